@@ -1,0 +1,96 @@
+# The three kinds of things this project builds, each with its flags in one place:
+#   sonde_library(name ...)         a static library of the tool
+#   sonde_target_library(name ...)  a shared library that is loaded into the traced program
+#   sonde_registry(...)             a generated array of everything of one kind in a folder
+
+add_library(sonde_flags INTERFACE)
+target_include_directories(sonde_flags INTERFACE ${PROJECT_SOURCE_DIR}/src
+                           ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
+target_compile_options(sonde_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+                       -Wno-missing-field-initializers)
+target_compile_definitions(sonde_flags INTERFACE SONDE_VERSION="${PROJECT_VERSION}")
+if(SONDE_SANITIZE)
+  target_compile_options(sonde_flags INTERFACE -fsanitize=${SONDE_SANITIZE}
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(sonde_flags INTERFACE -fsanitize=${SONDE_SANITIZE})
+endif()
+if(SONDE_FUZZ)
+  target_compile_options(sonde_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined)
+  target_link_options(sonde_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined)
+endif()
+
+# sonde_library(store DEPENDS base wire) takes every *.cpp of the folder but the tests.
+function(sonde_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  if(sources)
+    add_library(sonde_${name} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(sonde_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_link_libraries(sonde_${name} ${scope} sonde_flags ${ARG_LINK})
+  foreach(dependency ${ARG_DEPENDS})
+    target_link_libraries(sonde_${name} ${scope} sonde_${dependency})
+  endforeach()
+  sonde_unit_tests(${name} sonde_${name})
+endfunction()
+
+# Unit tests stand beside their source: foo_test.cpp. One executable per folder.
+function(sonde_unit_tests name)
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  if(tests AND NOT SONDE_FUZZ)
+    find_package(GTest REQUIRED)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE ${ARGN} sonde_flags GTest::gtest GTest::gtest_main)
+    add_test(NAME unit.${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(unit.${name} PROPERTIES LABELS unit)
+  endif()
+endfunction()
+
+# Code that runs inside the traced program: no exceptions, no RTTI, nothing but libc, only the
+# symbols of its version script, never unloaded.
+function(sonde_target_library name)
+  cmake_parse_arguments(ARG "" "OUTPUT;EXPORTS;SONAME" "SOURCES" ${ARGN})
+  add_library(${name} SHARED ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE sonde_flags)
+  target_compile_options(${name} PRIVATE -fvisibility=hidden -ftls-model=initial-exec
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics
+      -fvisibility-inlines-hidden> -fno-asynchronous-unwind-tables -O2 -fno-plt)
+  target_link_options(${name} PRIVATE -Wl,-z,nodelete -Wl,-z,now -Wl,--as-needed
+    -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS})
+  if(NOT SONDE_SANITIZE AND NOT SONDE_FUZZ)
+    target_link_options(${name} PRIVATE -nostdlib++ -static-libgcc -Wl,-z,defs -Wl,--gc-sections)
+  endif()
+  set_target_properties(${name} PROPERTIES
+    OUTPUT_NAME ${ARG_OUTPUT} LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS}
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/sonde)
+  if(ARG_SONAME)
+    set_target_properties(${name} PROPERTIES NO_SONAME ON)
+    target_link_options(${name} PRIVATE -Wl,-soname,${ARG_SONAME})
+  endif()
+  install(TARGETS ${name} DESTINATION ${CMAKE_INSTALL_LIBDIR}/sonde)
+endfunction()
+
+# sonde_registry(OUT variable TYPE Command SUFFIX command HEADER "cli/command.h" NAMES top busy)
+# writes a source that defines `std::span<const Command* const> all_commands()` from functions
+# `const Command& top_command();`. A newcomer adds a file, and no list is edited.
+function(sonde_registry)
+  cmake_parse_arguments(ARG "" "OUT;TYPE;SUFFIX;HEADER;NAMESPACE" "NAMES" ${ARGN})
+  set(text "// Generated from the files of ${CMAKE_CURRENT_SOURCE_DIR}; do not edit.\n")
+  string(APPEND text "#include \"${ARG_HEADER}\"\n\nnamespace ${ARG_NAMESPACE} {\n")
+  foreach(item ${ARG_NAMES})
+    string(APPEND text "const ${ARG_TYPE}& ${item}_${ARG_SUFFIX}();\n")
+  endforeach()
+  string(APPEND text "std::span<const ${ARG_TYPE}* const> all_${ARG_SUFFIX}s() {\n"
+                     "  static const ${ARG_TYPE}* const kAll[] = {\n")
+  foreach(item ${ARG_NAMES})
+    string(APPEND text "      &${item}_${ARG_SUFFIX}(),\n")
+  endforeach()
+  string(APPEND text "  };\n  return kAll;\n}\n}  // namespace ${ARG_NAMESPACE}\n")
+  set(file ${PROJECT_BINARY_DIR}/generated/all_${ARG_SUFFIX}s.cpp)
+  file(GENERATE OUTPUT ${file} CONTENT "${text}")
+  set(${ARG_OUT} ${file} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,192 @@
+/* The C ABI between Sonde's agent and its capture backends.
+ *
+ * A backend is a shared library that watches one interface (OpenCL, ROCTX, HSA ...) inside the
+ * traced program and hands what it sees to the agent, which writes it to the process' spool. A
+ * backend needs nothing but this header: it finds the agent at run time with sonde_agent() and does
+ * nothing when there is none.
+ *
+ * Times are in "ticks" of the agent's clock (ticks()), or in a clock of the backend's own that it
+ * has defined and calibrates with clock_snapshot(); the tool converts both to CLOCK_MONOTONIC ns.
+ * Ids returned by the define_* functions stay valid for the life of the process, also in a forked
+ * child. 0 is the id of "nothing" and may always be passed. All functions may be called from any
+ * thread and at any time; none of them fails visibly, blocks without bound, or changes errno.
+ * Strings are copied. */
+#ifndef SONDE_BACKEND_H
+#define SONDE_BACKEND_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SONDE_AGENT_ABI 1
+
+/* Clocks every process knows; a backend's own come from define_clock(). */
+enum sonde_clock {
+  SONDE_CLOCK_TICKS = 0, /* the agent's clock */
+  SONDE_CLOCK_MONOTONIC = 1,
+  SONDE_CLOCK_MONOTONIC_RAW = 2,
+  SONDE_CLOCK_REALTIME = 3,
+  SONDE_CLOCK_BOOTTIME = 4
+};
+
+enum sonde_severity { SONDE_INFO = 0, SONDE_WARNING = 1, SONDE_ERROR = 2 };
+
+/* What a device did. The names in rocpd_op.opType are in src/wire/records.h. */
+enum sonde_op_kind {
+  SONDE_OP_OTHER = 0,
+  SONDE_OP_KERNEL = 1,
+  SONDE_OP_COPY_H2D = 2,
+  SONDE_OP_COPY_D2H = 3,
+  SONDE_OP_COPY_D2D = 4,
+  SONDE_OP_COPY_H2H = 5,
+  SONDE_OP_FILL = 6,
+  SONDE_OP_MAP = 7,     /* a map that moved data or waited, as the runtime timed it */
+  SONDE_OP_UNMAP = 8,
+  SONDE_OP_BARRIER = 9, /* barriers and markers */
+  SONDE_OP_MIGRATE = 10,
+  SONDE_OP_NATIVE = 11, /* a host function run by the queue */
+  SONDE_OP_TASK = 12    /* several operations the runtime timed as one (graphs) */
+};
+
+struct sonde_device {
+  uint32_t gpu_id;         /* number shown as gpuId; small and stable within the process */
+  uint32_t clock;          /* clock of its timestamps */
+  const char* backend;     /* "opencl" */
+  const char* name;
+  const char* vendor;
+  const char* driver;
+  const char* kind;        /* "gpu", "cpu", "accelerator" */
+  const char* location;    /* PCI address or "" */
+  uint64_t memory_bytes;
+  uint32_t compute_units;
+  uint32_t clock_mhz;
+};
+
+struct sonde_queue {
+  uint32_t device;  /* from define_device */
+  uint32_t flags;   /* bit 0: out of order; bit 1: the program itself asked for profiling */
+  uint64_t handle;  /* the runtime's handle, as the program sees it */
+  uint64_t context;
+};
+
+/* One finished operation of a device. All times are values of `clock`; 0 = not known. */
+struct sonde_op {
+  uint32_t kind;        /* enum sonde_op_kind */
+  uint32_t name;        /* intern()ed kernel name, or 0 */
+  uint32_t queue;       /* from define_queue */
+  uint32_t clock;
+  uint64_t correlation; /* of the call that launched it, or 0 */
+  uint64_t queued, submitted, start, end;
+  uint64_t bytes;       /* moved or filled */
+  uint64_t grid[3];     /* work items; 0 = the dimension is not used */
+  uint32_t group[3];    /* work items of a work group; 0 = the runtime chose */
+  int32_t status;       /* 0, or the runtime's error code of a failed operation */
+  uint64_t src, dst;    /* addresses or handles */
+  uint64_t size[3];     /* of a rectangle: width in bytes, height, depth; else 0 */
+  uint32_t group_segment_bytes, private_segment_bytes;
+  uint32_t flags;       /* bit 0: blocking call; bit 1: host memory is pinned */
+  uint32_t reserved;
+};
+
+/* A call in flight. Opaque to the backend; lives on its stack between call_begin and call_end. */
+struct sonde_call {
+  uint64_t correlation; /* unique in the process when asked for, else 0 */
+  uint64_t private_data;
+};
+
+struct sonde_agent {
+  uint32_t abi;  /* SONDE_AGENT_ABI */
+  uint32_t size; /* sizeof(struct sonde_agent) of the agent */
+
+  /* 1 while events are wanted. Cheap; the recording functions check it themselves. */
+  int (*recording)(void);
+  uint64_t (*ticks)(void);
+
+  uint32_t (*intern)(const char* text, size_t length);
+
+  /* Describes a function of an API. `arguments` names its arguments and how to print each:
+   * "queue:p flags:x size:u offset:d name:s", with p pointer, x hexadecimal, u unsigned, d signed,
+   * f double (its bits), s text. */
+  uint32_t (*define_function)(const char* domain, const char* category, const char* name,
+                              const char* arguments);
+  uint32_t (*define_clock)(const char* name);
+  uint32_t (*define_device)(const struct sonde_device* device);
+  uint32_t (*define_queue)(const struct sonde_queue* queue);
+  /* `value` of the clock was read between the ticks `before` and `after`. */
+  void (*clock_snapshot)(uint32_t clock, uint64_t value, uint64_t before, uint64_t after);
+
+  /* A call of the program into an API. Begin and end must nest within a thread. With
+   * `wants_correlation` the call gets a correlation id, which links ops to it. */
+  struct sonde_call (*call_begin)(uint32_t function, int wants_correlation);
+  /* `words` is what sonde_args packed, `result` the API's own code (0 = success). */
+  void (*call_end)(const struct sonde_call* call, int64_t result, const uint64_t* words,
+                   size_t count);
+  void (*op)(const struct sonde_op* op);
+
+  /* Markers. domain and category are intern()ed names or 0. */
+  void (*range_push)(uint32_t domain, uint32_t category, const char* text);
+  /* Returns the number of ranges still open in this thread and domain, or -1 if none was open. */
+  int (*range_pop)(uint32_t domain);
+  uint64_t (*range_start)(uint32_t domain, uint32_t category, const char* text);
+  void (*range_stop)(uint64_t id);
+  void (*mark)(uint32_t domain, uint32_t category, const char* text);
+  void (*counter)(uint32_t name, double value);
+  void (*metadata)(const char* key, const char* value);
+  void (*name_thread)(uint32_t tid, const char* name); /* tid 0 = the calling thread */
+
+  void (*diagnostic)(int severity, const char* source, const char* text);
+  /* An event of `source` that the backend could not record; shown to the user as a drop. */
+  void (*dropped)(const char* source, uint64_t count);
+
+  void (*start)(void); /* recording of this process on, after stop() */
+  void (*stop)(void);  /* nests: as many starts as stops */
+  void (*flush)(void); /* everything recorded so far is safe when this returns */
+};
+
+/* The agent of this process, or NULL. Cached by the caller. */
+static inline const struct sonde_agent* sonde_agent(void) {
+  const struct sonde_agent* (*get)(void) =
+      (const struct sonde_agent* (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "sonde_agent_v1");
+  const struct sonde_agent* agent = get != NULL ? get() : NULL;
+  return agent != NULL && agent->abi == SONDE_AGENT_ABI ? agent : NULL;
+}
+
+/* Arguments of a call, packed on the stack for call_end. */
+#define SONDE_ARGS_MAX_WORDS 96
+struct sonde_args {
+  size_t count;
+  uint64_t words[SONDE_ARGS_MAX_WORDS];
+};
+
+static inline void sonde_arg_u64(struct sonde_args* args, uint64_t value) {
+  if (args->count < SONDE_ARGS_MAX_WORDS) args->words[args->count++] = value;
+}
+
+static inline void sonde_arg_text(struct sonde_args* args, const char* text) {
+  size_t length = 0;
+  size_t room;
+  size_t i;
+  if (text != NULL) {
+    while (length < 512 && text[length] != '\0') ++length;
+  }
+  if (args->count >= SONDE_ARGS_MAX_WORDS) return;
+  room = (SONDE_ARGS_MAX_WORDS - args->count - 1) * 8;
+  if (length > room) length = room;
+  args->words[args->count++] = length;
+  for (i = 0; i < length; i += 8) {
+    uint64_t word = 0;
+    size_t n = length - i < 8 ? length - i : 8;
+    __builtin_memcpy(&word, text + i, n);
+    args->words[args->count++] = word;
+  }
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SONDE_BACKEND_H */

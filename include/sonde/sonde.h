@@ -1,0 +1,78 @@
+/* Sonde's C API for programs that mark what they do. Header only: include it, link nothing.
+ *
+ *   sonde_range_push("epoch 3");  ...  sonde_range_pop();
+ *
+ * Under `sonde record` the calls are recorded; otherwise each is a test of one pointer. The text is
+ * copied before a function returns and may be of any length. Every function may be called from any
+ * thread; ranges pushed and popped nest within a thread, ranges started and stopped may cross
+ * threads and overlap. Needs glibc (dlsym; add -ldl before glibc 2.34). */
+#ifndef SONDE_SONDE_H
+#define SONDE_SONDE_H
+
+#include "sonde/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The agent, looked up at the first call; NULL when the program is not being recorded. */
+static inline const struct sonde_agent* sonde_api(void) {
+  static const struct sonde_agent* agent;
+  static int looked_up;
+  if (__atomic_load_n(&looked_up, __ATOMIC_ACQUIRE) == 0) {
+    __atomic_store_n(&agent, sonde_agent(), __ATOMIC_RELAXED);
+    __atomic_store_n(&looked_up, 1, __ATOMIC_RELEASE);
+  }
+  return __atomic_load_n(&agent, __ATOMIC_RELAXED);
+}
+
+/* A range of this thread: push opens it, pop closes the innermost. pop returns the number of ranges
+ * still open, or -1 if none was. */
+static inline void sonde_range_push(const char* text) {
+  if (sonde_api() != NULL) sonde_api()->range_push(0, 0, text);
+}
+static inline int sonde_range_pop(void) {
+  return sonde_api() != NULL ? sonde_api()->range_pop(0) : -1;
+}
+
+/* A range of the process: stop may be called by another thread. start returns 0 if not recorded. */
+static inline uint64_t sonde_range_start(const char* text) {
+  return sonde_api() != NULL ? sonde_api()->range_start(0, 0, text) : 0;
+}
+static inline void sonde_range_stop(uint64_t range) {
+  if (sonde_api() != NULL && range != 0) sonde_api()->range_stop(range);
+}
+
+/* A moment. */
+static inline void sonde_mark(const char* text) {
+  if (sonde_api() != NULL) sonde_api()->mark(0, 0, text);
+}
+
+/* The value of a named quantity at this moment, e.g. ("loss", 0.25). */
+static inline void sonde_counter(const char* name, double value) {
+  if (sonde_api() != NULL)
+    sonde_api()->counter(sonde_api()->intern(name, __builtin_strlen(name)), value);
+}
+
+/* A fact about the run, e.g. ("batch size", "64"). */
+static inline void sonde_metadata(const char* key, const char* value) {
+  if (sonde_api() != NULL) sonde_api()->metadata(key, value);
+}
+
+/* Recording of this process on and off; calls nest. `sonde record --no-start` begins switched off.
+ * flush returns when everything recorded so far would survive a SIGKILL. */
+static inline void sonde_start(void) {
+  if (sonde_api() != NULL) sonde_api()->start();
+}
+static inline void sonde_stop(void) {
+  if (sonde_api() != NULL) sonde_api()->stop();
+}
+static inline void sonde_flush(void) {
+  if (sonde_api() != NULL) sonde_api()->flush();
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SONDE_SONDE_H */

@@ -1,0 +1,188 @@
+#include "base/strings.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace sonde {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0;;) {
+    const size_t end = text.find(separator, begin);
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == std::string_view::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
+  for (auto prefix : prefixes) {
+    if (text.substr(0, prefix.size()) == prefix) return true;
+  }
+  return false;
+}
+
+std::optional<int64_t> parse_int(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+// A decimal number followed by one of `units`; nullopt if it is anything else.
+std::optional<double> parse_scaled(std::string_view text, const Unit* units, size_t count,
+                                   double default_factor) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  if (unit.empty()) return value * default_factor;
+  for (size_t i = 0; i < count; ++i) {
+    if (unit == units[i].name) return value * units[i].factor;
+  }
+  return std::nullopt;
+}
+
+constexpr double kKi = 1024.0;
+constexpr Unit kSizeUnits[] = {
+    {"B", 1},         {"K", kKi},         {"KiB", kKi},         {"KB", kKi},
+    {"M", kKi * kKi}, {"MiB", kKi * kKi}, {"MB", kKi * kKi},    {"G", kKi * kKi * kKi},
+    {"GiB", kKi * kKi * kKi},             {"GB", kKi * kKi * kKi},
+    {"T", kKi * kKi * kKi * kKi},         {"TiB", kKi * kKi * kKi * kKi}};
+constexpr Unit kTimeUnits[] = {{"ns", 1},  {"us", 1e3},  {"ms", 1e6},
+                               {"s", 1e9}, {"m", 6e10}, {"h", 3.6e12}};
+
+}  // namespace
+
+std::optional<uint64_t> parse_size(std::string_view text) {
+  const auto value = parse_scaled(text, kSizeUnits, std::size(kSizeUnits), 1);
+  if (!value || *value < 0 || *value >= 1.8e19) return std::nullopt;
+  return static_cast<uint64_t>(*value);
+}
+
+std::optional<int64_t> parse_duration_ns(std::string_view text, int64_t default_unit_ns) {
+  const auto value = parse_scaled(text, kTimeUnits, std::size(kTimeUnits),
+                                  static_cast<double>(default_unit_ns));
+  if (!value || std::fabs(*value) >= 9.2e18) return std::nullopt;
+  return std::llround(*value);
+}
+
+std::string format_size(uint64_t bytes) {
+  static constexpr const char* kNames[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kNames)) {
+    value /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kNames[unit]);
+}
+
+std::string format_duration(int64_t nanoseconds) {
+  const double value = static_cast<double>(nanoseconds);
+  const double magnitude = std::fabs(value);
+  if (magnitude < 1e3) return fmt::format("{} ns", nanoseconds);
+  if (magnitude < 1e6) return fmt::format("{:.2f} us", value / 1e3);
+  if (magnitude < 1e9) return fmt::format("{:.2f} ms", value / 1e6);
+  return fmt::format("{:.3f} s", value / 1e9);
+}
+
+std::string format_count(uint64_t count) {
+  std::string digits = fmt::format("{}", count);
+  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) {
+    digits.insert(static_cast<size_t>(i), ",");
+  }
+  return digits;
+}
+
+namespace {
+
+// Length of the valid UTF-8 sequence at text[i], or 0.
+size_t utf8_length(std::string_view text, size_t i) {
+  const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
+  const unsigned char lead = byte(i);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xF5 ? 0 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
+  if (length == 0 || i + length > text.size()) return 0;
+  for (size_t k = 1; k < length; ++k) {
+    if ((byte(i + k) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(i + 1);
+  if (lead == 0xE0 && second < 0xA0) return 0;  // overlong
+  if (lead == 0xED && second >= 0xA0) return 0;  // surrogate
+  if (lead == 0xF0 && second < 0x90) return 0;  // overlong
+  if (lead == 0xF4 && second >= 0x90) return 0;  // beyond U+10FFFF
+  return length;
+}
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+}  // namespace
+
+void append_json_escaped(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  for (size_t i = 0; i < text.size();) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += static_cast<char>(c);
+      ++i;
+    } else if (c < 0x20) {
+      const char* names = "btn fr";  // 8, 9, 10, 12, 13
+      if (c >= 8 && c <= 13 && c != 11) {
+        out += '\\';
+        out += names[c - 8];
+      } else {
+        out += "\\u00";
+        out += kHex[c >> 4];
+        out += kHex[c & 15];
+      }
+      ++i;
+    } else if (const size_t length = utf8_length(text, i); length != 0) {
+      out.append(text, i, length);
+      i += length;
+    } else {
+      out += kReplacement;
+      ++i;
+    }
+  }
+}
+
+std::string json_quote(std::string_view text) {
+  std::string out = "\"";
+  append_json_escaped(out, text);
+  out += '"';
+  return out;
+}
+
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    if (const size_t length = utf8_length(text, i); length != 0) {
+      out.append(text, i, length);
+      i += length;
+    } else {
+      out += kReplacement;
+      ++i;
+    }
+  }
+  return out;
+}
+
+size_t display_width(std::string_view text) {
+  size_t width = 0;
+  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  return width;
+}
+
+}  // namespace sonde

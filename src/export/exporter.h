@@ -1,0 +1,39 @@
+// An exporter writes one viewer's format from an opened .rpd. A new one is a file in export/ that
+// defines `const Exporter& NAME_exporter()`; the build finds it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/reader.h"
+
+namespace sonde::exporting {
+
+struct Options {
+  // Events that overlap [from_ns, to_ns), CLOCK_MONOTONIC ns, are written.
+  int64_t from_ns = std::numeric_limits<int64_t>::min();
+  int64_t to_ns = std::numeric_limits<int64_t>::max();
+  bool arguments = true;  // the arguments of API calls
+};
+
+// What was written, for the summary line and for tests.
+struct Counts {
+  uint64_t ops = 0, apis = 0, flows = 0, counters = 0;
+  uint64_t skipped = 0;  // events the format cannot say
+};
+
+struct Exporter {
+  std::string name;                     // "perfetto": value of --to
+  std::string summary;                  // one line for --help
+  std::vector<std::string> extensions;  // {".pftrace"}: chosen by the output's name
+  Result<Counts> (*write)(store::Reader& reader, const std::string& path, const Options& options);
+};
+
+// Generated from the files of export/.
+std::span<const Exporter* const> all_exporters();
+
+}  // namespace sonde::exporting

@@ -1,0 +1,89 @@
+// SQLite behind three small owners: Database, Statement, Transaction. Every return code is checked
+// and becomes an Error that names the file and the SQL. Used by store/ (and by nothing outside it
+// but `sonde query` and the exporters, through Reader).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace sonde::store {
+
+// A prepared statement. step() returns true while there is a row. Column accessors are valid until
+// the next step().
+class Statement {
+ public:
+  void bind(int index, int64_t value);
+  void bind(int index, double value);
+  void bind(int index, std::string_view text);  // copied
+  void bind_static(int index, std::string_view text);  // must outlive the step
+  void bind_null(int index);
+
+  Result<bool> step();
+  Status run();  // steps to the end and resets
+  void reset();
+
+  int column_count() const;
+  const char* column_name(int column) const;
+  int column_type(int column) const;  // SQLITE_INTEGER ...
+  bool is_null(int column) const;
+  int64_t integer(int column) const;
+  double real(int column) const;
+  std::string_view text(int column) const;
+
+ private:
+  friend class Database;
+  struct Finalizer {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
+  std::string context_;
+};
+
+class Database {
+ public:
+  enum class Mode { kReadOnly, kReadWrite, kCreate };  // kCreate fails if the file exists
+
+  static Result<Database> open(const std::string& path, Mode mode);
+
+  Status exec(std::string_view sql);  // one or several statements without rows
+  Result<Statement> prepare(std::string_view sql);
+  // First column of the first row, or `fallback` when there is no row or it is NULL.
+  Result<int64_t> integer(std::string_view sql, int64_t fallback = 0);
+  Result<std::string> text(std::string_view sql);
+
+  Result<bool> has_table(std::string_view name);  // a table or view of the main schema
+  Result<bool> has_column(std::string_view table, std::string_view column);
+
+  const std::string& path() const { return path_; }
+  sqlite3* handle() const { return handle_.get(); }
+
+ private:
+  struct Closer {
+    void operator()(sqlite3* handle) const;
+  };
+  std::unique_ptr<sqlite3, Closer> handle_;
+  std::string path_;
+};
+
+// BEGIN at construction (see Database::exec), COMMIT on commit(), ROLLBACK if that never came.
+class Transaction {
+ public:
+  static Result<Transaction> begin(Database& database);
+  Transaction(Transaction&& other) noexcept;
+  Transaction& operator=(Transaction&&) = delete;
+  ~Transaction();
+  Status commit();
+
+ private:
+  explicit Transaction(Database& database) : database_(&database) {}
+  Database* database_;
+};
+
+}  // namespace sonde::store
