@@ -1,15 +1,12 @@
 #include "report/names.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <cctype>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <set>
 
-#include "base/strings.h"
+#include "base/demangle.h"
 
 namespace sonde::report {
 namespace {
@@ -124,17 +121,6 @@ std::string short_arguments(std::string_view inside, size_t depth) {
 }
 
 }  // namespace
-
-std::string demangle(std::string_view name) {
-  std::string_view symbol = name;
-  if (symbol.size() > 3 && symbol.substr(symbol.size() - 3) == ".kd") symbol.remove_suffix(3);
-  if (symbol.substr(0, 2) != "_Z") return std::string(name);
-  int status = 0;
-  const std::string terminated(symbol);
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(terminated.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text != nullptr ? std::string(text.get()) : std::string(name);
-}
 
 std::string short_name(std::string_view name, size_t depth) {
   std::string out;

@@ -13,9 +13,6 @@
 
 namespace sonde::report {
 
-// "_Z3addPf.kd" -> "add(float*)". What cannot be demangled is returned as it is.
-std::string demangle(std::string_view name);
-
 // One demangled name shortened. Template arguments nested less than `depth` deep stay.
 std::string short_name(std::string_view demangled, size_t depth = 0);
 

@@ -8,13 +8,6 @@
 namespace sonde::report {
 namespace {
 
-TEST(Names, Demangles) {
-  EXPECT_EQ(demangle("_Z3addPfS_"), "add(float*, float*)");
-  EXPECT_EQ(demangle("_Z3addPf.kd"), "add(float*)");
-  EXPECT_EQ(demangle("matmul"), "matmul");
-  EXPECT_EQ(demangle("_Znot mangled"), "_Znot mangled");
-}
-
 TEST(Names, DropsWhatMakesNamesLong) {
   EXPECT_EQ(
       short_name("void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned "
