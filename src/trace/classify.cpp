@@ -8,7 +8,9 @@ namespace sonde::trace {
 OpClass class_of_type_name(std::string_view type) {
   if (type == "KernelExecution") return OpClass::kKernel;
   const bool memory = starts_with_any(type, {"Copy", "Fill", "Map", "Unmap", "Migrate"});
-  return memory ? OpClass::kMemory : OpClass::kOther;
+  if (memory) return OpClass::kMemory;
+  const bool sync = type == "Barrier" || type == "Marker" || type == "Native";
+  return sync ? OpClass::kSync : OpClass::kOther;
 }
 
 namespace {

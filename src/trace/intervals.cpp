@@ -17,7 +17,9 @@ void append(IntervalSet& set, int64_t start_ns, int64_t end_ns) {
 }  // namespace
 
 void normalise(std::vector<Interval>& intervals) {
-  const auto by_start = [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; };
+  const auto by_start = [](const Interval& a, const Interval& b) {
+    return a.start_ns < b.start_ns;
+  };
   if (!std::is_sorted(intervals.begin(), intervals.end(), by_start)) {
     std::sort(intervals.begin(), intervals.end(), by_start);
   }

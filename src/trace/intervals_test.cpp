@@ -23,7 +23,8 @@ Bits bits_of(const std::vector<Interval>& intervals) {
 void expect_is_set(const IntervalSet& set) {
   for (size_t i = 0; i < set.size(); ++i) {
     EXPECT_LT(set[i].start_ns, set[i].end_ns);
-    if (i > 0) EXPECT_LT(set[i - 1].end_ns, set[i].start_ns);
+    if (i == 0) continue;
+    EXPECT_LT(set[i - 1].end_ns, set[i].start_ns);
   }
 }
 

@@ -33,13 +33,13 @@ Status load_op_columns(store::Database& database, const Request& request, bool w
     SONDE_ASSIGN(const bool more, rows.step());
     if (!more) return ok_status();
     Interval times = {rows.integer(0), rows.integer(1)};
-    if (times.end_ns < times.start_ns || rows.is_null(0) || rows.is_null(1)) {
-      ++trace.skipped.bad_ops;
-      continue;
+    if (times.end_ns < times.start_ns) {
+      ++trace.changed.bad_ops;
+      times.end_ns = times.start_ns;
     }
     const int64_t gpu = rows.integer(2);
     if (request.gpu && *request.gpu != gpu) continue;
-    if (!clip_to(request.window, times, trace.skipped.clipped_ops)) continue;
+    if (!clip_to(request.window.select, times, trace.changed.clipped_ops)) continue;
     ops.start_ns.push_back(times.start_ns);
     ops.end_ns.push_back(times.end_ns);
     ops.gpu.push_back(static_cast<int32_t>(gpu));
@@ -58,15 +58,15 @@ Status load_api_columns(store::Database& database, const Request& request, NameT
     SONDE_ASSIGN(const bool more, rows.step());
     if (!more) return ok_status();
     Interval times = {rows.integer(0), rows.integer(1)};
-    if (times.end_ns < times.start_ns || rows.is_null(0) || rows.is_null(1)) {
-      ++trace.skipped.bad_apis;
-      continue;
+    if (times.end_ns < times.start_ns) {
+      ++trace.changed.bad_apis;
+      times.end_ns = times.start_ns;
     }
-    if (!clip_to(request.window, times, trace.skipped.clipped_apis)) continue;
+    if (!clip_to(request.window.select, times, trace.changed.clipped_apis)) continue;
     apis.start_ns.push_back(times.start_ns);
     apis.end_ns.push_back(times.end_ns);
     apis.name.push_back(names.index(rows.integer(2)));
-    apis.domain.push_back(names.index(rows.is_null(3) ? 0 : rows.integer(3)));
+    apis.domain.push_back(names.index(rows.is_null(3) ? NameTable::kNoString : rows.integer(3)));
   }
 }
 
@@ -209,8 +209,8 @@ void add_skip_warnings(Trace& trace) {
   const auto add = [&](uint64_t count, const char* what) {
     if (count != 0) trace.warnings.push_back(format_count(count) + what);
   };
-  add(trace.skipped.bad_ops, " operations have no usable times and are left out");
-  add(trace.skipped.bad_apis, " API calls have no usable times and are left out");
+  add(trace.changed.bad_ops, " operations end before they start and count as zero long");
+  add(trace.changed.bad_apis, " API calls end before they start and count as zero long");
 }
 
 }  // namespace
@@ -219,8 +219,7 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   Trace trace;
   trace.path = reader.path();
   store::Database& database = reader.database();
-  const Request everything;
-  if (!(request.window == everything.window)) trace.window = request.window;
+  trace.window = request.window.extent;
   SONDE_ASSIGN(trace.warnings, loss_warnings(reader));
   NameTable table;
   const bool with_details = request.op_bytes || request.op_shapes;

@@ -26,8 +26,8 @@ Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
       SONDE_ASSIGN(const bool more, rows.step());
       if (!more) break;
       warnings.push_back(format_count(static_cast<uint64_t>(rows.integer(2))) + " events of " +
-                         std::string(rows.text(0)) + " were not recorded: " +
-                         std::string(rows.text(1)));
+                         std::string(rows.text(0)) +
+                         " were not recorded: " + std::string(rows.text(1)));
     }
   }
   SONDE_ASSIGN(const bool has_ingest, database.has_table("sonde_ingest"));
@@ -41,8 +41,9 @@ Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
   }
   SONDE_ASSIGN(const bool has_diagnostics, database.has_table("sonde_diagnostic"));
   if (has_diagnostics) {
-    SONDE_ASSIGN(const int64_t errors,
-                 database.integer("SELECT count(*) FROM sonde_diagnostic WHERE severity >= 2"));
+    SONDE_ASSIGN(
+        const int64_t errors,
+        database.integer("SELECT count(*) FROM sonde_diagnostic WHERE severity = 'error'"));
     if (errors != 0) {
       warnings.push_back(format_count(static_cast<uint64_t>(errors)) +
                          " errors while recording (sonde info lists them)");

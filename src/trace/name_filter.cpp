@@ -1,13 +1,23 @@
 #include "trace/name_filter.h"
 
-#include <regex>
+#include <regex.h>
 
 #include "base/demangle.h"
 
 namespace sonde::trace {
 
 struct NameFilter::Expression {
-  std::regex regex;
+  regex_t compiled{};
+  bool valid = false;
+  ~Expression() {
+    if (valid) ::regfree(&compiled);
+  }
+
+  bool found_in(std::string_view text) const {
+    regmatch_t range{};
+    range.rm_eo = static_cast<regoff_t>(text.size());
+    return ::regexec(&compiled, text.data(), 1, &range, REG_STARTEND) == 0;
+  }
 };
 
 NameFilter::NameFilter() = default;
@@ -17,49 +27,63 @@ NameFilter::~NameFilter() = default;
 
 namespace {
 
-// libstdc++'s default matcher recurses once per character; this flag selects its breadth-first one.
-#ifdef __GLIBCXX__
-constexpr auto kSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
-#else
-constexpr auto kSyntax = std::regex::ECMAScript;
-#endif
+// \d as most people write it; back-references, which take exponential time, are left out.
+Result<std::string> to_posix(const std::string& pattern) {
+  std::string out;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '\\' || i + 1 == pattern.size()) {
+      out += pattern[i];
+      continue;
+    }
+    const char next = pattern[++i];
+    if (next >= '1' && next <= '9') {
+      return make_error(ErrorCode::kInvalidArgument, "back-references are not supported");
+    }
+    if (next == 'd') {
+      out += "[0-9]";
+    } else {
+      out += '\\';
+      out += next;
+    }
+  }
+  return out;
+}
 
-const char* reason_of(std::regex_constants::error_type code) {
-  using namespace std::regex_constants;
-  if (code == error_brack) return "a [ is not closed";
-  if (code == error_paren) return "parentheses do not match";
-  if (code == error_brace || code == error_badbrace) return "a {count} is wrong";
-  if (code == error_range) return "a range in [] is wrong";
-  if (code == error_badrepeat) return "*, + or ? has nothing to repeat";
-  if (code == error_escape) return "a \\ sequence is not known";
-  if (code == error_ctype) return "a [:class:] is not known";
-  if (code == error_backref || code == error_complexity) return "back-references are not supported";
-  return "not a regular expression";
+Error with_context(Error error, const std::string& option, const std::string& pattern) {
+  error.context = option + " '" + pattern + "'";
+  error.hint =
+      "an extended regular expression; write \\( \\[ \\* \\+ \\? \\. for the character itself";
+  return error;
 }
 
 }  // namespace
 
-Result<NameFilter> NameFilter::compile(const std::string& pattern) {
+Result<NameFilter> NameFilter::compile(const std::string& pattern, const std::string& option) {
   constexpr size_t kLongest = 1000;  // the parser recurses for each bracket
   if (pattern.size() > kLongest) {
     return make_error(ErrorCode::kInvalidArgument, "the expression is longer than 1000 characters",
-                      "--kernel");
+                      option);
   }
+  auto posix = to_posix(pattern);
+  if (!posix) return with_context(posix.error(), option, pattern);
   NameFilter filter;
-  try {
-    filter.expression_ = std::make_unique<Expression>(Expression{std::regex(pattern, kSyntax)});
-  } catch (const std::regex_error& error) {
-    return make_error(ErrorCode::kInvalidArgument, reason_of(error.code()), "'" + pattern + "'",
-                      "an ECMAScript regular expression; escape ( ) [ ] { } * + ? . with \\");
+  filter.expression_ = std::make_unique<Expression>();
+  Expression& expression = *filter.expression_;
+  const int code = ::regcomp(&expression.compiled, posix->c_str(), REG_EXTENDED | REG_NOSUB);
+  if (code != 0) {
+    char reason[100] = "";
+    ::regerror(code, &expression.compiled, reason, sizeof reason);
+    return with_context(make_error(ErrorCode::kInvalidArgument, reason), option, pattern);
   }
+  expression.valid = true;
   return filter;
 }
 
 bool NameFilter::wants(std::string_view name) const {
   if (expression_ == nullptr) return true;
-  if (std::regex_search(name.begin(), name.end(), expression_->regex)) return true;
+  if (expression_->found_in(name)) return true;
   const std::string demangled = demangle(name);
-  return demangled != name && std::regex_search(demangled, expression_->regex);
+  return demangled != name && expression_->found_in(demangled);
 }
 
 }  // namespace sonde::trace

@@ -1,6 +1,7 @@
-// --kernel REGEX: which names are wanted. An ECMAScript regular expression that must be found
-// somewhere in the name, as recorded or demangled. Matching takes time linear in the name and no
-// deep recursion, because names of half a megabyte exist; back-references are not supported.
+// --kernel REGEX: which names are wanted. A POSIX extended regular expression, with \d \w \s \b,
+// that must be found somewhere in the name, as recorded or demangled. libc's matcher, not
+// std::regex: names of half a megabyte exist, and std::regex recurses for each character or takes
+// quadratic time.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,8 @@ class NameFilter {
   NameFilter& operator=(NameFilter&&) noexcept;
   ~NameFilter();
 
-  static Result<NameFilter> compile(const std::string& pattern);
+  static Result<NameFilter> compile(const std::string& pattern,
+                                    const std::string& option = "--kernel");
 
   bool wants_all() const { return expression_ == nullptr; }
   bool wants(std::string_view name) const;

@@ -35,9 +35,14 @@ Result<NameTable::Texts> NameTable::resolve(store::Database& database) const {
   texts.empty_name = intern("");
   SONDE_ASSIGN(auto lookup, database.prepare("SELECT string FROM v_string WHERE id = ?1"));
   for (const int64_t id : ids_) {
+    if (id == kNoString) {
+      texts.remap.push_back(texts.empty_name);
+      continue;
+    }
     lookup.bind(1, id);
     SONDE_ASSIGN(const bool found, lookup.step());
-    texts.remap.push_back(intern(found ? std::string(lookup.text(0)) : std::string()));
+    texts.remap.push_back(
+        intern(found ? std::string(lookup.text(0)) : "<string " + std::to_string(id) + ">"));
     lookup.reset();
   }
   return texts;

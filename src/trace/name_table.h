@@ -15,6 +15,9 @@ namespace sonde::trace {
 
 class NameTable {
  public:
+  // Instead of a string id: the empty text.
+  static constexpr int64_t kNoString = INT64_MIN;
+
   // A dense index for a string id; the same id gives the same index.
   uint32_t index(int64_t string_id) {
     const auto high = static_cast<uint64_t>(string_id) >> 32;
@@ -26,8 +29,8 @@ class NameTable {
     return add(string_id, high, low);
   }
 
-  // Reads the texts of all indices given out. Different ids of equal text get one name: old
-  // indices are translated by remap[index].
+  // Reads the texts of all indices given out; an id without a row becomes "<string ID>". Different
+  // ids of equal text get one name: old indices are translated by remap[index].
   struct Texts {
     std::vector<std::string> names;
     std::vector<uint32_t> remap;

@@ -1,7 +1,7 @@
-// Trace: what an analysis reads. Columns of operations and API calls, loaded from any .rpd file, and
-// only the columns that were asked for. Names are interned: equal text has one index, whatever ids
-// the file uses. Rows outside the wanted window, GPU or names are not in it, and times are clipped
-// to the window; what was left out or was unusable is counted.
+// Trace: what an analysis reads. Columns of operations and API calls, loaded from any .rpd file,
+// and only the columns that were asked for. Names are interned: equal text has one index, whatever
+// ids the file uses. Rows outside the wanted window, GPU or names are not in it, and times are
+// clipped to the window; what was left out or was wrong is counted.
 //
 // The caller provides a store::Reader. Cost: 28 bytes an operation plus the optional columns, and
 // about 0.2 us of CPU a row. A Trace is not changed after load().
@@ -22,7 +22,8 @@ namespace sonde::trace {
 
 using NameId = uint32_t;  // index into Trace::names
 
-enum class OpClass : uint8_t { kKernel, kMemory, kOther };
+// kOther is an operation of an unknown type: a kernel if it has a kernel's name.
+enum class OpClass : uint8_t { kKernel, kMemory, kSync, kOther };
 
 // Launch geometry, interned; 0 where unknown.
 struct LaunchShape {
@@ -37,9 +38,9 @@ struct Ops {
   std::vector<NameId> name;  // the kernel's; the id of "" for ops without one
   std::vector<NameId> type;
   // Only if asked for:
-  std::vector<int64_t> id;        // rocpd_op.id
-  std::vector<int64_t> bytes;     // -1 = unknown
-  std::vector<uint32_t> shape;    // index into Trace::shapes; 0 = unknown
+  std::vector<int64_t> id;      // rocpd_op.id
+  std::vector<int64_t> bytes;   // -1 = unknown
+  std::vector<uint32_t> shape;  // index into Trace::shapes; 0 = unknown
   size_t size() const { return start_ns.size(); }
 };
 
@@ -50,12 +51,20 @@ struct Apis {
   size_t size() const { return start_ns.size(); }
 };
 
-// How many rows the file has that are not in the trace as they are.
-struct Skipped {
-  uint64_t bad_ops = 0;      // no usable times; left out
+// How many rows are not in the trace as they are in the file.
+struct Changed {
+  uint64_t bad_ops = 0;  // end before they start; taken as zero long
   uint64_t bad_apis = 0;
   uint64_t clipped_ops = 0;  // reach over an edge of the window; counted with the part inside
   uint64_t clipped_apis = 0;
+};
+
+// What --from and --to chose (window.h). The default chooses everything.
+struct Window {
+  // Rows that share time with it, or lie in it if they are zero long, are loaded.
+  Interval select = {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  // The same window where the trace has time: the whole that shares of time are of.
+  std::optional<Interval> extent;
 };
 
 struct Request {
@@ -64,9 +73,9 @@ struct Request {
   bool op_bytes = false;
   bool op_shapes = false;
   bool apis = false;
-  Interval window = {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  Window window;
   std::optional<int64_t> gpu;
-  const NameFilter* op_names = nullptr;   // of label()
+  const NameFilter* op_names = nullptr;  // of label()
   const NameFilter* api_names = nullptr;
 };
 
@@ -78,16 +87,14 @@ struct Trace {
   Ops ops;
   Apis apis;
   std::vector<LaunchShape> shapes;
-  Skipped skipped;
-  std::optional<Interval> window;      // the one asked for, absolute
-  std::vector<std::string> warnings;   // drops, an unfinished recording, bad rows
+  Changed changed;
+  std::optional<Interval> window;     // Window::extent
+  std::vector<std::string> warnings;  // drops, an unfinished recording, bad rows
 
   // What an operation is called: its kernel's name, or its type when it has none.
-  NameId label(size_t op) const {
-    return ops.name[op] == empty_name ? ops.type[op] : ops.name[op];
-  }
+  NameId label(size_t op) const { return ops.name[op] == empty_name ? ops.type[op] : ops.name[op]; }
   // A kernel is an operation of type KernelExecution, or any that carries a kernel's name (AMD's
-  // graphs record kernels as "Task") and does not move memory.
+  // graphs record kernels as "Task") and neither moves memory nor synchronises.
   OpClass class_of(size_t op) const {
     const OpClass by_type = class_of_type[ops.type[op]];
     return by_type == OpClass::kOther && ops.name[op] != empty_name ? OpClass::kKernel : by_type;
