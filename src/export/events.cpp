@@ -180,7 +180,10 @@ uint32_t Loader::shape_number(const Statement& row) {
   // Sonde stores work items, as OpenCL and HSA count; viewers show work groups.
   read_axes(row, 3, grid_in_items_ ? shape.items : shape.grid);
   if (shape.items[0] > 0 && shape.group[0] > 0) {
-    for (int i = 0; i < 3; ++i) shape.grid[i] = (shape.items[i] - 1) / shape.group[i] + 1;
+    for (int i = 0; i < 3; ++i) {
+      shape.grid[i] = (shape.items[i] - 1) / shape.group[i] + 1;
+      shape.items[i] = -1;
+    }
   }
   shape.group_segment_bytes = integer_or(row, 9, -1);
   shape.private_segment_bytes = integer_or(row, 10, -1);

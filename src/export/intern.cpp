@@ -58,9 +58,10 @@ uint64_t InternedSet::iid(std::string_view text) {
 
 uint64_t InternedRepeats::iid(uint32_t index) {
   const std::string_view text = table_.at(index);
-  Slot& slot = slots_[std::hash<std::string_view>()(text) % kSlots];
-  if (slot.index == IdIndex::kNone || (slot.index != index && table_.at(slot.index) != text)) {
-    slot = {index, 0};
+  const uint64_t hash = std::hash<std::string_view>()(text);
+  Slot& slot = slots_[hash % kSlots];
+  if (slot.index != index && (slot.hash != hash || table_.at(slot.index) != text)) {
+    slot = {index, 0, hash};
     return 0;
   }
   if (slot.iid == 0) {

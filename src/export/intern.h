@@ -79,6 +79,7 @@ class InternedRepeats {
   struct Slot {
     uint32_t index = IdIndex::kNone;
     uint32_t iid = 0;
+    uint64_t hash = 0;
   };
   PacketStream& stream_;
   InternField field_;

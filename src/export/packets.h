@@ -6,17 +6,17 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <string_view>
 
 #include "export/protobuf.h"
 #include "export/sink.h"
+#include "export/zlib_block.h"
 
 namespace sonde::exporting {
 
 class PacketStream {
  public:
   explicit PacketStream(Sink& sink);
-  ~PacketStream();
 
   // The block that is being filled; write whole packets between begin_packet() and end_packet().
   ProtoBuffer& out() { return block_; }
@@ -46,11 +46,10 @@ class PacketStream {
   // trusted_packet_sequence_id 1, sequence_flags NEEDS_INCREMENTAL_STATE
   static constexpr std::string_view kSequence = "\x50\x01\x68\x02";
 
-  struct Deflater;
   Sink& sink_;
   ProtoBuffer block_;
   ProtoBuffer packet_;
-  std::unique_ptr<Deflater> deflater_;
+  ZlibBlock compressor_;
 };
 
 }  // namespace sonde::exporting

@@ -1,17 +1,24 @@
-// Makes an .rpd of a given size for benchmarks and for the exporters' tests: calls that launch
-// kernels and copies, nested calls, arguments of their own for each call, markers, counters.
-//   make_rpd FILE [ROWS] [SEED]        ROWS rocpd_api and rocpd_op rows together, half of each
+// link: sonde_export sonde_store fmt::fmt
+// How much CPU time an export of 1 M rows takes (rocpd_api and rocpd_op together, half of each): calls
+// of four threads that launch kernels and copies on two queues, each with arguments of its own.
+//   export_bench [ROWS] [SEED] [FILE]        with FILE it only makes that .rpd
 #include <fmt/format.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <string_view>
 
+#include "export/exporter.h"
+#include "store/reader.h"
 #include "store/writer.h"
 
 namespace {
 
+using sonde::exporting::Exporter;
 using sonde::store::Writer;
 
 [[noreturn]] void fail(const std::string& message) {
@@ -68,13 +75,9 @@ void add_pair(Writer& writer, const Names& names, int64_t i, std::mt19937_64& ra
   writer.op_detail(detail);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc < 2) fail("usage: make_rpd FILE [ROWS] [SEED]");
-  const int64_t rows = argc > 2 ? std::atoll(argv[2]) : 1'000'000;
-  std::mt19937_64 random(argc > 3 ? static_cast<uint64_t>(std::atoll(argv[3])) : 1);
-  auto opened = Writer::open(argv[1], Writer::Mode::kCreate);
+void generate(const std::string& path, int64_t rows, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto opened = Writer::open(path, Writer::Mode::kCreate);
   if (!opened) fail(opened.error().to_line());
   Writer writer = std::move(opened).value();
   const Names names(writer);
@@ -87,5 +90,46 @@ int main(int argc, char** argv) {
     if (i % 100'000 == 99'999) require(writer.commit());
   }
   require(writer.finish());
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// CPU seconds of opening `input` and writing all of it.
+double export_seconds(const Exporter& exporter, const std::string& input,
+                      const std::string& output) {
+  const double before = cpu_seconds();
+  auto reader = sonde::store::Reader::open(input);
+  if (!reader) fail(reader.error().to_line());
+  const auto counts = exporter.write(*reader, output, {});
+  if (!counts) fail(counts.error().to_line());
+  return cpu_seconds() - before;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int64_t rows = argc > 1 ? std::atoll(argv[1]) : 1'000'000;
+  const uint64_t seed = argc > 2 ? static_cast<uint64_t>(std::atoll(argv[2])) : 1;
+  const std::string input = argc > 3 ? argv[3] : "export_bench.rpd";
+  generate(input, rows, seed);
+  if (argc > 3) return 0;
+  for (const Exporter* exporter : sonde::exporting::all_exporters()) {
+    const std::string output = "export_bench" + exporter->extensions[0];
+    const double seconds = export_seconds(*exporter, input, output);
+    const double goal = (exporter->name == "chrome" ? 1.5 : 0.8) * static_cast<double>(rows) / 1e6;
+    fmt::print("{{\"name\": \"export {} rows, {}\", \"value\": {:.3f}, \"unit\": \"s CPU\", "
+               "\"goal\": {}, \"note\": \"{} MB\"}}\n",
+               rows, exporter->name, seconds, goal,
+               std::filesystem::file_size(output) / 1'000'000);
+    std::filesystem::remove(output);
+  }
+  std::filesystem::remove(input);
   return 0;
 }
