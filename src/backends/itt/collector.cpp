@@ -58,7 +58,8 @@ Joined::~Joined() { free(heap_); }
 namespace {
 
 void* offered(const char* name) {
-  for (const Offers& offers : {task_offers(), value_offers(), control_offers()}) {
+  const Offers all[] = {task_offers(), value_offers(), control_offers()};
+  for (const Offers& offers : all) {
     for (size_t i = 0; i < offers.count; ++i) {
       if (strcmp(offers.first[i].name, name) == 0) return offers.first[i].function;
     }
