@@ -62,7 +62,7 @@ function(sonde_target_library name)
   target_link_options(${name} PRIVATE -Wl,-z,nodelete -Wl,-z,now -Wl,--as-needed
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS})
   if(NOT SONDE_SANITIZE AND NOT SONDE_FUZZ)
-    target_link_options(${name} PRIVATE -nostdlib++ -static-libgcc -Wl,-z,defs -Wl,--gc-sections)
+    target_link_options(${name} PRIVATE -static-libgcc -Wl,-z,defs -Wl,--gc-sections)
   endif()
   set_target_properties(${name} PROPERTIES
     OUTPUT_NAME ${ARG_OUTPUT} LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS}
