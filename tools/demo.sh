@@ -18,12 +18,12 @@ mkdir -p "$out"
 # Once without Sonde, so that no recording times the OpenCL compiler.
 for which in small large; do
   # shellcheck disable=SC2086
-  build/examples/matmul ${size[$which]} >/dev/null
+  build/examples/matmul/matmul ${size[$which]} >/dev/null
 done
 for which in small large; do
   trace=$out/matmul_$which
   # shellcheck disable=SC2086
-  show "$sonde" record -o "$trace.rpd" -- build/examples/matmul ${size[$which]}
+  show "$sonde" record -o "$trace.rpd" -- build/examples/matmul/matmul ${size[$which]}
   for question in top ktop busy; do show "$sonde" "$question" "$trace.rpd"; done
   show "$sonde" export "$trace.rpd" -o "$trace.json"
   show "$sonde" export "$trace.rpd" -o "$trace.pftrace"
