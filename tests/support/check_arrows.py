@@ -82,6 +82,8 @@ def check_file(path, text):
 
 def check_includes(path, text):
     folder = path.parts[1]
+    if folder == "backends" and path.name == "descriptor.cpp":
+        folder = "record"  # what the recorder knows of the backend; part of the tool
     if folder not in ARROWS:
         return [f"{path}: src/{folder} has no entry in ARROWS of {Path(__file__).name}"]
     is_test = path.stem.endswith("_test")

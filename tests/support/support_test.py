@@ -1,13 +1,16 @@
 #!/usr/bin/python3
 """Tests of the tools in this folder: each must see what it is there to see."""
 
+import subprocess
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import check_arrows  # noqa: E402
+import check_libraries  # noqa: E402
 import summarise  # noqa: E402
 
 
@@ -36,11 +39,37 @@ class ArrowsTest(unittest.TestCase):
     def test_unknown_folder(self):
         self.assertEqual(len(self.problems("src/misc/a.h", "")), 1)
 
+    def test_the_descriptor_of_a_backend_is_part_of_the_tool(self):
+        text = '#include "record/backend.h"\n#include <string>\n'
+        self.assertEqual(self.problems("src/backends/x/descriptor.cpp", text), [])
+        self.assertEqual(len(self.problems("src/backends/x/other.cpp", text)), 2)
+
     def test_length_and_paths(self):
         self.assertEqual(len(self.problems("src/base/a.h", "\n" * 501)), 1)
         self.assertEqual(self.problems("src/base/a.h", "\n" * 500), [])
         self.assertEqual(len(self.problems("docs/a.md", "see /home" + "/me/x\n")), 1)
         self.assertEqual(self.problems("docs/a.md", "see src/home/me and {tmp}/home/x\n"), [])
+
+
+class LibrariesTest(unittest.TestCase):
+    def test_a_library_that_breaks_every_promise(self):
+        source = """#include <iostream>
+            thread_local char storage[128] = {1};
+            int exported() { return storage[0]; }
+            __attribute__((constructor)) static void first() {}
+            __attribute__((constructor)) static void second() {}"""
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder) / "libsonde-agent.so"
+            subprocess.run(["g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", library], text=True,
+                           input=source, check=True)
+            found = "\n".join(check_libraries.check(library))
+        for part in ("needs libstdc++.so.6", "could be unloaded", "exports _Z8exportedv",
+                     "of thread-local storage", "initialisers of its own"):
+            self.assertIn(part, found)
+
+    def test_global_names_of_a_version_script(self):
+        script = "V1 {\n global:\n  a; b;\n  # c;\n  d;\n local:\n  *;\n};"
+        self.assertEqual(check_libraries.global_names(script), {"a", "b", "d"})
 
 
 class SummariseTest(unittest.TestCase):
