@@ -140,7 +140,7 @@ void Drain::read_chunk(const Pending& pending) {
   if (decoder.malformed()) ingest_->damaged(header, "malformed record: the rest was left out");
 }
 
-uint64_t Drain::poll() {
+uint64_t Drain::poll(const std::function<void()>& between) {
   list_new();
   // The order matters: what an event refers to was defined before the event was committed, so the
   // definitions are read after the events were counted; and the clocks are read last, so that every
@@ -158,6 +158,7 @@ uint64_t Drain::poll() {
   for (const auto& pending : events) {
     bytes += pending.header.committed;
     read_chunk(pending);
+    between();
   }
   return bytes;
 }

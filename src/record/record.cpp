@@ -207,7 +207,7 @@ void Recording::turn(SignalPipe& signals, StatusLine& status) {
   reap();
   switch_recording();
   if (failure_) return;
-  drain_->poll();
+  drain_->poll([this] { reap(); });
   watch_processes();
   if (auto committed = drain_->commit(false); !committed) fail(committed.error());
   std::error_code error;
