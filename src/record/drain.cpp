@@ -252,6 +252,19 @@ void Drain::finish_process(uint64_t spool_id, std::string_view how) {
   spool.finished = true;
 }
 
+Status Drain::finish() {
+  for (uint32_t source = 0; source < wire::kDropSources; ++source) {
+    for (uint32_t reason = 0; reason < wire::kDropReasons; ++reason) {
+      const uint64_t count =
+          __atomic_load_n(&(*control_)->drops[source][reason], __ATOMIC_RELAXED);
+      if (count == 0) continue;
+      ingest_->set_drop(wire::kDropSourceNames[source], wire::kDropReasonNames[reason], count);
+    }
+  }
+  SONDE_TRY(commit(true));
+  return ingest_->finish();
+}
+
 uint64_t Drain::spool_bytes() const {
   return __atomic_load_n(&(*control_)->allocated_bytes, __ATOMIC_RELAXED);
 }

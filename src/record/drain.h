@@ -37,6 +37,9 @@ class Drain {
   // The process image has ended (or is let go): what it committed is read, and what was open noted.
   void finish_process(uint64_t spool, std::string_view how);
 
+  // The last step: counts the drops, commits, and finishes the .rpd.
+  Status finish();
+
   uint64_t events() const { return events_; }
   uint64_t spool_bytes() const;  // chunks on disk now
 
