@@ -44,12 +44,13 @@ void task_end_ex(const Domain* domain, void*, unsigned long long) { task_end(dom
 
 void begin(const Domain* domain, Kind kind, const Id& id, uint32_t category, const char* text) {
   if (domain == nullptr) return;
-  if (!begin_keyed_range(range_key(domain, kind, id), domain_id(domain), category, text)) {
+  const uint32_t owner = domain_id(domain);
+  if (!begin_keyed_range(range_key(owner, kind, id), owner, category, text)) {
     agent()->dropped("itt", 1);
   }
 }
 void end(const Domain* domain, Kind kind, const Id& id) {
-  if (domain != nullptr) end_keyed_range(range_key(domain, kind, id));
+  if (domain != nullptr) end_keyed_range(range_key(domain_id(domain), kind, id));
 }
 
 void task_begin_overlapped(const Domain* domain, Id id, Id, const StringHandle* name) {

@@ -49,7 +49,7 @@ bool is_real(const Counter* counter) { return counter->type == kFloat || counter
 
 void counter_add(const Counter* counter, int64_t delta) {
   if (counter == nullptr) return;
-  step(entry_of(g_state.counters, counter, nullptr), counter->domain, name_of(counter),
+  step(entry_of(g_state.counter_totals, counter, nullptr), counter->domain, name_of(counter),
        is_real(counter), delta);
 }
 void counter_inc(const Counter* counter) { counter_add(counter, 1); }
@@ -63,7 +63,8 @@ void counter_dec_delta(const Counter* counter, unsigned long long delta) {
 
 void counter_add_v3(const Domain* domain, const StringHandle* name, int64_t delta) {
   if (domain == nullptr || name == nullptr) return;
-  step(entry_of(g_state.counters, domain, name), domain->name, text_of(name, ""), false, delta);
+  step(entry_of(g_state.counter_totals, domain, name), domain->name, text_of(name, ""), false,
+       delta);
 }
 void counter_inc_v3(const Domain* domain, const StringHandle* name) {
   counter_add_v3(domain, name, 1);
@@ -118,7 +119,7 @@ Value value_of(int type, const void* data, size_t index) {
 
 void counter_set_value(const Counter* counter, const void* data) {
   if (counter == nullptr || data == nullptr) return;
-  PointerTable::Entry* entry = entry_of(g_state.counters, counter, nullptr);
+  PointerTable::Entry* entry = entry_of(g_state.counter_totals, counter, nullptr);
   if (entry == nullptr) return agent()->dropped("itt", 1);
   const Value value = value_of(counter->type, data, 0);
   uint64_t bits = static_cast<uint64_t>(value.integer);
@@ -164,11 +165,11 @@ void add_values(const Domain* domain, bool of_task, const StringHandle* key, int
     char* at = text + length;
     const size_t room = sizeof text - length;
     const long long integer = value.integer;
-    length += static_cast<size_t>(
-        value.is_real     ? snprintf(at, room, "%s%.9g", separator, value.real)
-        : value.is_signed ? snprintf(at, room, "%s%lld", separator, integer)
-                          : snprintf(at, room, "%s%llu", separator,
-                                     static_cast<unsigned long long>(integer)));
+    length +=
+        static_cast<size_t>(value.is_real     ? snprintf(at, room, "%s%.9g", separator, value.real)
+                            : value.is_signed ? snprintf(at, room, "%s%lld", separator, integer)
+                                              : snprintf(at, room, "%s%llu", separator,
+                                                         static_cast<unsigned long long>(integer)));
   }
   record_metadata(domain, of_task, key, text, length);
 }
