@@ -27,7 +27,7 @@ uint32_t interned(const std::string& text) { return test_intern(text.data(), tex
 
 TEST(Categories, BelongToTheirDomain) {
   const Agent agent = make_agent();
-  CategorySet set = {};
+  static CategorySet set;  // what is added stays
   name_category(set, 0, 5, "io", &agent);
   name_category(set, 1, 5, "net", &agent);
   EXPECT_EQ(category_name(set, 0, 5, &agent), interned("io"));
@@ -38,7 +38,7 @@ TEST(Categories, BelongToTheirDomain) {
 
 TEST(Categories, CanBeNamedLaterAndAgain) {
   const Agent agent = make_agent();
-  CategorySet set = {};
+  static CategorySet set;  // what is added stays
   EXPECT_EQ(category_name(set, 0, 9, &agent), interned("9"));
   name_category(set, 0, 9, "nine", &agent);
   EXPECT_EQ(category_name(set, 0, 9, &agent), interned("nine"));

@@ -17,7 +17,7 @@ Text* add(TextSet& set, const std::string& text) {
 }
 
 TEST(TextSet, SameTextGivesTheSameHandle) {
-  TextSet set = {};
+  static TextSet set;  // what is added stays
   Text* a = add(set, "a");
   EXPECT_STREQ(a->text, "a");
   EXPECT_EQ(add(set, "a"), a);
@@ -30,7 +30,7 @@ TEST(TextSet, SameTextGivesTheSameHandle) {
 TEST(TextSet, InternedTextsAreNumberedFromOne) {
   Agent agent = {};
   agent.intern = length_plus_100;
-  TextSet set = {};
+  static TextSet set;  // what is added stays
   EXPECT_EQ(find_or_add_interned(set, "x", &agent)->index, 1u);
   EXPECT_EQ(find_or_add_interned(set, "yy", &agent)->index, 2u);
   EXPECT_EQ(find_or_add_interned(set, "x", &agent)->index, 1u);
@@ -39,7 +39,7 @@ TEST(TextSet, InternedTextsAreNumberedFromOne) {
 }
 
 TEST(TextSet, ThreadsAgreeOnHandlesAndObjects) {
-  TextSet set = {};
+  static TextSet set;  // what is added stays
   std::vector<std::vector<void*>> found(8);
   std::vector<std::thread> threads;
   for (std::vector<void*>& mine : found) {
