@@ -7,9 +7,11 @@ import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BUILD = pathlib.Path("build")
@@ -178,6 +180,60 @@ class SondeHeader(Case):
                 self.assertEqual(len(run.ranges), 50)
 
 
+    @staticmethod
+    def counts(progress):
+        raw = progress.read_bytes() if progress.exists() else b""
+        return [int.from_bytes(raw[i:i + 8], "little") for i in range(0, len(raw), 8)]
+
+    def test_killed_while_marking(self):
+        """What was done before a SIGKILL is known to within one pair per thread."""
+        with tempfile.TemporaryDirectory() as folder:
+            progress = pathlib.Path(folder) / "progress"
+            out = pathlib.Path(folder) / "events"
+            env = dict(os.environ, LD_PRELOAD=str(BUILD / AGENT), PRINT_AGENT_OUT=str(out))
+            command = [program("mark_storm"), "--threads", "2", "--busy", "--progress", progress]
+            with subprocess.Popen(command, env=env) as running:
+                while min(self.counts(progress), default=0) < 100:
+                    self.assertIsNone(running.poll())
+                    time.sleep(0.01)
+                running.kill()
+            done = self.counts(progress)
+            text = out.read_bytes()
+            pops = text.count(b'"event":"range_pop"')
+            self.assertLessEqual(sum(done), pops)
+            self.assertLessEqual(pops, sum(done) + 2)
+
+
+class Libraries(unittest.TestCase):
+    """What a library that is loaded into every traced program may bring with it."""
+
+    EXPORTS = {
+        "libsonde-roctx.so": {
+            "roctx_version_major", "roctx_version_minor", "roctxMarkA", "roctxRangePushA",
+            "roctxRangePop", "roctxRangeStartA", "roctxRangeStop", "roctxRegisterTracerCallback",
+            "roctxProfilerPause", "roctxProfilerResume", "roctxNameOsThread", "roctxNameHsaAgent",
+            "roctxNameHipDevice", "roctxNameHipStream", "roctxGetThreadId", "ROCTX_4.1"},
+        "libsonde-nvtx.so": {"InitializeInjectionNvtx2", "InitializeInjectionNvtx2Preinject"},
+        "libsonde-itt.so": {"__itt_api_init"},
+    }
+
+    def test_only_what_is_needed(self):
+        for name, exports in self.EXPORTS.items():
+            with self.subTest(name):
+                symbols = subprocess.check_output(["nm", "-D", "--defined-only", lib(name)],
+                                                  text=True)
+                defined = {line.split()[-1].split("@")[0] for line in symbols.splitlines()}
+                self.assertEqual(defined, exports)
+                dynamic = subprocess.check_output(["readelf", "-dW", lib(name)], text=True)
+                self.assertEqual(re.findall(r"NEEDED.*\[(.*)\]", dynamic), ["libc.so.6"])
+                self.assertIn("NODELETE", dynamic)
+                # The one initialiser is the compiler's own; ours run at the first call.
+                self.assertEqual(re.findall(r"\(INIT_ARRAYSZ\)\s+(\d+)", dynamic), ["8"])
+                headers = subprocess.check_output(["readelf", "-lW", lib(name)], text=True)
+                tls = [int(line.split()[5], 16) for line in headers.splitlines() if " TLS " in line]
+                self.assertLessEqual(sum(tls), 16)
+
+
 class Roctx(Case):
     def check_basic(self, run):
         texts = [entry[0] for entry in run.ranges]
@@ -304,6 +360,7 @@ class Itt(Case):
         self.assertEqual(sorted(rest, key=str), sorted(expected, key=str))
         self.assertEqual(run.marks(), [
             ("moment", "app.domain", None), ("moment", "lib.domain", None),
+            ("model=vgg", "app.domain", "metadata"), ("app.domain", "app.domain", "frame"),
             ("layer=conv", "app.domain", "metadata"), ("checkpoint 42", "itt", None),
             ("resumed", "app.domain", None)])
         self.assertEqual([(e["name"], e["value"]) for e in run.of("counter")], [

@@ -79,9 +79,12 @@ void frame_begin_v3(const Domain* domain, const Id* id) {
 void frame_end_v3(const Domain* domain, const Id* id) {
   end(domain, kFrame, id != nullptr ? *id : kNoId);
 }
-// A frame that is told of when it is over, which the agent cannot date back.
-void frame_submit_v3(const Domain*, const Id*, unsigned long long, unsigned long long) {
-  agent()->dropped("itt", 1);
+// A frame that is told of when it is over (libomp's parallel regions). The agent cannot date it
+// back, so only its end is recorded.
+void frame_submit_v3(const Domain* domain, const Id*, unsigned long long, unsigned long long) {
+  if (domain == nullptr) return;
+  agent()->mark(domain_id(domain), intern("frame"),
+                domain->name != nullptr ? domain->name : "frame");
 }
 unsigned long long get_timestamp() { return agent()->ticks(); }
 

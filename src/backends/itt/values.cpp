@@ -2,7 +2,8 @@
 //
 // A counter is either an object that the program created or a pair of a domain and a name (_v3);
 // its total is kept here, since the program reports steps. Metadata of no particular task is a fact
-// about the run; metadata of a task is a mark beside it.
+// about the run, the first time; libomp reports each of its loops like that, so that later values,
+// and metadata of a task, are marks.
 #include <stdio.h>
 
 #include "backends/itt/collector.h"
@@ -135,17 +136,23 @@ void counter_set_value_ex(const Counter* counter, void*, unsigned long long, con
   counter_set_value(counter, data);
 }
 
+// True for the first value of a key in a domain.
+bool is_first(const Domain* domain, const StringHandle* key) {
+  PointerTable::Entry* entry = entry_of(g_state.domain_ids, domain, key);
+  return entry != nullptr && __atomic_exchange_n(&entry->value, 1, __ATOMIC_RELAXED) == 0;
+}
+
 void record_metadata(const Domain* domain, bool of_task, const StringHandle* key, const char* value,
                      size_t length) {
   const markers::KeepErrno keep;
   const char* name = text_of(key, "metadata");
-  if (of_task) {
+  if (of_task || key == nullptr || !is_first(domain, key)) {
     const Joined text(name, strlen(name), "=", 1, value, length);
     agent()->mark(domain_id(domain), intern("metadata"), text.text());
     return;
   }
   const Joined text(value, length, "", 0, "", 0);
-  const char* domain_name = domain != nullptr ? markers::text_or_empty(domain->name) : "";
+  const char* domain_name = markers::text_or_empty(domain->name);
   agent()->metadata(Joined(domain_name, ".", name).text(), text.text());
 }
 
