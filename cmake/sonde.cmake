@@ -62,7 +62,7 @@ function(sonde_target_library name)
   target_link_options(${name} PRIVATE -Wl,-z,nodelete -Wl,-z,now -Wl,--as-needed
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS})
   if(NOT SONDE_SANITIZE AND NOT SONDE_FUZZ)
-    target_link_options(${name} PRIVATE -nostdlib++ -static-libgcc -Wl,-z,defs -Wl,--gc-sections)
+    target_link_options(${name} PRIVATE -static-libgcc -Wl,-z,defs -Wl,--gc-sections)
   endif()
   set_target_properties(${name} PROPERTIES
     OUTPUT_NAME ${ARG_OUTPUT} LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS}
@@ -71,7 +71,7 @@ function(sonde_target_library name)
     set_target_properties(${name} PROPERTIES NO_SONAME ON)
     target_link_options(${name} PRIVATE -Wl,-soname,${ARG_SONAME})
   endif()
-  install(TARGETS ${name} DESTINATION ${CMAKE_INSTALL_LIBDIR}/sonde)
+  install(TARGETS ${name} DESTINATION lib/sonde)
 endfunction()
 
 # sonde_registry(OUT variable TYPE Command SUFFIX command HEADER "cli/command.h" NAMES top busy)

@@ -91,12 +91,16 @@ class Writer {
   void counter(int64_t op_id, int64_t name_id, double value);
   void metadata(std::string_view tag, std::string_view value);  // replaces an equal tag
 
-  // The sonde_* tables that have few rows are written with SQL of the caller's (schema.h).
+  // The sonde_* tables that have few rows are written with SQL of the caller's (schema.h), inside
+  // the transaction that the next commit() ends.
   Database& database();
 
-  // Inserts what is buffered and commits. The first error of any earlier call comes out here.
+  // Inserts what is buffered and commits. The first error of any earlier call comes out here and
+  // stays, but for is_busy(): another program reads the file for long, nothing is lost, and a later
+  // commit() can work.
   Status commit();
-  // commit() and then indices, statistics, and a clean single file without journal.
+  // commit() and then indices, statistics, and a clean single file without journal. More rows may
+  // follow; they need another finish().
   Status finish();
 
   uint64_t rows() const;  // rocpd_api + rocpd_op rows so far

@@ -1,0 +1,101 @@
+// The agent's face: the table that backends and sonde.h call through, definitions, and start-up.
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "agent/definitions.h"
+#include "agent/events.h"
+#include "agent/exec.h"
+#include "agent/spool.h"
+
+namespace sonde::agent {
+
+namespace {
+
+int is_recording() { return recording() ? 1 : 0; }
+uint64_t now_ticks() { return ticks(); }
+
+template <typename T>
+uint32_t define_record(wire::RecordType type, T& record) {
+  Inside inside;
+  ErrnoKeeper keep;
+  if (!inside || !ensure_spool()) return 0;
+  record.header = {type, 0, sizeof(T) / 8, 0};
+  return define(&record.header);
+}
+
+uint32_t name_id(const char* text) { return text != nullptr ? intern(text, strlen(text)) : 0; }
+
+uint32_t define_function(const char* domain, const char* category, const char* name,
+                         const char* arguments) {
+  wire::FunctionRecord record = {
+      {}, name_id(domain), name_id(category), name_id(name), name_id(arguments)};
+  return define_record(wire::RecordType::kFunction, record);
+}
+
+uint32_t define_clock(const char* name) {
+  wire::ClockRecord record = {{}, name_id(name), 0};
+  // Ids of definitions start at 1 like those of the host's clocks; a clock's must not be one of them.
+  uint32_t id = 0;
+  do {
+    id = define_record(wire::RecordType::kClock, record);
+  } while (id != 0 && id <= SONDE_CLOCK_BOOTTIME);
+  return id;
+}
+
+uint32_t define_device(const sonde_device* device) {
+  wire::DeviceRecord record = {};
+  record.gpu_id = device->gpu_id;
+  record.clock = device->clock;
+  record.backend = name_id(device->backend);
+  record.name = name_id(device->name);
+  record.vendor = name_id(device->vendor);
+  record.driver = name_id(device->driver);
+  record.kind = name_id(device->kind);
+  record.location = name_id(device->location);
+  record.memory_bytes = device->memory_bytes;
+  record.compute_units = device->compute_units;
+  record.clock_mhz = device->clock_mhz;
+  return define_record(wire::RecordType::kDevice, record);
+}
+
+uint32_t define_queue(const sonde_queue* queue) {
+  wire::QueueRecord record = {{}, queue->device, queue->flags, queue->handle, queue->context};
+  return define_record(wire::RecordType::kQueue, record);
+}
+
+void start() { __atomic_fetch_add(&g_state.balance, 1, __ATOMIC_RELAXED); }
+void stop() { __atomic_fetch_sub(&g_state.balance, 1, __ATOMIC_RELAXED); }
+// Records are in shared memory of the kernel's as soon as they are committed.
+void flush() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+const struct sonde_agent kTable = {
+    SONDE_AGENT_ABI, sizeof(struct sonde_agent), is_recording, now_ticks,    intern,
+    define_function, define_clock,        define_device, define_queue, clock_snapshot,
+    call_begin,      call_end,            op,            range_push,   range_pop,
+    range_start,     range_stop,          mark,          counter,      metadata,
+    name_thread,     diagnostic,          dropped,       start,        stop,
+    flush};
+
+}  // namespace
+
+bool attach_process(const char* session) {
+  if (!attach(session)) return false;
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  ensure_spool();
+  return true;
+}
+
+}  // namespace sonde::agent
+
+// The table, or nullptr in a process that is not being recorded.
+extern "C" __attribute__((visibility("default"))) const struct sonde_agent* sonde_agent_v1(void) {
+  return sonde::agent::g_state.control != nullptr ? &sonde::agent::kTable : nullptr;
+}
+
+#ifndef SONDE_AGENT_STATIC
+__attribute__((constructor)) static void start_up() {
+  sonde::agent::ErrnoKeeper keep;
+  sonde::agent::remember_environment();
+  if (const char* session = getenv("SONDE_SESSION")) sonde::agent::attach_process(session);
+}
+#endif

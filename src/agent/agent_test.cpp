@@ -1,0 +1,309 @@
+// The agent in this process, against a session directory of the test's own: what was recorded is
+// read back with the decoder. Runs under the sanitizers too.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sonde/sonde.h"
+#include "wire/decoder.h"
+#include "wire/session.h"
+
+namespace sonde::agent {
+bool attach_process(const char* session);
+}
+extern "C" const struct sonde_agent* sonde_agent_v1(void);
+
+namespace sonde {
+namespace {
+
+struct Seen {
+  std::map<uint32_t, std::string> strings;
+  std::map<std::string, int> ranges, marks;
+  std::map<std::string, int> functions;
+  int ops = 0, counters = 0, starts = 0, stops = 0, processes = 0, malformed = 0, damaged = 0;
+  std::vector<std::string> open;
+};
+
+std::vector<std::byte> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::vector<std::byte> bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+void read_chunk(const std::string& path, Seen& seen) {
+  const auto bytes = read_file(path);
+  ASSERT_EQ(bytes.size(), wire::kChunkBytes);
+  const auto& header = *reinterpret_cast<const wire::ChunkHeader*>(bytes.data());
+  if (wire::judge_header(header) != wire::HeaderVerdict::kGood) {
+    ++seen.damaged;
+    return;
+  }
+  if (header.state == wire::ChunkState::kSealed) {
+    EXPECT_EQ(header.payload_sum,
+              wire::checksum(bytes.data() + wire::kHeaderBytes, header.committed));
+  }
+  wire::Decoder decoder({bytes.data() + wire::kHeaderBytes, header.committed});
+  const auto text_of = [&](const wire::Record& r) {
+    return r.has_text ? std::string(r.text) : seen.strings[r.header->id];
+  };
+  while (const auto record = decoder.next()) {
+    switch (record->type()) {
+      case wire::RecordType::kString: seen.strings[record->header->id] = record->text; break;
+      case wire::RecordType::kProcess: ++seen.processes; break;
+      case wire::RecordType::kRange:
+        EXPECT_LE(record->as<wire::SpanRecord>().begin, record->as<wire::SpanRecord>().end);
+        ++seen.ranges[text_of(*record)];
+        break;
+      case wire::RecordType::kMark: ++seen.marks[text_of(*record)]; break;
+      case wire::RecordType::kOp: ++seen.ops; break;
+      case wire::RecordType::kCounter: ++seen.counters; break;
+      case wire::RecordType::kRangeStart: ++seen.starts; break;
+      case wire::RecordType::kRangeStop: ++seen.stops; break;
+      default: break;
+    }
+  }
+  if (decoder.malformed()) ++seen.malformed;
+  if (header.state == wire::ChunkState::kActive && header.ring != 0) {
+    for (uint32_t i = 0; i < header.open_count; ++i) {
+      const auto& span = header.open[i];
+      seen.open.push_back(span.id != 0 ? seen.strings[span.id]
+                                       : std::string(header.open_text + span.text_offset,
+                                                     span.text_length));
+    }
+  }
+}
+
+Seen read_spool(const wire::SpoolFolder& folder) {
+  Seen seen;
+  for (const auto& chunk : wire::list_chunks(folder.path)) read_chunk(chunk.path, seen);
+  return seen;
+}
+
+// One session for the process: the agent attaches once.
+const std::string& session() {
+  static const std::string path = [] {
+    std::string folder = std::filesystem::temp_directory_path() / "sonde-agent-test-XXXXXX";
+    SONDE_CHECK(mkdtemp(folder.data()) != nullptr);
+    auto control = wire::Control::create(folder, {.clock = wire::best_clock()});
+    SONDE_CHECK(control.ok());
+    SONDE_CHECK(agent::attach_process(folder.c_str()));
+    return folder;
+  }();
+  return path;
+}
+
+class AgentEnvironment : public ::testing::Environment {
+  void TearDown() override { std::filesystem::remove_all(session()); }
+};
+const auto* const kEnvironment =
+    ::testing::AddGlobalTestEnvironment(new AgentEnvironment);  // NOLINT: gtest owns it
+
+Seen read_own() {
+  for (const auto& folder : wire::list_spools(session())) {
+    if (folder.pid == static_cast<uint32_t>(getpid())) return read_spool(folder);
+  }
+  return {};
+}
+
+class Agent : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    session();
+    agent_ = sonde_agent_v1();
+    ASSERT_NE(agent_, nullptr);
+  }
+  const struct sonde_agent* agent_ = nullptr;
+};
+
+TEST_F(Agent, RangesNestAndReportTheirLevel) {
+  agent_->range_push(0, 0, "outer");
+  agent_->range_push(0, 0, "inner");
+  EXPECT_EQ(agent_->range_pop(0), 1);
+  EXPECT_EQ(agent_->range_pop(0), 0);
+  EXPECT_EQ(agent_->range_pop(0), -1);
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.ranges.at("outer"), 1);
+  EXPECT_EQ(seen.ranges.at("inner"), 1);
+  EXPECT_EQ(seen.processes, 1);
+}
+
+TEST_F(Agent, TextInAReusedBufferIsNotMistakenForTheOldOne) {
+  char buffer[32];
+  for (int i = 0; i < 300; ++i) {
+    std::snprintf(buffer, sizeof buffer, "step %d", i % 100);
+    agent_->range_push(0, 0, buffer);
+    agent_->range_pop(0);
+  }
+  const Seen seen = read_own();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(seen.ranges.at("step " + std::to_string(i)), 3) << i;
+}
+
+TEST_F(Agent, DomainsHaveStacksOfTheirOwn) {
+  const uint32_t a = agent_->intern("domain a", 8);
+  const uint32_t b = agent_->intern("domain b", 8);
+  agent_->range_push(a, 0, "in a");
+  agent_->range_push(b, 0, "in b");
+  EXPECT_EQ(agent_->range_pop(a), 0);
+  EXPECT_EQ(agent_->range_pop(a), -1);
+  EXPECT_EQ(agent_->range_pop(b), 0);
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.ranges.at("in a"), 1);
+  EXPECT_EQ(seen.ranges.at("in b"), 1);
+}
+
+TEST_F(Agent, OpenRangesAreInTheNewestChunk) {
+  agent_->range_push(0, 0, "still open");
+  const std::string unique(3000, 'u');
+  agent_->range_push(0, 0, unique.c_str());
+  for (int i = 0; i < 20000; ++i) agent_->mark(0, 0, "filler");  // more than one chunk
+  const Seen seen = read_own();
+  ASSERT_EQ(seen.open.size(), 2u);
+  EXPECT_EQ(seen.open[0], "still open");
+  EXPECT_EQ(seen.open[1], unique);
+  EXPECT_EQ(seen.marks.at("filler"), 20000);
+  agent_->range_pop(0);
+  agent_->range_pop(0);
+  EXPECT_EQ(read_own().ranges.at(unique), 1);
+}
+
+TEST_F(Agent, LongAndEmptyTexts) {
+  const std::string text(150000, 'x');
+  agent_->range_push(0, 0, text.c_str());
+  agent_->range_pop(0);
+  agent_->mark(0, 0, text.c_str());
+  agent_->mark(0, 0, nullptr);
+  agent_->mark(0, 0, "");
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.ranges.at(text), 1);
+  EXPECT_EQ(seen.marks.at(text), 1);
+  EXPECT_EQ(seen.marks.at(""), 2);
+  EXPECT_EQ(seen.malformed, 0);
+}
+
+TEST_F(Agent, DeepNestingIsCountedAndStaysBalanced) {
+  for (int i = 0; i < 400; ++i) agent_->range_push(0, 0, "deep");
+  for (int i = 399; i >= 0; --i) EXPECT_EQ(agent_->range_pop(0), i);
+  EXPECT_EQ(agent_->range_pop(0), -1);
+  EXPECT_EQ(read_own().ranges.at("deep"), static_cast<int>(wire::kMaxOpen));
+  auto control = wire::Control::open(session());
+  ASSERT_TRUE(control.ok());
+  EXPECT_EQ((*control)->drops[static_cast<int>(wire::DropSource::kRange)]
+                             [static_cast<int>(wire::DropReason::kTooDeep)],
+            400 - wire::kMaxOpen);
+}
+
+TEST_F(Agent, StopAndStartNest) {
+  agent_->stop();
+  agent_->stop();
+  agent_->mark(0, 0, "while stopped");
+  agent_->range_push(0, 0, "begun while stopped");
+  agent_->start();
+  agent_->mark(0, 0, "while stopped");
+  agent_->start();
+  agent_->range_pop(0);
+  agent_->mark(0, 0, "while started");
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.marks.count("while stopped"), 0u);
+  EXPECT_EQ(seen.ranges.count("begun while stopped"), 0u);
+  EXPECT_EQ(seen.marks.at("while started"), 1);
+}
+
+TEST_F(Agent, ManyThreadsLoseNothingAndShareRings) {
+  constexpr int kThreads = 8, kRounds = 25, kMarks = 500;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([this] {
+        char text[32];
+        for (int i = 0; i < kMarks; ++i) {
+          std::snprintf(text, sizeof text, "shared %d", i % 7);
+          agent_->mark(0, 0, text);
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+  }
+  const Seen seen = read_own();
+  int total = 0;
+  for (int i = 0; i < 7; ++i) total += seen.marks.at("shared " + std::to_string(i));
+  EXPECT_EQ(total, kThreads * kRounds * kMarks);
+  EXPECT_EQ(seen.damaged, 0);
+}
+
+TEST_F(Agent, AForkedChildHasASpoolThatExplainsItself) {
+  agent_->mark(0, 0, "before the fork");
+  agent_->mark(0, 0, "before the fork");
+  const pid_t child = fork();
+  if (child == 0) {
+    sonde_agent_v1()->mark(0, 0, "before the fork");
+    sonde_agent_v1()->mark(0, 0, "only in the child");
+    _exit(0);
+  }
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  bool found = false;
+  for (const auto& folder : wire::list_spools(session())) {
+    if (folder.pid != static_cast<uint32_t>(child)) continue;
+    found = true;
+    const Seen seen = read_spool(folder);
+    EXPECT_EQ(seen.processes, 1);
+    EXPECT_EQ(seen.marks.at("before the fork"), 1);
+    EXPECT_EQ(seen.marks.at("only in the child"), 1);
+    EXPECT_EQ(seen.marks.size(), 2u);
+  }
+  EXPECT_TRUE(found);
+  EXPECT_EQ(read_own().marks.at("before the fork"), 2);
+}
+
+TEST_F(Agent, DrainedChunksAreUsedAgainAndAbandonedOnesAreLeft) {
+  // Without a consumer every chunk stays; with one that drains, the number of files stays small.
+  std::thread([this] {
+    const auto drain = [&] {
+      for (const auto& folder : wire::list_spools(session())) {
+        for (const auto& file : wire::list_chunks(folder.path)) {
+          std::fstream stream(file.path, std::ios::in | std::ios::out | std::ios::binary);
+          wire::ChunkHeader header;
+          stream.read(reinterpret_cast<char*>(&header), sizeof header);
+          if (header.ring == 0 || header.state != wire::ChunkState::kSealed) continue;
+          const auto drained = wire::ChunkState::kDrained;
+          stream.seekp(offsetof(wire::ChunkHeader, state));
+          stream.write(reinterpret_cast<const char*>(&drained), sizeof drained);
+        }
+      }
+    };
+    for (int round = 0; round < 30; ++round) {
+      for (int i = 0; i < 20000; ++i) agent_->mark(0, 0, "drained");
+      drain();
+    }
+  }).join();
+  size_t files = 0;
+  for (const auto& folder : wire::list_spools(session())) {
+    files += wire::list_chunks(folder.path).size();
+  }
+  EXPECT_LT(files, 60u);  // 600,000 marks fill 59 chunks of one ring alone
+}
+
+TEST_F(Agent, CallsKeepTheirArgumentsAndErrno) {
+  const uint32_t function = agent_->define_function("test", "", "do_it", "a:u b:s");
+  ASSERT_NE(function, 0u);
+  errno = 42;
+  sonde_call call = agent_->call_begin(function, 1);
+  EXPECT_NE(call.correlation, 0u);
+  sonde_args args = {};
+  sonde_arg_u64(&args, 7);
+  sonde_arg_text(&args, "hello");
+  agent_->call_end(&call, -5, args.words, args.count);
+  EXPECT_EQ(errno, 42);
+}
+
+}  // namespace
+}  // namespace sonde

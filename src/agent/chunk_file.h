@@ -1,0 +1,26 @@
+// Chunk files: made, mapped, given back. All slow path.
+#pragma once
+
+#include <stdint.h>
+
+#include "wire/chunk.h"
+
+namespace sonde::agent {
+
+// A new chunk of `ring`, really allocated on disk and mapped, its header filled and visible; or
+// nullptr when there is no space or the limit is reached (the reason goes to *reason).
+wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, uint32_t tid,
+                              wire::DropReason* reason);
+// Fills a header for (re)use; the magic, which makes it valid, is stored last.
+void start_chunk(wire::ChunkHeader* chunk, uint32_t ring, uint64_t file, uint64_t sequence,
+                 uint32_t tid);
+// Makes the chunk read-only for us and ready for the consumer.
+void seal_chunk(wire::ChunkHeader* chunk);
+// Unmaps and deletes a chunk that the consumer has drained.
+void drop_chunk(wire::ChunkHeader* chunk);
+
+inline char* payload(wire::ChunkHeader* chunk) {
+  return reinterpret_cast<char*>(chunk) + wire::kHeaderBytes;
+}
+
+}  // namespace sonde::agent

@@ -1,0 +1,230 @@
+#include "agent/definitions.h"
+
+#include "agent/chunk_file.h"
+#include "agent/spool.h"
+#include "agent/state.h"
+
+namespace sonde::agent {
+
+namespace {
+
+constexpr uint64_t kTableSlots = 1 << 16;  // strings; filled to three quarters at most
+constexpr uint64_t kBlockBytes = 256 * 1024;
+constexpr uint32_t kSeenSlots = 4096;
+
+// The log: blocks of records one after another, in the order of their making.
+struct Block {
+  Block* next;
+  uint64_t used;  // bytes of records
+  char* records() { return reinterpret_cast<char*>(this + 1); }
+  static constexpr uint64_t kCapacity = kBlockBytes - 16;
+};
+
+struct Definitions {
+  BoundedLock lock;
+  const wire::StringRecord** table = nullptr;  // open addressing by hash
+  uint64_t strings = 0;
+  uint32_t next_id = 1;
+  Block* first = nullptr;
+  Block* last = nullptr;
+  wire::ChunkHeader* chunk = nullptr;  // of ring 0
+  uint32_t* seen = nullptr;
+};
+Definitions g_definitions;
+
+uint64_t mix(uint64_t a, uint64_t b) {
+  const unsigned __int128 product = static_cast<unsigned __int128>(a ^ 0x9E3779B97F4A7C15) * (b | 1);
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+uint64_t hash_text(const char* text, size_t length) {
+  uint64_t hash = length * 0xD6E8FEB86659FD93;
+  size_t i = 0;
+  for (; i + 8 <= length; i += 8) {
+    uint64_t word;
+    memcpy(&word, text + i, 8);
+    hash = mix(hash ^ word, 0xA0761D6478BD642F);
+  }
+  if (i < length) {
+    uint64_t word = 0;
+    memcpy(&word, text + i, length - i);
+    hash = mix(hash ^ word, 0xE7037ED1A0B428DB);
+  }
+  return mix(hash, 0x8EBC6AF09C88C6E3);
+}
+
+bool prepare_memory() {
+  auto& d = g_definitions;
+  if (d.table == nullptr) {
+    d.table = static_cast<const wire::StringRecord**>(map_memory(kTableSlots * sizeof(void*)));
+    d.seen = static_cast<uint32_t*>(map_memory(kSeenSlots * sizeof(uint32_t)));
+  }
+  return d.table != nullptr && d.seen != nullptr;
+}
+
+// Room at the end of the log; it counts once `used` is raised.
+char* log_room(uint64_t bytes) {
+  auto& d = g_definitions;
+  if (d.last == nullptr || d.last->used + bytes > Block::kCapacity) {
+    auto* block = static_cast<Block*>(map_memory(kBlockBytes));
+    if (block == nullptr) return nullptr;
+    (d.last != nullptr ? d.last->next : d.first) = block;
+    d.last = block;
+  }
+  return d.last->records() + d.last->used;
+}
+
+// Copies a record to the end of the log.
+wire::RecordHeader* append_to_log(const wire::RecordHeader* record, uint64_t bytes) {
+  char* place = log_room(bytes);
+  if (place == nullptr) return nullptr;
+  memcpy(place, record, bytes);
+  g_definitions.last->used += bytes;
+  return reinterpret_cast<wire::RecordHeader*>(place);
+}
+
+// Copies a record to ring 0.
+bool append_to_ring(const wire::RecordHeader* record, uint64_t bytes) {
+  auto& chunk = g_definitions.chunk;
+  if (chunk == nullptr || chunk->committed + bytes > wire::kPayloadBytes) {
+    wire::DropReason reason;
+    const uint64_t sequence = chunk == nullptr ? 0 : chunk->sequence + 1;
+    auto* fresh = make_chunk(0, sequence, sequence, 0, &reason);
+    if (fresh == nullptr) {
+      count_drop(wire::DropSource::kDefinition, reason);
+      return false;
+    }
+    if (chunk != nullptr) {
+      seal_chunk(chunk);
+      munmap(chunk, wire::kChunkBytes);
+    }
+    chunk = fresh;
+  }
+  memcpy(payload(chunk) + chunk->committed, record, bytes);
+  store_release(chunk->committed, chunk->committed + bytes);
+  return true;
+}
+
+// Adds a record under the lock and returns the log's copy with its id, or nullptr.
+wire::RecordHeader* add(const wire::RecordHeader* record) {
+  auto& d = g_definitions;
+  const uint64_t bytes = uint64_t{record->words} * 8;
+  wire::RecordHeader* kept = append_to_log(record, bytes);
+  if (kept == nullptr) return nullptr;
+  kept->id = d.next_id;
+  if (!append_to_ring(kept, bytes)) {
+    d.last->used -= bytes;
+    return nullptr;
+  }
+  ++d.next_id;
+  return kept;
+}
+
+// Slot of the text, or of the empty place where it belongs.
+uint64_t slot_of(const Text& text) {
+  uint64_t slot = text.hash % kTableSlots;
+  for (;; slot = (slot + 1) % kTableSlots) {
+    const wire::StringRecord* entry = load_acquire(g_definitions.table[slot]);
+    if (entry == nullptr) return slot;
+    if (entry->hash == text.hash && entry->length == text.length &&
+        memcmp(entry->text(), text.data, text.length) == 0) {
+      return slot;
+    }
+  }
+}
+
+const wire::StringRecord* add_string(const Text& text) {
+  auto& d = g_definitions;
+  const uint64_t slot = slot_of(text);
+  if (d.table[slot] != nullptr) return d.table[slot];  // another thread was faster
+  if (d.strings >= kTableSlots / 4 * 3) return nullptr;
+  const uint64_t bytes = (sizeof(wire::StringRecord) + text.length + 1 + 7) / 8 * 8;
+  // Built in the log itself: texts may be long, the stack may be short.
+  auto* record = reinterpret_cast<wire::StringRecord*>(log_room(bytes));
+  if (record == nullptr) return nullptr;
+  memset(static_cast<void*>(record), 0, bytes);
+  record->header = {wire::RecordType::kString, 0, static_cast<uint16_t>(bytes / 8), d.next_id};
+  record->hash = text.hash;
+  record->length = text.length;
+  memcpy(record->text(), text.data, text.length);
+  if (!append_to_ring(&record->header, bytes)) return nullptr;
+  d.last->used += bytes;
+  ++d.next_id;
+  ++d.strings;
+  store_release(d.table[slot], record);
+  return record;
+}
+
+}  // namespace
+
+Text make_text(const char* text, size_t length) {
+  if (text == nullptr) length = 0;
+  if (length > wire::kMaxTextBytes) length = wire::kMaxTextBytes;
+  return {text != nullptr ? text : "", length, hash_text(text, length)};
+}
+
+Text make_text(const char* text) {
+  return make_text(text, text != nullptr ? strnlen(text, wire::kMaxTextBytes) : 0);
+}
+
+const wire::StringRecord* find_string(const Text& text) {
+  if (g_definitions.table == nullptr) return nullptr;
+  return load_acquire(g_definitions.table[slot_of(text)]);
+}
+
+uint32_t intern_text(const Text& text) {
+  if (text.length == 0) return 0;
+  if (const auto* known = find_string(text)) return known->header.id;
+  if (!lock_definitions()) return 0;
+  const wire::StringRecord* record = prepare_memory() ? add_string(text) : nullptr;
+  unlock_definitions();
+  if (record == nullptr) return 0;
+  return record->header.id;
+}
+
+uint32_t intern_text(const char* text) { return intern_text(make_text(text)); }
+
+bool seen_before(const Text& text) {
+  if (g_definitions.seen == nullptr) return true;  // the first text of all makes the tables
+  uint32_t& slot = g_definitions.seen[text.hash % kSeenSlots];
+  const auto mark = static_cast<uint32_t>(text.hash >> 32) | 1;
+  if (load(slot) == mark) return load(g_definitions.strings) < kTableSlots / 4 * 3;
+  store(slot, mark);
+  return false;
+}
+
+uint32_t define(wire::RecordHeader* record) {
+  if (!lock_definitions()) return 0;
+  const wire::RecordHeader* kept = prepare_memory() ? add(record) : nullptr;
+  unlock_definitions();
+  return kept != nullptr ? kept->id : 0;
+}
+
+bool begin_definitions(const wire::RecordHeader* process) {
+  if (!lock_definitions()) return false;
+  bool good = append_to_ring(process, uint64_t{process->words} * 8);
+  for (Block* block = g_definitions.first; block != nullptr && good; block = block->next) {
+    for (uint64_t at = 0; at < block->used && good;) {
+      const auto* record = reinterpret_cast<const wire::RecordHeader*>(block->records() + at);
+      good = append_to_ring(record, uint64_t{record->words} * 8);
+      at += uint64_t{record->words} * 8;
+    }
+  }
+  unlock_definitions();
+  return good;
+}
+
+void reset_definitions_after_fork() {
+  g_definitions.chunk = nullptr;  // not mapped in the child (MADV_DONTFORK)
+  g_definitions.lock.reset();
+}
+
+bool lock_definitions() {
+  if (g_definitions.lock.acquire()) return true;
+  count_drop(wire::DropSource::kDefinition, wire::DropReason::kBusy);
+  return false;
+}
+
+void unlock_definitions() { g_definitions.lock.release(); }
+
+}  // namespace sonde::agent

@@ -1,0 +1,44 @@
+// Definitions: strings, functions, clocks, devices and queues, each written once per process with a
+// small id that records refer to.
+//
+// A definition is kept twice: in private memory (the log, which lookups use and which a forked
+// child writes anew into its own spool, so that every spool explains itself) and in ring 0 of the
+// spool. Looking a string up takes no lock; adding one does.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/records.h"
+
+namespace sonde::agent {
+
+struct Text {
+  const char* data;
+  size_t length;
+  uint64_t hash;
+};
+Text make_text(const char* text, size_t length);
+Text make_text(const char* text);  // 0-terminated; nullptr is ""
+
+// The definition of a text that is interned already, or nullptr.
+const wire::StringRecord* find_string(const Text& text);
+// Its id, defining it if needed; 0 if it is empty or could not be defined (counted as a drop).
+uint32_t intern_text(const Text& text);
+uint32_t intern_text(const char* text);
+// True if the text should be interned: it was seen before, not long ago. A text seen once (an
+// iteration count, say) is cheaper written where it occurs.
+bool seen_before(const Text& text);
+
+// Writes a definition; header.type and header.words are filled in by the caller, header.id here.
+// Returns the id, or 0.
+uint32_t define(wire::RecordHeader* record);
+
+// Starts ring 0 with this record and then every definition made so far. False: no space.
+bool begin_definitions(const wire::RecordHeader* process);
+// In a forked child: forget the parent's ring 0, keep the log.
+void reset_definitions_after_fork();
+bool lock_definitions();
+void unlock_definitions();
+
+}  // namespace sonde::agent

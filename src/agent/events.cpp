@@ -1,0 +1,415 @@
+// Recording: what the functions of struct sonde_agent do for events. The hot path is here; it takes
+// no lock, allocates nothing and makes no system call, but for a new chunk.
+#include "agent/events.h"
+
+#include "agent/definitions.h"
+#include "agent/spool.h"
+
+namespace sonde::agent {
+
+namespace {
+
+using wire::DropReason;
+using wire::DropSource;
+using wire::RecordType;
+
+uint64_t pack(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
+
+// A text as a record refers to it: by id, or in full.
+struct TextReference {
+  uint32_t id = 0;
+  const char* data = "";
+  uint32_t length = 0;  // of `data`, when id is 0
+};
+
+// Literals are found by their address, other texts by their content. A text that occurs once is
+// not interned but written in full.
+TextReference refer(Ring* ring, const char* text) {
+  if (text == nullptr || *text == '\0') return {};
+  const auto bits = reinterpret_cast<uintptr_t>(text);
+  PointerSlot& slot = ring->pointers[(bits ^ bits >> 8) % kPointerSlots];
+  if (slot.pointer == text && strcmp(slot.string->text(), text) == 0) {
+    return {slot.string->header.id};
+  }
+  const Text content = make_text(text);
+  const wire::StringRecord* known = find_string(content);
+  if (known == nullptr && seen_before(content)) {
+    intern_text(content);
+    known = find_string(content);
+  }
+  if (known == nullptr) return {0, content.data, static_cast<uint32_t>(content.length)};
+  slot = {text, known};
+  return {known->header.id};
+}
+
+uint64_t text_bytes(const TextReference& text) {
+  return text.id == 0 && text.length != 0
+             ? sizeof(wire::ContinuationRecord) + wire::words_for(text.length) * 8
+             : 0;
+}
+
+void write_text(char* place, const char* data, uint32_t length, uint8_t flags = 0) {
+  const uint64_t words = wire::words_for(length);
+  auto* record = reinterpret_cast<wire::ContinuationRecord*>(place);
+  record->header = {RecordType::kText, flags, static_cast<uint16_t>(words + 1), length};
+  if (words != 0) reinterpret_cast<uint64_t*>(record + 1)[words - 1] = 0;
+  memcpy(record + 1, data, length);
+}
+
+void lost(DropSource source) { count_drop(source, drop_reason()); }
+
+// ---- the stack of open ranges and calls, kept in the chunk's header ----
+
+// Bytes of open text in use.
+uint32_t open_text_top(const wire::ChunkHeader* chunk) {
+  for (uint32_t i = load(chunk->open_count); i-- > 0;) {
+    const wire::OpenSpan& span = chunk->open[i];
+    if (span.text_length != 0) return span.text_offset + span.text_length;
+  }
+  return 0;
+}
+
+// Keeps a text until its range ends. One that does not fit is interned after all, or cut.
+void keep_text(wire::ChunkHeader* chunk, wire::OpenSpan& span, const TextReference& text) {
+  span.id = text.id;
+  if (text.id != 0 || text.length == 0) return;
+  const uint32_t top = open_text_top(chunk);
+  const uint32_t room = wire::kOpenTextBytes - top;
+  if (text.length > room) {
+    span.id = intern_text(make_text(text.data, text.length));
+    if (span.id != 0) return;
+  }
+  span.text_offset = static_cast<uint16_t>(top);
+  span.text_length = text.length < room ? text.length : room;
+  memcpy(chunk->open_text + top, text.data, span.text_length);
+}
+
+void remove_open(wire::ChunkHeader* chunk, uint32_t index) {
+  const uint32_t count = load(chunk->open_count) - 1;
+  if (index != count) {
+    memmove(&chunk->open[index], &chunk->open[index + 1],
+            (count - index) * sizeof(wire::OpenSpan));
+  }
+  store_release(chunk->open_count, count);
+}
+
+void write_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
+  const bool inline_text = span.id == 0 && span.text_length != 0;
+  const uint64_t domain_bytes = (span.domain | span.category) != 0 ? 8 : 0;
+  const uint64_t bytes =
+      sizeof(wire::SpanRecord) + domain_bytes +
+      (inline_text ? sizeof(wire::ContinuationRecord) + wire::words_for(span.text_length) * 8 : 0);
+  // The open text moves when the chunk changes; `span` is a copy, the text is re-read below.
+  char* room = reserve(ring, bytes);
+  if (room == nullptr) return lost(DropSource::kRange);
+  auto* record = reinterpret_cast<wire::SpanRecord*>(room);
+  record->header = {RecordType::kRange,
+                    static_cast<uint8_t>(domain_bytes != 0 ? wire::kHasDomain : 0),
+                    static_cast<uint16_t>((sizeof(wire::SpanRecord) + domain_bytes) / 8), span.id};
+  record->begin = span.begin;
+  record->end = end;
+  char* next = reinterpret_cast<char*>(record + 1);
+  if (domain_bytes != 0) {
+    *reinterpret_cast<uint64_t*>(next) = pack(span.domain, span.category);
+    next += 8;
+  }
+  if (inline_text) write_text(next, ring->chunk->open_text + span.text_offset, span.text_length);
+  commit(ring, bytes);
+}
+
+}  // namespace
+
+void range_push(uint32_t domain, uint32_t category, const char* text) {
+  Inside inside;
+  if (!inside) return count_drop(DropSource::kRange, DropReason::kReentrant);
+  Ring* ring = this_ring();
+  if (ring == nullptr) return lost(DropSource::kRange);
+  wire::ChunkHeader* chunk = ring->chunk;
+  const uint32_t count = load(chunk->open_count);
+  if (count >= wire::kMaxOpen) {
+    ++ring->too_deep;
+    return count_drop(DropSource::kRange, DropReason::kTooDeep);
+  }
+  wire::OpenSpan& span = chunk->open[count];
+  span.domain = domain;
+  span.category = category;
+  span.text_length = 0;
+  span.is_call = 0;
+  span.level = 0;
+  for (uint32_t i = count; i-- > 0;) {
+    if (chunk->open[i].is_call == 0 && chunk->open[i].domain == domain) {
+      span.level = chunk->open[i].level + 1;
+      break;
+    }
+  }
+  span.muted = recording() ? 0 : 1;
+  if (span.muted == 0) {
+    keep_text(chunk, span, refer(ring, text));
+    span.begin = ticks();
+  }
+  store_release(chunk->open_count, count + 1);
+}
+
+int range_pop(uint32_t domain) {
+  const uint64_t end = ticks();
+  Inside inside;
+  if (!inside) {
+    count_drop(DropSource::kRange, DropReason::kReentrant);
+    return -1;
+  }
+  Ring* ring = t_state.ring;
+  if (ring == nullptr || ring->chunk == nullptr) return -1;
+  if (ring->too_deep != 0) {  // the push was not kept either
+    --ring->too_deep;
+    return static_cast<int>(wire::kMaxOpen + ring->too_deep);
+  }
+  uint32_t index = load(ring->chunk->open_count);
+  do {
+    if (index-- == 0) return -1;
+  } while (ring->chunk->open[index].is_call != 0 || ring->chunk->open[index].domain != domain);
+  const wire::OpenSpan span = ring->chunk->open[index];
+  if (span.muted == 0) write_range(ring, span, end);
+  remove_open(ring->chunk, index);
+  return static_cast<int>(span.level);
+}
+
+sonde_call call_begin(uint32_t function, int wants_correlation) {
+  sonde_call call = {0, 0};
+  if (!recording()) return call;
+  Inside inside;
+  Ring* ring = inside ? this_ring() : nullptr;
+  if (ring == nullptr) {
+    inside ? lost(DropSource::kCall) : count_drop(DropSource::kCall, DropReason::kReentrant);
+    return call;
+  }
+  wire::ChunkHeader* chunk = ring->chunk;
+  const uint32_t count = load(chunk->open_count);
+  if (wants_correlation != 0) {
+    call.correlation = uint64_t{ring->index} << 40 | ++ring->next_correlation;
+  }
+  if (count >= wire::kMaxOpen) {
+    count_drop(DropSource::kCall, DropReason::kTooDeep);
+    return call;
+  }
+  wire::OpenSpan& span = chunk->open[count];
+  span.id = function;
+  span.domain = 0;
+  span.category = 0;
+  span.text_length = 0;
+  span.is_call = 1;
+  span.muted = 0;
+  span.level = ++ring->call_serial;
+  call.private_data = pack(count + 1, span.level);
+  span.begin = ticks();
+  store_release(chunk->open_count, count + 1);
+  return call;
+}
+
+namespace {
+
+void write_call(Ring* ring, const wire::OpenSpan& span, uint64_t end, uint64_t correlation,
+                int64_t result, const uint64_t* words, size_t count) {
+  const uint64_t extras = (correlation != 0 ? 1 : 0) + (result != 0 ? 1 : 0);
+  const uint64_t fixed = sizeof(wire::SpanRecord) + extras * 8;
+  const uint64_t bytes =
+      fixed + (count != 0 ? sizeof(wire::ContinuationRecord) + count * 8 : 0);
+  char* room = reserve(ring, bytes);
+  if (room == nullptr) return lost(DropSource::kCall);
+  auto* record = reinterpret_cast<wire::SpanRecord*>(room);
+  record->header = {RecordType::kCall,
+                    static_cast<uint8_t>((correlation != 0 ? wire::kHasCorrelation : 0) |
+                                         (result != 0 ? wire::kHasResult : 0)),
+                    static_cast<uint16_t>(fixed / 8), span.id};
+  record->begin = span.begin;
+  record->end = end;
+  auto* next = reinterpret_cast<uint64_t*>(record + 1);
+  if (correlation != 0) *next++ = correlation;
+  if (result != 0) *next++ = static_cast<uint64_t>(result);
+  if (count != 0) {
+    auto* arguments = reinterpret_cast<wire::ContinuationRecord*>(next);
+    arguments->header = {RecordType::kArguments, 0, static_cast<uint16_t>(count + 1),
+                         static_cast<uint32_t>(count)};
+    memcpy(arguments + 1, words, count * 8);
+  }
+  commit(ring, bytes);
+}
+
+}  // namespace
+
+void call_end(const sonde_call* call, int64_t result, const uint64_t* words, size_t count) {
+  const uint64_t end = ticks();
+  if (call->private_data == 0) return;
+  Inside inside;
+  if (!inside) return count_drop(DropSource::kCall, DropReason::kReentrant);
+  Ring* ring = t_state.ring;
+  if (ring == nullptr || ring->chunk == nullptr) return;
+  // Found where it was left, unless ranges below it were closed meanwhile.
+  const auto serial = static_cast<uint32_t>(call->private_data >> 32);
+  uint32_t index = static_cast<uint32_t>(call->private_data);
+  if (index > load(ring->chunk->open_count)) index = load(ring->chunk->open_count);
+  do {
+    if (index-- == 0) return;
+  } while (ring->chunk->open[index].is_call == 0 || ring->chunk->open[index].level != serial);
+  const wire::OpenSpan span = ring->chunk->open[index];
+  if (count > SONDE_ARGS_MAX_WORDS) count = SONDE_ARGS_MAX_WORDS;
+  write_call(ring, span, end, call->correlation, result, words, count);
+  remove_open(ring->chunk, index);
+}
+
+namespace {
+
+// The records of one moment: [header ticks value] [domain] [text].
+void write_moment(RecordType type, DropSource source, uint32_t id, uint64_t value, uint32_t domain,
+                  uint32_t category, const char* text) {
+  Inside inside;
+  if (!inside) return count_drop(source, DropReason::kReentrant);
+  Ring* ring = this_ring();
+  if (ring == nullptr) return lost(source);
+  TextReference reference;
+  if (text != nullptr) {
+    reference = refer(ring, text);
+    id = reference.id;
+  }
+  const uint64_t domain_bytes = (domain | category) != 0 ? 8 : 0;
+  const uint64_t bytes = sizeof(wire::MomentRecord) + domain_bytes + text_bytes(reference);
+  char* room = reserve(ring, bytes);
+  if (room == nullptr) return lost(source);
+  auto* record = reinterpret_cast<wire::MomentRecord*>(room);
+  record->header = {type, static_cast<uint8_t>(domain_bytes != 0 ? wire::kHasDomain : 0),
+                    static_cast<uint16_t>((sizeof(wire::MomentRecord) + domain_bytes) / 8), id};
+  record->value = value;
+  char* next = reinterpret_cast<char*>(record + 1);
+  if (domain_bytes != 0) {
+    *reinterpret_cast<uint64_t*>(next) = pack(domain, category);
+    next += 8;
+  }
+  if (text_bytes(reference) != 0) write_text(next, reference.data, reference.length);
+  record->ticks = ticks();
+  commit(ring, bytes);
+}
+
+// [header ticks] [text]
+void write_event(RecordType type, uint8_t flags, uint32_t id, const char* text) {
+  Inside inside;
+  Ring* ring = inside ? this_ring() : nullptr;
+  if (ring == nullptr) return lost(DropSource::kOther);
+  const auto length =
+      static_cast<uint32_t>(text != nullptr ? strnlen(text, wire::kMaxTextBytes) : 0);
+  const uint64_t bytes = sizeof(wire::EventRecord) + sizeof(wire::ContinuationRecord) +
+                         wire::words_for(length) * 8;
+  char* room = reserve(ring, bytes);
+  if (room == nullptr) return lost(DropSource::kOther);
+  auto* record = reinterpret_cast<wire::EventRecord*>(room);
+  record->header = {type, flags, sizeof(wire::EventRecord) / 8, id};
+  record->ticks = ticks();
+  write_text(room + sizeof *record, text, length);
+  commit(ring, bytes);
+}
+
+}  // namespace
+
+uint64_t range_start(uint32_t domain, uint32_t category, const char* text) {
+  if (!recording()) return 0;
+  Ring* ring = nullptr;
+  if (Inside inside; inside) ring = this_ring();
+  if (ring == nullptr) {
+    lost(DropSource::kRange);
+    return 0;
+  }
+  const uint64_t id = uint64_t{ring->index} << 40 | ++ring->next_range;
+  write_moment(RecordType::kRangeStart, DropSource::kRange, 0, id, domain, category,
+               text != nullptr ? text : "");
+  return id;
+}
+
+void range_stop(uint64_t id) {
+  if (id != 0) write_moment(RecordType::kRangeStop, DropSource::kRange, 0, id, 0, 0, nullptr);
+}
+
+void mark(uint32_t domain, uint32_t category, const char* text) {
+  if (!recording()) return;
+  write_moment(RecordType::kMark, DropSource::kMark, 0, 0, domain, category,
+               text != nullptr ? text : "");
+}
+
+void counter(uint32_t name, double value) {
+  if (!recording()) return;
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  write_moment(RecordType::kCounter, DropSource::kCounter, name, bits, 0, 0, nullptr);
+}
+
+void metadata(const char* key, const char* value) {
+  write_event(RecordType::kNote, 0, intern(key, key != nullptr ? strlen(key) : 0), value);
+}
+
+void name_thread(uint32_t tid, const char* name) {
+  const uint32_t self = t_state.ring != nullptr ? t_state.ring->tid : 0;
+  if (tid == 0 || tid == self) {
+    Ring* ring = nullptr;
+    if (Inside inside; inside) ring = this_ring();
+    if (ring != nullptr) write_event(RecordType::kThread, 0, ring->tid, name);
+  } else {
+    write_event(RecordType::kThread, 1, tid, name);  // flag 1: names a thread, not this ring's
+  }
+}
+
+void diagnostic(int severity, const char* source, const char* text) {
+  const uint32_t id = intern(source, source != nullptr ? strlen(source) : 0);
+  write_event(RecordType::kDiagnostic, static_cast<uint8_t>(severity), id, text);
+}
+
+void dropped(const char* source, uint64_t count) {
+  const uint32_t id = intern(source, source != nullptr ? strlen(source) : 0);
+  write_moment(RecordType::kDropped, DropSource::kOther, id, count, 0, 0, nullptr);
+}
+
+void op(const sonde_op* op) {
+  if (!recording()) return;
+  Inside inside;
+  if (!inside) return count_drop(DropSource::kOp, DropReason::kReentrant);
+  Ring* ring = this_ring();
+  char* room = ring != nullptr ? reserve(ring, sizeof(wire::OpRecord)) : nullptr;
+  if (room == nullptr) return lost(DropSource::kOp);
+  auto* record = reinterpret_cast<wire::OpRecord*>(room);
+  record->header = {RecordType::kOp, 0, sizeof(wire::OpRecord) / 8, op->name};
+  record->kind = op->kind;
+  record->queue = op->queue;
+  record->clock = op->clock;
+  record->status = op->status;
+  record->correlation = op->correlation;
+  record->queued = op->queued;
+  record->submitted = op->submitted;
+  record->start = op->start;
+  record->end = op->end;
+  record->bytes = op->bytes;
+  memcpy(record->grid, op->grid, sizeof record->grid);
+  memcpy(record->group, op->group, sizeof record->group);
+  record->flags = op->flags;
+  record->src = op->src;
+  record->dst = op->dst;
+  memcpy(record->size, op->size, sizeof record->size);
+  record->group_segment_bytes = op->group_segment_bytes;
+  record->private_segment_bytes = op->private_segment_bytes;
+  commit(ring, sizeof *record);
+}
+
+void clock_snapshot(uint32_t clock, uint64_t value, uint64_t before, uint64_t after) {
+  Inside inside;
+  Ring* ring = inside ? this_ring() : nullptr;
+  char* room = ring != nullptr ? reserve(ring, sizeof(wire::SnapshotRecord)) : nullptr;
+  if (room == nullptr) return;
+  const wire::SnapshotRecord record = {
+      {RecordType::kSnapshot, 0, sizeof(wire::SnapshotRecord) / 8, clock}, value, before, after};
+  memcpy(room, &record, sizeof record);
+  commit(ring, sizeof record);
+}
+
+uint32_t intern(const char* text, size_t length) {
+  Inside inside;
+  if (!inside || text == nullptr || length == 0 || !ensure_spool()) return 0;
+  ErrnoKeeper keep;
+  return intern_text(make_text(text, length));
+}
+
+}  // namespace sonde::agent

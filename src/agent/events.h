@@ -1,0 +1,27 @@
+// The recording functions behind struct sonde_agent (backend.h says what each does).
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sonde/backend.h"
+
+namespace sonde::agent {
+
+void range_push(uint32_t domain, uint32_t category, const char* text);
+int range_pop(uint32_t domain);
+sonde_call call_begin(uint32_t function, int wants_correlation);
+void call_end(const sonde_call* call, int64_t result, const uint64_t* words, size_t count);
+uint64_t range_start(uint32_t domain, uint32_t category, const char* text);
+void range_stop(uint64_t id);
+void mark(uint32_t domain, uint32_t category, const char* text);
+void counter(uint32_t name, double value);
+void metadata(const char* key, const char* value);
+void name_thread(uint32_t tid, const char* name);
+void diagnostic(int severity, const char* source, const char* text);
+void dropped(const char* source, uint64_t count);
+void op(const sonde_op* op);
+void clock_snapshot(uint32_t clock, uint64_t value, uint64_t before, uint64_t after);
+uint32_t intern(const char* text, size_t length);
+
+}  // namespace sonde::agent

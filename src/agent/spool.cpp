@@ -1,0 +1,341 @@
+#include "agent/spool.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/definitions.h"
+
+namespace sonde::agent {
+
+State g_state;
+thread_local ThreadState t_state;
+
+namespace {
+
+constexpr uint32_t kSpareChunks = 4;  // drained ones a ring keeps for its next burst
+constexpr uint32_t kSealedSlots = sizeof(Ring::sealed) / sizeof(Ring::sealed[0]);
+constexpr int64_t kRetryNs = 10000000;
+
+pthread_key_t g_exit_key;
+bool g_exit_key_made = false;
+bool g_definitions_held = false;  // by the thread that forks
+char* g_shield = nullptr;  // the chunk a forking thread was writing to, if fork interrupted that
+
+uint32_t thread_id() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
+
+// Ticks after which an attempt that failed may be made again.
+uint64_t retry_time() {
+  // The tick rate is not known here; 10 ms at 1 GHz is as good as 3 ms at 3 GHz.
+  return ticks() + static_cast<uint64_t>(kRetryNs);
+}
+
+void write_thread_record(Ring* ring) {
+  struct {
+    wire::EventRecord event;
+    wire::ContinuationRecord text;
+    char name[16];
+  } record = {};
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%u/comm", ring->tid);
+  ssize_t length = 0;
+  if (const int fd = open(path, O_RDONLY | O_CLOEXEC); fd >= 0) {
+    length = read(fd, record.name, sizeof record.name);
+    close(fd);
+  }
+  while (length > 0 && record.name[length - 1] == '\n') --length;
+  record.event = {{wire::RecordType::kThread, 0, 2, ring->tid}, ticks()};
+  record.text = {{wire::RecordType::kText, 0, 3, static_cast<uint32_t>(length > 0 ? length : 0)}};
+  if (char* room = reserve(ring, sizeof record)) {
+    memcpy(room, &record, sizeof record);
+    commit(ring, sizeof record);
+  }
+}
+
+Ring* take_parked() {
+  Ring* ring = nullptr;
+  if (g_state.parked_lock.acquire()) {
+    ring = g_state.parked;
+    if (ring != nullptr) g_state.parked = ring->next_parked;
+    g_state.parked_lock.release();
+  }
+  return ring;
+}
+
+Ring* make_ring() {
+  auto* ring = static_cast<Ring*>(map_memory(sizeof(Ring)));
+  if (ring == nullptr) return nullptr;
+  madvise(ring, sizeof(Ring), MADV_WIPEONFORK);
+  ring->index = __atomic_fetch_add(&g_state.next_ring, 1, __ATOMIC_RELAXED);
+  return ring;
+}
+
+// Puts the ring's current chunk with the sealed ones. Beyond what a ring keeps mapped, the oldest is
+// left to the consumer.
+void retire_current(Ring* ring) {
+  seal_chunk(ring->chunk);
+  if (ring->sealed_count == kSealedSlots) {
+    wire::ChunkHeader* oldest = ring->sealed[0];
+    auto expected = wire::ChunkState::kSealed;
+    if (__atomic_compare_exchange_n(&oldest->state, &expected, wire::ChunkState::kAbandoned, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      munmap(oldest, wire::kChunkBytes);
+    } else {
+      drop_chunk(oldest);
+    }
+    --ring->sealed_count;
+    memmove(ring->sealed, ring->sealed + 1, ring->sealed_count * sizeof(ring->sealed[0]));
+  }
+  ring->sealed[ring->sealed_count++] = ring->chunk;
+}
+
+uint32_t drained_count(const Ring* ring) {
+  uint32_t count = 0;
+  while (count < ring->sealed_count &&
+         load_acquire(ring->sealed[count]->state) == wire::ChunkState::kDrained) {
+    ++count;
+  }
+  return count;
+}
+
+// A drained chunk of this ring to start over with, or a new one.
+wire::ChunkHeader* next_chunk(Ring* ring) {
+  uint32_t drained = drained_count(ring);
+  if (drained == 0) {
+    auto* chunk = make_chunk(ring->index, ring->next_file, ring->next_sequence, ring->tid,
+                             &ring->out_because);
+    if (chunk == nullptr) return nullptr;
+    ++ring->next_file;
+    ++ring->next_sequence;
+    return chunk;
+  }
+  wire::ChunkHeader* chunk = ring->sealed[0];
+  uint32_t taken = 1;
+  for (; drained > kSpareChunks; --drained) drop_chunk(ring->sealed[taken++]);
+  ring->sealed_count -= taken;
+  memmove(ring->sealed, ring->sealed + taken, ring->sealed_count * sizeof(ring->sealed[0]));
+  start_chunk(chunk, ring->index, chunk->file, ring->next_sequence++, ring->tid);
+  return chunk;
+}
+
+bool may_retry(const Ring* ring) {
+  return ticks() >= ring->retry_at ||
+         (ring->sealed_count > 0 && drained_count(ring) > 0);
+}
+
+}  // namespace
+
+void count_drop(wire::DropSource source, wire::DropReason reason, uint64_t count) {
+  if (g_state.control == nullptr) return;
+  auto& cell = g_state.control->drops[static_cast<uint32_t>(source)][static_cast<uint32_t>(reason)];
+  __atomic_fetch_add(&cell, count, __ATOMIC_RELAXED);
+}
+
+wire::DropReason drop_reason() {
+  return t_state.ring != nullptr ? t_state.ring->out_because : wire::DropReason::kDiskFull;
+}
+
+Ring* slow_ring() {
+  ErrnoKeeper keep;
+  Ring* ring = t_state.ring;
+  if (g_state.unforked != nullptr && *g_state.unforked == 0) after_fork_in_child();  // raw clone()
+  if (t_state.ring == nullptr) ring = nullptr;
+  if (ring == nullptr) {
+    if (g_state.control == nullptr || ticks() < load(g_state.retry_at)) return nullptr;
+    if (!ensure_spool() || ((ring = take_parked()) == nullptr && (ring = make_ring()) == nullptr)) {
+      store(g_state.retry_at, retry_time());
+      return nullptr;
+    }
+    ring->tid = thread_id();
+    memset(ring->pointers, 0, sizeof ring->pointers);
+    t_state.ring = ring;
+    if (g_exit_key_made) pthread_setspecific(g_exit_key, ring);
+    if (ring->chunk != nullptr) {
+      write_thread_record(ring);
+      return ring;
+    }
+  }
+  if (!may_retry(ring)) return nullptr;
+  ring->chunk = next_chunk(ring);
+  if (ring->chunk == nullptr) {
+    ring->retry_at = retry_time();
+    return nullptr;
+  }
+  ring->used = 0;
+  ring->limit = wire::kPayloadBytes;
+  write_thread_record(ring);
+  return ring;
+}
+
+char* slow_reserve(Ring* ring, uint64_t bytes) {
+  ErrnoKeeper keep;
+  if (bytes > wire::kPayloadBytes) return nullptr;
+  if (ring->limit == 0 && !may_retry(ring)) return nullptr;
+  wire::ChunkHeader* full = ring->chunk;
+  wire::ChunkHeader* fresh = next_chunk(ring);
+  if (fresh == nullptr) {
+    // The full chunk stays: its header holds the open ranges. Only its payload is closed.
+    ring->limit = 0;
+    ring->retry_at = retry_time();
+    return nullptr;
+  }
+  // The open ranges move along, so that the newest chunk always tells what the thread is doing.
+  if (full->open_count != 0) {
+    memcpy(fresh->open, full->open, sizeof fresh->open[0] * full->open_count);
+    memcpy(fresh->open_text, full->open_text, sizeof fresh->open_text);
+  }
+  store_release(fresh->open_count, full->open_count);
+  retire_current(ring);
+  ring->chunk = fresh;
+  ring->used = 0;
+  ring->limit = wire::kPayloadBytes;
+  return payload(fresh);
+}
+
+void park_ring(void* memory) {
+  ErrnoKeeper keep;
+  auto* ring = static_cast<Ring*>(memory);
+  t_state.ring = nullptr;
+  if (ring->index == 0) return;
+  if (ring->chunk != nullptr) store_release(ring->chunk->open_count, 0u);
+  if (g_state.parked_lock.acquire()) {
+    ring->next_parked = g_state.parked;
+    g_state.parked = ring;
+    g_state.parked_lock.release();
+  }
+}
+
+namespace {
+
+// "executable\0directory\0argument\0argument\0..." into `text`; returns its length.
+size_t describe_process(char* text, size_t size) {
+  size_t length = 0;
+  const ssize_t executable = readlink("/proc/self/exe", text, size / 4);
+  length += executable > 0 ? static_cast<size_t>(executable) : 0;
+  text[length++] = '\0';
+  if (getcwd(text + length, size / 4) != nullptr) length += strlen(text + length);
+  text[length++] = '\0';
+  if (const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC); fd >= 0) {
+    for (ssize_t got = 1; got > 0 && length < size; length += got > 0 ? static_cast<size_t>(got) : 0)
+      got = read(fd, text + length, size - length);
+    close(fd);
+  }
+  return length;
+}
+
+bool write_process_record() {
+  constexpr size_t kBytes = 32 * 1024;
+  void* memory = map_memory(kBytes);
+  if (memory == nullptr) return false;
+  auto* record = static_cast<wire::ProcessRecord*>(memory);
+  record->header = {wire::RecordType::kProcess, 0, 0, static_cast<uint32_t>(getpid())};
+  record->parent_pid = static_cast<uint32_t>(getppid());
+  record->start_ticks = ticks();
+  record->forked = g_state.forked;
+  record->text_bytes = static_cast<uint32_t>(
+      describe_process(reinterpret_cast<char*>(record + 1), kBytes - sizeof *record - 8));
+  record->header.words =
+      static_cast<uint16_t>(wire::words_for(sizeof *record + record->text_bytes));
+  const bool good = begin_definitions(&record->header);
+  munmap(memory, kBytes);
+  return good;
+}
+
+}  // namespace
+
+bool ensure_spool() {
+  if (load_acquire(g_state.spool) != 0) return true;
+  if (!g_state.spool_lock.acquire()) return false;
+  bool good = load(g_state.spool) != 0;
+  if (!good) {
+    const auto spool = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC)) << 1 | 1;
+    const int length = snprintf(g_state.folder, sizeof g_state.folder, "%s/p%d-%llx",
+                                g_state.session, getpid(), static_cast<unsigned long long>(spool));
+    if (length > 0 && static_cast<size_t>(length) < sizeof g_state.folder &&
+        mkdir(g_state.folder, 0700) == 0) {
+      g_state.spool = spool;  // chunks carry it; other threads see it only when all is there
+      good = write_process_record();
+      if (!good) {
+        rmdir(g_state.folder);
+        store_release(g_state.spool, 0u);
+      }
+    }
+  }
+  g_state.spool_lock.release();
+  return good;
+}
+
+// A byte that every kind of fork clears and vfork, which shares memory, does not.
+static void watch_for_forks() {
+  if (g_state.unforked != nullptr) {
+    *g_state.unforked = 1;  // wiped by the fork just seen; still watched
+    return;
+  }
+  auto* byte = static_cast<char*>(map_memory(4096));
+  if (byte == nullptr || madvise(byte, 4096, MADV_WIPEONFORK) != 0) return;
+  *byte = 1;
+  g_state.unforked = byte;
+}
+
+bool attach(const char* session) {
+  if (strlen(session) + 64 >= sizeof g_state.session) return false;
+  char path[PATH_MAX + 16];
+  snprintf(path, sizeof path, "%s/control", session);
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat info;
+  void* memory = MAP_FAILED;
+  if (fstat(fd, &info) == 0 && info.st_size >= static_cast<off_t>(sizeof(wire::SessionControl))) {
+    memory = mmap(nullptr, sizeof(wire::SessionControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  close(fd);
+  if (memory == MAP_FAILED) return false;
+  auto* control = static_cast<wire::SessionControl*>(memory);
+  if (control->magic != wire::kControlMagic || control->version != wire::kWireVersion) {
+    munmap(memory, sizeof(wire::SessionControl));
+    return false;
+  }
+  strcpy(g_state.session, session);
+  watch_for_forks();
+  g_state.clock = control->clock;
+  g_state.balance = control->autostart != 0 ? 1 : 0;
+  if (!g_exit_key_made) g_exit_key_made = pthread_key_create(&g_exit_key, park_ring) == 0;
+  g_state.control = control;
+  return true;
+}
+
+void before_fork() {
+  g_definitions_held = lock_definitions();
+  // A signal handler that forks may have interrupted this thread inside its chunk.
+  g_shield = t_state.busy != 0 && t_state.ring != nullptr
+                 ? reinterpret_cast<char*>(t_state.ring->chunk)
+                 : nullptr;
+}
+
+void after_fork_in_parent() {
+  if (g_definitions_held) unlock_definitions();
+}
+
+void after_fork_in_child() {
+  if (g_shield != nullptr) {  // the interrupted write goes on, into nothing
+    mmap(g_shield, wire::kChunkBytes, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  }
+  if (g_exit_key_made) pthread_setspecific(g_exit_key, nullptr);
+  t_state.ring = nullptr;
+  g_state.spool = 0;
+  g_state.forked = 1;
+  watch_for_forks();
+  g_state.next_ring = 1;
+  g_state.parked = nullptr;
+  g_state.parked_lock.reset();
+  g_state.spool_lock.reset();
+  g_state.retry_at = 0;
+  reset_definitions_after_fork();
+}
+
+}  // namespace sonde::agent

@@ -1,0 +1,335 @@
+#include "store/writer.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "store/row_buffer.h"
+#include "store/schema.h"
+#include "store/string_table.h"
+
+namespace sonde::store {
+
+namespace {
+
+constexpr int64_t kEmptyId = 1;  // of '' in rocpd_string and in rocpd_ustring
+
+int64_t or_empty(int64_t id) { return id == 0 ? kEmptyId : id; }
+
+// RPD keeps addresses and handles as text.
+struct HexText {
+  char text[19];
+  uint32_t size;
+
+  explicit HexText(uint64_t value) {
+    char digits[16];
+    int count = 0;
+    do {
+      digits[count++] = "0123456789abcdef"[value & 15];
+      value >>= 4;
+    } while (value != 0);
+    text[0] = '0';
+    text[1] = 'x';
+    for (int i = 0; i < count; ++i) text[2 + i] = digits[count - 1 - i];
+    size = static_cast<uint32_t>(count) + 2;
+  }
+  std::string_view view() const { return {text, size}; }
+};
+
+// A rollback journal, not WAL: after a kill the next reader needs nothing but the two files, and a
+// finished trace is one file. No fsync, because a trace need not survive a power cut.
+constexpr const char* kPragmas =
+    "PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;"
+    "PRAGMA cache_size=-131072; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
+
+}  // namespace
+
+struct Writer::Impl {
+  explicit Impl(Database opened) : database(std::move(opened)) {}
+
+  Database database;
+  StringTable strings;
+  RowBuffer<2> string_rows, ustring_rows;
+  RowBuffer<9> api_rows;
+  RowBuffer<8> op_rows;
+  RowBuffer<15> detail_rows;
+  RowBuffer<3> api_op_rows;
+  RowBuffer<11> kernel_rows;
+  RowBuffer<12> copy_rows;
+  RowBuffer<7> monitor_rows;
+  RowBuffer<4> counter_rows;
+  int64_t next_string = 1, next_ustring = 1, next_api = 1, next_op = 1;
+  int64_t next_api_op = 1, next_monitor = 1, next_counter = 1;
+  uint64_t rows = 0;
+  int64_t data_version = 0;
+  std::optional<Error> error;
+
+  Status prepare_rows();
+  Status create_schema();
+  Status load_existing();
+  Status begin();
+  Status flush();
+
+  void keep(Status status) {
+    if (!status && !error) error = std::move(status).error();
+  }
+
+  template <typename Buffer, typename... Values>
+  void add(Buffer& buffer, const Values&... values) {
+    buffer.add(values...);
+    if (buffer.full()) keep(buffer.flush());
+  }
+};
+
+Status Writer::Impl::prepare_rows() {
+  SONDE_TRY(string_rows.prepare(database, "INSERT INTO rocpd_string (id, string)"));
+  SONDE_TRY(ustring_rows.prepare(database, "INSERT INTO rocpd_ustring (id, string)"));
+  SONDE_TRY(api_rows.prepare(database,
+                             "INSERT INTO rocpd_api (id, pid, tid, start, \"end\", apiName_id, "
+                             "category_id, domain_id, args_id)"));
+  SONDE_TRY(op_rows.prepare(database,
+                            "INSERT INTO rocpd_op (id, gpuId, queueId, sequenceId, start, \"end\", "
+                            "description_id, opType_id)"));
+  SONDE_TRY(detail_rows.prepare(
+      database,
+      "INSERT OR REPLACE INTO sonde_op_detail (op_id, process_id, api_id, queued_ns, submitted_ns, "
+      "bytes, grid_x, grid_y, grid_z, group_x, group_y, group_z, group_segment_bytes, "
+      "private_segment_bytes, status)"));
+  SONDE_TRY(api_op_rows.prepare(database, "INSERT INTO rocpd_api_ops (id, api_id, op_id)"));
+  // One call can launch several kernels or copies; the key is the call, so the first one stays.
+  SONDE_TRY(kernel_rows.prepare(
+      database,
+      "INSERT OR IGNORE INTO rocpd_kernelapi (api_ptr_id, stream, gridX, gridY, gridZ, workgroupX, "
+      "workgroupY, workgroupZ, groupSegmentSize, privateSegmentSize, kernelName_id)"));
+  SONDE_TRY(copy_rows.prepare(
+      database,
+      "INSERT OR IGNORE INTO rocpd_copyapi (api_ptr_id, stream, size, width, height, kind, dst, "
+      "src, dstDevice, srcDevice, sync, pinned)"));
+  SONDE_TRY(monitor_rows.prepare(database,
+                                 "INSERT INTO rocpd_monitor (id, deviceType, deviceId, "
+                                 "monitorType, start, \"end\", value)"));
+  return counter_rows.prepare(database, "INSERT INTO rocpd_counter (id, value, op_id, name_id)");
+}
+
+Status Writer::Impl::create_schema() {
+  SONDE_TRY(database.exec(rpd_v3_schema()));
+  SONDE_TRY(database.exec(sonde_tables()));
+  SONDE_TRY(database.exec(sonde_views(Flavour::kV3, "CREATE VIEW")));
+  return ok_status();
+}
+
+// Goes on where an earlier writer stopped.
+Status Writer::Impl::load_existing() {
+  for (const char* table : {"sonde_process", "sonde_op_detail", "rocpd_ustring", "rocpd_api"}) {
+    SONDE_ASSIGN(const bool there, database.has_table(table));
+    if (!there) {
+      return make_error(ErrorCode::kUnsupported, "not a trace that Sonde made, nothing can be added",
+                        database.path(), "make one from it with: sonde upgrade");
+    }
+  }
+  SONDE_ASSIGN(auto statement, database.prepare("SELECT string, id FROM rocpd_string ORDER BY id"));
+  for (;;) {
+    SONDE_ASSIGN(const bool row, statement.step());
+    if (!row) break;
+    const auto text = statement.text(0);
+    if (strings.find(text) == 0) strings.insert(text, statement.integer(1));
+  }
+  const struct {
+    const char* table;
+    int64_t* next;
+  } counters[] = {{"rocpd_string", &next_string},   {"rocpd_ustring", &next_ustring},
+                  {"rocpd_api", &next_api},         {"rocpd_op", &next_op},
+                  {"rocpd_api_ops", &next_api_op},  {"rocpd_monitor", &next_monitor},
+                  {"rocpd_counter", &next_counter}};
+  for (const auto& counter : counters) {
+    SONDE_ASSIGN(const int64_t last,
+                 database.integer(std::string("SELECT max(id) FROM ") + counter.table));
+    *counter.next = last + 1;
+  }
+  // Kept up to date row by row they would cost more than being built again at the end.
+  return database.exec(
+      "DROP INDEX IF EXISTS rocpd_strin_string_c7b9cd_idx;"
+      "DROP INDEX IF EXISTS rocpd_ustri_string_84d4a7_idx");
+}
+
+// IMMEDIATE keeps other writers out while readers still come in. Between two transactions a writer
+// could slip in and take our ids, which data_version shows.
+Status Writer::Impl::begin() {
+  if (auto status = database.exec("BEGIN IMMEDIATE"); !status) {
+    if (!is_busy(status.error())) return status;
+    return make_error(ErrorCode::kIo, "another program is writing to the file", database.path(),
+                      "record into a file of its own");
+  }
+  SONDE_ASSIGN(const int64_t version, database.integer("PRAGMA data_version"));
+  if (data_version != 0 && version != data_version) {
+    return make_error(ErrorCode::kIo, "another program changed the file while it was being written",
+                      database.path(), "record into a file of its own");
+  }
+  data_version = version;
+  return ok_status();
+}
+
+Status Writer::Impl::flush() {
+  keep(string_rows.flush());
+  keep(ustring_rows.flush());
+  keep(api_rows.flush());
+  keep(op_rows.flush());
+  keep(detail_rows.flush());
+  keep(api_op_rows.flush());
+  keep(kernel_rows.flush());
+  keep(copy_rows.flush());
+  keep(monitor_rows.flush());
+  keep(counter_rows.flush());
+  if (error) return *error;
+  return ok_status();
+}
+
+Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Writer::Writer(Writer&&) noexcept = default;
+Writer& Writer::operator=(Writer&&) noexcept = default;
+
+Writer::~Writer() {
+  if (impl_ == nullptr) return;
+  sqlite3* handle = impl_->database.handle();
+  if (sqlite3_get_autocommit(handle) == 0) {
+    sqlite3_exec(handle, "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  // Removes the empty journal file.
+  sqlite3_exec(handle, "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr);
+}
+
+Result<Writer> Writer::open(const std::string& path, Mode mode) {
+  SONDE_ASSIGN(auto database,
+               Database::open(path, mode == Mode::kCreate ? Database::Mode::kCreate
+                                                          : Database::Mode::kReadWrite));
+  auto impl = std::make_unique<Impl>(std::move(database));
+  SONDE_TRY(impl->database.exec(kPragmas));
+  SONDE_TRY(impl->begin());
+  SONDE_TRY(mode == Mode::kCreate ? impl->create_schema() : impl->load_existing());
+  SONDE_TRY(impl->prepare_rows());
+  Writer writer(std::move(impl));
+  if (mode == Mode::kCreate) {
+    writer.string("");
+    writer.impl_->ustring_rows.add(writer.impl_->next_ustring++, std::string_view());
+  }
+  SONDE_TRY(writer.database().exec(
+      "UPDATE rocpd_metadata SET value = CAST(value AS integer) + 1 WHERE tag = 'session_count'"));
+  SONDE_TRY(writer.commit());
+  return writer;
+}
+
+int64_t Writer::string(std::string_view text) {
+  if (const int64_t known = impl_->strings.find(text); known != 0) return known;
+  const int64_t id = impl_->next_string++;
+  impl_->strings.insert(text, id);
+  impl_->add(impl_->string_rows, id, text);
+  return id;
+}
+
+int64_t Writer::ustring(std::string_view text) {
+  if (text.empty()) return kEmptyId;
+  const int64_t id = impl_->next_ustring++;
+  impl_->add(impl_->ustring_rows, id, text);
+  return id;
+}
+
+int64_t Writer::api(const ApiRow& row) {
+  const int64_t id = impl_->next_api++;
+  impl_->add(impl_->api_rows, id, row.pid, row.tid, row.start_ns, row.end_ns, or_empty(row.name_id),
+             or_empty(row.category_id), or_empty(row.domain_id), or_empty(row.args_id));
+  ++impl_->rows;
+  return id;
+}
+
+int64_t Writer::op(const OpRow& row) {
+  const int64_t id = impl_->next_op++;
+  impl_->add(impl_->op_rows, id, row.gpu_id, row.queue_id, row.sequence_id, row.start_ns,
+             row.end_ns, or_empty(row.name_id), or_empty(row.type_id));
+  ++impl_->rows;
+  return id;
+}
+
+void Writer::op_detail(const OpDetailRow& row) {
+  impl_->add(impl_->detail_rows, row.op_id, Nullable{row.process_id}, Nullable{row.api_id},
+             Nullable{row.queued_ns}, Nullable{row.submitted_ns}, Nullable{row.bytes},
+             Nullable{row.grid[0]}, Nullable{row.grid[1]}, Nullable{row.grid[2]},
+             Nullable{row.group[0]}, Nullable{row.group[1]}, Nullable{row.group[2]},
+             Nullable{row.group_segment_bytes}, Nullable{row.private_segment_bytes}, row.status);
+}
+
+void Writer::api_op(int64_t api_id, int64_t op_id) {
+  impl_->add(impl_->api_op_rows, impl_->next_api_op++, api_id, op_id);
+}
+
+void Writer::kernel_api(const KernelApiRow& row) {
+  const HexText stream(row.stream);
+  impl_->add(impl_->kernel_rows, row.api_id, stream.view(), row.grid[0], row.grid[1], row.grid[2],
+             row.group[0], row.group[1], row.group[2], row.group_segment_bytes,
+             row.private_segment_bytes, or_empty(row.kernel_name_id));
+}
+
+void Writer::copy_api(const CopyApiRow& row) {
+  const HexText stream(row.stream), dst(row.dst), src(row.src);
+  impl_->add(impl_->copy_rows, row.api_id, stream.view(), row.size_bytes, row.width, row.height,
+             row.kind, dst.view(), src.view(), row.dst_device, row.src_device,
+             static_cast<int64_t>(row.sync), static_cast<int64_t>(row.pinned));
+}
+
+void Writer::monitor(const MonitorRow& row) {
+  impl_->add(impl_->monitor_rows, impl_->next_monitor++, row.device_type, row.device_id,
+             row.monitor_type, row.start_ns, row.end_ns, row.value);
+}
+
+void Writer::counter(int64_t op_id, int64_t name_id, double value) {
+  impl_->add(impl_->counter_rows, impl_->next_counter++, value, op_id, or_empty(name_id));
+}
+
+void Writer::metadata(std::string_view tag, std::string_view value) {
+  const auto replace = [&]() -> Status {
+    SONDE_ASSIGN(auto update,
+                 impl_->database.prepare("UPDATE rocpd_metadata SET value = ?2 WHERE tag = ?1"));
+    update.bind(1, tag);
+    update.bind(2, value);
+    SONDE_TRY(update.run());
+    if (sqlite3_changes(impl_->database.handle()) > 0) return ok_status();
+    SONDE_ASSIGN(auto insert, impl_->database.prepare(
+                                  "INSERT INTO rocpd_metadata (tag, value) VALUES (?1, ?2)"));
+    insert.bind(1, tag);
+    insert.bind(2, value);
+    return insert.run();
+  };
+  impl_->keep(replace());
+}
+
+Database& Writer::database() { return impl_->database; }
+
+Status Writer::commit() {
+  SONDE_TRY(impl_->flush());
+  if (auto status = impl_->database.exec("COMMIT"); !status) {
+    // The transaction is still open and COMMIT may be tried again.
+    if (!is_busy(status.error())) impl_->error = status.error();
+    return status;
+  }
+  if (auto status = impl_->begin(); !status) {
+    impl_->error = status.error();
+    return status;
+  }
+  return ok_status();
+}
+
+Status Writer::finish() {
+  SONDE_TRY(impl_->flush());
+  auto& database = impl_->database;
+  SONDE_TRY(database.exec(rpd_v3_indices()));
+  SONDE_TRY(database.exec(sonde_indices()));
+  SONDE_TRY(database.exec("PRAGMA analysis_limit=400; ANALYZE"));
+  SONDE_TRY(commit());
+  // Outside of a transaction, as a change of the journal mode has to be.
+  SONDE_TRY(database.exec("COMMIT; PRAGMA journal_mode=DELETE; PRAGMA journal_mode=TRUNCATE"));
+  return impl_->begin();
+}
+
+uint64_t Writer::rows() const { return impl_->rows; }
+
+}  // namespace sonde::store

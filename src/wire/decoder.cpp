@@ -1,0 +1,109 @@
+#include "wire/decoder.h"
+
+namespace sonde::wire {
+
+namespace {
+
+// Bytes a record must have at least, flags considered; 0 = not a type that can stand alone.
+uint64_t fixed_bytes(const RecordHeader& header) {
+  const uint64_t domain = (header.flags & kHasDomain) != 0 ? 8 : 0;
+  switch (header.type) {
+    case RecordType::kCall:
+      return sizeof(SpanRecord) + ((header.flags & kHasCorrelation) != 0 ? 8 : 0) +
+             ((header.flags & kHasResult) != 0 ? 8 : 0);
+    case RecordType::kRange: return sizeof(SpanRecord) + domain;
+    case RecordType::kMark:
+    case RecordType::kRangeStart:
+    case RecordType::kRangeStop:
+    case RecordType::kCounter:
+    case RecordType::kDropped: return sizeof(MomentRecord) + domain;
+    case RecordType::kOp: return sizeof(OpRecord);
+    case RecordType::kThread:
+    case RecordType::kNote:
+    case RecordType::kDiagnostic: return sizeof(EventRecord);
+    case RecordType::kSnapshot: return sizeof(SnapshotRecord);
+    case RecordType::kProcess: return sizeof(ProcessRecord);
+    case RecordType::kString: return sizeof(StringRecord);
+    case RecordType::kFunction: return sizeof(FunctionRecord);
+    case RecordType::kClock: return sizeof(ClockRecord);
+    case RecordType::kDevice: return sizeof(DeviceRecord);
+    case RecordType::kQueue: return sizeof(QueueRecord);
+    case RecordType::kArguments:
+    case RecordType::kText:
+    case RecordType::kNone: return 0;
+  }
+  return 0;
+}
+
+// The text a record carries itself; false if it does not fit.
+bool own_text(Record& record, uint64_t bytes) {
+  uint64_t fixed = 0;
+  uint64_t length = 0;
+  if (record.type() == RecordType::kString) {
+    fixed = sizeof(StringRecord);
+    length = record.as<StringRecord>().length;
+  } else if (record.type() == RecordType::kProcess) {
+    fixed = sizeof(ProcessRecord);
+    length = record.as<ProcessRecord>().text_bytes;
+  } else {
+    return true;
+  }
+  if (length > bytes - fixed) return false;
+  record.text = {reinterpret_cast<const char*>(record.header) + fixed, length};
+  record.has_text = true;
+  return true;
+}
+
+}  // namespace
+
+Decoder::Decoder(std::span<const std::byte> payload)
+    : words_(reinterpret_cast<const uint64_t*>(payload.data()), payload.size() / 8) {}
+
+const RecordHeader* Decoder::peek() const {
+  if (offset_ >= words_.size()) return nullptr;
+  const auto* header = reinterpret_cast<const RecordHeader*>(&words_[offset_]);
+  if (header->words == 0 || header->words > words_.size() - offset_) return nullptr;
+  return header;
+}
+
+std::optional<Record> Decoder::next() {
+  if (malformed_ || offset_ >= words_.size()) return std::nullopt;
+  Record record;
+  record.header = peek();
+  const uint64_t need = record.header != nullptr ? fixed_bytes(*record.header) : 0;
+  const uint64_t have = record.header != nullptr ? uint64_t{record.header->words} * 8 : 0;
+  if (need == 0 || have < need || !own_text(record, have)) {
+    malformed_ = true;
+    return std::nullopt;
+  }
+  offset_ += record.header->words;
+  while (const RecordHeader* more = peek()) {
+    const uint64_t bytes = (uint64_t{more->words} - 1) * 8;
+    if (more->type == RecordType::kText) {
+      if (more->id > bytes) break;
+      record.text = {reinterpret_cast<const char*>(more + 1), more->id};
+      record.has_text = true;
+    } else if (more->type == RecordType::kArguments) {
+      record.arguments = {reinterpret_cast<const uint64_t*>(more + 1), bytes / 8};
+    } else {
+      break;
+    }
+    offset_ += more->words;
+  }
+  return record;
+}
+
+HeaderVerdict judge_header(const ChunkHeader& header) {
+  if (header.magic == 0) return HeaderVerdict::kUnfinished;
+  if (header.magic != kChunkMagic || header.version != kWireVersion ||
+      header.chunk_bytes != kChunkBytes) {
+    return HeaderVerdict::kForeign;
+  }
+  if (header.identity_sum != identity_checksum(header) || header.committed > kPayloadBytes ||
+      header.committed % 8 != 0) {
+    return HeaderVerdict::kDamaged;
+  }
+  return HeaderVerdict::kGood;
+}
+
+}  // namespace sonde::wire

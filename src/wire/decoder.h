@@ -1,0 +1,55 @@
+// Decoder: walks the records of a chunk's payload, and judges a chunk's header. Takes any bytes:
+// what is not a well-formed record ends the walk and is reported, never trusted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "wire/chunk.h"
+#include "wire/records.h"
+
+namespace sonde::wire {
+
+// A record with its continuations. Points into the payload.
+struct Record {
+  const RecordHeader* header = nullptr;
+  std::string_view text;               // of a kText that follows, or of the record itself
+  bool has_text = false;
+  std::span<const uint64_t> arguments;  // of a kArguments that follows
+
+  RecordType type() const { return header->type; }
+  template <typename T>
+  const T& as() const {
+    return *reinterpret_cast<const T*>(header);
+  }
+  // The word after the fixed part of T: correlation, result, domain.
+  template <typename T>
+  uint64_t extra(int index) const {
+    return reinterpret_cast<const uint64_t*>(&as<T>() + 1)[index];
+  }
+};
+
+class Decoder {
+ public:
+  // `payload` is 8-byte aligned; only whole words are read.
+  explicit Decoder(std::span<const std::byte> payload);
+
+  // The next record, or nullopt at the end or at the first malformed one.
+  std::optional<Record> next();
+  bool malformed() const { return malformed_; }
+  uint64_t offset() const { return offset_ * 8; }  // bytes consumed
+
+ private:
+  const RecordHeader* peek() const;
+  std::span<const uint64_t> words_;
+  uint64_t offset_ = 0;  // in words
+  bool malformed_ = false;
+};
+
+enum class HeaderVerdict { kGood, kUnfinished, kForeign, kDamaged };
+// kUnfinished: no magic yet (the producer is writing it, or was killed then).
+HeaderVerdict judge_header(const ChunkHeader& header);
+
+}  // namespace sonde::wire

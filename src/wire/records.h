@@ -1,0 +1,157 @@
+// The records of a spool: what the agent writes and the decoder reads. FORMAT.md explains them.
+//
+// A record is a multiple of 8 bytes and starts with a RecordHeader. Plain structs, no pointers, host
+// byte order (a spool never leaves its machine). Compiled into the traced program: libc only.
+#pragma once
+
+#include <stdint.h>
+
+namespace sonde::wire {
+
+enum class RecordType : uint8_t {
+  kNone = 0,
+  // Events, in the ring of the thread that saw them.
+  kCall = 1,
+  kRange = 2,
+  kMark = 3,
+  kRangeStart = 4,
+  kRangeStop = 5,
+  kCounter = 6,
+  kOp = 7,
+  kThread = 8,
+  kSnapshot = 9,
+  kNote = 10,
+  kDiagnostic = 11,
+  kDropped = 12,
+  // Continuations: belong to the record before them, always in the same chunk.
+  kArguments = 16,
+  kText = 17,
+  // Definitions, in ring 0.
+  kProcess = 32,
+  kString = 33,
+  kFunction = 34,
+  kClock = 35,
+  kDevice = 36,
+  kQueue = 37,
+};
+
+struct RecordHeader {
+  RecordType type;
+  uint8_t flags;
+  uint16_t words;  // of 8 bytes, this header included
+  uint32_t id;     // meaning depends on the type
+};
+static_assert(sizeof(RecordHeader) == 8);
+
+// RecordHeader::flags
+constexpr uint8_t kHasCorrelation = 1;  // kCall: a correlation word follows
+constexpr uint8_t kHasResult = 2;       // kCall: a result word follows (it was not 0)
+constexpr uint8_t kHasDomain = 4;       // markers: a domain/category word follows
+constexpr uint8_t kTruncated = 8;       // the text that follows was cut
+
+// kCall: header.id = function. kRange: header.id = text (0: the kText that follows).
+struct SpanRecord {
+  RecordHeader header;
+  uint64_t begin, end;  // ticks
+  // kCall: [correlation] [result]; kRange: [domain | category << 32]
+};
+
+// kMark: header.id = text. kRangeStart and kRangeStop: `value` is the range. kCounter: header.id =
+// name, `value` the bits of a double. kDropped: header.id = source, `value` the count.
+struct MomentRecord {
+  RecordHeader header;
+  uint64_t ticks;
+  uint64_t value;
+  // kMark, kRangeStart: [domain | category << 32]
+};
+
+// header.id = kernel name. Same fields as struct sonde_op of backend.h.
+struct OpRecord {
+  RecordHeader header;
+  uint32_t kind, queue, clock;
+  int32_t status;
+  uint64_t correlation;
+  uint64_t queued, submitted, start, end;
+  uint64_t bytes;
+  uint64_t grid[3];
+  uint32_t group[3];
+  uint32_t flags;
+  uint64_t src, dst;
+  uint64_t size[3];
+  uint32_t group_segment_bytes, private_segment_bytes;
+};
+static_assert(sizeof(OpRecord) % 8 == 0);
+
+// kThread: header.id = tid; the ring belongs to this thread from here on; the name follows as kText.
+// kDiagnostic: header.id = source, flags = severity. kNote: header.id = key. Both: kText follows.
+struct EventRecord {
+  RecordHeader header;
+  uint64_t ticks;
+};
+
+// header.id = clock: it showed `value` between the ticks `before` and `after`.
+struct SnapshotRecord {
+  RecordHeader header;
+  uint64_t value, before, after;
+};
+
+// kText: header.id = length in bytes; kArguments: header.id = number of words. Data follows.
+struct ContinuationRecord {
+  RecordHeader header;
+};
+
+// header.id = string id. Text follows, with a terminating 0.
+struct StringRecord {
+  RecordHeader header;
+  uint64_t hash;
+  uint64_t length;
+  const char* text() const { return reinterpret_cast<const char*>(this + 1); }
+  char* text() { return reinterpret_cast<char*>(this + 1); }
+};
+
+// header.id = function id; the others are string ids.
+struct FunctionRecord {
+  RecordHeader header;
+  uint32_t domain, category, name, arguments;
+};
+
+// header.id = clock id.
+struct ClockRecord {
+  RecordHeader header;
+  uint32_t name, reserved;
+};
+
+// header.id = device id; texts are string ids.
+struct DeviceRecord {
+  RecordHeader header;
+  uint32_t gpu_id, clock;
+  uint32_t backend, name, vendor, driver, kind, location;
+  uint64_t memory_bytes;
+  uint32_t compute_units, clock_mhz;
+};
+
+// header.id = queue id.
+struct QueueRecord {
+  RecordHeader header;
+  uint32_t device, flags;
+  uint64_t handle, context;
+};
+
+// header.id = pid. Text follows: executable, directory and the arguments, each ended by a 0 byte.
+struct ProcessRecord {
+  RecordHeader header;
+  uint32_t parent_pid;
+  uint32_t text_bytes;
+  uint64_t start_ticks;
+  uint64_t forked;  // 1: made by fork, 0: by exec
+};
+
+// Names of rocpd_op.opType, indexed by enum sonde_op_kind of backend.h. The first ones are RPD's.
+constexpr const char* kOpTypeNames[] = {
+    "Other",          "KernelExecution", "CopyHostToDevice", "CopyDeviceToHost", "CopyDeviceToDevice",
+    "CopyHostToHost", "FillBuffer",      "MapBuffer",        "UnmapBuffer",      "Barrier",
+    "MigrateMemory",  "NativeKernel",    "Task"};
+
+constexpr uint64_t words_for(uint64_t bytes) { return (bytes + 7) / 8; }
+
+}  // namespace sonde::wire

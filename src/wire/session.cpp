@@ -1,0 +1,182 @@
+#include "wire/session.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "base/strings.h"
+#include "base/unique_fd.h"
+
+namespace sonde::wire {
+
+namespace {
+
+SessionControl* map_control(int fd) {
+  void* memory =
+      ::mmap(nullptr, sizeof(SessionControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<SessionControl*>(memory);
+}
+
+bool invariant_tsc() {
+#ifdef __x86_64__
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1u << 8)) != 0;
+#else
+  return false;
+#endif
+}
+
+
+int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+uint64_t read_ticks(ClockKind kind) {
+#ifdef __x86_64__
+  if (kind == ClockKind::kTsc) return __rdtsc();
+#endif
+  (void)kind;
+  return static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
+}
+
+template <typename T>
+bool parse_number(std::string_view text, T& value, int base = 10) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// "p12-ab" -> 12 and "ab".
+std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view name, char prefix) {
+  if (name.size() < 3 || name[0] != prefix) return std::nullopt;
+  const size_t dash = name.find('-');
+  uint32_t number = 0;
+  if (dash == std::string_view::npos || !parse_number(name.substr(1, dash - 1), number)) {
+    return std::nullopt;
+  }
+  return std::pair{number, name.substr(dash + 1)};
+}
+
+}  // namespace
+
+Control::Control(Control&& other) noexcept : control_(std::exchange(other.control_, nullptr)) {}
+Control& Control::operator=(Control&& other) noexcept {
+  std::swap(control_, other.control_);
+  return *this;
+}
+Control::~Control() {
+  if (control_ != nullptr) ::munmap(control_, sizeof(SessionControl));
+}
+
+Result<Control> Control::create(const std::string& session, const SessionOptions& options) {
+  const std::string path = session + "/control";
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd.valid()) return errno_error("cannot create the control file", path, errno);
+  if (const int error = ::posix_fallocate(fd.get(), 0, sizeof(SessionControl)); error != 0) {
+    return errno_error("no space for the session", session, error);
+  }
+  SessionControl* control = map_control(fd.get());
+  if (control == nullptr) return errno_error("cannot map the control file", path, errno);
+  control->version = kWireVersion;
+  control->control_bytes = sizeof(SessionControl);
+  control->clock = options.clock;
+  control->autostart = options.autostart ? 1 : 0;
+  control->recording = options.recording ? 1 : 0;
+  control->limit_bytes = options.limit_bytes;
+  __atomic_store_n(&control->magic, kControlMagic, __ATOMIC_RELEASE);
+  return Control(control);
+}
+
+Result<Control> Control::open(const std::string& session) {
+  const std::string path = session + "/control";
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd.valid()) {
+    return make_error(ErrorCode::kNotFound, "not a session directory of sonde record", session,
+                      "it holds a file named control and folders p<PID>-...");
+  }
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0 || info.st_size < static_cast<off_t>(sizeof(SessionControl))) {
+    return make_error(ErrorCode::kBadData, "the control file is cut short", path);
+  }
+  SessionControl* control = map_control(fd.get());
+  if (control == nullptr) return errno_error("cannot map the control file", path, errno);
+  Control mapped(control);
+  if (control->magic != kControlMagic || control->version != kWireVersion) {
+    return make_error(ErrorCode::kBadData, "the control file is not of this version", path,
+                      "use the sonde that recorded it");
+  }
+  return mapped;
+}
+
+ClockKind best_clock() {
+  std::ifstream file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  std::string source;
+  file >> source;
+  return source == "tsc" && invariant_tsc() ? ClockKind::kTsc : ClockKind::kMonotonic;
+}
+
+ClockReading read_clocks_exactly(ClockKind kind) {
+  ClockReading best{};
+  for (int i = 0; i < 5; ++i) {
+    ClockReading reading{};
+    reading.ticks_before = read_ticks(kind);
+    reading.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    reading.ticks_after = read_ticks(kind);
+    reading.raw_ns = clock_ns(CLOCK_MONOTONIC_RAW);
+    reading.realtime_ns = clock_ns(CLOCK_REALTIME);
+    reading.boottime_ns = clock_ns(CLOCK_BOOTTIME);
+    const uint64_t width = reading.ticks_after - reading.ticks_before;
+    if (i == 0 || width < best.ticks_after - best.ticks_before) best = reading;
+  }
+  return best;
+}
+
+std::vector<SpoolFolder> list_spools(const std::string& session) {
+  std::vector<SpoolFolder> folders;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(session, error)) {
+    const std::string name = entry.path().filename().string();
+    SpoolFolder folder;
+    const auto parts = split_name(name, 'p');
+    if (!parts || !parse_number(parts->second, folder.spool, 16)) continue;
+    folder.path = entry.path().string();
+    folder.pid = parts->first;
+    folders.push_back(std::move(folder));
+  }
+  std::sort(folders.begin(), folders.end(),
+            [](const auto& a, const auto& b) { return a.spool < b.spool; });
+  return folders;
+}
+
+std::vector<ChunkFile> list_chunks(const std::string& folder) {
+  std::vector<ChunkFile> chunks;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    ChunkFile chunk;
+    const auto parts = split_name(name, 'r');
+    if (!parts || !parse_number(parts->second, chunk.file)) continue;
+    chunk.path = entry.path().string();
+    chunk.ring = parts->first;
+    chunks.push_back(std::move(chunk));
+  }
+  std::sort(chunks.begin(), chunks.end(), [](const auto& a, const auto& b) {
+    return a.ring != b.ring ? a.ring < b.ring : a.file < b.file;
+  });
+  return chunks;
+}
+
+}  // namespace sonde::wire

@@ -1,0 +1,62 @@
+// The session directory, as the tool sees it: made by the recorder, found again by `sonde recover`.
+//   <session>/control            SessionControl, shared by everyone
+//   <session>/p<PID>-<SPOOL>/    one folder per process image
+//   <session>/p.../r<RING>-<N>   chunk files; ring 0 holds the definitions
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/chunk.h"
+
+namespace sonde::wire {
+
+struct SessionOptions {
+  uint64_t limit_bytes = uint64_t{4} << 30;  // of all chunks together
+  bool autostart = true;   // false: processes wait for sonde_start()
+  bool recording = true;   // false: until set in the control file
+  ClockKind clock = ClockKind::kMonotonic;
+};
+
+// The control file, mapped. Moves like a pointer; unmaps at the end.
+class Control {
+ public:
+  Control() = default;
+  Control(Control&& other) noexcept;
+  Control& operator=(Control&& other) noexcept;
+  ~Control();
+  // kCreate makes the file in an existing directory; otherwise it must be there and be well-formed.
+  static Result<Control> create(const std::string& session, const SessionOptions& options);
+  static Result<Control> open(const std::string& session);
+
+  SessionControl* operator->() const { return control_; }
+  SessionControl& operator*() const { return *control_; }
+  bool valid() const { return control_ != nullptr; }
+
+ private:
+  explicit Control(SessionControl* control) : control_(control) {}
+  SessionControl* control_ = nullptr;
+};
+
+// The best clock of this machine: the TSC where it is invariant and the kernel keeps time by it.
+ClockKind best_clock();
+// All clocks at one moment, the reading with the narrowest bracket of a few tries.
+ClockReading read_clocks_exactly(ClockKind kind);
+
+struct SpoolFolder {
+  std::string path;
+  uint32_t pid = 0;
+  uint64_t spool = 0;
+};
+struct ChunkFile {
+  std::string path;
+  uint32_t ring = 0;
+  uint64_t file = 0;
+};
+// In the order of their making. Names of another form are ignored.
+std::vector<SpoolFolder> list_spools(const std::string& session);
+std::vector<ChunkFile> list_chunks(const std::string& folder);
+
+}  // namespace sonde::wire
