@@ -71,7 +71,7 @@ function(sonde_target_library name)
     set_target_properties(${name} PROPERTIES NO_SONAME ON)
     target_link_options(${name} PRIVATE -Wl,-soname,${ARG_SONAME})
   endif()
-  install(TARGETS ${name} DESTINATION ${CMAKE_INSTALL_LIBDIR}/sonde)
+  install(TARGETS ${name} DESTINATION lib/sonde)
 endfunction()
 
 # sonde_registry(OUT variable TYPE Command SUFFIX command HEADER "cli/command.h" NAMES top busy)

@@ -81,6 +81,23 @@ TEST_P(ViewsOfFlavour, ApiKeepsCallsWithoutAName) {
                    "hipMemcpyAsync|2|6"}));
 }
 
+// A scan inside of a join would make 10 M ops take days.
+TEST_P(ViewsOfFlavour, JoinsUseAnIndex) {
+  for (const char* view : {"sonde_op", "sonde_api", "sonde_top", "sonde_ktop", "sonde_api_top",
+                           "sonde_busy", "sonde_kernel", "sonde_copy"}) {
+    auto plan = reader_.database().prepare(std::string("EXPLAIN QUERY PLAN SELECT * FROM ") + view);
+    ASSERT_TRUE(plan.ok());
+    for (;;) {
+      const auto row = plan->step();
+      ASSERT_TRUE(row.ok());
+      if (!*row) break;
+      const std::string step(plan->text(3));
+      EXPECT_FALSE(step.rfind("SCAN", 0) == 0 && step.find("LEFT-JOIN") != std::string::npos)
+          << view << ": " << step;
+    }
+  }
+}
+
 TEST_P(ViewsOfFlavour, OpsSayWhetherTheyAreKernels) {
   EXPECT_EQ(rows(reader_.database(), "SELECT id, name, type, duration_ns, is_kernel FROM sonde_op "
                                      "WHERE id IN (1, 3, 6) ORDER BY id"),

@@ -1,0 +1,38 @@
+// What the recorder knows about a capture backend: which variables load it into the program, and
+// whether this machine has what it watches. A backend is a folder backends/NAME/ with its library
+// and a descriptor.cpp that defines `const Backend& NAME_backend()`; the build finds it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace sonde::record {
+
+struct Probe {
+  bool available = false;  // the watched interface exists here
+  std::string detail;      // what was found, or what is missing and how to get it
+};
+
+// "NAME+=VALUE" and so on, as in base/environment_merge.h; "{lib}" stands for Sonde's library
+// folder.
+using Injection = std::string;
+
+struct Backend {
+  std::string name;
+  std::string summary;  // one line for `sonde doctor`
+  std::string library;  // "libsonde-opencl.so"
+  std::vector<Injection> injections;
+  Probe (*probe)();
+};
+
+// Generated from the folders of backends/.
+std::span<const Backend* const> all_backends();
+
+// Whether the dynamic loader finds one of these libraries; the first found goes to `found`.
+bool find_library(std::span<const char* const> names, std::string* found);
+
+// Where the agent and the backends' libraries are: next to the running tool.
+std::string library_folder();
+
+}  // namespace sonde::record

@@ -1,0 +1,258 @@
+#include "record/drain.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "base/time.h"
+#include "base/unique_fd.h"
+
+namespace sonde::record {
+
+namespace {
+
+constexpr size_t kLiveHeaderBytes = offsetof(wire::ChunkHeader, open);
+constexpr uint64_t kCommitBytes = 64 << 20;
+constexpr int64_t kCommitEveryNs = 500'000'000;
+
+bool read_at(int fd, void* to, size_t size, uint64_t offset) {
+  auto* at = static_cast<char*>(to);
+  while (size > 0) {
+    const ssize_t got = ::pread(fd, at, size, static_cast<off_t>(offset));
+    if (got <= 0) return false;
+    at += got;
+    offset += static_cast<uint64_t>(got);
+    size -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+// Moves a sealed chunk to the drained state. False if its producer has let go of it: it is ours to
+// delete then.
+bool return_chunk(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd.valid()) return true;
+  void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (memory == MAP_FAILED) return true;
+  auto* header = static_cast<wire::ChunkHeader*>(memory);
+  auto expected = wire::ChunkState::kSealed;
+  const bool returned = __atomic_compare_exchange_n(&header->state, &expected,
+                                                    wire::ChunkState::kDrained, false,
+                                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  ::munmap(memory, 4096);
+  return returned || expected != wire::ChunkState::kAbandoned;
+}
+
+}  // namespace
+
+Drain::Drain(std::string session, wire::Control& control, store::Ingest& ingest)
+    : session_(std::move(session)),
+      control_(&control),
+      ingest_(&ingest),
+      buffer_(wire::kPayloadBytes),
+      last_commit_ns_(monotonic_now_ns()) {}
+
+void Drain::list_new() {
+  for (auto& folder : wire::list_spools(session_)) {
+    Spool& spool = spools_[folder.spool];
+    if (spool.folder.path.empty()) spool.folder = folder;
+    if (!spool.finished && ingest_->has_ended(folder.spool)) spool.finished = true;
+    if (spool.finished) continue;
+    const std::string prefix = std::filesystem::path(folder.path).filename().string() + "/";
+    for (auto& file : wire::list_chunks(folder.path)) {
+      const std::string name = prefix + std::filesystem::path(file.path).filename().string();
+      auto [found, fresh] = spool.chunks.try_emplace(name);
+      if (!fresh) continue;
+      Chunk& chunk = found->second;
+      chunk.file = std::move(file);
+      chunk.name = name;
+      // Definitions are always read from the start: they are what the rest is understood by.
+      if (chunk.file.ring == 0) continue;
+      const auto position = ingest_->position(name);
+      chunk.sequence = position.sequence;
+      chunk.offset = position.offset;
+    }
+  }
+}
+
+// Which chunks of the spool have something new, in the order of reading.
+void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pending) {
+  const size_t first = pending.size();
+  for (auto& [name, chunk] : spool.chunks) {
+    if ((chunk.file.ring == 0) != definitions) continue;
+    Pending item{&chunk, {}};
+    UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid() || !read_at(fd.get(), &item.header, kLiveHeaderBytes, 0)) continue;
+    // A header that does not add up is being rewritten just now, or is damaged: see finish_process.
+    if (wire::judge_header(item.header) != wire::HeaderVerdict::kGood) continue;
+    if (item.header.sequence != chunk.sequence) {
+      if (item.header.sequence < chunk.sequence) continue;
+      chunk.sequence = item.header.sequence;  // the producer started over with it
+      chunk.offset = 0;
+      chunk.drained = chunk.read_out = false;
+    }
+    const bool sealed = item.header.state != wire::ChunkState::kActive;
+    if (item.header.committed > chunk.offset || (sealed && !chunk.read_out && !chunk.drained)) {
+      pending.push_back(item);
+    }
+  }
+  std::sort(pending.begin() + static_cast<std::ptrdiff_t>(first), pending.end(),
+            [](const Pending& a, const Pending& b) {
+              return a.header.ring != b.header.ring ? a.header.ring < b.header.ring
+                                                    : a.header.sequence < b.header.sequence;
+            });
+}
+
+void Drain::read_chunk(const Pending& pending) {
+  Chunk& chunk = *pending.chunk;
+  const wire::ChunkHeader& header = pending.header;
+  const uint64_t from = chunk.offset;
+  const uint64_t bytes = header.committed > from ? header.committed - from : 0;
+  const bool sealed = header.state != wire::ChunkState::kActive;
+  UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  // All of a sealed chunk, for its checksum; else only what is new.
+  const uint64_t skip = sealed ? 0 : from;
+  if (!fd.valid() || !read_at(fd.get(), buffer_.data() + skip, header.committed - skip,
+                              wire::kHeaderBytes + skip)) {
+    ingest_->damaged(header, "cut short");
+    chunk.offset = header.committed;
+    chunk.read_out = sealed;
+    return;
+  }
+  chunk.offset = header.committed;
+  chunk.read_out = sealed;
+  uncommitted_bytes_ += bytes;
+  if (header.ring != 0) ingest_->set_position(chunk.name, {chunk.sequence, chunk.offset});
+  if (sealed && wire::checksum(buffer_.data(), header.committed) != header.payload_sum) {
+    ingest_->damaged(header, "checksum does not match: the rest of the chunk was left out");
+    return;
+  }
+  wire::Decoder decoder({buffer_.data() + from, bytes});
+  while (const auto record = decoder.next()) {
+    ++events_;
+    header.ring == 0 ? ingest_->definition(header, *record) : ingest_->event(header, *record);
+  }
+  if (decoder.malformed()) ingest_->damaged(header, "malformed record: the rest was left out");
+}
+
+uint64_t Drain::poll() {
+  list_new();
+  // The order matters: what an event refers to was defined before the event was committed, so the
+  // definitions are read after the events were counted; and the clocks are read last, so that every
+  // event lies before the newest reading.
+  std::vector<Pending> events, definitions;
+  for (auto& [id, spool] : spools_) {
+    if (!spool.finished) collect(spool, false, events);
+  }
+  for (auto& [id, spool] : spools_) {
+    if (!spool.finished) collect(spool, true, definitions);
+  }
+  ingest_->clocks(wire::read_clocks_exactly((*control_)->clock));
+  uint64_t bytes = 0;
+  for (const auto& pending : definitions) read_chunk(pending);
+  for (const auto& pending : events) {
+    bytes += pending.header.committed;
+    read_chunk(pending);
+  }
+  return bytes;
+}
+
+Status Drain::commit(bool force) {
+  const int64_t now = monotonic_now_ns();
+  const bool due = uncommitted_bytes_ >= kCommitBytes ||
+                   (uncommitted_bytes_ > 0 && now - last_commit_ns_ >= kCommitEveryNs);
+  if (!force && !due) return ok_status();
+  SONDE_TRY(ingest_->commit());
+  last_commit_ns_ = now;
+  uncommitted_bytes_ = 0;
+  give_back();
+  return ok_status();
+}
+
+void Drain::give_back() {
+  for (auto& [id, spool] : spools_) {
+    if (spool.finished) {
+      remove_spool(spool);
+      continue;
+    }
+    for (auto item = spool.chunks.begin(); item != spool.chunks.end();) {
+      Chunk& chunk = item->second;
+      const bool ready = chunk.read_out && !chunk.drained && chunk.file.ring != 0;
+      if (ready) chunk.drained = true;
+      if (ready && !return_chunk(chunk.file.path)) {
+        ::unlink(chunk.file.path.c_str());
+        __atomic_fetch_sub(&(*control_)->allocated_bytes, wire::kChunkBytes, __ATOMIC_RELAXED);
+        ingest_->forget_position(chunk.name);
+        item = spool.chunks.erase(item);
+      } else {
+        ++item;
+      }
+    }
+  }
+}
+
+// Everything of a finished process is in the file.
+void Drain::remove_spool(Spool& spool) {
+  if (spool.removed) return;
+  std::error_code error;
+  const uint64_t bytes = wire::list_chunks(spool.folder.path).size() * wire::kChunkBytes;
+  std::filesystem::remove_all(spool.folder.path, error);
+  __atomic_fetch_sub(&(*control_)->allocated_bytes, bytes, __ATOMIC_RELAXED);
+  for (const auto& [name, chunk] : spool.chunks) ingest_->forget_position(name);
+  spool.chunks.clear();
+  spool.removed = true;
+}
+
+std::vector<Drain::Live> Drain::live() const {
+  std::vector<Live> live;
+  for (const auto& [id, spool] : spools_) {
+    if (!spool.finished) live.push_back({id, spool.folder.pid});
+  }
+  return live;
+}
+
+// The newest chunk of each ring tells what its thread was in the middle of.
+void Drain::note_open(Spool& spool) {
+  std::map<uint32_t, wire::ChunkHeader> newest;
+  for (const auto& [name, chunk] : spool.chunks) {
+    if (chunk.file.ring == 0) continue;
+    wire::ChunkHeader header;
+    UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid() || !read_at(fd.get(), &header, sizeof header, 0)) {
+      ingest_->drop("chunks", "cut short", 1);
+      continue;
+    }
+    const auto verdict = wire::judge_header(header);
+    if (verdict == wire::HeaderVerdict::kUnfinished) continue;
+    if (verdict != wire::HeaderVerdict::kGood) {
+      ingest_->drop("chunks", "damaged header", 1);
+      continue;
+    }
+    auto [found, fresh] = newest.try_emplace(header.ring, header);
+    if (!fresh && found->second.sequence < header.sequence) found->second = header;
+  }
+  for (const auto& [ring, header] : newest) {
+    const uint32_t count = std::min(header.open_count, wire::kMaxOpen);
+    for (uint32_t i = 0; i < count; ++i) ingest_->unfinished(header, header.open[i]);
+  }
+}
+
+void Drain::finish_process(uint64_t spool_id, std::string_view how) {
+  const auto found = spools_.find(spool_id);
+  if (found == spools_.end() || found->second.finished) return;
+  Spool& spool = found->second;
+  note_open(spool);
+  ingest_->ended(spool_id, monotonic_now_ns(), how);
+  spool.finished = true;
+}
+
+uint64_t Drain::spool_bytes() const {
+  return __atomic_load_n(&(*control_)->allocated_bytes, __ATOMIC_RELAXED);
+}
+
+}  // namespace sonde::record

@@ -1,0 +1,76 @@
+// Drain: brings the spools of a session into the .rpd, while the programs run and after.
+//
+// poll() reads what has been committed since the last time. commit() makes it durable and only then
+// gives chunks back to their producers. finish_process() reads a dead process' last records, notes
+// what it was doing, and deletes its folder. Everything here works the same on a live session and
+// on one whose recorder was killed (`sonde recover`).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/ingest.h"
+#include "wire/session.h"
+
+namespace sonde::record {
+
+class Drain {
+ public:
+  Drain(std::string session, wire::Control& control, store::Ingest& ingest);
+
+  // Reads new records; returns how many bytes there were.
+  uint64_t poll();
+  // Commits when enough has come in or enough time has passed, or when `force`d.
+  Status commit(bool force);
+
+  struct Live {
+    uint64_t spool;
+    uint32_t pid;
+  };
+  // Process images seen and not yet finished.
+  std::vector<Live> live() const;
+  // The process image has ended (or is let go): what it committed is read, and what was open noted.
+  void finish_process(uint64_t spool, std::string_view how);
+
+  uint64_t events() const { return events_; }
+  uint64_t spool_bytes() const;  // chunks on disk now
+
+ private:
+  struct Chunk {
+    wire::ChunkFile file;
+    std::string name;  // "p12-ab/r1-0": key of its position
+    uint64_t sequence = 0, offset = 0;
+    bool drained = false;   // read to the end and given back
+    bool read_out = false;  // sealed and read to the end; given back with the next commit
+  };
+  struct Spool {
+    wire::SpoolFolder folder;
+    std::map<std::string, Chunk> chunks;
+    bool finished = false;  // nothing more will come
+    bool removed = false;   // its folder is deleted
+  };
+  struct Pending {
+    Chunk* chunk;
+    wire::ChunkHeader header;  // its first part
+  };
+
+  void list_new();
+  void collect(Spool& spool, bool definitions, std::vector<Pending>& pending);
+  void read_chunk(const Pending& pending);
+  void give_back();
+  void remove_spool(Spool& spool);
+  void note_open(Spool& spool);
+
+  std::string session_;
+  wire::Control* control_;
+  store::Ingest* ingest_;
+  std::map<uint64_t, Spool> spools_;
+  std::vector<std::byte> buffer_;
+  uint64_t events_ = 0, uncommitted_bytes_ = 0;
+  int64_t last_commit_ns_ = 0;
+};
+
+}  // namespace sonde::record

@@ -1,0 +1,78 @@
+#include "store/clock_track.h"
+
+#include <algorithm>
+
+namespace sonde::store {
+
+namespace {
+
+constexpr int64_t kMinimumGapNs = 10'000'000;
+constexpr size_t kMaxKnots = 1 << 16;
+// A knot that the line through its neighbours meets this closely says nothing new.
+constexpr int64_t kStraightNs = 2;
+
+int64_t line(int64_t x, int64_t x0, int64_t y0, int64_t x1, int64_t y1) {
+  const __int128 numerator = static_cast<__int128>(x - x0) * (y1 - y0);
+  const __int128 denominator = x1 - x0;
+  // Rounded to nearest, also for negative distances.
+  const __int128 half = (numerator < 0 ? -denominator : denominator) / 2;
+  return y0 + static_cast<int64_t>((numerator + half) / denominator);
+}
+
+}  // namespace
+
+void ClockTrack::add(int64_t value, int64_t monotonic_ns, int64_t uncertainty_ns) {
+  const auto after =
+      std::upper_bound(knots_.begin(), knots_.end(), monotonic_ns,
+                       [](int64_t time, const Knot& knot) { return time < knot.monotonic_ns; });
+  const auto index = static_cast<size_t>(after - knots_.begin());
+  for (const size_t near : {index - 1, index}) {
+    if (near >= knots_.size()) continue;
+    Knot& knot = knots_[near];
+    if (std::abs(knot.monotonic_ns - monotonic_ns) >= kMinimumGapNs) continue;
+    const bool ordered = (near == 0 || knots_[near - 1].value < value) &&
+                         (near + 1 == knots_.size() || value < knots_[near + 1].value);
+    if (ordered && uncertainty_ns < knot.uncertainty_ns) knot = {value, monotonic_ns, uncertainty_ns};
+    return;
+  }
+  // The new one must keep the order on both clocks: none runs backwards.
+  if (index > 0 && value <= knots_[index - 1].value) return;
+  if (index < knots_.size() && value >= knots_[index].value) return;
+  knots_.insert(after, {value, monotonic_ns, uncertainty_ns});
+  worst_ns_ = std::max(worst_ns_, uncertainty_ns);
+  const size_t last = knots_.size() - 1;
+  if (index != last || last < 3) return;
+  // Straight stretches need only their ends, so an hour of snapshots stays small.
+  const Knot& a = knots_[last - 2];
+  const Knot& b = knots_[last - 1];
+  const Knot& c = knots_[last];
+  const bool short_stretch = c.monotonic_ns - a.monotonic_ns < 250'000'000;
+  if (short_stretch && std::abs(line(b.value, a.value, a.monotonic_ns, c.value, c.monotonic_ns) -
+                                b.monotonic_ns) <= kStraightNs) {
+    knots_.erase(knots_.end() - 2);
+  }
+  if (knots_.size() > kMaxKnots) knots_.erase(knots_.begin(), knots_.begin() + kMaxKnots / 4);
+}
+
+int64_t ClockTrack::to_monotonic_ns(int64_t value) const {
+  if (knots_.empty()) return value;
+  if (knots_.size() == 1) return knots_[0].monotonic_ns + (value - knots_[0].value);
+  auto after = std::upper_bound(knots_.begin() + 1, knots_.end() - 1, value,
+                                [](int64_t v, const Knot& knot) { return v < knot.value; });
+  const Knot& b = *after;
+  const Knot& a = *(after - 1);
+  return line(value, a.value, a.monotonic_ns, b.value, b.monotonic_ns);
+}
+
+int64_t ClockTrack::from_monotonic_ns(int64_t monotonic_ns) const {
+  if (knots_.empty()) return monotonic_ns;
+  if (knots_.size() == 1) return knots_[0].value + (monotonic_ns - knots_[0].monotonic_ns);
+  auto after =
+      std::upper_bound(knots_.begin() + 1, knots_.end() - 1, monotonic_ns,
+                       [](int64_t time, const Knot& knot) { return time < knot.monotonic_ns; });
+  const Knot& b = *after;
+  const Knot& a = *(after - 1);
+  return line(monotonic_ns, a.monotonic_ns, a.value, b.monotonic_ns, b.value);
+}
+
+}  // namespace sonde::store

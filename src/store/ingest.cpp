@@ -1,0 +1,276 @@
+#include "store/ingest.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/strings.h"
+#include "store/ingest_state.h"
+
+namespace sonde::store {
+
+namespace {
+
+constexpr int64_t kSnapshotRowsGapNs = 1'000'000'000;  // one row a second and clock is enough
+
+}  // namespace
+
+Process& Ingest::Impl::process(uint64_t spool, uint32_t pid) {
+  auto [found, fresh] = processes.try_emplace(spool);
+  Process& process = found->second;
+  if (fresh) {
+    process.id = next_process++;
+    process.spool = spool;
+    process.pid = pid;
+    insert("INSERT INTO sonde_process (id, pid, clock, exit) VALUES (?1, ?2, ?3, 'running')",
+           process.id, int64_t{pid}, std::string_view("CLOCK_MONOTONIC"));
+  }
+  return process;
+}
+
+int64_t Ingest::Impl::monotonic_ns(Process& process, uint32_t clock, uint64_t value) {
+  const auto signed_value = static_cast<int64_t>(value);
+  switch (clock) {
+    case 0: return ticks.to_monotonic_ns(signed_value);
+    case 1: return signed_value;
+    case 2: return raw.to_monotonic_ns(signed_value);
+    case 3: return realtime.to_monotonic_ns(signed_value);
+    case 4: return boottime.to_monotonic_ns(signed_value);
+    default: return process.clocks[clock].to_monotonic_ns(signed_value);
+  }
+}
+
+int64_t Ingest::Impl::string_id(Process& process, uint32_t id) {
+  if (id == 0 || id >= process.strings.size()) return 0;
+  KnownString& known = process.strings[id];
+  if (known.string_id == 0) known.string_id = writer.string(known.text);
+  return known.string_id;
+}
+
+int64_t Ingest::Impl::ustring_id(Process& process, uint32_t id) {
+  if (id == 0 || id >= process.strings.size()) return 0;
+  KnownString& known = process.strings[id];
+  if (known.ustring_id == 0) known.ustring_id = writer.ustring(known.text);
+  return known.ustring_id;
+}
+
+std::string_view Ingest::Impl::text(Process& process, uint32_t id) const {
+  return id < process.strings.size() ? std::string_view(process.strings[id].text)
+                                     : std::string_view();
+}
+
+void Ingest::Impl::snapshot(Process& process, const wire::Record& record) {
+  const auto& fields = record.as<wire::SnapshotRecord>();
+  const uint32_t clock = record.header->id;
+  const int64_t before = ticks.to_monotonic_ns(static_cast<int64_t>(fields.before));
+  const int64_t after = ticks.to_monotonic_ns(static_cast<int64_t>(fields.after));
+  const int64_t middle = before + (after - before) / 2;
+  const auto value = static_cast<int64_t>(fields.value);
+  // The recorder's own readings of the host's clocks are better; these fill in where it was killed.
+  ClockTrack* track = clock == 2   ? &raw
+                      : clock == 3 ? &realtime
+                      : clock == 4 ? &boottime
+                      : clock > 4  ? &process.clocks[clock]
+                                   : nullptr;
+  if (track == nullptr || after < before) return;
+  track->add(value, middle, (after - before) / 2 + 1);
+  int64_t& written = snapshot_written_ns[{process.id, clock}];
+  if (middle - written < kSnapshotRowsGapNs) return;
+  written = middle;
+  const auto name = process.clock_names.find(clock);
+  insert(
+      "INSERT INTO sonde_clock_snapshot (process_id, clock, value, monotonic_ns, uncertainty_ns) "
+      "VALUES (?1, ?2, ?3, ?4, ?5)",
+      process.id, name != process.clock_names.end() ? name->second : std::to_string(clock), value,
+      middle, (after - before) / 2);
+}
+
+void Ingest::Impl::thread(Process& process, KnownRing& ring, const wire::Record& record) {
+  const uint32_t tid = record.header->id;
+  if ((record.header->flags & 1) == 0) ring.tid = tid;  // else it only names another thread
+  const auto name = valid_utf8(record.text);
+  auto [known, fresh] = process.threads.try_emplace(tid, name);
+  if (fresh) {
+    insert("INSERT INTO sonde_thread (process_id, tid, name, start_ns) VALUES (?1, ?2, ?3, ?4)",
+           process.id, int64_t{tid}, name,
+           ticks.to_monotonic_ns(static_cast<int64_t>(record.as<wire::EventRecord>().ticks)));
+  } else if (known->second != name) {
+    known->second = name;
+    insert("UPDATE sonde_thread SET name = ?3 WHERE process_id = ?1 AND tid = ?2", process.id,
+           int64_t{tid}, name);
+  }
+}
+
+void Ingest::Impl::note(Process& process, const wire::Record& record) {
+  const auto& fields = record.as<wire::EventRecord>();
+  const auto label = valid_utf8(text(process, record.header->id));
+  if (record.type() == wire::RecordType::kNote) {
+    insert("INSERT INTO sonde_note (process_id, key, value) VALUES (?1, ?2, ?3)", process.id, label,
+           valid_utf8(record.text));
+    return;
+  }
+  static constexpr std::string_view kSeverities[] = {"info", "warning", "error"};
+  insert(
+      "INSERT INTO sonde_diagnostic (process_id, time_ns, severity, source, text) "
+      "VALUES (?1, ?2, ?3, ?4, ?5)",
+      process.id, ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
+      kSeverities[std::min<size_t>(record.header->flags, 2)], label, valid_utf8(record.text));
+}
+
+Ingest::Ingest(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Ingest::Ingest(Ingest&&) noexcept = default;
+Ingest& Ingest::operator=(Ingest&&) noexcept = default;
+Ingest::~Ingest() = default;
+
+Result<Ingest> Ingest::open(Writer& writer) {
+  auto impl = std::make_unique<Impl>(writer);
+  impl->marker_name_id = writer.string("UserMarker");
+  impl->sonde_domain_id = writer.string("sonde");
+  SONDE_TRY(impl->restore());
+  return Ingest(std::move(impl));
+}
+
+void Ingest::clocks(const wire::ClockReading& reading) {
+  auto& impl = *impl_;
+  const auto middle = [](uint64_t before, uint64_t after) {
+    return static_cast<int64_t>(before + (after - before) / 2);
+  };
+  const int64_t now = reading.monotonic_ns;
+  impl.ticks.add(middle(reading.ticks_before, reading.ticks_after), now, 20);
+  impl.raw.add(reading.raw_ns, now, 20);
+  impl.realtime.add(reading.realtime_ns, now, 20);
+  impl.boottime.add(reading.boottime_ns, now, 20);
+  impl.now_ns = std::max(impl.now_ns, now);
+  int64_t& written = impl.snapshot_written_ns[{0, 0}];
+  if (now - written < kSnapshotRowsGapNs) return;
+  written = now;
+  const struct {
+    std::string_view clock;
+    int64_t value;
+  } rows[] = {{"ticks", middle(reading.ticks_before, reading.ticks_after)},
+              {"monotonic_raw", reading.raw_ns},
+              {"realtime", reading.realtime_ns},
+              {"boottime", reading.boottime_ns}};
+  for (const auto& row : rows) {
+    impl.insert(
+        "INSERT INTO sonde_clock_snapshot (process_id, clock, value, monotonic_ns, uncertainty_ns) "
+        "VALUES (NULL, ?1, ?2, ?3, ?4)",
+        row.clock, row.value, now, int64_t{20});
+  }
+}
+
+void Ingest::definition(const wire::ChunkHeader& chunk, const wire::Record& record) {
+  impl_->define(impl_->process(chunk.spool, chunk.pid), record);
+}
+
+void Ingest::event(const wire::ChunkHeader& chunk, const wire::Record& record) {
+  auto& impl = *impl_;
+  Process& process = impl.process(chunk.spool, chunk.pid);
+  KnownRing& ring = process.rings[chunk.ring];
+  if (ring.tid == 0) ring.tid = chunk.tid;
+  switch (record.type()) {
+    case wire::RecordType::kCall: return impl.call(process, ring, record);
+    case wire::RecordType::kRange: return impl.range(process, ring, record);
+    case wire::RecordType::kMark: return impl.mark(process, ring, record);
+    case wire::RecordType::kRangeStart: return impl.range_start(process, ring, record);
+    case wire::RecordType::kRangeStop: return impl.range_stop(process, record);
+    case wire::RecordType::kOp: return impl.op(process, record);
+    case wire::RecordType::kThread: return impl.thread(process, ring, record);
+    case wire::RecordType::kSnapshot: return impl.snapshot(process, record);
+    case wire::RecordType::kNote:
+    case wire::RecordType::kDiagnostic: return impl.note(process, record);
+    case wire::RecordType::kDropped:
+      return drop(impl.text(process, record.header->id), "backend",
+                  record.as<wire::MomentRecord>().value);
+    case wire::RecordType::kCounter: {
+      const auto& fields = record.as<wire::MomentRecord>();
+      double value;
+      std::memcpy(&value, &fields.value, sizeof value);
+      return impl.insert(
+          "INSERT INTO sonde_counter (process_id, tid, time_ns, name_id, value) "
+          "VALUES (?1, ?2, ?3, ?4, ?5)",
+          process.id, int64_t{ring.tid},
+          impl.ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
+          impl.string_id(process, record.header->id), value);
+    }
+    default: return drop("records", "of no known kind", 1);
+  }
+}
+
+void Ingest::ended(uint64_t spool, int64_t end_ns, std::string_view how) {
+  const auto found = impl_->processes.find(spool);
+  if (found == impl_->processes.end()) return;
+  Process& process = found->second;
+  // A range that was started and never stopped lasted until the end.
+  for (const auto& [id, range] : process.started) {
+    impl_->add_marker(process, range.text, range.tid, range.start_ns,
+                      std::max(range.start_ns, end_ns));
+  }
+  process.started.clear();
+  process.ended = true;
+  impl_->insert("UPDATE sonde_process SET end_ns = ?2, exit = ?3 WHERE id = ?1", process.id, end_ns,
+                how);
+}
+
+bool Ingest::has_ended(uint64_t spool) const {
+  const auto found = impl_->processes.find(spool);
+  return found != impl_->processes.end() && found->second.ended;
+}
+
+void Ingest::damaged(const wire::ChunkHeader& chunk, std::string_view what) {
+  drop("chunks", what, 1);
+  (void)chunk;
+}
+
+void Ingest::drop(std::string_view source, std::string_view reason, uint64_t count) {
+  impl_->drops[{valid_utf8(source), valid_utf8(reason)}] += count;
+}
+
+void Ingest::diagnostic(std::string_view source, std::string_view text) {
+  impl_->insert(
+      "INSERT INTO sonde_diagnostic (process_id, time_ns, severity, source, text) "
+      "VALUES (NULL, ?1, 'warning', ?2, ?3)",
+      impl_->now_ns, source, text);
+}
+
+Ingest::Position Ingest::position(const std::string& chunk_name) const {
+  const auto found = impl_->positions.find(chunk_name);
+  return found != impl_->positions.end() ? found->second : Position{};
+}
+
+void Ingest::set_position(const std::string& chunk_name, Position position) {
+  impl_->positions[chunk_name] = position;
+  impl_->changed_positions.insert(chunk_name);
+}
+
+void Ingest::forget_position(const std::string& chunk_name) {
+  if (impl_->positions.erase(chunk_name) != 0) impl_->changed_positions.insert(chunk_name);
+}
+
+uint64_t Ingest::ops() const { return impl_->op_count; }
+uint64_t Ingest::apis() const { return impl_->api_count; }
+
+uint64_t Ingest::lost() const {
+  uint64_t sum = 0;
+  for (const auto& [cause, count] : impl_->drops) sum += count;
+  return sum;
+}
+
+Status Ingest::commit() {
+  SONDE_TRY(impl_->save());
+  if (impl_->error) return *impl_->error;
+  return impl_->writer.commit();
+}
+
+Status Ingest::finish() {
+  auto& impl = *impl_;
+  impl.insert("DELETE FROM sonde_drop");
+  for (const auto& [cause, count] : impl.drops) {
+    impl.insert("INSERT INTO sonde_drop (source, reason, count) VALUES (?1, ?2, ?3)", cause.first,
+                cause.second, static_cast<int64_t>(count));
+  }
+  impl.insert("DELETE FROM sonde_ingest");
+  if (impl.error) return *impl.error;
+  return impl.writer.finish();
+}
+
+}  // namespace sonde::store

@@ -1,0 +1,72 @@
+// Ingest turns the records of a recording's spools into rows of an .rpd file.
+//
+// The recorder feeds it: clock readings, each process' definitions (ring 0) before the events that
+// use them, and the events of each ring in order. All that a later record may refer to (open
+// correlations, started ranges, who is who) is kept here and, with every commit, in the file's
+// sonde_ingest table, so that `sonde recover` goes on exactly where a killed recorder stopped.
+// Records that make no sense are counted, never trusted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "store/writer.h"
+#include "wire/chunk.h"
+#include "wire/decoder.h"
+
+namespace sonde::store {
+
+class Ingest {
+ public:
+  // Continues what the file's sonde_ingest table says, if anything. `writer` must outlive this.
+  static Result<Ingest> open(Writer& writer);
+  Ingest(Ingest&&) noexcept;
+  Ingest& operator=(Ingest&&) noexcept;
+  ~Ingest();
+
+  // The clocks at a moment after everything fed so far; events are converted between readings.
+  void clocks(const wire::ClockReading& reading);
+
+  // A record of ring 0. Feeding the same definitions again does no harm.
+  void definition(const wire::ChunkHeader& chunk, const wire::Record& record);
+  // A record of another ring; `ring` and `tid` of the header say whose.
+  void event(const wire::ChunkHeader& chunk, const wire::Record& record);
+  // A span that was open when its process ended.
+  void unfinished(const wire::ChunkHeader& chunk, const wire::OpenSpan& span);
+  // A process image ended: "exit 0", "signal 9", "exec" ...
+  void ended(uint64_t spool, int64_t end_ns, std::string_view how);
+  bool has_ended(uint64_t spool) const;
+  // Part of a chunk that could not be read.
+  void damaged(const wire::ChunkHeader& chunk, std::string_view what);
+  void drop(std::string_view source, std::string_view reason, uint64_t count);
+  void diagnostic(std::string_view source, std::string_view text);
+
+  // How far a chunk has been read: kept with the rows, so both are always of the same moment.
+  struct Position {
+    uint64_t sequence = 0, offset = 0;
+  };
+  Position position(const std::string& chunk_name) const;
+  void set_position(const std::string& chunk_name, Position position);
+  void forget_position(const std::string& chunk_name);
+
+  uint64_t ops() const;
+  uint64_t apis() const;
+  uint64_t lost() const;  // all drops counted so far
+
+  // Writes the state and commits. After an error nothing since the last commit is in the file.
+  Status commit();
+  // Writes what is still waiting, clears the state, and finishes the file.
+  Status finish();
+
+  struct Impl;  // private to ingest*.cpp
+
+ private:
+  explicit Ingest(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sonde::store

@@ -1,0 +1,132 @@
+// Device operations: rows of rocpd_op, their details, and the links to the calls that launched them.
+#include "sonde/backend.h"
+#include "store/ingest_state.h"
+
+namespace sonde::store {
+
+namespace {
+
+// Values of hipMemcpyKind, which RPD's `kind` column holds.
+int64_t copy_kind(uint32_t kind) {
+  switch (kind) {
+    case SONDE_OP_COPY_H2H: return 0;
+    case SONDE_OP_COPY_H2D: return 1;
+    case SONDE_OP_COPY_D2H: return 2;
+    case SONDE_OP_COPY_D2D: return 3;
+    default: return 4;
+  }
+}
+
+bool is_copy(uint32_t kind) {
+  return kind >= SONDE_OP_COPY_H2D && kind <= SONDE_OP_COPY_H2H;
+}
+
+bool moves_bytes(uint32_t kind) {
+  return is_copy(kind) || kind == SONDE_OP_FILL || kind == SONDE_OP_MAP ||
+         kind == SONDE_OP_UNMAP || kind == SONDE_OP_MIGRATE;
+}
+
+int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value); }
+
+// Blocks, as a launch call counts them.
+int64_t blocks(uint64_t items, uint32_t group) {
+  if (items == 0) return 1;
+  return as_signed(group == 0 ? items : (items + group - 1) / group);
+}
+
+}  // namespace
+
+void Ingest::Impl::link(Process& process, const WaitingOp& waiting, int64_t api_id) {
+  const auto& record = waiting.record;
+  writer.api_op(api_id, waiting.op_id);
+  const auto found = process.queues.find(record.queue);
+  const KnownQueue queue = found != process.queues.end() ? found->second : KnownQueue{};
+  if (record.kind == SONDE_OP_KERNEL) {
+    KernelApiRow row;
+    row.api_id = api_id;
+    row.stream = queue.handle;
+    for (int i = 0; i < 3; ++i) {
+      row.grid[i] = blocks(record.grid[i], record.group[i]);
+      row.group[i] = record.group[i] == 0 ? 1 : record.group[i];
+    }
+    row.group_segment_bytes = record.group_segment_bytes;
+    row.private_segment_bytes = record.private_segment_bytes;
+    row.kernel_name_id = waiting.name_id;
+    writer.kernel_api(row);
+  } else if (is_copy(record.kind)) {
+    CopyApiRow row;
+    row.api_id = api_id;
+    row.stream = queue.handle;
+    row.src = record.src;
+    row.dst = record.dst;
+    row.size_bytes = as_signed(record.bytes);
+    row.width = as_signed(record.size[0]);
+    row.height = as_signed(record.size[1]);
+    row.kind = copy_kind(record.kind);
+    row.src_device = queue.gpu_id;
+    row.dst_device = queue.gpu_id;
+    row.sync = (record.flags & 1) != 0;
+    row.pinned = (record.flags & 2) != 0;
+    writer.copy_api(row);
+  }
+}
+
+void Ingest::Impl::op(Process& process, const wire::Record& record) {
+  WaitingOp waiting;
+  waiting.record = record.as<wire::OpRecord>();
+  const auto& fields = waiting.record;
+  if (fields.start == 0 || fields.end < fields.start) {
+    ++drops[{"ops", "the device gave no times"}];
+    return;
+  }
+  const auto found = process.queues.find(fields.queue);
+  const KnownQueue queue = found != process.queues.end() ? found->second : KnownQueue{};
+  const uint32_t kind = fields.kind < op_type_ids.size() ? fields.kind : 0;
+  const auto time = [&](uint64_t value) { return monotonic_ns(process, fields.clock, value); };
+  OpRow row;
+  row.gpu_id = queue.gpu_id;
+  row.queue_id = queue.queue_id;
+  row.start_ns = time(fields.start);
+  row.end_ns = time(fields.end);
+  row.name_id = record.header->id != 0 ? string_id(process, record.header->id) : 0;
+  row.type_id = op_type_ids[kind];
+  if (row.type_id == 0) row.type_id = op_type_ids[kind] = writer.string(wire::kOpTypeNames[kind]);
+  waiting.op_id = writer.op(row);
+  waiting.name_id = row.name_id;
+  ++op_count;
+
+  int64_t api_id = -1;
+  if (const auto call = process.calls.find(fields.correlation); call != process.calls.end()) {
+    api_id = call->second;
+    process.calls.erase(call);
+    link(process, waiting, api_id);
+  } else if (fields.correlation != 0) {
+    process.waiting[fields.correlation].push_back(waiting);
+  }
+
+  write_detail(process, waiting, api_id);
+}
+
+void Ingest::Impl::write_detail(Process& process, const WaitingOp& waiting, int64_t api_id) {
+  const auto& fields = waiting.record;
+  const auto time = [&](uint64_t value) { return monotonic_ns(process, fields.clock, value); };
+  OpDetailRow detail;
+  detail.op_id = waiting.op_id;
+  detail.process_id = process.id;
+  detail.api_id = api_id;
+  if (fields.queued != 0) detail.queued_ns = time(fields.queued);
+  if (fields.submitted != 0) detail.submitted_ns = time(fields.submitted);
+  if (moves_bytes(fields.kind)) detail.bytes = as_signed(fields.bytes);
+  if (fields.kind == SONDE_OP_KERNEL) {
+    for (int i = 0; i < 3; ++i) {
+      detail.grid[i] = fields.grid[i] == 0 ? 1 : as_signed(fields.grid[i]);
+      if (fields.group[0] != 0) detail.group[i] = fields.group[i] == 0 ? 1 : fields.group[i];
+    }
+    detail.group_segment_bytes = fields.group_segment_bytes;
+    detail.private_segment_bytes = fields.private_segment_bytes;
+  }
+  detail.status = fields.status;
+  writer.op_detail(detail);
+}
+
+}  // namespace sonde::store

@@ -1,0 +1,176 @@
+// What Ingest knows while a recording runs. Private to ingest*.cpp.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "store/arguments.h"
+#include "store/clock_track.h"
+#include "store/ingest.h"
+
+namespace sonde::store {
+
+struct KnownString {
+  std::string text;
+  int64_t string_id = 0, ustring_id = 0;  // 0: not in the file yet
+};
+
+struct KnownFunction {
+  int64_t name_id = 0, domain_id = 0, category_id = 0;
+  std::vector<ArgumentFormat> arguments;
+};
+
+struct KnownDevice {
+  int64_t gpu_id = 0;
+  uint32_t clock = 0;
+};
+
+struct KnownQueue {
+  int64_t queue_id = 0, gpu_id = 0;
+  uint64_t handle = 0;
+};
+
+// An op that is in the file but whose launching call is not yet.
+struct WaitingOp {
+  int64_t op_id = 0;
+  int64_t name_id = 0;
+  wire::OpRecord record{};
+};
+
+struct MarkerText {
+  int64_t args_id = 0, domain_id = 0, category_id = 0;
+};
+
+struct StartedRange {
+  int64_t start_ns = 0, tid = 0;
+  MarkerText text;
+};
+
+struct KnownRing {
+  uint32_t tid = 0;
+  uint64_t last_begin = 0;  // of the last range or call written
+};
+
+struct Process {
+  int64_t id = 0;
+  uint64_t spool = 0;
+  uint32_t pid = 0;
+  bool described = false;  // its sonde_process row is filled in
+  bool ended = false;
+  std::vector<KnownString> strings;       // by definition id; ids are dense
+  std::vector<KnownFunction> functions;   // by definition id
+  std::unordered_map<uint32_t, KnownDevice> devices;
+  std::unordered_map<uint32_t, KnownQueue> queues;
+  std::unordered_map<uint32_t, ClockTrack> clocks;
+  std::unordered_map<uint32_t, std::string> clock_names;
+  std::unordered_map<uint64_t, int64_t> calls;  // correlation -> api id, until its op comes
+  std::deque<uint64_t> call_order;              // so that calls without ops are forgotten
+  std::unordered_map<uint64_t, std::vector<WaitingOp>> waiting;
+  std::unordered_map<uint64_t, StartedRange> started;
+  std::unordered_map<uint64_t, int64_t> stopped;  // stops that came before their start
+  std::unordered_map<uint32_t, KnownRing> rings;
+  std::unordered_map<uint32_t, std::string> threads;  // tid -> name, as in sonde_thread
+
+  const KnownString* string(uint32_t string_id) const {
+    return string_id < strings.size() ? &strings[string_id] : nullptr;
+  }
+};
+
+struct Ingest::Impl {
+  explicit Impl(Writer& target) : writer(target) {}
+
+  Writer& writer;
+  std::map<uint64_t, Process> processes;  // by spool
+  ClockTrack ticks, raw, realtime, boottime;
+  int64_t now_ns = 0;  // of the newest clock reading
+  std::map<std::pair<int64_t, uint32_t>, int64_t> snapshot_written_ns;
+  std::map<std::string, Position> positions;
+  std::set<std::string> changed_positions;  // since the last commit; gone ones are deleted
+  std::map<std::pair<std::string, std::string>, uint64_t> drops;
+  std::map<std::string, int64_t> gpu_ids;  // by description of the device
+  std::set<int64_t> gpu_ids_taken;
+  int64_t next_process = 1, next_queue = 0;
+  uint64_t op_count = 0, api_count = 0;
+  int64_t marker_name_id = 0, sonde_domain_id = 0;
+  std::array<int64_t, std::size(wire::kOpTypeNames)> op_type_ids{};
+  std::optional<Error> error;
+
+  // Calls with equal arguments share one text: a program asks the same things again and again.
+  struct ArgumentSlot {
+    uint64_t key = 0, check = 0;
+    int64_t id = 0;
+  };
+  std::vector<ArgumentSlot> argument_cache = std::vector<ArgumentSlot>(1 << 14);
+  std::string buffer;
+
+  Process& process(uint64_t spool, uint32_t pid);
+  Status restore();
+  Status save();
+
+  // ingest_definitions.cpp
+  void define(Process& process, const wire::Record& record);
+  void define_process(Process& process, const wire::Record& record);
+  void define_device(Process& process, const wire::Record& record);
+  void define_queue(Process& process, const wire::Record& record);
+
+  // ingest_spans.cpp
+  void call(Process& process, KnownRing& ring, const wire::Record& record);
+  void range(Process& process, KnownRing& ring, const wire::Record& record);
+  void mark(Process& process, KnownRing& ring, const wire::Record& record);
+  void range_start(Process& process, KnownRing& ring, const wire::Record& record);
+  void range_stop(Process& process, const wire::Record& record);
+  void add_marker(const Process& process, const MarkerText& text, int64_t tid, int64_t start_ns,
+                  int64_t end_ns);
+  int64_t add_api(const ApiRow& row);
+  int64_t arguments_id(const KnownFunction& function, uint32_t id, const wire::Record& record,
+                       int64_t result);
+
+  // ingest_ops.cpp
+  void op(Process& process, const wire::Record& record);
+  void link(Process& process, const WaitingOp& waiting, int64_t api_id);
+  void write_detail(Process& process, const WaitingOp& waiting, int64_t api_id);
+
+  // ingest.cpp
+  int64_t monotonic_ns(Process& process, uint32_t clock, uint64_t value);
+  void snapshot(Process& process, const wire::Record& record);
+  void thread(Process& process, KnownRing& ring, const wire::Record& record);
+  void note(Process& process, const wire::Record& record);
+  int64_t string_id(Process& process, uint32_t id);
+  int64_t ustring_id(Process& process, uint32_t id);
+  std::string_view text(Process& process, uint32_t id) const;
+
+  template <typename... Values>
+  void insert(std::string_view sql, const Values&... values);
+  void keep(Status status) {
+    if (!status && !error) error = std::move(status).error();
+  }
+
+ private:
+  void bind_one(Statement& statement, int index, int64_t value) { statement.bind(index, value); }
+  void bind_one(Statement& statement, int index, double value) { statement.bind(index, value); }
+  void bind_one(Statement& statement, int index, std::string_view value) {
+    statement.bind(index, value);
+  }
+  std::map<std::string_view, Statement> statements_;  // by their SQL, which is a literal
+};
+
+// Runs a statement of the small tables; `sql` must be a literal.
+template <typename... Values>
+void Ingest::Impl::insert(std::string_view sql, const Values&... values) {
+  auto found = statements_.find(sql);
+  if (found == statements_.end()) {
+    auto prepared = writer.database().prepare(sql);
+    if (!prepared) return keep(Status(std::move(prepared).error()));
+    found = statements_.emplace(sql, std::move(prepared).value()).first;
+  }
+  int index = 0;
+  (bind_one(found->second, ++index, values), ...);
+  keep(found->second.run());
+}
+
+}  // namespace sonde::store
