@@ -157,7 +157,8 @@ class HostileFiles(ExportCase):
             f.api(1200, 1300, "inner")
             f.api(2000, 2100, "touches")
             f.api(2400, 2600, "across again")
-            for start, end in ((1000, 5000), (1100, 1200), (1200, 1300), (4999, 5001), (5000, 6000)):
+            for start, end in ((1000, 5000), (1100, 1200), (1200, 1300), (4998, 5002),
+                               (4999, 5001), (5000, 6000)):
                 f.op(start, end, "kernel", apis=[a])
         found = self.compare_all(fill)
         self.assertEqual(found["json"]["api_tracks"], 2)
@@ -295,6 +296,118 @@ class CommandLine(ExportCase):
             self.assertEqual(done.returncode, 1, arguments)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["in.rpd", "text.rpd"])
+
+
+class Decoders(unittest.TestCase):
+    """The decoders must see what is wrong, or the tests above prove nothing."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="sonde_decoders.")
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "trace"
+
+    def refuses(self, script, content, message):
+        self.path.write_bytes(content)
+        with self.assertRaisesRegex(AssertionError, message):
+            check(script, self.path)
+
+    def chrome(self, *events, base=1):
+        name = '{"ph":"M","name":"thread_name","pid":1,"tid":1,"ts":0.000,"args":{"name":"t"}}'
+        return (f'{{"baseTimeNanoseconds":{base},"traceEvents":[{",".join((name, *events))}]}}').encode()
+
+    @staticmethod
+    def slice(ts, dur, cat="x"):
+        return f'{{"ph":"X","cat":"{cat}","name":"n","pid":1,"tid":1,"ts":{ts},"dur":{dur},"args":{{}}}}'
+
+    @staticmethod
+    def flow(phase, ts, tid=1):
+        return f'{{"ph":"{phase}","cat":"c","name":"n","id":1,"pid":1,"tid":{tid},"ts":{ts}}}'
+
+    def test_chrome_json(self):
+        refuses = lambda message, *events: \
+            self.refuses("chrome_check.py", self.chrome(*events), message)
+        whole = self.slice("0.000", "9.000")
+        refuses("three decimals", self.slice("1.5", "9.000"))
+        refuses("not a decimal", self.slice("1", "9.000"))
+        refuses("partial overlap", whole, self.slice("8.000", "2.000"))
+        refuses("operations overlap", self.slice("0.000", "9.000", "kernel"),
+                self.slice("1.000", "2.000", "kernel"))
+        refuses("not sorted", whole, self.slice("0.000", "10.000"))
+        refuses("negative", self.slice("0.000", "-1.000"))
+        refuses("one end only", whole, self.flow("s", "1.000"))
+        refuses("flow s .* in no slice", whole, self.flow("s", "9.000"), self.flow("f", "1.000"))
+        refuses("flow f .* in no slice", whole, self.flow("s", "1.000"), self.flow("f", "1.000", 2))
+        refuses("NaN", whole.replace('"args":{}', '"args":{"a":NaN}'))
+        refuses("duplicate key", whole.replace('"args":{}', '"ph":"X"'))
+        refuses("Decode", whole.replace('"n"', '"a\n"'))
+        refuses("number of a process", whole, self.slice("9.000", "1.000", "kernel"))
+        self.refuses("chrome_check.py", self.chrome(whole).replace(b'"n"', b'"\xff"'), "Unicode")
+        self.refuses("chrome_check.py", self.chrome(whole)[:-1], "JSONDecode")
+
+    # Perfetto's wire format, by hand.
+    @staticmethod
+    def number(field, value):
+        out = bytearray()
+        for part in (field << 3, value):
+            while part >= 0x80:
+                out.append(part & 0x7F | 0x80)
+                part >>= 7
+            out.append(part)
+        return bytes(out)
+
+    @classmethod
+    def nested(cls, field, *parts):
+        body = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
+        key = bytearray(cls.number(field, len(body)))
+        # number() writes wire type 0; a nested message has 2.
+        key[0] |= 2
+        return bytes(key) + body
+
+    def packet(self, *parts, flags=2):
+        return self.nested(1, self.number(10, 1), self.number(13, flags), *parts)
+
+    def event(self, time, kind, *parts, track=1):
+        return self.packet(self.number(8, time),
+                           self.nested(11, self.number(9, kind), self.number(11, track), *parts))
+
+    def begin(self, time):
+        return self.event(time, 1, self.number(10, 1), self.number(3, 1))
+
+    def prelude(self):
+        clock = self.nested(1, self.number(1, 3), self.number(2, 5))
+        texts = self.nested(12, self.nested(2, self.number(1, 1), self.nested(2, "name")),
+                            self.nested(1, self.number(1, 1), self.nested(2, "category")))
+        thread = self.nested(4, self.number(1, 1), self.number(2, 1), self.nested(5, "t"))
+        return [self.packet(self.number(87, 1), self.nested(59, self.number(58, 3)), flags=3),
+                self.packet(self.nested(6, clock, self.number(2, 3))), self.packet(texts),
+                self.packet(self.nested(60, self.number(1, 1), thread))]
+
+    def test_pftrace(self):
+        good = [*self.prelude(), self.begin(10), self.event(20, 2)]
+        self.path.write_bytes(b"".join(good))
+        self.assertEqual(check("pftrace_check.py", self.path)["names"], {"api name": [1, 10]})
+
+        def refuses(message, *packets):
+            self.refuses("pftrace_check.py", b"".join(packets), message)
+        for cut in range(1, 6):
+            refuses("cut|broken", b"".join(good)[:-cut])
+        refuses("state it needs", *good[1:])
+        refuses("unknown clock", *good[:1], *good[2:])
+        refuses("unknown category|unknown event name", *good[:2], *good[3:])
+        refuses("unknown track", *good[:3], *good[4:])
+        refuses("slice without end", *good[:-1])
+        refuses("end without begin", *good[:4], self.event(20, 2))
+        refuses("not in time order", *good, self.begin(5), self.event(6, 2))
+        refuses("not one name", *good, self.event(30, 1, self.number(3, 1)))
+        refuses("twice", *good, good[2])
+        refuses("described twice", *good, good[3])
+        refuses("packet of", *good, self.packet(self.nested(200, b"x" * (512 << 10))))
+        refuses("unknown operation 7", *good,
+                self.event(30, 3, self.number(10, 1), self.number(3, 1),
+                           self.nested(3000, self.number(1, 7))))
+        refuses("Unicode", *good, self.packet(
+            self.nested(12, self.nested(2, self.number(1, 2), self.nested(2, b"\xff")))))
+        refuses("without time", *good, self.packet(self.nested(11, self.number(9, 2))))
 
 
 class TraceProcessor(unittest.TestCase):
