@@ -124,8 +124,9 @@ Status Writer::Impl::load_existing() {
   for (const char* table : {"sonde_process", "sonde_op_detail", "rocpd_ustring", "rocpd_api"}) {
     SONDE_ASSIGN(const bool there, database.has_table(table));
     if (!there) {
-      return make_error(ErrorCode::kUnsupported, "not a trace that Sonde made, nothing can be added",
-                        database.path(), "make one from it with: sonde upgrade");
+      return make_error(ErrorCode::kUnsupported,
+                        "not a trace that Sonde made, nothing can be added", database.path(),
+                        "make one from it with: sonde upgrade");
     }
   }
   SONDE_ASSIGN(auto statement, database.prepare("SELECT string, id FROM rocpd_string ORDER BY id"));
@@ -138,9 +139,9 @@ Status Writer::Impl::load_existing() {
   const struct {
     const char* table;
     int64_t* next;
-  } counters[] = {{"rocpd_string", &next_string},   {"rocpd_ustring", &next_ustring},
-                  {"rocpd_api", &next_api},         {"rocpd_op", &next_op},
-                  {"rocpd_api_ops", &next_api_op},  {"rocpd_monitor", &next_monitor},
+  } counters[] = {{"rocpd_string", &next_string},  {"rocpd_ustring", &next_ustring},
+                  {"rocpd_api", &next_api},        {"rocpd_op", &next_op},
+                  {"rocpd_api_ops", &next_api_op}, {"rocpd_monitor", &next_monitor},
                   {"rocpd_counter", &next_counter}};
   for (const auto& counter : counters) {
     SONDE_ASSIGN(const int64_t last,

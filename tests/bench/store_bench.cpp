@@ -25,8 +25,8 @@ double cpu_seconds() {
 }
 
 void report(const char* name, int64_t rows, double cpu_s) {
-  fmt::print("{{\"case\": \"{}\", \"rows\": {}, \"cpu_s\": {:.3f}, \"rows_per_s\": {:.0f}}}\n", name,
-             rows, cpu_s, static_cast<double>(rows) / cpu_s);
+  fmt::print("{{\"case\": \"{}\", \"rows\": {}, \"cpu_s\": {:.3f}, \"rows_per_s\": {:.0f}}}\n",
+             name, rows, cpu_s, static_cast<double>(rows) / cpu_s);
 }
 
 [[noreturn]] void fail(const std::string& message) {
@@ -58,8 +58,8 @@ void run_writer(const std::string& path, int64_t rows, bool details, bool all_ar
       args_id = writer.ustring(arguments);
     }
     const int64_t api = writer.api({4711, 4711 + i % 4, i * 1000, i * 1000 + 700,
-                                    writer.string("clEnqueueNDRangeKernel"),
-                                    writer.string("api"), writer.string("opencl"), args_id});
+                                    writer.string("clEnqueueNDRangeKernel"), writer.string("api"),
+                                    writer.string("opencl"), args_id});
     const int64_t op = writer.op({0, i % 3, 0, i * 1000 + 900, i * 1000 + 1700,
                                   writer.string(kernel), writer.string("KernelExecution")});
     if (details) {
@@ -73,14 +73,14 @@ void run_writer(const std::string& path, int64_t rows, bool details, bool all_ar
       detail.grid[0] = detail.grid[1] = 1024;
       detail.group[0] = 256;
       writer.op_detail(detail);
-      writer.kernel_api({api, 0x55d0c0ffee00, {1024, 1024, 1}, {256, 1, 1}, 0, 0,
-                         writer.string(kernel)});
+      writer.kernel_api(
+          {api, 0x55d0c0ffee00, {1024, 1024, 1}, {256, 1, 1}, 0, 0, writer.string(kernel)});
     }
     if (i % 250000 == 249999) require(writer.commit());
   }
   require(writer.commit());
-  const char* name = details ? "writer_with_details"
-                             : (all_arguments ? "writer_with_unique_arguments" : "writer");
+  const char* name =
+      details ? "writer_with_details" : (all_arguments ? "writer_with_unique_arguments" : "writer");
   report(name, rows, cpu_seconds() - before);
   const double before_finish = cpu_seconds();
   require(writer.finish());
@@ -92,12 +92,14 @@ void run_bare(const std::string& path, int64_t rows) {
   sqlite3* handle = nullptr;
   if (sqlite3_open(path.c_str(), &handle) != SQLITE_OK) fail("cannot open " + path);
   const auto exec = [&](const char* sql) {
-    if (sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(sqlite3_errmsg(handle));
+    if (sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+      fail(sqlite3_errmsg(handle));
   };
-  exec("PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;"
-       "CREATE TABLE t (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, a integer NOT NULL,"
-       " b integer NOT NULL, c integer NOT NULL, d integer NOT NULL, e bigint NOT NULL,"
-       " f bigint NOT NULL, g bigint NOT NULL, h bigint NOT NULL); BEGIN");
+  exec(
+      "PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;"
+      "CREATE TABLE t (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, a integer NOT NULL,"
+      " b integer NOT NULL, c integer NOT NULL, d integer NOT NULL, e bigint NOT NULL,"
+      " f bigint NOT NULL, g bigint NOT NULL, h bigint NOT NULL); BEGIN");
   std::string sql = "INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)";
   for (int i = 1; i < 64; ++i) sql += ",(?,?,?,?,?,?,?,?,?)";
   sqlite3_stmt* statement = nullptr;
@@ -129,7 +131,8 @@ int main(int argc, char** argv) {
   if (rows < 64) fail("give at least 64 rows");
   run_bare(path, rows);
   unlink(path.c_str());
-  for (const auto& [details, all_arguments] : {std::pair(false, false), {false, true}, {true, false}}) {
+  for (const auto& [details, all_arguments] :
+       {std::pair(false, false), {false, true}, {true, false}}) {
     run_writer(path, rows, details, all_arguments);
     unlink(path.c_str());
   }
