@@ -75,8 +75,10 @@ struct Writer::Impl {
     if (!status && !error) error = std::move(status).error();
   }
 
+  // After an error SQLite may have rolled back; rows that came later alone would make no sense.
   template <typename Buffer, typename... Values>
   void add(Buffer& buffer, const Values&... values) {
+    if (error) return;
     buffer.add(values...);
     if (buffer.full()) keep(buffer.flush());
   }
@@ -172,6 +174,7 @@ Status Writer::Impl::begin() {
 }
 
 Status Writer::Impl::flush() {
+  if (error) return *error;
   keep(string_rows.flush());
   keep(ustring_rows.flush());
   keep(api_rows.flush());

@@ -279,6 +279,35 @@ TEST_F(WriterTest, FirstErrorStays) {
   EXPECT_FALSE(writer.finish().ok());
 }
 
+TEST_F(WriterTest, FullDiskKeepsTheLastCommit) {
+  {
+    Writer writer = open_writer(path_, Writer::Mode::kCreate);
+    for (int i = 0; i < 1000; ++i) writer.api({1, 1, i, i, 1, 0, 0, 0});
+    expect_ok(writer.commit());
+    expect_ok(writer.database().exec("PRAGMA max_page_count=120"));
+    for (int i = 0; i < 100000; ++i) writer.api({2, 2, i, i, 1, 0, 0, writer.ustring("argument")});
+    const auto status = writer.commit();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().to_line().rfind(path_ + ": the disk is full", 0), 0u);
+    for (int i = 0; i < 1000; ++i) writer.api({3, 3, i, i, 1, 0, 0, 0});
+    EXPECT_FALSE(writer.commit().ok());
+  }
+  Reader reader = open_reader(path_);
+  EXPECT_EQ(rows(reader.database(), "SELECT pid, count(*) FROM rocpd_api GROUP BY 1"),
+            Lines{"1|1000"});
+  EXPECT_EQ(rows(reader.database(), "PRAGMA integrity_check"), Lines{"ok"});
+}
+
+TEST_F(WriterTest, OnlyOneWriter) {
+  Writer writer = open_writer(path_, Writer::Mode::kCreate);
+  auto other = Database::open(path_, Database::Mode::kReadWrite);
+  ASSERT_TRUE(other.ok());
+  expect_ok(other->exec("PRAGMA busy_timeout=0"));
+  const auto status = other->exec("DELETE FROM rocpd_string");
+  ASSERT_FALSE(status.ok());
+  EXPECT_TRUE(is_busy(status.error()));
+}
+
 // The child writes batches of 500 rows and says after each commit how many there are.
 [[noreturn]] void write_until_killed(const std::string& path, std::atomic<int64_t>* committed) {
   auto opened = Writer::open(path, Writer::Mode::kCreate);
