@@ -215,7 +215,7 @@ Status Database::configure(Mode mode) {
   const int options[][2] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
                             {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
                             {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
-                            {SQLITE_DBCONFIG_ENABLE_TRIGGER, read_only ? 0 : 1}};
+                            {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}};
   for (const auto& [option, value] : options) {
     if (sqlite3_db_config(handle(), option, value, nullptr) != SQLITE_OK) return failure("");
   }

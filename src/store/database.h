@@ -52,9 +52,9 @@ class Statement {
   int bind_error_ = 0;
 };
 
-// One connection. It does not trust what it opens: no extensions, no memory map, no functions with
-// side effects in views. A kReadOnly connection can neither write, attach another file, nor fire
-// triggers.
+// One connection. It does not trust what it opens: no extensions, no triggers, no memory map, no
+// functions with side effects in views. A kReadOnly connection can neither write nor attach another
+// file. One thread at a time.
 class Database {
  public:
   // kCreate fails if the file exists. kImmutable is kReadOnly for a file that nobody changes: no

@@ -237,6 +237,17 @@ TEST_F(ReaderTest, ViewsOfTheFileDoNotReplaceOurs) {
   EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM sonde_top"), 4);
 }
 
+TEST_F(ReaderTest, TriggersOfTheFileDoNotFire) {
+  const std::string path = file_with("triggers",
+                                     "CREATE TABLE t (a); CREATE TABLE u (a);"
+                                     "CREATE TRIGGER x AFTER INSERT ON t BEGIN INSERT "
+                                     "INTO u VALUES (1); END;");
+  auto database = Database::open(path, Database::Mode::kReadWrite);
+  ASSERT_TRUE(database.ok());
+  ASSERT_TRUE(database->exec("INSERT INTO t VALUES (1)").ok());
+  EXPECT_EQ(number(*database, "SELECT count(*) FROM u"), 0);
+}
+
 TEST_F(ReaderTest, OddValuesAreKept) {
   const std::string path =
       file_with("odd",
