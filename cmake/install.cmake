@@ -1,0 +1,5 @@
+# The files of a prefix that no folder of src/ installs itself. The tool, its libraries, man pages
+# and shell completion come from there.
+install(FILES include/sonde/sonde.h include/sonde/backend.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sonde)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,144 @@
+// The thread that looks for finished ops when the program does not: it may enqueue and then sleep,
+// or be killed. Polling is chosen over clSetEventCallback because runtimes hold a reference to an
+// event until its callbacks have run, which the program would see, and because a callback of ours
+// would delay those of the program, which run in one thread. Also: what is done at exit and in a
+// forked child.
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backends/opencl/pending.h"
+
+namespace sonde::opencl {
+
+void reset_queue_locks();
+void reset_device_locks();
+void reset_kernel_locks();
+void reset_memory_locks();
+
+namespace {
+
+constexpr uint64_t kPollNs = 4'000'000;
+constexpr uint64_t kScanShare = 20;  // at most one part of this many of the time is spent looking
+constexpr int kIdlePolls = 250;      // polls without anything pending before the thread sleeps
+constexpr size_t kStackBytes = 256 * 1024;
+
+pthread_once_t g_handlers_once = PTHREAD_ONCE_INIT;
+pthread_mutex_t g_scan_lock = PTHREAD_MUTEX_INITIALIZER;  // held while the thread looks
+std::atomic<bool> g_running;
+std::atomic<uint32_t> g_asleep;
+
+uint64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void pause_ns(uint64_t ns) {
+  const timespec pause = {static_cast<time_t>(ns / 1'000'000'000u),
+                          static_cast<long>(ns % 1'000'000'000u)};
+  nanosleep(&pause, nullptr);
+}
+
+bool anything_pending() {
+  for (Queue* queue = first_queue(); queue != nullptr;
+       queue = queue->next_of_all.load(std::memory_order_relaxed)) {
+    if (queue->pending.load() != 0) return true;
+  }
+  return false;
+}
+
+void sleep_until_launch() {
+  g_asleep.store(1);
+  if (!anything_pending()) syscall(SYS_futex, &g_asleep, FUTEX_WAIT_PRIVATE, 1, nullptr);
+  g_asleep.store(0);
+}
+
+void* collect(void*) {
+  prctl(PR_SET_NAME, "sonde-opencl");
+  int idle = 0;
+  for (;;) {
+    uint64_t spent = 0;
+    if (anything_pending()) {
+      const uint64_t begin = now_ns();
+      pthread_mutex_lock(&g_scan_lock);  // at exit this never returns
+      reap_everything();
+      pthread_mutex_unlock(&g_scan_lock);
+      spent = now_ns() - begin;
+      idle = 0;
+    } else {
+      ++idle;
+    }
+    if (idle < kIdlePolls) {
+      pause_ns(spent * kScanShare > kPollNs ? spent * kScanShare : kPollNs);
+    } else {
+      sleep_until_launch();
+      idle = 0;
+    }
+  }
+  return nullptr;
+}
+
+// Registered after the runtime has set itself up, so that it runs before the runtime is taken down.
+// Keeps the lock: from here on the thread must not call into the runtime.
+void at_exit() {
+  timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += 1;
+  if (pthread_mutex_timedlock(&g_scan_lock, &until) == 0) reap_everything();
+}
+
+void in_child() {
+  for (Queue* queue = first_queue(); queue != nullptr;
+       queue = queue->next_of_all.load(std::memory_order_relaxed)) {
+    forget_pending(queue);
+  }
+  g_scan_lock = PTHREAD_MUTEX_INITIALIZER;
+  reset_queue_locks();
+  reset_device_locks();
+  reset_kernel_locks();
+  reset_memory_locks();
+  g_asleep.store(0);
+  g_running.store(false);
+}
+
+void install_handlers() {
+  atexit(at_exit);
+  pthread_atfork(nullptr, nullptr, in_child);
+}
+
+}  // namespace
+
+void start_collector() {
+  pthread_once(&g_handlers_once, install_handlers);
+  if (g_running.exchange(true)) return;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  sigset_t all, previous;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &previous);
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, collect, nullptr) != 0) {
+    agent().diagnostic(SONDE_WARNING, "opencl",
+                       "cannot start the collector thread: ops that the program does not wait for "
+                       "may be missing if it is killed");
+  }
+  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+void wake_collector() {
+  if (!g_running.load(std::memory_order_relaxed)) start_collector();
+  if (g_asleep.load() != 0 && g_asleep.exchange(0) != 0) {
+    syscall(SYS_futex, &g_asleep, FUTEX_WAKE_PRIVATE, 1);
+  }
+}
+
+}  // namespace sonde::opencl

@@ -1,0 +1,18 @@
+// Names and resource use of kernels by handle. Used by wrap.h and describe.cpp.
+#pragma once
+
+#include "backends/opencl/layer.h"
+
+namespace sonde::opencl {
+
+struct Kernel {
+  const char* text;  // the name; lives as long as the process
+  uint32_t name;     // its intern() id
+  uint32_t group_bytes, private_bytes;
+  bool stale;  // the two above must be asked for again
+};
+
+Kernel find_kernel(cl_kernel handle, cl_command_queue queue);
+const char* kernel_text(cl_kernel handle);
+
+}  // namespace sonde::opencl

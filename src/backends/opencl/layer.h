@@ -1,0 +1,48 @@
+// The state every part of the OpenCL layer shares: the next layer's functions and the agent. Used
+// by all files of this folder. Set once by clInitLayer before any wrapper can run and never
+// changed, so it is read without a lock. This code runs in the traced program: libc only, no
+// exceptions.
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl_layer.h>
+#include <stdint.h>
+
+// A struct and a function of one name, as C allows: gcc's -Wshadow takes it for a mistake.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#include "sonde/backend.h"
+#pragma GCC diagnostic pop
+
+namespace sonde::opencl {
+
+using Agent = struct sonde_agent;
+
+enum class Function : uint16_t {
+#define X(kind, category, name, arguments) name,
+#include "backends/opencl/functions.inc"
+#undef X
+  kCount
+};
+
+struct Layer {
+  cl_icd_dispatch next;  // what the program would have called without this layer
+  const Agent* agent;
+  uint32_t functions[static_cast<unsigned>(Function::kCount)];  // ids of define_function()
+};
+
+extern Layer g_layer;
+
+inline const cl_icd_dispatch& next() { return g_layer.next; }
+inline const Agent& agent() { return *g_layer.agent; }
+inline bool recording() { return g_layer.agent->recording() != 0; }
+
+inline uint64_t word(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+}  // namespace sonde::opencl

@@ -1,0 +1,19 @@
+// Sizes that a call does not carry: of images, mappings and SVM allocations. Used by describe.cpp
+// and wrap.h.
+#pragma once
+
+#include "backends/opencl/layer.h"
+
+namespace sonde::opencl {
+
+uint64_t element_bytes(cl_mem image);
+uint64_t object_bytes(cl_mem object);
+
+// Called with the result of a successful map: completes the op and remembers its bytes for unmap.
+void remember_mapping(sonde_op* op, const void* mapped);
+uint64_t take_mapping(const void* mapped);
+
+// Bytes of the SVM allocation that holds `pointer`, 0 if it is none.
+uint64_t svm_bytes(const void* pointer);
+
+}  // namespace sonde::opencl

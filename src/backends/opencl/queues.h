@@ -1,0 +1,50 @@
+// What the layer knows of a command queue: what the program asked for, its device, and its pending
+// ops (see pending.h). Used by the hooks of queues, events and enqueues. A Queue is never freed;
+// when the runtime gives a handle again, its Queue starts anew, while ops that are still pending
+// keep the ids they were launched with.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+
+#include "backends/opencl/layer.h"
+
+namespace sonde::opencl {
+
+struct Device;
+struct PendingOp;
+
+struct Queue {
+  Queue* next_in_bucket;
+  std::atomic<Queue*> next_of_all;
+  cl_command_queue handle;
+  Device* device;
+  uint32_t id;                         // of define_queue()
+  std::atomic<bool> asked;             // the program itself asked for profiling
+  bool forced;                         // we asked for it
+  bool in_order;                       // ops finish in the order of the list
+  uint8_t property_count;              // of `properties`; 0: created without a list
+  cl_queue_properties properties[24];  // as the program gave them, for CL_QUEUE_PROPERTIES_ARRAY
+
+  std::atomic<uint32_t> pending;              // ops in the list, or being recorded
+  std::atomic<uint32_t> releasing, releases;  // see held_events() of pending.h
+  pthread_mutex_t list_lock;  // head, tail, free_ops, fresh; held for a few instructions
+  PendingOp* head;
+  PendingOp* tail;
+  PendingOp* free_ops;
+  char* fresh;  // memory not yet made into ops
+  char* fresh_end;
+  pthread_mutex_t reap_lock;  // held while finished ops are recorded
+  std::atomic<pthread_t> reaper;
+};
+
+// The Queue of a handle the runtime has just accepted; made on first sight. NULL without memory.
+Queue* find_queue(cl_command_queue handle);
+// The same, but NULL for a handle that was never seen.
+Queue* known_queue(cl_command_queue handle);
+Queue* first_queue();
+// The queue of an event, NULL for a user event or one that the runtime rejects.
+Queue* queue_of(cl_event event);
+
+}  // namespace sonde::opencl

@@ -1,0 +1,248 @@
+// The wrappers of the dispatch table, made from functions.inc by templates: Wrapped<...>::call has
+// the type of the function it stands for. Used by layer.cpp only. A wrapper records the call, and
+// for an enqueue hands the launched op to launch.h. While recording is off it costs one check.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "backends/opencl/hooks.h"
+#include "backends/opencl/kernels.h"
+#include "backends/opencl/launch.h"
+#include "backends/opencl/memory.h"
+
+namespace sonde::opencl {
+
+struct FunctionInfo {
+  char kind;
+  const char* category;
+  const char* name;
+  const char* arguments;
+};
+
+inline constexpr FunctionInfo kFunctions[] = {
+#define X(kind, category, name, arguments) {#kind[0], #category, #name, arguments},
+#include "backends/opencl/functions.inc"
+#undef X
+};
+
+constexpr const FunctionInfo& info(Function f) { return kFunctions[static_cast<unsigned>(f)]; }
+
+// The format letter of argument `index`, 0 beyond the last.
+constexpr char format_of(const char* arguments, size_t index) {
+  for (; *arguments != '\0'; ++arguments) {
+    if (*arguments == ':' && index-- == 0) return arguments[1];
+  }
+  return '\0';
+}
+
+template <typename T>
+constexpr bool fits(char format) {
+  if constexpr (std::is_same_v<T, const char*>) return format == 's';
+  if constexpr (std::is_same_v<T, const size_t*>) return format == 'v' || format == 'p';
+  if constexpr (std::is_pointer_v<T>) return format == 'p';
+  return format == 'u' || format == 'x' || format == 'd';
+}
+
+template <typename T>
+void pack(sonde_args* args, T value) {
+  if constexpr (std::is_same_v<T, const char*>) {
+    sonde_arg_text(args, value);
+  } else if constexpr (std::is_pointer_v<T>) {
+    sonde_arg_u64(args, reinterpret_cast<uint64_t>(value));
+  } else {
+    sonde_arg_u64(args, static_cast<uint64_t>(value));
+  }
+}
+
+inline void pack_sizes(sonde_args* args, const size_t* sizes, size_t count) {
+  for (size_t i = 0; i < 3; ++i) sonde_arg_u64(args, sizes != nullptr && i < count ? sizes[i] : 0);
+}
+
+// How many values a `const size_t*` of an enqueue points to: origins and regions have three.
+template <Function F, typename... A>
+size_t sizes_of(A... a) {
+  if constexpr (F == Function::clEnqueueNDRangeKernel) {
+    return [](cl_command_queue, cl_kernel, cl_uint dimensions, auto...) {
+      return static_cast<size_t>(dimensions);
+    }(a...);
+  } else if constexpr (F == Function::clEnqueueSVMMigrateMem) {
+    return [](cl_command_queue, cl_uint pointers, auto...) {
+      return static_cast<size_t>(pointers);
+    }(a...);
+  }
+  return 3;
+}
+
+template <Function F, auto Member, typename Pointer>
+struct Wrapped;
+
+template <Function F, auto Member, typename R, typename... A>
+struct Wrapped<F, Member, R (*)(A...)> {
+  static constexpr char kKind = info(F).kind;
+  static constexpr size_t kCount = sizeof...(A);
+  // Functions that return a handle give their error code through the last argument.
+  template <size_t... I>
+  static constexpr bool last_is_code(std::index_sequence<I...>) {
+    return std::is_pointer_v<R> && ((I + 1 == kCount && std::is_same_v<A, cl_int*>) || ...);
+  }
+  static constexpr bool kHasCode = last_is_code(std::index_sequence_for<A...>());
+  static constexpr size_t kShown = kCount - (kHasCode ? 1 : 0);
+  static constexpr bool kHasKernel =
+      F == Function::clEnqueueNDRangeKernel || F == Function::clEnqueueTask;
+
+  template <size_t... I>
+  static constexpr bool formats_fit(std::index_sequence<I...>) {
+    return ((I >= kShown || fits<A>(format_of(info(F).arguments, I))) && ...) &&
+           format_of(info(F).arguments, kShown + (kHasKernel ? 1 : 0)) == '\0';
+  }
+  static_assert(formats_fit(std::index_sequence_for<A...>()),
+                "functions.inc disagrees with the header");
+
+  static R target(A... a) {
+    if constexpr (kKind == 'H') {
+      return kHook<F>(a...);
+    } else {
+      return (next().*Member)(a...);
+    }
+  }
+
+  // Replaces a NULL errcode_ret (the last argument) and a NULL event by ours.
+  template <size_t I, typename T>
+  static T adapt(T value, cl_int* code, cl_event* event) {
+    if constexpr (kHasCode && I + 1 == kCount) {
+      return value != nullptr ? value : code;
+    } else if constexpr (std::is_same_v<T, cl_event*>) {
+      return value != nullptr ? value : event;
+    } else {
+      return value;
+    }
+  }
+
+  template <size_t I, typename T>
+  static void pack_one(sonde_args* args, size_t sizes, T value) {
+    if constexpr (I >= kShown) {
+    } else if constexpr (std::is_same_v<T, const size_t*> &&
+                         format_of(info(F).arguments, I) == 'v') {
+      pack_sizes(args, value, sizes);
+    } else {
+      pack(args, value);
+    }
+  }
+
+  template <size_t... I>
+  static void pack_all(sonde_args* args, std::index_sequence<I...>, R result, A... a) {
+    args->count = 0;
+    [[maybe_unused]] const size_t sizes = kKind == 'E' ? sizes_of<F>(a...) : 0;
+    (pack_one<I>(args, sizes, a), ...);
+    if constexpr (kHasKernel) {
+      [args](cl_command_queue, cl_kernel kernel, auto...) {
+        sonde_arg_text(args, kernel_text(kernel));
+      }(a...);
+    }
+    if constexpr (std::is_pointer_v<R>) sonde_arg_u64(args, reinterpret_cast<uint64_t>(result));
+  }
+
+  static cl_int code_of(R result, const cl_int* code, A... a) {
+    if constexpr (kHasCode) {
+      const cl_int* given = nullptr;
+      const auto look = [&given](auto value) {
+        if constexpr (std::is_same_v<decltype(value), cl_int*>) given = value;
+      };
+      (look(a), ...);
+      return given != nullptr ? *given : *code;
+    } else if constexpr (std::is_same_v<R, cl_int>) {
+      return result;
+    } else {
+      return CL_SUCCESS;
+    }
+  }
+
+  template <size_t... I>
+  static R record(std::index_sequence<I...> all, A... a) {
+    cl_int code = CL_SUCCESS;
+    const sonde_call call = agent().call_begin(g_layer.functions[static_cast<unsigned>(F)], 0);
+    const R result = target(adapt<I>(a, &code, nullptr)...);
+    sonde_args args;
+    pack_all(&args, all, result, a...);
+    agent().call_end(&call, code_of(result, &code, a...), args.words, args.count);
+    return result;
+  }
+
+  template <size_t... I>
+  static R record_enqueue(std::index_sequence<I...> all, A... a) {
+    cl_int code = CL_SUCCESS;
+    cl_event own = nullptr;
+    Launch launch;
+    launch_begin(&launch, [](cl_command_queue queue, auto...) { return queue; }(a...));
+    const sonde_call call = agent().call_begin(g_layer.functions[static_cast<unsigned>(F)], 1);
+    R result;
+    if constexpr (kKind == 'L') {
+      result = kHook<F>(a..., &own);
+    } else {
+      result = target(adapt<I>(a, &code, &own)...);
+    }
+    sonde_args args;
+    pack_all(&args, all, result, a...);
+    const cl_int status = code_of(result, &code, a...);
+    launch_end(&launch);
+    agent().call_end(&call, status, args.words, args.count);
+    if (status != CL_SUCCESS) return result;
+    launch.op.correlation = call.correlation;
+    if constexpr (kKind == 'L') {
+      launch.op.kind = SONDE_OP_BARRIER;
+    } else {
+      kDescribe<F>(&launch.op, a...);
+      if constexpr (std::is_pointer_v<R>) remember_mapping(&launch.op, result);
+    }
+    launch_commit(&launch, own, event_of(a...));
+    return result;
+  }
+
+  // The event pointer the program passed, if it did.
+  static cl_event* event_of(A... a) {
+    cl_event* found = nullptr;
+    const auto look = [&found](auto value) {
+      if constexpr (std::is_same_v<decltype(value), cl_event*>) found = value;
+    };
+    (look(a), ...);
+    return found;
+  }
+
+  static R call(A... a) {
+    if (!recording()) {
+      if constexpr (kKind == 'L') {
+        return (next().*Member)(a...);
+      } else if constexpr (kKind == 'P') {
+        const R result = target(a...);
+        kAfter<F>(result, a...);
+        return result;
+      } else {
+        return target(a...);
+      }
+    }
+    if constexpr (kKind == 'E' || kKind == 'L') {
+      return record_enqueue(std::index_sequence_for<A...>(), a...);
+    } else {
+      const R result = record(std::index_sequence_for<A...>(), a...);
+      if constexpr (kKind == 'P') kAfter<F>(result, a...);
+      return result;
+    }
+  }
+};
+
+// The one function without a result, clSVMFree.
+template <Function F, auto Member, typename... A>
+struct Wrapped<F, Member, void (*)(A...)> {
+  static void call(A... a) {
+    if (!recording()) return kHook<F>(a...);
+    const sonde_call call = agent().call_begin(g_layer.functions[static_cast<unsigned>(F)], 0);
+    kHook<F>(a...);
+    sonde_args args;
+    args.count = 0;
+    (pack(&args, a), ...);
+    agent().call_end(&call, CL_SUCCESS, args.words, args.count);
+  }
+};
+
+}  // namespace sonde::opencl
