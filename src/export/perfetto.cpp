@@ -48,7 +48,10 @@ struct ClockOffsets {
 class PerfettoWriter {
  public:
   PerfettoWriter(const Events& events, const ClockOffsets& clocks, Sink& sink)
-      : events_(events), clocks_(clocks), stream_(sink), out_(stream_.out()),
+      : events_(events),
+        clocks_(clocks),
+        stream_(sink),
+        out_(stream_.out()),
         names_(stream_, InternField::kEventName, events.names),
         kernels_(stream_, InternField::kComputeKernel, events.names),
         arg_names_(stream_, InternField::kComputeArgName),
@@ -319,7 +322,7 @@ void PerfettoWriter::compute_arg(ProtoBuffer& out, std::string_view name, int64_
 
 std::string PerfettoWriter::shape_fields(const Shape& shape) {
   ProtoBuffer out;
-  const auto axes = [&](uint32_t field, const int64_t (&values)[3]) {
+  const auto axes = [&](uint32_t field, const int64_t(&values)[3]) {
     if (values[0] < 0) return;
     const size_t dimensions = out.begin(field);
     for (uint32_t i = 0; i < 3; ++i) out.varint(i + 1, static_cast<uint64_t>(values[i]));
