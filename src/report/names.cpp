@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <set>
 
 #include "base/demangle.h"
+#include "report/layout.h"
 
 namespace sonde::report {
 namespace {
@@ -229,6 +231,27 @@ std::vector<std::string> short_names(std::span<const std::string> names) {
   std::vector<std::string> out;
   out.reserve(names.size());
   for (const std::string& name : names) out.push_back(short_of[name]);
+  return out;
+}
+
+std::vector<std::string> cut_names(std::span<const std::string> names, size_t width) {
+  std::map<std::string, std::vector<std::string>> alike;  // different names, in order of appearance
+  for (const std::string& name : names) {
+    auto& group = alike[ellipsize(name, width)];
+    if (std::find(group.begin(), group.end(), name) == group.end()) group.push_back(name);
+  }
+  std::vector<std::string> out;
+  out.reserve(names.size());
+  for (const std::string& name : names) {
+    std::string text = ellipsize(name, width);
+    const auto& group = alike[text];
+    if (group.size() > 1) {
+      const auto number = std::find(group.begin(), group.end(), name) - group.begin() + 1;
+      const std::string suffix = fmt::format(" #{}", number);
+      text = ellipsize(name, width > suffix.size() ? width - suffix.size() : 1) + suffix;
+    }
+    out.push_back(std::move(text));
+  }
   return out;
 }
 

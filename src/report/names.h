@@ -20,4 +20,8 @@ std::string short_name(std::string_view demangled, size_t depth = 0);
 std::vector<std::string> short_names(std::span<const std::string> names);
 std::vector<std::string> demangled_names(std::span<const std::string> names);
 
+// Cuts the middle out of what is wider than `width`; different names that look alike then end in
+// a number instead ("Cijk_Alik_Bljk..WG64 #2").
+std::vector<std::string> cut_names(std::span<const std::string> names, size_t width);
+
 }  // namespace sonde::report

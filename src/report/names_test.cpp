@@ -56,6 +56,18 @@ TEST(Names, NamesTheDemanglerDoesNotKnowKeepTheirSourceName) {
             (std::vector<std::string>{"vllm::kernel", "paged_attention_ll4mi_QKV_kernel"}));
 }
 
+TEST(Names, CutNamesStayDifferent) {
+  const std::string start(60, 'a');
+  const std::string end(60, 'z');
+  const std::vector<std::string> names = {start + "1" + end, "short", start + "2" + end,
+                                          start + "1" + end};
+  const auto cut = cut_names(names, 40);
+  EXPECT_EQ(cut[0], std::string(23, 'a') + ".." + std::string(12, 'z') + " #1");
+  EXPECT_EQ(cut[1], "short");
+  EXPECT_EQ(cut[2].substr(cut[2].size() - 3), " #2");
+  EXPECT_EQ(cut[3], cut[0]);
+}
+
 // Brackets in any order must neither crash nor hang, and never give an empty name.
 TEST(Names, SurvivesAnyBrackets) {
   std::mt19937 random(7);

@@ -11,6 +11,10 @@
 namespace sonde::report {
 namespace {
 
+// Names that are not C++ and yet hundreds of characters long (Tensile's) are cut even where the
+// output has no width.
+constexpr size_t kLongestName = 80;
+
 constexpr std::string_view kBold = "\x1b[1m";
 constexpr std::string_view kYellow = "\x1b[33m";
 constexpr std::string_view kReset = "\x1b[0m";
@@ -29,7 +33,8 @@ std::vector<std::vector<std::string>> cells_of(const Table& table, const RenderO
   for (size_t c = 0; c < table.columns.size(); ++c) {
     for (const auto& row : table.rows) cells[c].push_back(text_of(row[c], table.columns[c]));
     if (table.columns[c].kind != Kind::kName) continue;
-    cells[c] = options.full_names ? demangled_names(cells[c]) : short_names(cells[c]);
+    cells[c] = options.full_names ? demangled_names(cells[c])
+                                  : cut_names(short_names(cells[c]), kLongestName);
   }
   return cells;
 }
@@ -48,8 +53,11 @@ std::vector<size_t> widths_of(const Table& table,
 }
 
 void append_table(std::string& out, const Table& table, const RenderOptions& options) {
-  const auto cells = cells_of(table, options);
+  auto cells = cells_of(table, options);
   const auto widths = widths_of(table, cells, options.width);
+  for (size_t c = 0; c < cells.size(); ++c) {
+    if (table.columns[c].kind == Kind::kName) cells[c] = cut_names(cells[c], widths[c]);
+  }
   const auto append_line = [&](auto cell_of) {
     std::string line;
     for (size_t c = 0; c < widths.size(); ++c) {
