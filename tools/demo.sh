@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./dev demo, after the build: records examples/matmul at two sizes and shows what the traces say.
-# The growth from small to large is that of AMD's rocmProfileData article: A ten times, B five times.
+# The growth is that of AMD's article on rocmProfileData: A ten times as large, B five times.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 

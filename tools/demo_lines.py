@@ -34,10 +34,12 @@ def main(sonde, small, large):
     copies_small, kernel_small, small_ms = shares(ask(sonde, "top", small))
     copies_large, kernel_large, large_ms = shares(ask(sonde, "top", large))
     busy = [100 * ask(sonde, "busy", trace)[0]["busy"] for trace in (small, large)]
-    print(f"  With ten times the work, the copies' share of device time {moved(copies_small, copies_large)}"
-          f" and the kernel's {moved(kernel_small, kernel_large)}.")
+    print(f"  With ten times the work, the copies' share of the device's time"
+          f" {moved(copies_small, copies_large)}, and the kernel's"
+          f" {moved(kernel_small, kernel_large)}.")
     print(f"  The kernel took {large_ms / small_ms:.1f} times as long ({small_ms:.1f} ms, then"
-          f" {large_ms:.1f} ms), and the device's busy share of the run {moved(*busy)}.")
+          f" {large_ms:.1f} ms); between its first and last operation the device's busy share"
+          f" {moved(*busy)}.")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # Writes docs/commands/*.md from the tool (WRITE=ON), or fails if they differ from what it prints or
 # if there is a page of a command that does not exist (WRITE=OFF).
+cmake_minimum_required(VERSION 3.25)
 set(wrong "")
 set(pages README ${COMMANDS})
 foreach(name ${pages})

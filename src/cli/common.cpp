@@ -12,8 +12,6 @@
 namespace sonde::cli {
 namespace {
 
-constexpr size_t kRowsForPeople = 25;
-
 std::vector<std::string> format_names() {
   std::vector<std::string> names = {"text"};
   for (const report::Renderer* renderer : report::all_renderers()) {
@@ -34,10 +32,11 @@ Result<std::optional<int64_t>> whole_number(const Arguments& arguments, const ch
 }
 
 // What --limit says: the default is for people only, so that scripts get every row.
-Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& renderer) {
+Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& renderer,
+                         size_t rows_for_people) {
   SONDE_ASSIGN(const auto given, whole_number(arguments, "limit"));
   if (given) return static_cast<size_t>(*given);
-  return renderer.for_people ? kRowsForPeople : size_t{0};
+  return renderer.for_people ? rows_for_people : size_t{0};
 }
 
 struct Choice {
@@ -91,6 +90,14 @@ std::vector<Option> window_options() {
           {"--to", "TIME", "end of the window, in the same way", "end"}};
 }
 
+Option format_option() {
+  return {"--format", "FORMAT", "format of the output", "text", format_names()};
+}
+
+Option limit_option(const char* fallback) {
+  return {"--limit", "N", "show at most N rows, 0 for all", fallback};
+}
+
 std::vector<Option> report_options() {
   Option explain{"--explain", "", "say what each figure means, exactly; needs no file", ""};
   explain.stands_alone = true;
@@ -109,7 +116,8 @@ Result<int> print_definition(const std::string& definition) {
   return 0;
 }
 
-Result<int> print_report(const Arguments& arguments, report::Report report) {
+Result<int> print_report(const Arguments& arguments, report::Report report,
+                         size_t rows_for_people) {
   const report::Renderer* renderer = report::find_renderer(arguments.value_or("format", "text"));
   SONDE_CHECK(renderer != nullptr);  // the parser has checked the choices
   if (!report.sections.empty()) {
@@ -118,7 +126,7 @@ Result<int> print_report(const Arguments& arguments, report::Report report) {
       const Status sorted = report::sort_table(table, *column);
       if (!sorted) return usage_error(report.name, sorted.error());
     }
-    const auto limit = row_limit(arguments, *renderer);
+    const auto limit = row_limit(arguments, *renderer, rows_for_people);
     if (!limit) return usage_error(report.name, limit.error());
     report::limit_table(table, *limit);
   }

@@ -12,6 +12,8 @@
 
 namespace sonde::cli {
 
+Option format_option();
+Option limit_option(const char* fallback);
 // --format, --limit, --sort, --full-names, --explain.
 std::vector<Option> report_options();
 // --from, --to.
@@ -22,8 +24,10 @@ std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>&
 Positional trace_file();
 
 // Sorts and cuts the first table as the options say, renders the report and writes it to stdout.
-// Warnings that the format cannot show go to stderr.
-Result<int> print_report(const Arguments& arguments, report::Report report);
+// Warnings that the format cannot show go to stderr. Without --limit a format for people shows
+// `rows_for_people` rows (0: all), and the others show all.
+Result<int> print_report(const Arguments& arguments, report::Report report,
+                         size_t rows_for_people = 25);
 
 // A command that runs one analysis on one file; `name_option` is "--kernel" or "--name".
 Command analysis_command(const analysis::Analysis& analysis, std::string summary,

@@ -17,6 +17,7 @@ Result<std::optional<Interval>> span_of(store::Reader& reader) {
 
 Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
   std::vector<std::string> warnings;
+  for (const std::string& note : reader.notes()) warnings.push_back("not read: " + note);
   store::Database& database = reader.database();
   SONDE_ASSIGN(const bool has_drops, database.has_table("sonde_drop"));
   if (has_drops) {

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Runs the measurements of this folder and prints one table: run.py [--build DIR] [--filter REGEX].
 
-Every built program of *.cpp and every script *.py but this one is a measurement; README.md says what
-it prints. Exit status: 1 if one failed to run; a missed goal is shown, not an error.
+Every built program of *.cpp and every script *.py but this one is a measurement; README.md says
+what it prints. Exit status: 1 if one failed to run; a missed goal is shown, not an error.
 """
 
 import argparse
@@ -83,8 +83,8 @@ def measurements(build, arguments):
 
 def measure(command, build):
     with tempfile.TemporaryDirectory(prefix="sonde-bench-") as folder:
-        environment = {**os.environ, "SONDE": str(build / "bin" / "sonde"), "SONDE_BUILD": str(build),
-                       "SONDE_BENCH_DIR": folder}
+        environment = {**os.environ, "SONDE": str(build / "bin" / "sonde"),
+                       "SONDE_BUILD": str(build), "SONDE_BENCH_DIR": folder}
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, cwd=folder,
                               env=environment)
     return done.stdout, f"exit status {done.returncode}" if done.returncode else ""
@@ -121,10 +121,13 @@ def table(rows):
         ratio = ""
         if row.versus in by_name and by_name[row.versus].median:
             ratio = f"{row.median / by_name[row.versus].median:.2f} x {row.versus}"
-        goal = "" if row.goal is None else f"{'<=' if row.better == 'lower' else '>='} {number(row.goal)}"
-        verdict = "" if row.goal is None else ("missed" if row.missed() else "met")
+        goal = verdict = ""
+        if row.goal is not None:
+            goal = f"{'<=' if row.better == 'lower' else '>='} {number(row.goal)}"
+            verdict = "missed" if row.missed() else "met"
         spread = f"{number(min(row.values))}..{number(max(row.values))}"
-        lines.append([row.name, number(row.median), row.unit, spread, goal, verdict, ratio, row.note])
+        lines.append([row.name, number(row.median), row.unit, spread, goal, verdict, ratio,
+                      row.note])
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     right = {1, 3, 4}
     return "\n".join(

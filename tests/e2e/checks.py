@@ -1,4 +1,4 @@
-"""The expectations of a case: each function returns None, or one sentence that says what is wrong."""
+"""The expectations of a case: each function returns None or a sentence that says what is wrong."""
 
 import json
 import os

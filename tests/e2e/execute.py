@@ -96,7 +96,8 @@ def _run_step(step, index, variables, rng, outcome, background_pids):
         if step.wait_orphans and not wait_descendants(deadline, background_pids):
             outcome.problems.append(f"processes are left after {step.timeout} s")
     stdout, stderr = _read(out_path), _read(err_path)
-    outcome.log += f"exit {process.returncode}\n{_shown('stdout', stdout)}{_shown('stderr', stderr)}"
+    outcome.log += f"exit {process.returncode}\n"
+    outcome.log += _shown("stdout", stdout) + _shown("stderr", stderr)
     if outcome.problems:
         return
     _take_json(stdout, variables)
@@ -129,7 +130,7 @@ def _environment(variables):
         key: value for key, value in os.environ.items()
         if key not in DROPPED_ENVIRONMENT and (not key.startswith("SONDE_") or key in KEPT_SONDE)
     }
-    search = [os.path.dirname(variables["sonde"]), variables["programs"], environment.get("PATH", "")]
+    search = [os.path.dirname(variables["sonde"]), variables["programs"], os.environ.get("PATH", "")]
     environment.update(PATH=":".join(search), TMPDIR=variables["tmp"], LC_ALL="C.UTF-8", TZ="UTC",
                        SONDE_SHARED=variables["shared"])
     return environment

@@ -2,7 +2,7 @@
 """Runs declarative end-to-end tests: run.py [options] SUITE.toml...
 
 One line per case; the output of the commands only where a case fails. Exit status: 0 all passed,
-1 a case failed, 2 the suite is wrong, 77 everything was skipped. Format: README.md beside this file.
+1 a case failed, 2 the suite is wrong, 77 everything was skipped. README.md describes the format.
 """
 
 import argparse
@@ -93,11 +93,10 @@ def run_group(cases, jobs, places, arguments):
         return
     context = multiprocessing.get_context("fork")
     with context.Pool(min(jobs, len(cases)), maxtasksperchild=1) as pool:
-        pending = [
-            (case, pool.apply_async(execute.run_case, (case, places, f"{arguments.seed}/{case.name}",
-                                                       arguments.keep)))
-            for case in cases
-        ]
+        pending = []
+        for case in cases:
+            task = (case, places, f"{arguments.seed}/{case.name}", arguments.keep)
+            pending.append((case, pool.apply_async(execute.run_case, task)))
         for case, result in pending:
             yield case, result.get()
 

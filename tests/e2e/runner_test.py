@@ -113,7 +113,8 @@ class RunnerTest(unittest.TestCase):
         done = self.run_suite(skipped)
         self.assertEqual(done.returncode, 77)
         self.assertIn("skip c: needs command no-such-command", done.stdout)
-        self.assertEqual(self.run_suite(f'{skipped}\n[[case]]\nname = "d"\nrun = "true"').returncode, 0)
+        mixed = f'{skipped}\n[[case]]\nname = "d"\nrun = "true"'
+        self.assertEqual(self.run_suite(mixed).returncode, 0)
         need = '[[case]]\nname = "c"\nrun = "true"\nneeds = "shared:typo"'
         self.assertEqual(self.run_suite(need, SONDE_SHARED="/no/such/folder").returncode, 77)
         self.assertEqual(self.run_suite(need, SONDE_SHARED=str(self.folder)).returncode, 1)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Checks the sources against the rules of ARCHITECTURE.md and STYLE.md that a program can check.
 
-Which folder includes which (ARROWS), that SQLite stays behind store/, that the side that runs in the
-traced program uses no C++ runtime, that no file is too long, and that no file names a machine's own
-paths. One line per violation; exit 1 if there is any.
+Which folder includes which (ARROWS), that SQLite stays behind store/, that the side that runs in
+the traced program uses no C++ runtime, that no file is too long, and that no file names a machine's
+own paths. One line per violation; exit 1 if there is any.
 """
 
 import re
@@ -37,8 +37,9 @@ ARROWS["cli"] = set(ARROWS)  # everything; nothing includes cli
 IN_TARGET = {"agent", "backends"}
 SQLITE_FOLDERS = {"store"}
 # Headers that bring in the C++ runtime or allocate behind the writer's back.
-RUNTIME_HEADERS = {"string", "vector", "map", "unordered_map", "set", "iostream", "sstream", "fstream",
-                   "memory", "functional", "thread", "mutex", "stdexcept", "regex", "fmt/format.h"}
+RUNTIME_HEADERS = {"string", "vector", "map", "unordered_map", "set", "iostream", "sstream",
+                   "fstream", "memory", "functional", "thread", "mutex", "stdexcept", "regex",
+                   "fmt/format.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 # Home folders and this kind of absolute path have no place in the repository.

@@ -2,8 +2,8 @@
 """Checks the libraries that are loaded into traced programs: check_libraries.py BUILD_FOLDER.
 
 Each needs nothing but libc, exports only what its version script names, has at most 64 bytes of
-thread-local storage and one initialiser of its own, and is never unloaded; the agent is under 100 KB.
-One line per violation; exit 1 if there is any.
+thread-local storage and one initialiser of its own, and is never unloaded; the agent is under
+100 KB. One line per violation; exit 1 if there is any.
 """
 
 import re

@@ -43,7 +43,8 @@ def skipped_inside(output):
 
 
 def paragraph(stage, seconds, passed, failed, skipped):
-    lines = [f"{stage:12} {passed} passed, {len(failed)} failed, {len(skipped)} skipped, {seconds} s"]
+    counts = f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped"
+    lines = [f"{stage:12} {counts}, {seconds} s"]
     lines += [f"    FAILED  {name}" for name in failed]
     lines += [f"    skipped {name}" for name in skipped]
     return "\n".join(lines)

@@ -25,10 +25,13 @@ class ArrowsTest(unittest.TestCase):
         self.assertEqual(self.problems("src/agent/a_test.cpp", "#include <vector>\n"), [])
 
     def test_forbidden(self):
-        for path, header in (("src/agent/a.cpp", "store/writer.h"), ("src/wire/a.h", "agent/ring.h"),
-                             ("src/analysis/a.cpp", "store/reader.h"), ("src/store/a.cpp", "cli/command.h"),
+        for path, header in (("src/agent/a.cpp", "store/writer.h"),
+                             ("src/wire/a.h", "agent/ring.h"),
+                             ("src/analysis/a.cpp", "store/reader.h"),
+                             ("src/store/a.cpp", "cli/command.h"),
                              ("src/backends/opencl/a.cpp", "record/launch.h"),
-                             ("src/base/a.h", "wire/records.h"), ("src/export/a.cpp", "trace/trace.h")):
+                             ("src/base/a.h", "wire/records.h"),
+                             ("src/export/a.cpp", "trace/trace.h")):
             self.assertEqual(len(self.problems(path, f'#include "{header}"\n')), 1, (path, header))
 
     def test_sqlite_and_the_runtime_stay_where_they_belong(self):
@@ -80,7 +83,7 @@ class SummariseTest(unittest.TestCase):
 </system-out></testcase>
             <testcase name="c" status="fail"><failure message=""/></testcase>
             <testcase name="d" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
-            <testcase name="e" status="notrun"><skipped message="Unable to find executable"/></testcase>
+            <testcase name="e" status="notrun"><skipped message="Unable to find it"/></testcase>
             </testsuite>""").iter("testcase")
         passed, failed, skipped = summarise.summarise(tests)
         self.assertEqual(passed, 1)

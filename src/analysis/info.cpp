@@ -1,0 +1,115 @@
+#include "analysis/info.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Section;
+using report::Value;
+
+Value text_or_none(const std::string& text) { return text.empty() ? Value() : Value(text); }
+
+Value integer_or_none(const std::optional<int64_t>& integer) {
+  return integer ? Value(*integer) : Value();
+}
+
+Section file_section(const trace::FileInfo& info) {
+  Section section;
+  section.key = "info";
+  const auto fact = [&](const char* key, const char* title, Kind kind, Value value) {
+    section.add_fact({key, title, kind, std::move(value)});
+  };
+  fact("file", "File", Kind::kText, info.path);
+  fact("file_bytes", "Size", Kind::kBytes, info.file_bytes);
+  fact("format", "Format", Kind::kText, "RPD schema " + info.flavour);
+  fact("made_by", "Recorded by", Kind::kText,
+       std::string(info.made_by_sonde ? "Sonde" : "another tool (rocmProfileData)"));
+  if (info.span) {
+    fact("duration_ns", "Duration", Kind::kTime, info.span->end_ns - info.span->start_ns);
+    fact("start_ns", "First event", Kind::kTime, info.span->start_ns);
+    fact("end_ns", "Last event", Kind::kTime, info.span->end_ns);
+  }
+  fact("clock", "Clock", Kind::kText, std::string("CLOCK_MONOTONIC of the recorded machine"));
+  std::string snapshots;
+  for (const auto& clock : info.clocks) snapshots += (snapshots.empty() ? "" : ", ") + clock;
+  if (!snapshots.empty()) fact("snapshots", "Compared with", Kind::kText, snapshots);
+  return section;
+}
+
+Section processes_section(const trace::FileInfo& info) {
+  Section section{"processes", "Processes", {}, {}, "None known."};
+  section.table.add_column({"pid", "PID", Kind::kId});
+  section.table.add_column({"rank", "Rank", Kind::kId});
+  section.table.add_column({"threads", "Threads", Kind::kInteger});
+  section.table.add_column({"duration_ns", "Duration", Kind::kTime});
+  section.table.add_column({"exit", "Exit", Kind::kText});
+  section.table.add_column({"command", "Command", Kind::kText});
+  for (const auto& process : info.processes) {
+    Value duration;
+    if (process.start_ns && process.end_ns) duration = *process.end_ns - *process.start_ns;
+    section.table.add_row({process.pid, integer_or_none(process.rank), process.threads, duration,
+                           text_or_none(process.exit), text_or_none(process.command)});
+  }
+  return section;
+}
+
+Section devices_section(const trace::FileInfo& info) {
+  Section section{"devices", "Devices", {}, {}, "None known."};
+  section.table.add_column({"gpu_id", "GPU", Kind::kId});
+  section.table.add_column({"backend", "Backend", Kind::kText});
+  section.table.add_column({"name", "Name", Kind::kText});
+  section.table.add_column({"vendor", "Vendor", Kind::kText});
+  section.table.add_column({"kind", "Kind", Kind::kText});
+  section.table.add_column({"memory_bytes", "Memory", Kind::kBytes});
+  section.table.add_column({"compute_units", "Compute units", Kind::kInteger});
+  for (const auto& device : info.devices) {
+    section.table.add_row({device.gpu_id, text_or_none(device.backend), text_or_none(device.name),
+                           text_or_none(device.vendor), text_or_none(device.kind),
+                           integer_or_none(device.memory_bytes),
+                           integer_or_none(device.compute_units)});
+  }
+  return section;
+}
+
+Section counts_section(const trace::FileInfo& info) {
+  Section section{"counts", "Contents", {}, {}, ""};
+  section.table.add_column({"what", "Rows of", Kind::kText});
+  section.table.add_column({"count", "Count", Kind::kInteger});
+  for (const auto& count : info.counts) section.table.add_row({count.what, count.count});
+  return section;
+}
+
+Section diagnostics_section(const trace::FileInfo& info) {
+  Section section{"diagnostics", "Diagnostics of the recording", {}, {}, "None."};
+  section.table.add_column({"severity", "Severity", Kind::kText});
+  section.table.add_column({"source", "Source", Kind::kText});
+  section.table.add_column({"count", "Times", Kind::kInteger});
+  section.table.add_column({"text", "Text", Kind::kText});
+  for (const auto& diagnostic : info.diagnostics) {
+    section.table.add_row(
+        {diagnostic.severity, diagnostic.source, diagnostic.count, diagnostic.text});
+  }
+  return section;
+}
+
+Section metadata_section(const trace::FileInfo& info) {
+  Section section{"metadata", "Metadata", {}, {}, "None."};
+  section.table.add_column({"key", "Key", Kind::kText});
+  section.table.add_column({"value", "Value", Kind::kText});
+  for (const auto& [key, value] : info.metadata) section.table.add_row({key, value});
+  return section;
+}
+
+}  // namespace
+
+report::Report info_report(const trace::FileInfo& info) {
+  report::Report report;
+  report.name = "info";
+  report.subject = info.path;
+  report.sections = {file_section(info),   processes_section(info),   devices_section(info),
+                     counts_section(info), diagnostics_section(info), metadata_section(info)};
+  report.warnings = info.warnings;
+  return report;
+}
+
+}  // namespace sonde::analysis

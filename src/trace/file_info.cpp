@@ -1,0 +1,119 @@
+#include "trace/file_info.h"
+
+#include <sys/stat.h>
+
+#include "trace/trace.h"
+
+namespace sonde::trace {
+namespace {
+
+using store::Database;
+using store::Statement;
+
+std::optional<int64_t> integer_or_none(const Statement& rows, int column) {
+  return rows.is_null(column) ? std::nullopt : std::optional(rows.integer(column));
+}
+
+// Calls `take(rows)` for each row.
+template <typename Take>
+Status each_row(Database& database, const char* sql, Take take) {
+  SONDE_ASSIGN(auto rows, database.prepare(sql));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, rows.step());
+    if (!more) return ok_status();
+    take(rows);
+  }
+}
+
+// The same for a table that only some files have.
+template <typename Take>
+Status each_row_of(Database& database, const char* table, const char* sql, Take take) {
+  SONDE_ASSIGN(const bool there, database.has_table(table));
+  return there ? each_row(database, sql, take) : ok_status();
+}
+
+Status read_processes(Database& database, FileInfo& info) {
+  return each_row(
+      database,
+      "SELECT p.pid, p.rank, p.start_ns, p.end_ns, p.command, p.exit, t.threads FROM v_process p "
+      "LEFT JOIN (SELECT process_id, count(*) AS threads FROM v_thread GROUP BY process_id) t "
+      "ON t.process_id = p.id ORDER BY p.start_ns, p.id",
+      [&](const Statement& rows) {
+        info.processes.push_back({rows.integer(0), integer_or_none(rows, 1),
+                                  integer_or_none(rows, 2), integer_or_none(rows, 3),
+                                  std::string(rows.text(4)), std::string(rows.text(5)),
+                                  rows.integer(6)});
+      });
+}
+
+Status read_devices(Database& database, FileInfo& info) {
+  return each_row(
+      database,
+      "SELECT DISTINCT gpu_id, backend, name, vendor, kind, memory_bytes, compute_units "
+      "FROM v_device ORDER BY gpu_id",
+      [&](const Statement& rows) {
+        info.devices.push_back({rows.integer(0), std::string(rows.text(1)),
+                                std::string(rows.text(2)), std::string(rows.text(3)),
+                                std::string(rows.text(4)), integer_or_none(rows, 5),
+                                integer_or_none(rows, 6)});
+      });
+}
+
+Status read_counts(Database& database, FileInfo& info) {
+  const CountInfo views[] = {{"v_op", 0},      {"v_api", 0},     {"v_api_op", 0}, {"v_copy", 0},
+                             {"v_counter", 0}, {"v_monitor", 0}, {"v_string", 0}};
+  const char* titles[] = {"operations", "API calls and markers", "links of calls to operations",
+                          "copy calls", "counter values",        "monitor samples",
+                          "strings"};
+  for (size_t i = 0; i < std::size(views); ++i) {
+    SONDE_ASSIGN(const int64_t count, database.integer("SELECT count(*) FROM " + views[i].what));
+    info.counts.push_back({titles[i], count});
+  }
+  return ok_status();
+}
+
+Status read_diagnostics(Database& database, FileInfo& info) {
+  SONDE_TRY(each_row_of(database, "sonde_diagnostic",
+                        "SELECT severity, source, text, count(*) FROM sonde_diagnostic "
+                        "GROUP BY severity, source, text ORDER BY min(id)",
+                        [&](const Statement& rows) {
+                          info.diagnostics.push_back({std::string(rows.text(0)),
+                                                      std::string(rows.text(1)),
+                                                      std::string(rows.text(2)), rows.integer(3)});
+                        }));
+  return each_row_of(database, "sonde_clock_snapshot",
+                     "SELECT DISTINCT clock FROM sonde_clock_snapshot ORDER BY clock",
+                     [&](const Statement& rows) { info.clocks.emplace_back(rows.text(0)); });
+}
+
+Status read_metadata(Database& database, FileInfo& info) {
+  const auto take = [&](const Statement& rows) {
+    info.metadata.push_back({std::string(rows.text(0)), std::string(rows.text(1))});
+  };
+  SONDE_TRY(each_row_of(database, "rocpd_metadata",
+                        "SELECT tag, value FROM rocpd_metadata ORDER BY id", take));
+  return each_row_of(database, "sonde_note", "SELECT key, value FROM sonde_note ORDER BY rowid",
+                     take);
+}
+
+}  // namespace
+
+Result<FileInfo> file_info(store::Reader& reader) {
+  FileInfo info;
+  info.path = reader.path();
+  info.flavour = store::flavour_name(reader.flavour());
+  info.made_by_sonde = reader.made_by_sonde();
+  struct stat status {};
+  if (::stat(info.path.c_str(), &status) == 0) info.file_bytes = status.st_size;
+  SONDE_ASSIGN(info.span, span_of(reader));
+  Database& database = reader.database();
+  SONDE_TRY(read_processes(database, info));
+  SONDE_TRY(read_devices(database, info));
+  SONDE_TRY(read_counts(database, info));
+  SONDE_TRY(read_diagnostics(database, info));
+  SONDE_TRY(read_metadata(database, info));
+  SONDE_ASSIGN(info.warnings, loss_warnings(reader));
+  return info;
+}
+
+}  // namespace sonde::trace

@@ -1,0 +1,60 @@
+// FileInfo: what an .rpd file is and holds, without its events. Read by `sonde info`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/reader.h"
+#include "trace/intervals.h"
+
+namespace sonde::trace {
+
+struct ProcessInfo {
+  int64_t pid = 0;
+  std::optional<int64_t> rank, start_ns, end_ns;
+  std::string command;  // "" = not known
+  std::string exit;
+  int64_t threads = 0;
+};
+
+struct DeviceInfo {
+  int64_t gpu_id = 0;
+  std::string backend, name, vendor, kind;
+  std::optional<int64_t> memory_bytes, compute_units;
+};
+
+struct CountInfo {
+  std::string what;
+  int64_t count = 0;
+};
+
+struct Diagnostic {
+  std::string severity, source, text;
+  int64_t count = 0;  // equal ones
+};
+
+struct KeyValue {
+  std::string key, value;
+};
+
+struct FileInfo {
+  std::string path;
+  std::string flavour;  // "v2a"
+  bool made_by_sonde = false;
+  int64_t file_bytes = 0;  // as it lies on disk
+  std::optional<Interval> span;
+  std::vector<std::string> clocks;  // for which the file has snapshots
+  std::vector<ProcessInfo> processes;
+  std::vector<DeviceInfo> devices;
+  std::vector<CountInfo> counts;
+  std::vector<Diagnostic> diagnostics;
+  std::vector<KeyValue> metadata;
+  std::vector<std::string> warnings;
+};
+
+Result<FileInfo> file_info(store::Reader& reader);
+
+}  // namespace sonde::trace
