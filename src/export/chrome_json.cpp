@@ -28,11 +28,15 @@ constexpr int64_t kGpuSortIndex = 5'000'000;  // below the processes, as PyTorch
 
 std::string_view op_category(OpClass op_class) {
   switch (op_class) {
-    case OpClass::kKernel: return "kernel";
-    case OpClass::kCopy: return "gpu_memcpy";
-    case OpClass::kFill: return "gpu_memset";
+    case OpClass::kKernel:
+      return "kernel";
+    case OpClass::kCopy:
+      return "gpu_memcpy";
+    case OpClass::kFill:
+      return "gpu_memset";
     case OpClass::kOther:
-    case OpClass::kUnknown: break;
+    case OpClass::kUnknown:
+      break;
   }
   return "gpu_op";
 }
@@ -209,8 +213,7 @@ void ChromeWriter::process_metadata() {
 void ChromeWriter::device_metadata() {
   for (size_t i = 0; i < events_.devices.size(); ++i) {
     metadata("process_name", device_pids_[i], 0, device_title(events_.devices[i]));
-    sort_index("process_sort_index", device_pids_[i], 0,
-               kGpuSortIndex + static_cast<int64_t>(i));
+    sort_index("process_sort_index", device_pids_[i], 0, kGpuSortIndex + static_cast<int64_t>(i));
   }
 }
 
@@ -288,8 +291,8 @@ void ChromeWriter::flow(std::string_view phase, size_t link, const std::string& 
 void ChromeWriter::ops() {
   for (const Shape& shape : events_.shapes) shapes_.push_back(shape_text(shape));
   const auto queue_of = [](const Op& op) { return op.queue; };
-  const Layout layout = lay_out(events_.ops, events_.ops.size(), events_.queues.size(),
-                                Nesting::kNever, queue_of);
+  const Layout layout =
+      lay_out(events_.ops, events_.ops.size(), events_.queues.size(), Nesting::kNever, queue_of);
   for (const Lane& lane : layout.lanes) op_lane(lane, layout);
 }
 
@@ -344,8 +347,7 @@ void ChromeWriter::op_arguments(const Op& op) {
     if (op.duration_ns() > 0) {  // bytes per ns are GB per s
       const __int128 thousandths = static_cast<__int128>(op.bytes) * 1000 / op.duration_ns();
       sink_.append(",\"memory bandwidth (GB/s)\":");
-      append_thousandths(sink_, static_cast<int64_t>(
-                                    std::min<__int128>(thousandths, INT64_MAX)));
+      append_thousandths(sink_, static_cast<int64_t>(std::min<__int128>(thousandths, INT64_MAX)));
     }
   }
   if (op.status != 0) {

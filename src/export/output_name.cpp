@@ -88,8 +88,8 @@ Result<Output> choose_output(const std::string& input, const std::optional<std::
                              const std::optional<std::string>& output) {
   Output chosen;
   SONDE_ASSIGN(chosen.exporter, choose_exporter(format, output));
-  chosen.wanted = output ? *output
-                         : without_rpd_extension(input) + chosen.exporter->extensions.front();
+  chosen.wanted =
+      output ? *output : without_rpd_extension(input) + chosen.exporter->extensions.front();
   chosen.path = free_name(chosen.wanted, extension_of(chosen.wanted, *chosen.exporter));
   return chosen;
 }

@@ -35,9 +35,9 @@ Result<int> run(const Arguments& arguments) {
                trace::window_of(reader, {arguments.value("from"), arguments.value("to")}));
   options.from_ns = window.select.start_ns;
   options.to_ns = window.select.end_ns;
-  SONDE_ASSIGN(const exporting::Output output,
-               exporting::choose_output(input, arguments.value("format"),
-                                        arguments.value("output")));
+  SONDE_ASSIGN(
+      const exporting::Output output,
+      exporting::choose_output(input, arguments.value("format"), arguments.value("output")));
   if (output.path != output.wanted) {
     fmt::print(stderr, "sonde: {} exists; writing {}\n", output.wanted, output.path);
   }
@@ -54,7 +54,8 @@ const Command& export_command() {
       "export",
       "Export",
       "Write a trace for Perfetto, chrome://tracing or tools that read PyTorch traces",
-      "Writes the whole trace, or a part of it, in the format of another viewer. The format is what "
+      "Writes the whole trace, or a part of it, in the format of another viewer. The format is "
+      "what "
       "--format says, or what the name of the output ends in: .pftrace (perfetto), .json or "
       ".json.gz (chrome).\n\n"
       "Every operation and every API call is written once, with its exact start and duration in "
