@@ -1,7 +1,7 @@
-// A command of the sonde tool is a value: what it is called, what it takes, how it is explained, and
-// the function that runs it. Help text, man page, docs page and shell completion are all printed
-// from this value, so they cannot disagree. A new command is a file in cli/commands/ that defines
-// `const Command& NAME_command()`; the build finds it.
+// A command of the sonde tool is a value: what it is called, what it takes, how it is explained,
+// and the function that runs it. Help text, man page, docs page and shell completion are all
+// printed from this value, so they cannot disagree. A new command is a file in cli/commands/ that
+// defines `const Command& NAME_command()`; the build finds it.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,13 @@
 namespace sonde::cli {
 
 struct Option {
-  std::string names;     // "-o,--output": as CLI11 takes them
-  std::string value;     // "FILE", or "" for a flag
-  std::string help;      // one sentence, no full stop
-  std::string fallback;  // shown as the default; "" = none
+  std::string names;                      // "-o,--output": as CLI11 takes them
+  std::string value;                      // "FILE", or "" for a flag
+  std::string help;                       // one sentence, no full stop
+  std::string fallback;                   // shown as the default; "" = none
   std::vector<std::string> choices = {};  // allowed values; empty = any
+  bool stands_alone = false;              // with it the required positionals may be left out
+  bool repeated = false;                  // may be given several times: values("env")
 };
 
 struct Positional {
@@ -43,13 +45,15 @@ class Arguments {
   bool flag(std::string_view name) const { return values_.count(std::string(name)) != 0; }
   std::optional<std::string> value(std::string_view name) const;
   std::string value_or(std::string_view name, std::string_view fallback) const;
+  // All values of a repeated option, in order.
+  std::vector<std::string> values(std::string_view name) const;
   const std::vector<std::string>& positionals() const { return positionals_; }
   // What stood after "--" (sonde record -- COMMAND ...).
   const std::vector<std::string>& command_line() const { return command_line_; }
 
  private:
   friend struct Parser;
-  std::map<std::string, std::string> values_;
+  std::map<std::string, std::vector<std::string>> values_;
   std::vector<std::string> positionals_;
   std::vector<std::string> command_line_;
 };
@@ -64,6 +68,7 @@ struct Command {
   std::vector<Example> examples;
   bool takes_command_line = false;  // everything from the first non-option or "--" on
   std::function<Result<int>(const Arguments&)> run;  // exit status
+  std::string definition = {};  // what the figures mean: --explain, and a chapter of the docs page
 };
 
 // Generated from the files of cli/commands/.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -15,6 +16,9 @@ namespace {
 
 constexpr const char* kBusyMessage = "the file is in use by another program";
 constexpr int kBusyTimeoutMs = 10000;
+
+// A crafted file must not make us allocate without bound.
+constexpr int kLongestValue = 256 << 20;
 
 // SQL in a message is cut to this many characters.
 constexpr size_t kShownSql = 160;
@@ -59,6 +63,20 @@ std::string plain_path(const std::string& path) {
   return !path.empty() && path.front() == '/' ? path : "./" + path;
 }
 
+std::string immutable_uri(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : plain_path(path)) {
+    static constexpr char kHex[] = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '%' || c == '?' || c == '#') {
+      uri += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
 Status create_empty(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (fd.valid()) return ok_status();
@@ -80,6 +98,15 @@ Status require_file(const std::string& path) {
 }
 
 }  // namespace
+
+std::string quoted_name(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) {
+    out += c;
+    if (c == '"') out += c;
+  }
+  return out + "\"";
+}
 
 bool is_busy(const Error& error) { return error.message == kBusyMessage; }
 
@@ -113,6 +140,11 @@ void Statement::bind_static(int index, std::string_view text) {
 }
 
 void Statement::bind_null(int index) { note_bind(sqlite3_bind_null(statement_.get(), index)); }
+
+void Statement::bind_column(int index, const Statement& from, int column) {
+  note_bind(sqlite3_bind_value(statement_.get(), index,
+                               sqlite3_column_value(from.statement_.get(), column)));
+}
 
 Error Statement::failure() const {
   sqlite3* handle = sqlite3_db_handle(statement_.get());
@@ -180,7 +212,7 @@ Error Database::failure(std::string_view sql) const {
 
 Status Database::configure(Mode mode) {
   sqlite3_busy_timeout(handle(), kBusyTimeoutMs);
-  const bool read_only = mode == Mode::kReadOnly;
+  const bool read_only = mode == Mode::kReadOnly || mode == Mode::kImmutable;
   const int options[][2] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
                             {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
                             {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
@@ -190,6 +222,7 @@ Status Database::configure(Mode mode) {
   }
   // VACUUM INTO writes files even on a read-only connection, by attaching them.
   if (read_only) sqlite3_limit(handle(), SQLITE_LIMIT_ATTACHED, 0);
+  sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, kLongestValue);
   // A file that another process cuts off must give an error, not a SIGBUS.
   SONDE_TRY(exec("PRAGMA mmap_size=0; PRAGMA cell_size_check=ON"));
   // SQLite opens lazily; this reads the header and the schema now.
@@ -203,16 +236,22 @@ Result<Database> Database::open(const std::string& path, Mode mode) {
   } else {
     SONDE_TRY(require_file(path));
   }
-  const int flags = (mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
-                    SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  if (mode == Mode::kImmutable) flags |= SQLITE_OPEN_URI;
+  flags |= mode == Mode::kReadOnly || mode == Mode::kImmutable ? SQLITE_OPEN_READONLY
+                                                               : SQLITE_OPEN_READWRITE;
+  const std::string name = mode == Mode::kImmutable ? immutable_uri(path) : plain_path(path);
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(plain_path(path).c_str(), &handle, flags, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
   Database database;
   database.handle_.reset(handle);
   database.path_ = path;
   if (handle == nullptr) return make_error(ErrorCode::kIo, sqlite3_errstr(code), path);
-  if (code != SQLITE_OK) return database.failure("");
-  SONDE_TRY(database.configure(mode));
+  Status status = code == SQLITE_OK ? database.configure(mode) : database.failure("");
+  if (!status) {
+    if (mode == Mode::kCreate) ::unlink(path.c_str());
+    return std::move(status).error();
+  }
   return database;
 }
 

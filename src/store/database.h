@@ -25,6 +25,7 @@ class Statement {
   void bind(int index, std::string_view text);  // copied
   void bind_static(int index, std::string_view text);  // must outlive the step
   void bind_null(int index);
+  void bind_column(int index, const Statement& from, int column);  // of any type; copied
 
   Result<bool> step();
   Status run();  // steps to the end and resets
@@ -56,7 +57,9 @@ class Statement {
 // triggers.
 class Database {
  public:
-  enum class Mode { kReadOnly, kReadWrite, kCreate };  // kCreate fails if the file exists
+  // kCreate fails if the file exists. kImmutable is kReadOnly for a file that nobody changes: no
+  // locks and no files beside it.
+  enum class Mode { kReadOnly, kImmutable, kReadWrite, kCreate };
 
   static Result<Database> open(const std::string& path, Mode mode);
 
@@ -84,6 +87,9 @@ class Database {
   std::unique_ptr<sqlite3, Closer> handle_;
   std::string path_;
 };
+
+// "name" with quotes, for names that come out of a file.
+std::string quoted_name(std::string_view name);
 
 // True if `error` says that another process held the file; trying again later can work.
 bool is_busy(const Error& error);

@@ -40,20 +40,26 @@ const char* flavour_name(Flavour flavour);  // "v2a"
 
 class Reader {
  public:
-  // A gzip file is unpacked to an unlinked temporary file first.
+  // A gzip file is unpacked to an unlinked temporary file first. So is a file that a killed writer
+  // left with a rollback journal: what was committed last is shown. While a writer is at work, each
+  // query sees its last commit.
   static Result<Reader> open(const std::string& path);
 
   Database& database() { return database_; }
   Flavour flavour() const { return flavour_; }
   bool made_by_sonde() const { return made_by_sonde_; }
-  const std::string& path() const { return path_; }  // as the user gave it
+  const std::string& path() const { return database_.path(); }  // as the user gave it
+  // Tables that are not read, each with the reason: "rocpd_copyop has no column src".
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  Reader(Database database, Flavour flavour, bool made_by_sonde, std::string path);
+  explicit Reader(Database database) : database_(std::move(database)) {}
+  Status probe();
+
   Database database_;
-  Flavour flavour_;
-  bool made_by_sonde_;
-  std::string path_;
+  Flavour flavour_ = Flavour::kV3;
+  bool made_by_sonde_ = false;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace sonde::store

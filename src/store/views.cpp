@@ -50,6 +50,7 @@ constexpr const char* kCopyByOp =
 
 // The launching call of an op is its first one. What the call says of a kernel holds for the ops of
 // that kernel only, since a graph launch starts many; its size holds if it made just one op.
+// likely() tells the planner that there are many rows, or it scans them for every op of a join.
 constexpr const char* kDetailByApi =
     "SELECT o.id AS op_id, a.pid AS process_id, link.api_id AS api_id, NULL AS queued_ns, "
     "NULL AS submitted_ns, "
@@ -59,13 +60,14 @@ constexpr const char* kDetailByApi =
     "k.groupSegmentSize AS group_segment_bytes, k.privateSegmentSize AS private_segment_bytes, "
     "0 AS status "
     "FROM rocpd_op o "
-    "INNER JOIN (SELECT op_id, api_id, count(*) OVER (PARTITION BY api_id) AS ops "
-    "FROM (SELECT op_id, min(api_id) AS api_id FROM rocpd_api_ops GROUP BY op_id)) link "
+    "INNER JOIN (SELECT op_id, api_id, count(*) OVER (PARTITION BY api_id) AS ops, "
+    "row_number() OVER (PARTITION BY op_id ORDER BY api_id) AS nth FROM rocpd_api_ops) link "
     "ON link.op_id = o.id "
     "LEFT JOIN rocpd_api a ON a.id = link.api_id "
     "LEFT JOIN rocpd_kernelapi k ON k.api_ptr_id = link.api_id "
     "AND k.kernelName_id = o.description_id "
-    "LEFT JOIN rocpd_copyapi c ON c.api_ptr_id = link.api_id";
+    "LEFT JOIN rocpd_copyapi c ON c.api_ptr_id = link.api_id "
+    "WHERE likely(link.nth = 1)";
 constexpr const char* kDetailByOp =
     "SELECT o.id AS op_id, a.pid AS process_id, link.api_id AS api_id, NULL AS queued_ns, "
     "NULL AS submitted_ns, CASE typeof(c.size) WHEN 'integer' THEN c.size END AS bytes, "

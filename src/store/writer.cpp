@@ -156,7 +156,11 @@ Status Writer::Impl::load_existing() {
 // IMMEDIATE keeps other writers out while readers still come in. Between two transactions a writer
 // could slip in and take our ids, which data_version shows.
 Status Writer::Impl::begin() {
-  SONDE_TRY(database.exec("BEGIN IMMEDIATE"));
+  if (auto status = database.exec("BEGIN IMMEDIATE"); !status) {
+    if (!is_busy(status.error())) return status;
+    return make_error(ErrorCode::kIo, "another program is writing to the file", database.path(),
+                      "record into a file of its own");
+  }
   SONDE_ASSIGN(const int64_t version, database.integer("PRAGMA data_version"));
   if (data_version != 0 && version != data_version) {
     return make_error(ErrorCode::kIo, "another program changed the file while it was being written",

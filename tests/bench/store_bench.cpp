@@ -1,5 +1,5 @@
+// link: sonde_store fmt::fmt
 // How fast rows reach an .rpd: the Writer beside a bare multi-row INSERT loop of the same columns.
-// One JSON object a line on stdout: {"case": ..., "rows": N, "cpu_s": S, "rows_per_s": R}.
 //   store_bench [ROWS] [DIRECTORY]
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -24,10 +24,14 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-void report(const char* name, int64_t rows, double cpu_s) {
-  fmt::print("{{\"case\": \"{}\", \"rows\": {}, \"cpu_s\": {:.3f}, \"rows_per_s\": {:.0f}}}\n", name,
-             rows, cpu_s, static_cast<double>(rows) / cpu_s);
+void report(const char* name, int64_t rows, double cpu_s, const char* more = "") {
+  fmt::print(
+      "{{\"name\": \"{}\", \"value\": {:.3f}, \"unit\": \"M rows/s CPU\", \"better\": "
+      "\"higher\"{}}}\n",
+      name, static_cast<double>(rows) / cpu_s / 1e6, more);
 }
+
+constexpr const char* kGoal = ", \"goal\": 1, \"versus\": \"bare multi-row insert\"";
 
 [[noreturn]] void fail(const std::string& message) {
   fmt::print(stderr, "store_bench: {}\n", message);
@@ -58,8 +62,8 @@ void run_writer(const std::string& path, int64_t rows, bool details, bool all_ar
       args_id = writer.ustring(arguments);
     }
     const int64_t api = writer.api({4711, 4711 + i % 4, i * 1000, i * 1000 + 700,
-                                    writer.string("clEnqueueNDRangeKernel"),
-                                    writer.string("api"), writer.string("opencl"), args_id});
+                                    writer.string("clEnqueueNDRangeKernel"), writer.string("api"),
+                                    writer.string("opencl"), args_id});
     const int64_t op = writer.op({0, i % 3, 0, i * 1000 + 900, i * 1000 + 1700,
                                   writer.string(kernel), writer.string("KernelExecution")});
     if (details) {
@@ -73,18 +77,18 @@ void run_writer(const std::string& path, int64_t rows, bool details, bool all_ar
       detail.grid[0] = detail.grid[1] = 1024;
       detail.group[0] = 256;
       writer.op_detail(detail);
-      writer.kernel_api({api, 0x55d0c0ffee00, {1024, 1024, 1}, {256, 1, 1}, 0, 0,
-                         writer.string(kernel)});
+      writer.kernel_api(
+          {api, 0x55d0c0ffee00, {1024, 1024, 1}, {256, 1, 1}, 0, 0, writer.string(kernel)});
     }
     if (i % 250000 == 249999) require(writer.commit());
   }
   require(writer.commit());
-  const char* name = details ? "writer_with_details"
-                             : (all_arguments ? "writer_with_unique_arguments" : "writer");
-  report(name, rows, cpu_seconds() - before);
+  const char* name =
+      details ? "writer, with details" : (all_arguments ? "writer, unique arguments" : "writer");
+  report(name, rows, cpu_seconds() - before, kGoal);
   const double before_finish = cpu_seconds();
   require(writer.finish());
-  report(fmt::format("{}_finish", name).c_str(), rows, cpu_seconds() - before_finish);
+  report(fmt::format("{}: finish", name).c_str(), rows, cpu_seconds() - before_finish);
 }
 
 // The lower bound: 9 integer columns, 64 rows a statement, one transaction.
@@ -92,12 +96,14 @@ void run_bare(const std::string& path, int64_t rows) {
   sqlite3* handle = nullptr;
   if (sqlite3_open(path.c_str(), &handle) != SQLITE_OK) fail("cannot open " + path);
   const auto exec = [&](const char* sql) {
-    if (sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(sqlite3_errmsg(handle));
+    if (sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+      fail(sqlite3_errmsg(handle));
   };
-  exec("PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;"
-       "CREATE TABLE t (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, a integer NOT NULL,"
-       " b integer NOT NULL, c integer NOT NULL, d integer NOT NULL, e bigint NOT NULL,"
-       " f bigint NOT NULL, g bigint NOT NULL, h bigint NOT NULL); BEGIN");
+  exec(
+      "PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;"
+      "CREATE TABLE t (id integer NOT NULL PRIMARY KEY AUTOINCREMENT, a integer NOT NULL,"
+      " b integer NOT NULL, c integer NOT NULL, d integer NOT NULL, e bigint NOT NULL,"
+      " f bigint NOT NULL, g bigint NOT NULL, h bigint NOT NULL); BEGIN");
   std::string sql = "INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)";
   for (int i = 1; i < 64; ++i) sql += ",(?,?,?,?,?,?,?,?,?)";
   sqlite3_stmt* statement = nullptr;
@@ -115,7 +121,7 @@ void run_bare(const std::string& path, int64_t rows) {
     sqlite3_reset(statement);
   }
   exec("COMMIT");
-  report("bare_multi_row_insert", rows / 64 * 64, cpu_seconds() - before);
+  report("bare multi-row insert", rows / 64 * 64, cpu_seconds() - before);
   sqlite3_finalize(statement);
   sqlite3_close(handle);
 }
@@ -124,12 +130,13 @@ void run_bare(const std::string& path, int64_t rows) {
 
 int main(int argc, char** argv) {
   const int64_t rows = argc > 1 ? std::strtoll(argv[1], nullptr, 10) : 2000000;
-  const std::string directory = argc > 2 ? argv[2] : "/tmp";
+  const std::string directory = argc > 2 ? argv[2] : ".";
   const std::string path = fmt::format("{}/store_bench.{}.rpd", directory, getpid());
   if (rows < 64) fail("give at least 64 rows");
   run_bare(path, rows);
   unlink(path.c_str());
-  for (const auto& [details, all_arguments] : {std::pair(false, false), {false, true}, {true, false}}) {
+  for (const auto& [details, all_arguments] :
+       {std::pair(false, false), {false, true}, {true, false}}) {
     run_writer(path, rows, details, all_arguments);
     unlink(path.c_str());
   }

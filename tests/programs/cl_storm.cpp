@@ -1,4 +1,5 @@
 // link: OpenCL
+// needs: CL/cl.h
 // Enqueues everything there is, from several threads on several queues, and counts it.
 //   cl_storm [--threads N] [--rounds N] [--queues N] [--out-of-order] [--contexts N]
 //            [--profiling] [--kernels-only] [--no-finish] [--kill]

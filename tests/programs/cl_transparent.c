@@ -1,4 +1,5 @@
 // link: OpenCL
+// needs: CL/cl.h
 // Prints everything a program can observe of its queues, events and references. The output must be
 // the same with and without a tracer. Values that a runtime changes by itself shortly after a
 // command has finished are waited for.

@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "analysis/analysis.h"
+#include "analysis/api_totals.h"
+#include "analysis/totals.h"
+
+namespace sonde::analysis {
+
+using report::Kind;
+
+std::vector<ApiTotal> api_totals(const trace::Trace& trace) {
+  std::unordered_map<uint64_t, size_t> row_of;  // (domain, name)
+  std::vector<ApiTotal> totals;
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    const uint64_t key = uint64_t{trace.apis.domain[i]} << 32 | trace.apis.name[i];
+    const auto [entry, is_new] = row_of.try_emplace(key, totals.size());
+    if (is_new) totals.push_back({trace.apis.domain[i], {}});
+    ApiTotal& total = totals[entry->second];
+    total.time.name = trace.apis.name[i];
+    total.time.add(trace.api_ns(i));
+  }
+  std::sort(totals.begin(), totals.end(), [&](const ApiTotal& a, const ApiTotal& b) {
+    if (a.time.total_ns != b.time.total_ns) return a.time.total_ns > b.time.total_ns;
+    if (a.time.name != b.time.name) return trace.names[a.time.name] < trace.names[b.time.name];
+    return trace.names[a.domain] < trace.names[b.domain];
+  });
+  return totals;
+}
+
+namespace {
+
+report::Report run(const trace::Trace& trace) {
+  report::Report report = begin_report("api", trace);
+  report::Section section;
+  section.key = "api";
+  section.empty_text = "No API calls.";
+  report::Table& table = section.table;
+  table.add_column({"domain", "Domain", Kind::kText});
+  table.add_column({"name", "Name", Kind::kName});
+  table.add_column({"calls", "Calls", Kind::kInteger});
+  table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
+  table.add_column({"mean_ns", "Mean", Kind::kTime, 0, true});
+  table.add_column({"min_ns", "Min", Kind::kTime, 0, true});
+  table.add_column({"max_ns", "Max", Kind::kTime, 0, true});
+  table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  const auto totals = api_totals(trace);
+  int64_t whole = 0;
+  for (const ApiTotal& total : totals) whole += total.time.total_ns;
+  for (const ApiTotal& total : totals) {
+    const Total& time = total.time;
+    table.add_row({trace.names[total.domain], trace.names[time.name], time.calls, time.total_ns,
+                   time.mean_ns(), time.min_ns, time.max_ns, percent_of(time.total_ns, whole)});
+  }
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "api: one row for each function of an API, and for each kind of marker, that the program "
+    "called. "
+    "Domain is the API as the recorder named it; files before RPD schema 3 have none, and it is "
+    "told "
+    "from the name (hip..., hsa_..., cl..., cuda..., nccl...). Total adds up the time from "
+    "entering to "
+    "leaving the function on the CPU, over all threads; calls and ranges that nest each count in "
+    "full. Mean is Total / Calls rounded down. Share is Total in percent of the total of all rows. "
+    "In SQL: sonde_api_top.\n";
+
+}  // namespace
+
+const Analysis& api_analysis() {
+  static const Analysis kAnalysis = [] {
+    Analysis analysis{"api", kDefinition, {}, run};
+    analysis.needs.apis = true;
+    return analysis;
+  }();
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <map>
+
+#include "analysis/analysis.h"
+#include "analysis/totals.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using trace::Interval;
+
+struct Gpu {
+  std::vector<Interval> ops;
+  Interval extent = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+  int64_t sum_ns = 0;
+};
+
+void widen(Interval& extent, int64_t start_ns, int64_t end_ns) {
+  extent.start_ns = std::min(extent.start_ns, start_ns);
+  extent.end_ns = std::max(extent.end_ns, end_ns);
+}
+
+std::map<int32_t, Gpu> by_gpu(const trace::Trace& trace) {
+  std::map<int32_t, Gpu> gpus;
+  Gpu* gpu = nullptr;
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    if (gpu == nullptr || trace.ops.gpu[i] != trace.ops.gpu[i - 1]) gpu = &gpus[trace.ops.gpu[i]];
+    gpu->ops.push_back({trace.ops.start_ns[i], trace.ops.end_ns[i]});
+    gpu->sum_ns += trace.op_ns(i);
+    widen(gpu->extent, trace.ops.start_ns[i], trace.ops.end_ns[i]);
+  }
+  return gpus;
+}
+
+report::Value ratio(int64_t part, int64_t whole) {
+  if (whole == 0) return std::monostate{};
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+report::Report run(const trace::Trace& trace) {
+  report::Report report = begin_report("busy", trace);
+  report::Section section;
+  section.key = "busy";
+  section.empty_text = "No operations of a device.";
+  report::Table& table = section.table;
+  table.add_column({"gpu_id", "GPU", Kind::kId});
+  table.add_column({"ops", "Ops", Kind::kInteger});
+  table.add_column({"busy_ns", "Busy time", Kind::kTime});
+  table.add_column({"span_ns", "Window", Kind::kTime});
+  table.add_column({"busy", "Busy", Kind::kReal, 6});
+  table.add_column({"sum_ns", "Sum of ops", Kind::kTime});
+  table.add_column({"rpd_wall_ns", "RPD wall", Kind::kTime});
+  table.add_column({"rpd_busy", "RPD busy", Kind::kReal, 6});
+  std::map<int32_t, Gpu> gpus = by_gpu(trace);
+  Interval everything = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+  for (const auto& [id, gpu] : gpus) {
+    widen(everything, gpu.extent.start_ns, gpu.extent.end_ns);
+  }
+  for (auto& [id, gpu] : gpus) {
+    const auto ops = static_cast<int64_t>(gpu.ops.size());
+    trace::normalise(gpu.ops);
+    const Interval window = trace.window ? *trace.window : gpu.extent;
+    const int64_t busy_ns = trace::length_ns(gpu.ops);
+    const int64_t window_ns = window.end_ns - window.start_ns;
+    const int64_t wall_ns = everything.end_ns - everything.start_ns;
+    table.add_row({int64_t{id}, ops, busy_ns, window_ns, ratio(busy_ns, window_ns), gpu.sum_ns,
+                   wall_ns, ratio(gpu.sum_ns, wall_ns)});
+  }
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "busy: one row for each GPU. Busy time is the length of the union of the intervals [start, "
+    "end) "
+    "of its operations: time in which several run counts once. Window is from the start of the "
+    "GPU's first operation to the end of its last; with --from or --to it is the window asked for, "
+    "cut to the time the trace covers. Busy is Busy time / Window, never above 1. With --kernel "
+    "only the operations chosen count, for the window too.\n"
+    "\n"
+    "Sum of ops adds up all durations, so overlapping operations count several times. RPD wall is "
+    "from the first start to the last end over all GPUs, and RPD busy is Sum of ops / RPD wall: "
+    "the "
+    "figure of RPD's view `busy`, which exceeds 1 where queues overlap and is too small where GPUs "
+    "do not work all the time. In SQL: sonde_busy.\n";
+
+}  // namespace
+
+const Analysis& busy_analysis() {
+  static const Analysis kAnalysis = [] {
+    Analysis analysis{"busy", kDefinition, {}, run};
+    analysis.needs.ops = true;
+    return analysis;
+  }();
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

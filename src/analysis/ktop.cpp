@@ -1,0 +1,40 @@
+#include "analysis/analysis.h"
+#include "analysis/totals.h"
+
+namespace sonde::analysis {
+namespace {
+
+report::Report run(const trace::Trace& trace) {
+  report::Report report = begin_report("ktop", trace);
+  report::Section section;
+  section.key = "ktop";
+  section.empty_text = "No kernels.";
+  section.table = totals_table(trace, op_totals(trace, [&](size_t op) {
+                                 return trace.class_of(op) == trace::OpClass::kKernel;
+                               }));
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "ktop: as top, for kernels only, by the time they ran on the device. A kernel is an operation "
+    "of type KernelExecution, or one that carries a kernel's name and is not a copy, fill, map, "
+    "migration, barrier or host function; so the kernels of graphs, which AMD records as type "
+    "Task, "
+    "are each counted under their own name. Share is in percent of the time of all kernels.\n"
+    "\n"
+    "RPD's old view `ktop` adds up the time of the launching calls on the CPU instead, which ranks "
+    "kernels by something else. In SQL: sonde_ktop.\n";
+
+}  // namespace
+
+const Analysis& ktop_analysis() {
+  static const Analysis kAnalysis = [] {
+    Analysis analysis{"ktop", kDefinition, {}, run};
+    analysis.needs.ops = true;
+    return analysis;
+  }();
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

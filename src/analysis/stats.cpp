@@ -1,0 +1,82 @@
+#include "analysis/stats.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <map>
+
+#include "analysis/api_totals.h"
+#include "analysis/totals.h"
+
+namespace sonde::analysis {
+
+const char* const kStatsDefinition =
+    "stats: the files of rocprof --stats. Each has the columns Name, Calls, TotalDurationNs, "
+    "AverageNs (rounded down) and Percentage (of the total of that file), largest total first. "
+    "PREFIX.stats.csv has every operation of a device but those in PREFIX.copy_stats.csv, which "
+    "has "
+    "copies, fills, maps and migrations. PREFIX.DOMAIN_stats.csv has the calls of one API: "
+    "hip, hsa, opencl, roctx and so on, in lower case. A file without rows is not written.\n";
+
+namespace {
+
+// Always in quotes, as rocprof writes names; quotes inside are doubled.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+// As Python prints a float: "100.0", "33.333333333333336".
+std::string percentage(int64_t part, int64_t whole) {
+  const double value =
+      whole == 0 ? 0.0 : static_cast<double>(part) * 100.0 / static_cast<double>(whole);
+  std::string text = fmt::format("{}", value);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+StatsFile make_file(std::string suffix, std::string contents, const trace::Trace& trace,
+                    const std::vector<Total>& totals) {
+  StatsFile file{std::move(suffix), std::move(contents), totals.size(), {}};
+  file.text = "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n";
+  const int64_t whole = sum_ns(totals);
+  for (const Total& total : totals) {
+    file.text += fmt::format("{},{},{},{},{}\n", quoted(trace.names[total.name]), total.calls,
+                             total.total_ns, total.mean_ns(), percentage(total.total_ns, whole));
+  }
+  return file;
+}
+
+// A domain as part of a file's name.
+std::string file_word(const std::string& domain) {
+  std::string word;
+  for (const char c : domain) {
+    const auto byte = static_cast<unsigned char>(c);
+    word += std::isalnum(byte) != 0 ? static_cast<char>(std::tolower(byte)) : '_';
+  }
+  return word.empty() ? "api" : word;
+}
+
+}  // namespace
+
+std::vector<StatsFile> stats_files(const trace::Trace& trace) {
+  std::vector<StatsFile> files;
+  const auto is_memory = [&](size_t op) { return trace.class_of(op) == trace::OpClass::kMemory; };
+  const auto ops = op_totals(trace, [&](size_t op) { return !is_memory(op); });
+  if (!ops.empty()) files.push_back(make_file(".stats.csv", "kernels", trace, ops));
+  const auto copies = op_totals(trace, is_memory);
+  if (!copies.empty()) files.push_back(make_file(".copy_stats.csv", "copies", trace, copies));
+  std::map<std::string, std::vector<Total>> by_domain;
+  for (const ApiTotal& total : api_totals(trace)) {
+    by_domain[file_word(trace.names[total.domain])].push_back(total.time);
+  }
+  for (const auto& [domain, totals] : by_domain) {
+    files.push_back(make_file("." + domain + "_stats.csv", domain + " calls", trace, totals));
+  }
+  return files;
+}
+
+}  // namespace sonde::analysis

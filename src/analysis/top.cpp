@@ -1,0 +1,39 @@
+#include "analysis/analysis.h"
+#include "analysis/totals.h"
+
+namespace sonde::analysis {
+namespace {
+
+report::Report run(const trace::Trace& trace) {
+  report::Report report = begin_report("top", trace);
+  report::Section section;
+  section.key = "top";
+  section.empty_text = "No operations of a device.";
+  section.table = totals_table(trace, op_totals(trace, [](size_t) { return true; }));
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "top: one row for each name of an operation of a device. Name is the kernel's name, or the "
+    "operation's type (CopyHostToDevice, FillBuffer ...) where it has no name. Calls counts the "
+    "operations. Total is the sum of their durations (end - start), Mean is Total / Calls rounded "
+    "down, Min and Max are the shortest and the longest. Share is Total in percent of the total of "
+    "all rows. Operations that run at the same time each count in full, so Total can exceed the "
+    "wall time; sonde busy does not count time twice.\n"
+    "\n"
+    "These are the figures of RPD's view `top`, with two differences: operations that are equal in "
+    "name, start and end are all counted, and times are whole nanoseconds. In SQL: sonde_top.\n";
+
+}  // namespace
+
+const Analysis& top_analysis() {
+  static const Analysis kAnalysis = [] {
+    Analysis analysis{"top", kDefinition, {}, run};
+    analysis.needs.ops = true;
+    return analysis;
+  }();
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,84 @@
+// What the files of the itt backend share: its state, the names of domains, and the list of
+// functions that each file offers to a copy of the static part.
+//
+// The offered functions run only after a copy was filled, so there is an agent.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/itt/itt_abi.h"
+#include "backends/itt/open_ranges.h"
+#include "backends/itt/pointer_table.h"
+#include "backends/markers/markers.h"
+#include "backends/markers/text_set.h"
+
+namespace sonde::itt {
+
+struct State {
+  markers::Connection connection;
+  int paused;
+  OpenRanges ranges;
+  PointerTable domain_ids;
+  PointerTable counter_totals;
+  markers::TextSet domains;
+  markers::TextSet strings;
+  markers::TextSet counters;
+};
+extern State g_state;
+
+inline const markers::Agent* agent() { return g_state.connection.agent; }
+
+struct Offer {
+  const char* name;  // as in the copy's list: "__itt_task_begin"
+  void* function;
+};
+struct Offers {
+  const Offer* first;
+  size_t count;
+};
+Offers handle_offers();   // handles.cpp: creates domains, strings and counters
+Offers task_offers();     // tasks.cpp: tasks, regions, frames, markers
+Offers value_offers();    // values.cpp: counters, metadata
+Offers control_offers();  // control.cpp: pause, thread names, legacy events, marks and frames
+
+// Takes over the domains and strings that a copy has created before it was filled.
+void adopt_handles(const Global* copy);
+
+// The agent's id of a domain's name; of "itt" for a null domain.
+uint32_t domain_id(const Domain* domain);
+
+inline const char* text_of(const StringHandle* handle, const char* otherwise) {
+  return handle != nullptr && handle->text != nullptr ? handle->text : otherwise;
+}
+
+inline uint32_t intern(const char* text) { return agent()->intern(text, strlen(text)); }
+
+// What a range that is ended by key belongs to.
+enum Kind : uint64_t { kTask = 0, kRegion = 1, kFrame = 2, kEvent = 3 };
+inline RangeKey range_key(uint64_t owner, Kind kind, const Id& id) {
+  return {owner * 4 + kind, id.d1, id.d2, id.d3};
+}
+
+// Starts a range that end_keyed_range ends, in any thread. False when too many are open.
+bool begin_keyed_range(const RangeKey& key, uint32_t domain, uint32_t category, const char* text);
+void end_keyed_range(const RangeKey& key);
+
+// Text put together from parts, of any length; cut off where there is no memory.
+class Joined {
+ public:
+  Joined(const char* a, size_t a_length, const char* b, size_t b_length, const char* c,
+         size_t c_length);
+  Joined(const char* a, const char* b, const char* c)
+      : Joined(a, strlen(a), b, strlen(b), c, strlen(c)) {}
+  ~Joined();
+  Joined(const Joined&) = delete;
+  Joined& operator=(const Joined&) = delete;
+  const char* text() const { return heap_ != nullptr ? heap_ : inline_; }
+
+ private:
+  char inline_[256];
+  char* heap_ = nullptr;
+};
+
+}  // namespace sonde::itt

@@ -1,0 +1,130 @@
+// ITT tasks, overlapped tasks, regions, frames and markers. The agent stamps every event when it is
+// called, so the time stamps that the _ex variants carry (of the program's own clock domains) are
+// not used.
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "backends/itt/collector.h"
+
+namespace sonde::itt {
+namespace {
+
+constexpr Id kNoId = {0, 0, 0};
+
+void task_begin(const Domain* domain, Id, Id, const StringHandle* name) {
+  if (domain != nullptr) agent()->range_push(domain_id(domain), 0, text_of(name, "task"));
+}
+void task_begin_ex(const Domain* domain, void*, unsigned long long, Id, Id,
+                   const StringHandle* name) {
+  task_begin(domain, kNoId, kNoId, name);
+}
+
+// A task named by a function's address: its symbol, where it has one.
+void task_begin_fn(const Domain* domain, Id, Id, void* function) {
+  if (domain == nullptr) return;
+  const markers::KeepErrno keep;
+  Dl_info info = {};
+  char address[32];
+  const char* text = address;
+  if (dladdr(function, &info) != 0 && info.dli_sname != nullptr) {
+    text = info.dli_sname;
+  } else {
+    snprintf(address, sizeof address, "%p", function);
+  }
+  agent()->range_push(domain_id(domain), 0, text);
+}
+void task_begin_fn_ex(const Domain* domain, void*, unsigned long long, Id, Id, void* function) {
+  task_begin_fn(domain, kNoId, kNoId, function);
+}
+
+void task_end(const Domain* domain) {
+  if (domain != nullptr) agent()->range_pop(domain_id(domain));
+}
+void task_end_ex(const Domain* domain, void*, unsigned long long) { task_end(domain); }
+
+void begin(const Domain* domain, Kind kind, const Id& id, uint32_t category, const char* text) {
+  if (domain == nullptr) return;
+  const uint32_t owner = domain_id(domain);
+  if (!begin_keyed_range(range_key(owner, kind, id), owner, category, text)) {
+    agent()->dropped("itt", 1);
+  }
+}
+void end(const Domain* domain, Kind kind, const Id& id) {
+  if (domain != nullptr) end_keyed_range(range_key(domain_id(domain), kind, id));
+}
+
+void task_begin_overlapped(const Domain* domain, Id id, Id, const StringHandle* name) {
+  begin(domain, kTask, id, 0, text_of(name, "task"));
+}
+void task_begin_overlapped_ex(const Domain* domain, void*, unsigned long long, Id id, Id,
+                              const StringHandle* name) {
+  begin(domain, kTask, id, 0, text_of(name, "task"));
+}
+void task_end_overlapped(const Domain* domain, Id id) { end(domain, kTask, id); }
+void task_end_overlapped_ex(const Domain* domain, void*, unsigned long long, Id id) {
+  end(domain, kTask, id);
+}
+
+void region_begin(const Domain* domain, Id id, Id, const StringHandle* name) {
+  begin(domain, kRegion, id, intern("region"), text_of(name, "region"));
+}
+void region_end(const Domain* domain, Id id) { end(domain, kRegion, id); }
+
+// A frame has no name but its domain's, and often no id.
+void frame_begin_v3(const Domain* domain, const Id* id) {
+  if (domain == nullptr) return;
+  begin(domain, kFrame, id != nullptr ? *id : kNoId, intern("frame"),
+        domain->name != nullptr ? domain->name : "frame");
+}
+void frame_end_v3(const Domain* domain, const Id* id) {
+  end(domain, kFrame, id != nullptr ? *id : kNoId);
+}
+// A frame that is told of when it is over (libomp's parallel regions). The agent cannot date it
+// back, so only its end is recorded.
+void frame_submit_v3(const Domain* domain, const Id*, unsigned long long, unsigned long long) {
+  if (domain == nullptr) return;
+  agent()->mark(domain_id(domain), intern("frame"),
+                domain->name != nullptr ? domain->name : "frame");
+}
+unsigned long long get_timestamp() { return agent()->ticks(); }
+
+void marker(const Domain* domain, Id, const StringHandle* name, int) {
+  if (domain != nullptr) agent()->mark(domain_id(domain), 0, text_of(name, "marker"));
+}
+void marker_ex(const Domain* domain, void*, unsigned long long, Id id, const StringHandle* name,
+               int scope) {
+  marker(domain, id, name, scope);
+}
+
+template <typename F>
+void* erase(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+Offers task_offers() {
+  static const Offer kOffers[] = {
+      {"__itt_task_begin", erase(task_begin)},
+      {"__itt_task_begin_ex", erase(task_begin_ex)},
+      {"__itt_task_begin_fn", erase(task_begin_fn)},
+      {"__itt_task_begin_fn_ex", erase(task_begin_fn_ex)},
+      {"__itt_task_end", erase(task_end)},
+      {"__itt_task_end_ex", erase(task_end_ex)},
+      {"__itt_task_begin_overlapped", erase(task_begin_overlapped)},
+      {"__itt_task_begin_overlapped_ex", erase(task_begin_overlapped_ex)},
+      {"__itt_task_end_overlapped", erase(task_end_overlapped)},
+      {"__itt_task_end_overlapped_ex", erase(task_end_overlapped_ex)},
+      {"__itt_region_begin", erase(region_begin)},
+      {"__itt_region_end", erase(region_end)},
+      {"__itt_frame_begin_v3", erase(frame_begin_v3)},
+      {"__itt_frame_end_v3", erase(frame_end_v3)},
+      {"__itt_frame_submit_v3", erase(frame_submit_v3)},
+      {"__itt_get_timestamp", erase(get_timestamp)},
+      {"__itt_marker", erase(marker)},
+      {"__itt_marker_ex", erase(marker_ex)},
+  };
+  return {kOffers, sizeof kOffers / sizeof kOffers[0]};
+}
+
+}  // namespace sonde::itt

@@ -1,0 +1,83 @@
+// What the marker backends (roctx, nvtx, itt) share: the agent looked up once, range ids that a
+// program may always keep, and the pause switch of an annotation library.
+//
+// Everything here is header-only and hidden, so each backend has a copy of its own. Nothing locks,
+// and the program's errno is kept.
+#pragma once
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sonde/backend.h"
+
+namespace sonde::markers {
+
+// backend.h has a function of the same name, so C++ needs `struct` to name the type.
+using Agent = struct sonde_agent;
+
+class KeepErrno {
+ public:
+  KeepErrno() : saved_(errno) {}
+  ~KeepErrno() { errno = saved_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int saved_;
+};
+
+// The agent as a backend knows it. Two threads that look it up at once find the same.
+struct Connection {
+  const Agent* agent;
+  uint32_t domain;  // of markers that name none
+  int looked_up;
+};
+
+inline const Agent* connect(Connection& connection, const char* default_domain) {
+  if (__atomic_load_n(&connection.looked_up, __ATOMIC_ACQUIRE) == 0) {
+    const KeepErrno keep;
+    const Agent* agent = ::sonde_find_agent();
+    if (agent != nullptr) {
+      const uint32_t domain = agent->intern(default_domain, strlen(default_domain));
+      __atomic_store_n(&connection.domain, domain, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&connection.agent, agent, __ATOMIC_RELAXED);
+    __atomic_store_n(&connection.looked_up, 1, __ATOMIC_RELEASE);
+  }
+  return __atomic_load_n(&connection.agent, __ATOMIC_RELAXED);
+}
+
+inline const char* text_or_empty(const char* text) { return text != nullptr ? text : ""; }
+
+// A program that is not recorded at the moment still gets an id of its own for each range, told
+// from the agent's by the highest bit, so that it never stops a range it did not start.
+constexpr uint64_t kUnrecordedRange = uint64_t{1} << 63;
+
+inline uint64_t start_range(const Agent* agent, uint32_t domain, uint32_t category,
+                            const char* text) {
+  static uint64_t unrecorded;
+  const uint64_t id = agent != nullptr ? agent->range_start(domain, category, text) : 0;
+  if (id != 0) return id;
+  const uint64_t own = __atomic_add_fetch(&unrecorded, 1, __ATOMIC_RELAXED);
+  return agent != nullptr ? own | kUnrecordedRange : own;
+}
+
+inline void stop_range(const Agent* agent, uint64_t id) {
+  if (agent != nullptr && id != 0 && (id & kUnrecordedRange) == 0) agent->range_stop(id);
+}
+
+// Annotation libraries have an on/off switch, the agent counts stops. `paused` is that switch.
+// Resuming what this library never paused turns on a recording that began switched off.
+inline void pause_recording(const Agent* agent, int& paused) {
+  if (agent != nullptr && __atomic_exchange_n(&paused, 1, __ATOMIC_ACQ_REL) == 0) agent->stop();
+}
+
+inline void resume_recording(const Agent* agent, int& paused) {
+  if (agent == nullptr) return;
+  const bool ours = __atomic_exchange_n(&paused, 0, __ATOMIC_ACQ_REL) == 1;
+  if (ours || agent->recording() == 0) agent->start();
+}
+
+}  // namespace sonde::markers

@@ -1,0 +1,208 @@
+// The NVTX tool library: fills the function tables of every NVTX client in the program with
+// functions that report to the agent. Core functions (default domain) and core2 (named domains).
+#include <string.h>
+
+#include "backends/nvtx/client.h"
+#include "backends/nvtx/levels.h"
+
+namespace sonde::nvtx {
+
+State g_state;
+
+namespace {
+
+using markers::text_or_empty;
+
+// An attribute struct of an older or careless client may be shorter than ours; size 0 means that
+// the program did not say.
+template <typename Attributes>
+bool has_message(const Attributes* attributes) {
+  constexpr size_t kEnd = offsetof(Attributes, message) + sizeof(MessageValue);
+  return attributes != nullptr && (attributes->size == 0 || attributes->size >= kEnd);
+}
+
+template <typename Attributes>
+Message message_of(const Attributes* attributes) {
+  if (!has_message(attributes)) return Message(kMessageNone, {nullptr});
+  return Message(attributes->message_type, attributes->message);
+}
+
+uint32_t category_of(const DomainId& domain, const EventAttributes* attributes) {
+  if (!has_message(attributes) || attributes->category == 0) return 0;
+  return category_name(g_state.categories, domain.index, attributes->category, agent());
+}
+
+void mark(const void* handle, uint32_t category, const char* text) {
+  agent()->mark(domain_of(handle).interned, category, text);
+}
+
+int push(const DomainId& domain, uint32_t category, const char* text) {
+  agent()->range_push(domain.interned, category, text);
+  return push_level(domain.index);
+}
+
+int pop(const DomainId& domain) {
+  const int level = pop_level(domain.index);
+  if (level != -1) agent()->range_pop(domain.interned);
+  return level;
+}
+
+void domain_mark_ex(const void* handle, const EventAttributes* attributes) {
+  mark(handle, category_of(domain_of(handle), attributes), message_of(attributes).text());
+}
+void mark_ex(const EventAttributes* attributes) { domain_mark_ex(nullptr, attributes); }
+void mark_a(const char* text) { mark(nullptr, 0, text_or_empty(text)); }
+void mark_w(const wchar_t* text) { mark(nullptr, 0, Utf8(text).text()); }
+
+uint64_t domain_range_start_ex(const void* handle, const EventAttributes* attributes) {
+  const DomainId domain = domain_of(handle);
+  return markers::start_range(agent(), domain.interned, category_of(domain, attributes),
+                              message_of(attributes).text());
+}
+uint64_t range_start_ex(const EventAttributes* attributes) {
+  return domain_range_start_ex(nullptr, attributes);
+}
+uint64_t range_start_a(const char* text) {
+  return markers::start_range(agent(), g_state.connection.domain, 0, text_or_empty(text));
+}
+uint64_t range_start_w(const wchar_t* text) {
+  return markers::start_range(agent(), g_state.connection.domain, 0, Utf8(text).text());
+}
+void range_end(uint64_t id) { markers::stop_range(agent(), id); }
+void domain_range_end(const void*, uint64_t id) { markers::stop_range(agent(), id); }
+
+int domain_range_push_ex(const void* handle, const EventAttributes* attributes) {
+  const DomainId domain = domain_of(handle);
+  return push(domain, category_of(domain, attributes), message_of(attributes).text());
+}
+int range_push_ex(const EventAttributes* attributes) {
+  return domain_range_push_ex(nullptr, attributes);
+}
+int range_push_a(const char* text) { return push(domain_of(nullptr), 0, text_or_empty(text)); }
+int range_push_w(const wchar_t* text) { return push(domain_of(nullptr), 0, Utf8(text).text()); }
+int range_pop() { return pop(domain_of(nullptr)); }
+int domain_range_pop(const void* handle) { return pop(domain_of(handle)); }
+
+void domain_name_category_a(const void* handle, uint32_t category, const char* name) {
+  name_category(g_state.categories, domain_of(handle).index, category, name, agent());
+}
+void domain_name_category_w(const void* handle, uint32_t category, const wchar_t* name) {
+  if (name != nullptr) domain_name_category_a(handle, category, Utf8(name).text());
+}
+void name_category_a(uint32_t category, const char* name) {
+  domain_name_category_a(nullptr, category, name);
+}
+void name_category_w(uint32_t category, const wchar_t* name) {
+  domain_name_category_w(nullptr, category, name);
+}
+
+void name_os_thread_a(uint32_t thread, const char* name) {
+  if (name != nullptr) agent()->name_thread(thread, name);
+}
+void name_os_thread_w(uint32_t thread, const wchar_t* name) {
+  if (name != nullptr) agent()->name_thread(thread, Utf8(name).text());
+}
+
+// The handle is only ever given back to destroy; clients test it for null.
+const void* domain_resource_create(const void*, const ResourceAttributes* attributes) {
+  if (!has_message(attributes)) return nullptr;
+  const Message name = message_of(attributes);
+  if (attributes->identifier_type == kResourceNativeThread) {
+    agent()->name_thread(static_cast<uint32_t>(attributes->identifier), name.text());
+  } else {
+    record_object_name("nvtx_resource", attributes->identifier, false, name.text());
+  }
+  return &g_state;
+}
+void domain_resource_destroy(const void*) {}
+
+const void* domain_register_string_a(const void*, const char* text) {
+  text = text_or_empty(text);
+  return markers::find_or_add_text(g_state.strings, text, strlen(text));
+}
+const void* domain_register_string_w(const void* domain, const wchar_t* text) {
+  return domain_register_string_a(domain, Utf8(text).text());
+}
+const void* domain_create_a(const char* name) {
+  return markers::find_or_add_interned(g_state.domains, name, agent());
+}
+const void* domain_create_w(const wchar_t* name) { return domain_create_a(Utf8(name).text()); }
+void domain_destroy(const void*) {}
+void initialize(const void*) {}
+
+void fill_core(const FunctionTable& table) {
+  table.set(kMarkEx, mark_ex);
+  table.set(kMarkA, mark_a);
+  table.set(kMarkW, mark_w);
+  table.set(kRangeStartEx, range_start_ex);
+  table.set(kRangeStartA, range_start_a);
+  table.set(kRangeStartW, range_start_w);
+  table.set(kRangeEnd, range_end);
+  table.set(kRangePushEx, range_push_ex);
+  table.set(kRangePushA, range_push_a);
+  table.set(kRangePushW, range_push_w);
+  table.set(kRangePop, range_pop);
+  table.set(kNameCategoryA, name_category_a);
+  table.set(kNameCategoryW, name_category_w);
+  table.set(kNameOsThreadA, name_os_thread_a);
+  table.set(kNameOsThreadW, name_os_thread_w);
+}
+
+void fill_core2(const FunctionTable& table) {
+  table.set(kDomainMarkEx, domain_mark_ex);
+  table.set(kDomainRangeStartEx, domain_range_start_ex);
+  table.set(kDomainRangeEnd, domain_range_end);
+  table.set(kDomainRangePushEx, domain_range_push_ex);
+  table.set(kDomainRangePop, domain_range_pop);
+  table.set(kDomainResourceCreate, domain_resource_create);
+  table.set(kDomainResourceDestroy, domain_resource_destroy);
+  table.set(kDomainNameCategoryA, domain_name_category_a);
+  table.set(kDomainNameCategoryW, domain_name_category_w);
+  table.set(kDomainRegisterStringA, domain_register_string_a);
+  table.set(kDomainRegisterStringW, domain_register_string_w);
+  table.set(kDomainCreateA, domain_create_a);
+  table.set(kDomainCreateW, domain_create_w);
+  table.set(kDomainDestroy, domain_destroy);
+  table.set(kInitialize, initialize);
+}
+
+void fill(const CallbackTable* callbacks, Module module, void (*with)(const FunctionTable&)) {
+  FunctionTable table;
+  if (callbacks->get_module_functions(module, &table.functions, &table.count) == 0) return;
+  if (table.functions != nullptr) with(table);
+}
+
+// 1 when the client is to call this library. 0 makes every NVTX function of the client a no-op.
+int fill_client(GetExportTable get_export_table) {
+  if (get_export_table == nullptr || markers::connect(g_state.connection, "nvtx") == nullptr) {
+    return 0;
+  }
+  const auto* callbacks = static_cast<const CallbackTable*>(get_export_table(kTableCallbacks));
+  if (callbacks == nullptr || callbacks->struct_size < sizeof(CallbackTable) ||
+      callbacks->get_module_functions == nullptr) {
+    agent()->diagnostic(SONDE_WARNING, "nvtx", "an NVTX client of unknown version is not recorded");
+    return 0;
+  }
+  fill(callbacks, kModuleCore, fill_core);
+  fill(callbacks, kModuleCore2, fill_core2);
+  fill(callbacks, kModuleCuda, fill_cuda);
+  fill(callbacks, kModuleCudaRuntime, fill_cuda_runtime);
+  fill(callbacks, kModuleOpenCl, fill_opencl);
+  fill(callbacks, kModuleSync, fill_sync);
+  return 1;
+}
+
+}  // namespace
+}  // namespace sonde::nvtx
+
+#define SONDE_NVTX extern "C" __attribute__((visibility("default")))
+
+// Found in the library that NVTX_INJECTION64_PATH names.
+SONDE_NVTX int InitializeInjectionNvtx2(sonde::nvtx::GetExportTable get_export_table) {
+  return sonde::nvtx::fill_client(get_export_table);
+}
+
+// Found among the symbols of the process by clients built with support for that.
+SONDE_NVTX int InitializeInjectionNvtx2Preinject(sonde::nvtx::GetExportTable get_export_table) {
+  return sonde::nvtx::fill_client(get_export_table);
+}

@@ -1,0 +1,116 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "analysis/stats.h"
+#include "analysis/totals.h"
+#include "base/unique_fd.h"
+#include "cli/common.h"
+#include "cli/terminal.h"
+#include "trace/window.h"
+
+namespace sonde::cli {
+namespace {
+
+Status write_file(const std::string& path, const std::string& text, bool overwrite) {
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
+  const UniqueFd fd(::open(path.c_str(), flags, 0644));
+  if (!fd.valid()) {
+    if (errno == EEXIST) {
+      return make_error(ErrorCode::kInvalidArgument, "the file exists already", path,
+                        "--force overwrites it, -o chooses another name");
+    }
+    return errno_error("cannot create the file", path, errno);
+  }
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(fd.get(), text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno_error("cannot write", path, errno);
+    done += static_cast<size_t>(written);
+  }
+  return ok_status();
+}
+
+// Before anything is written: a set of files is overwritten as a whole or not at all.
+Status check_free(const std::string& prefix, const std::vector<analysis::StatsFile>& files) {
+  for (const auto& file : files) {
+    const std::string path = prefix + file.suffix;
+    if (::access(path.c_str(), F_OK) == 0) {
+      return make_error(ErrorCode::kInvalidArgument, "the file exists already", path,
+                        "--force overwrites it, -o chooses another name");
+    }
+  }
+  return ok_status();
+}
+
+report::Report report_of(const trace::Trace& trace, const std::string& prefix,
+                         const std::vector<analysis::StatsFile>& files) {
+  report::Report report = analysis::begin_report("stats", trace);
+  report::Section section;
+  section.key = "stats";
+  section.empty_text = "The trace has neither operations nor API calls; no file written.";
+  section.table.add_column({"file", "File", report::Kind::kText});
+  section.table.add_column({"contents", "Contents", report::Kind::kText});
+  section.table.add_column({"names", "Names", report::Kind::kInteger});
+  for (const auto& file : files) {
+    section.table.add_row({prefix + file.suffix, file.contents, static_cast<int64_t>(file.rows)});
+  }
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+Result<int> run(const Arguments& arguments) {
+  if (arguments.positionals().empty()) return print_definition(analysis::kStatsDefinition);
+  const trace::WindowText window = {arguments.value("from"), arguments.value("to")};
+  if (const Status status = trace::check_window(window); !status) {
+    return usage_error("stats", status.error());
+  }
+  SONDE_ASSIGN(auto reader, store::Reader::open(arguments.positionals()[0]));
+  trace::Request request;
+  request.ops = true;
+  request.apis = true;
+  SONDE_ASSIGN(request.window, trace::window_of(reader, window));
+  SONDE_ASSIGN(const trace::Trace trace, trace::load(reader, request));
+  const auto files = analysis::stats_files(trace);
+  const std::string prefix = arguments.value_or("output", "results");
+  const bool overwrite = arguments.flag("force");
+  if (!overwrite) SONDE_TRY(check_free(prefix, files));
+  for (const auto& file : files) {
+    SONDE_TRY(write_file(prefix + file.suffix, file.text, overwrite));
+  }
+  report::Report report = report_of(trace, prefix, files);
+  if (arguments.flag("explain")) report.definition = analysis::kStatsDefinition;
+  return print_report(arguments, std::move(report));
+}
+
+}  // namespace
+
+const Command& stats_command() {
+  static const Command kCommand = [] {
+    Command command;
+    command.name = "stats";
+    command.group = "Ask";
+    command.summary = "Write the CSV files of rocprof --stats";
+    command.description =
+        "Writes results.stats.csv, results.copy_stats.csv and one file for each API in the trace "
+        "(results.hip_stats.csv, results.opencl_stats.csv ...), for tools that read rocprof's "
+        "output, "
+        "and lists them.";
+    command.positionals = {trace_file()};
+    command.options = {
+        {"-o,--output", "PREFIX", "what the names of the files begin with", "results"},
+        {"--force", "", "overwrite existing files", ""}};
+    command.options =
+        joined(joined(std::move(command.options), window_options()), report_options());
+    command.examples = {{"sonde stats trace.rpd", "results.*_stats.csv in this folder"},
+                        {"sonde stats -o out/run1 trace.rpd", "out/run1.stats.csv and so on"}};
+    command.run = run;
+    command.definition = std::string(analysis::kStatsDefinition) + "\n" + trace::kWindowDefinition;
+    return command;
+  }();
+  return kCommand;
+}
+
+}  // namespace sonde::cli

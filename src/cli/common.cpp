@@ -1,0 +1,160 @@
+#include "cli/common.h"
+
+#include <unistd.h>
+
+#include "base/strings.h"
+#include "cli/terminal.h"
+#include "report/layout.h"
+#include "report/render.h"
+#include "report/sort.h"
+#include "trace/window.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr size_t kRowsForPeople = 25;
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names = {"text"};
+  for (const report::Renderer* renderer : report::all_renderers()) {
+    if (renderer->name != "text") names.push_back(renderer->name);
+  }
+  return names;
+}
+
+Result<std::optional<int64_t>> whole_number(const Arguments& arguments, const char* name) {
+  const auto text = arguments.value(name);
+  if (!text) return std::optional<int64_t>();
+  const auto value = parse_int(*text);
+  if (!value || *value < 0) {
+    return make_error(ErrorCode::kInvalidArgument, "'" + *text + "' is not a whole number",
+                      std::string("--") + name);
+  }
+  return value;
+}
+
+// What --limit says: the default is for people only, so that scripts get every row.
+Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& renderer) {
+  SONDE_ASSIGN(const auto given, whole_number(arguments, "limit"));
+  if (given) return static_cast<size_t>(*given);
+  return renderer.for_people ? kRowsForPeople : size_t{0};
+}
+
+struct Choice {
+  trace::NameFilter names;
+  std::optional<int64_t> gpu;
+  trace::WindowText window;
+};
+
+Result<Choice> choice_of(const Arguments& arguments, const std::string& name_option) {
+  Choice choice;
+  if (const auto pattern = arguments.value(name_option.substr(2))) {
+    SONDE_ASSIGN(choice.names, trace::NameFilter::compile(*pattern, name_option));
+  }
+  SONDE_ASSIGN(choice.gpu, whole_number(arguments, "gpu"));
+  choice.window = {arguments.value("from"), arguments.value("to")};
+  SONDE_TRY(trace::check_window(choice.window));
+  SONDE_TRY(whole_number(arguments, "limit"));
+  return choice;
+}
+
+Result<int> run_analysis(const analysis::Analysis& analysis, const std::string& name_option,
+                         const Arguments& arguments) {
+  if (arguments.positionals().empty()) return print_definition(analysis.definition);
+  auto choice = choice_of(arguments, name_option);
+  if (!choice) return usage_error(analysis.name, choice.error());
+  SONDE_ASSIGN(auto reader, store::Reader::open(arguments.positionals()[0]));
+  trace::Request request = analysis.needs;
+  SONDE_ASSIGN(request.window, trace::window_of(reader, choice->window));
+  request.gpu = choice->gpu;
+  (request.ops ? request.op_names : request.api_names) = &choice->names;
+  SONDE_ASSIGN(const trace::Trace trace, trace::load(reader, request));
+  report::Report report = analysis.run(trace);
+  if (arguments.flag("explain")) report.definition = analysis.definition;
+  return print_report(arguments, std::move(report));
+}
+
+}  // namespace
+
+Positional trace_file() { return {"FILE", "an .rpd file of any version, also gzip-compressed"}; }
+
+std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::vector<Option> window_options() {
+  return {{"--from", "TIME",
+           "begin of the window, from the start of the trace: 1.5s, 200ms, 10us, 20%, or seconds; "
+           "--from=-1s counts from its end",
+           "start"},
+          {"--to", "TIME", "end of the window, in the same way", "end"}};
+}
+
+std::vector<Option> report_options() {
+  Option explain{"--explain", "", "say what each figure means, exactly; needs no file", ""};
+  explain.stands_alone = true;
+  return {
+      {"--format", "FORMAT", "format of the output", "text", format_names()},
+      {"--limit", "N", "show at most N rows, 0 for all", "25 in text, else all"},
+      {"--sort", "COLUMN",
+       "sort by this column of the CSV output, largest first (--sort=-COLUMN: smallest first)", ""},
+      {"--full-names", "", "show names whole in text (csv and json always do)", ""},
+      explain};
+}
+
+Result<int> print_definition(const std::string& definition) {
+  const size_t width = report::terminal_width(STDOUT_FILENO);
+  SONDE_TRY(write_stdout(report::wrap(definition, width == 0 ? 100 : width, 0)));
+  return 0;
+}
+
+Result<int> print_report(const Arguments& arguments, report::Report report) {
+  const report::Renderer* renderer = report::find_renderer(arguments.value_or("format", "text"));
+  SONDE_CHECK(renderer != nullptr);  // the parser has checked the choices
+  if (!report.sections.empty()) {
+    report::Table& table = report.sections.front().table;
+    if (const auto column = arguments.value("sort")) {
+      const Status sorted = report::sort_table(table, *column);
+      if (!sorted) return usage_error(report.name, sorted.error());
+    }
+    const auto limit = row_limit(arguments, *renderer);
+    if (!limit) return usage_error(report.name, limit.error());
+    report::limit_table(table, *limit);
+  }
+  report::RenderOptions options;
+  options.width = report::terminal_width(STDOUT_FILENO);
+  options.colour = report::wants_colour(STDOUT_FILENO);
+  options.full_names = arguments.flag("full-names");
+  SONDE_TRY(write_stdout(renderer->render(report, options)));
+  if (!renderer->shows_warnings) {
+    for (const std::string& warning : report.warnings) {
+      print_error_line(report.subject + ": warning: " + warning);
+    }
+  }
+  return 0;
+}
+
+Command analysis_command(const analysis::Analysis& analysis, std::string summary,
+                         std::string description, std::vector<Example> examples,
+                         const char* name_option) {
+  Command command;
+  command.name = analysis.name;
+  command.group = "Ask";
+  command.summary = std::move(summary);
+  command.description = std::move(description);
+  command.positionals = {trace_file()};
+  command.options = window_options();
+  command.options.push_back(
+      {name_option, "REGEX", "only names in which this extended regular expression is found", ""});
+  if (analysis.needs.ops) command.options.push_back({"--gpu", "N", "only this GPU", ""});
+  command.options = joined(std::move(command.options), report_options());
+  command.examples = std::move(examples);
+  command.definition = analysis.definition + "\n" + trace::kWindowDefinition;
+  command.run = [&analysis, option = std::string(name_option)](const Arguments& arguments) {
+    return run_analysis(analysis, option, arguments);
+  };
+  return command;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include "cli/help.h"
+#include "report/layout.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr size_t kWidth = 100;
+
+// In a table cell a bar ends the cell, and < would begin a tag.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string overview_markdown(Commands commands) {
+  std::string out = "# Commands of sonde\n";
+  for (const auto& [name, members] : by_group(commands)) {
+    out += fmt::format("\n## {}\n\n| command | what it does |\n|---|---|\n", name);
+    for (const Command* command : members) {
+      out += fmt::format("| [{0}]({0}.md) | {1} |\n", command->name, cell(command->summary));
+    }
+  }
+  out +=
+      "\nThese pages are printed by `sonde help --format markdown [COMMAND]`; do not edit them.\n";
+  return out;
+}
+
+std::string command_markdown(const Command& command) {
+  std::string out = fmt::format("# sonde {}\n\n", command.name);
+  out += report::wrap(command.summary + ".", kWidth, 0);
+  out += fmt::format("\n    {}\n", usage_of(command));
+  if (!command.description.empty()) out += "\n" + report::wrap(command.description, kWidth, 0);
+  if (!command.positionals.empty()) out += "\n| argument | |\n|---|---|\n";
+  for (const Positional& positional : command.positionals) {
+    out += fmt::format("| `{}` | {} |\n", positional.name, cell(positional.help));
+  }
+  out += "\n| option | |\n|---|---|\n";
+  for (const Option& option : command.options) {
+    out += fmt::format("| `{}` | {} |\n", cell(option_heading(option)), cell(option_help(option)));
+  }
+  out += fmt::format("| `{}` | {} |\n", option_heading(help_option()), help_option().help);
+  if (!command.definition.empty()) {
+    out += "\n## What the figures mean\n\n" + report::wrap(command.definition, kWidth, 0);
+    out.pop_back();  // a definition ends its last line itself
+  }
+  if (!command.examples.empty()) out += "\n## Examples\n";
+  for (const Example& example : command.examples) {
+    out += fmt::format("\n    {}\n\n", example.command);
+    out += report::wrap(example.explanation, kWidth, 0);
+  }
+  while (out.size() > 1 && out[out.size() - 2] == '\n') out.pop_back();
+  return out;
+}
+
+}  // namespace sonde::cli

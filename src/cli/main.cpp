@@ -1,0 +1,87 @@
+// sonde COMMAND [ARGUMENTS]: finds the command, parses its command line, runs it, prints the error.
+// Exit status: the command's own; 1 if something failed; 2 for wrong usage.
+#include <unistd.h>
+
+#include <exception>
+#include <new>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/parser.h"
+#include "cli/suggest.h"
+#include "cli/terminal.h"
+#include "report/layout.h"
+
+namespace sonde::cli {
+namespace {
+
+const Command* find_command(std::string_view name) {
+  for (const Command* command : all_commands()) {
+    if (command->name == name) return command;
+  }
+  return nullptr;
+}
+
+int finish(const Status& status) {
+  if (status) return 0;
+  print_error_line(status.error().to_line());
+  return 1;
+}
+
+HelpStyle style_of_stdout() {
+  return {report::terminal_width(STDOUT_FILENO), report::wants_colour(STDOUT_FILENO)};
+}
+
+int unknown_command(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Command* command : all_commands()) names.push_back(command->name);
+  const std::string near = nearest(word, names);
+  const bool option = word.size() > 1 && word[0] == '-';
+  Error error = make_error(ErrorCode::kInvalidArgument,
+                           (option ? "unknown option '" : "unknown command '") + word + "'");
+  error.hint = near.empty() ? "sonde --help lists the commands" : "did you mean " + near + "?";
+  return usage_error("", error);
+}
+
+int run_command(const Command& command, std::span<const std::string> words) {
+  const auto parsed = parse(command, words);
+  if (!parsed) return usage_error(command.name, parsed.error());
+  if (parsed->wants_help) {
+    return finish(write_stdout(command_help(command, style_of_stdout())));
+  }
+  const Result<int> status = command.run(parsed->arguments);
+  if (status) return *status;
+  print_error_line(status.error().to_line());
+  return 1;
+}
+
+int run(std::span<const std::string> words) {
+  if (words.empty()) {
+    return usage_error("", make_error(ErrorCode::kInvalidArgument, "no command given", {},
+                                      "sonde --help lists the commands"));
+  }
+  const std::string& first = words[0];
+  if (first == "--help" || first == "-h") {
+    return finish(write_stdout(overview_help(all_commands(), style_of_stdout())));
+  }
+  if (first == "--version" || first == "-V") {
+    return finish(write_stdout("sonde " SONDE_VERSION "\n"));
+  }
+  const Command* command = find_command(first);
+  return command == nullptr ? unknown_command(first) : run_command(*command, words.subspan(1));
+}
+
+}  // namespace
+}  // namespace sonde::cli
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  try {
+    return sonde::cli::run(words);
+  } catch (const std::bad_alloc&) {
+    sonde::cli::print_error_line("out of memory (a part of the trace: --from, --to)");
+  } catch (const std::exception& error) {
+    sonde::cli::print_error_line(std::string("unexpected failure: ") + error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,505 @@
+#include "export/events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "base/strings.h"
+
+namespace sonde::exporting {
+
+using store::Database;
+using store::Statement;
+
+namespace {
+
+// Dense numbers for pairs or triples of ids, in the order of first use. Rows come in bursts of the
+// same key, so the last one is tried first.
+template <typename Key>
+class Numbering {
+ public:
+  // The number of `key`, and whether it is new.
+  std::pair<uint32_t, bool> number(const Key& key) {
+    if (count_ > 0 && key == last_key_) return {last_, false};
+    const auto [at, added] = numbers_.try_emplace(key, count_);
+    if (added) ++count_;
+    last_key_ = key;
+    last_ = at->second;
+    return {last_, added};
+  }
+
+ private:
+  std::map<Key, uint32_t> numbers_;
+  Key last_key_{};
+  uint32_t last_ = 0, count_ = 0;
+};
+
+OpClass classify_op(std::string_view type) {
+  if (type == "KernelExecution" || type == "Task") return OpClass::kKernel;
+  if (starts_with_any(type, {"Copy", "Map", "Unmap", "Migrate"})) return OpClass::kCopy;
+  if (starts_with_any(type, {"Fill"})) return OpClass::kFill;
+  if (type == "Barrier" || type == "Marker" || type == "Native") return OpClass::kOther;
+  return OpClass::kUnknown;
+}
+
+// Loads one .rpd. The tables are read in the order of the functions in load().
+class Loader {
+ public:
+  Loader(store::Reader& reader, const Options& options)
+      : database_(reader.database()), options_(options),
+        grid_in_items_(reader.made_by_sonde()) {}
+
+  Result<Events> load() {
+    SONDE_TRY(load_names());
+    SONDE_TRY(load_ops());
+    SONDE_TRY(load_details());
+    SONDE_TRY(load_apis());
+    SONDE_TRY(load_links());
+    SONDE_TRY(load_args());
+    SONDE_TRY(load_processes());
+    SONDE_TRY(load_thread_names());
+    SONDE_TRY(load_devices());
+    SONDE_TRY(load_counters());
+    SONDE_TRY(load_monitors());
+    set_first_time();
+    return std::move(events_);
+  }
+
+ private:
+  // `sql` with the rows that overlap the window only.
+  Result<Statement> prepare_window(const std::string& sql);
+  bool accept(int64_t start_ns, int64_t end_ns);
+  uint32_t queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id);
+  uint32_t shape_number(const Statement& row);
+  uint32_t name_number(int64_t id);
+
+  Status load_names();
+  Status load_ops();
+  Status load_details();
+  Status load_apis();
+  Status load_links();
+  Status load_args();
+  Status load_processes();
+  Status load_thread_names();
+  Status load_devices();
+  Status load_counters();
+  Status load_monitors();
+  void set_queue_pids(const std::map<int64_t, int64_t>& pid_of_process);
+  void set_first_time();
+
+  Database& database_;
+  const Options& options_;
+  const bool grid_in_items_;
+  Events events_;
+  IdIndex op_ids_, api_ids_;
+  Numbering<std::pair<int64_t, std::pair<int64_t, int64_t>>> queue_numbers_;
+  Numbering<std::pair<int64_t, int64_t>> thread_numbers_;
+  Numbering<std::pair<int64_t, std::string>> series_numbers_;
+  std::map<int64_t, uint32_t> lost_names_;
+  std::vector<int64_t> args_ids_;
+};
+
+Result<Statement> Loader::prepare_window(const std::string& sql) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  if (options_.from_ns == kMin && options_.to_ns == kMax) return database_.prepare(sql);
+  SONDE_ASSIGN(Statement statement,
+               database_.prepare(sql + " WHERE start_ns < ?2 AND (end_ns > ?1 OR start_ns >= ?1)"));
+  statement.bind(1, options_.from_ns);
+  statement.bind(2, options_.to_ns);
+  return statement;
+}
+
+bool Loader::accept(int64_t start_ns, int64_t end_ns) {
+  if (start_ns > 0 && end_ns >= start_ns) return true;
+  ++events_.skipped;
+  return false;
+}
+
+Status Loader::load_names() {
+  SONDE_ASSIGN(Statement row, database_.prepare("SELECT id, string FROM v_string"));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    const std::string_view text = row.text(1);
+    events_.names.add(row.integer(0), text);
+    events_.op_class.push_back(classify_op(text));
+    events_.is_marker.push_back(text == "UserMarker");
+  }
+  events_.names.finish();
+  return ok_status();
+}
+
+// A row whose string was lost is shown as the corrected views show it, and not left out.
+uint32_t Loader::name_number(int64_t id) {
+  if (const uint32_t index = events_.names.find(id); index != kNone) return index;
+  const auto [at, added] = lost_names_.try_emplace(id, events_.names.size());
+  if (added) {
+    events_.names.append(fmt::format("<string {}>", id));
+    events_.op_class.push_back(OpClass::kUnknown);
+    events_.is_marker.push_back(false);
+  }
+  return at->second;
+}
+
+uint32_t Loader::queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id) {
+  const auto [number, added] = queue_numbers_.number({gpu_id, {process_id, queue_id}});
+  if (added) events_.queues.push_back({gpu_id, process_id, queue_id});
+  return number;
+}
+
+Status Loader::load_ops() {
+  SONDE_ASSIGN(Statement row,
+               prepare_window("SELECT id, gpu_id, queue_id, start_ns, end_ns, name_id, type_id "
+                              "FROM v_op"));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    Op op;
+    op.start_ns = row.integer(3);
+    op.end_ns = row.integer(4);
+    if (!accept(op.start_ns, op.end_ns)) continue;
+    op_ids_.add(row.integer(0));
+    op.type = name_number(row.integer(6));
+    op.name = name_number(row.integer(5));
+    if (events_.names.at(op.name).empty()) op.name = op.type;
+    op.queue = queue_number(row.integer(1), -1, row.integer(2));
+    events_.ops.push_back(op);
+  }
+  op_ids_.finish();
+  return ok_status();
+}
+
+int64_t integer_or(const Statement& row, int column, int64_t fallback) {
+  return row.is_null(column) ? fallback : row.integer(column);
+}
+
+// Axes that are not used count 1, as in a launch; a first axis of 0 means nothing is known.
+void read_axes(const Statement& row, int column, int64_t (&axes)[3]) {
+  if (row.integer(column) <= 0) return;
+  for (int i = 0; i < 3; ++i) axes[i] = std::max<int64_t>(row.integer(column + i), 1);
+}
+
+uint32_t Loader::shape_number(const Statement& row) {
+  Shape shape;
+  read_axes(row, 6, shape.group);
+  // Sonde stores work items, as OpenCL and HSA count; viewers show work groups.
+  read_axes(row, 3, grid_in_items_ ? shape.items : shape.grid);
+  if (shape.items[0] > 0 && shape.group[0] > 0) {
+    for (int i = 0; i < 3; ++i) {
+      shape.grid[i] = (shape.items[i] - 1) / shape.group[i] + 1;
+      shape.items[i] = -1;
+    }
+  }
+  shape.group_segment_bytes = integer_or(row, 9, -1);
+  shape.private_segment_bytes = integer_or(row, 10, -1);
+  if (shape == Shape{}) return kNone;
+
+  auto& shapes = events_.shapes;
+  // Programs launch few shapes, and mostly the ones they launched just before.
+  const size_t lookback = std::min<size_t>(shapes.size(), 32);
+  for (size_t i = 1; i <= lookback; ++i) {
+    if (shapes[shapes.size() - i] == shape) return static_cast<uint32_t>(shapes.size() - i);
+  }
+  shapes.push_back(shape);
+  return static_cast<uint32_t>(shapes.size() - 1);
+}
+
+Status Loader::load_details() {
+  if (events_.ops.empty()) return ok_status();
+  SONDE_ASSIGN(Statement row,
+               database_.prepare("SELECT op_id, process_id, bytes, grid_x, grid_y, grid_z, group_x, "
+                                 "group_y, group_z, group_segment_bytes, private_segment_bytes, "
+                                 "status FROM v_op_detail"));
+  std::vector<bool> seen(events_.ops.size());
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    const uint32_t index = op_ids_.find(row.integer(0));
+    if (index == kNone || seen[index]) continue;
+    seen[index] = true;
+    Op& op = events_.ops[index];
+    op.bytes = integer_or(row, 2, -1);
+    op.status = static_cast<int32_t>(row.integer(11));
+    op.shape = shape_number(row);
+    if (!row.is_null(1)) {
+      const Queue queue = events_.queues[op.queue];
+      op.queue = queue_number(queue.gpu_id, row.integer(1), queue.queue_id);
+    }
+  }
+  return ok_status();
+}
+
+Status Loader::load_apis() {
+  SONDE_ASSIGN(Statement row,
+               prepare_window("SELECT id, pid, tid, start_ns, end_ns, name_id, domain_id, "
+                              "category_id, args_id FROM v_api"));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    Api api;
+    api.start_ns = row.integer(3);
+    api.end_ns = row.integer(4);
+    if (!accept(api.start_ns, api.end_ns)) continue;
+    api.id = row.integer(0);
+    api_ids_.add(api.id);
+    api.name = name_number(row.integer(5));
+    api.domain = row.is_null(6) ? kNone : events_.names.find(row.integer(6));
+    api.category = row.is_null(7) ? kNone : events_.names.find(row.integer(7));
+    api.args = kNone;
+    const auto [thread, added] = thread_numbers_.number({row.integer(1), row.integer(2)});
+    if (added) events_.threads.push_back({row.integer(1), row.integer(2), {}});
+    api.thread = thread;
+    events_.apis.push_back(api);
+    args_ids_.push_back(row.integer(8));
+  }
+  api_ids_.finish();
+  return ok_status();
+}
+
+Status Loader::load_links() {
+  SONDE_ASSIGN(Statement row, database_.prepare("SELECT api_id, op_id FROM v_api_op"));
+  std::vector<Link>& links = events_.links;
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    const Link link{api_ids_.find(row.integer(0)), op_ids_.find(row.integer(1))};
+    if (link.api != kNone && link.op != kNone) links.push_back(link);
+  }
+  const auto before = [](const Link& a, const Link& b) {
+    return a.api != b.api ? a.api < b.api : a.op < b.op;
+  };
+  if (!std::is_sorted(links.begin(), links.end(), before)) {
+    std::sort(links.begin(), links.end(), before);
+  }
+  const auto same = [](const Link& a, const Link& b) { return a.api == b.api && a.op == b.op; };
+  links.erase(std::unique(links.begin(), links.end(), same), links.end());
+
+  if (!events_.apis.empty()) events_.apis.push_back(Api{});
+  size_t at = 0;
+  for (size_t i = 0; i < events_.apis.size(); ++i) {
+    while (at < links.size() && links[at].api < i) ++at;
+    events_.apis[i].first_link = static_cast<uint32_t>(at);
+  }
+  for (size_t i = links.size(); i-- > 0;) {
+    uint32_t& first = events_.ops[links[i].op].first_link;
+    links[i].next_of_op = first;
+    first = static_cast<uint32_t>(i);
+  }
+  return ok_status();
+}
+
+// The strings between the lowest and the highest id in use: all of them for a whole export, and
+// about those of the window for a part, as ids grow with time.
+Status Loader::load_args() {
+  if (args_ids_.empty()) return ok_status();
+  const bool all = options_.arguments;
+  int64_t low = std::numeric_limits<int64_t>::max(), high = std::numeric_limits<int64_t>::min();
+  for (size_t i = 0; i < args_ids_.size(); ++i) {
+    if (!all && !events_.is_marker[events_.apis[i].name]) continue;
+    low = std::min(low, args_ids_[i]);
+    high = std::max(high, args_ids_[i]);
+  }
+  if (low > high) return ok_status();
+  SONDE_ASSIGN(Statement row, database_.prepare("SELECT id, string FROM v_ustring "
+                                                "WHERE id BETWEEN ?1 AND ?2"));
+  row.bind(1, low);
+  row.bind(2, high);
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    events_.args.add(row.integer(0), row.text(1));
+  }
+  events_.args.finish();
+  for (size_t i = 0; i < args_ids_.size(); ++i) {
+    Api& api = events_.apis[i];
+    if (!all && !events_.is_marker[api.name]) continue;
+    api.args = events_.args.find(args_ids_[i]);
+    if (events_.args.at(api.args).empty()) api.args = kNone;
+  }
+  args_ids_ = {};
+  return ok_status();
+}
+
+// From the op details, or in files without them from the calls that launched the ops.
+void Loader::set_queue_pids(const std::map<int64_t, int64_t>& pid_of_process) {
+  for (Queue& queue : events_.queues) {
+    const auto at = pid_of_process.find(queue.process_id);
+    if (at != pid_of_process.end()) queue.pid = at->second;
+  }
+  for (const Op& op : events_.ops) {
+    Queue& queue = events_.queues[op.queue];
+    if (queue.pid >= 0 || op.first_link == kNone) continue;
+    queue.pid = events_.threads[events_.apis[events_.links[op.first_link].api].thread].pid;
+  }
+}
+
+Status Loader::load_processes() {
+  std::map<int64_t, size_t> index_of_pid;
+  for (const Thread& thread : events_.threads) {
+    if (!index_of_pid.try_emplace(thread.pid, events_.processes.size()).second) continue;
+    events_.processes.push_back({thread.pid});
+  }
+  SONDE_ASSIGN(Statement row, database_.prepare("SELECT pid, start_ns, command, rank, id "
+                                                "FROM v_process ORDER BY start_ns"));
+  std::map<int64_t, int64_t> pid_of_process;
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    pid_of_process[row.integer(4)] = row.integer(0);
+    const auto at = index_of_pid.find(row.integer(0));
+    if (at == index_of_pid.end()) continue;
+    Process& process = events_.processes[at->second];
+    if (process.start_ns == 0) process.start_ns = row.integer(1);
+    // After an exec the last image is what the process is known as.
+    if (!row.text(2).empty()) process.command = row.text(2);
+    if (!row.is_null(3)) process.rank = row.integer(3);
+  }
+  set_queue_pids(pid_of_process);
+  return ok_status();
+}
+
+Status Loader::load_thread_names() {
+  std::map<std::pair<int64_t, int64_t>, size_t> index;
+  for (size_t i = 0; i < events_.threads.size(); ++i) {
+    index[{events_.threads[i].pid, events_.threads[i].tid}] = i;
+  }
+  SONDE_ASSIGN(Statement row, database_.prepare("SELECT pid, tid, name FROM v_thread"));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    const auto at = index.find({row.integer(0), row.integer(1)});
+    if (at != index.end() && !row.text(2).empty()) events_.threads[at->second].name = row.text(2);
+  }
+  return ok_status();
+}
+
+Status Loader::load_devices() {
+  std::map<int64_t, Device> devices;
+  for (const Queue& queue : events_.queues) devices[queue.gpu_id].gpu_id = queue.gpu_id;
+  SONDE_ASSIGN(Statement row,
+               database_.prepare("SELECT gpu_id, backend, name, vendor, kind, memory_bytes, "
+                                 "compute_units FROM v_device"));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    const auto at = devices.find(row.integer(0));
+    if (at == devices.end() || !at->second.name.empty()) continue;
+    Device& device = at->second;
+    device.backend = row.text(1);
+    device.name = row.text(2);
+    device.vendor = row.text(3);
+    device.kind = row.text(4);
+    device.memory_bytes = integer_or(row, 5, -1);
+    device.compute_units = integer_or(row, 6, -1);
+  }
+  for (auto& [gpu_id, device] : devices) events_.devices.push_back(std::move(device));
+  return ok_status();
+}
+
+Status Loader::load_counters() {
+  SONDE_ASSIGN(Statement row, database_.prepare("SELECT pid, time_ns, name, value FROM v_counter"));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    const int64_t time_ns = row.integer(1);
+    if (time_ns < options_.from_ns || time_ns >= options_.to_ns) continue;
+    const double value = row.real(3);
+    if (time_ns <= 0 || row.is_null(3) || !std::isfinite(value)) {
+      ++events_.skipped;
+      continue;
+    }
+    const auto [series, added] = series_numbers_.number({row.integer(0), std::string(row.text(2))});
+    if (added) events_.series.push_back({row.integer(0), std::string(row.text(2))});
+    events_.samples.push_back({time_ns, value, series});
+  }
+  return ok_status();
+}
+
+Status Loader::load_monitors() {
+  SONDE_ASSIGN(Statement row,
+               prepare_window("SELECT start_ns, value, device_type, device_id, monitor_type "
+                              "FROM v_monitor"));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, row.step());
+    if (!more) break;
+    const int64_t time_ns = row.integer(0);
+    const std::string text(row.text(1));
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (time_ns <= 0 || end == text.c_str() || !std::isfinite(value)) {
+      ++events_.skipped;
+      continue;
+    }
+    std::string name(row.text(2));
+    name += ' ';
+    name += row.text(3);
+    name += ' ';
+    name += row.text(4);
+    const auto [series, added] = series_numbers_.number({-1, name});
+    if (added) events_.series.push_back({-1, name});
+    events_.samples.push_back({time_ns, value, series});
+  }
+  const auto before = [](const Sample& a, const Sample& b) {
+    return a.series != b.series ? a.series < b.series : a.time_ns < b.time_ns;
+  };
+  std::stable_sort(events_.samples.begin(), events_.samples.end(), before);
+  return ok_status();
+}
+
+void Loader::set_first_time() {
+  int64_t first = std::numeric_limits<int64_t>::max();
+  for (const Op& op : events_.ops) first = std::min(first, op.start_ns);
+  for (size_t i = 0; i < events_.api_count(); ++i) {
+    first = std::min(first, events_.apis[i].start_ns);
+  }
+  for (const Sample& sample : events_.samples) first = std::min(first, sample.time_ns);
+  events_.first_ns = first == std::numeric_limits<int64_t>::max() ? 0 : first;
+}
+
+}  // namespace
+
+bool Shape::operator==(const Shape& other) const {
+  return std::equal(items, items + 3, other.items) && std::equal(grid, grid + 3, other.grid) &&
+         std::equal(group, group + 3, other.group) &&
+         group_segment_bytes == other.group_segment_bytes &&
+         private_segment_bytes == other.private_segment_bytes;
+}
+
+std::string_view Events::title(const Api& api) const {
+  if (is_mark(api) && api.args != kNone) return args.at(api.args);
+  return names.at(api.name);
+}
+
+std::string_view Events::arguments(const Api& api) const {
+  return is_mark(api) ? std::string_view() : args.at(api.args);
+}
+
+std::string_view Events::domain(const Api& api) const {
+  if (const auto text = names.at(api.domain); !text.empty()) return text;
+  if (is_mark(api)) return "marker";
+  const std::string_view name = names.at(api.name);
+  if (starts_with_any(name, {"hip"})) return "hip";
+  if (starts_with_any(name, {"cuda"})) return "cuda";
+  if (starts_with_any(name, {"hsa_"})) return "hsa";
+  if (starts_with_any(name, {"cl"})) return "opencl";
+  return "api";
+}
+
+uint32_t Events::device_of(const Queue& queue) const {
+  const auto at = std::lower_bound(
+      devices.begin(), devices.end(), queue.gpu_id,
+      [](const Device& device, int64_t gpu_id) { return device.gpu_id < gpu_id; });
+  return static_cast<uint32_t>(at - devices.begin());
+}
+
+Result<Events> load_events(store::Reader& reader, const Options& options) {
+  return Loader(reader, options).load();
+}
+
+}  // namespace sonde::exporting

@@ -1,0 +1,114 @@
+#include "record/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace sonde::record {
+
+namespace {
+
+constexpr int kWatched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+sigset_t watched_set() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : kWatched) sigaddset(&set, number);
+  return set;
+}
+
+}  // namespace
+
+Result<SignalPipe> SignalPipe::open() {
+  const sigset_t set = watched_set();
+  if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) {
+    return errno_error("cannot block signals", "", errno);
+  }
+  SignalPipe pipe;
+  pipe.fd_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!pipe.fd_.valid()) return errno_error("cannot watch signals", "", errno);
+  return pipe;
+}
+
+SignalPipe::~SignalPipe() {
+  if (!fd_.valid()) return;
+  // Whatever arrived late has been dealt with by now; it must not end the tool.
+  signalfd_siginfo info;
+  while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
+  }
+  const sigset_t set = watched_set();
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+void SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
+  signalfd_siginfo info;
+  while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
+    const int number = static_cast<int>(info.ssi_signo);
+    if (number == SIGCHLD) {
+      on_child();
+    } else if (child > 0 && (info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE ||
+                             info.ssi_code == SI_TKILL)) {
+      ::kill(child, number);
+    }
+  }
+}
+
+Result<pid_t> start_child(const std::string& file, const std::vector<std::string>& arguments,
+                          const std::vector<std::string>& environment) {
+  std::vector<char*> argv, envp;
+  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  for (const auto& entry : environment) envp.push_back(const_cast<char*>(entry.c_str()));
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+  int pipe[2];
+  if (::pipe2(pipe, O_CLOEXEC) != 0) return errno_error("cannot make a pipe", "", errno);
+  UniqueFd reading(pipe[0]), writing(pipe[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return errno_error("cannot start a process", file, errno);
+  if (child == 0) {
+    const sigset_t set = watched_set();
+    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    ::execve(file.c_str(), argv.data(), envp.data());
+    int failure = errno;
+    if (failure == ENOEXEC) {  // a script without a first line, which a shell would run
+      argv.insert(argv.begin(), const_cast<char*>("/bin/sh"));
+      argv[1] = const_cast<char*>(file.c_str());
+      ::execve("/bin/sh", argv.data(), envp.data());
+    }
+    (void)!::write(writing.get(), &failure, sizeof failure);
+    ::_exit(127);
+  }
+  writing.reset();
+  int failure = 0;
+  if (::read(reading.get(), &failure, sizeof failure) == sizeof failure) {
+    ::waitpid(child, nullptr, 0);
+    Error error = errno_error("cannot be run", file, failure);
+    error.code = ErrorCode::kUnsupported;
+    return error;
+  }
+  return child;
+}
+
+void exit_like(int exit_status, int signal) {
+  if (signal != 0) {
+    // The core dump, if any, is the command's and has been written.
+    const rlimit none = {0, 0};
+    ::setrlimit(RLIMIT_CORE, &none);
+    ::signal(signal, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    ::raise(signal);
+    ::_exit(128 + signal);
+  }
+  std::exit(exit_status);
+}
+
+}  // namespace sonde::record

@@ -1,0 +1,28 @@
+// The command that is to be recorded: where it is, whether it can be traced, and the environment in
+// which it will be.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "record/backend.h"
+
+namespace sonde::record {
+
+// The file that execvp would run. Errors carry the shell's meaning: kNotFound (127), kUnsupported
+// (found but not executable, 126).
+Result<std::string> find_command(const std::string& name);
+
+// Why nothing can be loaded into this file ("it is statically linked"), or "" if it can. For a
+// script its interpreter is judged.
+std::string untraceable_reason(const std::string& path);
+
+// The SONDE_INJECT value for these backends.
+std::string injection_list(const std::vector<const Backend*>& backends, const std::string& session,
+                           const std::string& library_folder);
+
+// `environment` ("NAME=VALUE" entries) with the injections merged in.
+std::vector<std::string> merged_environment(char* const* environment, const std::string& injections);
+
+}  // namespace sonde::record

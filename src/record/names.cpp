@@ -1,0 +1,51 @@
+#include "record/names.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/strings.h"
+
+namespace sonde::record {
+
+std::optional<Rank> detect_rank(const std::function<const char*(const char*)>& variable) {
+  // The launcher closest to the program comes first: torchrun inside an srun task, say.
+  static constexpr struct {
+    const char *rank, *size;
+  } kPairs[] = {{"RANK", "WORLD_SIZE"},
+                {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                {"PMIX_RANK", "PMIX_SIZE"},
+                {"PMI_RANK", "PMI_SIZE"},
+                {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+                {"SLURM_PROCID", "SLURM_NTASKS"},
+                {"SLURM_PROCID", "SLURM_NPROCS"}};
+  const auto number = [&](const char* name) -> std::optional<int64_t> {
+    const char* text = variable(name);
+    return text != nullptr ? parse_int(text) : std::nullopt;
+  };
+  for (const auto& pair : kPairs) {
+    const auto rank = number(pair.rank);
+    const auto size = number(pair.size);
+    if (!rank || !size || *rank < 0 || *size < 1 || *rank >= *size) continue;
+    return Rank{static_cast<int>(*rank), static_cast<int>(*size), pair.rank};
+  }
+  return std::nullopt;
+}
+
+std::string default_output(const std::optional<Rank>& rank) {
+  if (!rank || rank->size <= 1) return "trace.rpd";
+  return fmt::format("trace.rank{}.rpd", rank->rank);
+}
+
+std::string next_free_name(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return path;
+  const std::filesystem::path given(path);
+  for (int i = 2;; ++i) {
+    auto next = given.parent_path() /
+                fmt::format("{}.{}{}", given.stem().string(), i, given.extension().string());
+    if (!std::filesystem::exists(next, error)) return next.string();
+  }
+}
+
+}  // namespace sonde::record

@@ -1,0 +1,27 @@
+// Which rank of a job this is, and what its trace is called.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace sonde::record {
+
+struct Rank {
+  int rank = 0, size = 1;
+  std::string source;  // the variable that said so
+};
+
+// From the variables of torchrun, Open MPI, PMIx, MPICH/PMI, MVAPICH and Slurm, in this order;
+// nullopt outside of a job. `variable` reads the environment.
+std::optional<Rank> detect_rank(const std::function<const char*(const char*)>& variable);
+
+// trace.rpd, or trace.rankN.rpd in a job of several ranks.
+std::string default_output(const std::optional<Rank>& rank);
+
+// `path` if nothing is there, else the first free one of trace.2.rpd, trace.3.rpd ...
+std::string next_free_name(const std::string& path);
+
+}  // namespace sonde::record

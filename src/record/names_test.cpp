@@ -1,0 +1,49 @@
+#include "record/names.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+namespace sonde::record {
+namespace {
+
+std::optional<Rank> rank_in(const std::map<std::string, std::string>& environment) {
+  return detect_rank([&](const char* name) -> const char* {
+    const auto found = environment.find(name);
+    return found != environment.end() ? found->second.c_str() : nullptr;
+  });
+}
+
+TEST(Names, RanksOfEveryLauncher) {
+  EXPECT_FALSE(rank_in({}));
+  EXPECT_EQ(rank_in({{"RANK", "3"}, {"WORLD_SIZE", "8"}})->rank, 3);
+  EXPECT_EQ(rank_in({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}})->rank, 1);
+  EXPECT_EQ(rank_in({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}})->rank, 1);
+  EXPECT_EQ(rank_in({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}})->rank, 5);
+  EXPECT_EQ(rank_in({{"SLURM_PROCID", "5"}, {"SLURM_NPROCS", "6"}})->rank, 5);
+  // torchrun inside an srun task.
+  EXPECT_EQ(rank_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"RANK", "7"}, {"WORLD_SIZE", "8"}})
+                ->rank,
+            7);
+  EXPECT_FALSE(rank_in({{"RANK", "x"}, {"WORLD_SIZE", "8"}}));
+  EXPECT_FALSE(rank_in({{"RANK", "8"}, {"WORLD_SIZE", "8"}}));
+}
+
+TEST(Names, OutputNames) {
+  EXPECT_EQ(default_output(std::nullopt), "trace.rpd");
+  EXPECT_EQ(default_output(Rank{0, 1, ""}), "trace.rpd");
+  EXPECT_EQ(default_output(Rank{3, 8, ""}), "trace.rank3.rpd");
+}
+
+TEST(Names, NothingIsOverwritten) {
+  const std::string path = ::testing::TempDir() + "names_test.rpd";
+  std::remove(path.c_str());
+  EXPECT_EQ(next_free_name(path), path);
+  std::ofstream(path) << "x";
+  EXPECT_EQ(next_free_name(path), ::testing::TempDir() + "names_test.2.rpd");
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace sonde::record

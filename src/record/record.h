@@ -1,0 +1,18 @@
+// Recording: start a command with the agent in it, drain its spools while it runs, finish the .rpd.
+#pragma once
+
+#include "base/result.h"
+#include "record/options.h"
+
+namespace sonde::record {
+
+// Runs the whole recording. The command's own failure is an Outcome, not an Error; an Error means
+// that the command was not started.
+Result<Outcome> run(const Options& options);
+
+// Finishes the session in `session`, whose recorder or program was killed. The rows that the
+// recorder had committed are in the file named by the session; with `output` they are copied there
+// first. The session directory is removed when all is in the .rpd.
+Result<Outcome> recover(const std::string& session, const std::string& output);
+
+}  // namespace sonde::record

@@ -1,0 +1,66 @@
+#include "record/session_dir.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace sonde::record {
+
+namespace fs = std::filesystem;
+
+Result<std::string> make_session_dir(const Options& options) {
+  std::string base = options.spool_folder;
+  for (const char* name : {"SONDE_SPOOL_DIR", "TMPDIR"}) {
+    const char* value = std::getenv(name);
+    if (base.empty() && value != nullptr) base = value;
+  }
+  if (base.empty()) base = "/tmp";
+  std::error_code error;
+  const fs::path absolute = fs::absolute(base, error);
+  std::string path = (absolute / "sonde-XXXXXX").string();
+  if (::mkdtemp(path.data()) == nullptr) {
+    Error failure = errno_error("cannot make the session directory", base, errno);
+    failure.hint = "choose another place with --spool-dir";
+    return failure;
+  }
+  return path;
+}
+
+uint64_t session_limit(const Options& options, const std::string& session) {
+  constexpr uint64_t kMost = uint64_t{16} << 30;
+  constexpr uint64_t kDropDefault = uint64_t{256} << 20;
+  if (options.buffer_limit != 0) return options.buffer_limit;
+  if (options.drop_when_full) return kDropDefault;
+  struct statvfs info {};
+  if (::statvfs(session.c_str(), &info) != 0) return kMost;
+  return std::min(kMost, uint64_t{info.f_bavail} * info.f_frsize / 2);
+}
+
+Status write_output_name(const std::string& session, const std::string& output) {
+  std::error_code error;
+  std::ofstream file(session + "/output");
+  file << fs::absolute(output, error).string();
+  file.close();
+  if (!file) return make_error(ErrorCode::kIo, "cannot write to the session directory", session);
+  return ok_status();
+}
+
+Result<std::string> read_output_name(const std::string& session) {
+  std::ifstream file(session + "/output");
+  std::string path((std::istreambuf_iterator<char>(file)), {});
+  if (path.empty()) {
+    return make_error(ErrorCode::kNotFound, "the session does not say where its trace is", session,
+                      "name it with -o");
+  }
+  return path;
+}
+
+void remove_session_dir(const std::string& session) {
+  std::error_code error;
+  fs::remove_all(session, error);
+}
+
+}  // namespace sonde::record

@@ -1,0 +1,30 @@
+// Laying out text in columns: widths, padding, cutting in the middle, wrapping. Widths are terminal
+// columns of valid UTF-8 (base/strings.h display_width). Used by the text renderer and by --help.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sonde::report {
+
+// Widths for columns that are separated by two spaces and fit into `room` (0 = no limit): the
+// widest shrinkable columns give way first, none below 12; the others keep their natural width.
+std::vector<size_t> fit_widths(std::vector<size_t> natural, const std::vector<bool>& shrinkable,
+                               size_t room);
+
+// Cuts the middle out of a text wider than `width`, where long names differ least.
+std::string ellipsize(std::string_view text, size_t width);
+
+std::string pad(std::string_view text, size_t width, bool right_align);
+
+// Paragraphs wrapped at `width`, each line ended by LF; lines after the first of a paragraph are
+// indented by `indent`. Lines of `text` that begin with a space are kept as they are.
+std::string wrap(std::string_view text, size_t width, size_t indent);
+
+// Columns of the terminal behind `fd` (COLUMNS, then the kernel, then 80), 0 if it is none.
+size_t terminal_width(int fd);
+// Whether to colour what goes to `fd`: a terminal, and NO_COLOR is unset or empty.
+bool wants_colour(int fd);
+
+}  // namespace sonde::report

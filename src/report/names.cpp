@@ -1,0 +1,258 @@
+#include "report/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "base/demangle.h"
+#include "report/layout.h"
+
+namespace sonde::report {
+namespace {
+
+bool is_identifier(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
+}
+
+// The source names of a mangled name whose types the demangler does not know (_Float16 and other
+// late additions): "_ZN2ns3fooIDF16_EEv" -> "ns::foo".
+std::string source_name(std::string_view mangled) {
+  size_t i = 2;
+  const bool nested = i < mangled.size() && mangled[i] == 'N';
+  if (nested) ++i;
+  std::string name;
+  while (i < mangled.size() && std::isdigit(static_cast<unsigned char>(mangled[i])) != 0) {
+    size_t length = 0;
+    while (i < mangled.size() && std::isdigit(static_cast<unsigned char>(mangled[i])) != 0) {
+      length = length * 10 + static_cast<size_t>(mangled[i++] - '0');
+      if (length > mangled.size()) return {};
+    }
+    if (length == 0 || i + length > mangled.size()) return {};
+    const std::string_view part = mangled.substr(i, length);
+    i += length;
+    if (part.substr(0, 10) != "_GLOBAL__N") {
+      if (!name.empty()) name += "::";
+      name += part;
+    }
+    if (!nested) break;
+  }
+  return name;
+}
+
+// Skips "operator<<", "operator()" and their like, whose brackets are not brackets. Returns the end
+// of the operator's name, or `i` when there is none at i.
+size_t skip_operator(std::string_view text, size_t i) {
+  constexpr std::string_view kWord = "operator";
+  if (text.substr(i, kWord.size()) != kWord) return i;
+  if (i > 0 && is_identifier(text[i - 1])) return i;
+  size_t end = i + kWord.size();
+  if (end < text.size() && is_identifier(text[end])) return i;
+  if (text.substr(end, 2) == "()" || text.substr(end, 2) == "[]") return end + 2;
+  while (end < text.size() &&
+         std::string_view("<>=!+-*/%&|^~,").find(text[end]) != std::string_view::npos) {
+    ++end;
+  }
+  return end;
+}
+
+// Index after the bracket that closes the one at `open`. '<' counts only outside parentheses, where
+// a comparison cannot stand bare. npos if it is never closed.
+size_t closing(std::string_view text, size_t open) {
+  std::string stack;
+  for (size_t i = open; i < text.size();) {
+    if (const size_t end = skip_operator(text, i); end != i) {
+      i = end;
+      continue;
+    }
+    const char c = text[i];
+    const bool in_angles = stack.empty() || stack.back() == '<';
+    if (c == '(' || c == '{' || c == '[') {
+      stack += c;
+    } else if (c == ')' || c == '}' || c == ']') {
+      const char opener = c == ')' ? '(' : c == '}' ? '{' : '[';
+      while (!stack.empty() && stack.back() == '<' && opener != '<') stack.pop_back();
+      if (stack.empty() || stack.back() != opener) return std::string_view::npos;
+      stack.pop_back();
+    } else if (c == '<' && (i == open || text[i - 1] != ' ')) {
+      stack += '<';
+    } else if (c == '>' && in_angles && i > 0 && text[i - 1] != '-' && !stack.empty()) {
+      stack.pop_back();
+    }
+    ++i;
+    if (stack.empty()) return i;
+  }
+  return std::string_view::npos;
+}
+
+// "{lambda(float)#1}" -> "{lambda#1}"
+std::string short_braces(std::string_view braces) {
+  const size_t hash = braces.rfind('#');
+  if (braces.substr(0, 7) == "{lambda" && hash != std::string_view::npos) {
+    return "{lambda" + std::string(braces.substr(hash));
+  }
+  return std::string(braces);
+}
+
+// The inside of template arguments with each argument shortened in turn.
+std::string short_arguments(std::string_view inside, size_t depth) {
+  std::string out;
+  size_t begin = 0;
+  for (size_t i = 0; i <= inside.size();) {
+    if (i == inside.size() || inside[i] == ',') {
+      std::string_view argument = inside.substr(begin, i - begin);
+      while (!argument.empty() && argument.front() == ' ') argument.remove_prefix(1);
+      while (!argument.empty() && argument.back() == ' ') argument.remove_suffix(1);
+      if (!out.empty()) out += ", ";
+      out += short_name(argument, depth);
+      begin = ++i;
+      continue;
+    }
+    const char c = inside[i];
+    if (c == '<' || c == '(' || c == '{' || c == '[') {
+      const size_t end = closing(inside, i);
+      if (end == std::string_view::npos) return std::string(inside);
+      i = end;
+    } else {
+      ++i;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string short_name(std::string_view name, size_t depth) {
+  std::string out;
+  size_t last_space = std::string::npos;  // in out: what stands before it is the return type
+  bool in_operator = false;
+  for (size_t i = 0; i < name.size();) {
+    if (const size_t end = skip_operator(name, i); end != i) {
+      out += name.substr(i, end - i);
+      in_operator = true;  // "operator bool": the space belongs to the name
+      i = name.substr(end, 2) == " <" ? end + 1 : end;  // "operator< <int>"
+      continue;
+    }
+    const char c = name[i];
+    const bool after_name = !out.empty() && (is_identifier(out.back()) || out.back() == '}' ||
+                                             out.back() == '>' || in_operator);
+    if (c == '<' && after_name) {
+      const size_t end = closing(name, i);
+      if (end == std::string_view::npos) return std::string(name);
+      if (depth > 0) {
+        out += fmt::format("<{}>", short_arguments(name.substr(i + 1, end - i - 2), depth - 1));
+      }
+      i = end;
+    } else if (c == '(') {
+      const size_t end = closing(name, i);
+      if (end == std::string_view::npos) return std::string(name);
+      if (!after_name && name.substr(i, end - i) != "(anonymous namespace)") {
+        return std::string(name);  // not a function's parameters: "(float)1", "batch (3)"
+      }
+      i = end;
+      if (!after_name && name.substr(i, 2) == "::") i += 2;
+      if (after_name && name.substr(i, 6) == " const") i += 6;
+      if (after_name && name.substr(i, 2) != "::") break;  // only " [clone ...]" can follow
+    } else if (c == '{') {
+      const size_t end = closing(name, i);
+      if (end == std::string_view::npos) return std::string(name);
+      out += short_braces(name.substr(i, end - i));
+      i = end;
+    } else {
+      if (c == ' ' && !in_operator) last_space = out.size();
+      if (c == ':') in_operator = false;
+      out += c;
+      ++i;
+    }
+  }
+  const bool cut_something = out.size() < name.size();
+  if (last_space != std::string::npos && cut_something && last_space + 1 < out.size() &&
+      name.find('(') != std::string_view::npos) {
+    out.erase(0, last_space + 1);
+  }
+  while (!out.empty() && (out.front() == '*' || out.front() == '&')) out.erase(0, 1);
+  return out.empty() ? std::string(name) : out;
+}
+
+std::vector<std::string> demangled_names(std::span<const std::string> names) {
+  std::vector<std::string> out;
+  out.reserve(names.size());
+  for (const std::string& name : names) out.push_back(demangle(name));
+  return out;
+}
+
+namespace {
+
+constexpr size_t kLongest = 120;  // a name with its arguments back must stay readable
+
+// Shortens the different names of one group that look alike at depth 0.
+void tell_apart(const std::string& alike, const std::set<std::string>& group,
+                std::map<std::string, std::string>& short_of) {
+  for (size_t depth = 1; depth <= 4; ++depth) {
+    std::set<std::string> seen;
+    for (const std::string& name : group) seen.insert(short_name(demangle(name), depth));
+    bool readable = true;
+    for (const std::string& text : seen) readable = readable && text.size() <= kLongest;
+    if (!readable) break;
+    if (seen.size() != group.size()) continue;
+    for (const std::string& name : group) short_of[name] = short_name(demangle(name), depth);
+    return;
+  }
+  size_t number = 0;
+  for (const std::string& name : group) short_of[name] = fmt::format("{} #{}", alike, ++number);
+}
+
+std::string shortest(const std::string& name) {
+  const std::string whole = demangle(name);
+  if (whole.substr(0, 2) == "_Z") {
+    const std::string source = source_name(whole);
+    return source.empty() ? whole : source;
+  }
+  const bool cpp = whole != name || whole.find("::") != std::string::npos ||
+                   whole.find('<') != std::string::npos || whole.find('(') != std::string::npos;
+  return cpp ? short_name(whole) : whole;
+}
+
+}  // namespace
+
+std::vector<std::string> short_names(std::span<const std::string> names) {
+  std::map<std::string, std::set<std::string>> alike;
+  for (const std::string& name : names) alike[shortest(name)].insert(name);
+  std::map<std::string, std::string> short_of;
+  for (const auto& [text, group] : alike) {
+    if (group.size() == 1) {
+      short_of[*group.begin()] = text;
+    } else {
+      tell_apart(text, group, short_of);
+    }
+  }
+  std::vector<std::string> out;
+  out.reserve(names.size());
+  for (const std::string& name : names) out.push_back(short_of[name]);
+  return out;
+}
+
+std::vector<std::string> cut_names(std::span<const std::string> names, size_t width) {
+  std::map<std::string, std::vector<std::string>> alike;  // different names, in order of appearance
+  for (const std::string& name : names) {
+    auto& group = alike[ellipsize(name, width)];
+    if (std::find(group.begin(), group.end(), name) == group.end()) group.push_back(name);
+  }
+  std::vector<std::string> out;
+  out.reserve(names.size());
+  for (const std::string& name : names) {
+    std::string text = ellipsize(name, width);
+    const auto& group = alike[text];
+    if (group.size() > 1) {
+      const auto number = std::find(group.begin(), group.end(), name) - group.begin() + 1;
+      const std::string suffix = fmt::format(" #{}", number);
+      text = ellipsize(name, width > suffix.size() ? width - suffix.size() : 1) + suffix;
+    }
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
+}  // namespace sonde::report

@@ -1,0 +1,35 @@
+// Renderers: a Report as bytes. A new one is a file in report/ that defines
+// `const Renderer& NAME_renderer()`; the build finds it and --format offers it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "report/report.h"
+
+namespace sonde::report {
+
+struct RenderOptions {
+  size_t width = 0;  // terminal columns; 0 = as wide as needed
+  bool colour = false;
+  bool full_names = false;  // kName cells whole, not shortened
+};
+
+struct Renderer {
+  std::string name;     // "json": value of --format
+  std::string summary;  // one phrase for --help
+  bool for_people;      // rows may be left out and names shortened unless asked otherwise
+  bool shows_warnings;  // false: the caller prints Report::warnings on stderr
+  std::string (*render)(const Report& report, const RenderOptions& options);
+};
+
+// Generated from the files of report/.
+std::span<const Renderer* const> all_renderers();
+const Renderer* find_renderer(std::string_view name);
+
+// One value for people ("12.3 ms", "1.5 GiB", "-" if unknown), of a column's kind.
+std::string text_of(const Value& value, const Column& column);
+
+}  // namespace sonde::report

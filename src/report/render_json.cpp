@@ -1,0 +1,92 @@
+// JSON: one object. A table is an array of objects under its section's key, facts are an object
+// under the section's key (or beside the table, as KEY_facts, where a section has both). Integers
+// are exact; text is valid UTF-8 whatever the file holds.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/strings.h"
+#include "report/render.h"
+
+namespace sonde::report {
+namespace {
+
+std::string json_value(const Value& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
+  if (const auto* text = std::get_if<std::string>(&value)) return json_quote(*text);
+  if (const auto* real = std::get_if<double>(&value)) {
+    return std::isfinite(*real) ? fmt::format("{}", *real) : "null";
+  }
+  return "null";
+}
+
+void append_facts(std::string& out, const Section& section) {
+  out += '{';
+  for (size_t i = 0; i < section.facts.size(); ++i) {
+    const Fact& fact = section.facts[i];
+    out += i == 0 ? "\n    " : ",\n    ";
+    out += json_quote(fact.key) + ": " + json_value(fact.value);
+  }
+  out += section.facts.empty() ? "}" : "\n  }";
+}
+
+void append_rows(std::string& out, const Table& table) {
+  std::vector<std::string> keys;
+  for (const Column& column : table.columns) keys.push_back(json_quote(column.key) + ": ");
+  out += '[';
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    out += r == 0 ? "\n    {" : ",\n    {";
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (i != 0) out += ", ";
+      out += keys[i] + json_value(table.rows[r][i]);
+    }
+    out += '}';
+  }
+  out += table.rows.empty() ? "]" : "\n  ]";
+}
+
+void append_texts(std::string& out, std::string_view key, const std::vector<std::string>& texts) {
+  if (texts.empty()) return;
+  out += fmt::format(",\n  {}: [", json_quote(key));
+  for (size_t i = 0; i < texts.size(); ++i) {
+    out += i == 0 ? "\n    " : ",\n    ";
+    out += json_quote(texts[i]);
+  }
+  out += "\n  ]";
+}
+
+std::string render(const Report& report, const RenderOptions&) {
+  std::string out = "{\n  \"report\": " + json_quote(report.name);
+  out += ",\n  \"file\": " + json_quote(report.subject);
+  for (const Section& section : report.sections) {
+    const bool has_table = !section.table.columns.empty();
+    if (!section.facts.empty() || !has_table) {
+      out += ",\n  " + json_quote(has_table ? section.key + "_facts" : section.key) + ": ";
+      append_facts(out, section);
+    }
+    if (has_table) {
+      out += ",\n  " + json_quote(section.key) + ": ";
+      append_rows(out, section.table);
+      if (section.table.rows_left_out != 0) {
+        out += fmt::format(",\n  {}: {}", json_quote(section.key + "_rows_left_out"),
+                           section.table.rows_left_out);
+      }
+    }
+  }
+  append_texts(out, "notes", report.notes);
+  append_texts(out, "warnings", report.warnings);
+  if (!report.definition.empty()) {
+    out += ",\n  \"definition\": " + json_quote(report.definition);
+  }
+  out += "\n}\n";
+  return out;
+}
+
+}  // namespace
+
+const Renderer& json_renderer() {
+  static const Renderer kRenderer{"json", "exact values, one object", false, true, render};
+  return kRenderer;
+}
+
+}  // namespace sonde::report

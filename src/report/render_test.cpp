@@ -1,0 +1,93 @@
+#include "report/render.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "report/sort.h"
+
+namespace sonde::report {
+namespace {
+
+Report sample() {
+  Report report;
+  report.name = "top";
+  report.subject = "a \"b\".rpd";
+  Section section;
+  section.key = "top";
+  section.table.add_column({"name", "Name", Kind::kName});
+  section.table.add_column({"calls", "Calls", Kind::kInteger});
+  section.table.add_column({"total_ns", "Total", Kind::kTime, 2, true});
+  section.table.add_column({"moved_bytes", "Moved", Kind::kBytes});
+  section.table.add_column({"percent", "Share", Kind::kPercent, 6});
+  section.table.add_row({std::string("void k<int>(int*)"), int64_t{1234}, int64_t{157178063},
+                         int64_t{20000000000}, 85.4609201610961});
+  section.table.add_row({std::string("a,\"b\"\n\xff"), int64_t{2}, int64_t{-5}, std::monostate{},
+                         std::numeric_limits<double>::quiet_NaN()});
+  report.sections.push_back(section);
+  return report;
+}
+
+std::string rendered(const Report& report, const char* format, size_t width = 0) {
+  RenderOptions options;
+  options.width = width;
+  return find_renderer(format)->render(report, options);
+}
+
+TEST(Render, TextAlignsAndUsesUnits) {
+  EXPECT_EQ(rendered(sample(), "text"),
+            "Name     Calls    Total us     Moved    Share %\n"
+            "k        1,234  157178.063  18.6 GiB  85.460920\n"
+            "a,\"b\" \xEF\xBF\xBD      2      -0.005         -          -\n");
+}
+
+TEST(Render, TextFitsTheTerminal) {
+  Report report = sample();
+  report.sections[0].table.rows[0][0] = std::string(300, 'n');
+  const std::string text = rendered(report, "text", 60);
+  size_t begin = 0;
+  for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    EXPECT_LE(end - begin, 62u) << text.substr(begin, end - begin);  // U+FFFD has three bytes
+    begin = end + 1;
+  }
+}
+
+TEST(Render, CsvIsExact) {
+  EXPECT_EQ(rendered(sample(), "csv"),
+            "name,calls,total_ns,moved_bytes,percent\n"
+            "void k<int>(int*),1234,157178063,20000000000,85.4609201610961\n"
+            "\"a,\"\"b\"\"\n\xff\",2,-5,,\n");
+}
+
+TEST(Render, JsonIsExactAndValidForAnyBytes) {
+  const std::string json = rendered(sample(), "json");
+  EXPECT_NE(json.find("\"total_ns\": 157178063, \"moved_bytes\": 20000000000"), std::string::npos);
+  EXPECT_NE(json.find("\"a,\\\"b\\\"\\n\xEF\xBF\xBD\""), std::string::npos);
+  EXPECT_NE(json.find("\"moved_bytes\": null, \"percent\": null"), std::string::npos);
+}
+
+TEST(Render, LimitIsSaid) {
+  Report report = sample();
+  limit_table(report.sections[0].table, 1);
+  EXPECT_NE(rendered(report, "text").find("... 1 more rows"), std::string::npos);
+  EXPECT_NE(rendered(report, "json").find("\"top_rows_left_out\": 1"), std::string::npos);
+}
+
+TEST(Sort, ByAnyColumnEitherWay) {
+  Report report = sample();
+  Table& table = report.sections[0].table;
+  ASSERT_TRUE(sort_table(table, "-calls").ok());
+  EXPECT_EQ(std::get<int64_t>(table.rows[0][1]), 2);
+  ASSERT_TRUE(sort_table(table, "total").ok());
+  EXPECT_EQ(std::get<int64_t>(table.rows[0][1]), 1234);
+  ASSERT_TRUE(sort_table(table, "Name").ok());
+  EXPECT_EQ(std::get<int64_t>(table.rows[0][1]), 2);
+  ASSERT_TRUE(sort_table(table, "-moved_bytes").ok());  // unknown values stay last
+  EXPECT_EQ(std::get<int64_t>(table.rows[0][1]), 1234);
+  const Status status = sort_table(table, "colour");
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().to_line().find("moved_bytes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sonde::report

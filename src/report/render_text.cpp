@@ -1,0 +1,136 @@
+// Text for people: aligned tables that fit the terminal, human units, shortened names.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "report/layout.h"
+#include "report/names.h"
+#include "report/render.h"
+
+namespace sonde::report {
+namespace {
+
+// Names that are not C++ and yet hundreds of characters long (Tensile's) are cut even where the
+// output has no width.
+constexpr size_t kLongestName = 80;
+
+constexpr std::string_view kBold = "\x1b[1m";
+constexpr std::string_view kYellow = "\x1b[33m";
+constexpr std::string_view kReset = "\x1b[0m";
+
+bool is_text(Kind kind) { return kind == Kind::kText || kind == Kind::kName; }
+
+std::string title_of(const Column& column) {
+  if (column.kind == Kind::kPercent) return column.title + " %";
+  if (column.kind == Kind::kTime && column.microseconds) return column.title + " us";
+  return column.title;
+}
+
+// All cells of the table as text, column by column.
+std::vector<std::vector<std::string>> cells_of(const Table& table, const RenderOptions& options) {
+  std::vector<std::vector<std::string>> cells(table.columns.size());
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    for (const auto& row : table.rows) cells[c].push_back(text_of(row[c], table.columns[c]));
+    if (table.columns[c].kind != Kind::kName) continue;
+    cells[c] = options.full_names ? demangled_names(cells[c])
+                                  : cut_names(short_names(cells[c]), kLongestName);
+  }
+  return cells;
+}
+
+std::vector<size_t> widths_of(const Table& table,
+                              const std::vector<std::vector<std::string>>& cells, size_t room) {
+  std::vector<size_t> natural;
+  std::vector<bool> shrinkable;
+  for (size_t c = 0; c < cells.size(); ++c) {
+    size_t width = display_width(title_of(table.columns[c]));
+    for (const auto& cell : cells[c]) width = std::max(width, display_width(cell));
+    natural.push_back(width);
+    shrinkable.push_back(is_text(table.columns[c].kind));
+  }
+  return fit_widths(natural, shrinkable, room);
+}
+
+void append_table(std::string& out, const Table& table, const RenderOptions& options) {
+  auto cells = cells_of(table, options);
+  const auto widths = widths_of(table, cells, options.width);
+  for (size_t c = 0; c < cells.size(); ++c) {
+    if (table.columns[c].kind == Kind::kName) cells[c] = cut_names(cells[c], widths[c]);
+  }
+  const auto append_line = [&](auto cell_of) {
+    std::string line;
+    for (size_t c = 0; c < widths.size(); ++c) {
+      if (c != 0) line += "  ";
+      line += pad(ellipsize(cell_of(c), widths[c]), widths[c], !is_text(table.columns[c].kind));
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    return line;
+  };
+  const std::string header = append_line([&](size_t c) { return title_of(table.columns[c]); });
+  out += options.colour ? fmt::format("{}{}{}\n", kBold, header, kReset) : header + "\n";
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    out += append_line([&](size_t c) { return cells[c][r]; }) + "\n";
+  }
+  if (table.rows_left_out != 0) {
+    out +=
+        fmt::format("... {} more rows (--limit 0 shows all)\n", format_count(table.rows_left_out));
+  }
+}
+
+void append_facts(std::string& out, const Section& section, const RenderOptions& options) {
+  size_t title_width = 0;
+  for (const Fact& fact : section.facts) {
+    title_width = std::max(title_width, display_width(fact.title));
+  }
+  for (const Fact& fact : section.facts) {
+    Column column;
+    column.kind = fact.kind;
+    std::string value = text_of(fact.value, column);
+    if (fact.kind == Kind::kPercent) value += " %";
+    if (options.width > title_width + 22) {
+      value = ellipsize(value, options.width - title_width - 2);
+    }
+    out += pad(fact.title, title_width, false) + "  " + value + "\n";
+  }
+}
+
+void append_section(std::string& out, const Section& section, const RenderOptions& options) {
+  if (!out.empty()) out += '\n';
+  if (!section.title.empty()) {
+    out += options.colour ? fmt::format("{}{}{}\n", kBold, section.title, kReset)
+                          : section.title + "\n";
+  }
+  append_facts(out, section, options);
+  if (section.table.columns.empty()) return;
+  if (!section.facts.empty()) out += '\n';
+  if (section.table.rows.empty() && !section.empty_text.empty()) {
+    out += section.empty_text + "\n";
+  } else {
+    append_table(out, section.table, options);
+  }
+}
+
+std::string render(const Report& report, const RenderOptions& options) {
+  std::string out;
+  for (const Section& section : report.sections) append_section(out, section, options);
+  const size_t width = options.width == 0 ? 100 : options.width;
+  if (!report.notes.empty()) out += '\n';
+  for (const auto& note : report.notes) out += wrap("note: " + note, width, 6);
+  if (!report.warnings.empty()) out += '\n';
+  for (const auto& warning : report.warnings) {
+    const std::string text = wrap("warning: " + warning, width, 9);
+    out += options.colour ? fmt::format("{}{}{}", kYellow, text, kReset) : text;
+  }
+  if (!report.definition.empty()) out += "\n" + wrap(report.definition, width, 0);
+  return out;
+}
+
+}  // namespace
+
+const Renderer& text_renderer() {
+  static const Renderer kRenderer{"text", "tables for people", true, true, render};
+  return kRenderer;
+}
+
+}  // namespace sonde::report

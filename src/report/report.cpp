@@ -1,0 +1,56 @@
+#include "report/report.h"
+
+#include <strings.h>
+
+#include "base/check.h"
+
+namespace sonde::report {
+namespace {
+
+bool ends_with(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
+}
+
+bool unit_is_in_key(std::string_view key, Kind kind) {
+  if (kind == Kind::kTime) return ends_with(key, "_ns");
+  if (kind == Kind::kBytes) return ends_with(key, "_bytes");
+  return true;
+}
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace
+
+void Table::add_column(Column column) {
+  SONDE_CHECK(unit_is_in_key(column.key, column.kind));
+  SONDE_CHECK(rows.empty());
+  columns.push_back(std::move(column));
+}
+
+void Table::add_row(std::vector<Value> row) {
+  SONDE_CHECK(row.size() == columns.size());
+  rows.push_back(std::move(row));
+}
+
+void Section::add_fact(Fact fact) {
+  SONDE_CHECK(unit_is_in_key(fact.key, fact.kind));
+  facts.push_back(std::move(fact));
+}
+
+int find_column(const Table& table, std::string_view name) {
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    const Column& column = table.columns[i];
+    std::string_view bare = column.key;  // "total" finds total_ns
+    if (ends_with(bare, "_ns")) bare.remove_suffix(3);
+    if (ends_with(bare, "_bytes")) bare.remove_suffix(6);
+    if (equal_ignoring_case(column.key, name) || equal_ignoring_case(column.title, name) ||
+        equal_ignoring_case(bare, name)) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
+}  // namespace sonde::report

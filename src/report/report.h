@@ -1,0 +1,78 @@
+// Report: what a command has to say, as values: sections of facts and tables with typed cells.
+// Analyses build it, renderers (render.h) turn it into text, CSV, JSON. Nothing in it depends on
+// how it will be shown: times are integer nanoseconds, sizes are bytes, and the keys of columns and
+// facts say so (_ns, _bytes), which add_column() and add_fact() check.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace sonde::report {
+
+enum class Kind {
+  kText,
+  kName,     // of a kernel, operation or function: text shows it shortened
+  kInteger,  // a count
+  kId,       // an integer that is not counted: no thousands separators
+  kReal,
+  kTime,  // integer nanoseconds
+  kBytes,
+  kPercent,  // 12.5 means 12.5 %
+};
+
+// Text, integer (kInteger, kId, kTime, kBytes), real (kReal, kPercent), or nothing known.
+using Value = std::variant<std::monostate, int64_t, double, std::string>;
+
+struct Column {
+  std::string key;    // "total_ns": the name in CSV and JSON
+  std::string title;  // "Total"
+  Kind kind = Kind::kText;
+  int decimals = 2;           // of kReal and kPercent in text
+  bool microseconds = false;  // a kTime column that text shows in us, so that rows can be compared
+};
+
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<Value>> rows;
+  // The row under which the table is sorted is the business of who builds it (sort.h); these rows
+  // were left out after sorting, and every renderer that cannot be used for computing says so.
+  size_t rows_left_out = 0;
+
+  void add_column(Column column);
+  void add_row(std::vector<Value> row);  // as many values as columns
+};
+
+struct Fact {
+  std::string key;
+  std::string title;
+  Kind kind = Kind::kText;
+  Value value;
+};
+
+// A section has facts, a table, or both. Its key names it in JSON.
+struct Section {
+  std::string key;
+  std::string title;  // may be empty: no heading
+  std::vector<Fact> facts;
+  Table table;
+  std::string empty_text;  // what text says instead of a table without rows
+
+  void add_fact(Fact fact);
+};
+
+struct Report {
+  std::string name;                   // the command: "top"
+  std::string subject;                // the file
+  std::vector<Section> sections;      // the first is the main one
+  std::vector<std::string> notes;     // how the figures are to be read
+  std::vector<std::string> warnings;  // drops and other losses; shown loudly by every renderer
+  std::string definition;             // --explain; empty = not asked for
+};
+
+// Looks up a column by its key or title, ignoring case; -1 if there is none.
+int find_column(const Table& table, std::string_view name);
+
+}  // namespace sonde::report

@@ -1,0 +1,55 @@
+#include "report/sort.h"
+
+#include <algorithm>
+
+namespace sonde::report {
+namespace {
+
+// Larger numbers first, then text alphabetically.
+bool comes_first(const Value& a, const Value& b) {
+  if (std::holds_alternative<std::string>(a) && std::holds_alternative<std::string>(b)) {
+    return std::get<std::string>(a) < std::get<std::string>(b);
+  }
+  if (std::holds_alternative<int64_t>(a) && std::holds_alternative<int64_t>(b)) {
+    return std::get<int64_t>(a) > std::get<int64_t>(b);
+  }
+  const auto number = [](const Value& value) {
+    if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
+    if (const auto* real = std::get_if<double>(&value)) return *real;
+    return 0.0;
+  };
+  return number(a) > number(b);
+}
+
+}  // namespace
+
+Status sort_table(Table& table, std::string_view column) {
+  const bool reversed = !column.empty() && column.front() == '-';
+  if (reversed) column.remove_prefix(1);
+  const int index = find_column(table, column);
+  if (index < 0) {
+    std::string names;
+    for (const Column& candidate : table.columns) {
+      names += (names.empty() ? "" : ", ") + candidate.key;
+    }
+    return make_error(ErrorCode::kInvalidArgument,
+                      "no column '" + std::string(column) + "' to sort by", "--sort",
+                      "columns: " + names);
+  }
+  const auto key = static_cast<size_t>(index);
+  std::stable_sort(table.rows.begin(), table.rows.end(), [&](const auto& a, const auto& b) {
+    const bool a_known = !std::holds_alternative<std::monostate>(a[key]);
+    const bool b_known = !std::holds_alternative<std::monostate>(b[key]);
+    if (!a_known || !b_known) return a_known && !b_known;
+    return reversed ? comes_first(b[key], a[key]) : comes_first(a[key], b[key]);
+  });
+  return ok_status();
+}
+
+void limit_table(Table& table, size_t limit) {
+  if (limit == 0 || table.rows.size() <= limit) return;
+  table.rows_left_out += table.rows.size() - limit;
+  table.rows.resize(limit);
+}
+
+}  // namespace sonde::report

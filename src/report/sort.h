@@ -1,0 +1,18 @@
+// Sorting and cutting a finished table: what --sort and --limit do, for every command alike.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "report/report.h"
+
+namespace sonde::report {
+
+// Sorts by `column` (a key or title): numbers largest first, text in alphabetical order, unknown
+// values last; "-NAME" turns the order round. Rows that are equal keep their order.
+Status sort_table(Table& table, std::string_view column);
+
+// Keeps the first `limit` rows and counts the rest in rows_left_out; 0 keeps all.
+void limit_table(Table& table, size_t limit);
+
+}  // namespace sonde::report

@@ -1,0 +1,32 @@
+// The algebra of time intervals that every analysis stands on. Intervals are half-open [start, end)
+// in integer nanoseconds; an empty one (end <= start) covers nothing. A Set is sorted, disjoint,
+// not touching and without empty intervals; normalise() makes one, and every operation takes and
+// returns Sets in linear time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sonde::trace {
+
+struct Interval {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+using IntervalSet = std::vector<Interval>;
+
+// The union of any intervals, in place. Linear when they are sorted by start already.
+void normalise(std::vector<Interval>& intervals);
+
+IntervalSet unite(const IntervalSet& a, const IntervalSet& b);
+IntervalSet intersect(const IntervalSet& a, const IntervalSet& b);
+IntervalSet subtract(const IntervalSet& a, const IntervalSet& b);
+IntervalSet clip(const IntervalSet& set, Interval window);
+// What of the window the set leaves free.
+IntervalSet gaps(const IntervalSet& set, Interval window);
+int64_t length_ns(std::span<const Interval> set);
+
+}  // namespace sonde::trace

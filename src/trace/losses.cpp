@@ -1,0 +1,55 @@
+#include "base/strings.h"
+#include "trace/trace.h"
+
+namespace sonde::trace {
+
+Result<std::optional<Interval>> span_of(store::Reader& reader) {
+  SONDE_ASSIGN(auto rows, reader.database().prepare(
+                              "SELECT min(a), max(b) FROM ("
+                              "SELECT min(start_ns) AS a, max(end_ns) AS b FROM v_op UNION ALL "
+                              "SELECT min(start_ns), max(end_ns) FROM v_api)"));
+  SONDE_ASSIGN(const bool found, rows.step());
+  if (!found || rows.is_null(0) || rows.is_null(1)) return std::optional<Interval>();
+  const Interval span = {rows.integer(0), rows.integer(1)};
+  if (span.end_ns < span.start_ns) return std::optional<Interval>();
+  return std::optional<Interval>(span);
+}
+
+Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
+  std::vector<std::string> warnings;
+  store::Database& database = reader.database();
+  SONDE_ASSIGN(const bool has_drops, database.has_table("sonde_drop"));
+  if (has_drops) {
+    SONDE_ASSIGN(auto rows, database.prepare("SELECT source, reason, sum(count) FROM sonde_drop "
+                                             "GROUP BY source, reason HAVING sum(count) > 0"));
+    for (;;) {
+      SONDE_ASSIGN(const bool more, rows.step());
+      if (!more) break;
+      warnings.push_back(format_count(static_cast<uint64_t>(rows.integer(2))) + " events of " +
+                         std::string(rows.text(0)) +
+                         " were not recorded: " + std::string(rows.text(1)));
+    }
+  }
+  SONDE_ASSIGN(const bool has_ingest, database.has_table("sonde_ingest"));
+  if (has_ingest) {
+    SONDE_ASSIGN(const int64_t left, database.integer("SELECT count(*) FROM sonde_ingest"));
+    if (left != 0) {
+      warnings.push_back(
+          "the recording is not finished: these are the events that have arrived so far "
+          "(a recording whose recorder died is finished by sonde recover)");
+    }
+  }
+  SONDE_ASSIGN(const bool has_diagnostics, database.has_table("sonde_diagnostic"));
+  if (has_diagnostics) {
+    SONDE_ASSIGN(
+        const int64_t errors,
+        database.integer("SELECT count(*) FROM sonde_diagnostic WHERE severity = 'error'"));
+    if (errors != 0) {
+      warnings.push_back(format_count(static_cast<uint64_t>(errors)) +
+                         " errors while recording (sonde info lists them)");
+    }
+  }
+  return warnings;
+}
+
+}  // namespace sonde::trace

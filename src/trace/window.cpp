@@ -1,0 +1,106 @@
+#include "trace/window.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/strings.h"
+
+namespace sonde::trace {
+
+const char* const kWindowDefinition =
+    "--from and --to choose a window [from, to) relative to the start of the trace, which is the "
+    "first start of an operation or API call. An event is in the window if it shares time with it, "
+    "or, if it is zero long, lies in it; and it counts with the part of its time that is inside, "
+    "so "
+    "the totals of windows side by side add up to the total of the trace.\n";
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+struct Offset {
+  bool from_end = false;
+  std::optional<double> percent;
+  int64_t ns = 0;
+};
+
+Result<Offset> parse_offset(const char* option, std::string_view text) {
+  const auto wrong = [&] {
+    return make_error(ErrorCode::kInvalidArgument, "'" + std::string(text) + "' is not a time",
+                      option,
+                      "like 1.5s, 200ms, 10us, 250ns, 20% or a number of seconds; -1s is a second "
+                      "before the end");
+  };
+  Offset offset;
+  std::string_view rest = text;
+  if (!rest.empty() && rest.front() == '-') {
+    offset.from_end = true;
+    rest.remove_prefix(1);
+  }
+  if (rest.empty() || rest.front() == '-' || rest.front() == '+') return wrong();
+  if (rest.back() == '%') {
+    // A percentage is parsed as a duration in units of 1e-6 %, which gives it decimals.
+    rest.remove_suffix(1);
+    const bool number = rest.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
+    const auto millionths = number ? parse_duration_ns(rest, 1'000'000) : std::nullopt;
+    if (!millionths || *millionths > 100'000'000) return wrong();
+    offset.percent = static_cast<double>(*millionths) / 1e6;
+    return offset;
+  }
+  const auto ns = parse_duration_ns(rest, kSecond);
+  if (!ns) return wrong();
+  offset.ns = *ns;
+  return offset;
+}
+
+// The absolute time of an offset, saturated to the span.
+int64_t time_of(const Offset& offset, Interval span) {
+  const int64_t length = span.end_ns - span.start_ns;
+  int64_t distance = std::min(offset.ns, length);
+  if (offset.percent) {
+    distance = std::llround(static_cast<double>(length) * *offset.percent / 100.0);
+  }
+  distance = std::clamp<int64_t>(distance, 0, length);
+  return offset.from_end ? span.end_ns - distance : span.start_ns + distance;
+}
+
+}  // namespace
+
+Status check_window(const WindowText& text) {
+  if (text.from) SONDE_TRY(parse_offset("--from", *text.from));
+  if (text.to) SONDE_TRY(parse_offset("--to", *text.to));
+  return ok_status();
+}
+
+Result<Window> resolve_window(const WindowText& text, Interval span) {
+  Window window;
+  if (!text.given()) return window;
+  Interval extent = span;
+  if (text.from) {
+    SONDE_ASSIGN(const Offset from, parse_offset("--from", *text.from));
+    extent.start_ns = time_of(from, span);
+  }
+  if (text.to) {
+    SONDE_ASSIGN(const Offset to, parse_offset("--to", *text.to));
+    extent.end_ns = time_of(to, span);
+  }
+  if (extent.end_ns < extent.start_ns) {
+    return make_error(ErrorCode::kInvalidArgument, "the window ends before it begins",
+                      "--from/--to");
+  }
+  window.extent = extent;
+  // An edge at the trace's own edge excludes nothing, not even an event of no length at its end.
+  if (extent.start_ns > span.start_ns) window.select.start_ns = extent.start_ns;
+  if (extent.end_ns < span.end_ns) window.select.end_ns = extent.end_ns;
+  return window;
+}
+
+Result<Window> window_of(store::Reader& reader, const WindowText& text) {
+  SONDE_TRY(check_window(text));
+  if (!text.given()) return Window{};
+  SONDE_ASSIGN(const auto span, span_of(reader));
+  if (!span) return Window{};
+  return resolve_window(text, *span);
+}
+
+}  // namespace sonde::trace

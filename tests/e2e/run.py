@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+"""Runs declarative end-to-end tests: run.py [options] SUITE.toml...
+
+One line per case; the output of the commands only where a case fails. Exit status: 0 all passed,
+1 a case failed, 2 the suite is wrong, 77 everything was skipped. Format: README.md beside this file.
+"""
+
+import argparse
+import functools
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import execute  # noqa: E402
+import spec  # noqa: E402
+
+SKIPPED = 77
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main():
+    arguments = parse_arguments()
+    places = find_places(arguments.build)
+    try:
+        cases = [case for suite in arguments.suites for case in spec.load(suite)]
+    except (spec.SpecError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    cases = [c for c in cases if not arguments.filter or re.search(arguments.filter, c.name)]
+    if arguments.list:
+        print("\n".join(case.name for case in cases))
+        return 0
+    return run_all(cases, places, arguments)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("suites", nargs="+", metavar="SUITE")
+    parser.add_argument("--build", default=str(ROOT / "build"), help="build folder")
+    parser.add_argument("--filter", default="", help="only cases whose name matches this regex")
+    parser.add_argument("--jobs", type=int, default=2, help="cases at a time")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6),
+                        help="of random moments; printed, so that a run can be repeated")
+    parser.add_argument("--keep", action="store_true", help="keep the folders of the cases")
+    parser.add_argument("--verbose", action="store_true", help="show the output of every case")
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    return parser.parse_args()
+
+
+def find_places(build):
+    build = os.path.abspath(build)
+    shared = os.path.abspath(os.environ.get("SONDE_SHARED", str(ROOT.parent / "shared")))
+    return {"build": build, "src": str(ROOT), "shared": shared, "data": f"{shared}/data",
+            "sonde": f"{build}/bin/sonde", "programs": f"{build}/tests/programs"}
+
+
+def run_all(cases, places, arguments):
+    failed, skipped, runnable = [], [], []
+    print(f"{len(cases)} cases, seed {arguments.seed}")
+    for case in cases:
+        reason, broken = missing_need(case, places)
+        if broken:
+            report("FAIL", case, reason)
+            failed.append(case.name)
+        elif reason:
+            report("skip", case, reason)
+            skipped.append(case.name)
+        else:
+            runnable.append(case)
+    together = [case for case in runnable if not case.exclusive]
+    alone = [case for case in runnable if case.exclusive]
+    for group, jobs in ((together, arguments.jobs), (alone, 1)):
+        for case, outcome in run_group(group, jobs, places, arguments):
+            if outcome.problems:
+                failed.append(case.name)
+            show(case, outcome, arguments)
+    passed = len(cases) - len(failed) - len(skipped)
+    print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
+    if failed:
+        return 1
+    return SKIPPED if cases and len(skipped) == len(cases) else 0
+
+
+def run_group(cases, jobs, places, arguments):
+    """Each worker runs one case and ends, so a case's processes never meet another's."""
+    if not cases:
+        return
+    context = multiprocessing.get_context("fork")
+    with context.Pool(min(jobs, len(cases)), maxtasksperchild=1) as pool:
+        pending = [
+            (case, pool.apply_async(execute.run_case, (case, places, f"{arguments.seed}/{case.name}",
+                                                       arguments.keep)))
+            for case in cases
+        ]
+        for case, result in pending:
+            yield case, result.get()
+
+
+def show(case, outcome, arguments):
+    if outcome.problems:
+        report("FAIL", case, "; ".join(outcome.problems), outcome.seconds)
+    else:
+        report("ok", case, "", outcome.seconds)
+    if outcome.problems or arguments.verbose:
+        print("".join(f"     | {line}\n" for line in outcome.log.splitlines()), end="", flush=True)
+    if outcome.directory:
+        print(f"     kept: {outcome.directory}")
+
+
+def report(word, case, text, seconds=None):
+    took = "" if seconds is None else f" ({seconds:.1f} s)"
+    print(f"{word:4} {case.name}{took}{': ' + text if text else ''}", flush=True)
+
+
+def missing_need(case, places):
+    """(reason, broken): why the case cannot run here; broken where that is itself a failure."""
+    for need in case.needs:
+        kind, _, name = need.partition(":")
+        if kind == "shared":
+            if not os.path.isdir(places["shared"]):
+                return f"needs {places['shared']} (SONDE_SHARED)", False
+            if not os.path.exists(os.path.join(places["shared"], name)):
+                return f"{places['shared']} has no {name}", True
+        elif not NEED_CHECKS[kind](name, places):
+            return f"needs {need.replace(':', ' ')}", False
+    return "", False
+
+
+@functools.lru_cache(maxsize=None)
+def python_succeeds(code):
+    """In a process of its own: a library loaded here would be in every worker."""
+    command = ["/usr/bin/python3", "-c", code]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+HAS_OPENCL = """
+import ctypes, sys
+count = ctypes.c_uint(0)
+code = ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(count))
+sys.exit(0 if code == 0 and count.value > 0 else 1)
+"""
+
+
+NEED_CHECKS = {
+    "opencl": lambda name, places: python_succeeds(HAS_OPENCL),
+    "root": lambda name, places: os.geteuid() == 0,
+    "command": lambda name, places: shutil.which(name) is not None,
+    "python": lambda name, places: python_succeeds(f"import {name}"),
+    "file": lambda name, places: os.path.exists(spec.substitute(name, places)),
+    "lib": lambda name, places: python_succeeds(f"import ctypes; ctypes.CDLL('{name}')"),
+    "env": lambda name, places: bool(os.environ.get(name)),
+    "program": lambda name, places: os.path.exists(f"{places['programs']}/{name}"),
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

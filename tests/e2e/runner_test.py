@@ -1,0 +1,205 @@
+#!/usr/bin/python3
+"""Tests of the end-to-end runner itself: what must pass passes, what must fail fails."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+RUNNER = Path(__file__).resolve().parent / "run.py"
+
+
+class RunnerTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        connection = sqlite3.connect(self.folder / "t.db")
+        connection.execute("create table t(a, b)")
+        connection.executemany("insert into t values(?, ?)", [(1, "x"), (2, None)])
+        connection.commit()
+        connection.close()
+
+    def run_suite(self, text, *options, **environment):
+        suite = self.folder / "suite.toml"
+        suite.write_text(text.replace("@DB@", str(self.folder / "t.db")))
+        command = [sys.executable, str(RUNNER), str(suite), *options]
+        return subprocess.run(command, capture_output=True, text=True, check=False,
+                              env={**os.environ, **environment})
+
+    def passes(self, body, **environment):
+        done = self.run_suite(f'[[case]]\nname = "c"\n{body}', **environment)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def fails(self, body, *said):
+        done = self.run_suite(f'[[case]]\nname = "c"\n{body}')
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        for text in said:
+            self.assertIn(text, done.stdout)
+        return done.stdout
+
+    def rejects(self, body, said):
+        done = self.run_suite(f'[[case]]\nname = "c"\n{body}')
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn(said, done.stderr)
+
+    def test_exit_status(self):
+        self.passes('run = "true"')
+        self.fails('run = "false"', "exit 1, expected 0")
+        self.passes('run = "false"\nexit = "nonzero"')
+        self.fails('run = "true"\nexit = "nonzero"', "exit 0, expected nonzero")
+        self.passes('run = "kill -KILL $$"\nshell = true\nexit = "SIGKILL"')
+        self.fails('run = "kill -TERM $$"\nshell = true\nexit = "SIGKILL"', "exit SIGTERM")
+        self.fails('run = "/no/such/program"', "cannot run /no/such/program")
+
+    def test_output(self):
+        self.passes('run = "echo one two"\nexpect = ["one", "re:^one t.o$"]\nreject = "three"')
+        self.fails('run = "echo one"\nexpect = "two"', "stdout lacks: two")
+        self.fails('run = "echo one"\nexpect = "re:^ne"', "stdout lacks: re:^ne")
+        self.fails('run = "echo one"\nreject = "one"', "stdout has: one")
+        self.passes('run = "echo bad >&2"\nshell = true\nexpect-err = "bad"\nreject = "bad"')
+        self.fails('run = "echo bad >&2"\nshell = true\nreject-err = "bad"', "stderr has: bad")
+        self.passes('run = "cat"\nstdin = "typed"\nexpect = "typed"')
+
+    def test_every_command_of_a_list_must_succeed(self):
+        self.passes('run = ["touch a", "cat a"]')
+        self.fails('run = ["false", "true"]', "exit 1")
+
+    def test_files(self):
+        self.passes('run = "echo x > made"\nshell = true\nfiles = ["{tmp}/made", "!{tmp}/other"]')
+        self.fails('run = "true"\nfiles = "{tmp}/made"', "missing or empty")
+        self.fails('run = "touch made"\nfiles = "{tmp}/made"', "missing or empty")
+        self.fails('run = "touch made"\nfiles = "!{tmp}/made"', "file exists")
+
+    def sql(self, sql, comparison):
+        return f'run = "true"\nexpect-sql = [{{file = "@DB@", sql = "{sql}", {comparison}}}]'
+
+    def test_sql(self):
+        self.passes(self.sql("select count(*) from t", "is = 2"))
+        self.passes(self.sql("select * from t", 'is = ["1|x", "2|"]'))
+        self.fails(self.sql("select count(*) from t", 'is = "3"'), "gives '2', expected '3'")
+        self.fails(self.sql("select * from t where a > 5", 'is = "0"'), "gives ''")
+        self.fails(self.sql("select * from missing", "is = 1"), "no such table")
+        self.passes(self.sql("select sum(a) from t", "at-least = 3, at-most = 3"))
+        self.fails(self.sql("select sum(a) from t", "at-least = 4"), "at least 4")
+        self.fails(self.sql("select sum(a) from t", "at-most = 2"), "at most 2")
+        self.passes(self.sql("select 1.0 / 3", "near = [0.333, 0.001]"))
+        self.fails(self.sql("select 1.0 / 3", "near = [0.333, 0.0001]"), "+-")
+        self.fails(self.sql("select b from t where a = 1", "at-least = 1"), "expected a number")
+
+    def test_facts_a_program_prints_are_compared_with_the_file(self):
+        body = """run = '''echo '{{"count": COUNT}}' '''
+            expect-sql = [{file = "@DB@", sql = "select count(*) from t", is = "{json.count}"}]"""
+        self.passes(body.replace("COUNT", "2"))
+        self.fails(body.replace("COUNT", "7"), "expected '7'")
+        self.fails('run = "true"\nexpect = "{json.count}"', "unknown placeholder {json.count}")
+
+    def test_json(self):
+        run = "run = '''echo '[{{\"a\": 5}}]' '''\nexpect-json = "
+        self.passes(run + '[{path = "0.a", is = 5}, {length = 1}]')
+        self.fails(run + '[{path = "0.a", is = 6}]', "expected 6")
+        self.fails(run + '[{path = "0.b", is = 6}]', "has no '0.b'")
+        self.fails(run + "[{length = 2}]", "length 1, expected 2")
+        self.fails('run = "echo {{"\nexpect-json = [{length = 0}]', "JSON:")
+
+    def test_needs(self):
+        skipped = '[[case]]\nname = "c"\nrun = "true"\nneeds = ["command:no-such-command"]'
+        done = self.run_suite(skipped)
+        self.assertEqual(done.returncode, 77)
+        self.assertIn("skip c: needs command no-such-command", done.stdout)
+        self.assertEqual(self.run_suite(f'{skipped}\n[[case]]\nname = "d"\nrun = "true"').returncode, 0)
+        need = '[[case]]\nname = "c"\nrun = "true"\nneeds = "shared:typo"'
+        self.assertEqual(self.run_suite(need, SONDE_SHARED="/no/such/folder").returncode, 77)
+        self.assertEqual(self.run_suite(need, SONDE_SHARED=str(self.folder)).returncode, 1)
+
+    def test_wrong_suites_are_rejected(self):
+        self.rejects('run = "true"\nexpects = "x"', "unknown key 'expects'")
+        self.rejects('run = "true"\nneeds = "luck"', "unknown need 'luck'")
+        self.rejects('expect = "x"', "needs either run or")
+        self.rejects('run = "true"\nexpect-sql = [{file = "f", sql = "s"}]', "needs is,")
+        self.rejects('run = "true"\nkill = {signal = "KILL", afterms = 1}', "unknown key 'afterms'")
+        self.rejects('run = "true"\nkill = {signal = "NOPE"}', "unknown signal")
+        self.assertEqual(self.run_suite("").returncode, 2)
+
+    def test_time_limit_ends_the_whole_group(self):
+        started = time.monotonic()
+        output = self.fails('run = "sleep 51.7 & sleep 51.7"\nshell = true\ntimeout = 0.3',
+                            "still running after 0.3 s")
+        self.assertLess(time.monotonic() - started, 20)
+        self.assertNotIn("could not end", output)
+        self.assertEqual(running("51.7"), [])
+
+    def test_orphans_and_daemons_are_ended(self):
+        self.passes('run = "setsid sleep 52.7 & setsid sleep 52.7 & true"\nshell = true')
+        self.assertEqual(running("52.7"), [])
+
+    def test_orphans_can_be_waited_for(self):
+        body = 'run = "(sleep 0.4; echo x > late) &"\nshell = true\nfiles = "{tmp}/late"\n'
+        self.fails(body)
+        self.passes(body + "wait-orphans = true")
+
+    def test_kill_ends_the_command(self):
+        kill = 'exit = "SIGKILL"\nkill = {target = "command", after_ms = [1, 20]}'
+        self.passes(f'run = "sleep 30"\n{kill}')
+        self.fails(f'run = "true"\n{kill.replace("[1, 20]", "300")}', "exit 0, expected SIGKILL")
+
+    def test_kill_ends_the_program_a_command_started(self):
+        self.passes('run = "sleep 30; echo after $?"\nshell = true\nexpect = "after 143"\n'
+                    'kill = {signal = "TERM", name = "sleep"}')
+        self.fails('run = "true"\nkill = {}\nkill.name = "sleep"'.replace("kill = {}\n", ""),
+                   "never appeared")
+
+    def test_background(self):
+        body = """run = "cat {background.server.output}"
+            expect = "ready"
+            [[case.background]]
+            name = "server"
+            shell = true
+            run = "sleep 0.2; echo ready; sleep 53.7"
+            ready = "READY"
+            timeout = 2"""
+        self.passes(body.replace("READY", "ready"))
+        self.fails(body.replace("READY", "never"), "never printed 'never'")
+        self.assertEqual(running("53.7"), [])
+
+    def test_repeat_and_seed(self):
+        body = '[[case]]\nname = "c"\nrepeat = 3\nrun = "echo run >> FILE"\nshell = true'
+        counter = self.folder / "counter"
+        done = self.run_suite(body.replace("FILE", str(counter)), "--seed", "17")
+        self.assertIn("seed 17", done.stdout)
+        self.assertEqual(counter.read_text().count("run"), 3)
+
+    def test_folders_are_removed(self):
+        output = self.fails('run = "pwd; false"\nshell = true', "exit 1")
+        folder = re.search(r"\S*/sonde-e2e-\S+", output).group(0)
+        self.assertFalse(os.path.exists(folder))
+
+    def test_exclusive_cases_run_alone(self):
+        case = '[[case]]\nname = "NAME"\nexclusive = true\nshell = true\nrun = """\n' \
+               "mkdir LOCK || exit 1\nsleep 0.2\nrmdir LOCK\"\"\"\n"
+        text = "".join(case.replace("NAME", name) for name in ("a", "b", "c"))
+        done = self.run_suite(text.replace("LOCK", str(self.folder / "lock")), "--jobs", "3")
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
+def running(argument):
+    """Pids of `sleep ARGUMENT`."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[:2] == [b"sleep", argument.encode()]:
+            found.append(int(pid))
+    return found
+
+
+if __name__ == "__main__":
+    unittest.main()

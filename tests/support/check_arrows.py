@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+"""Checks the sources against the rules of ARCHITECTURE.md and STYLE.md that a program can check.
+
+Which folder includes which (ARROWS), that SQLite stays behind store/, that the side that runs in the
+traced program uses no C++ runtime, that no file is too long, and that no file names a machine's own
+paths. One line per violation; exit 1 if there is any.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MAX_LINES = 500
+
+# folder -> folders it may include, besides itself and include/sonde/.
+ARROWS = {
+    "base": set(),
+    "wire": {"base"},
+    "agent": {"wire", "base"},
+    "backends": {"agent", "wire", "base"},
+    "store": {"wire", "base"},
+    "trace": {"store", "base"},
+    "importers": {"store", "wire", "base"},
+    "report": {"base"},
+    "metrics": {"trace", "report", "base"},
+    "analysis": {"trace", "metrics", "report", "base"},
+    "export": {"store", "base"},
+    "record": {"store", "wire", "base"},
+    "monitor": {"store", "wire", "base"},
+    "fault": {"store", "wire", "base"},
+    "serve": {"store", "trace", "analysis", "metrics", "report", "export", "base"},
+}
+ARROWS["cli"] = set(ARROWS)  # everything; nothing includes cli
+
+IN_TARGET = {"agent", "backends"}
+SQLITE_FOLDERS = {"store"}
+# Headers that bring in the C++ runtime or allocate behind the writer's back.
+RUNTIME_HEADERS = {"string", "vector", "map", "unordered_map", "set", "iostream", "sstream", "fstream",
+                   "memory", "functional", "thread", "mutex", "stdexcept", "regex", "fmt/format.h"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
+# Home folders and this kind of absolute path have no place in the repository.
+MACHINE_PATH = re.compile(r"(?<![\w.{}$/-])/(?:home|root|work|Users)/[\w.-]+")
+
+
+def main():
+    problems = []
+    for path in tracked_files():
+        if (ROOT / path).is_file():
+            problems += check_file(path, (ROOT / path).read_text(errors="replace"))
+    print("\n".join(problems) or "arrows: every include goes the allowed way")
+    return 1 if problems else 0
+
+
+def tracked_files():
+    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        return [Path(line) for line in listed.splitlines()]
+    except (OSError, subprocess.CalledProcessError):  # not a checkout: an unpacked archive
+        folders = ("src", "include", "tests", "examples", "docs", "cmake", "tools")
+        return [p.relative_to(ROOT) for f in folders for p in (ROOT / f).rglob("*") if p.is_file()]
+
+
+def check_file(path, text):
+    """Violations of one file, `path` relative to the project."""
+    problems = []
+    is_source = path.suffix in (".h", ".c", ".cpp", ".py", ".sh")
+    lines = text.count("\n")
+    if is_source and lines > MAX_LINES:
+        problems.append(f"{path}: {lines} lines, at most {MAX_LINES}")
+    if is_source or path.suffix in (".md", ".txt", ".toml", ".cmake"):
+        for match in MACHINE_PATH.finditer(text):
+            row = text.count("\n", 0, match.start()) + 1
+            problems.append(f"{path}:{row}: a path of one machine: {match.group(0)}")
+    if path.suffix in (".h", ".c", ".cpp") and path.parts[0] == "src":
+        problems += check_includes(path, text)
+    return problems
+
+
+def check_includes(path, text):
+    folder = path.parts[1]
+    if folder == "backends" and path.name == "descriptor.cpp":
+        folder = "record"  # what the recorder knows of the backend; part of the tool
+    if folder not in ARROWS:
+        return [f"{path}: src/{folder} has no entry in ARROWS of {Path(__file__).name}"]
+    is_test = path.stem.endswith("_test")
+    problems = []
+    for match in INCLUDE.finditer(text):
+        quoted, header = match.group(1) == '"', match.group(2)
+        where = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
+        top = header.split("/")[0]
+        if quoted and "/" in header and top in ARROWS and top != folder:
+            if top not in ARROWS[folder]:
+                problems.append(f"{where}: {folder} must not include {top} ({header})")
+        if header == "sqlite3.h" and folder not in SQLITE_FOLDERS and not is_test:
+            problems.append(f"{where}: only store includes sqlite3.h")
+        if folder in IN_TARGET and not is_test and header in RUNTIME_HEADERS:
+            problems.append(f"{where}: <{header}> does not belong in the traced program")
+    return problems
+
+
+if __name__ == "__main__":
+    sys.exit(main())

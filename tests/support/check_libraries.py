@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+"""Checks the libraries that are loaded into traced programs: check_libraries.py BUILD_FOLDER.
+
+Each needs nothing but libc, exports only what its version script names, has at most 64 bytes of
+thread-local storage and one initialiser of its own, and is never unloaded; the agent is under 100 KB.
+One line per violation; exit 1 if there is any.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ALLOWED_NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
+MAX_TLS_BYTES = 64
+MAX_AGENT_BYTES = 100_000  # of what is loaded; debug information is not
+# The compiler's own (frame_dummy) and one of ours.
+MAX_INITIALISERS = 2
+
+
+def main(build):
+    libraries = sorted(p for p in Path(build, "lib", "sonde").glob("*.so") if not p.is_symlink())
+    problems = []
+    if not any(p.name == "libsonde-agent.so" for p in libraries):
+        problems.append(f"{build}/lib/sonde has no libsonde-agent.so")
+    for library in libraries:
+        problems += [f"{library.name}: {problem}" for problem in check(library)]
+    print("\n".join(problems) or f"libraries: {len(libraries)} keep their promises")
+    return 1 if problems else 0
+
+
+def check(library):
+    problems = []
+    dynamic = readelf("-dW", library)
+    needed = set(re.findall(r"\(NEEDED\)\s+Shared library: \[(.+)\]", dynamic))
+    if needed - ALLOWED_NEEDED:
+        problems.append(f"needs {', '.join(sorted(needed - ALLOWED_NEEDED))}")
+    if "NODELETE" not in dynamic:
+        problems.append("could be unloaded (no -z nodelete)")
+    extra = exported(readelf("--dyn-syms", "-W", library)) - allowed_exports(library)
+    if extra:
+        problems.append(f"exports {', '.join(sorted(extra))}")
+    headers = readelf("-lW", library)
+    tls = sum(size for kind, _, size in segments(headers) if kind == "TLS")
+    if tls > MAX_TLS_BYTES:
+        problems.append(f"{tls} bytes of thread-local storage, at most {MAX_TLS_BYTES}")
+    loaded = sum(size for kind, size, _ in segments(headers) if kind == "LOAD")
+    if library.name == "libsonde-agent.so" and loaded > MAX_AGENT_BYTES:
+        problems.append(f"{loaded} bytes, at most {MAX_AGENT_BYTES}")
+    count = initialisers(readelf("-SW", library))
+    if count > MAX_INITIALISERS:
+        problems.append(f"{count - 1} initialisers of its own, at most {MAX_INITIALISERS - 1}")
+    return problems
+
+
+def readelf(*arguments):
+    return subprocess.run(["readelf", *map(str, arguments)], capture_output=True, text=True,
+                          check=True).stdout
+
+
+def exported(symbols):
+    """Names of defined global and weak symbols of `readelf --dyn-syms -W`."""
+    names = set()
+    for line in symbols.splitlines():
+        fields = line.split()
+        if len(fields) >= 8 and fields[4] in ("GLOBAL", "WEAK") and fields[6] not in ("UND", "ABS"):
+            names.add(fields[7].split("@")[0])
+    return names
+
+
+def allowed_exports(library):
+    """What the version scripts in the library's folder list as global."""
+    name = library.stem.removeprefix("libsonde-")
+    folder = ROOT / "src" / name if name == "agent" else ROOT / "src" / "backends" / name
+    return set().union(*(global_names(script.read_text()) for script in folder.glob("*.map")))
+
+
+def global_names(script):
+    script = re.sub(r"#.*|/\*.*?\*/", "", script)
+    names = set()
+    for block in re.findall(r"global:(.*?)(?:local:|\})", script, re.DOTALL):
+        names |= set(re.findall(r"[\w.]+", block))
+    return names
+
+
+def segments(headers):
+    """(type, bytes in the file, bytes in memory) of `readelf -lW`."""
+    pattern = r"^\s+(LOAD|TLS)\s+\S+\s+\S+\s+\S+\s+(0x[0-9a-f]+)\s+(0x[0-9a-f]+)"
+    for kind, in_file, in_memory in re.findall(pattern, headers, re.MULTILINE):
+        yield kind, int(in_file, 16), int(in_memory, 16)
+
+
+def initialisers(sections):
+    match = re.search(r"\.init_array\s+INIT_ARRAY\s+\S+\s+\S+\s+([0-9a-f]+)", sections)
+    return int(match.group(1), 16) // 8 if match else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,318 @@
+#!/usr/bin/python3
+"""Decodes a Perfetto protobuf export and prints what it holds as one JSON object; fails on what a
+viewer would drop or show wrongly. Shares no code with the exporter: standard library only.
+
+    pftrace_check.py FILE
+
+Printed: ops, apis, slices, instants, flows, counters, processes, threads, max_nesting, names
+{"api|op name": [count, total ns]}, ops_ns and apis_ns, gpus, gpu_tracks, packets, first_ns, last_ns.
+Failures: broken wire format, packets of 512 KB and more, packets that need state that was never set,
+no clock, unknown iids and tracks, an iid that is given twice, text that is not UTF-8, slices that end
+without beginning, do not end, or whose begin and end do not nest as they were written, GPU events
+whose launch points nowhere, two operations with one id.
+"""
+import json
+import struct
+import sys
+import zlib
+from collections import defaultdict
+
+MAX_PACKET = 512 * 1024
+MONOTONIC, BOOTTIME, REALTIME = 3, 6, 1
+# InternedData: field -> (name, field of the text)
+INTERNED = {1: "category", 2: "event name", 3: "annotation name", 23: "context",
+            24: "specification", 29: "string value", 1000: "kernel", 1001: "argument name"}
+
+
+class Malformed(Exception):
+    pass
+
+
+def require(condition, message):
+    if not condition:
+        raise Malformed(message)
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        require(at < len(data) and shift < 70, "broken varint")
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & (1 << 64) - 1, at
+        shift += 7
+
+
+def fields(data):
+    """Yields (field, value): int for varints, bytes otherwise."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        field, wire = key >> 3, key & 7
+        require(field > 0, "field number 0")
+        if wire == 0:
+            value, at = varint(data, at)
+        elif wire == 1:
+            value, at = data[at:at + 8], at + 8
+        elif wire == 2:
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+            require(len(value) == size, "message is cut")
+        else:
+            raise Malformed(f"wire type {wire}")
+        require(at <= len(data), "message is cut")
+        yield field, value
+
+
+def message(data):
+    """The fields as {field: [values]}."""
+    result = defaultdict(list)
+    for field, value in fields(data):
+        result[field].append(value)
+    return result
+
+
+def one(values, field, default=None):
+    found = values.get(field, [])
+    require(len(found) <= 1, f"field {field} more than once")
+    return found[0] if found else default
+
+
+def text(data):
+    return data.decode("utf-8")  # strict
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+class Decoder:
+    def __init__(self):
+        self.interned = {name: {} for name in INTERNED.values()}
+        self.cleared = False
+        self.clock = None
+        self.clocks = {}
+        self.tracks = {}
+        self.events = defaultdict(list)  # track -> [(time, type, name)] in the order of the file
+        self.ops = {}
+        self.launched = []
+        self.names = defaultdict(lambda: [0, 0])
+        self.counters = self.packets = self.instants = 0
+        self.gpus = []
+        self.gpu_tracks = set()
+        self.largest = 0
+        self.args_texts = 0
+        self.times = []
+
+    def read(self, data):
+        for field, packet in fields(data):
+            require(field == 1, f"field {field} in the trace")
+            require(len(packet) < MAX_PACKET, f"packet of {len(packet)} bytes")
+            self.largest = max(self.largest, len(packet))
+            values = message(packet)
+            compressed = one(values, 50)
+            if compressed is None:
+                self.packet(values)
+                continue
+            require(len(values) == 1, "compressed packet with other fields")
+            engine = zlib.decompressobj()
+            inner = engine.decompress(compressed)
+            require(engine.eof and not engine.unused_data, "compressed block is cut")
+            self.read(inner)
+
+    def packet(self, values):
+        self.packets += 1
+        require(one(values, 10) == 1, "packet without sequence")
+        flags = one(values, 13, 0)
+        if flags & 1:
+            require(one(values, 87) == 1, "state cleared, but not the first packet")
+            self.cleared = True
+        require(self.cleared and flags & 2, "packet without the state it needs")
+        defaults = one(values, 59)
+        if defaults is not None:
+            self.clock = one(message(defaults), 58)
+        data = one(values, 12)
+        if data is not None:
+            self.intern(data)
+        time = one(values, 8)
+        for field, handler in ((6, self.snapshot), (60, self.descriptor), (128, self.gpu_info)):
+            if (body := one(values, field)) is not None:
+                handler(message(body))
+        for field, handler in ((11, self.track_event), (53, self.render_stage)):
+            if (body := one(values, field)) is not None:
+                require(time is not None, "event without time")
+                require(self.clock in self.clocks, "event in an unknown clock")
+                self.times.append(time)
+                handler(time, message(body))
+
+    def intern(self, data):
+        for field, entry in fields(data):
+            require(field in INTERNED, f"interned data {field}")
+            kind = INTERNED[field]
+            values = message(entry)
+            iid = one(values, 1)
+            require(iid and iid not in self.interned[kind], f"{kind} {iid} is given twice or 0")
+            if kind == "context":
+                self.interned[kind][iid] = (one(values, 2), one(values, 3))
+            else:
+                self.interned[kind][iid] = text(one(values, 2, b""))
+
+    def lookup(self, kind, iid):
+        require(iid in self.interned[kind], f"unknown {kind} {iid}")
+        return self.interned[kind][iid]
+
+    def snapshot(self, values):
+        require(not self.times, "clock snapshot after events")
+        for clock in values[1]:
+            entry = message(clock)
+            self.clocks[one(entry, 1)] = one(entry, 2)
+        require(one(values, 2) == MONOTONIC, "primary clock is not CLOCK_MONOTONIC")
+
+    def descriptor(self, values):
+        uuid = one(values, 1)
+        require(uuid and uuid not in self.tracks, f"track {uuid} described twice")
+        parent = one(values, 5, 0)
+        require(parent == 0 or parent in self.tracks, f"track {uuid}: parent {parent} is unknown")
+        kind = "process" if 3 in values else "thread" if 4 in values else \
+            "counter" if 8 in values else "lane"
+        if kind == "lane":
+            require(self.tracks[parent][0] == "thread", "lane outside a thread")
+        name = one(values, 2)
+        if kind == "process":
+            body = message(one(values, 3))
+            name = one(body, 6)
+            for command in body[2]:
+                text(command)
+        elif kind == "thread":
+            name = one(message(one(values, 4)), 5)
+        require(name, f"track {uuid} has no name")
+        self.tracks[uuid] = (kind, text(name))
+
+    def gpu_info(self, values):
+        for gpu in values[1]:
+            self.gpus.append(text(one(message(gpu), 1)))
+
+    def annotation(self, data):
+        values = message(data)
+        name = self.lookup("annotation name", one(values, 1))
+        require((17 in values) != (6 in values), f"annotation {name} has not one value")
+        if 17 in values:
+            self.lookup("string value", one(values, 17))
+        else:
+            text(one(values, 6))
+        self.args_texts += 1
+
+    def track_event(self, time, values):
+        kind, track = one(values, 9), one(values, 11)
+        require(track in self.tracks, f"unknown track {track}")
+        if kind == 4:
+            require(self.tracks[track][0] == "counter", "counter on a track of slices")
+            struct.unpack("<d", one(values, 44))
+            self.counters += 1
+            return
+        require(self.tracks[track][0] in ("thread", "lane"), "slice on a track of another kind")
+        name = None
+        if kind in (1, 3):
+            require((10 in values) != (23 in values), "event has not one name")
+            name = self.lookup("event name", one(values, 10)) if 10 in values \
+                else text(one(values, 23))
+            self.lookup("category", one(values, 3))
+        for data in values[4]:
+            self.annotation(data)
+        for data in values[3000]:
+            self.launched += message(data)[1]
+        require(kind in (1, 2, 3), f"event type {kind}")
+        self.events[track].append((time, kind, name))
+
+    def dimensions(self, data):
+        values = message(data)
+        require(all(one(values, axis) is not None for axis in (1, 2, 3)), "dimension is missing")
+
+    def render_stage(self, time, values):
+        event = one(values, 1)
+        require(event and event not in self.ops, f"operation {event} twice")
+        duration = signed(one(values, 2))
+        require(duration >= 0, "negative duration")
+        name = self.lookup("event name", one(values, 20))
+        queue = one(values, 13)
+        self.lookup("specification", queue)
+        self.lookup("specification", one(values, 14))
+        self.lookup("context", one(values, 5))
+        gpu = one(values, 11)
+        require(gpu < len(self.gpus), f"unknown GPU {gpu}")
+        self.gpu_tracks.add((gpu, queue))
+        if 19 in values:
+            require(self.lookup("kernel", one(values, 19)) == name, "kernel has another name")
+        launch = message(one(values, 21))
+        for field in (1, 2):
+            for data in launch[field]:
+                self.dimensions(data)
+        given = {}
+        for data in launch[3]:
+            argument = message(data)
+            given[self.lookup("argument name", one(argument, 1))] = signed(one(argument, 3))
+        require({"device", "stream"} <= given.keys(), "operation without device or stream")
+        self.ops[event] = (time, duration)
+        for total in (self.names[f"op {name}"],):
+            total[0] += 1
+            total[1] += duration
+
+    def slices(self):
+        """Plays each track in time order, as a viewer does, and compares with the order of the file,
+        in which the writer meant begins and ends to pair. Returns (count, total ns, deepest)."""
+        count = total = deepest = 0
+        for track, events in self.events.items():
+            in_order = sorted(events, key=lambda event: event[0])  # stable
+            require(in_order == events, f"track {track}: events are not in time order")
+            stack = []
+            for time, kind, name in events:
+                if kind == 2:
+                    require(stack, f"track {track}: end without begin at {time}")
+                    start, started = stack.pop()
+                    entry = self.names[f"api {started}"]
+                    entry[0] += 1
+                    entry[1] += time - start
+                    count += 1
+                    total += time - start
+                elif kind == 1:
+                    stack.append((time, name))
+                    deepest = max(deepest, len(stack))
+                else:
+                    self.instants += 1
+                    self.names[f"api {name}"][0] += 1
+            require(not stack, f"track {track}: slice without end")
+        return count, total, deepest
+
+    def result(self):
+        require(self.cleared and MONOTONIC in self.clocks, "no clock snapshot")
+        count, total, deepest = self.slices()
+        for event in self.launched:
+            require(event in self.ops, f"a launch points to the unknown operation {event}")
+        kinds = [kind for kind, _ in self.tracks.values()]
+        ends = [time + duration for time, duration in self.ops.values()]
+        return {"ops": len(self.ops), "ops_ns": sum(d for _, d in self.ops.values()),
+                "slices": count, "apis": count + self.instants, "apis_ns": total,
+                "instants": self.instants, "flows": len(self.launched), "counters": self.counters,
+                "processes": kinds.count("process"), "threads": kinds.count("thread"),
+                "lanes": kinds.count("lane"), "api_tracks": len(self.events),
+                "gpus": self.gpus, "gpu_tracks": len(self.gpu_tracks), "packets": self.packets,
+                "largest_packet": self.largest, "args_texts": self.args_texts,
+                "max_nesting": deepest, "first_ns": min(self.times, default=0),
+                "last_ns": max(self.times + ends, default=0), "clocks": self.clocks,
+                "names": dict(self.names)}
+
+
+def main():
+    try:
+        with open(sys.argv[1], "rb") as file:
+            decoder = Decoder()
+            decoder.read(file.read())
+        print(json.dumps(decoder.result()))
+    except (Malformed, ValueError, TypeError, zlib.error, struct.error) as error:
+        sys.exit(f"{sys.argv[1]}: {type(error).__name__}: {str(error)[:500]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""Tests of the tools in this folder: each must see what it is there to see."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import check_arrows  # noqa: E402
+import check_libraries  # noqa: E402
+import summarise  # noqa: E402
+
+
+class ArrowsTest(unittest.TestCase):
+    def problems(self, path, text):
+        return check_arrows.check_file(Path(path), text)
+
+    def test_allowed(self):
+        self.assertEqual(self.problems("src/store/a.cpp", '#include "wire/records.h"\n'), [])
+        self.assertEqual(self.problems("src/cli/main.cpp", '#include "export/exporter.h"\n'), [])
+        self.assertEqual(self.problems("src/agent/a.cpp", '#include "sonde/backend.h"\n'), [])
+        self.assertEqual(self.problems("src/agent/a_test.cpp", "#include <vector>\n"), [])
+
+    def test_forbidden(self):
+        for path, header in (("src/agent/a.cpp", "store/writer.h"), ("src/wire/a.h", "agent/ring.h"),
+                             ("src/analysis/a.cpp", "store/reader.h"), ("src/store/a.cpp", "cli/command.h"),
+                             ("src/backends/opencl/a.cpp", "record/launch.h"),
+                             ("src/base/a.h", "wire/records.h"), ("src/export/a.cpp", "trace/trace.h")):
+            self.assertEqual(len(self.problems(path, f'#include "{header}"\n')), 1, (path, header))
+
+    def test_sqlite_and_the_runtime_stay_where_they_belong(self):
+        self.assertEqual(len(self.problems("src/analysis/a.cpp", "#include <sqlite3.h>\n")), 1)
+        self.assertEqual(self.problems("src/store/a.cpp", "#include <sqlite3.h>\n"), [])
+        self.assertEqual(len(self.problems("src/backends/x/a.cpp", "#include <string>\n")), 1)
+
+    def test_unknown_folder(self):
+        self.assertEqual(len(self.problems("src/misc/a.h", "")), 1)
+
+    def test_the_descriptor_of_a_backend_is_part_of_the_tool(self):
+        text = '#include "record/backend.h"\n#include <string>\n'
+        self.assertEqual(self.problems("src/backends/x/descriptor.cpp", text), [])
+        self.assertEqual(len(self.problems("src/backends/x/other.cpp", text)), 2)
+
+    def test_length_and_paths(self):
+        self.assertEqual(len(self.problems("src/base/a.h", "\n" * 501)), 1)
+        self.assertEqual(self.problems("src/base/a.h", "\n" * 500), [])
+        self.assertEqual(len(self.problems("docs/a.md", "see /home" + "/me/x\n")), 1)
+        self.assertEqual(self.problems("docs/a.md", "see src/home/me and {tmp}/home/x\n"), [])
+
+
+class LibrariesTest(unittest.TestCase):
+    def test_a_library_that_breaks_every_promise(self):
+        source = """#include <iostream>
+            thread_local char storage[128] = {1};
+            int exported() { return storage[0]; }
+            __attribute__((constructor)) static void first() {}
+            __attribute__((constructor)) static void second() {}"""
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder) / "libsonde-agent.so"
+            subprocess.run(["g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", library], text=True,
+                           input=source, check=True)
+            found = "\n".join(check_libraries.check(library))
+        for part in ("needs libstdc++.so.6", "could be unloaded", "exports _Z8exportedv",
+                     "of thread-local storage", "initialisers of its own"):
+            self.assertIn(part, found)
+
+    def test_global_names_of_a_version_script(self):
+        script = "V1 {\n global:\n  a; b;\n  # c;\n  d;\n local:\n  *;\n};"
+        self.assertEqual(check_libraries.global_names(script), {"a", "b", "d"})
+
+
+class SummariseTest(unittest.TestCase):
+    def test_every_kind_of_result(self):
+        tests = xml.fromstring("""<testsuite>
+            <testcase name="a" status="run"><system-out>skip b: needs root
+[  SKIPPED ] Store.Reads (0 ms)
+</system-out></testcase>
+            <testcase name="c" status="fail"><failure message=""/></testcase>
+            <testcase name="d" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
+            <testcase name="e" status="notrun"><skipped message="Unable to find executable"/></testcase>
+            </testsuite>""").iter("testcase")
+        passed, failed, skipped = summarise.summarise(tests)
+        self.assertEqual(passed, 1)
+        self.assertEqual(failed, ["c", "e"])
+        self.assertEqual(skipped, ["a: b: needs root", "a: Store.Reads", "d"])
+
+
+if __name__ == "__main__":
+    unittest.main()
