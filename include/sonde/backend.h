@@ -2,7 +2,7 @@
  *
  * A backend is a shared library that watches one interface (OpenCL, ROCTX, HSA ...) inside the
  * traced program and hands what it sees to the agent, which writes it to the process' spool. A
- * backend needs nothing but this header: it finds the agent at run time with sonde_agent() and does
+ * backend needs nothing but this header: it finds the agent at run time with sonde_find_agent() and does
  * nothing when there is none.
  *
  * Times are in "ticks" of the agent's clock (ticks()), or in a clock of the backend's own that it
@@ -148,7 +148,7 @@ struct sonde_agent {
 };
 
 /* The agent of this process, or NULL. Cached by the caller. */
-static inline const struct sonde_agent* sonde_agent(void) {
+static inline const struct sonde_agent* sonde_find_agent(void) {
   const struct sonde_agent* (*get)(void) =
       (const struct sonde_agent* (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "sonde_agent_v1");
   const struct sonde_agent* agent = get != NULL ? get() : NULL;

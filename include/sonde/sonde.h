@@ -20,7 +20,7 @@ static inline const struct sonde_agent* sonde_api(void) {
   static const struct sonde_agent* agent;
   static int looked_up;
   if (__atomic_load_n(&looked_up, __ATOMIC_ACQUIRE) == 0) {
-    __atomic_store_n(&agent, sonde_agent(), __ATOMIC_RELAXED);
+    __atomic_store_n(&agent, sonde_find_agent(), __ATOMIC_RELAXED);
     __atomic_store_n(&looked_up, 1, __ATOMIC_RELEASE);
   }
   return __atomic_load_n(&agent, __ATOMIC_RELAXED);

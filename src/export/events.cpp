@@ -1,5 +1,7 @@
 #include "export/events.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -74,6 +76,7 @@ class Loader {
   bool accept(int64_t start_ns, int64_t end_ns);
   uint32_t queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id);
   uint32_t shape_number(const Statement& row);
+  uint32_t name_number(int64_t id);
 
   Status load_names();
   Status load_ops();
@@ -97,6 +100,7 @@ class Loader {
   Numbering<std::pair<int64_t, std::pair<int64_t, int64_t>>> queue_numbers_;
   Numbering<std::pair<int64_t, int64_t>> thread_numbers_;
   Numbering<std::pair<int64_t, std::string>> series_numbers_;
+  std::map<int64_t, uint32_t> lost_names_;
   std::vector<int64_t> args_ids_;
 };
 
@@ -127,12 +131,20 @@ Status Loader::load_names() {
     events_.op_class.push_back(classify_op(text));
     events_.is_marker.push_back(text == "UserMarker");
   }
-  // The last name stands for the ids that point nowhere, so that every index can be used.
-  events_.names.add(std::numeric_limits<int64_t>::max(), "");
-  events_.op_class.push_back(OpClass::kOther);
-  events_.is_marker.push_back(false);
   events_.names.finish();
   return ok_status();
+}
+
+// A row whose string was lost is shown as the corrected views show it, and not left out.
+uint32_t Loader::name_number(int64_t id) {
+  if (const uint32_t index = events_.names.find(id); index != kNone) return index;
+  const auto [at, added] = lost_names_.try_emplace(id, events_.names.size());
+  if (added) {
+    events_.names.append(fmt::format("<string {}>", id));
+    events_.op_class.push_back(OpClass::kUnknown);
+    events_.is_marker.push_back(false);
+  }
+  return at->second;
 }
 
 uint32_t Loader::queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id) {
@@ -145,7 +157,6 @@ Status Loader::load_ops() {
   SONDE_ASSIGN(Statement row,
                prepare_window("SELECT id, gpu_id, queue_id, start_ns, end_ns, name_id, type_id "
                               "FROM v_op"));
-  const uint32_t nothing = events_.names.size() - 1;
   for (;;) {
     SONDE_ASSIGN(const bool more, row.step());
     if (!more) break;
@@ -154,8 +165,8 @@ Status Loader::load_ops() {
     op.end_ns = row.integer(4);
     if (!accept(op.start_ns, op.end_ns)) continue;
     op_ids_.add(row.integer(0));
-    op.type = std::min(events_.names.find(row.integer(6)), nothing);
-    op.name = std::min(events_.names.find(row.integer(5)), nothing);
+    op.type = name_number(row.integer(6));
+    op.name = name_number(row.integer(5));
     if (events_.names.at(op.name).empty()) op.name = op.type;
     op.queue = queue_number(row.integer(1), -1, row.integer(2));
     events_.ops.push_back(op);
@@ -228,7 +239,6 @@ Status Loader::load_apis() {
   SONDE_ASSIGN(Statement row,
                prepare_window("SELECT id, pid, tid, start_ns, end_ns, name_id, domain_id, "
                               "category_id, args_id FROM v_api"));
-  const uint32_t nothing = events_.names.size() - 1;
   for (;;) {
     SONDE_ASSIGN(const bool more, row.step());
     if (!more) break;
@@ -238,7 +248,7 @@ Status Loader::load_apis() {
     if (!accept(api.start_ns, api.end_ns)) continue;
     api.id = row.integer(0);
     api_ids_.add(api.id);
-    api.name = std::min(events_.names.find(row.integer(5)), nothing);
+    api.name = name_number(row.integer(5));
     api.domain = row.is_null(6) ? kNone : events_.names.find(row.integer(6));
     api.category = row.is_null(7) ? kNone : events_.names.find(row.integer(7));
     api.args = kNone;

@@ -18,12 +18,18 @@ class TextTable {
     bytes_.append(text);
     ends_.push_back(bytes_.size());
   }
+  // A text that no row has; only its index finds it. After the last add().
+  uint32_t append(std::string_view text) {
+    bytes_.append(text);
+    ends_.push_back(bytes_.size());
+    return size() - 1;
+  }
   void finish() { ids_.finish(); }
 
-  uint32_t size() const { return ids_.size(); }
+  uint32_t size() const { return static_cast<uint32_t>(ends_.size()); }
   uint32_t find(int64_t id) const { return ids_.find(id); }  // IdIndex::kNone if not there
 
-  // '' for kNone: a row whose string was lost is shown without its text, not left out.
+  // '' for IdIndex::kNone.
   std::string_view at(uint32_t index) const {
     if (index >= ends_.size()) return {};
     const size_t begin = index == 0 ? 0 : ends_[index - 1];

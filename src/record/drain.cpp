@@ -140,7 +140,7 @@ void Drain::read_chunk(const Pending& pending) {
   if (decoder.malformed()) ingest_->damaged(header, "malformed record: the rest was left out");
 }
 
-uint64_t Drain::poll() {
+uint64_t Drain::poll(const std::function<void()>& between) {
   list_new();
   // The order matters: what an event refers to was defined before the event was committed, so the
   // definitions are read after the events were counted; and the clocks are read last, so that every
@@ -158,6 +158,7 @@ uint64_t Drain::poll() {
   for (const auto& pending : events) {
     bytes += pending.header.committed;
     read_chunk(pending);
+    between();
   }
   return bytes;
 }
@@ -249,6 +250,19 @@ void Drain::finish_process(uint64_t spool_id, std::string_view how) {
   note_open(spool);
   ingest_->ended(spool_id, monotonic_now_ns(), how);
   spool.finished = true;
+}
+
+Status Drain::finish() {
+  for (uint32_t source = 0; source < wire::kDropSources; ++source) {
+    for (uint32_t reason = 0; reason < wire::kDropReasons; ++reason) {
+      const uint64_t count =
+          __atomic_load_n(&(*control_)->drops[source][reason], __ATOMIC_RELAXED);
+      if (count == 0) continue;
+      ingest_->set_drop(wire::kDropSourceNames[source], wire::kDropReasonNames[reason], count);
+    }
+  }
+  SONDE_TRY(commit(true));
+  return ingest_->finish();
 }
 
 uint64_t Drain::spool_bytes() const {

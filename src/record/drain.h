@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,8 +22,9 @@ class Drain {
  public:
   Drain(std::string session, wire::Control& control, store::Ingest& ingest);
 
-  // Reads new records; returns how many bytes there were.
-  uint64_t poll();
+  // Reads new records; returns how many bytes there were. `between` is called after each chunk, for
+  // what must not wait until a burst is read.
+  uint64_t poll(const std::function<void()>& between = [] {});
   // Commits when enough has come in or enough time has passed, or when `force`d.
   Status commit(bool force);
 
@@ -34,6 +36,9 @@ class Drain {
   std::vector<Live> live() const;
   // The process image has ended (or is let go): what it committed is read, and what was open noted.
   void finish_process(uint64_t spool, std::string_view how);
+
+  // The last step: counts the drops, commits, and finishes the .rpd.
+  Status finish();
 
   uint64_t events() const { return events_; }
   uint64_t spool_bytes() const;  // chunks on disk now

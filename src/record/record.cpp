@@ -59,7 +59,6 @@ class Recording {
   void switch_recording();
   void store_facts();
   void watch_processes();
-  void note_drops();
   void fail(const Error& error);
   bool others_running();
   void finish(Outcome& outcome);
@@ -207,7 +206,7 @@ void Recording::turn(SignalPipe& signals, StatusLine& status) {
   reap();
   switch_recording();
   if (failure_) return;
-  drain_->poll();
+  drain_->poll([this] { reap(); });
   watch_processes();
   if (auto committed = drain_->commit(false); !committed) fail(committed.error());
   std::error_code error;
@@ -246,16 +245,6 @@ Outcome Recording::watch() {
   return outcome;
 }
 
-void Recording::note_drops() {
-  for (uint32_t source = 0; source < wire::kDropSources; ++source) {
-    for (uint32_t reason = 0; reason < wire::kDropReasons; ++reason) {
-      const uint64_t count = __atomic_load_n(&control_->drops[source][reason], __ATOMIC_RELAXED);
-      if (count == 0) continue;
-      ingest_->drop(wire::kDropSourceNames[source], wire::kDropReasonNames[reason], count);
-    }
-  }
-}
-
 void Recording::finish(Outcome& outcome) {
   __atomic_store_n(&control_->closed, 1, __ATOMIC_RELAXED);
   if (!failure_) {
@@ -266,11 +255,7 @@ void Recording::finish(Outcome& outcome) {
       outcome.left_running += running ? 1 : 0;
       drain_->finish_process(live.spool, running ? "running" : "ended");
     }
-    note_drops();
-    if (auto committed = drain_->commit(true); !committed) fail(committed.error());
-  }
-  if (!failure_) {
-    if (auto finished = ingest_->finish(); !finished) fail(finished.error());
+    if (auto finished = drain_->finish(); !finished) fail(finished.error());
   }
   outcome.path = output_;
   outcome.apis = ingest_->apis();

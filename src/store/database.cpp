@@ -47,7 +47,8 @@ Error sqlite_error(int code, const char* detail, std::string context, std::strin
     case SQLITE_PERM:
     case SQLITE_NOMEM:
       return make_error(ErrorCode::kIo, detail, std::move(context));
-    default: break;
+    default:
+      break;
   }
   std::string message = detail;
   if (!sql.empty()) {
@@ -135,8 +136,8 @@ void Statement::bind(int index, std::string_view text) {
 
 void Statement::bind_static(int index, std::string_view text) {
   const char* data = text.data() == nullptr ? "" : text.data();
-  note_bind(sqlite3_bind_text64(statement_.get(), index, data, text.size(), SQLITE_STATIC,
-                                SQLITE_UTF8));
+  note_bind(
+      sqlite3_bind_text64(statement_.get(), index, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 
 void Statement::bind_null(int index) { note_bind(sqlite3_bind_null(statement_.get(), index)); }
@@ -193,9 +194,7 @@ int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
 
-double Statement::real(int column) const {
-  return sqlite3_column_double(statement_.get(), column);
-}
+double Statement::real(int column) const { return sqlite3_column_double(statement_.get(), column); }
 
 std::string_view Statement::text(int column) const {
   const auto* text = sqlite3_column_text(statement_.get(), column);
@@ -216,7 +215,7 @@ Status Database::configure(Mode mode) {
   const int options[][2] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
                             {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
                             {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
-                            {SQLITE_DBCONFIG_ENABLE_TRIGGER, read_only ? 0 : 1}};
+                            {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}};
   for (const auto& [option, value] : options) {
     if (sqlite3_db_config(handle(), option, value, nullptr) != SQLITE_OK) return failure("");
   }
@@ -280,8 +279,8 @@ Result<Statement> Database::prepare(std::string_view sql) {
   if (tail.find_first_not_of(" \t\r\n;") == std::string_view::npos) return statement;
   // What follows may still be a comment, which prepares to nothing.
   sqlite3_stmt* second = nullptr;
-  const int code = sqlite3_prepare_v2(handle(), tail.data(), static_cast<int>(tail.size()), &second,
-                                      nullptr);
+  const int code =
+      sqlite3_prepare_v2(handle(), tail.data(), static_cast<int>(tail.size()), &second, nullptr);
   sqlite3_finalize(second);
   if (code != SQLITE_OK || second != nullptr) {
     return make_error(ErrorCode::kInvalidArgument, "there is more than one SQL statement", path_,
@@ -311,8 +310,9 @@ Result<bool> Database::has_table(std::string_view name) {
 }
 
 Result<bool> Database::has_column(std::string_view table, std::string_view column) {
-  SONDE_ASSIGN(auto statement,
-               prepare("SELECT 1 FROM pragma_table_info(?1, 'main') WHERE name = ?2 COLLATE NOCASE"));
+  SONDE_ASSIGN(
+      auto statement,
+      prepare("SELECT 1 FROM pragma_table_info(?1, 'main') WHERE name = ?2 COLLATE NOCASE"));
   statement.bind(1, table);
   statement.bind(2, column);
   return statement.step();

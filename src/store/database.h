@@ -22,7 +22,7 @@ class Statement {
   void bind(int index, int64_t value);
   void bind(int index, int value) { bind(index, static_cast<int64_t>(value)); }
   void bind(int index, double value);
-  void bind(int index, std::string_view text);  // copied
+  void bind(int index, std::string_view text);         // copied
   void bind_static(int index, std::string_view text);  // must outlive the step
   void bind_null(int index);
   void bind_column(int index, const Statement& from, int column);  // of any type; copied
@@ -52,9 +52,9 @@ class Statement {
   int bind_error_ = 0;
 };
 
-// One connection. It does not trust what it opens: no extensions, no memory map, no functions with
-// side effects in views. A kReadOnly connection can neither write, attach another file, nor fire
-// triggers.
+// One connection. It does not trust what it opens: no extensions, no triggers, no memory map, no
+// functions with side effects in views. A kReadOnly connection can neither write nor attach another
+// file. One thread at a time.
 class Database {
  public:
   // kCreate fails if the file exists. kImmutable is kReadOnly for a file that nobody changes: no
@@ -63,7 +63,7 @@ class Database {
 
   static Result<Database> open(const std::string& path, Mode mode);
 
-  Status exec(std::string_view sql);  // one or several statements without rows
+  Status exec(std::string_view sql);                // one or several statements without rows
   Result<Statement> prepare(std::string_view sql);  // exactly one statement
   // First column of the first row, or `fallback` when there is no row or it is NULL.
   Result<int64_t> integer(std::string_view sql, int64_t fallback = 0);

@@ -51,7 +51,8 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
 // The real traces, or "" where this machine has none.
 inline std::string real_file(const std::string& name) {
   const char* shared = std::getenv("SONDE_SHARED");
-  const std::string path = std::string(shared == nullptr ? "../shared" : shared) + "/data/rpd/" + name;
+  const std::string path =
+      std::string(shared == nullptr ? "../shared" : shared) + "/data/rpd/" + name;
   return ::access(path.c_str(), R_OK) == 0 ? path : "";
 }
 
@@ -133,14 +134,17 @@ inline std::string old_events() {
 }
 
 constexpr const char* kLaunchColumns =
-    "gridX integer NOT NULL, gridY integer NOT NULL, gridZ integer NOT NULL, workgroupX integer NOT "
+    "gridX integer NOT NULL, gridY integer NOT NULL, gridZ integer NOT NULL, workgroupX integer "
+    "NOT "
     "NULL, workgroupY integer NOT NULL, workgroupZ integer NOT NULL, groupSegmentSize integer NOT "
     "NULL, privateSegmentSize integer NOT NULL, ";
 constexpr const char* kOldLaunchColumns =
-    "kernelArgAddress varchar(18) NOT NULL, aquireFence varchar(8) NOT NULL, releaseFence varchar(8) "
+    "kernelArgAddress varchar(18) NOT NULL, aquireFence varchar(8) NOT NULL, releaseFence "
+    "varchar(8) "
     "NOT NULL, codeObject_id integer NOT NULL, ";
 constexpr const char* kCopyColumns =
-    "stream varchar(18) NOT NULL, size integer NOT NULL, width integer NOT NULL, height integer NOT "
+    "stream varchar(18) NOT NULL, size integer NOT NULL, width integer NOT NULL, height integer "
+    "NOT "
     "NULL, kind integer NOT NULL, dst varchar(18) NOT NULL, src varchar(18) NOT NULL, dstDevice "
     "integer NOT NULL, srcDevice integer NOT NULL, sync bool NOT NULL, pinned bool NOT NULL";
 
@@ -149,9 +153,10 @@ inline std::string v1() {
          table("rocpd_kernelop", std::string("op_ptr_id integer NOT NULL PRIMARY KEY, ") +
                                      kLaunchColumns + kOldLaunchColumns +
                                      "kernelName_id integer NOT NULL") +
-         table("rocpd_copyop",
-               "op_ptr_id integer NOT NULL PRIMARY KEY, size integer NOT NULL, src integer NOT NULL, "
-               "dst integer NOT NULL, sync bool NOT NULL, pinned bool NOT NULL") +
+         table(
+             "rocpd_copyop",
+             "op_ptr_id integer NOT NULL PRIMARY KEY, size integer NOT NULL, src integer NOT NULL, "
+             "dst integer NOT NULL, sync bool NOT NULL, pinned bool NOT NULL") +
          with_id("rocpd_hsaApi",
                  "pid integer NOT NULL, tid integer NOT NULL, start integer NOT NULL, end integer "
                  "NOT NULL, apiName_id integer NOT NULL, args_id integer NOT NULL, return integer "
@@ -162,9 +167,10 @@ inline std::string v1() {
 
 inline std::string v2_tables() {
   return common() + old_events() + monitor() +
-         table("rocpd_kernelapi",
-               std::string("api_ptr_id integer NOT NULL PRIMARY KEY, stream varchar(18) NOT NULL, ") +
-                   kLaunchColumns + kOldLaunchColumns + "kernelName_id integer NOT NULL") +
+         table(
+             "rocpd_kernelapi",
+             std::string("api_ptr_id integer NOT NULL PRIMARY KEY, stream varchar(18) NOT NULL, ") +
+                 kLaunchColumns + kOldLaunchColumns + "kernelName_id integer NOT NULL") +
          table("rocpd_copyapi",
                std::string("api_ptr_id integer NOT NULL PRIMARY KEY, ") + kCopyColumns) +
          "INSERT INTO rocpd_metadata (tag, value) VALUES ('schema_version', '2');\n";
@@ -179,12 +185,15 @@ inline std::string v2a() {
 
 inline std::string v2b() {
   return v2_tables() +
-         "CREATE VIEW top AS SELECT 1 AS Name, 1 AS TotalCalls, 1 AS TotalDuration_us, 1 AS Ave_us;\n";
+         "CREATE VIEW top AS SELECT 1 AS Name, 1 AS TotalCalls, 1 AS TotalDuration_us, 1 AS "
+         "Ave_us;\n";
 }
 
 inline std::string stackframe(const std::string& key_type) {
-  return with_id("rocpd_stackframe", "api_ptr_id " + key_type + " NOT NULL, depth integer NOT NULL, "
-                                     "name_id " + key_type + " NOT NULL");
+  return with_id("rocpd_stackframe", "api_ptr_id " + key_type +
+                                         " NOT NULL, depth integer NOT NULL, "
+                                         "name_id " +
+                                         key_type + " NOT NULL");
 }
 
 inline std::string v2c() { return v2b() + stackframe("integer"); }
@@ -192,19 +201,21 @@ inline std::string v2c() { return v2b() + stackframe("integer"); }
 inline std::string v3() {
   return common() + monitor() + stackframe("bigint") +
          with_id("rocpd_ustring", "string varchar(4096) NOT NULL") +
-         with_id("rocpd_api",
-                 "pid integer NOT NULL, tid integer NOT NULL, start integer NOT NULL, end integer "
-                 "NOT NULL, apiName_id bigint NOT NULL, category_id bigint NOT NULL, domain_id bigint "
-                 "NOT NULL, args_id bigint NOT NULL") +
+         with_id(
+             "rocpd_api",
+             "pid integer NOT NULL, tid integer NOT NULL, start integer NOT NULL, end integer "
+             "NOT NULL, apiName_id bigint NOT NULL, category_id bigint NOT NULL, domain_id bigint "
+             "NOT NULL, args_id bigint NOT NULL") +
          with_id("rocpd_op",
                  "gpuId integer NOT NULL, queueId integer NOT NULL, sequenceId integer NOT NULL, "
                  "start integer NOT NULL, end integer NOT NULL, description_id bigint NOT NULL, "
                  "opType_id bigint NOT NULL") +
          with_id("rocpd_counter",
                  "value real NOT NULL, op_id bigint NOT NULL, name_id bigint NOT NULL") +
-         table("rocpd_kernelapi",
-               std::string("api_ptr_id bigint NOT NULL PRIMARY KEY, stream varchar(18) NOT NULL, ") +
-                   kLaunchColumns + "kernelName_id bigint NOT NULL") +
+         table(
+             "rocpd_kernelapi",
+             std::string("api_ptr_id bigint NOT NULL PRIMARY KEY, stream varchar(18) NOT NULL, ") +
+                 kLaunchColumns + "kernelName_id bigint NOT NULL") +
          table("rocpd_copyapi",
                std::string("api_ptr_id bigint NOT NULL PRIMARY KEY, ") + kCopyColumns) +
          "INSERT INTO rocpd_metadata (tag, value) VALUES ('schema_version', '3'), "
@@ -215,11 +226,16 @@ inline std::string v3() {
 
 inline std::string ddl_of(Flavour flavour) {
   switch (flavour) {
-    case Flavour::kV1: return ddl::v1();
-    case Flavour::kV2a: return ddl::v2a();
-    case Flavour::kV2b: return ddl::v2b();
-    case Flavour::kV2c: return ddl::v2c();
-    case Flavour::kV3: return ddl::v3();
+    case Flavour::kV1:
+      return ddl::v1();
+    case Flavour::kV2a:
+      return ddl::v2a();
+    case Flavour::kV2b:
+      return ddl::v2b();
+    case Flavour::kV2c:
+      return ddl::v2c();
+    case Flavour::kV3:
+      return ddl::v3();
   }
   return "";
 }
@@ -250,13 +266,14 @@ inline std::string example_rows(Flavour flavour) {
            ");\n";
   }
   if (v3) sql += "INSERT INTO rocpd_ustring VALUES (1, ''), (10, 'n=4096');\n";
-  const char* ops[] = {"1, 2, 0, 0, 100, 200, 8, 5",     "2, 2, 1, 0, 150, 250, 8, 5",
-                       "3, 2, 0, 0, 300, 400, 1, 6",     "4, 3, 0, 0, 1000, 1100, 9, 5",
-                       "5, 3, 1, 0, 1000, 1100, 9, 5",   "6, 3, 0, 0, 1200, 1250, 9, 7",
+  const char* ops[] = {"1, 2, 0, 0, 100, 200, 8, 5",   "2, 2, 1, 0, 150, 250, 8, 5",
+                       "3, 2, 0, 0, 300, 400, 1, 6",   "4, 3, 0, 0, 1000, 1100, 9, 5",
+                       "5, 3, 1, 0, 1000, 1100, 9, 5", "6, 3, 0, 0, 1200, 1250, 9, 7",
                        "7, 3, 0, 0, 1100, 1100, 1, 13"};
   for (const char* op : ops) {
-    sql += std::string("INSERT INTO rocpd_op (id, gpuId, queueId, sequenceId, start, end, "
-                       "description_id, opType_id") +
+    sql += std::string(
+               "INSERT INTO rocpd_op (id, gpuId, queueId, sequenceId, start, end, "
+               "description_id, opType_id") +
            (v3 ? ") VALUES (" : ", completionSignal) VALUES (") + op + (v3 ? ");\n" : ", '');\n");
   }
   if (flavour == Flavour::kV1) {
@@ -267,11 +284,12 @@ inline std::string example_rows(Flavour flavour) {
            "INSERT INTO rocpd_hsaApi VALUES (1, 4711, 4712, 1, 2, 2, 1, 0);\n";
   }
   const std::string old = v3 ? "" : "'', '', '', 0, ";
-  sql += "INSERT INTO rocpd_kernelapi VALUES (10, '0x0', 64, 32, 1, 8, 4, 1, 512, 16, " + old +
-         "8), (17, '0x0', 7, 7, 7, 1, 1, 1, 0, 0, " + old + "8);\n" +
-         "INSERT INTO rocpd_copyapi VALUES (12, '0x1', 21474836480, '', '', 1, '0xd', '0x5', 2, -1, "
-         "1, 0), (13, '0x0', '', '', '', 2, '0xd', '0x5', 0, 0, 0, 1);\n"
-         "INSERT INTO rocpd_monitor VALUES (1, 'gpu', 2, 'sclk', 0, 50, '1700');\n";
+  sql +=
+      "INSERT INTO rocpd_kernelapi VALUES (10, '0x0', 64, 32, 1, 8, 4, 1, 512, 16, " + old +
+      "8), (17, '0x0', 7, 7, 7, 1, 1, 1, 0, 0, " + old + "8);\n" +
+      "INSERT INTO rocpd_copyapi VALUES (12, '0x1', 21474836480, '', '', 1, '0xd', '0x5', 2, -1, "
+      "1, 0), (13, '0x0', '', '', '', 2, '0xd', '0x5', 0, 0, 0, 1);\n"
+      "INSERT INTO rocpd_monitor VALUES (1, 'gpu', 2, 'sclk', 0, 50, '1700');\n";
   if (flavour == Flavour::kV2c || v3) {
     sql += "INSERT INTO rocpd_stackframe VALUES (1, 10, 0, 8);\n";
   }

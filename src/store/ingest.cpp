@@ -225,6 +225,10 @@ void Ingest::drop(std::string_view source, std::string_view reason, uint64_t cou
   impl_->drops[{valid_utf8(source), valid_utf8(reason)}] += count;
 }
 
+void Ingest::set_drop(std::string_view source, std::string_view reason, uint64_t total) {
+  impl_->drops[{std::string(source), std::string(reason)}] = total;
+}
+
 void Ingest::diagnostic(std::string_view source, std::string_view text) {
   impl_->insert(
       "INSERT INTO sonde_diagnostic (process_id, time_ns, severity, source, text) "

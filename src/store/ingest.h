@@ -43,6 +43,8 @@ class Ingest {
   // Part of a chunk that could not be read.
   void damaged(const wire::ChunkHeader& chunk, std::string_view what);
   void drop(std::string_view source, std::string_view reason, uint64_t count);
+  // The same for a count that is kept elsewhere and given whole each time.
+  void set_drop(std::string_view source, std::string_view reason, uint64_t total);
   void diagnostic(std::string_view source, std::string_view text);
 
   // How far a chunk has been read: kept with the rows, so both are always of the same moment.

@@ -220,8 +220,8 @@ Result<Database> open_input(const std::string& path) {
   }
   auto opened = Database::open(path, Database::Mode::kReadOnly);
   // A journal that no writer holds has to be rolled back, which a reader may not.
-  if (!opened && has_bytes(resolved(path) + "-journal") &&
-      opened.error().code == ErrorCode::kIo && !is_busy(opened.error())) {
+  if (!opened && has_bytes(resolved(path) + "-journal") && opened.error().code == ErrorCode::kIo &&
+      !is_busy(opened.error())) {
     return open_copy(path, "-journal");
   }
   return opened;

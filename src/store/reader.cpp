@@ -68,16 +68,18 @@ struct Probe {
 // Only a plain table with plain columns is read: a view, a virtual table or a generated column of
 // a crafted file would run its author's code.
 Result<Probe> probe_table(Database& database, const Table& table) {
-  SONDE_ASSIGN(auto kind, database.prepare("SELECT type, rootpage FROM main.sqlite_master WHERE "
-                                           "name = ?1 COLLATE NOCASE AND type IN ('table', 'view')"));
+  SONDE_ASSIGN(auto kind,
+               database.prepare("SELECT type, rootpage FROM main.sqlite_master WHERE "
+                                "name = ?1 COLLATE NOCASE AND type IN ('table', 'view')"));
   kind.bind(1, std::string_view(table.name));
   SONDE_ASSIGN(const bool there, kind.step());
   if (!there) return Probe{Found::kAbsent, {}};
   if (kind.text(0) != "table" || kind.integer(1) == 0) {
     return Probe{Found::kUnusable, std::string(table.name) + " is not a plain table"};
   }
-  SONDE_ASSIGN(auto column,
-               database.prepare("SELECT name FROM pragma_table_xinfo(?1, 'main') WHERE hidden = 0"));
+  SONDE_ASSIGN(
+      auto column,
+      database.prepare("SELECT name FROM pragma_table_xinfo(?1, 'main') WHERE hidden = 0"));
   column.bind(1, std::string_view(table.name));
   std::set<std::string> columns;
   for (;;) {
@@ -87,7 +89,8 @@ Result<Probe> probe_table(Database& database, const Table& table) {
   }
   for (const auto name : split(table.columns, ' ')) {
     if (columns.count(lower(name)) == 0) {
-      return Probe{Found::kUnusable, std::string(table.name) + " has no column " + std::string(name)};
+      return Probe{Found::kUnusable,
+                   std::string(table.name) + " has no column " + std::string(name)};
     }
   }
   return Probe{Found::kUsable, {}};
@@ -161,11 +164,16 @@ Result<bool> probe_sonde(Database& database, std::vector<std::string>& notes) {
 
 const char* flavour_name(Flavour flavour) {
   switch (flavour) {
-    case Flavour::kV1: return "v1";
-    case Flavour::kV2a: return "v2a";
-    case Flavour::kV2b: return "v2b";
-    case Flavour::kV2c: return "v2c";
-    case Flavour::kV3: return "v3";
+    case Flavour::kV1:
+      return "v1";
+    case Flavour::kV2a:
+      return "v2a";
+    case Flavour::kV2b:
+      return "v2b";
+    case Flavour::kV2c:
+      return "v2c";
+    case Flavour::kV3:
+      return "v3";
   }
   SONDE_CHECK(false);
 }

@@ -22,7 +22,8 @@
 //   v_counter(process_id, pid, tid, time_ns, name, value)   user counters
 //
 // and the corrected sonde_* views of the schema (schema.h), which a file of Sonde's also holds
-// itself. Rows whose string ids point nowhere are kept (LEFT JOIN). The input file is never written.
+// itself. Rows whose string ids point nowhere are kept (LEFT JOIN). The input file is never
+// written.
 #pragma once
 
 #include <cstdint>

@@ -80,8 +80,12 @@ class RowBuffer {
 
   void bind(Statement& statement, int index, const Cell& cell) const {
     switch (cell.kind) {
-      case Kind::kInteger: statement.bind(index, cell.value); break;
-      case Kind::kNull: statement.bind_null(index); break;
+      case Kind::kInteger:
+        statement.bind(index, cell.value);
+        break;
+      case Kind::kNull:
+        statement.bind_null(index);
+        break;
       case Kind::kText:
         statement.bind_static(index, std::string_view(text_.data() + cell.value, cell.size));
         break;

@@ -30,7 +30,8 @@ constexpr const char* kTables[][2] = {
      "NN, end integer NN, description_id bigint NN, opType_id bigint NN"},
     {"rocpd_api_ops", "id integer NN PK, api_id bigint NN, op_id bigint NN"},
     {"rocpd_monitor",
-     "id integer NN PK, deviceType varchar(16) NN, deviceId integer NN, monitorType varchar(16) NN, "
+     "id integer NN PK, deviceType varchar(16) NN, deviceId integer NN, monitorType varchar(16) "
+     "NN, "
      "start integer NN, end integer NN, value varchar(255) NN"},
     {"rocpd_counter", "id integer NN PK, value real NN, op_id bigint NN, name_id bigint NN"},
     {"rocpd_stackframe",
@@ -43,28 +44,36 @@ constexpr const char* kViews[][2] = {
     {"busy", "gpuId,GpuTime,WallTime,Busy"},
     {"top", "Name,TotalCalls,TotalDuration_us,Ave_us,Percentage"},
     {"kernel",
-     "id,gpuId,queueId,sequenceId,start,end,duration,stream,gridX,gridY,gridz,workgroupX,workgroupY,"
+     "id,gpuId,queueId,sequenceId,start,end,duration,stream,gridX,gridY,gridz,workgroupX,"
+     "workgroupY,"
      "workgroupZ,groupSegmentSize,privateSegmentSize,kernelName"},
     {"copy",
      "id,pid,tid,start,end,apiName,stream,size,width,height,kind,dst,src,dstDevice,srcDevice,sync,"
      "pinned"},
     {"copyop",
-     "id,gpuId,queueId,sequenceId,start,end,duration,stream,size,width,height,kind,dst,src,dstDevice,"
+     "id,gpuId,queueId,sequenceId,start,end,duration,stream,size,width,height,kind,dst,src,"
+     "dstDevice,"
      "srcDevice,sync,pinned,apiName"},
     {"stackframe", "id,string,depth,string:1"},
     {"napi", "id,node,pid,tid,start,end,domain,category,apiName,args"},
     {"nop", "id,node,gpuId,queueId,sequenceId,start,end,description,opType"},
 };
 
-constexpr const char* kForeignKeys[] = {
-    "rocpd_api|apiName_id|rocpd_string|id",      "rocpd_api|args_id|rocpd_ustring|id",
-    "rocpd_api|category_id|rocpd_string|id",     "rocpd_api|domain_id|rocpd_string|id",
-    "rocpd_api_ops|api_id|rocpd_api|id",         "rocpd_api_ops|op_id|rocpd_op|id",
-    "rocpd_copyapi|api_ptr_id|rocpd_api|id",     "rocpd_counter|name_id|rocpd_string|id",
-    "rocpd_counter|op_id|rocpd_op|id",           "rocpd_kernelapi|api_ptr_id|rocpd_api|id",
-    "rocpd_kernelapi|kernelName_id|rocpd_string|id", "rocpd_op|description_id|rocpd_string|id",
-    "rocpd_op|opType_id|rocpd_string|id",        "rocpd_stackframe|api_ptr_id|rocpd_api|id",
-    "rocpd_stackframe|name_id|rocpd_string|id"};
+constexpr const char* kForeignKeys[] = {"rocpd_api|apiName_id|rocpd_string|id",
+                                        "rocpd_api|args_id|rocpd_ustring|id",
+                                        "rocpd_api|category_id|rocpd_string|id",
+                                        "rocpd_api|domain_id|rocpd_string|id",
+                                        "rocpd_api_ops|api_id|rocpd_api|id",
+                                        "rocpd_api_ops|op_id|rocpd_op|id",
+                                        "rocpd_copyapi|api_ptr_id|rocpd_api|id",
+                                        "rocpd_counter|name_id|rocpd_string|id",
+                                        "rocpd_counter|op_id|rocpd_op|id",
+                                        "rocpd_kernelapi|api_ptr_id|rocpd_api|id",
+                                        "rocpd_kernelapi|kernelName_id|rocpd_string|id",
+                                        "rocpd_op|description_id|rocpd_string|id",
+                                        "rocpd_op|opType_id|rocpd_string|id",
+                                        "rocpd_stackframe|api_ptr_id|rocpd_api|id",
+                                        "rocpd_stackframe|name_id|rocpd_string|id"};
 
 // SQLite shows the types it knows in upper case, whatever the file says.
 class SchemaTest : public ::testing::Test {
@@ -93,11 +102,12 @@ TEST_F(SchemaTest, TablesAreRpdV3) {
   std::string names;
   for (const auto& [name, columns] : kTables) {
     names += (names.empty() ? "" : ",") + std::string(name);
-    EXPECT_EQ(joined(std::string("SELECT name || ' ' || lower(type) || iif(\"notnull\", ' NN', '') || "
-                                 "iif(pk, ' PK', '') FROM pragma_table_info('") +
-                         name + "')",
-                     ", "),
-              columns)
+    EXPECT_EQ(
+        joined(std::string("SELECT name || ' ' || lower(type) || iif(\"notnull\", ' NN', '') || "
+                           "iif(pk, ' PK', '') FROM pragma_table_info('") +
+                   name + "')",
+               ", "),
+        columns)
         << name;
   }
   EXPECT_EQ(joined("SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'rocpd_*' "
@@ -107,8 +117,9 @@ TEST_F(SchemaTest, TablesAreRpdV3) {
 }
 
 TEST_F(SchemaTest, IdsAreAutoincrement) {
-  EXPECT_EQ(number(*database_, "SELECT count(*) FROM sqlite_master WHERE name GLOB 'rocpd_*' AND "
-                               "sql LIKE '%AUTOINCREMENT%'"),
+  EXPECT_EQ(number(*database_,
+                   "SELECT count(*) FROM sqlite_master WHERE name GLOB 'rocpd_*' AND "
+                   "sql LIKE '%AUTOINCREMENT%'"),
             9);
 }
 
@@ -127,15 +138,17 @@ TEST_F(SchemaTest, ReferencesAreDeferred) {
 
 TEST_F(SchemaTest, ViewsAreRpdV3) {
   for (const auto& [name, columns] : kViews) {
-    EXPECT_EQ(joined(std::string("SELECT name FROM pragma_table_info('") + name + "')", ","), columns)
+    EXPECT_EQ(joined(std::string("SELECT name FROM pragma_table_info('") + name + "')", ","),
+              columns)
         << name;
     rows(*database_, std::string("SELECT * FROM ") + name);
   }
 }
 
 TEST_F(SchemaTest, SeedsAreRpdV3) {
-  EXPECT_EQ(rows(*database_, "SELECT tag, value FROM rocpd_metadata WHERE tag IN ('schema_version', "
-                             "'gpu_stride', 'pid_stride', 'session_count') ORDER BY tag"),
+  EXPECT_EQ(rows(*database_,
+                 "SELECT tag, value FROM rocpd_metadata WHERE tag IN ('schema_version', "
+                 "'gpu_stride', 'pid_stride', 'session_count') ORDER BY tag"),
             (std::vector<std::string>{"gpu_stride|1000", "pid_stride|10000000", "schema_version|3",
                                       "session_count|1"}));
   EXPECT_EQ(rows(*database_, "SELECT id FROM rocpd_string WHERE string = ''"),
@@ -145,8 +158,9 @@ TEST_F(SchemaTest, SeedsAreRpdV3) {
 }
 
 TEST_F(SchemaTest, DefaultIndicesExistAfterFinish) {
-  EXPECT_EQ(rows(*database_, "SELECT name, tbl_name FROM sqlite_master WHERE type = 'index' AND "
-                             "name GLOB 'rocpd_*' ORDER BY name"),
+  EXPECT_EQ(rows(*database_,
+                 "SELECT name, tbl_name FROM sqlite_master WHERE type = 'index' AND "
+                 "name GLOB 'rocpd_*' ORDER BY name"),
             (std::vector<std::string>{"rocpd_strin_string_c7b9cd_idx|rocpd_string",
                                       "rocpd_ustri_string_84d4a7_idx|rocpd_ustring"}));
 }
@@ -159,10 +173,12 @@ TEST(RpdViews, GiveRpdFigures) {
   auto database = Database::open(path, Database::Mode::kReadOnly);
   ASSERT_TRUE(database.ok());
   // 550 ns in all. gemm 100 + 100; axpy 100 (twice, shown once) + 50.
-  EXPECT_EQ(rows(*database, "SELECT Name, TotalCalls, TotalDuration_us, Ave_us, "
-                            "round(Percentage, 3) FROM top ORDER BY Name"),
-            (std::vector<std::string>{"CopyDeviceToHost|1|0|0.0|0.0", "CopyHostToDevice|1|0|0.1|18.182",
-                                      "axpy|2|0|0.075|27.273", "gemm|2|0|0.1|36.364"}));
+  EXPECT_EQ(
+      rows(*database,
+           "SELECT Name, TotalCalls, TotalDuration_us, Ave_us, "
+           "round(Percentage, 3) FROM top ORDER BY Name"),
+      (std::vector<std::string>{"CopyDeviceToHost|1|0|0.0|0.0", "CopyHostToDevice|1|0|0.1|18.182",
+                                "axpy|2|0|0.075|27.273", "gemm|2|0|0.1|36.364"}));
   EXPECT_EQ(rows(*database, "SELECT gpuId, GpuTime, WallTime, round(Busy, 4) FROM busy ORDER BY 1"),
             (std::vector<std::string>{"2|300|1150|0.2609", "3|250|1150|0.2174"}));
   EXPECT_EQ(number(*database, "SELECT count(*) FROM api"), 7);  // one name is missing

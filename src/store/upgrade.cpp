@@ -22,9 +22,9 @@ constexpr std::string_view kKnownTables[] = {
     "sonde_op_detail", "sonde_diagnostic", "sonde_unfinished", "sonde_ingest",
     "sonde_counter"};
 // Of RPD, in some flavour. ktop ranks by the time of the call, not of the kernel.
-constexpr std::string_view kRpdViews[] = {"api",  "op",         "busy", "top", "ktop", "kernel",
-                                          "copy", "copyop",     "napi", "nop", "stackframe",
-                                          "counter", "counter_summary"};
+constexpr std::string_view kRpdViews[] = {"api",        "op",      "busy",           "top",  "ktop",
+                                          "kernel",     "copy",    "copyop",         "napi", "nop",
+                                          "stackframe", "counter", "counter_summary"};
 
 template <size_t kCount>
 bool contains(const std::string_view (&names)[kCount], std::string_view name) {
@@ -48,8 +48,10 @@ int authorize_definitions(void*, int action, const char*, const char*, const cha
     case SQLITE_UPDATE:
     case SQLITE_READ:
     case SQLITE_FUNCTION:
-    case SQLITE_TRANSACTION: return SQLITE_OK;
-    default: return SQLITE_DENY;
+    case SQLITE_TRANSACTION:
+      return SQLITE_OK;
+    default:
+      return SQLITE_DENY;
   }
 }
 
@@ -94,8 +96,8 @@ struct Upgrade {
     SONDE_ASSIGN(counts.rows_after, out.integer("SELECT count(*) FROM " + quoted_name(table)));
     if (counts.rows_before > counts.rows_after) {
       report.notes.push_back(fmt::format("{} of {} rows of {} could not be kept",
-                                         counts.rows_before - counts.rows_after,
-                                         counts.rows_before, table));
+                                         counts.rows_before - counts.rows_after, counts.rows_before,
+                                         table));
     }
     report.tables.push_back(std::move(counts));
     return ok_status();
@@ -144,14 +146,17 @@ Status Upgrade::copy_events() {
                              empty),
                  "rocpd_api (id, pid, tid, start, \"end\", apiName_id, category_id, domain_id, "
                  "args_id)"));
-  SONDE_TRY(copy("SELECT id, gpu_id, queue_id, sequence_id, start_ns, end_ns, name_id, type_id "
-                 "FROM v_op",
-                 "rocpd_op (id, gpuId, queueId, sequenceId, start, \"end\", description_id, "
-                 "opType_id)"));
-  SONDE_TRY(copy("SELECT id, api_id, op_id FROM rocpd_api_ops", "rocpd_api_ops (id, api_id, op_id)"));
-  SONDE_TRY(copy("SELECT id, deviceType, deviceId, monitorType, start, \"end\", value "
-                 "FROM rocpd_monitor",
-                 "rocpd_monitor (id, deviceType, deviceId, monitorType, start, \"end\", value)"));
+  SONDE_TRY(
+      copy("SELECT id, gpu_id, queue_id, sequence_id, start_ns, end_ns, name_id, type_id "
+           "FROM v_op",
+           "rocpd_op (id, gpuId, queueId, sequenceId, start, \"end\", description_id, "
+           "opType_id)"));
+  SONDE_TRY(
+      copy("SELECT id, api_id, op_id FROM rocpd_api_ops", "rocpd_api_ops (id, api_id, op_id)"));
+  SONDE_TRY(
+      copy("SELECT id, deviceType, deviceId, monitorType, start, \"end\", value "
+           "FROM rocpd_monitor",
+           "rocpd_monitor (id, deviceType, deviceId, monitorType, start, \"end\", value)"));
   SONDE_TRY(copy("SELECT id, value, op_id, name_id FROM rocpd_counter",
                  "rocpd_counter (id, value, op_id, name_id)"));
   SONDE_TRY(copy("SELECT id, api_ptr_id, depth, name_id FROM rocpd_stackframe",
@@ -176,14 +181,16 @@ constexpr const char* kDetail =
 // The columns of sizes are NOT NULL integers; RPD's '' for "unknown" becomes 0 there and stays
 // unknown (NULL) in sonde_op_detail.
 Status Upgrade::copy_launches() {
-  SONDE_TRY(copy("SELECT api_ptr_id, stream, gridX, gridY, gridZ, workgroupX, workgroupY, "
-                 "workgroupZ, groupSegmentSize, privateSegmentSize, kernelName_id "
-                 "FROM rocpd_kernelapi",
-                 kKernelApi));
-  SONDE_TRY(copy("SELECT c.api_ptr_id, c.stream, coalesce(v.size_bytes, 0), coalesce(v.width, 0), "
-                 "coalesce(v.height, 0), c.kind, c.dst, c.src, c.dstDevice, c.srcDevice, c.sync, "
-                 "c.pinned FROM rocpd_copyapi c INNER JOIN v_copy v ON v.api_id = c.api_ptr_id",
-                 kCopyApi));
+  SONDE_TRY(
+      copy("SELECT api_ptr_id, stream, gridX, gridY, gridZ, workgroupX, workgroupY, "
+           "workgroupZ, groupSegmentSize, privateSegmentSize, kernelName_id "
+           "FROM rocpd_kernelapi",
+           kKernelApi));
+  SONDE_TRY(
+      copy("SELECT c.api_ptr_id, c.stream, coalesce(v.size_bytes, 0), coalesce(v.width, 0), "
+           "coalesce(v.height, 0), c.kind, c.dst, c.src, c.dstDevice, c.srcDevice, c.sync, "
+           "c.pinned FROM rocpd_copyapi c INNER JOIN v_copy v ON v.api_id = c.api_ptr_id",
+           kCopyApi));
   SONDE_TRY(count("rocpd_kernelapi", "rocpd_kernelapi"));
   SONDE_TRY(count("rocpd_copyapi", "rocpd_copyapi"));
   return note_if_any("SELECT count(*) FROM rocpd_copyapi WHERE typeof(size) = 'text'",
@@ -191,15 +198,17 @@ Status Upgrade::copy_launches() {
 }
 
 Status Upgrade::copy_launches_of_v1() {
-  SONDE_TRY(copy("SELECT link.api_id, '', k.gridX, k.gridY, k.gridZ, k.workgroupX, k.workgroupY, "
-                 "k.workgroupZ, k.groupSegmentSize, k.privateSegmentSize, o.description_id "
-                 "FROM rocpd_kernelop k INNER JOIN rocpd_api_ops link ON link.op_id = k.op_ptr_id "
-                 "INNER JOIN rocpd_op o ON o.id = k.op_ptr_id ORDER BY k.op_ptr_id",
-                 kKernelApi));
-  SONDE_TRY(copy("SELECT link.api_id, '', CASE typeof(c.size) WHEN 'integer' THEN c.size ELSE 0 END,"
-                 " 0, 0, 0, c.dst, c.src, 0, 0, c.sync, c.pinned FROM rocpd_copyop c "
-                 "INNER JOIN rocpd_api_ops link ON link.op_id = c.op_ptr_id ORDER BY c.op_ptr_id",
-                 kCopyApi));
+  SONDE_TRY(
+      copy("SELECT link.api_id, '', k.gridX, k.gridY, k.gridZ, k.workgroupX, k.workgroupY, "
+           "k.workgroupZ, k.groupSegmentSize, k.privateSegmentSize, o.description_id "
+           "FROM rocpd_kernelop k INNER JOIN rocpd_api_ops link ON link.op_id = k.op_ptr_id "
+           "INNER JOIN rocpd_op o ON o.id = k.op_ptr_id ORDER BY k.op_ptr_id",
+           kKernelApi));
+  SONDE_TRY(
+      copy("SELECT link.api_id, '', CASE typeof(c.size) WHEN 'integer' THEN c.size ELSE 0 END,"
+           " 0, 0, 0, c.dst, c.src, 0, 0, c.sync, c.pinned FROM rocpd_copyop c "
+           "INNER JOIN rocpd_api_ops link ON link.op_id = c.op_ptr_id ORDER BY c.op_ptr_id",
+           kCopyApi));
   const struct {
     const char* from;
     const char* to;
@@ -215,16 +224,18 @@ Status Upgrade::copy_launches_of_v1() {
     }
     report.tables.push_back(std::move(counts));
   }
-  return ok_status();
+  return note_if_any("SELECT count(*) FROM rocpd_copyop WHERE typeof(size) = 'text'",
+                     "sizes of rocpd_copyop were text and are 0 now");
 }
 
 // The tags that describe the schema are the output's own.
 Status Upgrade::copy_metadata() {
   SONDE_TRY(out.exec("DELETE FROM rocpd_metadata WHERE tag = 'session_count'"));
-  SONDE_TRY(copy("SELECT tag, value FROM rocpd_metadata WHERE tag NOT IN ('schema_version', "
-                 "'gpu_stride', 'pid_stride') AND NOT (tag = 'references::rocpd_string.id' AND "
-                 "value LIKE '%sonde_counter%') ORDER BY id",
-                 "rocpd_metadata (tag, value)"));
+  SONDE_TRY(
+      copy("SELECT tag, value FROM rocpd_metadata WHERE tag NOT IN ('schema_version', "
+           "'gpu_stride', 'pid_stride') AND NOT (tag = 'references::rocpd_string.id' AND "
+           "value LIKE '%sonde_counter%') ORDER BY id",
+           "rocpd_metadata (tag, value)"));
   return out.exec(
       "INSERT INTO rocpd_metadata (tag, value) SELECT 'session_count', '1' WHERE NOT EXISTS "
       "(SELECT 1 FROM rocpd_metadata WHERE tag = 'session_count')");
@@ -245,7 +256,8 @@ Status Upgrade::copy_common_columns(const std::string& table) {
   }
   if (columns.empty()) return ok_status();
   const std::string source = "main." + quoted_name(table);
-  SONDE_TRY(copy("SELECT " + columns + " FROM " + source, quoted_name(table) + " (" + columns + ")"));
+  SONDE_TRY(
+      copy("SELECT " + columns + " FROM " + source, quoted_name(table) + " (" + columns + ")"));
   return count(table, source);
 }
 
@@ -263,16 +275,18 @@ Status Upgrade::describe_processes() {
     SONDE_TRY(copy("SELECT process_id, tid FROM v_thread", "sonde_thread (process_id, tid)"));
     SONDE_TRY(copy("SELECT gpu_id FROM v_device", "sonde_device (gpu_id)"));
   }
-  return copy("SELECT op_id, process_id, api_id, queued_ns, submitted_ns, bytes, grid_x, grid_y, "
-              "grid_z, group_x, group_y, group_z, group_segment_bytes, private_segment_bytes, "
-              "status FROM v_op_detail",
-              kDetail);
+  return copy(
+      "SELECT op_id, process_id, api_id, queued_ns, submitted_ns, bytes, grid_x, grid_y, "
+      "grid_z, group_x, group_y, group_z, group_segment_bytes, private_segment_bytes, "
+      "status FROM v_op_detail",
+      kDetail);
 }
 
 Status Upgrade::copy_extension_tables() {
-  SONDE_ASSIGN(auto table, in.prepare("SELECT name, sql FROM main.sqlite_master WHERE "
-                                      "type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite^_%' "
-                                      "ESCAPE '^' ORDER BY name"));
+  SONDE_ASSIGN(auto table,
+               in.prepare("SELECT name, sql FROM main.sqlite_master WHERE "
+                          "type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite^_%' "
+                          "ESCAPE '^' ORDER BY name"));
   for (;;) {
     SONDE_ASSIGN(const bool row, table.step());
     if (!row) break;
@@ -325,17 +339,19 @@ Status Upgrade::note_losses() {
   }
   SONDE_ASSIGN(const bool fences, in.has_column("rocpd_kernelapi", "kernelArgAddress"));
   if (fences) {
-    SONDE_TRY(note_if_any("SELECT count(*) FROM rocpd_kernelapi WHERE kernelArgAddress <> '' OR "
-                          "aquireFence <> '' OR releaseFence <> ''",
-                          "rows of rocpd_kernelapi had argument addresses or fences, which have no "
-                          "place in v3"));
+    SONDE_TRY(
+        note_if_any("SELECT count(*) FROM rocpd_kernelapi WHERE kernelArgAddress <> '' OR "
+                    "aquireFence <> '' OR releaseFence <> ''",
+                    "rows of rocpd_kernelapi had argument addresses or fences, which have no "
+                    "place in v3"));
   }
   return ok_status();
 }
 
 Result<UpgradeReport> write_upgraded(Reader& reader, Database& out) {
-  SONDE_TRY(out.exec("PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;"
-                     "PRAGMA cache_size=-131072; PRAGMA foreign_keys=OFF"));
+  SONDE_TRY(
+      out.exec("PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;"
+               "PRAGMA cache_size=-131072; PRAGMA foreign_keys=OFF"));
   SONDE_ASSIGN(auto transaction, Transaction::begin(out));
   SONDE_TRY(out.exec(rpd_v3_schema()));
   SONDE_TRY(out.exec(sonde_tables()));

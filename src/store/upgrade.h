@@ -1,10 +1,10 @@
-// upgrade: rewrites an .rpd of any flavour as RPD v3 with Sonde's tables and views, into a new file.
-// All ids stay as they are, so that extension tables (ext_*) and notes about a trace still fit.
-// Used by `sonde upgrade`.
+// upgrade: rewrites an .rpd of any flavour as RPD v3 with Sonde's tables and views, into a new
+// file. All ids stay as they are, so that extension tables (ext_*) and notes about a trace still
+// fit. Used by `sonde upgrade`.
 //
-// What v2 and v1 know and v3 has no place for: launch details keyed by op go to sonde_op_detail and,
-// for the first kernel and copy of each call, to rocpd_kernelapi and rocpd_copyapi; tables that v3
-// does not have are copied where they hold rows; the rest is counted in the report.
+// What v2 and v1 know and v3 has no place for: launch details keyed by op go to sonde_op_detail
+// and, for the first kernel and copy of each call, to rocpd_kernelapi and rocpd_copyapi; tables
+// that v3 does not have are copied where they hold rows; the rest is counted in the report.
 #pragma once
 
 #include <cstdint>

@@ -322,12 +322,11 @@ std::string canonical_views(Flavour flavour, bool made_by_sonde) {
   const struct {
     const char* name;
     const char* select;
-  } views[] = {{"string", sources.string},       {"ustring", sources.ustring},
-               {"api", sources.api},             {"op", sources.op},
-               {"api_op", sources.api_op},       {"op_detail", sources.op_detail},
-               {"copy", sources.copy},           {"monitor", sources.monitor},
-               {"process", sources.process},     {"thread", sources.thread},
-               {"device", sources.device},       {"counter", sources.counter}};
+  } views[] = {
+      {"string", sources.string}, {"ustring", sources.ustring}, {"api", sources.api},
+      {"op", sources.op},         {"api_op", sources.api_op},   {"op_detail", sources.op_detail},
+      {"copy", sources.copy},     {"monitor", sources.monitor}, {"process", sources.process},
+      {"thread", sources.thread}, {"device", sources.device},   {"counter", sources.counter}};
   std::string sql;
   for (const auto& view : views) {
     sql += std::string("CREATE TEMP VIEW v_") + view.name + " AS " + view.select + ";\n";

@@ -27,10 +27,12 @@ INSTANTIATE_TEST_SUITE_P(Flavours, ViewsOfFlavour, ::testing::ValuesIn(testing::
                          [](const auto& flavour) { return flavour_name(flavour.param); });
 
 TEST_P(ViewsOfFlavour, TopCountsEqualOps) {
-  EXPECT_EQ(rows(reader_.database(), "SELECT name, calls, total_ns, round(mean_ns, 3), min_ns, "
-                                     "max_ns, round(percentage, 3) FROM sonde_top"),
-            (Lines{"axpy|3|250|83.333|50|100|45.455", "gemm|2|200|100.0|100|100|36.364",
-                   "CopyHostToDevice|1|100|100.0|100|100|18.182", "CopyDeviceToHost|1|0|0.0|0|0|0.0"}));
+  EXPECT_EQ(
+      rows(reader_.database(),
+           "SELECT name, calls, total_ns, round(mean_ns, 3), min_ns, "
+           "max_ns, round(percentage, 3) FROM sonde_top"),
+      (Lines{"axpy|3|250|83.333|50|100|45.455", "gemm|2|200|100.0|100|100|36.364",
+             "CopyHostToDevice|1|100|100.0|100|100|18.182", "CopyDeviceToHost|1|0|0.0|0|0|0.0"}));
 }
 
 TEST_P(ViewsOfFlavour, KernelTopHasKernelsOnly) {
@@ -40,8 +42,9 @@ TEST_P(ViewsOfFlavour, KernelTopHasKernelsOnly) {
 }
 
 TEST_P(ViewsOfFlavour, BusyIsTheUnionOverTheOwnWindow) {
-  EXPECT_EQ(rows(reader_.database(), "SELECT gpu_id, ops, busy_ns, sum_ns, span_ns, round(busy, 4), "
-                                     "round(rpd_busy, 4) FROM sonde_busy"),
+  EXPECT_EQ(rows(reader_.database(),
+                 "SELECT gpu_id, ops, busy_ns, sum_ns, span_ns, round(busy, 4), "
+                 "round(rpd_busy, 4) FROM sonde_busy"),
             (Lines{"2|3|250|300|300|0.8333|0.2609", "3|4|150|250|250|0.6|0.2174"}));
 }
 
@@ -49,11 +52,12 @@ TEST_P(ViewsOfFlavour, EveryKernelHasItsOwnName) {
   EXPECT_EQ(rows(reader_.database(), "SELECT op_id, name, type FROM sonde_kernel ORDER BY op_id"),
             (Lines{"1|gemm|KernelExecution", "2|gemm|KernelExecution", "4|axpy|KernelExecution",
                    "5|axpy|KernelExecution", "6|axpy|Task"}));
-  EXPECT_EQ(rows(reader_.database(),
-                 "SELECT pid, tid, api_id, gpu_id, queue_id, start_ns, end_ns, duration_ns, grid_x, "
-                 "grid_y, grid_z, group_x, group_y, group_z, group_segment_bytes, "
-                 "private_segment_bytes, status FROM sonde_kernel WHERE op_id = 1"),
-            Lines{"4711|4712|10|2|0|100|200|100|64|32|1|8|4|1|512|16|0"});
+  EXPECT_EQ(
+      rows(reader_.database(),
+           "SELECT pid, tid, api_id, gpu_id, queue_id, start_ns, end_ns, duration_ns, grid_x, "
+           "grid_y, grid_z, group_x, group_y, group_z, group_segment_bytes, "
+           "private_segment_bytes, status FROM sonde_kernel WHERE op_id = 1"),
+      Lines{"4711|4712|10|2|0|100|200|100|64|32|1|8|4|1|512|16|0"});
 }
 
 // RPD has one kernelapi row for a whole graph launch; only v1 knows more.
@@ -63,22 +67,24 @@ TEST_P(ViewsOfFlavour, KernelOfAGraphHasNoForeignGrid) {
 }
 
 TEST_P(ViewsOfFlavour, CopiesHave64BitSizes) {
-  EXPECT_EQ(rows(reader_.database(), "SELECT op_id, api_name, type, bytes, round(bytes_per_s) FROM "
-                                     "sonde_copy ORDER BY op_id"),
+  EXPECT_EQ(rows(reader_.database(),
+                 "SELECT op_id, api_name, type, bytes, round(bytes_per_s) FROM "
+                 "sonde_copy ORDER BY op_id"),
             (Lines{"3|hipMemcpyAsync|CopyHostToDevice|21474836480|2.147483648e+17",
                    "7|hipMemcpyAsync|CopyDeviceToHost|-|-"}));
 }
 
 TEST_P(ViewsOfFlavour, ApiKeepsCallsWithoutAName) {
-  EXPECT_EQ(rows(reader_.database(), "SELECT id, duration_ns, domain, category, name, args FROM "
-                                     "sonde_api WHERE id IN (10, 14) ORDER BY id"),
-            GetParam() == Flavour::kV3 ? (Lines{"10|3|hip|api|hipLaunchKernel|n=4096",
-                                                "14|3|hip|api|<string 99>|"})
-                                       : (Lines{"10|3|-|-|hipLaunchKernel|n=4096",
-                                                "14|3|-|-|<string 99>|"}));
-  EXPECT_EQ(rows(reader_.database(), "SELECT name, calls, total_ns FROM sonde_api_top ORDER BY name"),
-            (Lines{"<string 99>|1|3", "hipGraphLaunch|1|3", "hipLaunchKernel|4|12",
-                   "hipMemcpyAsync|2|6"}));
+  EXPECT_EQ(rows(reader_.database(),
+                 "SELECT id, duration_ns, domain, category, name, args FROM "
+                 "sonde_api WHERE id IN (10, 14) ORDER BY id"),
+            GetParam() == Flavour::kV3
+                ? (Lines{"10|3|hip|api|hipLaunchKernel|n=4096", "14|3|hip|api|<string 99>|"})
+                : (Lines{"10|3|-|-|hipLaunchKernel|n=4096", "14|3|-|-|<string 99>|"}));
+  EXPECT_EQ(
+      rows(reader_.database(), "SELECT name, calls, total_ns FROM sonde_api_top ORDER BY name"),
+      (Lines{"<string 99>|1|3", "hipGraphLaunch|1|3", "hipLaunchKernel|4|12",
+             "hipMemcpyAsync|2|6"}));
 }
 
 // A scan inside of a join would make 10 M ops take days.
@@ -99,9 +105,11 @@ TEST_P(ViewsOfFlavour, JoinsUseAnIndex) {
 }
 
 TEST_P(ViewsOfFlavour, OpsSayWhetherTheyAreKernels) {
-  EXPECT_EQ(rows(reader_.database(), "SELECT id, name, type, duration_ns, is_kernel FROM sonde_op "
-                                     "WHERE id IN (1, 3, 6) ORDER BY id"),
-            (Lines{"1|gemm|KernelExecution|100|1", "3||CopyHostToDevice|100|0", "6|axpy|Task|50|1"}));
+  EXPECT_EQ(
+      rows(reader_.database(),
+           "SELECT id, name, type, duration_ns, is_kernel FROM sonde_op "
+           "WHERE id IN (1, 3, 6) ORDER BY id"),
+      (Lines{"1|gemm|KernelExecution|100|1", "3||CopyHostToDevice|100|0", "6|axpy|Task|50|1"}));
 }
 
 // The views that Sonde writes into its files and the ones it makes while reading agree.
@@ -114,7 +122,8 @@ TEST(SondeViews, AreTheSameInTheFile) {
     const int64_t kernel_type = writer->string("KernelExecution");
     const int64_t copy_type = writer->string("CopyHostToDevice");
     for (int i = 0; i < 100; ++i) {
-      ApiRow call{1, 2, i * 10, i * 10 + 4, writer->string("call" + std::to_string(i % 3)), 0, 0, 0};
+      ApiRow call{1, 2, i * 10, i * 10 + 4, writer->string("call" + std::to_string(i % 3)),
+                  0, 0, 0};
       const int64_t api = writer->api(call);
       const bool kernel = i % 4 != 0;
       const int64_t op = writer->op({i % 2, i % 3, 0, i * 10 + 5, i * 10 + 5 + (i * 7) % 40,
@@ -136,7 +145,8 @@ TEST(SondeViews, AreTheSameInTheFile) {
                            "sonde_busy", "sonde_kernel", "sonde_copy"}) {
     const auto temporary = rows(reader.database(), std::string("SELECT * FROM temp.") + view);
     EXPECT_FALSE(temporary.empty()) << view;
-    EXPECT_EQ(rows(reader.database(), std::string("SELECT * FROM main.") + view), temporary) << view;
+    EXPECT_EQ(rows(reader.database(), std::string("SELECT * FROM main.") + view), temporary)
+        << view;
   }
 }
 
@@ -168,10 +178,11 @@ TEST(SondeViews, BusyEqualsANanosecondCount) {
   for (int i = 0; i < 300; ++i) {
     const uint32_t gpu = next(3), start = next(4900), length = next(30);
     for (uint32_t t = start; t < start + length; ++t) covered[gpu][t] = true;
-    sql += "INSERT INTO rocpd_op (gpuId, queueId, sequenceId, start, \"end\", description_id, "
-           "opType_id) VALUES (" +
-           std::to_string(gpu) + ", 0, 0, " + std::to_string(start) + ", " +
-           std::to_string(start + length) + ", 2, 3);";
+    sql +=
+        "INSERT INTO rocpd_op (gpuId, queueId, sequenceId, start, \"end\", description_id, "
+        "opType_id) VALUES (" +
+        std::to_string(gpu) + ", 0, 0, " + std::to_string(start) + ", " +
+        std::to_string(start + length) + ", 2, 3);";
   }
   testing::run_sql(path, "BEGIN;" + testing::ddl::v3() + sql + "COMMIT;");
   Reader reader = open_reader(path);
@@ -198,8 +209,9 @@ TEST(SondeViews, OddTimesAndEmptyFilesDoNoHarm) {
                             "INSERT INTO rocpd_op VALUES (1, 0, 0, 0, 100, 40, 2, 3), "
                             "(2, 1, 0, 0, 7, 7, 2, 3);");
   Reader reader = open_reader(odd);
-  EXPECT_EQ(rows(reader.database(), "SELECT gpu_id, busy_ns, sum_ns, span_ns, busy FROM sonde_busy"),
-            (Lines{"0|0|0|0|-", "1|0|0|0|-"}));
+  EXPECT_EQ(
+      rows(reader.database(), "SELECT gpu_id, busy_ns, sum_ns, span_ns, busy FROM sonde_busy"),
+      (Lines{"0|0|0|0|-", "1|0|0|0|-"}));
   EXPECT_EQ(rows(reader.database(), "SELECT name, calls, total_ns, percentage FROM sonde_top"),
             Lines{"k|2|0|-"});
 }
@@ -215,11 +227,13 @@ TEST(SondeViews, BlogFiguresOfTheRealFiles) {
     const std::string path = testing::real_file(expected.file);
     if (path.empty()) GTEST_SKIP() << expected.file << " is not on this machine";
     Reader reader = open_reader(path);
-    EXPECT_EQ(rows(reader.database(), "SELECT Name, TotalCalls, TotalDuration, round(Percentage, 6) "
-                                      "FROM top LIMIT 1"),
+    EXPECT_EQ(rows(reader.database(),
+                   "SELECT Name, TotalCalls, TotalDuration, round(Percentage, 6) "
+                   "FROM top LIMIT 1"),
               Lines{expected.top});
-    EXPECT_EQ(rows(reader.database(), "SELECT name, calls, total_ns / 1000, round(percentage, 6) "
-                                      "FROM sonde_top LIMIT 1"),
+    EXPECT_EQ(rows(reader.database(),
+                   "SELECT name, calls, total_ns / 1000, round(percentage, 6) "
+                   "FROM sonde_top LIMIT 1"),
               Lines{expected.top});
     EXPECT_EQ(rows(reader.database(), "SELECT round(Busy, 6) FROM busy"), Lines{expected.busy});
     EXPECT_EQ(rows(reader.database(), "SELECT round(rpd_busy, 6) FROM sonde_busy"),

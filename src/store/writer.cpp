@@ -75,8 +75,10 @@ struct Writer::Impl {
     if (!status && !error) error = std::move(status).error();
   }
 
+  // After an error SQLite may have rolled back; rows that came later alone would make no sense.
   template <typename Buffer, typename... Values>
   void add(Buffer& buffer, const Values&... values) {
+    if (error) return;
     buffer.add(values...);
     if (buffer.full()) keep(buffer.flush());
   }
@@ -124,8 +126,9 @@ Status Writer::Impl::load_existing() {
   for (const char* table : {"sonde_process", "sonde_op_detail", "rocpd_ustring", "rocpd_api"}) {
     SONDE_ASSIGN(const bool there, database.has_table(table));
     if (!there) {
-      return make_error(ErrorCode::kUnsupported, "not a trace that Sonde made, nothing can be added",
-                        database.path(), "make one from it with: sonde upgrade");
+      return make_error(ErrorCode::kUnsupported,
+                        "not a trace that Sonde made, nothing can be added", database.path(),
+                        "make one from it with: sonde upgrade");
     }
   }
   SONDE_ASSIGN(auto statement, database.prepare("SELECT string, id FROM rocpd_string ORDER BY id"));
@@ -138,9 +141,9 @@ Status Writer::Impl::load_existing() {
   const struct {
     const char* table;
     int64_t* next;
-  } counters[] = {{"rocpd_string", &next_string},   {"rocpd_ustring", &next_ustring},
-                  {"rocpd_api", &next_api},         {"rocpd_op", &next_op},
-                  {"rocpd_api_ops", &next_api_op},  {"rocpd_monitor", &next_monitor},
+  } counters[] = {{"rocpd_string", &next_string},  {"rocpd_ustring", &next_ustring},
+                  {"rocpd_api", &next_api},        {"rocpd_op", &next_op},
+                  {"rocpd_api_ops", &next_api_op}, {"rocpd_monitor", &next_monitor},
                   {"rocpd_counter", &next_counter}};
   for (const auto& counter : counters) {
     SONDE_ASSIGN(const int64_t last,
@@ -171,6 +174,7 @@ Status Writer::Impl::begin() {
 }
 
 Status Writer::Impl::flush() {
+  if (error) return *error;
   keep(string_rows.flush());
   keep(ustring_rows.flush());
   keep(api_rows.flush());

@@ -39,11 +39,11 @@ struct OpDetailRow {
   int64_t process_id = 0;  // sonde_process.id
   int64_t api_id = -1;     // the launching call
   int64_t queued_ns = -1, submitted_ns = -1;
-  int64_t bytes = -1;      // moved or filled, 64 bits
+  int64_t bytes = -1;               // moved or filled, 64 bits
   int64_t grid[3] = {-1, -1, -1};   // work items
   int64_t group[3] = {-1, -1, -1};  // work items per work group
   int64_t group_segment_bytes = -1, private_segment_bytes = -1;
-  int64_t status = 0;      // the runtime's error code of a failed operation
+  int64_t status = 0;  // the runtime's error code of a failed operation
 };
 
 struct KernelApiRow {

@@ -1,6 +1,7 @@
 #include "wire/session.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -72,9 +73,11 @@ std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view
 
 }  // namespace
 
-Control::Control(Control&& other) noexcept : control_(std::exchange(other.control_, nullptr)) {}
+Control::Control(Control&& other) noexcept
+    : control_(std::exchange(other.control_, nullptr)), fd_(std::move(other.fd_)) {}
 Control& Control::operator=(Control&& other) noexcept {
   std::swap(control_, other.control_);
+  std::swap(fd_, other.fd_);
   return *this;
 }
 Control::~Control() {
@@ -97,7 +100,8 @@ Result<Control> Control::create(const std::string& session, const SessionOptions
   control->recording = options.recording ? 1 : 0;
   control->limit_bytes = options.limit_bytes;
   __atomic_store_n(&control->magic, kControlMagic, __ATOMIC_RELEASE);
-  return Control(control);
+  ::flock(fd.get(), LOCK_EX | LOCK_NB);
+  return Control(control, std::move(fd));
 }
 
 Result<Control> Control::open(const std::string& session) {
@@ -107,13 +111,17 @@ Result<Control> Control::open(const std::string& session) {
     return make_error(ErrorCode::kNotFound, "not a session directory of sonde record", session,
                       "it holds a file named control and folders p<PID>-...");
   }
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return make_error(ErrorCode::kInvalidArgument, "its recording is still running", session,
+                      "end it first");
+  }
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0 || info.st_size < static_cast<off_t>(sizeof(SessionControl))) {
     return make_error(ErrorCode::kBadData, "the control file is cut short", path);
   }
   SessionControl* control = map_control(fd.get());
   if (control == nullptr) return errno_error("cannot map the control file", path, errno);
-  Control mapped(control);
+  Control mapped(control, std::move(fd));
   if (control->magic != kControlMagic || control->version != kWireVersion) {
     return make_error(ErrorCode::kBadData, "the control file is not of this version", path,
                       "use the sonde that recorded it");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "wire/chunk.h"
 
 namespace sonde::wire {
@@ -20,7 +21,8 @@ struct SessionOptions {
   ClockKind clock = ClockKind::kMonotonic;
 };
 
-// The control file, mapped. Moves like a pointer; unmaps at the end.
+// The control file, mapped and locked: one recorder or recovery at a time has it. Moves like a
+// pointer; unmaps at the end.
 class Control {
  public:
   Control() = default;
@@ -36,8 +38,9 @@ class Control {
   bool valid() const { return control_ != nullptr; }
 
  private:
-  explicit Control(SessionControl* control) : control_(control) {}
+  Control(SessionControl* control, UniqueFd fd) : control_(control), fd_(std::move(fd)) {}
   SessionControl* control_ = nullptr;
+  UniqueFd fd_;  // holds the lock
 };
 
 // The best clock of this machine: the TSC where it is invariant and the kernel keeps time by it.

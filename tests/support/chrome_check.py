@@ -10,6 +10,7 @@ Failures: text that is not JSON or UTF-8, times without exactly three decimals, 
 that overlap partially (of a GPU thread: at all), slices out of order, flows without both ends or with
 an end outside every slice, a GPU process number that is a real one's.
 """
+import bisect
 import gzip
 import json
 import sys
@@ -69,23 +70,23 @@ def check_nesting(track, slices, may_nest):
     return deepest
 
 
-def inside(slices, time):
-    """Whether `time` lies in one of the slices, sorted by start."""
-    return any(start <= time < end for start, end in slices)
+def latest_ends(slices):
+    """For each slice the latest end of it and of those before it."""
+    latest, ends = None, []
+    for _, end in slices:
+        latest = end if latest is None else max(latest, end)
+        ends.append(latest)
+    return ends
 
 
-def check_flow(flow, kind, tracks):
-    pid, tid, time = flow
-    slices = tracks.get((pid, tid), [])
-    # Bisect to the slices that start at or before the time; look back until one holds it.
-    low, high = 0, len(slices)
-    while low < high:
-        middle = (low + high) // 2
-        if slices[middle][0] <= time:
-            low = middle + 1
-        else:
-            high = middle
-    require(inside(reversed(slices[:low]), time), f"flow {kind} at {flow} is in no slice")
+def check_flows(kind, flows, tracks):
+    """Each flow must lie in a slice of its track: one that starts no later and ends after it."""
+    starts = {track: [start for start, _ in slices] for track, slices in tracks.items()}
+    ends = {track: latest_ends(slices) for track, slices in tracks.items()}
+    for pid, tid, time in flows:
+        started = bisect.bisect_right(starts.get((pid, tid), []), time)
+        require(started > 0 and ends[pid, tid][started - 1] > time,
+                f"flow {kind} at {(pid, tid, time)} is in no slice")
 
 
 def check(path):
@@ -150,10 +151,8 @@ def check(path):
     require(starts.keys() == finishes.keys(), "a flow has one end only")
     deepest = max((check_nesting(track, slices, track[0] not in gpu_pids)
                    for track, slices in tracks.items()), default=0)
-    for flow in starts.values():
-        check_flow(flow, "s", tracks)
-    for flow in finishes.values():
-        check_flow(flow, "f", tracks)
+    check_flows("s", starts.values(), tracks)
+    check_flows("f", finishes.values(), tracks)
     result |= {"slices": sum(map(len, tracks.values())), "ops": totals["op"][0],
                "ops_ns": totals["op"][1], "apis": totals["api"][0], "apis_ns": totals["api"][1],
                "flows": len(starts), "max_nesting": deepest, "categories": dict(categories),

@@ -9,7 +9,7 @@ State g_state;
 
 uint32_t domain_id(const Domain* domain) {
   if (domain == nullptr || domain->name == nullptr) return g_state.connection.domain;
-  PointerTable::Entry* entry = entry_of(g_state.domains, domain, nullptr);
+  PointerTable::Entry* entry = entry_of(g_state.domain_ids, domain, nullptr);
   if (entry == nullptr) return intern(domain->name);
   uint32_t id = __atomic_load_n(&entry->interned, __ATOMIC_RELAXED);
   if (id == 0) {
@@ -58,7 +58,7 @@ Joined::~Joined() { free(heap_); }
 namespace {
 
 void* offered(const char* name) {
-  const Offers all[] = {task_offers(), value_offers(), control_offers()};
+  const Offers all[] = {handle_offers(), task_offers(), value_offers(), control_offers()};
   for (const Offers& offers : all) {
     for (size_t i = 0; i < offers.count; ++i) {
       if (strcmp(offers.first[i].name, name) == 0) return offers.first[i].function;
@@ -100,5 +100,6 @@ extern "C" __attribute__((visibility("default"))) void __itt_api_init(sonde::itt
     return;
   }
   const bool recorded = sonde::markers::connect(g_state.connection, "itt") != nullptr;
+  if (recorded) adopt_handles(copy);
   fill_copy(copy, recorded ? groups : 0);
 }

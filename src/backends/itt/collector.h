@@ -11,6 +11,7 @@
 #include "backends/itt/open_ranges.h"
 #include "backends/itt/pointer_table.h"
 #include "backends/markers/markers.h"
+#include "backends/markers/text_set.h"
 
 namespace sonde::itt {
 
@@ -18,8 +19,11 @@ struct State {
   markers::Connection connection;
   int paused;
   OpenRanges ranges;
-  PointerTable domains;
-  PointerTable counters;
+  PointerTable domain_ids;
+  PointerTable counter_totals;
+  markers::TextSet domains;
+  markers::TextSet strings;
+  markers::TextSet counters;
 };
 extern State g_state;
 
@@ -33,9 +37,13 @@ struct Offers {
   const Offer* first;
   size_t count;
 };
+Offers handle_offers();   // handles.cpp: creates domains, strings and counters
 Offers task_offers();     // tasks.cpp: tasks, regions, frames, markers
 Offers value_offers();    // values.cpp: counters, metadata
 Offers control_offers();  // control.cpp: pause, thread names, legacy events, marks and frames
+
+// Takes over the domains and strings that a copy has created before it was filled.
+void adopt_handles(const Global* copy);
 
 // The agent's id of a domain's name; of "itt" for a null domain.
 uint32_t domain_id(const Domain* domain);
@@ -48,8 +56,8 @@ inline uint32_t intern(const char* text) { return agent()->intern(text, strlen(t
 
 // What a range that is ended by key belongs to.
 enum Kind : uint64_t { kTask = 0, kRegion = 1, kFrame = 2, kEvent = 3 };
-inline RangeKey range_key(const void* owner, Kind kind, const Id& id) {
-  return {reinterpret_cast<uintptr_t>(owner) * 4 + kind, id.d1, id.d2, id.d3};
+inline RangeKey range_key(uint64_t owner, Kind kind, const Id& id) {
+  return {owner * 4 + kind, id.d1, id.d2, id.d3};
 }
 
 // Starts a range that end_keyed_range ends, in any thread. False when too many are open.

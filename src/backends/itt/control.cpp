@@ -27,9 +27,8 @@ int number_of(NameList& list, const char* name, size_t length) {
       memcpy(added, name, length);
       added[length] = '\0';
     }
-    if (known == nullptr &&
-        __atomic_compare_exchange_n(&list.names[i], &known, added, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE)) {
+    if (known == nullptr && __atomic_compare_exchange_n(&list.names[i], &known, added, false,
+                                                        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
       return static_cast<int>(i) + 1;
     }
     if (strlen(known) == length && memcmp(known, name, length) == 0) {
@@ -56,8 +55,8 @@ void thread_set_name(const char* name) {
 }
 int thr_name_set(const char* name, int length) {
   if (name == nullptr || length < 0) return 1;
-  agent()->name_thread(0, Joined(name, strnlen(name, static_cast<size_t>(length)), "", 0, "", 0)
-                              .text());
+  agent()->name_thread(
+      0, Joined(name, strnlen(name, static_cast<size_t>(length)), "", 0, "", 0).text());
   return 0;
 }
 
@@ -68,7 +67,7 @@ int event_create(const char* name, int length) {
 
 // A program may start an event that it never ends; what cannot be kept open is a moment.
 RangeKey event_key(int event) {
-  return range_key(nullptr, kEvent, {static_cast<unsigned>(event), pthread_self(), 0});
+  return range_key(0, kEvent, {static_cast<unsigned>(event), pthread_self(), 0});
 }
 int event_start(int event) {
   const char* name = name_of(g_events, event);
@@ -103,7 +102,7 @@ const char* frame_create(const char* domain) {
   return domain != nullptr ? strdup(domain) : nullptr;
 }
 RangeKey frame_key(const char* frame) {
-  return range_key(frame, kFrame, {pthread_self(), 0, 0});
+  return range_key(reinterpret_cast<uintptr_t>(frame), kFrame, {pthread_self(), 0, 0});
 }
 void frame_begin(const char* frame) {
   if (frame == nullptr) return;

@@ -6,7 +6,9 @@
 // At its first use, each copy of the static part calls __itt_api_init(its Global, groups). The
 // collector walks the list of functions (ended by a null name) and sets each function pointer, to
 // null_func for what it does not take: that is null, or for the functions that create domains,
-// strings and counters, the copy's own version, which keeps the lists below.
+// strings and counters, the copy's own version. That one keeps lists while nothing is initialised,
+// and afterwards, in some copies (oneTBB's), gives the same empty object for every name: so a
+// collector has to create them itself, and takes over what the lists have.
 #pragma once
 
 #include <pthread.h>
@@ -74,8 +76,13 @@ struct Global {
   void* error_handler;
   const char** library_path;
   void* functions;  // Function or FunctionOld
+  Global* next;
+  void* threads;
+  Domain* domains;
+  StringHandle* strings;
 };
-static_assert(offsetof(Global, mutex) == 56 && offsetof(Global, functions) == 120);
+static_assert(offsetof(Global, mutex) == 56 && offsetof(Global, functions) == 120 &&
+              offsetof(Global, strings) == 152);
 
 struct Id {
   unsigned long long d1, d2, d3;

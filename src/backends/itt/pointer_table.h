@@ -1,4 +1,5 @@
-// What the backend knows of the program's domains and counters, by address. Used by the itt backend.
+// What the backend knows of the program's domains and counters, by address. Used by the itt
+// backend.
 //
 // The structures belong to the static part and live as long as the process, but their spare fields
 // are not set by every version, so what is known is kept here. No locks; of fixed size.

@@ -24,7 +24,8 @@ TEST(PointerTable, KnowsEachPairOnce) {
 
 TEST(PointerTable, SaysWhenItIsFull) {
   auto table = std::make_unique<PointerTable>();
-  for (uint64_t i = 0; i < kPointers; ++i) ASSERT_NE(entry_of(*table, address(i), nullptr), nullptr);
+  for (uint64_t i = 0; i < kPointers; ++i)
+    ASSERT_NE(entry_of(*table, address(i), nullptr), nullptr);
   EXPECT_EQ(entry_of(*table, address(kPointers), nullptr), nullptr);
   EXPECT_NE(entry_of(*table, address(7), nullptr), nullptr);
 }

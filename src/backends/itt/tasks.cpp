@@ -44,12 +44,13 @@ void task_end_ex(const Domain* domain, void*, unsigned long long) { task_end(dom
 
 void begin(const Domain* domain, Kind kind, const Id& id, uint32_t category, const char* text) {
   if (domain == nullptr) return;
-  if (!begin_keyed_range(range_key(domain, kind, id), domain_id(domain), category, text)) {
+  const uint32_t owner = domain_id(domain);
+  if (!begin_keyed_range(range_key(owner, kind, id), owner, category, text)) {
     agent()->dropped("itt", 1);
   }
 }
 void end(const Domain* domain, Kind kind, const Id& id) {
-  if (domain != nullptr) end_keyed_range(range_key(domain, kind, id));
+  if (domain != nullptr) end_keyed_range(range_key(domain_id(domain), kind, id));
 }
 
 void task_begin_overlapped(const Domain* domain, Id id, Id, const StringHandle* name) {
@@ -78,9 +79,12 @@ void frame_begin_v3(const Domain* domain, const Id* id) {
 void frame_end_v3(const Domain* domain, const Id* id) {
   end(domain, kFrame, id != nullptr ? *id : kNoId);
 }
-// A frame that is told of when it is over, which the agent cannot date back.
-void frame_submit_v3(const Domain*, const Id*, unsigned long long, unsigned long long) {
-  agent()->dropped("itt", 1);
+// A frame that is told of when it is over (libomp's parallel regions). The agent cannot date it
+// back, so only its end is recorded.
+void frame_submit_v3(const Domain* domain, const Id*, unsigned long long, unsigned long long) {
+  if (domain == nullptr) return;
+  agent()->mark(domain_id(domain), intern("frame"),
+                domain->name != nullptr ? domain->name : "frame");
 }
 unsigned long long get_timestamp() { return agent()->ticks(); }
 

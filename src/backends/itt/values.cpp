@@ -2,7 +2,8 @@
 //
 // A counter is either an object that the program created or a pair of a domain and a name (_v3);
 // its total is kept here, since the program reports steps. Metadata of no particular task is a fact
-// about the run; metadata of a task is a mark beside it.
+// about the run, the first time; libomp reports each of its loops like that, so that later values,
+// and metadata of a task, are marks.
 #include <stdio.h>
 
 #include "backends/itt/collector.h"
@@ -49,7 +50,7 @@ bool is_real(const Counter* counter) { return counter->type == kFloat || counter
 
 void counter_add(const Counter* counter, int64_t delta) {
   if (counter == nullptr) return;
-  step(entry_of(g_state.counters, counter, nullptr), counter->domain, name_of(counter),
+  step(entry_of(g_state.counter_totals, counter, nullptr), counter->domain, name_of(counter),
        is_real(counter), delta);
 }
 void counter_inc(const Counter* counter) { counter_add(counter, 1); }
@@ -63,7 +64,8 @@ void counter_dec_delta(const Counter* counter, unsigned long long delta) {
 
 void counter_add_v3(const Domain* domain, const StringHandle* name, int64_t delta) {
   if (domain == nullptr || name == nullptr) return;
-  step(entry_of(g_state.counters, domain, name), domain->name, text_of(name, ""), false, delta);
+  step(entry_of(g_state.counter_totals, domain, name), domain->name, text_of(name, ""), false,
+       delta);
 }
 void counter_inc_v3(const Domain* domain, const StringHandle* name) {
   counter_add_v3(domain, name, 1);
@@ -118,7 +120,7 @@ Value value_of(int type, const void* data, size_t index) {
 
 void counter_set_value(const Counter* counter, const void* data) {
   if (counter == nullptr || data == nullptr) return;
-  PointerTable::Entry* entry = entry_of(g_state.counters, counter, nullptr);
+  PointerTable::Entry* entry = entry_of(g_state.counter_totals, counter, nullptr);
   if (entry == nullptr) return agent()->dropped("itt", 1);
   const Value value = value_of(counter->type, data, 0);
   uint64_t bits = static_cast<uint64_t>(value.integer);
@@ -134,17 +136,23 @@ void counter_set_value_ex(const Counter* counter, void*, unsigned long long, con
   counter_set_value(counter, data);
 }
 
+// True for the first value of a key in a domain.
+bool is_first(const Domain* domain, const StringHandle* key) {
+  PointerTable::Entry* entry = entry_of(g_state.domain_ids, domain, key);
+  return entry != nullptr && __atomic_exchange_n(&entry->value, 1, __ATOMIC_RELAXED) == 0;
+}
+
 void record_metadata(const Domain* domain, bool of_task, const StringHandle* key, const char* value,
                      size_t length) {
   const markers::KeepErrno keep;
   const char* name = text_of(key, "metadata");
-  if (of_task) {
+  if (of_task || key == nullptr || !is_first(domain, key)) {
     const Joined text(name, strlen(name), "=", 1, value, length);
     agent()->mark(domain_id(domain), intern("metadata"), text.text());
     return;
   }
   const Joined text(value, length, "", 0, "", 0);
-  const char* domain_name = domain != nullptr ? markers::text_or_empty(domain->name) : "";
+  const char* domain_name = markers::text_or_empty(domain->name);
   agent()->metadata(Joined(domain_name, ".", name).text(), text.text());
 }
 
@@ -164,11 +172,11 @@ void add_values(const Domain* domain, bool of_task, const StringHandle* key, int
     char* at = text + length;
     const size_t room = sizeof text - length;
     const long long integer = value.integer;
-    length += static_cast<size_t>(
-        value.is_real     ? snprintf(at, room, "%s%.9g", separator, value.real)
-        : value.is_signed ? snprintf(at, room, "%s%lld", separator, integer)
-                          : snprintf(at, room, "%s%llu", separator,
-                                     static_cast<unsigned long long>(integer)));
+    length +=
+        static_cast<size_t>(value.is_real     ? snprintf(at, room, "%s%.9g", separator, value.real)
+                            : value.is_signed ? snprintf(at, room, "%s%lld", separator, integer)
+                                              : snprintf(at, room, "%s%llu", separator,
+                                                         static_cast<unsigned long long>(integer)));
   }
   record_metadata(domain, of_task, key, text, length);
 }

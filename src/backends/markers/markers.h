@@ -38,7 +38,7 @@ struct Connection {
 inline const Agent* connect(Connection& connection, const char* default_domain) {
   if (__atomic_load_n(&connection.looked_up, __ATOMIC_ACQUIRE) == 0) {
     const KeepErrno keep;
-    const Agent* agent = ::sonde_agent();
+    const Agent* agent = ::sonde_find_agent();
     if (agent != nullptr) {
       const uint32_t domain = agent->intern(default_domain, strlen(default_domain));
       __atomic_store_n(&connection.domain, domain, __ATOMIC_RELAXED);

@@ -15,8 +15,8 @@ namespace sonde::nvtx {
 // Names that all files of the backend use; the default domain is "nvtx".
 struct State {
   markers::Connection connection;
-  NameSet domains;
-  NameSet strings;
+  markers::TextSet domains;
+  markers::TextSet strings;
   CategorySet categories;
 };
 extern State g_state;
@@ -31,8 +31,8 @@ struct DomainId {
 };
 inline DomainId domain_of(const void* handle) {
   if (handle == nullptr) return {g_state.connection.domain, 0};
-  const Name* name = static_cast<const Name*>(handle);
-  return {name->interned, name->index};
+  const auto* domain = static_cast<const markers::Text*>(handle);
+  return {domain->interned, domain->index};
 }
 
 // A message of any type as UTF-8; valid while both objects live.
@@ -43,7 +43,7 @@ class Message {
     if (type == kMessageAscii && value.ascii != nullptr) text_ = value.ascii;
     if (type == kMessageWide) text_ = wide_.text();
     if (type == kMessageRegistered && value.registered != nullptr) {
-      text_ = static_cast<const Name*>(value.registered)->text;
+      text_ = static_cast<const markers::Text*>(value.registered)->text;
     }
   }
   const char* text() const { return text_; }

@@ -117,17 +117,16 @@ const void* domain_resource_create(const void*, const ResourceAttributes* attrib
 void domain_resource_destroy(const void*) {}
 
 const void* domain_register_string_a(const void*, const char* text) {
-  return find_or_add_string(g_state.strings, text);
+  text = text_or_empty(text);
+  return markers::find_or_add_text(g_state.strings, text, strlen(text));
 }
-const void* domain_register_string_w(const void*, const wchar_t* text) {
-  return find_or_add_string(g_state.strings, Utf8(text).text());
+const void* domain_register_string_w(const void* domain, const wchar_t* text) {
+  return domain_register_string_a(domain, Utf8(text).text());
 }
 const void* domain_create_a(const char* name) {
-  return find_or_add_domain(g_state.domains, name, agent());
+  return markers::find_or_add_interned(g_state.domains, name, agent());
 }
-const void* domain_create_w(const wchar_t* name) {
-  return find_or_add_domain(g_state.domains, Utf8(name).text(), agent());
-}
+const void* domain_create_w(const wchar_t* name) { return domain_create_a(Utf8(name).text()); }
 void domain_destroy(const void*) {}
 void initialize(const void*) {}
 

@@ -26,8 +26,8 @@ struct CudaKinds {
                                           "cuda_event"};
 };
 struct OpenClKinds {
-  static constexpr const char* kName[] = {"opencl_device",  "opencl_context", "opencl_queue",
-                                          "opencl_memory",  "opencl_sampler", "opencl_program",
+  static constexpr const char* kName[] = {"opencl_device", "opencl_context", "opencl_queue",
+                                          "opencl_memory", "opencl_sampler", "opencl_program",
                                           "opencl_event"};
 };
 
@@ -62,7 +62,7 @@ void set_handle(const FunctionTable& table, unsigned object) {
 struct SyncObject {
   uint32_t domain;
   uint32_t category;
-  const Name* text;  // "acquire <name>"
+  const markers::Text* text;  // "acquire <name>"
 };
 
 SyncObject* sync_create(const void* domain, const SyncAttributes* attributes) {
@@ -75,7 +75,7 @@ SyncObject* sync_create(const void* domain, const SyncAttributes* attributes) {
   auto* object = static_cast<SyncObject*>(malloc(sizeof(SyncObject)));
   if (object == nullptr) return nullptr;
   *object = {domain_of(domain).interned, agent()->intern("sync", 4),
-             find_or_add_string(g_state.strings, text)};
+             markers::find_or_add_text(g_state.strings, text, strlen(text))};
   return object;
 }
 void sync_destroy(SyncObject* object) { free(object); }

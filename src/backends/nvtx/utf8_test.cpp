@@ -8,8 +8,8 @@ namespace sonde::nvtx {
 namespace {
 
 TEST(Utf8, EncodesEveryWidth) {
-  const wchar_t wide[] = {L'a', 0xE9, 0x20AC, 0x1F600, 0x7F, 0x80, 0x7FF, 0x800, 0xFFFF, 0x10FFFF,
-                          0};
+  const wchar_t wide[] = {L'a',  0xE9,  0x20AC, 0x1F600,  0x7F, 0x80,
+                          0x7FF, 0x800, 0xFFFF, 0x10FFFF, 0};
   const std::string expected =
       "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xEF\xBF\xBF"
       "\xF4\x8F\xBF\xBF";

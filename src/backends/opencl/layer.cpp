@@ -20,7 +20,7 @@ cl_icd_dispatch g_dispatch;
 
 // Preloaded, or beside this library: a program may be given just OPENCL_LAYERS.
 const Agent* find_agent() {
-  if (const Agent* found = sonde_agent()) return found;
+  if (const Agent* found = sonde_find_agent()) return found;
   Dl_info self;
   char path[4096];
   if (dladdr(reinterpret_cast<void*>(&find_agent), &self) == 0 || self.dli_fname == nullptr) {
@@ -31,7 +31,7 @@ const Agent* find_agent() {
   const int length = snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, kAgentFile);
   if (length < 0 || static_cast<size_t>(length) >= sizeof path) return nullptr;
   void* library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-  return library != nullptr ? sonde_agent() : nullptr;
+  return library != nullptr ? sonde_find_agent() : nullptr;
 }
 
 // Writes the formats of functions.inc as backend.h has them: sizes one by one, and the handle.

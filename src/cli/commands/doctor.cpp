@@ -1,0 +1,98 @@
+// sonde doctor: what can be recorded on this machine, and what is missing for the rest.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/common.h"
+#include "record/backend.h"
+#include "record/options.h"
+#include "record/session_dir.h"
+#include "wire/session.h"
+
+namespace sonde::cli {
+
+namespace {
+
+bool installed(const std::string& library) {
+  return ::access((record::library_folder() + "/" + library).c_str(), R_OK) == 0;
+}
+
+report::Section backends_section() {
+  report::Section section;
+  section.key = "backends";
+  section.title = "Backends";
+  section.table.add_column({"name", "Name", report::Kind::kText});
+  section.table.add_column({"state", "State", report::Kind::kText});
+  section.table.add_column({"watches", "Watches", report::Kind::kText});
+  section.table.add_column({"detail", "Detail", report::Kind::kText});
+  for (const auto* backend : record::all_backends()) {
+    const bool there = installed(backend->library);
+    const record::Probe probe =
+        there ? backend->probe()
+              : record::Probe{false, backend->library + " is not in " + record::library_folder()};
+    section.table.add_row({backend->name, std::string(probe.available ? "ready" : "missing"),
+                           backend->summary, probe.detail});
+  }
+  return section;
+}
+
+report::Section recording_section() {
+  report::Section section;
+  section.key = "recording";
+  section.title = "Recording";
+  const bool agent = installed("libsonde-agent.so");
+  section.add_fact({"agent", "Agent", report::Kind::kText,
+                    agent ? std::string("ready") : "missing from " + record::library_folder()});
+  section.add_fact({"clock", "Clock", report::Kind::kText,
+                    std::string(wire::best_clock() == wire::ClockKind::kTsc
+                                    ? "TSC (invariant, and the kernel's clock source)"
+                                    : "clock_gettime (no invariant TSC; about 30 ns more per event)")});
+  const record::Options options;
+  auto session = record::make_session_dir(options);
+  if (session) {
+    section.add_fact({"spool", "Session directory", report::Kind::kText,
+                      std::filesystem::path(*session).parent_path().string()});
+    section.add_fact({"spool_limit_bytes", "Space for records", report::Kind::kBytes,
+                      static_cast<int64_t>(record::session_limit(options, *session))});
+    record::remove_session_dir(*session);
+  } else {
+    section.add_fact({"spool", "Session directory", report::Kind::kText,
+                      session.error().to_line()});
+  }
+  return section;
+}
+
+Result<int> run(const Arguments& arguments) {
+  report::Report report;
+  report.name = "doctor";
+  report.subject = "this machine";
+  report.sections = {backends_section(), recording_section()};
+  const bool agent = installed("libsonde-agent.so");
+  if (!agent) report.warnings.push_back("the agent library is missing: nothing can be recorded");
+  SONDE_TRY(print_report(arguments, std::move(report)));
+  return agent ? 0 : 1;
+}
+
+}  // namespace
+
+const Command& doctor_command();
+const Command& doctor_command() {
+  static const Command kCommand = {
+      .name = "doctor",
+      .group = "Record",
+      .summary = "Say what can be recorded on this machine and why not the rest",
+      .description =
+          "Looks for every interface that Sonde can watch, for the agent, for a good clock, and for "
+          "space, and says what is missing and how to get it. Exit status 1 if nothing can be "
+          "recorded.",
+      .options = report_options(),
+      .examples = {{"sonde doctor", "check this machine"},
+                   {"sonde doctor --format json", "the same for a script"}},
+      .run = run};
+  return kCommand;
+}
+
+}  // namespace sonde::cli

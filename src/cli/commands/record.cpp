@@ -1,0 +1,129 @@
+// sonde record: the command line of recording, and the summary at its end.
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "cli/command.h"
+#include "cli/record_summary.h"
+#include "record/child.h"
+#include "record/record.h"
+
+namespace sonde::cli {
+
+namespace {
+
+Error bad_value(const char* option, const std::string& text, const char* hint) {
+  return make_error(ErrorCode::kInvalidArgument, "'" + text + "' is not a valid value", option, hint);
+}
+
+Result<uint64_t> size_option(const Arguments& arguments, const char* name) {
+  const auto text = arguments.value(name);
+  if (!text) return uint64_t{0};
+  const auto bytes = parse_size(*text);
+  if (!bytes || *bytes == 0) {
+    return bad_value((std::string("--") + name).c_str(), *text, "a size, like 512M or 4G");
+  }
+  return *bytes;
+}
+
+Result<int64_t> time_option(const Arguments& arguments, const char* name) {
+  const auto text = arguments.value(name);
+  if (!text) return int64_t{0};
+  const auto time = parse_duration_ns(*text, 1'000'000'000);
+  if (!time || *time < 0) {
+    return bad_value((std::string("--") + name).c_str(), *text, "a time, like 500ms or 30s");
+  }
+  return *time;
+}
+
+Result<record::Options> options_of(const Arguments& arguments) {
+  record::Options options;
+  options.output = arguments.value_or("output", "");
+  options.append = arguments.flag("append");
+  options.spool_folder = arguments.value_or("spool-dir", "");
+  SONDE_ASSIGN(options.buffer_limit, size_option(arguments, "buffer-limit"));
+  options.drop_when_full = arguments.value_or("buffer-policy", "grow") == "drop";
+  SONDE_ASSIGN(options.max_size, size_option(arguments, "max-size"));
+  options.start = !arguments.flag("no-start");
+  SONDE_ASSIGN(options.delay_ns, time_option(arguments, "delay"));
+  SONDE_ASSIGN(options.duration_ns, time_option(arguments, "duration"));
+  options.wait = arguments.value_or("wait", "command") == "all" ? record::WaitPolicy::kAll
+                                                                : record::WaitPolicy::kNone;
+  if (const auto names = arguments.value("backends")) {
+    options.backends.emplace();
+    for (const auto name : split(*names, ',')) options.backends->emplace_back(name);
+  }
+  options.quiet = arguments.flag("quiet");
+  options.command = arguments.command_line();
+  return options;
+}
+
+Result<int> run(const Arguments& arguments) {
+  SONDE_ASSIGN(const auto options, options_of(arguments));
+  if (options.command.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "no command to record", "",
+                      "sonde record -- python train.py");
+  }
+  auto outcome = record::run(options);
+  if (!outcome) {
+    // The shell's exit statuses for a command that could not be run.
+    const ErrorCode code = outcome.error().code;
+    const bool shell_error = code == ErrorCode::kNotFound || code == ErrorCode::kUnsupported;
+    if (!shell_error) return std::move(outcome).error();
+    fmt::print(stderr, "sonde: {}\n", outcome.error().to_line());
+    return code == ErrorCode::kNotFound ? 127 : 126;
+  }
+  if (!options.quiet) print_record_summary(*outcome);
+  record::exit_like(outcome->exit_status, outcome->signal);
+}
+
+}  // namespace
+
+const Command& record_command();
+const Command& record_command() {
+  static const Command kCommand = {
+      .name = "record",
+      .group = "Record",
+      .summary = "Run a command and record what it does on CPUs and GPUs",
+      .description =
+          "Runs COMMAND with Sonde's agent in it and in every process it starts, and writes one "
+          "trace file. No flags are needed: every interface that Sonde knows is watched where it is "
+          "used. The command's input, output, signals and exit status are its own.\n\n"
+          "Records go to chunk files in a session directory first, from where they are brought into "
+          "the trace while the command runs. If the command is killed, everything it recorded is in "
+          "the trace; if sonde itself is killed, the command goes on, and sonde recover finishes the "
+          "trace.\n\n"
+          "Without -o the trace is trace.rpd, or trace.rankN.rpd in a job of several ranks (torchrun, "
+          "Open MPI, MPICH, PMI, Slurm). An existing file is never overwritten: the next free name is "
+          "taken.\n\n"
+          "The command line and the environment are stored in the trace; values that look like "
+          "secrets are left out.",
+      .options =
+          {{"-o,--output", "FILE", "the trace to write", "trace.rpd"},
+           {"--append", "", "add to FILE if it is a trace of Sonde's already", ""},
+           {"--backends", "LIST", "watch only these interfaces, e.g. opencl,roctx; or none", "all"},
+           {"--no-start", "", "begin switched off; the program starts recording with sonde_start()",
+            ""},
+           {"--delay", "TIME", "begin recording after TIME", "0s"},
+           {"--duration", "TIME", "stop recording TIME after it began", "to the end"},
+           {"--max-size", "SIZE", "stop recording when the trace has reached SIZE", "no limit"},
+           {"--wait", "WHOM", "wait for the command, or for all processes that it started", "command",
+            {"command", "all"}},
+           {"--buffer-limit", "SIZE", "most space for records on their way into the trace",
+            "half of the free space, 16 GiB at most"},
+           {"--buffer-policy", "POLICY",
+            "grow up to the limit, or drop from a small one (256 MiB); drops are counted", "grow",
+            {"grow", "drop"}},
+           {"--spool-dir", "DIR", "where the session directory is made; keep it on a local disk",
+            "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"},
+           {"-q,--quiet", "", "no status line and no summary", ""}},
+      .examples = {{"sonde record -- python train.py", "record a training run into trace.rpd"},
+                   {"sonde record -o run.rpd --delay 30s --duration 10s -- ./solver input.dat",
+                    "ten seconds of a long run, after it has warmed up"},
+                   {"srun sonde record -- python train.py",
+                    "every rank of a job into its own trace.rankN.rpd"}},
+      .takes_command_line = true,
+      .run = run};
+  return kCommand;
+}
+
+}  // namespace sonde::cli

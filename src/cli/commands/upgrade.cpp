@@ -1,0 +1,48 @@
+// sonde upgrade: rewrites an old .rpd as schema v3.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/strings.h"
+#include "cli/command.h"
+#include "store/upgrade.h"
+
+namespace sonde::cli {
+
+namespace {
+
+Result<int> run(const Arguments& arguments) {
+  const std::string input = arguments.positionals()[0];
+  std::filesystem::path path(input);
+  if (path.extension() == ".gz") path.replace_extension();
+  const std::string fallback = path.replace_extension().string() + ".v3.rpd";
+  const std::string output = arguments.value_or("output", fallback);
+  SONDE_ASSIGN(const auto report, store::upgrade(input, output));
+  int64_t rows = 0;
+  for (const auto& table : report.tables) rows += table.rows_after;
+  fmt::print("{}: {} rewritten as v3 into {}, {} rows\n", input, store::flavour_name(report.from),
+             output, format_count(static_cast<uint64_t>(rows)));
+  for (const auto& note : report.notes) fmt::print("  {}\n", note);
+  return 0;
+}
+
+}  // namespace
+
+const Command& upgrade_command();
+const Command& upgrade_command() {
+  static const Command kCommand = {
+      .name = "upgrade",
+      .group = "Maintain",
+      .summary = "Rewrite an old .rpd file as schema v3",
+      .description =
+          "Every command reads every version of the format, so this is for other tools that want the "
+          "newest one. All rows are kept, with their ids; what had to be changed is said. The input "
+          "is not touched, and an existing output is not overwritten.",
+      .positionals = {{"FILE", "an .rpd file of any version, also gzip-compressed"}},
+      .options = {{"-o,--output", "FILE", "the file to write", "the input's name with .v3.rpd"}},
+      .examples = {{"sonde upgrade old.rpd -o new.rpd", "rewrite a trace of rocmProfileData 2024"}},
+      .run = run};
+  return kCommand;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,98 @@
+#include "cli/record_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "analysis/analysis.h"
+#include "base/strings.h"
+#include "report/names.h"
+#include "trace/trace.h"
+
+namespace sonde::cli {
+
+namespace {
+
+void say(const std::string& line) { fmt::print(stderr, "sonde: {}\n", line); }
+
+// The value of a row's column by key; monostate where there is none.
+report::Value value_of(const report::Table& table, const std::vector<report::Value>& row,
+                       const char* key) {
+  const int column = report::find_column(table, key);
+  return column >= 0 ? row[static_cast<size_t>(column)] : report::Value();
+}
+
+int64_t integer(const report::Value& value) {
+  const auto* number = std::get_if<int64_t>(&value);
+  return number != nullptr ? *number : 0;
+}
+
+void print_busy(const trace::Trace& trace) {
+  const auto report = analysis::busy_analysis().run(trace);
+  const auto& table = report.sections[0].table;
+  for (const auto& row : table.rows) {
+    const auto busy = integer(value_of(table, row, "busy_ns"));
+    const auto span = integer(value_of(table, row, "span_ns"));
+    const double share = span > 0 ? 100.0 * static_cast<double>(busy) / static_cast<double>(span) : 0;
+    say(fmt::format("GPU {} was busy for {} of {} ({:.1f} %)",
+                    integer(value_of(table, row, "gpu_id")), format_duration(busy),
+                    format_duration(span), share));
+  }
+}
+
+void print_top(const trace::Trace& trace) {
+  const auto report = analysis::top_analysis().run(trace);
+  const auto& table = report.sections[0].table;
+  for (size_t i = 0; i < std::min<size_t>(5, table.rows.size()); ++i) {
+    const auto& row = table.rows[i];
+    const auto name = value_of(table, row, "name");
+    const auto* text = std::get_if<std::string>(&name);
+    const auto* share = std::get_if<double>(&row.back());
+    say(fmt::format("  {:>12}  {:>10} calls  {:5.1f} %  {}",
+                    format_duration(integer(value_of(table, row, "total_ns"))),
+                    format_count(static_cast<uint64_t>(integer(value_of(table, row, "calls")))),
+                    share != nullptr ? *share : 0.0,
+                    text != nullptr ? report::short_name(*text) : ""));
+  }
+}
+
+}  // namespace
+
+void print_record_summary(const record::Outcome& outcome) {
+  if (!outcome.kept_session.empty()) {
+    say(fmt::format("the records are kept in {}; finish the trace with: sonde recover {} -o FILE",
+                    outcome.kept_session, outcome.kept_session));
+    return;
+  }
+  std::error_code error;
+  const auto size = std::filesystem::file_size(outcome.path, error);
+  std::string ended;
+  if (outcome.signal != 0) ended = fmt::format(", ended by signal {}", outcome.signal);
+  if (outcome.signal == 0 && outcome.exit_status != 0) {
+    ended = fmt::format(", exit status {}", outcome.exit_status);
+  }
+  say(fmt::format("{} ({}): {} GPU operations, {} calls and markers in {}{}", outcome.path,
+                  format_size(size), format_count(outcome.ops), format_count(outcome.apis),
+                  format_duration(outcome.wall_ns), ended));
+  if (outcome.lost != 0) {
+    say(fmt::format("{} records were LOST; sonde info {} says why", format_count(outcome.lost),
+                    outcome.path));
+  }
+  if (outcome.left_running != 0) {
+    say(fmt::format("{} of its processes still run and are no longer recorded (--wait all waits)",
+                    outcome.left_running));
+  }
+  auto reader = store::Reader::open(outcome.path);
+  if (!reader) return say(reader.error().to_line());
+  if (outcome.ops != 0) {
+    auto trace = trace::load(*reader, {.ops = true});
+    if (!trace) return say(trace.error().to_line());
+    print_busy(*trace);
+    print_top(*trace);
+  }
+  const char* next = outcome.ops != 0 ? "top" : outcome.apis != 0 ? "api" : "info";
+  say(fmt::format("next: sonde {} {}", next, outcome.path));
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,97 @@
+#include "export/output_name.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <string>
+
+namespace sonde::exporting {
+
+namespace {
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() > end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// The longest of the exporter's extensions that `path` ends with, or "".
+std::string_view extension_of(std::string_view path, const Exporter& exporter) {
+  std::string_view longest;
+  for (const std::string& extension : exporter.extensions) {
+    if (ends_with(path, extension) && extension.size() > longest.size()) longest = extension;
+  }
+  return longest;
+}
+
+const Exporter* find_by_name(std::string_view name) {
+  for (const Exporter* exporter : all_exporters()) {
+    if (exporter->name == name) return exporter;
+  }
+  return nullptr;
+}
+
+const Exporter* find_by_extension(std::string_view path) {
+  for (const Exporter* exporter : all_exporters()) {
+    if (!extension_of(path, *exporter).empty()) return exporter;
+  }
+  return nullptr;
+}
+
+bool exists(const std::string& path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+std::string free_name(const std::string& path, std::string_view extension) {
+  if (!exists(path)) return path;
+  const std::string stem = path.substr(0, path.size() - extension.size());
+  for (int number = 2;; ++number) {
+    std::string numbered = stem;
+    numbered += '-';
+    numbered += std::to_string(number);
+    numbered += extension;
+    if (!exists(numbered)) return numbered;
+  }
+}
+
+std::string without_rpd_extension(std::string path) {
+  for (const std::string_view extension : {".gz", ".rpd"}) {
+    if (ends_with(path, extension)) path.resize(path.size() - extension.size());
+  }
+  return path;
+}
+
+Result<const Exporter*> choose_exporter(const std::optional<std::string>& format,
+                                        const std::optional<std::string>& output) {
+  if (format) {
+    if (const Exporter* exporter = find_by_name(*format)) return exporter;
+    return make_error(ErrorCode::kInvalidArgument, "unknown format '" + *format + "'", "--format",
+                      "one of: " + exporter_names());
+  }
+  if (!output) return find_by_name("perfetto");
+  if (const Exporter* exporter = find_by_extension(*output)) return exporter;
+  return make_error(ErrorCode::kInvalidArgument, "the name does not say which format", *output,
+                    "end it in .pftrace, .json or .json.gz, or give --format");
+}
+
+}  // namespace
+
+std::string exporter_names() {
+  std::string names;
+  for (const Exporter* exporter : all_exporters()) {
+    if (!names.empty()) names += ", ";
+    names += exporter->name;
+  }
+  return names;
+}
+
+Result<Output> choose_output(const std::string& input, const std::optional<std::string>& format,
+                             const std::optional<std::string>& output) {
+  Output chosen;
+  SONDE_ASSIGN(chosen.exporter, choose_exporter(format, output));
+  chosen.wanted = output ? *output
+                         : without_rpd_extension(input) + chosen.exporter->extensions.front();
+  chosen.path = free_name(chosen.wanted, extension_of(chosen.wanted, *chosen.exporter));
+  return chosen;
+}
+
+}  // namespace sonde::exporting

@@ -1,0 +1,27 @@
+// Which exporter a command line means, and what the file is called. Used by `sonde export`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "export/exporter.h"
+
+namespace sonde::exporting {
+
+struct Output {
+  const Exporter* exporter = nullptr;
+  std::string path;    // did not exist when this was made
+  std::string wanted;  // what `path` would be if that were free
+};
+
+// `format` is an exporter's name and `output` a file name; both may be missing. Without a name the
+// file goes beside `input`, under its name with
+// the exporter's extension. A name that is taken gets a number: trace-2.pftrace.
+Result<Output> choose_output(const std::string& input, const std::optional<std::string>& format,
+                             const std::optional<std::string>& output);
+
+std::string exporter_names();  // "chrome, perfetto"
+
+}  // namespace sonde::exporting

@@ -1,0 +1,70 @@
+#include "wire/session.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace sonde::wire {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Session : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) / "sonde-session-test";
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path folder_;
+};
+
+TEST_F(Session, OneRecorderAtATime) {
+  auto first = Control::create(folder_, {.limit_bytes = 123, .autostart = false});
+  ASSERT_TRUE(first) << first.error().to_line();
+  EXPECT_EQ((*first)->limit_bytes, 123u);
+  EXPECT_EQ((*first)->autostart, 0u);
+  EXPECT_FALSE(Control::create(folder_, {}));
+  EXPECT_FALSE(Control::open(folder_));  // still held
+  *first = Control();
+  EXPECT_TRUE(Control::open(folder_));
+}
+
+TEST_F(Session, WhatIsNoSessionIsRefused) {
+  EXPECT_FALSE(Control::open(folder_));
+  std::ofstream(folder_ / "control") << "short";
+  EXPECT_FALSE(Control::open(folder_));
+  std::ofstream(folder_ / "control") << std::string(sizeof(SessionControl), 'x');
+  const auto opened = Control::open(folder_);
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().to_line().find("not of this version"), std::string::npos);
+}
+
+TEST_F(Session, OnlyProperNamesAreListed) {
+  for (const char* name : {"p12-ff", "p13-1", "px-1", "p-1", "q12-1", "p12-xyz", "other"}) {
+    fs::create_directory(folder_ / name);
+  }
+  const auto spools = list_spools(folder_);
+  ASSERT_EQ(spools.size(), 2u);
+  EXPECT_EQ(spools[0].pid, 13u);  // in the order of their making
+  EXPECT_EQ(spools[1].spool, 0xffu);
+  for (const char* name : {"r2-0", "r1-10", "r1-9", "r1-x", "junk"}) {
+    std::ofstream(folder_ / "p12-ff" / name) << "";
+  }
+  const auto chunks = list_chunks(folder_ / "p12-ff");
+  ASSERT_EQ(chunks.size(), 3u);
+  EXPECT_EQ(chunks[0].file, 9u);
+  EXPECT_EQ(chunks[1].file, 10u);
+  EXPECT_EQ(chunks[2].ring, 2u);
+}
+
+TEST(Clock, ReadingsAreNarrow) {
+  const auto reading = read_clocks_exactly(ClockKind::kMonotonic);
+  EXPECT_LE(reading.ticks_before, static_cast<uint64_t>(reading.monotonic_ns));
+  EXPECT_GE(reading.ticks_after, static_cast<uint64_t>(reading.monotonic_ns));
+}
+
+}  // namespace
+}  // namespace sonde::wire

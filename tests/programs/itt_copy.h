@@ -1,0 +1,202 @@
+/* One static copy of the ITT notify library, as the collector sees it; by declarations of our own.
+ * `old` copies have function entries without a null function, as those before 2011 had. */
+#ifndef ITT_COPY_H
+#define ITT_COPY_H
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct itt_id {
+  unsigned long long d1, d2, d3;
+};
+struct domain {
+  volatile int flags;
+  const char* name;
+  void* wide;
+  int extra1;
+  void* extra2;
+  struct domain* next;
+};
+struct string {
+  const char* text;
+  void* wide;
+  int extra1;
+  void* extra2;
+  struct string* next;
+};
+struct counter {
+  const char* name;
+  void* wide;
+  const char* domain;
+  void* wide_domain;
+  int type;
+  long index;
+  int extra1;
+  void* extra2;
+  struct counter* next;
+};
+
+static const char* const kItt[] = {"domain_create",
+                                   "string_handle_create",
+                                   "sync_create",
+                                   "no_such_function",
+                                   "task_begin",
+                                   "task_begin_ex",
+                                   "task_begin_fn",
+                                   "task_end",
+                                   "task_end_ex",
+                                   "task_begin_overlapped",
+                                   "task_end_overlapped",
+                                   "frame_submit_v3",
+                                   "frame_begin_v3",
+                                   "frame_end_v3",
+                                   "region_begin",
+                                   "region_end",
+                                   "marker",
+                                   "counter_create_typed",
+                                   "counter_inc",
+                                   "counter_dec",
+                                   "counter_inc_delta",
+                                   "counter_inc_delta_v3",
+                                   "counter_set_value",
+                                   "metadata_add",
+                                   "metadata_str_add",
+                                   "event_create",
+                                   "event_start",
+                                   "event_end",
+                                   "frame_create",
+                                   "frame_begin",
+                                   "frame_end",
+                                   "mark_create",
+                                   "mark",
+                                   "thread_set_name",
+                                   "pause",
+                                   "resume"};
+enum { ITT_FUNCTIONS = sizeof kItt / sizeof kItt[0] };
+
+struct entry_old {
+  const char* name;
+  void** pointer;
+  void* init;
+  int group;
+};
+struct entry {
+  const char* name;
+  void** pointer;
+  void* init;
+  void* null;
+  int group;
+};
+
+struct copy {
+  struct {
+    unsigned char magic[8];
+    unsigned long major, minor, build;
+    volatile long initialized, mutex_initialized, counter;
+    pthread_mutex_t mutex;
+    void* library;
+    void* error_handler;
+    const char** path;
+    void* functions;
+    void* next;
+    void* threads;
+    struct domain* domains;
+    struct string* strings;
+    void* lists[4];
+  } global;
+  struct entry entries[ITT_FUNCTIONS + 1];
+  struct entry_old old_entries[ITT_FUNCTIONS + 1];
+  char names[ITT_FUNCTIONS][48];
+  void* functions[ITT_FUNCTIONS];
+  void* own_create;
+  int collected;
+};
+
+static inline void copy_unset(void) {
+  fprintf(stderr, "the collector left a function alone\n");
+  abort();
+}
+
+static inline void* copy_function(const struct copy* copy, const char* name) {
+  for (int i = 0; i < ITT_FUNCTIONS; ++i) {
+    if (strcmp(kItt[i], name) == 0) return copy->functions[i];
+  }
+  abort();
+}
+
+/* `domains` were created before. */
+static inline void copy_collect(struct copy* copy, int old, struct domain* domains) {
+  static const unsigned char kMagic[8] = {0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30};
+  static char own[2]; /* stands for the copy's own domain_create and string_handle_create */
+  memset(copy, 0, sizeof *copy);
+  memcpy(copy->global.magic, kMagic, sizeof kMagic);
+  copy->global.major = 3;
+  copy->global.build = old ? 20101001 : 20180723;
+  copy->own_create = old ? NULL : &own[0];
+  void* unset = (void*)(uintptr_t)copy_unset;
+  for (int i = 0; i < ITT_FUNCTIONS; ++i) {
+    snprintf(copy->names[i], sizeof copy->names[i], "__itt_%s", kItt[i]);
+    copy->functions[i] = unset;
+    const struct entry entry = {copy->names[i], &copy->functions[i], unset, i < 2 ? &own[i] : NULL,
+                                1 << (i % 12 + 1)};
+    const struct entry_old entry_old = {copy->names[i], &copy->functions[i], unset, entry.group};
+    copy->entries[i] = entry;
+    copy->old_entries[i] = entry_old;
+  }
+  copy->global.domains = domains;
+  copy->global.functions = old ? (void*)copy->old_entries : (void*)copy->entries;
+  const char* path = getenv("INTEL_LIBITTNOTIFY64");
+  void* library = path != NULL ? dlopen(path, RTLD_LAZY) : NULL;
+  void (*init)(void*, int) = NULL;
+  if (library != NULL) init = (void (*)(void*, int))(uintptr_t)dlsym(library, "__itt_api_init");
+  if (init != NULL) {
+    init(&copy->global, -1);
+  } else {
+    for (int i = 0; i < ITT_FUNCTIONS; ++i) copy->functions[i] = old ? NULL : copy->entries[i].null;
+  }
+  copy->collected = copy_function(copy, "task_begin") != NULL;
+}
+
+static inline void* itt_new(size_t size) {
+  void* memory = calloc(1, size);
+  if (memory == NULL) abort();
+  return memory;
+}
+static inline struct domain* itt_domain(const char* name) {
+  struct domain* domain = itt_new(sizeof *domain);
+  domain->flags = 1;
+  domain->name = strdup(name);
+  return domain;
+}
+static inline struct string* itt_string(const char* text) {
+  struct string* string = itt_new(sizeof *string);
+  string->text = strdup(text);
+  return string;
+}
+/* The spare fields of a real counter hold whatever malloc left. */
+static inline struct counter* itt_counter(const char* name, const char* domain, int type) {
+  struct counter* counter = itt_new(sizeof *counter);
+  memset(counter, 0xa5, sizeof *counter);
+  counter->name = strdup(name);
+  counter->domain = domain != NULL ? strdup(domain) : NULL;
+  counter->type = type;
+  return counter;
+}
+
+#define ITT_RUN(copy, name, parameters, ...)                                        \
+  do {                                                                              \
+    void* function_ = copy_function(copy, name);                                    \
+    if (function_ != NULL) ((void(*) parameters)(uintptr_t)function_)(__VA_ARGS__); \
+  } while (0)
+
+#define ITT_CALL(copy, name, type, none, parameters, ...) \
+  (copy_function(copy, name) == NULL                      \
+       ? (none)                                           \
+       : ((type(*) parameters)(uintptr_t)copy_function(copy, name))(__VA_ARGS__))
+
+#endif
