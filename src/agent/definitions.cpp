@@ -17,7 +17,7 @@ struct Block {
   Block* next;
   uint64_t used;  // bytes of records
   char* records() { return reinterpret_cast<char*>(this + 1); }
-  static constexpr uint64_t kCapacity = kBlockBytes - 16;
+  static constexpr uint64_t kCapacity = kBlockBytes - 32;  // 16 may be read past a text
 };
 
 struct Definitions {
@@ -37,20 +37,34 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// Every bit of the result depends on every bit of the argument: the tables use the low ones.
+uint64_t spread(uint64_t hash) {
+  hash = (hash ^ hash >> 32) * 0x9FB21C651E98DF25;
+  return hash ^ hash >> 29;
+}
+
+template <typename T>
+uint64_t word_at(const char* text) {
+  T word;
+  memcpy(&word, text, sizeof word);
+  return word;
+}
+
 uint64_t hash_text(const char* text, size_t length) {
+  // Whole words, and the end once more with an overlap: no byte loops, no library calls.
   uint64_t hash = length * 0xD6E8FEB86659FD93;
-  size_t i = 0;
-  for (; i + 8 <= length; i += 8) {
-    uint64_t word;
-    memcpy(&word, text + i, 8);
-    hash = mix(hash ^ word, 0xA0761D6478BD642F);
+  if (length >= 8) {
+    for (size_t i = 0; i + 8 < length; i += 8) {
+      hash = mix(hash ^ word_at<uint64_t>(text + i), 0xA0761D6478BD642F);
+    }
+    return spread(mix(hash ^ word_at<uint64_t>(text + length - 8), 0xE7037ED1A0B428DB));
   }
-  if (i < length) {
-    uint64_t word = 0;
-    memcpy(&word, text + i, length - i);
-    hash = mix(hash ^ word, 0xE7037ED1A0B428DB);
+  if (length >= 4) {
+    const uint64_t ends = word_at<uint32_t>(text) | word_at<uint32_t>(text + length - 4) << 32;
+    return spread(mix(hash ^ ends, 0xE7037ED1A0B428DB));
   }
-  return mix(hash, 0x8EBC6AF09C88C6E3);
+  for (size_t i = 0; i < length; ++i) hash = hash << 8 | static_cast<unsigned char>(text[i]);
+  return spread(mix(hash, 0x8EBC6AF09C88C6E3));
 }
 
 bool prepare_memory() {
@@ -186,10 +200,15 @@ uint32_t intern_text(const char* text) { return intern_text(make_text(text)); }
 
 bool seen_before(const Text& text) {
   if (g_definitions.seen == nullptr) return true;  // the first text of all makes the tables
-  uint32_t& slot = g_definitions.seen[text.hash % kSeenSlots];
+  // Two places for each text, so that two that share one do not drive each other out for ever.
+  uint32_t* const seen = g_definitions.seen;
+  uint32_t& first = seen[text.hash % kSeenSlots];
+  uint32_t& second = seen[(text.hash >> 16) % kSeenSlots];
   const auto mark = static_cast<uint32_t>(text.hash >> 32) | 1;
-  if (load(slot) == mark) return load(g_definitions.strings) < kTableSlots / 4 * 3;
-  store(slot, mark);
+  if (load(first) == mark || load(second) == mark) {
+    return load(g_definitions.strings) < kTableSlots / 4 * 3;
+  }
+  store((text.hash & 1 << 30) != 0 || load(first) == 0 ? first : second, mark);
   return false;
 }
 

@@ -13,7 +13,7 @@
 namespace sonde::agent {
 
 State g_state;
-thread_local ThreadState t_state;
+constinit thread_local ThreadState t_state;
 
 namespace {
 

@@ -33,7 +33,7 @@ struct ThreadState {
   Ring* ring = nullptr;
   uint32_t busy = 0;  // inside the agent: an event from a signal handler now is dropped
 };
-extern thread_local ThreadState t_state;
+extern constinit thread_local ThreadState t_state;
 
 inline uint64_t ticks() { return read_ticks(g_state.clock); }
 
