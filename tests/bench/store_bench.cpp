@@ -1,5 +1,5 @@
+// link: sonde_store fmt::fmt
 // How fast rows reach an .rpd: the Writer beside a bare multi-row INSERT loop of the same columns.
-// One JSON object a line on stdout: {"case": ..., "rows": N, "cpu_s": S, "rows_per_s": R}.
 //   store_bench [ROWS] [DIRECTORY]
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -24,10 +24,14 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-void report(const char* name, int64_t rows, double cpu_s) {
-  fmt::print("{{\"case\": \"{}\", \"rows\": {}, \"cpu_s\": {:.3f}, \"rows_per_s\": {:.0f}}}\n",
-             name, rows, cpu_s, static_cast<double>(rows) / cpu_s);
+void report(const char* name, int64_t rows, double cpu_s, const char* more = "") {
+  fmt::print(
+      "{{\"name\": \"{}\", \"value\": {:.3f}, \"unit\": \"M rows/s CPU\", \"better\": "
+      "\"higher\"{}}}\n",
+      name, static_cast<double>(rows) / cpu_s / 1e6, more);
 }
+
+constexpr const char* kGoal = ", \"goal\": 1, \"versus\": \"bare multi-row insert\"";
 
 [[noreturn]] void fail(const std::string& message) {
   fmt::print(stderr, "store_bench: {}\n", message);
@@ -80,11 +84,11 @@ void run_writer(const std::string& path, int64_t rows, bool details, bool all_ar
   }
   require(writer.commit());
   const char* name =
-      details ? "writer_with_details" : (all_arguments ? "writer_with_unique_arguments" : "writer");
-  report(name, rows, cpu_seconds() - before);
+      details ? "writer, with details" : (all_arguments ? "writer, unique arguments" : "writer");
+  report(name, rows, cpu_seconds() - before, kGoal);
   const double before_finish = cpu_seconds();
   require(writer.finish());
-  report(fmt::format("{}_finish", name).c_str(), rows, cpu_seconds() - before_finish);
+  report(fmt::format("{}: finish", name).c_str(), rows, cpu_seconds() - before_finish);
 }
 
 // The lower bound: 9 integer columns, 64 rows a statement, one transaction.
@@ -117,7 +121,7 @@ void run_bare(const std::string& path, int64_t rows) {
     sqlite3_reset(statement);
   }
   exec("COMMIT");
-  report("bare_multi_row_insert", rows / 64 * 64, cpu_seconds() - before);
+  report("bare multi-row insert", rows / 64 * 64, cpu_seconds() - before);
   sqlite3_finalize(statement);
   sqlite3_close(handle);
 }
@@ -126,7 +130,7 @@ void run_bare(const std::string& path, int64_t rows) {
 
 int main(int argc, char** argv) {
   const int64_t rows = argc > 1 ? std::strtoll(argv[1], nullptr, 10) : 2000000;
-  const std::string directory = argc > 2 ? argv[2] : "/tmp";
+  const std::string directory = argc > 2 ? argv[2] : ".";
   const std::string path = fmt::format("{}/store_bench.{}.rpd", directory, getpid());
   if (rows < 64) fail("give at least 64 rows");
   run_bare(path, rows);

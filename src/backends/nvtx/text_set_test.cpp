@@ -43,7 +43,7 @@ TEST(TextSet, ThreadsAgreeOnHandlesAndObjects) {
   std::vector<std::vector<void*>> found(8);
   std::vector<std::thread> threads;
   for (std::vector<void*>& mine : found) {
-    threads.emplace_back([&set, &mine] {
+    threads.emplace_back([&mine] {
       for (int i = 0; i < 3000; ++i) {
         Text* text = add(set, std::to_string(i));
         mine.push_back(text);

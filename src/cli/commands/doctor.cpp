@@ -83,7 +83,7 @@ const Command& doctor_command() {
   static const Command kCommand = {
       .name = "doctor",
       .group = "Record",
-      .summary = "say what can be recorded on this machine and why not the rest",
+      .summary = "Say what can be recorded on this machine and why not the rest",
       .description =
           "Looks for every interface that Sonde can watch, for the agent, for a good clock, and for "
           "space, and says what is missing and how to get it. Exit status 1 if nothing can be "

@@ -83,7 +83,7 @@ const Command& record_command() {
   static const Command kCommand = {
       .name = "record",
       .group = "Record",
-      .summary = "run a command and record what it does on CPUs and GPUs",
+      .summary = "Run a command and record what it does on CPUs and GPUs",
       .description =
           "Runs COMMAND with Sonde's agent in it and in every process it starts, and writes one "
           "trace file. No flags are needed: every interface that Sonde knows is watched where it is "

@@ -23,7 +23,7 @@ const Command& recover_command() {
   static const Command kCommand = {
       .name = "recover",
       .group = "Record",
-      .summary = "finish a trace whose recording was interrupted",
+      .summary = "Finish a trace whose recording was interrupted",
       .description =
           "When sonde record itself is killed, or its disk is full, the records of the program stay "
           "in the session directory. This command brings them into the trace, exactly from where the "

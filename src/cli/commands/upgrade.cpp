@@ -33,7 +33,7 @@ const Command& upgrade_command() {
   static const Command kCommand = {
       .name = "upgrade",
       .group = "Maintain",
-      .summary = "rewrite an old .rpd file as schema v3",
+      .summary = "Rewrite an old .rpd file as schema v3",
       .description =
           "Every command reads every version of the format, so this is for other tools that want the "
           "newest one. All rows are kept, with their ids; what had to be changed is said. The input "
