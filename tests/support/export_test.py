@@ -218,6 +218,18 @@ class HostileFiles(ExportCase):
         found = self.compare_all(fill)
         self.assertEqual(len(found["pftrace"]["gpus"]), 5)
 
+    def test_numbers_at_the_edge_of_64_bits(self):
+        most = (1 << 63) - 1
+        def fill(f):
+            for number in (most, most - 1, -most - 1, 0):
+                api = f.api(most - 10, most, "call", pid=number, tid=number)
+                f.api(most - 5, most, "call", pid=number, tid=number)
+                f.op(most - 10, most, "kernel", gpu=number, queue=number, apis=[api])
+                f.copy_api(api, number)
+            f.op(-most, most, "wraps")
+            f.database.execute("UPDATE rocpd_op SET id = 9223372036854775807 WHERE id = 1")
+        self.compare_all(fill)
+
     def test_ids_that_point_nowhere(self):
         def fill(f):
             f.op(1000, 1100, "", name_id=777)
