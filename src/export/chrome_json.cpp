@@ -26,6 +26,13 @@ constexpr int64_t kFirstGpuPid = 1'000'000'000;
 constexpr int64_t kFirstLaneTid = 1'000'000'000;
 constexpr int64_t kGpuSortIndex = 5'000'000;  // below the processes, as PyTorch's traces do
 
+// A number above that of a real process or thread. Beyond any that a system gives out, only a
+// damaged file can hold one.
+int64_t above(int64_t number) {
+  constexpr int64_t kNonsense = int64_t{1} << 60;
+  return number < kNonsense ? number + 1 : 0;
+}
+
 std::string_view op_category(OpClass op_class) {
   switch (op_class) {
     case OpClass::kKernel:
@@ -126,10 +133,10 @@ class ChromeWriter {
 
 void ChromeWriter::number_processes() {
   int64_t next = kFirstGpuPid;
-  for (const Process& process : events_.processes) next = std::max(next, process.pid + 1);
+  for (const Process& process : events_.processes) next = std::max(next, above(process.pid));
   for (const Thread& thread : events_.threads) {
     int64_t& tid = next_lane_tid_.try_emplace(thread.pid, kFirstLaneTid).first->second;
-    tid = std::max(tid, thread.tid + 1);
+    tid = std::max(tid, above(thread.tid));
   }
   for (size_t i = 0; i < events_.devices.size(); ++i) device_pids_.push_back(next++);
   counters_pid_ = next;

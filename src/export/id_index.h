@@ -16,7 +16,7 @@ class IdIndex {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   void add(int64_t id) {
-    if (!runs_.empty() && id == runs_.back().first + runs_.back().count) {
+    if (!runs_.empty() && runs_.back().goes_on_with(id)) {
       ++runs_.back().count;
     } else {
       if (!runs_.empty() && id < runs_.back().first) sorted_ = false;
@@ -49,6 +49,10 @@ class IdIndex {
     int64_t first;
     int64_t count;
     uint32_t index;
+    bool goes_on_with(int64_t id) const {
+      return static_cast<uint64_t>(id) - static_cast<uint64_t>(first) ==
+             static_cast<uint64_t>(count);
+    }
     // Unsigned: the difference of two far ids may not fit into int64_t.
     bool holds(int64_t id) const {
       return id >= first && static_cast<uint64_t>(id) - static_cast<uint64_t>(first) <

@@ -38,18 +38,18 @@ void PerfettoWriter::first_packet() {
 // Says how CLOCK_MONOTONIC stands to the clocks that Perfetto may want to show. A file that does
 // not know BOOTTIME says that they are equal, as they are on a machine that never slept.
 void PerfettoWriter::clock_snapshot() {
-  const auto clock = [&](uint64_t id, int64_t time_ns) {
+  const uint64_t now_ns = static_cast<uint64_t>(std::max<int64_t>(events_.first_ns, 1));
+  const auto clock = [&](uint64_t id, int64_t offset_ns) {
     const size_t entry = out_.begin(1);
     out_.varint(1, id);
-    out_.varint(2, static_cast<uint64_t>(time_ns));
+    out_.varint(2, now_ns + static_cast<uint64_t>(offset_ns));
     out_.end(entry);
   };
-  const int64_t now_ns = std::max<int64_t>(events_.first_ns, 1);
   const size_t packet = stream_.begin_packet();
   const size_t snapshot = out_.begin(kClockSnapshot);
-  clock(kMonotonic, now_ns);
-  clock(kBoottime, now_ns + clocks_.boottime_ns);
-  if (clocks_.realtime_ns > 0) clock(kRealtime, now_ns + clocks_.realtime_ns);
+  clock(kMonotonic, 0);
+  clock(kBoottime, clocks_.boottime_ns);
+  if (clocks_.realtime_ns > 0) clock(kRealtime, clocks_.realtime_ns);
   out_.varint(2, kMonotonic);  // primary_trace_clock
   out_.end(snapshot);
   stream_.end_packet(packet);
