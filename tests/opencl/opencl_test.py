@@ -170,8 +170,10 @@ class Counts(unittest.TestCase):
 
 class EndOfProcess(unittest.TestCase):
     def test_killed_after_finish(self):
-        text, trace = run(["cl_storm", "--threads", "4", "--rounds", "40", "--kill"], status=-9)
-        self.assertEqual(len(trace.ops), json.loads(text)["enqueues"])
+        for options in ("--kernels-only",), ("--kernels-only", "--out-of-order"), ():
+            text, trace = run(["cl_storm", "--threads", "4", "--rounds", "400", "--kill", *options],
+                              status=-9)
+            self.assertEqual(len(trace.ops), json.loads(text)["enqueues"])
 
     def test_work_left_at_exit(self):
         text, trace = run(["cl_storm", "--rounds", "300", "--kernels-only", "--no-finish"])
@@ -182,6 +184,7 @@ class EndOfProcess(unittest.TestCase):
         text, trace = run(["cl_fork", mode])
         counts = collections.Counter(op["pid"] for op in trace.ops)
         own = [json.loads(line) for line in text.splitlines()]
+        self.assertFalse(trace.diagnostic)  # nobody's work is still pending at exit
         self.assertEqual(counts, {line["pid"]: line["enqueues"] for line in own})
         return own
 
