@@ -83,10 +83,18 @@ void Drain::list_new() {
 // Which chunks of the spool have something new, in the order of reading.
 void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pending) {
   const size_t first = pending.size();
-  for (auto& [name, chunk] : spool.chunks) {
+  for (auto next = spool.chunks.begin(); next != spool.chunks.end();) {
+    const auto current = next++;
+    Chunk& chunk = current->second;
     if ((chunk.file.ring == 0) != definitions) continue;
     Pending item{&chunk, {}};
     UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT && chunk.drained) {
+      // The producer had enough chunks and deleted one that was given back.
+      ingest_->forget_position(chunk.name);
+      spool.chunks.erase(current);
+      continue;
+    }
     if (!fd.valid() || !read_at(fd.get(), &item.header, kLiveHeaderBytes, 0)) continue;
     // A header that does not add up is being rewritten just now, or is damaged: see finish_process.
     if (wire::judge_header(item.header) != wire::HeaderVerdict::kGood) continue;
@@ -224,6 +232,7 @@ void Drain::note_open(Spool& spool) {
     if (chunk.file.ring == 0) continue;
     wire::ChunkHeader header;
     UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT && chunk.drained) continue;  // deleted by its producer
     if (!fd.valid() || !read_at(fd.get(), &header, sizeof header, 0)) {
       ingest_->drop("chunks", "cut short", 1);
       continue;
