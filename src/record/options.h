@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "wire/chunk.h"
+
 namespace sonde::record {
 
 enum class WaitPolicy { kNone, kAll };  // for processes that outlive the command
@@ -20,6 +22,7 @@ struct Options {
   bool start = true;           // false: recording waits for sonde_start()
   int64_t delay_ns = 0;        // recording begins after
   int64_t duration_ns = 0;     // and lasts; 0 = to the end
+  std::optional<wire::ClockKind> clock;  // nullopt = the best of this machine
   WaitPolicy wait = WaitPolicy::kNone;
   std::optional<std::vector<std::string>> backends;  // by name; nullopt = all
   bool quiet = false;          // no status line and no summary

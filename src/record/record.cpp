@@ -83,7 +83,7 @@ Status Recording::prepare() {
   session.limit_bytes = session_limit(options_, session_);
   session.autostart = options_.start;
   session.recording = options_.delay_ns == 0;
-  session.clock = wire::best_clock();
+  session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
   SONDE_TRY(write_output_name(session_, output_));
   SONDE_ASSIGN(auto writer,
