@@ -156,6 +156,12 @@ class Counts(unittest.TestCase):
         own, trace = self.check_storm("--threads", "2", "--rounds", "2000", "--kernels-only")
         self.assertEqual(own["kernels"], 2 * 2000 * 4)
 
+    def test_command_that_ends_with_an_error(self):
+        text, trace = run(["cl_failing"])
+        status = json.loads(text)["status"]
+        self.assertLess(status, 0)
+        self.assertEqual([op["status"] for op in trace.ops], [status])
+
     def test_dlopen(self):
         text, trace = run(["cl_dlopen", "300"])
         self.assertEqual(len(trace.ops), json.loads(text)["enqueues"])
