@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "export/scan.h"
+#include "store/scan.h"
 
 namespace sonde::exporting {
 
@@ -75,14 +75,14 @@ class Loader {
   Status scan_window(const std::string& columns, const std::string& source, OnRow&& on_row) {
     const bool all = options_.from_ns == std::numeric_limits<int64_t>::min() &&
                      options_.to_ns == std::numeric_limits<int64_t>::max();
-    if (all) return scan(database_, columns, source, {}, on_row);
-    return scan(database_, columns,
+    if (all) return store::scan(database_, columns, source, {}, on_row);
+    return store::scan(database_, columns,
                 source + " WHERE start_ns < ?2 AND (end_ns > ?1 OR start_ns >= ?1)",
                 {options_.from_ns, options_.to_ns}, on_row);
   }
   bool accept(int64_t start_ns, int64_t end_ns);
   uint32_t queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id);
-  uint32_t shape_number(const Row& row);
+  uint32_t shape_number(const store::Row& row);
   uint32_t name_number(int64_t id);
 
   Status load_names();
@@ -118,7 +118,7 @@ bool Loader::accept(int64_t start_ns, int64_t end_ns) {
 }
 
 Status Loader::load_names() {
-  SONDE_TRY(scan(database_, "id, string", "v_string", {}, [&](const Row& row) {
+  SONDE_TRY(store::scan(database_, "id, string", "v_string", {}, [&](const store::Row& row) {
     const std::string_view text = row.text(1);
     events_.names.add(row.integer(0), text);
     events_.op_class.push_back(classify_op(text));
@@ -148,7 +148,7 @@ uint32_t Loader::queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_
 
 Status Loader::load_ops() {
   SONDE_TRY(scan_window("id, gpu_id, queue_id, start_ns, end_ns, name_id, type_id", "v_op",
-                        [&](const Row& row) {
+                        [&](const store::Row& row) {
                           Op op;
                           op.start_ns = row.integer(3);
                           op.end_ns = row.integer(4);
@@ -165,12 +165,12 @@ Status Loader::load_ops() {
 }
 
 // Axes that are not used count 1, as in a launch; a first axis of 0 means nothing is known.
-void read_axes(const Row& row, int column, int64_t (&axes)[3]) {
+void read_axes(const store::Row& row, int column, int64_t (&axes)[3]) {
   if (row.integer(column) <= 0) return;
   for (int i = 0; i < 3; ++i) axes[i] = std::max<int64_t>(row.integer(column + i), 1);
 }
 
-uint32_t Loader::shape_number(const Row& row) {
+uint32_t Loader::shape_number(const store::Row& row) {
   Shape shape;
   read_axes(row, 6, shape.group);
   // Sonde stores work items, as OpenCL and HSA count; viewers show work groups.
@@ -198,10 +198,10 @@ uint32_t Loader::shape_number(const Row& row) {
 Status Loader::load_details() {
   if (events_.ops.empty()) return ok_status();
   std::vector<bool> seen(events_.ops.size());
-  SONDE_TRY(scan(database_,
+  SONDE_TRY(store::scan(database_,
                  "op_id, process_id, bytes, grid_x, grid_y, grid_z, group_x, group_y, "
                  "group_z, group_segment_bytes, private_segment_bytes, status",
-                 "v_op_detail", {}, [&](const Row& row) {
+                 "v_op_detail", {}, [&](const store::Row& row) {
                    const uint32_t index = op_ids_.find(row.integer(0));
                    if (index == kNone || seen[index]) return;
                    seen[index] = true;
@@ -221,7 +221,7 @@ Status Loader::load_apis() {
   SONDE_TRY(scan_window(
       "id, pid, tid, start_ns, end_ns, name_id, domain_id, category_id, "
       "args_id",
-      "v_api", [&](const Row& row) {
+      "v_api", [&](const store::Row& row) {
         Api api;
         api.start_ns = row.integer(3);
         api.end_ns = row.integer(4);
@@ -244,7 +244,7 @@ Status Loader::load_apis() {
 
 Status Loader::load_links() {
   std::vector<Link>& links = events_.links;
-  SONDE_TRY(scan(database_, "api_id, op_id", "v_api_op", {}, [&](const Row& row) {
+  SONDE_TRY(store::scan(database_, "api_id, op_id", "v_api_op", {}, [&](const store::Row& row) {
     const Link link{api_ids_.find(row.integer(0)), op_ids_.find(row.integer(1))};
     if (link.api != kNone && link.op != kNone) links.push_back(link);
   }));
@@ -283,8 +283,8 @@ Status Loader::load_args() {
     high = std::max(high, args_ids_[i]);
   }
   if (low > high) return ok_status();
-  SONDE_TRY(scan(database_, "id, string", "v_ustring WHERE id BETWEEN ?1 AND ?2", {low, high},
-                 [&](const Row& row) { events_.args.add(row.integer(0), row.text(1)); }));
+  SONDE_TRY(store::scan(database_, "id, string", "v_ustring WHERE id BETWEEN ?1 AND ?2", {low, high},
+                 [&](const store::Row& row) { events_.args.add(row.integer(0), row.text(1)); }));
   events_.args.finish();
   for (size_t i = 0; i < args_ids_.size(); ++i) {
     Api& api = events_.apis[i];
@@ -317,7 +317,7 @@ Status Loader::load_processes() {
   }
   std::map<int64_t, int64_t> pid_of_process;
   SONDE_TRY(
-      scan(database_, "pid, start_ns, command, rank, id", "v_process", {}, [&](const Row& row) {
+      store::scan(database_, "pid, start_ns, command, rank, id", "v_process", {}, [&](const store::Row& row) {
         pid_of_process[row.integer(4)] = row.integer(0);
         const auto at = index_of_pid.find(row.integer(0));
         if (at == index_of_pid.end()) return;
@@ -337,7 +337,7 @@ Status Loader::load_thread_names() {
   for (size_t i = 0; i < events_.threads.size(); ++i) {
     index[{events_.threads[i].pid, events_.threads[i].tid}] = i;
   }
-  SONDE_TRY(scan(database_, "pid, tid, name", "v_thread", {}, [&](const Row& row) {
+  SONDE_TRY(store::scan(database_, "pid, tid, name", "v_thread", {}, [&](const store::Row& row) {
     const auto at = index.find({row.integer(0), row.integer(1)});
     if (at != index.end() && !row.text(2).empty()) events_.threads[at->second].name = row.text(2);
   }));
@@ -347,8 +347,8 @@ Status Loader::load_thread_names() {
 Status Loader::load_devices() {
   std::map<int64_t, Device> devices;
   for (const Queue& queue : events_.queues) devices[queue.gpu_id].gpu_id = queue.gpu_id;
-  SONDE_TRY(scan(database_, "gpu_id, backend, name, vendor, kind, memory_bytes, compute_units",
-                 "v_device", {}, [&](const Row& row) {
+  SONDE_TRY(store::scan(database_, "gpu_id, backend, name, vendor, kind, memory_bytes, compute_units",
+                 "v_device", {}, [&](const store::Row& row) {
                    const auto at = devices.find(row.integer(0));
                    if (at == devices.end() || !at->second.name.empty()) return;
                    Device& device = at->second;
@@ -364,7 +364,7 @@ Status Loader::load_devices() {
 }
 
 Status Loader::load_counters() {
-  SONDE_TRY(scan(database_, "pid, time_ns, name, value", "v_counter", {}, [&](const Row& row) {
+  SONDE_TRY(store::scan(database_, "pid, time_ns, name, value", "v_counter", {}, [&](const store::Row& row) {
     const int64_t time_ns = row.integer(1);
     if (time_ns < options_.from_ns || time_ns >= options_.to_ns) return;
     const double value = row.real(3);
@@ -381,7 +381,7 @@ Status Loader::load_counters() {
 
 Status Loader::load_monitors() {
   SONDE_TRY(scan_window("start_ns, value, device_type, device_id, monitor_type", "v_monitor",
-                        [&](const Row& row) {
+                        [&](const store::Row& row) {
                           const int64_t time_ns = row.integer(0);
                           const std::string text(row.text(1));
                           char* end = nullptr;

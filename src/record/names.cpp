@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "base/strings.h"
 
 namespace sonde::record {
@@ -35,17 +33,6 @@ std::optional<Rank> detect_rank(const std::function<const char*(const char*)>& v
 std::string default_output(const std::optional<Rank>& rank) {
   if (!rank || rank->size <= 1) return "trace.rpd";
   return fmt::format("trace.rank{}.rpd", rank->rank);
-}
-
-std::string next_free_name(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return path;
-  const std::filesystem::path given(path);
-  for (int i = 2;; ++i) {
-    auto next = given.parent_path() /
-                fmt::format("{}.{}{}", given.stem().string(), i, given.extension().string());
-    if (!std::filesystem::exists(next, error)) return next.string();
-  }
 }
 
 }  // namespace sonde::record

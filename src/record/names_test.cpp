@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
 
 namespace sonde::record {
@@ -34,15 +33,6 @@ TEST(Names, OutputNames) {
   EXPECT_EQ(default_output(std::nullopt), "trace.rpd");
   EXPECT_EQ(default_output(Rank{0, 1, ""}), "trace.rpd");
   EXPECT_EQ(default_output(Rank{3, 8, ""}), "trace.rank3.rpd");
-}
-
-TEST(Names, NothingIsOverwritten) {
-  const std::string path = ::testing::TempDir() + "names_test.rpd";
-  std::remove(path.c_str());
-  EXPECT_EQ(next_free_name(path), path);
-  std::ofstream(path) << "x";
-  EXPECT_EQ(next_free_name(path), ::testing::TempDir() + "names_test.2.rpd");
-  std::remove(path.c_str());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/free_name.h"
 #include "base/redact.h"
 #include "base/strings.h"
 #include "base/time.h"
@@ -297,7 +298,7 @@ Result<std::string> choose_output(const Options& options) {
       options.output.empty() ? default_output(detect_rank(std::getenv)) : options.output;
   std::error_code error;
   if (options.append && std::filesystem::exists(wanted, error)) return wanted;
-  const std::string free = next_free_name(wanted);
+  const std::string free = free_name(wanted);
   if (free != wanted) say(fmt::format("{} exists; recording into {}", wanted, free));
   return free;
 }

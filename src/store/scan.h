@@ -1,6 +1,6 @@
 // scan(): reads all rows of a query, a third faster than stepping through them. The rows are the
 // arguments of an SQL aggregate function of ours, so SQLite runs its own loop over them and we are
-// called with the values. Used by the exporters, which read whole tables.
+// called with the values. Used by all who read whole tables.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 struct sqlite3_value;
 
-namespace sonde::exporting {
+namespace sonde::store {
 
 // The values of one row; valid during the call it is given to.
 class Row {
@@ -31,13 +31,13 @@ class Row {
 };
 
 using RowFunction = void (*)(void* context, const Row& row);
-Status scan_rows(store::Database& database, const std::string& columns, const std::string& source,
+Status scan_rows(Database& database, const std::string& columns, const std::string& source,
                  std::initializer_list<int64_t> parameters, RowFunction function, void* context);
 
 // Calls on_row(row) for each row of "SELECT columns FROM source", in the order of the table.
 // `parameters` are ?1, ?2 ... of the source.
 template <typename OnRow>
-Status scan(store::Database& database, const std::string& columns, const std::string& source,
+Status scan(Database& database, const std::string& columns, const std::string& source,
             std::initializer_list<int64_t> parameters, OnRow&& on_row) {
   using Function = std::remove_reference_t<OnRow>;
   const RowFunction call = [](void* context, const Row& row) {
@@ -46,4 +46,4 @@ Status scan(store::Database& database, const std::string& columns, const std::st
   return scan_rows(database, columns, source, parameters, call, &on_row);
 }
 
-}  // namespace sonde::exporting
+}  // namespace sonde::store

@@ -1,8 +1,8 @@
-#include "export/scan.h"
+#include "store/scan.h"
 
 #include <sqlite3.h>
 
-namespace sonde::exporting {
+namespace sonde::store {
 
 namespace {
 
@@ -39,7 +39,7 @@ std::string_view Row::text(int column) const {
           static_cast<size_t>(sqlite3_value_bytes(values_[column]))};
 }
 
-Status scan_rows(store::Database& database, const std::string& columns, const std::string& source,
+Status scan_rows(Database& database, const std::string& columns, const std::string& source,
                  std::initializer_list<int64_t> parameters, RowFunction function, void* context) {
   Call call{function, context};
   // DIRECTONLY: a view in the file cannot call it.
@@ -49,11 +49,11 @@ Status scan_rows(store::Database& database, const std::string& columns, const st
   if (code != SQLITE_OK) {
     return make_error(ErrorCode::kInternal, sqlite3_errstr(code), database.path());
   }
-  SONDE_ASSIGN(store::Statement statement,
+  SONDE_ASSIGN(Statement statement,
                database.prepare("SELECT sonde_scan(" + columns + ") FROM " + source));
   int index = 0;
   for (const int64_t parameter : parameters) statement.bind(++index, parameter);
   return statement.run();
 }
 
-}  // namespace sonde::exporting
+}  // namespace sonde::store
