@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -91,6 +92,18 @@ void at_exit() {
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += 1;
   if (pthread_mutex_timedlock(&g_scan_lock, &until) == 0) reap_everything();
+  uint32_t unfinished = 0;
+  for (Queue* queue = first_queue(); queue != nullptr;
+       queue = queue->next_of_all.load(std::memory_order_relaxed)) {
+    unfinished += queue->pending.load();
+  }
+  if (unfinished == 0) return;
+  char text[120];
+  snprintf(text, sizeof text,
+           "%u operations had not finished when the program exited: only their "
+           "calls are recorded",
+           unfinished);
+  agent().diagnostic(SONDE_INFO, "opencl", text);
 }
 
 void in_child() {

@@ -64,7 +64,7 @@ template <Function F, typename... A>
 size_t sizes_of(A... a) {
   if constexpr (F == Function::clEnqueueNDRangeKernel) {
     return [](cl_command_queue, cl_kernel, cl_uint dimensions, auto...) {
-      return static_cast<size_t>(dimensions);
+      return static_cast<size_t>(dimensions <= 3 ? dimensions : 0);
     }(a...);
   } else if constexpr (F == Function::clEnqueueSVMMigrateMem) {
     return [](cl_command_queue, cl_uint pointers, auto...) {
