@@ -33,7 +33,8 @@ struct Definitions {
 Definitions g_definitions;
 
 uint64_t mix(uint64_t a, uint64_t b) {
-  const unsigned __int128 product = static_cast<unsigned __int128>(a ^ 0x9E3779B97F4A7C15) * (b | 1);
+  const unsigned __int128 product =
+      static_cast<unsigned __int128>(a ^ 0x9E3779B97F4A7C15) * (b | 1);
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 

@@ -70,8 +70,7 @@ inline wire::ClockReading read_clocks(wire::ClockKind kind) {
 
 // Zeroed private memory, or nullptr.
 inline void* map_memory(uint64_t bytes) {
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 

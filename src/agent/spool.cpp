@@ -74,8 +74,8 @@ Ring* make_ring() {
   return ring;
 }
 
-// Puts the ring's current chunk with the sealed ones. Beyond what a ring keeps mapped, the oldest is
-// left to the consumer.
+// Puts the ring's current chunk with the sealed ones. Beyond what a ring keeps mapped, the oldest
+// is left to the consumer.
 void retire_current(Ring* ring) {
   seal_chunk(ring->chunk);
   if (ring->sealed_count == kSealedSlots) {
@@ -123,8 +123,7 @@ wire::ChunkHeader* next_chunk(Ring* ring) {
 }
 
 bool may_retry(const Ring* ring) {
-  return ticks() >= ring->retry_at ||
-         (ring->sealed_count > 0 && drained_count(ring) > 0);
+  return ticks() >= ring->retry_at || (ring->sealed_count > 0 && drained_count(ring) > 0);
 }
 
 }  // namespace
@@ -220,7 +219,7 @@ size_t describe_process(char* text, size_t size) {
   if (getcwd(text + length, size / 4) != nullptr) length += strlen(text + length);
   text[length++] = '\0';
   if (const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC); fd >= 0) {
-    for (ssize_t got = 1; got > 0 && length < size; length += got > 0 ? static_cast<size_t>(got) : 0)
+    for (ssize_t got = 1; got > 0 && length<size; length += got> 0 ? static_cast<size_t>(got) : 0)
       got = read(fd, text + length, size - length);
     close(fd);
   }

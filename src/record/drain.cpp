@@ -41,9 +41,9 @@ bool return_chunk(const std::string& path) {
   if (memory == MAP_FAILED) return true;
   auto* header = static_cast<wire::ChunkHeader*>(memory);
   auto expected = wire::ChunkState::kSealed;
-  const bool returned = __atomic_compare_exchange_n(&header->state, &expected,
-                                                    wire::ChunkState::kDrained, false,
-                                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  const bool returned =
+      __atomic_compare_exchange_n(&header->state, &expected, wire::ChunkState::kDrained, false,
+                                  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   ::munmap(memory, 4096);
   return returned || expected != wire::ChunkState::kAbandoned;
 }
@@ -264,8 +264,7 @@ void Drain::finish_process(uint64_t spool_id, std::string_view how) {
 Status Drain::finish() {
   for (uint32_t source = 0; source < wire::kDropSources; ++source) {
     for (uint32_t reason = 0; reason < wire::kDropReasons; ++reason) {
-      const uint64_t count =
-          __atomic_load_n(&(*control_)->drops[source][reason], __ATOMIC_RELAXED);
+      const uint64_t count = __atomic_load_n(&(*control_)->drops[source][reason], __ATOMIC_RELAXED);
       if (count == 0) continue;
       ingest_->set_drop(wire::kDropSourceNames[source], wire::kDropReasonNames[reason], count);
     }

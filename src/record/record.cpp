@@ -112,11 +112,11 @@ void Recording::store_facts() {
   writer_->metadata("sonde::version", SONDE_VERSION);
   writer_->metadata("sonde::command", valid_utf8(command));
   writer_->metadata("sonde::environment", environment);
-  writer_->metadata("sonde::clock",
-                    control_->clock == wire::ClockKind::kTsc ? "TSC, converted to CLOCK_MONOTONIC"
-                                                             : "CLOCK_MONOTONIC");
+  writer_->metadata("sonde::clock", control_->clock == wire::ClockKind::kTsc
+                                        ? "TSC, converted to CLOCK_MONOTONIC"
+                                        : "CLOCK_MONOTONIC");
   if (const auto rank = detect_rank(std::getenv)) {
-    writer_->metadata("sonde::rank", fmt::format("{}/{}", rank->rank, rank->size));
+    ingest_->set_rank(rank->rank, rank->size);
   }
 }
 
@@ -155,8 +155,7 @@ void Recording::switch_recording() {
     say(fmt::format("{} reached --max-size; recording stopped, the program goes on", output_));
   }
   const bool begun = since >= options_.delay_ns;
-  const bool over =
-      options_.duration_ns != 0 && since >= options_.delay_ns + options_.duration_ns;
+  const bool over = options_.duration_ns != 0 && since >= options_.delay_ns + options_.duration_ns;
   __atomic_store_n(&control_->recording, begun && !over && !size_reached_ ? 1 : 0,
                    __ATOMIC_RELAXED);
 }
@@ -284,8 +283,9 @@ Result<std::vector<const Backend*>> chosen_backends(const Options& options) {
   if (!options.backends) return chosen;
   for (const auto& name : *options.backends) {
     const auto all = all_backends();
-    if (name != "none" && std::none_of(all.begin(), all.end(),
-                                       [&](const auto* backend) { return backend->name == name; })) {
+    if (name != "none" && std::none_of(all.begin(), all.end(), [&](const auto* backend) {
+          return backend->name == name;
+        })) {
       return make_error(ErrorCode::kInvalidArgument, "no such backend: " + name, "--backends",
                         "sonde doctor lists them");
     }

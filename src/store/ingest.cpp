@@ -140,6 +140,11 @@ Result<Ingest> Ingest::open(Writer& writer) {
   return Ingest(std::move(impl));
 }
 
+void Ingest::set_rank(int rank, int size) {
+  impl_->rank = rank;
+  impl_->writer.metadata("sonde::rank", std::to_string(rank) + "/" + std::to_string(size));
+}
+
 void Ingest::clocks(const wire::ClockReading& reading) {
   auto& impl = *impl_;
   const auto middle = [](uint64_t before, uint64_t after) {
