@@ -42,7 +42,7 @@ const char* find_value(char* const* environment, const InjectItem& item, size_t*
 }
 
 // How much room the merged environment takes at most.
-Need measure(char* const* environment) {
+[[maybe_unused]] Need measure(char* const* environment) {
   Need need;
   need.entries = count_entries(environment) + 2;
   need.bytes = sizeof "SONDE_INJECT=" + strlen(g_inject);
@@ -74,7 +74,7 @@ char* write_entry(char* text, const InjectItem& item, const char* old) {
   return text;
 }
 
-void merge(char* const* environment, char** entries, char* text) {
+[[maybe_unused]] void merge(char* const* environment, char** entries, char* text) {
   size_t count = count_entries(environment);
   memcpy(entries, environment, count * sizeof(char*));
   entries[count] = nullptr;
@@ -102,7 +102,7 @@ void merge(char* const* environment, char** entries, char* text) {
 }
 
 // An unchanged list where there is nothing to add (the usual case).
-bool needs_merge(char* const* environment) {
+[[maybe_unused]] bool needs_merge(char* const* environment) {
   const char* cursor = g_inject;
   InjectItem item;
   for (size_t index = 0; next_inject_item(&cursor, &item);) {

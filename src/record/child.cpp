@@ -27,10 +27,10 @@ sigset_t watched_set() {
 
 Result<SignalPipe> SignalPipe::open() {
   const sigset_t set = watched_set();
-  if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) {
+  SignalPipe pipe;
+  if (::sigprocmask(SIG_BLOCK, &set, &pipe.original_) != 0) {
     return errno_error("cannot block signals", "", errno);
   }
-  SignalPipe pipe;
   pipe.fd_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!pipe.fd_.valid()) return errno_error("cannot watch signals", "", errno);
   return pipe;
@@ -42,8 +42,7 @@ SignalPipe::~SignalPipe() {
   signalfd_siginfo info;
   while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
   }
-  const sigset_t set = watched_set();
-  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  ::sigprocmask(SIG_SETMASK, &original_, nullptr);
 }
 
 void SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
@@ -60,7 +59,7 @@ void SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
 }
 
 Result<pid_t> start_child(const std::string& file, const std::vector<std::string>& arguments,
-                          const std::vector<std::string>& environment) {
+                          const std::vector<std::string>& environment, const sigset_t& mask) {
   std::vector<char*> argv, envp;
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   for (const auto& entry : environment) envp.push_back(const_cast<char*>(entry.c_str()));
@@ -72,8 +71,7 @@ Result<pid_t> start_child(const std::string& file, const std::vector<std::string
   const pid_t child = ::fork();
   if (child < 0) return errno_error("cannot start a process", file, errno);
   if (child == 0) {
-    const sigset_t set = watched_set();
-    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    ::sigprocmask(SIG_SETMASK, &mask, nullptr);
     ::execve(file.c_str(), argv.data(), envp.data());
     int failure = errno;
     if (failure == ENOEXEC) {  // a script without a first line, which a shell would run

@@ -1,6 +1,7 @@
 // The recorded command as a child process, and the signals that pass between it and the outside.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <functional>
@@ -23,16 +24,18 @@ class SignalPipe {
   ~SignalPipe();
 
   int fd() const { return fd_.get(); }
+  const sigset_t& original_mask() const { return original_; }
   // Handles what has arrived: forwards to `child` (if > 0) and calls on_child for SIGCHLD.
   void handle(pid_t child, const std::function<void()>& on_child);
 
  private:
   UniqueFd fd_;
+  sigset_t original_{};  // the mask before, which the command gets
 };
 
-// Starts the command with the given environment, with the signal state the recorder was given.
+// Starts the command with the given environment and signal mask.
 Result<pid_t> start_child(const std::string& file, const std::vector<std::string>& arguments,
-                          const std::vector<std::string>& environment);
+                          const std::vector<std::string>& environment, const sigset_t& mask);
 
 // Ends this process the way the command ended, so that a shell sees no difference.
 [[noreturn]] void exit_like(int exit_status, int signal);

@@ -55,7 +55,7 @@ class Recording {
   Outcome watch();
 
  private:
-  void turn(SignalPipe& signals, StatusLine& status);
+  void turn(StatusLine& status);
   void reap();
   void switch_recording();
   void store_facts();
@@ -71,6 +71,7 @@ class Recording {
   std::unique_ptr<store::Ingest> ingest_;
   std::unique_ptr<Drain> drain_;
   std::map<uint64_t, Watched> watched_;
+  SignalPipe signals_;
   std::optional<Error> failure_;  // of the output: the records stay in the session
   pid_t child_ = -1;
   int wait_status_ = 0;
@@ -128,7 +129,10 @@ Status Recording::start(const std::string& file, const std::string& injections) 
   } else {
     environment = merged_environment(environ, injections);
   }
-  SONDE_ASSIGN(child_, start_child(file, options_.command, environment));
+  // Before the start, or the end of a short command would not be noticed.
+  SONDE_ASSIGN(signals_, SignalPipe::open());
+  SONDE_ASSIGN(child_,
+               start_child(file, options_.command, environment, signals_.original_mask()));
   return ok_status();
 }
 
@@ -201,8 +205,8 @@ void Recording::fail(const Error& error) {
   say(fmt::format("{}; the program goes on, its records stay in {}", error.to_line(), session_));
 }
 
-void Recording::turn(SignalPipe& signals, StatusLine& status) {
-  signals.handle(child_ended_ ? -1 : child_, [this] { reap(); });
+void Recording::turn(StatusLine& status) {
+  signals_.handle(child_ended_ ? -1 : child_, [this] { reap(); });
   reap();
   switch_recording();
   if (failure_) return;
@@ -220,17 +224,14 @@ bool Recording::others_running() {
 }
 
 Outcome Recording::watch() {
-  auto opened = SignalPipe::open();
-  SONDE_CHECK(opened.ok());
-  SignalPipe signals = std::move(opened).value();
   StatusLine status(!options_.quiet);
   uint64_t events = 0;
   for (;;) {
     const bool busy = drain_->events() != events;
     events = drain_->events();
-    pollfd item = {signals.fd(), POLLIN, 0};
+    pollfd item = {signals_.fd(), POLLIN, 0};
     ::poll(&item, 1, busy ? kBusyPollMs : kIdlePollMs);
-    turn(signals, status);
+    turn(status);
     if (!child_ended_) continue;
     const bool grace = monotonic_now_ns() - ended_ns_ < kGraceNs;
     if (!others_running()) break;
