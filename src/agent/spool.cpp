@@ -81,8 +81,9 @@ void retire_current(Ring* ring) {
   if (ring->sealed_count == kSealedSlots) {
     wire::ChunkHeader* oldest = ring->sealed[0];
     auto expected = wire::ChunkState::kSealed;
-    if (__atomic_compare_exchange_n(&oldest->state, &expected, wire::ChunkState::kAbandoned, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (std::atomic_ref(oldest->state)
+            .compare_exchange_strong(expected, wire::ChunkState::kAbandoned,
+                                     std::memory_order_acq_rel)) {
       munmap(oldest, wire::kChunkBytes);
     } else {
       drop_chunk(oldest);

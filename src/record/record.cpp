@@ -131,8 +131,7 @@ Status Recording::start(const std::string& file, const std::string& injections) 
   }
   // Before the start, or the end of a short command would not be noticed.
   SONDE_ASSIGN(signals_, SignalPipe::open());
-  SONDE_ASSIGN(child_,
-               start_child(file, options_.command, environment, signals_.original_mask()));
+  SONDE_ASSIGN(child_, start_child(file, options_.command, environment, signals_.original_mask()));
   return ok_status();
 }
 
