@@ -42,9 +42,9 @@ bool return_chunk(const std::string& path) {
   if (memory == MAP_FAILED) return true;
   auto* header = static_cast<wire::ChunkHeader*>(memory);
   auto expected = wire::ChunkState::kSealed;
-  const bool returned = std::atomic_ref(header->state)
-                            .compare_exchange_strong(expected, wire::ChunkState::kDrained,
-                                                     std::memory_order_acq_rel);
+  const bool returned =
+      std::atomic_ref(header->state)
+          .compare_exchange_strong(expected, wire::ChunkState::kDrained, std::memory_order_acq_rel);
   ::munmap(memory, 4096);
   return returned || expected != wire::ChunkState::kAbandoned;
 }
