@@ -22,7 +22,7 @@ void task_begin_ex(const Domain* domain, void*, unsigned long long, Id, Id,
 // A task named by a function's address: its symbol, where it has one.
 void task_begin_fn(const Domain* domain, Id, Id, void* function) {
   if (domain == nullptr) return;
-  const markers::KeepErrno keep;
+  const ErrnoKeeper keep;
   Dl_info info = {};
   char address[32];
   const char* text = address;

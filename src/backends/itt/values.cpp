@@ -144,7 +144,7 @@ bool is_first(const Domain* domain, const StringHandle* key) {
 
 void record_metadata(const Domain* domain, bool of_task, const StringHandle* key, const char* value,
                      size_t length) {
-  const markers::KeepErrno keep;
+  const ErrnoKeeper keep;
   const char* name = text_of(key, "metadata");
   if (of_task || key == nullptr || !is_first(domain, key)) {
     const Joined text(name, strlen(name), "=", 1, value, length);
