@@ -35,7 +35,7 @@ struct ThreadState {
 };
 extern constinit thread_local ThreadState t_state;
 
-inline uint64_t ticks() { return read_ticks(g_state.clock); }
+inline uint64_t ticks() { return wire::read_ticks(g_state.clock); }
 
 inline bool recording() {
   return load(g_state.balance) > 0 && load(g_state.control->recording) != 0;
