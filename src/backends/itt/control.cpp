@@ -114,11 +114,6 @@ void frame_end(const char* frame) {
   if (frame != nullptr) end_keyed_range(frame_key(frame));
 }
 
-template <typename F>
-void* erase(F* function) {
-  return reinterpret_cast<void*>(function);
-}
-
 }  // namespace
 
 Offers control_offers() {

@@ -96,11 +96,6 @@ void marker_ex(const Domain* domain, void*, unsigned long long, Id id, const Str
   marker(domain, id, name, scope);
 }
 
-template <typename F>
-void* erase(F* function) {
-  return reinterpret_cast<void*>(function);
-}
-
 }  // namespace
 
 Offers task_offers() {

@@ -205,11 +205,6 @@ void metadata_str_add_with_scope(const Domain* domain, int scope, const StringHa
   record_metadata(domain, scope >= kScopeTask, key, data, length != 0 ? length : strlen(data));
 }
 
-template <typename F>
-void* erase(F* function) {
-  return reinterpret_cast<void*>(function);
-}
-
 }  // namespace
 
 Offers value_offers() {

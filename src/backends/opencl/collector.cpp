@@ -13,15 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backends/opencl/kernels.h"
+#include "backends/opencl/memory.h"
 #include "backends/opencl/pending.h"
 #include "base/time.h"
 
 namespace sonde::opencl {
-
-void reset_queue_locks();
-void reset_device_locks();
-void reset_kernel_locks();
-void reset_memory_locks();
 
 namespace {
 
