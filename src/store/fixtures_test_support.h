@@ -281,7 +281,7 @@ inline std::string example_rows(Flavour flavour) {
 }
 
 inline std::string make_example(const TemporaryDirectory& directory, Flavour flavour) {
-  const std::string path = directory / (std::string(flavour_name(flavour)) + ".rpd");
+  std::string path = directory / (std::string(flavour_name(flavour)) + ".rpd");
   run_sql(path, "BEGIN;" + ddl_of(flavour) + example_rows(flavour) + "COMMIT;");
   return path;
 }

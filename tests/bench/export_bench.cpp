@@ -27,7 +27,7 @@ using sonde::store::Writer;
   std::exit(1);
 }
 
-void require(sonde::Status status) {
+void require(const sonde::Status& status) {
   if (!status) fail(status.error().to_line());
 }
 
