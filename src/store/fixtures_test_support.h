@@ -118,18 +118,16 @@ inline std::string old_events() {
 
 constexpr const char* kLaunchColumns =
     "gridX integer NOT NULL, gridY integer NOT NULL, gridZ integer NOT NULL, workgroupX integer "
-    "NOT "
-    "NULL, workgroupY integer NOT NULL, workgroupZ integer NOT NULL, groupSegmentSize integer NOT "
-    "NULL, privateSegmentSize integer NOT NULL, ";
+    "NOT NULL, workgroupY integer NOT NULL, workgroupZ integer NOT NULL, groupSegmentSize integer "
+    "NOT NULL, privateSegmentSize integer NOT NULL, ";
 constexpr const char* kOldLaunchColumns =
     "kernelArgAddress varchar(18) NOT NULL, aquireFence varchar(8) NOT NULL, releaseFence "
-    "varchar(8) "
-    "NOT NULL, codeObject_id integer NOT NULL, ";
+    "varchar(8) NOT NULL, codeObject_id integer NOT NULL, ";
 constexpr const char* kCopyColumns =
     "stream varchar(18) NOT NULL, size integer NOT NULL, width integer NOT NULL, height integer "
-    "NOT "
-    "NULL, kind integer NOT NULL, dst varchar(18) NOT NULL, src varchar(18) NOT NULL, dstDevice "
-    "integer NOT NULL, srcDevice integer NOT NULL, sync bool NOT NULL, pinned bool NOT NULL";
+    "NOT NULL, kind integer NOT NULL, dst varchar(18) NOT NULL, src varchar(18) NOT NULL, "
+    "dstDevice integer NOT NULL, srcDevice integer NOT NULL, sync bool NOT NULL, pinned bool NOT "
+    "NULL";
 
 inline std::string v1() {
   return common() + old_events() +
@@ -174,9 +172,8 @@ inline std::string v2b() {
 
 inline std::string stackframe(const std::string& key_type) {
   return with_id("rocpd_stackframe", "api_ptr_id " + key_type +
-                                         " NOT NULL, depth integer NOT NULL, "
-                                         "name_id " +
-                                         key_type + " NOT NULL");
+                                         " NOT NULL, depth integer NOT NULL, name_id " + key_type +
+                                         " NOT NULL");
 }
 
 inline std::string v2c() { return v2b() + stackframe("integer"); }

@@ -87,8 +87,7 @@ const Command& doctor_command() {
       .summary = "Say what can be recorded on this machine and why not the rest",
       .description =
           "Looks for every interface that Sonde can watch, for the agent, for a good clock, and "
-          "for "
-          "space, and says what is missing and how to get it. Exit status 1 if nothing can be "
+          "for space, and says what is missing and how to get it. Exit status 1 if nothing can be "
           "recorded.",
       .options = report_options(),
       .examples = {{"sonde doctor", "check this machine"},

@@ -36,10 +36,8 @@ const Command& upgrade_command() {
       .summary = "Rewrite an old .rpd file as schema v3",
       .description =
           "Every command reads every version of the format, so this is for other tools that want "
-          "the "
-          "newest one. All rows are kept, with their ids; what had to be changed is said. The "
-          "input "
-          "is not touched, and an existing output is not overwritten.",
+          "the newest one. All rows are kept, with their ids; what had to be changed is said. The "
+          "input is not touched, and an existing output is not overwritten.",
       .positionals = {{"FILE", "an .rpd file of any version, also gzip-compressed"}},
       .options = {{"-o,--output", "FILE", "the file to write", "the input's name with .v3.rpd"}},
       .examples = {{"sonde upgrade old.rpd -o new.rpd", "rewrite a trace of rocmProfileData 2024"}},
