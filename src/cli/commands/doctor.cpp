@@ -79,7 +79,6 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& doctor_command();
 const Command& doctor_command() {
   static const Command kCommand = {
       .name = "doctor",
@@ -89,7 +88,7 @@ const Command& doctor_command() {
           "Looks for every interface that Sonde can watch, for the agent, for a good clock, and "
           "for space, and says what is missing and how to get it. Exit status 1 if nothing can be "
           "recorded.",
-      .options = report_options(),
+      .options = {format_option()},
       .examples = {{"sonde doctor", "check this machine"},
                    {"sonde doctor --format json", "the same for a script"}},
       .run = run};
