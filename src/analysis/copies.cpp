@@ -46,7 +46,7 @@ Measured measure(const trace::Trace& trace) {
   measured.directions.resize(trace.names.size());
   measured.by_size.resize(trace.names.size());
   for (size_t i = 0; i < trace.ops.size(); ++i) {
-    if (!store::moves_memory(trace.class_of(i))) continue;
+    if (!trace::moves_memory(trace.class_of(i))) continue;
     const trace::NameId type = trace.ops.type[i];
     Direction& direction = measured.directions[type];
     direction.time.name = type;

@@ -63,7 +63,7 @@ std::string file_word(const std::string& domain) {
 
 std::vector<StatsFile> stats_files(const trace::Trace& trace) {
   std::vector<StatsFile> files;
-  const auto is_memory = [&](size_t op) { return store::moves_memory(trace.class_of(op)); };
+  const auto is_memory = [&](size_t op) { return trace::moves_memory(trace.class_of(op)); };
   const auto ops = op_totals(trace, [&](size_t op) { return !is_memory(op); });
   if (!ops.empty()) files.push_back(make_file(".stats.csv", "kernels", trace, ops));
   const auto copies = op_totals(trace, is_memory);

@@ -23,6 +23,7 @@ namespace sonde::trace {
 
 using NameId = uint32_t;  // index into Trace::names
 
+using store::moves_memory;
 using store::OpClass;
 
 // Launch geometry, interned; 0 where unknown.

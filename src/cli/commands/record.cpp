@@ -87,7 +87,6 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& record_command();
 const Command& record_command() {
   static const Command kCommand = {
       .name = "record",

@@ -18,7 +18,6 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& recover_command();
 const Command& recover_command() {
   static const Command kCommand = {
       .name = "recover",
