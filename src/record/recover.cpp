@@ -49,7 +49,7 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
     std::error_code error;
     const bool running = fs::exists("/proc/" + std::to_string(live.pid), error);
     outcome.left_running += running ? 1 : 0;
-    drain.finish_process(live.spool, running ? "running" : "ended, recovered");
+    SONDE_TRY(drain.finish_process(live.spool, running ? "running" : "ended, recovered"));
   }
   SONDE_TRY(drain.finish());
   outcome.apis = ingest.apis();
