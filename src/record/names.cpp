@@ -38,13 +38,18 @@ std::string default_output(const std::optional<Rank>& rank) {
 }
 
 std::string next_free_name(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return path;
+  // A link that leads nowhere is taken as well.
+  const auto is_free = [](const std::filesystem::path& name) {
+    std::error_code error;
+    return std::filesystem::symlink_status(name, error).type() ==
+           std::filesystem::file_type::not_found;
+  };
+  if (is_free(path)) return path;
   const std::filesystem::path given(path);
   for (int i = 2;; ++i) {
     auto next = given.parent_path() /
                 fmt::format("{}.{}{}", given.stem().string(), i, given.extension().string());
-    if (!std::filesystem::exists(next, error)) return next.string();
+    if (is_free(next)) return next.string();
   }
 }
 
