@@ -3,6 +3,8 @@
 #   sonde_target_library(name ...)  a shared library that is loaded into the traced program
 #   sonde_registry(...)             a generated array of everything of one kind in a folder
 
+add_custom_target(product)  # the tool and what it loads into programs, without any test
+
 add_library(sonde_flags INTERFACE)
 target_include_directories(sonde_flags INTERFACE ${PROJECT_SOURCE_DIR}/src
                            ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
@@ -55,6 +57,7 @@ endfunction()
 function(sonde_target_library name)
   cmake_parse_arguments(ARG "" "OUTPUT;EXPORTS;SONAME" "SOURCES" ${ARGN})
   add_library(${name} SHARED ${ARG_SOURCES})
+  add_dependencies(product ${name})
   target_link_libraries(${name} PRIVATE sonde_flags)
   target_compile_options(${name} PRIVATE -fvisibility=hidden -ftls-model=initial-exec
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics

@@ -17,7 +17,7 @@ struct Block {
   Block* next;
   uint64_t used;  // bytes of records
   char* records() { return reinterpret_cast<char*>(this + 1); }
-  static constexpr uint64_t kCapacity = kBlockBytes - 16;
+  static constexpr uint64_t kCapacity = kBlockBytes - 32;  // 16 may be read past a text
 };
 
 struct Definitions {
@@ -33,24 +33,58 @@ struct Definitions {
 Definitions g_definitions;
 
 uint64_t mix(uint64_t a, uint64_t b) {
-  const unsigned __int128 product = static_cast<unsigned __int128>(a ^ 0x9E3779B97F4A7C15) * (b | 1);
+  const unsigned __int128 product =
+      static_cast<unsigned __int128>(a ^ 0x9E3779B97F4A7C15) * (b | 1);
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// Every bit of the result depends on every bit of the argument: the tables use the low ones.
+uint64_t spread(uint64_t hash) {
+  hash = (hash ^ hash >> 32) * 0x9FB21C651E98DF25;
+  return hash ^ hash >> 29;
+}
+
+template <typename T>
+uint64_t word_at(const char* text) {
+  T word;
+  memcpy(&word, text, sizeof word);
+  return word;
+}
+
+// Texts of up to 15 bytes, zero-padded to two words.
+uint64_t hash_short(uint64_t low, uint64_t high, size_t length) {
+  return spread(mix(low ^ length * 0xD6E8FEB86659FD93, high ^ 0xE7037ED1A0B428DB));
+}
+
 uint64_t hash_text(const char* text, size_t length) {
+  if (length < 16) {
+    uint64_t words[2] = {};
+    memcpy(words, text, length);
+    return hash_short(words[0], words[1], length);
+  }
+  // Whole words, and the end once more with an overlap.
   uint64_t hash = length * 0xD6E8FEB86659FD93;
-  size_t i = 0;
-  for (; i + 8 <= length; i += 8) {
-    uint64_t word;
-    memcpy(&word, text + i, 8);
-    hash = mix(hash ^ word, 0xA0761D6478BD642F);
+  for (size_t i = 0; i + 8 < length; i += 8) {
+    hash = mix(hash ^ word_at<uint64_t>(text + i), 0xA0761D6478BD642F);
   }
-  if (i < length) {
-    uint64_t word = 0;
-    memcpy(&word, text + i, length - i);
-    hash = mix(hash ^ word, 0xE7037ED1A0B428DB);
+  return spread(mix(hash ^ word_at<uint64_t>(text + length - 8), 0xE7037ED1A0B428DB));
+}
+
+// Equal bytes, by overlapping words instead of a library call where the texts are short.
+bool equal_text(const char* a, const char* b, size_t length) {
+  if (length > 16) return memcmp(a, b, length) == 0;
+  if (length >= 8) {
+    return word_at<uint64_t>(a) == word_at<uint64_t>(b) &&
+           word_at<uint64_t>(a + length - 8) == word_at<uint64_t>(b + length - 8);
   }
-  return mix(hash, 0x8EBC6AF09C88C6E3);
+  if (length >= 4) {
+    return word_at<uint32_t>(a) == word_at<uint32_t>(b) &&
+           word_at<uint32_t>(a + length - 4) == word_at<uint32_t>(b + length - 4);
+  }
+  for (size_t i = 0; i < length; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
 }
 
 bool prepare_memory() {
@@ -127,7 +161,7 @@ uint64_t slot_of(const Text& text) {
     const wire::StringRecord* entry = load_acquire(g_definitions.table[slot]);
     if (entry == nullptr) return slot;
     if (entry->hash == text.hash && entry->length == text.length &&
-        memcmp(entry->text(), text.data, text.length) == 0) {
+        equal_text(entry->text(), text.data, text.length)) {
       return slot;
     }
   }
@@ -164,6 +198,25 @@ Text make_text(const char* text, size_t length) {
 }
 
 Text make_text(const char* text) {
+#if defined(__SSE2__) && !defined(SONDE_AGENT_STATIC)
+  // Short texts, where 16 bytes do not reach into another page: length and words in one load.
+  if (text != nullptr && (reinterpret_cast<uintptr_t>(text) & 4095) <= 4096 - 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
+    const auto ends =
+        static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())));
+    if (ends != 0) {
+      alignas(16) static constexpr uint8_t kMask[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                        255, 255, 255, 255, 255, 255, 255, 255};
+      const auto length = static_cast<size_t>(__builtin_ctz(ends));
+      const __m128i mask =
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(kMask + sizeof kMask / 2 - length));
+      const __m128i kept = _mm_and_si128(bytes, mask);
+      const auto low = static_cast<uint64_t>(_mm_cvtsi128_si64(kept));
+      const auto high = static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(kept, kept)));
+      return {text, length, hash_short(low, high, length)};
+    }
+  }
+#endif
   return make_text(text, text != nullptr ? strnlen(text, wire::kMaxTextBytes) : 0);
 }
 
@@ -186,10 +239,15 @@ uint32_t intern_text(const char* text) { return intern_text(make_text(text)); }
 
 bool seen_before(const Text& text) {
   if (g_definitions.seen == nullptr) return true;  // the first text of all makes the tables
-  uint32_t& slot = g_definitions.seen[text.hash % kSeenSlots];
+  // Two places for each text, so that two that share one do not drive each other out for ever.
+  uint32_t* const seen = g_definitions.seen;
+  uint32_t& first = seen[text.hash % kSeenSlots];
+  uint32_t& second = seen[(text.hash >> 16) % kSeenSlots];
   const auto mark = static_cast<uint32_t>(text.hash >> 32) | 1;
-  if (load(slot) == mark) return load(g_definitions.strings) < kTableSlots / 4 * 3;
-  store(slot, mark);
+  if (load(first) == mark || load(second) == mark) {
+    return load(g_definitions.strings) < kTableSlots / 4 * 3;
+  }
+  store((text.hash & 1 << 30) != 0 || load(first) == 0 ? first : second, mark);
   return false;
 }
 

@@ -22,15 +22,40 @@ struct TextReference {
   uint32_t length = 0;  // of `data`, when id is 0
 };
 
+// Whether `text` still is what `known` says. Most texts are short: 16 bytes are compared at once
+// where they cannot reach into another page.
+inline bool same_text(const wire::StringRecord* known, const char* text) {
+#if defined(__SSE2__) && !defined(SONDE_AGENT_STATIC)
+  const auto address = reinterpret_cast<uintptr_t>(text);
+  if (known->length < 16 && (address & 4095) <= 4096 - 16) {
+    // The known text is followed by its 0 and lies in a block that goes on behind it.
+    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
+    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(known->text()));
+    const auto equal = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)));
+    const uint32_t wanted = (2u << known->length) - 1;  // with the 0
+    return (equal & wanted) == wanted;
+  }
+#endif
+  return strcmp(known->text(), text) == 0;
+}
+
+PointerSlot& slot_of(Ring* ring, const char* text) {
+  const auto bits = reinterpret_cast<uintptr_t>(text);
+  return ring->pointers[(bits ^ bits >> 8) % kPointerSlots];
+}
+
+// The id of a text that was here before under the same address, or 0.
+inline uint32_t known_id(Ring* ring, const char* text) {
+  const PointerSlot& slot = slot_of(ring, text);
+  return slot.pointer == text && text != nullptr && same_text(slot.string, text)
+             ? slot.string->header.id
+             : 0;
+}
+
 // Literals are found by their address, other texts by their content. A text that occurs once is
 // not interned but written in full.
-TextReference refer(Ring* ring, const char* text) {
+[[gnu::noinline]] TextReference refer_by_content(Ring* ring, const char* text) {
   if (text == nullptr || *text == '\0') return {};
-  const auto bits = reinterpret_cast<uintptr_t>(text);
-  PointerSlot& slot = ring->pointers[(bits ^ bits >> 8) % kPointerSlots];
-  if (slot.pointer == text && strcmp(slot.string->text(), text) == 0) {
-    return {slot.string->header.id};
-  }
   const Text content = make_text(text);
   const wire::StringRecord* known = find_string(content);
   if (known == nullptr && seen_before(content)) {
@@ -38,8 +63,13 @@ TextReference refer(Ring* ring, const char* text) {
     known = find_string(content);
   }
   if (known == nullptr) return {0, content.data, static_cast<uint32_t>(content.length)};
-  slot = {text, known};
+  slot_of(ring, text) = {text, known};
   return {known->header.id};
+}
+
+TextReference refer(Ring* ring, const char* text) {
+  const uint32_t id = known_id(ring, text);
+  return id != 0 ? TextReference{id} : refer_by_content(ring, text);
 }
 
 uint64_t text_bytes(const TextReference& text) {
@@ -70,7 +100,9 @@ uint32_t open_text_top(const wire::ChunkHeader* chunk) {
 }
 
 // Keeps a text until its range ends. One that does not fit is interned after all, or cut.
-void keep_text(wire::ChunkHeader* chunk, wire::OpenSpan& span, const TextReference& text) {
+[[gnu::noinline]] void keep_text(Ring* ring, wire::OpenSpan& span, const char* full_text) {
+  wire::ChunkHeader* chunk = ring->chunk;
+  const TextReference text = refer_by_content(ring, full_text);
   span.id = text.id;
   if (text.id != 0 || text.length == 0) return;
   const uint32_t top = open_text_top(chunk);
@@ -84,16 +116,16 @@ void keep_text(wire::ChunkHeader* chunk, wire::OpenSpan& span, const TextReferen
   memcpy(chunk->open_text + top, text.data, span.text_length);
 }
 
-void remove_open(wire::ChunkHeader* chunk, uint32_t index) {
+inline void remove_open(wire::ChunkHeader* chunk, uint32_t index) {
   const uint32_t count = load(chunk->open_count) - 1;
-  if (index != count) {
-    memmove(&chunk->open[index], &chunk->open[index + 1],
-            (count - index) * sizeof(wire::OpenSpan));
+  if (index != count) [[unlikely]] {
+    memmove(&chunk->open[index], &chunk->open[index + 1], (count - index) * sizeof(wire::OpenSpan));
   }
   store_release(chunk->open_count, count);
 }
 
-void write_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
+// A range with a text of its own, or a domain.
+[[gnu::noinline]] void write_long_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
   const bool inline_text = span.id == 0 && span.text_length != 0;
   const uint64_t domain_bytes = (span.domain | span.category) != 0 ? 8 : 0;
   const uint64_t bytes =
@@ -117,6 +149,19 @@ void write_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
   commit(ring, bytes);
 }
 
+inline void write_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
+  if ((span.domain | span.category | span.text_length) != 0 ||
+      ring->used + sizeof(wire::SpanRecord) > ring->limit) {
+    const wire::OpenSpan copy = span;  // the chunk it lies in may be left
+    return write_long_range(ring, copy, end);
+  }
+  auto* record = reinterpret_cast<wire::SpanRecord*>(payload(ring->chunk) + ring->used);
+  record->header = {RecordType::kRange, 0, sizeof(wire::SpanRecord) / 8, span.id};
+  record->begin = span.begin;
+  record->end = end;
+  commit(ring, sizeof *record);
+}
+
 }  // namespace
 
 void range_push(uint32_t domain, uint32_t category, const char* text) {
@@ -131,11 +176,9 @@ void range_push(uint32_t domain, uint32_t category, const char* text) {
     return count_drop(DropSource::kRange, DropReason::kTooDeep);
   }
   wire::OpenSpan& span = chunk->open[count];
+  span = {};
   span.domain = domain;
   span.category = category;
-  span.text_length = 0;
-  span.is_call = 0;
-  span.level = 0;
   for (uint32_t i = count; i-- > 0;) {
     if (chunk->open[i].is_call == 0 && chunk->open[i].domain == domain) {
       span.level = chunk->open[i].level + 1;
@@ -144,7 +187,8 @@ void range_push(uint32_t domain, uint32_t category, const char* text) {
   }
   span.muted = recording() ? 0 : 1;
   if (span.muted == 0) {
-    keep_text(chunk, span, refer(ring, text));
+    span.id = known_id(ring, text);
+    if (span.id == 0) keep_text(ring, span, text);
     span.begin = ticks();
   }
   store_release(chunk->open_count, count + 1);
@@ -167,10 +211,11 @@ int range_pop(uint32_t domain) {
   do {
     if (index-- == 0) return -1;
   } while (ring->chunk->open[index].is_call != 0 || ring->chunk->open[index].domain != domain);
-  const wire::OpenSpan span = ring->chunk->open[index];
+  const wire::OpenSpan& span = ring->chunk->open[index];
+  const auto level = static_cast<int>(span.level);
   if (span.muted == 0) write_range(ring, span, end);
   remove_open(ring->chunk, index);
-  return static_cast<int>(span.level);
+  return level;
 }
 
 sonde_call call_begin(uint32_t function, int wants_correlation) {
@@ -211,8 +256,7 @@ void write_call(Ring* ring, const wire::OpenSpan& span, uint64_t end, uint64_t c
                 int64_t result, const uint64_t* words, size_t count) {
   const uint64_t extras = (correlation != 0 ? 1 : 0) + (result != 0 ? 1 : 0);
   const uint64_t fixed = sizeof(wire::SpanRecord) + extras * 8;
-  const uint64_t bytes =
-      fixed + (count != 0 ? sizeof(wire::ContinuationRecord) + count * 8 : 0);
+  const uint64_t bytes = fixed + (count != 0 ? sizeof(wire::ContinuationRecord) + count * 8 : 0);
   char* room = reserve(ring, bytes);
   if (room == nullptr) return lost(DropSource::kCall);
   auto* record = reinterpret_cast<wire::SpanRecord*>(room);
@@ -295,8 +339,8 @@ void write_event(RecordType type, uint8_t flags, uint32_t id, const char* text) 
   if (ring == nullptr) return lost(DropSource::kOther);
   const auto length =
       static_cast<uint32_t>(text != nullptr ? strnlen(text, wire::kMaxTextBytes) : 0);
-  const uint64_t bytes = sizeof(wire::EventRecord) + sizeof(wire::ContinuationRecord) +
-                         wire::words_for(length) * 8;
+  const uint64_t bytes =
+      sizeof(wire::EventRecord) + sizeof(wire::ContinuationRecord) + wire::words_for(length) * 8;
   char* room = reserve(ring, bytes);
   if (room == nullptr) return lost(DropSource::kOther);
   auto* record = reinterpret_cast<wire::EventRecord*>(room);

@@ -42,7 +42,7 @@ const char* find_value(char* const* environment, const InjectItem& item, size_t*
 }
 
 // How much room the merged environment takes at most.
-Need measure(char* const* environment) {
+[[maybe_unused]] Need measure(char* const* environment) {
   Need need;
   need.entries = count_entries(environment) + 2;
   need.bytes = sizeof "SONDE_INJECT=" + strlen(g_inject);
@@ -74,7 +74,7 @@ char* write_entry(char* text, const InjectItem& item, const char* old) {
   return text;
 }
 
-void merge(char* const* environment, char** entries, char* text) {
+[[maybe_unused]] void merge(char* const* environment, char** entries, char* text) {
   size_t count = count_entries(environment);
   memcpy(entries, environment, count * sizeof(char*));
   entries[count] = nullptr;
@@ -82,8 +82,9 @@ void merge(char* const* environment, char** entries, char* text) {
   InjectItem item;
   for (size_t index = count; next_inject_item(&cursor, &item); index = count) {
     const char* old = find_value(entries, item, &index);
-    if (old != nullptr && (item.mode == '?' || (item.mode == '+' && list_contains(old, item.value,
-                                                                               item.value_length)))) {
+    if (old != nullptr &&
+        (item.mode == '?' ||
+         (item.mode == '+' && list_contains(old, item.value, item.value_length)))) {
       continue;
     }
     if (old == nullptr) entries[index = count++] = nullptr;
@@ -101,7 +102,7 @@ void merge(char* const* environment, char** entries, char* text) {
 }
 
 // An unchanged list where there is nothing to add (the usual case).
-bool needs_merge(char* const* environment) {
+[[maybe_unused]] bool needs_merge(char* const* environment) {
   const char* cursor = g_inject;
   InjectItem item;
   for (size_t index = 0; next_inject_item(&cursor, &item);) {
@@ -122,14 +123,14 @@ void remember_environment() {
 }  // namespace sonde::agent
 
 // The merged list lives in the caller's frame.
-#define SONDE_MERGED(environment)                                             \
-  char** merged = const_cast<char**>(environment);                            \
+#define SONDE_MERGED(environment)                                               \
+  char** merged = const_cast<char**>(environment);                              \
   if (sonde::agent::g_inject[0] != '\0' && sonde::agent::needs_merge(merged)) { \
-    const auto need = sonde::agent::measure(merged);                          \
+    const auto need = sonde::agent::measure(merged);                            \
     char** entries = static_cast<char**>(alloca(need.entries * sizeof(char*))); \
-    char* text = static_cast<char*>(alloca(need.bytes));                      \
-    sonde::agent::merge(merged, entries, text);                               \
-    merged = entries;                                                         \
+    char* text = static_cast<char*>(alloca(need.bytes));                        \
+    sonde::agent::merge(merged, entries, text);                                 \
+    merged = entries;                                                           \
   }
 
 #define SONDE_REAL(name) reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
@@ -183,15 +184,15 @@ SONDE_EXPORT int posix_spawnp(pid_t* pid, const char* file,
 }
 
 // The variadic ones: their arguments become an array on the stack.
-#define SONDE_COLLECT(first)                                                    \
-  va_list list;                                                                 \
-  va_start(list, first);                                                        \
-  size_t count = 1;                                                             \
-  while (va_arg(list, char*) != nullptr) ++count;                               \
-  va_end(list);                                                                 \
-  char** arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*)));  \
-  va_start(list, first);                                                        \
-  arguments[0] = const_cast<char*>(first);                                      \
+#define SONDE_COLLECT(first)                                                   \
+  va_list list;                                                                \
+  va_start(list, first);                                                       \
+  size_t count = 1;                                                            \
+  while (va_arg(list, char*) != nullptr) ++count;                              \
+  va_end(list);                                                                \
+  char** arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*))); \
+  va_start(list, first);                                                       \
+  arguments[0] = const_cast<char*>(first);                                     \
   for (size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*);
 
 SONDE_EXPORT int execl(const char* path, const char* first, ...) {

@@ -13,7 +13,7 @@
 namespace sonde::agent {
 
 State g_state;
-thread_local ThreadState t_state;
+constinit thread_local ThreadState t_state;
 
 namespace {
 
@@ -74,15 +74,16 @@ Ring* make_ring() {
   return ring;
 }
 
-// Puts the ring's current chunk with the sealed ones. Beyond what a ring keeps mapped, the oldest is
-// left to the consumer.
+// Puts the ring's current chunk with the sealed ones. Beyond what a ring keeps mapped, the oldest
+// is left to the consumer.
 void retire_current(Ring* ring) {
   seal_chunk(ring->chunk);
   if (ring->sealed_count == kSealedSlots) {
     wire::ChunkHeader* oldest = ring->sealed[0];
     auto expected = wire::ChunkState::kSealed;
-    if (__atomic_compare_exchange_n(&oldest->state, &expected, wire::ChunkState::kAbandoned, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (std::atomic_ref(oldest->state)
+            .compare_exchange_strong(expected, wire::ChunkState::kAbandoned,
+                                     std::memory_order_acq_rel)) {
       munmap(oldest, wire::kChunkBytes);
     } else {
       drop_chunk(oldest);
@@ -124,8 +125,7 @@ wire::ChunkHeader* next_chunk(Ring* ring) {
 }
 
 bool may_retry(const Ring* ring) {
-  return ticks() >= ring->retry_at ||
-         (ring->sealed_count > 0 && drained_count(ring) > 0);
+  return ticks() >= ring->retry_at || (ring->sealed_count > 0 && drained_count(ring) > 0);
 }
 
 }  // namespace
@@ -221,7 +221,7 @@ size_t describe_process(char* text, size_t size) {
   if (getcwd(text + length, size / 4) != nullptr) length += strlen(text + length);
   text[length++] = '\0';
   if (const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC); fd >= 0) {
-    for (ssize_t got = 1; got > 0 && length < size; length += got > 0 ? static_cast<size_t>(got) : 0)
+    for (ssize_t got = 1; got > 0 && length<size; length += got> 0 ? static_cast<size_t>(got) : 0)
       got = read(fd, text + length, size - length);
     close(fd);
   }

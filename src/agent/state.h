@@ -19,10 +19,10 @@ struct State {
   char* unforked = nullptr;  // shows 1, and 0 in a child made by any kind of fork
   uint32_t forked = 0;       // 1 in a child made by fork that has not exec'ed
   uint32_t next_ring = 1;
-  Ring* parked = nullptr;    // rings whose threads are gone, for the next threads
+  Ring* parked = nullptr;  // rings whose threads are gone, for the next threads
   BoundedLock parked_lock;
   BoundedLock spool_lock;
-  uint64_t retry_at = 0;     // ticks: no attempt to make a chunk before
+  uint64_t retry_at = 0;  // ticks: no attempt to make a chunk before
   char session[PATH_MAX] = {};
   char folder[PATH_MAX] = {};  // of this process' chunks
 };
@@ -33,7 +33,7 @@ struct ThreadState {
   Ring* ring = nullptr;
   uint32_t busy = 0;  // inside the agent: an event from a signal handler now is dropped
 };
-extern thread_local ThreadState t_state;
+extern constinit thread_local ThreadState t_state;
 
 inline uint64_t ticks() { return read_ticks(g_state.clock); }
 

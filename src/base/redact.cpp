@@ -31,11 +31,11 @@ std::string redact_url(std::string_view text) {
   const size_t at = text.find('@', begin);
   const size_t colon = text.find(':', begin);
   const size_t slash = text.find('/', begin);
-  if (at == std::string_view::npos || colon == std::string_view::npos || colon > at ||
-      slash < at) {
+  if (at == std::string_view::npos || colon == std::string_view::npos || colon > at || slash < at) {
     return std::string(text);
   }
-  return std::string(text.substr(0, colon + 1)) + std::string(kHidden) + std::string(text.substr(at));
+  return std::string(text.substr(0, colon + 1)) + std::string(kHidden) +
+         std::string(text.substr(at));
 }
 
 }  // namespace

@@ -26,13 +26,24 @@ constexpr int64_t kFirstGpuPid = 1'000'000'000;
 constexpr int64_t kFirstLaneTid = 1'000'000'000;
 constexpr int64_t kGpuSortIndex = 5'000'000;  // below the processes, as PyTorch's traces do
 
+// A number above that of a real process or thread. Beyond any that a system gives out, only a
+// damaged file can hold one.
+int64_t above(int64_t number) {
+  constexpr int64_t kNonsense = int64_t{1} << 60;
+  return number < kNonsense ? number + 1 : 0;
+}
+
 std::string_view op_category(OpClass op_class) {
   switch (op_class) {
-    case OpClass::kKernel: return "kernel";
-    case OpClass::kCopy: return "gpu_memcpy";
-    case OpClass::kFill: return "gpu_memset";
+    case OpClass::kKernel:
+      return "kernel";
+    case OpClass::kCopy:
+      return "gpu_memcpy";
+    case OpClass::kFill:
+      return "gpu_memset";
     case OpClass::kOther:
-    case OpClass::kUnknown: break;
+    case OpClass::kUnknown:
+      break;
   }
   return "gpu_op";
 }
@@ -122,10 +133,10 @@ class ChromeWriter {
 
 void ChromeWriter::number_processes() {
   int64_t next = kFirstGpuPid;
-  for (const Process& process : events_.processes) next = std::max(next, process.pid + 1);
+  for (const Process& process : events_.processes) next = std::max(next, above(process.pid));
   for (const Thread& thread : events_.threads) {
     int64_t& tid = next_lane_tid_.try_emplace(thread.pid, kFirstLaneTid).first->second;
-    tid = std::max(tid, thread.tid + 1);
+    tid = std::max(tid, above(thread.tid));
   }
   for (size_t i = 0; i < events_.devices.size(); ++i) device_pids_.push_back(next++);
   counters_pid_ = next;
@@ -209,8 +220,7 @@ void ChromeWriter::process_metadata() {
 void ChromeWriter::device_metadata() {
   for (size_t i = 0; i < events_.devices.size(); ++i) {
     metadata("process_name", device_pids_[i], 0, device_title(events_.devices[i]));
-    sort_index("process_sort_index", device_pids_[i], 0,
-               kGpuSortIndex + static_cast<int64_t>(i));
+    sort_index("process_sort_index", device_pids_[i], 0, kGpuSortIndex + static_cast<int64_t>(i));
   }
 }
 
@@ -288,8 +298,8 @@ void ChromeWriter::flow(std::string_view phase, size_t link, const std::string& 
 void ChromeWriter::ops() {
   for (const Shape& shape : events_.shapes) shapes_.push_back(shape_text(shape));
   const auto queue_of = [](const Op& op) { return op.queue; };
-  const Layout layout = lay_out(events_.ops, events_.ops.size(), events_.queues.size(),
-                                Nesting::kNever, queue_of);
+  const Layout layout =
+      lay_out(events_.ops, events_.ops.size(), events_.queues.size(), Nesting::kNever, queue_of);
   for (const Lane& lane : layout.lanes) op_lane(lane, layout);
 }
 
@@ -344,8 +354,7 @@ void ChromeWriter::op_arguments(const Op& op) {
     if (op.duration_ns() > 0) {  // bytes per ns are GB per s
       const __int128 thousandths = static_cast<__int128>(op.bytes) * 1000 / op.duration_ns();
       sink_.append(",\"memory bandwidth (GB/s)\":");
-      append_thousandths(sink_, static_cast<int64_t>(
-                                    std::min<__int128>(thousandths, INT64_MAX)));
+      append_thousandths(sink_, static_cast<int64_t>(std::min<__int128>(thousandths, INT64_MAX)));
     }
   }
   if (op.status != 0) {

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "store/scan.h"
 
 namespace sonde::exporting {
 
 using store::Database;
-using store::Statement;
 
 namespace {
 
@@ -51,8 +51,7 @@ OpClass classify_op(std::string_view type) {
 class Loader {
  public:
   Loader(store::Reader& reader, const Options& options)
-      : database_(reader.database()), options_(options),
-        grid_in_items_(reader.made_by_sonde()) {}
+      : database_(reader.database()), options_(options), grid_in_items_(reader.made_by_sonde()) {}
 
   Result<Events> load() {
     SONDE_TRY(load_names());
@@ -71,11 +70,19 @@ class Loader {
   }
 
  private:
-  // `sql` with the rows that overlap the window only.
-  Result<Statement> prepare_window(const std::string& sql);
+  // scan() of the rows that overlap the window.
+  template <typename OnRow>
+  Status scan_window(const std::string& columns, const std::string& source, OnRow&& on_row) {
+    const bool all = options_.from_ns == std::numeric_limits<int64_t>::min() &&
+                     options_.to_ns == std::numeric_limits<int64_t>::max();
+    if (all) return store::scan(database_, columns, source, {}, on_row);
+    return store::scan(database_, columns,
+                       source + " WHERE start_ns < ?2 AND (end_ns > ?1 OR start_ns >= ?1)",
+                       {options_.from_ns, options_.to_ns}, on_row);
+  }
   bool accept(int64_t start_ns, int64_t end_ns);
   uint32_t queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id);
-  uint32_t shape_number(const Statement& row);
+  uint32_t shape_number(const store::Row& row);
   uint32_t name_number(int64_t id);
 
   Status load_names();
@@ -104,17 +111,6 @@ class Loader {
   std::vector<int64_t> args_ids_;
 };
 
-Result<Statement> Loader::prepare_window(const std::string& sql) {
-  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-  if (options_.from_ns == kMin && options_.to_ns == kMax) return database_.prepare(sql);
-  SONDE_ASSIGN(Statement statement,
-               database_.prepare(sql + " WHERE start_ns < ?2 AND (end_ns > ?1 OR start_ns >= ?1)"));
-  statement.bind(1, options_.from_ns);
-  statement.bind(2, options_.to_ns);
-  return statement;
-}
-
 bool Loader::accept(int64_t start_ns, int64_t end_ns) {
   if (start_ns > 0 && end_ns >= start_ns) return true;
   ++events_.skipped;
@@ -122,15 +118,12 @@ bool Loader::accept(int64_t start_ns, int64_t end_ns) {
 }
 
 Status Loader::load_names() {
-  SONDE_ASSIGN(Statement row, database_.prepare("SELECT id, string FROM v_string"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
+  SONDE_TRY(store::scan(database_, "id, string", "v_string", {}, [&](const store::Row& row) {
     const std::string_view text = row.text(1);
     events_.names.add(row.integer(0), text);
     events_.op_class.push_back(classify_op(text));
     events_.is_marker.push_back(text == "UserMarker");
-  }
+  }));
   events_.names.finish();
   return ok_status();
 }
@@ -154,38 +147,30 @@ uint32_t Loader::queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_
 }
 
 Status Loader::load_ops() {
-  SONDE_ASSIGN(Statement row,
-               prepare_window("SELECT id, gpu_id, queue_id, start_ns, end_ns, name_id, type_id "
-                              "FROM v_op"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
-    Op op;
-    op.start_ns = row.integer(3);
-    op.end_ns = row.integer(4);
-    if (!accept(op.start_ns, op.end_ns)) continue;
-    op_ids_.add(row.integer(0));
-    op.type = name_number(row.integer(6));
-    op.name = name_number(row.integer(5));
-    if (events_.names.at(op.name).empty()) op.name = op.type;
-    op.queue = queue_number(row.integer(1), -1, row.integer(2));
-    events_.ops.push_back(op);
-  }
+  SONDE_TRY(scan_window("id, gpu_id, queue_id, start_ns, end_ns, name_id, type_id", "v_op",
+                        [&](const store::Row& row) {
+                          Op op;
+                          op.start_ns = row.integer(3);
+                          op.end_ns = row.integer(4);
+                          if (!accept(op.start_ns, op.end_ns)) return;
+                          op_ids_.add(row.integer(0));
+                          op.type = name_number(row.integer(6));
+                          op.name = name_number(row.integer(5));
+                          if (events_.names.at(op.name).empty()) op.name = op.type;
+                          op.queue = queue_number(row.integer(1), -1, row.integer(2));
+                          events_.ops.push_back(op);
+                        }));
   op_ids_.finish();
   return ok_status();
 }
 
-int64_t integer_or(const Statement& row, int column, int64_t fallback) {
-  return row.is_null(column) ? fallback : row.integer(column);
-}
-
 // Axes that are not used count 1, as in a launch; a first axis of 0 means nothing is known.
-void read_axes(const Statement& row, int column, int64_t (&axes)[3]) {
+void read_axes(const store::Row& row, int column, int64_t (&axes)[3]) {
   if (row.integer(column) <= 0) return;
   for (int i = 0; i < 3; ++i) axes[i] = std::max<int64_t>(row.integer(column + i), 1);
 }
 
-uint32_t Loader::shape_number(const Statement& row) {
+uint32_t Loader::shape_number(const store::Row& row) {
   Shape shape;
   read_axes(row, 6, shape.group);
   // Sonde stores work items, as OpenCL and HSA count; viewers show work groups.
@@ -196,8 +181,8 @@ uint32_t Loader::shape_number(const Statement& row) {
       shape.items[i] = -1;
     }
   }
-  shape.group_segment_bytes = integer_or(row, 9, -1);
-  shape.private_segment_bytes = integer_or(row, 10, -1);
+  shape.group_segment_bytes = row.integer_or(9, -1);
+  shape.private_segment_bytes = row.integer_or(10, -1);
   if (shape == Shape{}) return kNone;
 
   auto& shapes = events_.shapes;
@@ -212,65 +197,57 @@ uint32_t Loader::shape_number(const Statement& row) {
 
 Status Loader::load_details() {
   if (events_.ops.empty()) return ok_status();
-  SONDE_ASSIGN(Statement row,
-               database_.prepare("SELECT op_id, process_id, bytes, grid_x, grid_y, grid_z, group_x, "
-                                 "group_y, group_z, group_segment_bytes, private_segment_bytes, "
-                                 "status FROM v_op_detail"));
   std::vector<bool> seen(events_.ops.size());
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
-    const uint32_t index = op_ids_.find(row.integer(0));
-    if (index == kNone || seen[index]) continue;
-    seen[index] = true;
-    Op& op = events_.ops[index];
-    op.bytes = integer_or(row, 2, -1);
-    op.status = static_cast<int32_t>(row.integer(11));
-    op.shape = shape_number(row);
-    if (!row.is_null(1)) {
-      const Queue queue = events_.queues[op.queue];
-      op.queue = queue_number(queue.gpu_id, row.integer(1), queue.queue_id);
-    }
-  }
+  SONDE_TRY(store::scan(database_,
+                        "op_id, process_id, bytes, grid_x, grid_y, grid_z, group_x, group_y, "
+                        "group_z, group_segment_bytes, private_segment_bytes, status",
+                        "v_op_detail", {}, [&](const store::Row& row) {
+                          const uint32_t index = op_ids_.find(row.integer(0));
+                          if (index == kNone || seen[index]) return;
+                          seen[index] = true;
+                          Op& op = events_.ops[index];
+                          op.bytes = row.integer_or(2, -1);
+                          op.status = static_cast<int32_t>(row.integer(11));
+                          op.shape = shape_number(row);
+                          if (!row.is_null(1)) {
+                            const Queue queue = events_.queues[op.queue];
+                            op.queue = queue_number(queue.gpu_id, row.integer(1), queue.queue_id);
+                          }
+                        }));
   return ok_status();
 }
 
 Status Loader::load_apis() {
-  SONDE_ASSIGN(Statement row,
-               prepare_window("SELECT id, pid, tid, start_ns, end_ns, name_id, domain_id, "
-                              "category_id, args_id FROM v_api"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
-    Api api;
-    api.start_ns = row.integer(3);
-    api.end_ns = row.integer(4);
-    if (!accept(api.start_ns, api.end_ns)) continue;
-    api.id = row.integer(0);
-    api_ids_.add(api.id);
-    api.name = name_number(row.integer(5));
-    api.domain = row.is_null(6) ? kNone : events_.names.find(row.integer(6));
-    api.category = row.is_null(7) ? kNone : events_.names.find(row.integer(7));
-    api.args = kNone;
-    const auto [thread, added] = thread_numbers_.number({row.integer(1), row.integer(2)});
-    if (added) events_.threads.push_back({row.integer(1), row.integer(2), {}});
-    api.thread = thread;
-    events_.apis.push_back(api);
-    args_ids_.push_back(row.integer(8));
-  }
+  SONDE_TRY(scan_window(
+      "id, pid, tid, start_ns, end_ns, name_id, domain_id, category_id, "
+      "args_id",
+      "v_api", [&](const store::Row& row) {
+        Api api;
+        api.start_ns = row.integer(3);
+        api.end_ns = row.integer(4);
+        if (!accept(api.start_ns, api.end_ns)) return;
+        api.id = row.integer(0);
+        api_ids_.add(api.id);
+        api.name = name_number(row.integer(5));
+        api.domain = row.is_null(6) ? kNone : events_.names.find(row.integer(6));
+        api.category = row.is_null(7) ? kNone : events_.names.find(row.integer(7));
+        api.args = kNone;
+        const auto [thread, added] = thread_numbers_.number({row.integer(1), row.integer(2)});
+        if (added) events_.threads.push_back({row.integer(1), row.integer(2), {}});
+        api.thread = thread;
+        events_.apis.push_back(api);
+        args_ids_.push_back(row.integer(8));
+      }));
   api_ids_.finish();
   return ok_status();
 }
 
 Status Loader::load_links() {
-  SONDE_ASSIGN(Statement row, database_.prepare("SELECT api_id, op_id FROM v_api_op"));
   std::vector<Link>& links = events_.links;
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
+  SONDE_TRY(store::scan(database_, "api_id, op_id", "v_api_op", {}, [&](const store::Row& row) {
     const Link link{api_ids_.find(row.integer(0)), op_ids_.find(row.integer(1))};
     if (link.api != kNone && link.op != kNone) links.push_back(link);
-  }
+  }));
   const auto before = [](const Link& a, const Link& b) {
     return a.api != b.api ? a.api < b.api : a.op < b.op;
   };
@@ -306,15 +283,9 @@ Status Loader::load_args() {
     high = std::max(high, args_ids_[i]);
   }
   if (low > high) return ok_status();
-  SONDE_ASSIGN(Statement row, database_.prepare("SELECT id, string FROM v_ustring "
-                                                "WHERE id BETWEEN ?1 AND ?2"));
-  row.bind(1, low);
-  row.bind(2, high);
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
-    events_.args.add(row.integer(0), row.text(1));
-  }
+  SONDE_TRY(
+      store::scan(database_, "id, string", "v_ustring WHERE id BETWEEN ?1 AND ?2", {low, high},
+                  [&](const store::Row& row) { events_.args.add(row.integer(0), row.text(1)); }));
   events_.args.finish();
   for (size_t i = 0; i < args_ids_.size(); ++i) {
     Api& api = events_.apis[i];
@@ -345,21 +316,20 @@ Status Loader::load_processes() {
     if (!index_of_pid.try_emplace(thread.pid, events_.processes.size()).second) continue;
     events_.processes.push_back({thread.pid});
   }
-  SONDE_ASSIGN(Statement row, database_.prepare("SELECT pid, start_ns, command, rank, id "
-                                                "FROM v_process ORDER BY start_ns"));
   std::map<int64_t, int64_t> pid_of_process;
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
-    pid_of_process[row.integer(4)] = row.integer(0);
-    const auto at = index_of_pid.find(row.integer(0));
-    if (at == index_of_pid.end()) continue;
-    Process& process = events_.processes[at->second];
-    if (process.start_ns == 0) process.start_ns = row.integer(1);
-    // After an exec the last image is what the process is known as.
-    if (!row.text(2).empty()) process.command = row.text(2);
-    if (!row.is_null(3)) process.rank = row.integer(3);
-  }
+  SONDE_TRY(store::scan(database_, "pid, start_ns, command, rank, id", "v_process", {},
+                        [&](const store::Row& row) {
+                          pid_of_process[row.integer(4)] = row.integer(0);
+                          const auto at = index_of_pid.find(row.integer(0));
+                          if (at == index_of_pid.end()) return;
+                          Process& process = events_.processes[at->second];
+                          if (!row.is_null(3)) process.rank = row.integer(3);
+                          // After an exec the last image is what the process is known as.
+                          if (row.integer(1) < process.image_start_ns || row.text(2).empty())
+                            return;
+                          process.image_start_ns = row.integer(1);
+                          process.command = row.text(2);
+                        }));
   set_queue_pids(pid_of_process);
   return ok_status();
 }
@@ -369,82 +339,72 @@ Status Loader::load_thread_names() {
   for (size_t i = 0; i < events_.threads.size(); ++i) {
     index[{events_.threads[i].pid, events_.threads[i].tid}] = i;
   }
-  SONDE_ASSIGN(Statement row, database_.prepare("SELECT pid, tid, name FROM v_thread"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
+  SONDE_TRY(store::scan(database_, "pid, tid, name", "v_thread", {}, [&](const store::Row& row) {
     const auto at = index.find({row.integer(0), row.integer(1)});
     if (at != index.end() && !row.text(2).empty()) events_.threads[at->second].name = row.text(2);
-  }
+  }));
   return ok_status();
 }
 
 Status Loader::load_devices() {
   std::map<int64_t, Device> devices;
   for (const Queue& queue : events_.queues) devices[queue.gpu_id].gpu_id = queue.gpu_id;
-  SONDE_ASSIGN(Statement row,
-               database_.prepare("SELECT gpu_id, backend, name, vendor, kind, memory_bytes, "
-                                 "compute_units FROM v_device"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
-    const auto at = devices.find(row.integer(0));
-    if (at == devices.end() || !at->second.name.empty()) continue;
-    Device& device = at->second;
-    device.backend = row.text(1);
-    device.name = row.text(2);
-    device.vendor = row.text(3);
-    device.kind = row.text(4);
-    device.memory_bytes = integer_or(row, 5, -1);
-    device.compute_units = integer_or(row, 6, -1);
-  }
+  SONDE_TRY(store::scan(database_,
+                        "gpu_id, backend, name, vendor, kind, memory_bytes, compute_units",
+                        "v_device", {}, [&](const store::Row& row) {
+                          const auto at = devices.find(row.integer(0));
+                          if (at == devices.end() || !at->second.name.empty()) return;
+                          Device& device = at->second;
+                          device.backend = row.text(1);
+                          device.name = row.text(2);
+                          device.vendor = row.text(3);
+                          device.kind = row.text(4);
+                          device.memory_bytes = row.integer_or(5, -1);
+                          device.compute_units = row.integer_or(6, -1);
+                        }));
   for (auto& [gpu_id, device] : devices) events_.devices.push_back(std::move(device));
   return ok_status();
 }
 
 Status Loader::load_counters() {
-  SONDE_ASSIGN(Statement row, database_.prepare("SELECT pid, time_ns, name, value FROM v_counter"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
-    const int64_t time_ns = row.integer(1);
-    if (time_ns < options_.from_ns || time_ns >= options_.to_ns) continue;
-    const double value = row.real(3);
-    if (time_ns <= 0 || row.is_null(3) || !std::isfinite(value)) {
-      ++events_.skipped;
-      continue;
-    }
-    const auto [series, added] = series_numbers_.number({row.integer(0), std::string(row.text(2))});
-    if (added) events_.series.push_back({row.integer(0), std::string(row.text(2))});
-    events_.samples.push_back({time_ns, value, series});
-  }
+  SONDE_TRY(store::scan(database_, "pid, time_ns, name, value", "v_counter", {},
+                        [&](const store::Row& row) {
+                          const int64_t time_ns = row.integer(1);
+                          if (time_ns < options_.from_ns || time_ns >= options_.to_ns) return;
+                          const double value = row.real(3);
+                          if (time_ns <= 0 || row.is_null(3) || !std::isfinite(value)) {
+                            ++events_.skipped;
+                            return;
+                          }
+                          const auto [series, added] =
+                              series_numbers_.number({row.integer(0), std::string(row.text(2))});
+                          if (added)
+                            events_.series.push_back({row.integer(0), std::string(row.text(2))});
+                          events_.samples.push_back({time_ns, value, series});
+                        }));
   return ok_status();
 }
 
 Status Loader::load_monitors() {
-  SONDE_ASSIGN(Statement row,
-               prepare_window("SELECT start_ns, value, device_type, device_id, monitor_type "
-                              "FROM v_monitor"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, row.step());
-    if (!more) break;
-    const int64_t time_ns = row.integer(0);
-    const std::string text(row.text(1));
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (time_ns <= 0 || end == text.c_str() || !std::isfinite(value)) {
-      ++events_.skipped;
-      continue;
-    }
-    std::string name(row.text(2));
-    name += ' ';
-    name += row.text(3);
-    name += ' ';
-    name += row.text(4);
-    const auto [series, added] = series_numbers_.number({-1, name});
-    if (added) events_.series.push_back({-1, name});
-    events_.samples.push_back({time_ns, value, series});
-  }
+  SONDE_TRY(scan_window("start_ns, value, device_type, device_id, monitor_type", "v_monitor",
+                        [&](const store::Row& row) {
+                          const int64_t time_ns = row.integer(0);
+                          const std::string text(row.text(1));
+                          char* end = nullptr;
+                          const double value = std::strtod(text.c_str(), &end);
+                          if (time_ns <= 0 || end == text.c_str() || !std::isfinite(value)) {
+                            ++events_.skipped;
+                            return;
+                          }
+                          std::string name(row.text(2));
+                          name += ' ';
+                          name += row.text(3);
+                          name += ' ';
+                          name += row.text(4);
+                          const auto [series, added] = series_numbers_.number({-1, name});
+                          if (added) events_.series.push_back({-1, name});
+                          events_.samples.push_back({time_ns, value, series});
+                        }));
   const auto before = [](const Sample& a, const Sample& b) {
     return a.series != b.series ? a.series < b.series : a.time_ns < b.time_ns;
   };
@@ -492,9 +452,9 @@ std::string_view Events::domain(const Api& api) const {
 }
 
 uint32_t Events::device_of(const Queue& queue) const {
-  const auto at = std::lower_bound(
-      devices.begin(), devices.end(), queue.gpu_id,
-      [](const Device& device, int64_t gpu_id) { return device.gpu_id < gpu_id; });
+  const auto at =
+      std::lower_bound(devices.begin(), devices.end(), queue.gpu_id,
+                       [](const Device& device, int64_t gpu_id) { return device.gpu_id < gpu_id; });
   return static_cast<uint32_t>(at - devices.begin());
 }
 

@@ -37,7 +37,7 @@ struct Thread {
 // One operating system process; the images of an exec are joined.
 struct Process {
   int64_t pid = 0;
-  int64_t start_ns = 0;
+  int64_t image_start_ns = 0;
   int64_t rank = -1;
   std::string command;
 };
@@ -100,8 +100,8 @@ struct Series {
 };
 
 struct Events {
-  TextTable names;  // v_string
-  TextTable args;   // v_ustring; empty when arguments are not wanted
+  TextTable names;                // v_string
+  TextTable args;                 // v_ustring; empty when arguments are not wanted
   std::vector<OpClass> op_class;  // by index of names, for use as Op::type
   std::vector<bool> is_marker;    // by index of names: an api of this name shows its args as name
 

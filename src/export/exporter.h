@@ -27,7 +27,7 @@ struct Counts {
 };
 
 struct Exporter {
-  std::string name;                     // "perfetto": value of --to
+  std::string name;                     // "perfetto": value of --format
   std::string summary;                  // one line for --help
   std::vector<std::string> extensions;  // {".pftrace"}: chosen by the output's name
   Result<Counts> (*write)(store::Reader& reader, const std::string& path, const Options& options);

@@ -1,7 +1,7 @@
-// IdIndex: row ids of a table -> dense indices 0, 1, 2 ... in the order of add(). Ids of an .rpd are
-// runs of consecutive numbers (one run per process or session), so a table of runs replaces a hash
-// map: a few bytes for millions of rows, and a lookup that mostly hits the run of the last one.
-// Used by the exporters to join tables in memory. Ids added out of order are found as well.
+// IdIndex: row ids of a table -> dense indices 0, 1, 2 ... in the order of add(). Ids of an .rpd
+// are runs of consecutive numbers (one run per process or session), so a table of runs replaces a
+// hash map: a few bytes for millions of rows, and a lookup that mostly hits the run of the last
+// one. Used by the exporters to join tables in memory. Ids added out of order are found as well.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class IdIndex {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   void add(int64_t id) {
-    if (!runs_.empty() && id == runs_.back().first + runs_.back().count) {
+    if (!runs_.empty() && runs_.back().goes_on_with(id)) {
       ++runs_.back().count;
     } else {
       if (!runs_.empty() && id < runs_.back().first) sorted_ = false;
@@ -49,15 +49,18 @@ class IdIndex {
     int64_t first;
     int64_t count;
     uint32_t index;
+    bool goes_on_with(int64_t id) const {
+      return static_cast<uint64_t>(id) - static_cast<uint64_t>(first) ==
+             static_cast<uint64_t>(count);
+    }
     // Unsigned: the difference of two far ids may not fit into int64_t.
     bool holds(int64_t id) const {
-      return id >= first &&
-             static_cast<uint64_t>(id) - static_cast<uint64_t>(first) <
-                 static_cast<uint64_t>(count);
+      return id >= first && static_cast<uint64_t>(id) - static_cast<uint64_t>(first) <
+                                static_cast<uint64_t>(count);
     }
     uint32_t index_of(int64_t id) const {
-      return index + static_cast<uint32_t>(static_cast<uint64_t>(id) -
-                                           static_cast<uint64_t>(first));
+      return index +
+             static_cast<uint32_t>(static_cast<uint64_t>(id) - static_cast<uint64_t>(first));
     }
   };
   std::vector<Run> runs_;

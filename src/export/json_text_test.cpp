@@ -57,8 +57,8 @@ TEST(JsonText, PlainIsWhatNeedsNoEscape) {
 
 class SinkFile : public testing::Test {
  protected:
-  std::string path_ = (std::filesystem::temp_directory_path() /
-                       ("sink_test." + std::to_string(getpid()))).string();
+  std::string path_ =
+      (std::filesystem::temp_directory_path() / ("sink_test." + std::to_string(getpid()))).string();
   void TearDown() override { std::filesystem::remove(path_); }
   std::string content() {
     std::ifstream file(path_);

@@ -18,7 +18,8 @@ Layout lay_out_events(const std::vector<Event>& events, Nesting nesting, size_t 
 }
 
 TEST(Lanes, NestedCallsShareALane) {
-  const Layout layout = lay_out_events({{10, 20}, {0, 100}, {12, 15}, {20, 100}}, Nesting::kAllowed);
+  const Layout layout =
+      lay_out_events({{10, 20}, {0, 100}, {12, 15}, {20, 100}}, Nesting::kAllowed);
   ASSERT_EQ(layout.lanes.size(), 1u);
   EXPECT_EQ(layout.order, (std::vector<uint32_t>{1, 0, 2, 3}));
 }

@@ -1,9 +1,9 @@
 #include "export/output_name.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <string>
+
+#include "base/free_name.h"
 
 namespace sonde::exporting {
 
@@ -34,23 +34,6 @@ const Exporter* find_by_extension(std::string_view path) {
     if (!extension_of(path, *exporter).empty()) return exporter;
   }
   return nullptr;
-}
-
-bool exists(const std::string& path) {
-  struct stat status;
-  return ::lstat(path.c_str(), &status) == 0;
-}
-
-std::string free_name(const std::string& path, std::string_view extension) {
-  if (!exists(path)) return path;
-  const std::string stem = path.substr(0, path.size() - extension.size());
-  for (int number = 2;; ++number) {
-    std::string numbered = stem;
-    numbered += '-';
-    numbered += std::to_string(number);
-    numbered += extension;
-    if (!exists(numbered)) return numbered;
-  }
 }
 
 std::string without_rpd_extension(std::string path) {
@@ -88,8 +71,8 @@ Result<Output> choose_output(const std::string& input, const std::optional<std::
                              const std::optional<std::string>& output) {
   Output chosen;
   SONDE_ASSIGN(chosen.exporter, choose_exporter(format, output));
-  chosen.wanted = output ? *output
-                         : without_rpd_extension(input) + chosen.exporter->extensions.front();
+  chosen.wanted =
+      output ? *output : without_rpd_extension(input) + chosen.exporter->extensions.front();
   chosen.path = free_name(chosen.wanted, extension_of(chosen.wanted, *chosen.exporter));
   return chosen;
 }

@@ -25,8 +25,7 @@ class OutputName : public testing::Test {
     if (output) output = file(*output);
     const auto chosen = choose_output(file(input), format, output);
     if (!chosen) return chosen.error().message;
-    return chosen->exporter->name + ": " +
-           std::filesystem::path(chosen->path).filename().string();
+    return chosen->exporter->name + ": " + std::filesystem::path(chosen->path).filename().string();
   }
 
   std::filesystem::path folder_;

@@ -30,8 +30,8 @@ Sink::Sink(UniqueFd fd, std::string path, Encoding encoding)
     : fd_(std::move(fd)), path_(std::move(path)), buffer_(kBufferSize) {
   if (encoding == Encoding::kGzip) {
     gzip_ = std::make_unique<Gzip>();
-    const int code = deflateInit2(&gzip_->stream, Z_BEST_SPEED, Z_DEFLATED,
-                                  MAX_WBITS + kGzipHeader, 9, Z_DEFAULT_STRATEGY);
+    const int code = deflateInit2(&gzip_->stream, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + kGzipHeader,
+                                  9, Z_DEFAULT_STRATEGY);
     if (code != Z_OK) error_number_ = ENOMEM;
   }
 }

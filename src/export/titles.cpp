@@ -36,8 +36,8 @@ std::string device_title(const Device& device) {
 std::string queue_title(const Events& events, const Queue& queue, uint32_t lane) {
   // Handles are easier to recognise in hexadecimal.
   std::string number = queue.queue_id >= 0 && queue.queue_id < 100'000
-                                 ? fmt::format("Queue {}", queue.queue_id)
-                                 : fmt::format("Queue {:#x}", static_cast<uint64_t>(queue.queue_id));
+                           ? fmt::format("Queue {}", queue.queue_id)
+                           : fmt::format("Queue {:#x}", static_cast<uint64_t>(queue.queue_id));
   if (events.processes.size() > 1 && queue.pid >= 0) number += fmt::format(" of {}", queue.pid);
   return with_lane(number, lane);
 }

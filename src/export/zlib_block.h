@@ -1,5 +1,6 @@
-// ZlibBlock: blocks of bytes -> one zlib stream each, at the fastest level. With libdeflate where the
-// build found it, which takes half the time, and with zlib otherwise; readers see no difference.
+// ZlibBlock: blocks of bytes -> one zlib stream each, at the fastest level. With libdeflate where
+// the build found it, which takes half the time, and with zlib otherwise; readers see no
+// difference.
 #pragma once
 
 #include <memory>

@@ -32,8 +32,10 @@ Result<std::string> find_command(const std::string& name) {
     const char* path = std::getenv("PATH");
     for (const auto folder : split(path != nullptr ? path : "/usr/bin:/bin", ':')) {
       std::string file = std::string(folder.empty() ? "." : folder) + "/" + name;
-      if (const int verdict = judge(file); verdict == 2) return file;
-      else if (verdict == 1) found = true;
+      if (const int verdict = judge(file); verdict == 2)
+        return file;
+      else if (verdict == 1)
+        found = true;
     }
   }
   struct stat info {};
@@ -60,8 +62,8 @@ std::optional<bool> has_loader(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header{};
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_phentsize != sizeof(Elf64_Phdr)) {
     return std::nullopt;
   }
   file.seekg(static_cast<std::streamoff>(header.e_phoff));

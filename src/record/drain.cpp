@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 
@@ -41,9 +42,9 @@ bool return_chunk(const std::string& path) {
   if (memory == MAP_FAILED) return true;
   auto* header = static_cast<wire::ChunkHeader*>(memory);
   auto expected = wire::ChunkState::kSealed;
-  const bool returned = __atomic_compare_exchange_n(&header->state, &expected,
-                                                    wire::ChunkState::kDrained, false,
-                                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  const bool returned = std::atomic_ref(header->state)
+                            .compare_exchange_strong(expected, wire::ChunkState::kDrained,
+                                                     std::memory_order_acq_rel);
   ::munmap(memory, 4096);
   return returned || expected != wire::ChunkState::kAbandoned;
 }
@@ -83,10 +84,18 @@ void Drain::list_new() {
 // Which chunks of the spool have something new, in the order of reading.
 void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pending) {
   const size_t first = pending.size();
-  for (auto& [name, chunk] : spool.chunks) {
+  for (auto next = spool.chunks.begin(); next != spool.chunks.end();) {
+    const auto current = next++;
+    Chunk& chunk = current->second;
     if ((chunk.file.ring == 0) != definitions) continue;
     Pending item{&chunk, {}};
     UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT && chunk.drained) {
+      // The producer had enough chunks and deleted one that was given back.
+      ingest_->forget_position(chunk.name);
+      spool.chunks.erase(current);
+      continue;
+    }
     if (!fd.valid() || !read_at(fd.get(), &item.header, kLiveHeaderBytes, 0)) continue;
     // A header that does not add up is being rewritten just now, or is damaged: see finish_process.
     if (wire::judge_header(item.header) != wire::HeaderVerdict::kGood) continue;
@@ -235,6 +244,7 @@ void Drain::note_open(Spool& spool) {
     if (chunk.file.ring == 0) continue;
     wire::ChunkHeader header{};
     UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT && chunk.drained) continue;  // deleted by its producer
     if (!fd.valid() || !read_at(fd.get(), &header, sizeof header, 0)) {
       // The process may have ended while it made its newest chunk, which is then still empty.
       const bool unmade = header.magic == 0 && chunk.file.file == last_file[chunk.file.ring];
@@ -268,8 +278,7 @@ void Drain::finish_process(uint64_t spool_id, std::string_view how) {
 Status Drain::finish() {
   for (uint32_t source = 0; source < wire::kDropSources; ++source) {
     for (uint32_t reason = 0; reason < wire::kDropReasons; ++reason) {
-      const uint64_t count =
-          __atomic_load_n(&(*control_)->drops[source][reason], __ATOMIC_RELAXED);
+      const uint64_t count = __atomic_load_n(&(*control_)->drops[source][reason], __ATOMIC_RELAXED);
       if (count == 0) continue;
       ingest_->set_drop(wire::kDropSourceNames[source], wire::kDropReasonNames[reason], count);
     }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "base/strings.h"
 
 namespace sonde::record {
@@ -35,22 +33,6 @@ std::optional<Rank> detect_rank(const std::function<const char*(const char*)>& v
 std::string default_output(const std::optional<Rank>& rank) {
   if (!rank || rank->size <= 1) return "trace.rpd";
   return fmt::format("trace.rank{}.rpd", rank->rank);
-}
-
-std::string next_free_name(const std::string& path) {
-  // A link that leads nowhere is taken as well.
-  const auto is_free = [](const std::filesystem::path& name) {
-    std::error_code error;
-    return std::filesystem::symlink_status(name, error).type() ==
-           std::filesystem::file_type::not_found;
-  };
-  if (is_free(path)) return path;
-  const std::filesystem::path given(path);
-  for (int i = 2;; ++i) {
-    auto next = given.parent_path() /
-                fmt::format("{}.{}{}", given.stem().string(), i, given.extension().string());
-    if (is_free(next)) return next.string();
-  }
 }
 
 }  // namespace sonde::record

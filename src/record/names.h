@@ -21,7 +21,4 @@ std::optional<Rank> detect_rank(const std::function<const char*(const char*)>& v
 // trace.rpd, or trace.rankN.rpd in a job of several ranks.
 std::string default_output(const std::optional<Rank>& rank);
 
-// `path` if nothing is there, else the first free one of trace.2.rpd, trace.3.rpd ...
-std::string next_free_name(const std::string& path);
-
 }  // namespace sonde::record

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
 
 namespace sonde::record {
@@ -23,9 +22,10 @@ TEST(Names, RanksOfEveryLauncher) {
   EXPECT_EQ(rank_in({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}})->rank, 5);
   EXPECT_EQ(rank_in({{"SLURM_PROCID", "5"}, {"SLURM_NPROCS", "6"}})->rank, 5);
   // torchrun inside an srun task.
-  EXPECT_EQ(rank_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"RANK", "7"}, {"WORLD_SIZE", "8"}})
-                ->rank,
-            7);
+  EXPECT_EQ(
+      rank_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"RANK", "7"}, {"WORLD_SIZE", "8"}})
+          ->rank,
+      7);
   EXPECT_FALSE(rank_in({{"RANK", "x"}, {"WORLD_SIZE", "8"}}));
   EXPECT_FALSE(rank_in({{"RANK", "8"}, {"WORLD_SIZE", "8"}}));
 }
@@ -34,15 +34,6 @@ TEST(Names, OutputNames) {
   EXPECT_EQ(default_output(std::nullopt), "trace.rpd");
   EXPECT_EQ(default_output(Rank{0, 1, ""}), "trace.rpd");
   EXPECT_EQ(default_output(Rank{3, 8, ""}), "trace.rank3.rpd");
-}
-
-TEST(Names, NothingIsOverwritten) {
-  const std::string path = ::testing::TempDir() + "names_test.rpd";
-  std::remove(path.c_str());
-  EXPECT_EQ(next_free_name(path), path);
-  std::ofstream(path) << "x";
-  EXPECT_EQ(next_free_name(path), ::testing::TempDir() + "names_test.2.rpd");
-  std::remove(path.c_str());
 }
 
 }  // namespace

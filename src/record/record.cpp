@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/free_name.h"
 #include "base/redact.h"
 #include "base/strings.h"
 #include "base/time.h"
@@ -86,7 +87,7 @@ Result<store::Writer> Recording::open_output() {
   }
   for (int attempt = 0;; ++attempt) {
     const bool append = options_.append && std::filesystem::exists(wanted, error);
-    output_ = append ? wanted : next_free_name(wanted);
+    output_ = append ? wanted : free_name(wanted);
     created_ = !append;
     auto writer = store::Writer::open(output_, append ? store::Writer::Mode::kAppend
                                                       : store::Writer::Mode::kCreate);
@@ -117,7 +118,7 @@ Status Recording::prepare() {
   session.limit_bytes = session_limit(options_, session_);
   session.autostart = options_.start;
   session.recording = options_.delay_ns == 0;
-  session.clock = wire::best_clock();
+  session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
   SONDE_ASSIGN(auto writer, open_output());
   SONDE_TRY(write_output_name(session_, output_));
@@ -143,11 +144,11 @@ void Recording::store_facts() {
   writer_->metadata("sonde::version", SONDE_VERSION);
   writer_->metadata("sonde::command", valid_utf8(command));
   writer_->metadata("sonde::environment", environment);
-  writer_->metadata("sonde::clock",
-                    control_->clock == wire::ClockKind::kTsc ? "TSC, converted to CLOCK_MONOTONIC"
-                                                             : "CLOCK_MONOTONIC");
+  writer_->metadata("sonde::clock", control_->clock == wire::ClockKind::kTsc
+                                        ? "TSC, converted to CLOCK_MONOTONIC"
+                                        : "CLOCK_MONOTONIC");
   if (const auto rank = detect_rank(std::getenv)) {
-    writer_->metadata("sonde::rank", fmt::format("{}/{}", rank->rank, rank->size));
+    ingest_->set_rank(rank->rank, rank->size);
   }
 }
 
@@ -336,8 +337,9 @@ Result<std::vector<const Backend*>> chosen_backends(const Options& options) {
   if (!options.backends) return chosen;
   for (const auto& name : *options.backends) {
     const auto all = all_backends();
-    if (name != "none" && std::none_of(all.begin(), all.end(),
-                                       [&](const auto* backend) { return backend->name == name; })) {
+    if (name != "none" && std::none_of(all.begin(), all.end(), [&](const auto* backend) {
+          return backend->name == name;
+        })) {
       return make_error(ErrorCode::kInvalidArgument, "no such backend: " + name, "--backends",
                         "sonde doctor lists them");
     }

@@ -185,7 +185,76 @@ std::vector<std::string> demangled_names(std::span<const std::string> names) {
 
 namespace {
 
-constexpr size_t kLongest = 120;  // a name with its arguments back must stay readable
+constexpr size_t kLongest = 70;  // a name with its arguments back must stay readable
+
+std::vector<std::string> identifiers_of(std::string_view name) {
+  std::vector<std::string> found;
+  for (size_t i = 0; i < name.size();) {
+    size_t end = i;
+    while (end < name.size() && is_identifier(name[end])) ++end;
+    const std::string_view word = name.substr(i, end - i);
+    if (!word.empty() && word != "anonymous" && word != "namespace") found.emplace_back(word);
+    i = end + 1;
+  }
+  return found;
+}
+
+using Identifiers = std::map<std::string, std::vector<std::string>>;  // by name
+
+bool contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_number(const std::string& word) {
+  return std::isdigit(static_cast<unsigned char>(word[0])) != 0;
+}
+
+// The identifiers, two at most, that tell a name from all others of its group: the one that fewest
+// others have, then the same among those. Empty if two are not enough.
+std::vector<std::string> distinctive(const std::string& name, const Identifiers& group) {
+  std::vector<std::string> chosen;
+  std::vector<const std::vector<std::string>*> others;
+  for (const auto& [other, words] : group) {
+    if (other != name) others.push_back(&words);
+  }
+  while (!others.empty() && chosen.size() < 2) {
+    std::string best;
+    size_t best_count = others.size();
+    for (const std::string& word : group.at(name)) {
+      const auto count = static_cast<size_t>(std::count_if(
+          others.begin(), others.end(), [&](const auto* words) { return contains(*words, word); }));
+      const bool better_kind = !best.empty() && is_number(best) && !is_number(word);
+      if (count > best_count || (count == best_count && !better_kind)) continue;
+      best = word;
+      best_count = count;
+    }
+    if (best.empty()) return {};
+    std::erase_if(others, [&](const auto* words) { return !contains(*words, best); });
+    chosen.push_back(std::move(best));
+  }
+  return others.empty() ? chosen : std::vector<std::string>();
+}
+
+// "k<..AbsFunctor..>": the identifiers that matter, where whole arguments are too long.
+void tell_apart_by_words(const std::string& alike, const std::set<std::string>& group,
+                         std::map<std::string, std::string>& short_of) {
+  constexpr size_t kLargestGroup = 60;  // the comparison below is of each with each
+  Identifiers identifiers;
+  for (const std::string& name : group) identifiers[name] = identifiers_of(demangle(name));
+  std::set<std::string> taken;
+  size_t number = 0;
+  for (const std::string& name : group) {
+    std::string text = alike + "<..";
+    const bool few = group.size() <= kLargestGroup;
+    const auto words = few ? distinctive(name, identifiers) : std::vector<std::string>();
+    for (const std::string& word : words) text += word + "..";
+    text += '>';
+    if (words.empty() || text.size() > 2 * kLongest || !taken.insert(text).second) {
+      text = fmt::format("{} #{}", alike, ++number);
+    }
+    short_of[name] = text;
+  }
+}
 
 // Shortens the different names of one group that look alike at depth 0.
 void tell_apart(const std::string& alike, const std::set<std::string>& group,
@@ -200,8 +269,7 @@ void tell_apart(const std::string& alike, const std::set<std::string>& group,
     for (const std::string& name : group) short_of[name] = short_name(demangle(name), depth);
     return;
   }
-  size_t number = 0;
-  for (const std::string& name : group) short_of[name] = fmt::format("{} #{}", alike, ++number);
+  tell_apart_by_words(alike, group, short_of);
 }
 
 std::string shortest(const std::string& name) {

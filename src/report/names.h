@@ -2,8 +2,9 @@
 // Used by the text renderer; files and machine formats keep names as they were recorded.
 //
 // A shortened name loses its return type, template arguments, parameters and anonymous namespaces.
-// Names that would look alike get their arguments back, as deep as it takes to tell them apart, and
-// a number where even that is too long. Names that are not C++ are left alone.
+// Names that would look alike get their arguments back, as deep as it takes to tell them apart;
+// where that is too long, the one or two identifiers that differ; and a number if nothing else
+// helps. Names that are not C++ are left alone.
 #pragma once
 
 #include <span>

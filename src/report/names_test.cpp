@@ -47,6 +47,13 @@ TEST(Names, DifferentNamesStayDifferent) {
   const std::vector<std::string> too_long = {"k<" + padding + "1>(int)",
                                              "k<" + padding + "2>(int)"};
   EXPECT_EQ(short_names(too_long), (std::vector<std::string>{"k #1", "k #2"}));
+  const std::string wide = "ns::very_long_template<" + std::string(60, 'x') + ", ";
+  const std::vector<std::string> functors = {"void k<" + wide + "AbsFunctor<float>>>(int)",
+                                             "void k<" + wide + "AddFunctor<float>>>(int)",
+                                             "void k<" + wide + "AddFunctor<double>>>(int)"};
+  EXPECT_EQ(
+      short_names(functors),
+      (std::vector<std::string>{"k<..AbsFunctor..>", "k<..AddFunctor..float..>", "k<..double..>"}));
 }
 
 TEST(Names, NamesTheDemanglerDoesNotKnowKeepTheirSourceName) {

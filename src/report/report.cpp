@@ -40,14 +40,16 @@ void Section::add_fact(Fact fact) {
 }
 
 int find_column(const Table& table, std::string_view name) {
-  for (size_t i = 0; i < table.columns.size(); ++i) {
-    const Column& column = table.columns[i];
-    std::string_view bare = column.key;  // "total" finds total_ns
-    if (ends_with(bare, "_ns")) bare.remove_suffix(3);
-    if (ends_with(bare, "_bytes")) bare.remove_suffix(6);
-    if (equal_ignoring_case(column.key, name) || equal_ignoring_case(column.title, name) ||
-        equal_ignoring_case(bare, name)) {
-      return static_cast<int>(i);
+  for (const bool exact : {true, false}) {
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const Column& column = table.columns[i];
+      std::string_view bare = column.key;  // "total" finds total_ns, unless there is a "total"
+      if (ends_with(bare, "_ns")) bare.remove_suffix(3);
+      if (ends_with(bare, "_bytes")) bare.remove_suffix(6);
+      const bool found =
+          exact ? equal_ignoring_case(column.key, name)
+                : equal_ignoring_case(column.title, name) || equal_ignoring_case(bare, name);
+      if (found) return static_cast<int>(i);
     }
   }
   return -1;

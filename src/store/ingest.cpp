@@ -30,12 +30,18 @@ Process& Ingest::Impl::process(uint64_t spool, uint32_t pid) {
 int64_t Ingest::Impl::monotonic_ns(Process& process, uint32_t clock, uint64_t value) {
   const auto signed_value = static_cast<int64_t>(value);
   switch (clock) {
-    case 0: return ticks.to_monotonic_ns(signed_value);
-    case 1: return signed_value;
-    case 2: return raw.to_monotonic_ns(signed_value);
-    case 3: return realtime.to_monotonic_ns(signed_value);
-    case 4: return boottime.to_monotonic_ns(signed_value);
-    default: return process.clocks[clock].to_monotonic_ns(signed_value);
+    case 0:
+      return ticks.to_monotonic_ns(signed_value);
+    case 1:
+      return signed_value;
+    case 2:
+      return raw.to_monotonic_ns(signed_value);
+    case 3:
+      return realtime.to_monotonic_ns(signed_value);
+    case 4:
+      return boottime.to_monotonic_ns(signed_value);
+    default:
+      return process.clocks[clock].to_monotonic_ns(signed_value);
   }
 }
 
@@ -76,12 +82,17 @@ void Ingest::Impl::snapshot(Process& process, const wire::Record& record) {
   int64_t& written = snapshot_written_ns[{process.id, clock}];
   if (middle - written < kSnapshotRowsGapNs) return;
   written = middle;
+  static constexpr const char* kHostClocks[] = {"ticks", "monotonic", "monotonic_raw", "realtime",
+                                                "boottime"};
   const auto name = process.clock_names.find(clock);
   insert(
       "INSERT INTO sonde_clock_snapshot (process_id, clock, value, monotonic_ns, uncertainty_ns) "
       "VALUES (?1, ?2, ?3, ?4, ?5)",
-      process.id, name != process.clock_names.end() ? name->second : std::to_string(clock), value,
-      middle, (after - before) / 2);
+      process.id,
+      clock < std::size(kHostClocks)      ? std::string(kHostClocks[clock])
+      : name != process.clock_names.end() ? name->second
+                                          : std::to_string(clock),
+      value, middle, (after - before) / 2);
 }
 
 void Ingest::Impl::thread(Process& process, KnownRing& ring, const wire::Record& record) {
@@ -130,6 +141,11 @@ Result<Ingest> Ingest::open(Writer& writer, uint64_t session_id, const std::stri
   return Ingest(std::move(impl));
 }
 
+void Ingest::set_rank(int rank, int size) {
+  impl_->rank = rank;
+  impl_->writer.metadata("sonde::rank", std::to_string(rank) + "/" + std::to_string(size));
+}
+
 void Ingest::clocks(const wire::ClockReading& reading) {
   auto& impl = *impl_;
   const auto middle = [](uint64_t before, uint64_t after) {
@@ -169,16 +185,25 @@ void Ingest::event(const wire::ChunkHeader& chunk, const wire::Record& record) {
   KnownRing& ring = process.rings[chunk.ring];
   if (ring.tid == 0) ring.tid = chunk.tid;
   switch (record.type()) {
-    case wire::RecordType::kCall: return impl.call(process, ring, record);
-    case wire::RecordType::kRange: return impl.range(process, ring, record);
-    case wire::RecordType::kMark: return impl.mark(process, ring, record);
-    case wire::RecordType::kRangeStart: return impl.range_start(process, ring, record);
-    case wire::RecordType::kRangeStop: return impl.range_stop(process, record);
-    case wire::RecordType::kOp: return impl.op(process, record);
-    case wire::RecordType::kThread: return impl.thread(process, ring, record);
-    case wire::RecordType::kSnapshot: return impl.snapshot(process, record);
+    case wire::RecordType::kCall:
+      return impl.call(process, ring, record);
+    case wire::RecordType::kRange:
+      return impl.range(process, ring, record);
+    case wire::RecordType::kMark:
+      return impl.mark(process, ring, record);
+    case wire::RecordType::kRangeStart:
+      return impl.range_start(process, ring, record);
+    case wire::RecordType::kRangeStop:
+      return impl.range_stop(process, record);
+    case wire::RecordType::kOp:
+      return impl.op(process, record);
+    case wire::RecordType::kThread:
+      return impl.thread(process, ring, record);
+    case wire::RecordType::kSnapshot:
+      return impl.snapshot(process, record);
     case wire::RecordType::kNote:
-    case wire::RecordType::kDiagnostic: return impl.note(process, record);
+    case wire::RecordType::kDiagnostic:
+      return impl.note(process, record);
     case wire::RecordType::kDropped:
       return drop(impl.text(process, record.header->id), "backend",
                   record.as<wire::MomentRecord>().value);
@@ -193,7 +218,8 @@ void Ingest::event(const wire::ChunkHeader& chunk, const wire::Record& record) {
           impl.ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
           impl.string_id(process, record.header->id), value);
     }
-    default: return drop("records", "of no known kind", 1);
+    default:
+      return drop("records", "of no known kind", 1);
   }
 }
 

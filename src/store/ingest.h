@@ -29,6 +29,9 @@ class Ingest {
   Ingest& operator=(Ingest&&) noexcept;
   ~Ingest();
 
+  // The rank of this job's processes, for sonde_process; kept in the file's metadata.
+  void set_rank(int rank, int size);
+
   // The clocks at a moment after everything fed so far; events are converted between readings.
   void clocks(const wire::ClockReading& reading);
 

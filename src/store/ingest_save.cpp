@@ -92,9 +92,14 @@ void restore_line(Process& process, std::string_view line) {
       }
       break;
     }
-    case 's': process.started[key] = {at(1), at(2), {at(3), at(4), at(5)}}; break;
-    case 't': process.stopped[key] = at(1); break;
-    default: break;
+    case 's':
+      process.started[key] = {at(1), at(2), {at(3), at(4), at(5)}};
+      break;
+    case 't':
+      process.stopped[key] = at(1);
+      break;
+    default:
+      break;
   }
 }
 
@@ -152,7 +157,8 @@ void restore_entry(Ingest::Impl& impl, std::string_view key, std::string_view va
   const auto values = numbers(value);
   const auto at = [&](size_t i) { return i < values.size() ? values[i] : 0; };
   if (kind == "chunk") {
-    impl.positions[std::string(rest)] = {static_cast<uint64_t>(at(0)), static_cast<uint64_t>(at(1))};
+    impl.positions[std::string(rest)] = {static_cast<uint64_t>(at(0)),
+                                         static_cast<uint64_t>(at(1))};
   } else if (kind == "process") {
     Process& process = impl.processes[spool_of(rest)];
     process.spool = spool_of(rest);
@@ -222,6 +228,9 @@ Status Ingest::Impl::restore() {
     restore_entry(*this, entries.text(0), entries.text(1));
   }
   if (processes.empty()) return ok_status();
+  SONDE_ASSIGN(rank, database.integer("SELECT CAST(value AS integer) FROM rocpd_metadata WHERE tag "
+                                      "= 'sonde::rank'",
+                                      -1));
   SONDE_ASSIGN(auto snapshots,
                database.prepare("SELECT clock, value, monotonic_ns, uncertainty_ns FROM "
                                 "sonde_clock_snapshot WHERE process_id IS NULL ORDER BY id"));

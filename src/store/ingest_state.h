@@ -62,8 +62,8 @@ struct Process {
   uint32_t pid = 0;
   bool described = false;  // its sonde_process row is filled in
   bool ended = false;
-  std::vector<KnownString> strings;       // by definition id; ids are dense
-  std::vector<KnownFunction> functions;   // by definition id
+  std::vector<KnownString> strings;      // by definition id; ids are dense
+  std::vector<KnownFunction> functions;  // by definition id
   std::unordered_map<uint32_t, KnownDevice> devices;
   std::unordered_map<uint32_t, KnownQueue> queues;
   std::unordered_map<uint32_t, ClockTrack> clocks;
@@ -96,6 +96,7 @@ struct Ingest::Impl {
   std::map<std::string, int64_t> gpu_ids;  // by description of the device
   std::set<int64_t> gpu_ids_taken;
   int64_t next_process = 1, next_queue = 0;
+  int64_t rank = -1;  // of the processes of this recording; -1: no job
   uint64_t op_count = 0, api_count = 0;
   int64_t marker_name_id = 0, sonde_domain_id = 0;
   std::array<int64_t, std::size(wire::kOpTypeNames)> op_type_ids{};

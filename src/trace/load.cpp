@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
+#include "store/scan.h"
 #include "trace/name_table.h"
 #include "trace/trace.h"
 
@@ -25,49 +26,43 @@ bool clip_to(Interval window, Interval& times, uint64_t& clipped) {
 
 Status load_op_columns(store::Database& database, const Request& request, bool with_ids,
                        NameTable& names, Trace& trace) {
-  const std::string sql = std::string("SELECT start_ns, end_ns, gpu_id, name_id, type_id") +
-                          (with_ids ? ", id" : "") + " FROM v_op";
-  SONDE_ASSIGN(auto rows, database.prepare(sql));
+  const std::string columns =
+      std::string("start_ns, end_ns, gpu_id, name_id, type_id") + (with_ids ? ", id" : "");
   Ops& ops = trace.ops;
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return ok_status();
-    Interval times = {rows.integer(0), rows.integer(1)};
+  return store::scan(database, columns, "v_op", {}, [&](const store::Row& row) {
+    Interval times = {row.integer(0), row.integer(1)};
     if (times.end_ns < times.start_ns) {
       ++trace.changed.bad_ops;
       times.end_ns = times.start_ns;
     }
-    const int64_t gpu = rows.integer(2);
-    if (request.gpu && *request.gpu != gpu) continue;
-    if (!clip_to(request.window.select, times, trace.changed.clipped_ops)) continue;
+    const int64_t gpu = row.integer(2);
+    if (request.gpu && *request.gpu != gpu) return;
+    if (!clip_to(request.window.select, times, trace.changed.clipped_ops)) return;
     ops.start_ns.push_back(times.start_ns);
     ops.end_ns.push_back(times.end_ns);
     ops.gpu.push_back(static_cast<int32_t>(gpu));
-    ops.name.push_back(names.index(rows.integer(3)));
-    ops.type.push_back(names.index(rows.integer(4)));
-    if (with_ids) ops.id.push_back(rows.integer(5));
-  }
+    ops.name.push_back(names.index(row.integer(3)));
+    ops.type.push_back(names.index(row.integer(4)));
+    if (with_ids) ops.id.push_back(row.integer(5));
+  });
 }
 
 Status load_api_columns(store::Database& database, const Request& request, NameTable& names,
                         Trace& trace) {
-  SONDE_ASSIGN(auto rows,
-               database.prepare("SELECT start_ns, end_ns, name_id, domain_id FROM v_api"));
   Apis& apis = trace.apis;
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return ok_status();
-    Interval times = {rows.integer(0), rows.integer(1)};
+  const char* columns = "start_ns, end_ns, name_id, domain_id";
+  return store::scan(database, columns, "v_api", {}, [&](const store::Row& row) {
+    Interval times = {row.integer(0), row.integer(1)};
     if (times.end_ns < times.start_ns) {
       ++trace.changed.bad_apis;
       times.end_ns = times.start_ns;
     }
-    if (!clip_to(request.window.select, times, trace.changed.clipped_apis)) continue;
+    if (!clip_to(request.window.select, times, trace.changed.clipped_apis)) return;
     apis.start_ns.push_back(times.start_ns);
     apis.end_ns.push_back(times.end_ns);
-    apis.name.push_back(names.index(rows.integer(2)));
-    apis.domain.push_back(names.index(rows.is_null(3) ? NameTable::kNoString : rows.integer(3)));
-  }
+    apis.name.push_back(names.index(row.integer(2)));
+    apis.domain.push_back(names.index(row.integer_or(3, NameTable::kNoString)));
+  });
 }
 
 // Row of each op in the trace, by its id in the file.

@@ -4,7 +4,8 @@
 // Who writes what: the producer (one thread) writes everything but `state`, which it moves from
 // kActive to kSealed; then the consumer moves it to kDrained once everything is safe elsewhere, and
 // the producer may start over with the chunk; or the producer, who keeps only so many mapped, moves
-// it to kAbandoned, and the consumer deletes it when it has read it. Both moves are atomic. `committed` is stored last, with release order: bytes below it never change.
+// it to kAbandoned, and the consumer deletes it when it has read it. Both moves are atomic.
+// `committed` is stored last, with release order: bytes below it never change.
 #pragma once
 
 #include <stddef.h>
@@ -42,7 +43,7 @@ struct OpenSpan {
   uint32_t text_length;
   uint16_t text_offset;
   uint8_t is_call;
-  uint8_t muted;  // begun while recording was off: never written
+  uint8_t muted;   // begun while recording was off: never written
   uint32_t level;  // ranges of this domain below it
 };
 static_assert(sizeof(OpenSpan) == 32);
@@ -54,7 +55,7 @@ struct ChunkHeader {
   uint32_t chunk_bytes;
   uint64_t spool;  // the process image, as in the folder's name
   uint32_t pid;
-  uint32_t ring;   // 0 = definitions
+  uint32_t ring;      // 0 = definitions
   uint64_t sequence;  // 0, 1, 2 ... within the ring
   uint64_t file;      // number in the file's name; a file used again has a new sequence
   uint32_t tid;       // of the thread at the chunk's start
@@ -81,8 +82,8 @@ constexpr const char* kDropReasonNames[kDropReasons] = {
 
 enum class DropSource : uint32_t { kCall, kRange, kMark, kCounter, kOp, kDefinition, kOther };
 constexpr uint32_t kDropSources = 7;
-constexpr const char* kDropSourceNames[kDropSources] = {"api calls", "ranges",      "marks", "counters",
-                                                        "ops",       "definitions", "other"};
+constexpr const char* kDropSourceNames[kDropSources] = {
+    "api calls", "ranges", "marks", "counters", "ops", "definitions", "other"};
 
 // A spool's folder is called p<PID>-<SPOOL, hex>, and this is behind it where the pid means nothing to
 // the recorder.
@@ -94,9 +95,9 @@ struct SessionControl {
   uint32_t version;
   uint32_t control_bytes;
   ClockKind clock;
-  uint32_t autostart;  // 0: processes wait for sonde_start()
-  uint32_t recording;  // session-wide switch
-  uint32_t closed;     // the recorder is gone for good: make no new chunks
+  uint32_t autostart;        // 0: processes wait for sonde_start()
+  uint32_t recording;        // session-wide switch
+  uint32_t closed;           // the recorder is gone for good: make no new chunks
   uint64_t limit_bytes;      // of all chunks together; at most
   uint64_t allocated_bytes;  // of all chunks together; now
   uint64_t drops[kDropSources][kDropReasons];

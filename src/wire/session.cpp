@@ -35,8 +35,7 @@ bool lock_soon(int fd) {
 }
 
 SessionControl* map_control(int fd) {
-  void* memory =
-      ::mmap(nullptr, sizeof(SessionControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* memory = ::mmap(nullptr, sizeof(SessionControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<SessionControl*>(memory);
 }
 
@@ -48,7 +47,6 @@ bool invariant_tsc() {
   return false;
 #endif
 }
-
 
 int64_t clock_ns(clockid_t clock) {
   timespec now{};
@@ -71,7 +69,8 @@ bool parse_number(std::string_view text, T& value, int base = 10) {
 }
 
 // "p12-ab" -> 12 and "ab"; "p12-ab-f" tells a process of another pid namespace.
-std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view name, char prefix) {
+std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view name,
+                                                                char prefix) {
   if (name.size() < 3 || name[0] != prefix) return std::nullopt;
   const size_t dash = name.find('-');
   uint32_t number = 0;

@@ -16,8 +16,8 @@ namespace sonde::wire {
 
 struct SessionOptions {
   uint64_t limit_bytes = uint64_t{4} << 30;  // of all chunks together
-  bool autostart = true;   // false: processes wait for sonde_start()
-  bool recording = true;   // false: until set in the control file
+  bool autostart = true;                     // false: processes wait for sonde_start()
+  bool recording = true;                     // false: until set in the control file
   ClockKind clock = ClockKind::kMonotonic;
 };
 

@@ -1,6 +1,7 @@
 // link: sonde_export sonde_store fmt::fmt
-// How much CPU time an export of 1 M rows takes (rocpd_api and rocpd_op together, half of each): calls
-// of four threads that launch kernels and copies on two queues, each with arguments of its own.
+// How much CPU time an export of 1 M rows takes (rocpd_api and rocpd_op together, half of each):
+// calls of four threads that launch kernels and copies on two queues, each with arguments of its
+// own.
 //   export_bench [ROWS] [SEED] [FILE]        with FILE it only makes that .rpd
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -32,8 +33,10 @@ void require(sonde::Status status) {
 
 struct Names {
   explicit Names(Writer& writer)
-      : domain(writer.string("opencl")), launch(writer.string("clEnqueueNDRangeKernel")),
-        write(writer.string("clEnqueueWriteBuffer")), kernel_type(writer.string("KernelExecution")),
+      : domain(writer.string("opencl")),
+        launch(writer.string("clEnqueueNDRangeKernel")),
+        write(writer.string("clEnqueueWriteBuffer")),
+        kernel_type(writer.string("KernelExecution")),
         copy_type(writer.string("CopyHostToDevice")) {
     for (int i = 0; i < 20; ++i) {
       kernels[i] = writer.string(fmt::format(
@@ -52,8 +55,8 @@ void add_pair(Writer& writer, const Names& names, int64_t i, std::mt19937_64& ra
   const int64_t pid = 4711, tid = 4711 + i % 4;
   const int64_t args = writer.ustring(fmt::format(
       "queue=0x55d0c0ffee00 kernel=0x55d0deadbeef dim=2 event=0x7f{:010x} events=0", i * 64));
-  const int64_t api = writer.api({pid, tid, start_ns, end_ns, copy ? names.write : names.launch, 0,
-                                  names.domain, args});
+  const int64_t api = writer.api(
+      {pid, tid, start_ns, end_ns, copy ? names.write : names.launch, 0, names.domain, args});
   int64_t& free_ns = gpu_free_ns[i % 2];
   const int64_t op_start_ns = std::max(end_ns, free_ns);
   free_ns = op_start_ns + 700 + static_cast<int64_t>(random() % 3000);
@@ -124,10 +127,10 @@ int main(int argc, char** argv) {
     const std::string output = "export_bench" + exporter->extensions[0];
     const double seconds = export_seconds(*exporter, input, output);
     const double goal = (exporter->name == "chrome" ? 1.5 : 0.8) * static_cast<double>(rows) / 1e6;
-    fmt::print("{{\"name\": \"export {} rows, {}\", \"value\": {:.3f}, \"unit\": \"s CPU\", "
-               "\"goal\": {}, \"note\": \"{} MB\"}}\n",
-               rows, exporter->name, seconds, goal,
-               std::filesystem::file_size(output) / 1'000'000);
+    fmt::print(
+        "{{\"name\": \"export {} rows, {}\", \"value\": {:.3f}, \"unit\": \"s CPU\", "
+        "\"goal\": {}, \"note\": \"{} MB\"}}\n",
+        rows, exporter->name, seconds, goal, std::filesystem::file_size(output) / 1'000'000);
     std::filesystem::remove(output);
   }
   std::filesystem::remove(input);

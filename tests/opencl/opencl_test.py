@@ -69,10 +69,12 @@ def run(command, layers=(LAYER,), traced=True, status=0, **variables):
 
 
 def to_ticks(snapshots, clock, value):
-    """A device time in ticks of the agent, by the nearest snapshot of its clock."""
+    """A device time in ticks of the agent, by the nearest snapshot of its clock; and how far off it
+    may be."""
     near = min((s for s in snapshots if s["clock"] == clock),
                key=lambda s: abs(s["value"] - value))
-    return (near["before"] + near["after"]) / 2 + (value - near["value"]) * 4
+    ticks = (near["before"] + near["after"]) / 2 + (value - near["value"]) * 4
+    return ticks, TOLERANCE_NS * 4 + (near["after"] - near["before"]) / 2
 
 
 class Counts(unittest.TestCase):
@@ -129,11 +131,10 @@ class Counts(unittest.TestCase):
             self.assertEqual(op["status"], 0)
             self.assertTrue(0 < op["queued"] <= op["submitted"] <= op["start"] <= op["end"], op)
             call = calls[op["correlation"]]
-            queued = to_ticks(trace.snapshots, op["clock"], op["queued"])
-            slack = TOLERANCE_NS * 4
+            queued, slack = to_ticks(trace.snapshots, op["clock"], op["queued"])
             self.assertTrue(call["begin"] - slack <= queued <= call["end"] + slack, (op, call))
-            self.assertLessEqual(to_ticks(trace.snapshots, op["clock"], op["end"]),
-                                 op["at"] + slack)
+            end, slack = to_ticks(trace.snapshots, op["clock"], op["end"])
+            self.assertLessEqual(end, op["at"] + slack)
 
     def test_four_threads(self):
         self.check_storm("--threads", "4", "--rounds", "100", "--queues", "2")
@@ -155,6 +156,12 @@ class Counts(unittest.TestCase):
         own, trace = self.check_storm("--threads", "2", "--rounds", "2000", "--kernels-only")
         self.assertEqual(own["kernels"], 2 * 2000 * 4)
 
+    def test_command_that_ends_with_an_error(self):
+        text, trace = run(["cl_failing"])
+        status = json.loads(text)["status"]
+        self.assertLess(status, 0)
+        self.assertEqual([op["status"] for op in trace.ops], [status])
+
     def test_dlopen(self):
         text, trace = run(["cl_dlopen", "300"])
         self.assertEqual(len(trace.ops), json.loads(text)["enqueues"])
@@ -169,8 +176,10 @@ class Counts(unittest.TestCase):
 
 class EndOfProcess(unittest.TestCase):
     def test_killed_after_finish(self):
-        text, trace = run(["cl_storm", "--threads", "4", "--rounds", "40", "--kill"], status=-9)
-        self.assertEqual(len(trace.ops), json.loads(text)["enqueues"])
+        for options in ("--kernels-only",), ("--kernels-only", "--out-of-order"), ():
+            text, trace = run(["cl_storm", "--threads", "4", "--rounds", "400", "--kill", *options],
+                              status=-9)
+            self.assertEqual(len(trace.ops), json.loads(text)["enqueues"])
 
     def test_work_left_at_exit(self):
         text, trace = run(["cl_storm", "--rounds", "300", "--kernels-only", "--no-finish"])
@@ -181,6 +190,7 @@ class EndOfProcess(unittest.TestCase):
         text, trace = run(["cl_fork", mode])
         counts = collections.Counter(op["pid"] for op in trace.ops)
         own = [json.loads(line) for line in text.splitlines()]
+        self.assertFalse(trace.diagnostic)  # nobody's work is still pending at exit
         self.assertEqual(counts, {line["pid"]: line["enqueues"] for line in own})
         return own
 
@@ -247,6 +257,7 @@ class Clocks(unittest.TestCase):
         trace = self.check_clock(OTHER_LAYER_SHIFT="1")
         self.assertEqual({op["clock"] for op in trace.ops}, {trace.clock[0]["id"]})
         self.assertTrue(all(s["value"] > 10**15 for s in trace.snapshots))
+        self.assertLess(min(s["after"] - s["before"] for s in trace.snapshots), 4 * 200_000)
 
     def test_timer_of_the_device(self):
         trace = self.check_clock(OTHER_LAYER_SHIFT="1", OTHER_LAYER_TIMER="1")

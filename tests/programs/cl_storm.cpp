@@ -4,7 +4,7 @@
 //   cl_storm [--threads N] [--rounds N] [--queues N] [--out-of-order] [--contexts N]
 //            [--profiling] [--kernels-only] [--no-finish] [--kill]
 // Prints {"kernels":..., "enqueues":..., "bytes":{...}} at the end. --no-finish leaves main while
-// work may be pending; --kill ends with SIGKILL after the last clFinish and the JSON line.
+// work may be pending; --kill ends with SIGKILL right after clFinish of each queue.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -78,8 +78,8 @@ struct Machine {
 struct Worker {
   const Machine* machine;
   Context context;
-  int index;
   Counts counts;
+  std::vector<cl_command_queue> left;  // queues that main must finish
 };
 
 // What one worker uses: its queues, and objects that only it touches.
@@ -310,7 +310,10 @@ void* work(void* argument) {
     }
     if (round % 16 == 0) CHECK(clFlush(q));
   }
-  if (machine.options.no_finish) return nullptr;
+  if (machine.options.no_finish || machine.options.kill) {
+    worker.left = stage.queues;
+    return nullptr;
+  }
   for (cl_command_queue q : stage.queues) {
     CHECK(clFinish(q));
     CHECK(clReleaseCommandQueue(q));
@@ -410,7 +413,12 @@ int main(int argc, char** argv) {
   }
   for (pthread_t thread : threads) pthread_join(thread, nullptr);
   print(workers);
-  if (machine.options.kill) kill(getpid(), SIGKILL);
+  if (machine.options.kill) {
+    for (const Worker& worker : workers) {
+      for (cl_command_queue q : worker.left) CHECK(clFinish(q));
+    }
+    kill(getpid(), SIGKILL);
+  }
   if (machine.options.no_finish) return 0;
   for (const Context& context : machine.contexts) {
     clReleaseProgram(context.program);

@@ -4,11 +4,12 @@ would show wrongly. Shares no code with the exporter: standard library only.
 
     chrome_check.py FILE
 
-Printed: slices, instants, ops, apis, markers, flows, counters, processes, threads, max_nesting, lanes,
-base_ns, names {"api|op name": [count, total ns]}, ops_ns and apis_ns (sums), first_ns, last_ns.
+Printed: slices, instants, ops, apis, flows, counters, max_nesting, gpu_tracks and api_tracks (those
+with events), base_ns, names {"api|op name": [count, total ns]}, ops_ns and apis_ns (sums),
+categories, args_texts, first_ns, last_ns.
 Failures: text that is not JSON or UTF-8, times without exactly three decimals, slices of one thread
-that overlap partially (of a GPU thread: at all), slices out of order, flows without both ends or with
-an end outside every slice, a GPU process number that is a real one's.
+that overlap partially (of a GPU thread: at all), slices out of order, flows without both ends or
+with an end outside every slice, a GPU process number that is a real one's.
 """
 import bisect
 import gzip

@@ -4,12 +4,13 @@ viewer would drop or show wrongly. Shares no code with the exporter: standard li
 
     pftrace_check.py FILE
 
-Printed: ops, apis, slices, instants, flows, counters, processes, threads, max_nesting, names
-{"api|op name": [count, total ns]}, ops_ns and apis_ns, gpus, gpu_tracks, packets, first_ns, last_ns.
-Failures: broken wire format, packets of 512 KB and more, packets that need state that was never set,
-no clock, unknown iids and tracks, an iid that is given twice, text that is not UTF-8, slices that end
-without beginning, do not end, or whose begin and end do not nest as they were written, GPU events
-whose launch points nowhere, two operations with one id.
+Printed: ops, apis, slices, instants, flows, counters, processes, threads, lanes, max_nesting, names
+{"api|op name": [count, total ns]}, ops_ns and apis_ns, gpus, gpu_tracks, api_tracks, packets,
+largest_packet, args_texts, clocks, first_ns, last_ns.
+Failures: broken wire format, packets of 512 KB and more, packets that need state that was never
+set, no clock, unknown iids and tracks, an iid that is given twice, text that is not UTF-8, slices
+that end without beginning, do not end, or are not in time order, launches of operations that are
+not there, two operations with one id.
 """
 import json
 import struct
@@ -260,8 +261,8 @@ class Decoder:
             total[1] += duration
 
     def slices(self):
-        """Plays each track in time order, as a viewer does, and compares with the order of the file,
-        in which the writer meant begins and ends to pair. Returns (count, total ns, deepest)."""
+        """Plays each track in time order, as a viewer does, which must be the order in which the
+        writer meant begins and ends to pair. Returns (count, total ns, deepest)."""
         count = total = deepest = 0
         for track, events in self.events.items():
             in_order = sorted(events, key=lambda event: event[0])  # stable

@@ -1,14 +1,16 @@
-"""Writes small .rpd files of schema v2 and v3 with plain SQL, and reads what an export of any .rpd must
-hold. Independent of Sonde's Writer and Reader: standard library only. Used by the exporters' tests."""
+"""Writes small .rpd files of schema v3 with plain SQL, and reads what an export of any .rpd must
+hold. Independent of Sonde's Writer and Reader: standard library only. Used by the exporters' tests.
+"""
 import sqlite3
 from collections import defaultdict
 
 V3 = """
-CREATE TABLE rocpd_metadata (id integer PRIMARY KEY AUTOINCREMENT, tag varchar(4096), value varchar(4096));
+CREATE TABLE rocpd_metadata (id integer PRIMARY KEY AUTOINCREMENT, tag varchar(4096),
+  value varchar(4096));
 CREATE TABLE rocpd_string (id integer PRIMARY KEY AUTOINCREMENT, string varchar(4096) NOT NULL);
 CREATE TABLE rocpd_ustring (id integer PRIMARY KEY AUTOINCREMENT, string varchar(4096) NOT NULL);
-CREATE TABLE rocpd_api (id integer PRIMARY KEY AUTOINCREMENT, pid integer, tid integer, start integer,
-  end integer, apiName_id bigint, category_id bigint, domain_id bigint, args_id bigint);
+CREATE TABLE rocpd_api (id integer PRIMARY KEY AUTOINCREMENT, pid integer, tid integer,
+  start integer, end integer, apiName_id bigint, category_id bigint, domain_id bigint, args_id bigint);
 CREATE TABLE rocpd_copyapi (api_ptr_id bigint PRIMARY KEY, stream varchar(18), size integer,
   width integer, height integer, kind integer, dst varchar(18), src varchar(18), dstDevice integer,
   srcDevice integer, sync bool, pinned bool);
@@ -22,8 +24,8 @@ CREATE TABLE rocpd_monitor (id integer PRIMARY KEY AUTOINCREMENT, deviceType var
   deviceId integer, monitorType varchar(16), start integer, end integer, value varchar(255));
 CREATE TABLE rocpd_counter (id integer PRIMARY KEY AUTOINCREMENT, value real, op_id bigint,
   name_id bigint);
-CREATE TABLE rocpd_stackframe (id integer PRIMARY KEY AUTOINCREMENT, api_ptr_id bigint, depth integer,
-  name_id bigint);
+CREATE TABLE rocpd_stackframe (id integer PRIMARY KEY AUTOINCREMENT, api_ptr_id bigint,
+  depth integer, name_id bigint);
 INSERT INTO rocpd_metadata(tag, value) VALUES ('schema_version', '3');
 INSERT INTO rocpd_string(id, string) VALUES (1, '');
 INSERT INTO rocpd_ustring(id, string) VALUES (1, '');
@@ -50,18 +52,19 @@ class Fixture:
 
     def api(self, start, end, name, args="", pid=100, tid=100, domain="hip", name_id=None):
         return self.database.execute(
-            "INSERT INTO rocpd_api(pid, tid, start, end, apiName_id, category_id, domain_id, args_id) "
-            "VALUES (?,?,?,?,?,1,?,?)",
+            "INSERT INTO rocpd_api(pid, tid, start, end, apiName_id, category_id, domain_id, "
+            "args_id) VALUES (?,?,?,?,?,1,?,?)",
             (pid, tid, start, end, name_id or self.string(name), self.string(domain),
              self.ustring(args) if args else 1)).lastrowid
 
     def op(self, start, end, name, kind="KernelExecution", gpu=0, queue=0, apis=(), name_id=None):
         op = self.database.execute(
-            "INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) "
-            "VALUES (?,?,0,?,?,?,?)",
+            "INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, "
+            "opType_id) VALUES (?,?,0,?,?,?,?)",
             (gpu, queue, start, end, name_id or self.string(name), self.string(kind))).lastrowid
         for api in apis:
-            self.database.execute("INSERT INTO rocpd_api_ops(api_id, op_id) VALUES (?,?)", (api, op))
+            self.database.execute("INSERT INTO rocpd_api_ops(api_id, op_id) VALUES (?,?)",
+                                  (api, op))
         return op
 
     def kernel_api(self, api, grid, group, name):
@@ -73,8 +76,9 @@ class Fixture:
                               (api, size))
 
     def monitor(self, start, value, device=0, kind="sclk"):
-        self.database.execute("INSERT INTO rocpd_monitor(deviceType, deviceId, monitorType, start, end, "
-                              "value) VALUES ('gpu',?,?,?,?,?)", (device, kind, start, start + 10, value))
+        self.database.execute(
+            "INSERT INTO rocpd_monitor(deviceType, deviceId, monitorType, start, end, value) "
+            "VALUES ('gpu',?,?,?,?,?)", (device, kind, start, start + 10, value))
 
     def close(self):
         self.database.commit()
@@ -154,7 +158,8 @@ def expected(path, text_limit=None, window=None):
     links = set(database.execute("SELECT api_id, op_id FROM rocpd_api_ops"))
     result["links"] = sum(a in valid["api"] and o in valid["op"] for a, o in links)
     result["launches"] = sum(valid["api"].get(a, 0) > 0 and o in valid["op"] for a, o in links)
-    result["arrows"] = sum(valid["api"].get(a, 0) > 0 and valid["op"].get(o, 0) > 0 for a, o in links)
+    result["arrows"] = sum(valid["api"].get(a, 0) > 0 and valid["op"].get(o, 0) > 0
+                           for a, o in links)
     result["names"] = {name: list(entry) for name, entry in names.items()}
     result["gpus"] = [row[0] for row in
                       database.execute("SELECT DISTINCT gpuId FROM rocpd_op ORDER BY 1")]

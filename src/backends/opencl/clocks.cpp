@@ -25,9 +25,11 @@ constexpr HostClock kHostClocks[] = {{CLOCK_MONOTONIC, SONDE_CLOCK_MONOTONIC},
                                      {CLOCK_BOOTTIME, SONDE_CLOCK_BOOTTIME}};
 constexpr size_t kClocks = sizeof kHostClocks / sizeof kHostClocks[0];
 constexpr int kMarkers = 8;
-constexpr uint64_t kToleranceNs = 2000;         // for a runtime that rounds to microseconds
-constexpr uint64_t kSnapshotNs = 100'000'000;   // between two snapshots
-constexpr uint64_t kMarkerWaitNs = 50'000'000;  // for all markers together
+constexpr uint64_t kToleranceNs = 2000;              // for a runtime that rounds to microseconds
+constexpr uint64_t kSnapshotNs = 100'000'000;        // between two snapshots
+constexpr uint64_t kWideSnapshotNs = 1'000'000'000;  // after which a wide bracket will do
+constexpr uint64_t kWide = 8;                        // times the narrowest
+constexpr uint64_t kMarkerWaitNs = 50'000'000;       // for all markers together
 
 uint64_t read_clock(clockid_t id) {
   timespec now;
@@ -114,6 +116,7 @@ void define_own_clock(Device* device, cl_command_queue queue, uint64_t deadline,
   if (device->timer) {
     snapshot_clock(device, 0, 0, 0, 0);
   } else if (best != nullptr) {
+    device->narrowest = best->ticks_after - best->ticks_before;
     snapshot_clock(device, best->queued, best->queued, best->ticks_before, best->ticks_after);
   }
 }
@@ -147,7 +150,11 @@ void snapshot_clock(Device* device, uint64_t now, uint64_t queued, uint64_t befo
                     uint64_t after) {
   uint64_t last = device->snapshot.load(std::memory_order_relaxed);
   if (last != 0 && now < last + kSnapshotNs) return;
-  if (device->brackets.load(std::memory_order_relaxed) && before == 0) return;
+  if (device->brackets.load(std::memory_order_relaxed)) {
+    // An enqueue may compile the kernel or wait for its command: a better one may come.
+    const bool wide = after - before > kWide * device->narrowest;
+    if (before == 0 || (wide && last != 0 && now < last + kWideSnapshotNs)) return;
+  }
   if (!device->snapshot.compare_exchange_strong(last, now != 0 ? now : 1)) return;
   const uint32_t clock = device->clock.load(std::memory_order_relaxed);
   if (device->brackets.load(std::memory_order_relaxed)) {

@@ -17,6 +17,7 @@ struct Device {
   std::atomic<bool> brackets;      // its clock is set by the times of the host around an enqueue
   bool timer;                      // its clock is set by clGetDeviceAndHostTimer
   std::atomic<uint64_t> snapshot;  // time of the last snapshot, by its own clock
+  uint64_t narrowest;              // ticks of the narrowest bracket when the clock was found
 };
 
 // `queue` is a queue of the device that has nothing enqueued: short-lived markers on it tell the

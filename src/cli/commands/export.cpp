@@ -3,6 +3,7 @@
 
 #include "base/strings.h"
 #include "cli/command.h"
+#include "cli/common.h"
 #include "export/exporter.h"
 #include "export/output_name.h"
 #include "store/reader.h"
@@ -35,9 +36,9 @@ Result<int> run(const Arguments& arguments) {
                trace::window_of(reader, {arguments.value("from"), arguments.value("to")}));
   options.from_ns = window.select.start_ns;
   options.to_ns = window.select.end_ns;
-  SONDE_ASSIGN(const exporting::Output output,
-               exporting::choose_output(input, arguments.value("format"),
-                                        arguments.value("output")));
+  SONDE_ASSIGN(
+      const exporting::Output output,
+      exporting::choose_output(input, arguments.value("format"), arguments.value("output")));
   if (output.path != output.wanted) {
     fmt::print(stderr, "sonde: {} exists; writing {}\n", output.wanted, output.path);
   }
@@ -54,19 +55,19 @@ const Command& export_command() {
       "export",
       "Export",
       "Write a trace for Perfetto, chrome://tracing or tools that read PyTorch traces",
-      "Writes the whole trace, or a part of it, in the format of another viewer. The format is what "
+      "Writes the whole trace, or a part of it, in the format of another viewer. The format is "
+      "what "
       "--format says, or what the name of the output ends in: .pftrace (perfetto), .json or "
       ".json.gz (chrome).\n\n"
       "Every operation and every API call is written once, with its exact start and duration in "
       "nanoseconds. Slices that overlap on one thread or queue are put on lanes side by side. What "
       "a format cannot say is skipped, counted and shown in the summary.\n\n"
       "An existing file is never overwritten: the next free name is taken.",
-      {{"FILE", "an .rpd file, may be gzipped"}},
-      {{"-o,--output", "FILE", "where to write", "FILE with another extension"},
-       {"--format", "NAME", "format of the output", "perfetto", {"chrome", "perfetto"}},
-       {"--from", "TIME", "leave out what ended before (10ms, 1.5s, 20%; -1s: from the end)", ""},
-       {"--to", "TIME", "leave out what started at that time or later", ""},
-       {"--no-args", "", "leave out the arguments of API calls", ""}},
+      {trace_file()},
+      joined({{"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
+              {"--format", "NAME", "format of the output", "perfetto", {"chrome", "perfetto"}},
+              {"--no-args", "", "leave out the arguments of API calls", ""}},
+             window_options()),
       {{"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},
        {"sonde export trace.rpd -o part.json.gz --from 20% --to 30%",
         "a tenth of the trace as compressed Chrome JSON"}},

@@ -1,81 +1,23 @@
-// Read-only twice over: the file is opened so that SQLite cannot write it, and an authoriser
-// refuses what would write elsewhere (ATTACH, temporary tables, VACUUM INTO) with a message of
-// ours.
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <set>
 
 #include "cli/common.h"
+#include "store/read_only.h"
 #include "store/reader.h"
 
 namespace sonde::cli {
 namespace {
 
-int allow_reading(void* refused, int action, const char*, const char*, const char*, const char*) {
-  switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_READ:
-    case SQLITE_FUNCTION:
-    case SQLITE_RECURSIVE:
-    case SQLITE_PRAGMA:
-      return SQLITE_OK;
-    default:
-      *static_cast<bool*>(refused) = true;
-      return SQLITE_DENY;
-  }
-}
-
-// The authoriser holds a pointer to `refused_`, so a Guard does not move.
-class Guard {
- public:
-  explicit Guard(sqlite3* handle) : handle_(handle) {
-    sqlite3_set_authorizer(handle_, allow_reading, &refused_);
-  }
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
-  ~Guard() { sqlite3_set_authorizer(handle_, nullptr, nullptr); }
-  bool refused() const { return refused_; }
-
- private:
-  sqlite3* handle_;
-  bool refused_ = false;
-};
-
-Error read_only_error(const std::string& path) {
-  return make_error(ErrorCode::kInvalidArgument, "the query would write", path,
-                    "sonde query only reads; use sqlite3 on a copy");
-}
-
-// A second statement would be ignored without a word.
-Status check_single(sqlite3* handle, const std::string& sql, const std::string& path) {
-  sqlite3_stmt* statement = nullptr;
-  const char* rest = nullptr;
-  const int code = sqlite3_prepare_v2(handle, sql.c_str(), -1, &statement, &rest);
-  const bool reads = code != SQLITE_OK || statement == nullptr || sqlite3_stmt_readonly(statement);
-  const bool empty = code == SQLITE_OK && statement == nullptr;
-  sqlite3_finalize(statement);
-  if (empty) return make_error(ErrorCode::kInvalidArgument, "the query is empty", path);
-  if (!reads) return read_only_error(path);
-  if (code != SQLITE_OK) return ok_status();  // Database::prepare says what is wrong
-  sqlite3_stmt* next = nullptr;
-  const int next_code = sqlite3_prepare_v2(handle, rest, -1, &next, nullptr);
-  const bool single = next_code == SQLITE_OK && next == nullptr;
-  sqlite3_finalize(next);
-  if (single) return ok_status();
-  return make_error(ErrorCode::kInvalidArgument, "more than one statement", path,
-                    "give one query; WITH can hold the steps before it");
-}
-
 report::Value value_of(const store::Statement& rows, int column) {
-  switch (rows.column_type(column)) {
-    case SQLITE_INTEGER:
+  switch (store::value_type(rows, column)) {
+    case store::ValueType::kInteger:
       return rows.integer(column);
-    case SQLITE_FLOAT:
+    case store::ValueType::kReal:
       return rows.real(column);
-    case SQLITE_NULL:
+    case store::ValueType::kNull:
       return std::monostate{};
-    case SQLITE_BLOB: {
+    case store::ValueType::kBlob: {
       std::string hex = "x'";
       for (const char byte : rows.text(column)) {
         hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
@@ -115,12 +57,7 @@ Result<int> run(const Arguments& arguments) {
   const std::string& path = arguments.positionals()[0];
   const std::string& sql = arguments.positionals()[1];
   SONDE_ASSIGN(auto reader, store::Reader::open(path));
-  store::Database& database = reader.database();
-  const Guard guard(database.handle());
-  const Status single = check_single(database.handle(), sql, path);
-  if (guard.refused()) return read_only_error(path);
-  SONDE_TRY(single);
-  SONDE_ASSIGN(auto rows, database.prepare(sql));
+  SONDE_ASSIGN(auto rows, store::prepare_read_only(reader.database(), sql));
   report::Report report;
   report.name = "query";
   report.subject = path;

@@ -6,13 +6,15 @@
 #include "cli/record_summary.h"
 #include "record/child.h"
 #include "record/record.h"
+#include "wire/session.h"
 
 namespace sonde::cli {
 
 namespace {
 
 Error bad_value(const char* option, const std::string& text, const char* hint) {
-  return make_error(ErrorCode::kInvalidArgument, "'" + text + "' is not a valid value", option, hint);
+  return make_error(ErrorCode::kInvalidArgument, "'" + text + "' is not a valid value", option,
+                    hint);
 }
 
 Result<uint64_t> size_option(const Arguments& arguments, const char* name) {
@@ -52,6 +54,13 @@ Result<record::Options> options_of(const Arguments& arguments) {
     options.backends.emplace();
     for (const auto name : split(*names, ',')) options.backends->emplace_back(name);
   }
+  const std::string clock = arguments.value_or("clock", "best");
+  if (clock == "tsc") options.clock = wire::ClockKind::kTsc;
+  if (clock == "monotonic") options.clock = wire::ClockKind::kMonotonic;
+  if (clock == "tsc" && wire::best_clock() != wire::ClockKind::kTsc) {
+    return make_error(ErrorCode::kUnsupported, "this machine has no TSC to keep time by", "--clock",
+                      "leave it out, or give monotonic");
+  }
   options.quiet = arguments.flag("quiet");
   options.command = arguments.command_line();
   return options;
@@ -86,14 +95,20 @@ const Command& record_command() {
       .summary = "Run a command and record what it does on CPUs and GPUs",
       .description =
           "Runs COMMAND with Sonde's agent in it and in every process it starts, and writes one "
-          "trace file. No flags are needed: every interface that Sonde knows is watched where it is "
+          "trace file. No flags are needed: every interface that Sonde knows is watched where it "
+          "is "
           "used. The command's input, output, signals and exit status are its own.\n\n"
-          "Records go to chunk files in a session directory first, from where they are brought into "
-          "the trace while the command runs. If the command is killed, everything it recorded is in "
-          "the trace; if sonde itself is killed, the command goes on, and sonde recover finishes the "
+          "Records go to chunk files in a session directory first, from where they are brought "
+          "into "
+          "the trace while the command runs. If the command is killed, everything it recorded is "
+          "in "
+          "the trace; if sonde itself is killed, the command goes on, and sonde recover finishes "
+          "the "
           "trace.\n\n"
-          "Without -o the trace is trace.rpd, or trace.rankN.rpd in a job of several ranks (torchrun, "
-          "Open MPI, MPICH, PMI, Slurm). An existing file is never overwritten: the next free name is "
+          "Without -o the trace is trace.rpd, or trace.rankN.rpd in a job of several ranks "
+          "(torchrun, "
+          "Open MPI, MPICH, PMI, Slurm). An existing file is never overwritten: the next free name "
+          "is "
           "taken.\n\n"
           "The command line and the environment are stored in the trace; values that look like "
           "secrets are left out.",
@@ -106,13 +121,24 @@ const Command& record_command() {
            {"--delay", "TIME", "begin recording after TIME", "0s"},
            {"--duration", "TIME", "stop recording TIME after it began", "to the end"},
            {"--max-size", "SIZE", "stop recording when the trace has reached SIZE", "no limit"},
-           {"--wait", "WHOM", "wait for the command, or for all processes that it started", "command",
+           {"--wait",
+            "WHOM",
+            "wait for the command, or for all processes that it started",
+            "command",
             {"command", "all"}},
            {"--buffer-limit", "SIZE", "most space for records on their way into the trace",
             "half of the free space, 16 GiB at most"},
-           {"--buffer-policy", "POLICY",
-            "grow up to the limit, or drop from a small one (256 MiB); drops are counted", "grow",
+           {"--buffer-policy",
+            "POLICY",
+            "grow up to the limit, or drop from a small one (256 MiB); drops are counted",
+            "grow",
             {"grow", "drop"}},
+           {"--clock",
+            "CLOCK",
+            "stamp events with the TSC or with CLOCK_MONOTONIC; best is the TSC "
+            "where it is invariant",
+            "best",
+            {"best", "tsc", "monotonic"}},
            {"--spool-dir", "DIR", "where the session directory is made; keep it on a local disk",
             "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"},
            {"-q,--quiet", "", "no status line and no summary", ""}},

@@ -1,0 +1,317 @@
+// The figures of the analyses against an independent computation: the SQL views of the store, on
+// generated traces and on the real ones, and sums over the generated rows themselves.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+
+#include "analysis/analysis.h"
+#include "analysis/quantile.h"
+#include "analysis/stats.h"
+#include "store/reader.h"
+#include "store/writer.h"
+#include "trace/window.h"
+
+namespace sonde {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    std::string name = "/tmp/sonde_figures_test.XXXXXX";
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string path() const { return folder_ + "/trace.rpd"; }
+
+ private:
+  std::string folder_;
+};
+
+std::string text_of(const report::Value& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
+  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.9g}", *real);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return "-";
+}
+
+Lines columns_of(const report::Table& table, const std::vector<std::string>& columns) {
+  Lines lines;
+  for (const auto& row : table.rows) {
+    std::string line;
+    for (const std::string& column : columns) {
+      const int index = report::find_column(table, column);
+      EXPECT_GE(index, 0) << column;
+      if (index < 0) return {};
+      line += (line.empty() ? "" : "|") + text_of(row[static_cast<size_t>(index)]);
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+Lines query(store::Reader& reader, const std::string& sql) {
+  Lines lines;
+  auto rows = reader.database().prepare(sql);
+  EXPECT_TRUE(rows.ok()) << (rows.ok() ? "" : rows.error().to_line());
+  if (!rows.ok()) return lines;
+  for (;;) {
+    const auto more = rows->step();
+    EXPECT_TRUE(more.ok());
+    if (!more.ok() || !*more) return lines;
+    std::string line;
+    for (int c = 0; c < rows->column_count(); ++c) {
+      const bool is_real = rows->column_type(c) == 2;  // SQLITE_FLOAT
+      line += (c == 0 ? "" : "|") + (rows->is_null(c) ? "-"
+                                     : is_real        ? fmt::format("{:.9g}", rows->real(c))
+                                                      : std::string(rows->text(c)));
+    }
+    lines.push_back(line);
+  }
+}
+
+trace::Trace loaded(store::Reader& reader, trace::Request request) {
+  auto trace = trace::load(reader, request);
+  EXPECT_TRUE(trace.ok()) << (trace.ok() ? "" : trace.error().to_line());
+  return trace.ok() ? std::move(trace).value() : trace::Trace{};
+}
+
+report::Table table_of(store::Reader& reader, const analysis::Analysis& analysis) {
+  return analysis.run(loaded(reader, analysis.needs)).sections.at(0).table;
+}
+
+Lines sorted(Lines lines) {
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+// All analyses of this file equal the views.
+void expect_equal_to_sql(const std::string& path) {
+  SCOPED_TRACE(path);
+  auto opened = store::Reader::open(path);
+  ASSERT_TRUE(opened.ok()) << opened.error().to_line();
+  store::Reader& reader = *opened;
+  const std::string totals = "name, calls, total_ns, min_ns, max_ns, percentage";
+  const std::vector<std::string> keys = {"name",   "calls",  "total_ns",
+                                         "min_ns", "max_ns", "percentage"};
+  EXPECT_EQ(columns_of(table_of(reader, analysis::top_analysis()), keys),
+            query(reader, "SELECT " + totals + " FROM sonde_top"));
+  EXPECT_EQ(columns_of(table_of(reader, analysis::ktop_analysis()), keys),
+            query(reader, "SELECT " + totals + " FROM sonde_ktop"));
+  EXPECT_EQ(columns_of(table_of(reader, analysis::kernels_analysis()), keys),
+            query(reader, "SELECT " + totals + " FROM sonde_ktop"));
+  EXPECT_EQ(columns_of(table_of(reader, analysis::busy_analysis()),
+                       {"gpu_id", "ops", "busy_ns", "sum_ns", "span_ns", "busy", "rpd_busy"}),
+            query(reader,
+                  "SELECT gpu_id, ops, busy_ns, sum_ns, span_ns, busy, rpd_busy "
+                  "FROM sonde_busy"));
+  EXPECT_EQ(sorted(columns_of(table_of(reader, analysis::api_analysis()), keys)),
+            sorted(query(reader, "SELECT " + totals + " FROM sonde_api_top")));
+  EXPECT_EQ(sorted(columns_of(table_of(reader, analysis::copies_analysis()),
+                              {"direction", "calls", "total_ns", "sized_calls", "moved_bytes"})),
+            sorted(query(reader,
+                         "SELECT type, count(*), sum(duration_ns), count(bytes), sum(bytes) "
+                         "FROM sonde_copy GROUP BY type")));
+}
+
+struct GeneratedOp {
+  int64_t start_ns, end_ns, gpu;
+  std::string label;
+};
+
+// Overlapping, nested, equal and zero-long operations on several GPUs; kernels, graph kernels,
+// copies with and without a size, barriers; calls in two domains.
+std::vector<GeneratedOp> generate(const std::string& path, uint32_t seed) {
+  std::mt19937 random(seed);
+  auto opened = store::Writer::open(path, store::Writer::Mode::kCreate);
+  EXPECT_TRUE(opened.ok());
+  store::Writer& writer = *opened;
+  const char* types[] = {"KernelExecution",  "Task",       "CopyHostToDevice",
+                         "CopyDeviceToHost", "FillBuffer", "Barrier"};
+  const char* kernels[] = {"add(float*)", "mul<int>(int*)", "quote\" \\ and\nline"};
+  std::vector<GeneratedOp> ops;
+  for (int i = 0; i < 400; ++i) {
+    const size_t type = random() % std::size(types);
+    const std::string kernel = type < 2 ? kernels[random() % 3] : "";
+    const int64_t start = 5'000'000'000'000'000 + static_cast<int64_t>(random() % 20000);
+    const int64_t end = start + static_cast<int64_t>(random() % 7 == 0 ? 0 : random() % 900);
+    const auto gpu = static_cast<int64_t>(random() % 3);
+    const int repeats = random() % 10 == 0 ? 2 : 1;  // RPD's own view loses the second
+    for (int r = 0; r < repeats; ++r) {
+      const int64_t api = writer.api({7, 8, start - 100, start + 5, writer.string("clEnqueue"), 0,
+                                      writer.string(random() % 2 == 0 ? "opencl" : "other"), 0});
+      const int64_t id =
+          writer.op({gpu, 0, 0, start, end, kernel.empty() ? 0 : writer.string(kernel),
+                     writer.string(types[type])});
+      store::OpDetailRow detail;
+      detail.op_id = id;
+      detail.api_id = api;
+      if (type >= 2 && random() % 4 != 0) detail.bytes = int64_t{1} << (random() % 36);
+      writer.op_detail(detail);
+      writer.api_op(api, id);
+      ops.push_back({start, end, gpu, kernel.empty() ? types[type] : kernel});
+    }
+  }
+  EXPECT_TRUE(writer.finish().ok());
+  return ops;
+}
+
+TEST(Figures, EqualTheSqlViewsOnGeneratedTraces) {
+  for (uint32_t seed = 1; seed <= 5; ++seed) {
+    const TemporaryFile file;
+    generate(file.path(), seed);
+    expect_equal_to_sql(file.path());
+  }
+}
+
+TEST(Figures, EqualTheSqlViewsOnRealTraces) {
+  const char* shared = std::getenv("SONDE_SHARED");
+  const std::string folder = std::string(shared == nullptr ? "../shared" : shared) + "/data/rpd/";
+  for (const char* name : {"matmul_result.rpd", "matmul_result_large.rpd", "mytrace.rpd.gz"}) {
+    if (::access((folder + name).c_str(), R_OK) != 0) GTEST_SKIP() << folder << name << " absent";
+    expect_equal_to_sql(folder + name);
+  }
+}
+
+TEST(Figures, WindowsSideBySideAddUp) {
+  const TemporaryFile file;
+  const auto ops = generate(file.path(), 99);
+  auto reader = store::Reader::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  const auto span = trace::span_of(*reader);
+  ASSERT_TRUE(span.ok() && span->has_value());
+  std::map<std::string, int64_t> added;
+  const std::optional<std::string> edges[] = {std::nullopt, "12.5%", "7us",
+                                              "60%",        "-1us",  std::nullopt};
+  for (size_t i = 0; i + 1 < std::size(edges); ++i) {
+    const auto window = trace::resolve_window({edges[i], edges[i + 1]}, **span);
+    ASSERT_TRUE(window.ok());
+    trace::Request request = analysis::top_analysis().needs;
+    request.window = *window;
+    const trace::Trace trace = loaded(*reader, request);
+    for (size_t op = 0; op < trace.ops.size(); ++op) {
+      EXPECT_GE(trace.ops.start_ns[op], window->extent->start_ns);
+      EXPECT_LE(trace.ops.end_ns[op], window->extent->end_ns);
+      added[trace.names[trace.label(op)]] += trace.op_ns(op);
+    }
+  }
+  std::map<std::string, int64_t> whole;
+  for (const GeneratedOp& op : ops) whole[op.label] += op.end_ns - op.start_ns;
+  EXPECT_EQ(added, whole);
+}
+
+TEST(Figures, FiltersByGpuAndName) {
+  const TemporaryFile file;
+  const auto ops = generate(file.path(), 3);
+  auto reader = store::Reader::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  const auto filter = trace::NameFilter::compile("^(add|Copy)");
+  trace::Request request = analysis::kernels_analysis().needs;  // with details, by op id
+  request.op_bytes = true;
+  request.gpu = 1;
+  request.op_names = &*filter;
+  const trace::Trace trace = loaded(*reader, request);
+  size_t expected = 0;
+  for (const GeneratedOp& op : ops) {
+    expected += op.gpu == 1 && (op.label.rfind("add", 0) == 0 || op.label.rfind("Copy", 0) == 0);
+  }
+  EXPECT_EQ(trace.ops.size(), expected);
+  EXPECT_EQ(trace.ops.bytes.size(), expected);
+  for (size_t op = 0; op < trace.ops.size(); ++op) {
+    const Lines bytes =
+        query(*reader, fmt::format("SELECT bytes FROM sonde_op_detail WHERE op_id = "
+                                   "{}",
+                                   trace.ops.id[op]));
+    const int64_t known = trace.ops.bytes[op];
+    EXPECT_EQ(bytes, Lines{known < 0 ? "-" : fmt::format("{}", known)});
+  }
+}
+
+TEST(Figures, QuantilesEqualSorting) {
+  std::mt19937 random(5);
+  for (size_t size = 0; size < 60; ++size) {
+    std::vector<int64_t> values(size);
+    for (int64_t& value : values) value = random() % 50;
+    std::vector<int64_t> in_order = values;
+    std::sort(in_order.begin(), in_order.end());
+    const auto reached = [&](int64_t limit) {
+      return std::count_if(in_order.begin(), in_order.end(), [&](int64_t v) { return v <= limit; });
+    };
+    const int64_t p95 = analysis::quantile(values, 95);
+    const int64_t median = analysis::median(values);
+    if (size == 0) {
+      EXPECT_EQ(p95, 0);
+      EXPECT_EQ(median, 0);
+      continue;
+    }
+    EXPECT_GE(reached(p95) * 100, static_cast<int64_t>(size) * 95);
+    EXPECT_LT(reached(p95 - 1) * 100, static_cast<int64_t>(size) * 95);
+    const int64_t upper = in_order[size / 2];
+    const int64_t lower = in_order[(size - 1) / 2];
+    EXPECT_EQ(median, (lower + upper) / 2);
+  }
+}
+
+TEST(Figures, StatsFilesHaveEveryOperationOnce) {
+  const TemporaryFile file;
+  const auto ops = generate(file.path(), 4);
+  auto reader = store::Reader::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  trace::Request request;
+  request.ops = request.apis = true;
+  const auto files = analysis::stats_files(loaded(*reader, request));
+  Lines suffixes;
+  for (const auto& stats : files) suffixes.push_back(stats.suffix);
+  EXPECT_EQ(suffixes,
+            (Lines{".stats.csv", ".copy_stats.csv", ".opencl_stats.csv", ".other_stats.csv"}));
+  int64_t calls = 0;
+  for (const GeneratedOp& op : ops) calls += op.label == "Barrier" ? 1 : 0;
+  EXPECT_NE(files[0].text.find(fmt::format("\"Barrier\",{},", calls)), std::string::npos);
+  EXPECT_NE(files[0].text.find("\"quote\"\" \\ and\nline\","), std::string::npos);
+  EXPECT_EQ(files[0].text.rfind(
+                "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n", 0),
+            0u);
+}
+
+// A file with strings of equal text under two ids, as two sessions of RPD write it, an op that ends
+// before it starts, and an op whose name is in no table.
+TEST(Figures, OddFiles) {
+  const TemporaryFile file;
+  auto writer = store::Writer::open(file.path(), store::Writer::Mode::kCreate);
+  ASSERT_TRUE(writer.ok());
+  const int64_t kernel = writer->string("k");
+  const int64_t type = writer->string("KernelExecution");
+  writer->op({0, 0, 0, 100, 200, kernel, type});
+  ASSERT_TRUE(writer->database()
+                  .exec("INSERT INTO rocpd_string (id, string) VALUES (4294967296, 'k')")
+                  .ok());
+  writer->op({0, 0, 0, 300, 400, 4294967296, type});
+  writer->op({0, 0, 0, 500, 450, kernel, type});
+  writer->op({0, 0, 0, 600, 650, 77777777777, type});
+  ASSERT_TRUE(writer->database()
+                  .exec("INSERT INTO sonde_drop VALUES ('opencl', 'the buffer was full', 1234)")
+                  .ok());
+  ASSERT_TRUE(writer->finish().ok());
+  expect_equal_to_sql(file.path());
+  auto reader = store::Reader::open(file.path());
+  ASSERT_TRUE(reader.ok());
+  const trace::Trace trace = loaded(*reader, analysis::top_analysis().needs);
+  const report::Report report = analysis::top_analysis().run(trace);
+  EXPECT_EQ(columns_of(report.sections[0].table, {"name", "calls", "total_ns"}),
+            (Lines{"k|3|200", "<string 77777777777>|1|50"}));
+  EXPECT_EQ(report.warnings, (Lines{"1,234 events of opencl were not recorded: the buffer was full",
+                                    "1 operations end before they start and count as zero long"}));
+}
+
+}  // namespace
+}  // namespace sonde

@@ -1,0 +1,96 @@
+// PerfettoWriter: the packets of one .pftrace. perfetto.cpp has the sequence, its clock, processes,
+// threads, their slices and counters; perfetto_gpu.cpp has the GPUs and their operations. Field
+// numbers are those of Perfetto's public .proto files.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "export/events.h"
+#include "export/exporter.h"
+#include "export/intern.h"
+#include "export/lanes.h"
+#include "export/packets.h"
+#include "export/sink.h"
+
+namespace sonde::exporting {
+
+// How far other clocks are ahead of CLOCK_MONOTONIC.
+struct ClockOffsets {
+  int64_t realtime_ns = 0;  // 0 = not known
+  int64_t boottime_ns = 0;
+};
+
+// InternedGraphicsContext.Api of "opencl", "hip" ...; 0 if it is none of them.
+uint64_t api_number(std::string_view backend);
+
+class PerfettoWriter {
+ public:
+  PerfettoWriter(const Events& events, const ClockOffsets& clocks, Sink& sink)
+      : events_(events),
+        clocks_(clocks),
+        stream_(sink),
+        out_(stream_.out()),
+        names_(stream_, InternField::kEventName, events.names),
+        kernels_(stream_, InternField::kComputeKernel, events.names),
+        arg_names_(stream_, InternField::kComputeArgName),
+        annotation_names_(stream_, InternField::kAnnotationName),
+        categories_(stream_, InternField::kCategory),
+        args_(stream_, InternField::kStringValue, events.args, 1),
+        marker_names_(stream_, InternField::kEventName, events.args,
+                      uint64_t{events.names.size()} + 1) {}
+
+  Counts write() {
+    first_packet();
+    clock_snapshot();
+    process_tracks();
+    devices();
+    apis();
+    ops();
+    samples();
+    stream_.flush();
+    counts_.skipped = events_.skipped;
+    return counts_;
+  }
+
+ private:
+  void first_packet();
+  void clock_snapshot();
+  void process_tracks();
+  void devices();
+  void contexts_and_queues();
+  void stages();
+  void apis();
+  uint64_t thread_track(const Thread& thread);
+  uint64_t lane_track(uint64_t thread_track, const Thread& thread, uint32_t lane);
+  void api_lane(const Lane& lane, const Layout& layout, uint64_t track);
+  void api_event(size_t index, uint64_t track);
+  uint64_t category_iid(const Api& api);
+  void end_event(int64_t time_ns, uint64_t track);
+  void ops();
+  std::string shape_fields(const Shape& shape);
+  void op(size_t index);
+  void compute_arg(ProtoBuffer& out, std::string_view name, int64_t value);
+  void samples();
+  uint64_t process_track(int64_t pid) const;
+  int64_t gpu_number(uint32_t device) const;
+
+  const Events& events_;
+  const ClockOffsets clocks_;
+  PacketStream stream_;
+  ProtoBuffer& out_;
+  InternedTable names_, kernels_;
+  InternedSet arg_names_, annotation_names_, categories_;
+  InternedRepeats args_, marker_names_;
+  bool real_gpu_numbers_ = true;
+  uint64_t next_uuid_ = 1;
+  std::string scratch_;
+  std::vector<std::string> queue_args_, shapes_;
+  uint64_t args_name_ = 0, bytes_name_ = 0, status_name_ = 0;
+  uint32_t last_domain_ = kNone, last_name_ = kNone;
+  uint64_t last_category_ = 0;
+  Counts counts_;
+};
+
+}  // namespace sonde::exporting
