@@ -15,9 +15,10 @@
 namespace sonde::record {
 
 Result<std::string> find_command(const std::string& name) {
-  const auto judge = [](const std::string& path) -> int {
+  const auto judge = [&name](const std::string& path) -> int {
     struct stat info {};
-    if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return 0;
+    if (::stat(path.c_str(), &info) != 0) return 0;
+    if (!S_ISREG(info.st_mode)) return name.find('/') != std::string::npos ? 1 : 0;
     return ::access(path.c_str(), X_OK) == 0 ? 2 : 1;
   };
   bool found = false;
@@ -37,7 +38,11 @@ Result<std::string> find_command(const std::string& name) {
         found = true;
     }
   }
-  if (found) return make_error(ErrorCode::kUnsupported, "is not executable", name);
+  struct stat info {};
+  const bool folder = ::stat(name.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  if (found) {
+    return make_error(ErrorCode::kUnsupported, folder ? "is a directory" : "is not executable", name);
+  }
   return make_error(ErrorCode::kNotFound, "command not found", name);
 }
 

@@ -138,7 +138,13 @@ void Drain::read_chunk(const Pending& pending) {
   wire::Decoder decoder({buffer_.data() + from, bytes});
   while (const auto record = decoder.next()) {
     ++events_;
-    header.ring == 0 ? ingest_->definition(header, *record) : ingest_->event(header, *record);
+    if (header.ring == 0) {
+      ingest_->definition(header, *record);
+    } else if (discard_reason_.empty() || record->type() == wire::RecordType::kThread) {
+      ingest_->event(header, *record);
+    } else {
+      ingest_->drop("records", discard_reason_, 1);
+    }
   }
   if (decoder.malformed()) ingest_->damaged("malformed record: the rest was left out");
 }
@@ -230,7 +236,7 @@ void Drain::remove_spool(Spool& spool) {
 std::vector<Drain::Live> Drain::live() const {
   std::vector<Live> live;
   for (const auto& [id, spool] : spools_) {
-    if (!spool.finished) live.push_back({id, spool.folder.pid});
+    if (!spool.finished) live.push_back({id, spool.folder.pid, spool.folder.foreign});
   }
   return live;
 }
@@ -238,13 +244,20 @@ std::vector<Drain::Live> Drain::live() const {
 // The newest chunk of each ring tells what its thread was in the middle of.
 void Drain::note_open(Spool& spool) {
   std::map<uint32_t, wire::ChunkHeader> newest;
+  std::map<uint32_t, uint64_t> last_file;
+  for (const auto& [name, chunk] : spool.chunks) {
+    uint64_t& last = last_file[chunk.file.ring];
+    last = std::max(last, chunk.file.file);
+  }
   for (const auto& [name, chunk] : spool.chunks) {
     if (chunk.file.ring == 0) continue;
-    wire::ChunkHeader header;
+    wire::ChunkHeader header{};
     UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid() && errno == ENOENT && chunk.drained) continue;  // deleted by its producer
     if (!fd.valid() || !read_at(fd.get(), &header, sizeof header, 0)) {
-      ingest_->drop("chunks", "cut short", 1);
+      // The process may have ended while it made its newest chunk, which is then still empty.
+      const bool unmade = header.magic == 0 && chunk.file.file == last_file[chunk.file.ring];
+      if (!unmade) ingest_->drop("chunks", "cut short", 1);
       continue;
     }
     const auto verdict = wire::judge_header(header);

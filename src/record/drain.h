@@ -34,11 +34,15 @@ class Drain {
   struct Live {
     uint64_t spool;
     uint32_t pid;
+    bool foreign;  // the pid is one of another pid namespace
   };
   // Process images seen and not yet finished.
   std::vector<Live> live() const;
   // The process image has ended (or is let go): all it committed is read, and what was open noted.
   Status finish_process(uint64_t spool, std::string_view how);
+
+  // Records read from now on are counted as dropped for this reason.
+  void discard_from_now(std::string_view reason) { discard_reason_ = reason; }
 
   // The last step: counts the drops, commits, and finishes the .rpd.
   Status finish();
@@ -80,6 +84,7 @@ class Drain {
   std::map<uint64_t, Spool> spools_;
   std::vector<std::byte> buffer_;
   uint64_t events_ = 0, uncommitted_bytes_ = 0;
+  std::string discard_reason_;  // "": records are kept
   int64_t last_commit_ns_ = 0;
 };
 

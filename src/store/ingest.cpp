@@ -132,8 +132,9 @@ Ingest::Ingest(Ingest&&) noexcept = default;
 Ingest& Ingest::operator=(Ingest&&) noexcept = default;
 Ingest::~Ingest() = default;
 
-Result<Ingest> Ingest::open(Writer& writer) {
+Result<Ingest> Ingest::open(Writer& writer, uint64_t session_id, const std::string& session) {
   auto impl = std::make_unique<Impl>(writer);
+  SONDE_TRY(impl->claim(session_id, session));
   impl->marker_name_id = writer.string("UserMarker");
   impl->sonde_domain_id = writer.string("sonde");
   SONDE_TRY(impl->restore());
@@ -293,7 +294,9 @@ Status Ingest::commit() {
 Status Ingest::finish() {
   auto& impl = *impl_;
   impl.insert("DELETE FROM sonde_drop");
-  for (const auto& [cause, count] : impl.drops) {
+  auto drops = impl.earlier_drops;
+  for (const auto& [cause, count] : impl.drops) drops[cause] += count;
+  for (const auto& [cause, count] : drops) {
     impl.insert("INSERT INTO sonde_drop (source, reason, count) VALUES (?1, ?2, ?3)", cause.first,
                 cause.second, static_cast<int64_t>(count));
   }

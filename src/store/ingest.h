@@ -22,8 +22,9 @@ namespace sonde::store {
 
 class Ingest {
  public:
-  // Continues what the file's sonde_ingest table says, if anything. `writer` must outlive this.
-  static Result<Ingest> open(Writer& writer);
+  // Continues what the file's sonde_ingest table says, if anything. An unfinished recording of
+  // another session, known by its id, is an error. `writer` must outlive this.
+  static Result<Ingest> open(Writer& writer, uint64_t session_id, const std::string& session);
   Ingest(Ingest&&) noexcept;
   Ingest& operator=(Ingest&&) noexcept;
   ~Ingest();

@@ -189,8 +189,34 @@ void restore_entry(Ingest::Impl& impl, std::string_view key, std::string_view va
 
 }  // namespace
 
+// Makes the unfinished file this session's, if it is not another's.
+Status Ingest::Impl::claim(uint64_t session_id, const std::string& session) {
+  const std::string mine = fmt::format("{:x}", session_id);
+  SONDE_ASSIGN(auto owner, writer.database().prepare(
+                               "SELECT value FROM sonde_ingest WHERE key = 'session'"));
+  SONDE_ASSIGN(const bool owned, owner.step());
+  if (owned) {
+    const std::string text(owner.text(0));  // "ID PATH"
+    const size_t space = text.find(' ');
+    if (text.substr(0, space) == mine) return ok_status();
+    return make_error(ErrorCode::kInvalidArgument, "holds another recording, an unfinished one",
+                      writer.database().path(),
+                      "finish it first: sonde recover " +
+                          (space != text.npos ? text.substr(space + 1) : std::string("SESSION")));
+  }
+  insert("INSERT INTO sonde_ingest (key, value) VALUES ('session', ?1)", mine + " " + session);
+  return ok_status();
+}
+
 Status Ingest::Impl::restore() {
   auto& database = writer.database();
+  SONDE_ASSIGN(auto earlier, database.prepare("SELECT source, reason, count FROM sonde_drop"));
+  for (;;) {
+    SONDE_ASSIGN(const bool row, earlier.step());
+    if (!row) break;
+    earlier_drops[{std::string(earlier.text(0)), std::string(earlier.text(1))}] =
+        static_cast<uint64_t>(earlier.integer(2));
+  }
   SONDE_ASSIGN(next_process, database.integer("SELECT max(id) FROM sonde_process"));
   ++next_process;
   SONDE_ASSIGN(next_queue, database.integer("SELECT max(queue_id) FROM sonde_queue", -1));

@@ -92,6 +92,7 @@ struct Ingest::Impl {
   std::map<std::string, Position> positions;
   std::set<std::string> changed_positions;  // since the last commit; gone ones are deleted
   std::map<std::pair<std::string, std::string>, uint64_t> drops;
+  std::map<std::pair<std::string, std::string>, uint64_t> earlier_drops;  // of other recordings
   std::map<std::string, int64_t> gpu_ids;  // by description of the device
   std::set<int64_t> gpu_ids_taken;
   int64_t next_process = 1, next_queue = 0;
@@ -110,6 +111,7 @@ struct Ingest::Impl {
   std::string buffer;
 
   Process& process(uint64_t spool, uint32_t pid);
+  Status claim(uint64_t session_id, const std::string& session);
   Status restore();
   Status save();
 

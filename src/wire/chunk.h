@@ -89,6 +89,10 @@ constexpr uint32_t kDropSources = 7;
 constexpr const char* kDropSourceNames[kDropSources] = {
     "api calls", "ranges", "marks", "counters", "ops", "definitions", "other"};
 
+// A spool's folder is called p<PID>-<SPOOL, hex>, and this is behind it where the pid means nothing to
+// the recorder.
+constexpr char kForeignSuffix[] = "-f";
+
 // <session>/control, mapped by the recorder and by every traced process.
 struct SessionControl {
   uint64_t magic;
@@ -101,7 +105,9 @@ struct SessionControl {
   uint64_t limit_bytes;      // of all chunks together; at most
   uint64_t allocated_bytes;  // of all chunks together; now
   uint64_t drops[kDropSources][kDropReasons];
-  uint64_t reserved[16];
+  uint64_t id;             // of the session, in any place it is moved to
+  uint64_t pid_namespace;  // the recorder's; 0: not known
+  uint64_t reserved[14];
 };
 
 // FNV-1a over 64-bit words in four independent lanes: fast without special instructions, catches
