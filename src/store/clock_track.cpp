@@ -8,6 +8,7 @@ namespace sonde::store {
 namespace {
 
 constexpr int64_t kMinimumGapNs = 10'000'000;
+constexpr int64_t kCoveredNs = 1'000'000'000;
 constexpr size_t kMaxKnots = 1 << 16;
 // A knot that the line through its neighbours meets this closely says nothing new.
 constexpr int64_t kStraightNs = 2;
@@ -35,7 +36,29 @@ int64_t line(int64_t x, int64_t x0, int64_t y0, int64_t x1, int64_t y1) {
 
 }  // namespace
 
+// Two close snapshots are better than one, which says nothing about the rate: until there are two
+// at a distance, the outermost are kept. True if that took care of the new one.
+bool ClockTrack::widen(const Knot& knot) {
+  if (knots_.empty() || knots_.size() > 2) return false;
+  Knot& first = knots_.front();
+  Knot& last = knots_.back();
+  if (distance(first.monotonic_ns, last.monotonic_ns) >= kMinimumGapNs) return false;
+  const bool is_later = knot.monotonic_ns > last.monotonic_ns && knot.value > last.value;
+  const bool is_earlier = knot.monotonic_ns < first.monotonic_ns && knot.value < first.value;
+  const int64_t end = is_later ? last.monotonic_ns : first.monotonic_ns;
+  if (!is_later && !is_earlier) return false;
+  if (knots_.size() == 1) {
+    if (distance(end, knot.monotonic_ns) >= kMinimumGapNs) return false;
+    knots_.insert(is_later ? knots_.end() : knots_.begin(), knot);
+  } else {
+    (is_later ? last : first) = knot;
+  }
+  worst_ns_ = std::max(worst_ns_, knot.uncertainty_ns);
+  return true;
+}
+
 void ClockTrack::add(int64_t value, int64_t monotonic_ns, int64_t uncertainty_ns) {
+  if (widen({value, monotonic_ns, uncertainty_ns})) return;
   const auto after =
       std::upper_bound(knots_.begin(), knots_.end(), monotonic_ns,
                        [](int64_t time, const Knot& knot) { return time < knot.monotonic_ns; });
@@ -66,6 +89,17 @@ void ClockTrack::add(int64_t value, int64_t monotonic_ns, int64_t uncertainty_ns
     knots_.erase(knots_.end() - 2);
   }
   if (knots_.size() > kMaxKnots) knots_.erase(knots_.begin(), knots_.begin() + kMaxKnots / 4);
+}
+
+bool ClockTrack::covers(int64_t monotonic_ns) const {
+  const auto after =
+      std::upper_bound(knots_.begin(), knots_.end(), monotonic_ns,
+                       [](int64_t time, const Knot& knot) { return time < knot.monotonic_ns; });
+  const auto near = [&](const Knot& knot) {
+    return distance(knot.monotonic_ns, monotonic_ns) <= kCoveredNs;
+  };
+  return knots_.size() >= 2 && ((after != knots_.end() && near(*after)) ||
+                                (after != knots_.begin() && near(*(after - 1))));
 }
 
 std::vector<ClockTrack::Knot> ClockTrack::newest(size_t count) const {

@@ -29,12 +29,15 @@ class ClockTrack {
   std::vector<Knot> newest(size_t count) const;
   void restore(const std::vector<Knot>& knots);
 
+  // Whether a rate is known, and a snapshot of within a second of this moment.
+  bool covers(int64_t monotonic_ns) const;
   bool known() const { return !knots_.empty(); }
   size_t size() const { return knots_.size(); }
   // Half of the widest bracket in use: how far a conversion may be off.
   int64_t uncertainty_ns() const { return worst_ns_; }
 
  private:
+  bool widen(const Knot& knot);
   std::vector<Knot> knots_;  // ascending in both
   int64_t worst_ns_ = 0;
 };

@@ -193,6 +193,19 @@ void Ingest::clocks(const wire::ClockReading& reading) {
   }
 }
 
+void Ingest::opened(const wire::ClockReading& reading) {
+  auto& impl = *impl_;
+  const int64_t then = reading.monotonic_ns;
+  if (impl.ticks.covers(then) || reading.ticks_after < reading.ticks_before) return;
+  const uint64_t width = reading.ticks_after - reading.ticks_before;
+  const auto uncertainty = static_cast<int64_t>(std::min<uint64_t>(width, 1'000'000'000));
+  impl.ticks.add(static_cast<int64_t>(std::midpoint(reading.ticks_before, reading.ticks_after)),
+                 then, uncertainty);
+  impl.raw.add(reading.raw_ns, then, uncertainty);
+  impl.realtime.add(reading.realtime_ns, then, uncertainty);
+  impl.boottime.add(reading.boottime_ns, then, uncertainty);
+}
+
 void Ingest::definition(const wire::ChunkHeader& chunk, const wire::Record& record) {
   impl_->define(impl_->process(chunk.spool, chunk.pid), record);
 }
