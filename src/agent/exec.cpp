@@ -21,6 +21,8 @@ namespace {
 constexpr size_t kMaxInject = 16 * 1024;
 char g_inject[kMaxInject];  // the value of SONDE_INJECT, "" when not recorded
 
+#ifndef SONDE_AGENT_STATIC
+
 // An environment for another recorder's children is that recorder's business.
 bool is_of_another(char* const* environment) {
   const InjectItem own = inject_itself(g_inject);
@@ -35,6 +37,8 @@ bool wants_merge(char* const* environment) {
   return g_inject[0] != '\0' && !is_of_another(environment) &&
          merge_is_needed(environment, g_inject);
 }
+
+#endif
 
 }  // namespace
 
