@@ -105,7 +105,8 @@ uint32_t drained_count(const Ring* ring) {
 
 // A drained chunk of this ring to start over with, or a new one.
 wire::ChunkHeader* next_chunk(Ring* ring) {
-  uint32_t drained = drained_count(ring);
+  // No second use of a chunk either when the recorder has taken its leave.
+  uint32_t drained = load(g_state.control->closed) == 0 ? drained_count(ring) : 0;
   if (drained == 0) {
     auto* chunk = make_chunk(ring->index, ring->next_file, ring->next_sequence, ring->tid,
                              &ring->out_because);
@@ -230,6 +231,12 @@ size_t describe_process(char* text, size_t size) {
   return length;
 }
 
+bool in_foreign_namespace() {
+  const uint64_t recorders = g_state.control->pid_namespace;
+  struct stat info;
+  return recorders != 0 && stat("/proc/self/ns/pid", &info) == 0 && info.st_ino != recorders;
+}
+
 bool write_process_record() {
   constexpr size_t kBytes = 32 * 1024;
   void* memory = map_memory(kBytes);
@@ -256,8 +263,9 @@ bool ensure_spool() {
   bool good = load(g_state.has_spool) != 0;
   if (!good) {
     const auto spool = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC)) << 1 | 1;
-    const int length = snprintf(g_state.folder, sizeof g_state.folder, "%s/p%d-%llx",
-                                g_state.session, getpid(), static_cast<unsigned long long>(spool));
+    const int length = snprintf(g_state.folder, sizeof g_state.folder, "%s/p%d-%llx%s",
+                                g_state.session, getpid(), static_cast<unsigned long long>(spool),
+                                in_foreign_namespace() ? wire::kForeignSuffix : "");
     if (length > 0 && static_cast<size_t>(length) < sizeof g_state.folder &&
         mkdir(g_state.folder, 0700) == 0) {
       g_state.spool = spool;  // chunks carry it

@@ -17,7 +17,7 @@ namespace sonde::record {
 
 namespace {
 
-constexpr size_t kLiveHeaderBytes = offsetof(wire::ChunkHeader, open);
+constexpr size_t kChunksPerPoll = 64;
 constexpr uint64_t kCommitBytes = 64 << 20;
 constexpr int64_t kCommitEveryNs = 500'000'000;
 
@@ -47,6 +47,11 @@ bool return_chunk(const std::string& path) {
           .compare_exchange_strong(expected, wire::ChunkState::kDrained, std::memory_order_acq_rel);
   ::munmap(memory, 4096);
   return returned || expected != wire::ChunkState::kAbandoned;
+}
+
+bool read_status(const std::string& path, wire::ChunkStatus& header) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return fd.valid() && read_at(fd.get(), &header, sizeof header, 0);
 }
 
 }  // namespace
@@ -81,9 +86,17 @@ void Drain::list_new() {
   }
 }
 
-// Which chunks of the spool have something new, in the order of reading.
+// A chunk that is whole but of another ring is as foreign as one of another program.
+wire::HeaderVerdict Drain::judge(const Spool& spool, const Chunk& chunk,
+                                 const wire::ChunkStatus& header) {
+  const auto verdict = wire::judge_header(header);
+  const bool own = header.spool == spool.folder.spool && header.ring == chunk.file.ring &&
+                   header.file == chunk.file.file;
+  return verdict == wire::HeaderVerdict::kGood && !own ? wire::HeaderVerdict::kForeign : verdict;
+}
+
+// Which chunks of the spool have something new.
 void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pending) {
-  const size_t first = pending.size();
   for (auto next = spool.chunks.begin(); next != spool.chunks.end();) {
     const auto current = next++;
     Chunk& chunk = current->second;
@@ -96,11 +109,20 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
       spool.chunks.erase(current);
       continue;
     }
-    if (!fd.valid() || !read_at(fd.get(), &item.header, kLiveHeaderBytes, 0)) continue;
+    if (!fd.valid() || !read_at(fd.get(), &item.header, sizeof item.header, 0)) continue;
     // A header that does not add up is being rewritten just now, or is damaged: see finish_process.
-    if (wire::judge_header(item.header) != wire::HeaderVerdict::kGood) continue;
+    if (judge(spool, chunk, item.header) != wire::HeaderVerdict::kGood) continue;
+    if (item.header.sequence == chunk.sequence && chunk.drained) continue;
     if (item.header.sequence != chunk.sequence) {
       if (item.header.sequence < chunk.sequence) continue;
+      // Its producer may have been starting over with it during that read: only what is read after
+      // the new sequence was seen surely belongs to it.
+      const uint64_t sequence = item.header.sequence;
+      if (!read_status(chunk.file.path, item.header) ||
+          judge(spool, chunk, item.header) != wire::HeaderVerdict::kGood ||
+          item.header.sequence != sequence) {
+        continue;
+      }
       chunk.sequence = item.header.sequence;  // the producer started over with it
       chunk.offset = 0;
       chunk.drained = chunk.read_out = false;
@@ -110,16 +132,11 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
       pending.push_back(item);
     }
   }
-  std::sort(pending.begin() + static_cast<std::ptrdiff_t>(first), pending.end(),
-            [](const Pending& a, const Pending& b) {
-              return a.header.ring != b.header.ring ? a.header.ring < b.header.ring
-                                                    : a.header.sequence < b.header.sequence;
-            });
 }
 
 void Drain::read_chunk(const Pending& pending) {
   Chunk& chunk = *pending.chunk;
-  const wire::ChunkHeader& header = pending.header;
+  const wire::ChunkStatus& header = pending.header;
   const uint64_t from = chunk.offset;
   const uint64_t bytes = header.committed > from ? header.committed - from : 0;
   const bool sealed = header.state != wire::ChunkState::kActive;
@@ -128,7 +145,7 @@ void Drain::read_chunk(const Pending& pending) {
   const uint64_t skip = sealed ? 0 : from;
   if (!fd.valid() || !read_at(fd.get(), buffer_.data() + skip, header.committed - skip,
                               wire::kHeaderBytes + skip)) {
-    ingest_->damaged(header, "cut short");
+    ingest_->damaged("cut short");
     chunk.offset = header.committed;
     chunk.read_out = sealed;
     return;
@@ -138,36 +155,56 @@ void Drain::read_chunk(const Pending& pending) {
   uncommitted_bytes_ += bytes;
   if (header.ring != 0) ingest_->set_position(chunk.name, {chunk.sequence, chunk.offset});
   if (sealed && wire::checksum(buffer_.data(), header.committed) != header.payload_sum) {
-    ingest_->damaged(header, "checksum does not match: the rest of the chunk was left out");
+    ingest_->damaged("checksum does not match: the rest of the chunk was left out");
     return;
   }
   wire::Decoder decoder({buffer_.data() + from, bytes});
   while (const auto record = decoder.next()) {
     ++events_;
-    header.ring == 0 ? ingest_->definition(header, *record) : ingest_->event(header, *record);
+    if (header.ring == 0) {
+      ingest_->definition(header, *record);
+    } else if (discard_reason_.empty() || record->type() == wire::RecordType::kThread) {
+      ingest_->event(header, *record);
+    } else {
+      ingest_->drop("records", discard_reason_, 1);
+    }
   }
-  if (decoder.malformed()) ingest_->damaged(header, "malformed record: the rest was left out");
+  if (decoder.malformed()) ingest_->damaged("malformed record: the rest was left out");
 }
 
-uint64_t Drain::poll(const std::function<void()>& between) {
+uint64_t Drain::poll() {
   list_new();
-  // The order matters: what an event refers to was defined before the event was committed, so the
-  // definitions are read after the events were counted; and the clocks are read last, so that every
-  // event lies before the newest reading.
+  std::vector<Spool*> spools;
+  for (auto& [id, spool] : spools_) {
+    if (!spool.finished) spools.push_back(&spool);
+  }
+  return read_some(spools);
+}
+
+// The order matters: what an event refers to was defined before the event was committed, so the
+// definitions are read after the events were counted; and the clocks are read last, so that every
+// event lies before the newest reading.
+uint64_t Drain::read_some(std::span<Spool* const> spools) {
   std::vector<Pending> events, definitions;
-  for (auto& [id, spool] : spools_) {
-    if (!spool.finished) collect(spool, false, events);
-  }
-  for (auto& [id, spool] : spools_) {
-    if (!spool.finished) collect(spool, true, definitions);
-  }
+  for (Spool* spool : spools) collect(*spool, false, events);
+  for (Spool* spool : spools) collect(*spool, true, definitions);
   ingest_->clocks(wire::read_clocks_exactly((*control_)->clock));
-  uint64_t bytes = 0;
+  for (const auto* list : {&definitions, &events}) {
+    for (const auto& pending : *list) ingest_->opened(pending.header.opened);
+  }
+  // A ring's chunks in their order; all rings advance alike.
+  const auto before = [](const Pending& a, const Pending& b) {
+    return a.header.sequence < b.header.sequence;
+  };
+  std::stable_sort(definitions.begin(), definitions.end(), before);
   for (const auto& pending : definitions) read_chunk(pending);
+  std::stable_sort(events.begin(), events.end(), before);
+  if (events.size() > kChunksPerPoll) events.resize(kChunksPerPoll);
+  uint64_t bytes = 0;
   for (const auto& pending : events) {
     bytes += pending.header.committed;
     read_chunk(pending);
-    between();
+    progress_();
   }
   return bytes;
 }
@@ -177,7 +214,11 @@ Status Drain::commit(bool force) {
   const bool due = uncommitted_bytes_ >= kCommitBytes ||
                    (uncommitted_bytes_ > 0 && now - last_commit_ns_ >= kCommitEveryNs);
   if (!force && !due) return ok_status();
-  SONDE_TRY(ingest_->commit());
+  if (auto committed = ingest_->commit(); !committed) {
+    // Somebody reads the file for long: the rows wait, and so do the chunks they came from.
+    if (!force && store::is_busy(committed.error())) return ok_status();
+    return committed;
+  }
   last_commit_ns_ = now;
   uncommitted_bytes_ = 0;
   give_back();
@@ -221,45 +262,78 @@ void Drain::remove_spool(Spool& spool) {
 std::vector<Drain::Live> Drain::live() const {
   std::vector<Live> live;
   for (const auto& [id, spool] : spools_) {
-    if (!spool.finished) live.push_back({id, spool.folder.pid});
+    if (!spool.finished) live.push_back({id, spool.folder.pid, spool.folder.foreign});
   }
   return live;
 }
 
-// The newest chunk of each ring tells what its thread was in the middle of.
+// Reads the whole header of a chunk for the last time, and counts one that is not good. False if it
+// tells nothing.
+bool Drain::read_header(const Spool& spool, const Chunk& chunk, wire::ChunkHeader& header) {
+  UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() && errno == ENOENT && chunk.drained) return false;  // deleted by its producer
+  struct stat info {};
+  const bool known = fd.valid() && ::fstat(fd.get(), &info) == 0;
+  if (known && info.st_size < static_cast<off_t>(wire::kChunkBytes) && is_newest(spool, chunk)) {
+    // A producer that is killed while it makes a chunk leaves an empty file, or one of zeros.
+    uint64_t magic = 0;
+    if (info.st_size == 0 || (read_at(fd.get(), &magic, sizeof magic, 0) && magic == 0)) {
+      return false;
+    }
+  }
+  if (!known || !read_at(fd.get(), &header, sizeof header, 0)) {
+    ingest_->drop("chunks", "cut short", 1);
+    return false;
+  }
+  const auto verdict = judge(spool, chunk, header);
+  if (verdict == wire::HeaderVerdict::kGood) return true;
+  if (verdict != wire::HeaderVerdict::kUnfinished) ingest_->drop("chunks", "damaged header", 1);
+  return false;
+}
+
+bool Drain::is_newest(const Spool& spool, const Chunk& chunk) {
+  return std::none_of(spool.chunks.begin(), spool.chunks.end(), [&](const auto& item) {
+    return item.second.file.ring == chunk.file.ring && item.second.file.file > chunk.file.file;
+  });
+}
+
+// The newest chunk of each ring tells what its thread was in the middle of. One without any record
+// may have been made just before the end, and not have been told yet.
 void Drain::note_open(Spool& spool) {
   std::map<uint32_t, wire::ChunkHeader> newest;
+  bool defined = false;
   for (const auto& [name, chunk] : spool.chunks) {
-    if (chunk.file.ring == 0) continue;
     wire::ChunkHeader header;
-    UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid() && errno == ENOENT && chunk.drained) continue;  // deleted by its producer
-    if (!fd.valid() || !read_at(fd.get(), &header, sizeof header, 0)) {
-      ingest_->drop("chunks", "cut short", 1);
-      continue;
-    }
-    const auto verdict = wire::judge_header(header);
-    if (verdict == wire::HeaderVerdict::kUnfinished) continue;
-    if (verdict != wire::HeaderVerdict::kGood) {
-      ingest_->drop("chunks", "damaged header", 1);
+    if (!read_header(spool, chunk, header)) continue;
+    if (header.ring == 0) {
+      defined = true;
       continue;
     }
     auto [found, fresh] = newest.try_emplace(header.ring, header);
-    if (!fresh && found->second.sequence < header.sequence) found->second = header;
+    const auto age = [](const wire::ChunkHeader& h) {
+      return std::pair(h.committed != 0 || h.open_count != 0, h.sequence);
+    };
+    if (!fresh && age(found->second) < age(header)) found->second = header;
   }
+  if (!defined && !newest.empty()) ingest_->drop("chunks", "no definitions: names are missing", 1);
   for (const auto& [ring, header] : newest) {
     const uint32_t count = std::min(header.open_count, wire::kMaxOpen);
     for (uint32_t i = 0; i < count; ++i) ingest_->unfinished(header, header.open[i]);
   }
 }
 
-void Drain::finish_process(uint64_t spool_id, std::string_view how) {
+Status Drain::finish_process(uint64_t spool_id, std::string_view how) {
+  list_new();
   const auto found = spools_.find(spool_id);
-  if (found == spools_.end() || found->second.finished) return;
+  if (found == spools_.end() || found->second.finished) return ok_status();
   Spool& spool = found->second;
+  Spool* const one[] = {&spool};
+  while (read_some(one) != 0) SONDE_TRY(commit(false));
   note_open(spool);
   ingest_->ended(spool_id, monotonic_now_ns(), how);
   spool.finished = true;
+  ++uncommitted_bytes_;  // its end is worth a commit, which also deletes its folder
+  return ok_status();
 }
 
 Status Drain::finish() {

@@ -48,7 +48,7 @@ struct OpenSpan {
 };
 static_assert(sizeof(OpenSpan) == 32);
 
-struct ChunkHeader {
+struct ChunkStatus {
   // Identity, written once per use of the chunk and covered by `identity_sum`; magic comes last.
   uint64_t magic;
   uint32_t version;
@@ -67,11 +67,15 @@ struct ChunkHeader {
   ChunkState state;
   uint32_t open_count;
   uint64_t payload_sum;  // of the committed bytes, valid when sealed
+};
+
+// The first 16 KiB of a chunk file.
+struct ChunkHeader : ChunkStatus {
   uint64_t reserved[47];
   OpenSpan open[kMaxOpen];
   char open_text[kOpenTextBytes];
 };
-static_assert(offsetof(ChunkHeader, open) == 512);
+static_assert(sizeof(ChunkStatus) + sizeof(ChunkHeader::reserved) == 512);
 static_assert(sizeof(ChunkHeader) == kHeaderBytes);
 
 enum class DropReason : uint32_t { kBufferLimit, kDiskFull, kReentrant, kTooDeep, kBusy };
@@ -85,6 +89,10 @@ constexpr uint32_t kDropSources = 7;
 constexpr const char* kDropSourceNames[kDropSources] = {
     "api calls", "ranges", "marks", "counters", "ops", "definitions", "other"};
 
+// A spool's folder is called p<PID>-<SPOOL, hex>, and this is behind it where the pid means nothing to
+// the recorder.
+constexpr char kForeignSuffix[] = "-f";
+
 // <session>/control, mapped by the recorder and by every traced process.
 struct SessionControl {
   uint64_t magic;
@@ -97,7 +105,9 @@ struct SessionControl {
   uint64_t limit_bytes;      // of all chunks together; at most
   uint64_t allocated_bytes;  // of all chunks together; now
   uint64_t drops[kDropSources][kDropReasons];
-  uint64_t reserved[16];
+  uint64_t id;             // of the session, in any place it is moved to
+  uint64_t pid_namespace;  // the recorder's; 0: not known
+  uint64_t reserved[14];
 };
 
 // FNV-1a over 64-bit words in four independent lanes: fast without special instructions, catches
@@ -119,9 +129,9 @@ inline uint64_t checksum(const void* data, uint64_t bytes) {
   return sum ^ (sum >> 32);
 }
 
-inline uint64_t identity_checksum(const ChunkHeader& header) {
+inline uint64_t identity_checksum(const ChunkStatus& header) {
   const uint64_t* from = reinterpret_cast<const uint64_t*>(&header.version);
-  return checksum(from, offsetof(ChunkHeader, identity_sum) - offsetof(ChunkHeader, version));
+  return checksum(from, offsetof(ChunkStatus, identity_sum) - offsetof(ChunkStatus, version));
 }
 
 }  // namespace sonde::wire
