@@ -129,7 +129,8 @@ class DrainTest : public ::testing::Test {
   }
   void end(const char* how = "ended") {
     drain_->poll();
-    for (const auto& live : drain_->live()) EXPECT_TRUE(drain_->finish_process(live.spool, how).ok());
+    for (const auto& live : drain_->live())
+      EXPECT_TRUE(drain_->finish_process(live.spool, how).ok());
     const auto status = drain_->finish();
     ASSERT_TRUE(status) << status.error().to_line();
     crash();
