@@ -290,7 +290,7 @@ TEST_F(Agent, DrainedChunksAreUsedAgainAndAbandonedOnesAreLeft) {
           stream.read(reinterpret_cast<char*>(&header), sizeof header);
           if (header.ring == 0 || header.state != wire::ChunkState::kSealed) continue;
           const auto drained = wire::ChunkState::kDrained;
-          stream.seekp(offsetof(wire::ChunkHeader, state));
+          stream.seekp(offsetof(wire::ChunkStatus, state));
           stream.write(reinterpret_cast<const char*>(&drained), sizeof drained);
         }
       }

@@ -17,7 +17,7 @@ namespace sonde::record {
 
 namespace {
 
-constexpr size_t kLiveHeaderBytes = offsetof(wire::ChunkHeader, open);
+constexpr size_t kChunksPerPoll = 64;
 constexpr uint64_t kCommitBytes = 64 << 20;
 constexpr int64_t kCommitEveryNs = 500'000'000;
 
@@ -42,9 +42,9 @@ bool return_chunk(const std::string& path) {
   if (memory == MAP_FAILED) return true;
   auto* header = static_cast<wire::ChunkHeader*>(memory);
   auto expected = wire::ChunkState::kSealed;
-  const bool returned = std::atomic_ref(header->state)
-                            .compare_exchange_strong(expected, wire::ChunkState::kDrained,
-                                                     std::memory_order_acq_rel);
+  const bool returned =
+      std::atomic_ref(header->state)
+          .compare_exchange_strong(expected, wire::ChunkState::kDrained, std::memory_order_acq_rel);
   ::munmap(memory, 4096);
   return returned || expected != wire::ChunkState::kAbandoned;
 }
@@ -81,9 +81,8 @@ void Drain::list_new() {
   }
 }
 
-// Which chunks of the spool have something new, in the order of reading.
+// Which chunks of the spool have something new.
 void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pending) {
-  const size_t first = pending.size();
   for (auto next = spool.chunks.begin(); next != spool.chunks.end();) {
     const auto current = next++;
     Chunk& chunk = current->second;
@@ -96,7 +95,7 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
       spool.chunks.erase(current);
       continue;
     }
-    if (!fd.valid() || !read_at(fd.get(), &item.header, kLiveHeaderBytes, 0)) continue;
+    if (!fd.valid() || !read_at(fd.get(), &item.header, sizeof item.header, 0)) continue;
     // A header that does not add up is being rewritten just now, or is damaged: see finish_process.
     if (wire::judge_header(item.header) != wire::HeaderVerdict::kGood) continue;
     if (item.header.sequence != chunk.sequence) {
@@ -110,16 +109,11 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
       pending.push_back(item);
     }
   }
-  std::sort(pending.begin() + static_cast<std::ptrdiff_t>(first), pending.end(),
-            [](const Pending& a, const Pending& b) {
-              return a.header.ring != b.header.ring ? a.header.ring < b.header.ring
-                                                    : a.header.sequence < b.header.sequence;
-            });
 }
 
 void Drain::read_chunk(const Pending& pending) {
   Chunk& chunk = *pending.chunk;
-  const wire::ChunkHeader& header = pending.header;
+  const wire::ChunkStatus& header = pending.header;
   const uint64_t from = chunk.offset;
   const uint64_t bytes = header.committed > from ? header.committed - from : 0;
   const bool sealed = header.state != wire::ChunkState::kActive;
@@ -128,7 +122,7 @@ void Drain::read_chunk(const Pending& pending) {
   const uint64_t skip = sealed ? 0 : from;
   if (!fd.valid() || !read_at(fd.get(), buffer_.data() + skip, header.committed - skip,
                               wire::kHeaderBytes + skip)) {
-    ingest_->damaged(header, "cut short");
+    ingest_->damaged("cut short");
     chunk.offset = header.committed;
     chunk.read_out = sealed;
     return;
@@ -138,7 +132,7 @@ void Drain::read_chunk(const Pending& pending) {
   uncommitted_bytes_ += bytes;
   if (header.ring != 0) ingest_->set_position(chunk.name, {chunk.sequence, chunk.offset});
   if (sealed && wire::checksum(buffer_.data(), header.committed) != header.payload_sum) {
-    ingest_->damaged(header, "checksum does not match: the rest of the chunk was left out");
+    ingest_->damaged("checksum does not match: the rest of the chunk was left out");
     return;
   }
   wire::Decoder decoder({buffer_.data() + from, bytes});
@@ -152,28 +146,39 @@ void Drain::read_chunk(const Pending& pending) {
       ingest_->drop("records", discard_reason_, 1);
     }
   }
-  if (decoder.malformed()) ingest_->damaged(header, "malformed record: the rest was left out");
+  if (decoder.malformed()) ingest_->damaged("malformed record: the rest was left out");
 }
 
-uint64_t Drain::poll(const std::function<void()>& between) {
+uint64_t Drain::poll() {
   list_new();
-  // The order matters: what an event refers to was defined before the event was committed, so the
-  // definitions are read after the events were counted; and the clocks are read last, so that every
-  // event lies before the newest reading.
+  std::vector<Spool*> spools;
+  for (auto& [id, spool] : spools_) {
+    if (!spool.finished) spools.push_back(&spool);
+  }
+  return read_some(spools);
+}
+
+// The order matters: what an event refers to was defined before the event was committed, so the
+// definitions are read after the events were counted; and the clocks are read last, so that every
+// event lies before the newest reading.
+uint64_t Drain::read_some(std::span<Spool* const> spools) {
   std::vector<Pending> events, definitions;
-  for (auto& [id, spool] : spools_) {
-    if (!spool.finished) collect(spool, false, events);
-  }
-  for (auto& [id, spool] : spools_) {
-    if (!spool.finished) collect(spool, true, definitions);
-  }
+  for (Spool* spool : spools) collect(*spool, false, events);
+  for (Spool* spool : spools) collect(*spool, true, definitions);
   ingest_->clocks(wire::read_clocks_exactly((*control_)->clock));
-  uint64_t bytes = 0;
+  // A ring's chunks in their order; all rings advance alike.
+  const auto before = [](const Pending& a, const Pending& b) {
+    return a.header.sequence < b.header.sequence;
+  };
+  std::stable_sort(definitions.begin(), definitions.end(), before);
   for (const auto& pending : definitions) read_chunk(pending);
+  std::stable_sort(events.begin(), events.end(), before);
+  if (events.size() > kChunksPerPoll) events.resize(kChunksPerPoll);
+  uint64_t bytes = 0;
   for (const auto& pending : events) {
     bytes += pending.header.committed;
     read_chunk(pending);
-    between();
+    progress_();
   }
   return bytes;
 }
@@ -183,7 +188,11 @@ Status Drain::commit(bool force) {
   const bool due = uncommitted_bytes_ >= kCommitBytes ||
                    (uncommitted_bytes_ > 0 && now - last_commit_ns_ >= kCommitEveryNs);
   if (!force && !due) return ok_status();
-  SONDE_TRY(ingest_->commit());
+  if (auto committed = ingest_->commit(); !committed) {
+    // Somebody reads the file for long: the rows wait, and so do the chunks they came from.
+    if (!force && store::is_busy(committed.error())) return ok_status();
+    return committed;
+  }
   last_commit_ns_ = now;
   uncommitted_bytes_ = 0;
   give_back();
@@ -266,13 +275,17 @@ void Drain::note_open(Spool& spool) {
   }
 }
 
-void Drain::finish_process(uint64_t spool_id, std::string_view how) {
+Status Drain::finish_process(uint64_t spool_id, std::string_view how) {
+  list_new();
   const auto found = spools_.find(spool_id);
-  if (found == spools_.end() || found->second.finished) return;
+  if (found == spools_.end() || found->second.finished) return ok_status();
   Spool& spool = found->second;
+  Spool* const one[] = {&spool};
+  while (read_some(one) != 0) SONDE_TRY(commit(false));
   note_open(spool);
   ingest_->ended(spool_id, monotonic_now_ns(), how);
   spool.finished = true;
+  return ok_status();
 }
 
 Status Drain::finish() {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,11 @@ class Drain {
  public:
   Drain(std::string session, wire::Control& control, store::Ingest& ingest);
 
-  // Reads new records; returns how many bytes there were. `between` is called after each chunk, for
-  // what must not wait until a burst is read.
-  uint64_t poll(const std::function<void()>& between = [] {});
+  // Called after each chunk, for what must not wait until a burst is read.
+  void on_progress(std::function<void()> progress) { progress_ = std::move(progress); }
+
+  // Reads new records, but not all of a large backlog at once; returns how many bytes.
+  uint64_t poll();
   // Commits when enough has come in or enough time has passed, or when `force`d.
   Status commit(bool force);
 
@@ -35,8 +38,8 @@ class Drain {
   };
   // Process images seen and not yet finished.
   std::vector<Live> live() const;
-  // The process image has ended (or is let go): what it committed is read, and what was open noted.
-  void finish_process(uint64_t spool, std::string_view how);
+  // The process image has ended (or is let go): all it committed is read, and what was open noted.
+  Status finish_process(uint64_t spool, std::string_view how);
 
   // Records read from now on are counted as dropped for this reason.
   void discard_from_now(std::string_view reason) { discard_reason_ = reason; }
@@ -63,10 +66,11 @@ class Drain {
   };
   struct Pending {
     Chunk* chunk;
-    wire::ChunkHeader header;  // its first part
+    wire::ChunkStatus header;
   };
 
   void list_new();
+  uint64_t read_some(std::span<Spool* const> spools);
   void collect(Spool& spool, bool definitions, std::vector<Pending>& pending);
   void read_chunk(const Pending& pending);
   void give_back();
@@ -76,6 +80,7 @@ class Drain {
   std::string session_;
   wire::Control* control_;
   store::Ingest* ingest_;
+  std::function<void()> progress_ = [] {};
   std::map<uint64_t, Spool> spools_;
   std::vector<std::byte> buffer_;
   uint64_t events_ = 0, uncommitted_bytes_ = 0;

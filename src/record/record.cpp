@@ -30,7 +30,8 @@ namespace {
 
 constexpr int kBusyPollMs = 20;
 constexpr int kIdlePollMs = 100;
-constexpr int64_t kGraceNs = 200'000'000;  // for processes that are just ending with the command
+constexpr uint64_t kBacklogBytes = 8 << 20;  // more is waiting, surely: no pause
+constexpr int64_t kGraceNs = 200'000'000;    // for processes that are just ending with the command
 
 void say(const std::string& line) { fmt::print(stderr, "sonde: {}\n", line); }
 
@@ -46,7 +47,8 @@ class Recording {
 
  private:
   Result<store::Writer> open_output();
-  void turn(SignalPipe& signals, StatusLine& status);
+  uint64_t turn(SignalPipe& signals, StatusLine& status);
+  void show(StatusLine& status);
   void look();
   bool grace_is_over() const;
   void close_session();
@@ -241,10 +243,8 @@ void Recording::watch_processes() {
       ++item;
       continue;
     }
-    if (over) drain_->poll();  // what it committed after the last look
-    drain_->finish_process(spool, replaced   ? "exec"
-                                  : is_child ? how_it_ended(wait_status_)
-                                             : "ended");
+    const std::string how = replaced ? "exec" : is_child ? how_it_ended(wait_status_) : "ended";
+    if (auto finished = drain_->finish_process(spool, how); !finished) fail(finished.error());
     item = watched_.erase(item);
   }
 }
@@ -256,16 +256,22 @@ void Recording::fail(const Error& error) {
   say(fmt::format("{}; the program goes on, its records stay in {}", error.to_line(), session_));
 }
 
-void Recording::turn(SignalPipe& signals, StatusLine& status) {
-  signals.handle(child_ended_ ? -1 : child_, [this] { reap(); });
-  look();
-  if (failure_) return;
-  drain_->poll([this] { look(); });
-  watch_processes();
-  if (auto committed = drain_->commit(false); !committed) fail(committed.error());
+void Recording::show(StatusLine& status) {
   std::error_code error;
   status.update({drain_->events(), std::filesystem::file_size(output_, error),
                  drain_->spool_bytes(), ingest_->lost(), static_cast<int>(watched_.size())});
+}
+
+// One look at everything; returns how many bytes of records there were.
+uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
+  signals.handle(child_ended_ ? -1 : child_, [this] { reap(); });
+  look();
+  if (failure_) return 0;
+  const uint64_t bytes = drain_->poll();
+  watch_processes();
+  if (auto committed = drain_->commit(false); !committed) fail(committed.error());
+  show(status);
+  return bytes;
 }
 
 bool Recording::others_running() {
@@ -277,24 +283,26 @@ bool Recording::others_running() {
 
 Outcome Recording::watch(SignalPipe& signals) {
   StatusLine status(!options_.quiet);
-  uint64_t events = 0;
-  for (;;) {
-    const bool busy = drain_->events() != events;
-    events = drain_->events();
+  drain_->on_progress([&] {
+    look();
+    show(status);
+  });
+  for (uint64_t bytes = 0;;) {
     pollfd item = {signals.fd(), POLLIN, 0};
-    ::poll(&item, 1, busy ? kBusyPollMs : kIdlePollMs);
-    turn(signals, status);
+    ::poll(&item, 1, bytes >= kBacklogBytes ? 0 : bytes != 0 ? kBusyPollMs : kIdlePollMs);
+    bytes = turn(signals, status);
     if (!child_ended_) continue;
     if (closed_) break;
     const bool waits = options_.wait == WaitPolicy::kAll && children_left_;
     if (!waits && !others_running()) break;
   }
-  status.clear();
   Outcome outcome;
   outcome.wall_ns = ended_ns_ - started_ns_;
   outcome.signal = WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : 0;
   outcome.exit_status = WIFEXITED(wait_status_) ? WEXITSTATUS(wait_status_) : 128 + outcome.signal;
   finish(outcome);
+  status.clear();
+  drain_->on_progress([] {});
   return outcome;
 }
 
@@ -307,8 +315,11 @@ void Recording::finish(Outcome& outcome) {
       const bool running =
           watched != watched_.end() && !liveness_.has_ended_by_now(live.spool, watched->second);
       outcome.left_running += running ? 1 : 0;
-      drain_->finish_process(live.spool, running ? "running" : "ended");
+      auto read = drain_->finish_process(live.spool, running ? "running" : "ended");
+      if (!read) fail(read.error());
     }
+  }
+  if (!failure_) {
     if (auto finished = drain_->finish(); !finished) fail(finished.error());
   }
   outcome.path = output_;

@@ -74,7 +74,7 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
     const bool running = liveness.is_mapped(live.spool)
                              .value_or(fs::exists("/proc/" + std::to_string(live.pid), ignored));
     outcome.left_running += running ? 1 : 0;
-    drain.finish_process(live.spool, running ? "running" : "ended, recovered");
+    SONDE_TRY(drain.finish_process(live.spool, running ? "running" : "ended, recovered"));
   }
   SONDE_TRY(drain.finish());
   outcome.apis = ingest.apis();

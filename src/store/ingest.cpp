@@ -175,11 +175,11 @@ void Ingest::clocks(const wire::ClockReading& reading) {
   }
 }
 
-void Ingest::definition(const wire::ChunkHeader& chunk, const wire::Record& record) {
+void Ingest::definition(const wire::ChunkStatus& chunk, const wire::Record& record) {
   impl_->define(impl_->process(chunk.spool, chunk.pid), record);
 }
 
-void Ingest::event(const wire::ChunkHeader& chunk, const wire::Record& record) {
+void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
   auto& impl = *impl_;
   Process& process = impl.process(chunk.spool, chunk.pid);
   KnownRing& ring = process.rings[chunk.ring];
@@ -243,9 +243,8 @@ bool Ingest::has_ended(uint64_t spool) const {
   return found != impl_->processes.end() && found->second.ended;
 }
 
-void Ingest::damaged(const wire::ChunkHeader& chunk, std::string_view what) {
+void Ingest::damaged(std::string_view what) {
   drop("chunks", what, 1);
-  (void)chunk;
 }
 
 void Ingest::drop(std::string_view source, std::string_view reason, uint64_t count) {

@@ -36,16 +36,16 @@ class Ingest {
   void clocks(const wire::ClockReading& reading);
 
   // A record of ring 0. Feeding the same definitions again does no harm.
-  void definition(const wire::ChunkHeader& chunk, const wire::Record& record);
+  void definition(const wire::ChunkStatus& chunk, const wire::Record& record);
   // A record of another ring; `ring` and `tid` of the header say whose.
-  void event(const wire::ChunkHeader& chunk, const wire::Record& record);
+  void event(const wire::ChunkStatus& chunk, const wire::Record& record);
   // A span that was open when its process ended.
   void unfinished(const wire::ChunkHeader& chunk, const wire::OpenSpan& span);
   // A process image ended: "exit 0", "signal 9", "exec" ...
   void ended(uint64_t spool, int64_t end_ns, std::string_view how);
   bool has_ended(uint64_t spool) const;
   // Part of a chunk that could not be read.
-  void damaged(const wire::ChunkHeader& chunk, std::string_view what);
+  void damaged(std::string_view what);
   void drop(std::string_view source, std::string_view reason, uint64_t count);
   // The same for a count that is kept elsewhere and given whole each time.
   void set_drop(std::string_view source, std::string_view reason, uint64_t total);

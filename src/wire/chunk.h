@@ -48,7 +48,7 @@ struct OpenSpan {
 };
 static_assert(sizeof(OpenSpan) == 32);
 
-struct ChunkHeader {
+struct ChunkStatus {
   // Identity, written once per use of the chunk and covered by `identity_sum`; magic comes last.
   uint64_t magic;
   uint32_t version;
@@ -67,11 +67,15 @@ struct ChunkHeader {
   ChunkState state;
   uint32_t open_count;
   uint64_t payload_sum;  // of the committed bytes, valid when sealed
+};
+
+// The first 16 KiB of a chunk file.
+struct ChunkHeader : ChunkStatus {
   uint64_t reserved[47];
   OpenSpan open[kMaxOpen];
   char open_text[kOpenTextBytes];
 };
-static_assert(offsetof(ChunkHeader, open) == 512);
+static_assert(sizeof(ChunkStatus) + sizeof(ChunkHeader::reserved) == 512);
 static_assert(sizeof(ChunkHeader) == kHeaderBytes);
 
 enum class DropReason : uint32_t { kBufferLimit, kDiskFull, kReentrant, kTooDeep, kBusy };
@@ -125,9 +129,9 @@ inline uint64_t checksum(const void* data, uint64_t bytes) {
   return sum ^ (sum >> 32);
 }
 
-inline uint64_t identity_checksum(const ChunkHeader& header) {
+inline uint64_t identity_checksum(const ChunkStatus& header) {
   const uint64_t* from = reinterpret_cast<const uint64_t*>(&header.version);
-  return checksum(from, offsetof(ChunkHeader, identity_sum) - offsetof(ChunkHeader, version));
+  return checksum(from, offsetof(ChunkStatus, identity_sum) - offsetof(ChunkStatus, version));
 }
 
 }  // namespace sonde::wire

@@ -105,7 +105,7 @@ std::optional<Record> Decoder::next() {
   return record;
 }
 
-HeaderVerdict judge_header(const ChunkHeader& header) {
+HeaderVerdict judge_header(const ChunkStatus& header) {
   if (header.magic == 0) return HeaderVerdict::kUnfinished;
   if (header.magic != kChunkMagic || header.version != kWireVersion ||
       header.chunk_bytes != kChunkBytes) {

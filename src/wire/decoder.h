@@ -50,6 +50,6 @@ class Decoder {
 
 enum class HeaderVerdict { kGood, kUnfinished, kForeign, kDamaged };
 // kUnfinished: no magic yet (the producer is writing it, or was killed then).
-HeaderVerdict judge_header(const ChunkHeader& header);
+HeaderVerdict judge_header(const ChunkStatus& header);
 
 }  // namespace sonde::wire
