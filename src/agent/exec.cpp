@@ -21,97 +21,24 @@ namespace {
 constexpr size_t kMaxInject = 16 * 1024;
 char g_inject[kMaxInject];  // the value of SONDE_INJECT, "" when not recorded
 
-size_t count_entries(char* const* list) {
-  size_t count = 0;
-  while (list != nullptr && list[count] != nullptr) ++count;
-  return count;
-}
+#ifndef SONDE_AGENT_STATIC
 
-struct Need {
-  size_t entries = 0, bytes = 0;
-};
-
-const char* find_value(char* const* environment, const InjectItem& item, size_t* index) {
-  for (size_t i = 0; environment != nullptr && environment[i] != nullptr; ++i) {
-    if (const char* value = value_of(environment[i], item)) {
-      *index = i;
-      return value;
-    }
-  }
-  return nullptr;
-}
-
-// How much room the merged environment takes at most.
-[[maybe_unused]] Need measure(char* const* environment) {
-  Need need;
-  need.entries = count_entries(environment) + 2;
-  need.bytes = sizeof "SONDE_INJECT=" + strlen(g_inject);
-  const char* cursor = g_inject;
-  InjectItem item;
-  for (size_t index = 0; next_inject_item(&cursor, &item);) {
-    const char* old = find_value(environment, item, &index);
-    ++need.entries;
-    need.bytes += item.name_length + item.value_length + (old != nullptr ? strlen(old) : 0) + 3;
-  }
-  return need;
-}
-
-char* append(char* to, const char* text, size_t length) {
-  memcpy(to, text, length);
-  return to + length;
-}
-
-// "NAME=VALUE[:OLD]" at `text`; returns the place behind it.
-char* write_entry(char* text, const InjectItem& item, const char* old) {
-  text = append(text, item.name, item.name_length);
-  *text++ = '=';
-  text = append(text, item.value, item.value_length);
-  if (item.mode == '+' && old != nullptr && *old != '\0') {
-    *text++ = ':';
-    text = append(text, old, strlen(old));
-  }
-  *text++ = '\0';
-  return text;
-}
-
-[[maybe_unused]] void merge(char* const* environment, char** entries, char* text) {
-  size_t count = count_entries(environment);
-  memcpy(entries, environment, count * sizeof(char*));
-  entries[count] = nullptr;
-  const char* cursor = g_inject;
-  InjectItem item;
-  for (size_t index = count; next_inject_item(&cursor, &item); index = count) {
-    const char* old = find_value(entries, item, &index);
-    if (old != nullptr &&
-        (item.mode == '?' ||
-         (item.mode == '+' && list_contains(old, item.value, item.value_length)))) {
-      continue;
-    }
-    if (old == nullptr) entries[index = count++] = nullptr;
-    entries[index] = text;
-    text = write_entry(text, item, old);
-    entries[count] = nullptr;
-  }
-  const InjectItem self = {"SONDE_INJECT", 12, '=', g_inject, strlen(g_inject)};
-  size_t index = count;
-  if (find_value(entries, self, &index) == nullptr) {
-    entries[count++] = text;
-    write_entry(text, self, nullptr);
-    entries[count] = nullptr;
-  }
-}
-
-// An unchanged list where there is nothing to add (the usual case).
-[[maybe_unused]] bool needs_merge(char* const* environment) {
-  const char* cursor = g_inject;
-  InjectItem item;
-  for (size_t index = 0; next_inject_item(&cursor, &item);) {
-    const char* old = find_value(environment, item, &index);
-    if (old == nullptr) return true;
-    if (item.mode == '+' && !list_contains(old, item.value, item.value_length)) return true;
+// An environment for another recorder's children is that recorder's business.
+bool is_of_another(char* const* environment) {
+  const InjectItem own = inject_itself(g_inject);
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const char* value = value_of(*environment, own);
+    if (value != nullptr) return strcmp(value, g_inject) != 0;
   }
   return false;
 }
+
+bool wants_merge(char* const* environment) {
+  return g_inject[0] != '\0' && !is_of_another(environment) &&
+         merge_is_needed(environment, g_inject);
+}
+
+#endif
 
 }  // namespace
 
@@ -125,11 +52,11 @@ void remember_environment() {
 // The merged list lives in the caller's frame.
 #define SONDE_MERGED(environment)                                               \
   char** merged = const_cast<char**>(environment);                              \
-  if (sonde::agent::g_inject[0] != '\0' && sonde::agent::needs_merge(merged)) { \
-    const auto need = sonde::agent::measure(merged);                            \
-    char** entries = static_cast<char**>(alloca(need.entries * sizeof(char*))); \
-    char* text = static_cast<char*>(alloca(need.bytes));                        \
-    sonde::agent::merge(merged, entries, text);                                 \
+  if (sonde::agent::wants_merge(merged)) {                                      \
+    const auto room = sonde::merge_room(merged, sonde::agent::g_inject);        \
+    char** entries = static_cast<char**>(alloca(room.entries * sizeof(char*))); \
+    char* text = static_cast<char*>(alloca(room.bytes));                        \
+    sonde::merge_environment(merged, sonde::agent::g_inject, entries, text);    \
     merged = entries;                                                           \
   }
 

@@ -1,9 +1,11 @@
 // Merging Sonde's variables into an environment, used by the recorder (which builds the first
-// environment) and by the agent (which mends those the program builds for its children). libc only.
+// environment) and by the agent (which mends those the program builds for its children), so that
+// both do the same. libc only, no heap.
 //
 // The variables travel in SONDE_INJECT as "NAME=VALUE" items separated by the unit separator
-// (0x1F). An item "NAME+=VALUE" is a colon-separated list that goes before what is there already;
-// "NAME?=VALUE" is set only where it is missing; "NAME=VALUE" replaces.
+// (0x1F). An item "NAME+=VALUE" is a colon-separated list that goes before what is there already,
+// unless it is part of that; "NAME?=VALUE" is set only where it is missing; "NAME=VALUE" replaces.
+// Where a variable is there twice, both are changed: the loader and getenv() differ in which counts.
 #pragma once
 
 #include <stddef.h>
@@ -48,11 +50,118 @@ inline const char* value_of(const char* entry, const InjectItem& item) {
 
 // Whether `list` has `text` as one or more of its colon-separated parts already.
 inline bool list_contains(const char* list, const char* text, size_t length) {
-  for (const char* at = list; at != nullptr; at = strchr(at, ':')) {
-    if (at != list) ++at;
+  for (const char* at = list; at != nullptr;) {
     if (strncmp(at, text, length) == 0 && (at[length] == '\0' || at[length] == ':')) return true;
+    at = strchr(at, ':');
+    if (at != nullptr) ++at;
   }
   return false;
+}
+
+inline size_t count_entries(char* const* environment) {
+  size_t count = 0;
+  while (environment != nullptr && environment[count] != nullptr) ++count;
+  return count;
+}
+
+// The list itself travels along, so that the children's children are mended too.
+inline InjectItem inject_itself(const char* inject) {
+  return {"SONDE_INJECT", 12, '=', inject, strlen(inject)};
+}
+
+// Whether an entry with the value `old` stays as it is.
+inline bool item_is_met(const InjectItem& item, const char* old) {
+  if (item.mode == '?') return true;
+  if (item.mode == '+') return list_contains(old, item.value, item.value_length);
+  return strncmp(old, item.value, item.value_length) == 0 && old[item.value_length] == '\0';
+}
+
+inline bool entries_meet(char* const* environment, const InjectItem& item) {
+  bool found = false;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const char* old = value_of(*environment, item);
+    if (old == nullptr) continue;
+    if (!item_is_met(item, old)) return false;
+    found = true;
+  }
+  return found;
+}
+
+// False for an environment that has all of `inject` (the usual case).
+inline bool merge_is_needed(char* const* environment, const char* inject) {
+  const char* cursor = inject;
+  for (InjectItem item; next_inject_item(&cursor, &item);) {
+    if (!entries_meet(environment, item)) return true;
+  }
+  return !entries_meet(environment, inject_itself(inject));
+}
+
+struct MergeRoom {
+  size_t entries, bytes;  // at most
+};
+
+inline MergeRoom merge_room(char* const* environment, const char* inject) {
+  MergeRoom room = {count_entries(environment) + 1, 0};
+  size_t grown = 0;  // what earlier items of the same name can have added to a value
+  const auto add = [&](const InjectItem& item) {
+    size_t found = 0;
+    for (char* const* entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
+      const char* old = value_of(*entry, item);
+      if (old == nullptr) continue;
+      ++found;
+      room.bytes += strlen(old);
+    }
+    grown += item.value_length + 1;
+    room.bytes += (found + 1) * (item.name_length + 2 + grown);
+    ++room.entries;
+  };
+  const char* cursor = inject;
+  for (InjectItem item; next_inject_item(&cursor, &item);) add(item);
+  add(inject_itself(inject));
+  return room;
+}
+
+// "NAME=VALUE[:OLD]" at `text`; returns the place behind it.
+inline char* write_entry(char* text, const InjectItem& item, const char* old) {
+  const auto append = [&text](const char* from, size_t length) {
+    memcpy(text, from, length);
+    text += length;
+  };
+  append(item.name, item.name_length);
+  append("=", 1);
+  append(item.value, item.value_length);
+  if (item.mode == '+' && old != nullptr && *old != '\0') {
+    append(":", 1);
+    append(old, strlen(old));
+  }
+  *text++ = '\0';
+  return text;
+}
+
+// The merged environment, in `entries` and `text` of at least merge_room(). Unchanged entries are
+// those of `environment`, not copies.
+inline void merge_environment(char* const* environment, const char* inject, char** entries,
+                              char* text) {
+  size_t count = count_entries(environment);
+  if (count != 0) memcpy(entries, environment, count * sizeof(char*));
+  const auto merge = [&](const InjectItem& item) {
+    bool found = false;
+    for (size_t i = 0; i < count; ++i) {
+      const char* old = value_of(entries[i], item);
+      if (old == nullptr) continue;
+      found = true;
+      if (item_is_met(item, old)) continue;
+      entries[i] = text;
+      text = write_entry(text, item, old);
+    }
+    if (found) return;
+    entries[count++] = text;
+    text = write_entry(text, item, nullptr);
+  };
+  const char* cursor = inject;
+  for (InjectItem item; next_inject_item(&cursor, &item);) merge(item);
+  merge(inject_itself(inject));
+  entries[count] = nullptr;
 }
 
 }  // namespace sonde

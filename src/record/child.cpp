@@ -75,8 +75,9 @@ void SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
     const int number = static_cast<int>(info.ssi_signo);
     if (number == SIGCHLD) {
       on_child();
-    } else if (child > 0 && (info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE ||
-                             info.ssi_code == SI_TKILL) &&
+    } else if (child > 0 &&
+               (info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE ||
+                info.ssi_code == SI_TKILL) &&
                !witness_.shared_with(child, number)) {
       ::kill(child, number);
     }

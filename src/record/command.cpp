@@ -4,75 +4,87 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <optional>
 
 #include "base/environment_merge.h"
 #include "base/strings.h"
 
 namespace sonde::record {
 
+namespace {
+
+enum class FileKind { kNone, kFolder, kNotExecutable, kExecutable };
+
+FileKind kind_of(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return FileKind::kNone;
+  if (S_ISDIR(info.st_mode)) return FileKind::kFolder;
+  return S_ISREG(info.st_mode) && ::access(path.c_str(), X_OK) == 0 ? FileKind::kExecutable
+                                                                    : FileKind::kNotExecutable;
+}
+
+}  // namespace
+
 Result<std::string> find_command(const std::string& name) {
-  const auto judge = [&name](const std::string& path) -> int {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) return 0;
-    if (!S_ISREG(info.st_mode)) return name.find('/') != std::string::npos ? 1 : 0;
-    return ::access(path.c_str(), X_OK) == 0 ? 2 : 1;
-  };
   bool found = false;
   if (name.find('/') != std::string::npos) {
-    if (const int verdict = judge(name); verdict == 2) {
-      return name;
-    } else {
-      found = verdict == 1;
+    const FileKind kind = kind_of(name);
+    if (kind == FileKind::kExecutable) return name;
+    if (kind == FileKind::kFolder) {
+      return make_error(ErrorCode::kUnsupported, "is a directory", name);
     }
+    found = kind == FileKind::kNotExecutable;
   } else {
     const char* path = std::getenv("PATH");
     for (const auto folder : split(path != nullptr ? path : "/usr/bin:/bin", ':')) {
       std::string file = std::string(folder.empty() ? "." : folder) + "/" + name;
-      if (const int verdict = judge(file); verdict == 2)
-        return file;
-      else if (verdict == 1)
-        found = true;
+      const FileKind kind = kind_of(file);
+      if (kind == FileKind::kExecutable) return file;
+      found |= kind == FileKind::kNotExecutable;
     }
   }
-  struct stat info {};
-  const bool folder = ::stat(name.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
-  if (found) {
-    return make_error(ErrorCode::kUnsupported, folder ? "is a directory" : "is not executable", name);
-  }
+  if (found) return make_error(ErrorCode::kUnsupported, "is not executable", name);
   return make_error(ErrorCode::kNotFound, "command not found", name);
 }
 
 namespace {
 
+constexpr size_t kScriptLine = 256;  // the kernel looks no further either
+
 std::string script_interpreter(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string line;
-  if (!std::getline(file, line) || line.rfind("#!", 0) != 0) return {};
+  std::string line(kScriptLine, '\0');
+  file.read(line.data(), static_cast<std::streamsize>(line.size()));
+  line.resize(static_cast<size_t>(file.gcount()));
+  line.resize(std::min(line.find('\n'), line.size()));
+  if (line.rfind("#!", 0) != 0) return {};
   const size_t begin = line.find_first_not_of(" \t", 2);
   if (begin == std::string::npos) return {};
   return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
 }
 
-// Whether an ELF file asks for a dynamic loader; nullopt if it is no 64-bit ELF file.
-std::optional<bool> has_loader(const std::string& path) {
+enum class Loading { kUnknown, kPossible, kStatic, kForeign };
+
+// How the libraries of a file are loaded; kUnknown for what is no whole ELF file.
+Loading loading_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header{};
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_phentsize != sizeof(Elf64_Phdr)) {
-    return std::nullopt;
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    return Loading::kUnknown;
   }
+  if (header.e_ident[EI_CLASS] == ELFCLASS32) return Loading::kForeign;
+  if (header.e_phentsize != sizeof(Elf64_Phdr)) return Loading::kUnknown;
   file.seekg(static_cast<std::streamoff>(header.e_phoff));
   for (int i = 0; i < header.e_phnum; ++i) {
     Elf64_Phdr segment{};
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) break;
-    if (segment.p_type == PT_INTERP) return true;
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) return Loading::kUnknown;
+    if (segment.p_type == PT_INTERP) return Loading::kPossible;
   }
-  return false;
+  return Loading::kStatic;
 }
 
 }  // namespace
@@ -90,9 +102,14 @@ std::string untraceable_reason(const std::string& path) {
     const bool changes_group = (info.st_mode & S_ISGID) != 0 && info.st_gid != ::getegid();
     if (changes_user || changes_group) return file + " is a setuid or setgid program";
   }
-  const auto loader = has_loader(file);
-  if (loader && !*loader) return file + " is statically linked";
-  return {};
+  switch (loading_of(file)) {
+    case Loading::kStatic:
+      return file + " is statically linked";
+    case Loading::kForeign:
+      return file + " is a 32-bit program";
+    default:
+      return {};
+  }
 }
 
 std::string injection_list(const std::vector<const Backend*>& backends, const std::string& session,
@@ -120,30 +137,13 @@ std::string injection_list(const std::vector<const Backend*>& backends, const st
 
 std::vector<std::string> merged_environment(char* const* environment,
                                             const std::string& injections) {
-  std::vector<std::string> entries;
-  for (; *environment != nullptr; ++environment) {
-    if (std::strncmp(*environment, "SONDE_INJECT=", 13) != 0) entries.emplace_back(*environment);
-  }
-  const char* cursor = injections.c_str();
-  InjectItem item;
-  while (next_inject_item(&cursor, &item)) {
-    const std::string name(item.name, item.name_length);
-    const std::string value(item.value, item.value_length);
-    bool found = false;
-    for (auto& entry : entries) {
-      const char* old = value_of(entry.c_str(), item);
-      if (old == nullptr) continue;
-      found = true;
-      if (item.mode == '=') {
-        entry = name + "=" + value;
-      } else if (item.mode == '+') {
-        entry = name + "=" + value + (*old != '\0' ? ":" + std::string(old) : "");
-      }
-    }
-    if (!found) entries.push_back(name + "=" + value);
-  }
-  entries.push_back("SONDE_INJECT=" + injections);
-  return entries;
+  const MergeRoom room = merge_room(environment, injections.c_str());
+  std::vector<char*> entries(room.entries);
+  std::string text(room.bytes, '\0');
+  merge_environment(environment, injections.c_str(), entries.data(), text.data());
+  std::vector<std::string> merged;
+  for (char** entry = entries.data(); *entry != nullptr; ++entry) merged.emplace_back(*entry);
+  return merged;
 }
 
 }  // namespace sonde::record

@@ -49,6 +49,11 @@ bool return_chunk(const std::string& path) {
   return returned || expected != wire::ChunkState::kAbandoned;
 }
 
+bool read_status(const std::string& path, wire::ChunkStatus& header) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return fd.valid() && read_at(fd.get(), &header, sizeof header, 0);
+}
+
 }  // namespace
 
 Drain::Drain(std::string session, wire::Control& control, store::Ingest& ingest)
@@ -81,6 +86,15 @@ void Drain::list_new() {
   }
 }
 
+// A chunk that is whole but of another ring is as foreign as one of another program.
+wire::HeaderVerdict Drain::judge(const Spool& spool, const Chunk& chunk,
+                                 const wire::ChunkStatus& header) {
+  const auto verdict = wire::judge_header(header);
+  const bool own = header.spool == spool.folder.spool && header.ring == chunk.file.ring &&
+                   header.file == chunk.file.file;
+  return verdict == wire::HeaderVerdict::kGood && !own ? wire::HeaderVerdict::kForeign : verdict;
+}
+
 // Which chunks of the spool have something new.
 void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pending) {
   for (auto next = spool.chunks.begin(); next != spool.chunks.end();) {
@@ -97,9 +111,18 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
     }
     if (!fd.valid() || !read_at(fd.get(), &item.header, sizeof item.header, 0)) continue;
     // A header that does not add up is being rewritten just now, or is damaged: see finish_process.
-    if (wire::judge_header(item.header) != wire::HeaderVerdict::kGood) continue;
+    if (judge(spool, chunk, item.header) != wire::HeaderVerdict::kGood) continue;
+    if (item.header.sequence == chunk.sequence && chunk.drained) continue;
     if (item.header.sequence != chunk.sequence) {
       if (item.header.sequence < chunk.sequence) continue;
+      // Its producer may have been starting over with it during that read: only what is read after
+      // the new sequence was seen surely belongs to it.
+      const uint64_t sequence = item.header.sequence;
+      if (!read_status(chunk.file.path, item.header) ||
+          judge(spool, chunk, item.header) != wire::HeaderVerdict::kGood ||
+          item.header.sequence != sequence) {
+        continue;
+      }
       chunk.sequence = item.header.sequence;  // the producer started over with it
       chunk.offset = 0;
       chunk.drained = chunk.read_out = false;
@@ -166,6 +189,9 @@ uint64_t Drain::read_some(std::span<Spool* const> spools) {
   for (Spool* spool : spools) collect(*spool, false, events);
   for (Spool* spool : spools) collect(*spool, true, definitions);
   ingest_->clocks(wire::read_clocks_exactly((*control_)->clock));
+  for (const auto* list : {&definitions, &events}) {
+    for (const auto& pending : *list) ingest_->opened(pending.header.opened);
+  }
   // A ring's chunks in their order; all rings advance alike.
   const auto before = [](const Pending& a, const Pending& b) {
     return a.header.sequence < b.header.sequence;
@@ -241,34 +267,55 @@ std::vector<Drain::Live> Drain::live() const {
   return live;
 }
 
-// The newest chunk of each ring tells what its thread was in the middle of.
+// Reads the whole header of a chunk for the last time, and counts one that is not good. False if it
+// tells nothing.
+bool Drain::read_header(const Spool& spool, const Chunk& chunk, wire::ChunkHeader& header) {
+  UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() && errno == ENOENT && chunk.drained) return false;  // deleted by its producer
+  struct stat info {};
+  const bool known = fd.valid() && ::fstat(fd.get(), &info) == 0;
+  if (known && info.st_size < static_cast<off_t>(wire::kChunkBytes) && is_newest(spool, chunk)) {
+    // A producer that is killed while it makes a chunk leaves an empty file, or one of zeros.
+    uint64_t magic = 0;
+    if (info.st_size == 0 || (read_at(fd.get(), &magic, sizeof magic, 0) && magic == 0)) {
+      return false;
+    }
+  }
+  if (!known || !read_at(fd.get(), &header, sizeof header, 0)) {
+    ingest_->drop("chunks", "cut short", 1);
+    return false;
+  }
+  const auto verdict = judge(spool, chunk, header);
+  if (verdict == wire::HeaderVerdict::kGood) return true;
+  if (verdict != wire::HeaderVerdict::kUnfinished) ingest_->drop("chunks", "damaged header", 1);
+  return false;
+}
+
+bool Drain::is_newest(const Spool& spool, const Chunk& chunk) {
+  return std::none_of(spool.chunks.begin(), spool.chunks.end(), [&](const auto& item) {
+    return item.second.file.ring == chunk.file.ring && item.second.file.file > chunk.file.file;
+  });
+}
+
+// The newest chunk of each ring tells what its thread was in the middle of. One without any record
+// may have been made just before the end, and not have been told yet.
 void Drain::note_open(Spool& spool) {
   std::map<uint32_t, wire::ChunkHeader> newest;
-  std::map<uint32_t, uint64_t> last_file;
+  bool defined = false;
   for (const auto& [name, chunk] : spool.chunks) {
-    uint64_t& last = last_file[chunk.file.ring];
-    last = std::max(last, chunk.file.file);
-  }
-  for (const auto& [name, chunk] : spool.chunks) {
-    if (chunk.file.ring == 0) continue;
-    wire::ChunkHeader header{};
-    UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.valid() && errno == ENOENT && chunk.drained) continue;  // deleted by its producer
-    if (!fd.valid() || !read_at(fd.get(), &header, sizeof header, 0)) {
-      // The process may have ended while it made its newest chunk, which is then still empty.
-      const bool unmade = header.magic == 0 && chunk.file.file == last_file[chunk.file.ring];
-      if (!unmade) ingest_->drop("chunks", "cut short", 1);
-      continue;
-    }
-    const auto verdict = wire::judge_header(header);
-    if (verdict == wire::HeaderVerdict::kUnfinished) continue;
-    if (verdict != wire::HeaderVerdict::kGood) {
-      ingest_->drop("chunks", "damaged header", 1);
+    wire::ChunkHeader header;
+    if (!read_header(spool, chunk, header)) continue;
+    if (header.ring == 0) {
+      defined = true;
       continue;
     }
     auto [found, fresh] = newest.try_emplace(header.ring, header);
-    if (!fresh && found->second.sequence < header.sequence) found->second = header;
+    const auto age = [](const wire::ChunkHeader& h) {
+      return std::pair(h.committed != 0 || h.open_count != 0, h.sequence);
+    };
+    if (!fresh && age(found->second) < age(header)) found->second = header;
   }
+  if (!defined && !newest.empty()) ingest_->drop("chunks", "no definitions: names are missing", 1);
   for (const auto& [ring, header] : newest) {
     const uint32_t count = std::min(header.open_count, wire::kMaxOpen);
     for (uint32_t i = 0; i < count; ++i) ingest_->unfinished(header, header.open[i]);
@@ -285,6 +332,7 @@ Status Drain::finish_process(uint64_t spool_id, std::string_view how) {
   note_open(spool);
   ingest_->ended(spool_id, monotonic_now_ns(), how);
   spool.finished = true;
+  ++uncommitted_bytes_;  // its end is worth a commit, which also deletes its folder
   return ok_status();
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "store/ingest.h"
+#include "wire/decoder.h"
 #include "wire/session.h"
 
 namespace sonde::record {
@@ -76,6 +77,10 @@ class Drain {
   void give_back();
   void remove_spool(Spool& spool);
   void note_open(Spool& spool);
+  bool read_header(const Spool& spool, const Chunk& chunk, wire::ChunkHeader& header);
+  static bool is_newest(const Spool& spool, const Chunk& chunk);
+  static wire::HeaderVerdict judge(const Spool& spool, const Chunk& chunk,
+                                   const wire::ChunkStatus& header);
 
   std::string session_;
   wire::Control* control_;

@@ -36,7 +36,8 @@ Watched watch_process(const Drain::Live& live) {
 
 namespace {
 
-// The spool in ".../p<PID>-<SPOOL, hex>/r0-0", with or without kForeignSuffix; 0 if that is no chunk.
+// The spool in ".../p<PID>-<SPOOL, hex>/r0-0", with or without kForeignSuffix; 0 if that is no
+// chunk.
 uint64_t spool_of_path(std::string_view path) {
   const size_t file = path.rfind("/r");
   const size_t folder = file == 0 || file == path.npos ? path.npos : path.rfind("/p", file - 1);
@@ -68,7 +69,8 @@ void Liveness::look_at_maps() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename().string();
-    if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
+    if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }))
+      continue;
     std::ifstream file(entry.path() / "maps");
     // A process that has ended meanwhile has none; one of another user does not show them.
     if (!file && std::filesystem::exists(entry.path(), error)) all_seen_ = false;

@@ -91,8 +91,8 @@ Result<store::Writer> Recording::open_output() {
     const bool append = options_.append && std::filesystem::exists(wanted, error);
     output_ = append ? wanted : free_name(wanted);
     created_ = !append;
-    auto writer = store::Writer::open(output_, append ? store::Writer::Mode::kAppend
-                                                      : store::Writer::Mode::kCreate);
+    auto writer = store::Writer::open(
+        output_, append ? store::Writer::Mode::kAppend : store::Writer::Mode::kCreate);
     const bool taken = !append && !writer && writer.error().code == ErrorCode::kInvalidArgument &&
                        std::filesystem::exists(output_, error);
     if (taken && attempt < 1000) continue;
@@ -186,8 +186,7 @@ void Recording::reap() {
 void Recording::switch_recording() {
   const int64_t since = monotonic_now_ns() - started_ns_;
   const bool begun = since >= options_.delay_ns;
-  const bool over =
-      options_.duration_ns != 0 && since >= options_.delay_ns + options_.duration_ns;
+  const bool over = options_.duration_ns != 0 && since >= options_.delay_ns + options_.duration_ns;
   __atomic_store_n(&control_->recording, begun && !over && !size_reached_ && !closed_ ? 1 : 0,
                    __ATOMIC_RELAXED);
 }
@@ -275,10 +274,9 @@ uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
 }
 
 bool Recording::others_running() {
-  return std::any_of(watched_.begin(), watched_.end(),
-                     [this](const auto& item) {
-                       return !liveness_.has_ended(item.first, item.second);
-                     });
+  return std::any_of(watched_.begin(), watched_.end(), [this](const auto& item) {
+    return !liveness_.has_ended(item.first, item.second);
+  });
 }
 
 Outcome Recording::watch(SignalPipe& signals) {
@@ -376,7 +374,8 @@ Result<Outcome> run(const Options& options) {
   }
   const std::string reason = untraceable_reason(file);
   if (!reason.empty()) say(reason + "; it runs untraced, what it starts is still recorded");
-  auto started = recording.start(file, injection_list(backends, session, library_folder()), signals);
+  auto started =
+      recording.start(file, injection_list(backends, session, library_folder()), signals);
   if (!started) {
     recording.abandon();
     return std::move(started).error();

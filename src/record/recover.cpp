@@ -17,7 +17,8 @@ Status copy_trace(const std::string& from, const std::string& to) {
   const std::string part = to + ".part";
   std::error_code error;
   const auto copy = [&](const std::string& suffix) {
-    if (!error) fs::copy_file(from + suffix, part + suffix, fs::copy_options::overwrite_existing, error);
+    if (!error)
+      fs::copy_file(from + suffix, part + suffix, fs::copy_options::overwrite_existing, error);
   };
   copy("");
   std::error_code ignored;
@@ -60,7 +61,8 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
   const std::string path = output.empty() ? *recorded : fs::absolute(output, ignored).string();
   SONDE_ASSIGN(auto writer, open_trace(recorded ? *recorded : path, path));
   SONDE_ASSIGN(auto ingest, store::Ingest::open(writer, control->id, session));
-  // From here on this file and the session belong together: an interrupted recovery goes on with it.
+  // From here on this file and the session belong together: an interrupted recovery goes on with
+  // it.
   if (!recorded || path != *recorded) SONDE_TRY(write_output_name(session, path));
   __atomic_store_n(&control->closed, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&control->recording, 0, __ATOMIC_RELAXED);

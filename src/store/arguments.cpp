@@ -60,6 +60,7 @@ void append_arguments(std::string& out, std::span<const ArgumentFormat> formats,
   bool first = true;
   for (const auto& format : formats) {
     if (words.empty()) return;
+    const size_t before = out.size();
     if (!first) out += " | ";
     first = false;
     out += format.name;
@@ -67,7 +68,7 @@ void append_arguments(std::string& out, std::span<const ArgumentFormat> formats,
     size_t used = 1;
     if (format.kind == 's') {
       used = append_text(out, words);
-      if (used == 0) return;
+      if (used == 0) return out.resize(before);
     } else {
       append_value(out, format.kind, words[0]);
     }

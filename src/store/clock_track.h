@@ -20,17 +20,24 @@ class ClockTrack {
   // The inverse, for a clock whose values are known by another clock.
   int64_t from_monotonic_ns(int64_t monotonic_ns) const;
 
+  struct Knot {
+    int64_t value;
+    int64_t monotonic_ns;
+    int64_t uncertainty_ns;
+  };
+  // The newest `count` snapshots in use, and the way back: they go behind what is older here.
+  std::vector<Knot> newest(size_t count) const;
+  void restore(const std::vector<Knot>& knots);
+
+  // Whether a rate is known, and a snapshot of within a second of this moment.
+  bool covers(int64_t monotonic_ns) const;
   bool known() const { return !knots_.empty(); }
   size_t size() const { return knots_.size(); }
   // Half of the widest bracket in use: how far a conversion may be off.
   int64_t uncertainty_ns() const { return worst_ns_; }
 
  private:
-  struct Knot {
-    int64_t value;
-    int64_t monotonic_ns;
-    int64_t uncertainty_ns;
-  };
+  bool widen(const Knot& knot);
   std::vector<Knot> knots_;  // ascending in both
   int64_t worst_ns_ = 0;
 };

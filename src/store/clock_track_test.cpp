@@ -56,6 +56,33 @@ TEST(ClockTrack, OrderDoesNotMatterAndContradictionsAreIgnored) {
   EXPECT_EQ(track.to_monotonic_ns(-kSecond), -10 * kSecond);
 }
 
+TEST(ClockTrack, TwoCloseSnapshotsGiveARate) {
+  for (const bool backwards : {false, true}) {
+    ClockTrack track;
+    for (int64_t i = 0; i < 3; ++i) {
+      const int64_t time = 1000 + (backwards ? 2 - i : i) * 1'000'000;
+      track.add(time * 3, time, 20);
+    }
+    EXPECT_EQ(track.to_monotonic_ns(3 * (1000 + 500'000)), 1000 + 500'000);
+    EXPECT_EQ(track.size(), 2u);
+    track.add(3 * kSecond, kSecond, 20);
+    EXPECT_EQ(track.to_monotonic_ns(3 * kSecond / 2), kSecond / 2);
+  }
+}
+
+TEST(ClockTrack, TheNewestComeBack) {
+  ClockTrack track, back;
+  for (int64_t i = 0; i < 100; ++i) track.add(i * kSecond * 3, i * kSecond + i * i, 20);
+  for (int64_t i = 0; i < 100; i += 7) back.add(i * kSecond * 3, i * kSecond + i * i, 20);
+  back.restore(track.newest(10));
+  for (int64_t i = 90; i < 110; ++i) {
+    EXPECT_EQ(back.to_monotonic_ns(i * kSecond * 3 + 1),
+              track.to_monotonic_ns(i * kSecond * 3 + 1));
+  }
+  EXPECT_TRUE(back.covers(95 * kSecond));
+  EXPECT_FALSE(back.covers(200 * kSecond));
+}
+
 TEST(ClockTrack, TheNarrowerOfTwoCloseSnapshotsWins) {
   ClockTrack track;
   track.add(0, 0, 5);

@@ -1,9 +1,12 @@
 #include "store/ingest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "base/strings.h"
+#include "sonde/backend.h"
 #include "store/ingest_state.h"
 
 namespace sonde::store {
@@ -11,12 +14,14 @@ namespace sonde::store {
 namespace {
 
 constexpr int64_t kSnapshotRowsGapNs = 1'000'000'000;  // one row a second and clock is enough
+constexpr int64_t kFarNs = int64_t{1} << 62;           // later than any time that can be meant
 
 }  // namespace
 
 Process& Ingest::Impl::process(uint64_t spool, uint32_t pid) {
   auto [found, fresh] = processes.try_emplace(spool);
   Process& process = found->second;
+  process.changed = true;
   if (fresh) {
     process.id = next_process++;
     process.spool = spool;
@@ -29,19 +34,29 @@ Process& Ingest::Impl::process(uint64_t spool, uint32_t pid) {
 
 int64_t Ingest::Impl::monotonic_ns(Process& process, uint32_t clock, uint64_t value) {
   const auto signed_value = static_cast<int64_t>(value);
+  if (const ClockTrack* host = host_clock(clock)) return host->to_monotonic_ns(signed_value);
+  const auto own = process.clocks.find(clock);
+  return own != process.clocks.end() ? own->second.to_monotonic_ns(signed_value) : signed_value;
+}
+
+int64_t Ingest::Impl::ustring(std::string_view text) {
+  const auto is_ascii = [](char c) { return (static_cast<unsigned char>(c) & 0x80) == 0; };
+  if (std::all_of(text.begin(), text.end(), is_ascii)) return writer.ustring(text);
+  return writer.ustring(valid_utf8(text));
+}
+
+ClockTrack* Ingest::Impl::host_clock(uint32_t clock) {
   switch (clock) {
-    case 0:
-      return ticks.to_monotonic_ns(signed_value);
-    case 1:
-      return signed_value;
-    case 2:
-      return raw.to_monotonic_ns(signed_value);
-    case 3:
-      return realtime.to_monotonic_ns(signed_value);
-    case 4:
-      return boottime.to_monotonic_ns(signed_value);
+    case SONDE_CLOCK_TICKS:
+      return &ticks;
+    case SONDE_CLOCK_MONOTONIC_RAW:
+      return &raw;
+    case SONDE_CLOCK_REALTIME:
+      return &realtime;
+    case SONDE_CLOCK_BOOTTIME:
+      return &boottime;
     default:
-      return process.clocks[clock].to_monotonic_ns(signed_value);
+      return nullptr;
   }
 }
 
@@ -69,19 +84,17 @@ void Ingest::Impl::snapshot(Process& process, const wire::Record& record) {
   const uint32_t clock = record.header->id;
   const int64_t before = ticks.to_monotonic_ns(static_cast<int64_t>(fields.before));
   const int64_t after = ticks.to_monotonic_ns(static_cast<int64_t>(fields.after));
-  const int64_t middle = before + (after - before) / 2;
+  if (clock <= SONDE_CLOCK_MONOTONIC || after < before) return;
+  const int64_t middle = std::midpoint(before, after);
+  const int64_t uncertainty = middle - before;
   const auto value = static_cast<int64_t>(fields.value);
   // The recorder's own readings of the host's clocks are better; these fill in where it was killed.
-  ClockTrack* track = clock == 2   ? &raw
-                      : clock == 3 ? &realtime
-                      : clock == 4 ? &boottime
-                      : clock > 4  ? &process.clocks[clock]
-                                   : nullptr;
-  if (track == nullptr || after < before) return;
-  track->add(value, middle, (after - before) / 2 + 1);
+  ClockTrack* host = host_clock(clock);
+  ClockTrack& track = host != nullptr ? *host : process.clocks[clock];
+  track.add(value, middle, std::min(uncertainty, kFarNs) + 1);
   int64_t& written = snapshot_written_ns[{process.id, clock}];
-  if (middle - written < kSnapshotRowsGapNs) return;
-  written = middle;
+  if (middle < written + kSnapshotRowsGapNs && written != 0) return;
+  written = std::min(middle, kFarNs);
   static constexpr const char* kHostClocks[] = {"ticks", "monotonic", "monotonic_raw", "realtime",
                                                 "boottime"};
   const auto name = process.clock_names.find(clock);
@@ -92,7 +105,7 @@ void Ingest::Impl::snapshot(Process& process, const wire::Record& record) {
       clock < std::size(kHostClocks)      ? std::string(kHostClocks[clock])
       : name != process.clock_names.end() ? name->second
                                           : std::to_string(clock),
-      value, middle, (after - before) / 2);
+      value, middle, uncertainty);
 }
 
 void Ingest::Impl::thread(Process& process, KnownRing& ring, const wire::Record& record) {
@@ -127,6 +140,22 @@ void Ingest::Impl::note(Process& process, const wire::Record& record) {
       kSeverities[std::min<size_t>(record.header->flags, 2)], label, valid_utf8(record.text));
 }
 
+void Ingest::Impl::counter(Process& process, const KnownRing& ring, const wire::Record& record) {
+  const auto& fields = record.as<wire::MomentRecord>();
+  double value;
+  std::memcpy(&value, &fields.value, sizeof value);
+  if (std::isnan(value)) {  // SQL has no such number, only NULL
+    ++drops[{"counters", "not a number"}];
+    return;
+  }
+  const int64_t name = string_id(process, record.header->id);
+  insert(
+      "INSERT INTO sonde_counter (process_id, tid, time_ns, name_id, value) "
+      "VALUES (?1, ?2, ?3, ?4, ?5)",
+      process.id, int64_t{ring.tid}, ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
+      name != 0 ? name : writer.string(""), value);
+}
+
 Ingest::Ingest(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Ingest::Ingest(Ingest&&) noexcept = default;
 Ingest& Ingest::operator=(Ingest&&) noexcept = default;
@@ -149,7 +178,7 @@ void Ingest::set_rank(int rank, int size) {
 void Ingest::clocks(const wire::ClockReading& reading) {
   auto& impl = *impl_;
   const auto middle = [](uint64_t before, uint64_t after) {
-    return static_cast<int64_t>(before + (after - before) / 2);
+    return static_cast<int64_t>(std::midpoint(before, after));
   };
   const int64_t now = reading.monotonic_ns;
   impl.ticks.add(middle(reading.ticks_before, reading.ticks_after), now, 20);
@@ -158,7 +187,7 @@ void Ingest::clocks(const wire::ClockReading& reading) {
   impl.boottime.add(reading.boottime_ns, now, 20);
   impl.now_ns = std::max(impl.now_ns, now);
   int64_t& written = impl.snapshot_written_ns[{0, 0}];
-  if (now - written < kSnapshotRowsGapNs) return;
+  if (written != 0 && now < written + kSnapshotRowsGapNs) return;
   written = now;
   const struct {
     std::string_view clock;
@@ -175,6 +204,19 @@ void Ingest::clocks(const wire::ClockReading& reading) {
   }
 }
 
+void Ingest::opened(const wire::ClockReading& reading) {
+  auto& impl = *impl_;
+  const int64_t then = reading.monotonic_ns;
+  if (impl.ticks.covers(then) || reading.ticks_after < reading.ticks_before) return;
+  const uint64_t width = reading.ticks_after - reading.ticks_before;
+  const auto uncertainty = static_cast<int64_t>(std::min<uint64_t>(width, 1'000'000'000));
+  impl.ticks.add(static_cast<int64_t>(std::midpoint(reading.ticks_before, reading.ticks_after)),
+                 then, uncertainty);
+  impl.raw.add(reading.raw_ns, then, uncertainty);
+  impl.realtime.add(reading.realtime_ns, then, uncertainty);
+  impl.boottime.add(reading.boottime_ns, then, uncertainty);
+}
+
 void Ingest::definition(const wire::ChunkStatus& chunk, const wire::Record& record) {
   impl_->define(impl_->process(chunk.spool, chunk.pid), record);
 }
@@ -183,7 +225,9 @@ void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
   auto& impl = *impl_;
   Process& process = impl.process(chunk.spool, chunk.pid);
   KnownRing& ring = process.rings[chunk.ring];
-  if (ring.tid == 0) ring.tid = chunk.tid;
+  // The chunk says it too: the record that told the thread may have been lost.
+  if (ring.sequence != chunk.sequence) ring.tid = chunk.tid;
+  ring.sequence = chunk.sequence;
   switch (record.type()) {
     case wire::RecordType::kCall:
       return impl.call(process, ring, record);
@@ -207,17 +251,8 @@ void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
     case wire::RecordType::kDropped:
       return drop(impl.text(process, record.header->id), "backend",
                   record.as<wire::MomentRecord>().value);
-    case wire::RecordType::kCounter: {
-      const auto& fields = record.as<wire::MomentRecord>();
-      double value;
-      std::memcpy(&value, &fields.value, sizeof value);
-      return impl.insert(
-          "INSERT INTO sonde_counter (process_id, tid, time_ns, name_id, value) "
-          "VALUES (?1, ?2, ?3, ?4, ?5)",
-          process.id, int64_t{ring.tid},
-          impl.ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
-          impl.string_id(process, record.header->id), value);
-    }
+    case wire::RecordType::kCounter:
+      return impl.counter(process, ring, record);
     default:
       return drop("records", "of no known kind", 1);
   }
@@ -227,13 +262,20 @@ void Ingest::ended(uint64_t spool, int64_t end_ns, std::string_view how) {
   const auto found = impl_->processes.find(spool);
   if (found == impl_->processes.end()) return;
   Process& process = found->second;
+  if (process.ended) return;
   // A range that was started and never stopped lasted until the end.
-  for (const auto& [id, range] : process.started) {
-    impl_->add_marker(process, range.text, range.tid, range.start_ns,
-                      std::max(range.start_ns, end_ns));
+  const std::map<uint64_t, StartedRange> started(process.started.begin(), process.started.end());
+  for (const auto& [id, range] : started) {
+    impl_->insert("INSERT OR IGNORE INTO sonde_unfinished (api_id) VALUES (?1)",
+                  impl_->add_marker(process, range.text, range.tid, range.start_ns,
+                                    std::max(range.start_ns, end_ns)));
   }
   process.started.clear();
-  process.ended = true;
+  process.stopped.clear();
+  process.calls.clear();
+  process.waiting.clear();
+  process.rings.clear();
+  process.ended = process.changed = true;
   impl_->insert("UPDATE sonde_process SET end_ns = ?2, exit = ?3 WHERE id = ?1", process.id, end_ns,
                 how);
 }
@@ -243,9 +285,7 @@ bool Ingest::has_ended(uint64_t spool) const {
   return found != impl_->processes.end() && found->second.ended;
 }
 
-void Ingest::damaged(std::string_view what) {
-  drop("chunks", what, 1);
-}
+void Ingest::damaged(std::string_view what) { drop("chunks", what, 1); }
 
 void Ingest::drop(std::string_view source, std::string_view reason, uint64_t count) {
   impl_->drops[{valid_utf8(source), valid_utf8(reason)}] += count;
@@ -294,9 +334,9 @@ Status Ingest::commit() {
 Status Ingest::finish() {
   auto& impl = *impl_;
   impl.insert("DELETE FROM sonde_drop");
-  auto drops = impl.earlier_drops;
-  for (const auto& [cause, count] : impl.drops) drops[cause] += count;
-  for (const auto& [cause, count] : drops) {
+  auto all = impl.earlier_drops;
+  for (const auto& [cause, count] : impl.drops) all[cause] += count;
+  for (const auto& [cause, count] : all) {
     impl.insert("INSERT INTO sonde_drop (source, reason, count) VALUES (?1, ?2, ?3)", cause.first,
                 cause.second, static_cast<int64_t>(count));
   }

@@ -35,6 +35,9 @@ class Ingest {
   // The clocks at a moment after everything fed so far; events are converted between readings.
   void clocks(const wire::ClockReading& reading);
 
+  // A reading that a chunk carries; it counts where the recorder has none of about that time.
+  void opened(const wire::ClockReading& reading);
+
   // A record of ring 0. Feeding the same definitions again does no harm.
   void definition(const wire::ChunkStatus& chunk, const wire::Record& record);
   // A record of another ring; `ring` and `tid` of the header say whose.

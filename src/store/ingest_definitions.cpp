@@ -10,11 +10,19 @@ namespace sonde::store {
 
 namespace {
 
-constexpr uint32_t kMaxDefinitions = 1 << 24;  // an id beyond is a damaged record
+// Ids are dense but for lost definitions; one far beyond the others is of a damaged record.
+constexpr uint32_t kMaxDefinitions = 1 << 22;
+constexpr uint32_t kMaxGap = 1 << 18;
 
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string join(const std::vector<std::string>& parts) {
@@ -22,7 +30,7 @@ std::string join(const std::vector<std::string>& parts) {
   for (const auto& part : parts) {
     if (!text.empty()) text += ' ';
     const bool plain = !part.empty() && part.find_first_of(" \t\n\"'\\$`;&|<>()*?") == part.npos;
-    text += plain ? part : "'" + part + "'";
+    text += plain ? part : shell_quoted(part);
   }
   return text;
 }
@@ -88,20 +96,35 @@ void Ingest::Impl::define_queue(Process& process, const wire::Record& record) {
   known->second.handle = fields.handle;
 }
 
+namespace {
+
+// Room for the definition `id`; false if there can be no such one.
+template <typename T>
+bool make_room(std::vector<T>& known, uint32_t id) {
+  if (id < known.size()) return true;
+  if (id > kMaxDefinitions || id > known.size() + kMaxGap) return false;
+  known.resize(id + 1);
+  return true;
+}
+
+}  // namespace
+
 void Ingest::Impl::define(Process& process, const wire::Record& record) {
   const uint32_t id = record.header->id;
-  if (record.type() != wire::RecordType::kProcess && (id == 0 || id > kMaxDefinitions)) return;
+  const auto damaged = [this] { ++drops[{"definitions", "with an impossible number"}]; };
+  if (record.type() != wire::RecordType::kProcess && id == 0) return damaged();
   switch (record.type()) {
     case wire::RecordType::kProcess:
       return define_process(process, record);
     case wire::RecordType::kString:
-      if (process.strings.size() <= id) process.strings.resize(id + 1);
-      if (process.strings[id].text.empty()) process.strings[id].text = record.text;
+      if (!make_room(process.strings, id)) return damaged();
+      if (process.strings[id].text.empty()) process.strings[id].text = valid_utf8(record.text);
       return;
     case wire::RecordType::kFunction: {
       const auto& fields = record.as<wire::FunctionRecord>();
-      if (process.functions.size() <= id) process.functions.resize(id + 1);
-      process.functions[id] = {string_id(process, fields.name), string_id(process, fields.domain),
+      if (!make_room(process.functions, id)) return damaged();
+      process.functions[id] = {next_function++, string_id(process, fields.name),
+                               string_id(process, fields.domain),
                                string_id(process, fields.category),
                                parse_argument_formats(text(process, fields.arguments))};
       return;
@@ -114,7 +137,7 @@ void Ingest::Impl::define(Process& process, const wire::Record& record) {
     case wire::RecordType::kQueue:
       return define_queue(process, record);
     default:
-      return;
+      return damaged();
   }
 }
 

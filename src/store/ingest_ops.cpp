@@ -7,6 +7,9 @@ namespace sonde::store {
 
 namespace {
 
+constexpr size_t kMaxWaiting = 1 << 20;  // correlations of ops that wait for their call
+constexpr size_t kMaxUsedCalls = 1024;   // calls that have an op and may get more
+
 // Values of hipMemcpyKind, which RPD's `kind` column holds.
 int64_t copy_kind(uint32_t kind) {
   switch (kind) {
@@ -39,6 +42,35 @@ int64_t blocks(uint64_t items, uint32_t group) {
 }
 
 }  // namespace
+
+void forget_waiting(Process& process, size_t limit) {
+  auto& order = process.waiting_order;
+  while (!order.empty()) {
+    const auto oldest = process.waiting.find(order.front());
+    if (oldest != process.waiting.end()) {
+      if (process.waiting.size() <= limit) return;
+      process.waiting.erase(oldest);
+    }
+    order.pop_front();
+  }
+}
+
+void Ingest::Impl::wait(Process& process, uint64_t correlation, const WaitingOp& op) {
+  auto& ops = process.waiting[correlation];
+  if (ops.empty()) process.waiting_order.push_back(correlation);
+  ops.push_back(op);
+  if (process.waiting.size() > kMaxWaiting) forget_waiting(process, kMaxWaiting);
+}
+
+// A call can launch several ops, which come one soon after the other.
+void Ingest::Impl::use_call(Process& process, uint64_t correlation, int64_t api_id) {
+  process.calls[correlation] = {api_id, true};
+  process.used_calls.push_back(correlation);
+  if (process.used_calls.size() <= kMaxUsedCalls) return;
+  const auto oldest = process.calls.find(process.used_calls.front());
+  if (oldest != process.calls.end() && oldest->second.used) process.calls.erase(oldest);
+  process.used_calls.pop_front();
+}
 
 void Ingest::Impl::link(Process& process, const WaitingOp& waiting, int64_t api_id) {
   const auto& record = waiting.record;
@@ -101,11 +133,11 @@ void Ingest::Impl::op(Process& process, const wire::Record& record) {
 
   int64_t api_id = -1;
   if (const auto call = process.calls.find(fields.correlation); call != process.calls.end()) {
-    api_id = call->second;
-    process.calls.erase(call);
+    api_id = call->second.api_id;
+    if (!call->second.used) use_call(process, fields.correlation, api_id);
     link(process, waiting, api_id);
   } else if (fields.correlation != 0) {
-    process.waiting[fields.correlation].push_back(waiting);
+    wait(process, fields.correlation, waiting);
   }
 
   write_detail(process, waiting, api_id);

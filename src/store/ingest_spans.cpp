@@ -8,6 +8,7 @@ namespace sonde::store {
 namespace {
 
 constexpr size_t kMaxOpenCalls = 1 << 20;  // correlations that wait for their op
+constexpr size_t kMaxStarted = 1 << 17;    // ranges that wait for their stop
 
 uint64_t mix(uint64_t hash, uint64_t word, uint64_t factor) {
   hash = (hash ^ word) * factor;
@@ -21,12 +22,12 @@ int64_t Ingest::Impl::add_api(const ApiRow& row) {
   return writer.api(row);
 }
 
-int64_t Ingest::Impl::arguments_id(const KnownFunction& function, uint32_t id,
-                                   const wire::Record& record, int64_t result) {
-  uint64_t key = mix(id, static_cast<uint64_t>(result), 0x9E3779B97F4A7C15);
+int64_t Ingest::Impl::arguments_id(const KnownFunction& function, const wire::Record& record,
+                                   int64_t result) {
+  uint64_t key = mix(0, static_cast<uint64_t>(result), 0x9E3779B97F4A7C15);
   uint64_t check = mix(key, record.arguments.size(), 0xD6E8FEB86659FD93);
-  // The function's address tells the processes' equal ids apart.
-  key = mix(key, reinterpret_cast<uintptr_t>(&function), 0x9E3779B97F4A7C15);
+  // Processes have equal ids for different functions.
+  key = mix(key, function.serial, 0x9E3779B97F4A7C15);
   for (const uint64_t word : record.arguments) {
     key = mix(key, word, 0xA0761D6478BD642F);
     check = mix(check, word, 0xE7037ED1A0B428DB);
@@ -39,7 +40,7 @@ int64_t Ingest::Impl::arguments_id(const KnownFunction& function, uint32_t id,
     if (!buffer.empty()) buffer += " | ";
     buffer += "ret = " + std::to_string(result);
   }
-  slot = {key, check, writer.ustring(buffer)};
+  slot = {key, check, ustring(buffer)};
   return slot.id;
 }
 
@@ -61,7 +62,7 @@ void Ingest::Impl::call(Process& process, KnownRing& ring, const wire::Record& r
   row.name_id = function.name_id;
   row.domain_id = function.domain_id;
   row.category_id = function.category_id;
-  row.args_id = arguments_id(function, id, record, result);
+  row.args_id = arguments_id(function, record, result);
   const int64_t api_id = add_api(row);
   ring.last_begin = span.begin;
   if (correlation == 0) return;
@@ -71,13 +72,14 @@ void Ingest::Impl::call(Process& process, KnownRing& ring, const wire::Record& r
       write_detail(process, op, api_id);
     }
     process.waiting.erase(waiting);
-    return;
+    return use_call(process, correlation, api_id);
   }
-  process.calls[correlation] = api_id;
-  process.call_order.push_back(correlation);
-  while (process.call_order.size() > kMaxOpenCalls) {
-    process.calls.erase(process.call_order.front());
-    process.call_order.pop_front();
+  process.calls[correlation] = {api_id, false};
+  process.unused_calls.push_back(correlation);
+  while (process.unused_calls.size() > kMaxOpenCalls) {
+    const auto oldest = process.calls.find(process.unused_calls.front());
+    if (oldest != process.calls.end() && !oldest->second.used) process.calls.erase(oldest);
+    process.unused_calls.pop_front();
   }
 }
 
@@ -87,8 +89,8 @@ namespace {
 template <typename T, typename Impl>
 MarkerText marker_text(Impl& impl, Process& process, const wire::Record& record, int64_t sonde_id) {
   MarkerText text{1, sonde_id, 0};
-  text.args_id = record.has_text ? impl.writer.ustring(record.text)
-                                 : impl.ustring_id(process, record.header->id);
+  text.args_id =
+      record.has_text ? impl.ustring(record.text) : impl.ustring_id(process, record.header->id);
   if ((record.header->flags & wire::kHasDomain) != 0) {
     const uint64_t word = record.extra<T>(0);
     const auto domain = static_cast<uint32_t>(word);
@@ -100,8 +102,8 @@ MarkerText marker_text(Impl& impl, Process& process, const wire::Record& record,
 
 }  // namespace
 
-void Ingest::Impl::add_marker(const Process& process, const MarkerText& text, int64_t tid,
-                              int64_t start_ns, int64_t end_ns) {
+int64_t Ingest::Impl::add_marker(const Process& process, const MarkerText& text, int64_t tid,
+                                 int64_t start_ns, int64_t end_ns) {
   ApiRow row;
   row.pid = process.pid;
   row.tid = tid;
@@ -111,7 +113,7 @@ void Ingest::Impl::add_marker(const Process& process, const MarkerText& text, in
   row.domain_id = text.domain_id;
   row.category_id = text.category_id;
   row.args_id = text.args_id;
-  add_api(row);
+  return add_api(row);
 }
 
 void Ingest::Impl::range(Process& process, KnownRing& ring, const wire::Record& record) {
@@ -136,6 +138,10 @@ void Ingest::Impl::range_start(Process& process, KnownRing& ring, const wire::Re
                               int64_t{ring.tid}, text};
   const auto stop = process.stopped.find(moment.value);
   if (stop == process.stopped.end()) {
+    if (process.started.size() >= kMaxStarted) {
+      ++drops[{"ranges", "too many open at once"}];
+      return;
+    }
     process.started[moment.value] = range;
     return;
   }
@@ -159,7 +165,8 @@ void Ingest::Impl::range_stop(Process& process, const wire::Record& record) {
 void Ingest::unfinished(const wire::ChunkHeader& chunk, const wire::OpenSpan& span) {
   auto& impl = *impl_;
   Process& process = impl.process(chunk.spool, chunk.pid);
-  const KnownRing& ring = process.rings[chunk.ring];
+  KnownRing& ring = process.rings[chunk.ring];
+  if (ring.tid == 0) ring.tid = chunk.tid;
   // Written already, and the process ended before it could be taken off the stack.
   if (span.muted != 0 || span.begin == ring.last_begin) return;
   ApiRow row;
@@ -179,7 +186,7 @@ void Ingest::unfinished(const wire::ChunkHeader& chunk, const wire::OpenSpan& sp
     row.domain_id = span.domain != 0 ? impl.string_id(process, span.domain) : impl.sonde_domain_id;
     row.category_id = impl.string_id(process, span.category);
     row.args_id = span.id == 0 && end <= wire::kOpenTextBytes
-                      ? impl.writer.ustring({chunk.open_text + span.text_offset, span.text_length})
+                      ? impl.ustring({chunk.open_text + span.text_offset, span.text_length})
                       : impl.ustring_id(process, span.id);
   }
   impl.insert("INSERT OR IGNORE INTO sonde_unfinished (api_id) VALUES (?1)", impl.add_api(row));

@@ -16,11 +16,12 @@
 namespace sonde::store {
 
 struct KnownString {
-  std::string text;
+  std::string text;  // UTF-8
   int64_t string_id = 0, ustring_id = 0;  // 0: not in the file yet
 };
 
 struct KnownFunction {
+  uint64_t serial = 0;  // of this definition among all processes'; 0: not defined
   int64_t name_id = 0, domain_id = 0, category_id = 0;
   std::vector<ArgumentFormat> arguments;
 };
@@ -54,6 +55,12 @@ struct StartedRange {
 struct KnownRing {
   uint32_t tid = 0;
   uint64_t last_begin = 0;  // of the last range or call written
+  uint64_t sequence = ~uint64_t{0};  // of the chunk its last event was in
+};
+
+struct KnownCall {
+  int64_t api_id = 0;
+  bool used = false;  // an op of it has come; more may
 };
 
 struct Process {
@@ -68,18 +75,20 @@ struct Process {
   std::unordered_map<uint32_t, KnownQueue> queues;
   std::unordered_map<uint32_t, ClockTrack> clocks;
   std::unordered_map<uint32_t, std::string> clock_names;
-  std::unordered_map<uint64_t, int64_t> calls;  // correlation -> api id, until its op comes
-  std::deque<uint64_t> call_order;              // so that calls without ops are forgotten
+  bool changed = false;  // since the last commit
+  std::unordered_map<uint64_t, KnownCall> calls;  // by correlation
+  // In the order of coming, so that the oldest are forgotten: calls without ops, calls with some,
+  // and ops that wait for their call.
+  std::deque<uint64_t> unused_calls, used_calls, waiting_order;
   std::unordered_map<uint64_t, std::vector<WaitingOp>> waiting;
   std::unordered_map<uint64_t, StartedRange> started;
   std::unordered_map<uint64_t, int64_t> stopped;  // stops that came before their start
   std::unordered_map<uint32_t, KnownRing> rings;
   std::unordered_map<uint32_t, std::string> threads;  // tid -> name, as in sonde_thread
-
-  const KnownString* string(uint32_t string_id) const {
-    return string_id < strings.size() ? &strings[string_id] : nullptr;
-  }
 };
+
+// Forgets the longest waiting ops that are more than `limit`: their calls were lost.
+void forget_waiting(Process& process, size_t limit);
 
 struct Ingest::Impl {
   explicit Impl(Writer& target) : writer(target) {}
@@ -91,11 +100,12 @@ struct Ingest::Impl {
   std::map<std::pair<int64_t, uint32_t>, int64_t> snapshot_written_ns;
   std::map<std::string, Position> positions;
   std::set<std::string> changed_positions;  // since the last commit; gone ones are deleted
-  std::map<std::pair<std::string, std::string>, uint64_t> drops;
-  std::map<std::pair<std::string, std::string>, uint64_t> earlier_drops;  // of other recordings
+  using Drops = std::map<std::pair<std::string, std::string>, uint64_t>;
+  Drops drops, earlier_drops;  // of this recording, and of those the file had before
   std::map<std::string, int64_t> gpu_ids;  // by description of the device
   std::set<int64_t> gpu_ids_taken;
   int64_t next_process = 1, next_queue = 0;
+  uint64_t next_function = 1;
   int64_t rank = -1;  // of the processes of this recording; -1: no job
   uint64_t op_count = 0, api_count = 0;
   int64_t marker_name_id = 0, sonde_domain_id = 0;
@@ -113,7 +123,13 @@ struct Ingest::Impl {
   Process& process(uint64_t spool, uint32_t pid);
   Status claim(uint64_t session_id, const std::string& session);
   Status restore();
+  Status restore_earlier();
+  Status restore_devices();
+  Status restore_clocks();
+  Status restore_threads();
   Status save();
+  void save_process(uint64_t spool, Process& process);
+  void put(const std::string& key, const std::string& value);
 
   // ingest_definitions.cpp
   void define(Process& process, const wire::Record& record);
@@ -127,24 +143,28 @@ struct Ingest::Impl {
   void mark(Process& process, KnownRing& ring, const wire::Record& record);
   void range_start(Process& process, KnownRing& ring, const wire::Record& record);
   void range_stop(Process& process, const wire::Record& record);
-  void add_marker(const Process& process, const MarkerText& text, int64_t tid, int64_t start_ns,
-                  int64_t end_ns);
+  int64_t add_marker(const Process& process, const MarkerText& text, int64_t tid, int64_t start_ns,
+                     int64_t end_ns);
   int64_t add_api(const ApiRow& row);
-  int64_t arguments_id(const KnownFunction& function, uint32_t id, const wire::Record& record,
-                       int64_t result);
+  int64_t arguments_id(const KnownFunction& function, const wire::Record& record, int64_t result);
 
   // ingest_ops.cpp
   void op(Process& process, const wire::Record& record);
+  void wait(Process& process, uint64_t correlation, const WaitingOp& op);
+  void use_call(Process& process, uint64_t correlation, int64_t api_id);
   void link(Process& process, const WaitingOp& waiting, int64_t api_id);
   void write_detail(Process& process, const WaitingOp& waiting, int64_t api_id);
 
   // ingest.cpp
   int64_t monotonic_ns(Process& process, uint32_t clock, uint64_t value);
+  ClockTrack* host_clock(uint32_t clock);  // nullptr: not one of the host's, or no conversion
+  void counter(Process& process, const KnownRing& ring, const wire::Record& record);
   void snapshot(Process& process, const wire::Record& record);
   void thread(Process& process, KnownRing& ring, const wire::Record& record);
   void note(Process& process, const wire::Record& record);
   int64_t string_id(Process& process, uint32_t id);
   int64_t ustring_id(Process& process, uint32_t id);
+  int64_t ustring(std::string_view text);  // as UTF-8, whatever it was
   std::string_view text(Process& process, uint32_t id) const;
 
   template <typename... Values>

@@ -146,9 +146,21 @@ sys.exit(0 if code == 0 and count.value > 0 else 1)
 """
 
 
+def keeps_time_by_tsc():
+    """As `sonde record --clock tsc` asks for it."""
+    try:
+        with open(f"{CLOCK_SOURCE}/current_clocksource", encoding="ascii") as file:
+            return file.read().strip() == "tsc"
+    except OSError:
+        return False
+
+
+CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0"
+
 NEED_CHECKS = {
     "opencl": lambda name, places: python_succeeds(HAS_OPENCL),
     "root": lambda name, places: os.geteuid() == 0,
+    "tsc": lambda name, places: keeps_time_by_tsc(),
     "command": lambda name, places: shutil.which(name) is not None,
     "python": lambda name, places: python_succeeds(f"import {name}"),
     "file": lambda name, places: os.path.exists(spec.substitute(name, places)),
