@@ -114,7 +114,7 @@ extern "C" __attribute__((visibility("default"))) const struct sonde_agent* sond
 
 #ifndef SONDE_AGENT_STATIC
 __attribute__((constructor)) static void start_up() {
-  sonde::agent::ErrnoKeeper keep;
+  sonde::ErrnoKeeper keep;
   sonde::agent::remember_environment();
   if (const char* session = getenv("SONDE_SESSION")) sonde::agent::attach_process(session);
 }

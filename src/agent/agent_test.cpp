@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/test_support.h"
 #include "sonde/sonde.h"
 #include "wire/decoder.h"
 #include "wire/session.h"
@@ -106,22 +107,14 @@ Seen read_spool(const wire::SpoolFolder& folder) {
 
 // One session for the process: the agent attaches once.
 const std::string& session() {
-  static const std::string path = [] {
-    std::string folder = std::filesystem::temp_directory_path() / "sonde-agent-test-XXXXXX";
-    SONDE_CHECK(mkdtemp(folder.data()) != nullptr);
-    auto control = wire::Control::create(folder, {.clock = wire::best_clock()});
-    SONDE_CHECK(control.ok());
-    SONDE_CHECK(agent::attach_process(folder.c_str()));
-    return folder;
+  static const test::TemporaryDirectory directory;
+  static const bool attached = [] {
+    auto control = wire::Control::create(directory.path(), {.clock = wire::best_clock()});
+    return control.ok() && agent::attach_process(directory.path().c_str());
   }();
-  return path;
+  SONDE_CHECK(attached);
+  return directory.path();
 }
-
-class AgentEnvironment : public ::testing::Environment {
-  void TearDown() override { std::filesystem::remove_all(session()); }
-};
-const auto* const kEnvironment =
-    ::testing::AddGlobalTestEnvironment(new AgentEnvironment);  // NOLINT: gtest owns it
 
 Seen read_own() {
   for (const auto& folder : wire::list_spools(session())) {

@@ -61,7 +61,7 @@ void start_chunk(wire::ChunkHeader* chunk, uint32_t ring, uint64_t file, uint64_
   chunk->file = file;
   chunk->tid = tid;
   chunk->clock = g_state.clock;
-  chunk->opened = read_clocks(g_state.clock);
+  chunk->opened = wire::read_clocks(g_state.clock);
   chunk->identity_sum = wire::identity_checksum(*chunk);
   store(chunk->committed, 0u);
   store(chunk->state, wire::ChunkState::kActive);

@@ -192,9 +192,9 @@ const wire::StringRecord* add_string(const Text& text) {
 }  // namespace
 
 Text make_text(const char* text, size_t length) {
-  if (text == nullptr) length = 0;
+  if (text == nullptr) return {"", 0, hash_text("", 0)};
   if (length > wire::kMaxTextBytes) length = wire::kMaxTextBytes;
-  return {text != nullptr ? text : "", length, hash_text(text, length)};
+  return {text, length, hash_text(text, length)};
 }
 
 Text make_text(const char* text) {

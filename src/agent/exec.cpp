@@ -12,8 +12,6 @@
 
 #include "base/environment_merge.h"
 
-extern char** environ;
-
 namespace sonde::agent {
 
 namespace {

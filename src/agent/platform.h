@@ -1,7 +1,6 @@
 // What the agent needs from the system, without the heap and without touching errno.
 #pragma once
 
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,21 +11,10 @@
 #include <x86intrin.h>
 #endif
 
-#include "wire/chunk.h"
+#include "base/errno_keeper.h"
+#include "wire/clocks.h"
 
 namespace sonde::agent {
-
-// The program's errno survives whatever we do.
-class ErrnoKeeper {
- public:
-  ErrnoKeeper() : saved_(errno) {}
-  ~ErrnoKeeper() { errno = saved_; }
-  ErrnoKeeper(const ErrnoKeeper&) = delete;
-  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
-
- private:
-  int saved_;
-};
 
 template <typename T>
 T load(const T& value) {
@@ -43,31 +31,6 @@ void store(T& target, V value) {
 template <typename T, typename V>
 void store_release(T& target, V value) {
   std::atomic_ref(target).store(static_cast<T>(value), std::memory_order_release);
-}
-
-inline int64_t clock_ns(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
-inline uint64_t read_ticks(wire::ClockKind kind) {
-#ifdef __x86_64__
-  if (kind == wire::ClockKind::kTsc) return __rdtsc();
-#endif
-  (void)kind;
-  return static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
-}
-
-inline wire::ClockReading read_clocks(wire::ClockKind kind) {
-  wire::ClockReading reading;
-  reading.ticks_before = read_ticks(kind);
-  reading.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-  reading.ticks_after = read_ticks(kind);
-  reading.raw_ns = clock_ns(CLOCK_MONOTONIC_RAW);
-  reading.realtime_ns = clock_ns(CLOCK_REALTIME);
-  reading.boottime_ns = clock_ns(CLOCK_BOOTTIME);
-  return reading;
 }
 
 // Zeroed private memory, or nullptr.

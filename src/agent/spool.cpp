@@ -221,8 +221,11 @@ size_t describe_process(char* text, size_t size) {
   if (getcwd(text + length, size / 4) != nullptr) length += strlen(text + length);
   text[length++] = '\0';
   if (const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC); fd >= 0) {
-    for (ssize_t got = 1; got > 0 && length<size; length += got> 0 ? static_cast<size_t>(got) : 0)
-      got = read(fd, text + length, size - length);
+    for (;;) {
+      const ssize_t got = length < size ? read(fd, text + length, size - length) : 0;
+      if (got <= 0) break;
+      length += static_cast<size_t>(got);
+    }
     close(fd);
   }
   return length;
@@ -255,9 +258,9 @@ bool write_process_record() {
 }  // namespace
 
 bool ensure_spool() {
-  if (load_acquire(g_state.spool) != 0) return true;
+  if (load_acquire(g_state.has_spool) != 0) return true;
   if (!g_state.spool_lock.acquire()) return false;
-  bool good = load(g_state.spool) != 0;
+  bool good = load(g_state.has_spool) != 0;
   if (!good) {
     const auto spool = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC)) << 1 | 1;
     const int length = snprintf(g_state.folder, sizeof g_state.folder, "%s/p%d-%llx%s",
@@ -265,20 +268,21 @@ bool ensure_spool() {
                                 in_foreign_namespace() ? wire::kForeignSuffix : "");
     if (length > 0 && static_cast<size_t>(length) < sizeof g_state.folder &&
         mkdir(g_state.folder, 0700) == 0) {
-      g_state.spool = spool;  // chunks carry it; other threads see it only when all is there
+      g_state.spool = spool;  // chunks carry it
       good = write_process_record();
-      if (!good) {
-        rmdir(g_state.folder);
-        store_release(g_state.spool, 0u);
-      }
+      if (!good) rmdir(g_state.folder);
+      // Only now for other threads: ring 0 begins with this process, before what they define.
+      store_release(g_state.has_spool, good ? 1u : 0u);
     }
   }
   g_state.spool_lock.release();
   return good;
 }
 
+namespace {
+
 // A byte that every kind of fork clears and vfork, which shares memory, does not.
-static void watch_for_forks() {
+void watch_for_forks() {
   if (g_state.unforked != nullptr) {
     *g_state.unforked = 1;  // wiped by the fork just seen; still watched
     return;
@@ -288,6 +292,8 @@ static void watch_for_forks() {
   *byte = 1;
   g_state.unforked = byte;
 }
+
+}  // namespace
 
 bool attach(const char* session) {
   if (strlen(session) + 64 >= sizeof g_state.session) return false;
@@ -335,7 +341,7 @@ void after_fork_in_child() {
   }
   if (g_exit_key_made) pthread_setspecific(g_exit_key, nullptr);
   t_state.ring = nullptr;
-  g_state.spool = 0;
+  g_state.has_spool = 0;
   g_state.forked = 1;
   watch_for_forks();
   g_state.next_ring = 1;

@@ -14,7 +14,8 @@ struct Ring;
 struct State {
   wire::SessionControl* control = nullptr;  // nullptr: not being recorded
   wire::ClockKind clock = wire::ClockKind::kMonotonic;
-  uint64_t spool = 0;        // 0: this process has no spool yet (before the first event of a fork)
+  uint64_t spool = 0;        // this process image, as in its folder's name
+  uint32_t has_spool = 0;    // 0: no folder and ring 0 yet (before the first event of a fork)
   int balance = 0;           // recording while > 0 (sonde_start and sonde_stop)
   char* unforked = nullptr;  // shows 1, and 0 in a child made by any kind of fork
   uint32_t forked = 0;       // 1 in a child made by fork that has not exec'ed
@@ -35,7 +36,7 @@ struct ThreadState {
 };
 extern constinit thread_local ThreadState t_state;
 
-inline uint64_t ticks() { return read_ticks(g_state.clock); }
+inline uint64_t ticks() { return wire::read_ticks(g_state.clock); }
 
 inline bool recording() {
   return load(g_state.balance) > 0 && load(g_state.control->recording) != 0;

@@ -58,14 +58,11 @@ report::Report run(const trace::Trace& trace) {
 
 constexpr const char* kDefinition =
     "api: one row for each function of an API, and for each kind of marker, that the program "
-    "called. "
-    "Domain is the API as the recorder named it; files before RPD schema 3 have none, and it is "
-    "told "
-    "from the name (hip..., hsa_..., cl..., cuda..., nccl...). Total adds up the time from "
-    "entering to "
-    "leaving the function on the CPU, over all threads; calls and ranges that nest each count in "
-    "full. Mean is Total / Calls rounded down. Share is Total in percent of the total of all rows. "
-    "In SQL: sonde_api_top.\n";
+    "called. Domain is the API as the recorder named it; files before RPD schema 3 have none, and "
+    "it is told from the name (hip..., hsa_..., cl..., cuda..., nccl...). Total adds up the time "
+    "from entering to leaving the function on the CPU, over all threads; calls and ranges that "
+    "nest each count in full. Mean is Total / Calls rounded down. Share is Total in percent of the "
+    "total of all rows. In SQL: sonde_api_top.\n";
 
 }  // namespace
 

@@ -73,17 +73,15 @@ report::Report run(const trace::Trace& trace) {
 
 constexpr const char* kDefinition =
     "busy: one row for each GPU. Busy time is the length of the union of the intervals [start, "
-    "end) "
-    "of its operations: time in which several run counts once. Window is from the start of the "
-    "GPU's first operation to the end of its last; with --from or --to it is the window asked for, "
-    "cut to the time the trace covers. Busy is Busy time / Window, never above 1. With --kernel "
-    "only the operations chosen count, for the window too.\n"
+    "end) of its operations: time in which several run counts once. Window is from the start of "
+    "the GPU's first operation to the end of its last; with --from or --to it is the window asked "
+    "for, cut to the time the trace covers. Busy is Busy time / Window, never above 1. With "
+    "--kernel only the operations chosen count, for the window too.\n"
     "\n"
     "Sum of ops adds up all durations, so overlapping operations count several times. RPD wall is "
     "from the first start to the last end over all GPUs, and RPD busy is Sum of ops / RPD wall: "
-    "the "
-    "figure of RPD's view `busy`, which exceeds 1 where queues overlap and is too small where GPUs "
-    "do not work all the time. In SQL: sonde_busy.\n";
+    "the figure of RPD's view `busy`, which exceeds 1 where queues overlap and is too small where "
+    "GPUs do not work all the time. In SQL: sonde_busy.\n";
 
 }  // namespace
 

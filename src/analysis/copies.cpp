@@ -46,7 +46,7 @@ Measured measure(const trace::Trace& trace) {
   measured.directions.resize(trace.names.size());
   measured.by_size.resize(trace.names.size());
   for (size_t i = 0; i < trace.ops.size(); ++i) {
-    if (trace.class_of(i) != trace::OpClass::kMemory) continue;
+    if (!trace::moves_memory(trace.class_of(i))) continue;
     const trace::NameId type = trace.ops.type[i];
     Direction& direction = measured.directions[type];
     direction.time.name = type;
@@ -136,12 +136,10 @@ constexpr const char* kDefinition =
     "copies: one row for each type of operation that moves or sets memory: Copy* by direction, "
     "FillBuffer, maps and migrations. Calls and Total are of all of them; With size counts those "
     "whose size the file holds. Bytes is the sum of these sizes and GB/s is Bytes / their time, "
-    "with "
-    "1 GB = 1,000,000,000 bytes: the mean rate while such a copy ran, in which a large copy weighs "
-    "more than a small one. Copies that ran at the same time share the link but each count with "
-    "their whole duration. With --from or --to a copy that is cut by the window keeps its whole "
-    "size "
-    "and has only the part of its time inside, so rates at the edges are too high.\n"
+    "with 1 GB = 1,000,000,000 bytes: the mean rate while such a copy ran, in which a large copy "
+    "weighs more than a small one. Copies that ran at the same time share the link but each count "
+    "with their whole duration. With --from or --to a copy that is cut by the window keeps its "
+    "whole size and has only the part of its time inside, so rates at the edges are too high.\n"
     "\n"
     "By size sorts the copies of known size into classes that begin at 0, 1 KiB, 4 KiB, 16 KiB and "
     "so on. In files of RPD the size belongs to the API call; a call that made several operations "

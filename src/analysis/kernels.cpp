@@ -114,16 +114,14 @@ report::Report run(const trace::Trace& trace) {
 constexpr const char* kDefinition =
     "kernels: one row for each kernel (as in ktop), with the spread of its durations. Share is the "
     "total in percent of the time of all kernels. Mean is the total / calls, rounded down. Median "
-    "is "
-    "the middle duration, or the mean of the two middle ones rounded down. P95 is the smallest "
+    "is the middle duration, or the mean of the two middle ones rounded down. P95 is the smallest "
     "duration that at least 95 % of the calls do not exceed.\n"
     "\n"
     "Grid and Group are the launch geometry that was used most often (the first such in the file "
-    "if "
-    "several were), Shapes is how many different ones there were; unknown where the file does not "
-    "say. In files that Sonde recorded Grid counts work items; other tools' files hold what their "
-    "recorder stored, which for HIP launches is blocks. Kernels of graphs have no geometry in "
-    "RPD.\n";
+    "if several were), Shapes is how many different ones there were; unknown where the file does "
+    "not say. In files that Sonde recorded Grid counts work items; other tools' files hold what "
+    "their recorder stored, which for HIP launches is blocks. Kernels of graphs have no geometry "
+    "in RPD.\n";
 
 }  // namespace
 

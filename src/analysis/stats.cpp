@@ -14,8 +14,7 @@ const char* const kStatsDefinition =
     "stats: the files of rocprof --stats. Each has the columns Name, Calls, TotalDurationNs, "
     "AverageNs (rounded down) and Percentage (of the total of that file), largest total first. "
     "PREFIX.stats.csv has every operation of a device but those in PREFIX.copy_stats.csv, which "
-    "has "
-    "copies, fills, maps and migrations. PREFIX.DOMAIN_stats.csv has the calls of one API: "
+    "has copies, fills, maps and migrations. PREFIX.DOMAIN_stats.csv has the calls of one API: "
     "hip, hsa, opencl, roctx and so on, in lower case. A file without rows is not written.\n";
 
 namespace {
@@ -64,7 +63,7 @@ std::string file_word(const std::string& domain) {
 
 std::vector<StatsFile> stats_files(const trace::Trace& trace) {
   std::vector<StatsFile> files;
-  const auto is_memory = [&](size_t op) { return trace.class_of(op) == trace::OpClass::kMemory; };
+  const auto is_memory = [&](size_t op) { return trace::moves_memory(trace.class_of(op)); };
   const auto ops = op_totals(trace, [&](size_t op) { return !is_memory(op); });
   if (!ops.empty()) files.push_back(make_file(".stats.csv", "kernels", trace, ops));
   const auto copies = op_totals(trace, is_memory);

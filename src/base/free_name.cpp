@@ -26,7 +26,7 @@ std::string free_name(const std::string& path, std::string_view extension) {
   if (extension.empty()) extension = last_extension(path);
   const std::string stem = path.substr(0, path.size() - extension.size());
   for (int number = 2;; ++number) {
-    const std::string next = stem + "-" + std::to_string(number) + std::string(extension);
+    std::string next = stem + "-" + std::to_string(number) + std::string(extension);
     if (!exists(next)) return next;
   }
 }

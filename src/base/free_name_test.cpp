@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/test_support.h"
+
 namespace sonde {
 namespace {
 
 TEST(FreeName, TakesTheNextNumberAndKeepsTheExtension) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "sonde.free.name";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directory(folder);
+  const test::TemporaryDirectory folder;
   const auto touch = [&](const char* name) { std::ofstream(folder / name) << "x"; };
   const auto free = [&](const char* name, std::string_view extension = {}) {
     return std::filesystem::path(free_name(folder / name, extension)).filename().string();
@@ -27,7 +27,6 @@ TEST(FreeName, TakesTheNextNumberAndKeepsTheExtension) {
   EXPECT_EQ(free("plain"), "plain-2");
   std::filesystem::create_symlink("nowhere", folder / "link.rpd");
   EXPECT_EQ(free("link.rpd"), "link-2.rpd");
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -104,11 +104,13 @@ std::string format_duration(int64_t nanoseconds) {
 }
 
 std::string format_count(uint64_t count) {
-  std::string digits = fmt::format("{}", count);
-  for (int64_t i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) {
-    digits.insert(static_cast<size_t>(i), ",");
+  const std::string digits = fmt::format("{}", count);
+  std::string grouped;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) grouped += ',';
+    grouped += digits[i];
   }
-  return digits;
+  return grouped;
 }
 
 namespace {

@@ -102,8 +102,8 @@ std::vector<Option> report_options() {
   Option explain{"--explain", "", "say what each figure means, exactly; needs no file", ""};
   explain.stands_alone = true;
   return {
-      {"--format", "FORMAT", "format of the output", "text", format_names()},
-      {"--limit", "N", "show at most N rows, 0 for all", "25 in text, else all"},
+      format_option(),
+      limit_option("25 in text, else all"),
       {"--sort", "COLUMN",
        "sort by this column of the CSV output, largest first (--sort=-COLUMN: smallest first)", ""},
       {"--full-names", "", "show names whole in text (csv and json always do)", ""},

@@ -34,7 +34,7 @@ Command analysis_command(const analysis::Analysis& analysis, std::string summary
                          std::string description, std::vector<Example> examples,
                          const char* name_option = "--kernel");
 
-// --explain without a file: prints what the figures mean. nullopt if it was not given.
+// --explain without a file: prints what the figures mean.
 Result<int> print_definition(const std::string& definition);
 
 }  // namespace sonde::cli

@@ -2,7 +2,6 @@
 // generated traces and on the real ones, and sums over the generated rows themselves.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "analysis/analysis.h"
 #include "analysis/quantile.h"
 #include "analysis/stats.h"
+#include "base/test_support.h"
 #include "store/reader.h"
 #include "store/writer.h"
 #include "trace/window.h"
@@ -21,21 +21,9 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    std::string name = "/tmp/sonde_figures_test.XXXXXX";
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  ~TemporaryFile() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string path() const { return folder_ + "/trace.rpd"; }
-
- private:
-  std::string folder_;
+struct TemporaryFile {
+  test::TemporaryDirectory folder;
+  std::string path() const { return folder / "trace.rpd"; }
 };
 
 std::string text_of(const report::Value& value) {

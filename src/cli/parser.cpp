@@ -1,5 +1,7 @@
 #include "cli/parser.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -84,9 +86,8 @@ struct Parser {
       for (const std::string& value : found->second) {
         if (std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end())
           continue;
-        std::string all;
-        for (const std::string& choice : option.choices) all += (all.empty() ? "" : ", ") + choice;
-        return usage(longest_name(option) + ": '" + value + "' is not one of " + all);
+        return usage(fmt::format("{}: '{}' is not one of {}", longest_name(option), value,
+                                 fmt::join(option.choices, ", ")));
       }
     }
     return ok_status();

@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "base/strings.h"
+#include "store/api_domain.h"
 #include "store/scan.h"
 
 namespace sonde::exporting {
@@ -38,14 +38,6 @@ class Numbering {
   Key last_key_{};
   uint32_t last_ = 0, count_ = 0;
 };
-
-OpClass classify_op(std::string_view type) {
-  if (type == "KernelExecution" || type == "Task") return OpClass::kKernel;
-  if (starts_with_any(type, {"Copy", "Map", "Unmap", "Migrate"})) return OpClass::kCopy;
-  if (starts_with_any(type, {"Fill"})) return OpClass::kFill;
-  if (type == "Barrier" || type == "Marker" || type == "Native") return OpClass::kOther;
-  return OpClass::kUnknown;
-}
 
 // Loads one .rpd. The tables are read in the order of the functions in load().
 class Loader {
@@ -121,7 +113,7 @@ Status Loader::load_names() {
   SONDE_TRY(store::scan(database_, "id, string", "v_string", {}, [&](const store::Row& row) {
     const std::string_view text = row.text(1);
     events_.names.add(row.integer(0), text);
-    events_.op_class.push_back(classify_op(text));
+    events_.op_class.push_back(store::class_of_type(text));
     events_.is_marker.push_back(text == "UserMarker");
   }));
   events_.names.finish();
@@ -443,12 +435,8 @@ std::string_view Events::arguments(const Api& api) const {
 std::string_view Events::domain(const Api& api) const {
   if (const auto text = names.at(api.domain); !text.empty()) return text;
   if (is_mark(api)) return "marker";
-  const std::string_view name = names.at(api.name);
-  if (starts_with_any(name, {"hip"})) return "hip";
-  if (starts_with_any(name, {"cuda"})) return "cuda";
-  if (starts_with_any(name, {"hsa_"})) return "hsa";
-  if (starts_with_any(name, {"cl"})) return "opencl";
-  return "api";
+  const std::string_view told = store::domain_of_api(names.at(api.name));
+  return told.empty() ? "api" : told;
 }
 
 uint32_t Events::device_of(const Queue& queue) const {

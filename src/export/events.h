@@ -14,12 +14,13 @@
 #include "base/result.h"
 #include "export/exporter.h"
 #include "export/text_table.h"
+#include "store/op_class.h"
 
 namespace sonde::exporting {
 
 constexpr uint32_t kNone = IdIndex::kNone;
 
-enum class OpClass : uint8_t { kKernel, kCopy, kFill, kOther, kUnknown };
+using store::OpClass;
 
 // One queue of one GPU as one process sees it.
 struct Queue {
@@ -122,9 +123,7 @@ struct Events {
   size_t api_count() const { return apis.empty() ? 0 : apis.size() - 1; }
   bool is_mark(const Api& api) const { return is_marker[api.name]; }
   OpClass class_of(const Op& op) const {
-    const OpClass known = op_class[op.type];
-    // A named operation of a type that nobody knows: RPD calls the kernels of a graph so.
-    return known == OpClass::kUnknown && op.name != op.type ? OpClass::kKernel : known;
+    return store::class_of_op(op_class[op.type], op.name != op.type);
   }
   // "opencl", "hip" ...: the file's domain, or what the name says where the file has none.
   std::string_view domain(const Api& api) const;

@@ -1,7 +1,6 @@
 // Exports of a file that Sonde's own Writer made; those of other tools' files are judged by
 // tests/support/export_test.py.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -9,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/test_support.h"
 #include "export/exporter.h"
 #include "store/writer.h"
 
@@ -17,14 +17,9 @@ namespace {
 
 class Exporters : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("exporters." + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    fill();
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { fill(); }
 
-  std::string file(const std::string& name) { return (folder_ / name).string(); }
+  std::string file(const std::string& name) { return folder_ / name; }
 
   // Two processes with a queue 1 of GPU 0 each, whose operations overlap.
   void fill() {
@@ -93,7 +88,7 @@ class Exporters : public testing::Test {
     return text;
   }
 
-  std::filesystem::path folder_;
+  test::TemporaryDirectory folder_;
 };
 
 testing::AssertionResult holds(const std::string& text, const std::string& part) {

@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
+
+#include "base/test_support.h"
 
 namespace sonde::exporting {
 namespace {
@@ -57,9 +58,8 @@ TEST(JsonText, PlainIsWhatNeedsNoEscape) {
 
 class SinkFile : public testing::Test {
  protected:
-  std::string path_ =
-      (std::filesystem::temp_directory_path() / ("sink_test." + std::to_string(getpid()))).string();
-  void TearDown() override { std::filesystem::remove(path_); }
+  test::TemporaryDirectory folder_;
+  std::string path_ = folder_ / "sink";
   std::string content() {
     std::ifstream file(path_);
     return (std::stringstream() << file.rdbuf()).str();

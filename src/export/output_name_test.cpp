@@ -1,23 +1,18 @@
 #include "export/output_name.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "base/test_support.h"
 
 namespace sonde::exporting {
 namespace {
 
 class OutputName : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("output_name." + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string file(const std::string& name) { return (folder_ / name).string(); }
+  std::string file(const std::string& name) { return folder_ / name; }
   void touch(const std::string& name) { std::ofstream(file(name)) << "x"; }
   // "format: name" of what was chosen, or the error.
   std::string choose(const std::string& input, std::optional<std::string> format,
@@ -28,7 +23,7 @@ class OutputName : public testing::Test {
     return chosen->exporter->name + ": " + std::filesystem::path(chosen->path).filename().string();
   }
 
-  std::filesystem::path folder_;
+  test::TemporaryDirectory folder_;
 };
 
 TEST_F(OutputName, NameOrExtensionChoosesTheFormat) {
@@ -54,7 +49,7 @@ TEST_F(OutputName, NeverAnExistingFile) {
   touch("b.json.gz");
   EXPECT_EQ(choose("a.rpd", {}, "b.json.gz"), "chrome: b-2.json.gz");
   touch("c.txt");
-  EXPECT_EQ(choose("a.rpd", "chrome", "c.txt"), "chrome: c.txt-2");
+  EXPECT_EQ(choose("a.rpd", "chrome", "c.txt"), "chrome: c-2.txt");
   std::filesystem::create_symlink("nowhere", folder_ / "d.json");
   EXPECT_EQ(choose("a.rpd", {}, "d.json"), "chrome: d-2.json");
 }

@@ -22,8 +22,6 @@
 #include "record/session_dir.h"
 #include "record/status_line.h"
 
-extern char** environ;
-
 namespace sonde::record {
 
 namespace {

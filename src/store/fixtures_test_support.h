@@ -7,35 +7,18 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/test_support.h"
 #include "store/database.h"
 #include "store/reader.h"
 
 namespace sonde::store::testing {
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = "/tmp/sonde_store_test.XXXXXX";
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, ignored);
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using test::TemporaryDirectory;
 
 inline std::string read_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -135,18 +118,16 @@ inline std::string old_events() {
 
 constexpr const char* kLaunchColumns =
     "gridX integer NOT NULL, gridY integer NOT NULL, gridZ integer NOT NULL, workgroupX integer "
-    "NOT "
-    "NULL, workgroupY integer NOT NULL, workgroupZ integer NOT NULL, groupSegmentSize integer NOT "
-    "NULL, privateSegmentSize integer NOT NULL, ";
+    "NOT NULL, workgroupY integer NOT NULL, workgroupZ integer NOT NULL, groupSegmentSize integer "
+    "NOT NULL, privateSegmentSize integer NOT NULL, ";
 constexpr const char* kOldLaunchColumns =
     "kernelArgAddress varchar(18) NOT NULL, aquireFence varchar(8) NOT NULL, releaseFence "
-    "varchar(8) "
-    "NOT NULL, codeObject_id integer NOT NULL, ";
+    "varchar(8) NOT NULL, codeObject_id integer NOT NULL, ";
 constexpr const char* kCopyColumns =
     "stream varchar(18) NOT NULL, size integer NOT NULL, width integer NOT NULL, height integer "
-    "NOT "
-    "NULL, kind integer NOT NULL, dst varchar(18) NOT NULL, src varchar(18) NOT NULL, dstDevice "
-    "integer NOT NULL, srcDevice integer NOT NULL, sync bool NOT NULL, pinned bool NOT NULL";
+    "NOT NULL, kind integer NOT NULL, dst varchar(18) NOT NULL, src varchar(18) NOT NULL, "
+    "dstDevice integer NOT NULL, srcDevice integer NOT NULL, sync bool NOT NULL, pinned bool NOT "
+    "NULL";
 
 inline std::string v1() {
   return common() + old_events() +
@@ -191,9 +172,8 @@ inline std::string v2b() {
 
 inline std::string stackframe(const std::string& key_type) {
   return with_id("rocpd_stackframe", "api_ptr_id " + key_type +
-                                         " NOT NULL, depth integer NOT NULL, "
-                                         "name_id " +
-                                         key_type + " NOT NULL");
+                                         " NOT NULL, depth integer NOT NULL, name_id " + key_type +
+                                         " NOT NULL");
 }
 
 inline std::string v2c() { return v2b() + stackframe("integer"); }
@@ -298,7 +278,7 @@ inline std::string example_rows(Flavour flavour) {
 }
 
 inline std::string make_example(const TemporaryDirectory& directory, Flavour flavour) {
-  const std::string path = directory / (std::string(flavour_name(flavour)) + ".rpd");
+  std::string path = directory / (std::string(flavour_name(flavour)) + ".rpd");
   run_sql(path, "BEGIN;" + ddl_of(flavour) + example_rows(flavour) + "COMMIT;");
   return path;
 }

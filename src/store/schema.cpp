@@ -2,9 +2,10 @@
 
 namespace sonde::store {
 
+namespace {
+
 // Column order matters in the rocpd_* tables: RPD's tools insert with "SELECT *".
-const char* rpd_v3_schema() {
-  return R"sql(
+constexpr const char* kRpdV3Schema = R"sql(
 CREATE TABLE "rocpd_metadata" (
   "id" integer NOT NULL PRIMARY KEY AUTOINCREMENT,
   "tag" varchar(4096) NOT NULL,
@@ -166,17 +167,13 @@ CREATE VIEW nop AS
   INNER JOIN (SELECT CAST(value AS integer) AS value FROM rocpd_metadata
               WHERE tag = 'gpu_stride') stride;
 )sql";
-}
 
-const char* rpd_v3_indices() {
-  return R"sql(
+constexpr const char* kRpdV3Indices = R"sql(
 CREATE INDEX IF NOT EXISTS "rocpd_strin_string_c7b9cd_idx" ON "rocpd_string" ("string");
 CREATE INDEX IF NOT EXISTS "rocpd_ustri_string_84d4a7_idx" ON "rocpd_ustring" ("string");
 )sql";
-}
 
-const char* sonde_tables() {
-  return R"sql(
+constexpr const char* kSondeTables = R"sql(
 CREATE TABLE sonde_process (
   id integer PRIMARY KEY,
   pid integer NOT NULL,
@@ -269,13 +266,17 @@ CREATE TABLE sonde_ingest (key text PRIMARY KEY, value);
 INSERT INTO rocpd_metadata (tag, value) VALUES
   ('references::rocpd_string.id', '("sonde_counter", "name_id")');
 )sql";
-}
 
-const char* sonde_indices() {
-  return R"sql(
+constexpr const char* kSondeIndices = R"sql(
 CREATE INDEX IF NOT EXISTS sonde_thread_process ON sonde_thread (process_id, tid);
 CREATE INDEX IF NOT EXISTS sonde_counter_name ON sonde_counter (name_id, time_ns);
 )sql";
-}
+
+}  // namespace
+
+const char* rpd_v3_schema() { return kRpdV3Schema; }
+const char* rpd_v3_indices() { return kRpdV3Indices; }
+const char* sonde_tables() { return kSondeTables; }
+const char* sonde_indices() { return kSondeIndices; }
 
 }  // namespace sonde::store

@@ -1,6 +1,7 @@
 // The v_* views, which give every flavour one shape, and the corrected sonde_* views over them.
 #include <cstring>
 
+#include "store/op_class.h"
 #include "store/schema.h"
 
 namespace sonde::store {
@@ -259,18 +260,6 @@ constexpr const char* kTotals =
     "    max(o.max_ns) AS max_ns,\n"
     "    sum(o.total_ns) * 100.0 / nullif(sum(sum(o.total_ns)) OVER (), 0) AS percentage";
 
-// A kernel has the type KernelExecution, or a kernel name and a type that is nothing else: RPD
-// gives the kernels of a graph the type Task.
-constexpr const char* kIsKernel =
-    "(t.string = 'KernelExecution' OR (n.string <> '' AND coalesce(t.string, '') NOT IN "
-    "('Barrier', 'Marker', 'NativeKernel', 'Other') AND "
-    "coalesce(t.string, '') NOT LIKE 'Copy%' AND coalesce(t.string, '') NOT LIKE 'Map%' AND "
-    "coalesce(t.string, '') NOT LIKE 'Unmap%' AND coalesce(t.string, '') NOT LIKE 'Fill%' AND "
-    "coalesce(t.string, '') NOT LIKE 'Migrate%'))";
-constexpr const char* kIsCopy =
-    "(t.string LIKE 'Copy%' OR t.string LIKE 'Fill%' OR t.string LIKE 'Map%' OR "
-    "t.string LIKE 'Unmap%' OR t.string LIKE 'Migrate%')";
-
 // "name:n:o.name_id" -> the text of string row n, or what to show where there is no such row.
 std::string name_or_id(const std::string& placeholder) {
   const size_t colon = placeholder.find(':', 5);
@@ -302,9 +291,9 @@ std::string fill_in(const char* text, const Sources* inlined) {
     if (name == "totals") {
       out += kTotals;
     } else if (name == "is_kernel") {
-      out += kIsKernel;
+      out += is_kernel_sql();
     } else if (name == "is_copy") {
-      out += kIsCopy;
+      out += moves_memory_sql();
     } else if (name.rfind("name:", 0) == 0) {
       out += name_or_id(name);
     } else {

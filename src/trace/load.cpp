@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
+#include "store/api_domain.h"
 #include "store/scan.h"
 #include "trace/name_table.h"
 #include "trace/trace.h"
@@ -190,7 +191,7 @@ void complete_domains(Trace& trace) {
     const NameId function = trace.apis.name[i];
     auto known = domain_of.find(function);
     if (known == domain_of.end()) {
-      const std::string domain = domain_of_api(trace.names[function]);
+      const std::string domain(store::domain_of_api(trace.names[function]));
       const auto [entry, is_new] =
           index_of.try_emplace(domain, static_cast<NameId>(trace.names.size()));
       if (is_new) trace.names.push_back(domain);
@@ -231,7 +232,7 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   translate(trace.apis.domain, texts.remap);
   complete_domains(trace);
   for (const std::string& name : trace.names) {
-    trace.class_of_type.push_back(class_of_type_name(name));
+    trace.class_of_type.push_back(store::class_of_type(name));
   }
   filter_by_name(request, trace);
   if (with_details) SONDE_TRY(load_op_details(database, request, trace));

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/op_class.h"
 #include "store/reader.h"
 #include "trace/intervals.h"
 #include "trace/name_filter.h"
@@ -22,8 +23,8 @@ namespace sonde::trace {
 
 using NameId = uint32_t;  // index into Trace::names
 
-// kOther is an operation of an unknown type: a kernel if it has a kernel's name.
-enum class OpClass : uint8_t { kKernel, kMemory, kSync, kOther };
+using store::moves_memory;
+using store::OpClass;
 
 // Launch geometry, interned; 0 where unknown.
 struct LaunchShape {
@@ -47,7 +48,7 @@ struct Ops {
 struct Apis {
   std::vector<int64_t> start_ns, end_ns;
   std::vector<NameId> name;
-  std::vector<NameId> domain;  // as recorded, or told from the name (domain_of_api)
+  std::vector<NameId> domain;  // as recorded, or told from the name (store/api_domain.h)
   size_t size() const { return start_ns.size(); }
 };
 
@@ -93,11 +94,8 @@ struct Trace {
 
   // What an operation is called: its kernel's name, or its type when it has none.
   NameId label(size_t op) const { return ops.name[op] == empty_name ? ops.type[op] : ops.name[op]; }
-  // A kernel is an operation of type KernelExecution, or any that carries a kernel's name (AMD's
-  // graphs record kernels as "Task") and neither moves memory nor synchronises.
   OpClass class_of(size_t op) const {
-    const OpClass by_type = class_of_type[ops.type[op]];
-    return by_type == OpClass::kOther && ops.name[op] != empty_name ? OpClass::kKernel : by_type;
+    return store::class_of_op(class_of_type[ops.type[op]], ops.name[op] != empty_name);
   }
   int64_t op_ns(size_t op) const { return ops.end_ns[op] - ops.start_ns[op]; }
   int64_t api_ns(size_t api) const { return apis.end_ns[api] - apis.start_ns[api]; }
@@ -111,11 +109,5 @@ Result<std::optional<Interval>> span_of(store::Reader& reader);
 // What every report must say about this file: drops by source, errors of the recorder, a recording
 // that was not finished.
 Result<std::vector<std::string>> loss_warnings(store::Reader& reader);
-
-OpClass class_of_type_name(std::string_view type);
-
-// "hip", "hsa", "opencl" ... for files that do not record a domain, from the function's name; "" if
-// it is not an API's name.
-std::string domain_of_api(std::string_view function);
 
 }  // namespace sonde::trace

@@ -11,8 +11,7 @@ const char* const kWindowDefinition =
     "--from and --to choose a window [from, to) relative to the start of the trace, which is the "
     "first start of an operation or API call. An event is in the window if it shares time with it, "
     "or, if it is zero long, lies in it; and it counts with the part of its time that is inside, "
-    "so "
-    "the totals of windows side by side add up to the total of the trace.\n";
+    "so the totals of windows side by side add up to the total of the trace.\n";
 
 namespace {
 

@@ -47,7 +47,6 @@ static_assert(sizeof(RecordHeader) == 8);
 constexpr uint8_t kHasCorrelation = 1;  // kCall: a correlation word follows
 constexpr uint8_t kHasResult = 2;       // kCall: a result word follows (it was not 0)
 constexpr uint8_t kHasDomain = 4;       // markers: a domain/category word follows
-constexpr uint8_t kTruncated = 8;       // the text that follows was cut
 
 // kCall: header.id = function. kRange: header.id = text (0: the kText that follows).
 struct SpanRecord {

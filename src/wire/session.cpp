@@ -4,11 +4,9 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef __x86_64__
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 
 #include "base/strings.h"
 #include "base/unique_fd.h"
+#include "wire/clocks.h"
 
 namespace sonde::wire {
 
@@ -46,20 +45,6 @@ bool invariant_tsc() {
 #else
   return false;
 #endif
-}
-
-int64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
-uint64_t read_ticks(ClockKind kind) {
-#ifdef __x86_64__
-  if (kind == ClockKind::kTsc) return __rdtsc();
-#endif
-  (void)kind;
-  return static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
 }
 
 template <typename T>
@@ -155,13 +140,7 @@ ClockKind best_clock() {
 ClockReading read_clocks_exactly(ClockKind kind) {
   ClockReading best{};
   for (int i = 0; i < 5; ++i) {
-    ClockReading reading{};
-    reading.ticks_before = read_ticks(kind);
-    reading.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-    reading.ticks_after = read_ticks(kind);
-    reading.raw_ns = clock_ns(CLOCK_MONOTONIC_RAW);
-    reading.realtime_ns = clock_ns(CLOCK_REALTIME);
-    reading.boottime_ns = clock_ns(CLOCK_BOOTTIME);
+    const ClockReading reading = read_clocks(kind);
     const uint64_t width = reading.ticks_after - reading.ticks_before;
     if (i == 0 || width < best.ticks_after - best.ticks_before) best = reading;
   }

@@ -29,8 +29,9 @@ class Control {
   Control(Control&& other) noexcept;
   Control& operator=(Control&& other) noexcept;
   ~Control();
-  // kCreate makes the file in an existing directory; otherwise it must be there and be well-formed.
+  // Makes the file in an existing directory.
   static Result<Control> create(const std::string& session, const SessionOptions& options);
+  // The file must be there and be well-formed.
   static Result<Control> open(const std::string& session);
 
   SessionControl* operator->() const { return control_; }

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/test_support.h"
+
 namespace sonde::wire {
 namespace {
 
@@ -12,13 +14,8 @@ namespace fs = std::filesystem;
 
 class Session : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(::testing::TempDir()) / "sonde-session-test";
-    fs::remove_all(folder_);
-    fs::create_directory(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  fs::path folder_;
+  test::TemporaryDirectory directory_;
+  const fs::path folder_ = directory_.path();
 };
 
 TEST_F(Session, OneRecorderAtATime) {

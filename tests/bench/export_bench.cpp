@@ -4,7 +4,6 @@
 // own.
 //   export_bench [ROWS] [SEED] [FILE]        with FILE it only makes that .rpd
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "cpu_time.h"
 #include "export/exporter.h"
 #include "store/reader.h"
 #include "store/writer.h"
@@ -27,7 +27,7 @@ using sonde::store::Writer;
   std::exit(1);
 }
 
-void require(sonde::Status status) {
+void require(const sonde::Status& status) {
   if (!status) fail(status.error().to_line());
 }
 
@@ -93,15 +93,6 @@ void generate(const std::string& path, int64_t rows, uint64_t seed) {
     if (i % 100'000 == 99'999) require(writer.commit());
   }
   require(writer.finish());
-}
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 // CPU seconds of opening `input` and writing all of it.

@@ -5,7 +5,6 @@
 // with its strings.
 //   ingest_bench [ROWS]
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <filesystem>
 #include <string>
 
+#include "cpu_time.h"
 #include "record/record.h"
 #include "record/session_dir.h"
 #include "sonde/backend.h"
@@ -24,15 +24,6 @@ bool attach_process(const char* session);
 extern "C" const struct sonde_agent* sonde_agent_v1(void);
 
 namespace {
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 [[noreturn]] void fail(const std::string& message) {
   fmt::print(stderr, "ingest_bench: {}\n", message);

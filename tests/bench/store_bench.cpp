@@ -3,26 +3,17 @@
 //   store_bench [ROWS] [DIRECTORY]
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
 
+#include "cpu_time.h"
 #include "store/writer.h"
 
 namespace {
 
 using sonde::store::Writer;
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 void report(const char* name, int64_t rows, double cpu_s, const char* more = "") {
   fmt::print(

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
     last = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (last == NULL) {
       fprintf(stderr, "%s\n", dlerror());
+      free(names);
       return 3;
     }
     if (first == NULL) first = last;

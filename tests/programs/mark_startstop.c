@@ -1,6 +1,7 @@
 /* Ranges that overlap and are stopped by another thread than started them, through sonde.h: each
  * thread starts ranges and stops those of its neighbour, in another order. */
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "mark_options.h"
 #include "sonde/sonde.h"
@@ -29,10 +30,10 @@ int main(int argc, char** argv) {
   if (g_options.pairs % 7 == 0) ++g_options.pairs; /* so that the order of stops meets each once */
   g_ids = calloc((size_t)(g_options.threads * g_options.pairs), sizeof *g_ids);
   pthread_t* threads = calloc((size_t)g_options.threads, sizeof *threads);
-  if (g_ids == NULL || threads == NULL) return 2;
+  if (g_ids == NULL || threads == NULL) abort();
   pthread_barrier_init(&g_barrier, NULL, (unsigned)g_options.threads);
   for (long i = 0; i < g_options.threads; ++i) {
-    if (pthread_create(&threads[i], NULL, work, (void*)(intptr_t)i) != 0) return 2;
+    if (pthread_create(&threads[i], NULL, work, (void*)(intptr_t)i) != 0) abort();
   }
   for (long i = 0; i < g_options.threads; ++i) pthread_join(threads[i], NULL);
   printf("{\"ranges\":%ld,\"marks\":0,\"threads\":%ld}\n", g_options.threads * g_options.pairs,

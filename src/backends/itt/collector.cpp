@@ -36,7 +36,7 @@ Joined::Joined(const char* a, size_t a_length, const char* b, size_t b_length, c
                size_t c_length) {
   const size_t total = a_length + b_length + c_length;
   if (total >= sizeof inline_) {
-    const markers::KeepErrno keep;
+    const ErrnoKeeper keep;
     heap_ = static_cast<char*>(malloc(total + 1));
   }
   char* to = heap_ != nullptr ? heap_ : inline_;

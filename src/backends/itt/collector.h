@@ -37,6 +37,11 @@ struct Offers {
   const Offer* first;
   size_t count;
 };
+// A function as an Offer holds it.
+template <typename F>
+void* erase(F* function) {
+  return reinterpret_cast<void*>(function);
+}
 Offers handle_offers();   // handles.cpp: creates domains, strings and counters
 Offers task_offers();     // tasks.cpp: tasks, regions, frames, markers
 Offers value_offers();    // values.cpp: counters, metadata

@@ -17,7 +17,7 @@ NameList g_events;
 NameList g_marks;
 
 int number_of(NameList& list, const char* name, size_t length) {
-  const markers::KeepErrno keep;
+  const ErrnoKeeper keep;
   char* added = nullptr;
   for (size_t i = 0; i < kMaxNames; ++i) {
     char* known = __atomic_load_n(&list.names[i], __ATOMIC_ACQUIRE);
@@ -98,7 +98,7 @@ int mark(int type, const char* parameter) {
 
 // A legacy frame is a name; its handle is the address of a copy that stays.
 const char* frame_create(const char* domain) {
-  const markers::KeepErrno keep;
+  const ErrnoKeeper keep;
   return domain != nullptr ? strdup(domain) : nullptr;
 }
 RangeKey frame_key(const char* frame) {
@@ -112,11 +112,6 @@ void frame_begin(const char* frame) {
 }
 void frame_end(const char* frame) {
   if (frame != nullptr) end_keyed_range(frame_key(frame));
-}
-
-template <typename F>
-void* erase(F* function) {
-  return reinterpret_cast<void*>(function);
 }
 
 }  // namespace

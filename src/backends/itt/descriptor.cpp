@@ -3,7 +3,6 @@
 
 namespace sonde::record {
 
-const Backend& itt_backend();
 const Backend& itt_backend() {
   static const Backend kBackend = {
       "itt",

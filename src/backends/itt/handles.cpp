@@ -44,11 +44,6 @@ Counter* counter_create(const char* name, const char* domain) {
   return counter_create_typed(name, domain, kU64);
 }
 
-template <typename F>
-void* erase(F* function) {
-  return reinterpret_cast<void*>(function);
-}
-
 }  // namespace
 
 void adopt_handles(const Global* copy) {

@@ -22,7 +22,7 @@ void task_begin_ex(const Domain* domain, void*, unsigned long long, Id, Id,
 // A task named by a function's address: its symbol, where it has one.
 void task_begin_fn(const Domain* domain, Id, Id, void* function) {
   if (domain == nullptr) return;
-  const markers::KeepErrno keep;
+  const ErrnoKeeper keep;
   Dl_info info = {};
   char address[32];
   const char* text = address;
@@ -94,11 +94,6 @@ void marker(const Domain* domain, Id, const StringHandle* name, int) {
 void marker_ex(const Domain* domain, void*, unsigned long long, Id id, const StringHandle* name,
                int scope) {
   marker(domain, id, name, scope);
-}
-
-template <typename F>
-void* erase(F* function) {
-  return reinterpret_cast<void*>(function);
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ bool is_first(const Domain* domain, const StringHandle* key) {
 
 void record_metadata(const Domain* domain, bool of_task, const StringHandle* key, const char* value,
                      size_t length) {
-  const markers::KeepErrno keep;
+  const ErrnoKeeper keep;
   const char* name = text_of(key, "metadata");
   if (of_task || key == nullptr || !is_first(domain, key)) {
     const Joined text(name, strlen(name), "=", 1, value, length);
@@ -203,11 +203,6 @@ void metadata_str_add_with_scope(const Domain* domain, int scope, const StringHa
                                  const char* data, size_t length) {
   if (domain == nullptr || data == nullptr) return;
   record_metadata(domain, scope >= kScopeTask, key, data, length != 0 ? length : strlen(data));
-}
-
-template <typename F>
-void* erase(F* function) {
-  return reinterpret_cast<void*>(function);
 }
 
 }  // namespace

@@ -5,28 +5,17 @@
 // and the program's errno is kept.
 #pragma once
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "base/errno_keeper.h"
 #include "sonde/backend.h"
 
 namespace sonde::markers {
 
 // backend.h has a function of the same name, so C++ needs `struct` to name the type.
 using Agent = struct sonde_agent;
-
-class KeepErrno {
- public:
-  KeepErrno() : saved_(errno) {}
-  ~KeepErrno() { errno = saved_; }
-  KeepErrno(const KeepErrno&) = delete;
-  KeepErrno& operator=(const KeepErrno&) = delete;
-
- private:
-  int saved_;
-};
 
 // The agent as a backend knows it. Two threads that look it up at once find the same.
 struct Connection {
@@ -37,7 +26,7 @@ struct Connection {
 
 inline const Agent* connect(Connection& connection, const char* default_domain) {
   if (__atomic_load_n(&connection.looked_up, __ATOMIC_ACQUIRE) == 0) {
-    const KeepErrno keep;
+    const ErrnoKeeper keep;
     const Agent* agent = ::sonde_find_agent();
     if (agent != nullptr) {
       const uint32_t domain = agent->intern(default_domain, strlen(default_domain));

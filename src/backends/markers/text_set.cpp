@@ -59,7 +59,7 @@ Text* find_or_add(TextSet& set, const char* text, size_t length, const Agent* ag
 }  // namespace
 
 void* allocate(size_t size) {
-  const KeepErrno keep;
+  const ErrnoKeeper keep;
   return malloc(size);
 }
 

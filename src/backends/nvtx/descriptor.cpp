@@ -3,7 +3,6 @@
 
 namespace sonde::record {
 
-const Backend& nvtx_backend();
 const Backend& nvtx_backend() {
   static const Backend kBackend = {
       "nvtx",

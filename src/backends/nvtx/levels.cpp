@@ -36,7 +36,7 @@ int* level_of(uint32_t domain) {
   Levels* levels = t_levels;
   if (levels != nullptr && domain < levels->capacity) return &levels->open[domain];
   if (domain >= kMaxDomains) return nullptr;
-  const markers::KeepErrno keep;
+  const ErrnoKeeper keep;
   pthread_once(&g_once, make_key);
   if (!g_has_key) return nullptr;
   const uint32_t old = levels != nullptr ? levels->capacity : 0;

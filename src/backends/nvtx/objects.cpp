@@ -9,7 +9,7 @@
 namespace sonde::nvtx {
 
 void record_object_name(const char* kind, uint64_t id, bool is_number, const char* name) {
-  const markers::KeepErrno keep;
+  const ErrnoKeeper keep;
   char key[96];
   if (is_number) {
     snprintf(key, sizeof key, "name.%s.%" PRId64, kind, static_cast<int64_t>(id));
@@ -66,7 +66,7 @@ struct SyncObject {
 };
 
 SyncObject* sync_create(const void* domain, const SyncAttributes* attributes) {
-  const markers::KeepErrno keep;
+  const ErrnoKeeper keep;
   const Message name = attributes != nullptr && attributes->size >= sizeof(SyncAttributes)
                            ? Message(attributes->message_type, attributes->message)
                            : Message(kMessageNone, {nullptr});

@@ -1,8 +1,9 @@
 #include "backends/nvtx/utf8.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "base/errno_keeper.h"
 
 namespace sonde::nvtx {
 namespace {
@@ -64,9 +65,8 @@ Utf8::Utf8(const wchar_t* wide) {
   if (wide == nullptr) wide = L"";
   const size_t length = utf8_length(wide);
   if (length >= sizeof inline_) {
-    const int saved = errno;
+    const ErrnoKeeper keep;
     heap_ = static_cast<char*>(malloc(length + 1));
-    errno = saved;
   }
   if (heap_ != nullptr) {
     utf8_encode(wide, heap_, length + 1);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "backends/opencl/devices.h"
+#include "base/time.h"
 
 namespace sonde::opencl {
 namespace {
@@ -31,11 +32,7 @@ constexpr uint64_t kWideSnapshotNs = 1'000'000'000;  // after which a wide brack
 constexpr uint64_t kWide = 8;                        // times the narrowest
 constexpr uint64_t kMarkerWaitNs = 50'000'000;       // for all markers together
 
-uint64_t read_clock(clockid_t id) {
-  timespec now;
-  clock_gettime(id, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
-}
+uint64_t read_clock(clockid_t id) { return static_cast<uint64_t>(clock_ns(id)); }
 
 struct Probe {
   uint64_t before[kClocks], after[kClocks];

@@ -13,14 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backends/opencl/kernels.h"
+#include "backends/opencl/memory.h"
 #include "backends/opencl/pending.h"
+#include "base/time.h"
 
 namespace sonde::opencl {
-
-void reset_queue_locks();
-void reset_device_locks();
-void reset_kernel_locks();
-void reset_memory_locks();
 
 namespace {
 
@@ -33,12 +31,6 @@ pthread_once_t g_handlers_once = PTHREAD_ONCE_INIT;
 pthread_mutex_t g_scan_lock = PTHREAD_MUTEX_INITIALIZER;  // held while the thread looks
 std::atomic<bool> g_running;
 std::atomic<uint32_t> g_asleep;
-
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
-}
 
 void pause_ns(uint64_t ns) {
   const timespec pause = {static_cast<time_t>(ns / 1'000'000'000u),
@@ -66,11 +58,11 @@ void* collect(void*) {
   for (;;) {
     uint64_t spent = 0;
     if (anything_pending()) {
-      const uint64_t begin = now_ns();
+      const int64_t begin = monotonic_now_ns();
       pthread_mutex_lock(&g_scan_lock);  // at exit this never returns
       reap_everything();
       pthread_mutex_unlock(&g_scan_lock);
-      spent = now_ns() - begin;
+      spent = static_cast<uint64_t>(monotonic_now_ns() - begin);
       idle = 0;
     } else {
       ++idle;

@@ -27,7 +27,6 @@ Probe probe() {
 
 }  // namespace
 
-const Backend& opencl_backend();
 const Backend& opencl_backend() {
   static const Backend kBackend = {"opencl",
                                    "OpenCL calls, kernels and copies",

@@ -31,4 +31,7 @@ void find_clock(Device* device, cl_command_queue queue, const char* device_name)
 // between the ticks `before` and `after` (0: not known); `now` is the newest time known of it.
 void snapshot_clock(Device* device, uint64_t now, uint64_t queued, uint64_t before, uint64_t after);
 
+// In a forked child: another thread of the parent may have held a lock.
+void reset_device_locks();
+
 }  // namespace sonde::opencl

@@ -22,13 +22,15 @@ class HandleMap {
     return node != nullptr;
   }
 
-  void put(const void* key, const Value& value) {
+  // False without memory.
+  bool put(const void* key, const Value& value) {
     Shard& shard = shard_of(key);
     pthread_mutex_lock(&shard.lock);
     Node* node = find(shard, key);
     if (node == nullptr) node = insert(shard, key);
     if (node != nullptr) node->value = value;
     pthread_mutex_unlock(&shard.lock);
+    return node != nullptr;
   }
 
   bool take(const void* key, Value* value) {

@@ -17,11 +17,12 @@ HandleMap<const char*> g_texts;  // by name id: a program may create a kernel ag
 // A copy of `name` that stays, one for each name.
 const char* keep_text(uint32_t id, const char* name) {
   const void* key = reinterpret_cast<const void*>(static_cast<uintptr_t>(id));
-  const char* text = nullptr;
-  if (!g_texts.get(key, &text)) {
-    text = strdup(name);
-    if (text == nullptr) return "";
-    g_texts.put(key, text);
+  const char* known = nullptr;
+  if (g_texts.get(key, &known)) return known;
+  char* text = strdup(name);
+  if (text == nullptr || !g_texts.put(key, text)) {
+    free(text);
+    return "";
   }
   return text;
 }

@@ -15,4 +15,7 @@ struct Kernel {
 Kernel find_kernel(cl_kernel handle, cl_command_queue queue);
 const char* kernel_text(cl_kernel handle);
 
+// In a forked child: another thread of the parent may have held a lock.
+void reset_kernel_locks();
+
 }  // namespace sonde::opencl

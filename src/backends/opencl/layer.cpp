@@ -92,13 +92,6 @@ void fill_dispatch() {
 #undef X
 }
 
-cl_int answer_info(const void* data, size_t size, size_t room, void* value, size_t* size_ret) {
-  if (value != nullptr && room < size) return CL_INVALID_VALUE;
-  if (value != nullptr) memcpy(value, data, size);
-  if (size_ret != nullptr) *size_ret = size;
-  return CL_SUCCESS;
-}
-
 }  // namespace
 }  // namespace sonde::opencl
 

@@ -13,6 +13,7 @@
 #define CL_USE_DEPRECATED_OPENCL_2_2_APIS
 #include <CL/cl_layer.h>
 #include <stdint.h>
+#include <string.h>
 
 // A struct and a function of one name, as C allows: gcc's -Wshadow takes it for a mistake.
 #pragma GCC diagnostic push
@@ -42,6 +43,15 @@ extern Layer g_layer;
 inline const cl_icd_dispatch& next() { return g_layer.next; }
 inline const Agent& agent() { return *g_layer.agent; }
 inline bool recording() { return g_layer.agent->recording() != 0; }
+
+// Answers a clGet*Info request with `size` bytes, as a runtime does.
+inline cl_int answer_info(const void* data, size_t size, size_t room, void* value,
+                          size_t* size_ret) {
+  if (value != nullptr && room < size) return CL_INVALID_VALUE;
+  if (value != nullptr && size != 0) memcpy(value, data, size);
+  if (size_ret != nullptr) *size_ret = size;
+  return CL_SUCCESS;
+}
 
 inline uint64_t word(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 

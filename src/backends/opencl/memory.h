@@ -16,4 +16,7 @@ uint64_t take_mapping(const void* mapped);
 // Bytes of the SVM allocation that holds `pointer`, 0 if it is none.
 uint64_t svm_bytes(const void* pointer);
 
+// In a forked child: another thread of the parent may have held a lock.
+void reset_memory_locks();
+
 }  // namespace sonde::opencl

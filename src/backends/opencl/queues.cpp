@@ -116,14 +116,6 @@ size_t add_profiling(const cl_queue_properties* list, size_t count, cl_queue_pro
   return (*asked & (CL_QUEUE_ON_DEVICE | CL_QUEUE_PROFILING_ENABLE)) != 0 ? 0 : used;
 }
 
-// Answers a clGet*Info request with `size` bytes, as a runtime does.
-cl_int answer(const void* data, size_t size, size_t room, void* value, size_t* size_ret) {
-  if (value != nullptr && room < size) return CL_INVALID_VALUE;
-  if (value != nullptr && size != 0) memcpy(value, data, size);
-  if (size_ret != nullptr) *size_ret = size;
-  return CL_SUCCESS;
-}
-
 }  // namespace
 
 Queue* known_queue(cl_command_queue handle) {
@@ -212,10 +204,10 @@ cl_int hook_clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info
     size_t size = 0;  // the runtime says whether the handle and the parameter are good
     const cl_int code = next().clGetCommandQueueInfo(handle, param, 0, nullptr, &size);
     // Without a list the runtime has one only because we gave it one.
-    return code != CL_SUCCESS
-               ? code
-               : answer(queue->properties, queue->property_count * sizeof(queue->properties[0]),
-                        room, value, size_ret);
+    return code != CL_SUCCESS ? code
+                              : answer_info(queue->properties,
+                                            queue->property_count * sizeof(queue->properties[0]),
+                                            room, value, size_ret);
   }
   const cl_int code = next().clGetCommandQueueInfo(handle, param, room, value, size_ret);
   if (hide && param == CL_QUEUE_PROPERTIES && code == CL_SUCCESS && value != nullptr) {

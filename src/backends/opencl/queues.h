@@ -47,4 +47,7 @@ Queue* first_queue();
 // The queue of an event, NULL for a user event or one that the runtime rejects.
 Queue* queue_of(cl_event event);
 
+// In a forked child: another thread of the parent may have held a lock.
+void reset_queue_locks();
+
 }  // namespace sonde::opencl

@@ -4,7 +4,6 @@
 
 namespace sonde::record {
 
-const Backend& roctx_backend();
 const Backend& roctx_backend() {
   static const Backend kBackend = {
       "roctx",

@@ -35,7 +35,7 @@ void tell_tracer(Operation operation, const char* message, uint64_t id) {
 int name_object(const char* kind, uint64_t id, const char* format, const char* name) {
   const Agent* to = agent();
   if (to == nullptr || name == nullptr) return 0;
-  const KeepErrno keep;
+  const sonde::ErrnoKeeper keep;
   char number[24];
   char key[64];
   snprintf(number, sizeof number, format, static_cast<unsigned long>(id));

@@ -79,7 +79,6 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& doctor_command();
 const Command& doctor_command() {
   static const Command kCommand = {
       .name = "doctor",
@@ -87,10 +86,9 @@ const Command& doctor_command() {
       .summary = "Say what can be recorded on this machine and why not the rest",
       .description =
           "Looks for every interface that Sonde can watch, for the agent, for a good clock, and "
-          "for "
-          "space, and says what is missing and how to get it. Exit status 1 if nothing can be "
+          "for space, and says what is missing and how to get it. Exit status 1 if nothing can be "
           "recorded.",
-      .options = report_options(),
+      .options = {format_option()},
       .examples = {{"sonde doctor", "check this machine"},
                    {"sonde doctor --format json", "the same for a script"}},
       .run = run};

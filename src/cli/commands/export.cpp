@@ -56,8 +56,7 @@ const Command& export_command() {
       "Export",
       "Write a trace for Perfetto, chrome://tracing or tools that read PyTorch traces",
       "Writes the whole trace, or a part of it, in the format of another viewer. The format is "
-      "what "
-      "--format says, or what the name of the output ends in: .pftrace (perfetto), .json or "
+      "what --format says, or what the name of the output ends in: .pftrace (perfetto), .json or "
       ".json.gz (chrome).\n\n"
       "Every operation and every API call is written once, with its exact start and duration in "
       "nanoseconds. Slices that overlap on one thread or queue are put on lanes side by side. What "

@@ -51,8 +51,7 @@ const Command& help_command() {
       "Maintain",
       "Explain a command, or print its page for docs, man or a shell's completion",
       "Without a command this is sonde --help. The pages under docs/commands, the man pages and "
-      "the "
-      "completions of bash and zsh are printed by this command when Sonde is built.",
+      "the completions of bash and zsh are printed by this command when Sonde is built.",
       {{"COMMAND", "the command to explain", false}},
       {{"--format", "FORMAT", "what to print", "text", {"text", "markdown", "man", "bash", "zsh"}}},
       {{"sonde help top", "the same as sonde top --help"},

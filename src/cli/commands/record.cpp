@@ -87,7 +87,6 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& record_command();
 const Command& record_command() {
   static const Command kCommand = {
       .name = "record",
@@ -96,20 +95,14 @@ const Command& record_command() {
       .description =
           "Runs COMMAND with Sonde's agent in it and in every process it starts, and writes one "
           "trace file. No flags are needed: every interface that Sonde knows is watched where it "
-          "is "
-          "used. The command's input, output, signals and exit status are its own.\n\n"
+          "is used. The command's input, output, signals and exit status are its own.\n\n"
           "Records go to chunk files in a session directory first, from where they are brought "
-          "into "
-          "the trace while the command runs. If the command is killed, everything it recorded is "
-          "in "
-          "the trace; if sonde itself is killed, the command goes on, and sonde recover finishes "
-          "the "
-          "trace.\n\n"
+          "into the trace while the command runs. If the command is killed, everything it recorded "
+          "is in the trace; if sonde itself is killed, the command goes on, and sonde recover "
+          "finishes the trace.\n\n"
           "Without -o the trace is trace.rpd, or trace.rankN.rpd in a job of several ranks "
-          "(torchrun, "
-          "Open MPI, MPICH, PMI, Slurm). An existing file is never overwritten: the next free name "
-          "is "
-          "taken.\n\n"
+          "(torchrun, Open MPI, MPICH, PMI, Slurm). An existing file is never overwritten: the "
+          "next free name is taken.\n\n"
           "The command line and the environment are stored in the trace; values that look like "
           "secrets are left out.",
       .options =

@@ -18,7 +18,6 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& recover_command();
 const Command& recover_command() {
   static const Command kCommand = {
       .name = "recover",
@@ -26,11 +25,9 @@ const Command& recover_command() {
       .summary = "Finish a trace whose recording was interrupted",
       .description =
           "When sonde record itself is killed, or its disk is full, the records of the program "
-          "stay "
-          "in the session directory. This command brings them into the trace, exactly from where "
-          "the "
-          "recorder stopped, and removes the directory. Processes that still run are no longer "
-          "recorded from then on.",
+          "stay in the session directory. This command brings them into the trace, exactly from "
+          "where the recorder stopped, and removes the directory. Processes that still run are no "
+          "longer recorded from then on.",
       .positionals = {{"SESSION", "the session directory, e.g. /tmp/sonde-a1B2c3"}},
       .options = {{"-o,--output", "FILE", "write the trace here instead of where the recording did",
                    ""}},

@@ -96,8 +96,7 @@ const Command& stats_command() {
     command.description =
         "Writes results.stats.csv, results.copy_stats.csv and one file for each API in the trace "
         "(results.hip_stats.csv, results.opencl_stats.csv ...), for tools that read rocprof's "
-        "output, "
-        "and lists them.";
+        "output, and lists them.";
     command.positionals = {trace_file()};
     command.options = {
         {"-o,--output", "PREFIX", "what the names of the files begin with", "results"},

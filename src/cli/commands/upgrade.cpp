@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/strings.h"
-#include "cli/command.h"
+#include "cli/common.h"
 #include "store/upgrade.h"
 
 namespace sonde::cli {
@@ -28,7 +28,6 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& upgrade_command();
 const Command& upgrade_command() {
   static const Command kCommand = {
       .name = "upgrade",
@@ -36,11 +35,9 @@ const Command& upgrade_command() {
       .summary = "Rewrite an old .rpd file as schema v3",
       .description =
           "Every command reads every version of the format, so this is for other tools that want "
-          "the "
-          "newest one. All rows are kept, with their ids; what had to be changed is said. The "
-          "input "
-          "is not touched, and an existing output is not overwritten.",
-      .positionals = {{"FILE", "an .rpd file of any version, also gzip-compressed"}},
+          "the newest one. All rows are kept, with their ids; what had to be changed is said. The "
+          "input is not touched, and an existing output is not overwritten.",
+      .positionals = {trace_file()},
       .options = {{"-o,--output", "FILE", "the file to write", "the input's name with .v3.rpd"}},
       .examples = {{"sonde upgrade old.rpd -o new.rpd", "rewrite a trace of rocmProfileData 2024"}},
       .run = run};

@@ -1,18 +1,10 @@
+#include "store/api_domain.h"
+
 #include <cctype>
 
 #include "base/strings.h"
-#include "trace/trace.h"
 
-namespace sonde::trace {
-
-OpClass class_of_type_name(std::string_view type) {
-  if (type == "KernelExecution") return OpClass::kKernel;
-  const bool memory = starts_with_any(type, {"Copy", "Fill", "Map", "Unmap", "Migrate"});
-  if (memory) return OpClass::kMemory;
-  const bool sync = type == "Barrier" || type == "Marker" || type == "NativeKernel" ||
-                    type == "Other";  // what a backend calls other has a name, but is no kernel
-  return sync ? OpClass::kSync : OpClass::kOther;
-}
+namespace sonde::store {
 
 namespace {
 
@@ -24,7 +16,7 @@ bool has_prefix_before_capital(std::string_view name, std::string_view prefix) {
 
 }  // namespace
 
-std::string domain_of_api(std::string_view function) {
+std::string_view domain_of_api(std::string_view function) {
   if (function == "UserMarker" || starts_with_any(function, {"roctx"})) return "roctx";
   if (has_prefix_before_capital(function, "hip") || starts_with_any(function, {"__hip"})) {
     return "hip";
@@ -38,4 +30,4 @@ std::string domain_of_api(std::string_view function) {
   return "";
 }
 
-}  // namespace sonde::trace
+}  // namespace sonde::store
