@@ -2,8 +2,8 @@
  *
  * A backend is a shared library that watches one interface (OpenCL, ROCTX, HSA ...) inside the
  * traced program and hands what it sees to the agent, which writes it to the process' spool. A
- * backend needs nothing but this header: it finds the agent at run time with sonde_find_agent() and does
- * nothing when there is none.
+ * backend needs nothing but this header: it finds the agent at run time with sonde_find_agent() and
+ * does nothing when there is none.
  *
  * Times are in "ticks" of the agent's clock (ticks()), or in a clock of the backend's own that it
  * has defined and calibrates with clock_snapshot(); the tool converts both to CLOCK_MONOTONIC ns.
@@ -44,7 +44,7 @@ enum sonde_op_kind {
   SONDE_OP_COPY_D2D = 4,
   SONDE_OP_COPY_H2H = 5,
   SONDE_OP_FILL = 6,
-  SONDE_OP_MAP = 7,     /* a map that moved data or waited, as the runtime timed it */
+  SONDE_OP_MAP = 7, /* a map that moved data or waited, as the runtime timed it */
   SONDE_OP_UNMAP = 8,
   SONDE_OP_BARRIER = 9, /* barriers and markers */
   SONDE_OP_MIGRATE = 10,
@@ -53,42 +53,42 @@ enum sonde_op_kind {
 };
 
 struct sonde_device {
-  uint32_t gpu_id;         /* number shown as gpuId; small and stable within the process */
-  uint32_t clock;          /* clock of its timestamps */
-  const char* backend;     /* "opencl" */
+  uint32_t gpu_id;     /* number shown as gpuId; small and stable within the process */
+  uint32_t clock;      /* clock of its timestamps */
+  const char* backend; /* "opencl" */
   const char* name;
   const char* vendor;
   const char* driver;
-  const char* kind;        /* "gpu", "cpu", "accelerator" */
-  const char* location;    /* PCI address or "" */
+  const char* kind;     /* "gpu", "cpu", "accelerator" */
+  const char* location; /* PCI address or "" */
   uint64_t memory_bytes;
   uint32_t compute_units;
   uint32_t clock_mhz;
 };
 
 struct sonde_queue {
-  uint32_t device;  /* from define_device */
-  uint32_t flags;   /* bit 0: out of order; bit 1: the program itself asked for profiling */
-  uint64_t handle;  /* the runtime's handle, as the program sees it */
+  uint32_t device; /* from define_device */
+  uint32_t flags;  /* bit 0: out of order; bit 1: the program itself asked for profiling */
+  uint64_t handle; /* the runtime's handle, as the program sees it */
   uint64_t context;
 };
 
 /* One finished operation of a device. All times are values of `clock`; 0 = not known. */
 struct sonde_op {
-  uint32_t kind;        /* enum sonde_op_kind */
-  uint32_t name;        /* intern()ed kernel name, or 0 */
-  uint32_t queue;       /* from define_queue */
+  uint32_t kind;  /* enum sonde_op_kind */
+  uint32_t name;  /* intern()ed kernel name, or 0 */
+  uint32_t queue; /* from define_queue */
   uint32_t clock;
   uint64_t correlation; /* of the call that launched it, or 0 */
   uint64_t queued, submitted, start, end;
-  uint64_t bytes;       /* moved or filled */
-  uint64_t grid[3];     /* work items; 0 = the dimension is not used */
-  uint32_t group[3];    /* work items of a work group; 0 = the runtime chose */
-  int32_t status;       /* 0, or the runtime's error code of a failed operation */
-  uint64_t src, dst;    /* addresses or handles */
-  uint64_t size[3];     /* of a rectangle: width in bytes, height, depth; else 0 */
+  uint64_t bytes;    /* moved or filled */
+  uint64_t grid[3];  /* work items; 0 = the dimension is not used */
+  uint32_t group[3]; /* work items of a work group; 0 = the runtime chose */
+  int32_t status;    /* 0, or the runtime's error code of a failed operation */
+  uint64_t src, dst; /* addresses or handles */
+  uint64_t size[3];  /* of a rectangle: width in bytes, height, depth; else 0 */
   uint32_t group_segment_bytes, private_segment_bytes;
-  uint32_t flags;       /* bit 0: blocking call; bit 1: host memory is pinned */
+  uint32_t flags; /* bit 0: blocking call; bit 1: host memory is pinned */
   uint32_t reserved;
 };
 

@@ -34,7 +34,8 @@ uint32_t define_function(const char* domain, const char* category, const char* n
 
 uint32_t define_clock(const char* name) {
   wire::ClockRecord record = {{}, name_id(name), 0};
-  // Ids of definitions start at 1 like those of the host's clocks; a clock's must not be one of them.
+  // Ids of definitions start at 1 like those of the host's clocks; a clock's must not be one of
+  // them.
   uint32_t id = 0;
   do {
     id = define_record(wire::RecordType::kClock, record);
@@ -68,13 +69,32 @@ void stop() { __atomic_fetch_sub(&g_state.balance, 1, __ATOMIC_RELAXED); }
 // Records are in shared memory of the kernel's as soon as they are committed.
 void flush() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-const struct sonde_agent kTable = {
-    SONDE_AGENT_ABI, sizeof(struct sonde_agent), is_recording, now_ticks,    intern,
-    define_function, define_clock,        define_device, define_queue, clock_snapshot,
-    call_begin,      call_end,            op,            range_push,   range_pop,
-    range_start,     range_stop,          mark,          counter,      metadata,
-    name_thread,     diagnostic,          dropped,       start,        stop,
-    flush};
+const struct sonde_agent kTable = {SONDE_AGENT_ABI,
+                                   sizeof(struct sonde_agent),
+                                   is_recording,
+                                   now_ticks,
+                                   intern,
+                                   define_function,
+                                   define_clock,
+                                   define_device,
+                                   define_queue,
+                                   clock_snapshot,
+                                   call_begin,
+                                   call_end,
+                                   op,
+                                   range_push,
+                                   range_pop,
+                                   range_start,
+                                   range_stop,
+                                   mark,
+                                   counter,
+                                   metadata,
+                                   name_thread,
+                                   diagnostic,
+                                   dropped,
+                                   start,
+                                   stop,
+                                   flush};
 
 }  // namespace
 

@@ -58,27 +58,42 @@ void read_chunk(const std::string& path, Seen& seen) {
   };
   while (const auto record = decoder.next()) {
     switch (record->type()) {
-      case wire::RecordType::kString: seen.strings[record->header->id] = record->text; break;
-      case wire::RecordType::kProcess: ++seen.processes; break;
+      case wire::RecordType::kString:
+        seen.strings[record->header->id] = record->text;
+        break;
+      case wire::RecordType::kProcess:
+        ++seen.processes;
+        break;
       case wire::RecordType::kRange:
         EXPECT_LE(record->as<wire::SpanRecord>().begin, record->as<wire::SpanRecord>().end);
         ++seen.ranges[text_of(*record)];
         break;
-      case wire::RecordType::kMark: ++seen.marks[text_of(*record)]; break;
-      case wire::RecordType::kOp: ++seen.ops; break;
-      case wire::RecordType::kCounter: ++seen.counters; break;
-      case wire::RecordType::kRangeStart: ++seen.starts; break;
-      case wire::RecordType::kRangeStop: ++seen.stops; break;
-      default: break;
+      case wire::RecordType::kMark:
+        ++seen.marks[text_of(*record)];
+        break;
+      case wire::RecordType::kOp:
+        ++seen.ops;
+        break;
+      case wire::RecordType::kCounter:
+        ++seen.counters;
+        break;
+      case wire::RecordType::kRangeStart:
+        ++seen.starts;
+        break;
+      case wire::RecordType::kRangeStop:
+        ++seen.stops;
+        break;
+      default:
+        break;
     }
   }
   if (decoder.malformed()) ++seen.malformed;
   if (header.state == wire::ChunkState::kActive && header.ring != 0) {
     for (uint32_t i = 0; i < header.open_count; ++i) {
       const auto& span = header.open[i];
-      seen.open.push_back(span.id != 0 ? seen.strings[span.id]
-                                       : std::string(header.open_text + span.text_offset,
-                                                     span.text_length));
+      seen.open.push_back(span.id != 0
+                              ? seen.strings[span.id]
+                              : std::string(header.open_text + span.text_offset, span.text_length));
     }
   }
 }
@@ -275,7 +290,7 @@ TEST_F(Agent, DrainedChunksAreUsedAgainAndAbandonedOnesAreLeft) {
           stream.read(reinterpret_cast<char*>(&header), sizeof header);
           if (header.ring == 0 || header.state != wire::ChunkState::kSealed) continue;
           const auto drained = wire::ChunkState::kDrained;
-          stream.seekp(offsetof(wire::ChunkHeader, state));
+          stream.seekp(offsetof(wire::ChunkStatus, state));
           stream.write(reinterpret_cast<const char*>(&drained), sizeof drained);
         }
       }

@@ -27,7 +27,8 @@ bool reserve(uint64_t bytes) {
   return false;
 }
 
-// Allocates the file's blocks, so that no later store can meet a full disk (a SIGBUS in the program).
+// Allocates the file's blocks, so that no later store can meet a full disk (a SIGBUS in the
+// program).
 bool allocate(int fd) {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < wire::kChunkBytes) {

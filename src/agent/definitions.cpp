@@ -33,7 +33,8 @@ struct Definitions {
 Definitions g_definitions;
 
 uint64_t mix(uint64_t a, uint64_t b) {
-  const unsigned __int128 product = static_cast<unsigned __int128>(a ^ 0x9E3779B97F4A7C15) * (b | 1);
+  const unsigned __int128 product =
+      static_cast<unsigned __int128>(a ^ 0x9E3779B97F4A7C15) * (b | 1);
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
@@ -50,21 +51,40 @@ uint64_t word_at(const char* text) {
   return word;
 }
 
+// Texts of up to 15 bytes, zero-padded to two words.
+uint64_t hash_short(uint64_t low, uint64_t high, size_t length) {
+  return spread(mix(low ^ length * 0xD6E8FEB86659FD93, high ^ 0xE7037ED1A0B428DB));
+}
+
 uint64_t hash_text(const char* text, size_t length) {
-  // Whole words, and the end once more with an overlap: no byte loops, no library calls.
+  if (length < 16) {
+    uint64_t words[2] = {};
+    memcpy(words, text, length);
+    return hash_short(words[0], words[1], length);
+  }
+  // Whole words, and the end once more with an overlap.
   uint64_t hash = length * 0xD6E8FEB86659FD93;
+  for (size_t i = 0; i + 8 < length; i += 8) {
+    hash = mix(hash ^ word_at<uint64_t>(text + i), 0xA0761D6478BD642F);
+  }
+  return spread(mix(hash ^ word_at<uint64_t>(text + length - 8), 0xE7037ED1A0B428DB));
+}
+
+// Equal bytes, by overlapping words instead of a library call where the texts are short.
+bool equal_text(const char* a, const char* b, size_t length) {
+  if (length > 16) return memcmp(a, b, length) == 0;
   if (length >= 8) {
-    for (size_t i = 0; i + 8 < length; i += 8) {
-      hash = mix(hash ^ word_at<uint64_t>(text + i), 0xA0761D6478BD642F);
-    }
-    return spread(mix(hash ^ word_at<uint64_t>(text + length - 8), 0xE7037ED1A0B428DB));
+    return word_at<uint64_t>(a) == word_at<uint64_t>(b) &&
+           word_at<uint64_t>(a + length - 8) == word_at<uint64_t>(b + length - 8);
   }
   if (length >= 4) {
-    const uint64_t ends = word_at<uint32_t>(text) | word_at<uint32_t>(text + length - 4) << 32;
-    return spread(mix(hash ^ ends, 0xE7037ED1A0B428DB));
+    return word_at<uint32_t>(a) == word_at<uint32_t>(b) &&
+           word_at<uint32_t>(a + length - 4) == word_at<uint32_t>(b + length - 4);
   }
-  for (size_t i = 0; i < length; ++i) hash = hash << 8 | static_cast<unsigned char>(text[i]);
-  return spread(mix(hash, 0x8EBC6AF09C88C6E3));
+  for (size_t i = 0; i < length; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
 }
 
 bool prepare_memory() {
@@ -141,7 +161,7 @@ uint64_t slot_of(const Text& text) {
     const wire::StringRecord* entry = load_acquire(g_definitions.table[slot]);
     if (entry == nullptr) return slot;
     if (entry->hash == text.hash && entry->length == text.length &&
-        memcmp(entry->text(), text.data, text.length) == 0) {
+        equal_text(entry->text(), text.data, text.length)) {
       return slot;
     }
   }
@@ -178,6 +198,25 @@ Text make_text(const char* text, size_t length) {
 }
 
 Text make_text(const char* text) {
+#if defined(__SSE2__) && !defined(SONDE_AGENT_STATIC)
+  // Short texts, where 16 bytes do not reach into another page: length and words in one load.
+  if (text != nullptr && (reinterpret_cast<uintptr_t>(text) & 4095) <= 4096 - 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
+    const auto ends =
+        static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())));
+    if (ends != 0) {
+      alignas(16) static constexpr uint8_t kMask[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                        255, 255, 255, 255, 255, 255, 255, 255};
+      const auto length = static_cast<size_t>(__builtin_ctz(ends));
+      const __m128i mask =
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(kMask + sizeof kMask / 2 - length));
+      const __m128i kept = _mm_and_si128(bytes, mask);
+      const auto low = static_cast<uint64_t>(_mm_cvtsi128_si64(kept));
+      const auto high = static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(kept, kept)));
+      return {text, length, hash_short(low, high, length)};
+    }
+  }
+#endif
   return make_text(text, text != nullptr ? strnlen(text, wire::kMaxTextBytes) : 0);
 }
 

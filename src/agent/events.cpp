@@ -119,8 +119,7 @@ uint32_t open_text_top(const wire::ChunkHeader* chunk) {
 inline void remove_open(wire::ChunkHeader* chunk, uint32_t index) {
   const uint32_t count = load(chunk->open_count) - 1;
   if (index != count) [[unlikely]] {
-    memmove(&chunk->open[index], &chunk->open[index + 1],
-            (count - index) * sizeof(wire::OpenSpan));
+    memmove(&chunk->open[index], &chunk->open[index + 1], (count - index) * sizeof(wire::OpenSpan));
   }
   store_release(chunk->open_count, count);
 }
@@ -257,8 +256,7 @@ void write_call(Ring* ring, const wire::OpenSpan& span, uint64_t end, uint64_t c
                 int64_t result, const uint64_t* words, size_t count) {
   const uint64_t extras = (correlation != 0 ? 1 : 0) + (result != 0 ? 1 : 0);
   const uint64_t fixed = sizeof(wire::SpanRecord) + extras * 8;
-  const uint64_t bytes =
-      fixed + (count != 0 ? sizeof(wire::ContinuationRecord) + count * 8 : 0);
+  const uint64_t bytes = fixed + (count != 0 ? sizeof(wire::ContinuationRecord) + count * 8 : 0);
   char* room = reserve(ring, bytes);
   if (room == nullptr) return lost(DropSource::kCall);
   auto* record = reinterpret_cast<wire::SpanRecord*>(room);
@@ -341,8 +339,8 @@ void write_event(RecordType type, uint8_t flags, uint32_t id, const char* text) 
   if (ring == nullptr) return lost(DropSource::kOther);
   const auto length =
       static_cast<uint32_t>(text != nullptr ? strnlen(text, wire::kMaxTextBytes) : 0);
-  const uint64_t bytes = sizeof(wire::EventRecord) + sizeof(wire::ContinuationRecord) +
-                         wire::words_for(length) * 8;
+  const uint64_t bytes =
+      sizeof(wire::EventRecord) + sizeof(wire::ContinuationRecord) + wire::words_for(length) * 8;
   char* room = reserve(ring, bytes);
   if (room == nullptr) return lost(DropSource::kOther);
   auto* record = reinterpret_cast<wire::EventRecord*>(room);

@@ -111,15 +111,15 @@ SONDE_EXPORT int posix_spawnp(pid_t* pid, const char* file,
 }
 
 // The variadic ones: their arguments become an array on the stack.
-#define SONDE_COLLECT(first)                                                    \
-  va_list list;                                                                 \
-  va_start(list, first);                                                        \
-  size_t count = 1;                                                             \
-  while (va_arg(list, char*) != nullptr) ++count;                               \
-  va_end(list);                                                                 \
-  char** arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*)));  \
-  va_start(list, first);                                                        \
-  arguments[0] = const_cast<char*>(first);                                      \
+#define SONDE_COLLECT(first)                                                   \
+  va_list list;                                                                \
+  va_start(list, first);                                                       \
+  size_t count = 1;                                                            \
+  while (va_arg(list, char*) != nullptr) ++count;                              \
+  va_end(list);                                                                \
+  char** arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*))); \
+  va_start(list, first);                                                       \
+  arguments[0] = const_cast<char*>(first);                                     \
   for (size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*);
 
 SONDE_EXPORT int execl(const char* path, const char* first, ...) {

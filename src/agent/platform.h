@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+
+#include <atomic>
 #ifdef __x86_64__
 #include <x86intrin.h>
 #endif
@@ -28,19 +30,19 @@ class ErrnoKeeper {
 
 template <typename T>
 T load(const T& value) {
-  return __atomic_load_n(&value, __ATOMIC_RELAXED);
+  return std::atomic_ref(const_cast<T&>(value)).load(std::memory_order_relaxed);
 }
 template <typename T>
 T load_acquire(const T& value) {
-  return __atomic_load_n(&value, __ATOMIC_ACQUIRE);
+  return std::atomic_ref(const_cast<T&>(value)).load(std::memory_order_acquire);
 }
 template <typename T, typename V>
 void store(T& target, V value) {
-  __atomic_store_n(&target, static_cast<T>(value), __ATOMIC_RELAXED);
+  std::atomic_ref(target).store(static_cast<T>(value), std::memory_order_relaxed);
 }
 template <typename T, typename V>
 void store_release(T& target, V value) {
-  __atomic_store_n(&target, static_cast<T>(value), __ATOMIC_RELEASE);
+  std::atomic_ref(target).store(static_cast<T>(value), std::memory_order_release);
 }
 
 inline int64_t clock_ns(clockid_t clock) {
@@ -70,8 +72,7 @@ inline wire::ClockReading read_clocks(wire::ClockKind kind) {
 
 // Zeroed private memory, or nullptr.
 inline void* map_memory(uint64_t bytes) {
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 

@@ -74,15 +74,16 @@ Ring* make_ring() {
   return ring;
 }
 
-// Puts the ring's current chunk with the sealed ones. Beyond what a ring keeps mapped, the oldest is
-// left to the consumer.
+// Puts the ring's current chunk with the sealed ones. Beyond what a ring keeps mapped, the oldest
+// is left to the consumer.
 void retire_current(Ring* ring) {
   seal_chunk(ring->chunk);
   if (ring->sealed_count == kSealedSlots) {
     wire::ChunkHeader* oldest = ring->sealed[0];
     auto expected = wire::ChunkState::kSealed;
-    if (__atomic_compare_exchange_n(&oldest->state, &expected, wire::ChunkState::kAbandoned, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (std::atomic_ref(oldest->state)
+            .compare_exchange_strong(expected, wire::ChunkState::kAbandoned,
+                                     std::memory_order_acq_rel)) {
       munmap(oldest, wire::kChunkBytes);
     } else {
       drop_chunk(oldest);
@@ -104,7 +105,8 @@ uint32_t drained_count(const Ring* ring) {
 
 // A drained chunk of this ring to start over with, or a new one.
 wire::ChunkHeader* next_chunk(Ring* ring) {
-  uint32_t drained = drained_count(ring);
+  // No second use of a chunk either when the recorder has taken its leave.
+  uint32_t drained = load(g_state.control->closed) == 0 ? drained_count(ring) : 0;
   if (drained == 0) {
     auto* chunk = make_chunk(ring->index, ring->next_file, ring->next_sequence, ring->tid,
                              &ring->out_because);
@@ -123,8 +125,7 @@ wire::ChunkHeader* next_chunk(Ring* ring) {
 }
 
 bool may_retry(const Ring* ring) {
-  return ticks() >= ring->retry_at ||
-         (ring->sealed_count > 0 && drained_count(ring) > 0);
+  return ticks() >= ring->retry_at || (ring->sealed_count > 0 && drained_count(ring) > 0);
 }
 
 }  // namespace
@@ -220,11 +221,17 @@ size_t describe_process(char* text, size_t size) {
   if (getcwd(text + length, size / 4) != nullptr) length += strlen(text + length);
   text[length++] = '\0';
   if (const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC); fd >= 0) {
-    for (ssize_t got = 1; got > 0 && length < size; length += got > 0 ? static_cast<size_t>(got) : 0)
+    for (ssize_t got = 1; got > 0 && length<size; length += got> 0 ? static_cast<size_t>(got) : 0)
       got = read(fd, text + length, size - length);
     close(fd);
   }
   return length;
+}
+
+bool in_foreign_namespace() {
+  const uint64_t recorders = g_state.control->pid_namespace;
+  struct stat info;
+  return recorders != 0 && stat("/proc/self/ns/pid", &info) == 0 && info.st_ino != recorders;
 }
 
 bool write_process_record() {
@@ -253,8 +260,9 @@ bool ensure_spool() {
   bool good = load(g_state.spool) != 0;
   if (!good) {
     const auto spool = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC)) << 1 | 1;
-    const int length = snprintf(g_state.folder, sizeof g_state.folder, "%s/p%d-%llx",
-                                g_state.session, getpid(), static_cast<unsigned long long>(spool));
+    const int length = snprintf(g_state.folder, sizeof g_state.folder, "%s/p%d-%llx%s",
+                                g_state.session, getpid(), static_cast<unsigned long long>(spool),
+                                in_foreign_namespace() ? wire::kForeignSuffix : "");
     if (length > 0 && static_cast<size_t>(length) < sizeof g_state.folder &&
         mkdir(g_state.folder, 0700) == 0) {
       g_state.spool = spool;  // chunks carry it; other threads see it only when all is there

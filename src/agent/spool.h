@@ -28,9 +28,9 @@ struct Ring {
   uint64_t next_sequence, next_file;
   uint64_t next_correlation, next_range;
   uint32_t call_serial;
-  uint32_t too_deep;  // ranges open beyond what the chunk's header holds
-  uint64_t retry_at;             // ticks: no attempt to get a chunk before
-  wire::DropReason out_because;  // why the last attempt failed
+  uint32_t too_deep;              // ranges open beyond what the chunk's header holds
+  uint64_t retry_at;              // ticks: no attempt to get a chunk before
+  wire::DropReason out_because;   // why the last attempt failed
   wire::ChunkHeader* sealed[64];  // waiting for the consumer, oldest first
   uint32_t sealed_count;
   Ring* next_parked;

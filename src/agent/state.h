@@ -19,10 +19,10 @@ struct State {
   char* unforked = nullptr;  // shows 1, and 0 in a child made by any kind of fork
   uint32_t forked = 0;       // 1 in a child made by fork that has not exec'ed
   uint32_t next_ring = 1;
-  Ring* parked = nullptr;    // rings whose threads are gone, for the next threads
+  Ring* parked = nullptr;  // rings whose threads are gone, for the next threads
   BoundedLock parked_lock;
   BoundedLock spool_lock;
-  uint64_t retry_at = 0;     // ticks: no attempt to make a chunk before
+  uint64_t retry_at = 0;  // ticks: no attempt to make a chunk before
   char session[PATH_MAX] = {};
   char folder[PATH_MAX] = {};  // of this process' chunks
 };

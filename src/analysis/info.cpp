@@ -92,22 +92,28 @@ Section diagnostics_section(const trace::FileInfo& info) {
   return section;
 }
 
-Section metadata_section(const trace::FileInfo& info) {
-  Section section{"metadata", "Metadata", {}, {}, "None."};
+Section facts_section(const char* key, const char* title,
+                      const std::vector<trace::KeyValue>& facts) {
+  Section section{key, title, {}, {}, "None."};
   section.table.add_column({"key", "Key", Kind::kText});
   section.table.add_column({"value", "Value", Kind::kText});
-  for (const auto& [key, value] : info.metadata) section.table.add_row({key, value});
+  for (const auto& fact : facts) section.table.add_row({fact.key, fact.value});
   return section;
 }
 
 }  // namespace
 
-report::Report info_report(const trace::FileInfo& info) {
+report::Report info_report(const trace::FileInfo& info, bool with_environment) {
   report::Report report;
   report.name = "info";
   report.subject = info.path;
-  report.sections = {file_section(info),   processes_section(info),   devices_section(info),
-                     counts_section(info), diagnostics_section(info), metadata_section(info)};
+  report.sections = {
+      file_section(info),        processes_section(info),
+      devices_section(info),     counts_section(info),
+      diagnostics_section(info), facts_section("metadata", "Metadata", info.metadata)};
+  if (with_environment) {
+    report.sections.push_back(facts_section("environment", "Environment", info.environment));
+  }
   report.warnings = info.warnings;
   return report;
 }

@@ -5,5 +5,6 @@
 #include "trace/file_info.h"
 
 namespace sonde::analysis {
-report::Report info_report(const trace::FileInfo& info);
+// `with_environment` adds the variables that the recording ran with.
+report::Report info_report(const trace::FileInfo& info, bool with_environment);
 }  // namespace sonde::analysis

@@ -6,8 +6,8 @@ namespace sonde {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 }  // namespace sonde
 
-#define SONDE_CHECK(condition)                                       \
-  do {                                                               \
-    if (!(condition)) [[unlikely]]                                   \
-      ::sonde::check_failed(#condition, __FILE__, __LINE__);         \
+#define SONDE_CHECK(condition)                               \
+  do {                                                       \
+    if (!(condition)) [[unlikely]]                           \
+      ::sonde::check_failed(#condition, __FILE__, __LINE__); \
   } while (0)

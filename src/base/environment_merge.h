@@ -28,7 +28,8 @@ inline bool next_inject_item(const char** cursor, InjectItem* item) {
     const char* end = strchr(begin, '\x1f');
     if (end == nullptr) end = begin + strlen(begin);
     *cursor = *end != '\0' ? end + 1 : end;
-    const char* equals = static_cast<const char*>(memchr(begin, '=', static_cast<size_t>(end - begin)));
+    const char* equals =
+        static_cast<const char*>(memchr(begin, '=', static_cast<size_t>(end - begin)));
     if (equals == nullptr || equals == begin) continue;
     item->mode = equals[-1] == '+' || equals[-1] == '?' ? equals[-1] : '=';
     item->name = begin;

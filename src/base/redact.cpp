@@ -11,7 +11,17 @@ namespace {
 constexpr std::string_view kHidden = "***";
 constexpr std::string_view kWords[] = {"token",  "password", "passwd", "passphrase", "secret",
                                        "apikey", "auth",     "cookie", "credential", "credentials",
-                                       "pwd",    "pass",     "bearer"};
+                                       "pwd",    "pass",     "bearer",  "authorization"};
+// Ends of words run together: PGPASSWORD, MYAPIKEY. Not "pass": a COMPASS is no secret.
+constexpr std::string_view kEndings[] = {"token",     "password",  "passwd",     "passphrase",
+                                         "secret",    "apikey",    "accesskey",  "secretkey",
+                                         "authtoken", "sshpass",   "privatekey", "credentials"};
+
+bool ends_secretly(std::string_view word) {
+  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view ending) {
+    return word.size() >= ending.size() && word.substr(word.size() - ending.size()) == ending;
+  });
+}
 
 // Hides the password in "scheme://user:password@host".
 std::string redact_url(std::string_view text) {
@@ -21,11 +31,11 @@ std::string redact_url(std::string_view text) {
   const size_t at = text.find('@', begin);
   const size_t colon = text.find(':', begin);
   const size_t slash = text.find('/', begin);
-  if (at == std::string_view::npos || colon == std::string_view::npos || colon > at ||
-      slash < at) {
+  if (at == std::string_view::npos || colon == std::string_view::npos || colon > at || slash < at) {
     return std::string(text);
   }
-  return std::string(text.substr(0, colon + 1)) + std::string(kHidden) + std::string(text.substr(at));
+  return std::string(text.substr(0, colon + 1)) + std::string(kHidden) +
+         std::string(text.substr(at));
 }
 
 }  // namespace
@@ -47,6 +57,7 @@ bool names_a_secret(std::string_view name) {
       if (words[i] == "pwd" && words.size() == 1) continue;
       return true;
     }
+    if (ends_secretly(words[i])) return true;
     // API_KEY, access-key, PRIVATE_KEY, SSH_KEY; but not KEYBOARD or MONKEY.
     if (words[i] == "key" && words.size() > 1) return true;
   }
@@ -70,8 +81,11 @@ std::vector<std::string> redact_arguments(const std::vector<std::string>& argume
   for (const auto& argument : arguments) {
     const bool option = argument.size() > 1 && argument[0] == '-';
     const size_t equals = argument.find('=');
-    if (hide_next && !option) {
+    const size_t colon = argument.find(':');
+    if (hide_next && argument.rfind("--", 0) != 0) {
       redacted.emplace_back(kHidden);
+    } else if (colon < equals && names_a_secret(argument.substr(0, colon))) {
+      redacted.push_back(argument.substr(0, colon) + ": " + std::string(kHidden));  // a header
     } else if (equals != std::string::npos) {
       redacted.push_back(redact_variable(argument));
     } else {

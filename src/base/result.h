@@ -1,7 +1,7 @@
 // Result<T> and Status: how every function of the tool reports failure.
-// An Error says what failed (message), on what (context: file, file:row, SQL), and what to do (hint);
-// the command line prints it as one line. Used by the tool only; the traced program's side has no
-// error values, it counts and goes on.
+// An Error says what failed (message), on what (context: file, file:row, SQL), and what to do
+// (hint); the command line prints it as one line. Used by the tool only; the traced program's side
+// has no error values, it counts and goes on.
 #pragma once
 
 #include <string>
@@ -35,8 +35,8 @@ Error errno_error(std::string message, std::string context, int error_number);
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::move(error)) {}        // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return std::holds_alternative<T>(state_); }
   explicit operator bool() const { return ok(); }
@@ -78,10 +78,10 @@ inline Status ok_status() { return Ok{}; }
 }  // namespace sonde
 
 // SONDE_TRY(expression): return the error, go on otherwise.
-#define SONDE_TRY(expression)                             \
-  do {                                                    \
+#define SONDE_TRY(expression)                              \
+  do {                                                     \
     if (auto sonde_status_ = (expression); !sonde_status_) \
-      return std::move(sonde_status_).error();            \
+      return std::move(sonde_status_).error();             \
   } while (0)
 
 // SONDE_ASSIGN(auto x, expression): return the error or bind the value.

@@ -53,12 +53,19 @@ std::optional<double> parse_scaled(std::string_view text, const Unit* units, siz
 }
 
 constexpr double kKi = 1024.0;
-constexpr Unit kSizeUnits[] = {
-    {"B", 1},         {"K", kKi},         {"KiB", kKi},         {"KB", kKi},
-    {"M", kKi * kKi}, {"MiB", kKi * kKi}, {"MB", kKi * kKi},    {"G", kKi * kKi * kKi},
-    {"GiB", kKi * kKi * kKi},             {"GB", kKi * kKi * kKi},
-    {"T", kKi * kKi * kKi * kKi},         {"TiB", kKi * kKi * kKi * kKi}};
-constexpr Unit kTimeUnits[] = {{"ns", 1},  {"us", 1e3},  {"ms", 1e6},
+constexpr Unit kSizeUnits[] = {{"B", 1},
+                               {"K", kKi},
+                               {"KiB", kKi},
+                               {"KB", kKi},
+                               {"M", kKi* kKi},
+                               {"MiB", kKi* kKi},
+                               {"MB", kKi* kKi},
+                               {"G", kKi* kKi* kKi},
+                               {"GiB", kKi* kKi* kKi},
+                               {"GB", kKi* kKi* kKi},
+                               {"T", kKi* kKi* kKi* kKi},
+                               {"TiB", kKi* kKi* kKi* kKi}};
+constexpr Unit kTimeUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
                                {"s", 1e9}, {"m", 6e10}, {"h", 3.6e12}};
 
 }  // namespace
@@ -70,8 +77,8 @@ std::optional<uint64_t> parse_size(std::string_view text) {
 }
 
 std::optional<int64_t> parse_duration_ns(std::string_view text, int64_t default_unit_ns) {
-  const auto value = parse_scaled(text, kTimeUnits, std::size(kTimeUnits),
-                                  static_cast<double>(default_unit_ns));
+  const auto value =
+      parse_scaled(text, kTimeUnits, std::size(kTimeUnits), static_cast<double>(default_unit_ns));
   if (!value || std::fabs(*value) >= 9.2e18) return std::nullopt;
   return std::llround(*value);
 }
@@ -111,15 +118,19 @@ size_t utf8_length(std::string_view text, size_t i) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
   const unsigned char lead = byte(i);
   if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xF5 ? 0 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
+  const size_t length = lead >= 0xF5   ? 0
+                        : lead >= 0xF0 ? 4
+                        : lead >= 0xE0 ? 3
+                        : lead >= 0xC2 ? 2
+                                       : 0;
   if (length == 0 || i + length > text.size()) return 0;
   for (size_t k = 1; k < length; ++k) {
     if ((byte(i + k) & 0xC0) != 0x80) return 0;
   }
   const unsigned char second = byte(i + 1);
-  if (lead == 0xE0 && second < 0xA0) return 0;  // overlong
+  if (lead == 0xE0 && second < 0xA0) return 0;   // overlong
   if (lead == 0xED && second >= 0xA0) return 0;  // surrogate
-  if (lead == 0xF0 && second < 0x90) return 0;  // overlong
+  if (lead == 0xF0 && second < 0x90) return 0;   // overlong
   if (lead == 0xF4 && second >= 0x90) return 0;  // beyond U+10FFFF
   return length;
 }

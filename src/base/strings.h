@@ -20,9 +20,9 @@ std::optional<uint64_t> parse_size(std::string_view text);
 // "250ns", "1.5us", "20ms", "3s", "2m", "1h"; a bare number takes `default_unit_ns`.
 std::optional<int64_t> parse_duration_ns(std::string_view text, int64_t default_unit_ns);
 
-std::string format_size(uint64_t bytes);       // "1.5 GiB"
+std::string format_size(uint64_t bytes);           // "1.5 GiB"
 std::string format_duration(int64_t nanoseconds);  // "12.3 ms"
-std::string format_count(uint64_t count);      // "1,234,567"
+std::string format_count(uint64_t count);          // "1,234,567"
 
 // Appends `text` as the inside of a JSON string: quotes, backslashes and control characters are
 // escaped and invalid UTF-8 becomes U+FFFD, so the output is always valid JSON.

@@ -34,7 +34,8 @@ void print_busy(const trace::Trace& trace) {
   for (const auto& row : table.rows) {
     const auto busy = integer(value_of(table, row, "busy_ns"));
     const auto span = integer(value_of(table, row, "span_ns"));
-    const double share = span > 0 ? 100.0 * static_cast<double>(busy) / static_cast<double>(span) : 0;
+    const double share =
+        span > 0 ? 100.0 * static_cast<double>(busy) / static_cast<double>(span) : 0;
     say(fmt::format("GPU {} was busy for {} of {} ({:.1f} %)",
                     integer(value_of(table, row, "gpu_id")), format_duration(busy),
                     format_duration(span), share));

@@ -77,8 +77,8 @@ class Loader {
                      options_.to_ns == std::numeric_limits<int64_t>::max();
     if (all) return store::scan(database_, columns, source, {}, on_row);
     return store::scan(database_, columns,
-                source + " WHERE start_ns < ?2 AND (end_ns > ?1 OR start_ns >= ?1)",
-                {options_.from_ns, options_.to_ns}, on_row);
+                       source + " WHERE start_ns < ?2 AND (end_ns > ?1 OR start_ns >= ?1)",
+                       {options_.from_ns, options_.to_ns}, on_row);
   }
   bool accept(int64_t start_ns, int64_t end_ns);
   uint32_t queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id);
@@ -199,21 +199,21 @@ Status Loader::load_details() {
   if (events_.ops.empty()) return ok_status();
   std::vector<bool> seen(events_.ops.size());
   SONDE_TRY(store::scan(database_,
-                 "op_id, process_id, bytes, grid_x, grid_y, grid_z, group_x, group_y, "
-                 "group_z, group_segment_bytes, private_segment_bytes, status",
-                 "v_op_detail", {}, [&](const store::Row& row) {
-                   const uint32_t index = op_ids_.find(row.integer(0));
-                   if (index == kNone || seen[index]) return;
-                   seen[index] = true;
-                   Op& op = events_.ops[index];
-                   op.bytes = row.integer_or(2, -1);
-                   op.status = static_cast<int32_t>(row.integer(11));
-                   op.shape = shape_number(row);
-                   if (!row.is_null(1)) {
-                     const Queue queue = events_.queues[op.queue];
-                     op.queue = queue_number(queue.gpu_id, row.integer(1), queue.queue_id);
-                   }
-                 }));
+                        "op_id, process_id, bytes, grid_x, grid_y, grid_z, group_x, group_y, "
+                        "group_z, group_segment_bytes, private_segment_bytes, status",
+                        "v_op_detail", {}, [&](const store::Row& row) {
+                          const uint32_t index = op_ids_.find(row.integer(0));
+                          if (index == kNone || seen[index]) return;
+                          seen[index] = true;
+                          Op& op = events_.ops[index];
+                          op.bytes = row.integer_or(2, -1);
+                          op.status = static_cast<int32_t>(row.integer(11));
+                          op.shape = shape_number(row);
+                          if (!row.is_null(1)) {
+                            const Queue queue = events_.queues[op.queue];
+                            op.queue = queue_number(queue.gpu_id, row.integer(1), queue.queue_id);
+                          }
+                        }));
   return ok_status();
 }
 
@@ -283,8 +283,9 @@ Status Loader::load_args() {
     high = std::max(high, args_ids_[i]);
   }
   if (low > high) return ok_status();
-  SONDE_TRY(store::scan(database_, "id, string", "v_ustring WHERE id BETWEEN ?1 AND ?2", {low, high},
-                 [&](const store::Row& row) { events_.args.add(row.integer(0), row.text(1)); }));
+  SONDE_TRY(
+      store::scan(database_, "id, string", "v_ustring WHERE id BETWEEN ?1 AND ?2", {low, high},
+                  [&](const store::Row& row) { events_.args.add(row.integer(0), row.text(1)); }));
   events_.args.finish();
   for (size_t i = 0; i < args_ids_.size(); ++i) {
     Api& api = events_.apis[i];
@@ -316,18 +317,19 @@ Status Loader::load_processes() {
     events_.processes.push_back({thread.pid});
   }
   std::map<int64_t, int64_t> pid_of_process;
-  SONDE_TRY(
-      store::scan(database_, "pid, start_ns, command, rank, id", "v_process", {}, [&](const store::Row& row) {
-        pid_of_process[row.integer(4)] = row.integer(0);
-        const auto at = index_of_pid.find(row.integer(0));
-        if (at == index_of_pid.end()) return;
-        Process& process = events_.processes[at->second];
-        if (!row.is_null(3)) process.rank = row.integer(3);
-        // After an exec the last image is what the process is known as.
-        if (row.integer(1) < process.image_start_ns || row.text(2).empty()) return;
-        process.image_start_ns = row.integer(1);
-        process.command = row.text(2);
-      }));
+  SONDE_TRY(store::scan(database_, "pid, start_ns, command, rank, id", "v_process", {},
+                        [&](const store::Row& row) {
+                          pid_of_process[row.integer(4)] = row.integer(0);
+                          const auto at = index_of_pid.find(row.integer(0));
+                          if (at == index_of_pid.end()) return;
+                          Process& process = events_.processes[at->second];
+                          if (!row.is_null(3)) process.rank = row.integer(3);
+                          // After an exec the last image is what the process is known as.
+                          if (row.integer(1) < process.image_start_ns || row.text(2).empty())
+                            return;
+                          process.image_start_ns = row.integer(1);
+                          process.command = row.text(2);
+                        }));
   set_queue_pids(pid_of_process);
   return ok_status();
 }
@@ -347,35 +349,39 @@ Status Loader::load_thread_names() {
 Status Loader::load_devices() {
   std::map<int64_t, Device> devices;
   for (const Queue& queue : events_.queues) devices[queue.gpu_id].gpu_id = queue.gpu_id;
-  SONDE_TRY(store::scan(database_, "gpu_id, backend, name, vendor, kind, memory_bytes, compute_units",
-                 "v_device", {}, [&](const store::Row& row) {
-                   const auto at = devices.find(row.integer(0));
-                   if (at == devices.end() || !at->second.name.empty()) return;
-                   Device& device = at->second;
-                   device.backend = row.text(1);
-                   device.name = row.text(2);
-                   device.vendor = row.text(3);
-                   device.kind = row.text(4);
-                   device.memory_bytes = row.integer_or(5, -1);
-                   device.compute_units = row.integer_or(6, -1);
-                 }));
+  SONDE_TRY(store::scan(database_,
+                        "gpu_id, backend, name, vendor, kind, memory_bytes, compute_units",
+                        "v_device", {}, [&](const store::Row& row) {
+                          const auto at = devices.find(row.integer(0));
+                          if (at == devices.end() || !at->second.name.empty()) return;
+                          Device& device = at->second;
+                          device.backend = row.text(1);
+                          device.name = row.text(2);
+                          device.vendor = row.text(3);
+                          device.kind = row.text(4);
+                          device.memory_bytes = row.integer_or(5, -1);
+                          device.compute_units = row.integer_or(6, -1);
+                        }));
   for (auto& [gpu_id, device] : devices) events_.devices.push_back(std::move(device));
   return ok_status();
 }
 
 Status Loader::load_counters() {
-  SONDE_TRY(store::scan(database_, "pid, time_ns, name, value", "v_counter", {}, [&](const store::Row& row) {
-    const int64_t time_ns = row.integer(1);
-    if (time_ns < options_.from_ns || time_ns >= options_.to_ns) return;
-    const double value = row.real(3);
-    if (time_ns <= 0 || row.is_null(3) || !std::isfinite(value)) {
-      ++events_.skipped;
-      return;
-    }
-    const auto [series, added] = series_numbers_.number({row.integer(0), std::string(row.text(2))});
-    if (added) events_.series.push_back({row.integer(0), std::string(row.text(2))});
-    events_.samples.push_back({time_ns, value, series});
-  }));
+  SONDE_TRY(store::scan(database_, "pid, time_ns, name, value", "v_counter", {},
+                        [&](const store::Row& row) {
+                          const int64_t time_ns = row.integer(1);
+                          if (time_ns < options_.from_ns || time_ns >= options_.to_ns) return;
+                          const double value = row.real(3);
+                          if (time_ns <= 0 || row.is_null(3) || !std::isfinite(value)) {
+                            ++events_.skipped;
+                            return;
+                          }
+                          const auto [series, added] =
+                              series_numbers_.number({row.integer(0), std::string(row.text(2))});
+                          if (added)
+                            events_.series.push_back({row.integer(0), std::string(row.text(2))});
+                          events_.samples.push_back({time_ns, value, series});
+                        }));
   return ok_status();
 }
 

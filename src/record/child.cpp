@@ -1,5 +1,6 @@
 #include "record/child.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,12 +10,15 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace sonde::record {
 
 namespace {
 
 constexpr int kWatched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+// Ignored; but SIGCHLD must not be, or nobody could learn how the command ended.
+constexpr int kTakenOver[] = {SIGPIPE, SIGXFSZ, SIGCHLD};
 
 sigset_t watched_set() {
   sigset_t set;
@@ -23,14 +27,27 @@ sigset_t watched_set() {
   return set;
 }
 
+bool is_elf(const std::string& path) {
+  char magic[SELFMAG] = {};
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return fd.valid() && ::read(fd.get(), magic, SELFMAG) == SELFMAG &&
+         std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
 }  // namespace
 
 Result<SignalPipe> SignalPipe::open() {
   const sigset_t set = watched_set();
-  if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0) {
+  SignalPipe pipe;
+  if (::sigprocmask(SIG_BLOCK, &set, &pipe.mask_) != 0) {
     return errno_error("cannot block signals", "", errno);
   }
-  SignalPipe pipe;
+  for (size_t i = 0; i < std::size(kTakenOver); ++i) {
+    struct sigaction action {};
+    action.sa_handler = kTakenOver[i] == SIGCHLD ? SIG_DFL : SIG_IGN;
+    ::sigaction(kTakenOver[i], &action, &pipe.actions_[i]);
+  }
+  pipe.witness_.start();
   pipe.fd_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!pipe.fd_.valid()) return errno_error("cannot watch signals", "", errno);
   return pipe;
@@ -42,8 +59,14 @@ SignalPipe::~SignalPipe() {
   signalfd_siginfo info;
   while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
   }
-  const sigset_t set = watched_set();
-  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  restore();
+}
+
+void SignalPipe::restore() const {
+  for (size_t i = 0; i < std::size(kTakenOver); ++i) {
+    ::sigaction(kTakenOver[i], &actions_[i], nullptr);
+  }
+  ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
 }
 
 void SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
@@ -53,14 +76,15 @@ void SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
     if (number == SIGCHLD) {
       on_child();
     } else if (child > 0 && (info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE ||
-                             info.ssi_code == SI_TKILL)) {
+                             info.ssi_code == SI_TKILL) &&
+               !witness_.shared_with(child, number)) {
       ::kill(child, number);
     }
   }
 }
 
 Result<pid_t> start_child(const std::string& file, const std::vector<std::string>& arguments,
-                          const std::vector<std::string>& environment) {
+                          const std::vector<std::string>& environment, const SignalPipe& signals) {
   std::vector<char*> argv, envp;
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   for (const auto& entry : environment) envp.push_back(const_cast<char*>(entry.c_str()));
@@ -69,14 +93,14 @@ Result<pid_t> start_child(const std::string& file, const std::vector<std::string
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0) return errno_error("cannot make a pipe", "", errno);
   UniqueFd reading(pipe[0]), writing(pipe[1]);
+  const bool binary = is_elf(file);  // of another machine, or damaged: no shell could run it
   const pid_t child = ::fork();
   if (child < 0) return errno_error("cannot start a process", file, errno);
   if (child == 0) {
-    const sigset_t set = watched_set();
-    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    signals.restore();
     ::execve(file.c_str(), argv.data(), envp.data());
     int failure = errno;
-    if (failure == ENOEXEC) {  // a script without a first line, which a shell would run
+    if (failure == ENOEXEC && !binary) {  // a script without a first line, which a shell would run
       argv.insert(argv.begin(), const_cast<char*>("/bin/sh"));
       argv[1] = const_cast<char*>(file.c_str());
       ::execve("/bin/sh", argv.data(), envp.data());
@@ -93,6 +117,13 @@ Result<pid_t> start_child(const std::string& file, const std::vector<std::string
     return error;
   }
   return child;
+}
+
+void occupy_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    // The lowest free number is taken, which is this one.
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR | O_CLOEXEC);
+  }
 }
 
 void exit_like(int exit_status, int signal) {

@@ -1,6 +1,7 @@
 // The recorded command as a child process, and the signals that pass between it and the outside.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <functional>
@@ -9,11 +10,13 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "record/group_witness.h"
 
 namespace sonde::record {
 
 // Signals that the recorder takes note of, through one descriptor. Ctrl-C from the terminal reaches
-// the command by itself; a signal sent to the recorder alone is passed on to it.
+// the command by itself; a signal sent to the recorder alone is passed on to it. While it is open,
+// neither a reader that went away nor a file that may not grow ends the recorder.
 class SignalPipe {
  public:
   SignalPipe() = default;
@@ -25,14 +28,23 @@ class SignalPipe {
   int fd() const { return fd_.get(); }
   // Handles what has arrived: forwards to `child` (if > 0) and calls on_child for SIGCHLD.
   void handle(pid_t child, const std::function<void()>& on_child);
+  // In a child before exec: the signal state that the recorder was given.
+  void restore() const;
 
  private:
   UniqueFd fd_;
+  GroupWitness witness_;
+  sigset_t mask_{};
+  struct sigaction actions_[3] = {};  // of kTakenOver in child.cpp
 };
 
 // Starts the command with the given environment, with the signal state the recorder was given.
 Result<pid_t> start_child(const std::string& file, const std::vector<std::string>& arguments,
-                          const std::vector<std::string>& environment);
+                          const std::vector<std::string>& environment, const SignalPipe& signals);
+
+// Puts /dev/null where standard descriptors are closed, so that no file of ours takes their numbers
+// and receives what is printed. Closed again in the command.
+void occupy_standard_descriptors();
 
 // Ends this process the way the command ended, so that a shell sees no difference.
 [[noreturn]] void exit_like(int exit_status, int signal);

@@ -23,6 +23,7 @@ std::string injection_list(const std::vector<const Backend*>& backends, const st
                            const std::string& library_folder);
 
 // `environment` ("NAME=VALUE" entries) with the injections merged in.
-std::vector<std::string> merged_environment(char* const* environment, const std::string& injections);
+std::vector<std::string> merged_environment(char* const* environment,
+                                            const std::string& injections);
 
 }  // namespace sonde::record

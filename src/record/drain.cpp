@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 
@@ -16,7 +17,7 @@ namespace sonde::record {
 
 namespace {
 
-constexpr size_t kLiveHeaderBytes = offsetof(wire::ChunkHeader, open);
+constexpr size_t kChunksPerPoll = 64;
 constexpr uint64_t kCommitBytes = 64 << 20;
 constexpr int64_t kCommitEveryNs = 500'000'000;
 
@@ -41,16 +42,16 @@ bool return_chunk(const std::string& path) {
   if (memory == MAP_FAILED) return true;
   auto* header = static_cast<wire::ChunkHeader*>(memory);
   auto expected = wire::ChunkState::kSealed;
-  const bool returned = __atomic_compare_exchange_n(&header->state, &expected,
-                                                    wire::ChunkState::kDrained, false,
-                                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  const bool returned =
+      std::atomic_ref(header->state)
+          .compare_exchange_strong(expected, wire::ChunkState::kDrained, std::memory_order_acq_rel);
   ::munmap(memory, 4096);
   return returned || expected != wire::ChunkState::kAbandoned;
 }
 
-bool read_live_header(const std::string& path, wire::ChunkHeader& header) {
+bool read_live_header(const std::string& path, wire::ChunkStatus& header) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return fd.valid() && read_at(fd.get(), &header, kLiveHeaderBytes, 0);
+  return fd.valid() && read_at(fd.get(), &header, sizeof header, 0);
 }
 
 }  // namespace
@@ -87,16 +88,15 @@ void Drain::list_new() {
 
 // A chunk that is whole but of another ring is as foreign as one of another program.
 wire::HeaderVerdict Drain::judge(const Spool& spool, const Chunk& chunk,
-                                 const wire::ChunkHeader& header) {
+                                 const wire::ChunkStatus& header) {
   const auto verdict = wire::judge_header(header);
   const bool own = header.spool == spool.folder.spool && header.ring == chunk.file.ring &&
                    header.file == chunk.file.file;
   return verdict == wire::HeaderVerdict::kGood && !own ? wire::HeaderVerdict::kForeign : verdict;
 }
 
-// Which chunks of the spool have something new, in the order of reading.
+// Which chunks of the spool have something new.
 void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pending) {
-  const size_t first = pending.size();
   for (auto next = spool.chunks.begin(); next != spool.chunks.end();) {
     const auto current = next++;
     Chunk& chunk = current->second;
@@ -109,7 +109,7 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
       spool.chunks.erase(current);
       continue;
     }
-    if (!fd.valid() || !read_at(fd.get(), &item.header, kLiveHeaderBytes, 0)) continue;
+    if (!fd.valid() || !read_at(fd.get(), &item.header, sizeof item.header, 0)) continue;
     // A header that does not add up is being rewritten just now, or is damaged: see finish_process.
     if (judge(spool, chunk, item.header) != wire::HeaderVerdict::kGood) continue;
     if (item.header.sequence == chunk.sequence && chunk.drained) continue;
@@ -132,16 +132,11 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
       pending.push_back(item);
     }
   }
-  std::sort(pending.begin() + static_cast<std::ptrdiff_t>(first), pending.end(),
-            [](const Pending& a, const Pending& b) {
-              return a.header.ring != b.header.ring ? a.header.ring < b.header.ring
-                                                    : a.header.sequence < b.header.sequence;
-            });
 }
 
 void Drain::read_chunk(const Pending& pending) {
   Chunk& chunk = *pending.chunk;
-  const wire::ChunkHeader& header = pending.header;
+  const wire::ChunkStatus& header = pending.header;
   const uint64_t from = chunk.offset;
   const uint64_t bytes = header.committed > from ? header.committed - from : 0;
   const bool sealed = header.state != wire::ChunkState::kActive;
@@ -150,7 +145,7 @@ void Drain::read_chunk(const Pending& pending) {
   const uint64_t skip = sealed ? 0 : from;
   if (!fd.valid() || !read_at(fd.get(), buffer_.data() + skip, header.committed - skip,
                               wire::kHeaderBytes + skip)) {
-    ingest_->damaged(header, "cut short");
+    ingest_->damaged("cut short");
     chunk.offset = header.committed;
     chunk.read_out = sealed;
     return;
@@ -160,39 +155,56 @@ void Drain::read_chunk(const Pending& pending) {
   uncommitted_bytes_ += bytes;
   if (header.ring != 0) ingest_->set_position(chunk.name, {chunk.sequence, chunk.offset});
   if (sealed && wire::checksum(buffer_.data(), header.committed) != header.payload_sum) {
-    ingest_->damaged(header, "checksum does not match: the rest of the chunk was left out");
+    ingest_->damaged("checksum does not match: the rest of the chunk was left out");
     return;
   }
   wire::Decoder decoder({buffer_.data() + from, bytes});
   while (const auto record = decoder.next()) {
     ++events_;
-    header.ring == 0 ? ingest_->definition(header, *record) : ingest_->event(header, *record);
+    if (header.ring == 0) {
+      ingest_->definition(header, *record);
+    } else if (discard_reason_.empty() || record->type() == wire::RecordType::kThread) {
+      ingest_->event(header, *record);
+    } else {
+      ingest_->drop("records", discard_reason_, 1);
+    }
   }
-  if (decoder.malformed()) ingest_->damaged(header, "malformed record: the rest was left out");
+  if (decoder.malformed()) ingest_->damaged("malformed record: the rest was left out");
 }
 
-uint64_t Drain::poll(const std::function<void()>& between) {
+uint64_t Drain::poll() {
   list_new();
-  // The order matters: what an event refers to was defined before the event was committed, so the
-  // definitions are read after the events were counted; and the clocks are read last, so that every
-  // event lies before the newest reading.
+  std::vector<Spool*> spools;
+  for (auto& [id, spool] : spools_) {
+    if (!spool.finished) spools.push_back(&spool);
+  }
+  return read_some(spools);
+}
+
+// The order matters: what an event refers to was defined before the event was committed, so the
+// definitions are read after the events were counted; and the clocks are read last, so that every
+// event lies before the newest reading.
+uint64_t Drain::read_some(std::span<Spool* const> spools) {
   std::vector<Pending> events, definitions;
-  for (auto& [id, spool] : spools_) {
-    if (!spool.finished) collect(spool, false, events);
-  }
-  for (auto& [id, spool] : spools_) {
-    if (!spool.finished) collect(spool, true, definitions);
-  }
+  for (Spool* spool : spools) collect(*spool, false, events);
+  for (Spool* spool : spools) collect(*spool, true, definitions);
   ingest_->clocks(wire::read_clocks_exactly((*control_)->clock));
   for (const auto* list : {&definitions, &events}) {
     for (const auto& pending : *list) ingest_->opened(pending.header.opened);
   }
-  uint64_t bytes = 0;
+  // A ring's chunks in their order; all rings advance alike.
+  const auto before = [](const Pending& a, const Pending& b) {
+    return a.header.sequence < b.header.sequence;
+  };
+  std::stable_sort(definitions.begin(), definitions.end(), before);
   for (const auto& pending : definitions) read_chunk(pending);
+  std::stable_sort(events.begin(), events.end(), before);
+  if (events.size() > kChunksPerPoll) events.resize(kChunksPerPoll);
+  uint64_t bytes = 0;
   for (const auto& pending : events) {
     bytes += pending.header.committed;
     read_chunk(pending);
-    between();
+    progress_();
   }
   return bytes;
 }
@@ -202,7 +214,11 @@ Status Drain::commit(bool force) {
   const bool due = uncommitted_bytes_ >= kCommitBytes ||
                    (uncommitted_bytes_ > 0 && now - last_commit_ns_ >= kCommitEveryNs);
   if (!force && !due) return ok_status();
-  SONDE_TRY(ingest_->commit());
+  if (auto committed = ingest_->commit(); !committed) {
+    // Somebody reads the file for long: the rows wait, and so do the chunks they came from.
+    if (!force && store::is_busy(committed.error())) return ok_status();
+    return committed;
+  }
   last_commit_ns_ = now;
   uncommitted_bytes_ = 0;
   give_back();
@@ -246,7 +262,7 @@ void Drain::remove_spool(Spool& spool) {
 std::vector<Drain::Live> Drain::live() const {
   std::vector<Live> live;
   for (const auto& [id, spool] : spools_) {
-    if (!spool.finished) live.push_back({id, spool.folder.pid});
+    if (!spool.finished) live.push_back({id, spool.folder.pid, spool.folder.foreign});
   }
   return live;
 }
@@ -306,21 +322,24 @@ void Drain::note_open(Spool& spool) {
   }
 }
 
-void Drain::finish_process(uint64_t spool_id, std::string_view how) {
+Status Drain::finish_process(uint64_t spool_id, std::string_view how) {
+  list_new();
   const auto found = spools_.find(spool_id);
-  if (found == spools_.end() || found->second.finished) return;
+  if (found == spools_.end() || found->second.finished) return ok_status();
   Spool& spool = found->second;
+  Spool* const one[] = {&spool};
+  while (read_some(one) != 0) SONDE_TRY(commit(false));
   note_open(spool);
   ingest_->ended(spool_id, monotonic_now_ns(), how);
   spool.finished = true;
   ++uncommitted_bytes_;  // its end is worth a commit, which also deletes its folder
+  return ok_status();
 }
 
 Status Drain::finish() {
   for (uint32_t source = 0; source < wire::kDropSources; ++source) {
     for (uint32_t reason = 0; reason < wire::kDropReasons; ++reason) {
-      const uint64_t count =
-          __atomic_load_n(&(*control_)->drops[source][reason], __ATOMIC_RELAXED);
+      const uint64_t count = __atomic_load_n(&(*control_)->drops[source][reason], __ATOMIC_RELAXED);
       if (count == 0) continue;
       ingest_->set_drop(wire::kDropSourceNames[source], wire::kDropReasonNames[reason], count);
     }

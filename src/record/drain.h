@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,20 +24,26 @@ class Drain {
  public:
   Drain(std::string session, wire::Control& control, store::Ingest& ingest);
 
-  // Reads new records; returns how many bytes there were. `between` is called after each chunk, for
-  // what must not wait until a burst is read.
-  uint64_t poll(const std::function<void()>& between = [] {});
+  // Called after each chunk, for what must not wait until a burst is read.
+  void on_progress(std::function<void()> progress) { progress_ = std::move(progress); }
+
+  // Reads new records, but not all of a large backlog at once; returns how many bytes.
+  uint64_t poll();
   // Commits when enough has come in or enough time has passed, or when `force`d.
   Status commit(bool force);
 
   struct Live {
     uint64_t spool;
     uint32_t pid;
+    bool foreign;  // the pid is one of another pid namespace
   };
   // Process images seen and not yet finished.
   std::vector<Live> live() const;
-  // The process image has ended (or is let go): what it committed is read, and what was open noted.
-  void finish_process(uint64_t spool, std::string_view how);
+  // The process image has ended (or is let go): all it committed is read, and what was open noted.
+  Status finish_process(uint64_t spool, std::string_view how);
+
+  // Records read from now on are counted as dropped for this reason.
+  void discard_from_now(std::string_view reason) { discard_reason_ = reason; }
 
   // The last step: counts the drops, commits, and finishes the .rpd.
   Status finish();
@@ -60,10 +67,11 @@ class Drain {
   };
   struct Pending {
     Chunk* chunk;
-    wire::ChunkHeader header;  // its first part
+    wire::ChunkStatus header;
   };
 
   void list_new();
+  uint64_t read_some(std::span<Spool* const> spools);
   void collect(Spool& spool, bool definitions, std::vector<Pending>& pending);
   void read_chunk(const Pending& pending);
   void give_back();
@@ -72,14 +80,16 @@ class Drain {
   bool read_header(const Spool& spool, const Chunk& chunk, wire::ChunkHeader& header);
   static bool is_newest(const Spool& spool, const Chunk& chunk);
   static wire::HeaderVerdict judge(const Spool& spool, const Chunk& chunk,
-                                   const wire::ChunkHeader& header);
+                                   const wire::ChunkStatus& header);
 
   std::string session_;
   wire::Control* control_;
   store::Ingest* ingest_;
+  std::function<void()> progress_ = [] {};
   std::map<uint64_t, Spool> spools_;
   std::vector<std::byte> buffer_;
   uint64_t events_ = 0, uncommitted_bytes_ = 0;
+  std::string discard_reason_;  // "": records are kept
   int64_t last_commit_ns_ = 0;
 };
 

@@ -22,9 +22,10 @@ TEST(Names, RanksOfEveryLauncher) {
   EXPECT_EQ(rank_in({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}})->rank, 5);
   EXPECT_EQ(rank_in({{"SLURM_PROCID", "5"}, {"SLURM_NPROCS", "6"}})->rank, 5);
   // torchrun inside an srun task.
-  EXPECT_EQ(rank_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"RANK", "7"}, {"WORLD_SIZE", "8"}})
-                ->rank,
-            7);
+  EXPECT_EQ(
+      rank_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}, {"RANK", "7"}, {"WORLD_SIZE", "8"}})
+          ->rank,
+      7);
   EXPECT_FALSE(rank_in({{"RANK", "x"}, {"WORLD_SIZE", "8"}}));
   EXPECT_FALSE(rank_in({{"RANK", "8"}, {"WORLD_SIZE", "8"}}));
 }

@@ -13,29 +13,29 @@ namespace sonde::record {
 enum class WaitPolicy { kNone, kAll };  // for processes that outlive the command
 
 struct Options {
-  std::string output;          // "" = trace.rpd, or trace.rankN.rpd
-  bool append = false;         // add to an existing trace of Sonde's
-  std::string spool_folder;    // "" = $SONDE_SPOOL_DIR, $TMPDIR or /tmp
-  uint64_t buffer_limit = 0;   // bytes of all chunks; 0 = half of the free space, 16 GiB at most
+  std::string output;           // "" = trace.rpd, or trace.rankN.rpd
+  bool append = false;          // add to an existing trace of Sonde's
+  std::string spool_folder;     // "" = $SONDE_SPOOL_DIR, $TMPDIR or /tmp
+  uint64_t buffer_limit = 0;    // bytes of all chunks; 0 = half of the free space, 16 GiB at most
   bool drop_when_full = false;  // --buffer-policy drop: the limit is 256 MiB if not given
-  uint64_t max_size = 0;       // of the .rpd, in bytes; recording stops there; 0 = none
-  bool start = true;           // false: recording waits for sonde_start()
-  int64_t delay_ns = 0;        // recording begins after
-  int64_t duration_ns = 0;     // and lasts; 0 = to the end
+  uint64_t max_size = 0;        // of the .rpd, in bytes; recording stops there; 0 = none
+  bool start = true;            // false: recording waits for sonde_start()
+  int64_t delay_ns = 0;         // recording begins after
+  int64_t duration_ns = 0;      // and lasts; 0 = to the end
   std::optional<wire::ClockKind> clock;  // nullopt = the best of this machine
   WaitPolicy wait = WaitPolicy::kNone;
   std::optional<std::vector<std::string>> backends;  // by name; nullopt = all
-  bool quiet = false;          // no status line and no summary
+  bool quiet = false;                                // no status line and no summary
   std::vector<std::string> command;
 };
 
 struct Outcome {
-  std::string path;        // of the .rpd, "" if none was made
-  int exit_status = 0;     // of the command
-  int signal = 0;          // that ended it, or 0
+  std::string path;     // of the .rpd, "" if none was made
+  int exit_status = 0;  // of the command
+  int signal = 0;       // that ended it, or 0
   int64_t wall_ns = 0;
   uint64_t apis = 0, ops = 0, lost = 0;
-  int left_running = 0;    // processes that were let go
+  int left_running = 0;      // processes that were let go
   std::string kept_session;  // the session directory, if it still holds records
 };
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/syscall.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +17,7 @@
 #include "record/child.h"
 #include "record/command.h"
 #include "record/drain.h"
+#include "record/liveness.h"
 #include "record/names.h"
 #include "record/session_dir.h"
 #include "record/status_line.h"
@@ -29,33 +30,29 @@ namespace {
 
 constexpr int kBusyPollMs = 20;
 constexpr int kIdlePollMs = 100;
-constexpr int64_t kGraceNs = 200'000'000;  // for processes that are just ending with the command
+constexpr uint64_t kBacklogBytes = 8 << 20;  // more is waiting, surely: no pause
+constexpr int64_t kGraceNs = 200'000'000;    // for processes that are just ending with the command
 
 void say(const std::string& line) { fmt::print(stderr, "sonde: {}\n", line); }
 
-// A process image that is being traced, and a descriptor that tells when its process is gone.
-struct Watched {
-  uint32_t pid = 0;
-  UniqueFd process;
-};
-
-bool has_ended(const Watched& watched) {
-  if (!watched.process.valid()) return true;
-  pollfd item = {watched.process.get(), POLLIN, 0};
-  return ::poll(&item, 1, 0) > 0;
-}
-
 class Recording {
  public:
-  Recording(const Options& options, std::string session, std::string output)
-      : options_(options), session_(std::move(session)), output_(std::move(output)) {}
+  Recording(const Options& options, std::string session)
+      : options_(options), session_(std::move(session)) {}
 
   Status prepare();
-  Status start(const std::string& file, const std::string& injections);
-  Outcome watch();
+  void abandon();
+  Status start(const std::string& file, const std::string& injections, const SignalPipe& signals);
+  Outcome watch(SignalPipe& signals);
 
  private:
-  void turn(SignalPipe& signals, StatusLine& status);
+  Result<store::Writer> open_output();
+  uint64_t turn(SignalPipe& signals, StatusLine& status);
+  void show(StatusLine& status);
+  void look();
+  bool grace_is_over() const;
+  void close_session();
+  void stop_at_size();
   void reap();
   void switch_recording();
   void store_facts();
@@ -71,13 +68,52 @@ class Recording {
   std::unique_ptr<store::Ingest> ingest_;
   std::unique_ptr<Drain> drain_;
   std::map<uint64_t, Watched> watched_;
+  Liveness liveness_;
   std::optional<Error> failure_;  // of the output: the records stay in the session
   pid_t child_ = -1;
   int wait_status_ = 0;
-  bool child_ended_ = false, size_reached_ = false;
+  bool created_ = false;  // the output, by us
+  bool child_ended_ = false, size_reached_ = false, closed_ = false;
+  bool children_left_ = true;  // of the command, which are ours when it is gone (--wait all)
   int64_t started_ns_ = 0, ended_ns_ = 0;
   uint64_t events_stored_ = 0;
 };
+
+// The file to record into, new unless --append. Other recorders may be looking for a name as well.
+Result<store::Writer> Recording::open_output() {
+  const std::string name = default_output(detect_rank(std::getenv));
+  std::error_code error;
+  std::string wanted = options_.output.empty() ? name : options_.output;
+  if (std::filesystem::is_directory(wanted, error)) {
+    wanted = (std::filesystem::path(wanted) / name).string();
+  }
+  for (int attempt = 0;; ++attempt) {
+    const bool append = options_.append && std::filesystem::exists(wanted, error);
+    output_ = append ? wanted : free_name(wanted);
+    created_ = !append;
+    auto writer = store::Writer::open(output_, append ? store::Writer::Mode::kAppend
+                                                      : store::Writer::Mode::kCreate);
+    const bool taken = !append && !writer && writer.error().code == ErrorCode::kInvalidArgument &&
+                       std::filesystem::exists(output_, error);
+    if (taken && attempt < 1000) continue;
+    if (writer && output_ != wanted && !append) {
+      say(fmt::format("{} exists; recording into {}", wanted, output_));
+    }
+    return writer;
+  }
+}
+
+// Nothing was started: leave nothing behind.
+void Recording::abandon() {
+  drain_.reset();
+  ingest_.reset();
+  if (writer_ != nullptr && created_) {
+    writer_.reset();
+    std::error_code error;
+    std::filesystem::remove(output_, error);
+  }
+  remove_session_dir(session_);
+}
 
 Status Recording::prepare() {
   wire::SessionOptions session;
@@ -86,12 +122,10 @@ Status Recording::prepare() {
   session.recording = options_.delay_ns == 0;
   session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
+  SONDE_ASSIGN(auto writer, open_output());
   SONDE_TRY(write_output_name(session_, output_));
-  SONDE_ASSIGN(auto writer,
-               store::Writer::open(output_, options_.append ? store::Writer::Mode::kAppend
-                                                            : store::Writer::Mode::kCreate));
   writer_ = std::make_unique<store::Writer>(std::move(writer));
-  SONDE_ASSIGN(auto ingest, store::Ingest::open(*writer_));
+  SONDE_ASSIGN(auto ingest, store::Ingest::open(*writer_, control_->id, session_));
   ingest_ = std::make_unique<store::Ingest>(std::move(ingest));
   drain_ = std::make_unique<Drain>(session_, control_, *ingest_);
   ingest_->clocks(wire::read_clocks_exactly(control_->clock));
@@ -112,15 +146,18 @@ void Recording::store_facts() {
   writer_->metadata("sonde::version", SONDE_VERSION);
   writer_->metadata("sonde::command", valid_utf8(command));
   writer_->metadata("sonde::environment", environment);
-  writer_->metadata("sonde::clock",
-                    control_->clock == wire::ClockKind::kTsc ? "TSC, converted to CLOCK_MONOTONIC"
-                                                             : "CLOCK_MONOTONIC");
+  writer_->metadata("sonde::clock", control_->clock == wire::ClockKind::kTsc
+                                        ? "TSC, converted to CLOCK_MONOTONIC"
+                                        : "CLOCK_MONOTONIC");
   if (const auto rank = detect_rank(std::getenv)) {
-    writer_->metadata("sonde::rank", fmt::format("{}/{}", rank->rank, rank->size));
+    ingest_->set_rank(rank->rank, rank->size);
   }
 }
 
-Status Recording::start(const std::string& file, const std::string& injections) {
+Status Recording::start(const std::string& file, const std::string& injections,
+                        const SignalPipe& signals) {
+  // Whoever loses its parent becomes our child, so that it can be waited for.
+  if (options_.wait == WaitPolicy::kAll) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   started_ns_ = monotonic_now_ns();
   std::vector<std::string> environment;
   if (injections.empty()) {
@@ -128,7 +165,7 @@ Status Recording::start(const std::string& file, const std::string& injections) 
   } else {
     environment = merged_environment(environ, injections);
   }
-  SONDE_ASSIGN(child_, start_child(file, options_.command, environment));
+  SONDE_ASSIGN(child_, start_child(file, options_.command, environment, signals));
   return ok_status();
 }
 
@@ -136,6 +173,7 @@ void Recording::reap() {
   for (;;) {
     int status = 0;
     const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    children_left_ = pid >= 0;
     if (pid <= 0) return;
     if (pid != child_) continue;
     wait_status_ = status;
@@ -147,18 +185,40 @@ void Recording::reap() {
 // --delay, --duration and --max-size act through the switch that all processes share.
 void Recording::switch_recording() {
   const int64_t since = monotonic_now_ns() - started_ns_;
-  std::error_code error;
-  if (options_.max_size != 0 && !size_reached_ &&
-      std::filesystem::file_size(output_, error) >= options_.max_size) {
-    size_reached_ = true;
-    ingest_->diagnostic("record", "the trace reached --max-size; recording stopped there");
-    say(fmt::format("{} reached --max-size; recording stopped, the program goes on", output_));
-  }
   const bool begun = since >= options_.delay_ns;
   const bool over =
       options_.duration_ns != 0 && since >= options_.delay_ns + options_.duration_ns;
-  __atomic_store_n(&control_->recording, begun && !over && !size_reached_ ? 1 : 0,
+  __atomic_store_n(&control_->recording, begun && !over && !size_reached_ && !closed_ ? 1 : 0,
                    __ATOMIC_RELAXED);
+}
+
+// What is in the spools already does not make the trace larger than asked for either.
+void Recording::stop_at_size() {
+  if (options_.max_size == 0 || size_reached_ || writer_->bytes() < options_.max_size) return;
+  size_reached_ = true;
+  drain_->discard_from_now("beyond --max-size");
+  ingest_->diagnostic("record", "the trace reached --max-size; recording stopped there");
+  say(fmt::format("{} reached --max-size; recording stopped, the program goes on", output_));
+}
+
+bool Recording::grace_is_over() const {
+  return options_.wait == WaitPolicy::kNone && child_ended_ &&
+         monotonic_now_ns() - ended_ns_ >= kGraceNs;
+}
+
+// Processes that are let go could otherwise record faster than we read, for ever.
+void Recording::close_session() {
+  closed_ = true;
+  __atomic_store_n(&control_->closed, 1, __ATOMIC_RELAXED);
+  switch_recording();
+}
+
+// What must not wait until a burst is read.
+void Recording::look() {
+  reap();
+  stop_at_size();
+  if (!closed_ && grace_is_over()) close_session();
+  switch_recording();
 }
 
 std::string how_it_ended(int wait_status) {
@@ -170,27 +230,21 @@ std::string how_it_ended(int wait_status) {
 void Recording::watch_processes() {
   std::map<uint32_t, uint64_t> newest;
   for (const auto& live : drain_->live()) {
-    newest[live.pid] = std::max(newest[live.pid], live.spool);
-    auto [found, fresh] = watched_.try_emplace(live.spool);
-    if (!fresh) continue;
-    found->second.pid = live.pid;
-    found->second.process =
-        UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(live.pid), 0)));
+    if (!live.foreign) newest[live.pid] = std::max(newest[live.pid], live.spool);
+    if (watched_.count(live.spool) == 0) watched_.emplace(live.spool, watch_process(live));
   }
   for (auto item = watched_.begin(); item != watched_.end();) {
     const auto& [spool, watched] = *item;
-    const bool replaced = newest[watched.pid] != spool;
-    const bool is_child = static_cast<pid_t>(watched.pid) == child_;
+    const bool replaced = !watched.foreign && newest[watched.pid] != spool;
+    const bool is_child = !watched.foreign && static_cast<pid_t>(watched.pid) == child_;
     // The command's own end is known by waitpid, with its status.
-    const bool over = is_child ? child_ended_ : has_ended(watched);
+    const bool over = is_child ? child_ended_ : liveness_.has_ended(spool, watched);
     if (!replaced && !over) {
       ++item;
       continue;
     }
-    if (over) drain_->poll();  // what it committed after the last look
-    drain_->finish_process(spool, replaced   ? "exec"
-                                  : is_child ? how_it_ended(wait_status_)
-                                             : "ended");
+    const std::string how = replaced ? "exec" : is_child ? how_it_ended(wait_status_) : "ended";
+    if (auto finished = drain_->finish_process(spool, how); !finished) fail(finished.error());
     item = watched_.erase(item);
   }
 }
@@ -202,60 +256,70 @@ void Recording::fail(const Error& error) {
   say(fmt::format("{}; the program goes on, its records stay in {}", error.to_line(), session_));
 }
 
-void Recording::turn(SignalPipe& signals, StatusLine& status) {
-  signals.handle(child_ended_ ? -1 : child_, [this] { reap(); });
-  reap();
-  switch_recording();
-  if (failure_) return;
-  drain_->poll([this] { reap(); });
-  watch_processes();
-  if (auto committed = drain_->commit(false); !committed) fail(committed.error());
+void Recording::show(StatusLine& status) {
   std::error_code error;
   status.update({drain_->events(), std::filesystem::file_size(output_, error),
                  drain_->spool_bytes(), ingest_->lost(), static_cast<int>(watched_.size())});
 }
 
-bool Recording::others_running() {
-  return std::any_of(watched_.begin(), watched_.end(),
-                     [](const auto& item) { return !has_ended(item.second); });
+// One look at everything; returns how many bytes of records there were.
+uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
+  signals.handle(child_ended_ ? -1 : child_, [this] { reap(); });
+  look();
+  if (failure_) return 0;
+  const uint64_t bytes = drain_->poll();
+  watch_processes();
+  if (auto committed = drain_->commit(false); !committed) fail(committed.error());
+  show(status);
+  return bytes;
 }
 
-Outcome Recording::watch() {
-  auto opened = SignalPipe::open();
-  SONDE_CHECK(opened.ok());
-  SignalPipe signals = std::move(opened).value();
+bool Recording::others_running() {
+  return std::any_of(watched_.begin(), watched_.end(),
+                     [this](const auto& item) {
+                       return !liveness_.has_ended(item.first, item.second);
+                     });
+}
+
+Outcome Recording::watch(SignalPipe& signals) {
   StatusLine status(!options_.quiet);
-  uint64_t events = 0;
-  for (;;) {
-    const bool busy = drain_->events() != events;
-    events = drain_->events();
+  drain_->on_progress([&] {
+    look();
+    show(status);
+  });
+  for (uint64_t bytes = 0;;) {
     pollfd item = {signals.fd(), POLLIN, 0};
-    ::poll(&item, 1, busy ? kBusyPollMs : kIdlePollMs);
-    turn(signals, status);
+    ::poll(&item, 1, bytes >= kBacklogBytes ? 0 : bytes != 0 ? kBusyPollMs : kIdlePollMs);
+    bytes = turn(signals, status);
     if (!child_ended_) continue;
-    const bool grace = monotonic_now_ns() - ended_ns_ < kGraceNs;
-    if (!others_running()) break;
-    if (options_.wait == WaitPolicy::kNone && !grace) break;
+    if (closed_) break;
+    const bool waits = options_.wait == WaitPolicy::kAll && children_left_;
+    if (!waits && !others_running()) break;
   }
-  status.clear();
   Outcome outcome;
   outcome.wall_ns = ended_ns_ - started_ns_;
   outcome.signal = WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : 0;
   outcome.exit_status = WIFEXITED(wait_status_) ? WEXITSTATUS(wait_status_) : 128 + outcome.signal;
   finish(outcome);
+  status.clear();
+  drain_->on_progress([] {});
   return outcome;
 }
 
 void Recording::finish(Outcome& outcome) {
-  __atomic_store_n(&control_->closed, 1, __ATOMIC_RELAXED);
+  close_session();
   if (!failure_) {
     drain_->poll();
     for (const auto& live : drain_->live()) {
       const auto watched = watched_.find(live.spool);
-      const bool running = watched != watched_.end() && !has_ended(watched->second);
+      const bool running =
+          watched != watched_.end() && !liveness_.has_ended_by_now(live.spool, watched->second);
       outcome.left_running += running ? 1 : 0;
-      drain_->finish_process(live.spool, running ? "running" : "ended");
+      auto read = drain_->finish_process(live.spool, running ? "running" : "ended");
+      if (!read) fail(read.error());
     }
+  }
+  if (!failure_) {
     if (auto finished = drain_->finish(); !finished) fail(finished.error());
   }
   outcome.path = output_;
@@ -284,8 +348,9 @@ Result<std::vector<const Backend*>> chosen_backends(const Options& options) {
   if (!options.backends) return chosen;
   for (const auto& name : *options.backends) {
     const auto all = all_backends();
-    if (name != "none" && std::none_of(all.begin(), all.end(),
-                                       [&](const auto* backend) { return backend->name == name; })) {
+    if (name != "none" && std::none_of(all.begin(), all.end(), [&](const auto* backend) {
+          return backend->name == name;
+        })) {
       return make_error(ErrorCode::kInvalidArgument, "no such backend: " + name, "--backends",
                         "sonde doctor lists them");
     }
@@ -293,38 +358,30 @@ Result<std::vector<const Backend*>> chosen_backends(const Options& options) {
   return chosen;
 }
 
-Result<std::string> choose_output(const Options& options) {
-  const std::string wanted =
-      options.output.empty() ? default_output(detect_rank(std::getenv)) : options.output;
-  std::error_code error;
-  if (options.append && std::filesystem::exists(wanted, error)) return wanted;
-  const std::string free = free_name(wanted);
-  if (free != wanted) say(fmt::format("{} exists; recording into {}", wanted, free));
-  return free;
-}
-
 }  // namespace
 
 Result<Outcome> run(const Options& options) {
   SONDE_ASSIGN(const std::string file, find_command(options.command[0]));
   SONDE_ASSIGN(const auto backends, chosen_backends(options));
-  SONDE_ASSIGN(const std::string output, choose_output(options));
+  occupy_standard_descriptors();
+  SONDE_ASSIGN(auto signals, SignalPipe::open());
   SONDE_ASSIGN(const std::string session, make_session_dir(options));
-  Recording recording(options, session, output);
+  Recording recording(options, session);
   if (auto prepared = recording.prepare(); !prepared) {
-    remove_session_dir(session);
-    return std::move(prepared).error();
+    recording.abandon();
+    Error error = std::move(prepared).error();
+    // "Not found" and "unsupported" would speak of the command.
+    error.code = ErrorCode::kIo;
+    return error;
   }
   const std::string reason = untraceable_reason(file);
   if (!reason.empty()) say(reason + "; it runs untraced, what it starts is still recorded");
-  auto started = recording.start(file, injection_list(backends, session, library_folder()));
+  auto started = recording.start(file, injection_list(backends, session, library_folder()), signals);
   if (!started) {
-    remove_session_dir(session);
-    std::error_code error;
-    if (!options.append) std::filesystem::remove(output, error);
+    recording.abandon();
     return std::move(started).error();
   }
-  return recording.watch();
+  return recording.watch(signals);
 }
 
 }  // namespace sonde::record

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "record/drain.h"
+#include "record/liveness.h"
 #include "record/record.h"
 #include "record/session_dir.h"
 #include "store/writer.h"
@@ -10,6 +11,25 @@ namespace sonde::record {
 namespace {
 
 namespace fs = std::filesystem;
+
+// The copy has its name only when it is whole.
+Status copy_trace(const std::string& from, const std::string& to) {
+  const std::string part = to + ".part";
+  std::error_code error;
+  const auto copy = [&](const std::string& suffix) {
+    if (!error) fs::copy_file(from + suffix, part + suffix, fs::copy_options::overwrite_existing, error);
+  };
+  copy("");
+  std::error_code ignored;
+  const bool journal = fs::file_size(from + "-journal", ignored) > 0 && !ignored;
+  if (journal) copy("-journal");
+  if (!error && journal) fs::rename(part + "-journal", to + "-journal", error);
+  if (!error) fs::rename(part, to, error);
+  if (!error) return ok_status();
+  fs::remove(part, ignored);
+  fs::remove(part + "-journal", ignored);
+  return make_error(ErrorCode::kIo, "cannot copy: " + error.message(), to);
+}
 
 // The file to go on with: the recorder's own, or a copy of it.
 Result<store::Writer> open_trace(const std::string& recorded, const std::string& output) {
@@ -23,9 +43,9 @@ Result<store::Writer> open_trace(const std::string& recorded, const std::string&
   }
   if (output != recorded) {
     // Opening rolls back what the killed recorder had not committed; only then is the file whole.
-    { SONDE_ASSIGN(auto whole, store::Writer::open(recorded, store::Writer::Mode::kAppend)); }
-    fs::copy_file(recorded, output, error);
-    if (error) return make_error(ErrorCode::kIo, "cannot copy: " + error.message(), output);
+    // Where that cannot be, the journal is copied along and played back there.
+    { auto whole = store::Writer::open(recorded, store::Writer::Mode::kAppend); }
+    SONDE_TRY(copy_trace(recorded, output));
   }
   return store::Writer::open(output, store::Writer::Mode::kAppend);
 }
@@ -36,20 +56,25 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
   SONDE_ASSIGN(auto control, wire::Control::open(session));
   auto recorded = read_output_name(session);
   if (!recorded && output.empty()) return std::move(recorded).error();
-  const std::string path = output.empty() ? *recorded : output;
+  std::error_code ignored;
+  const std::string path = output.empty() ? *recorded : fs::absolute(output, ignored).string();
   SONDE_ASSIGN(auto writer, open_trace(recorded ? *recorded : path, path));
-  SONDE_ASSIGN(auto ingest, store::Ingest::open(writer));
+  SONDE_ASSIGN(auto ingest, store::Ingest::open(writer, control->id, session));
+  // From here on this file and the session belong together: an interrupted recovery goes on with it.
+  if (!recorded || path != *recorded) SONDE_TRY(write_output_name(session, path));
   __atomic_store_n(&control->closed, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&control->recording, 0, __ATOMIC_RELAXED);
 
   Drain drain(session, control, ingest);
   Outcome outcome;
   outcome.path = path;
   while (drain.poll() != 0) SONDE_TRY(drain.commit(false));
+  Liveness liveness;
   for (const auto& live : drain.live()) {
-    std::error_code error;
-    const bool running = fs::exists("/proc/" + std::to_string(live.pid), error);
+    const bool running = liveness.is_mapped(live.spool)
+                             .value_or(fs::exists("/proc/" + std::to_string(live.pid), ignored));
     outcome.left_running += running ? 1 : 0;
-    drain.finish_process(live.spool, running ? "running" : "ended, recovered");
+    SONDE_TRY(drain.finish_process(live.spool, running ? "running" : "ended, recovered"));
   }
   SONDE_TRY(drain.finish());
   outcome.apis = ingest.apis();

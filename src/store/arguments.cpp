@@ -21,7 +21,8 @@ std::vector<ArgumentFormat> parse_argument_formats(std::string_view description)
 
 namespace {
 
-// Text in `words[0]` bytes after the first word; returns the words consumed, 0 if they are not there.
+// Text in `words[0]` bytes after the first word; returns the words consumed, 0 if they are not
+// there.
 size_t append_text(std::string& out, std::span<const uint64_t> words) {
   const uint64_t length = words[0];
   if (length > (words.size() - 1) * 8) return 0;
@@ -34,15 +35,21 @@ size_t append_text(std::string& out, std::span<const uint64_t> words) {
 void append_value(std::string& out, char kind, uint64_t word) {
   auto to = std::back_inserter(out);
   switch (kind) {
-    case 'u': fmt::format_to(to, "{}", word); break;
-    case 'd': fmt::format_to(to, "{}", static_cast<int64_t>(word)); break;
+    case 'u':
+      fmt::format_to(to, "{}", word);
+      break;
+    case 'd':
+      fmt::format_to(to, "{}", static_cast<int64_t>(word));
+      break;
     case 'f': {
       double value;
       std::memcpy(&value, &word, sizeof value);
       fmt::format_to(to, "{}", value);
       break;
     }
-    default: fmt::format_to(to, "{:#x}", word); break;
+    default:
+      fmt::format_to(to, "{:#x}", word);
+      break;
   }
 }
 

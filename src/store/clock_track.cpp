@@ -69,7 +69,8 @@ void ClockTrack::add(int64_t value, int64_t monotonic_ns, int64_t uncertainty_ns
     if (distance(knot.monotonic_ns, monotonic_ns) >= kMinimumGapNs) continue;
     const bool ordered = (near == 0 || knots_[near - 1].value < value) &&
                          (near + 1 == knots_.size() || value < knots_[near + 1].value);
-    if (ordered && uncertainty_ns < knot.uncertainty_ns) knot = {value, monotonic_ns, uncertainty_ns};
+    if (ordered && uncertainty_ns < knot.uncertainty_ns)
+      knot = {value, monotonic_ns, uncertainty_ns};
     return;
   }
   // The new one must keep the order on both clocks: none runs backwards.

@@ -156,12 +156,18 @@ Ingest::Ingest(Ingest&&) noexcept = default;
 Ingest& Ingest::operator=(Ingest&&) noexcept = default;
 Ingest::~Ingest() = default;
 
-Result<Ingest> Ingest::open(Writer& writer) {
+Result<Ingest> Ingest::open(Writer& writer, uint64_t session_id, const std::string& session) {
   auto impl = std::make_unique<Impl>(writer);
+  SONDE_TRY(impl->claim(session_id, session));
   impl->marker_name_id = writer.string("UserMarker");
   impl->sonde_domain_id = writer.string("sonde");
   SONDE_TRY(impl->restore());
   return Ingest(std::move(impl));
+}
+
+void Ingest::set_rank(int rank, int size) {
+  impl_->rank = rank;
+  impl_->writer.metadata("sonde::rank", std::to_string(rank) + "/" + std::to_string(size));
 }
 
 void Ingest::clocks(const wire::ClockReading& reading) {
@@ -206,11 +212,11 @@ void Ingest::opened(const wire::ClockReading& reading) {
   impl.boottime.add(reading.boottime_ns, then, uncertainty);
 }
 
-void Ingest::definition(const wire::ChunkHeader& chunk, const wire::Record& record) {
+void Ingest::definition(const wire::ChunkStatus& chunk, const wire::Record& record) {
   impl_->define(impl_->process(chunk.spool, chunk.pid), record);
 }
 
-void Ingest::event(const wire::ChunkHeader& chunk, const wire::Record& record) {
+void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
   auto& impl = *impl_;
   Process& process = impl.process(chunk.spool, chunk.pid);
   KnownRing& ring = process.rings[chunk.ring];
@@ -274,9 +280,8 @@ bool Ingest::has_ended(uint64_t spool) const {
   return found != impl_->processes.end() && found->second.ended;
 }
 
-void Ingest::damaged(const wire::ChunkHeader& chunk, std::string_view what) {
+void Ingest::damaged(std::string_view what) {
   drop("chunks", what, 1);
-  (void)chunk;
 }
 
 void Ingest::drop(std::string_view source, std::string_view reason, uint64_t count) {

@@ -22,11 +22,15 @@ namespace sonde::store {
 
 class Ingest {
  public:
-  // Continues what the file's sonde_ingest table says, if anything. `writer` must outlive this.
-  static Result<Ingest> open(Writer& writer);
+  // Continues what the file's sonde_ingest table says, if anything. An unfinished recording of
+  // another session, known by its id, is an error. `writer` must outlive this.
+  static Result<Ingest> open(Writer& writer, uint64_t session_id, const std::string& session);
   Ingest(Ingest&&) noexcept;
   Ingest& operator=(Ingest&&) noexcept;
   ~Ingest();
+
+  // The rank of this job's processes, for sonde_process; kept in the file's metadata.
+  void set_rank(int rank, int size);
 
   // The clocks at a moment after everything fed so far; events are converted between readings.
   void clocks(const wire::ClockReading& reading);
@@ -35,16 +39,16 @@ class Ingest {
   void opened(const wire::ClockReading& reading);
 
   // A record of ring 0. Feeding the same definitions again does no harm.
-  void definition(const wire::ChunkHeader& chunk, const wire::Record& record);
+  void definition(const wire::ChunkStatus& chunk, const wire::Record& record);
   // A record of another ring; `ring` and `tid` of the header say whose.
-  void event(const wire::ChunkHeader& chunk, const wire::Record& record);
+  void event(const wire::ChunkStatus& chunk, const wire::Record& record);
   // A span that was open when its process ended.
   void unfinished(const wire::ChunkHeader& chunk, const wire::OpenSpan& span);
   // A process image ended: "exit 0", "signal 9", "exec" ...
   void ended(uint64_t spool, int64_t end_ns, std::string_view how);
   bool has_ended(uint64_t spool) const;
   // Part of a chunk that could not be read.
-  void damaged(const wire::ChunkHeader& chunk, std::string_view what);
+  void damaged(std::string_view what);
   void drop(std::string_view source, std::string_view reason, uint64_t count);
   // The same for a count that is kept elsewhere and given whole each time.
   void set_drop(std::string_view source, std::string_view reason, uint64_t total);

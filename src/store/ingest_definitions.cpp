@@ -49,9 +49,10 @@ void Ingest::Impl::define_process(Process& process, const wire::Record& record) 
       "UPDATE sonde_process SET ppid = ?2, start_ns = ?3, executable = ?4, command = ?5, "
       "directory = ?6, host = ?7 WHERE id = ?1",
       process.id, int64_t{fields.parent_pid},
-      ticks.to_monotonic_ns(static_cast<int64_t>(fields.start_ticks)),
-      valid_utf8(parts[0]), valid_utf8(join(redact_arguments(arguments))),
-      valid_utf8(parts.size() > 1 ? parts[1] : ""), host_name());
+      ticks.to_monotonic_ns(static_cast<int64_t>(fields.start_ticks)), valid_utf8(parts[0]),
+      valid_utf8(join(redact_arguments(arguments))), valid_utf8(parts.size() > 1 ? parts[1] : ""),
+      host_name());
+  if (rank >= 0) insert("UPDATE sonde_process SET rank = ?2 WHERE id = ?1", process.id, rank);
 }
 
 void Ingest::Impl::define_device(Process& process, const wire::Record& record) {
@@ -113,7 +114,8 @@ void Ingest::Impl::define(Process& process, const wire::Record& record) {
   const auto damaged = [this] { ++drops[{"definitions", "with an impossible number"}]; };
   if (record.type() != wire::RecordType::kProcess && id == 0) return damaged();
   switch (record.type()) {
-    case wire::RecordType::kProcess: return define_process(process, record);
+    case wire::RecordType::kProcess:
+      return define_process(process, record);
     case wire::RecordType::kString:
       if (!make_room(process.strings, id)) return damaged();
       if (process.strings[id].text.empty()) process.strings[id].text = valid_utf8(record.text);
@@ -129,9 +131,12 @@ void Ingest::Impl::define(Process& process, const wire::Record& record) {
     case wire::RecordType::kClock:
       process.clock_names[id] = text(process, record.as<wire::ClockRecord>().name);
       return;
-    case wire::RecordType::kDevice: return define_device(process, record);
-    case wire::RecordType::kQueue: return define_queue(process, record);
-    default: return damaged();
+    case wire::RecordType::kDevice:
+      return define_device(process, record);
+    case wire::RecordType::kQueue:
+      return define_queue(process, record);
+    default:
+      return damaged();
   }
 }
 

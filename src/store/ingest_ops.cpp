@@ -1,4 +1,5 @@
-// Device operations: rows of rocpd_op, their details, and the links to the calls that launched them.
+// Device operations: rows of rocpd_op, their details, and the links to the calls that launched
+// them.
 #include "sonde/backend.h"
 #include "store/ingest_state.h"
 
@@ -12,21 +13,24 @@ constexpr size_t kMaxUsedCalls = 1024;   // calls that have an op and may get mo
 // Values of hipMemcpyKind, which RPD's `kind` column holds.
 int64_t copy_kind(uint32_t kind) {
   switch (kind) {
-    case SONDE_OP_COPY_H2H: return 0;
-    case SONDE_OP_COPY_H2D: return 1;
-    case SONDE_OP_COPY_D2H: return 2;
-    case SONDE_OP_COPY_D2D: return 3;
-    default: return 4;
+    case SONDE_OP_COPY_H2H:
+      return 0;
+    case SONDE_OP_COPY_H2D:
+      return 1;
+    case SONDE_OP_COPY_D2H:
+      return 2;
+    case SONDE_OP_COPY_D2D:
+      return 3;
+    default:
+      return 4;
   }
 }
 
-bool is_copy(uint32_t kind) {
-  return kind >= SONDE_OP_COPY_H2D && kind <= SONDE_OP_COPY_H2H;
-}
+bool is_copy(uint32_t kind) { return kind >= SONDE_OP_COPY_H2D && kind <= SONDE_OP_COPY_H2H; }
 
 bool moves_bytes(uint32_t kind) {
-  return is_copy(kind) || kind == SONDE_OP_FILL || kind == SONDE_OP_MAP ||
-         kind == SONDE_OP_UNMAP || kind == SONDE_OP_MIGRATE;
+  return is_copy(kind) || kind == SONDE_OP_FILL || kind == SONDE_OP_MAP || kind == SONDE_OP_UNMAP ||
+         kind == SONDE_OP_MIGRATE;
 }
 
 int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value); }

@@ -31,7 +31,7 @@ std::vector<int64_t> numbers(std::string_view text) {
   return values;
 }
 
-constexpr size_t kMaxSavedWaiting = 1 << 15;
+constexpr size_t kMaxSavedWaiting = 1 << 17;
 constexpr size_t kMaxSavedStopped = 1 << 15;
 constexpr size_t kSavedSnapshots = 64;  // enough for events as late as their reading can be
 
@@ -150,9 +150,14 @@ void restore_line(Process& process, std::string_view line) {
       }
       break;
     }
-    case 's': process.started[key] = {at(1), at(2), {at(3), at(4), at(5)}}; break;
-    case 't': process.stopped[key] = at(1); break;
-    default: break;
+    case 's':
+      process.started[key] = {at(1), at(2), {at(3), at(4), at(5)}};
+      break;
+    case 't':
+      process.stopped[key] = at(1);
+      break;
+    default:
+      break;
   }
 }
 
@@ -223,7 +228,8 @@ void restore_entry(Ingest::Impl& impl, std::string_view key, std::string_view va
   const auto values = numbers(value);
   const auto at = [&](size_t i) { return i < values.size() ? values[i] : 0; };
   if (kind == "chunk") {
-    impl.positions[std::string(rest)] = {static_cast<uint64_t>(at(0)), static_cast<uint64_t>(at(1))};
+    impl.positions[std::string(rest)] = {static_cast<uint64_t>(at(0)),
+                                         static_cast<uint64_t>(at(1))};
   } else if (kind == "process") {
     Process& process = impl.processes[spool_of(rest)];
     process.spool = spool_of(rest);
@@ -265,6 +271,25 @@ void restore_entry(Ingest::Impl& impl, std::string_view key, std::string_view va
 }
 
 }  // namespace
+
+// Makes the unfinished file this session's, if it is not another's.
+Status Ingest::Impl::claim(uint64_t session_id, const std::string& session) {
+  const std::string mine = fmt::format("{:x}", session_id);
+  SONDE_ASSIGN(auto owner, writer.database().prepare(
+                               "SELECT value FROM sonde_ingest WHERE key = 'session'"));
+  SONDE_ASSIGN(const bool owned, owner.step());
+  if (owned) {
+    const std::string text(owner.text(0));  // "ID PATH"
+    const size_t space = text.find(' ');
+    if (text.substr(0, space) == mine) return ok_status();
+    return make_error(ErrorCode::kInvalidArgument, "holds another recording, an unfinished one",
+                      writer.database().path(),
+                      "finish it first: sonde recover " +
+                          (space != text.npos ? text.substr(space + 1) : std::string("SESSION")));
+  }
+  insert("INSERT INTO sonde_ingest (key, value) VALUES ('session', ?1)", mine + " " + session);
+  return ok_status();
+}
 
 // What an earlier recording into the same file has taken and counted.
 Status Ingest::Impl::restore_earlier() {
@@ -336,8 +361,12 @@ Status Ingest::Impl::restore_threads() {
 Status Ingest::Impl::restore() {
   SONDE_TRY(restore_earlier());
   SONDE_ASSIGN(const int64_t unfinished, writer.database().integer(
-                                             "SELECT count(*) FROM sonde_ingest"));
+                                             "SELECT count(*) FROM sonde_ingest WHERE key <> "
+                                             "'session'"));
   if (unfinished == 0) return restore_devices();  // else they are among the entries
+  SONDE_ASSIGN(rank, writer.database().integer("SELECT CAST(value AS integer) FROM "
+                                               "rocpd_metadata WHERE tag = 'sonde::rank'",
+                                               -1));
   SONDE_TRY(restore_clocks());
   SONDE_ASSIGN(auto entries, writer.database().prepare("SELECT key, value FROM sonde_ingest"));
   for (;;) {

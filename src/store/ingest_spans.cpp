@@ -183,8 +183,7 @@ void Ingest::unfinished(const wire::ChunkHeader& chunk, const wire::OpenSpan& sp
     row.category_id = function.category_id;
   } else {
     const uint64_t end = uint64_t{span.text_offset} + span.text_length;
-    row.domain_id =
-        span.domain != 0 ? impl.string_id(process, span.domain) : impl.sonde_domain_id;
+    row.domain_id = span.domain != 0 ? impl.string_id(process, span.domain) : impl.sonde_domain_id;
     row.category_id = impl.string_id(process, span.category);
     row.args_id = span.id == 0 && end <= wire::kOpenTextBytes
                       ? impl.ustring({chunk.open_text + span.text_offset, span.text_length})

@@ -69,8 +69,8 @@ struct Process {
   uint32_t pid = 0;
   bool described = false;  // its sonde_process row is filled in
   bool ended = false;
-  std::vector<KnownString> strings;       // by definition id; ids are dense
-  std::vector<KnownFunction> functions;   // by definition id
+  std::vector<KnownString> strings;      // by definition id; ids are dense
+  std::vector<KnownFunction> functions;  // by definition id
   std::unordered_map<uint32_t, KnownDevice> devices;
   std::unordered_map<uint32_t, KnownQueue> queues;
   std::unordered_map<uint32_t, ClockTrack> clocks;
@@ -101,11 +101,12 @@ struct Ingest::Impl {
   std::map<std::string, Position> positions;
   std::set<std::string> changed_positions;  // since the last commit; gone ones are deleted
   using Drops = std::map<std::pair<std::string, std::string>, uint64_t>;
-  Drops drops, earlier_drops;  // of this recording, and of those the file had before
+  Drops drops, earlier_drops;              // of this recording, and of those the file had before
   std::map<std::string, int64_t> gpu_ids;  // by description of the device
   std::set<int64_t> gpu_ids_taken;
   int64_t next_process = 1, next_queue = 0;
   uint64_t next_function = 1;
+  int64_t rank = -1;  // of the processes of this recording; -1: no job
   uint64_t op_count = 0, api_count = 0;
   int64_t marker_name_id = 0, sonde_domain_id = 0;
   std::array<int64_t, std::size(wire::kOpTypeNames)> op_type_ids{};
@@ -120,6 +121,7 @@ struct Ingest::Impl {
   std::string buffer;
 
   Process& process(uint64_t spool, uint32_t pid);
+  Status claim(uint64_t session_id, const std::string& session);
   Status restore();
   Status restore_earlier();
   Status restore_devices();

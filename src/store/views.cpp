@@ -263,7 +263,7 @@ constexpr const char* kTotals =
 // gives the kernels of a graph the type Task.
 constexpr const char* kIsKernel =
     "(t.string = 'KernelExecution' OR (n.string <> '' AND coalesce(t.string, '') NOT IN "
-    "('Barrier', 'Marker', 'Native', 'Map', 'Unmap', 'Migrate', 'FillBuffer') AND "
+    "('Barrier', 'Marker', 'NativeKernel', 'Other') AND "
     "coalesce(t.string, '') NOT LIKE 'Copy%' AND coalesce(t.string, '') NOT LIKE 'Map%' AND "
     "coalesce(t.string, '') NOT LIKE 'Unmap%' AND coalesce(t.string, '') NOT LIKE 'Fill%' AND "
     "coalesce(t.string, '') NOT LIKE 'Migrate%'))";

@@ -334,6 +334,12 @@ Status Writer::finish() {
   return impl_->begin();
 }
 
+uint64_t Writer::bytes() {
+  const auto pages = impl_->database.integer("PRAGMA page_count");
+  const auto size = impl_->database.integer("PRAGMA page_size");
+  return pages && size ? static_cast<uint64_t>(*pages) * static_cast<uint64_t>(*size) : 0;
+}
+
 uint64_t Writer::rows() const { return impl_->rows; }
 
 }  // namespace sonde::store

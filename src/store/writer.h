@@ -103,6 +103,8 @@ class Writer {
   // follow; they need another finish().
   Status finish();
 
+  // What the file would take if it were committed now.
+  uint64_t bytes();
   uint64_t rows() const;  // rocpd_api + rocpd_op rows so far
 
  private:

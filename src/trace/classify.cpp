@@ -9,7 +9,8 @@ OpClass class_of_type_name(std::string_view type) {
   if (type == "KernelExecution") return OpClass::kKernel;
   const bool memory = starts_with_any(type, {"Copy", "Fill", "Map", "Unmap", "Migrate"});
   if (memory) return OpClass::kMemory;
-  const bool sync = type == "Barrier" || type == "Marker" || type == "Native";
+  const bool sync = type == "Barrier" || type == "Marker" || type == "NativeKernel" ||
+                    type == "Other";  // what a backend calls other has a name, but is no kernel
   return sync ? OpClass::kSync : OpClass::kOther;
 }
 

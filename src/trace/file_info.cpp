@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include "base/strings.h"
+
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -90,8 +92,17 @@ Status read_metadata(Database& database, FileInfo& info) {
   const auto take = [&](const Statement& rows) {
     info.metadata.push_back({std::string(rows.text(0)), std::string(rows.text(1))});
   };
+  const auto take_fact = [&](const Statement& rows) {
+    if (rows.text(0) != "sonde::environment") return take(rows);
+    for (const auto entry : split(rows.text(1), '\n')) {
+      const size_t equals = entry.find('=');
+      if (equals == std::string_view::npos) continue;
+      info.environment.push_back(
+          {std::string(entry.substr(0, equals)), std::string(entry.substr(equals + 1))});
+    }
+  };
   SONDE_TRY(each_row_of(database, "rocpd_metadata",
-                        "SELECT tag, value FROM rocpd_metadata ORDER BY id", take));
+                        "SELECT tag, value FROM rocpd_metadata ORDER BY id", take_fact));
   return each_row_of(database, "sonde_note", "SELECT key, value FROM sonde_note ORDER BY rowid",
                      take);
 }

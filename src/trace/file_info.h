@@ -52,6 +52,7 @@ struct FileInfo {
   std::vector<CountInfo> counts;
   std::vector<Diagnostic> diagnostics;
   std::vector<KeyValue> metadata;
+  std::vector<KeyValue> environment;  // of the recording, secrets left out
   std::vector<std::string> warnings;
 };
 

@@ -4,7 +4,8 @@
 // Who writes what: the producer (one thread) writes everything but `state`, which it moves from
 // kActive to kSealed; then the consumer moves it to kDrained once everything is safe elsewhere, and
 // the producer may start over with the chunk; or the producer, who keeps only so many mapped, moves
-// it to kAbandoned, and the consumer deletes it when it has read it. Both moves are atomic. `committed` is stored last, with release order: bytes below it never change.
+// it to kAbandoned, and the consumer deletes it when it has read it. Both moves are atomic.
+// `committed` is stored last, with release order: bytes below it never change.
 #pragma once
 
 #include <stddef.h>
@@ -42,19 +43,19 @@ struct OpenSpan {
   uint32_t text_length;
   uint16_t text_offset;
   uint8_t is_call;
-  uint8_t muted;  // begun while recording was off: never written
+  uint8_t muted;   // begun while recording was off: never written
   uint32_t level;  // ranges of this domain below it
 };
 static_assert(sizeof(OpenSpan) == 32);
 
-struct ChunkHeader {
+struct ChunkStatus {
   // Identity, written once per use of the chunk and covered by `identity_sum`; magic comes last.
   uint64_t magic;
   uint32_t version;
   uint32_t chunk_bytes;
   uint64_t spool;  // the process image, as in the folder's name
   uint32_t pid;
-  uint32_t ring;   // 0 = definitions
+  uint32_t ring;      // 0 = definitions
   uint64_t sequence;  // 0, 1, 2 ... within the ring
   uint64_t file;      // number in the file's name; a file used again has a new sequence
   uint32_t tid;       // of the thread at the chunk's start
@@ -66,11 +67,15 @@ struct ChunkHeader {
   ChunkState state;
   uint32_t open_count;
   uint64_t payload_sum;  // of the committed bytes, valid when sealed
+};
+
+// The first 16 KiB of a chunk file.
+struct ChunkHeader : ChunkStatus {
   uint64_t reserved[47];
   OpenSpan open[kMaxOpen];
   char open_text[kOpenTextBytes];
 };
-static_assert(offsetof(ChunkHeader, open) == 512);
+static_assert(sizeof(ChunkStatus) + sizeof(ChunkHeader::reserved) == 512);
 static_assert(sizeof(ChunkHeader) == kHeaderBytes);
 
 enum class DropReason : uint32_t { kBufferLimit, kDiskFull, kReentrant, kTooDeep, kBusy };
@@ -81,8 +86,12 @@ constexpr const char* kDropReasonNames[kDropReasons] = {
 
 enum class DropSource : uint32_t { kCall, kRange, kMark, kCounter, kOp, kDefinition, kOther };
 constexpr uint32_t kDropSources = 7;
-constexpr const char* kDropSourceNames[kDropSources] = {"api calls", "ranges",      "marks", "counters",
-                                                        "ops",       "definitions", "other"};
+constexpr const char* kDropSourceNames[kDropSources] = {
+    "api calls", "ranges", "marks", "counters", "ops", "definitions", "other"};
+
+// A spool's folder is called p<PID>-<SPOOL, hex>, and this is behind it where the pid means nothing to
+// the recorder.
+constexpr char kForeignSuffix[] = "-f";
 
 // <session>/control, mapped by the recorder and by every traced process.
 struct SessionControl {
@@ -90,13 +99,15 @@ struct SessionControl {
   uint32_t version;
   uint32_t control_bytes;
   ClockKind clock;
-  uint32_t autostart;  // 0: processes wait for sonde_start()
-  uint32_t recording;  // session-wide switch
-  uint32_t closed;     // the recorder is gone for good: make no new chunks
+  uint32_t autostart;        // 0: processes wait for sonde_start()
+  uint32_t recording;        // session-wide switch
+  uint32_t closed;           // the recorder is gone for good: make no new chunks
   uint64_t limit_bytes;      // of all chunks together; at most
   uint64_t allocated_bytes;  // of all chunks together; now
   uint64_t drops[kDropSources][kDropReasons];
-  uint64_t reserved[16];
+  uint64_t id;             // of the session, in any place it is moved to
+  uint64_t pid_namespace;  // the recorder's; 0: not known
+  uint64_t reserved[14];
 };
 
 // FNV-1a over 64-bit words in four independent lanes: fast without special instructions, catches
@@ -118,9 +129,9 @@ inline uint64_t checksum(const void* data, uint64_t bytes) {
   return sum ^ (sum >> 32);
 }
 
-inline uint64_t identity_checksum(const ChunkHeader& header) {
+inline uint64_t identity_checksum(const ChunkStatus& header) {
   const uint64_t* from = reinterpret_cast<const uint64_t*>(&header.version);
-  return checksum(from, offsetof(ChunkHeader, identity_sum) - offsetof(ChunkHeader, version));
+  return checksum(from, offsetof(ChunkStatus, identity_sum) - offsetof(ChunkStatus, version));
 }
 
 }  // namespace sonde::wire

@@ -11,26 +11,38 @@ uint64_t fixed_bytes(const RecordHeader& header) {
     case RecordType::kCall:
       return sizeof(SpanRecord) + ((header.flags & kHasCorrelation) != 0 ? 8 : 0) +
              ((header.flags & kHasResult) != 0 ? 8 : 0);
-    case RecordType::kRange: return sizeof(SpanRecord) + domain;
+    case RecordType::kRange:
+      return sizeof(SpanRecord) + domain;
     case RecordType::kMark:
     case RecordType::kRangeStart:
     case RecordType::kRangeStop:
     case RecordType::kCounter:
-    case RecordType::kDropped: return sizeof(MomentRecord) + domain;
-    case RecordType::kOp: return sizeof(OpRecord);
+    case RecordType::kDropped:
+      return sizeof(MomentRecord) + domain;
+    case RecordType::kOp:
+      return sizeof(OpRecord);
     case RecordType::kThread:
     case RecordType::kNote:
-    case RecordType::kDiagnostic: return sizeof(EventRecord);
-    case RecordType::kSnapshot: return sizeof(SnapshotRecord);
-    case RecordType::kProcess: return sizeof(ProcessRecord);
-    case RecordType::kString: return sizeof(StringRecord);
-    case RecordType::kFunction: return sizeof(FunctionRecord);
-    case RecordType::kClock: return sizeof(ClockRecord);
-    case RecordType::kDevice: return sizeof(DeviceRecord);
-    case RecordType::kQueue: return sizeof(QueueRecord);
+    case RecordType::kDiagnostic:
+      return sizeof(EventRecord);
+    case RecordType::kSnapshot:
+      return sizeof(SnapshotRecord);
+    case RecordType::kProcess:
+      return sizeof(ProcessRecord);
+    case RecordType::kString:
+      return sizeof(StringRecord);
+    case RecordType::kFunction:
+      return sizeof(FunctionRecord);
+    case RecordType::kClock:
+      return sizeof(ClockRecord);
+    case RecordType::kDevice:
+      return sizeof(DeviceRecord);
+    case RecordType::kQueue:
+      return sizeof(QueueRecord);
     case RecordType::kArguments:
     case RecordType::kText:
-    case RecordType::kNone: return 0;
+    case RecordType::kNone:
+      return 0;
   }
   return 0;
 }
@@ -93,7 +105,7 @@ std::optional<Record> Decoder::next() {
   return record;
 }
 
-HeaderVerdict judge_header(const ChunkHeader& header) {
+HeaderVerdict judge_header(const ChunkStatus& header) {
   if (header.magic == 0) return HeaderVerdict::kUnfinished;
   if (header.magic != kChunkMagic || header.version != kWireVersion ||
       header.chunk_bytes != kChunkBytes) {

@@ -15,7 +15,7 @@ namespace sonde::wire {
 // A record with its continuations. Points into the payload.
 struct Record {
   const RecordHeader* header = nullptr;
-  std::string_view text;               // of a kText that follows, or of the record itself
+  std::string_view text;  // of a kText that follows, or of the record itself
   bool has_text = false;
   std::span<const uint64_t> arguments;  // of a kArguments that follows
 
@@ -50,6 +50,6 @@ class Decoder {
 
 enum class HeaderVerdict { kGood, kUnfinished, kForeign, kDamaged };
 // kUnfinished: no magic yet (the producer is writing it, or was killed then).
-HeaderVerdict judge_header(const ChunkHeader& header);
+HeaderVerdict judge_header(const ChunkStatus& header);
 
 }  // namespace sonde::wire

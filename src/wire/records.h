@@ -1,7 +1,7 @@
 // The records of a spool: what the agent writes and the decoder reads. FORMAT.md explains them.
 //
-// A record is a multiple of 8 bytes and starts with a RecordHeader. Plain structs, no pointers, host
-// byte order (a spool never leaves its machine). Compiled into the traced program: libc only.
+// A record is a multiple of 8 bytes and starts with a RecordHeader. Plain structs, no pointers,
+// host byte order (a spool never leaves its machine). Compiled into the traced program: libc only.
 #pragma once
 
 #include <stdint.h>
@@ -82,8 +82,9 @@ struct OpRecord {
 };
 static_assert(sizeof(OpRecord) % 8 == 0);
 
-// kThread: header.id = tid; the ring belongs to this thread from here on; the name follows as kText.
-// kDiagnostic: header.id = source, flags = severity. kNote: header.id = key. Both: kText follows.
+// kThread: header.id = tid; the ring belongs to this thread from here on; the name follows as
+// kText. kDiagnostic: header.id = source, flags = severity. kNote: header.id = key. Both: kText
+// follows.
 struct EventRecord {
   RecordHeader header;
   uint64_t ticks;
@@ -147,10 +148,19 @@ struct ProcessRecord {
 };
 
 // Names of rocpd_op.opType, indexed by enum sonde_op_kind of backend.h. The first ones are RPD's.
-constexpr const char* kOpTypeNames[] = {
-    "Other",          "KernelExecution", "CopyHostToDevice", "CopyDeviceToHost", "CopyDeviceToDevice",
-    "CopyHostToHost", "FillBuffer",      "MapBuffer",        "UnmapBuffer",      "Barrier",
-    "MigrateMemory",  "NativeKernel",    "Task"};
+constexpr const char* kOpTypeNames[] = {"Other",
+                                        "KernelExecution",
+                                        "CopyHostToDevice",
+                                        "CopyDeviceToHost",
+                                        "CopyDeviceToDevice",
+                                        "CopyHostToHost",
+                                        "FillBuffer",
+                                        "MapBuffer",
+                                        "UnmapBuffer",
+                                        "Barrier",
+                                        "MigrateMemory",
+                                        "NativeKernel",
+                                        "Task"};
 
 constexpr uint64_t words_for(uint64_t bytes) { return (bytes + 7) / 8; }
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 #ifdef __x86_64__
 #include <cpuid.h>
 #include <x86intrin.h>
@@ -24,9 +25,17 @@ namespace sonde::wire {
 
 namespace {
 
+// A recorder that has just been killed may hold the lock until its memory is given back.
+bool lock_soon(int fd) {
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    ::usleep(20000);
+  }
+  return false;
+}
+
 SessionControl* map_control(int fd) {
-  void* memory =
-      ::mmap(nullptr, sizeof(SessionControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* memory = ::mmap(nullptr, sizeof(SessionControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<SessionControl*>(memory);
 }
 
@@ -38,7 +47,6 @@ bool invariant_tsc() {
   return false;
 #endif
 }
-
 
 int64_t clock_ns(clockid_t clock) {
   timespec now{};
@@ -60,8 +68,9 @@ bool parse_number(std::string_view text, T& value, int base = 10) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// "p12-ab" -> 12 and "ab".
-std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view name, char prefix) {
+// "p12-ab" -> 12 and "ab"; "p12-ab-f" tells a process of another pid namespace.
+std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view name,
+                                                                char prefix) {
   if (name.size() < 3 || name[0] != prefix) return std::nullopt;
   const size_t dash = name.find('-');
   uint32_t number = 0;
@@ -99,6 +108,10 @@ Result<Control> Control::create(const std::string& session, const SessionOptions
   control->autostart = options.autostart ? 1 : 0;
   control->recording = options.recording ? 1 : 0;
   control->limit_bytes = options.limit_bytes;
+  control->id = static_cast<uint64_t>(clock_ns(CLOCK_REALTIME)) ^
+                static_cast<uint64_t>(::getpid()) << 44;
+  struct stat info {};
+  if (::stat("/proc/self/ns/pid", &info) == 0) control->pid_namespace = info.st_ino;
   __atomic_store_n(&control->magic, kControlMagic, __ATOMIC_RELEASE);
   ::flock(fd.get(), LOCK_EX | LOCK_NB);
   return Control(control, std::move(fd));
@@ -111,11 +124,14 @@ Result<Control> Control::open(const std::string& session) {
     return make_error(ErrorCode::kNotFound, "not a session directory of sonde record", session,
                       "it holds a file named control and folders p<PID>-...");
   }
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_soon(fd.get())) {
     return make_error(ErrorCode::kInvalidArgument, "its recording is still running", session,
                       "end it first");
   }
   struct stat info {};
+  if (::fstat(fd.get(), &info) == 0 && info.st_nlink == 0) {
+    return make_error(ErrorCode::kNotFound, "its recording has just been finished", session);
+  }
   if (::fstat(fd.get(), &info) != 0 || info.st_size < static_cast<off_t>(sizeof(SessionControl))) {
     return make_error(ErrorCode::kBadData, "the control file is cut short", path);
   }
@@ -159,7 +175,11 @@ std::vector<SpoolFolder> list_spools(const std::string& session) {
     const std::string name = entry.path().filename().string();
     SpoolFolder folder;
     const auto parts = split_name(name, 'p');
-    if (!parts || !parse_number(parts->second, folder.spool, 16)) continue;
+    if (!parts) continue;
+    std::string_view spool = parts->second;
+    folder.foreign = spool.size() > 2 && spool.substr(spool.size() - 2) == kForeignSuffix;
+    if (folder.foreign) spool.remove_suffix(2);
+    if (!parse_number(spool, folder.spool, 16)) continue;
     folder.path = entry.path().string();
     folder.pid = parts->first;
     folders.push_back(std::move(folder));

@@ -16,8 +16,8 @@ namespace sonde::wire {
 
 struct SessionOptions {
   uint64_t limit_bytes = uint64_t{4} << 30;  // of all chunks together
-  bool autostart = true;   // false: processes wait for sonde_start()
-  bool recording = true;   // false: until set in the control file
+  bool autostart = true;                     // false: processes wait for sonde_start()
+  bool recording = true;                     // false: until set in the control file
   ClockKind clock = ClockKind::kMonotonic;
 };
 
@@ -52,6 +52,7 @@ struct SpoolFolder {
   std::string path;
   uint32_t pid = 0;
   uint64_t spool = 0;
+  bool foreign = false;  // the pid is one of another pid namespace than the recorder's
 };
 struct ChunkFile {
   std::string path;

@@ -1,6 +1,6 @@
 /* Programs that make life hard for a recorder, one per mode: mark_odd MODE [N]. Each makes N marks
- * (20,000, several chunks' worth of unlike texts) around what it does, and prints how many before it
- * loses the means to. Exit status 5 where all went well, so that it is seen to pass. */
+ * (20,000, several chunks' worth of unlike texts) around what it does, and prints how many before
+ * it loses the means to. Exit status 5 where all went well, so that it is seen to pass. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -156,7 +156,8 @@ static void tiny_stacks(void) {
   announce(4 * g_count);
   pthread_t threads[4];
   for (int i = 0; i < 4; ++i) {
-    require(pthread_create(&threads[i], &attributes, tiny, (void*)(intptr_t)g_count) == 0, "thread");
+    require(pthread_create(&threads[i], &attributes, tiny, (void*)(intptr_t)g_count) == 0,
+            "thread");
   }
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
 }
@@ -184,7 +185,8 @@ static void* forever(void* argument) {
 static void exit_among_threads(void) {
   announce(g_count);
   pthread_t threads[8];
-  for (int i = 0; i < 8; ++i) require(pthread_create(&threads[i], NULL, forever, NULL) == 0, "thread");
+  for (int i = 0; i < 8; ++i)
+    require(pthread_create(&threads[i], NULL, forever, NULL) == 0, "thread");
   make(g_count);
 }
 
@@ -217,12 +219,12 @@ static void start_all(void) {
   fflush(stdout);
   make(g_count);
   pid_t child;
-#define START(call)      \
-  child = fork();        \
-  if (child == 0) {      \
-    call;                \
-    _exit(3);            \
-  }                      \
+#define START(call) \
+  child = fork();   \
+  if (child == 0) { \
+    call;           \
+    _exit(3);       \
+  }                 \
   finish_child(child)
   START(execve(g_self, g_child, g_nothing));
   START(execvpe(g_self, g_child, g_nothing));

@@ -28,8 +28,8 @@ Noisy g_second("second");
 thread_local Noisy t_third("of the thread");
 
 void print_status_lines() {
-  static const std::set<std::string> kShown = {"SigBlk", "SigIgn", "SigCgt", "Threads",
-                                               "NoNewPrivs", "Seccomp", "Umask", "State"};
+  static const std::set<std::string> kShown = {"SigBlk",     "SigIgn",  "SigCgt", "Threads",
+                                               "NoNewPrivs", "Seccomp", "Umask",  "State"};
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);) {
     if (kShown.count(line.substr(0, line.find(':'))) != 0) std::cout << line << "\n";

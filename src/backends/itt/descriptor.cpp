@@ -10,7 +10,9 @@ const Backend& itt_backend() {
       "ITT tasks, frames and counters (oneDNN, TBB, OpenVINO ...)",
       "libsonde-itt.so",
       {"INTEL_LIBITTNOTIFY64?={lib}/libsonde-itt.so"},
-      [] { return Probe{true, "ITT is part of the program; nothing else is needed"}; }};
+      [] {
+        return Probe{true, "ITT is part of the program; nothing else is needed"};
+      }};
   return kBackend;
 }
 

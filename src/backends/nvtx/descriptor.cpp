@@ -10,7 +10,9 @@ const Backend& nvtx_backend() {
       "NVTX v3 ranges and marks",
       "libsonde-nvtx.so",
       {"NVTX_INJECTION64_PATH?={lib}/libsonde-nvtx.so"},
-      [] { return Probe{true, "NVTX v3 is part of the program; nothing else is needed"}; }};
+      [] {
+        return Probe{true, "NVTX v3 is part of the program; nothing else is needed"};
+      }};
   return kBackend;
 }
 

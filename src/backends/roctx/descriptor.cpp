@@ -11,7 +11,9 @@ const Backend& roctx_backend() {
       "ROCTX ranges and marks",
       "libsonde-roctx.so",
       {"LD_PRELOAD+={lib}/libsonde-roctx.so", "LD_LIBRARY_PATH+={lib}/roctx"},
-      [] { return Probe{true, "stands in for the ROCTX library; nothing else is needed"}; }};
+      [] {
+        return Probe{true, "stands in for the ROCTX library; nothing else is needed"};
+      }};
   return kBackend;
 }
 

@@ -46,10 +46,11 @@ report::Section recording_section() {
   const bool agent = installed("libsonde-agent.so");
   section.add_fact({"agent", "Agent", report::Kind::kText,
                     agent ? std::string("ready") : "missing from " + record::library_folder()});
-  section.add_fact({"clock", "Clock", report::Kind::kText,
-                    std::string(wire::best_clock() == wire::ClockKind::kTsc
-                                    ? "TSC (invariant, and the kernel's clock source)"
-                                    : "clock_gettime (no invariant TSC; about 30 ns more per event)")});
+  section.add_fact(
+      {"clock", "Clock", report::Kind::kText,
+       std::string(wire::best_clock() == wire::ClockKind::kTsc
+                       ? "TSC (invariant, and the kernel's clock source)"
+                       : "clock_gettime (no invariant TSC; about 30 ns more per event)")});
   const record::Options options;
   auto session = record::make_session_dir(options);
   if (session) {
@@ -59,8 +60,8 @@ report::Section recording_section() {
                       static_cast<int64_t>(record::session_limit(options, *session))});
     record::remove_session_dir(*session);
   } else {
-    section.add_fact({"spool", "Session directory", report::Kind::kText,
-                      session.error().to_line()});
+    section.add_fact(
+        {"spool", "Session directory", report::Kind::kText, session.error().to_line()});
   }
   return section;
 }
@@ -85,7 +86,8 @@ const Command& doctor_command() {
       .group = "Record",
       .summary = "Say what can be recorded on this machine and why not the rest",
       .description =
-          "Looks for every interface that Sonde can watch, for the agent, for a good clock, and for "
+          "Looks for every interface that Sonde can watch, for the agent, for a good clock, and "
+          "for "
           "space, and says what is missing and how to get it. Exit status 1 if nothing can be "
           "recorded.",
       .options = report_options(),

@@ -113,7 +113,7 @@ const Command& record_command() {
           "The command line and the environment are stored in the trace; values that look like "
           "secrets are left out.",
       .options =
-          {{"-o,--output", "FILE", "the trace to write", "trace.rpd"},
+          {{"-o,--output", "FILE", "the trace to write, or the folder for it", "trace.rpd"},
            {"--append", "", "add to FILE if it is a trace of Sonde's already", ""},
            {"--backends", "LIST", "watch only these interfaces, e.g. opencl,roctx; or none", "all"},
            {"--no-start", "", "begin switched off; the program starts recording with sonde_start()",

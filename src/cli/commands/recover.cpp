@@ -10,8 +10,8 @@ namespace sonde::cli {
 namespace {
 
 Result<int> run(const Arguments& arguments) {
-  SONDE_ASSIGN(const auto outcome, record::recover(arguments.positionals()[0],
-                                                   arguments.value_or("output", "")));
+  SONDE_ASSIGN(const auto outcome,
+               record::recover(arguments.positionals()[0], arguments.value_or("output", "")));
   print_record_summary(outcome);
   return 0;
 }
@@ -25,8 +25,10 @@ const Command& recover_command() {
       .group = "Record",
       .summary = "Finish a trace whose recording was interrupted",
       .description =
-          "When sonde record itself is killed, or its disk is full, the records of the program stay "
-          "in the session directory. This command brings them into the trace, exactly from where the "
+          "When sonde record itself is killed, or its disk is full, the records of the program "
+          "stay "
+          "in the session directory. This command brings them into the trace, exactly from where "
+          "the "
           "recorder stopped, and removes the directory. Processes that still run are no longer "
           "recorded from then on.",
       .positionals = {{"SESSION", "the session directory, e.g. /tmp/sonde-a1B2c3"}},

@@ -35,8 +35,10 @@ const Command& upgrade_command() {
       .group = "Maintain",
       .summary = "Rewrite an old .rpd file as schema v3",
       .description =
-          "Every command reads every version of the format, so this is for other tools that want the "
-          "newest one. All rows are kept, with their ids; what had to be changed is said. The input "
+          "Every command reads every version of the format, so this is for other tools that want "
+          "the "
+          "newest one. All rows are kept, with their ids; what had to be changed is said. The "
+          "input "
           "is not touched, and an existing output is not overwritten.",
       .positionals = {{"FILE", "an .rpd file of any version, also gzip-compressed"}},
       .options = {{"-o,--output", "FILE", "the file to write", "the input's name with .v3.rpd"}},

@@ -1,0 +1,100 @@
+#include "record/liveness.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "wire/chunk.h"
+
+namespace sonde::record {
+
+namespace {
+
+constexpr int64_t kLookEveryNs = 500'000'000;
+
+}  // namespace
+
+Watched watch_process(const Drain::Live& live) {
+  Watched watched;
+  watched.pid = live.pid;
+  watched.foreign = live.foreign;
+  watched.seen_ns = monotonic_now_ns();
+  if (!live.foreign) {
+    const long fd = ::syscall(SYS_pidfd_open, static_cast<pid_t>(live.pid), 0);
+    watched.process = UniqueFd(static_cast<int>(fd));
+  }
+  return watched;
+}
+
+namespace {
+
+// The spool in ".../p<PID>-<SPOOL, hex>/r0-0", with or without kForeignSuffix; 0 if that is no chunk.
+uint64_t spool_of_path(std::string_view path) {
+  const size_t file = path.rfind("/r");
+  const size_t folder = file == 0 || file == path.npos ? path.npos : path.rfind("/p", file - 1);
+  if (folder == path.npos) return 0;
+  std::string_view name = path.substr(folder + 2, file - folder - 2);
+  const std::string_view suffix = wire::kForeignSuffix;
+  if (name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix) {
+    name.remove_suffix(suffix.size());
+  }
+  const size_t dash = name.find('-');
+  uint64_t spool = 0;
+  if (dash == name.npos) return 0;
+  const char* end = name.data() + name.size();
+  return std::from_chars(name.data() + dash + 1, end, spool, 16).ptr == end ? spool : 0;
+}
+
+}  // namespace
+
+std::optional<bool> Liveness::is_mapped(uint64_t spool) {
+  if (monotonic_now_ns() - looked_ns_ >= kLookEveryNs) look_at_maps();
+  if (mapped_.count(spool) != 0) return true;
+  return all_seen_ ? std::optional<bool>(false) : std::nullopt;
+}
+
+// Finds chunks in every process' list of mapped files.
+void Liveness::look_at_maps() {
+  mapped_.clear();
+  all_seen_ = true;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename().string();
+    if (!std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; })) continue;
+    std::ifstream file(entry.path() / "maps");
+    // A process that has ended meanwhile has none; one of another user does not show them.
+    if (!file && std::filesystem::exists(entry.path(), error)) all_seen_ = false;
+    for (std::string line; std::getline(file, line);) {
+      if (const uint64_t spool = spool_of_path(line); spool != 0) mapped_.insert(spool);
+    }
+  }
+  looked_ns_ = monotonic_now_ns();
+}
+
+bool Liveness::has_ended_by_now(uint64_t spool, const Watched& watched) {
+  if (!watched.foreign) return has_ended(spool, watched);
+  if (monotonic_now_ns() - looked_ns_ >= kLookEveryNs / 10) look_at_maps();
+  return mapped_.count(spool) == 0;
+}
+
+bool Liveness::has_ended(uint64_t spool, const Watched& watched) {
+  if (watched.foreign) {
+    if (monotonic_now_ns() - looked_ns_ >= kLookEveryNs) look_at_maps();
+    // A process maps its chunks soon after its folder is there, but not at once.
+    if (looked_ns_ < watched.seen_ns + kLookEveryNs) return false;
+    return all_seen_ && mapped_.count(spool) == 0;
+  }
+  if (!watched.process.valid()) return true;
+  pollfd item = {watched.process.get(), POLLIN, 0};
+  return ::poll(&item, 1, 0) > 0;
+}
+
+}  // namespace sonde::record
