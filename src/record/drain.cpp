@@ -278,10 +278,11 @@ bool Drain::read_header(const Spool& spool, const Chunk& chunk, wire::ChunkHeade
   }
   struct stat info {};
   const bool known = fd.valid() && ::fstat(fd.get(), &info) == 0;
-  if (known && info.st_size < static_cast<off_t>(wire::kChunkBytes) && is_newest(spool, chunk)) {
-    // A producer that is killed while it makes a chunk leaves an empty file, or one of zeros.
+  if ((!known || info.st_size < static_cast<off_t>(wire::kChunkBytes)) && is_newest(spool, chunk)) {
+    // A producer that is killed while it makes a chunk leaves an empty file, or one of zeros; one
+    // that finds no space deletes it again.
     uint64_t magic = 0;
-    if (info.st_size == 0 || (read_at(fd.get(), &magic, sizeof magic, 0) && magic == 0)) {
+    if (!known || info.st_size == 0 || (read_at(fd.get(), &magic, sizeof magic, 0) && magic == 0)) {
       return false;
     }
   }

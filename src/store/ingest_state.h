@@ -101,7 +101,7 @@ struct Ingest::Impl {
   std::map<std::string, Position> positions;
   std::set<std::string> changed_positions;  // since the last commit; gone ones are deleted
   using Drops = std::map<std::pair<std::string, std::string>, uint64_t>;
-  Drops drops, earlier_drops;  // of this recording, and of those the file had before
+  Drops drops, earlier_drops;              // of this recording, and of those the file had before
   std::map<std::string, int64_t> gpu_ids;  // by description of the device
   std::set<int64_t> gpu_ids_taken;
   int64_t next_process = 1, next_queue = 0;
