@@ -78,10 +78,10 @@ uint64_t text_bytes(const TextReference& text) {
              : 0;
 }
 
-void write_text(char* place, const char* data, uint32_t length, uint8_t flags = 0) {
+void write_text(char* place, const char* data, uint32_t length) {
   const uint64_t words = wire::words_for(length);
   auto* record = reinterpret_cast<wire::ContinuationRecord*>(place);
-  record->header = {RecordType::kText, flags, static_cast<uint16_t>(words + 1), length};
+  record->header = {RecordType::kText, 0, static_cast<uint16_t>(words + 1), length};
   if (words != 0) reinterpret_cast<uint64_t*>(record + 1)[words - 1] = 0;
   memcpy(record + 1, data, length);
 }
@@ -346,7 +346,7 @@ void write_event(RecordType type, uint8_t flags, uint32_t id, const char* text) 
   auto* record = reinterpret_cast<wire::EventRecord*>(room);
   record->header = {type, flags, sizeof(wire::EventRecord) / 8, id};
   record->ticks = ticks();
-  write_text(room + sizeof *record, text, length);
+  write_text(room + sizeof *record, text != nullptr ? text : "", length);
   commit(ring, bytes);
 }
 

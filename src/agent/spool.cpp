@@ -336,8 +336,8 @@ void after_fork_in_parent() {
 
 void after_fork_in_child() {
   if (g_shield != nullptr) {  // the interrupted write goes on, into nothing
-    mmap(g_shield, wire::kChunkBytes, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    (void)mmap(g_shield, wire::kChunkBytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   }
   if (g_exit_key_made) pthread_setspecific(g_exit_key, nullptr);
   t_state.ring = nullptr;

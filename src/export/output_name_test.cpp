@@ -15,7 +15,7 @@ class OutputName : public testing::Test {
   std::string file(const std::string& name) { return folder_ / name; }
   void touch(const std::string& name) { std::ofstream(file(name)) << "x"; }
   // "format: name" of what was chosen, or the error.
-  std::string choose(const std::string& input, std::optional<std::string> format,
+  std::string choose(const std::string& input, const std::optional<std::string>& format,
                      std::optional<std::string> output) {
     if (output) output = file(*output);
     const auto chosen = choose_output(file(input), format, output);

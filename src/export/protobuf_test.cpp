@@ -7,7 +7,7 @@
 namespace sonde::exporting {
 namespace {
 
-using std::string_literals::operator""s;
+using namespace std::string_literals;
 
 TEST(ProtoBuffer, WritesTheWireFormat) {
   ProtoBuffer out;

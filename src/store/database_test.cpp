@@ -8,7 +8,6 @@ namespace sonde::store {
 namespace {
 
 using testing::number;
-using testing::rows;
 using Lines = std::vector<std::string>;
 
 class DatabaseTest : public ::testing::Test {

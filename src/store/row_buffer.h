@@ -105,7 +105,7 @@ class RowBuffer {
   Status insert_singly() {
     for (int row = 0; row < count_; ++row) {
       for (int i = 0; i < kColumns; ++i) {
-        bind(one_, i + 1, cells_[static_cast<size_t>(row * kColumns + i)]);
+        bind(one_, i + 1, cells_[static_cast<size_t>(row) * kColumns + static_cast<size_t>(i)]);
       }
       SONDE_TRY(one_.run());
     }

@@ -29,7 +29,7 @@ constexpr const char* kGoal = ", \"goal\": 1, \"versus\": \"bare multi-row inser
   std::exit(1);
 }
 
-void require(sonde::Status status) {
+void require(const sonde::Status& status) {
   if (!status) fail(status.error().to_line());
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kReplacement = 0xFFFD;
 
 uint32_t scalar(wchar_t c) {
-  const uint32_t value = static_cast<uint32_t>(c);
+  const uint32_t value = static_cast<uint32_t>(c);  // NOLINT(bugprone-signed-char-misuse): wide
   const bool valid = value < 0xD800 || (value > 0xDFFF && value <= 0x10FFFF);
   return valid ? value : kReplacement;
 }
