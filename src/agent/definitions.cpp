@@ -283,6 +283,8 @@ bool lock_definitions() {
   return false;
 }
 
+bool try_lock_definitions() { return g_definitions.lock.try_acquire(); }
+
 void unlock_definitions() { g_definitions.lock.release(); }
 
 }  // namespace sonde::agent

@@ -39,6 +39,7 @@ bool begin_definitions(const wire::RecordHeader* process);
 // In a forked child: forget the parent's ring 0, keep the log.
 void reset_definitions_after_fork();
 bool lock_definitions();
+bool try_lock_definitions();  // without waiting
 void unlock_definitions();
 
 }  // namespace sonde::agent

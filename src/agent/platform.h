@@ -49,17 +49,20 @@ inline void relax() {
 // us. Taken on slow paths alone.
 class BoundedLock {
  public:
+  bool try_acquire() { return __atomic_exchange_n(&held_, 1, __ATOMIC_ACQUIRE) == 0; }
   bool acquire() {
-    for (int i = 0; i < 2000; ++i) {
-      if (__atomic_exchange_n(&held_, 1, __ATOMIC_ACQUIRE) == 0) return true;
-      if (i < 100) {
-        relax();
-      } else {
-        const timespec pause = {0, 50000};
-        nanosleep(&pause, nullptr);
-      }
+    for (int i = 0; i < 100; ++i) {
+      if (try_acquire()) return true;
+      relax();
     }
-    return false;  // 0.1 s: the holder was killed or is stopped
+    // By the clock: on a busy machine each pause may take milliseconds.
+    const int64_t deadline = clock_ns(CLOCK_MONOTONIC) + 100'000'000;
+    do {
+      if (try_acquire()) return true;
+      const timespec pause = {0, 50000};
+      nanosleep(&pause, nullptr);
+    } while (clock_ns(CLOCK_MONOTONIC) < deadline);
+    return false;  // the holder was killed, is stopped, or is the thread that waits
   }
   void release() { __atomic_store_n(&held_, 0, __ATOMIC_RELEASE); }
   void reset() { __atomic_store_n(&held_, 0, __ATOMIC_RELAXED); }

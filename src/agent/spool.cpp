@@ -323,7 +323,8 @@ bool attach(const char* session) {
 }
 
 void before_fork() {
-  g_definitions_held = lock_definitions();
+  // A signal handler that forks may have interrupted this very thread while it holds the lock.
+  g_definitions_held = t_state.busy != 0 ? try_lock_definitions() : lock_definitions();
   // A signal handler that forks may have interrupted this thread inside its chunk.
   g_shield = t_state.busy != 0 && t_state.ring != nullptr
                  ? reinterpret_cast<char*>(t_state.ring->chunk)

@@ -271,13 +271,18 @@ std::vector<Drain::Live> Drain::live() const {
 // tells nothing.
 bool Drain::read_header(const Spool& spool, const Chunk& chunk, wire::ChunkHeader& header) {
   UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid() && errno == ENOENT && chunk.drained) return false;  // deleted by its producer
+  if (!fd.valid() && errno == ENOENT) {
+    // Deleted by its producer: it was drained, or there was no space to make it.
+    const bool unmade = chunk.sequence == 0 && chunk.offset == 0 && is_newest(spool, chunk);
+    if (chunk.drained || unmade) return false;
+  }
   struct stat info {};
   const bool known = fd.valid() && ::fstat(fd.get(), &info) == 0;
-  if (known && info.st_size < static_cast<off_t>(wire::kChunkBytes) && is_newest(spool, chunk)) {
-    // A producer that is killed while it makes a chunk leaves an empty file, or one of zeros.
+  if ((!known || info.st_size < static_cast<off_t>(wire::kChunkBytes)) && is_newest(spool, chunk)) {
+    // A producer that is killed while it makes a chunk leaves an empty file, or one of zeros; one
+    // that finds no space deletes it again.
     uint64_t magic = 0;
-    if (info.st_size == 0 || (read_at(fd.get(), &magic, sizeof magic, 0) && magic == 0)) {
+    if (!known || info.st_size == 0 || (read_at(fd.get(), &magic, sizeof magic, 0) && magic == 0)) {
       return false;
     }
   }

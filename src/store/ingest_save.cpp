@@ -31,7 +31,7 @@ std::vector<int64_t> numbers(std::string_view text) {
   return values;
 }
 
-constexpr size_t kMaxSavedWaiting = 1 << 15;
+constexpr size_t kMaxSavedWaiting = 1 << 17;
 constexpr size_t kMaxSavedStopped = 1 << 15;
 constexpr size_t kSavedSnapshots = 64;  // enough for events as late as their reading can be
 
@@ -364,6 +364,9 @@ Status Ingest::Impl::restore() {
       const int64_t unfinished,
       writer.database().integer("SELECT count(*) FROM sonde_ingest WHERE key <> 'session'"));
   if (unfinished == 0) return restore_devices();  // else they are among the entries
+  SONDE_ASSIGN(rank, writer.database().integer("SELECT CAST(value AS integer) FROM "
+                                               "rocpd_metadata WHERE tag = 'sonde::rank'",
+                                               -1));
   SONDE_TRY(restore_clocks());
   SONDE_ASSIGN(rank, writer.database().integer(
                          "SELECT CAST(value AS integer) FROM rocpd_metadata WHERE tag = "

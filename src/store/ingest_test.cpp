@@ -422,12 +422,12 @@ TEST_F(IngestTest, TheChunkTellsTheThreadWhereTheRecordWasLost) {
 }
 
 TEST_F(IngestTest, OpsWhoseCallsAreLostDoNotPileUp) {
-  for (uint64_t i = 1; i <= 40'000; ++i) feed(*file, kRing, op(6, kernel(i, 50, 60)));
+  for (uint64_t i = 1; i <= 150'000; ++i) feed(*file, kRing, op(6, kernel(i, 50, 60)));
   ASSERT_TRUE(file->commit());
   EXPECT_LT(
       std::stoll(file.value("select length(value) from sonde_ingest where key like 'pending%'")),
-      20'000'000);
-  feed(*file, kRing, call(5, at(1), at(2), 40'000) + call(5, at(3), at(4), 1));
+      80'000'000);
+  feed(*file, kRing, call(5, at(1), at(2), 150'000) + call(5, at(3), at(4), 1));
   file.finish();
   EXPECT_EQ(file.value("select a.start from rocpd_api_ops l join rocpd_api a on a.id = l.api_id"),
             "1");

@@ -67,7 +67,7 @@ class Recording {
     auto writer = Writer::open(folder_ / "t.rpd", mode);
     ASSERT_TRUE(writer);
     writer_ = std::make_unique<Writer>(std::move(writer).value());
-    auto ingest = Ingest::open(*writer_, 1, "session");
+    auto ingest = Ingest::open(*writer_, 7, "/tmp/session");
     ASSERT_TRUE(ingest);
     ingest_ = std::make_unique<Ingest>(std::move(ingest).value());
   }

@@ -10,6 +10,7 @@ import random
 import struct
 import sys
 
+CHUNK_BYTES = 256 * 1024
 HEADER_BYTES = 16 * 1024
 COMMITTED = 112  # offset of the 8 bytes in a chunk's header that count its payload
 
@@ -49,6 +50,8 @@ def damage_session(folder, seed):
     for path in chosen:
         with open(path, "rb") as file:
             data = file.read()
+        if len(data) < CHUNK_BYTES:
+            continue  # its process was killed while it made it
         kind, data = damage_chunk(data, rng)
         with open(path, "wb") as file:
             file.write(data)

@@ -3,7 +3,7 @@
 recover. The commands are those that `sonde --help` lists; a new one is tried without being named
 here.
 
-    hostile.py --sonde SONDE --folder EMPTY [--sessions]
+    hostile.py --sonde SONDE --folder EMPTY [--sessions [--recorder SONDE]]
 
 What must hold for a file that cannot be read: exit status 1, and on stderr exactly one line, which
 names the file. A file with flipped bits may also be readable; then the exit status is 0. No run may
@@ -119,8 +119,10 @@ def make_session(sonde, folder):
     return good
 
 
-def try_sessions(sonde, folder):
-    good = make_session(sonde, folder)
+def try_sessions(sonde, recorder, folder):
+    # A program cannot be traced with libraries built for a sanitizer: the release build does it.
+    good = make_session(recorder if os.path.exists(recorder) else sonde, folder)
+    assert any(name.startswith("p") for name in os.listdir(good)), "a session without a spool"
     problems = []
     total = 40
     for i in range(total):
@@ -157,9 +159,13 @@ def main():
     parser.add_argument("--sonde", required=True)
     parser.add_argument("--folder", required=True)
     parser.add_argument("--sessions", action="store_true")
+    parser.add_argument("--recorder", default="", help="makes the session that is damaged")
     options = parser.parse_args()
     os.makedirs(options.folder)
-    problems = (try_sessions if options.sessions else try_files)(options.sonde, options.folder)
+    if options.sessions:
+        problems = try_sessions(options.sonde, options.recorder, options.folder)
+    else:
+        problems = try_files(options.sonde, options.folder)
     for problem in problems[:30]:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
