@@ -5,7 +5,8 @@
 // The variables travel in SONDE_INJECT as "NAME=VALUE" items separated by the unit separator
 // (0x1F). An item "NAME+=VALUE" is a colon-separated list that goes before what is there already,
 // unless it is part of that; "NAME?=VALUE" is set only where it is missing; "NAME=VALUE" replaces.
-// Where a variable is there twice, both are changed: the loader and getenv() differ in which counts.
+// Where a variable is there twice, both are changed: the loader and getenv() differ in which
+// counts.
 #pragma once
 
 #include <stddef.h>

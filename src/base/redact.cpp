@@ -9,13 +9,13 @@ namespace sonde {
 namespace {
 
 constexpr std::string_view kHidden = "***";
-constexpr std::string_view kWords[] = {"token",  "password", "passwd", "passphrase", "secret",
-                                       "apikey", "auth",     "cookie", "credential", "credentials",
-                                       "pwd",    "pass",     "bearer",  "authorization"};
+constexpr std::string_view kWords[] = {
+    "token",  "password",   "passwd",      "passphrase", "secret", "apikey", "auth",
+    "cookie", "credential", "credentials", "pwd",        "pass",   "bearer", "authorization"};
 // Ends of words run together: PGPASSWORD, MYAPIKEY. Not "pass": a COMPASS is no secret.
-constexpr std::string_view kEndings[] = {"token",     "password",  "passwd",     "passphrase",
-                                         "secret",    "apikey",    "accesskey",  "secretkey",
-                                         "authtoken", "sshpass",   "privatekey", "credentials"};
+constexpr std::string_view kEndings[] = {"token",     "password", "passwd",     "passphrase",
+                                         "secret",    "apikey",   "accesskey",  "secretkey",
+                                         "authtoken", "sshpass",  "privatekey", "credentials"};
 
 bool ends_secretly(std::string_view word) {
   return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view ending) {

@@ -16,7 +16,7 @@
 namespace sonde::store {
 
 struct KnownString {
-  std::string text;  // UTF-8
+  std::string text;                       // UTF-8
   int64_t string_id = 0, ustring_id = 0;  // 0: not in the file yet
 };
 
@@ -54,7 +54,7 @@ struct StartedRange {
 
 struct KnownRing {
   uint32_t tid = 0;
-  uint64_t last_begin = 0;  // of the last range or call written
+  uint64_t last_begin = 0;           // of the last range or call written
   uint64_t sequence = ~uint64_t{0};  // of the chunk its last event was in
 };
 
@@ -75,7 +75,7 @@ struct Process {
   std::unordered_map<uint32_t, KnownQueue> queues;
   std::unordered_map<uint32_t, ClockTrack> clocks;
   std::unordered_map<uint32_t, std::string> clock_names;
-  bool changed = false;  // since the last commit
+  bool changed = false;                           // since the last commit
   std::unordered_map<uint64_t, KnownCall> calls;  // by correlation
   // In the order of coming, so that the oldest are forgotten: calls without ops, calls with some,
   // and ops that wait for their call.

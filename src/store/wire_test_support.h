@@ -34,8 +34,7 @@ inline Words packed(std::string_view text) {
 }
 
 inline Words text(std::string_view content) {
-  return record(wire::RecordType::kText, static_cast<uint32_t>(content.size()), 0,
-                packed(content));
+  return record(wire::RecordType::kText, static_cast<uint32_t>(content.size()), 0, packed(content));
 }
 
 inline uint64_t pair(uint64_t low, uint64_t high) { return low | high << 32; }
@@ -61,9 +60,9 @@ inline Words clock(uint32_t id, uint32_t name) {
 }
 
 inline Words device(uint32_t id, uint32_t gpu, uint32_t backend, uint32_t name, uint32_t location) {
-  return record(wire::RecordType::kDevice, id, 0,
-                {pair(gpu, 0), pair(backend, name), pair(0, 0), pair(0, location), 1 << 30,
-                 pair(16, 1200)});
+  return record(
+      wire::RecordType::kDevice, id, 0,
+      {pair(gpu, 0), pair(backend, name), pair(0, 0), pair(0, location), 1 << 30, pair(16, 1200)});
 }
 
 inline Words queue(uint32_t id, uint32_t device, uint64_t handle, uint32_t flags = 0) {

@@ -89,8 +89,8 @@ constexpr uint32_t kDropSources = 7;
 constexpr const char* kDropSourceNames[kDropSources] = {
     "api calls", "ranges", "marks", "counters", "ops", "definitions", "other"};
 
-// A spool's folder is called p<PID>-<SPOOL, hex>, and this is behind it where the pid means nothing to
-// the recorder.
+// A spool's folder is called p<PID>-<SPOOL, hex>, and this is behind it where the pid means nothing
+// to the recorder.
 constexpr char kForeignSuffix[] = "-f";
 
 // <session>/control, mapped by the recorder and by every traced process.

@@ -93,8 +93,8 @@ Result<Control> Control::create(const std::string& session, const SessionOptions
   control->autostart = options.autostart ? 1 : 0;
   control->recording = options.recording ? 1 : 0;
   control->limit_bytes = options.limit_bytes;
-  control->id = static_cast<uint64_t>(clock_ns(CLOCK_REALTIME)) ^
-                static_cast<uint64_t>(::getpid()) << 44;
+  control->id = static_cast<uint64_t>(clock_ns(CLOCK_REALTIME)) ^ static_cast<uint64_t>(::getpid())
+                                                                      << 44;
   struct stat info {};
   if (::stat("/proc/self/ns/pid", &info) == 0) control->pid_namespace = info.st_ino;
   __atomic_store_n(&control->magic, kControlMagic, __ATOMIC_RELEASE);

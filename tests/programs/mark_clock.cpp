@@ -1,5 +1,5 @@
-// How well marks tell the time: each is made between two readings of CLOCK_MONOTONIC, with a pause of
-// 1 ms after it. The readings go to a file, a line each, for check_clock.py.
+// How well marks tell the time: each is made between two readings of CLOCK_MONOTONIC, with a pause
+// of 1 ms after it. The readings go to a file, a line each, for check_clock.py.
 //   mark_clock FILE [COUNT]
 #include <time.h>
 
