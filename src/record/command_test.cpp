@@ -35,7 +35,7 @@ class Command : public ::testing::Test {
     fs::remove_all(folder_);
   }
   std::string make(const std::string& name, const std::string& content, mode_t mode = 0755) {
-    const std::string path = folder_ + "/" + name;
+    std::string path = folder_ + "/" + name;
     fs::create_directories(fs::path(path).parent_path());
     std::ofstream(path, std::ios::binary) << content;
     ::chmod(path.c_str(), mode);
@@ -85,7 +85,7 @@ TEST_F(Command, ErrorsMeanWhatTheyMeanToAShell) {
 }
 
 // A 64-bit ELF file with segments of these types.
-std::string elf(std::vector<uint32_t> types) {
+std::string elf(const std::vector<uint32_t>& types) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;

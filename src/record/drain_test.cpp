@@ -342,7 +342,7 @@ TEST_F(DrainTest, DamagedFilesAreCountedAndHarmNothingElse) {
   const auto flip = [](uint64_t byte) {
     return [byte](const std::string& path) { flip_bit(path, byte); };
   };
-  const auto write = [](std::string text) {
+  const auto write = [](const std::string& text) {
     return [text](const std::string& path) { std::ofstream(path) << text; };
   };
   const Damage damages[] = {
