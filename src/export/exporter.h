@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@ struct Options {
   // Events that overlap [from_ns, to_ns), CLOCK_MONOTONIC ns, are written.
   int64_t from_ns = std::numeric_limits<int64_t>::min();
   int64_t to_ns = std::numeric_limits<int64_t>::max();
-  bool arguments = true;  // the arguments of API calls
+  bool arguments = true;        // the arguments of API calls
+  std::optional<int64_t> gpu;   // operations of this GPU only; calls are all written
+  std::optional<int64_t> rank;  // what processes of this rank did, and their operations
 };
 
 // What was written, for the summary line and for tests.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
-#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "base/strings.h"
 #include "cli/command.h"
@@ -13,16 +14,26 @@ namespace sonde::cli {
 
 namespace {
 
+// Of a file, or of the files of a folder.
+uint64_t bytes_of(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return std::filesystem::file_size(path, error);
+  uint64_t bytes = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(path, error)) {
+    if (file.is_regular_file(error)) bytes += file.file_size(error);
+  }
+  return bytes;
+}
+
 std::string summary_line(const exporting::Output& output, const exporting::Counts& counts) {
-  struct stat status {};
-  ::stat(output.path.c_str(), &status);
   std::string line = fmt::format(
       "{}: {} operations, {} API calls and markers, {} launch arrows, {} counter values, {}",
       output.path, format_count(counts.ops), format_count(counts.apis), format_count(counts.flows),
-      format_count(counts.counters), format_size(static_cast<uint64_t>(status.st_size)));
+      format_count(counts.counters), format_size(bytes_of(output.path)));
   if (counts.skipped > 0) {
-    line += fmt::format("; {} skipped that have no time, end before they start, or are no numbers",
-                        format_count(counts.skipped));
+    line +=
+        fmt::format("; {} skipped: without time, ending before they start, or not in this format",
+                    format_count(counts.skipped));
   }
   return line;
 }
@@ -32,6 +43,8 @@ Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(store::Reader reader, store::Reader::open(input));
   exporting::Options options;
   options.arguments = !arguments.flag("no-args");
+  SONDE_ASSIGN(options.gpu, whole_number(arguments, "gpu"));
+  SONDE_ASSIGN(options.rank, whole_number(arguments, "rank"));
   SONDE_ASSIGN(const trace::Window window,
                trace::window_of(reader, {arguments.value("from"), arguments.value("to")}));
   options.from_ns = window.select.start_ns;
@@ -48,30 +61,54 @@ Result<int> run(const Arguments& arguments) {
   return 0;
 }
 
+// A line for each format: its name, what its outputs' names end in, and what it is.
+std::string format_lines() {
+  std::string lines;
+  for (const exporting::Exporter* exporter : exporting::all_exporters()) {
+    std::string names;
+    for (const std::string& extension : exporter->extensions) {
+      names += (names.empty() ? "" : ", ") + extension;
+    }
+    lines += fmt::format("- {} ({}): {}\n", exporter->name, names, exporter->summary);
+  }
+  return lines;
+}
+
+Command make_command() {
+  Command command;
+  command.name = "export";
+  command.group = "Export";
+  command.summary = "Write a trace for Perfetto, chrome://tracing and many other tools";
+  command.description =
+      "Writes the whole trace, or a part of it, in the format of another tool. The format is what "
+      "--format says, or what the name of the output ends in:\n\n" +
+      format_lines() +
+      "\nEvery operation and every API call is written once, with its exact start and duration in "
+      "nanoseconds. Slices that overlap on one thread or queue are put on lanes side by side. "
+      "Profiles add the same times up by call path. What a format cannot say is skipped, counted "
+      "and shown in the summary.\n\n"
+      "An existing file or folder is never overwritten: the next free name is taken.";
+  command.positionals = {trace_file()};
+  command.options =
+      joined({{"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
+              {"--format", "NAME", "format of the output", "perfetto", exporting::exporter_names()},
+              {"--no-args", "", "leave out the arguments of API calls", ""},
+              {"--gpu", "N", "operations of this GPU only; calls are all written", ""},
+              {"--rank", "N", "processes of this rank only, and their operations", ""}},
+             window_options());
+  command.examples = {
+      {"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},
+      {"sonde export trace.rpd -o part.json.gz --from 20% --to 30%",
+       "a tenth of the trace as compressed Chrome JSON"},
+      {"sonde export trace.rpd --format folded --rank 0", "host time of rank 0 for a flame graph"}};
+  command.run = run;
+  return command;
+}
+
 }  // namespace
 
 const Command& export_command() {
-  static const Command kCommand{
-      "export",
-      "Export",
-      "Write a trace for Perfetto, chrome://tracing or tools that read PyTorch traces",
-      "Writes the whole trace, or a part of it, in the format of another viewer. The format is "
-      "what --format says, or what the name of the output ends in: .pftrace (perfetto), .json or "
-      ".json.gz (chrome).\n\n"
-      "Every operation and every API call is written once, with its exact start and duration in "
-      "nanoseconds. Slices that overlap on one thread or queue are put on lanes side by side. What "
-      "a format cannot say is skipped, counted and shown in the summary.\n\n"
-      "An existing file is never overwritten: the next free name is taken.",
-      {trace_file()},
-      joined({{"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
-              {"--format", "NAME", "format of the output", "perfetto", {"chrome", "perfetto"}},
-              {"--no-args", "", "leave out the arguments of API calls", ""}},
-             window_options()),
-      {{"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},
-       {"sonde export trace.rpd -o part.json.gz --from 20% --to 30%",
-        "a tenth of the trace as compressed Chrome JSON"}},
-      false,
-      run};
+  static const Command kCommand = make_command();
   return kCommand;
 }
 
