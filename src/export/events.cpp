@@ -70,9 +70,11 @@ class Loader {
     const bool all = options_.from_ns == std::numeric_limits<int64_t>::min() &&
                      options_.to_ns == std::numeric_limits<int64_t>::max();
     if (all) return store::scan(database_, columns, source, {}, on_row);
-    return store::scan(database_, columns,
-                       source + " WHERE start_ns < ?2 AND (end_ns > ?1 OR start_ns >= ?1)",
-                       {options_.from_ns, options_.to_ns}, on_row);
+    const char* const condition = options_.by_start
+                                      ? " WHERE start_ns < ?2 AND start_ns >= ?1"
+                                      : " WHERE start_ns < ?2 AND (end_ns > ?1 OR start_ns >= ?1)";
+    return store::scan(database_, columns, source + condition, {options_.from_ns, options_.to_ns},
+                       on_row);
   }
   bool accept(int64_t start_ns, int64_t end_ns);
   uint32_t queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id);

@@ -302,7 +302,8 @@ const Exporter& otf2_exporter() {
       "otf2",
       "an OTF2 archive (a folder) for Vampir, Score-P's tools and otf2-print",
       {".otf2"},
-      write_otf2};
+      write_otf2,
+      true};
   return kExporter;
 }
 

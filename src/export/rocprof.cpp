@@ -141,7 +141,8 @@ const Exporter& rocprof_exporter() {
   static const Exporter kExporter{"rocprof",
                                   "a folder with the CSV files of rocprof v1 and its --stats",
                                   {".rocprof"},
-                                  write_rocprof};
+                                  write_rocprof,
+                                  true};
   return kExporter;
 }
 

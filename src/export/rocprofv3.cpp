@@ -256,8 +256,11 @@ Result<Counts> write_rocprofv3(store::Reader& reader, const std::string& path,
 }  // namespace
 
 const Exporter& rocprofv3_exporter() {
-  static const Exporter kExporter{
-      "rocprofv3", "a folder with the CSV tables of rocprofv3", {".rocprofv3"}, write_rocprofv3};
+  static const Exporter kExporter{"rocprofv3",
+                                  "a folder with the CSV tables of rocprofv3",
+                                  {".rocprofv3"},
+                                  write_rocprofv3,
+                                  true};
   return kExporter;
 }
 

@@ -324,6 +324,32 @@ class Wanted(TableCase):
                           if e["ph"] == "X"], [])
 
 
+class Split(TableCase):
+    def test_each_event_is_in_one_part_and_parts_are_small(self):
+        for source in self.both():
+            want = expected(source)
+            limit = 3000 if "in.rpd" in str(source) else 1 << 20
+            done = subprocess.run([SONDE, "export", source, "-o", self.folder / "a.json",
+                                   "--split-size", str(limit)], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            parts = list(self.folder.glob("a.part*.json"))
+            self.assertEqual(len(parts), len(done.stdout.splitlines()))
+            self.assertGreater(len(parts), 2)
+            count = 0
+            for part in parts:
+                slices = [e for e in json.loads(part.read_text())["traceEvents"]
+                          if e["ph"] in "Xi"]
+                count += len(slices)
+                self.assertTrue(part.stat().st_size <= limit or len(slices) == 1, part)
+                part.unlink()
+            self.assertEqual(count, want["ops"] + want["apis"])
+
+    def test_what_fits_is_one_file(self):
+        subprocess.run([SONDE, "export", self.fixture(), "-o", self.folder / "a.pftrace",
+                        "--split-size", "10M"], check=True, capture_output=True)
+        self.assertEqual([p.name for p in self.folder.glob("a*")], ["a.pftrace"])
+
+
 class Rpd2tracing(TableCase):
     def run_script(self, *arguments):
         script = HERE.parent.parent / "python" / "rpd2tracing.py"

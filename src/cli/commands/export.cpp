@@ -7,6 +7,7 @@
 #include "cli/common.h"
 #include "export/exporter.h"
 #include "export/output_name.h"
+#include "export/split.h"
 #include "store/reader.h"
 #include "trace/window.h"
 
@@ -25,11 +26,11 @@ uint64_t bytes_of(const std::string& path) {
   return bytes;
 }
 
-std::string summary_line(const exporting::Output& output, const exporting::Counts& counts) {
+std::string summary_line(const std::string& path, const exporting::Counts& counts) {
   std::string line = fmt::format(
-      "{}: {} operations, {} API calls and markers, {} launch arrows, {} counter values, {}",
-      output.path, format_count(counts.ops), format_count(counts.apis), format_count(counts.flows),
-      format_count(counts.counters), format_size(bytes_of(output.path)));
+      "{}: {} operations, {} API calls and markers, {} launch arrows, {} counter values, {}", path,
+      format_count(counts.ops), format_count(counts.apis), format_count(counts.flows),
+      format_count(counts.counters), format_size(bytes_of(path)));
   if (counts.skipped > 0) {
     line +=
         fmt::format("; {} skipped: without time, ending before they start, or not in this format",
@@ -38,26 +39,52 @@ std::string summary_line(const exporting::Output& output, const exporting::Count
   return line;
 }
 
+// --split-size, or nothing. The formats that are folders cannot be split.
+Result<std::optional<uint64_t>> split_size(const Arguments& arguments) {
+  const auto text = arguments.value("split-size");
+  if (!text) return std::optional<uint64_t>();
+  const auto bytes = parse_size(*text);
+  if (!bytes || *bytes == 0) {
+    return make_error(ErrorCode::kInvalidArgument, "'" + *text + "' is not a size", "--split-size",
+                      "such as 200M");
+  }
+  return bytes;
+}
+
 Result<int> run(const Arguments& arguments) {
   const std::string& input = arguments.positionals().at(0);
   SONDE_ASSIGN(store::Reader reader, store::Reader::open(input));
   exporting::Options options;
   options.arguments = !arguments.flag("no-args");
+  options.track_events = arguments.flag("track-events");
   SONDE_ASSIGN(options.gpu, whole_number(arguments, "gpu"));
   SONDE_ASSIGN(options.rank, whole_number(arguments, "rank"));
   SONDE_ASSIGN(const trace::Window window,
                trace::window_of(reader, {arguments.value("from"), arguments.value("to")}));
   options.from_ns = window.select.start_ns;
   options.to_ns = window.select.end_ns;
+  SONDE_ASSIGN(const auto most_bytes, split_size(arguments));
   SONDE_ASSIGN(
       const exporting::Output output,
       exporting::choose_output(input, arguments.value("format"), arguments.value("output")));
+  if (most_bytes && output.exporter->is_folder) {
+    return make_error(ErrorCode::kInvalidArgument, "a folder is not split", "--split-size",
+                      "choose a format that is one file");
+  }
   if (output.path != output.wanted) {
     fmt::print(stderr, "sonde: {} exists; writing {}\n", output.wanted, output.path);
   }
-  SONDE_ASSIGN(const exporting::Counts counts,
-               output.exporter->write(reader, output.path, options));
-  fmt::print("{}\n", summary_line(output, counts));
+  if (!most_bytes) {
+    SONDE_ASSIGN(const exporting::Counts counts,
+                 output.exporter->write(reader, output.path, options));
+    fmt::print("{}\n", summary_line(output.path, counts));
+    return 0;
+  }
+  SONDE_ASSIGN(const auto parts,
+               exporting::write_split(*output.exporter, reader, output.path, options, *most_bytes));
+  for (const exporting::Part& part : parts) {
+    fmt::print("{}\n", summary_line(part.path, part.counts));
+  }
   return 0;
 }
 
@@ -89,13 +116,15 @@ Command make_command() {
       "and shown in the summary.\n\n"
       "An existing file or folder is never overwritten: the next free name is taken.";
   command.positionals = {trace_file()};
-  command.options =
-      joined({{"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
-              {"--format", "NAME", "format of the output", "perfetto", exporting::exporter_names()},
-              {"--no-args", "", "leave out the arguments of API calls", ""},
-              {"--gpu", "N", "operations of this GPU only; calls are all written", ""},
-              {"--rank", "N", "processes of this rank only, and their operations", ""}},
-             window_options());
+  command.options = joined(
+      {{"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
+       {"--format", "NAME", "format of the output", "perfetto", exporting::exporter_names()},
+       {"--no-args", "", "leave out the arguments of API calls", ""},
+       {"--track-events", "", "perfetto: for viewers older than v55, without render stages", ""},
+       {"--split-size", "BYTES", "several files of at most this size, by time", ""},
+       {"--gpu", "N", "operations of this GPU only; calls are all written", ""},
+       {"--rank", "N", "processes of this rank only, and their operations", ""}},
+      window_options());
   command.examples = {
       {"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},
       {"sonde export trace.rpd -o part.json.gz --from 20% --to 30%",
