@@ -178,6 +178,10 @@ Status Statement::run() {
 
 void Statement::reset() { sqlite3_reset(statement_.get()); }
 
+int64_t Statement::inserted_id() const {
+  return sqlite3_last_insert_rowid(sqlite3_db_handle(statement_.get()));
+}
+
 int Statement::column_count() const { return sqlite3_column_count(statement_.get()); }
 
 const char* Statement::column_name(int column) const {
