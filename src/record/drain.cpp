@@ -202,6 +202,7 @@ uint64_t Drain::read_some(std::span<Spool* const> spools) {
   if (events.size() > kChunksPerPoll) events.resize(kChunksPerPoll);
   uint64_t bytes = 0;
   for (const auto& pending : events) {
+    if (stopped_) break;
     bytes += pending.header.committed;
     read_chunk(pending);
     progress_();
@@ -333,7 +334,8 @@ Status Drain::finish_process(uint64_t spool_id, std::string_view how) {
   if (found == spools_.end() || found->second.finished) return ok_status();
   Spool& spool = found->second;
   Spool* const one[] = {&spool};
-  while (read_some(one) != 0) SONDE_TRY(commit(false));
+  while (!stopped_ && read_some(one) != 0) SONDE_TRY(commit(false));
+  if (stopped_) return make_error(ErrorCode::kIo, "stopped before all was read", session_);
   note_open(spool);
   ingest_->ended(spool_id, monotonic_now_ns(), how);
   spool.finished = true;

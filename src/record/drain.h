@@ -27,6 +27,9 @@ class Drain {
   // Called after each chunk, for what must not wait until a burst is read.
   void on_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
+  // From on_progress: all reading ends soon, and finish_process() fails.
+  void stop() { stopped_ = true; }
+
   // Reads new records, but not all of a large backlog at once; returns how many bytes.
   uint64_t poll();
   // Commits when enough has come in or enough time has passed, or when `force`d.
@@ -89,6 +92,7 @@ class Drain {
   std::map<uint64_t, Spool> spools_;
   std::vector<std::byte> buffer_;
   uint64_t events_ = 0, uncommitted_bytes_ = 0;
+  bool stopped_ = false;
   std::string discard_reason_;  // "": records are kept
   int64_t last_commit_ns_ = 0;
 };

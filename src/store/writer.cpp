@@ -1,6 +1,7 @@
 #include "store/writer.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -67,8 +68,11 @@ struct Writer::Impl {
   Status prepare_rows();
   Status create_schema();
   Status load_existing();
+  int64_t add_string(std::string_view text);
+  Status start(Mode mode);
   Status begin();
   Status flush();
+  Status commit();
 
   void keep(Status status) {
     if (!status && !error) error = std::move(status).error();
@@ -118,7 +122,10 @@ Status Writer::Impl::create_schema() {
   SONDE_TRY(database.exec(rpd_v3_schema()));
   SONDE_TRY(database.exec(sonde_tables()));
   SONDE_TRY(database.exec(sonde_views(Flavour::kV3, "CREATE VIEW")));
-  return prepare_rows();
+  SONDE_TRY(prepare_rows());
+  add_string("");
+  add_numbered(ustring_rows, std::string_view());
+  return ok_status();
 }
 
 // Goes on where an earlier writer stopped.
@@ -186,6 +193,18 @@ Status Writer::Impl::flush() {
   return ok_status();
 }
 
+Status Writer::Impl::commit() {
+  SONDE_TRY(flush());
+  if (auto status = database.exec("COMMIT"); !status) {
+    // The transaction is still open and COMMIT may be tried again.
+    if (!is_busy(status.error())) error = status.error();
+    return status;
+  }
+  auto status = begin();
+  keep(status);
+  return status;
+}
+
 Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;
@@ -200,30 +219,36 @@ Writer::~Writer() {
   sqlite3_exec(handle, "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr);
 }
 
-Result<Writer> Writer::open(const std::string& path, Mode mode) {
-  SONDE_ASSIGN(auto database,
-               Database::open(path, mode == Mode::kCreate ? Database::Mode::kCreate
-                                                          : Database::Mode::kReadWrite));
-  auto impl = std::make_unique<Impl>(std::move(database));
-  SONDE_TRY(impl->database.exec(kPragmas));
-  SONDE_TRY(impl->begin());
-  SONDE_TRY(mode == Mode::kCreate ? impl->create_schema() : impl->load_existing());
-  Writer writer(std::move(impl));
-  if (mode == Mode::kCreate) {
-    writer.string("");
-    writer.impl_->add_numbered(writer.impl_->ustring_rows, std::string_view());
-  }
-  SONDE_TRY(writer.database().exec(
+int64_t Writer::Impl::add_string(std::string_view text) {
+  const int64_t id = add_numbered(string_rows, text);
+  strings.insert(text, id);
+  return id;
+}
+
+Status Writer::Impl::start(Mode mode) {
+  SONDE_TRY(database.exec(kPragmas));
+  SONDE_TRY(begin());
+  SONDE_TRY(mode == Mode::kCreate ? create_schema() : load_existing());
+  SONDE_TRY(database.exec(
       "UPDATE rocpd_metadata SET value = CAST(value AS integer) + 1 WHERE tag = 'session_count'"));
-  SONDE_TRY(writer.commit());
+  return commit();
+}
+
+Result<Writer> Writer::open(const std::string& path, Mode mode) {
+  const bool create = mode == Mode::kCreate;
+  SONDE_ASSIGN(auto database,
+               Database::open(path, create ? Database::Mode::kCreate : Database::Mode::kReadWrite));
+  Writer writer(std::make_unique<Impl>(std::move(database)));
+  if (auto started = writer.impl_->start(mode); !started) {
+    if (create) ::unlink(path.c_str());
+    return std::move(started).error();
+  }
   return writer;
 }
 
 int64_t Writer::string(std::string_view text) {
-  if (const int64_t known = impl_->strings.find(text); known != 0) return known;
-  const int64_t id = impl_->add_numbered(impl_->string_rows, text);
-  impl_->strings.insert(text, id);
-  return id;
+  const int64_t known = impl_->strings.find(text);
+  return known != 0 ? known : impl_->add_string(text);
 }
 
 int64_t Writer::ustring(std::string_view text) {
@@ -293,19 +318,7 @@ void Writer::metadata(std::string_view tag, std::string_view value) {
 
 Database& Writer::database() { return impl_->database; }
 
-Status Writer::commit() {
-  SONDE_TRY(impl_->flush());
-  if (auto status = impl_->database.exec("COMMIT"); !status) {
-    // The transaction is still open and COMMIT may be tried again.
-    if (!is_busy(status.error())) impl_->error = status.error();
-    return status;
-  }
-  if (auto status = impl_->begin(); !status) {
-    impl_->error = status.error();
-    return status;
-  }
-  return ok_status();
-}
+Status Writer::commit() { return impl_->commit(); }
 
 Status Writer::finish() {
   SONDE_TRY(impl_->flush());
