@@ -327,7 +327,7 @@ Outcome Recording::watch(SignalPipe& signals) {
 }
 
 void Recording::finish_processes(Outcome& outcome) {
-  drain_->poll();
+  drain_->list_new();
   for (const auto& live : drain_->live()) {
     const auto watched = watched_.find(live.spool);
     const bool running =
