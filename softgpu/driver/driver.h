@@ -30,6 +30,7 @@ class Driver final : public Host {
   const Config& config() const { return config_; }
   Session& session() { return session_; }
   Memory& memory() { return memory_; }
+  const Memory& memory() const { return memory_; }
   Events& events() { return events_; }
   int memory_file() const { return file_; }
 

@@ -4,6 +4,7 @@
 #include <linux/kfd_ioctl.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <mutex>
 
@@ -48,6 +49,7 @@ int Memory::allocate(const Request& request, Made& made) {
   if (is_user(request.flags)) {
     allocation.user_address = request.user_address;
     made.offset = request.user_address;
+    if (request.user_address != request.address) elsewhere_.insert(request.address);
   } else if (is_doorbell(request.flags)) {
     allocation.offset = made.offset = doorbell_offset(request.gpu);
   } else {
@@ -70,6 +72,7 @@ int Memory::free(uint64_t handle) {
   if (found == address_of_.end()) return EINVAL;
   const Allocation allocation = by_address_[found->second];
   by_address_.erase(found->second);
+  elsewhere_.erase(found->second);
   address_of_.erase(found);
   lock.unlock();
   if (is_user(allocation.flags) || is_doorbell(allocation.flags)) return 0;
@@ -115,33 +118,25 @@ int Memory::unmap(uint64_t handle, uint32_t gpu) {
   return 0;
 }
 
-void Memory::share_range(uint64_t address, uint64_t bytes, uint32_t gpus) {
-  std::unique_lock lock(mutex_);
-  const uint64_t end = address + bytes;
-  // What the new range covers goes away; what sticks out on either side keeps its GPUs.
-  auto each = shared_.upper_bound(address);
-  if (each != shared_.begin()) --each;
-  while (each != shared_.end() && each->first < end) {
-    const uint64_t start = each->first;
-    const Range range = each->second;
-    if (range.end <= address) {
-      ++each;
-      continue;
-    }
-    each = shared_.erase(each);
-    if (start < address) shared_[start] = {address, range.gpus};
-    if (range.end > end) each = shared_.insert({end, {range.end, range.gpus}}).first;
-  }
-  if (gpus != 0) shared_[address] = {end, gpus};
+uint64_t Memory::user_address(uint64_t address) const {
+  std::shared_lock lock(mutex_);
+  auto found = elsewhere_.upper_bound(address);
+  if (found == elsewhere_.begin()) return 0;
+  const Allocation& allocation = by_address_.at(*--found);
+  if (address >= allocation.address + allocation.bytes) return 0;
+  return allocation.user_address + (address - allocation.address);
 }
 
-bool Memory::shared_until(uint32_t gpu, uint64_t address, uint64_t& end) const {
-  auto found = shared_.upper_bound(address);
-  if (found == shared_.begin()) return false;
-  --found;
-  if (address >= found->second.end || (found->second.gpus >> gpu & 1) == 0) return false;
-  end = found->second.end;
-  return true;
+// Registered ranges may overlap, and there are few of them at any time.
+bool Memory::user_memory_until(uint32_t gpu, uint64_t address, uint64_t& end) const {
+  end = 0;
+  for (const uint64_t each : elsewhere_) {
+    const Allocation& allocation = by_address_.at(each);
+    if ((allocation.mapped_gpus >> gpu & 1) == 0 || address < allocation.user_address) continue;
+    const uint64_t its_end = allocation.user_address + allocation.bytes;
+    if (address < its_end) end = std::max(end, its_end);
+  }
+  return end != 0;
 }
 
 bool Memory::is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const {
@@ -153,9 +148,9 @@ bool Memory::is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const {
     uint64_t known_until = 0;
     auto found = by_address_.upper_bound(address);
     if (found != by_address_.begin() && (--found)->second.mapped_gpus >> gpu & 1 &&
-        address < found->first + found->second.bytes) {
+        address < found->first + found->second.bytes && !elsewhere_.contains(found->first)) {
       known_until = found->first + found->second.bytes;
-    } else if (!shared_until(gpu, address, known_until)) {
+    } else if (!user_memory_until(gpu, address, known_until)) {
       return false;
     }
     address = known_until;

@@ -3,11 +3,15 @@
 // All memory is one sparse memory file: an allocation is a range of it that is never used again, so
 // an offset is the mmap offset that the driver hands out. Mapping an allocation to a GPU also maps
 // it in the process, at its GPU address: a GPU address is a pointer.
+//
+// User memory is the exception. libhsakmt gives what a program registers a second address for the
+// GPU, where the same pages cannot be mapped as well. There GPUs use the program's own address
+// (hooks_thunk.cpp sees to it that they get it), and the second one is no pointer.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <shared_mutex>
 
 #include "config/config.h"
@@ -37,8 +41,9 @@ class Memory {
   int free(uint64_t handle);
   int map(uint64_t handle, uint32_t gpu);
   int unmap(uint64_t handle, uint32_t gpu);
-  // Memory of the process that GPUs may use where it is (the SVM interface).
-  void share_range(uint64_t address, uint64_t bytes, uint32_t gpus);
+  // The process's own address of user memory that libhsakmt gave a second, GPU address; 0 if it is
+  // nothing of the kind.
+  uint64_t user_address(uint64_t address) const;
 
   bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const;
 
@@ -48,12 +53,7 @@ class Memory {
     uint32_t gpu = 0, flags = 0, mapped_gpus = 0;
     uint64_t user_address = 0;
   };
-  struct Range {
-    uint64_t end = 0;
-    uint32_t gpus = 0;
-  };
-
-  bool shared_until(uint32_t gpu, uint64_t address, uint64_t& end) const;
+  bool user_memory_until(uint32_t gpu, uint64_t address, uint64_t& end) const;
 
   const Config& config_;
   Session& session_;
@@ -61,7 +61,7 @@ class Memory {
   mutable std::shared_mutex mutex_;
   std::map<uint64_t, Allocation> by_address_;
   std::map<uint64_t, uint64_t> address_of_;  // handle -> address
-  std::map<uint64_t, Range> shared_;         // start -> range; they do not overlap
+  std::set<uint64_t> elsewhere_;  // addresses of the user memory whose own address is another
   uint64_t next_offset_ = kDoorbellBytes * 64;
   uint64_t next_handle_ = 1;
 };
