@@ -157,6 +157,17 @@ int Driver::destroy_queue(uint32_t id) {
   return 0;
 }
 
+int Driver::map_memory(uint64_t handle, uint32_t gpu) {
+  if (const int error = memory_.map(handle, gpu)) return error;
+  // libhsakmt maps the doorbells of a GPU when it has made the first queue there.
+  const auto doorbells = memory_.doorbells(handle);
+  std::lock_guard lock(queues_mutex_);
+  if (doorbells && device_) {
+    device_->doorbells_mapped(doorbells->gpu, doorbells->address, doorbells->bytes);
+  }
+  return 0;
+}
+
 // A thread tells the session how busy this process keeps the GPUs. Signals are the program's.
 void Driver::report_load() {
   sigset_t all, before;

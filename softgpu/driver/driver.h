@@ -37,6 +37,8 @@ class Driver final : public Host {
   // 0 or an errno value.
   int create_queue(kfd_ioctl_create_queue_args& request);
   int destroy_queue(uint32_t id);
+  int map_memory(uint64_t handle, uint32_t gpu);
+  int unmap_memory(uint64_t handle, uint32_t gpu) { return memory_.unmap(handle, gpu); }
 
   bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) override {
     return memory_.is_mapped(gpu, address, bytes);

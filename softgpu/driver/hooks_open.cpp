@@ -61,6 +61,10 @@ int open_content(const std::string& content) {
   return fd;
 }
 
+void prune_if_listing(std::string_view path) {
+  if (path.ends_with("/proc") || path.ends_with("/proc/")) prune_processes();
+}
+
 template <typename Open>
 int open_path(const char* path, int flags, Open real) {
   const TreePath place(path);
@@ -69,6 +73,7 @@ int open_path(const char* path, int flags, Open real) {
     if (fd >= 0) fd_table().clear(fd);  // the number may have been closed behind our back
     return fd;
   }
+  prune_if_listing(path);
   if (const DeviceFile device = device_of_path(path); device.kind != DeviceFile::kNone) {
     if (REAL(access)(place.get(), F_OK) != 0) return -1;
     return open_device(device, flags);
@@ -157,7 +162,7 @@ EXPORT FILE* fopen64(const char* path, const char* mode) {
 
 EXPORT DIR* opendir(const char* path) {
   const softgpu::TreePath place(path);
-  if (place.redirected() && std::string_view(path).ends_with("/proc")) softgpu::prune_processes();
+  if (place.redirected()) softgpu::prune_if_listing(path);
   return REAL(opendir)(place.get());
 }
 

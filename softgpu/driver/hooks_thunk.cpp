@@ -17,10 +17,10 @@ Function* thunk_function(const char* name) {
   return library == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library, name));
 }
 
-#define THUNK(name)                                                                      \
-  ([] {                                                                                  \
-    static auto* const function = ::softgpu::thunk_function<decltype(::name)>(#name);    \
-    return function;                                                                     \
+#define THUNK(name)                                                                   \
+  ([] {                                                                               \
+    static auto* const function = ::softgpu::thunk_function<decltype(::name)>(#name); \
+    return function;                                                                  \
   }())
 
 void use_own_address(HSAuint64* address) {

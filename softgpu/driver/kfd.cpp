@@ -100,12 +100,12 @@ int allocate(Driver& driver, kfd_ioctl_alloc_memory_of_gpu_args& a) {
 
 // The arguments of map and unmap are the same. Those of a repeated call skip what succeeded.
 template <typename Arguments>
-int for_each_gpu(Driver& driver, Arguments& a, int (Memory::*change)(uint64_t, uint32_t)) {
+int for_each_gpu(Driver& driver, Arguments& a, int (Driver::*change)(uint64_t, uint32_t)) {
   const auto* ids = reinterpret_cast<const uint32_t*>(a.device_ids_array_ptr);
   for (; a.n_success < a.n_devices; ++a.n_success) {
     const auto gpu = gpu_of_id(ids[a.n_success], driver.config().gpus.size());
     if (!gpu) return EINVAL;
-    if (const int error = (driver.memory().*change)(a.handle, *gpu)) return error;
+    if (const int error = (driver.*change)(a.handle, *gpu)) return error;
   }
   return 0;
 }
@@ -141,9 +141,10 @@ int memory_ioctl(Driver& driver, unsigned number, void* p) {
     case _IOC_NR(AMDKFD_IOC_FREE_MEMORY_OF_GPU):
       return driver.memory().free(as<kfd_ioctl_free_memory_of_gpu_args>(p).handle);
     case _IOC_NR(AMDKFD_IOC_MAP_MEMORY_TO_GPU):
-      return for_each_gpu(driver, as<kfd_ioctl_map_memory_to_gpu_args>(p), &Memory::map);
+      return for_each_gpu(driver, as<kfd_ioctl_map_memory_to_gpu_args>(p), &Driver::map_memory);
     case _IOC_NR(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU):
-      return for_each_gpu(driver, as<kfd_ioctl_unmap_memory_from_gpu_args>(p), &Memory::unmap);
+      return for_each_gpu(driver, as<kfd_ioctl_unmap_memory_from_gpu_args>(p),
+                          &Driver::unmap_memory);
     case _IOC_NR(AMDKFD_IOC_AVAILABLE_MEMORY):
       return available_memory(driver, as<kfd_ioctl_get_available_memory_args>(p));
     case _IOC_NR(AMDKFD_IOC_SET_XNACK_MODE): {

@@ -118,6 +118,15 @@ int Memory::unmap(uint64_t handle, uint32_t gpu) {
   return 0;
 }
 
+std::optional<Memory::Range> Memory::doorbells(uint64_t handle) const {
+  std::shared_lock lock(mutex_);
+  auto found = address_of_.find(handle);
+  if (found == address_of_.end()) return std::nullopt;
+  const Allocation& allocation = by_address_.at(found->second);
+  if ((allocation.flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) == 0) return std::nullopt;
+  return Range{allocation.gpu, allocation.address, allocation.bytes};
+}
+
 uint64_t Memory::user_address(uint64_t address) const {
   std::shared_lock lock(mutex_);
   auto found = elsewhere_.upper_bound(address);

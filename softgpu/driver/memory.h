@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 
@@ -44,6 +45,13 @@ class Memory {
   // The process's own address of user memory that libhsakmt gave a second, GPU address; 0 if it is
   // nothing of the kind.
   uint64_t user_address(uint64_t address) const;
+
+  struct Range {
+    uint32_t gpu = 0;
+    uint64_t address = 0, bytes = 0;
+  };
+  // Where the process has this GPU's doorbells, if `handle` is theirs.
+  std::optional<Range> doorbells(uint64_t handle) const;
 
   bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const;
 

@@ -22,7 +22,11 @@ void TreeWriter::folder(const std::string& path) {
 }
 
 bool TreeWriter::parent(const std::string& path) {
-  folder(path.substr(0, path.rfind('/')));
+  std::string name = path.substr(0, path.rfind('/'));
+  if (name != last_parent_) {
+    folder(name);
+    last_parent_ = std::move(name);
+  }
   return status_.ok();
 }
 

@@ -31,6 +31,7 @@ class TreeWriter {
   void fail(std::string what, const std::string& path, int error_number);
 
   std::string root_;
+  std::string last_parent_;  // files come in runs of one folder
   sonde::Status status_ = sonde::ok_status();
 };
 
