@@ -40,7 +40,7 @@ struct alignas(64) AmdQueue {
 static_assert(sizeof(AmdQueue) == 256);
 
 constexpr uint32_t kQueueProfiling = 1u << 3;    // AmdQueue::properties
-constexpr uint32_t kQueueScratchOnce = 1u << 4;      // give large scratch back after one use
+constexpr uint32_t kQueueScratchOnce = 1u << 4;  // give large scratch back after one use
 
 enum AqlType : uint8_t {
   kAqlVendor = 0,
@@ -98,7 +98,8 @@ union AqlPacket {
   AqlBarrierValue barrier_value;
 };
 static_assert(sizeof(AqlPacket) == 64 && offsetof(AqlDispatch, completion) == 56);
-static_assert(offsetof(AqlBarrier, completion) == 56 && offsetof(AqlBarrierValue, completion) == 56);
+static_assert(offsetof(AqlBarrier, completion) == 56 &&
+              offsetof(AqlBarrierValue, completion) == 56);
 
 // What the device stores in a queue's inactive_signal; ROCr maps it to a status.
 enum QueueError : int64_t {

@@ -13,10 +13,14 @@ bool is_zero(uint64_t signal) { return signal_value(signal) == 0; }
 
 bool holds(int64_t left, uint32_t condition, int64_t right) {
   switch (condition) {
-    case kEqual: return left == right;
-    case kNotEqual: return left != right;
-    case kLess: return left < right;
-    default: return left >= right;
+    case kEqual:
+      return left == right;
+    case kNotEqual:
+      return left != right;
+    case kLess:
+      return left < right;
+    default:
+      return left >= right;
   }
 }
 
@@ -24,8 +28,8 @@ bool holds(int64_t left, uint32_t condition, int64_t right) {
 
 AqlQueue::AqlQueue(const QueueSpec& spec, Services& services, Gpu& gpu)
     : Queue(spec, services, gpu),
-      shared_(reinterpret_cast<AmdQueue*>(spec.write_pointer -
-                                          offsetof(AmdQueue, write_dispatch_id))),
+      shared_(
+          reinterpret_cast<AmdQueue*>(spec.write_pointer - offsetof(AmdQueue, write_dispatch_id))),
       names_(memory_) {}
 
 Step AqlQueue::advance() {
@@ -39,12 +43,14 @@ Step AqlQueue::advance() {
       if (!stream_op_ready(*blit_->stream_op)) return {Step::kBlocked};
       record_.start_ns = begin_after_wait();
       return execute_kernel();
-    case State::kHeavy: return {Step::kHeavy};
+    case State::kHeavy:
+      return {Step::kHeavy};
     case State::kRunning:
       if (monotonic_ns() < time_ns_) return {Step::kWaiting, time_ns_};
       finish();
       return {Step::kProgress};
-    case State::kFetch: break;
+    case State::kFetch:
+      break;
   }
   if (!fetch()) return {Step::kIdle};
   return start_packet();
@@ -80,9 +86,13 @@ Step AqlQueue::start_packet() {
       bool waits = std::any_of(std::begin(dep), std::end(dep), [](uint64_t s) { return s != 0; });
       return start_barrier(barrier_and_ready(), waits || !follows, "barrier_and");
     }
-    case kAqlBarrierOr: return start_barrier(barrier_or_ready(), true, "barrier_or");
-    case kAqlVendor: return start_vendor();
-    default: fail(kBadPacket); return {Step::kProgress};
+    case kAqlBarrierOr:
+      return start_barrier(barrier_or_ready(), true, "barrier_or");
+    case kAqlVendor:
+      return start_vendor();
+    default:
+      fail(kBadPacket);
+      return {Step::kProgress};
   }
 }
 
@@ -103,8 +113,8 @@ bool AqlQueue::barrier_or_ready() const {
 Step AqlQueue::start_vendor() {
   const AqlBarrierValue& packet = packet_.barrier_value;
   if (packet.format == kFormatBarrierValue) {
-    bool ready = !packet.signal || holds(signal_value(packet.signal) & packet.mask,
-                                         packet.condition, packet.value);
+    bool ready = !packet.signal ||
+                 holds(signal_value(packet.signal) & packet.mask, packet.condition, packet.value);
     return start_barrier(ready, true, "barrier_value");
   }
   if (packet.format != kFormatPm4Ib) {

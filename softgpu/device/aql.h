@@ -21,10 +21,10 @@ class AqlQueue : public Queue {
  private:
   enum class State {
     kFetch,
-    kScratch,    // ROCr was asked to change the queue's scratch memory
-    kStreamOp,   // a blit kernel waits for a value in memory
-    kHeavy,      // a kernel is about to run
-    kRunning,    // the current packet ends at time_ns_
+    kScratch,   // ROCr was asked to change the queue's scratch memory
+    kStreamOp,  // a blit kernel waits for a value in memory
+    kHeavy,     // a kernel is about to run
+    kRunning,   // the current packet ends at time_ns_
   };
 
   bool fetch();

@@ -74,12 +74,24 @@ bool AqlQueue::strike() {
   const FaultRule* rule = services_.faults.dispatch(spec_.gpu, name_, blit_.has_value());
   if (!rule) return false;
   switch (rule->kind) {
-    case FaultKind::kMemoryFault: page_fault(rule->address, MemoryFault::kNotPresent); break;
-    case FaultKind::kEcc: page_fault(rule->address, MemoryFault::kEcc); break;
-    case FaultKind::kIllegalInstruction: fail(kIllegalInstructionError); break;
-    case FaultKind::kInvalidPacket: fail(kBadPacket); break;
-    case FaultKind::kException: fail(kExceptionError); break;
-    case FaultKind::kApertureViolation: fail(kApertureError); break;
+    case FaultKind::kMemoryFault:
+      page_fault(rule->address, MemoryFault::kNotPresent);
+      break;
+    case FaultKind::kEcc:
+      page_fault(rule->address, MemoryFault::kEcc);
+      break;
+    case FaultKind::kIllegalInstruction:
+      fail(kIllegalInstructionError);
+      break;
+    case FaultKind::kInvalidPacket:
+      fail(kBadPacket);
+      break;
+    case FaultKind::kException:
+      fail(kExceptionError);
+      break;
+    case FaultKind::kApertureViolation:
+      fail(kApertureError);
+      break;
     case FaultKind::kHang:
       consume();
       dead_ = true;
@@ -108,17 +120,22 @@ bool AqlQueue::compute() {
     dispatch.grid[i] = packet.grid[i];
     dispatch.group[i] = packet.group[i];
   }
-  dispatch.dynamic_group_bytes = packet.group_bytes > descriptor.group_bytes
-                                     ? packet.group_bytes - descriptor.group_bytes
-                                     : 0;
+  dispatch.dynamic_group_bytes =
+      packet.group_bytes > descriptor.group_bytes ? packet.group_bytes - descriptor.group_bytes : 0;
   dispatch.packet = &packet;
   dispatch.kernarg = reinterpret_cast<const void*>(packet.kernarg);
   dispatch.wave_size = descriptor.code_properties & kWave32 ? 32 : 64;
   Outcome outcome = services_.executor.run(name_, dispatch);
   switch (outcome.kind) {
-    case Outcome::kMemoryFault: page_fault(outcome.address, MemoryFault::kNotPresent); return false;
-    case Outcome::kTrap: fail(kExceptionError); return false;
-    case Outcome::kDone: record_.computed = true; break;
+    case Outcome::kMemoryFault:
+      page_fault(outcome.address, MemoryFault::kNotPresent);
+      return false;
+    case Outcome::kTrap:
+      fail(kExceptionError);
+      return false;
+    case Outcome::kDone:
+      record_.computed = true;
+      break;
     case Outcome::kNoCode:
       services_.notices.once("kernel " + (name_.empty() ? "without a name" : name_) +
                              " has no host code: completed without computing");

@@ -169,9 +169,10 @@ std::optional<Blit> recognise_blit(std::string_view name, const AqlDispatch& dis
   constexpr struct {
     std::string_view name;
     uint64_t argument_bytes;
-  } kKnown[] = {{"copyBuffer", 44},        {"copyBufferAligned", 44}, {"copyBufferRect", 128},
-                {"copyBufferRectAligned", 128}, {"fillBufferAligned", 64},
-                {"fillBufferAligned2D", 80},    {"streamOpsWrite", 24}, {"streamOpsWait", 40}};
+  } kKnown[] = {{"copyBuffer", 44},        {"copyBufferAligned", 44},
+                {"copyBufferRect", 128},   {"copyBufferRectAligned", 128},
+                {"fillBufferAligned", 64}, {"fillBufferAligned2D", 80},
+                {"streamOpsWrite", 24},    {"streamOpsWait", 40}};
   for (const auto& known : kKnown) {
     if (name != known.name) continue;
     if (memory.check(dispatch.kernarg, known.argument_bytes)) return std::nullopt;
@@ -187,11 +188,16 @@ bool stream_op_ready(const StreamOp& op) {
                        : __atomic_load_n(reinterpret_cast<uint64_t*>(op.address), __ATOMIC_ACQUIRE);
   value &= op.mask;
   switch (op.test) {
-    case StreamOp::kGreaterEqual: return value >= op.value;
-    case StreamOp::kEqual: return value == op.value;
-    case StreamOp::kAnd: return (value & op.value) != 0;
-    case StreamOp::kNor: return ~(value | op.value) != 0;
-    case StreamOp::kWrite: break;
+    case StreamOp::kGreaterEqual:
+      return value >= op.value;
+    case StreamOp::kEqual:
+      return value == op.value;
+    case StreamOp::kAnd:
+      return (value & op.value) != 0;
+    case StreamOp::kNor:
+      return ~(value | op.value) != 0;
+    case StreamOp::kWrite:
+      break;
   }
   return true;
 }

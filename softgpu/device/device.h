@@ -3,8 +3,8 @@
 //
 // Guarantees: packets of one queue start in order; the oracle's log has one line for each packet
 // executed; no call blocks on the execution of packets except remove_queue(), which waits until the
-// queue's memory is no longer touched. The device calls its Host from its own threads; the Host must
-// not call remove_queue() while it holds a lock that those calls take.
+// queue's memory is no longer touched. The device calls its Host from its own threads; the Host
+// must not call remove_queue() while it holds a lock that those calls take.
 #pragma once
 
 #include <cstdint>

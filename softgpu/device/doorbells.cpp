@@ -30,8 +30,7 @@ constexpr int64_t kLongestSleepNs = 100'000'000;
 constexpr int64_t kShortNapNs = 50'000, kNapNs = 150'000, kLongNapNs = 1'000'000;
 
 int open_userfaultfd() {
-  int fd = static_cast<int>(
-      syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
+  int fd = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY));
   if (fd < 0) return -1;
   uffdio_api api{};
   api.api = UFFD_API;

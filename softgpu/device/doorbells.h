@@ -1,4 +1,5 @@
-// Doorbells: how the device sleeps while idle and is woken by the plain store that rings a doorbell.
+// Doorbells: how the device sleeps while idle and is woken by the plain store that rings a
+// doorbell.
 //
 // While asleep the doorbells are write-protected with userfaultfd: the store faults, this end is
 // told through a file descriptor, lifts the protection, and the store goes on. Where the kernel

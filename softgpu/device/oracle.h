@@ -17,8 +17,8 @@ namespace softgpu {
 struct PacketRecord {
   uint32_t gpu = 0, queue = 0;
   bool sdma = false;
-  uint64_t index = 0;     // of an AQL packet; byte position of an SDMA packet
-  std::string_view kind;  // "kernel", "barrier_and", "copy", ...
+  uint64_t index = 0;                // of an AQL packet; byte position of an SDMA packet
+  std::string_view kind;             // "kernel", "barrier_and", "copy", ...
   int64_t start_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC
   uint64_t signal = 0;
 

@@ -11,7 +11,8 @@ Queue::Queue(const QueueSpec& spec, Services& services, Gpu& gpu)
 
 Step Queue::step() {
   if (dead_ || stopped_.load(std::memory_order_relaxed) ||
-      gpu_.lost.load(std::memory_order_relaxed)) return {Step::kIdle};
+      gpu_.lost.load(std::memory_order_relaxed))
+    return {Step::kIdle};
   return advance();
 }
 
@@ -30,8 +31,8 @@ int64_t Queue::end_of(int64_t start_ns, double model_ns) const {
 
 double Queue::copy_ns(uint64_t bytes, bool first) const {
   const TimeModel& time = gpu_.config.time;
-  double moving = time.copy_bytes_per_s > 0 ? 1e9 * static_cast<double>(bytes) / time.copy_bytes_per_s
-                                            : 0;
+  double moving =
+      time.copy_bytes_per_s > 0 ? 1e9 * static_cast<double>(bytes) / time.copy_bytes_per_s : 0;
   return moving + (first ? static_cast<double>(time.copy_base_ns) : 0);
 }
 

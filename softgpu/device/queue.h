@@ -95,8 +95,8 @@ class Queue {
   Services& services_;
   Gpu& gpu_;
   const GpuMemory memory_;
-  bool dead_ = false;     // after a fault: nothing more is executed
-  int64_t time_ns_ = 0;   // end of the last packet
+  bool dead_ = false;    // after a fault: nothing more is executed
+  int64_t time_ns_ = 0;  // end of the last packet
 
  private:
   std::atomic<bool> owned_{false}, stopped_{false};

@@ -26,13 +26,20 @@ uint32_t sub_op_of(uint32_t header) { return header >> 8 & 0xff; }
 
 bool holds(uint32_t left, uint32_t function, uint32_t right) {
   switch (function) {
-    case 1: return left < right;
-    case 2: return left <= right;
-    case 3: return left == right;
-    case 4: return left != right;
-    case 5: return left >= right;
-    case 6: return left > right;
-    default: return true;
+    case 1:
+      return left < right;
+    case 2:
+      return left <= right;
+    case 3:
+      return left == right;
+    case 4:
+      return left != right;
+    case 5:
+      return left >= right;
+    case 6:
+      return left > right;
+    default:
+      return true;
   }
 }
 
@@ -90,19 +97,29 @@ bool SdmaQueue::decode(uint32_t header) {
     return true;
   };
   switch (op_of(header)) {
-    case kNop: return is("nop", 1 + (header >> 16 & 0x3fff));
-    case kCopyLinear: return decode_copy(header);
-    case kWrite: return sub_op_of(header) == 0 && is("write", 4 + (dword(3) & 0xfffff) + 1);
-    case kFence: return is("fence", 4);
-    case kTrap: return is("trap", 2);
-    case kPollMemory: return is("poll", 6);
-    case kAtomic: return is("atomic", 8);
+    case kNop:
+      return is("nop", 1 + (header >> 16 & 0x3fff));
+    case kCopyLinear:
+      return decode_copy(header);
+    case kWrite:
+      return sub_op_of(header) == 0 && is("write", 4 + (dword(3) & 0xfffff) + 1);
+    case kFence:
+      return is("fence", 4);
+    case kTrap:
+      return is("trap", 2);
+    case kPollMemory:
+      return is("poll", 6);
+    case kAtomic:
+      return is("atomic", 8);
     case kConstFill:
       packet_.transfer = decode_fill(header);
       return is("fill", 5);
-    case kTimestamp: return is("timestamp", 3);
-    case kGcr: return is("cache", 5);
-    default: return false;
+    case kTimestamp:
+      return is("timestamp", 3);
+    case kGcr:
+      return is("cache", 5);
+    default:
+      return false;
   }
 }
 
@@ -218,10 +235,15 @@ bool SdmaQueue::execute_small(uint32_t header) {
     }
     case kPollMemory:
       return !(header >> 31) || (header >> 26 & 1) || checked(memory_.at<uint32_t>(qword(1)));
-    case kTrap: services_.host.set_event(dword(1)); return true;
-    case kWrite: return write_data();
-    case kAtomic: return atomic(header);
-    default: return true;
+    case kTrap:
+      services_.host.set_event(dword(1));
+      return true;
+    case kWrite:
+      return write_data();
+    case kAtomic:
+      return atomic(header);
+    default:
+      return true;
   }
 }
 

@@ -17,7 +17,9 @@ void interrupt(Host& host, const AmdSignal& signal) {
 
 }  // namespace
 
-int64_t signal_value(uint64_t signal) { return __atomic_load_n(&at(signal)->value, __ATOMIC_ACQUIRE); }
+int64_t signal_value(uint64_t signal) {
+  return __atomic_load_n(&at(signal)->value, __ATOMIC_ACQUIRE);
+}
 
 void complete_signal(Host& host, uint64_t signal, const Ticks* times) {
   if (!signal) return;
