@@ -79,7 +79,6 @@ void AqlQueue::describe_kernel() {
   const AqlDispatch& packet = packet_.dispatch;
   name_ = names_.find(packet.kernel_object);
   blit_ = recognise_blit(name_, packet, memory_);
-  record_.kind = "kernel";
   record_.name = name_;
   for (int i = 0; i < 3; ++i) {
     record_.grid[i] = packet.grid[i];
@@ -117,9 +116,10 @@ bool AqlQueue::strike() {
       break;
     case FaultKind::kHang:
       consume();
-      dead_ = true;
+      faulted("hang");
       break;
     case FaultKind::kDeviceLost:
+      faulted("device_lost");
       gpu_.lost = true;
       services_.host.hardware_fault(spec_.gpu);
       break;
