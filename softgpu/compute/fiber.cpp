@@ -9,10 +9,11 @@ namespace softgpu {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kSpread = 32 * 64;
+constexpr size_t kSpread = 32 * 64;  // see Stacks::spread()
 
 }  // namespace
 
+// The switch ends with a jump, as a `ret` is predicted to go back to where the switch was called.
 // The first frame of a fiber holds what softgpu_fiber_resume takes off: six registers and the
 // address to go to. softgpu_fiber_start finds its function and argument in two of them.
 asm(R"(
@@ -39,7 +40,8 @@ softgpu_fiber_resume:
   popq %r12
   popq %rbx
   popq %rbp
-  ret
+  popq %rcx
+  jmpq *%rcx
   .cfi_endproc
 .size softgpu_fiber_switch, .-softgpu_fiber_switch
 .hidden softgpu_fiber_start
@@ -72,7 +74,8 @@ Stacks::~Stacks() {
 bool Stacks::reserve(size_t count, size_t bytes, bool guarded) {
   size_t guard = guarded ? kPage : 0;
   size_t unit = guarded ? kPage : 64;
-  size_t stride = (bytes + kSpread + guard + unit - 1) / unit * unit;
+  size_t stride = (bytes + (guard ? kSpread : 0) + guard + unit - 1) / unit * unit;
+  if (!guard && stride % 128 == 0) stride += 64;  // an odd number of cache lines uses all sets
   if (memory_ && stride == stride_ && guard == guard_ && count * stride <= mapped_) return true;
   size_t needed = count * stride;
   if (!memory_ || guard || guard_ || needed > mapped_) {

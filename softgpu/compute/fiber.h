@@ -34,7 +34,7 @@ class Stacks {
 
  private:
   // Page-sized strides would put the tops of all stacks into the same cache sets.
-  static size_t spread(size_t index) { return index % 32 * 64; }
+  size_t spread(size_t index) const { return guard_ ? index % 32 * 64 : 0; }
 
   char* memory_ = nullptr;
   size_t mapped_ = 0, stride_ = 0, guard_ = 0;
