@@ -112,8 +112,8 @@ int Memory::unmap(uint64_t handle, uint32_t gpu) {
   allocation.mapped_gpus &= ~(1u << gpu);
   if (was_mapped && allocation.mapped_gpus == 0 && is_private(allocation.flags)) {
     // The address stays the program's; a stray access is a fault again, as on a GPU.
-    ::mmap(reinterpret_cast<void*>(allocation.address), allocation.bytes, PROT_NONE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)::mmap(reinterpret_cast<void*>(allocation.address), allocation.bytes, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   }
   return 0;
 }
