@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -30,6 +31,7 @@ struct Seen {
   std::map<std::string, int> ranges, marks;
   std::map<std::string, int> functions;
   int ops = 0, counters = 0, starts = 0, stops = 0, processes = 0, malformed = 0, damaged = 0;
+  uint64_t largest_chunk = 0;
   std::vector<std::string> open;
 };
 
@@ -43,8 +45,10 @@ std::vector<std::byte> read_file(const std::string& path) {
 
 void read_chunk(const std::string& path, Seen& seen) {
   const auto bytes = read_file(path);
-  ASSERT_EQ(bytes.size(), wire::kChunkBytes);
+  ASSERT_GE(bytes.size(), wire::kChunkBytes);
   const auto& header = *reinterpret_cast<const wire::ChunkHeader*>(bytes.data());
+  EXPECT_EQ(bytes.size(), header.chunk_bytes);
+  seen.largest_chunk = std::max(seen.largest_chunk, uint64_t{header.chunk_bytes});
   if (wire::judge_header(header) != wire::HeaderVerdict::kGood) {
     ++seen.damaged;
     return;
@@ -270,6 +274,29 @@ TEST_F(Agent, AForkedChildHasASpoolThatExplainsItself) {
   }
   EXPECT_TRUE(found);
   EXPECT_EQ(read_own().marks.at("before the fork"), 2);
+}
+
+TEST_F(Agent, AThreadThatWritesALotGetsLargeChunksAndLosesNothing) {
+  constexpr int kMarks = 400'000;  // 9.6 MB; of texts too, which must not lie across two chunks
+  std::thread([this] {
+    char text[64];
+    for (int i = 0; i < kMarks; ++i) {
+      if (i % 10 != 0) {
+        agent_->mark(0, 0, "burst");
+      } else {
+        std::snprintf(text, sizeof text, "burst %.*s %d", i / 10 % 32,
+                      "................................", i);
+        agent_->mark(0, 0, text);
+      }
+    }
+  }).join();
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.marks.at("burst"), kMarks / 10 * 9);
+  int once = 0;
+  for (const auto& [text, count] : seen.marks) once += text.rfind("burst ", 0) == 0 ? count : 0;
+  EXPECT_EQ(once, kMarks / 10);
+  EXPECT_EQ(seen.malformed + seen.damaged, 0);
+  EXPECT_GT(seen.largest_chunk, wire::kChunkBytes);
 }
 
 TEST_F(Agent, DrainedChunksAreUsedAgainAndAbandonedOnesAreLeft) {

@@ -120,17 +120,17 @@ wire::RecordHeader* append_to_log(const wire::RecordHeader* record, uint64_t byt
 // Copies a record to ring 0.
 bool append_to_ring(const wire::RecordHeader* record, uint64_t bytes) {
   auto& chunk = g_definitions.chunk;
-  if (chunk == nullptr || chunk->committed + bytes > wire::kPayloadBytes) {
+  if (chunk == nullptr || chunk->committed + bytes > wire::payload_bytes(*chunk)) {
     wire::DropReason reason;
     const uint64_t sequence = chunk == nullptr ? 0 : chunk->sequence + 1;
-    auto* fresh = make_chunk(0, sequence, sequence, 0, &reason);
+    auto* fresh = make_chunk(0, sequence, sequence, 0, wire::kChunkBytes, &reason);
     if (fresh == nullptr) {
       count_drop(wire::DropSource::kDefinition, reason);
       return false;
     }
     if (chunk != nullptr) {
       seal_chunk(chunk);
-      munmap(chunk, wire::kChunkBytes);
+      munmap(chunk, chunk->chunk_bytes);
     }
     chunk = fresh;
   }

@@ -22,7 +22,8 @@ struct PointerSlot {
 struct Ring {
   wire::ChunkHeader* chunk;  // nullptr: none yet, or wiped by fork
   uint64_t used;             // bytes of its payload
-  uint64_t limit;            // 0 once it is sealed and no other could be had
+  uint64_t limit;            // up to where its pages are ready; 0 once it is full and no other
+                             // could be had
   uint32_t index;
   uint32_t tid;
   uint64_t next_sequence, next_file;
