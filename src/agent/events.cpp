@@ -22,38 +22,7 @@ struct TextReference {
   uint32_t length = 0;  // of `data`, when id is 0
 };
 
-// Whether `text` still is what `known` says. Most texts are short: 16 bytes are compared at once
-// where they cannot reach into another page.
-inline bool same_text(const wire::StringRecord* known, const char* text) {
-#if defined(__SSE2__) && !defined(SONDE_AGENT_STATIC)
-  const auto address = reinterpret_cast<uintptr_t>(text);
-  if (known->length < 16 && (address & 4095) <= 4096 - 16) {
-    // The known text is followed by its 0 and lies in a block that goes on behind it.
-    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
-    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(known->text()));
-    const auto equal = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)));
-    const uint32_t wanted = (2u << known->length) - 1;  // with the 0
-    return (equal & wanted) == wanted;
-  }
-#endif
-  return strcmp(known->text(), text) == 0;
-}
-
-PointerSlot& slot_of(Ring* ring, const char* text) {
-  const auto bits = reinterpret_cast<uintptr_t>(text);
-  return ring->pointers[(bits ^ bits >> 8) % kPointerSlots];
-}
-
-// The id of a text that was here before under the same address, or 0.
-inline uint32_t known_id(Ring* ring, const char* text) {
-  const PointerSlot& slot = slot_of(ring, text);
-  return slot.pointer == text && text != nullptr && same_text(slot.string, text)
-             ? slot.string->header.id
-             : 0;
-}
-
-// Literals are found by their address, other texts by their content. A text that occurs once is
-// not interned but written in full.
+// A text that occurs once is not interned but written in full.
 [[gnu::noinline]] TextReference refer_by_content(Ring* ring, const char* text) {
   if (text == nullptr || *text == '\0') return {};
   const Text content = make_text(text);
@@ -63,12 +32,12 @@ inline uint32_t known_id(Ring* ring, const char* text) {
     known = find_string(content);
   }
   if (known == nullptr) return {0, content.data, static_cast<uint32_t>(content.length)};
-  slot_of(ring, text) = {text, known};
+  ring->texts.remember(text, known);
   return {known->header.id};
 }
 
 TextReference refer(Ring* ring, const char* text) {
-  const uint32_t id = known_id(ring, text);
+  const uint32_t id = ring->texts.find(text);
   return id != 0 ? TextReference{id} : refer_by_content(ring, text);
 }
 
@@ -187,7 +156,7 @@ void range_push(uint32_t domain, uint32_t category, const char* text) {
   }
   span.muted = recording() ? 0 : 1;
   if (span.muted == 0) {
-    span.id = known_id(ring, text);
+    span.id = ring->texts.find(text);
     if (span.id == 0) keep_text(ring, span, text);
     span.begin = ticks();
   }

@@ -190,7 +190,6 @@ Ring* slow_ring() {
       return nullptr;
     }
     ring->tid = thread_id();
-    memset(ring->pointers, 0, sizeof ring->pointers);
     t_state.ring = ring;
     if (g_exit_key_made) pthread_setspecific(g_exit_key, ring);
     if (ring->chunk != nullptr) {
