@@ -93,42 +93,44 @@ inline void remove_open(wire::ChunkHeader* chunk, uint32_t index) {
   store_release(chunk->open_count, count);
 }
 
-// A range with a text of its own, or a domain.
-[[gnu::noinline]] void write_long_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
-  const bool inline_text = span.id == 0 && span.text_length != 0;
-  const uint64_t domain_bytes = (span.domain | span.category) != 0 ? 8 : 0;
-  const uint64_t bytes =
-      sizeof(wire::SpanRecord) + domain_bytes +
-      (inline_text ? sizeof(wire::ContinuationRecord) + wire::words_for(span.text_length) * 8 : 0);
-  // The open text moves when the chunk changes; `span` is a copy, the text is re-read below.
-  char* room = reserve(ring, bytes);
-  if (room == nullptr) return lost(DropSource::kRange);
-  auto* record = reinterpret_cast<wire::SpanRecord*>(room);
-  record->header = {RecordType::kRange,
-                    static_cast<uint8_t>(domain_bytes != 0 ? wire::kHasDomain : 0),
-                    static_cast<uint16_t>((sizeof(wire::SpanRecord) + domain_bytes) / 8), span.id};
+// The record of a range, without its text, where there is room for one with a domain. Returns its
+// length.
+inline uint64_t put_range(char* place, const wire::OpenSpan& span, uint64_t end) {
+  const bool has_domain = (span.domain | span.category) != 0;
+  auto* record = reinterpret_cast<wire::SpanRecord*>(place);
+  record->header = {RecordType::kRange, static_cast<uint8_t>(has_domain ? wire::kHasDomain : 0),
+                    static_cast<uint16_t>(sizeof(wire::SpanRecord) / 8 + (has_domain ? 1 : 0)),
+                    span.id};
   record->begin = span.begin;
   record->end = end;
-  char* next = reinterpret_cast<char*>(record + 1);
-  if (domain_bytes != 0) {
-    *reinterpret_cast<uint64_t*>(next) = pack(span.domain, span.category);
-    next += 8;
+  // Not counted, and so overwritten, if there is none.
+  *reinterpret_cast<uint64_t*>(record + 1) = pack(span.domain, span.category);
+  return sizeof(wire::SpanRecord) + (has_domain ? 8 : 0);
+}
+
+constexpr uint64_t kMostRangeBytes = sizeof(wire::SpanRecord) + 8;
+
+// A range with a text of its own, or one for which a new chunk is needed.
+[[gnu::noinline]] void write_long_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
+  const bool inline_text = span.id == 0 && span.text_length != 0;
+  const uint64_t text_bytes =
+      inline_text ? sizeof(wire::ContinuationRecord) + wire::words_for(span.text_length) * 8 : 0;
+  // The open text moves when the chunk changes; `span` is a copy, the text is re-read below.
+  char* room = reserve(ring, kMostRangeBytes + text_bytes);
+  if (room == nullptr) return lost(DropSource::kRange);
+  const uint64_t bytes = put_range(room, span, end);
+  if (inline_text) {
+    write_text(room + bytes, ring->chunk->open_text + span.text_offset, span.text_length);
   }
-  if (inline_text) write_text(next, ring->chunk->open_text + span.text_offset, span.text_length);
-  commit(ring, bytes);
+  commit(ring, bytes + text_bytes);
 }
 
 inline void write_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
-  if ((span.domain | span.category | span.text_length) != 0 ||
-      ring->used + sizeof(wire::SpanRecord) > ring->limit) {
+  if (span.text_length != 0 || ring->used + kMostRangeBytes > ring->limit) {
     const wire::OpenSpan copy = span;  // the chunk it lies in may be left
     return write_long_range(ring, copy, end);
   }
-  auto* record = reinterpret_cast<wire::SpanRecord*>(payload(ring->chunk) + ring->used);
-  record->header = {RecordType::kRange, 0, sizeof(wire::SpanRecord) / 8, span.id};
-  record->begin = span.begin;
-  record->end = end;
-  commit(ring, sizeof *record);
+  commit(ring, put_range(payload(ring->chunk) + ring->used, span, end));
 }
 
 }  // namespace
@@ -156,9 +158,13 @@ void range_push(uint32_t domain, uint32_t category, const char* text) {
   }
   span.muted = recording() ? 0 : 1;
   if (span.muted == 0) {
-    span.id = ring->texts.find(text);
-    if (span.id == 0) keep_text(ring, span, text);
+    // A clock that waits for what came before it (clock_gettime) does not wait for the text then.
     span.begin = ticks();
+    span.id = ring->texts.find(text);
+    if (span.id == 0) {
+      keep_text(ring, span, text);
+      span.begin = ticks();
+    }
   }
   store_release(chunk->open_count, count + 1);
 }
