@@ -193,6 +193,25 @@ int range_pop(uint32_t domain) {
   return level;
 }
 
+void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t begin, uint64_t end) {
+  if (!recording()) return;
+  Inside inside;
+  if (!inside) return count_drop(DropSource::kRange, DropReason::kReentrant);
+  Ring* ring = this_ring();
+  if (ring == nullptr) return lost(DropSource::kRange);
+  const TextReference reference = refer(ring, text);
+  char* room = reserve(ring, kMostRangeBytes + text_bytes(reference));
+  if (room == nullptr) return lost(DropSource::kRange);
+  wire::OpenSpan span = {};
+  span.begin = begin < end ? begin : end;
+  span.id = reference.id;
+  span.domain = domain;
+  span.category = category;
+  const uint64_t bytes = put_range(room, span, end);
+  if (text_bytes(reference) != 0) write_text(room + bytes, reference.data, reference.length);
+  commit(ring, bytes + text_bytes(reference));
+}
+
 sonde_call call_begin(uint32_t function, int wants_correlation) {
   sonde_call call = {0, 0};
   if (!recording()) return call;
