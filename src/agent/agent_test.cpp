@@ -302,7 +302,7 @@ TEST_F(Agent, AForkedChildHasASpoolThatExplainsItself) {
 }
 
 TEST_F(Agent, AThreadThatWritesALotGetsLargeChunksAndLosesNothing) {
-  constexpr int kMarks = 400'000;  // 9.6 MB; of texts too, which must not lie across two chunks
+  constexpr int kMarks = 120'000;  // 2.9 MB; of texts too, which must not lie across two chunks
   std::thread([this] {
     char text[64];
     for (int i = 0; i < kMarks; ++i) {
