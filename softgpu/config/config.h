@@ -1,0 +1,73 @@
+// Config: what the software GPU presents and how it behaves, as plain values. Made by the launcher
+// from --gpu, --config and defaults; handed to the preloaded library through a file.
+//
+// Times are ns, rates Hz or bytes/s, sizes bytes. A value that the user did not give has the
+// default of its GPU model (models.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace softgpu {
+
+// The device clock: ticks = offset + rate * (host CLOCK_MONOTONIC ns / 1e9) * (1 + drift).
+struct ClockConfig {
+  uint64_t rate_hz = 100'000'000;
+  int64_t offset_ticks = 0;
+  int64_t drift_ppb = 0;
+};
+
+// How long work takes in device time.
+struct TimeModel {
+  bool real_time = false;         // computed kernels take as long as the host takes
+  int64_t kernel_base_ns = 2000;  // of every dispatch
+  double kernel_item_ns = 0.01;   // more for each work item
+  double copy_bytes_per_s = 25e9;
+  int64_t copy_base_ns = 1000;
+};
+
+struct GpuConfig {
+  std::string model;         // "gfx90a"
+  std::string name;          // marketing name
+  uint32_t gfx_version = 0;  // 90010: major * 10000 + minor * 100 + step
+  uint32_t device_id = 0, revision = 0;
+  uint32_t compute_units = 0;
+  uint64_t vram_bytes = 0;
+  uint32_t shader_clock_mhz = 0, memory_clock_mhz = 0;
+  uint32_t pci_domain = 0, pci_bus = 0;
+  bool large_bar = false;
+  ClockConfig clock;
+  TimeModel time;
+};
+
+enum class FaultKind {
+  kMemoryFault,         // page not present at `address`
+  kIllegalInstruction,  // queue errors, as the runtime reports them
+  kInvalidPacket,
+  kException,
+  kApertureViolation,
+  kHang,        // the packet never completes
+  kEcc,         // uncorrectable memory error
+  kDeviceLost,  // every queue of the GPU stops
+};
+
+// Strikes once, at the `dispatch`-th dispatch (from 1) that matches gpu and kernel.
+struct FaultRule {
+  FaultKind kind = FaultKind::kMemoryFault;
+  int32_t gpu = -1;    // -1 = any
+  std::string kernel;  // "" = any; else a part of the name
+  uint64_t dispatch = 1;
+  uint64_t address = 0xdead0000000;
+};
+
+struct Config {
+  std::vector<GpuConfig> gpus;
+  std::vector<FaultRule> faults;
+  std::string log_path;  // the oracle's; "" = none
+  std::string tree;      // directory that holds the /sys, /dev and /proc this process sees
+  int log_level = 0;     // diagnostics on stderr
+  int threads = 0;       // that compute kernels; 0 = one a core
+};
+
+}  // namespace softgpu

@@ -1,0 +1,55 @@
+// Device: the queues of all GPUs of one process, and the thread or threads that execute their
+// packets. Made by the driver at the first queue; lives until the process ends.
+//
+// Guarantees: packets of one queue start in order; the oracle's log has one line for each packet
+// executed; no call blocks on the execution of packets except remove_queue(), which waits until the
+// queue's memory is no longer touched.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "config/config.h"
+#include "device/host.h"
+
+namespace softgpu {
+
+enum class QueueKind { kAql, kSdma, kSdmaXgmi };
+
+struct QueueSpec {
+  uint32_t id = 0;  // unique in the process
+  uint32_t gpu = 0;
+  QueueKind kind = QueueKind::kAql;
+  uint64_t ring = 0;  // addresses in the process
+  uint64_t ring_bytes = 0;
+  uint64_t read_pointer = 0, write_pointer = 0;
+  uint64_t doorbell = 0;  // 8 bytes in the doorbell page that the process writes
+};
+
+// What the driver shows in sysfs.
+struct Load {
+  double busy = 0;  // share of the last second, 0..1
+  double memory_busy = 0;
+  uint64_t dispatches = 0, copies = 0;
+};
+
+class Device {
+ public:
+  Device(const Config& config, Host& host);
+  ~Device();
+
+  void add_queue(const QueueSpec& spec);
+  void remove_queue(uint32_t id);
+  Load load(uint32_t gpu) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The device clock now. A pure function of the configuration and CLOCK_MONOTONIC, so that all
+// processes see one clock.
+uint64_t device_ticks(const ClockConfig& clock);
+uint64_t device_ticks_at(const ClockConfig& clock, int64_t monotonic_ns);
+
+}  // namespace softgpu

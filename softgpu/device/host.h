@@ -1,0 +1,29 @@
+// Host: what the device asks of the driver that it hangs on. Implemented in driver/; tests of the
+// device use one of their own.
+//
+// All memory that a GPU can reach is mapped in the process at its GPU address, so an address that
+// is_mapped() may simply be used as a pointer.
+#pragma once
+
+#include <cstdint>
+
+namespace softgpu {
+
+enum class MemoryFault : uint32_t { kNotPresent = 1, kReadOnly = 2, kNoExecute = 4, kEcc = 8 };
+
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  // Whether all of [address, address + bytes) is mapped for this GPU (or, as user memory, for the
+  // process). False = a page fault.
+  virtual bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) = 0;
+  // Makes a KFD event happen, as an interrupt of the device does. 0 is no event.
+  virtual void set_event(uint32_t event) = 0;
+  // Raises the memory-exception events of the process.
+  virtual void memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) = 0;
+  // Raises the hardware-exception events: the GPU was reset or is lost.
+  virtual void hardware_fault(uint32_t gpu) = 0;
+};
+
+}  // namespace softgpu
