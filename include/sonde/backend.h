@@ -145,6 +145,13 @@ struct sonde_agent {
   void (*start)(void); /* recording of this process on, after stop() */
   void (*stop)(void);  /* nests: as many starts as stops */
   void (*flush)(void); /* everything recorded so far is safe when this returns */
+
+  /* Added later: there only if `size` says so. */
+
+  /* A range of this thread that is over, with its ticks. One that would end before it begins has no
+   * length. */
+  void (*range_at)(uint32_t domain, uint32_t category, const char* text, uint64_t begin,
+                   uint64_t end);
 };
 
 /* The agent of this process, or NULL. Cached by the caller. */
