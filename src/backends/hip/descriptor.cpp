@@ -1,0 +1,15 @@
+// How the recorder loads the HIP backend: with the HSA one, which HIP starts in its first call.
+#include "backends/rocm/probe.h"
+
+namespace sonde::record {
+
+const Backend& hip_backend() {
+  static const Backend kBackend = {"hip",
+                                   "HIP calls with their arguments (ROCm)",
+                                   "libsonde-rocm.so",
+                                   {"HSA_TOOLS_LIB~={lib}/libsonde-rocm.so", "SONDE_ROCM+=hip"},
+                                   hip_probe};
+  return kBackend;
+}
+
+}  // namespace sonde::record
