@@ -47,7 +47,7 @@ Status on_event(const SystemEvent* event, void*) {
 
 }  // namespace
 
-bool load(ApiTable* table) {
+bool load(ApiTable* table, bool ops) {
   if (!read_tables(*table, &g_next)) {
     TableVersion amd = {};
     if (table->amd != nullptr) __builtin_memcpy(&amd, table->amd, sizeof amd);
@@ -59,11 +59,16 @@ bool load(ApiTable* table) {
     rocm::report(SONDE_WARNING, kSource, text);
     return false;
   }
+  Functions hooks = {};
+  hook_handlers(&hooks);
+  if (!ops) {
+    write_tables(*table, hooks);
+    return false;
+  }
   g_pid = getpid();
   find_clock();
   find_devices();
   define_calls();
-  Functions hooks = {};
   hook_queues(&hooks);
   hook_waits(&hooks);
   hook_copies(&hooks);

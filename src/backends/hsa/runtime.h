@@ -55,9 +55,11 @@ void hook_waits(Functions* hooks);
 void hook_copies(Functions* hooks);
 void hook_kernels(Functions* hooks);
 void hook_memory(Functions* hooks);
+void hook_handlers(Functions* hooks);
 
-// runtime.cpp: called with the tables, and when the runtime is about to end.
-bool load(ApiTable* table);
+// runtime.cpp: called with the tables, and when the runtime is about to end. Whether the ops are
+// watched; without `ops` only what HIP's calls need is done.
+bool load(ApiTable* table, bool ops);
 void unload();
 
 }  // namespace sonde::hsa

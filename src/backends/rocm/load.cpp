@@ -48,7 +48,7 @@ __attribute__((visibility("default"))) bool OnLoad(hsa::ApiTable* table, uint64_
                                                    const char* const*) {
   const ErrnoKeeper keep;
   if (!rocm::connect()) return true;
-  if (rocm::wanted("hsa")) rocm::g_hsa_reports_ops = hsa::load(table);
+  rocm::g_hsa_reports_ops = hsa::load(table, rocm::wanted("hsa"));
   if (rocm::g_hsa_reports_ops) hip::use_hsa_ops();
   if (rocm::wanted("hip")) rocm::g_hip_reports_calls = hip::register_callbacks();
   return true;
