@@ -15,7 +15,6 @@ uint32_t kernel_name(const FunctionInfo& function, const char* data);
 
 void record_op(const ActivityRecord& record, uint32_t name, const rocm::Launch& launch);
 
-
 // The callbacks of ROCm 5.2: on the thread that launches, and on another when it has finished.
 void launched(uint64_t record_id);
 void finished(uint32_t op, void* record, void* arg);

@@ -24,7 +24,7 @@ EnableActivity g_enable;
 
 // Memory for the arguments of the call that begins. Also called after its end, in vain.
 void* provide_data(uint32_t, void* record, const void*, void*) {
-  if (record != nullptr) return nullptr;
+  if (record != nullptr || called_by_name()) return nullptr;
   Frames* frames = this_thread();
   if (frames == nullptr || frames->asking || !recording()) return nullptr;
   if (frames->depth >= kMaxDepth) {
@@ -122,8 +122,15 @@ bool register_callbacks() {
   void* library = loaded_library();
   if (library == nullptr) return false;  // a program of HSA alone
   if (registered) return true;           // the runtime was ended and started again
+  registered = called_by_name();
+  // Without the HSA backend HIP's reports of ops are wanted, which come with those of calls.
+  if (registered && rocm::g_hsa_reports_ops) return true;
   prepare_functions();
-  registered = register_old_callbacks(library) || register_tracer(library);
+  if (register_old_callbacks(library)) {
+    rocm::g_hip_callbacks = true;
+    return registered = true;
+  }
+  if (register_tracer(library)) return registered = true;
   if (!registered) {
     rocm::report(SONDE_WARNING, "hip", "this HIP runtime has no way to tell of its calls");
   }

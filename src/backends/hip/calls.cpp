@@ -107,9 +107,9 @@ uint64_t stream_of(const FunctionInfo& function, const char* data) {
 }  // namespace
 
 void begin_call(const FunctionInfo& function, uint32_t defined, OpenCall* open) {
-  open->outer = t_launch;
   open->call = rocm::agent().call_begin(defined, function.heavy ? 1 : 0);
   if (!function.heavy) return;
+  open->outer = t_launch;
   t_launch.correlation = open->call.correlation;
   t_launch.stream = 0;
   t_launch.flags = SONDE_OP_HAS_STREAM | (describes_copy(function) ? SONDE_OP_DESCRIBED : 0);
@@ -124,7 +124,7 @@ void look_at_parameters(const FunctionInfo& function, const char* data) {
 }
 
 void end_call(const FunctionInfo* function, const char* data, int result, const OpenCall& open) {
-  t_launch = open.outer;
+  if (function == nullptr || function->heavy) t_launch = open.outer;
   if (open.call.private_data == 0) return;
   sonde_args args;
   args.count = 0;

@@ -7,7 +7,8 @@ const Backend& hip_backend() {
   static const Backend kBackend = {"hip",
                                    "HIP calls with their arguments (ROCm)",
                                    "libsonde-rocm.so",
-                                   {"HSA_TOOLS_LIB~={lib}/libsonde-rocm.so", "SONDE_ROCM+=hip"},
+                                   {"LD_PRELOAD+={lib}/libsonde-rocm.so",
+                                    "HSA_TOOLS_LIB~={lib}/libsonde-rocm.so", "SONDE_ROCM+=hip"},
                                    hip_probe};
   return kBackend;
 }

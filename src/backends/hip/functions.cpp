@@ -1,5 +1,6 @@
 #include "backends/hip/functions.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,14 @@ struct Source {
   const char* parameters;
 };
 constexpr Source kSources[] = {
-#define X(id, name, category, weight, parameters) {id, #name, #category, #weight[0], parameters},
+#define X(id, name, category, weight, parameters, count, types) \
+  {id, #name, #category, #weight[0], parameters},
 #include "backends/hip/functions.inc"
 #undef X
 };
 
-constexpr const char* kCategories[] = {"launch", "copy",   "memset", "memory", "stream",
-                                       "event",  "graph",  "module", "device", "context",
+constexpr const char* kCategories[] = {"launch",  "copy",  "memset",  "memory", "stream",
+                                       "event",   "graph", "module",  "device", "context",
                                        "texture", "error", "profiler"};
 
 constexpr uint32_t kMaxId = 400;
@@ -94,7 +96,11 @@ Size size_of(const Token& token) {
       return {32, 8, 0};
     case Kind::kStruct:
       // The only ones that are not made of words are the handles for other processes.
-      return {token.number, static_cast<uint16_t>(token.number == 64 ? 1 : token.number % 8 == 0 ? 8 : 4), 0};
+      return {token.number,
+              static_cast<uint16_t>(token.number == 64      ? 1
+                                    : token.number % 8 == 0 ? 8
+                                                            : 4),
+              0};
     default:
       return {4, 4, 0};
   }
@@ -106,11 +112,11 @@ Role role_of(const Token& token) {
     Role role;
   };
   constexpr Named kNames[] = {
-      {"dst", Role::kDst},         {"dstDevice", Role::kDst},  {"dstHost", Role::kDst},
-      {"src", Role::kSrc},         {"srcDevice", Role::kSrc},  {"srcHost", Role::kSrc},
+      {"dst", Role::kDst},         {"dstDevice", Role::kDst},   {"dstHost", Role::kDst},
+      {"src", Role::kSrc},         {"srcDevice", Role::kSrc},   {"srcHost", Role::kSrc},
       {"sizeBytes", Role::kBytes}, {"sizebytes", Role::kBytes}, {"count", Role::kBytes},
-      {"ByteCount", Role::kBytes}, {"kind", Role::kCopyKind},  {"stream", Role::kStream},
-      {"hStream", Role::kStream},  {"width", Role::kWidth},    {"height", Role::kHeight}};
+      {"ByteCount", Role::kBytes}, {"kind", Role::kCopyKind},   {"stream", Role::kStream},
+      {"hStream", Role::kStream},  {"width", Role::kWidth},     {"height", Role::kHeight}};
   const Kind kind = kind_of(token.letter);
   for (const Named& named : kNames) {
     if (strncmp(named.name, token.name, token.length) != 0 || named.name[token.length] != '\0') {
@@ -155,7 +161,8 @@ void write_formats(const char* text, char* formats, size_t room) {
   const auto add = [&](const Token& token, const char* suffix, char letter) {
     const int length = snprintf(formats + used, room - used, "%s%.*s%s:%c", used != 0 ? " " : "",
                                 static_cast<int>(token.length), token.name, suffix, letter);
-    if (length > 0 && used + static_cast<size_t>(length) < room) used += static_cast<size_t>(length);
+    if (length > 0 && used + static_cast<size_t>(length) < room)
+      used += static_cast<size_t>(length);
   };
   Token token;
   while (next_token(&text, &token)) {
@@ -198,7 +205,9 @@ void write_formats(const char* text, char* formats, size_t room) {
   }
 }
 
-void prepare_functions() {
+namespace {
+
+void define_all() {
   char formats[1024];
   for (size_t i = 0; i < kFunctionCount; ++i) {
     const Source& source = kSources[i];
@@ -213,6 +222,15 @@ void prepare_functions() {
     if (source.id != 0 && source.id < kMaxId) g_by_id[source.id] = static_cast<uint16_t>(i + 1);
   }
 }
+
+}  // namespace
+
+void prepare_functions() {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, define_all);
+}
+
+const char* name_of(Function function) { return kSources[function].name; }
 
 uint32_t define_unknown(uint32_t id, const char* (*name_of)(uint32_t id)) {
   constexpr uint32_t kMaxUnknown = 600;

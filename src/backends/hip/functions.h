@@ -9,7 +9,7 @@ namespace sonde::hip {
 
 // Order of functions.inc.
 enum Function : uint16_t {
-#define X(id, name, category, weight, parameters) k_##name,
+#define X(id, name, category, weight, parameters, count, types) k_##name,
 #include "backends/hip/functions.inc"
 #undef X
   kFunctionCount
@@ -55,7 +55,18 @@ struct Parameter {
 };
 
 enum class Category : uint8_t {
-  launch, copy, memset, memory, stream, event, graph, module, device, context, texture, error,
+  launch,
+  copy,
+  memset,
+  memory,
+  stream,
+  event,
+  graph,
+  module,
+  device,
+  context,
+  texture,
+  error,
   profiler
 };
 
@@ -75,6 +86,8 @@ extern FunctionInfo g_functions[kFunctionCount];
 
 // Parses functions.inc and defines every function with the agent.
 void prepare_functions();
+
+const char* name_of(Function function);
 
 // By the id that ROCm 5.2 gave it, or nullptr.
 FunctionInfo* function_of_id(uint32_t id);

@@ -1,6 +1,6 @@
 // The HIP runtime's interfaces for tools, declared from the facts of its public headers
-// (hip_prof_str.h, hip_runtime_prof.h and prof_protocol.h of ROCm 5.2 to 7.0). Used by callbacks.cpp
-// and activity.cpp.
+// (hip_prof_str.h, hip_runtime_prof.h and prof_protocol.h of ROCm 5.2 to 7.0). Used by
+// callbacks.cpp and activity.cpp.
 #pragma once
 
 #include <stdint.h>

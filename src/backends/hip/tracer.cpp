@@ -8,6 +8,7 @@
 
 #include "backends/hip/activity.h"
 #include "backends/hip/frames.h"
+#include "backends/hip/hip.h"
 #include "base/errno_keeper.h"
 
 namespace sonde::hip {
@@ -60,8 +61,8 @@ void on_exit(uint32_t id, void* data) {
   }
   const ErrnoKeeper keep;
   Frame& frame = frames->frames[--frames->depth];
-  end_call(function.count != 0 ? &function : nullptr,
-           static_cast<const char*>(data) + kArguments, result, frame.open);
+  end_call(function.count != 0 ? &function : nullptr, static_cast<const char*>(data) + kArguments,
+           result, frame.open);
 }
 
 // Asked of the runtime in its first call: while it loads us it is not ready to be called.
@@ -78,7 +79,7 @@ uint32_t tail(Frames* frames) {
 }
 
 int on_call(uint32_t id, char* data) {
-  if (data == nullptr || !rocm::recording()) return kDoNotTrace;
+  if (data == nullptr || called_by_name() || !rocm::recording()) return kDoNotTrace;
   Frames* frames = this_thread();
   if (frames == nullptr || frames->asking || tail(frames) == 0) return kDoNotTrace;
   if (frames->depth >= kMaxDepth) {

@@ -100,8 +100,7 @@ Status watch(struct sonde_op op, Signal wanted, Copy copy) {
 }
 
 Status async_copy(void* dst, AgentHandle dst_agent, const void* src, AgentHandle src_agent,
-                  size_t size, uint32_t dependencies, const Signal* depends_on,
-                  Signal completion) {
+                  size_t size, uint32_t dependencies, const Signal* depends_on, Signal completion) {
   Call call(kAsyncCopy);
   const auto op = copy_op(dst_agent, src_agent, dst, src, size);
   const Status status = watch(call.linked(op), completion, [&](Signal signal) {
@@ -130,19 +129,19 @@ Status async_copy_on_engine(void* dst, AgentHandle dst_agent, const void* src,
 
 enum Direction : uint32_t { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice };
 
-Status async_copy_rect(const PitchedPointer* dst, const Dim3* dst_offset,
-                       const PitchedPointer* src, const Dim3* src_offset, const Dim3* range,
-                       AgentHandle agent_handle, uint32_t direction, uint32_t dependencies,
-                       const Signal* depends_on, Signal completion) {
+Status async_copy_rect(const PitchedPointer* dst, const Dim3* dst_offset, const PitchedPointer* src,
+                       const Dim3* src_offset, const Dim3* range, AgentHandle agent_handle,
+                       uint32_t direction, uint32_t dependencies, const Signal* depends_on,
+                       Signal completion) {
   Call call(kAsyncCopyRect);
   const AgentHandle host = {};
   const bool to_gpu = direction == kHostToDevice || direction == kDeviceToDevice;
   const bool from_gpu = direction == kDeviceToHost || direction == kDeviceToDevice;
   const uint64_t bytes =
       range != nullptr ? uint64_t{range->x} * range->y * range->z : 0;  // x is in bytes
-  auto op = copy_op(to_gpu ? agent_handle : host, from_gpu ? agent_handle : host,
-                    dst != nullptr ? dst->base : nullptr, src != nullptr ? src->base : nullptr,
-                    bytes);
+  auto op =
+      copy_op(to_gpu ? agent_handle : host, from_gpu ? agent_handle : host,
+              dst != nullptr ? dst->base : nullptr, src != nullptr ? src->base : nullptr, bytes);
   if (range != nullptr) {
     op.size[0] = range->x;
     op.size[1] = range->y;

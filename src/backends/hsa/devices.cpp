@@ -52,7 +52,8 @@ void describe(Device* device) {
     const size_t length = strlen(name);  // gfx90a: the last two digits are minor and stepping
     device->gfx_major = length > 5 ? strtoul(name + 3, nullptr, 10) : 0;
     if (length == 6) device->gfx_major = static_cast<uint32_t>(name[3] - '0');
-    if (length == 7) device->gfx_major = static_cast<uint32_t>((name[3] - '0') * 10 + name[4] - '0');
+    if (length == 7)
+      device->gfx_major = static_cast<uint32_t>((name[3] - '0') * 10 + name[4] - '0');
     device->big_registers = strncmp(name, "gfx90a", 6) == 0 || strncmp(name, "gfx94", 5) == 0 ||
                             strncmp(name, "gfx95", 5) == 0;
   }

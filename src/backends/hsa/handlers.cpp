@@ -34,7 +34,7 @@ bool run(int64_t value, void* data) {
 Status async_handler(Signal signal, uint32_t condition, int64_t value, Handler handler,
                      void* data) {
   Held* held = nullptr;
-  if (condition == kLess && value == kHeldByCallback && rocm::g_hip_reports_calls) {
+  if (condition == kLess && value == kHeldByCallback && rocm::g_hip_callbacks) {
     held = static_cast<Held*>(malloc(sizeof(Held)));
   }
   if (held == nullptr) return next().signal_async_handler(signal, condition, value, handler, data);

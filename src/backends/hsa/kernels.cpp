@@ -68,7 +68,6 @@ void describe_registers(const KernelDescriptor& kernel, const Device* device, ui
   }
 }
 
-
 void note_kernel(const char* name, uint64_t object, const Device* device) {
   const void* host = nullptr;
   if (!g_has_loader ||

@@ -69,7 +69,7 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* q
 // collect.cpp
 void collect_queue(Queue* queue);
 void collect_everything();
-void work_was_queued();        // the collector looks again
+void work_was_queued();  // the collector looks again
 void start_collector();
 void advance(Queue* queue, uint64_t consumed);
 struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch);

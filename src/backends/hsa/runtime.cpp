@@ -20,10 +20,14 @@ struct Reason {
   const char* text;
 };
 constexpr Reason kReasons[] = {
-    {0x1, "page not present"},     {0x2, "write to a read-only page"},
-    {0x4, "execute of a page that is not executable"}, {0x8, "memory that only the host may use"},
-    {0x10, "DRAM ECC error"},      {0x20, "address not exact"},
-    {0x40, "SRAM ECC error"},      {0x80000000, "hang"},
+    {0x1, "page not present"},
+    {0x2, "write to a read-only page"},
+    {0x4, "execute of a page that is not executable"},
+    {0x8, "memory that only the host may use"},
+    {0x10, "DRAM ECC error"},
+    {0x20, "address not exact"},
+    {0x40, "SRAM ECC error"},
+    {0x80000000, "hang"},
 };
 
 // The runtime ends the program next, unless another handler says that it has dealt with the fault.

@@ -23,10 +23,10 @@ enum CopyQueue { kToDevice, kFromDevice, kBetween, kCopyQueues };
 struct Device {
   AgentHandle handle;
   bool is_gpu;
-  int16_t gpu_id;       // -1 for a CPU
-  uint32_t id;          // of define_device()
-  uint32_t gfx_major;   // 9 for gfx90a
-  bool big_registers;   // gfx90a and gfx94x: VGPRs in units of 8, accumulation registers behind them
+  int16_t gpu_id;      // -1 for a CPU
+  uint32_t id;         // of define_device()
+  uint32_t gfx_major;  // 9 for gfx90a
+  bool big_registers;  // gfx90a and gfx94x: VGPRs in units of 8, accumulation registers behind them
   uint32_t copy_queue[kCopyQueues];
 };
 

@@ -16,6 +16,10 @@ using Agent = struct sonde_agent;
 
 // Set once, before any hook is in place; never changed after.
 extern const Agent* g_agent;
+// Finds the agent; which parts of the library the user wants. False: none is to do anything.
+bool connect();
+bool wanted(const char* part);
+
 inline const Agent& agent() { return *g_agent; }
 inline bool recording() { return g_agent->recording() != 0; }
 
@@ -35,6 +39,8 @@ extern bool g_hsa_reports_ops;
 // Set once HIP reports its calls: what it calls the runtime below for is not the program's doing
 // then.
 extern bool g_hip_reports_calls;
+// Set while it does so by its own callbacks, of ROCm 5.2.
+extern bool g_hip_callbacks;
 
 inline uint64_t word(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 inline void report(int severity, const char* source, const char* text) {

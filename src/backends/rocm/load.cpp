@@ -1,6 +1,8 @@
-// How libsonde-rocm.so gets into the program: as a tool of the HSA runtime (HSA_TOOLS_LIB), which
-// calls OnLoad in the middle of hsa_init(). HIP starts that runtime in its own first call, before it
-// looks whether somebody wants to hear of the call; so nothing is missed.
+// How libsonde-rocm.so gets into the program: preloaded, for the calls that a program makes by the
+// names of HIP's functions (hip/exports.cpp), and as a tool of the HSA runtime (HSA_TOOLS_LIB),
+// which calls OnLoad in the middle of hsa_init(). HIP starts that runtime in its own first call,
+// before it looks whether somebody wants to hear of the call; so nothing is missed where a program
+// is told of by HIP's callbacks.
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +18,7 @@ thread_local Launch t_launch;
 thread_local uint32_t t_kernel_name;
 bool g_hsa_reports_ops;
 bool g_hip_reports_calls;
-
-namespace {
+bool g_hip_callbacks;
 
 // Which parts the user wants, from the recorder: "hsa:hip".
 bool wanted(const char* part) {
@@ -36,7 +37,6 @@ bool connect() {
   return g_agent != nullptr;
 }
 
-}  // namespace
 }  // namespace sonde::rocm
 
 using namespace sonde;

@@ -23,13 +23,13 @@ inline Probe rocm_probe_of(std::span<const char* const> names, const char* what)
 inline Probe rocm_probe() {
   static constexpr const char* kNames[] = {"libhsa-runtime64.so.1",
                                            "/opt/rocm/lib/libhsa-runtime64.so.1"};
-  return rocm_probe_of(kNames, "no HSA runtime (libhsa-runtime64.so.1); Debian: libhsa-runtime64-1");
+  return rocm_probe_of(kNames,
+                       "no HSA runtime (libhsa-runtime64.so.1); Debian: libhsa-runtime64-1");
 }
 
 inline Probe hip_probe() {
   static constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6",
-                                           "libamdhip64.so.5",
-                                           "/opt/rocm/lib/libamdhip64.so"};
+                                           "libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so"};
   return rocm_probe_of(kNames, "no HIP runtime (libamdhip64.so); Debian: libamdhip64-5");
 }
 
