@@ -3,7 +3,8 @@
 //
 // Guarantees: packets of one queue start in order; the oracle's log has one line for each packet
 // executed; no call blocks on the execution of packets except remove_queue(), which waits until the
-// queue's memory is no longer touched.
+// queue's memory is no longer touched. The device calls its Host from its own threads; the Host
+// must not call remove_queue() while it holds a lock that those calls take.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,9 @@ class Device {
 
   void add_queue(const QueueSpec& spec);
   void remove_queue(uint32_t id);
+  // The process has mapped this GPU's doorbells here, where it will store to them. While all is
+  // idle the device write-protects that range to be woken by a store instead of polling.
+  void doorbells_mapped(uint32_t gpu, uint64_t address, uint64_t bytes);
   Load load(uint32_t gpu) const;
 
  private:

@@ -1,0 +1,33 @@
+// The JSON form of a Config: what a user writes for --config, and what the launcher writes into the
+// tree for the preloaded library. Reading is strict: an unknown key, a value of the wrong type or
+// out of range is an error that names the place ("gpus[1].vram_bytes").
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/config.h"
+
+namespace softgpu {
+
+constexpr int kMaxGpus = 8;
+constexpr std::string_view kDefaultModel = "gfx90a";
+
+// `name` is the file's, for messages. Without "gpus" there is one of the default model.
+sonde::Result<Config> parse_config(std::string_view text, std::string_view name);
+sonde::Result<Config> read_config(const std::string& path);
+// All values, so that parse_config() of it gives the same Config.
+std::string config_text(const Config& config);
+
+// The short forms of the command line: "gfx90a:2" and "memory-fault@kernel:3" (kernel and number
+// may be missing: "hang", "hang@saxpy", "hang:3").
+sonde::Result<std::vector<GpuConfig>> parse_gpu_option(std::string_view text);
+sonde::Result<FaultRule> parse_fault_option(std::string_view text);
+
+// What a Config as a whole must keep: number of GPUs, PCI addresses of their own, faults on GPUs
+// that are there. Assigns PCI addresses where there are none.
+sonde::Status finish_config(Config& config);
+
+}  // namespace softgpu

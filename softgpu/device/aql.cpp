@@ -1,0 +1,184 @@
+#include "device/aql.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "device/clock.h"
+
+namespace softgpu {
+namespace {
+
+bool is_zero(uint64_t signal) { return signal_value(signal) == 0; }
+
+bool holds(int64_t left, uint32_t condition, int64_t right) {
+  switch (condition) {
+    case kEqual:
+      return left == right;
+    case kNotEqual:
+      return left != right;
+    case kLess:
+      return left < right;
+    default:
+      return left >= right;
+  }
+}
+
+}  // namespace
+
+AqlQueue::AqlQueue(const QueueSpec& spec, Services& services, Gpu& gpu)
+    : Queue(spec, services, gpu),
+      shared_(
+          reinterpret_cast<AmdQueue*>(spec.write_pointer - offsetof(AmdQueue, write_dispatch_id))),
+      names_(memory_) {}
+
+Step AqlQueue::advance() {
+  switch (state_) {
+    case State::kScratch:
+      if (!is_zero(shared().inactive_signal)) return {Step::kBlocked};
+      state_ = State::kFetch;
+      looked_at_ = true;
+      break;
+    case State::kStreamOp:
+      if (!stream_op_ready(*blit_->stream_op)) return {Step::kBlocked};
+      record_.start_ns = begin_after_wait();
+      return execute_kernel();
+    case State::kHeavy:
+      return {Step::kHeavy};
+    case State::kRunning:
+      if (monotonic_ns() < time_ns_) return {Step::kWaiting, time_ns_};
+      finish();
+      return {Step::kProgress};
+    case State::kFetch:
+      break;
+  }
+  if (!fetch()) return {Step::kIdle};
+  return start_packet();
+}
+
+// The doorbell holds the index of the last packet; all ones while none was submitted. It may go
+// back when several threads submit.
+bool AqlQueue::fetch() {
+  doorbell_ = std::max(doorbell_, doorbell() + 1);
+  uint64_t written = __atomic_load_n(&shared().write_dispatch_id, __ATOMIC_ACQUIRE);
+  if (next_ >= std::min(doorbell_, written)) return false;
+  auto* slot = reinterpret_cast<AqlPacket*>(spec_.ring) + next_ % ring_packets();
+  uint16_t header = __atomic_load_n(&slot->header, __ATOMIC_ACQUIRE);
+  if ((header & 0xff) == kAqlInvalid) {
+    looked_at_ = true;  // a thread has yet to fill it
+    return false;
+  }
+  packet_ = *slot;
+  packet_.header = header;
+  return true;
+}
+
+Step AqlQueue::start_packet() {
+  bool follows = next_ < follow_ && !looked_at_;
+  switch (packet_.header & 0xff) {
+    case kAqlDispatch:
+      record_ = {};
+      record_.start_ns = begin(follows);
+      follow_ = doorbell_;
+      return start_dispatch();
+    case kAqlBarrierAnd: {
+      const auto& dep = packet_.barrier.dep;
+      bool waits = std::any_of(std::begin(dep), std::end(dep), [](uint64_t s) { return s != 0; });
+      return start_barrier(barrier_and_ready(), waits || !follows, "barrier_and");
+    }
+    case kAqlBarrierOr:
+      return start_barrier(barrier_or_ready(), true, "barrier_or");
+    case kAqlVendor:
+      return start_vendor();
+    default:
+      fail(kBadPacket);
+      return {Step::kProgress};
+  }
+}
+
+bool AqlQueue::barrier_and_ready() const {
+  const auto& dep = packet_.barrier.dep;
+  return std::all_of(std::begin(dep), std::end(dep),
+                     [](uint64_t signal) { return !signal || is_zero(signal); });
+}
+
+bool AqlQueue::barrier_or_ready() const {
+  const auto& dep = packet_.barrier.dep;
+  auto given = [](uint64_t signal) { return signal != 0; };
+  return std::none_of(std::begin(dep), std::end(dep), given) ||
+         std::any_of(std::begin(dep), std::end(dep),
+                     [](uint64_t signal) { return signal && is_zero(signal); });
+}
+
+Step AqlQueue::start_vendor() {
+  const AqlBarrierValue& packet = packet_.barrier_value;
+  if (packet.format == kFormatBarrierValue) {
+    bool ready = !packet.signal ||
+                 holds(signal_value(packet.signal) & packet.mask, packet.condition, packet.value);
+    return start_barrier(ready, true, "barrier_value");
+  }
+  if (packet.format != kFormatPm4Ib) {
+    fail(kBadVendorPacket);
+    return {Step::kProgress};
+  }
+  services_.notices.once("PM4 command buffers (performance counters) are completed, not executed");
+  return start_barrier(true, !(next_ < follow_), "pm4");
+}
+
+Step AqlQueue::start_barrier(bool ready, bool waits, std::string_view kind) {
+  if (!ready) {
+    looked_at_ = true;
+    return {Step::kBlocked};
+  }
+  record_ = {};
+  record_.kind = kind;
+  record_.start_ns = waits ? begin_after_wait() : begin(true);
+  follow_ = doorbell_;
+  consume();
+  time_ns_ = end_of(record_.start_ns, 0);
+  finish();
+  return {Step::kProgress};
+}
+
+void AqlQueue::consume() {
+  auto* slot = reinterpret_cast<AqlPacket*>(spec_.ring) + next_ % ring_packets();
+  record_.index = next_;
+  __atomic_store_n(&slot->header, uint16_t{kAqlInvalid}, __ATOMIC_RELEASE);
+  ++next_;
+  looked_at_ = false;
+  set_read_pointer(next_);
+}
+
+void AqlQueue::run_until(int64_t end_ns) {
+  time_ns_ = end_ns;
+  state_ = State::kRunning;
+}
+
+// The log comes first: who sees the completion also finds the line.
+void AqlQueue::finish() {
+  state_ = State::kFetch;
+  record_.gpu = spec_.gpu;
+  record_.queue = spec_.id;
+  record_.signal = packet_.dispatch.completion;
+  record_.end_ns = time_ns_;
+  bool kernel = record_.kind == "kernel";
+  if (kernel) gpu_.load.add(!record_.transfer.empty(), record_.start_ns, record_.end_ns);
+  if (services_.oracle.enabled()) {
+    services_.oracle.packet(record_);
+    if (kernel) services_.oracle.op({record_, 1});
+  }
+  Ticks times{ticks(record_.start_ns), ticks(record_.end_ns)};
+  bool profiling = shared().properties & kQueueProfiling;
+  complete_signal(services_.host, packet_.dispatch.completion, profiling ? &times : nullptr);
+  if (kernel && (shared().properties & kQueueScratchOnce)) {
+    state_ = State::kScratch;
+    store_signal(services_.host, shared().inactive_signal, kScratchReclaim);
+  }
+}
+
+void AqlQueue::fail(QueueError error) {
+  dead_ = true;
+  store_signal(services_.host, shared().inactive_signal, error);
+}
+
+}  // namespace softgpu

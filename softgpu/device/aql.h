@@ -1,0 +1,67 @@
+// AqlQueue: the packet processor of a compute queue. Packets run one after another.
+#pragma once
+
+#include <string>
+
+#include "device/amd_abi.h"
+#include "device/blit.h"
+#include "device/names.h"
+#include "device/queue.h"
+
+namespace softgpu {
+
+class AqlQueue : public Queue {
+ public:
+  AqlQueue(const QueueSpec& spec, Services& services, Gpu& gpu);
+  void run_heavy() override;
+
+ protected:
+  Step advance() override;
+
+ private:
+  enum class State {
+    kFetch,
+    kScratch,   // ROCr was asked to change the queue's scratch memory
+    kStreamOp,  // a blit kernel waits for a value in memory
+    kHeavy,     // a kernel is about to run
+    kRunning,   // the current packet ends at time_ns_
+  };
+
+  bool fetch();
+  Step start_packet();
+  Step start_barrier(bool ready, bool waits, std::string_view kind);
+  Step start_vendor();
+  bool barrier_and_ready() const;
+  bool barrier_or_ready() const;
+
+  Step start_dispatch();
+  Step execute_kernel();
+  bool compute();
+  bool check_dispatch();
+  bool needs_scratch();
+  bool strike();
+  void describe_kernel();
+  bool is_heavy() const;
+
+  void run_until(int64_t end_ns);
+  void finish();
+  void consume();
+  void fail(QueueError error);
+
+  AmdQueue& shared() const { return *shared_; }
+  uint64_t ring_packets() const { return spec_.ring_bytes / sizeof(AqlPacket); }
+
+  AmdQueue* shared_;
+  KernelNames names_;
+  State state_ = State::kFetch;
+  uint64_t next_ = 0;       // index of the packet that is next or current
+  uint64_t doorbell_ = 0;   // packets below this may be looked at
+  uint64_t follow_ = 0;     // packets below this were there when the last one began
+  bool looked_at_ = false;  // the next packet was looked at before and not ready
+  AqlPacket packet_{};
+  std::string name_;
+  std::optional<Blit> blit_;
+  PacketRecord record_;
+};
+
+}  // namespace softgpu

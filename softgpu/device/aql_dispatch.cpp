@@ -1,0 +1,168 @@
+// Kernel dispatches: checks, scratch memory, faults of the script, and computing.
+#include "device/aql.h"
+#include "device/clock.h"
+
+namespace softgpu {
+namespace {
+
+constexpr uint32_t kMaxGroupItems = 1024;
+constexpr uint32_t kMaxGroupBytes = 64 * 1024;
+
+uint64_t items(const uint32_t (&grid)[3]) { return uint64_t{grid[0]} * grid[1] * grid[2]; }
+
+}  // namespace
+
+Step AqlQueue::start_dispatch() {
+  if (!check_dispatch() || needs_scratch()) return {Step::kProgress};
+  describe_kernel();
+  if (strike()) return {Step::kProgress};
+  if (blit_ && blit_->stream_op && !stream_op_ready(*blit_->stream_op)) {
+    state_ = State::kStreamOp;
+    return {Step::kBlocked};
+  }
+  if (is_heavy()) {
+    state_ = State::kHeavy;
+    return {Step::kHeavy};
+  }
+  return execute_kernel();
+}
+
+bool AqlQueue::check_dispatch() {
+  const AqlDispatch& packet = packet_.dispatch;
+  uint64_t group = uint64_t{packet.group[0]} * packet.group[1] * packet.group[2];
+  if (group == 0 || items(packet.grid) == 0) {
+    fail(kBadDimensions);
+  } else if (group > kMaxGroupItems) {
+    fail(kGroupTooLarge);
+  } else if (packet.group_bytes > kMaxGroupBytes) {
+    fail(kBadGroupMemory);
+  } else if (Fault fault = memory_.check(packet.kernel_object, 64)) {
+    page_fault(*fault, MemoryFault::kNotPresent);
+  } else {
+    return true;
+  }
+  return false;
+}
+
+// The packet stays where it is until ROCr has provided the memory: its handler reads it.
+bool AqlQueue::needs_scratch() {
+  if (packet_.dispatch.private_bytes <= shared().scratch_wave64_lane_bytes) return false;
+  state_ = State::kScratch;
+  store_signal(services_.host, shared().inactive_signal, kScratchRequest);
+  return true;
+}
+
+void AqlQueue::describe_kernel() {
+  const AqlDispatch& packet = packet_.dispatch;
+  name_ = names_.find(packet.kernel_object);
+  blit_ = recognise_blit(name_, packet, memory_);
+  record_.kind = "kernel";
+  record_.name = name_;
+  for (int i = 0; i < 3; ++i) {
+    record_.grid[i] = packet.grid[i];
+    record_.group[i] = packet.group[i];
+  }
+  if (!blit_ || !blit_->transfer) return;
+  record_.transfer = blit_->transfer->kind == Transfer::kFill ? "fill" : "copy";
+  record_.bytes = blit_->transfer->bytes();
+  record_.src = blit_->transfer->src;
+  record_.dst = blit_->transfer->dst;
+}
+
+// Whether the fault script struck.
+bool AqlQueue::strike() {
+  const FaultRule* rule = services_.faults.dispatch(spec_.gpu, name_, blit_.has_value());
+  if (!rule) return false;
+  switch (rule->kind) {
+    case FaultKind::kMemoryFault:
+      page_fault(rule->address, MemoryFault::kNotPresent);
+      break;
+    case FaultKind::kEcc:
+      page_fault(rule->address, MemoryFault::kEcc);
+      break;
+    case FaultKind::kIllegalInstruction:
+      fail(kIllegalInstructionError);
+      break;
+    case FaultKind::kInvalidPacket:
+      fail(kBadPacket);
+      break;
+    case FaultKind::kException:
+      fail(kExceptionError);
+      break;
+    case FaultKind::kApertureViolation:
+      fail(kApertureError);
+      break;
+    case FaultKind::kHang:
+      consume();
+      dead_ = true;
+      break;
+    case FaultKind::kDeviceLost:
+      gpu_.lost = true;
+      services_.host.hardware_fault(spec_.gpu);
+      break;
+  }
+  return true;
+}
+
+bool AqlQueue::is_heavy() const {
+  if (blit_) return blit_->transfer && blit_->transfer->bytes() > kHeavyBytes;
+  return services_.executor.knows(name_);
+}
+
+void AqlQueue::run_heavy() { execute_kernel(); }
+
+// Runs the kernel's host code if there is any. False after a fault.
+bool AqlQueue::compute() {
+  const AqlDispatch packet = packet_.dispatch;
+  const auto& descriptor = *reinterpret_cast<const KernelDescriptor*>(packet.kernel_object);
+  Dispatch dispatch;
+  for (int i = 0; i < 3; ++i) {
+    dispatch.grid[i] = packet.grid[i];
+    dispatch.group[i] = packet.group[i];
+  }
+  dispatch.dynamic_group_bytes =
+      packet.group_bytes > descriptor.group_bytes ? packet.group_bytes - descriptor.group_bytes : 0;
+  dispatch.packet = &packet;
+  dispatch.kernarg = reinterpret_cast<const void*>(packet.kernarg);
+  dispatch.wave_size = descriptor.code_properties & kWave32 ? 32 : 64;
+  Outcome outcome = services_.executor.run(name_, dispatch);
+  switch (outcome.kind) {
+    case Outcome::kMemoryFault:
+      page_fault(outcome.address, MemoryFault::kNotPresent);
+      return false;
+    case Outcome::kTrap:
+      fail(kExceptionError);
+      return false;
+    case Outcome::kDone:
+      record_.computed = true;
+      break;
+    case Outcome::kNoCode:
+      services_.notices.once("kernel " + (name_.empty() ? "without a name" : name_) +
+                             " has no host code: completed without computing");
+  }
+  return true;
+}
+
+Step AqlQueue::execute_kernel() {
+  const TimeModel& time = gpu_.config.time;
+  double model_ns = static_cast<double>(time.kernel_base_ns) +
+                    time.kernel_item_ns * static_cast<double>(items(packet_.dispatch.grid));
+  if (blit_ && blit_->transfer) {
+    if (Fault fault = run_transfer(*blit_->transfer, memory_)) {
+      page_fault(*fault, MemoryFault::kNotPresent);
+      return {Step::kProgress};
+    }
+    model_ns = copy_ns(blit_->transfer->bytes(), true);
+    record_.computed = true;
+  } else if (blit_) {
+    run_stream_op(*blit_->stream_op);
+    record_.computed = true;
+  } else {
+    if (!compute()) return {Step::kProgress};
+  }
+  consume();
+  run_until(end_of(record_.start_ns, model_ns));
+  return {Step::kProgress};
+}
+
+}  // namespace softgpu

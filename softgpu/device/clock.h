@@ -1,0 +1,11 @@
+// The host clock that all device times are reckoned in; the device clocks follow from it
+// (device_ticks in device.h).
+#pragma once
+
+#include <cstdint>
+
+namespace softgpu {
+
+int64_t monotonic_ns();
+
+}  // namespace softgpu

@@ -1,0 +1,56 @@
+// Doorbells: how the device sleeps while idle and is woken by the plain store that rings a
+// doorbell.
+//
+// While asleep the doorbells are write-protected with userfaultfd: the store faults, this end is
+// told through a file descriptor, lifts the protection, and the store goes on. Where the kernel
+// does not allow that, sleeping means short naps.
+//
+// wait() and the arming are for one thread at a time, the others for any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace softgpu {
+
+class Doorbells {
+ public:
+  enum class Mode { kAuto, kNap };
+  explicit Doorbells(Mode mode = Mode::kAuto);
+  ~Doorbells();
+  Doorbells(const Doorbells&) = delete;
+  Doorbells& operator=(const Doorbells&) = delete;
+
+  void watch(uint32_t gpu, uint64_t address, uint64_t bytes);
+  // A GPU has queues: all of its doorbells must be watched, or sleeping is napping.
+  void gpu_in_use(uint32_t gpu);
+
+  // After arm() look at all queues once more, then wait().
+  void arm();
+  void disarm();
+  bool armed() const { return armed_; }
+  // Sleeps until a doorbell rings, wake() is called or the time is over; true in the first two
+  // cases. idle_ns: how long nothing has happened.
+  bool wait(int64_t timeout_ns, int64_t idle_ns);
+  void wake();
+
+ private:
+  struct Range {
+    uint32_t gpu;
+    uint64_t address, bytes;
+  };
+  bool protect(bool on);
+  bool complete();
+
+  int fault_fd_ = -1;  // userfaultfd, -1 = nap
+  int wake_fd_ = -1;
+  std::mutex mutex_;  // of ranges_ and gpus_
+  std::vector<Range> ranges_;
+  std::vector<uint32_t> gpus_;
+  bool armed_ = false;
+  std::atomic<bool> sleeping_{false};
+};
+
+}  // namespace softgpu

@@ -1,0 +1,39 @@
+// KernelNames: from the kernel object of a dispatch to the kernel's name, by the symbol table of
+// the code object that ROCr loaded around it. One instance for each queue; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "device/memory.h"
+
+namespace softgpu {
+
+class KernelNames {
+ public:
+  explicit KernelNames(const GpuMemory& memory) : memory_(memory) {}
+
+  // Mangled, without ".kd"; "" if the kernel has none. Valid until the next call.
+  const std::string& find(uint64_t kernel_object);
+
+ private:
+  // Where the name was found: if the code object was freed and its memory used again, what stands
+  // there now is something else and the name is looked for anew.
+  struct Entry {
+    std::string name;
+    uint64_t symbol = 0;  // address of the ELF symbol, 0 = none found
+    uint64_t text = 0;    // address of its name
+    uint64_t value = 0;   // what the symbol says
+    uint64_t head = 0;    // first bytes of the kernel descriptor
+  };
+  Entry look_up(uint64_t kernel_object) const;
+  uint64_t find_elf(uint64_t kernel_object) const;
+  bool still_there(const Entry& entry, uint64_t kernel_object) const;
+  uint64_t read_head(uint64_t kernel_object) const;
+
+  const GpuMemory& memory_;
+  std::unordered_map<uint64_t, Entry> entries_;
+};
+
+}  // namespace softgpu

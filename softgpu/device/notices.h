@@ -1,0 +1,21 @@
+// Notices: what the software GPU has to say to its user on stderr, each thing once.
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace softgpu {
+
+class Notices {
+ public:
+  // Writes "softgpu: TEXT" unless it was written before. From any thread.
+  void once(std::string_view text);
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> said_;
+};
+
+}  // namespace softgpu

@@ -1,0 +1,44 @@
+#include "device/queue.h"
+
+#include <algorithm>
+
+#include "device/clock.h"
+
+namespace softgpu {
+
+Queue::Queue(const QueueSpec& spec, Services& services, Gpu& gpu)
+    : spec_(spec), services_(services), gpu_(gpu), memory_(services.host, spec.gpu) {}
+
+Step Queue::step() {
+  if (dead_ || stopped_.load(std::memory_order_relaxed) ||
+      gpu_.lost.load(std::memory_order_relaxed))
+    return {Step::kIdle};
+  return advance();
+}
+
+int64_t Queue::begin(bool follows) {
+  if (!follows || gpu_.config.time.real_time) return begin_after_wait();
+  return time_ns_;
+}
+
+// Never before the end of the last packet, which the clock may show as just passed.
+int64_t Queue::begin_after_wait() { return time_ns_ = std::max(time_ns_, monotonic_ns()); }
+
+int64_t Queue::end_of(int64_t start_ns, double model_ns) const {
+  if (gpu_.config.time.real_time) return std::max(start_ns, monotonic_ns());
+  return start_ns + static_cast<int64_t>(model_ns);
+}
+
+double Queue::copy_ns(uint64_t bytes, bool first) const {
+  const TimeModel& time = gpu_.config.time;
+  double moving =
+      time.copy_bytes_per_s > 0 ? 1e9 * static_cast<double>(bytes) / time.copy_bytes_per_s : 0;
+  return moving + (first ? static_cast<double>(time.copy_base_ns) : 0);
+}
+
+void Queue::page_fault(uint64_t address, MemoryFault reason) {
+  dead_ = true;
+  services_.host.memory_fault(spec_.gpu, address, reason);
+}
+
+}  // namespace softgpu

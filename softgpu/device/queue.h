@@ -1,0 +1,105 @@
+// Queue: what AQL and SDMA queues have in common: who may run it, how far it is in device time, and
+// what happens when it fails. A queue is run by whoever owns it, one thread at a time.
+//
+// Device time of a queue: a packet that was already there when the one before it started begins
+// where that one ended, whatever the host was doing meanwhile; any other begins now. No completion
+// is signalled before the host's clock has passed its end.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "compute/executor.h"
+#include "device/device.h"
+#include "device/faults.h"
+#include "device/load.h"
+#include "device/memory.h"
+#include "device/notices.h"
+#include "device/oracle.h"
+#include "device/signal.h"
+
+namespace softgpu {
+
+// One GPU, shared by its queues.
+struct Gpu {
+  explicit Gpu(const GpuConfig& gpu_config) : config(gpu_config) {}
+  const GpuConfig& config;
+  LoadMeter load;
+  std::atomic<bool> lost{false};
+};
+
+// What all queues use; outlives them.
+struct Services {
+  Host& host;
+  Executor& executor;
+  Oracle& oracle;
+  FaultScript& faults;
+  Notices& notices;
+};
+
+// Where a queue stands after step().
+struct Step {
+  enum Kind {
+    kIdle,      // nothing to do until its doorbell rings
+    kProgress,  // there may be more at once
+    kWaiting,   // nothing before until_ns
+    kBlocked,   // until a value in memory changes, of which nobody tells us
+    kHeavy,     // run_heavy() would take long: not on the thread that polls all queues
+  } kind = kIdle;
+  int64_t until_ns = 0;
+};
+
+class Queue {
+ public:
+  Queue(const QueueSpec& spec, Services& services, Gpu& gpu);
+  virtual ~Queue() = default;
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  bool try_own() { return !owned_.exchange(true); }
+  void release() { owned_.store(false); }
+
+  // No packet is begun after this.
+  void stop() { stopped_ = true; }
+
+  // For the owner:
+  Step step();
+  virtual void run_heavy() = 0;
+
+  uint32_t id() const { return spec_.id; }
+  uint32_t gpu_number() const { return spec_.gpu; }
+
+ protected:
+  // Work above this is handed to a thread of its own: longer than a wake-up of that thread costs.
+  static constexpr uint64_t kHeavyBytes = 256 * 1024;
+
+  virtual Step advance() = 0;
+
+  // Begins a packet and returns its start. follows: it was there when the last one began.
+  int64_t begin(bool follows);
+  // The time from which work begins that depends on others.
+  int64_t begin_after_wait();
+  // Where the packet ends that begins now and takes so long by the model.
+  int64_t end_of(int64_t start_ns, double model_ns) const;
+  double copy_ns(uint64_t bytes, bool first) const;
+  uint64_t ticks(int64_t ns) const { return device_ticks_at(gpu_.config.clock, ns); }
+  void page_fault(uint64_t address, MemoryFault reason);
+  uint64_t doorbell() const {
+    return __atomic_load_n(reinterpret_cast<const uint64_t*>(spec_.doorbell), __ATOMIC_ACQUIRE);
+  }
+  void set_read_pointer(uint64_t value) {
+    __atomic_store_n(reinterpret_cast<uint64_t*>(spec_.read_pointer), value, __ATOMIC_RELEASE);
+  }
+
+  const QueueSpec spec_;
+  Services& services_;
+  Gpu& gpu_;
+  const GpuMemory memory_;
+  bool dead_ = false;    // after a fault: nothing more is executed
+  int64_t time_ns_ = 0;  // end of the last packet
+
+ private:
+  std::atomic<bool> owned_{false}, stopped_{false};
+};
+
+}  // namespace softgpu

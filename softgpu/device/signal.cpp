@@ -1,0 +1,47 @@
+#include "device/signal.h"
+
+#include "device/amd_abi.h"
+
+namespace softgpu {
+namespace {
+
+AmdSignal* at(uint64_t signal) { return reinterpret_cast<AmdSignal*>(signal); }
+
+void interrupt(Host& host, const AmdSignal& signal) {
+  if (!signal.event_mailbox) return;
+  // Read before the mailbox is written: whoever waits may destroy the signal after that.
+  uint32_t event = signal.event_id;
+  __atomic_store_n(reinterpret_cast<uint64_t*>(signal.event_mailbox), event, __ATOMIC_RELEASE);
+  host.set_event(event);
+}
+
+}  // namespace
+
+int64_t signal_value(uint64_t signal) {
+  return __atomic_load_n(&at(signal)->value, __ATOMIC_ACQUIRE);
+}
+
+void complete_signal(Host& host, uint64_t signal, const Ticks* times) {
+  if (!signal) return;
+  if (times) {
+    at(signal)->start_ts = times->start;
+    at(signal)->end_ts = times->end;
+  }
+  // The signal may be gone as soon as its value says so; what the interrupt needs is copied first.
+  AmdSignal before{};
+  before.event_mailbox = at(signal)->event_mailbox;
+  before.event_id = at(signal)->event_id;
+  __atomic_fetch_sub(&at(signal)->value, 1, __ATOMIC_ACQ_REL);
+  interrupt(host, before);
+}
+
+void store_signal(Host& host, uint64_t signal, int64_t value) {
+  if (!signal) return;
+  AmdSignal before{};
+  before.event_mailbox = at(signal)->event_mailbox;
+  before.event_id = at(signal)->event_id;
+  __atomic_store_n(&at(signal)->value, value, __ATOMIC_RELEASE);
+  interrupt(host, before);
+}
+
+}  // namespace softgpu

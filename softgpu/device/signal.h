@@ -1,0 +1,20 @@
+// Signals as the packet processor changes them.
+#pragma once
+
+#include <cstdint>
+
+#include "device/host.h"
+
+namespace softgpu {
+
+struct Ticks {
+  uint64_t start = 0, end = 0;
+};
+
+int64_t signal_value(uint64_t signal);
+// Ends a packet: times if the queue asks for them, value minus one, then the interrupt.
+void complete_signal(Host& host, uint64_t signal, const Ticks* times);
+// Stores a value, then the interrupt. For queue errors and scratch requests.
+void store_signal(Host& host, uint64_t signal, int64_t value);
+
+}  // namespace softgpu

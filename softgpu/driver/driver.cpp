@@ -1,0 +1,210 @@
+#include "driver/driver.h"
+
+#include <fcntl.h>
+#include <linux/kfd_ioctl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "driver/hooks.h"
+#include "driver/log.h"
+#include "tree/layout.h"
+#include "tree/writer.h"
+
+namespace softgpu {
+namespace {
+
+constexpr uint32_t kQueuesPerGpu = Memory::kDoorbellBytes / 8;
+constexpr auto kReportPeriod = std::chrono::milliseconds(250);
+
+std::mutex& make_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+std::atomic<Driver*> current{nullptr};
+
+std::string process_folder() { return std::string(kProcesses) + "/" + std::to_string(getpid()); }
+
+}  // namespace
+
+Driver* Driver::get() { return current.load(std::memory_order_acquire); }
+
+void Driver::forget() { current.store(nullptr); }
+
+Driver* Driver::get_or_make() {
+  if (Driver* driver = get()) return driver;
+  std::lock_guard lock(make_mutex());
+  if (Driver* driver = get()) return driver;
+  const int low = memfd_create("softgpu", MFD_CLOEXEC);
+  if (low < 0) return nullptr;
+  // Away from the numbers that programs count on, and closed with the rest only by mistake.
+  int file = fcntl(low, F_DUPFD_CLOEXEC, 512);
+  if (file < 0) file = low;
+  if (file != low) ::close(low);
+  keep_open(file);
+  const size_t doorbell_bytes = Memory::kDoorbellBytes * kMaxGpus;
+  void* doorbells = MAP_FAILED;
+  if (ftruncate(file, Memory::kFileBytes) == 0) {
+    doorbells = ::mmap(nullptr, doorbell_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  if (doorbells == MAP_FAILED) return nullptr;
+  auto* driver = new Driver(Environment::get(), file, doorbells);
+  current.store(driver, std::memory_order_release);
+  return driver;
+}
+
+Driver::Driver(Environment& environment, int file, void* doorbells)
+    : config_(environment.config()),
+      session_(environment.session()),
+      file_(file),
+      doorbells_(static_cast<uint8_t*>(doorbells)),
+      memory_(config_, session_, file) {
+  if (session_.join()) {
+    keep_open(session_.lock_fd());
+    show_process();
+  } else {
+    log(1, "the session's table of processes cannot be used: sysfs does not show this one");
+  }
+}
+
+void Driver::show_process() {
+  TreeWriter tree(config_.tree);
+  const std::string folder = process_folder();
+  tree.file(folder + "/pasid", std::to_string(0x8000 + getpid() % 0x1000) + "\n");
+  tree.folder(folder + "/queues");
+  for (uint32_t gpu = 0; gpu < config_.gpus.size(); ++gpu) {
+    const std::string id = std::to_string(gpu_id(gpu));
+    tree.file(folder + "/vram_" + id, "0\n");
+    tree.file(folder + "/sdma_" + id, "0\n");
+    tree.file(folder + "/stats_" + id + "/cu_occupancy", "0\n");
+    tree.file(folder + "/stats_" + id + "/evicted_ms", "0\n");
+  }
+}
+
+void hide_process() {
+  if (Driver::get() == nullptr) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(Environment::get().tree() + process_folder(), ignored);
+}
+
+void Driver::show_queue(uint32_t id, const kfd_ioctl_create_queue_args& request) {
+  TreeWriter tree(config_.tree);
+  const std::string folder = process_folder() + "/queues/" + std::to_string(id);
+  tree.file(folder + "/gpuid", std::to_string(request.gpu_id) + "\n");
+  tree.file(folder + "/size", std::to_string(request.ring_size) + "\n");
+  tree.file(folder + "/type", std::to_string(request.queue_type) + "\n");
+}
+
+int Driver::create_queue(kfd_ioctl_create_queue_args& request) {
+  const auto gpu = gpu_of_id(request.gpu_id, config_.gpus.size());
+  if (!gpu) return EINVAL;
+  QueueSpec spec{.gpu = *gpu,
+                 .ring = request.ring_base_address,
+                 .ring_bytes = request.ring_size,
+                 .read_pointer = request.read_pointer_address,
+                 .write_pointer = request.write_pointer_address};
+  switch (request.queue_type) {
+    case KFD_IOC_QUEUE_TYPE_COMPUTE_AQL:
+      spec.kind = QueueKind::kAql;
+      break;
+    case KFD_IOC_QUEUE_TYPE_SDMA:
+      spec.kind = QueueKind::kSdma;
+      break;
+    case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
+      spec.kind = QueueKind::kSdmaXgmi;
+      break;
+    default:
+      log(1, "queues of type %u (PM4) are not emulated", request.queue_type);
+      return EINVAL;
+  }
+  std::lock_guard lock(queues_mutex_);
+  while (queues_.contains(spec.id)) ++spec.id;
+  if (spec.id >= kQueuesPerGpu) return ENOSPC;
+  const uint64_t offset = Memory::doorbell_offset(*gpu) + spec.id * 8;
+  auto* doorbell = reinterpret_cast<std::atomic<uint64_t>*>(doorbells_ + offset);
+  // An AQL doorbell holds the index of the last packet, an SDMA one the bytes written so far.
+  doorbell->store(spec.kind == QueueKind::kAql ? ~uint64_t{0} : 0);
+  spec.doorbell = reinterpret_cast<uint64_t>(doorbell);
+  request.queue_id = spec.id;
+  request.doorbell_offset = offset;
+  if (!device_) {
+    device_ = std::make_unique<Device>(config_, *this);
+    report_load();
+  }
+  queues_[spec.id] = *gpu;
+  device_->add_queue(spec);
+  show_queue(spec.id, request);
+  return 0;
+}
+
+int Driver::destroy_queue(uint32_t id) {
+  {
+    std::lock_guard lock(queues_mutex_);
+    if (!queues_.contains(id)) return EINVAL;
+  }
+  device_->remove_queue(id);
+  // Only now may the number be given out again.
+  std::lock_guard lock(queues_mutex_);
+  queues_.erase(id);
+  std::error_code ignored;
+  std::filesystem::remove_all(config_.tree + process_folder() + "/queues/" + std::to_string(id),
+                              ignored);
+  return 0;
+}
+
+int Driver::map_memory(uint64_t handle, uint32_t gpu) {
+  if (const int error = memory_.map(handle, gpu)) return error;
+  // libhsakmt maps the doorbells of a GPU when it has made the first queue there.
+  const auto doorbells = memory_.doorbells(handle);
+  std::lock_guard lock(queues_mutex_);
+  if (doorbells && device_) {
+    device_->doorbells_mapped(doorbells->gpu, doorbells->address, doorbells->bytes);
+  }
+  return 0;
+}
+
+// A thread tells the session how busy this process keeps the GPUs. Signals are the program's.
+void Driver::report_load() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread([this] {
+    pthread_setname_np(pthread_self(), "softgpu-load");
+    for (;;) {
+      for (uint32_t gpu = 0; gpu < config_.gpus.size(); ++gpu) {
+        const Load load = device_->load(gpu);
+        session_.set_busy(gpu, load.busy, load.memory_busy);
+      }
+      std::this_thread::sleep_for(kReportPeriod);
+    }
+  }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Driver::memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) {
+  log(2, "GPU %u: memory fault at %#llx", gpu, static_cast<unsigned long long>(address));
+  kfd_hsa_memory_exception_data data{};
+  data.gpu_id = gpu_id(gpu);
+  data.va = address & ~uint64_t{4095};
+  data.failure.NotPresent = reason == MemoryFault::kNotPresent;
+  data.failure.ReadOnly = reason == MemoryFault::kReadOnly;
+  data.failure.NoExecute = reason == MemoryFault::kNoExecute;
+  if (reason == MemoryFault::kEcc) data.ErrorType = 1;  // SRAM, uncorrectable
+  events_.memory_exception(data);
+}
+
+void Driver::hardware_fault(uint32_t gpu) {
+  log(2, "GPU %u: hardware exception", gpu);
+  kfd_hsa_hw_exception_data data{};
+  data.reset_type = 1;  // of the whole GPU
+  data.memory_lost = 1;
+  data.gpu_id = gpu_id(gpu);
+  events_.hardware_exception(data);
+}
+
+}  // namespace softgpu

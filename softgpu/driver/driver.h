@@ -1,0 +1,71 @@
+// Driver: the kernel's part of the software GPU in one process: memory, events and queues behind
+// the device files. Made when the first device file is opened, never destroyed: other threads use
+// it until the very end of the process, and a destroyed mutex would make them hang.
+//
+// A child of fork() starts without a driver and may open the devices anew.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "device/device.h"
+#include "driver/environment.h"
+#include "driver/events.h"
+#include "driver/memory.h"
+
+struct kfd_ioctl_create_queue_args;
+
+namespace softgpu {
+
+class Driver final : public Host {
+ public:
+  // Null if the memory file cannot be made; errno says why.
+  static Driver* get_or_make();
+  static Driver* get();  // null if no device file was opened yet
+  static void forget();  // in the child of fork()
+
+  const Config& config() const { return config_; }
+  Session& session() { return session_; }
+  Memory& memory() { return memory_; }
+  const Memory& memory() const { return memory_; }
+  Events& events() { return events_; }
+  int memory_file() const { return file_; }
+
+  // 0 or an errno value.
+  int create_queue(kfd_ioctl_create_queue_args& request);
+  int destroy_queue(uint32_t id);
+  int map_memory(uint64_t handle, uint32_t gpu);
+  int unmap_memory(uint64_t handle, uint32_t gpu) { return memory_.unmap(handle, gpu); }
+
+  bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) override {
+    return memory_.is_mapped(gpu, address, bytes);
+  }
+  void set_event(uint32_t event) override { events_.set(event); }
+  void memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) override;
+  void hardware_fault(uint32_t gpu) override;
+
+ private:
+  Driver(Environment& environment, int file, void* doorbells);
+  void show_process();
+  void show_queue(uint32_t id, const kfd_ioctl_create_queue_args& request);
+  void report_load();
+
+  const Config& config_;
+  Session& session_;
+  const int file_;
+  uint8_t* const doorbells_;
+  Memory memory_;
+  Events events_;
+
+  std::mutex queues_mutex_;
+  std::map<uint32_t, uint32_t> queues_;  // id -> GPU
+  std::unique_ptr<Device> device_;
+};
+
+// Takes this process out of the tree; at its regular end.
+void hide_process();
+
+}  // namespace softgpu

@@ -1,0 +1,126 @@
+#include <libdrm/amdgpu_drm.h>
+#include <libdrm/drm.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "config/models.h"
+#include "driver/kfd.h"
+#include "driver/log.h"
+
+namespace softgpu {
+namespace {
+
+// Called twice by libdrm: first for the lengths.
+void answer_text(char* to, __kernel_size_t& bytes, std::string_view text) {
+  if (to != nullptr) std::memcpy(to, text.data(), std::min<size_t>(bytes, text.size()));
+  bytes = text.size();
+}
+
+int version(drm_version& a) {
+  a.version_major = 3;
+  a.version_minor = 49;
+  a.version_patchlevel = 0;
+  answer_text(a.name, a.name_len, "amdgpu");
+  answer_text(a.date, a.date_len, "20150101");
+  answer_text(a.desc, a.desc_len, "AMD GPU");
+  return 0;
+}
+
+drm_amdgpu_info_device device_info(const GpuConfig& gpu) {
+  const Model& model = model_of(gpu);
+  drm_amdgpu_info_device info{};
+  info.device_id = gpu.device_id;  // with the revision: libdrm's key for the marketing name
+  info.pci_rev = gpu.revision;
+  info.family = model.drm_family;
+  info.chip_rev = 1;
+  info.external_rev = 0x3c;
+  info.num_shader_engines = model.shader_engines;
+  info.num_shader_arrays_per_engine = model.arrays_per_engine;
+  info.gpu_counter_freq = static_cast<uint32_t>(gpu.clock.rate_hz / 1000);
+  info.max_engine_clock = uint64_t{gpu.shader_clock_mhz} * 1000;
+  info.max_memory_clock = uint64_t{gpu.memory_clock_mhz} * 1000;
+  info.cu_active_number = gpu.compute_units;
+  info.num_hw_gfx_contexts = 8;
+  info.virtual_address_offset = 0x200000;
+  info.virtual_address_max = uint64_t{1} << 47;
+  info.virtual_address_alignment = 4096;
+  info.high_va_offset = 0xffff800000000000;
+  info.high_va_max = 0xffffffffffe00000;
+  info.wave_front_size = model.wave_size;
+  info.vram_type = AMDGPU_VRAM_TYPE_HBM;
+  info.vram_bit_width = model.memory_width_bits;
+  return info;
+}
+
+drm_amdgpu_memory_info memory_info(Driver& driver, uint32_t gpu) {
+  const GpuConfig& own = driver.config().gpus[gpu];
+  const GpuLoad load = driver.session().load(gpu);
+  drm_amdgpu_memory_info info{};
+  info.vram.total_heap_size = info.vram.usable_heap_size = own.vram_bytes;
+  info.vram.heap_usage = load.vram_used_bytes;
+  info.cpu_accessible_vram = info.vram;
+  if (!own.large_bar) {
+    info.cpu_accessible_vram.total_heap_size = info.cpu_accessible_vram.usable_heap_size =
+        uint64_t{256} << 20;
+  }
+  info.gtt.total_heap_size = info.gtt.usable_heap_size = own.vram_bytes;
+  info.gtt.heap_usage = load.gtt_used_bytes;
+  return info;
+}
+
+int info_query(Driver& driver, uint32_t gpu, const drm_amdgpu_info& a) {
+  auto* out = reinterpret_cast<char*>(a.return_pointer);
+  const auto answer = [&](const auto& value) {
+    std::memcpy(out, &value, std::min<size_t>(a.return_size, sizeof value));
+  };
+  std::memset(out, 0, a.return_size);
+  switch (a.query) {
+    case AMDGPU_INFO_ACCEL_WORKING:
+      answer(uint32_t{1});
+      break;
+    case AMDGPU_INFO_DEV_INFO:
+      answer(device_info(driver.config().gpus[gpu]));
+      break;
+    case AMDGPU_INFO_MEMORY:
+      answer(memory_info(driver, gpu));
+      break;
+    case AMDGPU_INFO_TIMESTAMP:
+      answer(device_ticks(driver.config().gpus[gpu].clock));
+      break;
+    case AMDGPU_INFO_VRAM_USAGE:
+      answer(driver.session().load(gpu).vram_used_bytes);
+      break;
+    case AMDGPU_INFO_GTT_USAGE:
+      answer(driver.session().load(gpu).gtt_used_bytes);
+      break;
+    case AMDGPU_INFO_READ_MMR_REG:
+      break;  // tiling of images: zeros
+    default:
+      log(2, "DRM's information %#x is not emulated: zeros", a.query);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int drm_ioctl(Driver& driver, uint32_t gpu, unsigned long request, void* arguments) {
+  if (gpu >= driver.config().gpus.size()) return ENODEV;
+  const unsigned number = _IOC_NR(request);
+  switch (number) {
+    case _IOC_NR(DRM_IOCTL_VERSION):
+      return version(*static_cast<drm_version*>(arguments));
+    case _IOC_NR(DRM_IOCTL_GET_CLIENT):
+      static_cast<drm_client*>(arguments)->auth = 1;
+      return 0;
+    case DRM_COMMAND_BASE + DRM_AMDGPU_INFO:
+      return info_query(driver, gpu, *static_cast<const drm_amdgpu_info*>(arguments));
+    default:
+      log(1, "DRM's ioctl %#x is not emulated: graphics and video do not work", number);
+      return EOPNOTSUPP;
+  }
+}
+
+}  // namespace softgpu

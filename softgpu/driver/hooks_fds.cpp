@@ -1,0 +1,146 @@
+// The libc functions on file descriptors, and what holds for the process as a whole.
+#include <fcntl.h>
+#include <linux/kfd_ioctl.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+
+#include "driver/driver.h"
+#include "driver/hooks.h"
+#include "driver/kfd.h"
+#include "driver/real.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace softgpu {
+
+FdTable& fd_table() {
+  // Zeros are right, so it needs no construction and is there before any code runs; pages that no
+  // descriptor number reaches are never touched.
+  static constinit FdTable table;
+  return table;
+}
+
+void keep_open(int fd) { fd_table().set(fd, {DeviceFile::kInternal}); }
+
+int open_device(DeviceFile file, int flags) {
+  if (file.kind != DeviceFile::kKfd && file.gpu >= Environment::get().config().gpus.size()) {
+    errno = ENODEV;
+    return -1;
+  }
+  Driver* driver = Driver::get_or_make();
+  if (driver == nullptr) return -1;
+  const int fd =
+      REAL(fcntl)(driver->memory_file(), (flags & O_CLOEXEC) != 0 ? F_DUPFD_CLOEXEC : F_DUPFD, 3);
+  if (fd >= 0 && !fd_table().set(fd, file)) {
+    REAL(close)(fd);
+    errno = EMFILE;
+    return -1;
+  }
+  return fd;
+}
+
+namespace {
+
+// After fork() the child has its parent's memory but none of its threads and not its devices.
+void after_fork_in_child() {
+  if (Driver* driver = Driver::get()) {
+    REAL(close)(driver->memory_file());
+    Driver::forget();
+  }
+  fd_table().become_child();
+  Environment::get().become_child();
+}
+
+__attribute__((constructor)) void begin() {
+  if (!Environment::get().active()) return;
+  pthread_atfork(nullptr, nullptr, after_fork_in_child);
+}
+
+__attribute__((destructor)) void end() { hide_process(); }
+
+int answer(int error) {
+  if (error == 0) return 0;
+  errno = error;
+  return -1;
+}
+
+}  // namespace
+}  // namespace softgpu
+
+using softgpu::DeviceFile;
+using softgpu::fd_table;
+
+EXPORT int ioctl(int fd, unsigned long request, ...) {
+  va_list list;
+  va_start(list, request);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  const DeviceFile file = fd_table().find(fd);
+  softgpu::Driver* driver = softgpu::Driver::get();
+  if (driver != nullptr && file.kind == DeviceFile::kKfd && _IOC_TYPE(request) == 'K') {
+    return softgpu::answer(softgpu::kfd_ioctl(*driver, request, argument));
+  }
+  if (driver != nullptr && (file.kind == DeviceFile::kRender || file.kind == DeviceFile::kCard) &&
+      _IOC_TYPE(request) == 'd') {
+    return softgpu::answer(softgpu::drm_ioctl(*driver, file.gpu, request, argument));
+  }
+  return REAL(ioctl)(fd, request, argument);
+}
+
+EXPORT int close(int fd) {
+  if (fd_table().find(fd).kind == DeviceFile::kInternal) {
+    errno = EBADF;  // as if the program had never seen it
+    return -1;
+  }
+  fd_table().clear(fd);
+  return REAL(close)(fd);
+}
+
+EXPORT int dup(int fd) {
+  const int made = REAL(dup)(fd);
+  if (made >= 0) fd_table().copy(fd, made);
+  return made;
+}
+
+EXPORT int dup2(int fd, int wanted) {
+  const int made = REAL(dup2)(fd, wanted);
+  if (made >= 0 && made != fd) fd_table().copy(fd, made);
+  return made;
+}
+
+EXPORT int dup3(int fd, int wanted, int flags) {
+  const int made = REAL(dup3)(fd, wanted, flags);
+  if (made >= 0) fd_table().copy(fd, made);
+  return made;
+}
+
+namespace {
+
+int fcntl_and_note(decltype(::fcntl)& real, int fd, int command, void* argument) {
+  const int made = real(fd, command, argument);
+  if (made >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) fd_table().copy(fd, made);
+  return made;
+}
+
+}  // namespace
+
+EXPORT int fcntl(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  return fcntl_and_note(REAL(fcntl), fd, command, argument);
+}
+
+EXPORT int fcntl64(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void* argument = va_arg(list, void*);
+  va_end(list);
+  return fcntl_and_note(REAL(fcntl64), fd, command, argument);
+}

@@ -1,0 +1,223 @@
+#include "driver/kfd.h"
+
+#include <linux/kfd_ioctl.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "driver/log.h"
+#include "tree/layout.h"
+
+namespace softgpu {
+namespace {
+
+// DRM's way to say "not zero, and no file can be mapped there". libhsakmt fills in an event's place
+// in the events page only if the offset in the answer is not 0.
+constexpr uint64_t kEventPageOffset = uint64_t{2} << 62;
+// Debugger calls of older and newer drivers; ROCr goes on without them.
+constexpr unsigned kDebugTrap = 0x82;
+
+uint64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+int get_version(Driver&, kfd_ioctl_get_version_args& a) {
+  a.major_version = 1;
+  a.minor_version = 8;
+  return 0;
+}
+
+int get_clock_counters(Driver& driver, kfd_ioctl_get_clock_counters_args& a) {
+  const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
+  // Asked for the CPU's node as well, for the other clocks.
+  a.gpu_clock_counter = gpu ? device_ticks(driver.config().gpus[*gpu].clock) : 0;
+  a.cpu_clock_counter = clock_ns(CLOCK_MONOTONIC_RAW);
+  a.system_clock_counter = clock_ns(CLOCK_BOOTTIME);
+  a.system_clock_freq = 1'000'000'000;
+  return 0;
+}
+
+int get_apertures(Driver& driver, kfd_ioctl_get_process_apertures_new_args& a) {
+  const auto gpus = static_cast<uint32_t>(driver.config().gpus.size());
+  auto* list = reinterpret_cast<kfd_process_device_apertures*>(a.kfd_process_device_apertures_ptr);
+  if (list == nullptr || a.num_of_nodes == 0) {
+    a.num_of_nodes = gpus;
+    return 0;
+  }
+  a.num_of_nodes = std::min(a.num_of_nodes, gpus);
+  for (uint32_t gpu = 0; gpu < a.num_of_nodes; ++gpu) {
+    list[gpu] = {.lds_base = 0x1000000000000,
+                 .lds_limit = 0x10000FFFFFFFF,
+                 .scratch_base = 0x2000000000000,
+                 .scratch_limit = 0x20000FFFFFFFF,
+                 .gpuvm_base = 0x4000,
+                 .gpuvm_limit = (uint64_t{1} << 47) - 1,
+                 .gpu_id = gpu_id(gpu)};
+  }
+  return 0;
+}
+
+int create_event(Driver& driver, kfd_ioctl_create_event_args& a) {
+  const uint32_t id = driver.events().create(a.event_type, a.auto_reset != 0);
+  if (id == 0) return ENOSPC;
+  a.event_id = a.event_trigger_data = id;
+  a.event_slot_index = 0;
+  if (id < Events::kSlots) {
+    a.event_slot_index = id;
+    a.event_page_offset = kEventPageOffset;
+  }
+  return 0;
+}
+
+int wait_events(Driver& driver, kfd_ioctl_wait_events_args& a) {
+  auto* events = reinterpret_cast<kfd_event_data*>(a.events_ptr);
+  bool complete = false;
+  const int error =
+      driver.events().wait({events, a.num_events}, a.wait_for_all != 0, a.timeout, complete);
+  a.wait_result = complete ? KFD_IOC_WAIT_RESULT_COMPLETE : KFD_IOC_WAIT_RESULT_TIMEOUT;
+  return error;
+}
+
+int allocate(Driver& driver, kfd_ioctl_alloc_memory_of_gpu_args& a) {
+  const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
+  if (!gpu) return EINVAL;
+  Memory::Made made;
+  const int error = driver.memory().allocate({.address = a.va_addr,
+                                              .bytes = a.size,
+                                              .gpu = *gpu,
+                                              .flags = a.flags,
+                                              .user_address = a.mmap_offset},
+                                             made);
+  if (error != 0) return error;
+  a.handle = made.handle;
+  a.mmap_offset = made.offset;
+  return 0;
+}
+
+// The arguments of map and unmap are the same. Those of a repeated call skip what succeeded.
+template <typename Arguments>
+int for_each_gpu(Driver& driver, Arguments& a, int (Driver::*change)(uint64_t, uint32_t)) {
+  const auto* ids = reinterpret_cast<const uint32_t*>(a.device_ids_array_ptr);
+  for (; a.n_success < a.n_devices; ++a.n_success) {
+    const auto gpu = gpu_of_id(ids[a.n_success], driver.config().gpus.size());
+    if (!gpu) return EINVAL;
+    if (const int error = (driver.*change)(a.handle, *gpu)) return error;
+  }
+  return 0;
+}
+
+int tile_config(Driver&, kfd_ioctl_get_tile_config_args& a) {
+  a.num_tile_configs = a.num_macro_tile_configs = 0;
+  a.gb_addr_config = 0x2a114042;
+  a.num_banks = 4;
+  a.num_ranks = 1;
+  return 0;
+}
+
+int available_memory(Driver& driver, kfd_ioctl_get_available_memory_args& a) {
+  const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
+  if (!gpu) return EINVAL;
+  const uint64_t total = driver.config().gpus[*gpu].vram_bytes;
+  const uint64_t used = driver.session().load(*gpu).vram_used_bytes;
+  a.available = total > used ? total - used : 0;
+  return 0;
+}
+
+template <typename Arguments>
+Arguments& as(void* arguments) {
+  return *static_cast<Arguments*>(arguments);
+}
+
+int found(bool known) { return known ? 0 : EINVAL; }
+
+int memory_ioctl(Driver& driver, unsigned number, void* p) {
+  switch (number) {
+    case _IOC_NR(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU):
+      return allocate(driver, as<kfd_ioctl_alloc_memory_of_gpu_args>(p));
+    case _IOC_NR(AMDKFD_IOC_FREE_MEMORY_OF_GPU):
+      return driver.memory().free(as<kfd_ioctl_free_memory_of_gpu_args>(p).handle);
+    case _IOC_NR(AMDKFD_IOC_MAP_MEMORY_TO_GPU):
+      return for_each_gpu(driver, as<kfd_ioctl_map_memory_to_gpu_args>(p), &Driver::map_memory);
+    case _IOC_NR(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU):
+      return for_each_gpu(driver, as<kfd_ioctl_unmap_memory_from_gpu_args>(p),
+                          &Driver::unmap_memory);
+    case _IOC_NR(AMDKFD_IOC_AVAILABLE_MEMORY):
+      return available_memory(driver, as<kfd_ioctl_get_available_memory_args>(p));
+    case _IOC_NR(AMDKFD_IOC_SET_XNACK_MODE): {
+      auto& a = as<kfd_ioctl_set_xnack_mode_args>(p);
+      if (a.xnack_enabled > 0) return EPERM;  // page faults are not retried
+      a.xnack_enabled = 0;
+      return 0;
+    }
+    default:
+      return -1;
+  }
+}
+
+int event_ioctl(Driver& driver, unsigned number, void* p) {
+  switch (number) {
+    case _IOC_NR(AMDKFD_IOC_CREATE_EVENT):
+      return create_event(driver, as<kfd_ioctl_create_event_args>(p));
+    case _IOC_NR(AMDKFD_IOC_DESTROY_EVENT):
+      return found(driver.events().destroy(as<kfd_ioctl_destroy_event_args>(p).event_id));
+    case _IOC_NR(AMDKFD_IOC_SET_EVENT):
+      return found(driver.events().set(as<kfd_ioctl_set_event_args>(p).event_id));
+    case _IOC_NR(AMDKFD_IOC_RESET_EVENT):
+      return found(driver.events().reset(as<kfd_ioctl_reset_event_args>(p).event_id));
+    case _IOC_NR(AMDKFD_IOC_WAIT_EVENTS):
+      return wait_events(driver, as<kfd_ioctl_wait_events_args>(p));
+    default:
+      return -1;
+  }
+}
+
+int other_ioctl(Driver& driver, unsigned number, void* p) {
+  switch (number) {
+    case _IOC_NR(AMDKFD_IOC_GET_VERSION):
+      return get_version(driver, as<kfd_ioctl_get_version_args>(p));
+    case _IOC_NR(AMDKFD_IOC_CREATE_QUEUE):
+      return driver.create_queue(as<kfd_ioctl_create_queue_args>(p));
+    case _IOC_NR(AMDKFD_IOC_DESTROY_QUEUE):
+      return driver.destroy_queue(as<kfd_ioctl_destroy_queue_args>(p).queue_id);
+    case _IOC_NR(AMDKFD_IOC_GET_CLOCK_COUNTERS):
+      return get_clock_counters(driver, as<kfd_ioctl_get_clock_counters_args>(p));
+    case _IOC_NR(AMDKFD_IOC_GET_PROCESS_APERTURES_NEW):
+      return get_apertures(driver, as<kfd_ioctl_get_process_apertures_new_args>(p));
+    case _IOC_NR(AMDKFD_IOC_GET_TILE_CONFIG):
+      return tile_config(driver, as<kfd_ioctl_get_tile_config_args>(p));
+    case _IOC_NR(AMDKFD_IOC_ACQUIRE_VM):  // nothing to do: these change no result of a program
+    case _IOC_NR(AMDKFD_IOC_SET_MEMORY_POLICY):
+    case _IOC_NR(AMDKFD_IOC_UPDATE_QUEUE):
+    case _IOC_NR(AMDKFD_IOC_SET_SCRATCH_BACKING_VA):
+    case _IOC_NR(AMDKFD_IOC_SET_TRAP_HANDLER):
+    case _IOC_NR(AMDKFD_IOC_SET_CU_MASK):
+      return 0;
+    case kDebugTrap:
+      return EINVAL;
+    default:
+      return -1;
+  }
+}
+
+}  // namespace
+
+int kfd_ioctl(Driver& driver, unsigned long request, void* arguments) {
+  const unsigned number = _IOC_NR(request);
+  int result = -1;
+  for (auto* group : {&memory_ioctl, &event_ioctl, &other_ioctl}) {
+    result = group(driver, number, arguments);
+    if (result >= 0) break;
+  }
+  if (result < 0) {
+    log(1, "KFD's ioctl %#x is not emulated", number);
+    return EINVAL;
+  }
+  log(3, "KFD's ioctl %#x: %s", number, result == 0 ? "done" : std::strerror(result));
+  return result;
+}
+
+}  // namespace softgpu

@@ -1,0 +1,13 @@
+// KFD's and DRM's ioctls. 0 or an errno value; never sets errno.
+#pragma once
+
+#include <cstdint>
+
+#include "driver/driver.h"
+
+namespace softgpu {
+
+int kfd_ioctl(Driver& driver, unsigned long request, void* arguments);
+int drm_ioctl(Driver& driver, uint32_t gpu, unsigned long request, void* arguments);
+
+}  // namespace softgpu

@@ -1,0 +1,10 @@
+// Diagnostics of the preloaded library on stderr, one write each: "softgpu: TEXT". Level 1 is what
+// a user should know (something is not emulated), 2 and 3 what happens.
+#pragma once
+
+namespace softgpu {
+
+void set_log_level(int level);
+[[gnu::format(printf, 2, 3)]] void log(int level, const char* format, ...);
+
+}  // namespace softgpu

@@ -1,0 +1,69 @@
+// Session: what the processes that share one tree know of each other: which of them use a GPU, how
+// much memory they hold, how busy they keep it. A file in the tree, mapped by all.
+//
+// A process's entry counts as long as the process holds a lock on its byte of the file, which the
+// kernel takes away however the process ends. So nobody has to clean up after a kill.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/config_json.h"
+#include "tree/live.h"
+
+namespace softgpu {
+
+class Session {
+ public:
+  // Without a usable file the session is empty and only this process's own use counts.
+  explicit Session(const std::string& file);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Makes an entry for this process. Descriptor `lock_fd()` then must stay open.
+  bool join();
+  int lock_fd() const { return fd_; }
+
+  // Adds to this process's use of VRAM, unless all processes together would have more than `limit`.
+  bool charge_vram(uint32_t gpu, uint64_t bytes, uint64_t limit);
+  void release_vram(uint32_t gpu, uint64_t bytes);
+  void add_gtt(uint32_t gpu, int64_t bytes);
+  void set_busy(uint32_t gpu, double busy, double memory_busy);
+
+  GpuLoad load(uint32_t gpu) const;  // of all processes
+  struct Process {
+    pid_t pid = 0;
+    uint64_t vram_bytes[kMaxGpus] = {};
+  };
+  std::vector<Process> processes() const;
+
+ private:
+  struct Use {
+    std::atomic<uint64_t> vram_bytes, gtt_bytes;
+    std::atomic<uint32_t> busy_permille, memory_busy_permille;
+    std::atomic<int64_t> updated_ns;
+  };
+  struct Entry {
+    std::atomic<int32_t> pid;
+    int32_t pad;
+    Use gpus[kMaxGpus];
+  };
+  static constexpr int kMost = 512;
+  struct Layout {
+    Entry entries[kMost];
+  };
+
+  bool alive(int entry) const;
+
+  int fd_ = -1;
+  Layout* shared_ = nullptr;
+  Entry* own_ = nullptr;
+  Entry private_{};  // where there is no file, or it is full
+};
+
+}  // namespace softgpu

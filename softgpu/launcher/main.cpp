@@ -1,0 +1,116 @@
+// softgpu: makes the tree of a software GPU, starts a command with the library that shows it, and
+// ends as the command ends.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/unique_fd.h"
+#include "launcher/options.h"
+#include "launcher/session_folder.h"
+#include "record/child.h"
+#include "record/command.h"
+
+namespace softgpu {
+namespace {
+
+using sonde::ErrorCode;
+using sonde::make_error;
+using sonde::Result;
+using sonde::Status;
+
+constexpr int kCannotRun = 126, kNotFound = 127;  // as a shell says it
+
+// Beside the tool: PREFIX/bin/softgpu and PREFIX/lib/softgpu/libsoftgpu.so.
+Result<std::string> find_library() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto library = self.parent_path().parent_path() / "lib/softgpu/libsoftgpu.so";
+  if (error || ::access(library.c_str(), R_OK) != 0) {
+    return make_error(ErrorCode::kNotFound, "is missing", library.string(),
+                      "softgpu is not installed as a whole");
+  }
+  return library.string();
+}
+
+Status begin_log(const std::string& path) {
+  if (path.empty()) return sonde::ok_status();
+  const sonde::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd.valid()) return sonde::errno_error("cannot write the log", path, errno);
+  return sonde::ok_status();
+}
+
+const char* package_of(const std::string& command) {
+  if (command == "rocminfo" || command == "rocm-smi" || command == "hipcc") return command.c_str();
+  return nullptr;
+}
+
+Result<std::string> find_program(const std::string& name) {
+  auto file = sonde::record::find_command(name);
+  if (!file) {
+    sonde::Error error = file.error();
+    if (const char* package = package_of(name))
+      error.hint = std::string("install the package ") + package;
+    return error;
+  }
+  const std::string reason = sonde::record::untraceable_reason(*file);
+  if (!reason.empty()) {
+    return make_error(ErrorCode::kUnsupported, "cannot run on a software GPU: " + reason, name,
+                      "only dynamically linked 64-bit programs can");
+  }
+  return file;
+}
+
+// The command's wait status.
+Result<int> run(const Options& options, const std::string& file, const SessionFolder& folder,
+                const std::string& library) {
+  SONDE_ASSIGN(auto signals, sonde::record::SignalPipe::open());
+  const auto environment = sonde::record::merged_environment(
+      environ, "SOFTGPU_TREE=" + folder.path() + "\x1fLD_PRELOAD+=" + library);
+  SONDE_ASSIGN(const pid_t child,
+               sonde::record::start_child(file, options.command, environment, signals));
+  int status = 0;
+  for (bool ended = false; !ended;) {
+    pollfd waiting{signals.fd(), POLLIN, 0};
+    if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) {
+      return sonde::errno_error("cannot wait for the command", file, errno);
+    }
+    signals.handle(child, [&] { ended = ::waitpid(child, &status, WNOHANG) == child; });
+  }
+  return status;
+}
+
+Result<int> launch(const Options& options) {
+  SONDE_ASSIGN(const std::string library, find_library());
+  SONDE_ASSIGN(const std::string file, find_program(options.command[0]));
+  SONDE_TRY(begin_log(options.attach.empty() ? options.config.log_path : ""));
+  SONDE_ASSIGN(const SessionFolder folder, SessionFolder::make(options));
+  return run(options, file, folder, library);
+}
+
+int fail(const sonde::Error& error) {
+  std::fprintf(stderr, "softgpu: %s\n", error.to_line().c_str());
+  if (error.code == ErrorCode::kNotFound) return kNotFound;
+  return error.code == ErrorCode::kUnsupported ? kCannotRun : 1;
+}
+
+}  // namespace
+}  // namespace softgpu
+
+int main(int argc, char** argv) {
+  sonde::record::occupy_standard_descriptors();
+  auto parsed = softgpu::parse_options(argc, argv);
+  if (!parsed) return softgpu::fail(parsed.error());
+  if (const auto* printout = std::get_if<softgpu::Printout>(&*parsed)) {
+    std::fputs(printout->text.c_str(), stdout);
+    return printout->exit_status;
+  }
+  const auto status = softgpu::launch(std::get<softgpu::Options>(*parsed));
+  if (!status) return softgpu::fail(status.error());
+  if (WIFSIGNALED(*status)) sonde::record::exit_like(0, WTERMSIG(*status));
+  sonde::record::exit_like(WEXITSTATUS(*status), 0);
+}

@@ -1,0 +1,133 @@
+#include "launcher/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "config/config_json.h"
+#include "config/models.h"
+
+namespace softgpu {
+namespace {
+
+using sonde::ErrorCode;
+using sonde::make_error;
+using sonde::Result;
+using sonde::Status;
+
+constexpr const char* kFooter = R"(
+Examples:
+  softgpu -- rocminfo                            one gfx90a
+  softgpu --gpu gfx90a:2 --gpu gfx906 -- ./app   three GPUs
+  softgpu --log ops.log --fault memory-fault@saxpy:3 -- ./app
+  softgpu --keep-tree /tmp/gpus -- ./app &       and, while it runs,
+  softgpu --attach /tmp/gpus -- rocm-smi         what the GPUs do
+
+Programs that the command starts share its GPUs. The exit status is the command's.)";
+
+std::string model_table() {
+  std::string text = fmt::format("{:<9} {:<26} {:>4} {:>7} {:>9}  {}\n", "model", "name", "CUs",
+                                 "memory", "clock", "memory clock");
+  for (const Model& model : all_models()) {
+    text += fmt::format("{:<9} {:<26} {:>4} {:>3} GiB {:>5} MHz  {} MHz\n", model.gfx, model.name,
+                        model.compute_units, model.vram_gib, model.shader_clock_mhz,
+                        model.memory_clock_mhz);
+  }
+  return text;
+}
+
+struct Raw {
+  std::vector<std::string> gpus, faults;
+  std::string config, log;
+  std::optional<int> verbose, threads;
+  bool list_models = false, print_config = false;
+};
+
+Result<Config> make_config(const Raw& raw) {
+  Config config;
+  if (raw.config.empty()) {
+    SONDE_ASSIGN(config, parse_config("{}", ""));
+  } else {
+    SONDE_ASSIGN(config, read_config(raw.config));
+  }
+  if (!raw.gpus.empty()) config.gpus.clear();
+  for (const std::string& text : raw.gpus) {
+    SONDE_ASSIGN(auto gpus, parse_gpu_option(text));
+    config.gpus.insert(config.gpus.end(), gpus.begin(), gpus.end());
+  }
+  for (const std::string& text : raw.faults) {
+    SONDE_ASSIGN(FaultRule rule, parse_fault_option(text));
+    config.faults.push_back(std::move(rule));
+  }
+  if (!raw.log.empty()) config.log_path = raw.log;
+  if (!config.log_path.empty()) {
+    config.log_path = std::filesystem::absolute(config.log_path).string();  // programs move around
+  }
+  config.log_level = raw.verbose.value_or(config.log_level);
+  config.threads = raw.threads.value_or(config.threads);
+  SONDE_TRY(finish_config(config));
+  return config;
+}
+
+void declare(CLI::App& app, Raw& raw, Options& options) {
+  app.footer(kFooter);
+  app.set_version_flag("--version", SONDE_VERSION);
+  app.add_option("--gpu", raw.gpus, "A GPU, or several of one model; \":0\" shows none [gfx90a]")
+      ->type_name("MODEL[:COUNT]")
+      ->allow_extra_args(false);
+  app.add_option("--config", raw.config, "JSON file with GPUs, clocks, times and faults")
+      ->type_name("FILE");
+  app.add_option("--fault", raw.faults,
+                 "A fault, once, at the N-th dispatch (of kernels with this in their name)")
+      ->type_name("KIND[@KERNEL][:N]")
+      ->allow_extra_args(false);
+  app.add_option("--log", raw.log, "Write what the GPUs execute to this file")->type_name("FILE");
+  app.add_option("--threads", raw.threads, "Threads that compute kernels [one a core]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  auto* keep = app.add_option("--keep-tree", options.keep_tree,
+                              "Make the /sys and /dev tree in this new folder, and leave it there")
+                   ->type_name("DIR");
+  app.add_option("--attach", options.attach, "Use the GPUs of this tree, which is being used")
+      ->type_name("DIR")
+      ->excludes(keep);
+  app.add_option("--verbose", raw.verbose, "Diagnostics on stderr: 1 what is missing, 3 all")
+      ->type_name("LEVEL")
+      ->check(CLI::Range(0, 9));
+  app.add_flag("--models", raw.list_models, "List the models and exit");
+  app.add_flag("--print-config", raw.print_config, "Print the whole configuration and exit");
+  app.add_option("command", options.command, "Program and its arguments, after --");
+}
+
+}  // namespace
+
+Result<std::variant<Options, Printout>> parse_options(int argc, char** argv) {
+  CLI::App app("Runs a program on software AMD GPUs that unmodified ROCm takes for real ones.",
+               "softgpu");
+  Raw raw;
+  Options options;
+  declare(app, raw, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return std::variant<Options, Printout>(Printout{app.help()});
+  } catch (const CLI::CallForVersion&) {
+    return std::variant<Options, Printout>(
+        Printout{std::string("softgpu ") + SONDE_VERSION + "\n"});
+  } catch (const CLI::ParseError& error) {
+    return make_error(ErrorCode::kInvalidArgument, error.what(), {}, "softgpu --help");
+  }
+  if (raw.list_models) return std::variant<Options, Printout>(Printout{model_table()});
+  SONDE_ASSIGN(options.config, make_config(raw));
+  if (raw.print_config) {
+    return std::variant<Options, Printout>(Printout{config_text(options.config)});
+  }
+  if (options.command.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "no command was given", {},
+                      "softgpu [OPTIONS] -- COMMAND; softgpu --help");
+  }
+  return std::variant<Options, Printout>(std::move(options));
+}
+
+}  // namespace softgpu

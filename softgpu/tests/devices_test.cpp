@@ -1,0 +1,239 @@
+// What a program sees that opens the device files itself, as libhsakmt, libdrm and rocm-smi do.
+// Runs under the launcher, on two gfx90a and a gfx906.
+#include <dirent.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <libdrm/amdgpu_drm.h>
+#include <libdrm/drm.h>
+#include <linux/kfd_ioctl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace {
+
+constexpr int kGpus = 3;
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+bool answers_as_kfd(int fd) {
+  kfd_ioctl_get_version_args version{};
+  return ioctl(fd, AMDKFD_IOC_GET_VERSION, &version) == 0 && version.major_version == 1;
+}
+
+bool answers_as_amdgpu(int fd) {
+  char name[16] = {};
+  drm_version version{};
+  version.name = name;
+  version.name_len = sizeof name;
+  return ioctl(fd, DRM_IOCTL_VERSION, &version) == 0 && std::strcmp(name, "amdgpu") == 0;
+}
+
+drm_amdgpu_info_device device_info(int fd) {
+  drm_amdgpu_info_device info{};
+  drm_amdgpu_info request{};
+  request.return_pointer = reinterpret_cast<uint64_t>(&info);
+  request.return_size = sizeof info;
+  request.query = AMDGPU_INFO_DEV_INFO;
+  EXPECT_EQ(ioctl(fd, DRM_IOCTL_AMDGPU_INFO, &request), 0);
+  return info;
+}
+
+uint64_t property(const std::string& path, const std::string& wanted) {
+  std::ifstream file(path);
+  std::string key;
+  uint64_t value = 0;
+  while (file >> key >> value) {
+    if (key == wanted) return value;
+  }
+  ADD_FAILURE() << path << " has no " << wanted;
+  return 0;
+}
+
+// Trap: libdrm makes its own duplicate of the descriptor, with fcntl.
+TEST(Descriptors, EveryKindOfDuplicateIsTheDevice) {
+  const int fd = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  const int copies[] = {fcntl(fd, F_DUPFD_CLOEXEC, 3), fcntl(fd, F_DUPFD, 100), dup(fd),
+                        dup2(fd, 200), dup3(fd, 201, O_CLOEXEC)};
+  close(fd);
+  EXPECT_FALSE(answers_as_amdgpu(fd));
+  for (const int copy : copies) {
+    ASSERT_GE(copy, 0);
+    EXPECT_TRUE(answers_as_amdgpu(copy));
+    close(copy);
+  }
+  const int plain = open("/dev/null", O_RDWR);  // takes the number of one that was a device
+  EXPECT_FALSE(answers_as_amdgpu(plain));
+  close(plain);
+}
+
+TEST(Descriptors, ClosingEveryNumberLosesNothingElse) {
+  for (int fd = 3; fd < 2000; ++fd) close(fd);  // as daemons do
+  const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  EXPECT_TRUE(answers_as_kfd(fd));
+  EXPECT_NE(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
+  close(fd);
+}
+
+TEST(Descriptors, ShowTheDeviceNumbers) {
+  struct stat info {};
+  const int fd = open("/dev/dri/renderD129", O_RDWR);
+  ASSERT_EQ(fstat(fd, &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+  EXPECT_EQ(major(info.st_rdev), 226u);
+  EXPECT_EQ(minor(info.st_rdev), 129u);
+  close(fd);
+  ASSERT_EQ(stat("/dev/dri/card2", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+  EXPECT_EQ(minor(info.st_rdev), 2u);
+  ASSERT_EQ(stat("/dev/kfd", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+  EXPECT_EQ(open("/dev/dri/renderD140", O_RDWR), -1);
+  EXPECT_EQ(errno, ENOENT);
+}
+
+// Trap: libdrm looks the marketing name up by what DRM answers, other tools by what sysfs says.
+TEST(Identity, DrmSysfsAndTopologyAgree) {
+  for (int gpu = 0; gpu < kGpus; ++gpu) {
+    const int fd = open(("/dev/dri/renderD" + std::to_string(128 + gpu)).c_str(), O_RDWR);
+    const drm_amdgpu_info_device info = device_info(fd);
+    close(fd);
+    const std::string card = "/sys/class/drm/card" + std::to_string(gpu) + "/device/";
+    const std::string node =
+        "/sys/devices/virtual/kfd/kfd/topology/nodes/" + std::to_string(gpu + 1) + "/properties";
+    EXPECT_EQ(info.device_id, std::stoul(read_file(card + "device"), nullptr, 16));
+    EXPECT_EQ(info.pci_rev, std::stoul(read_file(card + "revision"), nullptr, 16));
+    EXPECT_EQ(info.device_id, property(node, "device_id"));
+    EXPECT_EQ(info.cu_active_number * property(node, "simd_per_cu"), property(node, "simd_count"));
+    EXPECT_EQ(property(node, "drm_render_minor"), 128u + static_cast<unsigned>(gpu));
+  }
+}
+
+TEST(Paths, ListsAndLinksLookLikeTheMachines) {
+  int cards = 0;
+  for (const auto& each : std::filesystem::directory_iterator("/sys/class/drm")) {
+    cards += each.path().filename().string().starts_with("card");
+  }
+  EXPECT_EQ(cards, kGpus);
+  char path[4096];
+  ASSERT_NE(realpath("/sys/class/drm/card1/device", path), nullptr);
+  EXPECT_STREQ(path, "/sys/devices/pci0000:c0/0000:c6:00.0");
+  char* canonical = canonicalize_file_name("/sys/class/kfd/kfd");
+  EXPECT_STREQ(canonical, "/sys/devices/virtual/kfd/kfd");
+  free(canonical);
+  EXPECT_EQ(access("/dev/kfd", R_OK | W_OK), 0);
+  EXPECT_EQ(access("/dev/dri/card3", F_OK), -1);
+  EXPECT_TRUE(std::filesystem::exists("/proc/self/maps"));
+  EXPECT_NE(("\n" + read_file("/proc/modules")).find("\namdgpu "), std::string::npos);
+}
+
+// A child of vfork() shares its parent's memory and closes what it does not pass on.
+TEST(Processes, AChildOfVforkTakesNothingAway) {
+  const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  const pid_t child = vfork();
+  if (child == 0) {
+    close(fd);
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(answers_as_kfd(fd));
+  close(fd);
+}
+
+TEST(Processes, AChildOfForkStartsCleanAndCanOpenAnew) {
+  const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (answers_as_kfd(fd)) _exit(1);  // the kernel refuses a process that did not open it
+    const int own = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+    if (!answers_as_kfd(own)) _exit(2);
+    const std::string folder = "/sys/class/kfd/kfd/proc/" + std::to_string(getpid());
+    _exit(access(folder.c_str(), F_OK) == 0 ? 0 : 3);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(answers_as_kfd(fd));
+  int processes = 0;  // the child has ended, and left by _exit()
+  for (const auto& each : std::filesystem::directory_iterator("/sys/class/kfd/kfd/proc")) {
+    ++processes;
+    EXPECT_EQ(each.path().filename().string(), std::to_string(getpid()));
+  }
+  EXPECT_EQ(processes, 1);
+  close(fd);
+}
+
+TEST(Memory, UseShowsInSysfsAndDrmUntilFreed) {
+  const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  const std::string used = "/sys/class/drm/card1/device/mem_info_vram_used";
+  const std::string node = "/sys/devices/virtual/kfd/kfd/topology/nodes/2/gpu_id";
+  const auto id = static_cast<uint32_t>(std::stoul(read_file(node)));
+  ASSERT_EQ(read_file(used), "0\n");
+  kfd_ioctl_alloc_memory_of_gpu_args request{};
+  void* place = mmap(nullptr, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  request.va_addr = reinterpret_cast<uint64_t>(place);
+  request.size = 1 << 20;
+  request.gpu_id = id;
+  request.flags = KFD_IOC_ALLOC_MEM_FLAGS_VRAM;
+  ASSERT_EQ(ioctl(fd, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &request), 0);
+  EXPECT_EQ(read_file(used), "1048576\n");
+  EXPECT_EQ(read_file("/sys/class/drm/card0/device/mem_info_vram_used"), "0\n");
+  EXPECT_EQ(read_file("/sys/class/kfd/kfd/proc/" + std::to_string(getpid()) + "/vram_" +
+                      std::to_string(id)),
+            "1048576\n");
+  kfd_ioctl_free_memory_of_gpu_args freed{.handle = request.handle};
+  EXPECT_EQ(ioctl(fd, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &freed), 0);
+  EXPECT_EQ(read_file(used), "0\n");
+  request.size = uint64_t{65} << 30;
+  EXPECT_EQ(ioctl(fd, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &request), -1);
+  EXPECT_EQ(errno, ENOMEM);
+  request.gpu_id = 1;
+  EXPECT_EQ(ioctl(fd, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &request), -1);
+  EXPECT_EQ(errno, EINVAL);
+  munmap(place, 1 << 20);
+  close(fd);
+}
+
+// Trap: without an offset in the answer libhsakmt leaves the event without a place in the events
+// page, the device sends no interrupt, and ROCr waits for ever. In every answer, not only the
+// first.
+TEST(Events, EveryAnswerHasAnOffset) {
+  const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  for (int i = 0; i < 3; ++i) {
+    for (const uint32_t type : {KFD_IOC_EVENT_SIGNAL, KFD_IOC_EVENT_DEBUG_EVENT}) {
+      kfd_ioctl_create_event_args event{};
+      event.event_type = type;
+      ASSERT_EQ(ioctl(fd, AMDKFD_IOC_CREATE_EVENT, &event), 0);
+      EXPECT_GT(event.event_page_offset, 0u);
+      EXPECT_LT(event.event_slot_index, KFD_SIGNAL_EVENT_LIMIT);
+      EXPECT_EQ(event.event_trigger_data, event.event_id);
+    }
+  }
+  close(fd);
+}
+
+TEST(Kfd, WhatIsNotEmulatedIsAnError) {
+  const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  uint64_t arguments[32] = {};
+  EXPECT_EQ(ioctl(fd, AMDKFD_IOC_SMI_EVENTS, arguments), -1);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(ioctl(fd, _IOWR('K', 0x82, kfd_ioctl_get_version_args), arguments), -1);  // debugger
+  close(fd);
+}
+
+}  // namespace
