@@ -51,6 +51,8 @@ int64_t load_relaxed(Signal signal) {
 
 }  // namespace
 
+bool is_hooked(const Functions& functions) { return functions.signal_load_relaxed == load_relaxed; }
+
 void hook_handlers(Functions* hooks) {
   hooks->signal_async_handler = async_handler;
   hooks->signal_load_relaxed = load_relaxed;

@@ -148,6 +148,15 @@ Queue* queue_of(const QueueMemory* handle) {
   return queue;
 }
 
+void forget_signals() {
+  for (Queue* queue = g_queues.load(); queue != nullptr; queue = queue->next) {
+    queue->handle.store(nullptr);
+    queue->head.store(queue->tail.load());
+    queue->free_signals = queue->held = nullptr;
+    queue->returned_signals.store(nullptr);
+  }
+}
+
 void hook_queues(Functions* hooks) {
   using F = Functions;
   hooks->queue_create = create;

@@ -61,6 +61,7 @@ struct Queue {
 // All queues there ever were; never freed.
 extern std::atomic<Queue*> g_queues;
 Queue* queue_of(const QueueMemory* handle);
+void forget_signals();  // they died with the runtime
 
 // dispatch.cpp
 void handle_packets(const void* packets, uint64_t count, uint64_t index, void* queue,

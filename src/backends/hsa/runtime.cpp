@@ -52,7 +52,12 @@ Status on_event(const SystemEvent* event, void*) {
 }  // namespace
 
 bool load(ApiTable* table, bool ops) {
-  if (!read_tables(*table, &g_next)) {
+  Functions functions;
+  const bool known = read_tables(*table, &functions);
+  // A runtime may hand out its tables in two ways, and anew after an end.
+  if (known && is_hooked(functions)) return g_pid != 0;
+  if (known) g_next = functions;
+  if (!known) {
     TableVersion amd = {};
     if (table->amd != nullptr) __builtin_memcpy(&amd, table->amd, sizeof amd);
     char text[160];
@@ -84,9 +89,13 @@ bool load(ApiTable* table, bool ops) {
 }
 
 void unload() {
+  collect_last();
+  forget_signals();
+}
+
+void collect_last() {
   if (g_pid == 0 || g_pid != getpid()) return;
   collect_everything();
-  g_pid = 0;
 }
 
 }  // namespace sonde::hsa

@@ -60,6 +60,10 @@ void hook_handlers(Functions* hooks);
 // runtime.cpp: called with the tables, and when the runtime is about to end. Whether the ops are
 // watched; without `ops` only what HIP's calls need is done.
 bool load(ApiTable* table, bool ops);
-void unload();
+void unload();        // the runtime ends, and may start again
+void collect_last();  // the program ends
+
+// handlers.cpp: whether our functions are in the tables already.
+bool is_hooked(const Functions& functions);
 
 }  // namespace sonde::hsa

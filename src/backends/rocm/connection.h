@@ -42,6 +42,9 @@ extern bool g_hip_reports_calls;
 // Set while it does so by its own callbacks, of ROCm 5.2.
 extern bool g_hip_callbacks;
 
+// The tables of the HSA runtime (an hsa::ApiTable), however they came.
+void take_hsa_tables(void* table);
+
 inline uint64_t word(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 inline void report(int severity, const char* source, const char* text) {
   g_agent->diagnostic(severity, source, text);

@@ -37,6 +37,11 @@ bool connect() {
   return g_agent != nullptr;
 }
 
+void take_hsa_tables(void* table) {
+  g_hsa_reports_ops = hsa::load(static_cast<hsa::ApiTable*>(table), wanted("hsa"));
+  if (g_hsa_reports_ops) hip::use_hsa_ops();
+}
+
 }  // namespace sonde::rocm
 
 using namespace sonde;
@@ -48,8 +53,7 @@ __attribute__((visibility("default"))) bool OnLoad(hsa::ApiTable* table, uint64_
                                                    const char* const*) {
   const ErrnoKeeper keep;
   if (!rocm::connect()) return true;
-  rocm::g_hsa_reports_ops = hsa::load(table, rocm::wanted("hsa"));
-  if (rocm::g_hsa_reports_ops) hip::use_hsa_ops();
+  rocm::take_hsa_tables(table);
   if (rocm::wanted("hip")) rocm::g_hip_reports_calls = hip::register_callbacks();
   return true;
 }
@@ -59,5 +63,8 @@ __attribute__((visibility("default"))) void OnUnload() {
   if (rocm::g_hsa_reports_ops) hsa::unload();
 }
 
-__attribute__((destructor)) static void at_exit() { OnUnload(); }
+__attribute__((destructor)) static void at_exit() {
+  const ErrnoKeeper keep;
+  if (rocm::g_hsa_reports_ops) hsa::collect_last();
+}
 }
