@@ -121,7 +121,7 @@ Step AqlQueue::start_vendor() {
     fail(kBadVendorPacket);
     return {Step::kProgress};
   }
-  services_.notices.once("PM4 command buffers (performance counters) are completed, not executed");
+  // PM4 commands are not executed. ROCr sends some for every code object, to flush caches.
   return start_barrier(true, !(next_ < follow_), "pm4");
 }
 
