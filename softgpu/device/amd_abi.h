@@ -91,13 +91,23 @@ struct AqlBarrierValue {
   uint64_t completion;
 };
 
+struct AqlPm4Ib {
+  uint16_t header;
+  uint8_t format, reserved0;
+  uint32_t jump[4];  // a PM4 packet that jumps to the command buffer
+  uint32_t reserved1[9];
+  uint64_t completion;
+};
+
 union AqlPacket {
   uint16_t header;
   AqlDispatch dispatch;
   AqlBarrier barrier;
   AqlBarrierValue barrier_value;
+  AqlPm4Ib pm4;
 };
 static_assert(sizeof(AqlPacket) == 64 && offsetof(AqlDispatch, completion) == 56);
+static_assert(offsetof(AqlPm4Ib, completion) == 56);
 static_assert(offsetof(AqlBarrier, completion) == 56 &&
               offsetof(AqlBarrierValue, completion) == 56);
 

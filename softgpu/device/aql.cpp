@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
+#include <cstdio>
 
 #include "device/clock.h"
+#include "device/pm4.h"
 
 namespace softgpu {
 namespace {
@@ -77,7 +78,7 @@ Step AqlQueue::start_packet() {
   bool follows = next_ < follow_ && !looked_at_;
   switch (packet_.header & 0xff) {
     case kAqlDispatch:
-      record_ = {};
+      begin_record("kernel");
       record_.start_ns = begin(follows);
       follow_ = doorbell_;
       return start_dispatch();
@@ -91,9 +92,16 @@ Step AqlQueue::start_packet() {
     case kAqlVendor:
       return start_vendor();
     default:
+      begin_record("invalid");
       fail(kBadPacket);
       return {Step::kProgress};
   }
+}
+
+void AqlQueue::begin_record(std::string_view kind) {
+  Queue::begin_record(kind);
+  record_.index = next_;
+  record_.signal = packet_.dispatch.completion;
 }
 
 bool AqlQueue::barrier_and_ready() const {
@@ -118,10 +126,14 @@ Step AqlQueue::start_vendor() {
     return start_barrier(ready, true, "barrier_value");
   }
   if (packet.format != kFormatPm4Ib) {
+    begin_record("invalid");
     fail(kBadVendorPacket);
     return {Step::kProgress};
   }
-  // PM4 commands are not executed. ROCr sends some for every code object, to flush caches.
+  if (!only_flushes_caches(packet_.pm4, memory_)) {
+    services_.notices.once(
+        "PM4 command buffers (performance counters) are completed, not executed");
+  }
   return start_barrier(true, !(next_ < follow_), "pm4");
 }
 
@@ -130,8 +142,7 @@ Step AqlQueue::start_barrier(bool ready, bool waits, std::string_view kind) {
     looked_at_ = true;
     return {Step::kBlocked};
   }
-  record_ = {};
-  record_.kind = kind;
+  begin_record(kind);
   record_.start_ns = waits ? begin_after_wait() : begin(true);
   follow_ = doorbell_;
   consume();
@@ -142,7 +153,6 @@ Step AqlQueue::start_barrier(bool ready, bool waits, std::string_view kind) {
 
 void AqlQueue::consume() {
   auto* slot = reinterpret_cast<AqlPacket*>(spec_.ring) + next_ % ring_packets();
-  record_.index = next_;
   __atomic_store_n(&slot->header, uint16_t{kAqlInvalid}, __ATOMIC_RELEASE);
   ++next_;
   looked_at_ = false;
@@ -157,9 +167,6 @@ void AqlQueue::run_until(int64_t end_ns) {
 // The log comes first: who sees the completion also finds the line.
 void AqlQueue::finish() {
   state_ = State::kFetch;
-  record_.gpu = spec_.gpu;
-  record_.queue = spec_.id;
-  record_.signal = packet_.dispatch.completion;
   record_.end_ns = time_ns_;
   bool kernel = record_.kind == "kernel";
   if (kernel) gpu_.load.add(!record_.transfer.empty(), record_.start_ns, record_.end_ns);
@@ -177,7 +184,9 @@ void AqlQueue::finish() {
 }
 
 void AqlQueue::fail(QueueError error) {
-  dead_ = true;
+  char text[32];
+  std::snprintf(text, sizeof text, "queue_error_%#llx", static_cast<unsigned long long>(error));
+  faulted(text);
   store_signal(services_.host, shared().inactive_signal, error);
 }
 

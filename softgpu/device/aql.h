@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "device/amd_abi.h"
 #include "device/blit.h"
@@ -28,6 +29,7 @@ class AqlQueue : public Queue {
   };
 
   bool fetch();
+  void begin_record(std::string_view kind);
   Step start_packet();
   Step start_barrier(bool ready, bool waits, std::string_view kind);
   Step start_vendor();
@@ -61,7 +63,6 @@ class AqlQueue : public Queue {
   AqlPacket packet_{};
   std::string name_;
   std::optional<Blit> blit_;
-  PacketRecord record_;
 };
 
 }  // namespace softgpu

@@ -59,6 +59,7 @@ std::string line_of(const PacketRecord& record, std::string_view line, const Clo
     put_address(out, "src", record.src);
     put_address(out, "dst", record.dst);
   }
+  if (!record.fault.empty()) put(out, "fault", record.fault);
   put_address(out, "signal", record.signal);
   put(out, "start_ticks", device_ticks_at(clock, record.start_ns));
   put(out, "end_ticks", device_ticks_at(clock, record.end_ns));

@@ -28,6 +28,7 @@ struct PacketRecord {
 
   std::string_view transfer;  // "copy", "fill": what a blit kernel or SDMA packet does
   uint64_t bytes = 0, src = 0, dst = 0;
+  std::string_view fault;  // what the packet ended in; "" = it completed
 };
 
 // Something the device did from a runtime's point of view; packets that belong together.

@@ -36,8 +36,23 @@ double Queue::copy_ns(uint64_t bytes, bool first) const {
   return moving + (first ? static_cast<double>(time.copy_base_ns) : 0);
 }
 
-void Queue::page_fault(uint64_t address, MemoryFault reason) {
+void Queue::begin_record(std::string_view kind) {
+  record_ = {};
+  record_.gpu = spec_.gpu;
+  record_.queue = spec_.id;
+  record_.kind = kind;
+  record_.start_ns = time_ns_;
+}
+
+void Queue::faulted(std::string_view what) {
   dead_ = true;
+  record_.fault = what;
+  record_.end_ns = monotonic_ns();
+  services_.oracle.packet(record_);
+}
+
+void Queue::page_fault(uint64_t address, MemoryFault reason) {
+  faulted(reason == MemoryFault::kEcc ? "ecc" : "memory_fault");
   services_.host.memory_fault(spec_.gpu, address, reason);
 }
 

@@ -83,6 +83,9 @@ class Queue {
   int64_t end_of(int64_t start_ns, double model_ns) const;
   double copy_ns(uint64_t bytes, bool first) const;
   uint64_t ticks(int64_t ns) const { return device_ticks_at(gpu_.config.clock, ns); }
+  void begin_record(std::string_view kind);
+  // The queue is dead; the log says of what.
+  void faulted(std::string_view what);
   void page_fault(uint64_t address, MemoryFault reason);
   uint64_t doorbell() const {
     return __atomic_load_n(reinterpret_cast<const uint64_t*>(spec_.doorbell), __ATOMIC_ACQUIRE);
@@ -95,6 +98,7 @@ class Queue {
   Services& services_;
   Gpu& gpu_;
   const GpuMemory memory_;
+  PacketRecord record_;  // of the current packet
   bool dead_ = false;    // after a fault: nothing more is executed
   int64_t time_ns_ = 0;  // end of the last packet
 

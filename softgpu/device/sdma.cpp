@@ -52,15 +52,13 @@ uint32_t SdmaQueue::dword(uint32_t i) const {
   return *reinterpret_cast<const uint32_t*>(spec_.ring + (next_ + i * 4) % spec_.ring_bytes);
 }
 
-uint64_t SdmaQueue::submitted() const { return doorbell(); }
-
 Step SdmaQueue::advance() {
   if (running_) {
     if (monotonic_ns() < time_ns_) return {Step::kWaiting, time_ns_};
     finish();
   }
   if (heavy_) return {Step::kHeavy};
-  uint64_t end = submitted();
+  uint64_t end = doorbell();
   if (next_ >= end) return {Step::kIdle};
   uint32_t header = dword(0);
   if (!decode(header)) {
@@ -72,8 +70,9 @@ Step SdmaQueue::advance() {
     looked_at_ = true;
     return dead_ ? Step{Step::kIdle} : Step{Step::kBlocked};
   }
-  record_ = {};
-  record_.kind = packet_.kind;
+  begin_record(packet_.kind);
+  record_.sdma = true;
+  record_.index = next_;
   record_.start_ns = waits ? begin_after_wait() : begin(next_ < follow_ && !looked_at_);
   follow_ = end;
   looked_at_ = false;
@@ -275,10 +274,6 @@ bool SdmaQueue::atomic(uint32_t header) {
 
 void SdmaQueue::finish() {
   running_ = false;
-  record_.gpu = spec_.gpu;
-  record_.queue = spec_.id;
-  record_.sdma = true;
-  record_.index = next_;
   record_.end_ns = time_ns_;
   if (packet_.transfer) {
     gpu_.load.add(true, record_.start_ns, record_.end_ns);
@@ -311,15 +306,19 @@ void SdmaQueue::flush_op(uint64_t signal) {
 // line.
 void SdmaQueue::end_op(uint64_t address) {
   constexpr uint64_t kSignalAlignment = 64;
+  if (!op_) return;  // the write to an event's mailbox that follows
   record_.signal = address & ~(kSignalAlignment - 1);
-  if (op_) flush_op(record_.signal);
+  flush_op(record_.signal);
 }
 
 void SdmaQueue::unknown(uint32_t header) {
+  begin_record("unknown");
+  record_.sdma = true;
+  record_.index = next_;
+  faulted("not_emulated");
   services_.notices.once("SDMA packet " + std::to_string(op_of(header)) + "/" +
                          std::to_string(sub_op_of(header)) +
                          " is not emulated: the queue stops here");
-  dead_ = true;
 }
 
 }  // namespace softgpu
