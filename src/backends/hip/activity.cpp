@@ -22,7 +22,6 @@ struct Launched {
   Launched* next;
   uint64_t id;
   rocm::Launch launch;
-  uint32_t name;
 };
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -130,7 +129,7 @@ void launched(uint64_t record_id) {
   }
   if (entry != nullptr) {
     Launched*& bucket = g_buckets[record_id % kBuckets];
-    *entry = {bucket, record_id, rocm::t_launch, rocm::t_kernel_name};
+    *entry = {bucket, record_id, rocm::t_launch};
     bucket = entry;
   }
   pthread_mutex_unlock(&g_lock);
@@ -161,7 +160,7 @@ void finished(uint32_t, void* data, void*) {
   pthread_mutex_lock(&g_lock);
   const Launched launch = take(record.correlation);
   pthread_mutex_unlock(&g_lock);
-  record_op(record, launch.name, launch.launch);
+  record_op(record, launch.launch.name, launch.launch);
 }
 
 }  // namespace sonde::hip

@@ -119,7 +119,7 @@ void look_at_parameters(const FunctionInfo& function, const char* data) {
   if (!function.heavy) return;
   t_launch.stream = stream_of(function, data);
   if (!rocm::g_hsa_reports_ops && function.category == Category::launch) {
-    rocm::t_kernel_name = kernel_name(function, data);
+    t_launch.name = kernel_name(function, data);
   }
 }
 

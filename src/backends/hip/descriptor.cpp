@@ -1,5 +1,5 @@
 // How the recorder loads the HIP backend: with the HSA one, which HIP starts in its first call.
-#include "backends/rocm/probe.h"
+#include "record/rocm_probe.h"
 
 namespace sonde::record {
 

@@ -1,5 +1,5 @@
 // How the recorder loads the HSA backend: as a tool of the HSA runtime.
-#include "backends/rocm/probe.h"
+#include "record/rocm_probe.h"
 
 namespace sonde::record {
 

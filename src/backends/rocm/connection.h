@@ -28,9 +28,9 @@ struct Launch {
   uint64_t correlation;  // 0 = outside of any recorded call
   uint64_t stream;
   uint32_t flags;  // SONDE_OP_* flags of its ops
+  uint32_t name;   // intern()ed, of the kernel; where HIP reports the ops itself
 };
 extern thread_local Launch t_launch;
-extern thread_local uint32_t t_kernel_name;  // intern()ed; where HIP reports the ops itself
 
 // Set once the HSA part has hooked the runtime and so reports the ops: HIP's own records are not
 // wanted then.

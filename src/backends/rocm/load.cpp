@@ -15,7 +15,6 @@ namespace sonde::rocm {
 
 const Agent* g_agent;
 thread_local Launch t_launch;
-thread_local uint32_t t_kernel_name;
 bool g_hsa_reports_ops;
 bool g_hip_reports_calls;
 bool g_hip_callbacks;
