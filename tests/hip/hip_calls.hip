@@ -44,7 +44,12 @@ int main(int argc, char** argv) {
   void* data = nullptr;
   CHECK(hipMalloc(&data, bytes));
   std::vector<char> host(bytes, 1);
+  // ROCTX, where a profiler provides it.
+  const auto push = (int (*)(const char*))dlsym(RTLD_DEFAULT, "roctxRangePushA");
+  const auto pop = (int (*)())dlsym(RTLD_DEFAULT, "roctxRangePop");
+  if (push != nullptr) push("upload");
   CHECK(hipMemcpy(data, host.data(), bytes, hipMemcpyHostToDevice));
+  if (pop != nullptr) pop();
   void* pinned = nullptr;
   CHECK(hipHostMalloc(&pinned, bytes, 0));
   std::vector<std::thread> workers;
