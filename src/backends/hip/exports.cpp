@@ -1,5 +1,5 @@
 // The functions of HIP under their own names: this library is preloaded, so that a program that is
-// linked with HIP calls these. That costs a third of what HIP's callbacks do, tells the result of a
+// linked with HIP calls these. That costs less than HIP's callbacks do, tells the result of a
 // call, and leaves HIP's own course as it is. A program that finds the functions by dlsym() alone
 // is told of by those callbacks instead: see callbacks.cpp.
 #include <dlfcn.h>
