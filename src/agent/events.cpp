@@ -429,6 +429,10 @@ void op(const sonde_op* op) {
   memcpy(record->size, op->size, sizeof record->size);
   record->group_segment_bytes = op->group_segment_bytes;
   record->private_segment_bytes = op->private_segment_bytes;
+  record->stream = op->stream;
+  record->src_device = op->src_device;
+  record->dst_device = op->dst_device;
+  record->reserved = 0;
   commit(ring, sizeof *record);
 }
 

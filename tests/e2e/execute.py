@@ -24,7 +24,8 @@ PR_SET_CHILD_SUBREAPER = 36
 OUTPUT_SHOWN = 4000
 # Settings of the caller that would change what is measured or recorded.
 DROPPED_ENVIRONMENT = ("OPENCL_LAYERS", "LD_PRELOAD", "LD_AUDIT", "COLUMNS", "DEBUGINFOD_URLS",
-                       "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "HSA_TOOLS_LIB")
+                       "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "HSA_TOOLS_LIB",
+                       "ROCPROFILER_REGISTER_LIBRARY")
 # The second line: a job the caller runs in would be taken for the test's own.
 DROPPED_PREFIXES = ("SONDE_",
                     "SLURM_", "OMPI_", "PMI_", "PMIX_", "MV2_", "RANK", "WORLD_SIZE")
