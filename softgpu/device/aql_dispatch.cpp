@@ -1,4 +1,7 @@
 // Kernel dispatches: checks, scratch memory, faults of the script, and computing.
+#include <cstring>
+#include <vector>
+
 #include "device/aql.h"
 #include "device/clock.h"
 
@@ -9,6 +12,26 @@ constexpr uint32_t kMaxGroupItems = 1024;
 constexpr uint32_t kMaxGroupBytes = 64 * 1024;
 
 uint64_t items(const uint32_t (&grid)[3]) { return uint64_t{grid[0]} * grid[1] * grid[2]; }
+
+// The argument block with pointers into registered memory replaced by what is a pointer here; empty
+// if there are none, which is nearly always. A pointer stored in memory is not found: its use
+// faults.
+std::vector<uint64_t> with_own_addresses(uint64_t kernarg, uint32_t bytes,
+                                         const GpuMemory& memory) {
+  if (kernarg == 0 || memory.check(kernarg, bytes)) return {};
+  const auto* given = reinterpret_cast<const uint64_t*>(kernarg);
+  std::vector<uint64_t> words;
+  for (size_t i = 0; i < bytes / 8; ++i) {
+    const uint64_t own = memory.own_address(given[i]);
+    if (own == given[i]) continue;
+    if (words.empty()) {
+      words.resize((bytes + 7) / 8);
+      std::memcpy(words.data(), given, bytes);
+    }
+    words[i] = own;
+  }
+  return words;
+}
 
 }  // namespace
 
@@ -123,7 +146,10 @@ bool AqlQueue::compute() {
   dispatch.dynamic_group_bytes =
       packet.group_bytes > descriptor.group_bytes ? packet.group_bytes - descriptor.group_bytes : 0;
   dispatch.packet = &packet;
-  dispatch.kernarg = reinterpret_cast<const void*>(packet.kernarg);
+  const std::vector<uint64_t> arguments =
+      with_own_addresses(packet.kernarg, descriptor.kernarg_bytes, memory_);
+  dispatch.kernarg =
+      arguments.empty() ? reinterpret_cast<const void*>(packet.kernarg) : arguments.data();
   dispatch.wave_size = descriptor.code_properties & kWave32 ? 32 : 64;
   Outcome outcome = services_.executor.run(name_, dispatch);
   switch (outcome.kind) {

@@ -77,7 +77,7 @@ std::optional<Transfer> fill_buffer(const Arguments& args, bool two_dimensional,
     if (!transfer.pattern_bytes || transfer.pattern_bytes > transfer.pattern.size()) break;
     uint64_t pattern = args.u64(32);
     if (memory.check(pattern, transfer.pattern_bytes)) break;
-    std::memcpy(transfer.pattern.data(), reinterpret_cast<const void*>(pattern),
+    std::memcpy(transfer.pattern.data(), reinterpret_cast<const void*>(memory.own_address(pattern)),
                 transfer.pattern_bytes);
     transfer.dst = base + args.u64(48) * element;
     transfer.width = args.u64(56) * transfer.pattern_bytes;
@@ -114,7 +114,7 @@ std::optional<Blit> from_transfer(std::optional<Transfer> transfer) {
 // number of work items, which the block repeats.
 std::optional<Blit> recognise_unnamed(const AqlDispatch& dispatch, const GpuMemory& memory) {
   if (dispatch.group[0] != 64) return std::nullopt;
-  Arguments args(dispatch.kernarg);
+  Arguments args(memory.own_address(dispatch.kernarg));
   auto mapped = [&](uint64_t bytes) { return !memory.check(dispatch.kernarg, bytes); };
   uint32_t items = dispatch.grid[0];
   uint64_t src = args.u64(0), dst = args.u64(8);
@@ -151,6 +151,7 @@ std::optional<Blit> recognise_named(std::string_view name, const Arguments& args
   if (name == "fillBufferAligned2D") return from_transfer(fill_buffer(args, true, memory));
   auto op = stream_op(args, name == "streamOpsWait");
   if (!op || memory.check(op->address, op->bytes)) return std::nullopt;
+  op->address = memory.own_address(op->address);
   return Blit{std::nullopt, op};
 }
 
@@ -176,7 +177,7 @@ std::optional<Blit> recognise_blit(std::string_view name, const AqlDispatch& dis
   for (const auto& known : kKnown) {
     if (name != known.name) continue;
     if (memory.check(dispatch.kernarg, known.argument_bytes)) return std::nullopt;
-    return recognise_named(name, Arguments(dispatch.kernarg), memory);
+    return recognise_named(name, Arguments(memory.own_address(dispatch.kernarg)), memory);
   }
   return std::nullopt;
 }

@@ -1,8 +1,10 @@
 // Host: what the device asks of the driver that it hangs on. Implemented in driver/; tests of the
 // device use one of their own.
 //
-// All memory that a GPU can reach is mapped in the process at its GPU address, so an address that
-// is_mapped() may simply be used as a pointer.
+// Memory that a GPU can reach is mapped in the process at its GPU address, so an address that
+// is_mapped() may be used as a pointer. Only memory that the program registered (hipHostRegister)
+// has a second address for GPUs, where its pages cannot be mapped as well: own_address() is its
+// pointer.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,8 @@ class Host {
   // Whether all of [address, address + bytes) is mapped for this GPU (or, as user memory, for the
   // process). False = a page fault.
   virtual bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) = 0;
+  // The pointer for a mapped address; the address itself, but for registered memory.
+  virtual uint64_t own_address(uint64_t address) { return address; }
   // Makes a KFD event happen, as an interrupt of the device does. 0 is no event.
   virtual void set_event(uint32_t event) = 0;
   // Raises the memory-exception events of the process.

@@ -17,10 +17,12 @@ class GpuMemory {
   GpuMemory(Host& host, uint32_t gpu) : host_(host), gpu_(gpu) {}
 
   Fault check(uint64_t address, uint64_t bytes) const;
+  // For an address that was checked.
+  uint64_t own_address(uint64_t address) const { return host_.own_address(address); }
   // nullptr if any of the T is not mapped.
   template <class T>
   T* at(uint64_t address) const {
-    return check(address, sizeof(T)) ? nullptr : reinterpret_cast<T*>(address);
+    return check(address, sizeof(T)) ? nullptr : reinterpret_cast<T*>(own_address(address));
   }
 
  private:

@@ -25,11 +25,12 @@ void fill_row(uint8_t* row, uint64_t bytes, const Transfer& transfer) {
 Fault run_row(const Transfer& transfer, uint64_t dst, uint64_t src, const GpuMemory& memory) {
   if (Fault fault = memory.check(dst, transfer.width)) return fault;
   if (transfer.kind == Transfer::kFill) {
-    fill_row(reinterpret_cast<uint8_t*>(dst), transfer.width, transfer);
+    fill_row(reinterpret_cast<uint8_t*>(memory.own_address(dst)), transfer.width, transfer);
     return std::nullopt;
   }
   if (Fault fault = memory.check(src, transfer.width)) return fault;
-  std::memmove(reinterpret_cast<void*>(dst), reinterpret_cast<const void*>(src), transfer.width);
+  std::memmove(reinterpret_cast<void*>(memory.own_address(dst)),
+               reinterpret_cast<const void*>(memory.own_address(src)), transfer.width);
   return std::nullopt;
 }
 

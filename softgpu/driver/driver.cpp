@@ -47,22 +47,25 @@ Driver* Driver::get_or_make() {
   if (file < 0) file = low;
   if (file != low) ::close(low);
   keep_open(file);
-  const size_t doorbell_bytes = Memory::kDoorbellBytes * kMaxGpus;
-  void* doorbells = MAP_FAILED;
-  if (ftruncate(file, Memory::kFileBytes) == 0) {
-    doorbells = ::mmap(nullptr, doorbell_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (ftruncate(file, Memory::kFileBytes) != 0) return nullptr;
+  Environment& environment = Environment::get();
+  Doorbells doorbells{};
+  for (uint32_t gpu = 0; gpu < environment.config().gpus.size(); ++gpu) {
+    void* at = ::mmap(nullptr, Memory::kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                      static_cast<off_t>(Memory::doorbell_offset(gpu)));
+    if (at == MAP_FAILED) return nullptr;
+    doorbells[gpu] = static_cast<std::atomic<uint64_t>*>(at);
   }
-  if (doorbells == MAP_FAILED) return nullptr;
-  auto* driver = new Driver(Environment::get(), file, doorbells);
+  auto* driver = new Driver(environment, file, doorbells);
   current.store(driver, std::memory_order_release);
   return driver;
 }
 
-Driver::Driver(Environment& environment, int file, void* doorbells)
+Driver::Driver(Environment& environment, int file, const Doorbells& doorbells)
     : config_(environment.config()),
       session_(environment.session()),
       file_(file),
-      doorbells_(static_cast<uint8_t*>(doorbells)),
+      doorbells_(doorbells),
       memory_(config_, session_, file) {
   if (session_.join()) {
     keep_open(session_.lock_fd());
@@ -125,13 +128,12 @@ int Driver::create_queue(kfd_ioctl_create_queue_args& request) {
   std::lock_guard lock(queues_mutex_);
   while (queues_.contains(spec.id)) ++spec.id;
   if (spec.id >= kQueuesPerGpu) return ENOSPC;
-  const uint64_t offset = Memory::doorbell_offset(*gpu) + spec.id * 8;
-  auto* doorbell = reinterpret_cast<std::atomic<uint64_t>*>(doorbells_ + offset);
+  std::atomic<uint64_t>* doorbell = doorbells_[*gpu] + spec.id;
   // An AQL doorbell holds the index of the last packet, an SDMA one the bytes written so far.
   doorbell->store(spec.kind == QueueKind::kAql ? ~uint64_t{0} : 0);
   spec.doorbell = reinterpret_cast<uint64_t>(doorbell);
   request.queue_id = spec.id;
-  request.doorbell_offset = offset;
+  request.doorbell_offset = Memory::doorbell_offset(*gpu) + spec.id * sizeof(*doorbell);
   if (!device_) {
     device_ = std::make_unique<Device>(config_, *this);
     report_load();

@@ -5,6 +5,7 @@
 // A child of fork() starts without a driver and may open the devices anew.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -30,7 +31,6 @@ class Driver final : public Host {
   const Config& config() const { return config_; }
   Session& session() { return session_; }
   Memory& memory() { return memory_; }
-  const Memory& memory() const { return memory_; }
   Events& events() { return events_; }
   int memory_file() const { return file_; }
 
@@ -43,12 +43,16 @@ class Driver final : public Host {
   bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) override {
     return memory_.is_mapped(gpu, address, bytes);
   }
+  uint64_t own_address(uint64_t address) override { return memory_.own_address(address); }
   void set_event(uint32_t event) override { events_.set(event); }
   void memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) override;
   void hardware_fault(uint32_t gpu) override;
 
  private:
-  Driver(Environment& environment, int file, void* doorbells);
+  // Where the driver itself has each GPU's doorbells mapped.
+  using Doorbells = std::array<std::atomic<uint64_t>*, kMaxGpus>;
+
+  Driver(Environment& environment, int file, const Doorbells& doorbells);
   void show_process();
   void show_queue(uint32_t id, const kfd_ioctl_create_queue_args& request);
   void report_load();
@@ -56,7 +60,7 @@ class Driver final : public Host {
   const Config& config_;
   Session& session_;
   const int file_;
-  uint8_t* const doorbells_;
+  const Doorbells doorbells_;
   Memory memory_;
   Events events_;
 

@@ -103,34 +103,31 @@ FILE* open_stream(const char* path, const char* mode, Open real) {
 using softgpu::open_path;
 using softgpu::open_stream;
 
-// open() and its relatives take a mode only if they may create the file.
-#define OPEN_MODE(flags)                                            \
-  mode_t mode = 0;                                                  \
-  if (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE) { \
-    va_list list;                                                   \
-    va_start(list, flags);                                          \
-    mode = va_arg(list, mode_t);                                    \
-    va_end(list);                                                   \
-  }
+// The mode is there only if the file may be created; otherwise this reads what nobody uses.
+#define TAKE_MODE(flags)                    \
+  va_list list;                             \
+  va_start(list, flags);                    \
+  const mode_t mode = va_arg(list, mode_t); \
+  va_end(list);
 
 EXPORT int open(const char* path, int flags, ...) {
-  OPEN_MODE(flags)
+  TAKE_MODE(flags)
   return open_path(path, flags, [&](const char* p) { return REAL(open)(p, flags, mode); });
 }
 
 EXPORT int open64(const char* path, int flags, ...) {
-  OPEN_MODE(flags)
+  TAKE_MODE(flags)
   return open_path(path, flags, [&](const char* p) { return REAL(open64)(p, flags, mode); });
 }
 
 EXPORT int openat(int folder, const char* path, int flags, ...) {
-  OPEN_MODE(flags)
+  TAKE_MODE(flags)
   return open_path(path, flags,
                    [&](const char* p) { return REAL(openat)(folder, p, flags, mode); });
 }
 
 EXPORT int openat64(int folder, const char* path, int flags, ...) {
-  OPEN_MODE(flags)
+  TAKE_MODE(flags)
   return open_path(path, flags,
                    [&](const char* p) { return REAL(openat64)(folder, p, flags, mode); });
 }

@@ -49,7 +49,7 @@ int Memory::allocate(const Request& request, Made& made) {
   if (is_user(request.flags)) {
     allocation.user_address = request.user_address;
     made.offset = request.user_address;
-    if (request.user_address != request.address) elsewhere_.insert(request.address);
+    if (allocation.is_registered()) ++registered_;
   } else if (is_doorbell(request.flags)) {
     allocation.offset = made.offset = doorbell_offset(request.gpu);
   } else {
@@ -72,8 +72,8 @@ int Memory::free(uint64_t handle) {
   if (found == address_of_.end()) return EINVAL;
   const Allocation allocation = by_address_[found->second];
   by_address_.erase(found->second);
-  elsewhere_.erase(found->second);
   address_of_.erase(found);
+  if (allocation.is_registered()) --registered_;
   lock.unlock();
   if (is_user(allocation.flags) || is_doorbell(allocation.flags)) return 0;
   const uint64_t bytes = rounded(allocation.bytes);
@@ -112,8 +112,8 @@ int Memory::unmap(uint64_t handle, uint32_t gpu) {
   allocation.mapped_gpus &= ~(1u << gpu);
   if (was_mapped && allocation.mapped_gpus == 0 && is_private(allocation.flags)) {
     // The address stays the program's; a stray access is a fault again, as on a GPU.
-    ::mmap(reinterpret_cast<void*>(allocation.address), allocation.bytes, PROT_NONE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)::mmap(reinterpret_cast<void*>(allocation.address), allocation.bytes, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   }
   return 0;
 }
@@ -127,25 +127,16 @@ std::optional<Memory::Range> Memory::doorbells(uint64_t handle) const {
   return Range{allocation.gpu, allocation.address, allocation.bytes};
 }
 
-uint64_t Memory::user_address(uint64_t address) const {
+uint64_t Memory::own_address(uint64_t address) const {
+  if (registered_.load(std::memory_order_relaxed) == 0) return address;
   std::shared_lock lock(mutex_);
-  auto found = elsewhere_.upper_bound(address);
-  if (found == elsewhere_.begin()) return 0;
-  const Allocation& allocation = by_address_.at(*--found);
-  if (address >= allocation.address + allocation.bytes) return 0;
-  return allocation.user_address + (address - allocation.address);
-}
-
-// Registered ranges may overlap, and there are few of them at any time.
-bool Memory::user_memory_until(uint32_t gpu, uint64_t address, uint64_t& end) const {
-  end = 0;
-  for (const uint64_t each : elsewhere_) {
-    const Allocation& allocation = by_address_.at(each);
-    if ((allocation.mapped_gpus >> gpu & 1) == 0 || address < allocation.user_address) continue;
-    const uint64_t its_end = allocation.user_address + allocation.bytes;
-    if (address < its_end) end = std::max(end, its_end);
+  auto found = by_address_.upper_bound(address);
+  if (found == by_address_.begin()) return address;
+  const Allocation& allocation = (--found)->second;
+  if (!allocation.is_registered() || address >= allocation.address + allocation.bytes) {
+    return address;
   }
-  return end != 0;
+  return allocation.user_address + (address - allocation.address);
 }
 
 bool Memory::is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const {
@@ -154,14 +145,11 @@ bool Memory::is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const {
   std::shared_lock lock(mutex_);
   // An access may go over neighbouring allocations.
   do {
-    uint64_t known_until = 0;
     auto found = by_address_.upper_bound(address);
-    if (found != by_address_.begin() && (--found)->second.mapped_gpus >> gpu & 1 &&
-        address < found->first + found->second.bytes && !elsewhere_.contains(found->first)) {
-      known_until = found->first + found->second.bytes;
-    } else if (!user_memory_until(gpu, address, known_until)) {
-      return false;
-    }
+    if (found == by_address_.begin()) return false;
+    const Allocation& allocation = (--found)->second;
+    const uint64_t known_until = allocation.address + allocation.bytes;
+    if (address >= known_until || (allocation.mapped_gpus >> gpu & 1) == 0) return false;
     address = known_until;
   } while (address < end);
   return true;

@@ -122,42 +122,51 @@ TEST_F(MemoryTest, VramIsLimitedGttIsNot) {
   allocate(base_, 64 * kMiB, kVram);
 }
 
-TEST_F(MemoryTest, UserMemoryIsReachedAtItsOwnAddress) {
+TEST_F(MemoryTest, RegisteredMemoryLeadsBackToItsOwnAddress) {
   std::vector<char> own(3 * 65536);
+  const auto start = reinterpret_cast<uint64_t>(own.data());
+  EXPECT_EQ(memory_.own_address(base_ + 100), base_ + 100);
+  // Two registrations of overlapping ranges, each with an address of its own.
+  Memory::Made first, second;
+  ASSERT_EQ(
+      memory_.allocate(
+          {.address = base_, .bytes = 2 * 65536, .flags = kUser, .user_address = start}, first),
+      0);
+  ASSERT_EQ(memory_.allocate({.address = base_ + kMiB,
+                              .bytes = 2 * 65536,
+                              .flags = kUser,
+                              .user_address = start + 65536},
+                             second),
+            0);
+  EXPECT_FALSE(memory_.is_mapped(0, base_, 1));
+  ASSERT_EQ(memory_.map(first.handle, 0), 0);
+  EXPECT_TRUE(memory_.is_mapped(0, base_, 2 * 65536));
+  EXPECT_FALSE(memory_.is_mapped(0, base_, 2 * 65536 + 1));
+  EXPECT_FALSE(memory_.is_mapped(0, start, 1));  // GPUs know the other address only
+  EXPECT_EQ(memory_.own_address(base_ + 100), start + 100);
+  EXPECT_EQ(memory_.own_address(base_ + kMiB), start + 65536);
+  EXPECT_EQ(memory_.own_address(base_ + 2 * 65536), base_ + 2 * 65536);
+  memory_.free(first.handle);
+  EXPECT_FALSE(memory_.is_mapped(0, base_, 1));
+  EXPECT_EQ(memory_.own_address(base_), base_);
+  EXPECT_EQ(memory_.own_address(base_ + kMiB + 1), start + 65537);
+}
+
+// Paged memory is registered where it is: nothing to translate.
+TEST_F(MemoryTest, UserMemoryAtItsOwnAddressStaysAsItIs) {
+  std::vector<char> own(65536, 'x');
   const auto start = reinterpret_cast<uint64_t>(own.data());
   Memory::Made made;
   ASSERT_EQ(
       memory_.allocate(
-          {.address = base_, .bytes = own.size(), .flags = kUser, .user_address = start}, made),
+          {.address = start, .bytes = own.size(), .flags = kUser, .user_address = start}, made),
       0);
-  EXPECT_FALSE(memory_.is_mapped(0, start, own.size()));
   ASSERT_EQ(memory_.map(made.handle, 0), 0);
   EXPECT_TRUE(memory_.is_mapped(0, start, own.size()));
-  EXPECT_FALSE(memory_.is_mapped(0, start, own.size() + 1));
-  EXPECT_FALSE(memory_.is_mapped(1, start, 1));
-  EXPECT_FALSE(memory_.is_mapped(0, base_, 1));  // nothing can be mapped there
-  EXPECT_EQ(memory_.user_address(base_ + 100), start + 100);
-  EXPECT_EQ(memory_.user_address(base_ + own.size()), 0u);
-  memory_.free(made.handle);
-  EXPECT_FALSE(memory_.is_mapped(0, start, 1));
-  EXPECT_EQ(memory_.user_address(base_), 0u);
-}
-
-TEST_F(MemoryTest, OverlappingUserMemoryStaysForTheOther) {
-  std::vector<char> own(4 * 65536);
-  const auto start = reinterpret_cast<uint64_t>(own.data());
-  Memory::Made first, second;
-  memory_.allocate({.address = base_, .bytes = 3 * 65536, .flags = kUser, .user_address = start},
-                   first);
-  memory_.allocate(
-      {.address = base_ + kMiB, .bytes = 3 * 65536, .flags = kUser, .user_address = start + 65536},
-      second);
-  memory_.map(first.handle, 0);
-  memory_.map(second.handle, 0);
-  EXPECT_TRUE(memory_.is_mapped(0, start, 4 * 65536));
-  memory_.free(first.handle);
-  EXPECT_FALSE(memory_.is_mapped(0, start, 65536));
-  EXPECT_TRUE(memory_.is_mapped(0, start + 65536, 3 * 65536));
+  EXPECT_EQ(memory_.own_address(start + 5), start + 5);
+  EXPECT_EQ(own[100], 'x');
+  ASSERT_EQ(memory_.unmap(made.handle, 0), 0);
+  EXPECT_EQ(own[100], 'x');
 }
 
 }  // namespace

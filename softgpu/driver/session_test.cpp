@@ -13,7 +13,7 @@ namespace {
 class SessionTest : public testing::Test {
  protected:
   SessionTest() {
-    char path[] = "/tmp/softgpu-session-test.XXXXXX";
+    char path[] = "/dev/shm/softgpu-session-test.XXXXXX";
     EXPECT_NE(mkdtemp(path), nullptr);
     folder_ = path;
     file_ = folder_ + "/session";

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 
 #include "base/unique_fd.h"
@@ -101,7 +102,7 @@ int fail(const sonde::Error& error) {
 }  // namespace
 }  // namespace softgpu
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   sonde::record::occupy_standard_descriptors();
   auto parsed = softgpu::parse_options(argc, argv);
   if (!parsed) return softgpu::fail(parsed.error());
@@ -113,4 +114,7 @@ int main(int argc, char** argv) {
   if (!status) return softgpu::fail(status.error());
   if (WIFSIGNALED(*status)) sonde::record::exit_like(0, WTERMSIG(*status));
   sonde::record::exit_like(WEXITSTATUS(*status), 0);
+} catch (const std::exception& error) {  // of a library
+  std::fprintf(stderr, "softgpu: %s\n", error.what());
+  return 1;
 }

@@ -40,10 +40,15 @@ Result<std::string> kept(const std::string& folder) {
   return std::filesystem::canonical(folder).string();
 }
 
-Result<std::string> temporary() {
+// In memory where possible: the tree is hundreds of tiny files.
+std::string place_for_tree() {
+  if (::access("/dev/shm", W_OK | X_OK) == 0) return "/dev/shm";
   const char* place = std::getenv("TMPDIR");
-  std::string path = (place != nullptr && place[0] == '/' ? place : "/tmp");
-  path += "/softgpu.XXXXXX";
+  return place != nullptr && place[0] == '/' ? place : "/tmp";
+}
+
+Result<std::string> temporary() {
+  std::string path = place_for_tree() + "/softgpu.XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return errno_error("cannot make a folder", path, errno);
   return path;
 }

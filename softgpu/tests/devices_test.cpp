@@ -227,6 +227,46 @@ TEST(Events, EveryAnswerHasAnOffset) {
   close(fd);
 }
 
+// Trap: an AQL doorbell holds the index of the last packet, so 0 would mean that there is one.
+TEST(Queues, DoorbellsStartAsTheirQueueNeeds) {
+  const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  alignas(4096) static uint8_t memory[4][8192];
+  uint64_t offsets[4] = {};
+  uint32_t ids[4] = {};
+  for (int i = 0; i < 4; ++i) {  // an AQL and an SDMA queue on each of two GPUs
+    const bool aql = i % 2 == 0;
+    const std::string node =
+        "/sys/devices/virtual/kfd/kfd/topology/nodes/" + std::to_string(1 + i / 2) + "/gpu_id";
+    kfd_ioctl_create_queue_args request{};
+    request.gpu_id = static_cast<uint32_t>(std::stoul(read_file(node)));
+    request.queue_type = aql ? KFD_IOC_QUEUE_TYPE_COMPUTE_AQL : KFD_IOC_QUEUE_TYPE_SDMA;
+    request.ring_base_address = reinterpret_cast<uint64_t>(memory[i]);
+    request.ring_size = 4096;
+    request.write_pointer_address = reinterpret_cast<uint64_t>(memory[i] + 4096 + 1024);
+    request.read_pointer_address = reinterpret_cast<uint64_t>(memory[i] + 4096 + 1088);
+    ASSERT_EQ(ioctl(fd, AMDKFD_IOC_CREATE_QUEUE, &request), 0);
+    offsets[i] = request.doorbell_offset;
+    ids[i] = request.queue_id;
+    const uint64_t page = request.doorbell_offset & ~uint64_t{8191};
+    void* at =
+        mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(page));
+    ASSERT_NE(at, MAP_FAILED);
+    const auto* doorbell =
+        reinterpret_cast<const uint64_t*>(static_cast<uint8_t*>(at) + (offsets[i] - page));
+    EXPECT_EQ(*doorbell, aql ? ~uint64_t{0} : 0);
+    munmap(at, 8192);
+  }
+  // libhsakmt masks what is beyond the page; each GPU has a page of its own.
+  EXPECT_NE(offsets[0] & ~uint64_t{8191}, offsets[2] & ~uint64_t{8191});
+  EXPECT_LT(offsets[2] & ((uint64_t{1} << 46) - 1), 8192u);
+  for (const uint32_t id : ids) {
+    kfd_ioctl_destroy_queue_args destroyed{.queue_id = id, .pad = 0};
+    EXPECT_EQ(ioctl(fd, AMDKFD_IOC_DESTROY_QUEUE, &destroyed), 0);
+    EXPECT_EQ(ioctl(fd, AMDKFD_IOC_DESTROY_QUEUE, &destroyed), -1);
+  }
+  close(fd);
+}
+
 TEST(Kfd, WhatIsNotEmulatedIsAnError) {
   const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   uint64_t arguments[32] = {};

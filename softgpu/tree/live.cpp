@@ -118,13 +118,15 @@ constexpr LiveFile kLive[] = {
     {"pp_dpm_mclk", [](const GpuConfig& g, const GpuLoad& l) { return dpm(memory_levels(g, l)); }},
     {"gpu_metrics", metrics},
     {"hwmon/power1_average",
-     [](const GpuConfig& g, const GpuLoad& l) { return line(std::lround(power_w(g, l) * 1e6)); }},
+     [](const GpuConfig& g, const GpuLoad& l) {
+       return line(1'000'000 * std::lround(power_w(g, l)));
+     }},
     {"hwmon/temp1_input",
-     [](const GpuConfig&, const GpuLoad& l) { return line(std::lround(edge_c(l) * 1e3)); }},
+     [](const GpuConfig&, const GpuLoad& l) { return line(1000 * std::lround(edge_c(l))); }},
     {"hwmon/temp2_input",
-     [](const GpuConfig&, const GpuLoad& l) { return line(std::lround(junction_c(l) * 1e3)); }},
+     [](const GpuConfig&, const GpuLoad& l) { return line(1000 * std::lround(junction_c(l))); }},
     {"hwmon/temp3_input",
-     [](const GpuConfig&, const GpuLoad& l) { return line(std::lround(memory_c(l) * 1e3)); }},
+     [](const GpuConfig&, const GpuLoad& l) { return line(1000 * std::lround(memory_c(l))); }},
     {"hwmon/freq1_input",
      [](const GpuConfig& g, const GpuLoad& l) {
        return line(uint64_t{1'000'000} * current_mhz(shader_levels(g, l)));

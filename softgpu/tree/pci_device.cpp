@@ -77,10 +77,14 @@ void write_firmware(TreeWriter& tree, const std::string& folder, const Model& mo
 void write_hwmon(TreeWriter& tree, const std::string& folder, const Model& model) {
   const std::string cap = std::to_string(model.power_cap_w) + "000000";
   const std::pair<const char*, std::string> files[] = {
-      {"name", "amdgpu"},          {"power1_cap", cap},     {"power1_cap_max", cap},
-      {"power1_cap_default", cap}, {"power1_cap_min", "0"}, {"temp1_label", "edge"},
-      {"temp2_label", "junction"}, {"temp3_label", "mem"},  {"temp1_crit", "100000"},
-      {"temp2_crit", "110000"},    {"temp3_crit", "94000"}, {"in0_label", "vddgfx"},
+      {"name", "amdgpu"},          {"pwm1", "0"},
+      {"pwm1_max", "255"},         {"pwm1_enable", "2"},
+      {"fan1_input", "0"},         {"power1_cap", cap},
+      {"power1_cap_max", cap},     {"power1_cap_default", cap},
+      {"power1_cap_min", "0"},     {"temp1_label", "edge"},
+      {"temp2_label", "junction"}, {"temp3_label", "mem"},
+      {"temp1_crit", "100000"},    {"temp2_crit", "110000"},
+      {"temp3_crit", "94000"},     {"in0_label", "vddgfx"},
       {"freq1_label", "sclk"},     {"freq2_label", "mclk"},
   };
   for (const auto& [name, text] : files) tree.file(folder + "/" + name, text + "\n");

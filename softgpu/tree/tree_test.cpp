@@ -24,7 +24,7 @@ Config two_gpus(std::string_view text) {
 class TreeTest : public testing::Test {
  protected:
   TreeTest() {
-    char path[] = "/tmp/softgpu-tree-test.XXXXXX";
+    char path[] = "/dev/shm/softgpu-tree-test.XXXXXX";
     EXPECT_NE(mkdtemp(path), nullptr);
     root_ = path;
   }
@@ -90,8 +90,6 @@ TEST_F(TreeTest, LinksLeadToTheGpu) {
 }
 
 TEST_F(TreeTest, AFailureNamesTheFile) {
-  const auto status = write_tree(two_gpus("{}"), root_ + "/file");
-  EXPECT_TRUE(status);  // made as needed
   std::ofstream(root_ + "/plain") << "x";
   const auto failed = write_tree(two_gpus("{}"), root_ + "/plain");
   ASSERT_FALSE(failed);

@@ -1,0 +1,222 @@
+// What each kernel reaches: whether all of it can be lowered, whether its items wait for each
+// other, and whether its stack has a known size.
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/Regex.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "lower.h"
+
+using namespace llvm;
+
+namespace softgpu {
+
+namespace {
+
+struct Facts {
+  std::set<std::string> obstacles;
+  std::set<Function*> references;  // called, or their address is taken
+  bool waits = false;
+  bool calls_pointer = false;
+  bool dynamic_stack = false;
+};
+
+void collect_functions(Constant* constant, std::set<Constant*>& seen, std::set<Function*>& out) {
+  if (!seen.insert(constant).second) return;
+  if (auto* function = dyn_cast<Function>(constant)) {
+    out.insert(function);
+    return;
+  }
+  for (Use& use : constant->operands())
+    if (auto* operand = dyn_cast<Constant>(use.get())) collect_functions(operand, seen, out);
+}
+
+// Assembly without instructions: a barrier to the optimiser, which returns its operand if anything.
+bool is_only_a_comment(const CallBase& call) {
+  StringRef text = cast<InlineAsm>(call.getCalledOperand())->getAsmString();
+  text = text.ltrim();
+  if (!text.empty() && (text[0] != ';' || text.contains('\n'))) return false;
+  if (call.getType()->isVoidTy()) return true;
+  return call.arg_size() == 1 && call.getArgOperand(0)->getType() == call.getType();
+}
+
+void look_at_call(CallBase& call, const Module& support, Facts& facts) {
+  if (auto* text = dyn_cast<InlineAsm>(call.getCalledOperand())) {
+    if (!is_only_a_comment(call))
+      facts.obstacles.insert("inline assembly '" + text->getAsmString() + "'");
+    return;
+  }
+  Function* callee = call.getCalledFunction();
+  if (!callee) {
+    facts.calls_pointer = true;
+    return;
+  }
+  if (isa<InvokeInst>(call) || isa<CallBrInst>(call)) facts.obstacles.insert("exceptions");
+  if (callee->getIntrinsicID() == Intrinsic::read_register ||
+      callee->getIntrinsicID() == Intrinsic::read_volatile_register)
+    facts.obstacles.insert("a register read by name");
+  if (!is_foreign(*callee, support)) return;
+  Support found = support_of(*callee, support);
+  if (!found.function) facts.obstacles.insert(callee->getName().str());
+  if (found.need == Need::kWait || found.need == Need::kLane) facts.waits = true;
+}
+
+Facts facts_of(Function& function, const Module& support) {
+  Facts facts;
+  std::set<Constant*> seen;
+  for (Instruction& instruction : instructions(function)) {
+    if (auto* call = dyn_cast<CallBase>(&instruction)) look_at_call(*call, support, facts);
+    if (auto* alloca = dyn_cast<AllocaInst>(&instruction))
+      facts.dynamic_stack |= !alloca->isStaticAlloca();
+    for (Use& use : instruction.operands())
+      if (auto* constant = dyn_cast<Constant>(use.get()))
+        collect_functions(constant, seen, facts.references);
+  }
+  return facts;
+}
+
+// The functions on a cycle of references.
+std::set<Function*> recursive(const std::map<Function*, Facts>& facts) {
+  std::set<Function*> found;
+  for (const auto& [start, unused] : facts) {
+    std::set<Function*> seen;
+    std::vector<Function*> todo{start};
+    while (!todo.empty() && !found.count(start)) {
+      auto at = facts.find(todo.back());
+      todo.pop_back();
+      if (at == facts.end()) continue;
+      for (Function* next : at->second.references) {
+        if (next == start) found.insert(start);
+        if (seen.insert(next).second) todo.push_back(next);
+      }
+    }
+  }
+  return found;
+}
+
+// The layout of the kernarg segment, by the rules of the AMD GPU ABI.
+void lay_out_arguments(Kernel& kernel, const DataLayout& layout) {
+  uint64_t offset = 0;
+  for (Argument& argument : kernel.function->args()) {
+    Type* type = argument.hasByRefAttr() ? argument.getParamByRefType() : argument.getType();
+    MaybeAlign given = argument.hasByRefAttr() ? argument.getParamAlign() : MaybeAlign();
+    offset = alignTo(offset, given ? *given : layout.getABITypeAlign(type));
+    kernel.arguments.push_back({offset, argument.hasByRefAttr()});
+    offset += layout.getTypeAllocSize(type);
+  }
+  kernel.implicit_offset = alignTo(offset, 8);
+}
+
+uint32_t wave_size_of(const Function& function) {
+  StringRef features = function.getFnAttribute("target-features").getValueAsString();
+  if (features.contains("+wavefrontsize32")) return 32;
+  if (features.contains("+wavefrontsize64")) return 64;
+  StringRef cpu = function.getFnAttribute("target-cpu").getValueAsString();
+  return cpu.startswith("gfx10") || cpu.startswith("gfx11") ? 32 : 64;
+}
+
+// A function that waits must be part of its kernel: the order of the places where lanes meet is
+// known within one function only.
+void inline_what_waits(const std::map<Function*, Facts>& facts, const std::set<Function*>& cyclic) {
+  for (const auto& [function, unused] : facts) {
+    std::set<Function*> seen{function};
+    std::vector<Function*> todo{function};
+    bool waits = false;
+    while (!todo.empty() && !waits) {
+      const Facts& own = facts.at(todo.back());
+      todo.pop_back();
+      waits = own.waits;
+      for (Function* next : own.references)
+        if (facts.count(next) && seen.insert(next).second) todo.push_back(next);
+    }
+    if (!waits || cyclic.count(function)) continue;
+    function->removeFnAttr(Attribute::NoInline);
+    function->removeFnAttr(Attribute::OptimizeNone);
+    if (function->getCallingConv() != CallingConv::AMDGPU_KERNEL)
+      function->addFnAttr(Attribute::AlwaysInline);
+  }
+}
+
+void reject(const Kernel& kernel, const std::set<std::string>& obstacles) {
+  std::string list;
+  for (const std::string& obstacle : obstacles) list += (list.empty() ? "" : ", ") + obstacle;
+  errs() << "softgpu-hipcc: warning: kernel " << kernel.name << " uses " << list
+         << ", which softgpu cannot compute; on softgpu it completes without computing\n";
+}
+
+}  // namespace
+
+std::string support_key(const Function& callee) {
+  std::string name = callee.getName().str();
+  if (callee.isIntrinsic()) {
+    name = name.substr(5);
+    name = Regex("\\.p[0-9]+").sub("", name);
+  }
+  for (char& c : name)
+    if (c == '.') c = '_';
+  return name;
+}
+
+Support find_support(const Module& support, const std::string& key) {
+  const std::pair<const char*, Need> kinds[] = {{"pure_", Need::kNothing},
+                                                {"item_", Need::kItem},
+                                                {"wait_", Need::kWait},
+                                                {"lane_", Need::kLane}};
+  for (auto [prefix, need] : kinds)
+    if (Function* function = support.getFunction(prefix + key)) return {function, need};
+  return {};
+}
+
+Support support_of(const Function& callee, const Module& support) {
+  Support found = find_support(support, support_key(callee));
+  return found.function ? found : find_support(support, support_key(callee) + "_r0");
+}
+
+bool is_foreign(const Function& callee, const Module& support) {
+  if (!callee.isDeclaration()) return false;
+  if (!callee.isIntrinsic() || callee.getName().startswith("llvm.amdgcn.")) return true;
+  return support_of(callee, support).function != nullptr;
+}
+
+void find_kernels(Program& program) {
+  std::map<Function*, Facts> facts;
+  for (Function& function : program.module)
+    if (!function.isDeclaration()) facts.emplace(&function, facts_of(function, program.support));
+  std::set<Function*> cyclic = recursive(facts);
+
+  for (Function& function : program.module) {
+    if (function.isDeclaration() || function.getCallingConv() != CallingConv::AMDGPU_KERNEL)
+      continue;
+    Kernel kernel;
+    kernel.function = &function;
+    kernel.name = function.getName().str();
+    kernel.wave_size = wave_size_of(function);
+    kernel.knows_stack = true;
+    lay_out_arguments(kernel, program.module.getDataLayout());
+    std::set<Function*> reached{&function};
+    std::vector<Function*> todo{&function};
+    std::set<std::string> obstacles;
+    while (!todo.empty()) {
+      Function* at = todo.back();
+      todo.pop_back();
+      auto own = facts.find(at);
+      if (own == facts.end()) continue;
+      obstacles.insert(own->second.obstacles.begin(), own->second.obstacles.end());
+      kernel.waits |= own->second.waits;
+      kernel.knows_stack &= !own->second.calls_pointer && !own->second.dynamic_stack;
+      kernel.knows_stack &= !cyclic.count(at);
+      for (Function* next : own->second.references)
+        if (reached.insert(next).second) todo.push_back(next);
+    }
+    if (obstacles.empty())
+      program.kernels.push_back(kernel);
+    else
+      reject(kernel, obstacles);
+  }
+  inline_what_waits(facts, cyclic);
+}
+
+}  // namespace softgpu

@@ -1,0 +1,225 @@
+#include "compute/executor.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <xmmintrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "compute/code_object.h"
+#include "compute/group.h"
+#include "compute/registry.h"
+
+namespace softgpu {
+
+namespace {
+
+// hsa_kernel_dispatch_packet_t
+struct Packet {
+  uint16_t header, setup;
+  uint16_t group[3], reserved0;
+  uint32_t grid[3];
+  uint32_t private_bytes, group_bytes;
+  uint64_t kernel_object;
+  uint64_t kernarg;
+  uint64_t reserved1, completion_signal;
+};
+static_assert(sizeof(Packet) == 64);
+
+// A dispatch while it runs: threads take groups from it until there are none.
+struct Job {
+  const SoftgpuKernel* kernel = nullptr;
+  SoftgpuGroup group{};
+  uint32_t grid[3], size[3], groups[3];
+  uint64_t total = 0, step = 1;
+  std::atomic<uint64_t> next{0};
+  std::atomic<bool> stopped{false};
+  int helpers = 0;  // threads in it beside the caller; under the pool's mutex
+  std::mutex mutex;
+  Outcome outcome;
+
+  void fill(SoftgpuGroup& at, uint64_t index) const {
+    at.id[0] = static_cast<uint32_t>(index % groups[0]);
+    at.id[1] = static_cast<uint32_t>(index / groups[0] % groups[1]);
+    at.id[2] = static_cast<uint32_t>(index / groups[0] / groups[1]);
+    for (int d = 0; d < 3; d++) at.size[d] = std::min(size[d], grid[d] - at.id[d] * size[d]);
+  }
+
+  void work(GroupRunner& runner) {
+    SoftgpuGroup own = group;
+    while (!stopped.load(std::memory_order_relaxed)) {
+      uint64_t first = next.fetch_add(step);
+      if (first >= total) return;
+      for (uint64_t i = first; i < std::min(first + step, total); i++) {
+        fill(own, i);
+        Outcome result = runner.run(*kernel, own);
+        if (result.kind == Outcome::kDone) continue;
+        std::lock_guard lock(mutex);
+        if (!stopped.exchange(true)) outcome = result;
+        return;
+      }
+    }
+  }
+};
+
+// Kernel code runs with the default floating-point environment and without the program's signal
+// handlers on its small stacks. Restores what was when it goes.
+class QuietThread {
+ public:
+  QuietThread() : control_(_mm_getcsr()) {
+    _mm_setcsr(0x1f80);
+    sigset_t all;
+    sigfillset(&all);
+    for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, signal);
+    pthread_sigmask(SIG_BLOCK, &all, &mask_);
+  }
+  ~QuietThread() {
+    pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    _mm_setcsr(control_);
+  }
+  QuietThread(const QuietThread&) = delete;
+  QuietThread& operator=(const QuietThread&) = delete;
+
+ private:
+  unsigned control_;
+  sigset_t mask_;
+};
+
+void* find_variable(const SoftgpuVariable& variable, uint64_t kernel_object) {
+  uint64_t loaded = kernel_object ? loaded_symbol(kernel_object, variable.name) : 0;
+  return loaded ? reinterpret_cast<void*>(loaded) : variable.copy;
+}
+
+}  // namespace
+
+struct Executor::Impl {
+  explicit Impl(int wanted)
+      : threads(wanted > 0 ? wanted
+                           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {}
+
+  ~Impl() {
+    {
+      std::lock_guard lock(mutex);
+      ending = true;
+    }
+    wake.notify_all();
+    for (std::thread& thread : pool) thread.join();
+  }
+
+  std::unique_ptr<GroupRunner> take_runner() {
+    std::lock_guard lock(mutex);
+    if (runners.empty()) return std::make_unique<GroupRunner>();
+    std::unique_ptr<GroupRunner> runner = std::move(runners.back());
+    runners.pop_back();
+    return runner;
+  }
+
+  void help() {
+    QuietThread quiet;
+    FaultStack fault_stack;
+    GroupRunner runner;
+    std::unique_lock lock(mutex);
+    while (true) {
+      wake.wait(lock, [this] { return ending || !jobs.empty(); });
+      if (ending) return;
+      Job* job = jobs.front();
+      if (job->next.load() >= job->total) {
+        jobs.pop_front();
+        continue;
+      }
+      job->helpers++;
+      lock.unlock();
+      job->work(runner);
+      lock.lock();
+      if (--job->helpers == 0) left.notify_all();
+    }
+  }
+
+  void run(Job& job) {
+    install_fault_handlers();
+    bool shares = threads > 1 && job.total > job.step;
+    if (shares) {
+      std::lock_guard lock(mutex);
+      while (pool.size() + 1 < static_cast<size_t>(threads)) pool.emplace_back([this] { help(); });
+      jobs.push_back(&job);
+    }
+    if (shares) wake.notify_all();
+    std::unique_ptr<GroupRunner> runner = take_runner();
+    {
+      QuietThread quiet;
+      static thread_local FaultStack fault_stack;
+      job.work(*runner);
+    }
+    std::unique_lock lock(mutex);
+    runners.push_back(std::move(runner));
+    jobs.remove(&job);
+    left.wait(lock, [&job] { return job.helpers == 0; });
+  }
+
+  const int threads;
+  std::mutex mutex;
+  std::condition_variable wake, left;
+  std::list<Job*> jobs;
+  std::vector<std::thread> pool;
+  std::vector<std::unique_ptr<GroupRunner>> runners;  // of the threads that call run()
+  bool ending = false;
+};
+
+Executor::Executor(int threads) : impl_(std::make_unique<Impl>(threads)) {}
+Executor::~Executor() = default;
+
+bool Executor::knows(std::string_view kernel) const { return find_kernel(kernel).kernel != nullptr; }
+
+Outcome Executor::run(std::string_view kernel, const Dispatch& dispatch) {
+  RegisteredKernel found = find_kernel(kernel);
+  if (!found.kernel) return {Outcome::kNoCode, 0};
+
+  Job job;
+  job.kernel = found.kernel;
+  job.total = 1;
+  for (int d = 0; d < 3; d++) {
+    job.grid[d] = dispatch.grid[d];
+    job.size[d] = std::max(1u, dispatch.group[d]);
+    job.groups[d] = (job.grid[d] + job.size[d] - 1) / job.size[d];
+    job.total *= job.groups[d];
+  }
+  // Some pieces for each thread, so that they end together; not too small to be worth taking.
+  job.step = std::max<uint64_t>(1, job.total / (static_cast<uint64_t>(impl_->threads) * 16));
+
+  Packet packet{};
+  if (dispatch.packet) {
+    std::memcpy(&packet, dispatch.packet, sizeof(packet));
+  } else {
+    packet.setup = 3;
+    for (int d = 0; d < 3; d++) {
+      packet.group[d] = static_cast<uint16_t>(job.size[d]);
+      packet.grid[d] = job.grid[d];
+    }
+    packet.group_bytes = found.kernel->lds_bytes + dispatch.dynamic_group_bytes;
+    packet.kernarg = reinterpret_cast<uint64_t>(dispatch.kernarg);
+  }
+  std::vector<void*> variables;
+  for (uint32_t i = 0; i < found.module->variable_count; i++)
+    variables.push_back(find_variable(found.module->variables[i], packet.kernel_object));
+
+  uint32_t static_bytes = (found.kernel->lds_bytes + 15) & ~15u;
+  job.group.kernarg = dispatch.kernarg;
+  job.group.implicit_args =
+      static_cast<const char*>(dispatch.kernarg) + found.kernel->implicit_offset;
+  job.group.packet = &packet;
+  job.group.variables = variables.data();
+  job.group.static_bytes = static_bytes;
+  job.group.lds_bytes = static_bytes + dispatch.dynamic_group_bytes;
+  job.group.wave_size = found.kernel->wave_size;
+  impl_->run(job);
+  return job.outcome;
+}
+
+}  // namespace softgpu

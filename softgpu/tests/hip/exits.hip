@@ -1,0 +1,40 @@
+// exits HOW: leaves while the GPU is at work and nothing was cleaned up. None of the ways may hang.
+#include <hip/hip_runtime.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+namespace {
+
+__global__ void spin(int* out) { out[threadIdx.x] = 1; }
+
+// An object with static duration that uses the GPU when it goes, as many libraries have.
+struct Late {
+  int* memory = nullptr;
+  ~Late() {
+    if (memory != nullptr && hipFree(memory) == hipSuccess) std::puts("freed late");
+  }
+} late;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string how = argc > 1 ? argv[1] : "return";
+  if (hipMalloc(&late.memory, 1 << 20) != hipSuccess) return 9;
+  hipStream_t stream;
+  if (hipStreamCreate(&stream) != hipSuccess) return 9;
+  for (int i = 0; i < 100; ++i) spin<<<1024, 64, 0, stream>>>(late.memory);
+  std::thread([stream] { (void)hipStreamSynchronize(stream); }).detach();
+  std::puts("leaving");
+  std::fflush(stdout);
+  if (how == "exit") std::exit(0);
+  if (how == "thread") std::thread([] { std::exit(0); }).join();
+  if (how == "quick") _exit(0);
+  if (how == "abort") abort();
+  return 0;
+}
