@@ -57,12 +57,11 @@ Step AqlQueue::advance() {
   return start_packet();
 }
 
-// The doorbell holds the index of the last packet; all ones while none was submitted. It may go
-// back when several threads submit.
+// The doorbell only wakes the device. Its value may go back when several threads submit, and what
+// was overwritten before anyone looked would be lost; the write index and the header tell as much.
 bool AqlQueue::fetch() {
-  doorbell_ = std::max(doorbell_, doorbell() + 1);
-  uint64_t written = __atomic_load_n(&shared().write_dispatch_id, __ATOMIC_ACQUIRE);
-  if (next_ >= std::min(doorbell_, written)) return false;
+  written_ = __atomic_load_n(&shared().write_dispatch_id, __ATOMIC_ACQUIRE);
+  if (next_ >= written_) return false;
   auto* slot = reinterpret_cast<AqlPacket*>(spec_.ring) + next_ % ring_packets();
   uint16_t header = __atomic_load_n(&slot->header, __ATOMIC_ACQUIRE);
   if ((header & 0xff) == kAqlInvalid) {
@@ -80,7 +79,7 @@ Step AqlQueue::start_packet() {
     case kAqlDispatch:
       begin_record("kernel");
       record_.start_ns = begin(follows);
-      follow_ = doorbell_;
+      follow_ = written_;
       return start_dispatch();
     case kAqlBarrierAnd: {
       const auto& dep = packet_.barrier.dep;
@@ -144,7 +143,7 @@ Step AqlQueue::start_barrier(bool ready, bool waits, std::string_view kind) {
   }
   begin_record(kind);
   record_.start_ns = waits ? begin_after_wait() : begin(true);
-  follow_ = doorbell_;
+  follow_ = written_;
   consume();
   time_ns_ = end_of(record_.start_ns, 0);
   finish();

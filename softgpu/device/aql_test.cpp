@@ -85,13 +85,10 @@ TEST_F(Aql, BackToBackKernelsFollowOneAnotherInDeviceTime) {
   Config config = one_gpu();
   config.gpus[0].time.kernel_base_ns = 100'000;  // so long that all are there when the first begins
   start(config);
-  uint64_t last = 0;
-  for (int i = 0; i < 20; ++i) {
-    last = ring_->reserve();
-    ring_->fill(last, dispatch_packet(code_.kernel(0), i == 19 ? &done_ : nullptr));
-  }
   done_.value = 1;
-  ring_->ring(last);
+  for (int i = 0; i < 20; ++i) {
+    ring_->submit(dispatch_packet(code_.kernel(0), i == 19 ? &done_ : nullptr));
+  }
   ASSERT_TRUE(wait_for_value(done_, 0));
   auto ops = log_.lines("op");
   ASSERT_EQ(ops.size(), 20u);

@@ -88,6 +88,7 @@ TEST_F(DeviceTest, ThreadsSubmitToQueuesOfTheirOwnAndToOne) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_TRUE(wait_until([&] { return shared.read_index() == kThreads * kEach; }));
     EXPECT_TRUE(wait_until([&] { return log_.lines("op").size() >= kThreads * (2 * kEach - 1); }));
+    device.remove_queue(100);
   }
   std::map<std::string, int> count;
   for (const auto& op : log_.lines("op")) ++count[op["name"].get<std::string>()];

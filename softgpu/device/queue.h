@@ -87,9 +87,6 @@ class Queue {
   // The queue is dead; the log says of what.
   void faulted(std::string_view what);
   void page_fault(uint64_t address, MemoryFault reason);
-  uint64_t doorbell() const {
-    return __atomic_load_n(reinterpret_cast<const uint64_t*>(spec_.doorbell), __ATOMIC_ACQUIRE);
-  }
   void set_read_pointer(uint64_t value) {
     __atomic_store_n(reinterpret_cast<uint64_t*>(spec_.read_pointer), value, __ATOMIC_RELEASE);
   }

@@ -52,6 +52,10 @@ uint32_t SdmaQueue::dword(uint32_t i) const {
   return *reinterpret_cast<const uint32_t*>(spec_.ring + (next_ + i * 4) % spec_.ring_bytes);
 }
 
+uint64_t SdmaQueue::doorbell() const {
+  return __atomic_load_n(reinterpret_cast<const uint64_t*>(spec_.doorbell), __ATOMIC_ACQUIRE);
+}
+
 Step SdmaQueue::advance() {
   if (running_) {
     if (monotonic_ns() < time_ns_) return {Step::kWaiting, time_ns_};

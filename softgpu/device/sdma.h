@@ -40,6 +40,7 @@ class SdmaQueue : public Queue {
   void flush_op(uint64_t signal);
   void unknown(uint32_t header);
 
+  uint64_t doorbell() const;
   uint32_t dword(uint32_t i) const;
   uint64_t qword(uint32_t i) const { return dword(i) | uint64_t{dword(i + 1)} << 32; }
 

@@ -24,8 +24,9 @@ int64_t signal_value(uint64_t signal) {
 void complete_signal(Host& host, uint64_t signal, const Ticks* times) {
   if (!signal) return;
   if (times) {
-    at(signal)->start_ts = times->start;
-    at(signal)->end_ts = times->end;
+    // Atomic, as packets of several queues may share a signal; the last one's times stay.
+    __atomic_store_n(&at(signal)->start_ts, times->start, __ATOMIC_RELAXED);
+    __atomic_store_n(&at(signal)->end_ts, times->end, __ATOMIC_RELAXED);
   }
   // The signal may be gone as soon as its value says so; what the interrupt needs is copied first.
   AmdSignal before{};

@@ -34,9 +34,23 @@ int get_version(Driver&, kfd_ioctl_get_version_args& a) {
 int get_clock_counters(Driver& driver, kfd_ioctl_get_clock_counters_args& a) {
   const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
   // Asked for the CPU's node as well, for the other clocks.
-  a.gpu_clock_counter = gpu ? device_ticks(driver.config().gpus[*gpu].clock) : 0;
-  a.cpu_clock_counter = clock_ns(CLOCK_MONOTONIC_RAW);
-  a.system_clock_counter = clock_ns(CLOCK_BOOTTIME);
+  // ROCr relates the clocks by what is read here: the best of some readings, as a thread may lose its
+  // core between two of them. A device clock is a function of CLOCK_MONOTONIC.
+  constexpr int kTries = 10;
+  constexpr uint64_t kGoodNs = 1000;
+  uint64_t best_ns = ~uint64_t{0};
+  for (int i = 0; i < kTries && best_ns > kGoodNs; ++i) {
+    const uint64_t before = clock_ns(CLOCK_MONOTONIC);
+    const uint64_t raw = clock_ns(CLOCK_MONOTONIC_RAW);
+    const uint64_t boot = clock_ns(CLOCK_BOOTTIME);
+    const uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - before;
+    if (took_ns >= best_ns) continue;
+    best_ns = took_ns;
+    const auto middle = static_cast<int64_t>(before + took_ns / 2);
+    a.gpu_clock_counter = gpu ? device_ticks_at(driver.config().gpus[*gpu].clock, middle) : 0;
+    a.cpu_clock_counter = raw;
+    a.system_clock_counter = boot;
+  }
   a.system_clock_freq = 1'000'000'000;
   return 0;
 }
