@@ -29,7 +29,7 @@ std::string summary_line(const exporting::Output& output, const exporting::Count
 
 Result<int> run(const Arguments& arguments) {
   const std::string& input = arguments.positionals().at(0);
-  SONDE_ASSIGN(store::Reader reader, store::Reader::open(input));
+  SONDE_ASSIGN(store::Reader reader, open_trace(arguments));
   exporting::Options options;
   options.arguments = !arguments.flag("no-args");
   SONDE_ASSIGN(const trace::Window window,
@@ -63,7 +63,8 @@ const Command& export_command() {
       "a format cannot say is skipped, counted and shown in the summary.\n\n"
       "An existing file is never overwritten: the next free name is taken.",
       {trace_file()},
-      joined({{"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
+      joined({as_option(),
+              {"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
               {"--format", "NAME", "format of the output", "perfetto", {"chrome", "perfetto"}},
               {"--no-args", "", "leave out the arguments of API calls", ""}},
              window_options()),
