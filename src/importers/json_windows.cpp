@@ -10,6 +10,7 @@ namespace {
 constexpr size_t kFront = 1;                     // room for the [ of a window
 constexpr size_t kMaxFrame = size_t{64} << 20;   // of what stands around the events
 constexpr size_t kMaxEvent = size_t{256} << 20;  // more is no event but broken JSON
+constexpr size_t kGrowth = 64;                   // at least, of a window without a whole event
 constexpr std::string_view kEventsKey = "traceEvents";
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
@@ -29,7 +30,7 @@ void JsonWindows::reserve(size_t bytes) {
 }
 
 Status JsonWindows::fill() {
-  reserve(std::max(window_bytes_, filled_ + filled_ / 2));
+  if (filled_ == capacity_) reserve(std::max(window_bytes_, filled_ + filled_ / 2 + kGrowth));
   while (filled_ < capacity_ && !at_end_) {
     SONDE_ASSIGN(const size_t got,
                  source_.read(memory_.get() + kFront + filled_, capacity_ - filled_));
