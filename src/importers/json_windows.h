@@ -1,5 +1,5 @@
 // JsonWindows: cuts the events of a Chrome trace, which may be larger than memory and than a parser
-// takes (simdjson: 4 GiB), into windows of a few MiB that are JSON arrays of whole events. What
+// takes (simdjson: 4 GiB), into windows of about a MiB that are JSON arrays of whole events. What
 // stands around the events, the frame, is kept as a small JSON document of its own.
 #pragma once
 
@@ -28,7 +28,7 @@ struct JsonWindow {
 
 class JsonWindows {
  public:
-  explicit JsonWindows(Source& source, size_t window_bytes = size_t{4} << 20);
+  explicit JsonWindows(Source& source, size_t window_bytes = size_t{1} << 20);
 
   // The next window; one with size 0 at the end of the file.
   Result<JsonWindow> next();

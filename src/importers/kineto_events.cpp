@@ -460,8 +460,9 @@ EventBatch EventParser::parse(JsonWindow window) {
   batch.window = std::move(window);
   const std::string_view text = batch.window.text();
   impl_->batch = &batch;
-  impl_->may_have_nan = memmem(text.data(), text.size(), "NaN", 3) != nullptr ||
-                        memmem(text.data(), text.size(), "Infinity", 8) != nullptr;
+  impl_->may_have_nan =
+      impl_->wants.args && (memmem(text.data(), text.size(), "NaN", 3) != nullptr ||
+                            memmem(text.data(), text.size(), "Infinity", 8) != nullptr);
   if (!impl_->parse_array(text)) {
     batch.events.clear();
     batch.launches.clear();

@@ -50,6 +50,11 @@ Result<StoreSink> StoreSink::create(const std::string& path) {
 
 Status StoreSink::prepare() {
   store::Database& database = writer_.database();
+  // The index over the arguments is sorted at the end: in a file, or it would take as much memory
+  // as the arguments. Such settings cannot change inside of a transaction.
+  SONDE_TRY(
+      database.exec("COMMIT; PRAGMA temp_store=FILE; PRAGMA cache_size=-8192; "
+                    "BEGIN IMMEDIATE"));
   SONDE_TRY(op_args_.prepare(database, "INSERT INTO sonde_op_args (op_id, args)"));
   SONDE_TRY(counters_.prepare(
       database, "INSERT INTO sonde_counter (process_id, tid, time_ns, name_id, value)"));
