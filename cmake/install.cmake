@@ -3,3 +3,4 @@
 install(FILES include/sonde/sonde.h include/sonde/backend.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sonde)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(PROGRAMS python/rpd2tracing.py DESTINATION ${CMAKE_INSTALL_BINDIR})

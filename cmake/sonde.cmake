@@ -21,11 +21,14 @@ if(SONDE_FUZZ)
   target_link_options(sonde_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined)
 endif()
 
-# sonde_library(store DEPENDS base wire) takes every *.cpp of the folder but the tests.
+# sonde_library(store DEPENDS base wire) takes every *.cpp of the folder but the tests, and but
+# those named by WITHOUT.
 function(sonde_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;WITHOUT" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(TRANSFORM ARG_WITHOUT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(REMOVE_ITEM sources ${ARG_WITHOUT} "")
   if(sources)
     add_library(sonde_${name} STATIC ${sources})
     set(scope PUBLIC)

@@ -4,15 +4,13 @@
 // outside.
 #include <CL/cl.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <random>
 #include <string>
 #include <vector>
+
+#include "matrices.h"
 
 namespace {
 
@@ -40,10 +38,6 @@ void matmul_tiled(const int m, const int k, const int n, __global const float* a
   if (row < m && column < n) c[row * n + column] = sum;
 }
 )";
-
-struct Sizes {
-  size_t m = 1000, k = 500, n = 500;  // A is m x k, B is k x n
-};
 
 struct Device {
   cl_device_id id = nullptr;
@@ -120,8 +114,8 @@ cl_mem create_buffer(const Device& device, cl_mem_flags flags, size_t floats) {
 size_t round_up(size_t value) { return (value + kTile - 1) / kTile * kTile; }
 
 // Copies in, multiplies, copies out. Returns the seconds from the first copy to the last.
-double multiply(const Device& device, const Sizes& sizes, const std::vector<float>& a,
-                const std::vector<float>& b, std::vector<float>& c) {
+double multiply(const Device& device, matrices::Problem& problem) {
+  auto& [sizes, a, b, c] = problem;
   cl_mem buffers[3] = {create_buffer(device, CL_MEM_READ_ONLY, a.size()),
                        create_buffer(device, CL_MEM_READ_ONLY, b.size()),
                        create_buffer(device, CL_MEM_WRITE_ONLY, c.size())};
@@ -152,81 +146,13 @@ double multiply(const Device& device, const Sizes& sizes, const std::vector<floa
   return elapsed.count();
 }
 
-std::vector<float> random_matrix(size_t count, std::mt19937& random) {
-  std::uniform_real_distribution<float> uniform(-1.0F, 1.0F);
-  std::vector<float> matrix(count);
-  std::generate(matrix.begin(), matrix.end(), [&] { return uniform(random); });
-  return matrix;
-}
-
-// The largest error of a sample of C, in units of what float rounding of a sum of k products
-// allows.
-double sampled_error(const Sizes& sizes, const std::vector<float>& a, const std::vector<float>& b,
-                     const std::vector<float>& c, std::mt19937& random) {
-  constexpr int kSamples = 1000;
-  double worst = 0;
-  for (int sample = 0; sample < kSamples; ++sample) {
-    // The corners first: that is where a wrong edge of the tiling shows.
-    const size_t row = sample < 4 ? (sample & 1) * (sizes.m - 1) : random() % sizes.m;
-    const size_t column = sample < 4 ? (sample >> 1) * (sizes.n - 1) : random() % sizes.n;
-    double sum = 0;
-    double magnitude = 0;
-    for (size_t i = 0; i < sizes.k; ++i) {
-      const double product = static_cast<double>(a[row * sizes.k + i]) * b[i * sizes.n + column];
-      sum += product;
-      magnitude += std::fabs(product);
-    }
-    const double allowed = magnitude * static_cast<double>(sizes.k) * 0x1p-24 + 1e-30;
-    worst = std::max(worst, std::fabs(sum - c[row * sizes.n + column]) / allowed);
-  }
-  return worst;
-}
-
-bool read_size(const char* text, size_t& size) {
-  char* end = nullptr;
-  const unsigned long value = std::strtoul(text, &end, 10);
-  size = value;
-  return *text != '\0' && *end == '\0' && value >= 1 && value <= 30000;
-}
-
-bool parse(int argc, char** argv, Sizes& sizes) {
-  for (int i = 1; i < argc; i += 2) {
-    size_t* size = nullptr;
-    if (std::strcmp(argv[i], "--m") == 0) size = &sizes.m;
-    if (std::strcmp(argv[i], "--k") == 0) size = &sizes.k;
-    if (std::strcmp(argv[i], "--n") == 0) size = &sizes.n;
-    if (size == nullptr || i + 1 >= argc || !read_size(argv[i + 1], *size)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  Sizes sizes;
-  if (!parse(argc, argv, sizes)) {
-    std::fprintf(stderr,
-                 "usage: matmul [--m ROWS_OF_A] [--k COLUMNS_OF_A] [--n COLUMNS_OF_B], "
-                 "each from 1 to 30000\n");
-    return 2;
-  }
-  std::mt19937 random(1);
-  const std::vector<float> a = random_matrix(sizes.m * sizes.k, random);
-  const std::vector<float> b = random_matrix(sizes.k * sizes.n, random);
-  std::vector<float> c(sizes.m * sizes.n, NAN);
-
+  matrices::Problem problem;
+  if (!matrices::make_problem(argc, argv, "matmul", problem)) return 2;
   const Device device = open_device();
-  const double seconds = multiply(device, sizes, a, b, c);
+  const double seconds = multiply(device, problem);
   close_device(device);
-
-  const double gflop = 2e-9 * static_cast<double>(sizes.m) * static_cast<double>(sizes.k) *
-                       static_cast<double>(sizes.n);
-  const double error = sampled_error(sizes, a, b, c, random);
-  // NaN, which C is filled with before, must not pass: hence not `error > 1`.
-  const bool good = error <= 1.0;
-  std::printf(
-      "A %zu x %zu, B %zu x %zu: %.2f GFLOP in %.3f s with copies, %.2f GFLOP/s; check %s\n",
-      sizes.m, sizes.k, sizes.k, sizes.n, gflop, seconds, gflop / seconds,
-      good ? "passed" : "FAILED");
-  return good ? 0 : 1;
+  return matrices::judge(problem, seconds);
 }

@@ -12,16 +12,6 @@
 #include "trace/window.h"
 
 namespace sonde::cli {
-namespace {
-
-std::vector<std::string> format_names() {
-  std::vector<std::string> names = {"text"};
-  for (const report::Renderer* renderer : report::all_renderers()) {
-    if (renderer->name != "text") names.push_back(renderer->name);
-  }
-  return names;
-}
-
 Result<std::optional<int64_t>> whole_number(const Arguments& arguments, const char* name) {
   const auto text = arguments.value(name);
   if (!text) return std::optional<int64_t>();
@@ -31,6 +21,16 @@ Result<std::optional<int64_t>> whole_number(const Arguments& arguments, const ch
                       std::string("--") + name);
   }
   return value;
+}
+
+namespace {
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names = {"text"};
+  for (const report::Renderer* renderer : report::all_renderers()) {
+    if (renderer->name != "text") names.push_back(renderer->name);
+  }
+  return names;
 }
 
 // What --limit says: the default is for people only, so that scripts get every row.

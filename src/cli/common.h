@@ -2,6 +2,8 @@
 // .rpd file to a printed report.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,9 @@ std::vector<Option> report_options();
 // --from, --to.
 std::vector<Option> window_options();
 std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>& second);
+
+// The value of --NAME, which must be a whole number if it is given.
+Result<std::optional<int64_t>> whole_number(const Arguments& arguments, const char* name);
 
 // The positional FILE of every command that reads a trace, and the option that goes with it.
 Positional trace_file();

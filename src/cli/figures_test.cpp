@@ -280,6 +280,7 @@ TEST(Figures, OddFiles) {
   const int64_t kernel = writer->string("k");
   const int64_t type = writer->string("KernelExecution");
   writer->op({0, 0, 0, 100, 200, kernel, type});
+  ASSERT_TRUE(writer->commit().ok());  // its own strings have their ids now
   ASSERT_TRUE(writer->database()
                   .exec("INSERT INTO rocpd_string (id, string) VALUES (4294967296, 'k')")
                   .ok());

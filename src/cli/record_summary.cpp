@@ -61,6 +61,11 @@ void print_top(const trace::Trace& trace) {
 }  // namespace
 
 void print_record_summary(const record::Outcome& outcome) {
+  if (outcome.interrupted) {
+    say(fmt::format("stopped; what was recorded is kept, and stored by: sonde recover {}",
+                    outcome.kept_session));
+    return;
+  }
   if (!outcome.kept_session.empty()) {
     say(fmt::format("the records are kept in {}; finish the trace with: sonde recover {} -o FILE",
                     outcome.kept_session, outcome.kept_session));

@@ -9,6 +9,8 @@
 #include <map>
 #include <utility>
 
+#include "export/keep.h"
+#include "export/links.h"
 #include "store/api_domain.h"
 #include "store/scan.h"
 
@@ -68,9 +70,11 @@ class Loader {
     const bool all = options_.from_ns == std::numeric_limits<int64_t>::min() &&
                      options_.to_ns == std::numeric_limits<int64_t>::max();
     if (all) return store::scan(database_, columns, source, {}, on_row);
-    return store::scan(database_, columns,
-                       source + " WHERE start_ns < ?2 AND (end_ns > ?1 OR start_ns >= ?1)",
-                       {options_.from_ns, options_.to_ns}, on_row);
+    const char* const condition = options_.by_start
+                                      ? " WHERE start_ns < ?2 AND start_ns >= ?1"
+                                      : " WHERE start_ns < ?2 AND (end_ns > ?1 OR start_ns >= ?1)";
+    return store::scan(database_, columns, source + condition, {options_.from_ns, options_.to_ns},
+                       on_row);
   }
   bool accept(int64_t start_ns, int64_t end_ns);
   uint32_t queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id);
@@ -235,31 +239,11 @@ Status Loader::load_apis() {
 }
 
 Status Loader::load_links() {
-  std::vector<Link>& links = events_.links;
   SONDE_TRY(store::scan(database_, "api_id, op_id", "v_api_op", {}, [&](const store::Row& row) {
     const Link link{api_ids_.find(row.integer(0)), op_ids_.find(row.integer(1))};
-    if (link.api != kNone && link.op != kNone) links.push_back(link);
+    if (link.api != kNone && link.op != kNone) events_.links.push_back(link);
   }));
-  const auto before = [](const Link& a, const Link& b) {
-    return a.api != b.api ? a.api < b.api : a.op < b.op;
-  };
-  if (!std::is_sorted(links.begin(), links.end(), before)) {
-    std::sort(links.begin(), links.end(), before);
-  }
-  const auto same = [](const Link& a, const Link& b) { return a.api == b.api && a.op == b.op; };
-  links.erase(std::unique(links.begin(), links.end(), same), links.end());
-
-  if (!events_.apis.empty()) events_.apis.push_back(Api{});
-  size_t at = 0;
-  for (size_t i = 0; i < events_.apis.size(); ++i) {
-    while (at < links.size() && links[at].api < i) ++at;
-    events_.apis[i].first_link = static_cast<uint32_t>(at);
-  }
-  for (size_t i = links.size(); i-- > 0;) {
-    uint32_t& first = events_.ops[links[i].op].first_link;
-    links[i].next_of_op = first;
-    first = static_cast<uint32_t>(i);
-  }
+  index_links(events_);
   return ok_status();
 }
 
@@ -447,7 +431,9 @@ uint32_t Events::device_of(const Queue& queue) const {
 }
 
 Result<Events> load_events(store::Reader& reader, const Options& options) {
-  return Loader(reader, options).load();
+  SONDE_ASSIGN(Events events, Loader(reader, options).load());
+  keep_wanted(events, options);
+  return events;
 }
 
 }  // namespace sonde::exporting

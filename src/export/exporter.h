@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,7 +18,11 @@ struct Options {
   // Events that overlap [from_ns, to_ns), CLOCK_MONOTONIC ns, are written.
   int64_t from_ns = std::numeric_limits<int64_t>::min();
   int64_t to_ns = std::numeric_limits<int64_t>::max();
-  bool arguments = true;  // the arguments of API calls
+  bool by_start = false;        // ... those that begin in it, instead
+  bool arguments = true;        // the arguments of API calls
+  bool track_events = false;    // .pftrace: for viewers that know no render stages
+  std::optional<int64_t> gpu;   // operations of this GPU only; calls are all written
+  std::optional<int64_t> rank;  // what processes of this rank did, and their operations
 };
 
 // What was written, for the summary line and for tests.
@@ -31,6 +36,7 @@ struct Exporter {
   std::string summary;                  // one line for --help
   std::vector<std::string> extensions;  // {".pftrace"}: chosen by the output's name
   Result<Counts> (*write)(store::Reader& reader, const std::string& path, const Options& options);
+  bool is_folder = false;  // the output is a folder of files
 };
 
 // Generated from the files of export/.

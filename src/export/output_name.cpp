@@ -36,6 +36,20 @@ const Exporter* find_by_extension(std::string_view path) {
   return nullptr;
 }
 
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::vector<std::string> known_extensions() {
+  std::vector<std::string> known;
+  for (const Exporter* exporter : all_exporters()) {
+    known.insert(known.end(), exporter->extensions.begin(), exporter->extensions.end());
+  }
+  return known;
+}
+
 std::string without_rpd_extension(std::string path) {
   for (const std::string_view extension : {".gz", ".rpd"}) {
     if (ends_with(path, extension)) path.resize(path.size() - extension.size());
@@ -48,22 +62,19 @@ Result<const Exporter*> choose_exporter(const std::optional<std::string>& format
   if (format) {
     if (const Exporter* exporter = find_by_name(*format)) return exporter;
     return make_error(ErrorCode::kInvalidArgument, "unknown format '" + *format + "'", "--format",
-                      "one of: " + exporter_names());
+                      "one of: " + join(exporter_names()));
   }
   if (!output) return find_by_name("perfetto");
   if (const Exporter* exporter = find_by_extension(*output)) return exporter;
   return make_error(ErrorCode::kInvalidArgument, "the name does not say which format", *output,
-                    "end it in .pftrace, .json or .json.gz, or give --format");
+                    "end it in " + join(known_extensions()) + ", or give --format");
 }
 
 }  // namespace
 
-std::string exporter_names() {
-  std::string names;
-  for (const Exporter* exporter : all_exporters()) {
-    if (!names.empty()) names += ", ";
-    names += exporter->name;
-  }
+std::vector<std::string> exporter_names() {
+  std::vector<std::string> names;
+  for (const Exporter* exporter : all_exporters()) names.push_back(exporter->name);
   return names;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "export/exporter.h"
@@ -22,6 +23,6 @@ struct Output {
 Result<Output> choose_output(const std::string& input, const std::optional<std::string>& format,
                              const std::optional<std::string>& output);
 
-std::string exporter_names();  // "chrome, perfetto"
+std::vector<std::string> exporter_names();  // {"chrome", "perfetto"}
 
 }  // namespace sonde::exporting

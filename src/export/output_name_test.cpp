@@ -37,7 +37,7 @@ TEST_F(OutputName, NameOrExtensionChoosesTheFormat) {
 }
 
 TEST_F(OutputName, SaysWhatIsWrong) {
-  EXPECT_EQ(choose("a.rpd", "otf2", {}), "unknown format 'otf2'");
+  EXPECT_EQ(choose("a.rpd", "dot", {}), "unknown format 'dot'");
   EXPECT_EQ(choose("a.rpd", {}, "b.txt"), "the name does not say which format");
 }
 

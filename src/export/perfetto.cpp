@@ -16,8 +16,8 @@ constexpr uint32_t kClockSnapshot = 6, kTrackEvent = 11, kTimestampClock = 58, k
                    kTrackDescriptor = 60;
 // TrackEvent
 constexpr uint32_t kCategoryIids = 3, kAnnotation = 4, kType = 9, kNameIid = 10, kTrackUuid = 11,
-                   kName = 23, kDoubleCounter = 44, kCorrelationId = 52, kGpuCorrelation = 3000,
-                   kGpuApi = 3001;
+                   kName = 23, kDoubleCounter = 44, kFlow = 47, kCorrelationId = 52,
+                   kGpuCorrelation = 3000, kGpuApi = 3001;
 constexpr uint64_t kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4;
 // BuiltinClock
 constexpr uint64_t kRealtime = 1, kMonotonic = 3, kBoottime = 6;
@@ -189,19 +189,28 @@ void PerfettoWriter::api_event(size_t index, uint64_t track) {
     }
     out_.end(annotation);
   }
-  const uint32_t links_end = events_.apis[index + 1].first_link;
-  if (api.first_link < links_end && api.duration_ns() > 0) {
-    const size_t correlation = out_.begin(kGpuCorrelation);
-    for (uint32_t link = api.first_link; link < links_end; ++link) {
-      ++counts_.flows;
-      out_.varint(1, uint64_t{events_.links[link].op} + 1);
-    }
-    out_.end(correlation);
-    const uint64_t number = api_number(events_.domain(api));
-    if (number != 0) out_.varint(kGpuApi, number);
-  }
+  launch_fields(index);
   out_.end(event);
   stream_.end_packet(packet);
+}
+
+// What leads from a call to the operations it launched.
+void PerfettoWriter::launch_fields(size_t index) {
+  const Api& api = events_.apis[index];
+  const uint32_t links_end = events_.apis[index + 1].first_link;
+  if (api.first_link >= links_end || api.duration_ns() == 0) return;
+  counts_.flows += links_end - api.first_link;
+  if (track_events_) {
+    for (uint64_t link = api.first_link; link < links_end; ++link) out_.fixed64(kFlow, link + 1);
+    return;
+  }
+  const size_t correlation = out_.begin(kGpuCorrelation);
+  for (uint32_t link = api.first_link; link < links_end; ++link) {
+    out_.varint(1, uint64_t{events_.links[link].op} + 1);
+  }
+  out_.end(correlation);
+  const uint64_t number = api_number(events_.domain(api));
+  if (number != 0) out_.varint(kGpuApi, number);
 }
 
 void PerfettoWriter::samples() {
@@ -256,7 +265,7 @@ Result<Counts> write_perfetto(store::Reader& reader, const std::string& path,
   SONDE_ASSIGN(const ClockOffsets clocks, load_clocks(reader));
   SONDE_ASSIGN(const Events events, load_events(reader, options));
   SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
-  const Counts counts = PerfettoWriter(events, clocks, sink).write();
+  const Counts counts = PerfettoWriter(events, clocks, options.track_events, sink).write();
   SONDE_TRY(sink.finish());
   return counts;
 }

@@ -1,6 +1,7 @@
 // PerfettoWriter: the packets of one .pftrace. perfetto.cpp has the sequence, its clock, processes,
-// threads, their slices and counters; perfetto_gpu.cpp has the GPUs and their operations. Field
-// numbers are those of Perfetto's public .proto files.
+// threads, their slices and counters; perfetto_gpu.cpp has the GPUs and their operations, and
+// perfetto_tracks.cpp the same operations for older viewers. Field numbers are those of Perfetto's
+// public .proto files.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,11 @@ uint64_t api_number(std::string_view backend);
 
 class PerfettoWriter {
  public:
-  PerfettoWriter(const Events& events, const ClockOffsets& clocks, Sink& sink)
+  // With `track_events` operations are slices of tracks instead of render stages.
+  PerfettoWriter(const Events& events, const ClockOffsets& clocks, bool track_events, Sink& sink)
       : events_(events),
         clocks_(clocks),
+        track_events_(track_events),
         stream_(sink),
         out_(stream_.out()),
         names_(stream_, InternField::kEventName, events.names),
@@ -45,9 +48,9 @@ class PerfettoWriter {
     first_packet();
     clock_snapshot();
     process_tracks();
-    devices();
+    if (!track_events_) devices();
     apis();
-    ops();
+    track_events_ ? op_tracks() : ops();
     samples();
     stream_.flush();
     counts_.skipped = events_.skipped;
@@ -66,18 +69,23 @@ class PerfettoWriter {
   uint64_t lane_track(uint64_t thread_track, const Thread& thread, uint32_t lane);
   void api_lane(const Lane& lane, const Layout& layout, uint64_t track);
   void api_event(size_t index, uint64_t track);
+  void launch_fields(size_t index);
   uint64_t category_iid(const Api& api);
   void end_event(int64_t time_ns, uint64_t track);
   void ops();
   std::string shape_fields(const Shape& shape);
   void op(size_t index);
   void compute_arg(ProtoBuffer& out, std::string_view name, int64_t value);
+  uint64_t named_track(uint64_t parent, const std::string& name);
+  void op_tracks();
+  void op_slice(size_t index, uint64_t track);
   void samples();
   uint64_t process_track(int64_t pid) const;
   int64_t gpu_number(uint32_t device) const;
 
   const Events& events_;
   const ClockOffsets clocks_;
+  const bool track_events_;
   PacketStream stream_;
   ProtoBuffer& out_;
   InternedTable names_, kernels_;

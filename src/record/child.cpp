@@ -47,6 +47,9 @@ Result<SignalPipe> SignalPipe::open() {
     action.sa_handler = kTakenOver[i] == SIGCHLD ? SIG_DFL : SIG_IGN;
     ::sigaction(kTakenOver[i], &action, &pipe.actions_[i]);
   }
+  struct sigaction interrupt {};
+  ::sigaction(SIGINT, nullptr, &interrupt);
+  pipe.interrupt_ignored_ = interrupt.sa_handler == SIG_IGN;
   pipe.witness_.start();
   pipe.fd_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!pipe.fd_.valid()) return errno_error("cannot watch signals", "", errno);
@@ -69,10 +72,12 @@ void SignalPipe::restore() const {
   ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
 }
 
-void SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
+bool SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
+  bool interrupted = false;
   signalfd_siginfo info;
   while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
     const int number = static_cast<int>(info.ssi_signo);
+    interrupted |= number == SIGINT && !interrupt_ignored_;
     if (number == SIGCHLD) {
       on_child();
     } else if (child > 0 &&
@@ -82,6 +87,7 @@ void SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
       ::kill(child, number);
     }
   }
+  return interrupted;
 }
 
 Result<pid_t> start_child(const std::string& file, const std::vector<std::string>& arguments,

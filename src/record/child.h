@@ -26,8 +26,9 @@ class SignalPipe {
   ~SignalPipe();
 
   int fd() const { return fd_.get(); }
-  // Handles what has arrived: forwards to `child` (if > 0) and calls on_child for SIGCHLD.
-  void handle(pid_t child, const std::function<void()>& on_child);
+  // Handles what has arrived: forwards to `child` (if > 0) and calls on_child for SIGCHLD. True if
+  // there was a Ctrl-C, and the recorder was not started to ignore it.
+  bool handle(pid_t child, const std::function<void()>& on_child);
   // In a child before exec: the signal state that the recorder was given.
   void restore() const;
 
@@ -35,6 +36,7 @@ class SignalPipe {
   UniqueFd fd_;
   GroupWitness witness_;
   sigset_t mask_{};
+  bool interrupt_ignored_ = false;
   struct sigaction actions_[3] = {};  // of kTakenOver in child.cpp
 };
 

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kChunksPerPoll = 64;
 constexpr uint64_t kCommitBytes = 64 << 20;
 constexpr int64_t kCommitEveryNs = 500'000'000;
+constexpr int64_t kListEveryNs = 100'000'000;  // while more is known to wait
 
 bool read_at(int fd, void* to, size_t size, uint64_t offset) {
   auto* at = static_cast<char*>(to);
@@ -69,21 +70,37 @@ void Drain::list_new() {
     if (spool.folder.path.empty()) spool.folder = folder;
     if (!spool.finished && ingest_->has_ended(folder.spool)) spool.finished = true;
     if (spool.finished) continue;
-    const std::string prefix = std::filesystem::path(folder.path).filename().string() + "/";
-    for (auto& file : wire::list_chunks(folder.path)) {
-      const std::string name = prefix + std::filesystem::path(file.path).filename().string();
-      auto [found, fresh] = spool.chunks.try_emplace(name);
-      if (!fresh) continue;
-      Chunk& chunk = found->second;
-      chunk.file = std::move(file);
-      chunk.name = name;
-      // Definitions are always read from the start: they are what the rest is understood by.
-      if (chunk.file.ring == 0) continue;
-      const auto position = ingest_->position(name);
-      chunk.sequence = position.sequence;
-      chunk.offset = position.offset;
-    }
+    for (auto& file : wire::list_chunks(folder.path)) add_chunk(spool, std::move(file));
   }
+  last_list_ns_ = monotonic_now_ns();
+}
+
+// Those made since the folder was listed, which events that were counted since may refer to.
+void Drain::list_new_definitions(Spool& spool) {
+  for (;;) {
+    const uint64_t number = spool.definition_files;
+    std::string path = spool.folder.path + "/r0-" + std::to_string(number);
+    if (::access(path.c_str(), F_OK) != 0) return;
+    add_chunk(spool, {std::move(path), 0, number});
+  }
+}
+
+void Drain::add_chunk(Spool& spool, wire::ChunkFile file) {
+  const std::filesystem::path path(file.path);
+  std::string name = path.parent_path().filename().string() + "/" + path.filename().string();
+  auto [found, fresh] = spool.chunks.try_emplace(name);
+  if (!fresh) return;
+  Chunk& chunk = found->second;
+  chunk.file = std::move(file);
+  chunk.name = std::move(name);
+  // Definitions are always read from the start: they are what the rest is understood by.
+  if (chunk.file.ring == 0) {
+    spool.definition_files = std::max(spool.definition_files, chunk.file.file + 1);
+    return;
+  }
+  const auto position = ingest_->position(chunk.name);
+  chunk.sequence = position.sequence;
+  chunk.offset = position.offset;
 }
 
 // A chunk that is whole but of another ring is as foreign as one of another program.
@@ -101,6 +118,11 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
     const auto current = next++;
     Chunk& chunk = current->second;
     if ((chunk.file.ring == 0) != definitions) continue;
+    if (chunk.read_out && !chunk.drained) continue;
+    if (chunk.waiting) {
+      pending.push_back({&chunk, *chunk.waiting});
+      continue;
+    }
     Pending item{&chunk, {}};
     UniqueFd fd(::open(chunk.file.path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid() && errno == ENOENT && chunk.drained) {
@@ -129,6 +151,7 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
     }
     const bool sealed = item.header.state != wire::ChunkState::kActive;
     if (item.header.committed > chunk.offset || (sealed && !chunk.read_out && !chunk.drained)) {
+      if (sealed) chunk.waiting = item.header;
       pending.push_back(item);
     }
   }
@@ -136,6 +159,7 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
 
 void Drain::read_chunk(const Pending& pending) {
   Chunk& chunk = *pending.chunk;
+  chunk.waiting.reset();
   const wire::ChunkStatus& header = pending.header;
   const uint64_t from = chunk.offset;
   const uint64_t bytes = header.committed > from ? header.committed - from : 0;
@@ -173,7 +197,8 @@ void Drain::read_chunk(const Pending& pending) {
 }
 
 uint64_t Drain::poll() {
-  list_new();
+  // A long backlog has many files, and looking for more of them takes as long as reading some.
+  if (!backlog_ || monotonic_now_ns() - last_list_ns_ >= kListEveryNs) list_new();
   std::vector<Spool*> spools;
   for (auto& [id, spool] : spools_) {
     if (!spool.finished) spools.push_back(&spool);
@@ -187,7 +212,10 @@ uint64_t Drain::poll() {
 uint64_t Drain::read_some(std::span<Spool* const> spools) {
   std::vector<Pending> events, definitions;
   for (Spool* spool : spools) collect(*spool, false, events);
-  for (Spool* spool : spools) collect(*spool, true, definitions);
+  for (Spool* spool : spools) {
+    list_new_definitions(*spool);
+    collect(*spool, true, definitions);
+  }
   ingest_->clocks(wire::read_clocks_exactly((*control_)->clock));
   for (const auto* list : {&definitions, &events}) {
     for (const auto& pending : *list) ingest_->opened(pending.header.opened);
@@ -199,9 +227,11 @@ uint64_t Drain::read_some(std::span<Spool* const> spools) {
   std::stable_sort(definitions.begin(), definitions.end(), before);
   for (const auto& pending : definitions) read_chunk(pending);
   std::stable_sort(events.begin(), events.end(), before);
-  if (events.size() > kChunksPerPoll) events.resize(kChunksPerPoll);
+  backlog_ = events.size() > kChunksPerPoll;
+  if (backlog_) events.resize(kChunksPerPoll);
   uint64_t bytes = 0;
   for (const auto& pending : events) {
+    if (stopped_) break;
     bytes += pending.header.committed;
     read_chunk(pending);
     progress_();
@@ -333,7 +363,8 @@ Status Drain::finish_process(uint64_t spool_id, std::string_view how) {
   if (found == spools_.end() || found->second.finished) return ok_status();
   Spool& spool = found->second;
   Spool* const one[] = {&spool};
-  while (read_some(one) != 0) SONDE_TRY(commit(false));
+  while (!stopped_ && read_some(one) != 0) SONDE_TRY(commit(false));
+  if (stopped_) return make_error(ErrorCode::kIo, "stopped before all was read", session_);
   note_open(spool);
   ingest_->ended(spool_id, monotonic_now_ns(), how);
   spool.finished = true;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +28,13 @@ class Drain {
   // Called after each chunk, for what must not wait until a burst is read.
   void on_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
-  // Reads new records, but not all of a large backlog at once; returns how many bytes.
+  // From on_progress: all reading ends soon, and finish_process() fails.
+  void stop() { stopped_ = true; }
+
+  // Looks for processes and chunks that are new.
+  void list_new();
+  // The same, but less often while there is a backlog; and reads new records, though not all of a
+  // large backlog at once. Returns how many bytes.
   uint64_t poll();
   // Commits when enough has come in or enough time has passed, or when `force`d.
   Status commit(bool force);
@@ -58,19 +65,23 @@ class Drain {
     uint64_t sequence = 0, offset = 0;
     bool drained = false;   // read to the end and given back
     bool read_out = false;  // sealed and read to the end; given back with the next commit
+    // Of a sealed chunk that is still to be read: it stays as it is.
+    std::optional<wire::ChunkStatus> waiting;
   };
   struct Spool {
     wire::SpoolFolder folder;
     std::map<std::string, Chunk> chunks;
-    bool finished = false;  // nothing more will come
-    bool removed = false;   // its folder is deleted
+    uint64_t definition_files = 0;  // of ring 0, which are numbered from 0 and never used again
+    bool finished = false;          // nothing more will come
+    bool removed = false;           // its folder is deleted
   };
   struct Pending {
     Chunk* chunk;
     wire::ChunkStatus header;
   };
 
-  void list_new();
+  void list_new_definitions(Spool& spool);
+  void add_chunk(Spool& spool, wire::ChunkFile file);
   uint64_t read_some(std::span<Spool* const> spools);
   void collect(Spool& spool, bool definitions, std::vector<Pending>& pending);
   void read_chunk(const Pending& pending);
@@ -89,8 +100,10 @@ class Drain {
   std::map<uint64_t, Spool> spools_;
   std::vector<std::byte> buffer_;
   uint64_t events_ = 0, uncommitted_bytes_ = 0;
+  bool stopped_ = false;
   std::string discard_reason_;  // "": records are kept
-  int64_t last_commit_ns_ = 0;
+  int64_t last_commit_ns_ = 0, last_list_ns_ = 0;
+  bool backlog_ = false;  // more is waiting than the last poll read
 };
 
 }  // namespace sonde::record

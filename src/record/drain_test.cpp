@@ -128,7 +128,7 @@ class DrainTest : public ::testing::Test {
     };
   }
   void end(const char* how = "ended") {
-    drain_->poll();
+    drain_->list_new();
     for (const auto& live : drain_->live()) {
       ASSERT_TRUE(drain_->finish_process(live.spool, how));
     }
@@ -178,6 +178,28 @@ TEST_F(DrainTest, ReadsWhileTheProgramWrites) {
             0);
   EXPECT_EQ((*control_)->allocated_bytes, 0u);
   EXPECT_TRUE(wire::list_spools(session()).empty());
+}
+
+// Each call is of a function of its own with a long name, so that definitions fill a chunk every
+// hundred calls: an event must never be read before the newest chunk of definitions. Another folder
+// with many files makes time pass between listing this one and reading it.
+TEST_F(DrainTest, NamesAreThereForEventsThatAreJustMade) {
+  constexpr int kCalls = 10'000;
+  const std::string crowd = session() + "/p1-7fffffffffffffff/";
+  fs::create_directory(crowd);
+  for (int i = 0; i < 3000; ++i) std::ofstream(crowd + "r1-" + std::to_string(i));
+  const pid_t child = start([](Agent agent) {
+    std::string name(2000, 'n');
+    for (int i = 0; i < kCalls; ++i) {
+      name.replace(0, 5, std::to_string(10'000 + i));
+      const uint32_t function = agent->define_function("d", "c", name.c_str(), "");
+      sonde_call call = agent->call_begin(function, 0);
+      agent->call_end(&call, 0, nullptr, 0);
+    }
+  });
+  while (waitpid(child, nullptr, WNOHANG) == 0) drain_->poll();
+  end();
+  EXPECT_EQ(value("SELECT count(*) FROM api WHERE length(apiName) = 2000"), kCalls);
 }
 
 TEST_F(DrainTest, ChunksGoRoundOrAreLetGo) {

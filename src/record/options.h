@@ -37,6 +37,7 @@ struct Outcome {
   uint64_t apis = 0, ops = 0, lost = 0;
   int left_running = 0;      // processes that were let go
   std::string kept_session;  // the session directory, if it still holds records
+  bool interrupted = false;  // a second Ctrl-C left them there
 };
 
 }  // namespace sonde::record

@@ -28,8 +28,9 @@ namespace {
 
 constexpr int kBusyPollMs = 20;
 constexpr int kIdlePollMs = 100;
-constexpr uint64_t kBacklogBytes = 8 << 20;  // more is waiting, surely: no pause
-constexpr int64_t kGraceNs = 200'000'000;    // for processes that are just ending with the command
+constexpr uint64_t kBacklogBytes = 8 << 20;   // more is waiting, surely: no pause
+constexpr int64_t kOnePressNs = 200'000'000;  // Ctrl-C can reach us twice: in a group, and alone
+constexpr int64_t kGraceNs = 200'000'000;     // for processes that are just ending with the command
 
 void say(const std::string& line) { fmt::print(stderr, "sonde: {}\n", line); }
 
@@ -47,6 +48,7 @@ class Recording {
   Result<store::Writer> open_output();
   uint64_t turn(SignalPipe& signals, StatusLine& status);
   void show(StatusLine& status);
+  void take_signals(SignalPipe& signals);
   void look();
   bool grace_is_over() const;
   void close_session();
@@ -57,6 +59,7 @@ class Recording {
   void watch_processes();
   void fail(const Error& error);
   bool others_running();
+  void finish_processes(Outcome& outcome);
   void finish(Outcome& outcome);
 
   const Options& options_;
@@ -70,11 +73,12 @@ class Recording {
   std::optional<Error> failure_;  // of the output: the records stay in the session
   pid_t child_ = -1;
   int wait_status_ = 0;
-  bool created_ = false;  // the output, by us
+  bool created_ = false;      // the output, by us
+  int64_t interrupt_ns_ = 0;  // the last Ctrl-C
+  bool stopped_ = false;      // by a second one
   bool child_ended_ = false, size_reached_ = false, closed_ = false;
   bool children_left_ = true;  // of the command, which are ours when it is gone (--wait all)
   int64_t started_ns_ = 0, ended_ns_ = 0;
-  uint64_t events_stored_ = 0;
 };
 
 // The file to record into, new unless --append. Other recorders may be looking for a name as well.
@@ -210,6 +214,23 @@ void Recording::close_session() {
   switch_recording();
 }
 
+// Ctrl-C is the command's. But when that has ended and much is still to be stored, a second one
+// means us: what is committed stays, the rest waits in the session.
+void Recording::take_signals(SignalPipe& signals) {
+  if (!signals.handle(child_ended_ ? -1 : child_, [this] { reap(); })) return;
+  const int64_t now = monotonic_now_ns();
+  const bool pressed_before = interrupt_ns_ != 0;
+  const bool pressed = !pressed_before || now - interrupt_ns_ >= kOnePressNs;
+  interrupt_ns_ = now;
+  if (!child_ended_ || !pressed) return;
+  if (!pressed_before) {
+    if (!options_.quiet) say("storing what was recorded; Ctrl-C again leaves it to: sonde recover");
+    return;
+  }
+  stopped_ = true;
+  drain_->stop();
+}
+
 // What must not wait until a burst is read.
 void Recording::look() {
   reap();
@@ -241,7 +262,9 @@ void Recording::watch_processes() {
       continue;
     }
     const std::string how = replaced ? "exec" : is_child ? how_it_ended(wait_status_) : "ended";
-    if (auto finished = drain_->finish_process(spool, how); !finished) fail(finished.error());
+    auto finished = drain_->finish_process(spool, how);
+    if (stopped_) return;
+    if (!finished) fail(finished.error());
     item = watched_.erase(item);
   }
 }
@@ -249,7 +272,6 @@ void Recording::watch_processes() {
 void Recording::fail(const Error& error) {
   if (failure_) return;
   failure_ = error;
-  events_stored_ = ingest_->apis() + ingest_->ops();
   say(fmt::format("{}; the program goes on, its records stay in {}", error.to_line(), session_));
 }
 
@@ -261,11 +283,12 @@ void Recording::show(StatusLine& status) {
 
 // One look at everything; returns how many bytes of records there were.
 uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
-  signals.handle(child_ended_ ? -1 : child_, [this] { reap(); });
+  take_signals(signals);
   look();
-  if (failure_) return 0;
+  if (failure_ || stopped_) return 0;
   const uint64_t bytes = drain_->poll();
   watch_processes();
+  if (stopped_) return 0;
   if (auto committed = drain_->commit(false); !committed) fail(committed.error());
   show(status);
   return bytes;
@@ -280,6 +303,7 @@ bool Recording::others_running() {
 Outcome Recording::watch(SignalPipe& signals) {
   StatusLine status(!options_.quiet);
   drain_->on_progress([&] {
+    take_signals(signals);
     look();
     show(status);
   });
@@ -288,7 +312,7 @@ Outcome Recording::watch(SignalPipe& signals) {
     ::poll(&item, 1, bytes >= kBacklogBytes ? 0 : bytes != 0 ? kBusyPollMs : kIdlePollMs);
     bytes = turn(signals, status);
     if (!child_ended_) continue;
-    if (closed_) break;
+    if (closed_ || stopped_) break;
     const bool waits = options_.wait == WaitPolicy::kAll && children_left_;
     if (!waits && !others_running()) break;
   }
@@ -302,27 +326,31 @@ Outcome Recording::watch(SignalPipe& signals) {
   return outcome;
 }
 
+void Recording::finish_processes(Outcome& outcome) {
+  drain_->list_new();
+  for (const auto& live : drain_->live()) {
+    const auto watched = watched_.find(live.spool);
+    const bool running =
+        watched != watched_.end() && !liveness_.has_ended_by_now(live.spool, watched->second);
+    outcome.left_running += running ? 1 : 0;
+    auto read = drain_->finish_process(live.spool, running ? "running" : "ended");
+    if (stopped_) return;
+    if (!read) fail(read.error());
+  }
+}
+
 void Recording::finish(Outcome& outcome) {
   close_session();
-  if (!failure_) {
-    drain_->poll();
-    for (const auto& live : drain_->live()) {
-      const auto watched = watched_.find(live.spool);
-      const bool running =
-          watched != watched_.end() && !liveness_.has_ended_by_now(live.spool, watched->second);
-      outcome.left_running += running ? 1 : 0;
-      auto read = drain_->finish_process(live.spool, running ? "running" : "ended");
-      if (!read) fail(read.error());
-    }
-  }
-  if (!failure_) {
+  if (!failure_ && !stopped_) finish_processes(outcome);
+  if (!failure_ && !stopped_) {
     if (auto finished = drain_->finish(); !finished) fail(finished.error());
   }
   outcome.path = output_;
   outcome.apis = ingest_->apis();
   outcome.ops = ingest_->ops();
   outcome.lost = ingest_->lost();
-  if (failure_) {
+  outcome.interrupted = stopped_;
+  if (failure_ || stopped_) {
     outcome.kept_session = session_;
   } else {
     remove_session_dir(session_);

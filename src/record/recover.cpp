@@ -1,3 +1,5 @@
+#include <signal.h>
+
 #include <filesystem>
 
 #include "record/drain.h"
@@ -11,6 +13,22 @@ namespace sonde::record {
 namespace {
 
 namespace fs = std::filesystem;
+
+// A file that may not grow is an error to report, and nothing to die of.
+class FileSizeSignalIgnored {
+ public:
+  FileSizeSignalIgnored() {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGXFSZ, &ignore, &before_);
+  }
+  FileSizeSignalIgnored(const FileSizeSignalIgnored&) = delete;
+  FileSizeSignalIgnored& operator=(const FileSizeSignalIgnored&) = delete;
+  ~FileSizeSignalIgnored() { ::sigaction(SIGXFSZ, &before_, nullptr); }
+
+ private:
+  struct sigaction before_ {};
+};
 
 // The copy has its name only when it is whole.
 Status copy_trace(const std::string& from, const std::string& to) {
@@ -54,6 +72,7 @@ Result<store::Writer> open_trace(const std::string& recorded, const std::string&
 }  // namespace
 
 Result<Outcome> recover(const std::string& session, const std::string& output) {
+  const FileSizeSignalIgnored ignored_signal;
   SONDE_ASSIGN(auto control, wire::Control::open(session));
   auto recorded = read_output_name(session);
   if (!recorded && output.empty()) return std::move(recorded).error();

@@ -24,7 +24,8 @@ constexpr int kLongestValue = 256 << 20;
 constexpr size_t kShownSql = 160;
 
 // Also says what to do, because the same few codes come out of every place that touches a file.
-Error sqlite_error(int code, const char* detail, std::string context, std::string_view sql) {
+Error sqlite_error(int code, int system_error, const char* detail, std::string context,
+                   std::string_view sql) {
   switch (code & 0xff) {
     case SQLITE_NOTADB:
       return make_error(ErrorCode::kBadData, "not an SQLite file", std::move(context),
@@ -42,8 +43,16 @@ Error sqlite_error(int code, const char* detail, std::string context, std::strin
     case SQLITE_READONLY:
       return make_error(ErrorCode::kIo, "the file cannot be written", std::move(context),
                         "it was opened read-only");
-    case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
+      // SQLite does not note the cause of a COMMIT that fails; nothing else sets errno to this.
+      if (system_error == EFBIG || errno == EFBIG) {
+        return make_error(ErrorCode::kIo, "the file has reached the limit of file sizes",
+                          std::move(context), "raise it (ulimit -f) or write to another disk");
+      }
+      [[fallthrough]];
+    case SQLITE_CANTOPEN:
+      if (system_error != 0) return errno_error(detail, std::move(context), system_error);
+      [[fallthrough]];
     case SQLITE_PERM:
     case SQLITE_NOMEM:
       return make_error(ErrorCode::kIo, detail, std::move(context));
@@ -150,13 +159,13 @@ void Statement::bind_column(int index, const Statement& from, int column) {
 Error Statement::failure() const {
   sqlite3* handle = sqlite3_db_handle(statement_.get());
   const char* sql = sqlite3_sql(statement_.get());
-  return sqlite_error(sqlite3_errcode(handle), sqlite3_errmsg(handle), path_,
-                      sql == nullptr ? "" : sql);
+  return sqlite_error(sqlite3_errcode(handle), sqlite3_system_errno(handle), sqlite3_errmsg(handle),
+                      path_, sql == nullptr ? "" : sql);
 }
 
 Result<bool> Statement::step() {
   if (bind_error_ != SQLITE_OK) {
-    return sqlite_error(bind_error_, sqlite3_errstr(bind_error_), path_,
+    return sqlite_error(bind_error_, 0, sqlite3_errstr(bind_error_), path_,
                         sqlite3_sql(statement_.get()));
   }
   const int code = sqlite3_step(statement_.get());
@@ -177,6 +186,10 @@ Status Statement::run() {
 }
 
 void Statement::reset() { sqlite3_reset(statement_.get()); }
+
+int64_t Statement::inserted_id() const {
+  return sqlite3_last_insert_rowid(sqlite3_db_handle(statement_.get()));
+}
 
 int Statement::column_count() const { return sqlite3_column_count(statement_.get()); }
 
@@ -206,7 +219,8 @@ std::string_view Statement::text(int column) const {
 void Database::Closer::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
 Error Database::failure(std::string_view sql) const {
-  return sqlite_error(sqlite3_extended_errcode(handle()), sqlite3_errmsg(handle()), path_, sql);
+  return sqlite_error(sqlite3_extended_errcode(handle()), sqlite3_system_errno(handle()),
+                      sqlite3_errmsg(handle()), path_, sql);
 }
 
 Status Database::configure(Mode mode) {

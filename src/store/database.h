@@ -30,6 +30,7 @@ class Statement {
   Result<bool> step();
   Status run();  // steps to the end and resets
   void reset();
+  int64_t inserted_id() const;  // of the row that the connection inserted last
 
   int column_count() const;
   const char* column_name(int column) const;

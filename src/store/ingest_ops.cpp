@@ -1,5 +1,7 @@
 // Device operations: rows of rocpd_op, their details, and the links to the calls that launched
 // them.
+#include <fmt/format.h>
+
 #include "sonde/backend.h"
 #include "store/ingest_state.h"
 
@@ -9,6 +11,7 @@ namespace {
 
 constexpr size_t kMaxWaiting = 1 << 20;  // correlations of ops that wait for their call
 constexpr size_t kMaxUsedCalls = 1024;   // calls that have an op and may get more
+constexpr int32_t kLargestError = 9999;  // of any runtime
 
 // Values of hipMemcpyKind, which RPD's `kind` column holds.
 int64_t copy_kind(uint32_t kind) {
@@ -39,6 +42,14 @@ int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value); }
 int64_t blocks(uint64_t items, uint32_t group) {
   if (items == 0) return 1;
   return as_signed(group == 0 ? items : (items + group - 1) / group);
+}
+
+// An op that failed did not run, so there is nothing to place on a time line; its error is what the
+// user should hear of. Odd codes are left out: they would make a reason of their own each.
+std::string why_without_times(const wire::OpRecord& op, const char* kind) {
+  if (op.status == 0) return "the device gave no times";
+  if (op.status < -kLargestError || op.status > kLargestError) return "ended with an error";
+  return fmt::format("{} ended with error {}", kind, op.status);
 }
 
 }  // namespace
@@ -111,13 +122,13 @@ void Ingest::Impl::op(Process& process, const wire::Record& record) {
   WaitingOp waiting;
   waiting.record = record.as<wire::OpRecord>();
   const auto& fields = waiting.record;
+  const uint32_t kind = fields.kind < op_type_ids.size() ? fields.kind : 0;
   if (fields.start == 0 || fields.end < fields.start) {
-    ++drops[{"ops", "the device gave no times"}];
+    ++drops[{"ops", why_without_times(fields, wire::kOpTypeNames[kind])}];
     return;
   }
   const auto found = process.queues.find(fields.queue);
   const KnownQueue queue = found != process.queues.end() ? found->second : KnownQueue{};
-  const uint32_t kind = fields.kind < op_type_ids.size() ? fields.kind : 0;
   const auto time = [&](uint64_t value) { return monotonic_ns(process, fields.clock, value); };
   OpRow row;
   row.gpu_id = queue.gpu_id;

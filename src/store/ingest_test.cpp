@@ -160,6 +160,18 @@ TEST_F(IngestTest, OpsWithoutTimesAreCounted) {
   EXPECT_EQ(file.value("select source, count from sonde_drop"), "ops|2");
 }
 
+TEST_F(IngestTest, FailedOpsAreCountedByTheirError) {
+  Op fill = kernel(0, 0, 0);
+  fill.kind = SONDE_OP_FILL;
+  fill.status = -14;
+  Op odd = fill;
+  odd.status = INT32_MIN;
+  feed(*file, kRing, op(6, fill) + op(6, odd) + op(6, fill));
+  file.finish();
+  EXPECT_EQ(file.rows("select reason, count from sonde_drop order by count"),
+            (Rows{"ended with an error|1", "FillBuffer ended with error -14|2"}));
+}
+
 TEST_F(IngestTest, RangesOfTwoThreads) {
   feed(*file, kOther, range_stop(at(50), 1));
   file.restore();

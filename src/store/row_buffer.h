@@ -1,9 +1,9 @@
-// RowBuffer<N>: collects rows of one table and inserts 64 of them with one statement, which is more
-// than twice as fast as one statement a row. Used by Writer and upgrade; nothing reaches SQLite
-// before flush() or full().
+// RowBuffer<N>: collects rows of one table and inserts 128 of them with one statement, which is
+// more than twice as fast as one statement a row. NumberedRows<N>: the same for tables whose ids
+// ascend by one. Used by Writer; nothing reaches SQLite before flush().
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -23,18 +23,15 @@ struct Nullable {
 template <int kColumns>
 class RowBuffer {
  public:
-  static constexpr int kRows = 64;
+  static constexpr int kRows = 128;
 
-  // `insert` is "INSERT INTO table (a, b)" or "INSERT OR IGNORE INTO ...", without VALUES.
+  // `insert` is "INSERT OR FAIL INTO table (a, b)", without VALUES. With plain INSERT, which is to
+  // be undone alone when it fails, SQLite would copy every page that it changes. `database` must
+  // outlive this.
   Status prepare(Database& database, const std::string& insert) {
-    std::string row = "(?";
-    for (int i = 1; i < kColumns; ++i) row += ",?";
-    row += ")";
-    const std::string one = insert + " VALUES " + row;
-    std::string many = one;
-    for (int i = 1; i < kRows; ++i) many += "," + row;
-    SONDE_ASSIGN(one_, database.prepare(one));
-    SONDE_ASSIGN(many_, database.prepare(many));
+    database_ = &database;
+    insert_ = insert;
+    SONDE_ASSIGN(one_, database.prepare(insert + " VALUES " + placeholders()));
     cells_.resize(static_cast<size_t>(kRows) * kColumns);
     return ok_status();
   }
@@ -48,6 +45,9 @@ class RowBuffer {
   }
 
   bool full() const { return count_ == kRows; }
+  bool empty() const { return count_ == 0; }
+
+  Status make_room() { return full() ? flush() : ok_status(); }
 
   // Inserts what was added. On failure the rows are dropped.
   Status flush() {
@@ -57,8 +57,10 @@ class RowBuffer {
     return status;
   }
 
+  int64_t inserted_id() const { return one_.inserted_id(); }
+
  private:
-  enum class Kind : uint32_t { kInteger, kReal, kText, kNull };
+  enum class Kind : uint32_t { kInteger, kReal, kText, kNull, kUnbound };
   struct Cell {
     int64_t value;  // the integer, the bits of the double, or the place in text_
     uint32_t size;
@@ -71,6 +73,7 @@ class RowBuffer {
   }
   void set(Cell& cell, double value) {
     std::memcpy(&cell.value, &value, sizeof value);
+    cell.size = 0;
     cell.kind = Kind::kReal;
   }
   void set(Cell& cell, std::string_view text) {
@@ -93,12 +96,40 @@ class RowBuffer {
         double value;
         std::memcpy(&value, &cell.value, sizeof value);
         statement.bind(index, value);
+        break;
       }
+      case Kind::kUnbound:
+        break;
     }
   }
 
+  static std::string placeholders() {
+    std::string row = "(?";
+    for (int i = 1; i < kColumns; ++i) row += ",?";
+    return row + ")";
+  }
+
+  // Only when there are that many rows: it takes SQLite a millisecond or more.
+  Status prepare_many() {
+    std::string sql = insert_ + " VALUES " + placeholders();
+    for (int i = 1; i < kRows; ++i) sql += "," + placeholders();
+    SONDE_ASSIGN(many_, database_->prepare(sql));
+    bound_.assign(cells_.size(), Cell{0, 0, Kind::kUnbound});
+    return ok_status();
+  }
+
+  // Most columns of most rows say what those 128 rows ago said, and a statement keeps what is
+  // bound.
   Status insert_many() {
-    for (int i = 0; i < kRows * kColumns; ++i) bind(many_, i + 1, cells_[static_cast<size_t>(i)]);
+    if (bound_.empty()) SONDE_TRY(prepare_many());
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      const Cell& cell = cells_[i];
+      Cell& bound = bound_[i];
+      if (cell.kind == bound.kind && cell.value == bound.value && cell.kind != Kind::kText)
+        continue;
+      bind(many_, static_cast<int>(i) + 1, cell);
+      bound = cell;
+    }
     return many_.run();
   }
 
@@ -112,10 +143,58 @@ class RowBuffer {
     return ok_status();
   }
 
+  Database* database_ = nullptr;
+  std::string insert_;
   Statement one_, many_;
   std::vector<Cell> cells_;
+  std::vector<Cell> bound_;  // to many_
   std::vector<char> text_;
   int count_ = 0;
+};
+
+// SQLite numbers the rows itself, because it appends them without a search then; that it comes to
+// the ids given out here is checked.
+template <int kColumns>
+class NumberedRows {
+ public:
+  // `columns` without the id.
+  Status prepare(Database& database, const std::string& table, const std::string& columns) {
+    table_ = table;
+    return rows_.prepare(database, "INSERT OR FAIL INTO " + table + " (" + columns + ")");
+  }
+
+  // After the rows the table has, and had.
+  Status go_on(Database& database) {
+    SONDE_ASSIGN(const int64_t last, database.integer("SELECT max(rowid) FROM " + table_));
+    SONDE_ASSIGN(const int64_t most,
+                 database.integer("SELECT seq FROM sqlite_sequence WHERE name = '" + table_ + "'"));
+    next_id_ = std::max(last, most) + 1;
+    return ok_status();
+  }
+
+  int64_t next_id() const { return next_id_; }
+  void set_next_id(int64_t id) { next_id_ = id; }
+
+  template <typename... Values>
+  void add(const Values&... values) {
+    rows_.add(values...);
+    ++next_id_;
+  }
+
+  bool full() const { return rows_.full(); }
+  Status make_room() { return full() ? flush() : ok_status(); }
+
+  Status flush() {
+    if (rows_.empty()) return ok_status();
+    SONDE_TRY(rows_.flush());
+    if (rows_.inserted_id() == next_id_ - 1) return ok_status();
+    return make_error(ErrorCode::kInternal, "its rows got other ids than expected", table_);
+  }
+
+ private:
+  RowBuffer<kColumns> rows_;
+  std::string table_;
+  int64_t next_id_ = 1;
 };
 
 }  // namespace sonde::store

@@ -1,10 +1,12 @@
 #include "store/writer.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "store/detail_rows.h"
 #include "store/row_buffer.h"
 #include "store/schema.h"
 #include "store/string_table.h"
@@ -50,17 +52,15 @@ struct Writer::Impl {
 
   Database database;
   StringTable strings;
-  RowBuffer<2> string_rows, ustring_rows;
-  RowBuffer<9> api_rows;
-  RowBuffer<8> op_rows;
-  RowBuffer<15> detail_rows;
-  RowBuffer<3> api_op_rows;
+  NumberedRows<1> string_rows, ustring_rows;
+  NumberedRows<8> api_rows;
+  NumberedRows<7> op_rows;
+  DetailRows detail_rows;
+  NumberedRows<2> api_op_rows;
   RowBuffer<11> kernel_rows;
   RowBuffer<12> copy_rows;
-  RowBuffer<7> monitor_rows;
-  RowBuffer<4> counter_rows;
-  int64_t next_string = 1, next_ustring = 1, next_api = 1, next_op = 1;
-  int64_t next_api_op = 1, next_monitor = 1, next_counter = 1;
+  NumberedRows<6> monitor_rows;
+  NumberedRows<3> counter_rows;
   uint64_t rows = 0;
   int64_t data_version = 0;
   std::optional<Error> error;
@@ -68,37 +68,42 @@ struct Writer::Impl {
   Status prepare_rows();
   Status create_schema();
   Status load_existing();
+  int64_t add_string(std::string_view text);
+  Status start(Mode mode);
   Status begin();
   Status flush();
+  Status commit();
 
   void keep(Status status) {
     if (!status && !error) error = std::move(status).error();
   }
 
   // After an error SQLite may have rolled back; rows that came later alone would make no sense.
-  template <typename Buffer, typename... Values>
-  void add(Buffer& buffer, const Values&... values) {
+  template <typename Rows, typename... Values>
+  void add(Rows& table, const Values&... values) {
     if (error) return;
-    buffer.add(values...);
-    if (buffer.full()) keep(buffer.flush());
+    table.add(values...);
+    keep(table.make_room());
+  }
+  template <int kColumns, typename... Values>
+  int64_t add_numbered(NumberedRows<kColumns>& table, const Values&... values) {
+    const int64_t id = table.next_id();
+    add(table, values...);
+    return id;
   }
 };
 
 Status Writer::Impl::prepare_rows() {
-  SONDE_TRY(string_rows.prepare(database, "INSERT INTO rocpd_string (id, string)"));
-  SONDE_TRY(ustring_rows.prepare(database, "INSERT INTO rocpd_ustring (id, string)"));
-  SONDE_TRY(api_rows.prepare(database,
-                             "INSERT INTO rocpd_api (id, pid, tid, start, \"end\", apiName_id, "
-                             "category_id, domain_id, args_id)"));
-  SONDE_TRY(op_rows.prepare(database,
-                            "INSERT INTO rocpd_op (id, gpuId, queueId, sequenceId, start, \"end\", "
-                            "description_id, opType_id)"));
-  SONDE_TRY(detail_rows.prepare(
-      database,
-      "INSERT OR REPLACE INTO sonde_op_detail (op_id, process_id, api_id, queued_ns, submitted_ns, "
-      "bytes, grid_x, grid_y, grid_z, group_x, group_y, group_z, group_segment_bytes, "
-      "private_segment_bytes, status)"));
-  SONDE_TRY(api_op_rows.prepare(database, "INSERT INTO rocpd_api_ops (id, api_id, op_id)"));
+  SONDE_TRY(string_rows.prepare(database, "rocpd_string", "string"));
+  SONDE_TRY(ustring_rows.prepare(database, "rocpd_ustring", "string"));
+  SONDE_TRY(
+      api_rows.prepare(database, "rocpd_api",
+                       "pid, tid, start, \"end\", apiName_id, category_id, domain_id, args_id"));
+  SONDE_TRY(
+      op_rows.prepare(database, "rocpd_op",
+                      "gpuId, queueId, sequenceId, start, \"end\", description_id, opType_id"));
+  SONDE_TRY(detail_rows.prepare(database));
+  SONDE_TRY(api_op_rows.prepare(database, "rocpd_api_ops", "api_id, op_id"));
   // One call can launch several kernels or copies; the key is the call, so the first one stays.
   SONDE_TRY(kernel_rows.prepare(
       database,
@@ -108,16 +113,18 @@ Status Writer::Impl::prepare_rows() {
       database,
       "INSERT OR IGNORE INTO rocpd_copyapi (api_ptr_id, stream, size, width, height, kind, dst, "
       "src, dstDevice, srcDevice, sync, pinned)"));
-  SONDE_TRY(monitor_rows.prepare(database,
-                                 "INSERT INTO rocpd_monitor (id, deviceType, deviceId, "
-                                 "monitorType, start, \"end\", value)"));
-  return counter_rows.prepare(database, "INSERT INTO rocpd_counter (id, value, op_id, name_id)");
+  SONDE_TRY(monitor_rows.prepare(database, "rocpd_monitor",
+                                 "deviceType, deviceId, monitorType, start, \"end\", value"));
+  return counter_rows.prepare(database, "rocpd_counter", "value, op_id, name_id");
 }
 
 Status Writer::Impl::create_schema() {
   SONDE_TRY(database.exec(rpd_v3_schema()));
   SONDE_TRY(database.exec(sonde_tables()));
   SONDE_TRY(database.exec(sonde_views(Flavour::kV3, "CREATE VIEW")));
+  SONDE_TRY(prepare_rows());
+  add_string("");
+  add_numbered(ustring_rows, std::string_view());
   return ok_status();
 }
 
@@ -131,6 +138,7 @@ Status Writer::Impl::load_existing() {
                         "make one from it with: sonde upgrade");
     }
   }
+  SONDE_TRY(prepare_rows());
   SONDE_ASSIGN(auto statement, database.prepare("SELECT string, id FROM rocpd_string ORDER BY id"));
   for (;;) {
     SONDE_ASSIGN(const bool row, statement.step());
@@ -138,18 +146,14 @@ Status Writer::Impl::load_existing() {
     const auto text = statement.text(0);
     if (strings.find(text) == 0) strings.insert(text, statement.integer(1));
   }
-  const struct {
-    const char* table;
-    int64_t* next;
-  } counters[] = {{"rocpd_string", &next_string},  {"rocpd_ustring", &next_ustring},
-                  {"rocpd_api", &next_api},        {"rocpd_op", &next_op},
-                  {"rocpd_api_ops", &next_api_op}, {"rocpd_monitor", &next_monitor},
-                  {"rocpd_counter", &next_counter}};
-  for (const auto& counter : counters) {
-    SONDE_ASSIGN(const int64_t last,
-                 database.integer(std::string("SELECT max(id) FROM ") + counter.table));
-    *counter.next = last + 1;
-  }
+  SONDE_TRY(string_rows.go_on(database));
+  SONDE_TRY(ustring_rows.go_on(database));
+  SONDE_TRY(api_rows.go_on(database));
+  SONDE_TRY(op_rows.go_on(database));
+  SONDE_TRY(detail_rows.go_on(database));
+  SONDE_TRY(api_op_rows.go_on(database));
+  SONDE_TRY(monitor_rows.go_on(database));
+  SONDE_TRY(counter_rows.go_on(database));
   // Kept up to date row by row they would cost more than being built again at the end.
   return database.exec(
       "DROP INDEX IF EXISTS rocpd_strin_string_c7b9cd_idx;"
@@ -189,6 +193,18 @@ Status Writer::Impl::flush() {
   return ok_status();
 }
 
+Status Writer::Impl::commit() {
+  SONDE_TRY(flush());
+  if (auto status = database.exec("COMMIT"); !status) {
+    // The transaction is still open and COMMIT may be tried again.
+    if (!is_busy(status.error())) error = status.error();
+    return status;
+  }
+  auto status = begin();
+  keep(status);
+  return status;
+}
+
 Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Writer::Writer(Writer&&) noexcept = default;
 Writer& Writer::operator=(Writer&&) noexcept = default;
@@ -203,67 +219,61 @@ Writer::~Writer() {
   sqlite3_exec(handle, "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr);
 }
 
-Result<Writer> Writer::open(const std::string& path, Mode mode) {
-  SONDE_ASSIGN(auto database,
-               Database::open(path, mode == Mode::kCreate ? Database::Mode::kCreate
-                                                          : Database::Mode::kReadWrite));
-  auto impl = std::make_unique<Impl>(std::move(database));
-  SONDE_TRY(impl->database.exec(kPragmas));
-  SONDE_TRY(impl->begin());
-  SONDE_TRY(mode == Mode::kCreate ? impl->create_schema() : impl->load_existing());
-  SONDE_TRY(impl->prepare_rows());
-  Writer writer(std::move(impl));
-  if (mode == Mode::kCreate) {
-    writer.string("");
-    writer.impl_->ustring_rows.add(writer.impl_->next_ustring++, std::string_view());
-  }
-  SONDE_TRY(writer.database().exec(
+int64_t Writer::Impl::add_string(std::string_view text) {
+  const int64_t id = add_numbered(string_rows, text);
+  strings.insert(text, id);
+  return id;
+}
+
+Status Writer::Impl::start(Mode mode) {
+  SONDE_TRY(database.exec(kPragmas));
+  SONDE_TRY(begin());
+  SONDE_TRY(mode == Mode::kCreate ? create_schema() : load_existing());
+  SONDE_TRY(database.exec(
       "UPDATE rocpd_metadata SET value = CAST(value AS integer) + 1 WHERE tag = 'session_count'"));
-  SONDE_TRY(writer.commit());
+  return commit();
+}
+
+Result<Writer> Writer::open(const std::string& path, Mode mode) {
+  const bool create = mode == Mode::kCreate;
+  SONDE_ASSIGN(auto database,
+               Database::open(path, create ? Database::Mode::kCreate : Database::Mode::kReadWrite));
+  Writer writer(std::make_unique<Impl>(std::move(database)));
+  if (auto started = writer.impl_->start(mode); !started) {
+    if (create) ::unlink(path.c_str());
+    return std::move(started).error();
+  }
   return writer;
 }
 
 int64_t Writer::string(std::string_view text) {
-  if (const int64_t known = impl_->strings.find(text); known != 0) return known;
-  const int64_t id = impl_->next_string++;
-  impl_->strings.insert(text, id);
-  impl_->add(impl_->string_rows, id, text);
-  return id;
+  const int64_t known = impl_->strings.find(text);
+  return known != 0 ? known : impl_->add_string(text);
 }
 
 int64_t Writer::ustring(std::string_view text) {
   if (text.empty()) return kEmptyId;
-  const int64_t id = impl_->next_ustring++;
-  impl_->add(impl_->ustring_rows, id, text);
-  return id;
+  return impl_->add_numbered(impl_->ustring_rows, text);
 }
 
 int64_t Writer::api(const ApiRow& row) {
-  const int64_t id = impl_->next_api++;
-  impl_->add(impl_->api_rows, id, row.pid, row.tid, row.start_ns, row.end_ns, or_empty(row.name_id),
-             or_empty(row.category_id), or_empty(row.domain_id), or_empty(row.args_id));
   ++impl_->rows;
-  return id;
+  return impl_->add_numbered(impl_->api_rows, row.pid, row.tid, row.start_ns, row.end_ns,
+                             or_empty(row.name_id), or_empty(row.category_id),
+                             or_empty(row.domain_id), or_empty(row.args_id));
 }
 
 int64_t Writer::op(const OpRow& row) {
-  const int64_t id = impl_->next_op++;
-  impl_->add(impl_->op_rows, id, row.gpu_id, row.queue_id, row.sequence_id, row.start_ns,
-             row.end_ns, or_empty(row.name_id), or_empty(row.type_id));
   ++impl_->rows;
-  return id;
+  return impl_->add_numbered(impl_->op_rows, row.gpu_id, row.queue_id, row.sequence_id,
+                             row.start_ns, row.end_ns, or_empty(row.name_id),
+                             or_empty(row.type_id));
 }
 
-void Writer::op_detail(const OpDetailRow& row) {
-  impl_->add(impl_->detail_rows, row.op_id, Nullable{row.process_id}, Nullable{row.api_id},
-             Nullable{row.queued_ns}, Nullable{row.submitted_ns}, Nullable{row.bytes},
-             Nullable{row.grid[0]}, Nullable{row.grid[1]}, Nullable{row.grid[2]},
-             Nullable{row.group[0]}, Nullable{row.group[1]}, Nullable{row.group[2]},
-             Nullable{row.group_segment_bytes}, Nullable{row.private_segment_bytes}, row.status);
-}
+void Writer::op_detail(const OpDetailRow& row) { impl_->add(impl_->detail_rows, row); }
 
 void Writer::api_op(int64_t api_id, int64_t op_id) {
-  impl_->add(impl_->api_op_rows, impl_->next_api_op++, api_id, op_id);
+  impl_->add_numbered(impl_->api_op_rows, api_id, op_id);
 }
 
 void Writer::kernel_api(const KernelApiRow& row) {
@@ -281,12 +291,12 @@ void Writer::copy_api(const CopyApiRow& row) {
 }
 
 void Writer::monitor(const MonitorRow& row) {
-  impl_->add(impl_->monitor_rows, impl_->next_monitor++, row.device_type, row.device_id,
-             row.monitor_type, row.start_ns, row.end_ns, row.value);
+  impl_->add_numbered(impl_->monitor_rows, row.device_type, row.device_id, row.monitor_type,
+                      row.start_ns, row.end_ns, row.value);
 }
 
 void Writer::counter(int64_t op_id, int64_t name_id, double value) {
-  impl_->add(impl_->counter_rows, impl_->next_counter++, value, op_id, or_empty(name_id));
+  impl_->add_numbered(impl_->counter_rows, value, op_id, or_empty(name_id));
 }
 
 void Writer::metadata(std::string_view tag, std::string_view value) {
@@ -308,19 +318,7 @@ void Writer::metadata(std::string_view tag, std::string_view value) {
 
 Database& Writer::database() { return impl_->database; }
 
-Status Writer::commit() {
-  SONDE_TRY(impl_->flush());
-  if (auto status = impl_->database.exec("COMMIT"); !status) {
-    // The transaction is still open and COMMIT may be tried again.
-    if (!is_busy(status.error())) impl_->error = status.error();
-    return status;
-  }
-  if (auto status = impl_->begin(); !status) {
-    impl_->error = status.error();
-    return status;
-  }
-  return ok_status();
-}
+Status Writer::commit() { return impl_->commit(); }
 
 Status Writer::finish() {
   SONDE_TRY(impl_->flush());

@@ -92,7 +92,8 @@ class Writer {
   void metadata(std::string_view tag, std::string_view value);  // replaces an equal tag
 
   // The sonde_* tables that have few rows are written with SQL of the caller's (schema.h), inside
-  // the transaction that the next commit() ends.
+  // the transaction that the next commit() ends. Rows put into the other tables that way take ids
+  // which are given out here; the next commit() fails then.
   Database& database();
 
   // Inserts what is buffered and commits. The first error of any earlier call comes out here and

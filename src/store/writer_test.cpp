@@ -125,9 +125,9 @@ TEST_F(WriterTest, TextsShareARowAndArgumentsDoNot) {
   EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM v_ustring WHERE string = 'same'"), 2);
 }
 
-// Counts on both sides of the 64 rows that go in with one statement.
+// Counts on both sides of the 128 rows that go in with one statement.
 TEST_F(WriterTest, AnyNumberOfRowsGoesIn) {
-  for (const int count : {0, 1, 63, 64, 65, 127, 128, 1000}) {
+  for (const int count : {0, 1, 127, 128, 129, 255, 256, 1000}) {
     const std::string path = directory_ / std::to_string(count);
     {
       Writer writer = open_writer(path, Writer::Mode::kCreate);

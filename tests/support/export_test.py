@@ -99,6 +99,8 @@ class RealFiles(ExportCase):
                     self.assertEqual((found["ops"], found["apis"], found["counters"]),
                                      (ops, apis, counters))
                     self.assertEqual(found["flows"], ops)
+                if not name.endswith("gz"):
+                    self.compare(self.source(name), "pftrace", options=("--track-events",))
 
     def test_gzipped_input_gives_the_same(self):
         plain = self.source("mytrace.rpd.gz")
@@ -130,6 +132,7 @@ class HostileFiles(ExportCase):
 
     def compare_all(self, fill):
         source = self.fixture(fill)
+        self.compare(source, "pftrace", options=("--track-events",))
         return {extension: self.compare(source, extension) for extension in FORMATS}
 
     def test_empty_file(self):

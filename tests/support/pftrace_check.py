@@ -99,6 +99,7 @@ class Decoder:
         self.events = defaultdict(list)  # track -> [(time, type, name)] in the order of the file
         self.ops = {}
         self.launched = []
+        self.flow_starts, self.flow_ends = set(), set()
         self.names = defaultdict(lambda: [0, 0])
         self.counters = self.packets = self.instants = 0
         self.gpus = []
@@ -178,7 +179,11 @@ class Decoder:
         require(parent == 0 or parent in self.tracks, f"track {uuid}: parent {parent} is unknown")
         kind = "process" if 3 in values else "thread" if 4 in values else \
             "counter" if 8 in values else "lane"
-        if kind == "lane":
+        if kind == "lane" and parent == 0:
+            kind = "gpu"
+        elif kind == "lane" and self.tracks[parent][0] == "gpu":
+            kind = "queue"
+        elif kind == "lane":
             require(self.tracks[parent][0] == "thread", "lane outside a thread")
         name = one(values, 2)
         if kind == "process":
@@ -198,7 +203,10 @@ class Decoder:
     def annotation(self, data):
         values = message(data)
         name = self.lookup("annotation name", one(values, 1))
-        require((17 in values) != (6 in values), f"annotation {name} has not one value")
+        require((17 in values) + (6 in values) + (4 in values) == 1,
+                f"annotation {name} has not one value")
+        if 4 in values:
+            return
         if 17 in values:
             self.lookup("string value", one(values, 17))
         else:
@@ -213,7 +221,8 @@ class Decoder:
             struct.unpack("<d", one(values, 44))
             self.counters += 1
             return
-        require(self.tracks[track][0] in ("thread", "lane"), "slice on a track of another kind")
+        require(self.tracks[track][0] in ("thread", "lane", "queue"),
+                "slice on a track of another kind")
         name = None
         if kind in (1, 3):
             require((10 in values) != (23 in values), "event has not one name")
@@ -224,6 +233,10 @@ class Decoder:
             self.annotation(data)
         for data in values[3000]:
             self.launched += message(data)[1]
+        for flow in values[47]:
+            require(flow not in self.flow_starts, "flow starts twice")
+            self.flow_starts.add(flow)
+        self.flow_ends.update(values[48])
         require(kind in (1, 2, 3), f"event type {kind}")
         self.events[track].append((time, kind, name))
 
@@ -265,6 +278,9 @@ class Decoder:
         writer meant begins and ends to pair. Returns (count, total ns, deepest)."""
         count = total = deepest = 0
         for track, events in self.events.items():
+            if self.tracks[track][0] == "queue":
+                self.queue_slices(track, events)
+                continue
             in_order = sorted(events, key=lambda event: event[0])  # stable
             require(in_order == events, f"track {track}: events are not in time order")
             stack = []
@@ -286,18 +302,34 @@ class Decoder:
             require(not stack, f"track {track}: slice without end")
         return count, total, deepest
 
+    def queue_slices(self, track, events):
+        """Operations as slices: one after the other, never nested."""
+        began = None
+        for time, kind, name in events:
+            if kind == 1:
+                require(began is None, f"queue track {track}: operations overlap")
+                began = (time, name)
+                continue
+            require((began is not None) == (kind == 2), f"queue track {track}: stray end")
+            start, name = began if began else (time, name)
+            began = None
+            self.ops[len(self.ops) + 1] = (start, time - start)
+            self.names[f"op {name}"][0] += 1
+            self.names[f"op {name}"][1] += time - start
+
     def result(self):
         require(self.cleared and MONOTONIC in self.clocks, "no clock snapshot")
         count, total, deepest = self.slices()
         for event in self.launched:
             require(event in self.ops, f"a launch points to the unknown operation {event}")
+        require(self.flow_starts == self.flow_ends, "a flow has one end")
         kinds = [kind for kind, _ in self.tracks.values()]
         ends = [time + duration for time, duration in self.ops.values()]
         return {"ops": len(self.ops), "ops_ns": sum(d for _, d in self.ops.values()),
                 "slices": count, "apis": count + self.instants, "apis_ns": total,
-                "instants": self.instants, "flows": len(self.launched), "counters": self.counters,
+                "instants": self.instants, "flows": len(self.launched) + len(self.flow_ends), "counters": self.counters,
                 "processes": kinds.count("process"), "threads": kinds.count("thread"),
-                "lanes": kinds.count("lane"), "api_tracks": len(self.events),
+                "lanes": kinds.count("lane"), "api_tracks": len(self.events) - kinds.count("queue"),
                 "gpus": self.gpus, "gpu_tracks": len(self.gpu_tracks), "packets": self.packets,
                 "largest_packet": self.largest, "args_texts": self.args_texts,
                 "max_nesting": deepest, "first_ns": min(self.times, default=0),

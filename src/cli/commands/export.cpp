@@ -1,11 +1,13 @@
 #include <fmt/format.h>
-#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "export/exporter.h"
 #include "export/output_name.h"
+#include "export/split.h"
 #include "store/reader.h"
 #include "trace/window.h"
 
@@ -13,18 +15,40 @@ namespace sonde::cli {
 
 namespace {
 
-std::string summary_line(const exporting::Output& output, const exporting::Counts& counts) {
-  struct stat status {};
-  ::stat(output.path.c_str(), &status);
+// Of a file, or of the files of a folder.
+uint64_t bytes_of(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return std::filesystem::file_size(path, error);
+  uint64_t bytes = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(path, error)) {
+    if (file.is_regular_file(error)) bytes += file.file_size(error);
+  }
+  return bytes;
+}
+
+std::string summary_line(const std::string& path, const exporting::Counts& counts) {
   std::string line = fmt::format(
-      "{}: {} operations, {} API calls and markers, {} launch arrows, {} counter values, {}",
-      output.path, format_count(counts.ops), format_count(counts.apis), format_count(counts.flows),
-      format_count(counts.counters), format_size(static_cast<uint64_t>(status.st_size)));
+      "{}: {} operations, {} API calls and markers, {} launch arrows, {} counter values, {}", path,
+      format_count(counts.ops), format_count(counts.apis), format_count(counts.flows),
+      format_count(counts.counters), format_size(bytes_of(path)));
   if (counts.skipped > 0) {
-    line += fmt::format("; {} skipped that have no time, end before they start, or are no numbers",
-                        format_count(counts.skipped));
+    line +=
+        fmt::format("; {} skipped: without time, ending before they start, or not in this format",
+                    format_count(counts.skipped));
   }
   return line;
+}
+
+// --split-size, or nothing. The formats that are folders cannot be split.
+Result<std::optional<uint64_t>> split_size(const Arguments& arguments) {
+  const auto text = arguments.value("split-size");
+  if (!text) return std::optional<uint64_t>();
+  const auto bytes = parse_size(*text);
+  if (!bytes || *bytes == 0) {
+    return make_error(ErrorCode::kInvalidArgument, "'" + *text + "' is not a size", "--split-size",
+                      "such as 200M");
+  }
+  return bytes;
 }
 
 Result<int> run(const Arguments& arguments) {
@@ -32,47 +56,89 @@ Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(store::Reader reader, open_trace(arguments));
   exporting::Options options;
   options.arguments = !arguments.flag("no-args");
+  options.track_events = arguments.flag("track-events");
+  SONDE_ASSIGN(options.gpu, whole_number(arguments, "gpu"));
+  SONDE_ASSIGN(options.rank, whole_number(arguments, "rank"));
   SONDE_ASSIGN(const trace::Window window,
                trace::window_of(reader, {arguments.value("from"), arguments.value("to")}));
   options.from_ns = window.select.start_ns;
   options.to_ns = window.select.end_ns;
+  SONDE_ASSIGN(const auto most_bytes, split_size(arguments));
   SONDE_ASSIGN(
       const exporting::Output output,
       exporting::choose_output(input, arguments.value("format"), arguments.value("output")));
+  if (most_bytes && output.exporter->is_folder) {
+    return make_error(ErrorCode::kInvalidArgument, "a folder is not split", "--split-size",
+                      "choose a format that is one file");
+  }
   if (output.path != output.wanted) {
     fmt::print(stderr, "sonde: {} exists; writing {}\n", output.wanted, output.path);
   }
-  SONDE_ASSIGN(const exporting::Counts counts,
-               output.exporter->write(reader, output.path, options));
-  fmt::print("{}\n", summary_line(output, counts));
+  if (!most_bytes) {
+    SONDE_ASSIGN(const exporting::Counts counts,
+                 output.exporter->write(reader, output.path, options));
+    fmt::print("{}\n", summary_line(output.path, counts));
+    return 0;
+  }
+  SONDE_ASSIGN(const auto parts,
+               exporting::write_split(*output.exporter, reader, output.path, options, *most_bytes));
+  for (const exporting::Part& part : parts) {
+    fmt::print("{}\n", summary_line(part.path, part.counts));
+  }
   return 0;
+}
+
+// A line for each format: its name, what its outputs' names end in, and what it is.
+std::string format_lines() {
+  std::string lines;
+  for (const exporting::Exporter* exporter : exporting::all_exporters()) {
+    std::string names;
+    for (const std::string& extension : exporter->extensions) {
+      names += (names.empty() ? "" : ", ") + extension;
+    }
+    lines += fmt::format("- {} ({}): {}\n", exporter->name, names, exporter->summary);
+  }
+  return lines;
+}
+
+Command make_command() {
+  Command command;
+  command.name = "export";
+  command.group = "Export";
+  command.summary = "Write a trace for Perfetto, chrome://tracing and many other tools";
+  command.description =
+      "Writes the whole trace, or a part of it, in the format of another tool. The format is what "
+      "--format says, or what the name of the output ends in:\n\n" +
+      format_lines() +
+      "\nEvery operation and every API call is written once, with its exact start and duration in "
+      "nanoseconds. Slices that overlap on one thread or queue are put on lanes side by side. "
+      "Profiles add the same times up by call path. What a format cannot say is skipped, counted "
+      "and shown in the summary.\n\n"
+      "An existing file or folder is never overwritten: the next free name is taken.";
+  command.positionals = {trace_file()};
+  command.options = joined(
+      {as_option(),
+       {"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
+       {"--format", "NAME", "format of the output", "perfetto", exporting::exporter_names()},
+       {"--no-args", "", "leave out the arguments of API calls", ""},
+       {"--track-events", "", "perfetto: for viewers older than v55, without render stages", ""},
+       {"--split-size", "BYTES", "several files of at most this size, by time", ""},
+       {"--gpu", "N", "operations of this GPU only; calls are all written", ""},
+       {"--rank", "N", "processes of this rank only, and their operations", ""}},
+      window_options());
+  command.examples = {
+      {"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},
+      {"sonde export trace.rpd -o part.json.gz --from 20% --to 30%",
+       "a tenth of the trace as compressed Chrome JSON"},
+      {"sonde export trace.rpd --format folded --rank 0", "host time of rank 0 for a flame graph"}};
+  command.run = run;
+  return command;
 }
 
 }  // namespace
 
 const Command& export_command() {
-  static const Command kCommand{
-      "export",
-      "Export",
-      "Write a trace for Perfetto, chrome://tracing or tools that read PyTorch traces",
-      "Writes the whole trace, or a part of it, in the format of another viewer. The format is "
-      "what --format says, or what the name of the output ends in: .pftrace (perfetto), .json or "
-      ".json.gz (chrome).\n\n"
-      "Every operation and every API call is written once, with its exact start and duration in "
-      "nanoseconds. Slices that overlap on one thread or queue are put on lanes side by side. What "
-      "a format cannot say is skipped, counted and shown in the summary.\n\n"
-      "An existing file is never overwritten: the next free name is taken.",
-      {trace_file()},
-      joined({as_option(),
-              {"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
-              {"--format", "NAME", "format of the output", "perfetto", {"chrome", "perfetto"}},
-              {"--no-args", "", "leave out the arguments of API calls", ""}},
-             window_options()),
-      {{"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},
-       {"sonde export trace.rpd -o part.json.gz --from 20% --to 30%",
-        "a tenth of the trace as compressed Chrome JSON"}},
-      false,
-      run};
+  static const Command kCommand = make_command();
   return kCommand;
 }
 

@@ -81,7 +81,7 @@ Result<int> run(const Arguments& arguments) {
     fmt::print(stderr, "sonde: {}\n", outcome.error().to_line());
     return code == ErrorCode::kNotFound ? 127 : 126;
   }
-  if (!options.quiet) print_record_summary(*outcome);
+  if (!options.quiet || !outcome->kept_session.empty()) print_record_summary(*outcome);
   record::exit_like(outcome->exit_status, outcome->signal);
 }
 
@@ -99,7 +99,12 @@ const Command& record_command() {
           "Records go to chunk files in a session directory first, from where they are brought "
           "into the trace while the command runs. If the command is killed, everything it recorded "
           "is in the trace; if sonde itself is killed, the command goes on, and sonde recover "
-          "finishes the trace.\n\n"
+          "finishes the trace. When much is still to be stored after the command has ended, a second "
+          "Ctrl-C leaves that to sonde recover as well.\n\n"
+          "Some programs cannot be recorded: statically linked, setuid and 32-bit ones, and those "
+          "that a program starts with system() or popen() after it has "
+          "emptied its own environment. What it starts with exec or posix_spawn is recorded with "
+          "any environment.\n\n"
           "Without -o the trace is trace.rpd, or trace.rankN.rpd in a job of several ranks "
           "(torchrun, Open MPI, MPICH, PMI, Slurm). An existing file is never overwritten: the "
           "next free name is taken.\n\n"

@@ -1,0 +1,70 @@
+// Collapsed stacks (docs/exports.md): a line for each call path, "a;b;c NANOSECONDS", as flame
+// graph tools read them. One exporter for host time, one for device time.
+#include <algorithm>
+#include <string>
+
+#include "export/exporter.h"
+#include "export/json_text.h"
+#include "export/sink.h"
+#include "export/stacks.h"
+
+namespace sonde::exporting {
+
+namespace {
+
+// ';' and line ends part frames and lines.
+std::string frame_text(std::string text) {
+  std::replace(text.begin(), text.end(), ';', ':');
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  return text;
+}
+
+Result<Counts> write_folded(store::Reader& reader, const std::string& path, const Options& options,
+                            int64_t StackNode::*weight) {
+  SONDE_ASSIGN(const Events events, load_events(reader, options));
+  Stacks stacks = stacks_of(events);
+  for (std::string& frame : stacks.frames) frame = frame_text(std::move(frame));
+  SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
+  for (uint32_t i = 0; i < stacks.nodes.size(); ++i) {
+    if (stacks.nodes[i].*weight <= 0) continue;
+    bool first = true;
+    for (const uint32_t frame : stacks.path(i)) {
+      if (!first) sink.append(";");
+      first = false;
+      sink.append(stacks.frames[frame]);
+    }
+    sink.append(" ");
+    append_integer(sink, stacks.nodes[i].*weight);
+    sink.append("\n");
+  }
+  SONDE_TRY(sink.finish());
+  return profile_counts(events);
+}
+
+Result<Counts> write_host(store::Reader& reader, const std::string& path, const Options& options) {
+  return write_folded(reader, path, options, &StackNode::host_ns);
+}
+
+Result<Counts> write_device(store::Reader& reader, const std::string& path,
+                            const Options& options) {
+  return write_folded(reader, path, options, &StackNode::device_ns);
+}
+
+}  // namespace
+
+const Exporter& folded_exporter() {
+  static const Exporter kExporter{
+      "folded", "collapsed stacks of host time, for flame graphs", {".folded"}, write_host};
+  return kExporter;
+}
+
+const Exporter& folded_gpu_exporter() {
+  static const Exporter kExporter{"folded-gpu",
+                                  "collapsed stacks of device time by launching call",
+                                  {".gpu.folded"},
+                                  write_device};
+  return kExporter;
+}
+
+}  // namespace sonde::exporting

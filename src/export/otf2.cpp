@@ -1,0 +1,310 @@
+// OTF2 (docs/exports.md), written by the Open Trace Format library: an archive folder whose
+// locations are the threads, and for each queue of a device an accelerator stream. Built where the
+// library is there.
+#include <otf2/otf2.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/strings.h"
+#include "export/events.h"
+#include "export/exporter.h"
+#include "export/lanes.h"
+#include "export/new_folder.h"
+#include "export/rocprof_words.h"
+#include "export/titles.h"
+
+namespace sonde::exporting {
+
+namespace {
+
+constexpr uint64_t kTicksPerSecond = 1'000'000'000;
+constexpr uint64_t kEventChunk = 1 << 20, kDefinitionChunk = 4 << 20;
+
+// The library's errors all come out as one Error that names the archive.
+Status checked(OTF2_ErrorCode code, const std::string& path) {
+  if (code == OTF2_SUCCESS) return ok_status();
+  return make_error(ErrorCode::kIo, std::string("OTF2: ") + OTF2_Error_GetDescription(code), path);
+}
+
+// Errors are returned; the library would print them, too.
+OTF2_ErrorCode keep_quiet(void*, const char*, uint64_t, const char*, OTF2_ErrorCode code,
+                          const char*, va_list) {
+  return code;
+}
+
+OTF2_FlushType flush_when_full(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) {
+  return OTF2_FLUSH;
+}
+
+class Archive {
+ public:
+  static Result<Archive> create(const std::string& path) {
+    OTF2_Error_RegisterCallback(keep_quiet, nullptr);
+    OTF2_Archive* const archive =
+        OTF2_Archive_Open(path.c_str(), "trace", OTF2_FILEMODE_WRITE, kEventChunk, kDefinitionChunk,
+                          OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
+    if (archive == nullptr) {
+      return make_error(ErrorCode::kIo, "cannot create the OTF2 archive", path);
+    }
+    Archive owner(archive);
+    static const OTF2_FlushCallbacks kFlush = {flush_when_full, nullptr};
+    SONDE_TRY(checked(OTF2_Archive_SetFlushCallbacks(archive, &kFlush, nullptr), path));
+    SONDE_TRY(checked(OTF2_Archive_SetSerialCollectiveCallbacks(archive), path));
+    SONDE_TRY(checked(OTF2_Archive_SetCreator(archive, "sonde"), path));
+    return owner;
+  }
+  Archive(Archive&& other) noexcept : archive_(std::exchange(other.archive_, nullptr)) {}
+  Archive& operator=(Archive&&) = delete;
+  ~Archive() {
+    if (archive_ != nullptr) OTF2_Archive_Close(archive_);
+  }
+  OTF2_Archive* get() const { return archive_; }
+  OTF2_ErrorCode close() { return OTF2_Archive_Close(std::exchange(archive_, nullptr)); }
+
+ private:
+  explicit Archive(OTF2_Archive* archive) : archive_(archive) {}
+  OTF2_Archive* archive_;
+};
+
+struct Location {
+  std::string name;
+  OTF2_LocationType type;
+  OTF2_LocationGroupRef group;
+  uint64_t events;
+};
+
+class Otf2Writer {
+ public:
+  Otf2Writer(const Events& events, OTF2_Archive* archive) : events_(events), archive_(archive) {}
+
+  Result<Counts> write(const std::string& path) {
+    groups();
+    SONDE_TRY(checked(OTF2_Archive_OpenEvtFiles(archive_), path));
+    threads();
+    queues();
+    SONDE_TRY(checked(OTF2_Archive_CloseEvtFiles(archive_), path));
+    SONDE_TRY(checked(OTF2_Archive_OpenDefFiles(archive_), path));
+    for (OTF2_LocationRef i = 0; i < locations_.size(); ++i) {
+      note(OTF2_Archive_CloseDefWriter(archive_, OTF2_Archive_GetDefWriter(archive_, i)));
+    }
+    SONDE_TRY(checked(OTF2_Archive_CloseDefFiles(archive_), path));
+    definitions();
+    SONDE_TRY(checked(error_, path));
+    counts_.skipped = events_.skipped + events_.samples.size();
+    return counts_;
+  }
+
+ private:
+  void note(OTF2_ErrorCode code) {
+    if (error_ == OTF2_SUCCESS) error_ = code;
+  }
+  OTF2_StringRef string(std::string_view text);
+  OTF2_RegionRef region(std::string_view name, OTF2_RegionRole role, OTF2_Paradigm paradigm);
+  OTF2_RegionRef region_of(const Api& api);
+  OTF2_RegionRef region_of(const Op& op);
+  void groups();
+  void threads();
+  void queues();
+  template <typename Event>
+  void lane(const Lane& lane, const Layout& layout, const std::vector<Event>& all,
+            Location location);
+  void definitions();
+  void group_definitions(OTF2_GlobalDefWriter* writer);
+
+  struct Region {
+    OTF2_StringRef name;
+    OTF2_RegionRole role;
+    OTF2_Paradigm paradigm;
+  };
+  struct Group {
+    std::string name;
+    OTF2_LocationGroupType type;
+  };
+
+  const Events& events_;
+  OTF2_Archive* const archive_;
+  OTF2_ErrorCode error_ = OTF2_SUCCESS;
+  std::vector<std::string> strings_;
+  std::unordered_map<std::string, OTF2_StringRef> string_ids_;
+  std::vector<Region> regions_;
+  std::unordered_map<std::string, OTF2_RegionRef> region_ids_;
+  std::vector<Group> groups_;
+  std::unordered_map<int64_t, OTF2_LocationGroupRef> group_of_pid_;
+  OTF2_LocationGroupRef first_device_ = 0;
+  std::vector<Location> locations_;
+  int64_t last_ns_ = 0;
+  Counts counts_;
+};
+
+OTF2_StringRef Otf2Writer::string(std::string_view text) {
+  const auto [at, added] =
+      string_ids_.try_emplace(valid_utf8(text), static_cast<OTF2_StringRef>(strings_.size()));
+  if (added) strings_.push_back(at->first);
+  return at->second;
+}
+
+OTF2_RegionRef Otf2Writer::region(std::string_view name, OTF2_RegionRole role,
+                                  OTF2_Paradigm paradigm) {
+  std::string key(name);
+  key += '\0';
+  key += static_cast<char>(role);
+  key += static_cast<char>(paradigm);
+  const auto [at, added] =
+      region_ids_.try_emplace(std::move(key), static_cast<OTF2_RegionRef>(regions_.size()));
+  if (added) regions_.push_back({string(name), role, paradigm});
+  return at->second;
+}
+
+OTF2_RegionRef Otf2Writer::region_of(const Api& api) {
+  ++counts_.apis;
+  if (events_.is_mark(api)) {
+    return region(events_.title(api), OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER);
+  }
+  const std::string_view domain = events_.domain(api);
+  const OTF2_Paradigm paradigm = domain == "opencl" ? OTF2_PARADIGM_OPENCL
+                                 : domain == "cuda" ? OTF2_PARADIGM_CUDA
+                                 : domain == "hip"  ? OTF2_PARADIGM_HIP
+                                                    : OTF2_PARADIGM_UNKNOWN;
+  return region(events_.title(api), OTF2_REGION_ROLE_WRAPPER, paradigm);
+}
+
+OTF2_RegionRef Otf2Writer::region_of(const Op& op) {
+  ++counts_.ops;
+  const OTF2_RegionRole role = store::moves_memory(events_.class_of(op))
+                                   ? OTF2_REGION_ROLE_DATA_TRANSFER
+                                   : OTF2_REGION_ROLE_FUNCTION;
+  return region(events_.names.at(op.name), role, OTF2_PARADIGM_UNKNOWN);
+}
+
+void Otf2Writer::groups() {
+  for (const Process& process : events_.processes) {
+    group_of_pid_[process.pid] = static_cast<OTF2_LocationGroupRef>(groups_.size());
+    groups_.push_back({process_title(process), OTF2_LOCATION_GROUP_TYPE_PROCESS});
+  }
+  first_device_ = static_cast<OTF2_LocationGroupRef>(groups_.size());
+  for (const Device& device : events_.devices) {
+    groups_.push_back({device_title(device), OTF2_LOCATION_GROUP_TYPE_ACCELERATOR});
+  }
+}
+
+void Otf2Writer::threads() {
+  const auto thread_of = [](const Api& api) { return api.thread; };
+  const Layout layout = lay_out(events_.apis, events_.api_count(), events_.threads.size(),
+                                Nesting::kAllowed, thread_of);
+  for (const Lane& each : layout.lanes) {
+    const Thread& thread = events_.threads[each.track];
+    lane(each, layout, events_.apis,
+         {thread_title(thread, each.lane), OTF2_LOCATION_TYPE_CPU_THREAD, group_of_pid_[thread.pid],
+          0});
+  }
+}
+
+void Otf2Writer::queues() {
+  const auto queue_of = [](const Op& op) { return op.queue; };
+  const Layout layout =
+      lay_out(events_.ops, events_.ops.size(), events_.queues.size(), Nesting::kNever, queue_of);
+  for (const Lane& each : layout.lanes) {
+    const Queue& queue = events_.queues[each.track];
+    lane(each, layout, events_.ops,
+         {queue_title(events_, queue, each.lane), OTF2_LOCATION_TYPE_ACCELERATOR_STREAM,
+          first_device_ + events_.device_of(queue), 0});
+  }
+}
+
+// The events of a lane nest and come sorted by start, longest first.
+template <typename Event>
+void Otf2Writer::lane(const Lane& lane, const Layout& layout, const std::vector<Event>& all,
+                      Location location) {
+  OTF2_EvtWriter* const writer = OTF2_Archive_GetEvtWriter(archive_, locations_.size());
+  struct Open {
+    int64_t end_ns;
+    OTF2_RegionRef region;
+  };
+  std::vector<Open> open;
+  const auto leave_until = [&](int64_t time_ns) {
+    while (!open.empty() && open.back().end_ns <= time_ns) {
+      note(OTF2_EvtWriter_Leave(writer, nullptr, static_cast<uint64_t>(open.back().end_ns),
+                                open.back().region));
+      open.pop_back();
+    }
+  };
+  for (uint32_t i = lane.begin; i < lane.end; ++i) {
+    const Event& event = all[layout.order[i]];
+    leave_until(event.start_ns);
+    const OTF2_RegionRef id = region_of(event);
+    note(OTF2_EvtWriter_Enter(writer, nullptr, static_cast<uint64_t>(event.start_ns), id));
+    open.push_back({event.end_ns, id});
+    last_ns_ = std::max(last_ns_, event.end_ns);
+    location.events += 2;
+  }
+  leave_until(INT64_MAX);
+  note(OTF2_Archive_CloseEvtWriter(archive_, writer));
+  locations_.push_back(std::move(location));
+}
+
+void Otf2Writer::group_definitions(OTF2_GlobalDefWriter* writer) {
+  note(OTF2_GlobalDefWriter_WriteSystemTreeNode(writer, 0, string("machine"), string("machine"),
+                                                OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+  for (OTF2_LocationGroupRef i = 0; i < groups_.size(); ++i) {
+    const bool device = groups_[i].type == OTF2_LOCATION_GROUP_TYPE_ACCELERATOR;
+    const OTF2_LocationGroupRef creator =
+        device && first_device_ > 0 ? 0 : OTF2_UNDEFINED_LOCATION_GROUP;
+    note(OTF2_GlobalDefWriter_WriteLocationGroup(writer, i, string(groups_[i].name),
+                                                 groups_[i].type, 0, creator));
+  }
+  for (OTF2_LocationRef i = 0; i < locations_.size(); ++i) {
+    const Location& location = locations_[i];
+    note(OTF2_GlobalDefWriter_WriteLocation(writer, i, string(location.name), location.type,
+                                            location.events, location.group));
+  }
+}
+
+void Otf2Writer::definitions() {
+  OTF2_GlobalDefWriter* const writer = OTF2_Archive_GetGlobalDefWriter(archive_);
+  const auto first = static_cast<uint64_t>(events_.first_ns);
+  const auto last = static_cast<uint64_t>(std::max(last_ns_, events_.first_ns));
+  note(OTF2_GlobalDefWriter_WriteClockProperties(writer, kTicksPerSecond, first, last - first,
+                                                 OTF2_UNDEFINED_TIMESTAMP));
+  // Texts must be defined before what uses them: ask for all of them first.
+  string("");
+  string("machine");
+  for (const Group& group : groups_) string(group.name);
+  for (const Location& location : locations_) string(location.name);
+  for (OTF2_StringRef i = 0; i < strings_.size(); ++i) {
+    note(OTF2_GlobalDefWriter_WriteString(writer, i, strings_[i].c_str()));
+  }
+  for (OTF2_RegionRef i = 0; i < regions_.size(); ++i) {
+    const Region& each = regions_[i];
+    note(OTF2_GlobalDefWriter_WriteRegion(writer, i, each.name, each.name, string(""), each.role,
+                                          each.paradigm, OTF2_REGION_FLAG_NONE, string(""), 0, 0));
+  }
+  group_definitions(writer);
+}
+
+Result<Counts> write_otf2(store::Reader& reader, const std::string& path, const Options& options) {
+  SONDE_ASSIGN(const Events events, load_events(reader, options));
+  SONDE_ASSIGN(NewFolder folder, NewFolder::create(path));
+  SONDE_ASSIGN(Archive archive, Archive::create(path));
+  SONDE_ASSIGN(const Counts counts, Otf2Writer(events, archive.get()).write(path));
+  SONDE_TRY(checked(archive.close(), path));
+  folder.keep();
+  return counts;
+}
+
+}  // namespace
+
+const Exporter& otf2_exporter() {
+  static const Exporter kExporter{
+      "otf2",
+      "an OTF2 archive (a folder) for Vampir, Score-P's tools and otf2-print",
+      {".otf2"},
+      write_otf2,
+      true};
+  return kExporter;
+}
+
+}  // namespace sonde::exporting

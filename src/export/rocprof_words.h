@@ -1,0 +1,30 @@
+// The words rocprofv3 and rocpd use for what an .rpd calls otherwise. Used by both exporters.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sonde::exporting {
+
+// Which way a copy went. Types that are no copy between host and device (fills, maps) keep their
+// .rpd name and stay on the device.
+struct CopyDirection {
+  std::string_view type;  // rocpd_op.opType
+  std::string_view word;  // "MEMORY_COPY_HOST_TO_DEVICE"
+  bool from_host = false, to_host = false;
+};
+CopyDirection copy_direction(std::string_view type);
+
+// "HIP_RUNTIME_API" for "hip", "OPENCL_API" for "opencl".
+std::string domain_word(std::string_view domain);
+constexpr std::string_view kMarkerDomain = "MARKER_CORE_API";
+
+// A domain as part of a file's name: lower case letters, digits and '_'.
+std::string file_word(std::string_view domain);
+
+// Agents are numbered as on a machine with one CPU node, which is 0; GPUs follow.
+constexpr int64_t kHostAgent = 0;
+constexpr int64_t agent_of_gpu(int64_t gpu_id) { return gpu_id + 1; }
+
+}  // namespace sonde::exporting
