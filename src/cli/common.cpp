@@ -4,9 +4,11 @@
 
 #include "base/strings.h"
 #include "cli/terminal.h"
+#include "importers/import.h"
 #include "report/layout.h"
 #include "report/render.h"
 #include "report/sort.h"
+#include "trace/foreign.h"
 #include "trace/window.h"
 
 namespace sonde::cli {
@@ -42,8 +44,11 @@ Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& ren
 struct Choice {
   trace::NameFilter names;
   std::optional<int64_t> gpu;
-  trace::WindowText window;
 };
+
+trace::WindowText window_text(const Arguments& arguments) {
+  return {arguments.value("from"), arguments.value("to")};
+}
 
 Result<Choice> choice_of(const Arguments& arguments, const std::string& name_option) {
   Choice choice;
@@ -51,8 +56,7 @@ Result<Choice> choice_of(const Arguments& arguments, const std::string& name_opt
     SONDE_ASSIGN(choice.names, trace::NameFilter::compile(*pattern, name_option));
   }
   SONDE_ASSIGN(choice.gpu, whole_number(arguments, "gpu"));
-  choice.window = {arguments.value("from"), arguments.value("to")};
-  SONDE_TRY(trace::check_window(choice.window));
+  SONDE_TRY(trace::check_window(window_text(arguments)));
   SONDE_TRY(whole_number(arguments, "limit"));
   return choice;
 }
@@ -62,12 +66,10 @@ Result<int> run_analysis(const analysis::Analysis& analysis, const std::string& 
   if (arguments.positionals().empty()) return print_definition(analysis.definition);
   auto choice = choice_of(arguments, name_option);
   if (!choice) return usage_error(analysis.name, choice.error());
-  SONDE_ASSIGN(auto reader, store::Reader::open(arguments.positionals()[0]));
   trace::Request request = analysis.needs;
-  SONDE_ASSIGN(request.window, trace::window_of(reader, choice->window));
   request.gpu = choice->gpu;
   (request.ops ? request.op_names : request.api_names) = &choice->names;
-  SONDE_ASSIGN(const trace::Trace trace, trace::load(reader, request));
+  SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
   report::Report report = analysis.run(trace);
   if (arguments.flag("explain")) report.definition = analysis.definition;
   return print_report(arguments, std::move(report));
@@ -75,7 +77,27 @@ Result<int> run_analysis(const analysis::Analysis& analysis, const std::string& 
 
 }  // namespace
 
-Positional trace_file() { return {"FILE", "an .rpd file of any version, also gzip-compressed"}; }
+Positional trace_file() {
+  return {"FILE",
+          "an .rpd file of any version, or the trace of another tool; also gzip-compressed"};
+}
+
+Option as_option() {
+  Option option{"--as", "KIND", "what kind of trace FILE is", "seen from its contents", {"rpd"}};
+  for (const importers::Importer* importer : importers::all_importers()) {
+    option.choices.push_back(importer->name);
+  }
+  return option;
+}
+
+Result<store::Reader> open_trace(const Arguments& arguments) {
+  return importers::open_trace(arguments.positionals().at(0), arguments.value_or("as", ""));
+}
+
+Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request) {
+  return trace::load_file(arguments.positionals().at(0), arguments.value_or("as", ""), request,
+                          window_text(arguments));
+}
 
 std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>& second) {
   first.insert(first.end(), second.begin(), second.end());
@@ -152,7 +174,7 @@ Command analysis_command(const analysis::Analysis& analysis, std::string summary
   command.summary = std::move(summary);
   command.description = std::move(description);
   command.positionals = {trace_file()};
-  command.options = window_options();
+  command.options = joined({as_option()}, window_options());
   command.options.push_back(
       {name_option, "REGEX", "only names in which this extended regular expression is found", ""});
   if (analysis.needs.ops) command.options.push_back({"--gpu", "N", "only this GPU", ""});

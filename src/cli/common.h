@@ -11,6 +11,8 @@
 #include "base/result.h"
 #include "cli/command.h"
 #include "report/report.h"
+#include "store/reader.h"
+#include "trace/trace.h"
 
 namespace sonde::cli {
 
@@ -25,8 +27,13 @@ std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>&
 // The value of --NAME, which must be a whole number if it is given.
 Result<std::optional<int64_t>> whole_number(const Arguments& arguments, const char* name);
 
-// The positional FILE of every command that reads a trace.
+// The positional FILE of every command that reads a trace, and the option that goes with it.
 Positional trace_file();
+Option as_option();  // --as
+// Opens FILE for SQL, whatever kind of trace it is.
+Result<store::Reader> open_trace(const Arguments& arguments);
+// The columns of FILE that a request wants, in the window that the options name.
+Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request);
 
 // Sorts and cuts the first table as the options say, renders the report and writes it to stdout.
 // Warnings that the format cannot show go to stderr. Without --limit a format for people shows

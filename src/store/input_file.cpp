@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/temporary_directory.h"
 #include "base/unique_fd.h"
 
 namespace sonde::store {
@@ -24,34 +25,9 @@ constexpr size_t kHeaderBytes = 20;
 constexpr size_t kWriteVersionOffset = 18;  // 2 = the file uses a write-ahead log
 constexpr std::string_view kJournalMagic("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
 
-// A directory of our own for temporary files, removed with all that is in it.
-class TemporaryDirectory {
- public:
-  static Result<TemporaryDirectory> create() {
-    const char* chosen = std::getenv("TMPDIR");
-    int error = ENOENT;
-    for (const char* parent : {chosen, "/var/tmp", "/tmp"}) {
-      if (parent == nullptr || *parent == '\0') continue;
-      std::string path = std::string(parent) + "/sonde.XXXXXX";
-      if (::mkdtemp(path.data()) != nullptr) return TemporaryDirectory(std::move(path));
-      error = errno;
-    }
-    return errno_error("cannot make a temporary directory", "TMPDIR", error);
-  }
-  TemporaryDirectory(TemporaryDirectory&& other) noexcept
-      : path_(std::exchange(other.path_, std::string())) {}
-  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
-  ~TemporaryDirectory() {
-    if (path_.empty()) return;
-    for (const char* suffix : {"", "-journal", "-wal", "-shm"}) ::unlink((file() + suffix).c_str());
-    ::rmdir(path_.c_str());
-  }
-  std::string file() const { return path_ + "/trace.rpd"; }
-
- private:
-  explicit TemporaryDirectory(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
+std::string trace_in(const TemporaryDirectory& directory) {
+  return directory.path() + "/trace.rpd";
+}
 
 Status write_all(int fd, const char* data, size_t size, const std::string& path) {
   while (size > 0) {
@@ -149,12 +125,12 @@ Status refuse_linked_journal(const std::string& journal, const std::string& path
 Result<Database> open_copy(const std::string& path, const std::string& side_file_suffix) {
   SONDE_ASSIGN(const auto directory, TemporaryDirectory::create());
   const std::string original = resolved(path);
-  SONDE_TRY(copy_file(original, directory.file()));
-  const std::string side_file = directory.file() + side_file_suffix;
+  SONDE_TRY(copy_file(original, trace_in(directory)));
+  const std::string side_file = trace_in(directory) + side_file_suffix;
   SONDE_TRY(copy_file(original + side_file_suffix, side_file));
   if (side_file_suffix == "-journal") SONDE_TRY(refuse_linked_journal(side_file, path));
   {
-    auto recovering = Database::open(directory.file(), Database::Mode::kReadWrite);
+    auto recovering = Database::open(trace_in(directory), Database::Mode::kReadWrite);
     if (recovering) {
       recovering->set_path(path);
       SONDE_TRY(recovering->exec("PRAGMA journal_mode=DELETE"));
@@ -164,15 +140,15 @@ Result<Database> open_copy(const std::string& path, const std::string& side_file
       return error;
     }
   }
-  auto opened = Database::open(directory.file(), Database::Mode::kImmutable);
+  auto opened = Database::open(trace_in(directory), Database::Mode::kImmutable);
   if (opened) opened->set_path(path);
   return opened;
 }
 
 Result<Database> open_gzip(const std::string& path) {
   SONDE_ASSIGN(const auto directory, TemporaryDirectory::create());
-  SONDE_TRY(unpack_gzip(path, directory.file()));
-  auto opened = Database::open(directory.file(), Database::Mode::kImmutable);
+  SONDE_TRY(unpack_gzip(path, trace_in(directory)));
+  auto opened = Database::open(trace_in(directory), Database::Mode::kImmutable);
   if (!opened) {
     Error error = opened.error();
     error.context = path;

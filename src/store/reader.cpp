@@ -27,6 +27,8 @@ constexpr Table kOptional[] = {
     {"rocpd_metadata", "id tag value"},
     {"rocpd_counter", "id value op_id name_id"},
     {"rocpd_stackframe", "id api_ptr_id depth name_id"},
+    {"sonde_op_args", "op_id args"},
+    {"sonde_flow", "id flow category_id name_id phase process_id tid time_ns"},
 };
 constexpr Table kByApi[] = {
     {"rocpd_kernelapi",

@@ -19,6 +19,8 @@
 //                                        where the file has no sonde_process
 //   v_thread(process_id, pid, tid, name)
 //   v_device(gpu_id, process_id, backend, name, vendor, kind, memory_bytes, compute_units)
+//   v_op_args(op_id, args)     arguments of operations, in imported files
+//   v_flow(id, flow, category_id, name_id, phase, process_id, tid, time_ns)
 //   v_counter(process_id, pid, tid, time_ns, name, value)   user counters
 //
 // and the corrected sonde_* views of the schema (schema.h), which a file of Sonde's also holds

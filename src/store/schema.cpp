@@ -256,6 +256,18 @@ CREATE TABLE sonde_counter (
   time_ns integer NOT NULL,
   name_id integer NOT NULL REFERENCES rocpd_string (id),
   value real NOT NULL);
+CREATE TABLE sonde_op_args (
+  op_id integer PRIMARY KEY REFERENCES rocpd_op (id),
+  args text NOT NULL);
+CREATE TABLE sonde_flow (
+  id integer PRIMARY KEY,
+  flow text NOT NULL,
+  category_id integer NOT NULL REFERENCES rocpd_string (id),
+  name_id integer NOT NULL REFERENCES rocpd_string (id),
+  phase text NOT NULL,
+  process_id integer REFERENCES sonde_process (id),
+  tid integer,
+  time_ns integer NOT NULL);
 CREATE TABLE sonde_note (
   process_id integer REFERENCES sonde_process (id),
   key text NOT NULL,
@@ -264,7 +276,9 @@ CREATE TABLE sonde_unfinished (api_id integer PRIMARY KEY REFERENCES rocpd_api (
 CREATE TABLE sonde_ingest (key text PRIMARY KEY, value);
 
 INSERT INTO rocpd_metadata (tag, value) VALUES
-  ('references::rocpd_string.id', '("sonde_counter", "name_id")');
+  ('references::rocpd_string.id', '("sonde_counter", "name_id")'),
+  ('references::rocpd_string.id', '("sonde_flow", "category_id")'),
+  ('references::rocpd_string.id', '("sonde_flow", "name_id")');
 )sql";
 
 constexpr const char* kSondeIndices = R"sql(

@@ -15,6 +15,9 @@
 //                   grid_z, group_x, group_y, group_z, group_segment_bytes,
 //                   private_segment_bytes, status)
 //   sonde_counter(id, process_id, tid, time_ns, name_id, value)
+//   sonde_op_args(op_id, args)          arguments of an operation, as another tool wrote them
+//   sonde_flow(id, flow, category_id, name_id, phase, process_id, tid, time_ns)
+//                                       one end of an arrow between events
 //   sonde_note(process_id, key, value)  facts the program gave with sonde_metadata()
 //   sonde_unfinished(api_id)            calls and ranges still open when their process ended
 //   sonde_ingest(key, value)            how far a recording in progress has come; empty when done

@@ -20,7 +20,7 @@ constexpr std::string_view kKnownTables[] = {
     "rocpd_copyop",    "sonde_process",    "sonde_thread",     "sonde_device",
     "sonde_queue",     "sonde_drop",       "sonde_note",       "sonde_clock_snapshot",
     "sonde_op_detail", "sonde_diagnostic", "sonde_unfinished", "sonde_ingest",
-    "sonde_counter"};
+    "sonde_counter",   "sonde_op_args",    "sonde_flow"};
 // Of RPD, in some flavour. ktop ranks by the time of the call, not of the kernel.
 constexpr std::string_view kRpdViews[] = {"api",        "op",      "busy",           "top",  "ktop",
                                           "kernel",     "copy",    "copyop",         "napi", "nop",
@@ -234,7 +234,7 @@ Status Upgrade::copy_metadata() {
   SONDE_TRY(
       copy("SELECT tag, value FROM rocpd_metadata WHERE tag NOT IN ('schema_version', "
            "'gpu_stride', 'pid_stride') AND NOT (tag = 'references::rocpd_string.id' AND "
-           "value LIKE '%sonde_counter%') ORDER BY id",
+           "value LIKE '%\"sonde_%') ORDER BY id",
            "rocpd_metadata (tag, value)"));
   return out.exec(
       "INSERT INTO rocpd_metadata (tag, value) SELECT 'session_count', '1' WHERE NOT EXISTS "

@@ -34,6 +34,10 @@ constexpr const char* kOp =
     "start AS start_ns, \"end\" AS end_ns, description_id AS name_id, opType_id AS type_id "
     "FROM rocpd_op";
 
+constexpr const char* kOpArgs = "SELECT op_id, args FROM sonde_op_args";
+constexpr const char* kFlow =
+    "SELECT id, flow, category_id, name_id, phase, process_id, tid, time_ns FROM sonde_flow";
+
 // RPD keeps '' where a size was not known.
 constexpr const char* kCopyByApi =
     "SELECT api_ptr_id AS api_id, stream, "
@@ -311,11 +315,13 @@ std::string canonical_views(Flavour flavour, bool made_by_sonde) {
   const struct {
     const char* name;
     const char* select;
-  } views[] = {
-      {"string", sources.string}, {"ustring", sources.ustring}, {"api", sources.api},
-      {"op", sources.op},         {"api_op", sources.api_op},   {"op_detail", sources.op_detail},
-      {"copy", sources.copy},     {"monitor", sources.monitor}, {"process", sources.process},
-      {"thread", sources.thread}, {"device", sources.device},   {"counter", sources.counter}};
+  } views[] = {{"string", sources.string},   {"ustring", sources.ustring},
+               {"api", sources.api},         {"op", sources.op},
+               {"api_op", sources.api_op},   {"op_detail", sources.op_detail},
+               {"copy", sources.copy},       {"monitor", sources.monitor},
+               {"process", sources.process}, {"thread", sources.thread},
+               {"device", sources.device},   {"counter", sources.counter},
+               {"op_args", kOpArgs},         {"flow", kFlow}};
   std::string sql;
   for (const auto& view : views) {
     sql += std::string("CREATE TEMP VIEW v_") + view.name + " AS " + view.select + ";\n";

@@ -1,29 +1,13 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/strings.h"
-#include "store/api_domain.h"
 #include "store/scan.h"
+#include "trace/columns.h"
 #include "trace/name_table.h"
 #include "trace/trace.h"
 
 namespace sonde::trace {
 namespace {
-
-// Clips [start, end) to the window. False if it lies outside: an interval must share time with the
-// window, a zero-length one must lie in it.
-bool clip_to(Interval window, Interval& times, uint64_t& clipped) {
-  const bool outside = times.start_ns == times.end_ns
-                           ? times.start_ns < window.start_ns || times.start_ns >= window.end_ns
-                           : times.end_ns <= window.start_ns || times.start_ns >= window.end_ns;
-  if (outside) return false;
-  if (times.start_ns < window.start_ns || times.end_ns > window.end_ns) {
-    ++clipped;
-    times.start_ns = std::max(times.start_ns, window.start_ns);
-    times.end_ns = std::min(times.end_ns, window.end_ns);
-  }
-  return true;
-}
 
 Status load_op_columns(store::Database& database, const Request& request, bool with_ids,
                        NameTable& names, Trace& trace) {
@@ -95,23 +79,11 @@ class OpIndex {
   size_t next_ = 0;
 };
 
-struct ShapeHash {
-  size_t operator()(const LaunchShape& shape) const {
-    uint64_t hash = 0;
-    for (int i = 0; i < 3; ++i) {
-      hash = (hash ^ static_cast<uint64_t>(shape.grid[i])) * 0x9E3779B97F4A7C15u;
-      hash = (hash ^ static_cast<uint64_t>(shape.group[i])) * 0x9E3779B97F4A7C15u;
-    }
-    return hash ^ (hash >> 32);
-  }
-};
-
 Status load_op_details(store::Database& database, const Request& request, Trace& trace) {
   Ops& ops = trace.ops;
   if (request.op_bytes) ops.bytes.assign(ops.size(), -1);
   if (request.op_shapes) ops.shape.assign(ops.size(), 0);
-  trace.shapes.assign(1, LaunchShape{});
-  std::unordered_map<LaunchShape, uint32_t, ShapeHash> index_of = {{LaunchShape{}, 0}};
+  ShapeTable shapes(trace);
   OpIndex index(ops.id);
   SONDE_ASSIGN(auto rows, database.prepare("SELECT op_id, bytes, grid_x, grid_y, grid_z, group_x, "
                                            "group_y, group_z FROM v_op_detail"));
@@ -127,86 +99,12 @@ Status load_op_details(store::Database& database, const Request& request, Trace&
       shape.grid[i] = rows.integer(2 + i);
       shape.group[i] = rows.integer(5 + i);
     }
-    const auto [entry, is_new] =
-        index_of.try_emplace(shape, static_cast<uint32_t>(trace.shapes.size()));
-    if (is_new) trace.shapes.push_back(shape);
-    ops.shape[*row] = entry->second;
-  }
-}
-
-template <typename T>
-void keep_rows(std::vector<T>& column, const std::vector<bool>& keep) {
-  if (column.empty()) return;
-  size_t used = 0;
-  for (size_t i = 0; i < column.size(); ++i) {
-    if (keep[i]) column[used++] = column[i];
-  }
-  column.resize(used);
-}
-
-std::vector<bool> wanted_names(const Trace& trace, const NameFilter& filter) {
-  std::vector<bool> wanted;
-  for (const std::string& name : trace.names) wanted.push_back(filter.wants(name));
-  return wanted;
-}
-
-void filter_by_name(const Request& request, Trace& trace) {
-  if (request.op_names != nullptr && !request.op_names->wants_all()) {
-    const auto wanted = wanted_names(trace, *request.op_names);
-    std::vector<bool> keep(trace.ops.size());
-    for (size_t i = 0; i < keep.size(); ++i) keep[i] = wanted[trace.label(i)];
-    Ops& ops = trace.ops;
-    keep_rows(ops.start_ns, keep);
-    keep_rows(ops.end_ns, keep);
-    keep_rows(ops.gpu, keep);
-    keep_rows(ops.name, keep);
-    keep_rows(ops.type, keep);
-    keep_rows(ops.id, keep);
-  }
-  if (request.api_names != nullptr && !request.api_names->wants_all()) {
-    const auto wanted = wanted_names(trace, *request.api_names);
-    std::vector<bool> keep(trace.apis.size());
-    for (size_t i = 0; i < keep.size(); ++i) keep[i] = wanted[trace.apis.name[i]];
-    Apis& apis = trace.apis;
-    keep_rows(apis.start_ns, keep);
-    keep_rows(apis.end_ns, keep);
-    keep_rows(apis.name, keep);
-    keep_rows(apis.domain, keep);
+    ops.shape[*row] = shapes.index(shape);
   }
 }
 
 void translate(std::vector<NameId>& column, const std::vector<uint32_t>& remap) {
   for (NameId& name : column) name = remap[name];
-}
-
-// Files before v3 have no domains: they follow from the functions' names.
-void complete_domains(Trace& trace) {
-  std::unordered_map<std::string, NameId> index_of;
-  for (size_t i = 0; i < trace.names.size(); ++i) {
-    index_of.emplace(trace.names[i], static_cast<NameId>(i));
-  }
-  std::unordered_map<NameId, NameId> domain_of;
-  for (size_t i = 0; i < trace.apis.size(); ++i) {
-    if (trace.apis.domain[i] != trace.empty_name) continue;
-    const NameId function = trace.apis.name[i];
-    auto known = domain_of.find(function);
-    if (known == domain_of.end()) {
-      const std::string domain(store::domain_of_api(trace.names[function]));
-      const auto [entry, is_new] =
-          index_of.try_emplace(domain, static_cast<NameId>(trace.names.size()));
-      if (is_new) trace.names.push_back(domain);
-      known = domain_of.emplace(function, entry->second).first;
-    }
-    trace.apis.domain[i] = known->second;
-  }
-}
-
-void add_skip_warnings(Trace& trace) {
-  const auto add = [&](uint64_t count, const char* what) {
-    if (count != 0) trace.warnings.push_back(format_count(count) + what);
-  };
-  add(trace.changed.bad_ops, " operations end before they start and count as zero long");
-  add(trace.changed.bad_apis, " API calls end before they start and count as zero long");
 }
 
 }  // namespace
@@ -230,10 +128,7 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   translate(trace.ops.type, texts.remap);
   translate(trace.apis.name, texts.remap);
   translate(trace.apis.domain, texts.remap);
-  complete_domains(trace);
-  for (const std::string& name : trace.names) {
-    trace.class_of_type.push_back(store::class_of_type(name));
-  }
+  complete_names(trace);
   filter_by_name(request, trace);
   if (with_details) SONDE_TRY(load_op_details(database, request, trace));
   add_skip_warnings(trace);

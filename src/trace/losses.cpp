@@ -49,6 +49,13 @@ Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
       warnings.push_back(format_count(static_cast<uint64_t>(errors)) +
                          " errors while recording (sonde info lists them)");
     }
+    SONDE_ASSIGN(auto rows, database.prepare("SELECT text FROM sonde_diagnostic WHERE severity = "
+                                             "'warning' AND source = 'import' ORDER BY id"));
+    for (;;) {
+      SONDE_ASSIGN(const bool more, rows.step());
+      if (!more) break;
+      warnings.emplace_back(rows.text(0));
+    }
   }
   return warnings;
 }

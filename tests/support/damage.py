@@ -72,7 +72,7 @@ def variants(good):
     yield "truncated-half", good[:len(good) // 2 // page * page]
     yield "gzip-noise", b"\x1f\x8b\x08\x00" + rng.randbytes(5000)
     yield "gzip-cut", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
-    yield "json", b'{"traceEvents": []}'
+    yield "json", b'{"colour": "red"}'
     yield "huge-page-count", good[:28] + struct.pack(">I", 0xFFFFFFFF) + good[32:]
     yield "huge-page-size", good[:16] + b"\xff\xff" + good[18:]
     yield "huge-cell-count", good[:103] + b"\xff\xff" + good[105:]

@@ -53,7 +53,7 @@ Result<std::optional<uint64_t>> split_size(const Arguments& arguments) {
 
 Result<int> run(const Arguments& arguments) {
   const std::string& input = arguments.positionals().at(0);
-  SONDE_ASSIGN(store::Reader reader, store::Reader::open(input));
+  SONDE_ASSIGN(store::Reader reader, open_trace(arguments));
   exporting::Options options;
   options.arguments = !arguments.flag("no-args");
   options.track_events = arguments.flag("track-events");
@@ -117,7 +117,8 @@ Command make_command() {
       "An existing file or folder is never overwritten: the next free name is taken.";
   command.positionals = {trace_file()};
   command.options = joined(
-      {{"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
+      {as_option(),
+       {"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
        {"--format", "NAME", "format of the output", "perfetto", exporting::exporter_names()},
        {"--no-args", "", "leave out the arguments of API calls", ""},
        {"--track-events", "", "perfetto: for viewers older than v55, without render stages", ""},

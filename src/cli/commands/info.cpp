@@ -7,7 +7,7 @@ namespace sonde::cli {
 namespace {
 
 Result<int> run(const Arguments& arguments) {
-  SONDE_ASSIGN(auto reader, store::Reader::open(arguments.positionals()[0]));
+  SONDE_ASSIGN(auto reader, open_trace(arguments));
   SONDE_ASSIGN(const trace::FileInfo info, trace::file_info(reader));
   return print_report(arguments, analysis::info_report(info, arguments.flag("environment")));
 }
@@ -23,7 +23,8 @@ const Command& info_command() {
       "ended, devices, time span, number of rows, and whatever the recorder has to say: drops and "
       "errors are printed as warnings, here and by every other command.",
       {trace_file()},
-      {format_option(),
+      {as_option(),
+       format_option(),
        {"--environment", "", "also list the environment of the recording (secrets left out)", ""}},
       {{"sonde info trace.rpd", "the overview"},
        {"sonde info trace.rpd --format json | jq .processes", "the processes, for a script"}},

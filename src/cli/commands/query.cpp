@@ -56,7 +56,7 @@ void choose_alignment(report::Table& table) {
 Result<int> run(const Arguments& arguments) {
   const std::string& path = arguments.positionals()[0];
   const std::string& sql = arguments.positionals()[1];
-  SONDE_ASSIGN(auto reader, store::Reader::open(path));
+  SONDE_ASSIGN(auto reader, open_trace(arguments));
   SONDE_ASSIGN(auto rows, store::prepare_read_only(reader.database(), sql));
   report::Report report;
   report.name = "query";
@@ -89,7 +89,7 @@ const Command& query_command() {
       "sonde_kernel and sonde_copy, which hold the figures the other commands print.\n\n"
       "One statement that only reads; anything else is refused.",
       {trace_file(), {"SQL", "the query"}},
-      {format_option(), limit_option("all")},
+      {as_option(), format_option(), limit_option("all")},
       {{"sonde query trace.rpd \"select name, total_ns from sonde_top limit 3\"",
         "the first three rows of sonde top"},
        {"sonde query trace.rpd \"select * from v_op order by end_ns - start_ns desc limit 10\" "

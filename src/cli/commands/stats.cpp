@@ -67,12 +67,10 @@ Result<int> run(const Arguments& arguments) {
   if (const Status status = trace::check_window(window); !status) {
     return usage_error("stats", status.error());
   }
-  SONDE_ASSIGN(auto reader, store::Reader::open(arguments.positionals()[0]));
   trace::Request request;
   request.ops = true;
   request.apis = true;
-  SONDE_ASSIGN(request.window, trace::window_of(reader, window));
-  SONDE_ASSIGN(const trace::Trace trace, trace::load(reader, request));
+  SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
   const auto files = analysis::stats_files(trace);
   const std::string prefix = arguments.value_or("output", "results");
   const bool overwrite = arguments.flag("force");
@@ -99,6 +97,7 @@ const Command& stats_command() {
         "output, and lists them.";
     command.positionals = {trace_file()};
     command.options = {
+        as_option(),
         {"-o,--output", "PREFIX", "what the names of the files begin with", "results"},
         {"--force", "", "overwrite existing files", ""}};
     command.options =

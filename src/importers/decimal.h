@@ -1,0 +1,15 @@
+// Times written as decimal numbers, as integers: through a double, 2.2e12 us with three decimals
+// would lose nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace sonde::importers {
+
+// text * 10^scale, rounded to the nearest integer: decimal_to_int("12.3456", 3) is 12346. The text
+// is a JSON number. nullopt if it is none, or does not fit.
+std::optional<int64_t> decimal_to_int(std::string_view text, int scale);
+
+}  // namespace sonde::importers

@@ -1,0 +1,44 @@
+// import_files: several files of other tools as one .rpd; open_trace: one file of any kind as an
+// .rpd to ask. Used by the commands.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "importers/importer.h"
+#include "importers/store_sink.h"
+#include "store/reader.h"
+
+namespace sonde::importers {
+
+struct ImportOptions {
+  std::string as;             // name of an importer; "" = look at each file
+  bool align_clocks = true;   // bring several files to one time line, or fail
+  Source::Progress progress;  // of the file that is being read
+};
+
+struct ImportedFile {
+  std::string path, importer;
+  Tally tally;
+};
+
+struct Imported {
+  std::string path;
+  StoreSink::Counts counts;
+  std::vector<ImportedFile> files;
+};
+
+// Writes `output`, which must not exist. Nothing is left of it on failure.
+Result<Imported> import_files(const std::vector<std::string>& paths, const std::string& output,
+                              const ImportOptions& options);
+
+// Opens any trace for SQL: an .rpd as it is, everything else by way of a temporary .rpd. The name
+// that the reader shows is the one the user gave.
+Result<store::Reader> open_trace(const std::string& path, const std::string& as);
+
+// Reads one file into any sink, and counts as skipped what a broken file does not have.
+Status read_into(const Importer& importer, const std::string& path, Sink& sink, Tally& tally,
+                 const Source::Progress& progress = {});
+
+}  // namespace sonde::importers

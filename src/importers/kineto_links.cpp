@@ -1,0 +1,159 @@
+#include "importers/kineto_links.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/strings.h"
+
+namespace sonde::importers {
+
+namespace {
+
+constexpr int64_t kNone = LaunchArgs::kNone;
+
+int64_t or_unknown(int64_t value) { return value < 0 ? -1 : value; }
+
+store::OpClass class_of(Category category) {
+  switch (category) {
+    case Category::kMemcpy:
+      return store::OpClass::kCopy;
+    case Category::kMemset:
+      return store::OpClass::kFill;
+    default:
+      return store::OpClass::kKernel;
+  }
+}
+
+}  // namespace
+
+void LaunchLinks::call(std::string_view name, const LaunchArgs& args, int64_t api,
+                       int64_t process) {
+  if (starts_with_any(name, {"hip"})) is_amd_ = true;
+  if (args.correlation == kNone) return;
+  const auto [entry, is_new] = calls_.try_emplace(args.correlation, Call{api, process, -1, {}});
+  if (!is_new) return;
+  if (name == "hipExtModuleLaunchKernel") entry->second.unit = GridUnit::kWorkItems;
+  if (args.grid[0] == kNone && args.bytes == kNone && args.shared_bytes == kNone) return;
+  entry->second.facts = static_cast<int32_t>(facts_.size());
+  Facts& facts = facts_.emplace_back();
+  std::copy(std::begin(args.grid), std::end(args.grid), facts.grid);
+  std::copy(std::begin(args.block), std::end(args.block), facts.block);
+  facts.bytes = args.bytes;
+  facts.shared_bytes = args.shared_bytes;
+}
+
+void LaunchLinks::op(const LaunchArgs& args, Category category, Name name, int64_t op) {
+  ++ops_;
+  if (args.kind.substr(0, 8) == "Dispatch") is_amd_ = true;  // only AMD's say so
+  if (wants_.others && args.device != kNone && args.stream != kNone &&
+      queues_.emplace(args.device, args.stream).second) {
+    sink_.queue({0,
+                 args.device,
+                 args.stream,
+                 {},
+                 args.context == kNone ? std::nullopt : std::optional(args.context)});
+  }
+  if (!wants_.op_details) return;
+  const Waiting row{args.correlation, args, category, name, op};
+  const auto found = calls_.find(args.correlation);
+  if (args.correlation != kNone && found == calls_.end()) {
+    waiting_.push_back(row);
+  } else {
+    link(row, args.correlation == kNone ? nullptr : &found->second);
+  }
+}
+
+void LaunchLinks::link(const Waiting& op, const Call* call) {
+  const LaunchArgs& args = op.args;
+  const Facts* facts =
+      call != nullptr && call->facts >= 0 ? &facts_[static_cast<size_t>(call->facts)] : nullptr;
+  Launch launch;
+  launch.op = op.op;
+  launch.name = op.name;
+  launch.op_class = class_of(op.category);
+  launch.queued_ns = -1;
+  launch.bytes = or_unknown(args.bytes == kNone && facts != nullptr ? facts->bytes : args.bytes);
+  launch.group_segment_bytes = or_unknown(
+      args.shared_bytes == kNone && facts != nullptr ? facts->shared_bytes : args.shared_bytes);
+  if (call != nullptr) {
+    launch.api = call->api;
+    launch.process = call->process;
+  } else {
+    ++unlinked_;
+  }
+  const bool own = args.grid[0] != kNone;
+  const int64_t* grid = own || facts == nullptr ? args.grid : facts->grid;
+  const int64_t* block = own || facts == nullptr ? args.block : facts->block;
+  // Without the call an AMD grid may be in groups or in work items.
+  const bool unit_known = !is_amd_ || call != nullptr;
+  for (int i = 0; i < 3; ++i) {
+    if (block[i] == kNone) continue;
+    launch.group[i] = block[i];
+    if (grid[i] == kNone || !unit_known) continue;
+    const bool in_groups = call == nullptr || call->unit == GridUnit::kGroups;
+    if (__builtin_mul_overflow(grid[i], in_groups ? block[i] : 1, &launch.grid[i])) {
+      launch.grid[i] = -1;
+    }
+  }
+  sink_.launch(launch);
+}
+
+void LaunchLinks::finish(Tally& tally) {
+  for (const Waiting& op : waiting_) {
+    const auto found = calls_.find(op.correlation);
+    link(op, found == calls_.end() ? nullptr : &found->second);
+  }
+  waiting_.clear();
+  if (unlinked_ == 0) return;
+  if (calls_.empty()) {
+    tally.remark("the file has no launching calls, only GPU operations");
+  } else {
+    tally.remark(format_count(unlinked_) + " of " + format_count(ops_) +
+                 " GPU operations have no launching call in the file: they were launched before "
+                 "the recording began");
+  }
+}
+
+namespace {
+
+bool all_equal(const std::vector<Frame::Device>& devices) {
+  for (const Frame::Device& device : devices) {
+    const Frame::Device& first = devices.front();
+    if (device.name != first.name || device.memory_bytes != first.memory_bytes ||
+        device.compute_units != first.compute_units) {
+      return false;
+    }
+  }
+  return !devices.empty();
+}
+
+}  // namespace
+
+// AMD's operations have the number of the HSA agent, which counts CPUs too, and the devices have
+// HIP's number: which is which can be told only if they are all the same.
+void LaunchLinks::describe_devices(const Frame& frame) {
+  const bool amd = is_amd_ || (frame.is_amd && !frame.is_nvidia);
+  const auto describe = [&](int64_t gpu, const Frame::Device* known) {
+    Device device;
+    device.gpu = gpu;
+    device.kind = "gpu";
+    device.backend = amd ? "hip" : (frame.is_nvidia ? "cuda" : "");
+    device.vendor = amd ? "AMD" : (frame.is_nvidia ? "NVIDIA" : "");
+    if (known != nullptr) {
+      device.name = known->name;
+      device.memory_bytes = known->memory_bytes;
+      device.compute_units = known->compute_units;
+    }
+    sink_.device(device);
+  };
+  if (!amd) {
+    for (const Frame::Device& device : frame.devices) describe(device.id, &device);
+    return;
+  }
+  std::set<int64_t> used;
+  for (const auto& [device, stream] : queues_) used.insert(device);
+  const Frame::Device* known = all_equal(frame.devices) ? &frame.devices.front() : nullptr;
+  for (const int64_t gpu : used) describe(gpu, known);
+}
+
+}  // namespace sonde::importers

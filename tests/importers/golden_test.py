@@ -1,0 +1,199 @@
+#!/usr/bin/python3
+"""Compares what Sonde makes of real PyTorch traces with exact figures that another program computed
+from the JSON: by SQL on the imported .rpd, and by the commands on the JSON itself.
+
+    golden_test.py --sonde PATH [FILE]
+
+Traces and figures come from SONDE_SHARED (default ../shared beside the project); exit 77 without."""
+import argparse
+import csv
+import gzip
+import io
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
+TRACES, GOLDEN = SHARED / "data" / "kineto", SHARED / "golden" / "kineto-exact"
+SKIPPED = 77
+# The command on the JSON must print what it prints on the .rpd.
+ALIKE = ("top", "ktop", "kernels", "busy", "copies", "api", "top --from 20% --to 60%",
+         "api --from=-50%", "busy --gpu 2", "kernels --kernel gemm", "api --name hip")
+TYPES = """CASE WHEN t.string = 'FillBuffer' THEN 'gpu_memset' WHEN t.string GLOB 'Copy*'
+           THEN 'gpu_memcpy' ELSE 'kernel' END"""
+OPS = f"""SELECT o.id, {TYPES}, n.string, o.start, o."end", o.gpuId, o.queueId FROM rocpd_op o
+          JOIN rocpd_string n ON n.id = o.description_id
+          JOIN rocpd_string t ON t.id = o.opType_id"""
+
+
+class Check:
+    def __init__(self, name):
+        self.name, self.count, self.problems = name, 0, []
+
+    def equal(self, what, is_, should):
+        self.count += 1
+        if is_ != should:
+            self.problems.append(f"{self.name}: {what} is {short(is_)}, not {short(should)}")
+
+
+def short(value):
+    text = repr(value)
+    return text if len(text) < 300 else text[:300] + "..."
+
+
+def union(intervals):
+    """Sorted, disjoint intervals."""
+    out = []
+    for start, end in sorted(i for i in intervals if i[0] < i[1]):
+        if out and start <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], end)
+        else:
+            out.append([start, end])
+    return out
+
+
+def length(intervals):
+    return sum(end - start for start, end in intervals)
+
+
+def overlap(a, b):
+    return length(a) + length(b) - length(union([*a, *b]))
+
+
+def timeline(ops):
+    """busy, idle and so on, as golden files define them."""
+    def of(wanted):
+        return union((op[3], op[4]) for op in ops if wanted(op))
+
+    def is_comm(op):
+        return op[1] == "kernel" and any(word in op[2].lower() for word in ("nccl", "rccl"))
+
+    busy, comm = of(lambda op: True), of(is_comm)
+    compute = of(lambda op: op[1] == "kernel" and not is_comm(op))
+    memory = of(lambda op: op[1] != "kernel")
+    work = union([*comm, *compute])
+    span = max(op[4] for op in ops) - min(op[3] for op in ops)
+    return {"busy_ns": length(busy), "idle_ns": span - length(busy), "compute_ns": length(compute),
+            "comm_ns": length(comm), "mem_ns": length(memory),
+            "comm_comp_overlap_ns": overlap(comm, compute),
+            "exposed_comm_ns": length(comm) - overlap(comm, compute),
+            "exposed_mem_ns": length(memory) - overlap(memory, work)}
+
+
+def check_events(check, database, golden):
+    counts = {key.removeprefix("events "): int(value) for key, value in
+              database.execute("SELECT key, value FROM sonde_note WHERE key LIKE 'events %'")}
+    counts = {key + "None" if key.endswith("/") else key: n for key, n in counts.items()}
+    check.equal("events by phase and category", counts, golden["events_by_ph_cat"])
+    check.equal("all events", sum(counts.values()), golden["events_total"])
+
+
+def check_slices(check, database, golden, ops):
+    rows = dict(((cat, (n, ns)) for cat, n, ns in database.execute(
+        """SELECT c.string, count(*), sum(a."end" - a.start) FROM rocpd_api a
+           JOIN rocpd_string c ON c.id = a.category_id GROUP BY 1""")))
+    for op in ops:
+        n, ns = rows.get(op[1], (0, 0))
+        rows[op[1]] = (n + 1, ns + op[4] - op[3])
+    for category, figures in golden["slices_X_by_cat"].items():
+        check.equal(f"count and sum of {category}", rows.get(category),
+                    (figures["count"], figures["dur_ns"]))
+
+
+def check_ops(check, database, golden):
+    ops = database.execute(OPS).fetchall()
+    check_slices(check, database, golden, ops)
+    if not golden.get("by_name"):
+        check.equal("operations", len(ops), 0)
+        return
+    check.equal("first start", min(op[3] for op in ops), golden["gpu_first_ts_ns"])
+    check.equal("last end", max(op[4] for op in ops), golden["gpu_last_end_ns"])
+    check.equal("timeline", timeline(ops), golden["timeline"])
+    names = {}
+    for op in ops:
+        names.setdefault((op[1], op[2]), []).append(op[4] - op[3])
+    check.equal("kernels",
+                {key: (len(v), sum(v), min(v), max(v)) for key, v in names.items()},
+                {(row["cat"], row["name"]): (row["count"], row["sum_ns"], row["min_ns"],
+                                             row["max_ns"]) for row in golden["by_name"]})
+    for stream, figures in golden["streams"].items():
+        gpu, queue = (int(part) for part in stream.split("/"))
+        mine = [op for op in ops if (op[5], op[6]) == (gpu, queue)]
+        check.equal(f"operations of stream {stream}", len(mine), figures["ops"])
+        check.equal(f"busy of stream {stream}", length(union((o[3], o[4]) for o in mine)),
+                    figures["busy_ns"])
+
+
+def check_launches(check, database, golden):
+    links = database.execute("""SELECT l.op_id, l.api_id, o.start - a.start, o.start - a."end"
+        FROM rocpd_api_ops l JOIN rocpd_op o ON o.id = l.op_id
+        JOIN rocpd_api a ON a.id = l.api_id""").fetchall()
+    total = database.execute("SELECT count(*) FROM rocpd_op").fetchone()[0]
+    launch = golden["launch"]
+    check.equal("operations with a call", len(links), launch["gpu_ops_with_runtime"])
+    check.equal("operations without", total - len(links), launch["gpu_ops_without_runtime"])
+    check.equal("delays from the begin of calls", sum(link[2] for link in links),
+                launch["delay_from_call_begin_sum_ns"])
+    check.equal("delays from the end of calls", sum(link[3] for link in links),
+                launch["delay_from_call_end_sum_ns"])
+    check.equal("operations in sonde_op_detail",
+                database.execute("SELECT count(*) FROM sonde_op_detail").fetchone()[0], total)
+
+
+def output(sonde, command, path):
+    words = command.split()
+    made = subprocess.run([sonde, words[0], str(path), *words[1:], "--format", "csv"],
+                          capture_output=True, text=True, check=True)
+    return made.stdout
+
+
+def check_in_memory(check, sonde, trace, imported, golden):
+    for command in ALIKE:
+        check.equal(command, output(sonde, command, trace), output(sonde, command, imported))
+    top = {row["name"]: (int(row["calls"]), int(row["total_ns"]), int(row["min_ns"]),
+                         int(row["max_ns"]))
+           for row in csv.DictReader(io.StringIO(output(sonde, "top", trace)))}
+    should = {}
+    for row in golden.get("by_name", []):
+        should[row["name"]] = (row["count"], row["sum_ns"], row["min_ns"], row["max_ns"])
+    check.equal("sonde top on the JSON", top, should)
+
+
+def run(sonde, name):
+    trace, golden_file = TRACES / f"{name}.json.gz", GOLDEN / f"{name}.json.gz"
+    if not trace.is_file() or not golden_file.is_file():
+        print(f"skipped: no {name} under SONDE_SHARED")
+        return SKIPPED
+    with gzip.open(golden_file, "rt") as file:
+        golden = json.load(file)
+    check = Check(name)
+    with tempfile.TemporaryDirectory() as folder:
+        imported = pathlib.Path(folder) / "trace.rpd"
+        made = subprocess.run([sonde, "import", str(trace), "-o", str(imported)],
+                              capture_output=True, text=True, check=True)
+        check.equal("what was skipped", "nothing skipped" in made.stdout, True)
+        database = sqlite3.connect(f"file:{imported}?mode=ro", uri=True)
+        check_events(check, database, golden)
+        check_ops(check, database, golden)
+        check_launches(check, database, golden)
+        database.close()
+        check_in_memory(check, sonde, trace, imported, golden)
+    print("\n".join(check.problems) or f"{name}: {check.count} figures are exact")
+    return 1 if check.problems else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sonde", required=True)
+    parser.add_argument("name")
+    options = parser.parse_args()
+    return run(options.sonde, options.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

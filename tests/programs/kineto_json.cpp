@@ -1,0 +1,150 @@
+// link: simdjson
+// What ./dev bench measures the JSON importer with:
+//   kineto_json generate EVENTS FILE   a PyTorch trace as AMD writes them, about 300 bytes an event
+//   kineto_json walk FILE              the bare walk: simdjson over every field and argument
+// walk reads the file into memory first and prints the time of parsing alone, and of both.
+#include <simdjson.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <string>
+
+namespace {
+
+namespace od = simdjson::ondemand;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+const char* const kKernels[] = {
+    "Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT32x64x128_MI16x16x1_SN_LDSB1_AFC1_AFEM1_GSU4",
+    "void at::native::vectorized_elementwise_kernel<8, at::native::CUDAFunctor_add<c10::BFloat16>, "
+    "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<c10::BFloat16>)",
+    "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>",
+    "attn_fwd"};
+const char* const kOps[] = {"aten::linear", "aten::addmm", "aten::layer_norm", "aten::gelu"};
+
+// Each round is one launch with what stands around it in a real trace: 10 events.
+void write_round(std::FILE* out, unsigned long round) {
+  const double ts = 2204338329867.78 + static_cast<double>(round) * 21.5;
+  const unsigned long id = round + 800;
+  const char* kernel = kKernels[round % 4];
+  const auto complete = [&](const char* category, const char* name, double at, double dur) {
+    std::fprintf(out,
+                 ",\n    {\n      \"ph\": \"X\",\n      \"cat\": \"%s\",\n      \"name\": \"%s\",\n"
+                 "      \"pid\": 6240,\n      \"tid\": 6240,\n      \"ts\": %.3f,\n"
+                 "      \"dur\": %.3f,\n      \"args\": {\n        \"External id\": %lu",
+                 category, name, at, dur, id);
+  };
+  for (int depth = 0; depth < 3; ++depth) {
+    complete("python_function", "torch/nn/modules/module.py(1773): _wrapped_call_impl",
+             ts + depth * 0.1, 20.0 - depth);
+    std::fprintf(out,
+                 ",\n        \"Python id\": %lu,\n        \"Python parent id\": %lu,\n"
+                 "        \"Ev Idx\": %lu\n      }\n    }",
+                 3 * round + static_cast<unsigned long>(depth), 3 * round, id);
+  }
+  for (int depth = 0; depth < 2; ++depth) {
+    complete("cpu_op", kOps[(round + static_cast<unsigned long>(depth)) % 4], ts + 1 + depth, 12.0);
+    std::fprintf(
+        out,
+        ",\n        \"Record function id\": 0,\n        \"Concrete Inputs\": [\"\", \"\", \"\"],\n"
+        "        \"Input type\": [\"c10::BFloat16\", \"c10::BFloat16\", \"\"],\n"
+        "        \"Input Dims\": [[1, 512, 2048], [2048, 512], []],\n"
+        "        \"Ev Idx\": %lu\n      }\n    }",
+        id);
+  }
+  complete("cuda_runtime", "hipExtModuleLaunchKernel", ts + 3, 4.25);
+  std::fprintf(
+      out,
+      ",\n        \"cid\": 103,\n        \"correlation\": %lu,\n        \"kernel\": \"%s\",\n"
+      "        \"block\": [256, 1, 1],\n        \"grid\": [38912, 1, 1],\n"
+      "        \"shared memory\": 0\n      }\n    }",
+      id, kernel);
+  for (const char phase : {'s', 'f'}) {
+    std::fprintf(out,
+                 ",\n    {\n      \"ph\": \"%c\",\n      \"id\": %lu,\n      \"pid\": 6240,\n"
+                 "      \"tid\": 6240,\n      \"ts\": %.3f,\n      \"cat\": \"ac2g\",\n"
+                 "      \"name\": \"ac2g\"\n    }",
+                 phase, id, ts + 3);
+  }
+  complete("kernel", kernel, ts + 8, 6.125 + static_cast<double>(round % 64) / 10);
+  std::fprintf(out,
+               ",\n        \"device\": 2,\n        \"stream\": 0,\n        \"correlation\": %lu,\n"
+               "        \"kind\": \"Dispatch Kernel\",\n        \"grid\": [152, 1, 1],\n"
+               "        \"block\": [256, 1, 1]\n      }\n    }",
+               id);
+  complete("cuda_runtime", "hipGetDevice", ts + 9, 0.5);
+  std::fprintf(out, ",\n        \"cid\": 12,\n        \"correlation\": %lu\n      }\n    }",
+               id + 900000000);
+}
+
+int generate(unsigned long events, const char* path) {
+  std::FILE* out = std::fopen(path, "wb");
+  if (out == nullptr) return 1;
+  std::fputs(
+      "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [{\"id\": 0, \"name\": \"AMD "
+      "Instinct MI300X\", \"totalGlobalMem\": 206141652992, \"numSms\": 304}],\n"
+      "  \"roctracer_version\": 4.1,\n  \"traceEvents\": [\n    {\"ph\": \"M\", \"name\": "
+      "\"process_name\", \"pid\": 6240, \"tid\": 0, \"ts\": 1, \"args\": {\"name\": "
+      "\"python3\"}}",
+      out);
+  for (unsigned long round = 0; round * 10 < events; ++round) write_round(out, round);
+  std::fputs("\n  ],\n  \"baseTimeNanoseconds\": 1751410836000000000\n}\n", out);
+  return std::fclose(out) == 0 ? 0 : 1;
+}
+
+// Touches every key and every value, and keeps nothing.
+size_t walk_value(od::value value) {
+  size_t seen = 1;
+  switch (value.type()) {
+    case od::json_type::object:
+      for (auto field : value.get_object()) seen += walk_value(field.value());
+      break;
+    case od::json_type::array:
+      for (auto element : value.get_array()) seen += walk_value(element.value());
+      break;
+    case od::json_type::string:
+      seen += std::string_view(value.get_string()).size() > 0;
+      break;
+    default:
+      seen += value.raw_json_token().size() > 0;
+  }
+  return seen;
+}
+
+int walk(const char* path) {
+  const auto begin = std::chrono::steady_clock::now();
+  const simdjson::padded_string text = simdjson::padded_string::load(path);
+  const auto loaded = std::chrono::steady_clock::now();
+  const std::clock_t cpu_loaded = std::clock();
+  od::parser parser;
+  od::document document = parser.iterate(text);
+  size_t events = 0;
+  size_t seen = 0;
+  for (auto event : document["traceEvents"].get_array()) {
+    ++events;
+    seen += walk_value(event.value());
+  }
+  std::printf(
+      "{\"parse_s\": %.6f, \"parse_cpu_s\": %.6f, \"all_s\": %.6f, \"bytes\": %zu, \"events\": %zu, \"seen\": %zu}\n",
+      seconds_since(loaded), static_cast<double>(std::clock() - cpu_loaded) / CLOCKS_PER_SEC,
+      seconds_since(begin), text.size(), events, seen);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::strcmp(argv[1], "generate") == 0) {
+    return generate(std::strtoul(argv[2], nullptr, 10), argv[3]);
+  }
+  if (argc == 3 && std::strcmp(argv[1], "walk") == 0) return walk(argv[2]);
+  std::fprintf(stderr, "usage: kineto_json generate EVENTS FILE | walk FILE\n");
+  return 2;
+}
