@@ -52,6 +52,17 @@ enum sonde_op_kind {
   SONDE_OP_TASK = 12    /* several operations the runtime timed as one (graphs) */
 };
 
+enum sonde_op_flag {
+  SONDE_OP_BLOCKING = 1,    /* the call returned after it */
+  SONDE_OP_PINNED = 2,      /* host memory is pinned */
+  SONDE_OP_HAS_DEVICES = 4, /* src_device and dst_device are given */
+  /* Not an op: describes what the call `correlation` asked for (kind, bytes, src, dst ...). Its
+   * ops, which may be several, have SONDE_OP_DESCRIBED. */
+  SONDE_OP_DESCRIPTION = 8,
+  SONDE_OP_DESCRIBED = 16,
+  SONDE_OP_HAS_STREAM = 32 /* `stream` is given; else the queue's handle stands for it */
+};
+
 struct sonde_device {
   uint32_t gpu_id;     /* number shown as gpuId; small and stable within the process */
   uint32_t clock;      /* clock of its timestamps */
@@ -88,8 +99,9 @@ struct sonde_op {
   uint64_t src, dst; /* addresses or handles */
   uint64_t size[3];  /* of a rectangle: width in bytes, height, depth; else 0 */
   uint32_t group_segment_bytes, private_segment_bytes;
-  uint32_t flags; /* bit 0: blocking call; bit 1: host memory is pinned */
-  uint32_t reserved;
+  uint32_t flags;                 /* enum sonde_op_flag */
+  int16_t src_device, dst_device; /* of a copy: numbers of devices, -1 = the host */
+  uint64_t stream;                /* as the launching call names it */
 };
 
 /* A call in flight. Opaque to the backend; lives on its stack between call_begin and call_end. */
@@ -145,6 +157,13 @@ struct sonde_agent {
   void (*start)(void); /* recording of this process on, after stop() */
   void (*stop)(void);  /* nests: as many starts as stops */
   void (*flush)(void); /* everything recorded so far is safe when this returns */
+
+  /* Added later: there only if `size` says so. */
+
+  /* A range of this thread that is over, with its ticks. One that would end before it begins has no
+   * length. */
+  void (*range_at)(uint32_t domain, uint32_t category, const char* text, uint64_t begin,
+                   uint64_t end);
 };
 
 /* The agent of this process, or NULL. Cached by the caller. */

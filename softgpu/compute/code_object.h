@@ -6,8 +6,8 @@
 
 namespace softgpu {
 
-// The address of a symbol of the loaded code object that holds `kernel_object` (a kernel descriptor);
-// 0 if there is none.
+// The address of a symbol of the loaded code object that holds `kernel_object` (a kernel
+// descriptor); 0 if there is none.
 uint64_t loaded_symbol(uint64_t kernel_object, std::string_view name);
 
 }  // namespace softgpu

@@ -175,7 +175,9 @@ struct Executor::Impl {
 Executor::Executor(int threads) : impl_(std::make_unique<Impl>(threads)) {}
 Executor::~Executor() = default;
 
-bool Executor::knows(std::string_view kernel) const { return find_kernel(kernel).kernel != nullptr; }
+bool Executor::knows(std::string_view kernel) const {
+  return find_kernel(kernel).kernel != nullptr;
+}
 
 Outcome Executor::run(std::string_view kernel, const Dispatch& dispatch) {
   RegisteredKernel found = find_kernel(kernel);

@@ -72,8 +72,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 FaultStack::FaultStack() {
-  void* memory = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                      -1, 0);
+  void* memory =
+      mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
   stack_t now{};
   if (sigaltstack(nullptr, &now) == 0 && !(now.ss_flags & SS_DISABLE)) {
@@ -101,11 +101,11 @@ void install_fault_handlers() {
   Previous& old = previous();
   std::lock_guard lock(old.mutex);
   for (size_t i = 0; i < kSignalCount; i++) {
-    struct sigaction now{};
+    struct sigaction now {};
     sigaction(kSignals[i], nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault) continue;
     old.action[i] = now;
-    struct sigaction ours{};
+    struct sigaction ours {};
     ours.sa_sigaction = on_fault;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigemptyset(&ours.sa_mask);

@@ -78,7 +78,9 @@ const SoftgpuApi& GroupRunner::api() {
           },
       .release =
           [](SoftgpuItem* item, void* memory) {
-            auto request = [](Lane& lane) { std::free(reinterpret_cast<void*>(lane.arguments[0])); };
+            auto request = [](Lane& lane) {
+              std::free(reinterpret_cast<void*>(lane.arguments[0]));
+            };
             ask_host(item, request, reinterpret_cast<uint64_t>(memory));
           },
       .clock_ns = clock_ns,
@@ -129,8 +131,8 @@ bool GroupRunner::prepare_lds() {
   lds_mapped_ = 0;
   size_t bytes = (needed + 0xffff) & ~size_t{0xffff};
   for (int where : {MAP_32BIT, 0}) {
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | where, -1, 0);
+    void* memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | where, -1, 0);
     if (memory == MAP_FAILED) continue;
     lds_ = static_cast<char*>(memory);
     lds_mapped_ = bytes;
@@ -227,8 +229,8 @@ bool GroupRunner::release_barrier() {
 // Until each lane of the wave has ended, is at a barrier, or spins.
 void GroupRunner::run_wave(uint32_t wave) {
   uint32_t first = wave * kernel_->wave_size;
-  uint32_t end = std::min<uint32_t>(first + kernel_->wave_size,
-                                    static_cast<uint32_t>(lanes_.size()));
+  uint32_t end =
+      std::min<uint32_t>(first + kernel_->wave_size, static_cast<uint32_t>(lanes_.size()));
   for (uint32_t i = first; i < end; i++)
     if (lanes_[i].state == State::kYields) lanes_[i].state = State::kReady;
   do {

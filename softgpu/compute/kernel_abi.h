@@ -17,9 +17,9 @@ struct SoftgpuItem;
 
 /* What the lanes that meet at one place of the program show each other. */
 struct SoftgpuMeeting {
-  uint64_t active;               /* lanes that take part */
-  uint64_t ones;                 /* of those, where a != 0 */
-  uint64_t a[SOFTGPU_MAX_WAVE];  /* what each lane brought; 0 where not active */
+  uint64_t active;              /* lanes that take part */
+  uint64_t ones;                /* of those, where a != 0 */
+  uint64_t a[SOFTGPU_MAX_WAVE]; /* what each lane brought; 0 where not active */
   uint64_t b[SOFTGPU_MAX_WAVE];
 };
 
@@ -64,8 +64,8 @@ struct SoftgpuGroup {
 struct SoftgpuItem {
   struct SoftgpuGroup* group;
   uint32_t id[3];
-  uint32_t lane;  /* of its wave */
-  uint32_t wave;  /* of its group */
+  uint32_t lane; /* of its wave */
+  uint32_t wave; /* of its group */
   const char* stack_begin;
   const char* stack_end;
 };
@@ -81,8 +81,8 @@ struct SoftgpuKernel {
   uint32_t wave_size;
 };
 
-/* A __device__ or __constant__ variable that the host can reach by name: it lives in the code object
- * that the runtime loaded; `copy` stands in where there is none. */
+/* A __device__ or __constant__ variable that the host can reach by name: it lives in the code
+ * object that the runtime loaded; `copy` stands in where there is none. */
 struct SoftgpuVariable {
   const char* name;
   void* copy;

@@ -92,20 +92,37 @@ class Formatter {
     if (at_ >= format_.size()) return;
     char kind = format_[at_++];
     switch (kind) {
-      case 'd': case 'i': case 'u': case 'x': case 'X': case 'o':
+      case 'd':
+      case 'i':
+      case 'u':
+      case 'x':
+      case 'X':
+      case 'o':
         out_ += print_integer(spec, length, kind, next().value);
         break;
-      case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A':
         out_ += print_double(spec + kind, next().value);
         break;
-      case 'c': out_ += print_one(spec + kind, static_cast<int>(next().value)); break;
-      case 'p': out_ += print_one(spec + kind, reinterpret_cast<void*>(next().value)); break;
+      case 'c':
+        out_ += print_one(spec + kind, static_cast<int>(next().value));
+        break;
+      case 'p':
+        out_ += print_one(spec + kind, reinterpret_cast<void*>(next().value));
+        break;
       case 's': {
         PrintArgument argument = next();
         out_ += print_one(spec + kind, argument.is_text ? argument.text.c_str() : "(null)");
         break;
       }
-      default: break;  // %n, and what printf does not know
+      default:
+        break;  // %n, and what printf does not know
     }
   }
 

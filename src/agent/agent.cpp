@@ -94,7 +94,8 @@ const struct sonde_agent kTable = {SONDE_AGENT_ABI,
                                    dropped,
                                    start,
                                    stop,
-                                   flush};
+                                   flush,
+                                   range_at};
 
 }  // namespace
 

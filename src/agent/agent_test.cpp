@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -28,8 +29,10 @@ namespace {
 struct Seen {
   std::map<uint32_t, std::string> strings;
   std::map<std::string, int> ranges, marks;
+  std::map<std::string, std::pair<uint64_t, uint64_t>> times;  // of the last range of a text
   std::map<std::string, int> functions;
   int ops = 0, counters = 0, starts = 0, stops = 0, processes = 0, malformed = 0, damaged = 0;
+  uint64_t largest_chunk = 0;
   std::vector<std::string> open;
 };
 
@@ -43,8 +46,10 @@ std::vector<std::byte> read_file(const std::string& path) {
 
 void read_chunk(const std::string& path, Seen& seen) {
   const auto bytes = read_file(path);
-  ASSERT_EQ(bytes.size(), wire::kChunkBytes);
+  ASSERT_GE(bytes.size(), wire::kChunkBytes);
   const auto& header = *reinterpret_cast<const wire::ChunkHeader*>(bytes.data());
+  EXPECT_EQ(bytes.size(), header.chunk_bytes);
+  seen.largest_chunk = std::max(seen.largest_chunk, uint64_t{header.chunk_bytes});
   if (wire::judge_header(header) != wire::HeaderVerdict::kGood) {
     ++seen.damaged;
     return;
@@ -68,6 +73,8 @@ void read_chunk(const std::string& path, Seen& seen) {
       case wire::RecordType::kRange:
         EXPECT_LE(record->as<wire::SpanRecord>().begin, record->as<wire::SpanRecord>().end);
         ++seen.ranges[text_of(*record)];
+        seen.times[text_of(*record)] = {record->as<wire::SpanRecord>().begin,
+                                        record->as<wire::SpanRecord>().end};
         break;
       case wire::RecordType::kMark:
         ++seen.marks[text_of(*record)];
@@ -167,6 +174,28 @@ TEST_F(Agent, DomainsHaveStacksOfTheirOwn) {
   const Seen seen = read_own();
   EXPECT_EQ(seen.ranges.at("in a"), 1);
   EXPECT_EQ(seen.ranges.at("in b"), 1);
+}
+
+TEST_F(Agent, ARangeThatIsOverKeepsItsTimes) {
+  const uint32_t domain = agent_->intern("domain of frames", 16);
+  const std::string longer(5000, 'l');
+  agent_->range_push(0, 0, "around it");
+  agent_->range_at(domain, 0, "over", 1000, 3000);
+  agent_->range_at(0, domain, longer.c_str(), 5000, 5001);
+  agent_->range_at(0, 0, "the wrong way round", 9000, 8000);
+  agent_->range_at(0, 0, nullptr, 7, 9);
+  agent_->stop();
+  agent_->range_at(domain, 0, "over", 1, 2);
+  agent_->start();
+  EXPECT_EQ(agent_->range_pop(0), 0);
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.ranges.at("over"), 1);
+  EXPECT_EQ(seen.times.at("over"), std::pair(uint64_t{1000}, uint64_t{3000}));
+  EXPECT_EQ(seen.times.at(longer), std::pair(uint64_t{5000}, uint64_t{5001}));
+  EXPECT_EQ(seen.times.at("the wrong way round"), std::pair(uint64_t{8000}, uint64_t{8000}));
+  EXPECT_EQ(seen.times.at(""), std::pair(uint64_t{7}, uint64_t{9}));
+  EXPECT_EQ(seen.ranges.at("around it"), 1);
+  EXPECT_EQ(seen.malformed, 0);
 }
 
 TEST_F(Agent, OpenRangesAreInTheNewestChunk) {
@@ -270,6 +299,29 @@ TEST_F(Agent, AForkedChildHasASpoolThatExplainsItself) {
   }
   EXPECT_TRUE(found);
   EXPECT_EQ(read_own().marks.at("before the fork"), 2);
+}
+
+TEST_F(Agent, AThreadThatWritesALotGetsLargeChunksAndLosesNothing) {
+  constexpr int kMarks = 120'000;  // 2.9 MB; of texts too, which must not lie across two chunks
+  std::thread([this] {
+    char text[64];
+    for (int i = 0; i < kMarks; ++i) {
+      if (i % 10 != 0) {
+        agent_->mark(0, 0, "burst");
+      } else {
+        std::snprintf(text, sizeof text, "burst %.*s %d", i / 10 % 32,
+                      "................................", i);
+        agent_->mark(0, 0, text);
+      }
+    }
+  }).join();
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.marks.at("burst"), kMarks / 10 * 9);
+  int once = 0;
+  for (const auto& [text, count] : seen.marks) once += text.rfind("burst ", 0) == 0 ? count : 0;
+  EXPECT_EQ(once, kMarks / 10);
+  EXPECT_EQ(seen.malformed + seen.damaged, 0);
+  EXPECT_GT(seen.largest_chunk, wire::kChunkBytes);
 }
 
 TEST_F(Agent, DrainedChunksAreUsedAgainAndAbandonedOnesAreLeft) {

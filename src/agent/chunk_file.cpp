@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/state.h"
@@ -27,24 +28,67 @@ bool reserve(uint64_t bytes) {
   return false;
 }
 
-// Allocates the file's blocks, so that no later store can meet a full disk (a SIGBUS in the
-// program).
-bool allocate(int fd) {
-  rlimit limit;
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < wire::kChunkBytes) {
-    return false;  // growing the file would raise SIGXFSZ
-  }
-  if (fallocate(fd, 0, 0, wire::kChunkBytes) == 0) return true;
-  if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
+void unreserve(uint64_t bytes) {
+  __atomic_fetch_sub(&g_state.control->allocated_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+// Many pages in one call: file systems make large folios for them.
+bool write_zeros(int fd, uint64_t from, uint64_t bytes) {
   static const char kZeros[4096] = {};
-  for (uint64_t done = 0; done < wire::kChunkBytes; done += sizeof kZeros) {
-    if (write(fd, kZeros, sizeof kZeros) != sizeof kZeros) return false;
+  iovec pages[64];
+  for (iovec& page : pages) page = {const_cast<char*>(kZeros), sizeof kZeros};
+  const uint64_t end = from + bytes;
+  while (from < end) {
+    const uint64_t count = (end - from) / sizeof kZeros;
+    const ssize_t done =
+        pwritev(fd, pages, static_cast<int>(count < 64 ? count : 64), static_cast<off_t>(from));
+    if (done <= 0) return false;
+    from += static_cast<uint64_t>(done);
   }
   return true;
 }
 
-void unreserve(uint64_t bytes) {
-  __atomic_fetch_sub(&g_state.control->allocated_bytes, bytes, __ATOMIC_RELAXED);
+// Beyond the limit on file sizes a write would raise SIGXFSZ.
+bool may_write(uint64_t bytes) {
+  rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes;
+}
+
+// Allocates the file's blocks, so that no later store can meet a full disk (a SIGBUS in the
+// program).
+bool allocate(int fd, uint64_t bytes) {
+  if (!may_write(bytes)) return false;
+  if (fallocate(fd, 0, 0, static_cast<off_t>(bytes)) == 0) return true;
+  if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
+  return write_zeros(fd, 0, bytes);
+}
+
+// A file of this size, allocated and mapped.
+wire::ChunkHeader* map_new_file(const char* path, uint64_t bytes, wire::DropReason* reason) {
+  if (!reserve(bytes)) {
+    *reason = wire::DropReason::kBufferLimit;
+    return nullptr;
+  }
+  *reason = wire::DropReason::kDiskFull;
+  void* memory = MAP_FAILED;
+  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0) {
+    if (allocate(fd, bytes)) {
+      // Only a thread that fills many pages saves time by it.
+      if (bytes > wire::kChunkBytes) write_zeros(fd, 0, wire::kChunkBytes);
+      memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    close(fd);
+    if (memory == MAP_FAILED) unlink(path);
+  }
+  if (memory == MAP_FAILED) {
+    unreserve(bytes);
+    return nullptr;
+  }
+  madvise(memory, bytes, MADV_DONTFORK);
+  auto* chunk = static_cast<wire::ChunkHeader*>(memory);
+  chunk->chunk_bytes = static_cast<uint32_t>(bytes);
+  return chunk;
 }
 
 }  // namespace
@@ -53,7 +97,6 @@ void start_chunk(wire::ChunkHeader* chunk, uint32_t ring, uint64_t file, uint64_
                  uint32_t tid) {
   store_release(chunk->magic, 0u);
   chunk->version = wire::kWireVersion;
-  chunk->chunk_bytes = wire::kChunkBytes;
   chunk->spool = g_state.spool;
   chunk->pid = static_cast<uint32_t>(getpid());
   chunk->ring = ring;
@@ -70,33 +113,28 @@ void start_chunk(wire::ChunkHeader* chunk, uint32_t ring, uint64_t file, uint64_
 }
 
 wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, uint32_t tid,
-                              wire::DropReason* reason) {
+                              uint64_t bytes, wire::DropReason* reason) {
   char path[PATH_MAX + 64];
   *reason = wire::DropReason::kDiskFull;
   if (load(g_state.control->closed) != 0 || !chunk_path(path, sizeof path, ring, file)) {
     return nullptr;
   }
-  if (!reserve(wire::kChunkBytes)) {
-    *reason = wire::DropReason::kBufferLimit;
-    return nullptr;
+  wire::ChunkHeader* chunk = map_new_file(path, bytes, reason);
+  if (chunk == nullptr && bytes > wire::kChunkBytes) {
+    chunk = map_new_file(path, wire::kChunkBytes, reason);
   }
-  void* memory = MAP_FAILED;
-  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd >= 0) {
-    if (allocate(fd)) {
-      memory = mmap(nullptr, wire::kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
-    close(fd);
-    if (memory == MAP_FAILED) unlink(path);
-  }
-  if (memory == MAP_FAILED) {
-    unreserve(wire::kChunkBytes);
-    return nullptr;
-  }
-  madvise(memory, wire::kChunkBytes, MADV_DONTFORK);
-  auto* chunk = static_cast<wire::ChunkHeader*>(memory);
-  start_chunk(chunk, ring, file, sequence, tid);
+  if (chunk != nullptr) start_chunk(chunk, ring, file, sequence, tid);
   return chunk;
+}
+
+void prepare_pages(wire::ChunkHeader* chunk, uint64_t from, uint64_t bytes) {
+  char path[PATH_MAX + 64];
+  if (!may_write(from + bytes) || !chunk_path(path, sizeof path, chunk->ring, chunk->file)) return;
+  // Opened anew: a program may close descriptors that it does not know, and use their numbers.
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  write_zeros(fd, from, bytes);
+  close(fd);
 }
 
 void seal_chunk(wire::ChunkHeader* chunk) {
@@ -107,8 +145,9 @@ void seal_chunk(wire::ChunkHeader* chunk) {
 void drop_chunk(wire::ChunkHeader* chunk) {
   char path[PATH_MAX + 64];
   if (chunk_path(path, sizeof path, chunk->ring, chunk->file)) unlink(path);
-  munmap(chunk, wire::kChunkBytes);
-  unreserve(wire::kChunkBytes);
+  const uint64_t bytes = chunk->chunk_bytes;
+  munmap(chunk, bytes);
+  unreserve(bytes);
 }
 
 }  // namespace sonde::agent

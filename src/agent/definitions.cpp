@@ -3,6 +3,7 @@
 #include "agent/chunk_file.h"
 #include "agent/spool.h"
 #include "agent/state.h"
+#include "agent/texts.h"
 
 namespace sonde::agent {
 
@@ -17,7 +18,7 @@ struct Block {
   Block* next;
   uint64_t used;  // bytes of records
   char* records() { return reinterpret_cast<char*>(this + 1); }
-  static constexpr uint64_t kCapacity = kBlockBytes - 32;  // 16 may be read past a text
+  static constexpr uint64_t kCapacity = kBlockBytes - 2 * sizeof(uint64_t);
 };
 
 struct Definitions {
@@ -120,17 +121,17 @@ wire::RecordHeader* append_to_log(const wire::RecordHeader* record, uint64_t byt
 // Copies a record to ring 0.
 bool append_to_ring(const wire::RecordHeader* record, uint64_t bytes) {
   auto& chunk = g_definitions.chunk;
-  if (chunk == nullptr || chunk->committed + bytes > wire::kPayloadBytes) {
+  if (chunk == nullptr || chunk->committed + bytes > wire::payload_bytes(*chunk)) {
     wire::DropReason reason;
     const uint64_t sequence = chunk == nullptr ? 0 : chunk->sequence + 1;
-    auto* fresh = make_chunk(0, sequence, sequence, 0, &reason);
+    auto* fresh = make_chunk(0, sequence, sequence, 0, wire::kChunkBytes, &reason);
     if (fresh == nullptr) {
       count_drop(wire::DropSource::kDefinition, reason);
       return false;
     }
     if (chunk != nullptr) {
       seal_chunk(chunk);
-      munmap(chunk, wire::kChunkBytes);
+      munmap(chunk, chunk->chunk_bytes);
     }
     chunk = fresh;
   }
@@ -198,25 +199,11 @@ Text make_text(const char* text, size_t length) {
 }
 
 Text make_text(const char* text) {
-#if defined(__SSE2__) && !defined(SONDE_AGENT_STATIC)
-  // Short texts, where 16 bytes do not reach into another page: length and words in one load.
-  if (text != nullptr && (reinterpret_cast<uintptr_t>(text) & 4095) <= 4096 - 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
-    const auto ends =
-        static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())));
-    if (ends != 0) {
-      alignas(16) static constexpr uint8_t kMask[32] = {255, 255, 255, 255, 255, 255, 255, 255,
-                                                        255, 255, 255, 255, 255, 255, 255, 255};
-      const auto length = static_cast<size_t>(__builtin_ctz(ends));
-      const __m128i mask =
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(kMask + sizeof kMask / 2 - length));
-      const __m128i kept = _mm_and_si128(bytes, mask);
-      const auto low = static_cast<uint64_t>(_mm_cvtsi128_si64(kept));
-      const auto high = static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_unpackhi_epi64(kept, kept)));
-      return {text, length, hash_short(low, high, length)};
-    }
+  ShortText bytes;
+  uint32_t short_length;
+  if (text != nullptr && load_short(text, bytes, short_length)) {
+    return {text, short_length, hash_short(bytes.low, bytes.high, short_length)};
   }
-#endif
   return make_text(text, text != nullptr ? strnlen(text, wire::kMaxTextBytes) : 0);
 }
 

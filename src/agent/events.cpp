@@ -22,38 +22,7 @@ struct TextReference {
   uint32_t length = 0;  // of `data`, when id is 0
 };
 
-// Whether `text` still is what `known` says. Most texts are short: 16 bytes are compared at once
-// where they cannot reach into another page.
-inline bool same_text(const wire::StringRecord* known, const char* text) {
-#if defined(__SSE2__) && !defined(SONDE_AGENT_STATIC)
-  const auto address = reinterpret_cast<uintptr_t>(text);
-  if (known->length < 16 && (address & 4095) <= 4096 - 16) {
-    // The known text is followed by its 0 and lies in a block that goes on behind it.
-    const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
-    const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(known->text()));
-    const auto equal = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)));
-    const uint32_t wanted = (2u << known->length) - 1;  // with the 0
-    return (equal & wanted) == wanted;
-  }
-#endif
-  return strcmp(known->text(), text) == 0;
-}
-
-PointerSlot& slot_of(Ring* ring, const char* text) {
-  const auto bits = reinterpret_cast<uintptr_t>(text);
-  return ring->pointers[(bits ^ bits >> 8) % kPointerSlots];
-}
-
-// The id of a text that was here before under the same address, or 0.
-inline uint32_t known_id(Ring* ring, const char* text) {
-  const PointerSlot& slot = slot_of(ring, text);
-  return slot.pointer == text && text != nullptr && same_text(slot.string, text)
-             ? slot.string->header.id
-             : 0;
-}
-
-// Literals are found by their address, other texts by their content. A text that occurs once is
-// not interned but written in full.
+// A text that occurs once is not interned but written in full.
 [[gnu::noinline]] TextReference refer_by_content(Ring* ring, const char* text) {
   if (text == nullptr || *text == '\0') return {};
   const Text content = make_text(text);
@@ -63,12 +32,12 @@ inline uint32_t known_id(Ring* ring, const char* text) {
     known = find_string(content);
   }
   if (known == nullptr) return {0, content.data, static_cast<uint32_t>(content.length)};
-  slot_of(ring, text) = {text, known};
+  ring->texts.remember(text, known);
   return {known->header.id};
 }
 
 TextReference refer(Ring* ring, const char* text) {
-  const uint32_t id = known_id(ring, text);
+  const uint32_t id = ring->texts.find(text);
   return id != 0 ? TextReference{id} : refer_by_content(ring, text);
 }
 
@@ -124,42 +93,44 @@ inline void remove_open(wire::ChunkHeader* chunk, uint32_t index) {
   store_release(chunk->open_count, count);
 }
 
-// A range with a text of its own, or a domain.
-[[gnu::noinline]] void write_long_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
-  const bool inline_text = span.id == 0 && span.text_length != 0;
-  const uint64_t domain_bytes = (span.domain | span.category) != 0 ? 8 : 0;
-  const uint64_t bytes =
-      sizeof(wire::SpanRecord) + domain_bytes +
-      (inline_text ? sizeof(wire::ContinuationRecord) + wire::words_for(span.text_length) * 8 : 0);
-  // The open text moves when the chunk changes; `span` is a copy, the text is re-read below.
-  char* room = reserve(ring, bytes);
-  if (room == nullptr) return lost(DropSource::kRange);
-  auto* record = reinterpret_cast<wire::SpanRecord*>(room);
-  record->header = {RecordType::kRange,
-                    static_cast<uint8_t>(domain_bytes != 0 ? wire::kHasDomain : 0),
-                    static_cast<uint16_t>((sizeof(wire::SpanRecord) + domain_bytes) / 8), span.id};
+// The record of a range, without its text, where there is room for one with a domain. Returns its
+// length.
+inline uint64_t put_range(char* place, const wire::OpenSpan& span, uint64_t end) {
+  const bool has_domain = (span.domain | span.category) != 0;
+  auto* record = reinterpret_cast<wire::SpanRecord*>(place);
+  record->header = {RecordType::kRange, static_cast<uint8_t>(has_domain ? wire::kHasDomain : 0),
+                    static_cast<uint16_t>(sizeof(wire::SpanRecord) / 8 + (has_domain ? 1 : 0)),
+                    span.id};
   record->begin = span.begin;
   record->end = end;
-  char* next = reinterpret_cast<char*>(record + 1);
-  if (domain_bytes != 0) {
-    *reinterpret_cast<uint64_t*>(next) = pack(span.domain, span.category);
-    next += 8;
+  // Not counted, and so overwritten, if there is none.
+  *reinterpret_cast<uint64_t*>(record + 1) = pack(span.domain, span.category);
+  return sizeof(wire::SpanRecord) + (has_domain ? 8 : 0);
+}
+
+constexpr uint64_t kMostRangeBytes = sizeof(wire::SpanRecord) + 8;
+
+// A range with a text of its own, or one for which a new chunk is needed.
+[[gnu::noinline]] void write_long_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
+  const bool inline_text = span.id == 0 && span.text_length != 0;
+  const uint64_t text_bytes =
+      inline_text ? sizeof(wire::ContinuationRecord) + wire::words_for(span.text_length) * 8 : 0;
+  // The open text moves when the chunk changes; `span` is a copy, the text is re-read below.
+  char* room = reserve(ring, kMostRangeBytes + text_bytes);
+  if (room == nullptr) return lost(DropSource::kRange);
+  const uint64_t bytes = put_range(room, span, end);
+  if (inline_text) {
+    write_text(room + bytes, ring->chunk->open_text + span.text_offset, span.text_length);
   }
-  if (inline_text) write_text(next, ring->chunk->open_text + span.text_offset, span.text_length);
-  commit(ring, bytes);
+  commit(ring, bytes + text_bytes);
 }
 
 inline void write_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
-  if ((span.domain | span.category | span.text_length) != 0 ||
-      ring->used + sizeof(wire::SpanRecord) > ring->limit) {
+  if (span.text_length != 0 || ring->used + kMostRangeBytes > ring->limit) {
     const wire::OpenSpan copy = span;  // the chunk it lies in may be left
     return write_long_range(ring, copy, end);
   }
-  auto* record = reinterpret_cast<wire::SpanRecord*>(payload(ring->chunk) + ring->used);
-  record->header = {RecordType::kRange, 0, sizeof(wire::SpanRecord) / 8, span.id};
-  record->begin = span.begin;
-  record->end = end;
-  commit(ring, sizeof *record);
+  commit(ring, put_range(payload(ring->chunk) + ring->used, span, end));
 }
 
 }  // namespace
@@ -187,9 +158,13 @@ void range_push(uint32_t domain, uint32_t category, const char* text) {
   }
   span.muted = recording() ? 0 : 1;
   if (span.muted == 0) {
-    span.id = known_id(ring, text);
-    if (span.id == 0) keep_text(ring, span, text);
+    // A clock that waits for what came before it (clock_gettime) does not wait for the text then.
     span.begin = ticks();
+    span.id = ring->texts.find(text);
+    if (span.id == 0) {
+      keep_text(ring, span, text);
+      span.begin = ticks();
+    }
   }
   store_release(chunk->open_count, count + 1);
 }
@@ -216,6 +191,25 @@ int range_pop(uint32_t domain) {
   if (span.muted == 0) write_range(ring, span, end);
   remove_open(ring->chunk, index);
   return level;
+}
+
+void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t begin, uint64_t end) {
+  if (!recording()) return;
+  Inside inside;
+  if (!inside) return count_drop(DropSource::kRange, DropReason::kReentrant);
+  Ring* ring = this_ring();
+  if (ring == nullptr) return lost(DropSource::kRange);
+  const TextReference reference = refer(ring, text);
+  char* room = reserve(ring, kMostRangeBytes + text_bytes(reference));
+  if (room == nullptr) return lost(DropSource::kRange);
+  wire::OpenSpan span = {};
+  span.begin = begin < end ? begin : end;
+  span.id = reference.id;
+  span.domain = domain;
+  span.category = category;
+  const uint64_t bytes = put_range(room, span, end);
+  if (text_bytes(reference) != 0) write_text(room + bytes, reference.data, reference.length);
+  commit(ring, bytes + text_bytes(reference));
 }
 
 sonde_call call_begin(uint32_t function, int wants_correlation) {
@@ -435,6 +429,10 @@ void op(const sonde_op* op) {
   memcpy(record->size, op->size, sizeof record->size);
   record->group_segment_bytes = op->group_segment_bytes;
   record->private_segment_bytes = op->private_segment_bytes;
+  record->stream = op->stream;
+  record->src_device = op->src_device;
+  record->dst_device = op->dst_device;
+  record->reserved = 0;
   commit(ring, sizeof *record);
 }
 

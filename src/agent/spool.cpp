@@ -17,6 +17,9 @@ constinit thread_local ThreadState t_state;
 
 namespace {
 
+constexpr uint64_t kSealedBytes = 64 * wire::kChunkBytes;  // of sealed ones a ring keeps mapped
+// A chunk that was filled in fewer ticks for each 256 KiB of it is followed by a larger one.
+constexpr uint64_t kHotTicks = 200'000'000;
 constexpr uint32_t kSpareChunks = 4;  // drained ones a ring keeps for its next burst
 constexpr uint32_t kSealedSlots = sizeof(Ring::sealed) / sizeof(Ring::sealed[0]);
 constexpr int64_t kRetryNs = 10000000;
@@ -25,6 +28,7 @@ pthread_key_t g_exit_key;
 bool g_exit_key_made = false;
 bool g_definitions_held = false;  // by the thread that forks
 char* g_shield = nullptr;  // the chunk a forking thread was writing to, if fork interrupted that
+uint64_t g_shield_bytes = 0;
 
 uint32_t thread_id() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
@@ -74,22 +78,35 @@ Ring* make_ring() {
   return ring;
 }
 
-// Puts the ring's current chunk with the sealed ones. Beyond what a ring keeps mapped, the oldest
-// is left to the consumer.
+// Forgets the first `count` sealed chunks.
+void remove_sealed(Ring* ring, uint32_t count) {
+  ring->sealed_count -= count;
+  memmove(ring->sealed, ring->sealed + count, ring->sealed_count * sizeof(ring->sealed[0]));
+}
+
+// Leaves the oldest sealed chunk to the consumer.
+void abandon_oldest(Ring* ring) {
+  wire::ChunkHeader* oldest = ring->sealed[0];
+  const uint64_t bytes = oldest->chunk_bytes;
+  auto expected = wire::ChunkState::kSealed;
+  if (std::atomic_ref(oldest->state)
+          .compare_exchange_strong(expected, wire::ChunkState::kAbandoned,
+                                   std::memory_order_acq_rel)) {
+    munmap(oldest, bytes);
+  } else {
+    drop_chunk(oldest);
+  }
+  remove_sealed(ring, 1);
+}
+
+// Puts the ring's current chunk with the sealed ones.
 void retire_current(Ring* ring) {
   seal_chunk(ring->chunk);
-  if (ring->sealed_count == kSealedSlots) {
-    wire::ChunkHeader* oldest = ring->sealed[0];
-    auto expected = wire::ChunkState::kSealed;
-    if (std::atomic_ref(oldest->state)
-            .compare_exchange_strong(expected, wire::ChunkState::kAbandoned,
-                                     std::memory_order_acq_rel)) {
-      munmap(oldest, wire::kChunkBytes);
-    } else {
-      drop_chunk(oldest);
-    }
-    --ring->sealed_count;
-    memmove(ring->sealed, ring->sealed + 1, ring->sealed_count * sizeof(ring->sealed[0]));
+  uint64_t mapped = ring->chunk->chunk_bytes;
+  for (uint32_t i = 0; i < ring->sealed_count; ++i) mapped += ring->sealed[i]->chunk_bytes;
+  while (ring->sealed_count > 0 && (ring->sealed_count == kSealedSlots || mapped > kSealedBytes)) {
+    mapped -= ring->sealed[0]->chunk_bytes;
+    abandon_oldest(ring);
   }
   ring->sealed[ring->sealed_count++] = ring->chunk;
 }
@@ -103,25 +120,46 @@ uint32_t drained_count(const Ring* ring) {
   return count;
 }
 
-// A drained chunk of this ring to start over with, or a new one.
-wire::ChunkHeader* next_chunk(Ring* ring) {
+// How large the next new chunk should be. No chunk takes much of what the session may have.
+uint64_t wanted_bytes(const Ring* ring) {
+  if (ring->chunk == nullptr) return wire::kChunkBytes;
+  const uint64_t bytes = ring->chunk->chunk_bytes;
+  const uint64_t taken = ticks() - ring->chunk->opened.ticks_before;
+  const bool hot = taken / (bytes / wire::kChunkBytes) < kHotTicks;
+  uint64_t most = load(g_state.control->limit_bytes) / 64;
+  if (most > wire::kMaxChunkBytes) most = wire::kMaxChunkBytes;
+  uint64_t wanted = hot ? bytes * 4 : bytes / 4;
+  while (wanted > most) wanted /= 4;
+  return wanted > wire::kChunkBytes ? wanted : wire::kChunkBytes;
+}
+
+// A drained chunk of this ring to start over with, or a new one. `ready`: up to where its pages are
+// prepared, or need not be.
+wire::ChunkHeader* next_chunk(Ring* ring, uint64_t& ready) {
   // No second use of a chunk either when the recorder has taken its leave.
   uint32_t drained = load(g_state.control->closed) == 0 ? drained_count(ring) : 0;
   if (drained == 0) {
     auto* chunk = make_chunk(ring->index, ring->next_file, ring->next_sequence, ring->tid,
-                             &ring->out_because);
+                             wanted_bytes(ring), &ring->out_because);
     if (chunk == nullptr) return nullptr;
     ++ring->next_file;
     ++ring->next_sequence;
+    ready = wire::kPayloadBytes;
     return chunk;
   }
   wire::ChunkHeader* chunk = ring->sealed[0];
   uint32_t taken = 1;
   for (; drained > kSpareChunks; --drained) drop_chunk(ring->sealed[taken++]);
-  ring->sealed_count -= taken;
-  memmove(ring->sealed, ring->sealed + taken, ring->sealed_count * sizeof(ring->sealed[0]));
+  remove_sealed(ring, taken);
   start_chunk(chunk, ring->index, chunk->file, ring->next_sequence++, ring->tid);
+  ready = wire::payload_bytes(*chunk);
   return chunk;
+}
+
+// Makes another part of the current chunk ready. A record is smaller than that part.
+void prepare_more(Ring* ring) {
+  prepare_pages(ring->chunk, wire::kHeaderBytes + ring->limit, wire::kChunkBytes);
+  ring->limit += wire::kChunkBytes;
 }
 
 bool may_retry(const Ring* ring) {
@@ -152,7 +190,6 @@ Ring* slow_ring() {
       return nullptr;
     }
     ring->tid = thread_id();
-    memset(ring->pointers, 0, sizeof ring->pointers);
     t_state.ring = ring;
     if (g_exit_key_made) pthread_setspecific(g_exit_key, ring);
     if (ring->chunk != nullptr) {
@@ -161,13 +198,12 @@ Ring* slow_ring() {
     }
   }
   if (!may_retry(ring)) return nullptr;
-  ring->chunk = next_chunk(ring);
+  ring->chunk = next_chunk(ring, ring->limit);
   if (ring->chunk == nullptr) {
     ring->retry_at = retry_time();
     return nullptr;
   }
   ring->used = 0;
-  ring->limit = wire::kPayloadBytes;
   write_thread_record(ring);
   return ring;
 }
@@ -177,7 +213,12 @@ char* slow_reserve(Ring* ring, uint64_t bytes) {
   if (bytes > wire::kPayloadBytes) return nullptr;
   if (ring->limit == 0 && !may_retry(ring)) return nullptr;
   wire::ChunkHeader* full = ring->chunk;
-  wire::ChunkHeader* fresh = next_chunk(ring);
+  if (ring->limit != 0 && ring->used + bytes <= wire::payload_bytes(*full)) {
+    prepare_more(ring);
+    return payload(full) + ring->used;
+  }
+  uint64_t ready = 0;
+  wire::ChunkHeader* fresh = next_chunk(ring, ready);
   if (fresh == nullptr) {
     // The full chunk stays: its header holds the open ranges. Only its payload is closed.
     ring->limit = 0;
@@ -193,7 +234,7 @@ char* slow_reserve(Ring* ring, uint64_t bytes) {
   retire_current(ring);
   ring->chunk = fresh;
   ring->used = 0;
-  ring->limit = wire::kPayloadBytes;
+  ring->limit = ready;
   return payload(fresh);
 }
 
@@ -326,9 +367,10 @@ void before_fork() {
   // A signal handler that forks may have interrupted this very thread while it holds the lock.
   g_definitions_held = t_state.busy != 0 ? try_lock_definitions() : lock_definitions();
   // A signal handler that forks may have interrupted this thread inside its chunk.
-  g_shield = t_state.busy != 0 && t_state.ring != nullptr
-                 ? reinterpret_cast<char*>(t_state.ring->chunk)
-                 : nullptr;
+  wire::ChunkHeader* chunk =
+      t_state.busy != 0 && t_state.ring != nullptr ? t_state.ring->chunk : nullptr;
+  g_shield = reinterpret_cast<char*>(chunk);
+  g_shield_bytes = chunk != nullptr ? chunk->chunk_bytes : 0;
 }
 
 void after_fork_in_parent() {
@@ -337,7 +379,7 @@ void after_fork_in_parent() {
 
 void after_fork_in_child() {
   if (g_shield != nullptr) {  // the interrupted write goes on, into nothing
-    (void)mmap(g_shield, wire::kChunkBytes, PROT_READ | PROT_WRITE,
+    (void)mmap(g_shield, g_shield_bytes, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   }
   if (g_exit_key_made) pthread_setspecific(g_exit_key, nullptr);

@@ -5,24 +5,18 @@
 
 #include "agent/chunk_file.h"
 #include "agent/state.h"
+#include "agent/texts.h"
 #include "wire/records.h"
 
 namespace sonde::agent {
-
-constexpr uint32_t kPointerSlots = 256;
-
-// A text by its address: most programs pass the same literal again and again.
-struct PointerSlot {
-  const char* pointer;
-  const wire::StringRecord* string;
-};
 
 // What a thread writes into. Lives in memory that a fork wipes (so a child can never write into its
 // parent's chunks), and outlives its thread: the next new thread takes it over.
 struct Ring {
   wire::ChunkHeader* chunk;  // nullptr: none yet, or wiped by fork
   uint64_t used;             // bytes of its payload
-  uint64_t limit;            // 0 once it is sealed and no other could be had
+  uint64_t limit;            // up to where its pages are ready; 0 once it is full and no other
+                             // could be had
   uint32_t index;
   uint32_t tid;
   uint64_t next_sequence, next_file;
@@ -34,7 +28,7 @@ struct Ring {
   wire::ChunkHeader* sealed[64];  // waiting for the consumer, oldest first
   uint32_t sealed_count;
   Ring* next_parked;
-  PointerSlot pointers[kPointerSlots];
+  TextCache texts;
 };
 
 // This thread's ring with a chunk, or nullptr (the event is lost: count it with drop_reason()).

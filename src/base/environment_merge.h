@@ -4,7 +4,7 @@
 //
 // The variables travel in SONDE_INJECT as "NAME=VALUE" items separated by the unit separator
 // (0x1F). An item "NAME+=VALUE" is a colon-separated list that goes before what is there already,
-// unless it is part of that; "NAME?=VALUE" is set only where it is missing; "NAME=VALUE" replaces.
+// unless it is part of that; "NAME~=VALUE" is one that is separated by spaces; "NAME?=VALUE" is set only where it is missing; "NAME=VALUE" replaces.
 // Where a variable is there twice, both are changed: the loader and getenv() differ in which
 // counts.
 #pragma once
@@ -17,7 +17,7 @@ namespace sonde {
 struct InjectItem {
   const char* name;
   size_t name_length;
-  char mode;  // '=', '+' or '?'
+  char mode;  // '=', '+', '~' or '?'
   const char* value;
   size_t value_length;
 };
@@ -32,7 +32,7 @@ inline bool next_inject_item(const char** cursor, InjectItem* item) {
     const char* equals =
         static_cast<const char*>(memchr(begin, '=', static_cast<size_t>(end - begin)));
     if (equals == nullptr || equals == begin) continue;
-    item->mode = equals[-1] == '+' || equals[-1] == '?' ? equals[-1] : '=';
+    item->mode = strchr("+~?", equals[-1]) != nullptr ? equals[-1] : '=';
     item->name = begin;
     item->name_length = static_cast<size_t>(equals - begin) - (item->mode != '=' ? 1 : 0);
     item->value = equals + 1;
@@ -49,11 +49,16 @@ inline const char* value_of(const char* entry, const InjectItem& item) {
              : nullptr;
 }
 
-// Whether `list` has `text` as one or more of its colon-separated parts already.
-inline bool list_contains(const char* list, const char* text, size_t length) {
+inline char separator_of(const InjectItem& item) { return item.mode == '~' ? ' ' : ':'; }
+
+// Whether `list` has `text` as one or more of its parts already.
+inline bool list_contains(const char* list, const char* text, size_t length,
+                          char separator = ':') {
   for (const char* at = list; at != nullptr;) {
-    if (strncmp(at, text, length) == 0 && (at[length] == '\0' || at[length] == ':')) return true;
-    at = strchr(at, ':');
+    if (strncmp(at, text, length) == 0 && (at[length] == '\0' || at[length] == separator)) {
+      return true;
+    }
+    at = strchr(at, separator);
     if (at != nullptr) ++at;
   }
   return false;
@@ -73,7 +78,9 @@ inline InjectItem inject_itself(const char* inject) {
 // Whether an entry with the value `old` stays as it is.
 inline bool item_is_met(const InjectItem& item, const char* old) {
   if (item.mode == '?') return true;
-  if (item.mode == '+') return list_contains(old, item.value, item.value_length);
+  if (item.mode == '+' || item.mode == '~') {
+    return list_contains(old, item.value, item.value_length, separator_of(item));
+  }
   return strncmp(old, item.value, item.value_length) == 0 && old[item.value_length] == '\0';
 }
 
@@ -122,7 +129,7 @@ inline MergeRoom merge_room(char* const* environment, const char* inject) {
   return room;
 }
 
-// "NAME=VALUE[:OLD]" at `text`; returns the place behind it.
+// "NAME=VALUE[:OLD]" (or with a space) at `text`; returns the place behind it.
 inline char* write_entry(char* text, const InjectItem& item, const char* old) {
   const auto append = [&text](const char* from, size_t length) {
     memcpy(text, from, length);
@@ -131,8 +138,9 @@ inline char* write_entry(char* text, const InjectItem& item, const char* old) {
   append(item.name, item.name_length);
   append("=", 1);
   append(item.value, item.value_length);
-  if (item.mode == '+' && old != nullptr && *old != '\0') {
-    append(":", 1);
+  if (item.mode != '=' && old != nullptr && *old != '\0') {
+    const char separator = separator_of(item);
+    append(&separator, 1);
     append(old, strlen(old));
   }
   *text++ = '\0';

@@ -112,7 +112,10 @@ std::string zsh_completion(Commands commands) {
   out += "    )\n    _describe command commands\n    return\n  fi\n  local name=$words[2]\n";
   out += "  shift words\n  (( CURRENT-- ))\n  case $name in\n";
   for (const Command* command : commands) append_zsh_command(out, *command);
-  return out + "  esac\n}\n_sonde \"$@\"\n";
+  // As a file on fpath it is run by the first completion; else it is sourced by the user.
+  return out +
+         "  esac\n}\nif [[ $funcstack[1] == _sonde ]]; then _sonde \"$@\"; else compdef _sonde sonde; "
+         "fi\n";
 }
 
 }  // namespace sonde::cli

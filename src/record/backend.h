@@ -15,7 +15,7 @@ struct Probe {
 };
 
 // "NAME+=VALUE" and so on, as in base/environment_merge.h; "{lib}" stands for Sonde's library
-// folder.
+// folder and "{env:NAME}" for the variable's value when the recording starts.
 using Injection = std::string;
 
 struct Backend {

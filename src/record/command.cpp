@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include "base/environment_merge.h"
 #include "base/strings.h"
@@ -112,9 +113,24 @@ std::string untraceable_reason(const std::string& path) {
   }
 }
 
+namespace {
+
+// "{env:NAME}": what the variable is now.
+void expand_variable(std::string& injection) {
+  const size_t at = injection.find("{env:");
+  const size_t end = injection.find('}', at);
+  if (at == std::string::npos || end == std::string::npos) return;
+  const char* value = std::getenv(injection.substr(at + 5, end - at - 5).c_str());
+  injection.replace(at, end + 1 - at, value != nullptr ? value : "");
+}
+
+}  // namespace
+
 std::string injection_list(const std::vector<const Backend*>& backends, const std::string& session,
                            const std::string& library_folder) {
   std::string list = "SONDE_SESSION=" + session;
+  // Several backends may be in one library.
+  std::set<std::string> known;
   // Preloaded in this order: the agent first, so that a backend finds it. Lists grow at the front.
   std::vector<std::string> preloads;
   for (const auto* backend : backends) {
@@ -122,6 +138,8 @@ std::string injection_list(const std::vector<const Backend*>& backends, const st
       for (size_t at; (at = injection.find("{lib}")) != std::string::npos;) {
         injection.replace(at, 5, library_folder);
       }
+      expand_variable(injection);
+      if (!known.insert(injection).second) continue;
       constexpr std::string_view kPreload = "LD_PRELOAD+=";
       if (injection.rfind(kPreload, 0) == 0) {
         preloads.push_back(injection.substr(kPreload.size()));

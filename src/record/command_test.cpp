@@ -180,6 +180,13 @@ TEST(MergedEnvironment, FollowsTheModeOfEachItem) {
             (Environment{"L=x", "L=x:xx:y", "L=x:yy", "SONDE_INJECT=L+=x"}));
 }
 
+TEST(MergedEnvironment, ListsMayBeSeparatedBySpaces) {
+  EXPECT_EQ(merged({}, "T~=/x/a.so")[0], "T=/x/a.so");
+  EXPECT_EQ(merged({"T=/y/b.so"}, "T~=/x/a.so")[0], "T=/x/a.so /y/b.so");
+  EXPECT_EQ(merged({"T=/y/b.so /x/a.so"}, "T~=/x/a.so")[0], "T=/y/b.so /x/a.so");
+  EXPECT_EQ(merged({"T=/x/a.so:/y"}, "T~=/x/a.so")[0], "T=/x/a.so /x/a.so:/y");
+}
+
 TEST(MergedEnvironment, ListsMayHaveEmptyParts) {
   // A leading colon is common: LD_LIBRARY_PATH=$UNSET:/opt/lib.
   EXPECT_EQ(merged({"L=:z"}, "L+=x")[0], "L=x::z");

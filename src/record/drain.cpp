@@ -17,7 +17,7 @@ namespace sonde::record {
 
 namespace {
 
-constexpr size_t kChunksPerPoll = 64;
+constexpr uint64_t kBytesPerPoll = 16 << 20;
 constexpr uint64_t kCommitBytes = 64 << 20;
 constexpr int64_t kCommitEveryNs = 500'000'000;
 constexpr int64_t kListEveryNs = 100'000'000;  // while more is known to wait
@@ -61,7 +61,7 @@ Drain::Drain(std::string session, wire::Control& control, store::Ingest& ingest)
     : session_(std::move(session)),
       control_(&control),
       ingest_(&ingest),
-      buffer_(wire::kPayloadBytes),
+      buffer_(wire::kMaxChunkBytes - wire::kHeaderBytes),
       last_commit_ns_(monotonic_now_ns()) {}
 
 void Drain::list_new() {
@@ -134,6 +134,7 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
     if (!fd.valid() || !read_at(fd.get(), &item.header, sizeof item.header, 0)) continue;
     // A header that does not add up is being rewritten just now, or is damaged: see finish_process.
     if (judge(spool, chunk, item.header) != wire::HeaderVerdict::kGood) continue;
+    chunk.bytes = item.header.chunk_bytes;
     if (item.header.sequence == chunk.sequence && chunk.drained) continue;
     if (item.header.sequence != chunk.sequence) {
       if (item.header.sequence < chunk.sequence) continue;
@@ -227,11 +228,14 @@ uint64_t Drain::read_some(std::span<Spool* const> spools) {
   std::stable_sort(definitions.begin(), definitions.end(), before);
   for (const auto& pending : definitions) read_chunk(pending);
   std::stable_sort(events.begin(), events.end(), before);
-  backlog_ = events.size() > kChunksPerPoll;
-  if (backlog_) events.resize(kChunksPerPoll);
   uint64_t bytes = 0;
+  uint64_t fresh = 0;  // of those, not read before
+  backlog_ = false;
   for (const auto& pending : events) {
     if (stopped_) break;
+    backlog_ = fresh >= kBytesPerPoll;
+    if (backlog_) break;
+    fresh += pending.header.committed - std::min(pending.header.committed, pending.chunk->offset);
     bytes += pending.header.committed;
     read_chunk(pending);
     progress_();
@@ -267,7 +271,7 @@ void Drain::give_back() {
       if (ready) chunk.drained = true;
       if (ready && !return_chunk(chunk.file.path)) {
         ::unlink(chunk.file.path.c_str());
-        __atomic_fetch_sub(&(*control_)->allocated_bytes, wire::kChunkBytes, __ATOMIC_RELAXED);
+        __atomic_fetch_sub(&(*control_)->allocated_bytes, chunk.bytes, __ATOMIC_RELAXED);
         ingest_->forget_position(chunk.name);
         item = spool.chunks.erase(item);
       } else {
@@ -281,7 +285,11 @@ void Drain::give_back() {
 void Drain::remove_spool(Spool& spool) {
   if (spool.removed) return;
   std::error_code error;
-  const uint64_t bytes = wire::list_chunks(spool.folder.path).size() * wire::kChunkBytes;
+  uint64_t bytes = 0;
+  for (const auto& file : wire::list_chunks(spool.folder.path)) {
+    const auto size = std::filesystem::file_size(file.path, error);
+    if (!error) bytes += size;
+  }
   std::filesystem::remove_all(spool.folder.path, error);
   __atomic_fetch_sub(&(*control_)->allocated_bytes, bytes, __ATOMIC_RELAXED);
   for (const auto& [name, chunk] : spool.chunks) ingest_->forget_position(name);

@@ -63,6 +63,7 @@ class Drain {
     wire::ChunkFile file;
     std::string name;  // "p12-ab/r1-0": key of its position
     uint64_t sequence = 0, offset = 0;
+    uint64_t bytes = 0;     // of the file
     bool drained = false;   // read to the end and given back
     bool read_out = false;  // sealed and read to the end; given back with the next commit
     // Of a sealed chunk that is still to be read: it stays as it is.

@@ -1,5 +1,7 @@
 // Device operations: rows of rocpd_op, their details, and the links to the calls that launched
 // them.
+#include <fmt/format.h>
+
 #include "sonde/backend.h"
 #include "store/ingest_state.h"
 
@@ -9,6 +11,7 @@ namespace {
 
 constexpr size_t kMaxWaiting = 1 << 20;  // correlations of ops that wait for their call
 constexpr size_t kMaxUsedCalls = 1024;   // calls that have an op and may get more
+constexpr int32_t kLargestError = 9999;  // of any runtime
 
 // Values of hipMemcpyKind, which RPD's `kind` column holds.
 int64_t copy_kind(uint32_t kind) {
@@ -39,6 +42,14 @@ int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value); }
 int64_t blocks(uint64_t items, uint32_t group) {
   if (items == 0) return 1;
   return as_signed(group == 0 ? items : (items + group - 1) / group);
+}
+
+// An op that failed did not run, so there is nothing to place on a time line; its error is what the
+// user should hear of. Odd codes are left out: they would make a reason of their own each.
+std::string why_without_times(const wire::OpRecord& op, const char* kind) {
+  if (op.status == 0) return "the device gave no times";
+  if (op.status < -kLargestError || op.status > kLargestError) return "ended with an error";
+  return fmt::format("{} ended with error {}", kind, op.status);
 }
 
 }  // namespace
@@ -74,13 +85,15 @@ void Ingest::Impl::use_call(Process& process, uint64_t correlation, int64_t api_
 
 void Ingest::Impl::link(Process& process, const WaitingOp& waiting, int64_t api_id) {
   const auto& record = waiting.record;
-  writer.api_op(api_id, waiting.op_id);
+  if (waiting.op_id != 0) writer.api_op(api_id, waiting.op_id);
   const auto found = process.queues.find(record.queue);
   const KnownQueue queue = found != process.queues.end() ? found->second : KnownQueue{};
+  const uint64_t stream =
+      (record.flags & SONDE_OP_HAS_STREAM) != 0 ? record.stream : queue.handle;
   if (record.kind == SONDE_OP_KERNEL) {
     KernelApiRow row;
     row.api_id = api_id;
-    row.stream = queue.handle;
+    row.stream = stream;
     for (int i = 0; i < 3; ++i) {
       row.grid[i] = blocks(record.grid[i], record.group[i]);
       row.group[i] = record.group[i] == 0 ? 1 : record.group[i];
@@ -89,35 +102,45 @@ void Ingest::Impl::link(Process& process, const WaitingOp& waiting, int64_t api_
     row.private_segment_bytes = record.private_segment_bytes;
     row.kernel_name_id = waiting.name_id;
     writer.kernel_api(row);
-  } else if (is_copy(record.kind)) {
+  } else if (is_copy(record.kind) && (record.flags & SONDE_OP_DESCRIBED) == 0) {
     CopyApiRow row;
     row.api_id = api_id;
-    row.stream = queue.handle;
+    row.stream = stream;
     row.src = record.src;
     row.dst = record.dst;
     row.size_bytes = as_signed(record.bytes);
     row.width = as_signed(record.size[0]);
     row.height = as_signed(record.size[1]);
     row.kind = copy_kind(record.kind);
-    row.src_device = queue.gpu_id;
-    row.dst_device = queue.gpu_id;
-    row.sync = (record.flags & 1) != 0;
-    row.pinned = (record.flags & 2) != 0;
+    const bool devices = (record.flags & SONDE_OP_HAS_DEVICES) != 0;
+    row.src_device = devices ? record.src_device : queue.gpu_id;
+    row.dst_device = devices ? record.dst_device : queue.gpu_id;
+    row.sync = (record.flags & SONDE_OP_BLOCKING) != 0;
+    row.pinned = (record.flags & SONDE_OP_PINNED) != 0;
     writer.copy_api(row);
   }
+}
+
+// What a call asked for, as one row, however many ops serve it.
+void Ingest::Impl::description(Process& process, const WaitingOp& description) {
+  const uint64_t correlation = description.record.correlation;
+  const auto call = process.calls.find(correlation);
+  if (call == process.calls.end()) return wait(process, correlation, description);
+  link(process, description, call->second.api_id);
 }
 
 void Ingest::Impl::op(Process& process, const wire::Record& record) {
   WaitingOp waiting;
   waiting.record = record.as<wire::OpRecord>();
   const auto& fields = waiting.record;
+  if ((fields.flags & SONDE_OP_DESCRIPTION) != 0) return description(process, waiting);
+  const uint32_t kind = fields.kind < op_type_ids.size() ? fields.kind : 0;
   if (fields.start == 0 || fields.end < fields.start) {
-    ++drops[{"ops", "the device gave no times"}];
+    ++drops[{"ops", why_without_times(fields, wire::kOpTypeNames[kind])}];
     return;
   }
   const auto found = process.queues.find(fields.queue);
   const KnownQueue queue = found != process.queues.end() ? found->second : KnownQueue{};
-  const uint32_t kind = fields.kind < op_type_ids.size() ? fields.kind : 0;
   const auto time = [&](uint64_t value) { return monotonic_ns(process, fields.clock, value); };
   OpRow row;
   row.gpu_id = queue.gpu_id;
@@ -144,6 +167,7 @@ void Ingest::Impl::op(Process& process, const wire::Record& record) {
 }
 
 void Ingest::Impl::write_detail(Process& process, const WaitingOp& waiting, int64_t api_id) {
+  if (waiting.op_id == 0) return;  // a description
   const auto& fields = waiting.record;
   const auto time = [&](uint64_t value) { return monotonic_ns(process, fields.clock, value); };
   OpDetailRow detail;

@@ -150,6 +150,7 @@ struct Ingest::Impl {
 
   // ingest_ops.cpp
   void op(Process& process, const wire::Record& record);
+  void description(Process& process, const WaitingOp& description);
   void wait(Process& process, uint64_t correlation, const WaitingOp& op);
   void use_call(Process& process, uint64_t correlation, int64_t api_id);
   void link(Process& process, const WaitingOp& waiting, int64_t api_id);

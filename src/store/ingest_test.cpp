@@ -153,11 +153,56 @@ TEST_F(IngestTest, CopiesHaveTheirRow) {
             "CopyDeviceToHost|21474836480|-14");
 }
 
+TEST_F(IngestTest, ACallDescribesItsCopyHoweverManyOpsServeIt) {
+  for (const bool call_first : {false, true}) {
+    Recording f;
+    f->clocks(reading(1000));
+    f->clocks(reading(2'000'000'000));
+    feed(*f, kDefinitions, some_definitions());
+    Op part = kernel(11, 50, 60);
+    part.kind = SONDE_OP_COPY_H2D;
+    part.bytes = 100;
+    part.flags = SONDE_OP_DESCRIBED;
+    Op whole = part;
+    whole.bytes = uint64_t{5} << 32;
+    whole.src = 0x10;
+    whole.dst = 0x20;
+    whole.stream = 0;
+    whole.src_device = -1;
+    whole.dst_device = 3;
+    whole.start = whole.end = 0;
+    whole.flags = SONDE_OP_DESCRIPTION | SONDE_OP_HAS_DEVICES | SONDE_OP_HAS_STREAM |
+                  SONDE_OP_BLOCKING | SONDE_OP_PINNED;
+    const Words ops = op(0, part) + op(0, whole) + op(0, part);
+    const Words made = call(5, at(1), at(2), 11);
+    feed(*f, kRing, call_first ? made + ops : ops + made);
+    f.finish();
+    EXPECT_EQ(f.rows("select stream, size, kind, src, dst, srcDevice, dstDevice, sync, pinned from "
+                     "rocpd_copyapi"),
+              (Rows{"0x0|21474836480|1|0x10|0x20|-1|3|1|1"}));
+    EXPECT_EQ(f.value("select count(*) from rocpd_api_ops join rocpd_op o on o.id = op_id"), "2");
+    EXPECT_EQ(f.value("select count(*), sum(bytes) from sonde_op_detail"), "2|200");
+    EXPECT_EQ(f.value("select count(*) from sonde_drop"), "0");
+  }
+}
+
 TEST_F(IngestTest, OpsWithoutTimesAreCounted) {
   feed(*file, kRing, op(6, kernel(0, 0, 60)) + op(6, kernel(0, 60, 50)) + op(6, kernel(0, 60, 60)));
   file.finish();
   EXPECT_EQ(file.value("select count(*) from rocpd_op"), "1");
   EXPECT_EQ(file.value("select source, count from sonde_drop"), "ops|2");
+}
+
+TEST_F(IngestTest, FailedOpsAreCountedByTheirError) {
+  Op fill = kernel(0, 0, 0);
+  fill.kind = SONDE_OP_FILL;
+  fill.status = -14;
+  Op odd = fill;
+  odd.status = INT32_MIN;
+  feed(*file, kRing, op(6, fill) + op(6, odd) + op(6, fill));
+  file.finish();
+  EXPECT_EQ(file.rows("select reason, count from sonde_drop order by count"),
+            (Rows{"ended with an error|1", "FillBuffer ended with error -14|2"}));
 }
 
 TEST_F(IngestTest, RangesOfTwoThreads) {

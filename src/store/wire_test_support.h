@@ -120,15 +120,35 @@ struct Op {
   uint64_t grid[3] = {0, 0, 0};
   uint32_t group[3] = {0, 0, 0};
   uint32_t flags = 0;
-  uint64_t src = 0, dst = 0;
+  uint64_t src = 0, dst = 0, stream = 0;
+  int16_t src_device = 0, dst_device = 0;
 };
 
 inline Words op(uint32_t name, const Op& o) {
   return record(wire::RecordType::kOp, name, 0,
-                {pair(o.kind, o.queue), pair(o.clock, static_cast<uint32_t>(o.status)),
-                 o.correlation, o.queued, o.submitted, o.start, o.end, o.bytes, o.grid[0],
-                 o.grid[1], o.grid[2], pair(o.group[0], o.group[1]), pair(o.group[2], o.flags),
-                 o.src, o.dst, 0, 0, 0, pair(64, 8)});
+                {pair(o.kind, o.queue),
+                 pair(o.clock, static_cast<uint32_t>(o.status)),
+                 o.correlation,
+                 o.queued,
+                 o.submitted,
+                 o.start,
+                 o.end,
+                 o.bytes,
+                 o.grid[0],
+                 o.grid[1],
+                 o.grid[2],
+                 pair(o.group[0], o.group[1]),
+                 pair(o.group[2], o.flags),
+                 o.src,
+                 o.dst,
+                 0,
+                 0,
+                 0,
+                 pair(64, 8),
+                 o.stream,
+                 pair(static_cast<uint16_t>(o.src_device) |
+                          uint32_t{static_cast<uint16_t>(o.dst_device)} << 16,
+                      0)});
 }
 
 // One ring of a process, and feeding its records to an Ingest as the recorder would.

@@ -1,4 +1,4 @@
-// The chunk: a file of fixed size that one thread fills with records, and the control file that all
+// The chunk: a file that one thread fills with records, and the control file that all
 // processes of a recording share. FORMAT.md explains both. Compiled into the traced program.
 //
 // Who writes what: the producer (one thread) writes everything but `state`, which it moves from
@@ -15,11 +15,14 @@ namespace sonde::wire {
 
 constexpr uint64_t kChunkMagic = 0x4B4E4843444E4F53;    // "SONDCHNK"
 constexpr uint64_t kControlMagic = 0x4C525443444E4F53;  // "SONDCTRL"
-constexpr uint32_t kWireVersion = 1;
+constexpr uint32_t kWireVersion = 2;
 
+// A chunk's size is a multiple of the smallest one: a thread that fills its chunks fast gets larger
+// ones, because making a file and its pages is most of what an event costs then.
 constexpr uint64_t kChunkBytes = 256 * 1024;
+constexpr uint64_t kMaxChunkBytes = 16 * kChunkBytes;
 constexpr uint64_t kHeaderBytes = 16 * 1024;
-constexpr uint64_t kPayloadBytes = kChunkBytes - kHeaderBytes;
+constexpr uint64_t kPayloadBytes = kChunkBytes - kHeaderBytes;  // of the smallest
 constexpr uint64_t kMaxRecordBytes = 200 * 1024;
 constexpr uint64_t kMaxTextBytes = 192 * 1024;
 
@@ -77,6 +80,8 @@ struct ChunkHeader : ChunkStatus {
 };
 static_assert(sizeof(ChunkStatus) + sizeof(ChunkHeader::reserved) == 512);
 static_assert(sizeof(ChunkHeader) == kHeaderBytes);
+
+inline uint64_t payload_bytes(const ChunkStatus& chunk) { return chunk.chunk_bytes - kHeaderBytes; }
 
 enum class DropReason : uint32_t { kBufferLimit, kDiskFull, kReentrant, kTooDeep, kBusy };
 constexpr uint32_t kDropReasons = 5;

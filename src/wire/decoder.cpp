@@ -108,11 +108,12 @@ std::optional<Record> Decoder::next() {
 HeaderVerdict judge_header(const ChunkStatus& header) {
   if (header.magic == 0) return HeaderVerdict::kUnfinished;
   if (header.magic != kChunkMagic || header.version != kWireVersion ||
-      header.chunk_bytes != kChunkBytes) {
+      header.chunk_bytes < kChunkBytes || header.chunk_bytes > kMaxChunkBytes ||
+      header.chunk_bytes % kChunkBytes != 0) {
     return HeaderVerdict::kForeign;
   }
-  if (header.identity_sum != identity_checksum(header) || header.committed > kPayloadBytes ||
-      header.committed % 8 != 0) {
+  if (header.identity_sum != identity_checksum(header) ||
+      header.committed > payload_bytes(header) || header.committed % 8 != 0) {
     return HeaderVerdict::kDamaged;
   }
   return HeaderVerdict::kGood;

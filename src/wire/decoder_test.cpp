@@ -117,6 +117,16 @@ TEST(Chunk, HeadersAreJudged) {
   EXPECT_EQ(judge_header(header), HeaderVerdict::kGood);
   header.committed = kPayloadBytes + 8;
   EXPECT_EQ(judge_header(header), HeaderVerdict::kDamaged);
+  header.chunk_bytes = 2 * kChunkBytes;
+  header.identity_sum = identity_checksum(header);
+  EXPECT_EQ(judge_header(header), HeaderVerdict::kGood);
+  for (const uint64_t bytes : {uint64_t{0}, kHeaderBytes, kChunkBytes + 4096, 2 * kMaxChunkBytes}) {
+    header.chunk_bytes = static_cast<uint32_t>(bytes);
+    header.identity_sum = identity_checksum(header);
+    EXPECT_EQ(judge_header(header), HeaderVerdict::kForeign) << bytes;
+  }
+  header.chunk_bytes = kChunkBytes;
+  header.identity_sum = identity_checksum(header);
   header.committed = 4;
   EXPECT_EQ(judge_header(header), HeaderVerdict::kDamaged);
   header.committed = 8;

@@ -78,6 +78,9 @@ struct OpRecord {
   uint64_t src, dst;
   uint64_t size[3];
   uint32_t group_segment_bytes, private_segment_bytes;
+  uint64_t stream;
+  int16_t src_device, dst_device;
+  uint32_t reserved;
 };
 static_assert(sizeof(OpRecord) % 8 == 0);
 

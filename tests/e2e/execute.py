@@ -24,7 +24,11 @@ PR_SET_CHILD_SUBREAPER = 36
 OUTPUT_SHOWN = 4000
 # Settings of the caller that would change what is measured or recorded.
 DROPPED_ENVIRONMENT = ("OPENCL_LAYERS", "LD_PRELOAD", "LD_AUDIT", "COLUMNS", "DEBUGINFOD_URLS",
-                       "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "HSA_TOOLS_LIB")
+                       "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "HSA_TOOLS_LIB",
+                       "ROCPROFILER_REGISTER_LIBRARY")
+# The second line: a job the caller runs in would be taken for the test's own.
+DROPPED_PREFIXES = ("SONDE_",
+                    "SLURM_", "OMPI_", "PMI_", "PMIX_", "MV2_", "RANK", "WORLD_SIZE")
 KEPT_SONDE = ("SONDE_SHARED", "SONDE_TRACE_PROCESSOR")
 
 
@@ -128,7 +132,8 @@ def _start(step, variables, out, err, outcome, stdin=subprocess.DEVNULL):
 def _environment(variables):
     environment = {
         key: value for key, value in os.environ.items()
-        if key not in DROPPED_ENVIRONMENT and (not key.startswith("SONDE_") or key in KEPT_SONDE)
+        if key in KEPT_SONDE
+        or not (key in DROPPED_ENVIRONMENT or key.startswith(DROPPED_PREFIXES))
     }
     search = [os.path.dirname(variables["sonde"]), variables["programs"], os.environ.get("PATH", "")]
     environment.update(PATH=":".join(search), TMPDIR=variables["tmp"], LC_ALL="C.UTF-8", TZ="UTC",

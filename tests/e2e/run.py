@@ -155,12 +155,18 @@ def keeps_time_by_tsc():
         return False
 
 
+def can_unshare_network():
+    command = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-current-user"]), "true"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0"
 
 NEED_CHECKS = {
     "opencl": lambda name, places: python_succeeds(HAS_OPENCL),
     "root": lambda name, places: os.geteuid() == 0,
     "tsc": lambda name, places: keeps_time_by_tsc(),
+    "private-network": lambda name, places: can_unshare_network(),
     "command": lambda name, places: shutil.which(name) is not None,
     "python": lambda name, places: python_succeeds(f"import {name}"),
     "file": lambda name, places: os.path.exists(spec.substitute(name, places)),

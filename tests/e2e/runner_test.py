@@ -119,6 +119,12 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(self.run_suite(need, SONDE_SHARED="/no/such/folder").returncode, 77)
         self.assertEqual(self.run_suite(need, SONDE_SHARED=str(self.folder)).returncode, 1)
 
+    def test_the_callers_settings_are_dropped(self):
+        body = 'run = "sh -c \'echo got $RANK $SLURM_PROCID $SONDE_SPOOL $SONDE_SHARED\'"\n'
+        suite = f'[[case]]\nname = "c"\n{body}expect = "got /s\\n"'
+        done = self.run_suite(suite, RANK="1", SLURM_PROCID="2", SONDE_SPOOL="3", SONDE_SHARED="/s")
+        self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_wrong_suites_are_rejected(self):
         self.rejects('run = "true"\nexpects = "x"', "unknown key 'expects'")
         self.rejects('run = "true"\nneeds = "luck"', "unknown need 'luck'")

@@ -62,7 +62,8 @@ SQL_KEYS = {"file", "sql", "is", "at-least", "at-most", "near", "matches"}
 JSON_KEYS = {"file", "path", "is", "at-least", "at-most", "near", "matches", "length"}
 KILL_KEYS = {"signal", "after_ms", "target", "name"}
 LIST_KEYS = {"needs", "files", "expect", "expect_err", "reject", "reject_err"}
-NEEDS = {"opencl", "root", "tsc", "shared", "command", "python", "file", "lib", "env", "program"}
+PLAIN_NEEDS = {"opencl", "root", "tsc", "private-network"}
+NEEDS = PLAIN_NEEDS | {"shared", "command", "python", "file", "lib", "env", "program"}
 
 
 def load(path):
@@ -118,7 +119,7 @@ def _case(table, suite, path):
     case.exclusive = table.get("exclusive", False)
     for need in case.needs:
         kind, _, argument = need.partition(":")
-        if kind not in NEEDS or (kind not in ("opencl", "root", "tsc")) != bool(argument):
+        if kind not in NEEDS or (kind not in PLAIN_NEEDS) != bool(argument):
             raise SpecError(f"{where}: unknown need '{need}'")
     for check in case.expect_sql:
         _only_keys(check, SQL_KEYS, f"{where}: expect-sql")

@@ -337,6 +337,18 @@ uint64_t range_start(uint32_t domain, uint32_t category, const char* text) {
 
 void range_stop(uint64_t id) { print_marker("range_stop", 0, 0, nullptr, id); }
 
+void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t begin, uint64_t end) {
+  if (!recording()) return;
+  Line line("range_at");
+  line.field("domain", domain == 0 ? nullptr : name_of(domain));
+  line.field("category", category == 0 ? nullptr : name_of(category));
+  line.field("text", text);
+  line.field("begin", begin);
+  line.field("end", end);
+  line.field("at", ticks());
+  line.print();
+}
+
 void mark(uint32_t domain, uint32_t category, const char* text) {
   print_marker("mark", domain, category, text, 0);
 }
@@ -419,6 +431,7 @@ const struct sonde_agent kAgent = {
     start,
     stop,
     flush,
+    range_at,
 };
 
 void open_output() {

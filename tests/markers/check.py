@@ -96,6 +96,8 @@ class Run:
                     self.stray.append(event)
             elif event["event"] == "range_start":
                 open_by_id[event["id"]] = entry[:3] + (None,)
+            elif event["event"] == "range_at":
+                ranges.append(entry[:3] + (None,))
             elif event["event"] == "range_stop":
                 if event["id"] in open_by_id:
                     ranges.append(open_by_id.pop(event["id"]))
@@ -355,19 +357,23 @@ class Itt(Case):
         expected = tasks + [
             ("lap a", "app.domain", None, None), ("lap b", "app.domain", None, None),
             ("app.domain", "app.domain", "frame", None),
+            ("app.domain", "app.domain", "frame", None),  # the one submitted
             ("region", "app.domain", "region", None), ("phase", "itt", "event", None),
             ("old frame", "old frame", "frame", None)]
         self.assertEqual(sorted(rest, key=str), sorted(expected, key=str))
         self.assertEqual(run.marks(), [
             ("moment", "app.domain", None), ("moment", "lib.domain", None),
-            ("model=vgg", "app.domain", "metadata"), ("app.domain", "app.domain", "frame"),
-            ("layer=conv", "app.domain", "metadata"), ("checkpoint 42", "itt", None),
+            ("model=vgg", "app.domain", "metadata"), ("layer=conv", "app.domain", "metadata"),
+            ("app.domain", "app.domain", "frame"), ("checkpoint 42", "itt", None),
             ("resumed", "app.domain", None)])
         self.assertEqual([(e["name"], e["value"]) for e in run.of("counter")], [
             ("here.made", 1.5), ("io.bytes", 1), ("io.bytes", 10), ("io.bytes", 9), ("io.bytes", 1 << 20),
             ("ratio", 0.5), ("ratio", 2.5), ("app.domain.steps", 3)])
         self.assertEqual(run.metadata(),
                          {"app.domain.model": "resnet50", "app.domain.shape": "-1,0,7"})
+        (frame,) = run.of("range_at")  # 5 ms of the fake agent's ticks, a quarter ns each
+        self.assertGreaterEqual(frame["end"] - frame["begin"], 5_000_000 * 4)
+        self.assertLessEqual(frame["end"], frame["at"])
         self.assertEqual([e["name"] for e in run.of("name_thread")], ["itt main"])
         self.assertEqual((len(run.of("stop")), len(run.of("start"))), (1, 1))
         self.assertEqual(run.stray, [])

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "itt_copy.h"
 
@@ -71,6 +72,23 @@ static int overlapped(struct copy* c, struct domain* domain) {
   return 4;
 }
 
+/* Frames that are told of when they are over: one range of 5 ms, and a mark where the begin is not
+ * known. */
+static int frames(struct copy* c, struct domain* domain) {
+  const struct timespec pause = {0, 5000000};
+  const unsigned long long begin = ITT_CALL(c, "get_timestamp", unsigned long long, 1, (void));
+  nanosleep(&pause, NULL);
+  const unsigned long long end = ITT_CALL(c, "get_timestamp", unsigned long long, 2, (void));
+  EXPECT(end > begin);
+  ITT_RUN(c, "frame_submit_v3",
+          (struct domain*, struct itt_id*, unsigned long long, unsigned long long), domain, NULL,
+          begin, end);
+  ITT_RUN(c, "frame_submit_v3",
+          (struct domain*, struct itt_id*, unsigned long long, unsigned long long), domain, NULL,
+          0ull, end);
+  return 1;
+}
+
 static void values(struct copy* c, struct domain* domain) {
   const struct itt_id task = {9, 0, 0};
   struct string* model = itt_string("model");
@@ -93,9 +111,6 @@ static void values(struct copy* c, struct domain* domain) {
   ITT_RUN(c, "metadata_str_add",
           (struct domain*, struct itt_id, struct string*, const char*, size_t), domain, kNoId,
           model, "vgg", (size_t)0); /* 1 mark */
-  ITT_RUN(c, "frame_submit_v3",
-          (struct domain*, struct itt_id*, unsigned long long, unsigned long long), domain, NULL,
-          1ull, 2ull); /* 1 mark */
   ITT_RUN(c, "metadata_add",
           (struct domain*, struct itt_id, struct string*, int, size_t, const void*), domain, kNoId,
           itt_string("shape"), 4, (size_t)3, numbers); /* 2 metadata */
@@ -164,6 +179,7 @@ int main(void) {
   if (on) handles(domain);
   int ranges = tasks(&g_first, domain) + tasks(&g_second, other) + overlapped(&g_first, domain);
   values(&g_first, domain);
+  ranges += frames(&g_first, domain);
   ranges += legacy(&g_second);
   control(&g_first, domain);
   EXPECT(errno == 4711);

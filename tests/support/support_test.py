@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Tests of the tools in this folder: each must see what it is there to see."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -89,6 +90,37 @@ class SummariseTest(unittest.TestCase):
         self.assertEqual(passed, 1)
         self.assertEqual(failed, ["c", "e"])
         self.assertEqual(skipped, ["a: b: needs root", "a: Store.Reads", "d"])
+
+
+class DevTest(unittest.TestCase):
+    """What a verb cannot use is refused before anything is installed or built."""
+
+    def dev(self, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            touched = Path(folder, "touched")
+            for tool in ("dpkg-query", "apt-get", "cmake", "ctest"):
+                Path(folder, tool).write_text(f"#!/bin/sh\ntouch {touched}\nexit 1\n")
+                Path(folder, tool).chmod(0o755)
+            path = f"{folder}:{os.environ['PATH']}"
+            done = subprocess.run([str(check_arrows.ROOT / "dev"), *arguments], text=True,
+                                  capture_output=True, env={**os.environ, "PATH": path}, check=False)
+            self.assertFalse(touched.exists(), arguments)
+            return done
+
+    def test_help_only_helps(self):
+        for arguments in ((), ("help",), ("--help",), ("bench", "--help"), ("test", "-h")):
+            done = self.dev(*arguments)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
+            self.assertIn("usage: ./dev VERB", done.stdout)
+
+    def test_odd_arguments_are_refused(self):
+        for arguments in (("nope",), ("bench", "nope"), ("bench", "["), ("bench", "top", "top"),
+                          ("lint", "some"), ("fuzz", "long"), ("soak", "1", "a", "b"),
+                          ("build", "x"), ("test", "agent")):
+            done = self.dev(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn("see ./dev help", done.stderr)
+        self.assertIn("there are: export_bench", self.dev("bench", "nope").stderr)
 
 
 if __name__ == "__main__":

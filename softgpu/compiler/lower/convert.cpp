@@ -123,11 +123,10 @@ class Converter {
   void declare(GlobalVariable& variable) {
     if (variable.getName().startswith("llvm.") || !variable.hasInitializer()) return;
     if (variable.getAddressSpace() == 3) return;
-    auto* copy = new GlobalVariable(module_, types_.remapType(variable.getValueType()),
-                                    variable.isConstant() && !variable.isExternallyInitialized(),
-                                    GlobalValue::InternalLinkage, nullptr,
-                                    variable.getName() + ".host", nullptr,
-                                    GlobalValue::NotThreadLocal, 0u);
+    auto* copy = new GlobalVariable(
+        module_, types_.remapType(variable.getValueType()),
+        variable.isConstant() && !variable.isExternallyInitialized(), GlobalValue::InternalLinkage,
+        nullptr, variable.getName() + ".host", nullptr, GlobalValue::NotThreadLocal, 0u);
     copy->setAlignment(variable.getAlign());
     map_[&variable] = copy;
   }
@@ -164,8 +163,8 @@ class Converter {
         if (load->getPointerAddressSpace() == kConstantKind)
           load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(context_, {}));
     SmallVector<ReturnInst*, 8> returns;
-    bool no_inline = old.hasFnAttribute(Attribute::NoInline) &&
-                     !old.hasFnAttribute(Attribute::OptimizeNone);
+    bool no_inline =
+        old.hasFnAttribute(Attribute::NoInline) && !old.hasFnAttribute(Attribute::OptimizeNone);
     bool always_inline = old.hasFnAttribute(Attribute::AlwaysInline);
     CloneFunctionInto(host, &old, map_, CloneFunctionChangeType::LocalChangesOnly, returns, "",
                       nullptr, &types_, &casts_);
@@ -309,8 +308,8 @@ class Converter {
     operation.setOperand(1, builder.CreateSelect(bad, ConstantInt::get(type, 1), divisor));
   }
 
-  // The GPU's scopes of synchronisation are not the host's. A work group runs on one thread, so that
-  // its own fences only bind the compiler.
+  // The GPU's scopes of synchronisation are not the host's. A work group runs on one thread, so
+  // that its own fences only bind the compiler.
   void widen_scope(Instruction& instruction) {
     if (auto* load = dyn_cast<LoadInst>(&instruction)) load->setSyncScopeID(SyncScope::System);
     if (auto* store = dyn_cast<StoreInst>(&instruction)) store->setSyncScopeID(SyncScope::System);

@@ -101,8 +101,8 @@ bool store_stack_sizes(Program& program, SmallVectorImpl<char>& bytes,
     for (size_t i = 0; i < program.kernels.size(); i++) {
       const Kernel& kernel = program.kernels[i];
       if (!kernel.knows_stack) continue;
-      auto need = static_cast<uint32_t>(deepest(*kernel.function, frames) +
-                                        (foreign ? kForeignFrame : 0));
+      auto need =
+          static_cast<uint32_t>(deepest(*kernel.function, frames) + (foreign ? kForeignFrame : 0));
       size_t at = start + i * sizeof(SoftgpuKernel) + offsetof(SoftgpuKernel, stack_bytes);
       memcpy(bytes.data() + at, &need, sizeof(need));
     }

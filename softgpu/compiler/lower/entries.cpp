@@ -70,8 +70,7 @@ Constant* text(Module& module, const std::string& value) {
   return variable;
 }
 
-GlobalVariable* table(Module& module, ArrayRef<Constant*> rows, StructType* row,
-                      const char* name) {
+GlobalVariable* table(Module& module, ArrayRef<Constant*> rows, StructType* row, const char* name) {
   auto* type = ArrayType::get(row, rows.size());
   auto* variable =
       new GlobalVariable(module, type, false, GlobalValue::InternalLinkage,
@@ -85,9 +84,8 @@ Function* make_notifier(Module& module, const char* name, Constant* description)
   LLVMContext& context = module.getContext();
   auto* pointer = PointerType::get(context, 0);
   auto* nothing = Type::getVoidTy(context);
-  auto* function = Function::Create(FunctionType::get(nothing, false),
-                                    GlobalValue::InternalLinkage, std::string(name) + ".call",
-                                    module);
+  auto* function = Function::Create(FunctionType::get(nothing, false), GlobalValue::InternalLinkage,
+                                    std::string(name) + ".call", module);
   IRBuilder<> builder(BasicBlock::Create(context, "", function));
   auto* call = BasicBlock::Create(context, "", function);
   auto* end = BasicBlock::Create(context, "", function);
@@ -121,8 +119,8 @@ void add_registration(Program& program) {
   Constant* null = ConstantPointerNull::get(pointer);
   auto value = [&](uint64_t v) { return ConstantInt::get(number, v); };
 
-  auto* kernel_type = StructType::get(context, {pointer, pointer, pointer, number, number, number,
-                                                number});
+  auto* kernel_type =
+      StructType::get(context, {pointer, pointer, pointer, number, number, number, number});
   if (module.getDataLayout().getTypeAllocSize(kernel_type) != sizeof(SoftgpuKernel))
     report_fatal_error("kernel_abi.h and the kernel table differ");
   std::vector<Constant*> kernels;
@@ -140,15 +138,14 @@ void add_registration(Program& program) {
   std::vector<Constant*> variables;
   for (const Variable& variable : program.variables)
     variables.push_back(ConstantStruct::get(
-        variable_type,
-        {text(module, variable.name), variable.copy ? variable.copy : null}));
+        variable_type, {text(module, variable.name), variable.copy ? variable.copy : null}));
   GlobalVariable* variable_table = table(module, variables, variable_type, "variables");
 
   auto* module_type =
       StructType::get(context, {number, number, pointer, number, number, pointer, pointer});
-  Constant* description = ConstantStruct::get(
-      module_type, {value(SOFTGPU_ABI), value(kernels.size()), kernel_table,
-                    value(variables.size()), value(0), variable_table, null});
+  Constant* description =
+      ConstantStruct::get(module_type, {value(SOFTGPU_ABI), value(kernels.size()), kernel_table,
+                                        value(variables.size()), value(0), variable_table, null});
   auto* variable = new GlobalVariable(module, module_type, false, GlobalValue::InternalLinkage,
                                       description, "softgpu.module");
   appendToGlobalCtors(module, make_notifier(module, "softgpu_register_module", variable), 65535);

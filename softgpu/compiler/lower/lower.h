@@ -61,6 +61,8 @@ struct Program {
   std::vector<Variable> variables;
 };
 
+// waits.cpp: loops that wait for other items let them run.
+void let_others_run(Program& program);
 // analyse.cpp: finds the kernels, drops (with a warning on stderr) those that need what cannot be
 // lowered, and with them all that only they use.
 void find_kernels(Program& program);

@@ -43,6 +43,24 @@ void replace_aliases(Module& module) {
   }
 }
 
+// The mask of lanes that take part is a register of the GPU; here it is a meeting of lanes.
+void replace_mask_reads(Module& module) {
+  for (Function& function : module) {
+    if (function.getIntrinsicID() != Intrinsic::read_register) continue;
+    for (User* user : make_early_inc_range(function.users())) {
+      auto* call = cast<CallInst>(user);
+      auto* name = cast<MDNode>(cast<MetadataAsValue>(call->getArgOperand(0))->getMetadata());
+      StringRef text = cast<MDString>(name->getOperand(0))->getString();
+      if (!text.startswith("exec")) continue;
+      auto mask = module.getOrInsertFunction(("softgpu_" + text).str(), call->getType());
+      CallInst* fresh = IRBuilder<>(call).CreateCall(mask);
+      fresh->setConvergent();
+      call->replaceAllUsesWith(fresh);
+      call->eraseFromParent();
+    }
+  }
+}
+
 bool is_sound(const Module& module, const char* step) {
   if (!verifyModule(module, &errs())) return true;
   fail(Twine("the module is broken after ") + step);
@@ -69,8 +87,10 @@ int main(int argc, char** argv) {
   if (!support) return fail(library + ": " + error.getMessage());
   StripDebugInfo(*module);
   replace_aliases(*module);
+  replace_mask_reads(*module);
 
   softgpu::Program program{*module, *support, {}, {}};
+  softgpu::let_others_run(program);
   softgpu::find_kernels(program);
   std::set<const GlobalValue*> keep;
   for (const softgpu::Kernel& kernel : program.kernels) keep.insert(kernel.function);

@@ -64,7 +64,8 @@ class SiteNumbering {
 
   void converge(const Loop& loop) {
     Module& module = program_.module;
-    auto meet = module.getOrInsertFunction("softgpu_converge", Type::getVoidTy(module.getContext()));
+    auto meet =
+        module.getOrInsertFunction("softgpu_converge", Type::getVoidTy(module.getContext()));
     SmallVector<BasicBlock*, 4> latches;
     loop.getLoopLatches(latches);
     for (BasicBlock* latch : latches)

@@ -140,8 +140,7 @@ class Placer {
     return builder.CreateAddrSpaceCast(flat, pointer);
   }
 
-  Value* materialise(Constant* constant, IRBuilder<>& builder,
-                     std::map<Constant*, Value*>& made) {
+  Value* materialise(Constant* constant, IRBuilder<>& builder, std::map<Constant*, Value*>& made) {
     if (!uses_special(constant)) return constant;
     if (Value*& known = made[constant]) return known;
     if (auto* variable = dyn_cast<GlobalVariable>(constant))

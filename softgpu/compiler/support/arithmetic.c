@@ -41,8 +41,10 @@ uint32_t pure_amdgcn_perm(uint32_t high, uint32_t low, uint32_t select) {
   uint32_t out = 0;
   for (uint32_t n = 0; n < 4; n++) {
     uint32_t s = byte_of(select, n);
-    uint32_t v = s > 12 ? 255 : s == 12 ? 0 : s > 7 ? (both >> ((s - 8) * 16 + 15) & 1 ? 255 : 0)
-                                                    : (uint32_t)(both >> s * 8) & 255;
+    uint32_t v = s > 12    ? 255
+                 : s == 12 ? 0
+                 : s > 7   ? (both >> ((s - 8) * 16 + 15) & 1 ? 255 : 0)
+                           : (uint32_t)(both >> s * 8) & 255;
     out |= v << n * 8;
   }
   return out;
@@ -117,47 +119,46 @@ ushort2 pure_amdgcn_cvt_pk_u16(uint32_t a, uint32_t b) {
 
 /* Read-modify-write operations that LLVM 15 has no atomicrmw for. Ordering and scope are given by
  * their numbers; sequential consistency is right for all. */
-#define RMW(NAME, TYPE, SUFFIX, PARAMS, NEXT)                                                \
-  TYPE NAME##_##SUFFIX PARAMS {                                                              \
-    TYPE old = __atomic_load_n(at, __ATOMIC_RELAXED);                                        \
-    while (!__atomic_compare_exchange_n(at, &old, NEXT, true, __ATOMIC_SEQ_CST,              \
-                                        __ATOMIC_RELAXED))                                   \
-      ;                                                                                      \
-    return old;                                                                              \
+#define RMW(NAME, TYPE, SUFFIX, PARAMS, NEXT)                                                      \
+  TYPE NAME##_##SUFFIX PARAMS {                                                                    \
+    TYPE old = __atomic_load_n(at, __ATOMIC_RELAXED);                                              \
+    while (!__atomic_compare_exchange_n(at, &old, NEXT, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) \
+      ;                                                                                            \
+    return old;                                                                                    \
   }
-#define INC_DEC(TYPE, SUFFIX)                                                                \
-  RMW(pure_amdgcn_atomic_inc, TYPE, SUFFIX,                                                  \
-      (TYPE * at, TYPE limit, uint32_t ordering, uint32_t scope, bool is_volatile),          \
-      old >= limit ? 0 : old + 1)                                                            \
-  RMW(pure_amdgcn_atomic_dec, TYPE, SUFFIX,                                                  \
-      (TYPE * at, TYPE limit, uint32_t ordering, uint32_t scope, bool is_volatile),          \
+#define INC_DEC(TYPE, SUFFIX)                                                       \
+  RMW(pure_amdgcn_atomic_inc, TYPE, SUFFIX,                                         \
+      (TYPE * at, TYPE limit, uint32_t ordering, uint32_t scope, bool is_volatile), \
+      old >= limit ? 0 : old + 1)                                                   \
+  RMW(pure_amdgcn_atomic_dec, TYPE, SUFFIX,                                         \
+      (TYPE * at, TYPE limit, uint32_t ordering, uint32_t scope, bool is_volatile), \
       old == 0 || old > limit ? limit : old - 1)
 INC_DEC(uint32_t, i32)
 INC_DEC(uint64_t, i64)
 
-#define FLOAT_RMW(NAME, TYPE, BITS, EXPR)                                                    \
-  TYPE NAME {                                                                                \
-    TYPE old;                                                                                \
-    TYPE next;                                                                               \
-    __atomic_load((TYPE*)at, &old, __ATOMIC_RELAXED);                                        \
-    do {                                                                                     \
-      next = (EXPR);                                                                         \
-    } while (!__atomic_compare_exchange((TYPE*)at, &old, &next, true, __ATOMIC_SEQ_CST,      \
-                                        __ATOMIC_RELAXED));                                  \
-    return old;                                                                              \
+#define FLOAT_RMW(NAME, TYPE, BITS, EXPR)                                               \
+  TYPE NAME {                                                                           \
+    TYPE old;                                                                           \
+    TYPE next;                                                                          \
+    __atomic_load((TYPE*)at, &old, __ATOMIC_RELAXED);                                   \
+    do {                                                                                \
+      next = (EXPR);                                                                    \
+    } while (!__atomic_compare_exchange((TYPE*)at, &old, &next, true, __ATOMIC_SEQ_CST, \
+                                        __ATOMIC_RELAXED));                             \
+    return old;                                                                         \
   }
 #define LDS_PARAMS(TYPE) (TYPE * at, TYPE v, uint32_t ordering, uint32_t scope, bool is_volatile)
 #define MIN(A, B) ((A) != (A) ? (B) : (B) != (B) ? (A) : (A) < (B) ? (A) : (B))
 #define MAX(A, B) ((A) != (A) ? (B) : (B) != (B) ? (A) : (A) > (B) ? (A) : (B))
-#define FLOAT_ATOMICS(TYPE, S)                                                               \
-  FLOAT_RMW(pure_amdgcn_ds_fadd_##S LDS_PARAMS(TYPE), TYPE, S, old + v)                      \
-  FLOAT_RMW(pure_amdgcn_ds_fmin_##S LDS_PARAMS(TYPE), TYPE, S, MIN(old, v))                  \
-  FLOAT_RMW(pure_amdgcn_ds_fmax_##S LDS_PARAMS(TYPE), TYPE, S, MAX(old, v))                  \
-  FLOAT_RMW(pure_amdgcn_global_atomic_fadd_##S##_##S(TYPE* at, TYPE v), TYPE, S, old + v)    \
+#define FLOAT_ATOMICS(TYPE, S)                                                                \
+  FLOAT_RMW(pure_amdgcn_ds_fadd_##S LDS_PARAMS(TYPE), TYPE, S, old + v)                       \
+  FLOAT_RMW(pure_amdgcn_ds_fmin_##S LDS_PARAMS(TYPE), TYPE, S, MIN(old, v))                   \
+  FLOAT_RMW(pure_amdgcn_ds_fmax_##S LDS_PARAMS(TYPE), TYPE, S, MAX(old, v))                   \
+  FLOAT_RMW(pure_amdgcn_global_atomic_fadd_##S##_##S(TYPE* at, TYPE v), TYPE, S, old + v)     \
   FLOAT_RMW(pure_amdgcn_global_atomic_fmin_##S##_##S(TYPE* at, TYPE v), TYPE, S, MIN(old, v)) \
   FLOAT_RMW(pure_amdgcn_global_atomic_fmax_##S##_##S(TYPE* at, TYPE v), TYPE, S, MAX(old, v)) \
-  FLOAT_RMW(pure_amdgcn_flat_atomic_fadd_##S##_##S(TYPE* at, TYPE v), TYPE, S, old + v)      \
-  FLOAT_RMW(pure_amdgcn_flat_atomic_fmin_##S##_##S(TYPE* at, TYPE v), TYPE, S, MIN(old, v))  \
+  FLOAT_RMW(pure_amdgcn_flat_atomic_fadd_##S##_##S(TYPE* at, TYPE v), TYPE, S, old + v)       \
+  FLOAT_RMW(pure_amdgcn_flat_atomic_fmin_##S##_##S(TYPE* at, TYPE v), TYPE, S, MIN(old, v))   \
   FLOAT_RMW(pure_amdgcn_flat_atomic_fmax_##S##_##S(TYPE* at, TYPE v), TYPE, S, MAX(old, v))
 FLOAT_ATOMICS(float, f32)
 FLOAT_ATOMICS(double, f64)

@@ -17,6 +17,15 @@ uint32_t item_amdgcn_mbcnt_hi(Item* i, uint32_t mask, uint32_t base) {
 void lane_amdgcn_wave_barrier(Item* i, uint32_t site) { meet(i, site, 0, 0); }
 void lane_softgpu_converge(Item* i, uint32_t site) { meet(i, site, 0, 0); }
 
+/* Reads of the register of that name. */
+uint64_t lane_softgpu_exec(Item* i, uint32_t site) { return meet(i, site, 0, 0)->active; }
+uint32_t lane_softgpu_exec_lo(Item* i, uint32_t site) {
+  return (uint32_t)meet(i, site, 0, 0)->active;
+}
+uint32_t lane_softgpu_exec_hi(Item* i, uint32_t site) {
+  return (uint32_t)(meet(i, site, 0, 0)->active >> 32);
+}
+
 uint32_t lane_amdgcn_readfirstlane(Item* i, uint32_t site, uint32_t v) {
   const Meeting* m = meet(i, site, v, 0);
   return (uint32_t)m->a[__builtin_ctzll(m->active)];
@@ -28,28 +37,30 @@ uint32_t item_amdgcn_writelane(Item* i, uint32_t v, uint32_t to, uint32_t old) {
   return i->lane == to ? v : old;
 }
 
-uint64_t lane_amdgcn_ballot_i64(Item* i, uint32_t site, bool v) { return meet(i, site, v, 0)->ones; }
+uint64_t lane_amdgcn_ballot_i64(Item* i, uint32_t site, bool v) {
+  return meet(i, site, v, 0)->ones;
+}
 uint32_t lane_amdgcn_ballot_i32(Item* i, uint32_t site, bool v) {
   return (uint32_t)meet(i, site, v, 0)->ones;
 }
 
 /* The comparisons' third argument is LLVM's predicate number. */
-#define COMPARE_INT(A, B, SIGNED_A, SIGNED_B, P)                                             \
-  ((P) == 32   ? (A) == (B)                                                                  \
-   : (P) == 33 ? (A) != (B)                                                                  \
-   : (P) == 34 ? (A) > (B)                                                                   \
-   : (P) == 35 ? (A) >= (B)                                                                  \
-   : (P) == 36 ? (A) < (B)                                                                   \
-   : (P) == 37 ? (A) <= (B)                                                                  \
-   : (P) == 38 ? (SIGNED_A) > (SIGNED_B)                                                     \
-   : (P) == 39 ? (SIGNED_A) >= (SIGNED_B)                                                    \
-   : (P) == 40 ? (SIGNED_A) < (SIGNED_B)                                                     \
+#define COMPARE_INT(A, B, SIGNED_A, SIGNED_B, P) \
+  ((P) == 32   ? (A) == (B)                      \
+   : (P) == 33 ? (A) != (B)                      \
+   : (P) == 34 ? (A) > (B)                       \
+   : (P) == 35 ? (A) >= (B)                      \
+   : (P) == 36 ? (A) < (B)                       \
+   : (P) == 37 ? (A) <= (B)                      \
+   : (P) == 38 ? (SIGNED_A) > (SIGNED_B)         \
+   : (P) == 39 ? (SIGNED_A) >= (SIGNED_B)        \
+   : (P) == 40 ? (SIGNED_A) < (SIGNED_B)         \
                : (SIGNED_A) <= (SIGNED_B))
-#define ICMP(RESULT, OUT, BITS)                                                              \
-  OUT lane_amdgcn_icmp_##RESULT##_i##BITS(Item* i, uint32_t site, uint##BITS##_t a,          \
-                                          uint##BITS##_t b, uint32_t p) {                    \
-    bool v = COMPARE_INT(a, b, (int##BITS##_t)a, (int##BITS##_t)b, p);                       \
-    return (OUT)meet(i, site, v, 0)->ones;                                                   \
+#define ICMP(RESULT, OUT, BITS)                                                     \
+  OUT lane_amdgcn_icmp_##RESULT##_i##BITS(Item* i, uint32_t site, uint##BITS##_t a, \
+                                          uint##BITS##_t b, uint32_t p) {           \
+    bool v = COMPARE_INT(a, b, (int##BITS##_t)a, (int##BITS##_t)b, p);              \
+    return (OUT)meet(i, site, v, 0)->ones;                                          \
   }
 ICMP(i64, uint64_t, 16)
 ICMP(i64, uint64_t, 32)
@@ -65,11 +76,10 @@ uint32_t lane_amdgcn_icmp_i32_i1(Item* i, uint32_t site, bool a, bool b, uint32_
 }
 
 /* Bits of an FP predicate: 1 equal, 2 greater, 4 less, 8 unordered. */
-#define FCMP(RESULT, OUT, TYPE, SUFFIX)                                                      \
-  OUT lane_amdgcn_fcmp_##RESULT##_##SUFFIX(Item* i, uint32_t site, TYPE a, TYPE b,           \
-                                           uint32_t p) {                                     \
-    uint32_t is = a == b ? 1 : a > b ? 2 : a < b ? 4 : 8;                                    \
-    return (OUT)meet(i, site, (p & is) != 0, 0)->ones;                                       \
+#define FCMP(RESULT, OUT, TYPE, SUFFIX)                                                          \
+  OUT lane_amdgcn_fcmp_##RESULT##_##SUFFIX(Item* i, uint32_t site, TYPE a, TYPE b, uint32_t p) { \
+    uint32_t is = a == b ? 1 : a > b ? 2 : a < b ? 4 : 8;                                        \
+    return (OUT)meet(i, site, (p & is) != 0, 0)->ones;                                           \
   }
 FCMP(i64, uint64_t, half, f16)
 FCMP(i64, uint64_t, float, f32)
@@ -108,24 +118,39 @@ static inline int dpp_source(uint32_t lane, uint32_t ctrl) {
   uint32_t at = lane & 15;
   uint32_t n = ctrl & 15;
   switch (ctrl >> 4) {
-    case 0x10: return at + n < 16 ? (int)(row + at + n) : -1;         /* row_shl */
-    case 0x11: return at >= n ? (int)(row + at - n) : -1;             /* row_shr */
-    case 0x12: return (int)(row + ((at - n) & 15));                   /* row_ror */
-    case 0x15: return (int)(row + n);                                 /* row_share */
-    case 0x16: return (int)(row + (at ^ n));                          /* row_xmask */
-    default: break;
+    case 0x10:
+      return at + n < 16 ? (int)(row + at + n) : -1; /* row_shl */
+    case 0x11:
+      return at >= n ? (int)(row + at - n) : -1; /* row_shr */
+    case 0x12:
+      return (int)(row + ((at - n) & 15)); /* row_ror */
+    case 0x15:
+      return (int)(row + n); /* row_share */
+    case 0x16:
+      return (int)(row + (at ^ n)); /* row_xmask */
+    default:
+      break;
   }
   if (ctrl < 0x100) return (int)((lane & ~3u) | (ctrl >> (lane & 3) * 2 & 3)); /* quad_perm */
   switch (ctrl) {
-    case 0x130: return lane < 63 ? (int)lane + 1 : -1;                /* wave_shl */
-    case 0x134: return (int)((lane + 1) & 63);                        /* wave_rol */
-    case 0x138: return (int)lane - 1;                                 /* wave_shr */
-    case 0x13c: return (int)((lane - 1) & 63);                        /* wave_ror */
-    case 0x140: return (int)(row + 15 - at);                          /* row_mirror */
-    case 0x141: return (int)((lane & ~7u) + 7 - (lane & 7));          /* row_half_mirror */
-    case 0x142: return (int)row - 1;                                  /* row_bcast15 */
-    case 0x143: return lane >= 32 ? 31 : -1;                          /* row_bcast31 */
-    default: return -1;
+    case 0x130:
+      return lane < 63 ? (int)lane + 1 : -1; /* wave_shl */
+    case 0x134:
+      return (int)((lane + 1) & 63); /* wave_rol */
+    case 0x138:
+      return (int)lane - 1; /* wave_shr */
+    case 0x13c:
+      return (int)((lane - 1) & 63); /* wave_ror */
+    case 0x140:
+      return (int)(row + 15 - at); /* row_mirror */
+    case 0x141:
+      return (int)((lane & ~7u) + 7 - (lane & 7)); /* row_half_mirror */
+    case 0x142:
+      return (int)row - 1; /* row_bcast15 */
+    case 0x143:
+      return lane >= 32 ? 31 : -1; /* row_bcast31 */
+    default:
+      return -1;
   }
 }
 static inline uint64_t dpp(Item* i, uint32_t site, uint64_t old, uint64_t v, uint32_t ctrl,
@@ -136,16 +161,16 @@ static inline uint64_t dpp(Item* i, uint32_t site, uint64_t old, uint64_t v, uin
   if (from >= 0 && in(m, (uint32_t)from)) return m->a[from];
   return bound_zero ? 0 : old;
 }
-#define DPP(BITS)                                                                            \
-  uint##BITS##_t lane_amdgcn_update_dpp_i##BITS(Item* i, uint32_t site, uint##BITS##_t old,  \
-                                                uint##BITS##_t v, uint32_t ctrl,             \
-                                                uint32_t rows, uint32_t banks, bool zero) {  \
-    return (uint##BITS##_t)dpp(i, site, old, v, ctrl, rows, banks, zero);                    \
-  }                                                                                          \
-  uint##BITS##_t lane_amdgcn_mov_dpp_i##BITS(Item* i, uint32_t site, uint##BITS##_t v,       \
-                                             uint32_t ctrl, uint32_t rows, uint32_t banks,   \
-                                             bool zero) {                                    \
-    return (uint##BITS##_t)dpp(i, site, 0, v, ctrl, rows, banks, zero);                      \
+#define DPP(BITS)                                                                               \
+  uint##BITS##_t lane_amdgcn_update_dpp_i##BITS(Item* i, uint32_t site, uint##BITS##_t old,     \
+                                                uint##BITS##_t v, uint32_t ctrl, uint32_t rows, \
+                                                uint32_t banks, bool zero) {                    \
+    return (uint##BITS##_t)dpp(i, site, old, v, ctrl, rows, banks, zero);                       \
+  }                                                                                             \
+  uint##BITS##_t lane_amdgcn_mov_dpp_i##BITS(Item* i, uint32_t site, uint##BITS##_t v,          \
+                                             uint32_t ctrl, uint32_t rows, uint32_t banks,      \
+                                             bool zero) {                                       \
+    return (uint##BITS##_t)dpp(i, site, 0, v, ctrl, rows, banks, zero);                         \
   }
 DPP(8)
 DPP(16)

@@ -5,8 +5,18 @@
 #define PI 3.14159265358979323846
 
 /* Bits of llvm.amdgcn.class's mask. */
-enum { kSNan = 1, kQNan = 2, kNegInf = 4, kNegNormal = 8, kNegDenormal = 16, kNegZero = 32,
-       kPosZero = 64, kPosDenormal = 128, kPosNormal = 256, kPosInf = 512 };
+enum {
+  kSNan = 1,
+  kQNan = 2,
+  kNegInf = 4,
+  kNegNormal = 8,
+  kNegDenormal = 16,
+  kNegZero = 32,
+  kPosZero = 64,
+  kPosDenormal = 128,
+  kPosNormal = 256,
+  kPosInf = 512
+};
 
 static inline uint32_t class_of(uint64_t bits, uint32_t exponent_bits, uint32_t mantissa_bits) {
   uint64_t mantissa = bits & ((1ull << mantissa_bits) - 1);
@@ -68,41 +78,43 @@ float pure_amdgcn_frexp_mant_f32(float v) { return (float)pure_amdgcn_frexp_mant
 int16_t pure_amdgcn_frexp_exp_i16_f16(half v) {
   return (int16_t)pure_amdgcn_frexp_exp_i32_f32((float)v);
 }
-half pure_amdgcn_frexp_mant_f16(half v) { return (half)pure_amdgcn_frexp_mant_f64((double)(float)v); }
+half pure_amdgcn_frexp_mant_f16(half v) {
+  return (half)pure_amdgcn_frexp_mant_f64((double)(float)v);
+}
 
-#define FRACT(TYPE, SUFFIX, FLOOR, BELOW_ONE)                                                \
-  TYPE pure_amdgcn_fract_##SUFFIX(TYPE v) {                                                  \
-    TYPE f = v - (TYPE)FLOOR(v);                                                             \
-    return f < (TYPE)1 ? f : f >= (TYPE)1 ? (TYPE)BELOW_ONE : f;                             \
+#define FRACT(TYPE, SUFFIX, FLOOR, BELOW_ONE)                    \
+  TYPE pure_amdgcn_fract_##SUFFIX(TYPE v) {                      \
+    TYPE f = v - (TYPE)FLOOR(v);                                 \
+    return f < (TYPE)1 ? f : f >= (TYPE)1 ? (TYPE)BELOW_ONE : f; \
   }
 FRACT(double, f64, __builtin_floor, 0x1.fffffffffffffp-1)
 FRACT(float, f32, __builtin_floorf, 0x1.fffffep-1f)
 FRACT(half, f16, __builtin_floorf, 0x1.ffcp-1f)
 
-#define EACH(TYPE, S, SQRT, SIN, COS, LOG2)                                                  \
-  TYPE pure_amdgcn_rcp_##S(TYPE v) { return (TYPE)1 / v; }                                   \
-  TYPE pure_amdgcn_sqrt_##S(TYPE v) { return (TYPE)SQRT(v); }                                \
-  TYPE pure_amdgcn_rsq_##S(TYPE v) { return (TYPE)1 / (TYPE)SQRT(v); }                       \
-  TYPE pure_amdgcn_sin_##S(TYPE v) { return (TYPE)SIN((double)v * (2 * PI)); }               \
-  TYPE pure_amdgcn_cos_##S(TYPE v) { return (TYPE)COS((double)v * (2 * PI)); }               \
-  TYPE pure_amdgcn_log_##S(TYPE v) { return (TYPE)LOG2(v); }                                 \
-  TYPE pure_canonicalize_##S(TYPE v) { return v * (TYPE)1; }                                 \
-  TYPE pure_amdgcn_fmed3_##S(TYPE a, TYPE b, TYPE c) {                                       \
-    if (a != a || b != b || c != c) {                                                        \
-      TYPE m = a != a ? b : b != b ? a : a < b ? a : b;                                      \
-      return m != m ? c : c != c ? m : m < c ? m : c;                                        \
-    }                                                                                        \
-    TYPE low = a < b ? a : b;                                                                \
-    TYPE high = a < b ? b : a;                                                               \
-    return c < low ? low : c > high ? high : c;                                              \
-  }                                                                                          \
-  /* div_scale, div_fmas and div_fixup are the steps of one division, whose last is given     \
-     both operands and so does it all. */                                                    \
-  TYPE pure_amdgcn_div_scale_##S##_r0(TYPE n, TYPE d, bool numerator) {                      \
-    return numerator ? n : d;                                                                \
-  }                                                                                          \
-  bool pure_amdgcn_div_scale_##S##_r1(TYPE n, TYPE d, bool numerator) { return false; }      \
-  TYPE pure_amdgcn_div_fmas_##S(TYPE a, TYPE b, TYPE c, bool scale) { return a * b + c; }    \
+#define EACH(TYPE, S, SQRT, SIN, COS, LOG2)                                               \
+  TYPE pure_amdgcn_rcp_##S(TYPE v) { return (TYPE)1 / v; }                                \
+  TYPE pure_amdgcn_sqrt_##S(TYPE v) { return (TYPE)SQRT(v); }                             \
+  TYPE pure_amdgcn_rsq_##S(TYPE v) { return (TYPE)1 / (TYPE)SQRT(v); }                    \
+  TYPE pure_amdgcn_sin_##S(TYPE v) { return (TYPE)SIN((double)v * (2 * PI)); }            \
+  TYPE pure_amdgcn_cos_##S(TYPE v) { return (TYPE)COS((double)v * (2 * PI)); }            \
+  TYPE pure_amdgcn_log_##S(TYPE v) { return (TYPE)LOG2(v); }                              \
+  TYPE pure_canonicalize_##S(TYPE v) { return v * (TYPE)1; }                              \
+  TYPE pure_amdgcn_fmed3_##S(TYPE a, TYPE b, TYPE c) {                                    \
+    if (a != a || b != b || c != c) {                                                     \
+      TYPE m = a != a ? b : b != b ? a : a < b ? a : b;                                   \
+      return m != m ? c : c != c ? m : m < c ? m : c;                                     \
+    }                                                                                     \
+    TYPE low = a < b ? a : b;                                                             \
+    TYPE high = a < b ? b : a;                                                            \
+    return c < low ? low : c > high ? high : c;                                           \
+  }                                                                                       \
+  /* div_scale, div_fmas and div_fixup are the steps of one division, whose last is given \
+     both operands and so does it all. */                                                 \
+  TYPE pure_amdgcn_div_scale_##S##_r0(TYPE n, TYPE d, bool numerator) {                   \
+    return numerator ? n : d;                                                             \
+  }                                                                                       \
+  bool pure_amdgcn_div_scale_##S##_r1(TYPE n, TYPE d, bool numerator) { return false; }   \
+  TYPE pure_amdgcn_div_fmas_##S(TYPE a, TYPE b, TYPE c, bool scale) { return a * b + c; } \
   TYPE pure_amdgcn_div_fixup_##S(TYPE q, TYPE d, TYPE n) { return n / d; }
 EACH(double, f64, __builtin_sqrt, __builtin_sin, __builtin_cos, __builtin_log2)
 EACH(float, f32, __builtin_sqrtf, __builtin_sin, __builtin_cos, __builtin_log2f)

@@ -1,6 +1,6 @@
 /* support: what a GPU instruction means, as C for the host. Compiled to bitcode when softgpu is
- * built; softgpu-lower replaces each call of an intrinsic `llvm.amdgcn.a.b` in a kernel by a call of
- * the function here that is named after it, and LLVM inlines that.
+ * built; softgpu-lower replaces each call of an intrinsic `llvm.amdgcn.a.b` in a kernel by a call
+ * of the function here that is named after it, and LLVM inlines that.
  *
  * The name's prefix says what the function gets before the intrinsic's own arguments:
  *   pure_NAME(...)               nothing

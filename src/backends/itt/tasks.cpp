@@ -1,6 +1,6 @@
 // ITT tasks, overlapped tasks, regions, frames and markers. The agent stamps every event when it is
 // called, so the time stamps that the _ex variants carry (of the program's own clock domains) are
-// not used.
+// not used; those of a submitted frame are ours.
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -79,12 +79,19 @@ void frame_begin_v3(const Domain* domain, const Id* id) {
 void frame_end_v3(const Domain* domain, const Id* id) {
   end(domain, kFrame, id != nullptr ? *id : kNoId);
 }
-// A frame that is told of when it is over (libomp's parallel regions). The agent cannot date it
-// back, so only its end is recorded.
-void frame_submit_v3(const Domain* domain, const Id*, unsigned long long, unsigned long long) {
+// A frame that is told of when it is over (libomp's parallel regions), with the values that
+// get_timestamp() gave at its begin and end. 0 and kNoTime are not known.
+void frame_submit_v3(const Domain* domain, const Id*, unsigned long long begin_ticks,
+                     unsigned long long end_ticks) {
   if (domain == nullptr) return;
-  agent()->mark(domain_id(domain), intern("frame"),
-                domain->name != nullptr ? domain->name : "frame");
+  constexpr unsigned long long kNoTime = ~0ull;
+  const uint32_t category = intern("frame");
+  const char* text = domain->name != nullptr ? domain->name : "frame";
+  if (begin_ticks == 0 || begin_ticks == kNoTime) {
+    return agent()->mark(domain_id(domain), category, text);
+  }
+  if (end_ticks == 0 || end_ticks == kNoTime) end_ticks = agent()->ticks();
+  agent()->range_at(domain_id(domain), category, text, begin_ticks, end_ticks);
 }
 unsigned long long get_timestamp() { return agent()->ticks(); }
 

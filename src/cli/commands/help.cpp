@@ -55,7 +55,8 @@ const Command& help_command() {
       {{"COMMAND", "the command to explain", false}},
       {{"--format", "FORMAT", "what to print", "text", {"text", "markdown", "man", "bash", "zsh"}}},
       {{"sonde help top", "the same as sonde top --help"},
-       {"source <(sonde help --format bash)", "completion for this shell"}},
+       {"source <(sonde help --format bash)",
+        "completion for this bash; zsh takes its own likewise"}},
       false,
       run};
   return kCommand;

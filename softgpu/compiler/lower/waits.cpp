@@ -1,0 +1,75 @@
+// Loops that wait for what another work item does: they read the same memory again and again until
+// it changes. On a GPU the other items run meanwhile; on the host they run if the waiting one lets
+// them, at the end of each iteration.
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "lower.h"
+
+using namespace llvm;
+
+namespace softgpu {
+
+namespace {
+
+// Whether the instruction looks at memory that only others change. A counter that the loop itself
+// advances, or an exchange with what was read before, gets on without them.
+bool watches(const Instruction& instruction, const Loop& loop) {
+  if (auto* load = dyn_cast<LoadInst>(&instruction))
+    return (load->isAtomic() || load->isVolatile()) &&
+           loop.isLoopInvariant(load->getPointerOperand());
+  if (auto* exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    return loop.isLoopInvariant(exchange->getPointerOperand()) &&
+           loop.isLoopInvariant(exchange->getCompareOperand());
+  auto* rmw = dyn_cast<AtomicRMWInst>(&instruction);
+  if (!rmw || !loop.isLoopInvariant(rmw->getPointerOperand())) return false;
+  auto* constant = dyn_cast<ConstantInt>(rmw->getValOperand());
+  bool counts =
+      rmw->getOperation() == AtomicRMWInst::Add || rmw->getOperation() == AtomicRMWInst::Sub;
+  return loop.isLoopInvariant(rmw->getValOperand()) && !(counts && constant && !constant->isZero());
+}
+
+// Whether leaving the loop depends on the value.
+bool decides_exit(const Instruction& start, const Loop& loop) {
+  std::set<const Instruction*> seen{&start};
+  std::vector<const Instruction*> todo{&start};
+  while (!todo.empty()) {
+    const Instruction* at = todo.back();
+    todo.pop_back();
+    if (at->isTerminator() && loop.isLoopExiting(at->getParent())) return true;
+    for (const User* user : at->users()) {
+      auto* next = cast<Instruction>(user);
+      if (loop.contains(next) && seen.insert(next).second) todo.push_back(next);
+    }
+  }
+  return false;
+}
+
+bool waits(const Loop& loop) {
+  for (const BasicBlock* block : loop.blocks())
+    for (const Instruction& instruction : *block)
+      if (watches(instruction, loop) && decides_exit(instruction, loop)) return true;
+  return false;
+}
+
+}  // namespace
+
+void let_others_run(Program& program) {
+  LLVMContext& context = program.module.getContext();
+  for (Function& function : program.module) {
+    if (function.isDeclaration()) continue;
+    DominatorTree dominators(function);
+    LoopInfo loops(dominators);
+    for (Loop* loop : loops.getLoopsInPreorder()) {
+      if (!waits(*loop)) continue;
+      auto yield = program.module.getOrInsertFunction("softgpu_yield", Type::getVoidTy(context));
+      SmallVector<BasicBlock*, 4> latches;
+      loop->getLoopLatches(latches);
+      for (BasicBlock* latch : latches) IRBuilder<>(latch->getTerminator()).CreateCall(yield);
+    }
+  }
+}
+
+}  // namespace softgpu

@@ -1,0 +1,40 @@
+// What the generated kernels and the host programs that check them spell the same.
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __HIP__
+#define BOTH __device__ inline
+#else
+#define BOTH inline
+#endif
+
+// Conversion of a float that may be out of range, or not a number.
+template <class T, class F>
+BOTH T to_int(F v) {
+  if (!(v > F(-100))) return T(1);
+  if (v > F(100)) return T(2);
+  return T(int(v));
+}
+
+template <class T, char kOperation>
+BOTH T divide(T a, T b) {
+  if (b == T(0) || (T(-1) < T(0) && b == T(-1))) return a;
+  return kOperation == '/' ? T(a / b) : T(a % b);
+}
+
+// Not a number has many forms; one is compared.
+BOTH uint64_t bits_of(float v) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &v, 4);
+  return v != v ? 0x7fc00000u : bits;
+}
+BOTH uint64_t bits_of(double v) {
+  uint64_t bits;
+  __builtin_memcpy(&bits, &v, 8);
+  return v != v ? 0x7ff8000000000000ull : bits;
+}
+template <class T>
+BOTH uint64_t bits_of(T v) {
+  return uint64_t(v);
+}

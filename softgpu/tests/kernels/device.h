@@ -1,0 +1,75 @@
+// The generated kernels' operations, as HIP has them.
+#pragma once
+
+#include "common.h"
+
+#define ON __device__ inline
+
+ON float f_min(float a, float b) { return fminf(a, b); }
+ON float f_max(float a, float b) { return fmaxf(a, b); }
+ON float f_sqrt(float a) { return sqrtf(a); }
+ON float f_floor(float a) { return floorf(a); }
+ON float f_rint(float a) { return rintf(a); }
+ON float f_abs(float a) { return fabsf(a); }
+ON float f_fma(float a, float b, float c) { return fmaf(a, b, c); }
+ON float f_ldexp(float a, int n) { return ldexpf(a, n); }
+ON double f_min(double a, double b) { return fmin(a, b); }
+ON double f_max(double a, double b) { return fmax(a, b); }
+ON double f_sqrt(double a) { return sqrt(a); }
+ON double f_floor(double a) { return floor(a); }
+ON double f_rint(double a) { return rint(a); }
+ON double f_abs(double a) { return fabs(a); }
+ON double f_fma(double a, double b, double c) { return fma(a, b, c); }
+ON double f_ldexp(double a, int n) { return ldexp(a, n); }
+
+ON uint32_t i_popc(uint32_t a) { return __popc(a); }
+ON uint32_t i_clz(uint32_t a) { return __clz(a); }
+ON uint32_t i_ffs(uint32_t a) { return __ffs(a); }
+ON uint32_t i_brev(uint32_t a) { return __brev(a); }
+ON uint32_t i_mulhi(uint32_t a, uint32_t b) { return __umulhi(a, b); }
+ON uint32_t i_mul24(uint32_t a, uint32_t b) { return __umul24(a, b); }
+ON uint32_t i_sad(uint32_t a, uint32_t b, uint32_t c) { return __builtin_amdgcn_sad_u8(a, b, c); }
+ON uint32_t i_bfe(uint32_t a, uint32_t b, uint32_t c) { return __builtin_amdgcn_ubfe(a, b, c); }
+
+ON uint32_t* low(uint64_t* at, int i) { return reinterpret_cast<uint32_t*>(at + i); }
+ON void atomic_add(uint64_t* at, int i, uint32_t v) { atomicAdd(low(at, i), v); }
+ON void atomic_max(uint64_t* at, int i, uint32_t v) { atomicMax(low(at, 16 + i), v); }
+ON void atomic_or(uint64_t* at, int i, uint32_t v) { atomicOr(low(at, 32 + i), v); }
+ON void atomic_xor(uint64_t* at, int i, uint32_t v) { atomicXor(low(at, 48 + i), v); }
+ON void atomic_min(uint64_t* at, int i, uint32_t v) { atomicMin(low(at, 64 + i), v); }
+ON void atomic_addf(uint64_t* at, int i, uint32_t v) {
+  atomicAdd(reinterpret_cast<float*>(at + 80 + i), float(v & 15));
+}
+ON void atomic_add64(uint64_t* at, int i, uint32_t v) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(at + 96 + i), v * 3000000000ull);
+}
+ON void atomic_inc(uint64_t* at, int i, uint32_t) { atomicInc(low(at, 112 + i), 1000u + i); }
+
+template <class T>
+ON T lane_shfl(T v, int from) {
+  return __shfl(v, from);
+}
+template <class T>
+ON T lane_xor(T v, int mask) {
+  return __shfl_xor(v, mask);
+}
+template <class T>
+ON T lane_up(T v, int by) {
+  return __shfl_up(v, by);
+}
+template <class T>
+ON T lane_down(T v, int by) {
+  return __shfl_down(v, by);
+}
+ON uint64_t lane_ballot(bool v) { return __ballot(v); }
+ON int lane_any(bool v) { return __any(v); }
+ON int lane_all(bool v) { return __all(v); }
+ON uint32_t lane_first(uint32_t v) { return __builtin_amdgcn_readfirstlane(v); }
+template <int kControl>
+ON uint32_t lane_dpp(uint32_t v) {
+  return __builtin_amdgcn_update_dpp(99, v, kControl, 15, 15, false);
+}
+template <int kPattern>
+ON uint32_t lane_swizzle(uint32_t v) {
+  return __builtin_amdgcn_ds_swizzle(v, kPattern);
+}

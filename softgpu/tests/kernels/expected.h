@@ -1,0 +1,231 @@
+// The generated host programs: operations written out from their definitions, lock-step execution
+// under masks, and the comparison with what the executor computed.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "common.h"
+#include "compute/executor.h"
+
+#define EACH(M, C)                 \
+  for (int l = 0; l < kLanes; l++) \
+    if (M[l] && C[l])
+
+template <class T, size_t N>
+bool any(const std::array<T, N>& mask) {
+  return std::find(mask.begin(), mask.end(), true) != mask.end();
+}
+
+template <class F>
+F f_min(F a, F b) {
+  return a != a                               ? b
+         : b != b                             ? a
+         : std::signbit(a) != std::signbit(b) ? (std::signbit(a) ? a : b)
+         : a < b                              ? a
+                                              : b;
+}
+template <class F>
+F f_max(F a, F b) {
+  return a != a                               ? b
+         : b != b                             ? a
+         : std::signbit(a) != std::signbit(b) ? (std::signbit(a) ? b : a)
+         : a > b                              ? a
+                                              : b;
+}
+template <class F>
+F f_sqrt(F a) {
+  return std::sqrt(a);
+}
+template <class F>
+F f_floor(F a) {
+  return std::floor(a);
+}
+template <class F>
+F f_rint(F a) {
+  return std::nearbyint(a);
+}
+template <class F>
+F f_abs(F a) {
+  return std::fabs(a);
+}
+template <class F>
+F f_fma(F a, F b, F c) {
+  return std::fma(a, b, c);
+}
+template <class F>
+F f_ldexp(F a, int n) {
+  return std::ldexp(a, n);
+}
+
+inline uint32_t i_popc(uint32_t a) {
+  uint32_t n = 0;
+  for (; a; a &= a - 1) n++;
+  return n;
+}
+inline uint32_t i_clz(uint32_t a) {
+  uint32_t n = 0;
+  for (; n < 32 && !(a >> (31 - n) & 1); n++)
+    ;
+  return n;
+}
+inline uint32_t i_ffs(uint32_t a) {
+  for (uint32_t n = 0; n < 32; n++)
+    if (a >> n & 1) return n + 1;
+  return 0;
+}
+inline uint32_t i_brev(uint32_t a) {
+  uint32_t r = 0;
+  for (int n = 0; n < 32; n++) r |= (a >> n & 1) << (31 - n);
+  return r;
+}
+inline uint32_t i_mulhi(uint32_t a, uint32_t b) {
+  return uint32_t(uint64_t(a) * b / 4294967296ull);
+}
+inline uint32_t i_mul24(uint32_t a, uint32_t b) {
+  return uint32_t(uint64_t(a % 16777216) * (b % 16777216));
+}
+inline uint32_t i_sad(uint32_t a, uint32_t b, uint32_t c) {
+  for (int n = 0; n < 32; n += 8) c += uint32_t(std::abs(int(a >> n & 255) - int(b >> n & 255)));
+  return c;
+}
+inline uint32_t i_bfe(uint32_t a, uint32_t b, uint32_t c) {
+  return uint32_t((uint64_t(a) >> b % 32) % (1ull << c));
+}
+
+inline uint32_t& low(uint64_t* at, int i) { return *reinterpret_cast<uint32_t*>(at + i); }
+inline void atomic_add(uint64_t* at, int i, uint32_t v) { low(at, i) += v; }
+inline void atomic_max(uint64_t* at, int i, uint32_t v) {
+  low(at, 16 + i) = std::max(low(at, 16 + i), v);
+}
+inline void atomic_or(uint64_t* at, int i, uint32_t v) { low(at, 32 + i) |= v; }
+inline void atomic_xor(uint64_t* at, int i, uint32_t v) { low(at, 48 + i) ^= v; }
+inline void atomic_min(uint64_t* at, int i, uint32_t v) {
+  low(at, 64 + i) = std::min(low(at, 64 + i), v);
+}
+inline void atomic_addf(uint64_t* at, int i, uint32_t v) {
+  float f;
+  memcpy(&f, at + 80 + i, 4);
+  f += float(v % 16);
+  memcpy(at + 80 + i, &f, 4);
+}
+inline void atomic_add64(uint64_t* at, int i, uint32_t v) { at[96 + i] += v * 3000000000ull; }
+inline void atomic_inc(uint64_t* at, int i, uint32_t) {
+  uint32_t& v = low(at, 112 + i);
+  v = v >= 1000u + uint32_t(i) ? 0 : v + 1;
+}
+
+// Of lane `from` of l's wave; 0 where that takes no part.
+template <class T, size_t N>
+T from_lane(const std::array<T, N>& v, const std::array<bool, N>& on, int from, int l) {
+  size_t at = size_t(l / 64 * 64 + from);
+  return at < N && on[at] ? v[at] : T(0);
+}
+#define LANE(NAME)             \
+  template <class T, size_t N> \
+  auto lane_##NAME(const std::array<T, N>& v, const std::array<bool, N>& on, int how, int l)
+LANE(shfl) { return from_lane(v, on, how, l); }
+LANE(xor) { return from_lane(v, on, (l % 64) ^ how, l); }
+LANE(up) { return from_lane(v, on, l % 64 < how ? l % 64 : l % 64 - how, l); }
+LANE(down) { return from_lane(v, on, l % 64 + how > 63 ? l % 64 : l % 64 + how, l); }
+LANE(ballot) {
+  uint64_t mask = 0;
+  for (int i = 0; i < 64; i++) mask |= uint64_t(from_lane(v, on, i, l)) << i;
+  return how ? 0 : mask;
+}
+LANE(any) { return lane_ballot(v, on, how, l) != 0; }
+LANE(all) {
+  for (size_t i = size_t(l / 64 * 64); i < std::min(N, size_t(l / 64 * 64 + 64)); i++)
+    if (on[i] && !v[i]) return how != 0;
+  return true;
+}
+LANE(first) {
+  for (int i = 0; i < 63; i++)
+    if (size_t(l / 64 * 64 + i) < N && on[size_t(l / 64 * 64 + i)]) return from_lane(v, on, i, l);
+  return from_lane(v, on, 63 + how, l);
+}
+LANE(swizzle) {
+  int lane = l % 64;
+  if (how & 0x8000) return from_lane(v, on, lane / 4 * 4 + (how >> lane % 4 * 2 & 3), l);
+  return from_lane(
+      v, on, lane / 32 * 32 + (((lane % 32 & how % 32) | how / 32 % 32) ^ how / 1024 % 32), l);
+}
+LANE(dpp) {
+  int lane = l % 64;
+  int row = lane / 16 * 16;
+  int at = lane % 16;
+  int from = how == 0x101   ? (at < 15 ? lane + 1 : -1)
+             : how == 0x112 ? (at > 1 ? lane - 2 : -1)
+             : how == 0x121 ? row + (at + 15) % 16
+             : how == 0x140 ? row + 15 - at
+             : how == 0x141 ? row + at / 8 * 8 + 7 - at % 8
+             : how == 0x142 ? row - 1
+             : how == 0x143 ? (lane > 31 ? 31 : -1)
+                            : lane / 4 * 4 + (how >> lane % 4 * 2 & 3);
+  size_t index = size_t(l / 64 * 64 + from);
+  return from >= 0 && index < N && on[index] ? v[index] : T(99);
+}
+
+inline int failures = 0, checked = 0;
+inline softgpu::Executor* executor = nullptr;
+
+inline void begin(int argc, char** argv) {
+  executor = new softgpu::Executor(argc > 1 ? atoi(argv[1]) : 0);
+}
+inline int finish() {
+  printf("%d kernels, %d differ\n", checked, failures);
+  delete executor;
+  return failures || !checked;
+}
+
+template <class A, class Expect>
+void check(const char* name, const A& arguments, Expect expect, std::array<uint32_t, 3> grid,
+           std::array<uint32_t, 3> group, uint32_t values, uint32_t dynamic_bytes) {
+  std::vector<int32_t> ints(1024);
+  std::vector<float> floats(1024);
+  for (int i = 0; i < 1024; i++)
+    ints[i] = int32_t(uint32_t(i) * 2654435761u), floats[i] = float(i * 37 % 1000) / 8 - 60;
+  size_t items = size_t(grid[0]) * grid[1] * grid[2];
+  std::vector<uint64_t> got(items * values, 1), want(items * values, 1);
+  std::vector<uint64_t> got_counters(128, 0), want_counters(128, 0);
+  for (int i = 64; i < 80; i++) got_counters[i] = want_counters[i] = 0xffffffff;
+  struct {
+    A arguments;
+    const int32_t* ints;
+    const float* floats;
+    uint64_t* out;
+    uint64_t* counters;
+    char implicit[256];
+  } kernarg = {arguments, ints.data(), floats.data(), got.data(), got_counters.data(), {}};
+  softgpu::Dispatch dispatch;
+  for (int d = 0; d < 3; d++) dispatch.grid[d] = grid[d], dispatch.group[d] = group[d];
+  dispatch.kernarg = &kernarg;
+  dispatch.dynamic_group_bytes = dynamic_bytes;
+  softgpu::Outcome outcome = executor->run(name, dispatch);
+  for (uint32_t z = 0; z * group[2] < grid[2]; z++)
+    for (uint32_t y = 0; y * group[1] < grid[1]; y++)
+      for (uint32_t x = 0; x * group[0] < grid[0]; x++)
+        expect(arguments, ints.data(), floats.data(), want.data(), want_counters.data(), x, y, z);
+  checked++;
+  auto differs = std::mismatch(got.begin(), got.end(), want.begin());
+  auto counter = std::mismatch(got_counters.begin(), got_counters.end(), want_counters.begin());
+  if (outcome.kind == softgpu::Outcome::kDone && differs.first == got.end() &&
+      counter.first == got_counters.end())
+    return;
+  failures++;
+  printf("%s: outcome %d (address %llx)", name, outcome.kind, (unsigned long long)outcome.address);
+  if (differs.first != got.end()) {
+    size_t at = size_t(differs.first - got.begin());
+    printf(", item %zu v%zu is %llx, should be %llx", at / values, at % values,
+           (unsigned long long)*differs.first, (unsigned long long)*differs.second);
+  }
+  if (counter.first != got_counters.end())
+    printf(", counter %zd is %llx, should be %llx", counter.first - got_counters.begin(),
+           (unsigned long long)*counter.first, (unsigned long long)*counter.second);
+  printf("\n");
+}

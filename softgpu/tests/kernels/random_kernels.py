@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Builds and runs random kernels, each against its host program (generate.py).
+
+  random_kernels.py --build build --seeds 1-3 --kernels 8      what ctest runs
+  random_kernels.py --build build --seeds 100-400              a longer run
+
+Exit status: 0 all agree, 1 one differs or does not build, 77 there is no hipcc.
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+SOFTGPU = os.path.join(HERE, "..", "..")
+
+
+def run(command, **options):
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    return result.returncode, result.stdout
+
+
+def check(seed, args, folder):
+    kernels = os.path.join(folder, "kernels.o")
+    program = os.path.join(folder, "check")
+    steps = [
+        [sys.executable, os.path.join(HERE, "generate.py"), "--seed", str(seed), "--kernels", str(args.kernels),
+         "--out", folder],
+        [os.path.join(args.build, "softgpu/compiler/softgpu-hipcc"), "-std=c++17", args.optimise, "-w",
+         "-ffp-contract=off", "--offload-arch=gfx90a", f"-I{HERE}", "--softgpu-kernels",
+         f"--softgpu-march={args.march}", "-c", os.path.join(folder, "kernels.hip"), "-o", kernels],
+        [args.cxx, "-std=c++20", "-O1", "-w", "-ffp-contract=off", "-rdynamic", f"-I{HERE}", f"-I{SOFTGPU}",
+         os.path.join(folder, "expected.cpp"), kernels,
+         os.path.join(args.build, "softgpu/libsoftgpu_compute.a"), "-lpthread", "-o", program],
+        [program, str(args.threads)],
+    ]
+    for step in steps:
+        code, output = run(step, timeout=300)
+        if code or "warning" in output:
+            print(f"seed {seed}: {os.path.basename(step[0])} failed\n{output}")
+            return False
+    print(f"seed {seed}: {output.strip()}", flush=True)
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--seeds", default="1-3", help="FIRST-LAST")
+    parser.add_argument("--kernels", type=int, default=8, help="in each seed")
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--optimise", default="-O2", help="-O0 to -O3, of the device side")
+    parser.add_argument("--march", default="x86-64")
+    parser.add_argument("--cxx", default="g++")
+    parser.add_argument("--keep", action="store_true", help="keep what was built")
+    args = parser.parse_args()
+    if not shutil.which("hipcc"):
+        print("skipped: there is no hipcc")
+        return 77
+    first, _, last = args.seeds.partition("-")
+    failed = 0
+    for seed in range(int(first), int(last or first) + 1):
+        folder = tempfile.mkdtemp(prefix=f"softgpu-seed{seed}-")
+        failed += not check(seed, args, folder)
+        if args.keep:
+            print(f"kept {folder}")
+        else:
+            shutil.rmtree(folder)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

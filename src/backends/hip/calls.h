@@ -1,0 +1,21 @@
+// Recording of HIP calls, whichever way the runtime tells of them: begin, end, the arguments, and
+// what a copy was asked to do. Used by callbacks.cpp and table.cpp.
+#pragma once
+
+#include "backends/hip/functions.h"
+#include "backends/rocm/connection.h"
+
+namespace sonde::hip {
+
+struct OpenCall {
+  struct sonde_call call;
+  rocm::Launch outer;  // of the call that this one is made from
+};
+
+// `data` is where the parameters lie, by their offsets.
+void begin_call(const FunctionInfo& function, uint32_t defined, OpenCall* open);
+// Once the parameters are there.
+void look_at_parameters(const FunctionInfo& function, const char* data);
+void end_call(const FunctionInfo* function, const char* data, int result, const OpenCall& open);
+
+}  // namespace sonde::hip

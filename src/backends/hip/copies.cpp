@@ -1,0 +1,139 @@
+#include "backends/hip/copies.h"
+
+#include <string.h>
+
+#include "backends/hsa/pointers.h"
+#include "backends/rocm/connection.h"
+
+namespace sonde::hip {
+namespace {
+
+// hipMemcpyKind
+enum CopyKind : int32_t { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kDefault };
+
+// hipMemcpy3DParms as it has been since ROCm 3: two arrays, positions, pitched pointers, the extent
+// and the kind.
+struct Copy3D {
+  uint64_t src_array;
+  uint64_t src_position[3];
+  uint64_t src_pointer[4];  // pointer, pitch, width, height
+  uint64_t dst_array;
+  uint64_t dst_position[3];
+  uint64_t dst_pointer[4];
+  uint64_t extent[3];
+  int32_t kind;
+};
+static_assert(sizeof(Copy3D) == 160);
+
+bool starts_with(const char* text, const char* start) {
+  return strncmp(text, start, strlen(start)) == 0;
+}
+
+// The direction that some functions have in their name.
+int32_t kind_of_name(const char* name) {
+  if (strstr(name, "DtoH") != nullptr) return kDeviceToHost;
+  if (strstr(name, "HtoD") != nullptr) return kHostToDevice;
+  if (strstr(name, "DtoD") != nullptr || strstr(name, "Peer") != nullptr) return kDeviceToDevice;
+  return kDefault;
+}
+
+uint32_t op_kind(const hsa::PointerInfo& src, const hsa::PointerInfo& dst, int32_t kind) {
+  constexpr uint32_t kKinds[] = {SONDE_OP_COPY_H2H, SONDE_OP_COPY_H2D, SONDE_OP_COPY_D2H,
+                                 SONDE_OP_COPY_D2D};
+  if (kind >= kHostToHost && kind <= kDeviceToDevice) return kKinds[kind];
+  const int from = src.gpu >= 0 ? 2 : 0;
+  const int to = dst.gpu >= 0 ? 1 : 0;
+  return kKinds[from + to];
+}
+
+struct Described {
+  uint64_t src = 0, dst = 0, bytes = 0, stream = 0;
+  uint64_t width = 0, height = 0, depth = 0;
+  int32_t kind = kDefault;
+};
+
+void read_3d(const char* data, Described* described) {
+  Copy3D copy;
+  const char* pointer;
+  memcpy(&pointer, data, sizeof pointer);  // the first parameter
+  if (pointer == nullptr) return;
+  memcpy(&copy, pointer, sizeof copy);
+  described->src = copy.src_pointer[0];
+  described->dst = copy.dst_pointer[0];
+  described->width = copy.extent[0];
+  described->height = copy.extent[1];
+  described->depth = copy.extent[2];
+  described->kind = copy.kind;
+}
+
+uint64_t read_word(const char* data, const Parameter& parameter) {
+  uint64_t value = 0;
+  memcpy(&value, data + parameter.offset, parameter.role == Role::kCopyKind ? 4 : 8);
+  return value;
+}
+
+void read_parameters(const FunctionInfo& function, const char* data, Described* described) {
+  for (size_t i = 0; i < function.count; ++i) {
+    const Parameter& parameter = function.parameters[i];
+    switch (parameter.role) {
+      case Role::kSrc:
+        described->src = read_word(data, parameter);
+        break;
+      case Role::kDst:
+        described->dst = read_word(data, parameter);
+        break;
+      case Role::kBytes:
+        described->bytes = read_word(data, parameter);
+        break;
+      case Role::kStream:
+        described->stream = read_word(data, parameter);
+        break;
+      case Role::kWidth:
+        described->width = read_word(data, parameter);
+        break;
+      case Role::kHeight:
+        described->height = read_word(data, parameter);
+        break;
+      case Role::kCopyKind:
+        described->kind = static_cast<int32_t>(read_word(data, parameter));
+        break;
+      case Role::kNone:
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+bool describes_copy(const FunctionInfo& function) { return function.category == Category::copy; }
+
+void describe_copy(const FunctionInfo& function, const char* data, uint64_t correlation) {
+  Described described;
+  described.kind = kind_of_name(function.name);
+  read_parameters(function, data, &described);
+  if (starts_with(function.name, "hipMemcpy3D")) read_3d(data, &described);
+  if (described.bytes == 0) {
+    described.bytes = described.width * (described.height != 0 ? described.height : 1) *
+                      (described.depth != 0 ? described.depth : 1);
+  }
+  const hsa::PointerInfo src = hsa::pointer_info(described.src);
+  const hsa::PointerInfo dst = hsa::pointer_info(described.dst);
+  struct sonde_op op = {};
+  op.kind = op_kind(src, dst, described.kind);
+  op.correlation = correlation;
+  op.bytes = described.bytes;
+  op.src = described.src;
+  op.dst = described.dst;
+  op.size[0] = described.width;
+  op.size[1] = described.height;
+  op.size[2] = described.depth;
+  op.stream = described.stream;
+  op.src_device = src.gpu;
+  op.dst_device = dst.gpu;
+  op.flags = SONDE_OP_DESCRIPTION | SONDE_OP_HAS_DEVICES | SONDE_OP_HAS_STREAM;
+  if (!function.async) op.flags |= SONDE_OP_BLOCKING;
+  if (src.pinned || dst.pinned) op.flags |= SONDE_OP_PINNED;
+  rocm::agent().op(&op);
+}
+
+}  // namespace sonde::hip

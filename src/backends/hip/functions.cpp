@@ -1,0 +1,265 @@
+#include "backends/hip/functions.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/rocm/connection.h"
+
+namespace sonde::hip {
+
+FunctionInfo g_functions[kFunctionCount];
+
+namespace {
+
+struct Source {
+  uint16_t id;
+  const char* name;
+  const char* category;
+  char weight;
+  const char* parameters;
+};
+constexpr Source kSources[] = {
+#define X(id, name, category, weight, parameters, count, types) \
+  {id, #name, #category, #weight[0], parameters},
+#include "backends/hip/functions.inc"
+#undef X
+};
+
+constexpr const char* kCategories[] = {"launch",  "copy",  "memset",  "memory", "stream",
+                                       "event",   "graph", "module",  "device", "context",
+                                       "texture", "error", "profiler"};
+
+constexpr uint32_t kMaxId = 400;
+uint16_t g_by_id[kMaxId];  // index + 1
+
+// Size in the data, and in a copy of what a pointer points to.
+struct Size {
+  uint16_t bytes, align, copied;
+};
+
+struct Token {
+  const char* name;
+  size_t length;
+  char letter;
+  uint16_t number;  // of p/N and xN
+  bool copied;
+};
+
+bool next_token(const char** cursor, Token* token) {
+  while (**cursor == ' ') ++*cursor;
+  if (**cursor == '\0') return false;
+  token->name = *cursor;
+  const char* colon = strchr(*cursor, ':');
+  if (colon == nullptr) return false;
+  token->length = static_cast<size_t>(colon - *cursor);
+  token->letter = colon[1];
+  token->copied = colon[2] == '/';
+  char* end = const_cast<char*>(colon + 2);
+  token->number = static_cast<uint16_t>(strtoul(colon + 2 + (token->copied ? 1 : 0), &end, 10));
+  *cursor = strchr(colon, ' ');
+  if (*cursor == nullptr) *cursor = colon + strlen(colon);
+  return true;
+}
+
+Kind kind_of(char letter) {
+  constexpr char kLetters[] = "poiIuUzZefFhbsDEPx";
+  const char* found = strchr(kLetters, letter);
+  return static_cast<Kind>(found != nullptr ? found - kLetters : 0);
+}
+
+Size size_of(const Token& token) {
+  switch (kind_of(token.letter)) {
+    case Kind::kPointer:
+      return {8, 8, token.number};
+    case Kind::kOutPointer:
+    case Kind::kOutWord:
+      return {8, 8, 8};
+    case Kind::kOutInt:
+    case Kind::kOutUnsigned:
+    case Kind::kOutFloat:
+      return {8, 8, 4};
+    case Kind::kText:
+      return {8, 8, 1};
+    case Kind::kWord:
+      return {8, 8, 0};
+    case Kind::kHalf:
+      return {2, 2, 0};
+    case Kind::kByte:
+      return {1, 1, 0};
+    case Kind::kDim3:
+      return {12, 4, 0};
+    case Kind::kExtent:
+      return {24, 8, 0};
+    case Kind::kPitched:
+      return {32, 8, 0};
+    case Kind::kStruct:
+      // The only ones that are not made of words are the handles for other processes.
+      return {token.number,
+              static_cast<uint16_t>(token.number == 64      ? 1
+                                    : token.number % 8 == 0 ? 8
+                                                            : 4),
+              0};
+    default:
+      return {4, 4, 0};
+  }
+}
+
+Role role_of(const Token& token) {
+  struct Named {
+    const char* name;
+    Role role;
+  };
+  constexpr Named kNames[] = {
+      {"dst", Role::kDst},         {"dstDevice", Role::kDst},   {"dstHost", Role::kDst},
+      {"src", Role::kSrc},         {"srcDevice", Role::kSrc},   {"srcHost", Role::kSrc},
+      {"sizeBytes", Role::kBytes}, {"sizebytes", Role::kBytes}, {"count", Role::kBytes},
+      {"ByteCount", Role::kBytes}, {"kind", Role::kCopyKind},   {"stream", Role::kStream},
+      {"hStream", Role::kStream},  {"width", Role::kWidth},     {"height", Role::kHeight}};
+  const Kind kind = kind_of(token.letter);
+  for (const Named& named : kNames) {
+    if (strncmp(named.name, token.name, token.length) != 0 || named.name[token.length] != '\0') {
+      continue;
+    }
+    const bool wide = kind == Kind::kPointer || kind == Kind::kWord;
+    return wide || named.role == Role::kCopyKind ? named.role : Role::kNone;
+  }
+  return Role::kNone;
+}
+
+Category category_of(const char* name) {
+  size_t i = 0;
+  while (strcmp(kCategories[i], name) != 0) ++i;
+  return static_cast<Category>(i);
+}
+
+bool ends_with(const char* text, const char* end) {
+  const size_t length = strlen(text), wanted = strlen(end);
+  return length >= wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+}  // namespace
+
+size_t parse_parameters(const char* text, Parameter* parameters) {
+  size_t count = 0, offset = 0;
+  Token token;
+  while (count < kMaxParameters && next_token(&text, &token)) {
+    const Size size = size_of(token);
+    offset = (offset + size.align - 1) / size.align * size.align;
+    parameters[count++] = {kind_of(token.letter), role_of(token), static_cast<uint16_t>(offset)};
+    offset += size.bytes;
+    // A copy follows its pointer, which is aligned enough for any.
+    offset += size.copied;
+  }
+  return count;
+}
+
+void write_formats(const char* text, char* formats, size_t room) {
+  size_t used = 0;
+  formats[0] = '\0';
+  const auto add = [&](const Token& token, const char* suffix, char letter) {
+    const int length = snprintf(formats + used, room - used, "%s%.*s%s:%c", used != 0 ? " " : "",
+                                static_cast<int>(token.length), token.name, suffix, letter);
+    if (length > 0 && used + static_cast<size_t>(length) < room)
+      used += static_cast<size_t>(length);
+  };
+  Token token;
+  while (next_token(&text, &token)) {
+    switch (kind_of(token.letter)) {
+      case Kind::kPointer:
+      case Kind::kOutPointer:
+        add(token, "", 'p');
+        break;
+      case Kind::kInt:
+      case Kind::kOutInt:
+      case Kind::kEnum:
+        add(token, "", 'd');
+        break;
+      case Kind::kFloat:
+      case Kind::kOutFloat:
+        add(token, "", 'f');
+        break;
+      case Kind::kText:
+        add(token, "", 's');
+        break;
+      case Kind::kDim3:
+        add(token, ".x", 'u');
+        add(token, ".y", 'u');
+        add(token, ".z", 'u');
+        break;
+      case Kind::kExtent:
+        add(token, ".width", 'u');
+        add(token, ".height", 'u');
+        add(token, ".depth", 'u');
+        break;
+      case Kind::kPitched:
+        add(token, ".ptr", 'p');
+        add(token, ".pitch", 'u');
+        break;
+      case Kind::kStruct:
+        break;
+      default:
+        add(token, "", 'u');
+    }
+  }
+}
+
+namespace {
+
+void define_all() {
+  char formats[1024];
+  for (size_t i = 0; i < kFunctionCount; ++i) {
+    const Source& source = kSources[i];
+    FunctionInfo& info = g_functions[i];
+    info.name = source.name;
+    info.category = category_of(source.category);
+    info.heavy = source.weight == '+';
+    info.async = strstr(source.name, "Async") != nullptr;
+    info.count = static_cast<uint8_t>(parse_parameters(source.parameters, info.parameters));
+    write_formats(source.parameters, formats, sizeof formats);
+    info.defined = rocm::agent().define_function("hip", source.category, source.name, formats);
+    if (source.id != 0 && source.id < kMaxId) g_by_id[source.id] = static_cast<uint16_t>(i + 1);
+  }
+}
+
+}  // namespace
+
+void prepare_functions() {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, define_all);
+}
+
+const char* name_of(Function function) { return kSources[function].name; }
+
+uint32_t define_unknown(uint32_t id, const char* (*name_of)(uint32_t id)) {
+  constexpr uint32_t kMaxUnknown = 600;
+  static uint32_t defined[kMaxUnknown];  // two threads that define one at once do no harm
+  uint32_t& known = defined[id < kMaxUnknown ? id : 0];
+  if (known == 0 && name_of != nullptr) {
+    known = rocm::agent().define_function("hip", "other", name_of(id), "");
+  }
+  return known;
+}
+
+FunctionInfo* function_of_id(uint32_t id) {
+  return id < kMaxId && g_by_id[id] != 0 ? &g_functions[g_by_id[id] - 1] : nullptr;
+}
+
+FunctionInfo* function_of_name(const char* name) {
+  for (FunctionInfo& function : g_functions) {
+    if (strcmp(function.name, name) == 0) return &function;
+  }
+  // ROCm 6 renamed those whose structures it changed.
+  if (ends_with(name, "R0600")) {
+    for (FunctionInfo& function : g_functions) {
+      const size_t length = strlen(function.name);
+      if (strncmp(function.name, name, length) == 0 && strcmp(name + length, "R0600") == 0) {
+        return &function;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace sonde::hip

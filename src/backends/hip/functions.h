@@ -1,0 +1,104 @@
+// What is known of HIP's functions: names, parameters, and where those lie in the data of a
+// callback. From functions.inc, made ready once when the runtime is found.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace sonde::hip {
+
+// Order of functions.inc.
+enum Function : uint16_t {
+#define X(id, name, category, weight, parameters, count, types) k_##name,
+#include "backends/hip/functions.inc"
+#undef X
+  kFunctionCount
+};
+
+enum class Kind : uint8_t {
+  kPointer,  // p
+  kOutPointer,
+  kInt,  // i
+  kOutInt,
+  kUnsigned,  // u
+  kOutUnsigned,
+  kWord,  // z
+  kOutWord,
+  kEnum,   // e
+  kFloat,  // f
+  kOutFloat,
+  kHalf,     // h
+  kByte,     // b
+  kText,     // s
+  kDim3,     // D
+  kExtent,   // E
+  kPitched,  // P
+  kStruct,   // xN
+};
+
+// What a parameter means for the op that its call launches.
+enum class Role : uint8_t {
+  kNone,
+  kDst,
+  kSrc,
+  kBytes,
+  kCopyKind,
+  kStream,
+  kWidth,
+  kHeight,
+};
+
+struct Parameter {
+  Kind kind;
+  Role role;
+  uint16_t offset;  // in the callback's data, behind its header
+};
+
+enum class Category : uint8_t {
+  launch,
+  copy,
+  memset,
+  memory,
+  stream,
+  event,
+  graph,
+  module,
+  device,
+  context,
+  texture,
+  error,
+  profiler
+};
+
+constexpr size_t kMaxParameters = 16;
+
+struct FunctionInfo {
+  const char* name;
+  Category category;
+  bool heavy;  // weight + of functions.inc
+  bool async;  // returns before what it launches has finished
+  uint8_t count;
+  Parameter parameters[kMaxParameters];
+  uint32_t defined;  // of define_function()
+};
+
+extern FunctionInfo g_functions[kFunctionCount];
+
+// Parses functions.inc and defines every function with the agent.
+void prepare_functions();
+
+const char* name_of(Function function);
+
+// By the id that ROCm 5.2 gave it, or nullptr.
+FunctionInfo* function_of_id(uint32_t id);
+FunctionInfo* function_of_name(const char* name);
+
+// The definition of one that functions.inc lacks, by its name alone.
+uint32_t define_unknown(uint32_t id, const char* (*name_of)(uint32_t id));
+
+// Parses the parameters of one function; returns their number. For the tests, too.
+size_t parse_parameters(const char* text, Parameter* parameters);
+// The formats of sonde/backend.h for them.
+void write_formats(const char* text, char* formats, size_t room);
+
+}  // namespace sonde::hip

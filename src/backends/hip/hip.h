@@ -1,0 +1,18 @@
+// The HIP backend's face to rocm/load.cpp.
+#pragma once
+
+namespace sonde::hip {
+
+// Asks the HIP runtime of this process, if one is loaded, to report its calls. Whether it will.
+bool register_callbacks();
+
+// The HIP runtime of this process, or nullptr while it is not loaded.
+void* loaded_library();
+
+// Whether this thread is in a call that came through exports.cpp.
+bool called_by_name();
+
+// The HSA backend reports the ops: HIP's own reports are turned off.
+void use_hsa_ops();
+
+}  // namespace sonde::hip

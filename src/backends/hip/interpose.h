@@ -1,0 +1,46 @@
+// A call of the program that comes through one of our functions, of whatever signature: recorded,
+// and passed on. Calls that HIP makes into itself on the way are passed on alone.
+#pragma once
+
+#include <string.h>
+
+#include "backends/hip/calls.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::hip {
+
+extern thread_local uint32_t t_depth;  // of calls through our functions
+
+// Whether calls are recorded here at the moment. Finds the agent the first time.
+bool watching();
+
+constexpr size_t kImageBytes = 1024;
+
+template <typename... A>
+void store_parameters(const FunctionInfo& function, char* image, A... values) {
+  size_t i = 0;
+  (..., memcpy(image + function.parameters[i++].offset, &values, sizeof values));
+}
+
+template <typename... A>
+int recorded(const FunctionInfo& function, int (*next)(A...), A... values) {
+  if (t_depth != 0 || !watching()) {
+    ++t_depth;
+    const int result = next(values...);
+    --t_depth;
+    return result;
+  }
+  alignas(16) char image[kImageBytes];
+  OpenCall open;
+  store_parameters(function, image, values...);
+  ++t_depth;
+  begin_call(function, function.defined, &open);
+  look_at_parameters(function, image);
+  const int result = next(values...);
+  --t_depth;
+  const ErrnoKeeper keep;
+  end_call(&function, image, result, open);
+  return result;
+}
+
+}  // namespace sonde::hip

@@ -1,0 +1,11 @@
+// See table.cpp. Used by rocm/register.cpp.
+#pragma once
+
+#include <stddef.h>
+
+namespace sonde::hip {
+
+// Puts our functions into the table; returns how many.
+size_t take_table(void* table);
+
+}  // namespace sonde::hip

@@ -1,0 +1,186 @@
+// The packets the program writes into a queue, on their way to the device.
+//
+// A dispatch without a completion signal gets one of ours, whose times are taken when it has
+// finished. One with a signal keeps it: its times are taken from there. Packets the program did not
+// write are added in two cases only: now and then after many packets that nobody waits for, to know
+// how far the device has come, and for a dispatch whose signal counts several ops.
+//
+// The runtime takes packets from the program at once, whether the hardware's queue has room or not,
+// and loses its way when it has none (ROCm 5.2 stops with an assertion). So this waits for room, as
+// the program itself would do without us: exactly while the hardware's queue is full.
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backends/hsa/queues.h"
+
+namespace sonde::hsa {
+namespace {
+
+constexpr uint64_t kSpare = 2;  // packets the runtime wants for itself
+constexpr int kYields = 200;    // before sleeping
+
+uint8_t type_of(const void* packet) { return *static_cast<const uint8_t*>(packet); }
+
+bool has_room(const Queue& queue, uint64_t packets) {
+  return queue.written + packets + kSpare <=
+         queue.consumed.load(std::memory_order_relaxed) + queue.size;
+}
+
+void wait_for_room(Queue* queue, uint64_t packets) {
+  if (has_room(*queue, packets)) return;
+  for (int i = 0;; ++i) {
+    collect_queue(queue);
+    if (any_foreign()) collect_foreign();
+    if (has_room(*queue, packets)) return;
+    if (i < kYields) {
+      sched_yield();
+    } else {
+      const timespec pause = {0, 50'000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+}
+
+OwnSignal* take_signal(Queue* queue) {
+  if (queue->free_signals == nullptr) {
+    queue->free_signals = queue->returned_signals.exchange(nullptr, std::memory_order_acquire);
+  }
+  OwnSignal* own = queue->free_signals;
+  if (own != nullptr) {
+    queue->free_signals = own->next;
+    memory_of(own->signal)->value = 1;  // nobody else knows of it
+    return own;
+  }
+  own = static_cast<OwnSignal*>(malloc(sizeof(OwnSignal)));
+  if (own == nullptr) return nullptr;
+  if (next().signal_create(1, 0, nullptr, kSignalGpuOnly, &own->signal) != kSuccess) {
+    free(own);
+    return nullptr;
+  }
+  return own;
+}
+
+void put(Queue* queue, const void* packet, PacketWriter write) {
+  ++queue->written;
+  write(packet, 1);
+}
+
+// The next place in the ring, or nullptr if all ops in it are still running.
+Dispatch* next_dispatch(Queue* queue) {
+  const uint64_t tail = queue->tail.load(std::memory_order_relaxed);
+  if (tail - queue->head.load(std::memory_order_acquire) > queue->ring_mask) {
+    collect_queue(queue);
+    if (tail - queue->head.load(std::memory_order_acquire) > queue->ring_mask) return nullptr;
+  }
+  Dispatch* dispatch = &queue->ring[tail & queue->ring_mask];
+  dispatch->own = take_signal(queue);
+  if (dispatch->own == nullptr) return nullptr;
+  dispatch->position = queue->written;
+  return dispatch;
+}
+
+void publish(Queue* queue) {
+  queue->last_tracked = queue->written + 1;
+  queue->tail.store(queue->tail.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  work_was_queued();
+}
+
+// After many packets whose end nobody will see: one that tells how far the device has come.
+void probe(Queue* queue, PacketWriter write) {
+  if (queue->written - queue->last_tracked < queue->size / 4) return;
+  wait_for_room(queue, 1);
+  Dispatch* dispatch = next_dispatch(queue);
+  if (dispatch == nullptr) return;
+  dispatch->silent = true;
+  dispatch->hold = false;
+  BarrierPacket barrier = {};
+  barrier.header = kBarrierAndPacket;
+  barrier.completion = dispatch->own->signal;
+  publish(queue);
+  put(queue, &barrier, write);
+}
+
+Launch launch_of(const Queue& queue, uint64_t index) {
+  const Reservation& reservation = queue.reservations[index % queue.size];
+  return reservation.index_plus_1.load(std::memory_order_acquire) == index + 1 ? reservation.launch
+                                                                               : t_launch;
+}
+
+void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& launch) {
+  const Kernel* kernel = find_kernel(packet.kernel_object);
+  const int dimensions = packet.setup & 3;
+  dispatch->launch = launch;
+  dispatch->name = kernel != nullptr ? kernel->name : 0;
+  for (int i = 0; i < 3; ++i) {
+    dispatch->grid[i] = i < dimensions ? packet.grid[i] : 0;
+    dispatch->group[i] = i < dimensions ? packet.group[i] : uint16_t{0};
+  }
+  dispatch->silent = false;
+  dispatch->private_segment_bytes = packet.private_segment_bytes;
+  dispatch->group_segment_bytes = packet.group_segment_bytes;
+}
+
+// The program's signal stays in the packet where it belongs to this op alone.
+bool watch_foreign(Queue* queue, const DispatchPacket& packet, const Launch& launch) {
+  Foreign foreign = {};
+  foreign.signal = packet.completion;
+  if (!settle(packet.completion)) return false;
+  foreign.value = value_of(packet.completion);
+  if (foreign.value != 1) return false;
+  foreign.end_ts = end_of(packet.completion);
+  foreign.queue = queue;
+  foreign.position = queue->written;
+  Dispatch dispatch = {};
+  describe(&dispatch, packet, launch);
+  foreign.op = kernel_op(*queue, dispatch);
+  return add_foreign(foreign);
+}
+
+void dispatch_packet(Queue* queue, DispatchPacket packet, const Launch& launch,
+                     PacketWriter write) {
+  const Signal wanted = packet.completion;
+  wait_for_room(queue, wanted.handle != 0 ? 2 : 1);
+  if (wanted.handle != 0 && watch_foreign(queue, packet, launch)) {
+    queue->last_tracked = queue->written + 1;
+    work_was_queued();
+    return put(queue, &packet, write);
+  }
+  Dispatch* dispatch = next_dispatch(queue);
+  if (dispatch == nullptr) {
+    agent().dropped("kernels", 1);
+    return put(queue, &packet, write);
+  }
+  describe(dispatch, packet, launch);
+  dispatch->hold = wanted.handle != 0;
+  packet.completion = dispatch->own->signal;
+  BarrierPacket barrier = {};
+  barrier.header = kBarrierAndPacket;
+  barrier.depends_on[0] = dispatch->own->signal;
+  barrier.completion = wanted;
+  publish(queue);
+  put(queue, &packet, write);
+  if (wanted.handle != 0) put(queue, &barrier, write);
+}
+
+}  // namespace
+
+void handle_packets(const void* packets, uint64_t count, uint64_t index, void* data,
+                    PacketWriter write) {
+  auto* queue = static_cast<Queue*>(data);
+  const auto* packet = static_cast<const DispatchPacket*>(packets);
+  for (uint64_t i = 0; i < count; ++i, ++packet) {
+    const uint8_t type = type_of(packet);
+    if (type == kDispatchPacket && recording()) {
+      dispatch_packet(queue, *packet, launch_of(*queue, index + i), write);
+      continue;
+    }
+    wait_for_room(queue, 1);
+    if (packet->completion.handle != 0) settle(packet->completion);
+    put(queue, packet, write);
+    probe(queue, write);
+  }
+}
+
+}  // namespace sonde::hsa

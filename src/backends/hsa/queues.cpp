@@ -1,0 +1,175 @@
+#include "backends/hsa/queues.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "backends/hsa/calls.h"
+
+namespace sonde::hsa {
+
+std::atomic<Queue*> g_queues;
+
+namespace {
+
+pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+thread_local Queue* t_last_queue;
+
+// A queue that was destroyed, or a new one. The caller holds the lock.
+Queue* free_queue(uint32_t size) {
+  for (Queue* queue = g_queues.load(); queue != nullptr; queue = queue->next) {
+    if (queue->handle.load() == nullptr && queue->size == size && !queue->collecting.load()) {
+      return queue;
+    }
+  }
+  auto* queue = static_cast<Queue*>(calloc(1, sizeof(Queue)));
+  if (queue == nullptr) return nullptr;
+  queue->size = size;
+  // Not all that run are in the hardware's queue any more.
+  queue->ring_mask = 64;
+  while (queue->ring_mask < uint64_t{size} * 2) queue->ring_mask *= 2;
+  queue->ring = static_cast<Dispatch*>(calloc(queue->ring_mask, sizeof(Dispatch)));
+  queue->reservations = static_cast<Reservation*>(calloc(size, sizeof(Reservation)));
+  --queue->ring_mask;
+  if (queue->ring == nullptr || queue->reservations == nullptr) {
+    free(queue->ring);
+    free(queue->reservations);
+    free(queue);
+    return nullptr;
+  }
+  queue->next = g_queues.load();
+  g_queues.store(queue, std::memory_order_release);
+  return queue;
+}
+
+Queue* adopt(QueueMemory* handle, const Device* device) {
+  pthread_mutex_lock(&g_lock);
+  Queue* queue = free_queue(handle->size);
+  if (queue != nullptr) {
+    queue->device = device;
+    queue->written = queue->last_tracked = 0;
+    queue->consumed.store(0);
+    queue->tail.store(0);
+    queue->head.store(0);
+    for (uint32_t i = 0; i < queue->size; ++i) queue->reservations[i].index_plus_1.store(0);
+    struct sonde_queue definition = {};
+    definition.device = device->id;
+    definition.handle = word(handle);
+    queue->id = agent().define_queue(&definition);
+    queue->handle.store(handle, std::memory_order_release);
+  }
+  pthread_mutex_unlock(&g_lock);
+  return queue;
+}
+
+Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallback callback,
+              void* data, uint32_t private_bytes, uint32_t group_bytes, QueueMemory** queue) {
+  Call call(kQueueCreate);
+  const Device* device = device_of(agent_handle);
+  Status status = kError;
+  if (device != nullptr && device->is_gpu && queue != nullptr) {
+    status = next().queue_intercept_create(agent_handle, size, type, callback, data, private_bytes,
+                                           group_bytes, queue);
+    if (status != kSuccess) {
+      rocm::report(SONDE_WARNING, kSource,
+                   "a queue cannot be watched: its kernels are not in the trace");
+    }
+  }
+  if (status == kSuccess) {
+    Queue* adopted = adopt(*queue, device);
+    next().profiling_set_profiler_enabled(*queue, 1);
+    if (adopted != nullptr) {
+      next().queue_intercept_register(*queue, handle_packets, adopted);
+      start_collector();
+    }
+  } else {
+    status = next().queue_create(agent_handle, size, type, callback, data, private_bytes,
+                                 group_bytes, queue);
+  }
+  const uint64_t made = status == kSuccess ? word(*queue) : 0;
+  const uint64_t words[] = {agent_handle.handle, size, type, made};
+  call.end(status, words, 4);
+  return status;
+}
+
+Status destroy(QueueMemory* handle) {
+  Call call(kQueueDestroy);
+  Queue* queue = queue_of(handle);
+  if (queue != nullptr) {
+    collect_everything();
+    queue->handle.store(nullptr);
+  }
+  const Status status = next().queue_destroy(handle);
+  const uint64_t words[] = {word(handle)};
+  call.end(status, words, 1);
+  return status;
+}
+
+// The runtime times a queue only while this is on.
+Status set_profiler_enabled(QueueMemory* handle, int enable) {
+  return queue_of(handle) != nullptr ? kSuccess
+                                     : next().profiling_set_profiler_enabled(handle, enable);
+}
+
+void reserve(const QueueMemory* handle, uint64_t first, uint64_t count) {
+  Queue* queue = queue_of(handle);
+  if (queue == nullptr) return;
+  if (count > queue->size) count = queue->size;
+  for (uint64_t i = first; i < first + count; ++i) {
+    Reservation& reservation = queue->reservations[i % queue->size];
+    reservation.launch = t_launch;
+    reservation.index_plus_1.store(i + 1, std::memory_order_release);
+  }
+}
+
+template <auto Member>
+uint64_t add_index(QueueMemory* handle, uint64_t value) {
+  const uint64_t first = (next().*Member)(handle, value);
+  reserve(handle, first, value);
+  return first;
+}
+
+template <auto Member>
+uint64_t cas_index(QueueMemory* handle, uint64_t expected, uint64_t value) {
+  const uint64_t old = (next().*Member)(handle, expected, value);
+  if (old == expected) reserve(handle, expected, value - expected);
+  return old;
+}
+
+}  // namespace
+
+Queue* queue_of(const QueueMemory* handle) {
+  Queue* queue = t_last_queue;
+  if (queue != nullptr && queue->handle.load(std::memory_order_relaxed) == handle) return queue;
+  queue = g_queues.load(std::memory_order_acquire);
+  while (queue != nullptr && queue->handle.load(std::memory_order_relaxed) != handle) {
+    queue = queue->next;
+  }
+  if (queue != nullptr) t_last_queue = queue;
+  return queue;
+}
+
+void forget_signals() {
+  for (Queue* queue = g_queues.load(); queue != nullptr; queue = queue->next) {
+    queue->handle.store(nullptr);
+    queue->head.store(queue->tail.load());
+    queue->free_signals = queue->held = nullptr;
+    queue->returned_signals.store(nullptr);
+  }
+}
+
+void hook_queues(Functions* hooks) {
+  using F = Functions;
+  hooks->queue_create = create;
+  hooks->queue_destroy = destroy;
+  hooks->profiling_set_profiler_enabled = set_profiler_enabled;
+  hooks->queue_add_write_index_scacq_screl = add_index<&F::queue_add_write_index_scacq_screl>;
+  hooks->queue_add_write_index_scacquire = add_index<&F::queue_add_write_index_scacquire>;
+  hooks->queue_add_write_index_relaxed = add_index<&F::queue_add_write_index_relaxed>;
+  hooks->queue_add_write_index_screlease = add_index<&F::queue_add_write_index_screlease>;
+  hooks->queue_cas_write_index_scacq_screl = cas_index<&F::queue_cas_write_index_scacq_screl>;
+  hooks->queue_cas_write_index_scacquire = cas_index<&F::queue_cas_write_index_scacquire>;
+  hooks->queue_cas_write_index_relaxed = cas_index<&F::queue_cas_write_index_relaxed>;
+  hooks->queue_cas_write_index_screlease = cas_index<&F::queue_cas_write_index_screlease>;
+}
+
+}  // namespace sonde::hsa

@@ -1,0 +1,112 @@
+// The program's queues and the dispatches in them that are not finished. Used by queues.cpp (their
+// life, and which call wrote which packet), dispatch.cpp (rewrites packets) and collect.cpp (takes
+// the times of what has finished).
+//
+// The runtime calls the packet handler of a queue from one thread at a time. It fills the ring of
+// dispatches; whoever has set `collecting` empties it. Neither waits for the other.
+#pragma once
+
+#include <atomic>
+
+#include "backends/hsa/runtime.h"
+
+namespace sonde::hsa {
+
+// A signal of ours, used again and again.
+struct OwnSignal {
+  Signal signal;
+  OwnSignal* next;
+};
+
+struct Dispatch {
+  OwnSignal* own;
+  uint64_t position;  // of its packet among those written to the hardware's queue
+  Launch launch;
+  uint32_t name;
+  uint32_t grid[3];
+  uint16_t group[3];
+  bool silent;  // no op: only tells how far the device has come
+  bool hold;    // the packet behind it waits for `own`, too
+  uint32_t private_segment_bytes;
+  uint32_t group_segment_bytes;
+};
+
+// The launch that reserved the packet `index`.
+struct Reservation {
+  std::atomic<uint64_t> index_plus_1;
+  Launch launch;
+};
+
+struct Queue {
+  std::atomic<QueueMemory*> handle;  // nullptr: free to be used for a new one
+  const Device* device;
+  uint32_t id;    // of define_queue()
+  uint32_t size;  // packets
+  // Written by the packet handler.
+  uint64_t written;       // packets in the hardware's queue, ever
+  uint64_t last_tracked;  // position behind the last packet whose end will be seen
+  OwnSignal* free_signals;
+  // Shared.
+  std::atomic<uint64_t> consumed;  // at least so many were taken by the device
+  std::atomic<OwnSignal*> returned_signals;
+  std::atomic<uint64_t> tail, head;
+  std::atomic<bool> collecting;
+  OwnSignal* held;  // of the collector's: may be used again when the next dispatch has finished
+  uint64_t ring_mask;
+  Dispatch* ring;
+  Reservation* reservations;  // `size` of them
+  Queue* next;
+};
+
+// All queues there ever were; never freed.
+extern std::atomic<Queue*> g_queues;
+Queue* queue_of(const QueueMemory* handle);
+void forget_signals();  // they died with the runtime
+
+// dispatch.cpp
+void handle_packets(const void* packets, uint64_t count, uint64_t index, void* queue,
+                    PacketWriter write);
+
+// collect.cpp
+void collect_queue(Queue* queue);
+void collect_everything();
+void work_was_queued();  // the collector looks again
+void start_collector();
+void advance(Queue* queue, uint64_t consumed);
+struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch);
+
+// ---- foreign.cpp: ops that complete on a signal of the program's ----
+//
+// Their times stand in the signal until it is used again, so they are taken before that.
+struct Foreign {
+  Foreign* next;
+  Signal signal;
+  int64_t value;    // before the op
+  uint64_t end_ts;  // likewise
+  bool end_seen;
+  Queue* queue;       // of a dispatch, else nullptr
+  uint64_t position;  // likewise
+  struct sonde_op op;
+};
+
+// Before a signal is given to another op, or dies: takes the times of the op before. False if that
+// has not finished, and so its times would be lost.
+bool settle(Signal signal);
+void forget(Signal signal);         // the signal dies
+bool forget_failed(Signal signal);  // false: none was known. For when the op was refused
+// Remembers an op; false without memory.
+bool add_foreign(const Foreign& foreign);
+void collect_foreign();
+bool any_foreign();
+
+inline SignalMemory* memory_of(Signal signal) {
+  return reinterpret_cast<SignalMemory*>(signal.handle);
+}
+inline int64_t value_of(Signal signal) {
+  return __atomic_load_n(&memory_of(signal)->value, __ATOMIC_ACQUIRE);
+}
+inline uint64_t end_of(Signal signal) {
+  return __atomic_load_n(&memory_of(signal)->end_ts, __ATOMIC_ACQUIRE);
+}
+
+}  // namespace sonde::hsa

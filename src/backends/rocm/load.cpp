@@ -1,0 +1,69 @@
+// How libsonde-rocm.so gets into the program: preloaded, for the calls that a program makes by the
+// names of HIP's functions (hip/exports.cpp), and as a tool of the HSA runtime (HSA_TOOLS_LIB),
+// which calls OnLoad in the middle of hsa_init(). HIP starts that runtime in its own first call,
+// before it looks whether somebody wants to hear of the call; so nothing is missed where a program
+// is told of by HIP's callbacks.
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/hip/hip.h"
+#include "backends/hsa/runtime.h"
+#include "backends/rocm/connection.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::rocm {
+
+const Agent* g_agent;
+thread_local Launch t_launch;
+bool g_hsa_reports_ops;
+bool g_hip_reports_calls;
+bool g_hip_callbacks;
+
+// Which parts the user wants, from the recorder: "hsa:hip".
+bool wanted(const char* part) {
+  const char* list = getenv("SONDE_ROCM");
+  if (list == nullptr) return true;
+  const size_t length = strlen(part);
+  for (const char* at = list; (at = strstr(at, part)) != nullptr; at += length) {
+    const bool begins = at == list || at[-1] == ':';
+    if (begins && (at[length] == '\0' || at[length] == ':')) return true;
+  }
+  return false;
+}
+
+bool connect() {
+  if (g_agent == nullptr) g_agent = sonde_find_agent();
+  return g_agent != nullptr;
+}
+
+void take_hsa_tables(void* table) {
+  g_hsa_reports_ops = hsa::load(static_cast<hsa::ApiTable*>(table), wanted("hsa"));
+  if (g_hsa_reports_ops) hip::use_hsa_ops();
+}
+
+}  // namespace sonde::rocm
+
+using namespace sonde;
+
+extern "C" {
+
+// HSA_AMD_TOOL_PRIORITY is not exported: it is for tools that are found without HSA_TOOLS_LIB.
+__attribute__((visibility("default"))) bool OnLoad(hsa::ApiTable* table, uint64_t, uint64_t,
+                                                   const char* const*) {
+  const ErrnoKeeper keep;
+  if (!rocm::connect()) return true;
+  rocm::take_hsa_tables(table);
+  if (rocm::wanted("hip")) rocm::g_hip_reports_calls = hip::register_callbacks();
+  return true;
+}
+
+__attribute__((visibility("default"))) void OnUnload() {
+  const ErrnoKeeper keep;
+  if (rocm::g_hsa_reports_ops) hsa::unload();
+}
+
+__attribute__((destructor)) static void at_exit() {
+  const ErrnoKeeper keep;
+  if (rocm::g_hsa_reports_ops) hsa::collect_last();
+}
+}

@@ -1,0 +1,150 @@
+// Stands in for ROCm's newer runtimes: hands tables of their layouts to the library that
+// rocprofiler-register would load, as that does, and then calls through them.
+//   fake_rocm hip BYTES    a HIP table of so many bytes (6.2: 3624, 6.3: 3696, later: 3712)
+//   fake_rocm rccl         RCCL's table of 37 functions
+//   fake_rocm hsa BYTES    HSA's tables with an AMD table of so many bytes; says what was replaced
+// Prints what its own functions were called with, which must not depend on who listens.
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <vector>
+
+namespace {
+
+using SetTable = int (*)(const char*, uint64_t, uint64_t, void**, uint64_t);
+
+SetTable listener() {
+  const char* path = getenv("ROCPROFILER_REGISTER_LIBRARY");
+  void* library = path != nullptr ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  void* symbol = library != nullptr ? dlsym(library, "rocprofiler_set_api_table") : nullptr;
+  SetTable function;
+  memcpy(&function, &symbol, sizeof function);
+  return function;
+}
+
+int hand_over(const char* name, uint64_t version, void* table) {
+  const SetTable set = listener();
+  if (set == nullptr) return 1;
+  return set(name, version, 0, &table, 1);
+}
+
+int fake_malloc(void** ptr, size_t size) {
+  *ptr = reinterpret_cast<void*>(0x1000);
+  printf("malloc %zu\n", size);
+  return size > 1000000 ? 2 : 0;
+}
+int fake_copy(void* dst, const void* src, size_t size, int kind, void* stream) {
+  printf("copy %p %p %zu %d %p\n", dst, src, size, kind, stream);
+  return 0;
+}
+struct Dim {
+  uint32_t x, y, z;
+};
+int fake_launch(const void* function, Dim grid, Dim block, void** args, size_t shared,
+                void* stream) {
+  printf("launch %p %u,%u,%u %u,%u,%u %p %zu %p\n", function, grid.x, grid.y, grid.z, block.x,
+         block.y, block.z, static_cast<void*>(args), shared, stream);
+  return 0;
+}
+int fake_set_device(int device) {
+  printf("device %d\n", device);
+  return 0;
+}
+int never() { abort(); }
+
+void* pointer(int (*function)()) { return reinterpret_cast<void*>(function); }
+void* address(uint64_t value) { return reinterpret_cast<void*>(value); }
+
+template <typename R, typename... A>
+R call(void* function, A... values) {
+  return reinterpret_cast<R (*)(A...)>(function)(values...);
+}
+
+// The places are those of HipDispatchTable, without its size.
+int fake_hip(size_t bytes) {
+  std::vector<void*> table(bytes / 8, pointer(never));
+  table[0] = address(bytes);
+  void** functions = table.data() + 1;
+  constexpr int kLaunch = 214, kMalloc = 215, kCopyAsync = 268, kSetDevice = 327;
+  functions[kLaunch] = reinterpret_cast<void*>(fake_launch);
+  functions[kMalloc] = reinterpret_cast<void*>(fake_malloc);
+  functions[kCopyAsync] = reinterpret_cast<void*>(fake_copy);
+  functions[kSetDevice] = reinterpret_cast<void*>(fake_set_device);
+  const int status = hand_over("hip", 60200, table.data());
+  void* memory = nullptr;
+  call<int>(functions[kSetDevice], 3);
+  call<int>(functions[kMalloc], &memory, size_t{4096});
+  const int failed = call<int>(functions[kMalloc], &memory, size_t{1} << 40);
+  call<int>(functions[kCopyAsync], address(0x10), address(0x20), size_t{5} << 32, 1, address(0x77));
+  call<int>(functions[kLaunch], address(0x30), Dim{4, 5, 6}, Dim{64, 2, 1},
+            static_cast<void**>(nullptr), size_t{128}, address(0x88));
+  printf("{\"status\": %d, \"failed\": %d}\n", status, failed);
+  return 0;
+}
+
+int fake_reduce(const void* send, void* recv, size_t count, int type, int op, void* comm,
+                void* stream) {
+  printf("reduce %p %p %zu %d %d %p %p\n", send, recv, count, type, op, comm, stream);
+  return 0;
+}
+int fake_send(const void* send, size_t count, int type, int peer, void* comm, void* stream) {
+  printf("send %p %zu %d %d %p %p\n", send, count, type, peer, comm, stream);
+  return 5;
+}
+int fake_group() { return 0; }
+
+int fake_rccl() {
+  std::vector<void*> table(38, pointer(never));
+  table[0] = address(38 * 8);
+  void** functions = table.data() + 1;
+  functions[1] = reinterpret_cast<void*>(fake_reduce);
+  functions[9] = reinterpret_cast<void*>(fake_send);
+  functions[13] = functions[14] = pointer(fake_group);
+  hand_over("rccl", 21803, table.data());
+  call<int>(functions[13]);
+  call<int>(functions[1], address(0x100), address(0x200), size_t{1000}, 7, 0, address(0xc0),
+            address(0x55));
+  call<int>(functions[9], address(0x300), size_t{10}, 8, 3, address(0xc0), address(0x55));
+  call<int>(functions[14]);
+  printf("{\"calls\": 4}\n");
+  return 0;
+}
+
+struct Version {
+  uint32_t major, minor, step, reserved;
+};
+
+// Every function of these tables succeeds and does nothing.
+int fake_hsa(uint32_t bytes) {
+  std::vector<void*> core(1016 / 8, pointer(fake_group)), amd(bytes / 8, pointer(fake_group));
+  const Version of_core = {2, 1016, 0, 0}, of_amd = {1, bytes, 0, 0}, of_table = {3, 64, 0, 0};
+  memcpy(core.data(), &of_core, sizeof of_core);
+  memcpy(amd.data(), &of_amd, sizeof of_amd);
+  struct {
+    Version version;
+    void* core;
+    void* amd;
+    void* others[4];
+  } table = {of_table, core.data(), amd.data(), {}};
+  hand_over("hsa", 11400, &table);
+  printf("replaced");
+  for (size_t i = 2; i < amd.size(); ++i) {
+    if (amd[i] != pointer(fake_group)) printf(" %zu", i * 8);
+  }
+  printf("\n");
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  const unsigned long bytes = argc > 2 ? strtoul(argv[2], nullptr, 10) : 0;
+  if (strcmp(what, "hip") == 0) return fake_hip(bytes);
+  if (strcmp(what, "rccl") == 0) return fake_rccl();
+  if (strcmp(what, "hsa") == 0) return fake_hsa(static_cast<uint32_t>(bytes));
+  return 2;
+}
