@@ -34,8 +34,8 @@ int get_version(Driver&, kfd_ioctl_get_version_args& a) {
 int get_clock_counters(Driver& driver, kfd_ioctl_get_clock_counters_args& a) {
   const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
   // Asked for the CPU's node as well, for the other clocks.
-  // ROCr relates the clocks by what is read here: the best of some readings, as a thread may lose its
-  // core between two of them. A device clock is a function of CLOCK_MONOTONIC.
+  // ROCr relates the clocks by what is read here: the best of some readings, as a thread may lose
+  // its core between two of them. A device clock is a function of CLOCK_MONOTONIC.
   constexpr int kTries = 10;
   constexpr uint64_t kGoodNs = 1000;
   uint64_t best_ns = ~uint64_t{0};
