@@ -6,12 +6,15 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/IRReader/IRReader.h>
 #include <llvm/Linker/Linker.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/Internalize.h>
+#include <llvm/Transforms/Scalar/SROA.h>
 
 #include "lower.h"
 
@@ -24,16 +27,46 @@ int fail(const Twine& message) {
   return 1;
 }
 
+void run_passes(Module& module, ModulePassManager passes) {
+  PassBuilder builder;
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  passes.run(module, modules);
+}
+
 void drop_unused(Module& module, const std::set<const GlobalValue*>& keep) {
   for (const char* list : {"llvm.used", "llvm.compiler.used"})
     if (GlobalVariable* variable = module.getGlobalVariable(list)) variable->eraseFromParent();
   internalizeModule(module, [&](const GlobalValue& value) { return keep.count(&value) != 0; });
-  ModuleAnalysisManager analyses;
-  FunctionAnalysisManager functions;
-  analyses.registerPass([&] { return FunctionAnalysisManagerModuleProxy(functions); });
-  analyses.registerPass([&] { return PassInstrumentationAnalysis(); });
-  functions.registerPass([&] { return PassInstrumentationAnalysis(); });
-  GlobalDCEPass().run(module, analyses);
+  ModulePassManager passes;
+  passes.addPass(GlobalDCEPass());
+  run_passes(module, std::move(passes));
+}
+
+// Code that clang was told not to optimise has its variables in memory, where it cannot be seen
+// what a loop waits for.
+void promote_variables(Module& module) {
+  for (Function& function : module) {
+    if (!function.hasFnAttribute(Attribute::OptimizeNone)) continue;
+    function.removeFnAttr(Attribute::OptimizeNone);
+    function.removeFnAttr(Attribute::NoInline);
+  }
+  ModulePassManager passes;
+  passes.addPass(createModuleToFunctionPassAdaptor(SROAPass()));
+  run_passes(module, std::move(passes));
+}
+
+void inline_marked(Module& module) {
+  ModulePassManager passes;
+  passes.addPass(AlwaysInlinerPass());
+  run_passes(module, std::move(passes));
 }
 
 void replace_aliases(Module& module) {
@@ -88,10 +121,12 @@ int main(int argc, char** argv) {
   StripDebugInfo(*module);
   replace_aliases(*module);
   replace_mask_reads(*module);
+  promote_variables(*module);
 
   softgpu::Program program{*module, *support, {}, {}};
   softgpu::let_others_run(program);
   softgpu::find_kernels(program);
+  inline_marked(*module);
   std::set<const GlobalValue*> keep;
   for (const softgpu::Kernel& kernel : program.kernels) keep.insert(kernel.function);
   // A variable's linkage says whether the host can reach it, so variables keep theirs.
