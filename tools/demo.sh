@@ -1,11 +1,24 @@
 #!/usr/bin/env bash
 # ./dev demo, after the build: records examples/matmul at two sizes and shows what the traces say.
-# The growth is that of AMD's article on rocmProfileData: A ten times as large, B five times.
+# demo.sh [hip|opencl]: HIP runs on an AMD GPU, or on the software one where there is none. The growth is that of AMD's article on rocmProfileData: A ten times as large, B five times.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
 
 sonde=build/bin/sonde
 out=demo-out
+api=${1:-hip}
+record=("$sonde" record)
+program=build/examples/matmul/matmul
+if [[ $api == hip ]]; then
+  program=build/examples/matmul/hip/matmul_hip
+  if [[ ! -x $program ]]; then
+    printf 'no HIP compiler (hipcc) was found, so this is the OpenCL example\n'
+    program=build/examples/matmul/matmul api=opencl
+  elif [[ ! -e /dev/kfd ]]; then
+    printf 'no AMD GPU (/dev/kfd), so this is the software one: kernels are computed on the CPU\n'
+    record+=(--softgpu)
+  fi
+fi
 declare -A size=([small]="--m 1000 --k 500 --n 500" [large]="--m 2000 --k 2500 --n 500")
 
 show() {
@@ -15,15 +28,15 @@ show() {
 
 rm -rf "$out"
 mkdir -p "$out"
-# Once without Sonde, so that no recording times the OpenCL compiler.
-for which in small large; do
+if [[ $api == opencl ]]; then
+  # Once without Sonde, so that no recording times the OpenCL compiler.
   # shellcheck disable=SC2086
-  build/examples/matmul/matmul ${size[$which]} >/dev/null
-done
+  for which in small large; do "$program" ${size[$which]} >/dev/null; done
+fi
 for which in small large; do
   trace=$out/matmul_$which
   # shellcheck disable=SC2086
-  show "$sonde" record -o "$trace.rpd" -- build/examples/matmul/matmul ${size[$which]}
+  show "${record[@]}" -o "$trace.rpd" -- "$program" ${size[$which]}
   for question in top ktop busy; do show "$sonde" "$question" "$trace.rpd"; done
   show "$sonde" export "$trace.rpd" -o "$trace.json"
   show "$sonde" export "$trace.rpd" -o "$trace.pftrace"

@@ -41,7 +41,7 @@ struct Raw {
   std::vector<std::string> gpus, faults;
   std::string config, log;
   std::optional<int> verbose, threads;
-  bool list_models = false, print_config = false;
+  bool real_time = false, list_models = false, print_config = false;
 };
 
 Result<Config> make_config(const Raw& raw) {
@@ -67,6 +67,7 @@ Result<Config> make_config(const Raw& raw) {
   config.log_level = raw.verbose.value_or(config.log_level);
   config.threads = raw.threads.value_or(config.threads);
   SONDE_TRY(finish_config(config));
+  for (GpuConfig& gpu : config.gpus) gpu.time.real_time |= raw.real_time;
   return config;
 }
 
@@ -83,6 +84,8 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
       ->type_name("KIND[@KERNEL][:N]")
       ->allow_extra_args(false);
   app.add_option("--log", raw.log, "Write what the GPUs execute to this file")->type_name("FILE");
+  app.add_flag("--real-time", raw.real_time,
+               "Computed kernels take as long as the host takes, not what the time model says");
   app.add_option("--threads", raw.threads, "Threads that compute kernels [one a core]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "analysis/analysis.h"
+#include "base/demangle.h"
 #include "base/strings.h"
 #include "report/names.h"
 #include "trace/trace.h"
@@ -54,7 +55,7 @@ void print_top(const trace::Trace& trace) {
                     format_duration(integer(value_of(table, row, "total_ns"))),
                     format_count(static_cast<uint64_t>(integer(value_of(table, row, "calls")))),
                     share != nullptr ? *share : 0.0,
-                    text != nullptr ? report::short_name(*text) : ""));
+                    text != nullptr ? report::short_name(demangle(*text)) : ""));
   }
 }
 

@@ -1,6 +1,8 @@
 // sonde record: the command line of recording, and the summary at its end.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/record_summary.h"
@@ -37,6 +39,16 @@ Result<int64_t> time_option(const Arguments& arguments, const char* name) {
   return *time;
 }
 
+// The software GPU's launcher, installed beside sonde.
+Result<std::string> softgpu_launcher() {
+  std::error_code error;
+  const auto tool = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto launcher = tool.parent_path() / "softgpu";
+  if (!error && std::filesystem::exists(launcher, error)) return launcher.string();
+  return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
+                    "./dev build installs what it needs");
+}
+
 Result<record::Options> options_of(const Arguments& arguments) {
   record::Options options;
   options.output = arguments.value_or("output", "");
@@ -63,6 +75,10 @@ Result<record::Options> options_of(const Arguments& arguments) {
   }
   options.quiet = arguments.flag("quiet");
   options.command = arguments.command_line();
+  if (arguments.flag("softgpu") && !options.command.empty()) {
+    SONDE_ASSIGN(const std::string launcher, softgpu_launcher());
+    options.command.insert(options.command.begin(), {launcher, "--real-time", "--"});
+  }
   return options;
 }
 
@@ -114,6 +130,8 @@ const Command& record_command() {
           {{"-o,--output", "FILE", "the trace to write, or the folder for it", "trace.rpd"},
            {"--append", "", "add to FILE if it is a trace of Sonde's already", ""},
            {"--backends", "LIST", "watch only these interfaces, e.g. opencl,roctx; or none", "all"},
+           {"--softgpu", "",
+            "run the command on a software AMD GPU, with kernels as slow as the host", ""},
            {"--no-start", "", "begin switched off; the program starts recording with sonde_start()",
             ""},
            {"--delay", "TIME", "begin recording after TIME", "0s"},
@@ -143,6 +161,8 @@ const Command& record_command() {
       .examples = {{"sonde record -- python train.py", "record a training run into trace.rpd"},
                    {"sonde record -o run.rpd --delay 30s --duration 10s -- ./solver input.dat",
                     "ten seconds of a long run, after it has warmed up"},
+                   {"sonde record --softgpu -- ./hip_program",
+                    "a HIP program on a machine without an AMD GPU"},
                    {"srun sonde record -- python train.py",
                     "every rank of a job into its own trace.rankN.rpd"}},
       .takes_command_line = true,
