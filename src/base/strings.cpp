@@ -17,6 +17,13 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes) {
   for (auto prefix : prefixes) {
     if (text.substr(0, prefix.size()) == prefix) return true;

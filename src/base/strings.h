@@ -11,6 +11,7 @@
 namespace sonde {
 
 std::vector<std::string_view> split(std::string_view text, char separator);
+std::string_view trim(std::string_view text);  // without blanks, tabs and line ends around it
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> prefixes);
 
 // "17", "-3": the whole text must be the number.

@@ -1,0 +1,36 @@
+// What rocprofv3's tables, JSON and rocpd databases call things, in Sonde's words. Used by the
+// importers of these three.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace sonde::importers {
+
+// "MEMORY_COPY_HOST_TO_DEVICE", "HOST_TO_DEVICE" -> "CopyHostToDevice"; "Copy" for others.
+std::string_view copy_type(std::string_view direction);
+// "HIP_RUNTIME_API_EXT" -> "hip", "MARKER_CORE_API" -> "roctx"; "" where the words say no API.
+std::string_view domain_of_kind(std::string_view kind);
+bool is_marker_kind(std::string_view kind);
+// "kernel.kd" -> "kernel"
+std::string_view kernel_name(std::string_view symbol);
+
+// The calls of a file by correlation id, so that operations find theirs.
+class Correlations {
+ public:
+  void add(int64_t correlation, int64_t api) {
+    if (correlation > 0) apis_.try_emplace(correlation, api);
+  }
+  // 0 = no such call is in the file.
+  int64_t find(int64_t correlation) const {
+    const auto at = apis_.find(correlation);
+    return at == apis_.end() ? 0 : at->second;
+  }
+
+ private:
+  std::unordered_map<int64_t, int64_t> apis_;
+};
+
+}  // namespace sonde::importers
