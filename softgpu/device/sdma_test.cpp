@@ -194,7 +194,9 @@ TEST_F(Sdma, CopyOfMoreThan4GiBKeepsItsSize) {
   auto* start = static_cast<uint8_t*>(mmap(nullptr, kPiece * kPieces, PROT_NONE,
                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   for (uint64_t i = 0; i < kPieces; ++i) {
-    mmap(start + i * kPiece, kPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+    ASSERT_NE(
+        mmap(start + i * kPiece, kPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0),
+        MAP_FAILED);
   }
   uint64_t total = 0;
   for (; total + kChunk <= kPiece * kPieces; total += kChunk) {
