@@ -91,11 +91,21 @@ class Reader {
   uint64_t other_lines_ = 0, ops_ = 0;
 };
 
+// These print only that they were entered. They return at once.
+bool logs_no_return(std::string_view name) {
+  return name == "hipGetLastError" || name == "hipPeekAtLastError";
+}
+
 void Reader::message(const LogLine& line) {
   const std::string_view text = line.message;
   Thread& on = thread(line);
   if (const auto call = parse_call(text)) {
-    on.calls.push_back({std::string(call->name), std::string(call->arguments), time_of(line), {}});
+    OpenCall begun{std::string(call->name), std::string(call->arguments), time_of(line), {}};
+    if (logs_no_return(call->name)) {
+      close(line, begun, nullptr, time_of(line));
+    } else {
+      on.calls.push_back(std::move(begun));
+    }
   } else if (const auto returned = parse_return(text)) {
     call_ends(line, *returned);
   } else if (text.substr(0, 3) == "Arg" && text.find(" = ") != std::string_view::npos) {

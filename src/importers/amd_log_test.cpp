@@ -90,6 +90,23 @@ TEST(AmdLog, ReturnsAloneErrorsAndCallsThatNeverEnd) {
   EXPECT_EQ(seen.tally.remarks()[0].substr(0, 7), "1 lines");
 }
 
+TEST(AmdLog, ACallThatNeverLogsItsReturnIsAMoment) {
+  const ImportedText seen = import_text(
+      amd_log_importer(),
+      ":3:hip_error.cpp            :27  : 0000001000 us: 1: [tid:0xa] hipGetLastError (  )\n"
+      ":3:hip_memory.cpp           :1225: 0000002000 us: 1: [tid:0xa] hipMemcpyAsync ( 0x7, 0x8, "
+      "64, hipMemcpyDeviceToHost, stream:0x5 )\n"
+      ":4:rocblit.cpp              :666 : 0000002001 us: 1: [tid:0xa] HSA Asycn Copy "
+      "wait_event=0x0, completion_signal=0x7f\n"
+      ":3:hip_memory.cpp           :1226: 0000002100 us: 1: [tid:0xa] hipMemcpyAsync: Returned "
+      "hipSuccess : \n");
+  const auto* moment = seen.sink.find_api("hipGetLastError");
+  ASSERT_NE(moment, nullptr);
+  EXPECT_EQ(moment->row.start_ns, moment->row.end_ns);
+  ASSERT_EQ(seen.sink.ops.size(), 1u);
+  EXPECT_EQ(seen.sink.ops[0].launch.bytes, 64);
+}
+
 TEST(AmdLog, AnyCutIsReadWithoutHarm) {
   const std::string log = kLog;
   for (size_t size = 0; size < log.size(); size += 7) {
