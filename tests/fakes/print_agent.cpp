@@ -288,7 +288,9 @@ void op(const sonde_op* o) {
   line.field("group_segment_bytes", o->group_segment_bytes);
   line.field("private_segment_bytes", o->private_segment_bytes);
   line.field("flags", o->flags);
-  line.field("reserved", o->reserved);
+  line.field("src_device", o->src_device);
+  line.field("dst_device", o->dst_device);
+  line.field("stream", o->stream);
   line.field("at", ticks());
   line.print();
 }
