@@ -78,8 +78,7 @@ Step AqlQueue::start_packet() {
   switch (packet_.header & 0xff) {
     case kAqlDispatch:
       begin_record("kernel");
-      record_.start_ns = begin(follows);
-      follow_ = written_;
+      record_.start_ns = begin(follows, written_);
       return start_dispatch();
     case kAqlBarrierAnd: {
       const auto& dep = packet_.barrier.dep;
@@ -142,8 +141,7 @@ Step AqlQueue::start_barrier(bool ready, bool waits, std::string_view kind) {
     return {Step::kBlocked};
   }
   begin_record(kind);
-  record_.start_ns = waits ? begin_after_wait() : begin(true);
-  follow_ = written_;
+  record_.start_ns = begin(!waits, written_);
   consume();
   time_ns_ = end_of(record_.start_ns, 0);
   finish();

@@ -58,7 +58,6 @@ class AqlQueue : public Queue {
   State state_ = State::kFetch;
   uint64_t next_ = 0;       // index of the packet that is next or current
   uint64_t written_ = 0;    // packets below this are being written or are ready
-  uint64_t follow_ = 0;     // packets below this were there when the last one began
   bool looked_at_ = false;  // the next packet was looked at before and not ready
   AqlPacket packet_{};
   std::string name_;

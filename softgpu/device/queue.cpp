@@ -16,8 +16,15 @@ Step Queue::step() {
   return advance();
 }
 
-int64_t Queue::begin(bool follows) {
-  if (!follows || gpu_.config.time.real_time) return begin_after_wait();
+int64_t Queue::begin(bool follows, uint64_t end) {
+  const int64_t seen_ns = end == follow_ ? follow_seen_ns_ : monotonic_ns();
+  if (follows && !gpu_.config.time.real_time) {
+    time_ns_ = std::max(time_ns_, follow_seen_ns_);
+  } else {
+    begin_after_wait();
+  }
+  follow_ = end;
+  follow_seen_ns_ = seen_ns;
   return time_ns_;
 }
 

@@ -75,8 +75,10 @@ class Queue {
 
   virtual Step advance() = 0;
 
-  // Begins a packet and returns its start. follows: it was there when the last one began.
-  int64_t begin(bool follows);
+  // Begins a packet and returns its start. follows: it was there when the last one began, so it
+  // starts where that ended, but never before it was seen: a device that had no core for a while
+  // would else start work before the program submitted it. Packets below `end` are there now.
+  int64_t begin(bool follows, uint64_t end);
   // The time from which work begins that depends on others.
   int64_t begin_after_wait();
   // Where the packet ends that begins now and takes so long by the model.
@@ -98,8 +100,10 @@ class Queue {
   PacketRecord record_;  // of the current packet
   bool dead_ = false;    // after a fault: nothing more is executed
   int64_t time_ns_ = 0;  // end of the last packet
+  uint64_t follow_ = 0;  // packets below this were there when the last one began
 
  private:
+  int64_t follow_seen_ns_ = 0;
   std::atomic<bool> owned_{false}, stopped_{false};
 };
 

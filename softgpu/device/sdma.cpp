@@ -77,8 +77,7 @@ Step SdmaQueue::advance() {
   begin_record(packet_.kind);
   record_.sdma = true;
   record_.index = next_;
-  record_.start_ns = waits ? begin_after_wait() : begin(next_ < follow_ && !looked_at_);
-  follow_ = end;
+  record_.start_ns = begin(!waits && next_ < follow_ && !looked_at_, end);
   looked_at_ = false;
   if (packet_.transfer && packet_.transfer->bytes() > kHeavyBytes) {
     heavy_ = true;

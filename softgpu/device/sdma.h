@@ -44,8 +44,7 @@ class SdmaQueue : public Queue {
   uint32_t dword(uint32_t i) const;
   uint64_t qword(uint32_t i) const { return dword(i) | uint64_t{dword(i + 1)} << 32; }
 
-  uint64_t next_ = 0;    // byte position of the packet that is next or current
-  uint64_t follow_ = 0;  // packets below this were there when the last one began
+  uint64_t next_ = 0;  // byte position of the packet that is next or current
   bool running_ = false, heavy_ = false, looked_at_ = false;
   Packet packet_;
   std::optional<OpRecord> op_;  // copies since the last completion
