@@ -1,4 +1,5 @@
-// Many launches, in ways that a tracer could drown in.
+// Many launches, in ways that a tracer could drown in. Prints how many kernels there were, and the CPU
+// time of this thread for each of them.
 //   hip_storm rate N      N launches without a sync
 //   hip_storm behind N    N launches queued behind a host function that waits for the last of them
 //   hip_storm forever     until it is killed; prints how many have finished
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +16,12 @@
 
 __global__ void nothing() {}
 static std::atomic<bool> released;
+
+static double cpu_ns() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1e9 + now.tv_nsec;
+}
 
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "rate";
@@ -23,6 +31,7 @@ int main(int argc, char** argv) {
   nothing<<<1, 64, 0, stream>>>();
   if (hipStreamSynchronize(stream) != hipSuccess) return 1;
   int done = 1;
+  const double before_ns = cpu_ns();
   if (strcmp(mode, "behind") == 0) {
     const auto wait = [](hipStream_t, hipError_t, void*) {
       while (!released.load()) usleep(1000);
@@ -46,6 +55,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < count; ++i) nothing<<<1, 64, 0, stream>>>();
     done += count;
   }
+  const double each_ns = (cpu_ns() - before_ns) / count;
   if (hipStreamSynchronize(stream) != hipSuccess) return 1;
-  printf("{\"kernels\": %d}\n", done);
+  printf("{\"kernels\": %d, \"each_ns\": %.1f}\n", done, each_ns);
 }
