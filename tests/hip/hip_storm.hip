@@ -1,5 +1,5 @@
-// Many launches, in ways that a tracer could drown in. Prints how many kernels there were, and the CPU
-// time of this thread for each of them.
+// Many launches, in ways that a tracer could drown in. Prints how many kernels there were, and this
+// thread's CPU time for each of them.
 //   hip_storm rate N      N launches without a sync
 //   hip_storm behind N    N launches queued behind a host function that waits for the last of them
 //   hip_storm forever     until it is killed; prints how many have finished
