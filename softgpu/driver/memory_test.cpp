@@ -81,7 +81,8 @@ TEST_F(MemoryTest, UnmappedVramIsAFaultAgainAndKeepsItsContent) {
   *word = 4711;
   ASSERT_EQ(memory_.unmap(handle, 0), 0);
   EXPECT_FALSE(memory_.is_mapped(0, base_, 4));
-  EXPECT_EXIT(std::exit(static_cast<int>(*word)), testing::KilledBySignal(SIGSEGV), "");
+  const auto read = [&] { return static_cast<void>(*word), std::exit(0); };
+  EXPECT_DEATH(read(), "");  // by a signal, or by the sanitizer's report of one
   ASSERT_EQ(memory_.map(handle, 1), 0);
   EXPECT_EQ(*word, 4711u);
 }
