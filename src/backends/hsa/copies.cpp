@@ -24,9 +24,12 @@ struct sonde_op copy_op(AgentHandle dst_agent, AgentHandle src_agent, const void
   op.src = word(src);
   op.dst_device = to_gpu ? to->gpu_id : int16_t{-1};
   op.src_device = from_gpu ? from->gpu_id : int16_t{-1};
-  if (to_gpu) {
-    op.kind = from_gpu ? SONDE_OP_COPY_D2D : SONDE_OP_COPY_H2D;
-    op.queue = to->copy_queue[from_gpu ? kBetween : kToDevice];
+  if (from_gpu && to_gpu) {
+    op.kind = SONDE_OP_COPY_D2D;
+    op.queue = from->copy_queue[kBetween];  // ROCr lets the source's engine do it
+  } else if (to_gpu) {
+    op.kind = SONDE_OP_COPY_H2D;
+    op.queue = to->copy_queue[kToDevice];
   } else if (from_gpu) {
     op.kind = SONDE_OP_COPY_D2H;
     op.queue = from->copy_queue[kFromDevice];
