@@ -41,18 +41,25 @@ Foreign* unlink(Foreign** at) {
   return foreign;
 }
 
-// Records a chain of unlinked ops and keeps their memory.
+// Takes a finished op out, with its times. They are read under the lock: once the signal is not
+// found here any more, the program's next op may use it and overwrite them.
+Foreign* take(Foreign** at) {
+  Foreign* foreign = unlink(at);
+  Times times = {};
+  if (foreign->queue != nullptr) {
+    next().profiling_get_dispatch_time(foreign->queue->device->handle, foreign->signal, &times);
+  } else {
+    next().profiling_get_async_copy_time(foreign->signal, &times);
+  }
+  foreign->op.start = times.start;
+  foreign->op.end = times.end;
+  return foreign;
+}
+
+// Records a chain of ops that were taken out and keeps their memory.
 void finish(Foreign* chain) {
   for (Foreign* foreign = chain; foreign != nullptr;) {
-    Times times = {};
-    if (foreign->queue != nullptr) {
-      next().profiling_get_dispatch_time(foreign->queue->device->handle, foreign->signal, &times);
-      advance(foreign->queue, foreign->position + 1);
-    } else {
-      next().profiling_get_async_copy_time(foreign->signal, &times);
-    }
-    foreign->op.start = times.start;
-    foreign->op.end = times.end;
+    if (foreign->queue != nullptr) advance(foreign->queue, foreign->position + 1);
     agent().op(&foreign->op);
     Foreign* after = foreign->next;
     pthread_mutex_lock(&g_lock);
@@ -76,7 +83,7 @@ bool settle(Signal signal) {
   if (*at != nullptr) {
     settled = finished(*at, true);
     if (settled) {
-      done = unlink(at);
+      done = take(at);
       done->next = nullptr;
     }
   }
@@ -129,7 +136,7 @@ void collect_foreign() {
         at = &(*at)->next;
         continue;
       }
-      Foreign* foreign = unlink(at);
+      Foreign* foreign = take(at);
       foreign->next = done;
       done = foreign;
     }
