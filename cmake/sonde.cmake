@@ -80,6 +80,23 @@ function(sonde_target_library name)
   install(TARGETS ${name} DESTINATION lib/sonde)
 endfunction()
 
+# sonde_defined(OUT names TYPE Exporter SUFFIX exporter FILES ...) finds the names of the functions
+# `const Exporter& NAME_exporter()` that the files define at the beginning of a line; tests, which
+# declare them, are left out.
+function(sonde_defined)
+  cmake_parse_arguments(ARG "" "OUT;TYPE;SUFFIX" "FILES" ${ARGN})
+  list(FILTER ARG_FILES EXCLUDE REGEX "_test\\.cpp$")
+  set(names "")
+  foreach(file ${ARG_FILES})
+    file(STRINGS ${file} definitions REGEX "^const ${ARG_TYPE}& [a-z0-9_]+_${ARG_SUFFIX}\\(\\)")
+    foreach(definition ${definitions})
+      string(REGEX MATCH "([a-z0-9_]+)_${ARG_SUFFIX}" found "${definition}")
+      list(APPEND names ${CMAKE_MATCH_1})
+    endforeach()
+  endforeach()
+  set(${ARG_OUT} ${names} PARENT_SCOPE)
+endfunction()
+
 # sonde_registry(OUT variable TYPE Command SUFFIX command HEADER "cli/command.h" NAMES top busy)
 # writes a source that defines `std::span<const Command* const> all_commands()` from functions
 # `const Command& top_command();`. A newcomer adds a file, and no list is edited.
