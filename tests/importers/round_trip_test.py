@@ -20,7 +20,7 @@ from collections import Counter
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "support"))
-from rpd_fixture import Fixture  # noqa: E402
+from rpd_fixture import nested  # noqa: E402
 
 SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", ROOT.parent / "shared"))
 REAL = SHARED / "data" / "rpd" / "mytrace.rpd.gz"
@@ -66,18 +66,7 @@ class RoundTrip(unittest.TestCase):
 
     def fixture(self):
         path = self.folder / "in.rpd"
-        fixture = Fixture(path)
-        for i, name in enumerate(NAMES):
-            at = 1_000_000 + i * 10_000
-            fixture.api(at, at + 5000, "UserMarker", args=name)
-            launch = fixture.api(at + 1000, at + 2000, "hipLaunchKernel")
-            copy = fixture.api(at + 2500, at + 3000, "hipMemcpy", pid=7, tid=7)
-            fixture.kernel_api(launch, (4, 2, 1), (64, 1, 1), name)
-            fixture.copy_api(copy, 1 << 33)
-            fixture.op(at + 6000, at + 7001, name, gpu=i % 2, apis=[launch])
-            fixture.op(at + 7001, at + 7903, "", kind="CopyHostToDevice", gpu=i % 2, apis=[copy])
-            fixture.api(at + 2100, at + 2100, "UserMarker", args="an instant")
-        fixture.close()
+        nested(path, NAMES).close()
         return path
 
     def back(self, source, form, given=None):

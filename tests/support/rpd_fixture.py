@@ -85,6 +85,23 @@ class Fixture:
         self.database.close()
 
 
+def nested(path, names):
+    """For each name a marker around a launch of a kernel of that name and a copy by another process,
+    and a mark. The caller closes it."""
+    fixture = Fixture(path)
+    for i, name in enumerate(names):
+        at = 1000 + i * 1000
+        fixture.api(at, at + 500, "UserMarker", args=name)
+        launch = fixture.api(at + 100, at + 200, "hipLaunchKernel", args="a = 1 | b = two")
+        copy = fixture.api(at + 250, at + 300, "hipMemcpy", pid=7, tid=7)
+        fixture.kernel_api(launch, (4, 2, 1), (64, 1, 1), name)
+        fixture.copy_api(copy, 1 << 33)
+        fixture.op(at + 600, at + 700, name, gpu=i % 2, apis=[launch])
+        fixture.op(at + 700, at + 790, "", kind="CopyHostToDevice", gpu=i % 2, apis=[copy])
+        fixture.api(at + 210, at + 210, "UserMarker", args="an instant")
+    return fixture
+
+
 def shown(data):
     """The text a viewer gets: every byte that is not part of valid UTF-8 becomes U+FFFD."""
     text, at = [], 0

@@ -21,7 +21,7 @@ import unittest
 from collections import defaultdict
 
 from pftrace_check import fields
-from rpd_fixture import Fixture, expected
+from rpd_fixture import expected, nested
 
 HERE = pathlib.Path(__file__).resolve().parent
 SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
@@ -73,18 +73,7 @@ class TableCase(unittest.TestCase):
     def fixture(self):
         """Nested calls of two processes, markers, kernels and copies with every nasty name."""
         path = self.folder / "in.rpd"
-        fixture = Fixture(path)
-        for i, name in enumerate(NASTY):
-            at = 1000 + i * 1000
-            outer = fixture.api(at, at + 500, "UserMarker", args=name)
-            launch = fixture.api(at + 100, at + 200, "hipLaunchKernel", args="a = 1 | b = two")
-            copy = fixture.api(at + 250, at + 300, "hipMemcpy", pid=7, tid=7)
-            fixture.kernel_api(launch, (4, 2, 1), (64, 1, 1), name)
-            fixture.copy_api(copy, 1 << 33)
-            fixture.op(at + 600, at + 700, name, gpu=i % 2, apis=[launch])
-            fixture.op(at + 700, at + 790, "", kind="CopyHostToDevice", gpu=i % 2, apis=[copy])
-            fixture.api(at + 210, at + 210, "UserMarker", args="an instant")
-            self.assertGreater(outer, 0)
+        fixture = nested(path, NASTY)
         fixture.op(50_000, 50_010, "launched by nobody")
         fixture.close()
         return path
