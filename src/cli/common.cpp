@@ -175,7 +175,7 @@ Result<int> print_report(const Arguments& arguments, report::Report report,
     }
     const auto limit = row_limit(arguments, *renderer, rows_for_people);
     if (!limit) return usage_error(report.name, limit.error());
-    report::limit_table(table, *limit);
+    for (report::Section& section : report.sections) report::limit_table(section.table, *limit);
   }
   report::RenderOptions options;
   options.width = report::terminal_width(STDOUT_FILENO);

@@ -35,7 +35,7 @@ Result<store::Reader> open_trace(const Arguments& arguments);
 // The columns of FILE that a request wants, in the window that the options name.
 Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request);
 
-// Sorts and cuts the first table as the options say, renders the report and writes it to stdout.
+// Sorts the first table and cuts all as the options say, renders the report and writes it to stdout.
 // Warnings that the format cannot show go to stderr. Without --limit a format for people shows
 // `rows_for_people` rows (0: all), and the others show all.
 Result<int> print_report(const Arguments& arguments, report::Report report,

@@ -96,6 +96,20 @@ void complete_kinds(const std::vector<NameId>& category, Trace& trace) {
   }
 }
 
+// RPD's recorders write operators as markers; their text tells.
+void find_operators_among_markers(Trace& trace) {
+  Apis& apis = trace.apis;
+  std::vector<int8_t> is_operator(trace.names.size(), -1);
+  for (size_t i = 0; i < apis.size(); ++i) {
+    if (apis.kind[i] != ApiKind::kMarker || apis.label[i] == apis.name[i]) continue;
+    int8_t& known = is_operator[apis.label[i]];
+    if (known < 0) {
+      known = kind_of_api({}, {}, trace.names[apis.label[i]]) == ApiKind::kOperator ? 1 : 0;
+    }
+    if (known == 1) apis.kind[i] = ApiKind::kOperator;
+  }
+}
+
 void complete_categories(Trace& trace) {
   Ops& ops = trace.ops;
   constexpr uint8_t kNotSeen = 0xff;
@@ -182,7 +196,10 @@ void arrange(const Request& request, const Window& window, Raw raw, Trace& trace
   for (const std::string& name : trace.names) {
     trace.class_of_type.push_back(store::class_of_type(name));
   }
-  if (request.nesting) complete_kinds(raw.api_category, trace);
+  if (request.nesting) {
+    complete_kinds(raw.api_category, trace);
+    find_operators_among_markers(trace);
+  }
   complete_categories(trace);
   if (request.links) complete_processes(trace);
   sort_queues(trace);
