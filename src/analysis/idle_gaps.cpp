@@ -17,9 +17,7 @@ const IntervalSet& set_of(const GpuTime& gpu, Category category) {
 }
 
 IntervalSet kernels_of(const GpuTime& gpu) {
-  return trace::unite(
-      trace::unite(set_of(gpu, Category::kCompute), set_of(gpu, Category::kCommunication)),
-      set_of(gpu, Category::kOther));
+  return trace::unite(set_of(gpu, Category::kCompute), set_of(gpu, Category::kCommunication));
 }
 
 // Calls of one kind, by thread and start.
@@ -143,7 +141,9 @@ std::vector<Gap> idle_gaps(const trace::Trace& trace, int64_t latency_ns) {
       gaps.push_back({gap, id, IdleReason::kCopy, kNone, kNone});
     }
     size_t next = 0;  // the first operation that starts at or after the end of the gap
-    for (const Interval& time : trace::gaps(trace::unite(kernels, copies), gpu.extent)) {
+    const IntervalSet work =
+        trace::unite(trace::unite(kernels, copies), set_of(gpu, Category::kOther));
+    for (const Interval& time : trace::gaps(work, gpu.extent)) {
       while (next < lane.ops.size() &&
              trace.ops.start_ns[static_cast<size_t>(lane.ops[next])] < time.end_ns) {
         ++next;

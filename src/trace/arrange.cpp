@@ -181,6 +181,32 @@ void add_skip_warnings(Trace& trace) {
   add(trace.changed.bad_apis, " API calls end before they start and count as zero long");
 }
 
+// A clock that was set, or a time that was never filled in, leaves a hole next to which all else is
+// nothing. The figures stand, but a reader must know.
+void warn_of_jump(Trace& trace) {
+  constexpr int64_t kLongHole = 3'600'000'000'000;  // an hour
+  constexpr int64_t kMuchLonger = 100;
+  const Ops& ops = trace.ops;
+  if (ops.size() < 2) return;
+  int64_t last_end = ops.end_ns[0];
+  int64_t longest = 0;
+  size_t at = 0;
+  for (size_t i = 1; i < ops.size(); ++i) {
+    const int64_t hole = ops.start_ns[i] - last_end;
+    if (hole > longest) {
+      longest = hole;
+      at = i;
+    }
+    last_end = std::max(last_end, ops.end_ns[i]);
+  }
+  const int64_t rest = last_end - ops.start_ns[0] - longest;
+  if (longest < kLongHole || longest / kMuchLonger < rest) return;
+  trace.warnings.push_back("times jump: nothing happens for " + format_duration(longest) +
+                           " after the first " + format_count(at) +
+                           " operations, as if the clock had been set; --from and --to choose a "
+                           "side");
+}
+
 }  // namespace
 
 void arrange_rows(const Request& request, const Window& window, Trace& trace) {
@@ -205,6 +231,7 @@ void arrange_rows(const Request& request, const Window& window, Trace& trace) {
   }
   if (!is_identity(apis, api_count)) relink(trace, apis, api_count);
   add_skip_warnings(trace);
+  warn_of_jump(trace);
 }
 
 }  // namespace sonde::trace
