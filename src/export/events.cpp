@@ -48,6 +48,7 @@ class Loader {
       : database_(reader.database()), options_(options), grid_in_items_(reader.made_by_sonde()) {}
 
   Result<Events> load() {
+    SONDE_TRY(look_for_imports());
     SONDE_TRY(load_names());
     SONDE_TRY(load_ops());
     SONDE_TRY(load_details());
@@ -76,11 +77,13 @@ class Loader {
     return store::scan(database_, columns, source + condition, {options_.from_ns, options_.to_ns},
                        on_row);
   }
+  bool is_time(int64_t time_ns) const { return time_ns > 0 || (time_ns == 0 && imported_); }
   bool accept(int64_t start_ns, int64_t end_ns);
   uint32_t queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id);
   uint32_t shape_number(const store::Row& row);
   uint32_t name_number(int64_t id);
 
+  Status look_for_imports();
   Status load_names();
   Status load_ops();
   Status load_details();
@@ -98,6 +101,7 @@ class Loader {
   Database& database_;
   const Options& options_;
   const bool grid_in_items_;
+  bool imported_ = false;  // 0 is a time like any other, and no missing one
   Events events_;
   IdIndex op_ids_, api_ids_;
   Numbering<std::pair<int64_t, std::pair<int64_t, int64_t>>> queue_numbers_;
@@ -108,9 +112,17 @@ class Loader {
 };
 
 bool Loader::accept(int64_t start_ns, int64_t end_ns) {
-  if (start_ns > 0 && end_ns >= start_ns) return true;
+  if (is_time(start_ns) && end_ns >= start_ns) return true;
   ++events_.skipped;
   return false;
+}
+
+// A recording counts from the machine's start, where nothing happens at 0; RPD's tools write 0 for
+// times that they do not know. Traces of other tools may count from their own beginning.
+Status Loader::look_for_imports() {
+  if (!grid_in_items_) return ok_status();
+  return store::scan(database_, "key", "sonde_note WHERE key = 'imported from'", {},
+                     [&](const store::Row&) { imported_ = true; });
 }
 
 Status Loader::load_names() {
@@ -348,7 +360,7 @@ Status Loader::load_counters() {
                           const int64_t time_ns = row.integer(1);
                           if (time_ns < options_.from_ns || time_ns >= options_.to_ns) return;
                           const double value = row.real(3);
-                          if (time_ns <= 0 || row.is_null(3) || !std::isfinite(value)) {
+                          if (!is_time(time_ns) || row.is_null(3) || !std::isfinite(value)) {
                             ++events_.skipped;
                             return;
                           }
@@ -368,7 +380,7 @@ Status Loader::load_monitors() {
                           const std::string text(row.text(1));
                           char* end = nullptr;
                           const double value = std::strtod(text.c_str(), &end);
-                          if (time_ns <= 0 || end == text.c_str() || !std::isfinite(value)) {
+                          if (!is_time(time_ns) || end == text.c_str() || !std::isfinite(value)) {
                             ++events_.skipped;
                             return;
                           }

@@ -2,8 +2,8 @@
 // table at a time and the tables are joined here, by index: an SQL join or ORDER BY costs several
 // times more. About 50 bytes a row stay in memory, and the text of the API arguments.
 //
-// Guarantees: start_ns > 0 and end_ns >= start_ns for every op and api (others are counted in
-// `skipped`); every index is valid or kNone; a link's two ends both exist.
+// Guarantees: start_ns >= 0 and end_ns >= start_ns for every op and api (others are counted in
+// `skipped`, and so are those that start at 0 in a recording, where 0 means that no time is known); every index is valid or kNone; a link's two ends both exist.
 #pragma once
 
 #include <cstdint>
