@@ -246,8 +246,9 @@ sonde_call call_begin(uint32_t function, int wants_correlation) {
 
 namespace {
 
-void write_call(Ring* ring, const wire::OpenSpan& span, uint64_t end, uint64_t correlation,
-                int64_t result, const uint64_t* words, size_t count) {
+inline void write_call(Ring* ring, uint32_t function, uint64_t begin, uint64_t end,
+                       uint64_t correlation, int64_t result, const uint64_t* words, size_t count) {
+  if (count > SONDE_ARGS_MAX_WORDS) count = SONDE_ARGS_MAX_WORDS;
   const uint64_t extras = (correlation != 0 ? 1 : 0) + (result != 0 ? 1 : 0);
   const uint64_t fixed = sizeof(wire::SpanRecord) + extras * 8;
   const uint64_t bytes = fixed + (count != 0 ? sizeof(wire::ContinuationRecord) + count * 8 : 0);
@@ -257,8 +258,8 @@ void write_call(Ring* ring, const wire::OpenSpan& span, uint64_t end, uint64_t c
   record->header = {RecordType::kCall,
                     static_cast<uint8_t>((correlation != 0 ? wire::kHasCorrelation : 0) |
                                          (result != 0 ? wire::kHasResult : 0)),
-                    static_cast<uint16_t>(fixed / 8), span.id};
-  record->begin = span.begin;
+                    static_cast<uint16_t>(fixed / 8), function};
+  record->begin = begin;
   record->end = end;
   auto* next = reinterpret_cast<uint64_t*>(record + 1);
   if (correlation != 0) *next++ = correlation;
@@ -267,7 +268,9 @@ void write_call(Ring* ring, const wire::OpenSpan& span, uint64_t end, uint64_t c
     auto* arguments = reinterpret_cast<wire::ContinuationRecord*>(next);
     arguments->header = {RecordType::kArguments, 0, static_cast<uint16_t>(count + 1),
                          static_cast<uint32_t>(count)};
-    memcpy(arguments + 1, words, count * 8);
+    auto* to = reinterpret_cast<uint64_t*>(arguments + 1);
+    // Most calls have few: a call of memcpy() would cost more than the copy.
+    for (size_t i = 0; i < count; ++i) store(to[i], words[i]);
   }
   commit(ring, bytes);
 }
@@ -288,10 +291,19 @@ void call_end(const sonde_call* call, int64_t result, const uint64_t* words, siz
   do {
     if (index-- == 0) return;
   } while (ring->chunk->open[index].is_call == 0 || ring->chunk->open[index].level != serial);
-  const wire::OpenSpan span = ring->chunk->open[index];
-  if (count > SONDE_ARGS_MAX_WORDS) count = SONDE_ARGS_MAX_WORDS;
-  write_call(ring, span, end, call->correlation, result, words, count);
+  const wire::OpenSpan& span = ring->chunk->open[index];
+  write_call(ring, span.id, span.begin, end, call->correlation, result, words, count);
   remove_open(ring->chunk, index);
+}
+
+void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, const uint64_t* words,
+             size_t count) {
+  if (!recording()) return;
+  Inside inside;
+  if (!inside) return count_drop(DropSource::kCall, DropReason::kReentrant);
+  Ring* ring = this_ring();
+  if (ring == nullptr) return lost(DropSource::kCall);
+  write_call(ring, function, begin, end, 0, result, words, count);
 }
 
 namespace {
