@@ -87,7 +87,7 @@ void add_columns(report::Table& table) {
   table.add_column({"shapes", "Shapes", Kind::kInteger});
 }
 
-report::Report run(const trace::Trace& trace) {
+Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("kernels", trace);
   report::Section section;
   section.key = "kernels";
@@ -126,12 +126,17 @@ constexpr const char* kDefinition =
 }  // namespace
 
 const Analysis& kernels_analysis() {
-  static const Analysis kAnalysis = [] {
-    Analysis analysis{"kernels", kDefinition, {}, run};
-    analysis.needs.ops = true;
-    analysis.needs.op_shapes = true;
-    return analysis;
-  }();
+  static const Analysis kAnalysis{
+      "kernels",
+      "Show how the durations of each kernel spread",
+      "Count, total, mean, median, 95th percentile, extremes and the usual launch geometry of each "
+      "kernel.",
+      kDefinition,
+      {{"sonde kernels trace.rpd", "the kernels with the largest total first"},
+       {"sonde kernels trace.rpd --sort p95", "the ones that are slow now and then first"}},
+      {},
+      [](const Parameters&) { return trace::Request{.ops = true, .op_shapes = true}; },
+      run};
   return kAnalysis;
 }
 

@@ -41,10 +41,8 @@ Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request
 Result<int> print_report(const Arguments& arguments, report::Report report,
                          size_t rows_for_people = 25);
 
-// A command that runs one analysis on one file; `name_option` is "--kernel" or "--name".
-Command analysis_command(const analysis::Analysis& analysis, std::string summary,
-                         std::string description, std::vector<Example> examples,
-                         const char* name_option = "--kernel");
+// A command that runs one analysis on one file.
+Command analysis_command(const analysis::Analysis& analysis);
 
 // --explain without a file: prints what the figures mean.
 Result<int> print_definition(const std::string& definition);

@@ -30,8 +30,9 @@ int64_t integer(const report::Value& value) {
 }
 
 void print_busy(const trace::Trace& trace) {
-  const auto report = analysis::busy_analysis().run(trace);
-  const auto& table = report.sections[0].table;
+  const auto report = analysis::run_analysis("busy", trace);
+  if (!report) return;
+  const auto& table = report->sections[0].table;
   for (const auto& row : table.rows) {
     const auto busy = integer(value_of(table, row, "busy_ns"));
     const auto span = integer(value_of(table, row, "span_ns"));
@@ -44,8 +45,9 @@ void print_busy(const trace::Trace& trace) {
 }
 
 void print_top(const trace::Trace& trace) {
-  const auto report = analysis::top_analysis().run(trace);
-  const auto& table = report.sections[0].table;
+  const auto report = analysis::run_analysis("top", trace);
+  if (!report) return;
+  const auto& table = report->sections[0].table;
   for (size_t i = 0; i < std::min<size_t>(5, table.rows.size()); ++i) {
     const auto& row = table.rows[i];
     const auto name = value_of(table, row, "name");

@@ -315,7 +315,8 @@ bool EventParser::Impl::wanted(const Event& event) const {
   if (wants.others) return true;
   if (is_gpu_op(event.category) && event.phase == 'X') return wants.ops;
   if (event.category == Category::kRuntime && wants.op_details) return true;
-  return wants.apis && event.phase != 'M' && event.phase != 'C' && event.phase != 's' &&
+  if (event.phase == 'M') return wants.facts;
+  return wants.apis && event.phase != 'C' && event.phase != 's' &&
          event.phase != 'f' && event.phase != 't';
 }
 

@@ -350,7 +350,7 @@ void KinetoReader::take_flow(const Event& event) {
 }
 
 void KinetoReader::take_metadata(const Event& event) {
-  if (!wants_.others || sonde_.take_metadata(event)) return;
+  if (sonde_.take_metadata(event) || !wants_.facts) return;
   const int64_t pid = pid_of(event);
   const int64_t tid = tid_of(event);
   Facts& facts = facts_[pid];
@@ -411,8 +411,8 @@ void KinetoReader::finish(Frame frame) {
       }
     }
   }
+  if (wants_.facts) describe_processes(frame);
   if (!wants_.others) return;
-  describe_processes(frame);
   for (const auto& [key, value] : frame.notes) sink_.note(0, key, value);
   if (frame.base_ns) {
     sink_.clock(0, "realtime", *frame.base_ns, sonde_.origin_ns());
