@@ -81,9 +81,10 @@ void print_record_summary(const record::Outcome& outcome) {
   if (outcome.signal == 0 && outcome.exit_status != 0) {
     ended = fmt::format(", exit status {}", outcome.exit_status);
   }
-  say(fmt::format("{} ({}): {} GPU operations, {} calls and markers in {}{}", outcome.path,
-                  format_size(size), format_count(outcome.ops), format_count(outcome.apis),
-                  format_duration(outcome.wall_ns), ended));
+  // A recovery does not know for how long the program ran.
+  if (outcome.wall_ns != 0) ended = " in " + format_duration(outcome.wall_ns) + ended;
+  say(fmt::format("{} ({}): {} GPU operations, {} calls and markers{}", outcome.path,
+                  format_size(size), format_count(outcome.ops), format_count(outcome.apis), ended));
   if (outcome.lost != 0) {
     say(fmt::format("{} records were LOST; sonde info {} says why", format_count(outcome.lost),
                     outcome.path));

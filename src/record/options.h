@@ -13,7 +13,7 @@ namespace sonde::record {
 enum class WaitPolicy { kNone, kAll };  // for processes that outlive the command
 
 struct Options {
-  std::string output;           // "" = trace.rpd, or trace.rankN.rpd
+  std::string output;           // "" = trace.rpd; each rank of a job has its own
   bool append = false;          // add to an existing trace of Sonde's
   std::string spool_folder;     // "" = $SONDE_SPOOL_DIR, $TMPDIR or /tmp
   uint64_t buffer_limit = 0;    // bytes of all chunks; 0 = half of the free space, 16 GiB at most

@@ -83,12 +83,12 @@ class Recording {
 
 // The file to record into, new unless --append. Other recorders may be looking for a name as well.
 Result<store::Writer> Recording::open_output() {
-  const std::string name = default_output(detect_rank(std::getenv));
   std::error_code error;
-  std::string wanted = options_.output.empty() ? name : options_.output;
+  std::string wanted = options_.output.empty() ? "trace.rpd" : options_.output;
   if (std::filesystem::is_directory(wanted, error)) {
-    wanted = (std::filesystem::path(wanted) / name).string();
+    wanted = (std::filesystem::path(wanted) / "trace.rpd").string();
   }
+  wanted = output_of(wanted, detect_rank(std::getenv));
   for (int attempt = 0;; ++attempt) {
     const bool append = options_.append && std::filesystem::exists(wanted, error);
     output_ = append ? wanted : free_name(wanted);

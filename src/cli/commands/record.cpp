@@ -121,9 +121,9 @@ const Command& record_command() {
           "that a program starts with system() or popen() after it has "
           "emptied its own environment. What it starts with exec or posix_spawn is recorded with "
           "any environment.\n\n"
-          "Without -o the trace is trace.rpd, or trace.rankN.rpd in a job of several ranks "
-          "(torchrun, Open MPI, MPICH, PMI, Slurm). An existing file is never overwritten: the "
-          "next free name is taken.\n\n"
+          "The trace is trace.rpd, or what -o says. In a job of several ranks (torchrun, Open MPI, "
+          "MPICH, PMI, Slurm) each has its own: trace.rankN.rpd. An existing file is never "
+          "overwritten: the next free name is taken.\n\n"
           "The command line and the environment are stored in the trace; values that look like "
           "secrets are left out.",
       .options =
