@@ -47,6 +47,7 @@ void on_enter(uint32_t id, void* data) {
   if (function.count != 0) {
     look_at_parameters(function, static_cast<const char*>(data) + kArguments);
   }
+  if (function.heavy && !rocm::g_hsa_reports_ops) remember_launch(rocm::t_launch);
 }
 
 void on_exit(uint32_t id, void* data) {
@@ -105,9 +106,7 @@ int on_op(const void* data) {
   if (record.op == kOpDispatch && record.kernel_name != nullptr) {
     name = rocm::agent().intern(record.kernel_name, strlen(record.kernel_name));
   }
-  rocm::Launch launch = {};
-  launch.correlation = record.correlation;
-  record_op(record, name, launch);
+  record_op(record, name, launch_of(record.correlation));
   return kTrace;
 }
 
