@@ -326,6 +326,7 @@ Status Writer::finish() {
   auto& database = impl_->database;
   SONDE_TRY(database.exec(rpd_v3_indices()));
   SONDE_TRY(database.exec(sonde_indices()));
+  SONDE_TRY(database.exec(sonde_derived_tables()));
   SONDE_TRY(database.exec("PRAGMA analysis_limit=400; ANALYZE"));
   SONDE_TRY(commit());
   // Outside of a transaction, as a change of the journal mode has to be.
