@@ -21,6 +21,7 @@
 #include "record/names.h"
 #include "record/session_dir.h"
 #include "record/status_line.h"
+#include "record/symbols.h"
 
 namespace sonde::record {
 
@@ -122,6 +123,7 @@ Status Recording::prepare() {
   session.limit_bytes = session_limit(options_, session_);
   session.autostart = options_.start;
   session.recording = options_.delay_ns == 0;
+  session.sample_hz = options_.sample_hz;
   session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
   SONDE_ASSIGN(auto writer, open_output());
@@ -343,6 +345,9 @@ void Recording::finish(Outcome& outcome) {
   close_session();
   if (!failure_ && !stopped_) finish_processes(outcome);
   if (!failure_ && !stopped_) {
+    if (auto named = name_frames(writer_->database()); !named) fail(named.error());
+  }
+  if (!failure_ && !stopped_) {
     if (auto finished = drain_->finish(); !finished) fail(finished.error());
   }
   outcome.path = output_;
@@ -360,6 +365,7 @@ void Recording::finish(Outcome& outcome) {
 Result<std::vector<const Backend*>> chosen_backends(const Options& options) {
   std::vector<const Backend*> chosen;
   for (const auto* backend : all_backends()) {
+    if (backend->name == "cpu" && options.sample_hz == 0) continue;
     if (options.backends && std::find(options.backends->begin(), options.backends->end(),
                                       backend->name) == options.backends->end()) {
       continue;

@@ -20,6 +20,12 @@
 //                                       one end of an arrow between events
 //   sonde_note(process_id, key, value)  facts the program gave with sonde_metadata()
 //   sonde_unfinished(api_id)            calls and ranges still open when their process ended
+//   sonde_module(id, path, build_id)    a file whose code was executed
+//   sonde_frame(id, kind, module_id, address, function, file, line, inlined_into)
+//                                       kind: 'native' or 'python'
+//   sonde_stack(id, parent_id, frame_id)
+//                                       a frame and, by its parent, those outside of it
+//   sonde_sample(id, process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, truncated)
 //   sonde_ingest(key, value)            how far a recording in progress has come; empty when done
 #pragma once
 
@@ -35,6 +41,8 @@ const char* rpd_v3_schema();
 const char* rpd_v3_indices();
 // Sonde's tables.
 const char* sonde_tables();
+// Sonde's tables and views of call stacks, each made only where it is not there.
+const char* sample_tables();
 const char* sonde_indices();
 // Sonde's corrected views: sonde_top, sonde_ktop, sonde_busy, sonde_kernel, sonde_copy, sonde_api
 // (docs/formats.md). `create` is "CREATE VIEW" or "CREATE TEMP VIEW".
