@@ -105,7 +105,11 @@ struct sonde_op {
 };
 
 /* What the calling thread was executing; src/wire/records.h explains the fields. */
-enum sonde_sample_flag { SONDE_SAMPLE_TRUNCATED = 1, SONDE_SAMPLE_TOO_DEEP = 2 };
+enum sonde_sample_flag {
+  SONDE_SAMPLE_TRUNCATED = 1,
+  SONDE_SAMPLE_TOO_DEEP = 2,
+  SONDE_SAMPLE_BY_TIMER = 4
+};
 struct sonde_sample {
   uint64_t ticks;
   uint64_t cpu_ns;

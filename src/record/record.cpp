@@ -150,6 +150,7 @@ void Recording::store_facts() {
   writer_->metadata("sonde::version", SONDE_VERSION);
   writer_->metadata("sonde::command", valid_utf8(command));
   writer_->metadata("sonde::environment", environment);
+  writer_->metadata("sonde::sample_hz", std::to_string(options_.sample_hz));
   writer_->metadata("sonde::clock", control_->clock == wire::ClockKind::kTsc
                                         ? "TSC, converted to CLOCK_MONOTONIC"
                                         : "CLOCK_MONOTONIC");

@@ -98,10 +98,11 @@ void Ingest::Impl::sample(Process& process, const KnownRing& ring, const wire::R
   if (leaf == 0) return;
   insert(
       "INSERT INTO sonde_sample (process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, "
-      "truncated) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+      "truncated, by_timer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
       process.id, int64_t{ring.tid}, ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
       leaf, static_cast<int64_t>(fields.cpu_ns), int64_t{fields.missed}, int64_t{fields.cost_ns},
-      int64_t{record.header->flags});
+      int64_t{record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep)},
+      int64_t{(record.header->flags & wire::kByTimer) != 0});
 }
 
 Status Ingest::Impl::restore_frames() {

@@ -309,9 +309,10 @@ CREATE TABLE IF NOT EXISTS sonde_sample (
   cpu_ns integer NOT NULL,
   missed integer NOT NULL,
   cost_ns integer NOT NULL,
-  truncated integer NOT NULL);
+  truncated integer NOT NULL,
+  by_timer integer NOT NULL);
 CREATE VIEW IF NOT EXISTS sonde_sampling AS
-  SELECT process_id, count(*) AS samples, sum(missed) AS missed,
+  SELECT process_id, iif(max(by_timer), 'timer', 'perf event') AS method, count(*) AS samples, sum(missed) AS missed,
     sum(truncated <> 0) AS truncated, sum(cpu_ns) AS cpu_ns, sum(cost_ns) AS cost_ns,
     count(*) * 1e9 / nullif(sum(cpu_ns), 0) AS hz,
     sum(cost_ns) * 100.0 / nullif(sum(cpu_ns), 0) AS cost_percentage

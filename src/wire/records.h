@@ -115,6 +115,7 @@ struct SampleRecord {
 };
 constexpr uint8_t kStackTruncated = 1;  // the outermost frames are missing: no way to unwind
 constexpr uint8_t kStackTooDeep = 2;    // the outermost frames are missing: too many
+constexpr uint8_t kByTimer = 4;         // of CPU time, not a perf event
 constexpr uint32_t kMaxFrames = 256;
 
 // kText: header.id = length in bytes; kArguments: header.id = number of words. Data follows.

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,15 +24,7 @@ int open_disabled(uint64_t period_ns) {
       syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-// Far away from the numbers that the program gets for its own files.
-int moved_away(int fd) {
-  rlimit limit = {};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  const uint64_t most = limit.rlim_cur < 65536 ? limit.rlim_cur : 65536;
-  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, static_cast<int>(most / 4 * 3));
-  close(fd);
-  return moved;
-}
+uint64_t page_bytes() { return static_cast<uint64_t>(sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
 
@@ -42,26 +34,28 @@ bool events_work(uint64_t period_ns) {
   return fd >= 0;
 }
 
-int open_event(uint64_t period_ns, int signal) {
-  int fd = open_disabled(period_ns);
-  if (fd >= 0) fd = moved_away(fd);
-  if (fd < 0) return -1;
+Event open_event(uint64_t period_ns, int signal) {
+  const int fd = open_disabled(period_ns);
+  if (fd < 0) return {};
   const f_owner_ex owner = {F_OWNER_TID, static_cast<pid_t>(syscall(SYS_gettid))};
-  if (fcntl(fd, F_SETOWN_EX, &owner) == 0 && fcntl(fd, F_SETSIG, signal) == 0 &&
-      fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0 &&
-      syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0) == 0) {
-    return fd;
+  void* page = mmap(nullptr, page_bytes(), PROT_READ, MAP_SHARED, fd, 0);
+  Event event;
+  if (page != MAP_FAILED) {
+    if (fcntl(fd, F_SETOWN_EX, &owner) == 0 && fcntl(fd, F_SETSIG, signal) == 0 &&
+        fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0 &&
+        syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0) == 0) {
+      event = {page, fd};
+    } else {
+      munmap(page, page_bytes());
+    }
   }
   close(fd);
-  return -1;
+  return event;
 }
 
-bool set_period(int event, uint64_t period_ns) {
-  return syscall(SYS_ioctl, event, PERF_EVENT_IOC_PERIOD, &period_ns) == 0;
-}
-
-void close_event(int event, int signal) {
-  if (fcntl(event, F_GETSIG) == signal) close(event);
+void close_event(Event& event) {
+  if (event.page != nullptr) munmap(event.page, page_bytes());
+  event = {};
 }
 
 }  // namespace sonde::cpu

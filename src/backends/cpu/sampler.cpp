@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -10,7 +9,6 @@
 
 #include "agent/platform.h"
 #include "backends/cpu/modules.h"
-#include "backends/cpu/perf_event.h"
 
 namespace sonde::cpu {
 
@@ -60,7 +58,7 @@ bool record(ThreadSampler& self, const Moment& moment) {
   sample.cpu_ns = moment.cpu_ns;
   sample.missed = moment.missed;
   sample.cost_ns = moment.cost_ns;
-  sample.flags = moment.stack.flags;
+  sample.flags = moment.stack.flags | (self.timer >= 0 ? SONDE_SAMPLE_BY_TIMER : 0);
   return pack(self, moment.stack, sample) && g_agent->sample(&sample) != 0;
 }
 
@@ -89,22 +87,19 @@ void record_or_keep(ThreadSampler& self, bool has_new) {
   self.has_waiting = 1;
 }
 
-// Half a period to one and a half.
-uint64_t next_interval(ThreadSampler& self) {
+// `least` and `range` are parts of a period, in 64ths.
+uint64_t random_interval(ThreadSampler& self, uint64_t least, uint64_t range) {
   self.random = self.random * 6364136223846793005 + 1442695040888963407;
-  return g_period_ns / 2 + (self.random >> 32) * g_period_ns / (uint64_t{1} << 32);
+  return g_period_ns * least / 64 + (self.random >> 32) * g_period_ns / 64 * range / (1ull << 32);
 }
 
-// Sets the next sample's time, from when the last one was due: one that came late (a timer fires
-// when the kernel's clock ticks, an event not within the kernel) does not make the others so.
+uint64_t next_interval(ThreadSampler& self) { return random_interval(self, 32, 64); }
+
+// Sets the next sample's time, from when the last one was due: one that came late, since timers
+// fire when the kernel's clock ticks, does not make the others late.
 bool schedule(ThreadSampler& self, uint64_t now_ns) {
   self.due_ns += next_interval(self);
   for (; self.due_ns <= now_ns; self.due_ns += next_interval(self)) ++self.missed;
-  if (self.event >= 0) {
-    // Repeated until the thread is in user mode, so not too short.
-    const uint64_t left_ns = self.due_ns - now_ns;
-    return set_period(self.event, left_ns > g_period_ns / 2 ? left_ns : g_period_ns / 2);
-  }
   const auto due_ns = static_cast<int64_t>(self.due_ns);
   const itimerspec times = {{}, {due_ns / 1000000000, due_ns % 1000000000}};
   return syscall(SYS_timer_settime, self.timer, TIMER_ABSTIME, &times, nullptr) == 0;
@@ -122,9 +117,14 @@ void take(void* argument) {
   const uint64_t cpu_ns = thread_cpu_ns();
   const uint64_t elapsed_ns = cpu_ns - self.last_cpu_ns;
   self.last_cpu_ns = cpu_ns;
+  if (self.timer >= 0) {
+    schedule(self, cpu_ns);
+  } else {
+    const uint64_t periods = (elapsed_ns + self.period_ns / 2) / self.period_ns;
+    if (periods > 1) self.missed += static_cast<uint32_t>(periods - 1);
+  }
   const uint32_t missed = self.missed;
   self.missed = 0;
-  schedule(self, cpu_ns);
   if (g_agent->recording() == 0) return;
   self.now.ticks = begin;
   self.now.cpu_ns = elapsed_ns;
@@ -154,7 +154,8 @@ void on_signal(int, siginfo_t* info, void* context) {
   ThreadSampler* self = t_sampler;
   if (self == nullptr || self->armed == 0) return;
   const bool by_timer = info->si_code == SI_TIMER && info->si_value.sival_ptr == self;
-  const bool by_event = info->si_code == POLL_IN && self->event >= 0 && info->si_fd == self->event;
+  const bool by_event =
+      info->si_code == POLL_IN && self->event.page != nullptr && info->si_fd == self->event.number;
   if (!by_timer && !by_event) return;
   const ErrnoKeeper keep;
   Interruption interruption = {self, static_cast<const ucontext_t*>(context)};
@@ -191,8 +192,7 @@ bool arm_timer(ThreadSampler& self) {
 void drop_timer(ThreadSampler& self) {
   if (self.timer >= 0) syscall(SYS_timer_delete, self.timer);
   self.timer = -1;
-  if (self.event >= 0) close_event(self.event, kSignal);
-  self.event = -1;
+  close_event(self.event);
 }
 
 // A timer on CPU time is looked at when the kernel's clock ticks.
@@ -202,19 +202,11 @@ uint32_t ticks_per_second() {
   return resolution.tv_nsec > 0 ? static_cast<uint32_t>(1000000000 / resolution.tv_nsec) : 100;
 }
 
-void tell_method(uint32_t hz, uint32_t most) {
-  char text[160];
-  if (g_by_event) {
-    snprintf(text, sizeof text, "perf task-clock event of each thread, %u Hz", hz);
-  } else {
-    snprintf(text, sizeof text, "CPU time timer of each thread, %u Hz", hz);
-    if (hz > most) {
-      g_agent->diagnostic(SONDE_WARNING, "cpu",
-                          "perf events are not permitted, so threads are sampled no faster than "
-                          "the kernel's clock ticks; lower kernel.perf_event_paranoid to 2");
-    }
-  }
-  g_agent->metadata("sampler", text);
+void warn_of_rate(uint32_t hz) {
+  if (g_by_event || hz <= ticks_per_second()) return;
+  g_agent->diagnostic(SONDE_WARNING, "cpu",
+                      "perf events are not permitted, so threads are sampled no faster than the "
+                      "kernel's clock ticks; sysctl kernel.perf_event_paranoid=2 permits them");
 }
 
 }  // namespace
@@ -230,14 +222,13 @@ bool prepare(const struct sonde_agent* agent) {
     return false;
   }
   g_period_ns = 1000000000 / hz;
-  const uint32_t most = ticks_per_second();
   g_by_event = events_work(g_period_ns);
   g_own_module = module_of(reinterpret_cast<uint64_t>(&prepare));
   if (!install_handler()) {
     agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the program uses SIGURG itself");
     return false;
   }
-  tell_method(hz, most);
+  warn_of_rate(hz);
   g_ready = true;
   return true;
 }
@@ -253,7 +244,7 @@ ThreadSampler* take_sampler() {
   }
   if (sampler != nullptr) return sampler;
   sampler = static_cast<ThreadSampler*>(agent::map_memory(sizeof(ThreadSampler)));
-  if (sampler != nullptr) sampler->timer = sampler->event = -1;
+  if (sampler != nullptr) sampler->timer = -1;
   return sampler;
 }
 
@@ -274,8 +265,9 @@ void arm(ThreadSampler* sampler) {
   sampler->armed = 1;
   if (agent::load(g_stopped) != 0) return;
   if (g_by_event) {
-    sampler->event = open_event(g_period_ns, kSignal);
-    if (sampler->event >= 0 && schedule(*sampler, sampler->last_cpu_ns)) return;
+    sampler->period_ns = random_interval(*sampler, 56, 16);  // 7/8 to 9/8 of it
+    sampler->event = open_event(sampler->period_ns, kSignal);
+    if (sampler->event.page != nullptr) return;
   }
   if (!arm_timer(*sampler)) {
     g_agent->diagnostic(SONDE_WARNING, "cpu", "a thread is not sampled: no more timers");
@@ -298,9 +290,9 @@ void arm_again_in_child() {
   g_free_lock.reset();
   ThreadSampler* sampler = t_sampler;
   if (sampler == nullptr) return;
-  sampler->timer = -1;  // timers are not inherited; descriptors are
-  if (sampler->event >= 0) close_event(sampler->event, kSignal);
-  sampler->event = -1;
+  // Neither timers nor the pages of events are inherited.
+  sampler->timer = -1;
+  sampler->event = {};
   arm(sampler);
 }
 
