@@ -138,6 +138,8 @@ void Ingest::Impl::define(Process& process, const wire::Record& record) {
       return define_queue(process, record);
     case wire::RecordType::kModule:
       return define_module(process, record);
+    case wire::RecordType::kCode:
+      return define_code(process, record);
     default:
       return damaged();
   }

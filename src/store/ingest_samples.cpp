@@ -2,6 +2,7 @@
 #include "store/ingest_state.h"
 
 #include "base/strings.h"
+#include "store/python_lines.h"
 
 namespace sonde::store {
 
@@ -66,6 +67,39 @@ int64_t Ingest::Impl::native_frame(int64_t module, int64_t address) {
   return known->second;
 }
 
+void Ingest::Impl::define_code(Process& process, const wire::Record& record) {
+  const auto& fields = record.as<wire::CodeRecord>();
+  const size_t names = std::min<size_t>(fields.name_bytes, record.text.size());
+  const auto parts = split(record.text.substr(0, names), '\0');
+  KnownCode& code = process.codes[record.header->id];
+  code.file = valid_utf8(parts[0]);
+  code.name = valid_utf8(parts.size() > 1 ? parts[1] : "");
+  code.lines = record.text.substr(names);
+  code.first_line = fields.first_line;
+  code.version = fields.version;
+}
+
+int64_t Ingest::Impl::python_frame(Process& process, uint32_t id, uint64_t offset) {
+  static const KnownCode kUnknown{"", "<python>", "", 0, 0, {}};
+  const auto found = process.codes.find(id);
+  int64_t unused = 0;
+  int64_t& known = found != process.codes.end() ? found->second.frames[offset] : unused;
+  if (known != 0) return known;
+  const KnownCode& code = found != process.codes.end() ? found->second : kUnknown;
+  const int64_t line = python_line(code.version, code.lines, code.first_line, offset);
+  const std::string key = code.file + '\0' + code.name + '\0' + std::to_string(line);
+  auto [frame, fresh] = frames.pythons.try_emplace(key, frames.next_frame);
+  if (fresh) {
+    ++frames.next_frame;
+    insert(
+        "INSERT INTO sonde_frame (id, kind, function, file, line, is_library) VALUES (?1, "
+        "'python', ?2, ?3, nullif(?4, 0), ?5)",
+        frame->second, code.name, code.file, line, int64_t{is_python_library(code.file)});
+  }
+  known = frame->second;
+  return known;
+}
+
 int64_t Ingest::Impl::stack(int64_t parent, int64_t frame) {
   auto [known, fresh] = frames.stacks.try_emplace({parent, frame}, frames.next_stack);
   if (!fresh) return known->second;
@@ -83,11 +117,15 @@ void Ingest::Impl::sample(Process& process, const KnownRing& ring, const wire::R
   const auto& fields = record.as<wire::SampleRecord>();
   std::vector<int64_t> path;  // innermost first
   Numbers numbers(record.text);
-  for (uint32_t i = 0; i < record.header->id && i < wire::kMaxFrames; ++i) {
+  for (uint32_t i = 0; i < record.header->id && i < 2 * wire::kMaxFrames; ++i) {
     uint64_t which = 0, offset = 0;
     if (!numbers.next(which) || !numbers.next(offset)) {
       ++drops[{"samples", "malformed"}];
       return;
+    }
+    if ((which & 1) != 0) {
+      path.push_back(python_frame(process, static_cast<uint32_t>(which >> 1), offset));
+      continue;
     }
     const auto module = process.modules.find(static_cast<uint32_t>(which >> 1));
     path.push_back(native_frame(module != process.modules.end() ? module->second : 0,
@@ -123,6 +161,14 @@ Status Ingest::Impl::restore_frames() {
     if (!natives.is_null(2)) {
       frames.natives[{natives.integer(1), natives.integer(2)}] = natives.integer(0);
     }
+  }
+  SONDE_ASSIGN(auto pythons, database.prepare("SELECT id, file, function, coalesce(line, 0) FROM "
+                                              "sonde_frame WHERE kind = 'python'"));
+  for (;;) {
+    SONDE_ASSIGN(const bool row, pythons.step());
+    if (!row) break;
+    frames.pythons[std::string(pythons.text(1)) + '\0' + std::string(pythons.text(2)) + '\0' +
+                   std::string(pythons.text(3))] = pythons.integer(0);
   }
   SONDE_ASSIGN(auto stacks,
                database.prepare("SELECT id, coalesce(parent_id, 0), frame_id FROM sonde_stack"));

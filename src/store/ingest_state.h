@@ -71,13 +71,22 @@ struct PairHash {
   }
 };
 
+// A code object of Python, and the frames of its lines that are in the file.
+struct KnownCode {
+  std::string file, name, lines;
+  int64_t first_line = 0;
+  uint32_t version = 0;
+  std::unordered_map<uint64_t, int64_t> frames;  // by offset of the instruction
+};
+
 // Frames and stacks that are in the file.
 struct KnownFrames {
   template <typename A, typename B>
   using Ids = std::unordered_map<std::pair<A, B>, int64_t, PairHash>;
-  Ids<std::string, std::string> modules;  // by path and build id
-  Ids<int64_t, int64_t> natives;          // by module and address
-  Ids<int64_t, int64_t> stacks;           // by parent and frame
+  Ids<std::string, std::string> modules;             // by path and build id
+  Ids<int64_t, int64_t> natives;                     // by module and address
+  std::unordered_map<std::string, int64_t> pythons;  // by file, function and line
+  Ids<int64_t, int64_t> stacks;                      // by parent and frame
   int64_t next_module = 1, next_frame = 1, next_stack = 1;
 };
 
@@ -92,6 +101,7 @@ struct Process {
   std::unordered_map<uint32_t, KnownDevice> devices;
   std::unordered_map<uint32_t, KnownQueue> queues;
   std::unordered_map<uint32_t, int64_t> modules;  // definition id -> sonde_module.id
+  std::unordered_map<uint32_t, KnownCode> codes;  // by definition id
   std::unordered_map<uint32_t, ClockTrack> clocks;
   std::unordered_map<uint32_t, std::string> clock_names;
   bool changed = false;                           // since the last commit
@@ -172,6 +182,8 @@ struct Ingest::Impl {
   // ingest_samples.cpp
   void define_module(Process& process, const wire::Record& record);
   void sample(Process& process, const KnownRing& ring, const wire::Record& record);
+  void define_code(Process& process, const wire::Record& record);
+  int64_t python_frame(Process& process, uint32_t code, uint64_t offset);
   int64_t native_frame(int64_t module, int64_t address);
   int64_t stack(int64_t parent, int64_t frame);
 

@@ -295,6 +295,7 @@ CREATE TABLE IF NOT EXISTS sonde_frame (
   function text,
   file text,
   line integer,
+  is_library integer,
   inlined_into integer REFERENCES sonde_frame (id));
 CREATE TABLE IF NOT EXISTS sonde_stack (
   id integer PRIMARY KEY,

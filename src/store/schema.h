@@ -21,7 +21,8 @@
 //   sonde_note(process_id, key, value)  facts the program gave with sonde_metadata()
 //   sonde_unfinished(api_id)            calls and ranges still open when their process ended
 //   sonde_module(id, path, build_id)    a file whose code was executed
-//   sonde_frame(id, kind, module_id, address, function, file, line, inlined_into)
+//   sonde_frame(id, kind, module_id, address, function, file, line, is_library,
+//               inlined_into)
 //                                       kind: 'native' or 'python'
 //   sonde_stack(id, parent_id, frame_id)
 //                                       a frame and, by its parent, those outside of it

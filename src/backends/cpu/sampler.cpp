@@ -34,21 +34,53 @@ char* put_number(char* place, uint64_t value) {
   return place;
 }
 
-// The frames as FORMAT.md describes them. False if a module could not be defined now.
-bool pack(ThreadSampler& self, const Stack& stack, sonde_sample& sample) {
-  char* end = self.packed;
-  for (uint32_t i = 0; i < stack.count; ++i) {
-    const Frame& frame = stack.frames[i];
-    if (frame.module != 0 && frame.module == g_own_module) continue;  // thread_main
+// Writes frames as FORMAT.md describes them.
+class Packer {
+ public:
+  Packer(char* place, sonde_sample& sample) : begin_(place), end_(place), sample_(sample) {}
+
+  // False if the module could not be defined now.
+  bool native(const Frame& frame) {
+    if (frame.module != 0 && frame.module == g_own_module) return true;  // thread_main
     const uint32_t definition = module_definition(frame.module, g_agent);
     if (frame.module != 0 && definition == 0) return false;
-    const uint64_t bias = definition != 0 ? module_at(frame.module).bias : 0;
-    end = put_number(end, uint64_t{definition} << 1);
-    end = put_number(end, frame.address - bias);
-    ++sample.frames;
+    put(uint64_t{definition} << 1,
+        frame.address - (definition != 0 ? module_at(frame.module).bias : 0));
+    return true;
   }
-  sample.packed_frames = self.packed;
-  sample.frame_bytes = static_cast<uint32_t>(end - self.packed);
+  void python(const PythonFrame& frame) { put(uint64_t{frame.code} << 1 | 1, frame.offset); }
+
+  void finish() {
+    sample_.packed_frames = begin_;
+    sample_.frame_bytes = static_cast<uint32_t>(end_ - begin_);
+  }
+
+ private:
+  void put(uint64_t which, uint64_t offset) {
+    end_ = put_number(put_number(end_, which), offset);
+    ++sample_.frames;
+  }
+  char *begin_, *end_;
+  sonde_sample& sample_;
+};
+
+// Python's frames stand in the place of the interpreter's loop that runs them. Those whose loop was
+// not reached, in a stack that could not be unwound, come last.
+bool pack(ThreadSampler& self, const Moment& moment, sonde_sample& sample) {
+  Packer packer(self.packed, sample);
+  const PythonStack& python = moment.python;
+  uint32_t run = 0, next = 0;
+  for (uint32_t i = 0; i < moment.stack.count; ++i) {
+    bool replaced = false;
+    while (run < python.run_count && belongs(python.runs[run], moment.stack, i)) {
+      for (; next < python.runs[run].end; ++next) packer.python(python.frames[next]);
+      replaced = true;
+      if (python.runs[run++].place == 0) break;  // each has a native frame of its own
+    }
+    if (!replaced && !packer.native(moment.stack.frames[i])) return false;
+  }
+  for (; next < python.frame_count; ++next) packer.python(python.frames[next]);
+  packer.finish();
   return true;
 }
 
@@ -59,7 +91,7 @@ bool record(ThreadSampler& self, const Moment& moment) {
   sample.missed = moment.missed;
   sample.cost_ns = moment.cost_ns;
   sample.flags = moment.stack.flags | (self.timer >= 0 ? SONDE_SAMPLE_BY_TIMER : 0);
-  return pack(self, moment.stack, sample) && g_agent->sample(&sample) != 0;
+  return pack(self, moment, sample) && g_agent->sample(&sample) != 0;
 }
 
 void copy_moment(Moment& to, const Moment& from) {
@@ -70,6 +102,10 @@ void copy_moment(Moment& to, const Moment& from) {
   to.stack.count = from.stack.count;
   to.stack.flags = from.stack.flags;
   memcpy(to.stack.frames, from.stack.frames, sizeof(Frame) * from.stack.count);
+  to.python.frame_count = from.python.frame_count;
+  to.python.run_count = from.python.run_count;
+  memcpy(to.python.frames, from.python.frames, sizeof(PythonFrame) * from.python.frame_count);
+  memcpy(to.python.runs, from.python.runs, sizeof(PythonStack::Run) * from.python.run_count);
 }
 
 // Records what is waiting and what is new. A signal may come while the thread is in the agent: then
@@ -131,6 +167,7 @@ void take(void* argument) {
   self.now.missed = missed;
   self.now.cost_ns = self.cost_ns;
   unwind(*interruption.context, self.bounds, self.now.stack);
+  walk_python(g_agent, self.now.python);
   record_or_keep(self, true);
   const uint64_t cost = thread_cpu_ns() - cpu_ns;
   self.cost_ns = cost < UINT32_MAX ? static_cast<uint32_t>(cost) : UINT32_MAX;
@@ -223,6 +260,7 @@ bool prepare(const struct sonde_agent* agent) {
   }
   g_period_ns = 1000000000 / hz;
   g_by_event = events_work(g_period_ns);
+  find_python();
   g_own_module = module_of(reinterpret_cast<uint64_t>(&prepare));
   if (!install_handler()) {
     agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the program uses SIGURG itself");
@@ -288,6 +326,7 @@ void disarm() {
 
 void arm_again_in_child() {
   g_free_lock.reset();
+  python_after_fork();
   ThreadSampler* sampler = t_sampler;
   if (sampler == nullptr) return;
   // Neither timers nor the pages of events are inherited.

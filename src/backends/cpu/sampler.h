@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "backends/cpu/perf_event.h"
+#include "backends/cpu/python.h"
 #include "backends/cpu/unwind.h"
 #include "sonde/backend.h"
 
@@ -25,6 +26,7 @@ struct Moment {
   uint64_t ticks = 0, cpu_ns = 0;
   uint32_t missed = 0, cost_ns = 0;
   Stack stack;
+  PythonStack python;
 };
 
 // Of one thread at a time; used again by a later thread.
@@ -44,7 +46,7 @@ struct ThreadSampler {
   uint32_t has_waiting = 0;
   Moment now;
   Moment waiting;  // could not be recorded when it was taken
-  char packed[wire::kMaxFrames * 2 * 10];
+  char packed[wire::kMaxFrames * 2 * 2 * 10];
   alignas(64) char handler_stack[128 * 1024];
 };
 

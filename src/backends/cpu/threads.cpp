@@ -85,6 +85,7 @@ using namespace sonde::cpu;
 SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                 void* (*function)(void*), void* argument) {
   static const auto kNext = next_of<Create>("pthread_create");
+  if (prepared()) find_python();  // it may have been loaded since
   ThreadSampler* sampler = prepared() ? take_sampler() : nullptr;
   if (sampler == nullptr) return kNext(thread, attributes, function, argument);
   sampler->function = function;
