@@ -19,7 +19,7 @@ TEST(PythonLinesTest, EveryVersionsTable) {
   EXPECT_EQ(python_line(0x30a, "\x08\x01\x04\x01"sv, 10, 10), 12);
   EXPECT_EQ(python_line(0x30a, "\x02\x80\x04\x01"sv, 10, 0), 0);
   // RESUME of the def's line, then one line further, and one more.
-  constexpr auto kTable = "\x80\x00\xd8\x08\x09\x88\x41\x89\x05\x80\x41\xd8\x0b\x0c\x80\x48"sv;
+  constexpr auto kTable = "\x80\x00\xd8\x06\x07\x88\x21\x81\x65\x80\x21\xd8\x09\x0a\x80\x28"sv;
   EXPECT_EQ(python_line(0x30b, kTable, 10, 0), 10);
   EXPECT_EQ(python_line(0x30b, kTable, 10, 2), 11);
   EXPECT_EQ(python_line(0x30b, kTable, 10, 14), 12);
