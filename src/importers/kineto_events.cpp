@@ -316,8 +316,8 @@ bool EventParser::Impl::wanted(const Event& event) const {
   if (is_gpu_op(event.category) && event.phase == 'X') return wants.ops;
   if (event.category == Category::kRuntime && wants.op_details) return true;
   if (event.phase == 'M') return wants.facts;
-  return wants.apis && event.phase != 'C' && event.phase != 's' &&
-         event.phase != 'f' && event.phase != 't';
+  return wants.apis && event.phase != 'C' && event.phase != 's' && event.phase != 'f' &&
+         event.phase != 't';
 }
 
 void EventParser::Impl::keep(Event& event) {
