@@ -231,6 +231,17 @@ class RoundTrip(unittest.TestCase):
         self.same(made, again, ALL_OPS, DETAILS, ALL_APIS, LINKS, COUNTERS, MONITORS, PROCESSES,
                   THREADS, OP_COUNTERS, UNFINISHED, CLOCK)
 
+    def test_chrome_of_one_gpu(self):
+        source, out, made = (self.folder / name for name in ("made.rpd", "gpu.json", "gpu.rpd"))
+        sondes(self.fixture(), source)
+        subprocess.run([SONDE, "export", source, "--gpu", "1", "-o", out], check=True,
+                       capture_output=True)
+        subprocess.run([SONDE, "import", out, "-o", made], check=True, capture_output=True)
+        for query in (ALL_OPS, DETAILS, OP_COUNTERS):
+            before, after = rows(source, query + " WHERE o.gpuId = 1"), rows(made, query)
+            self.assertGreater(len(before), 1)
+            self.assertEqual(before, after, query)
+
     def test_chrome_of_pytorchs_traces(self):
         traces = sorted(KINETO.glob("*.json.gz"))
         if not traces:
