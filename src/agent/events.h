@@ -13,6 +13,8 @@ int range_pop(uint32_t domain);
 void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t begin, uint64_t end);
 sonde_call call_begin(uint32_t function, int wants_correlation);
 void call_end(const sonde_call* call, int64_t result, const uint64_t* words, size_t count);
+void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, const uint64_t* words,
+             size_t count);
 uint64_t range_start(uint32_t domain, uint32_t category, const char* text);
 void range_stop(uint64_t id);
 void mark(uint32_t domain, uint32_t category, const char* text);
@@ -24,5 +26,11 @@ void dropped(const char* source, uint64_t count);
 void op(const sonde_op* op);
 void clock_snapshot(uint32_t clock, uint64_t value, uint64_t before, uint64_t after);
 uint32_t intern(const char* text, size_t length);
+
+// samples.cpp
+uint32_t sample_hz();
+int sample(const sonde_sample* sample);
+uint32_t define_module(const sonde_module* module);
+uint32_t define_code(const sonde_code* code);
 
 }  // namespace sonde::agent

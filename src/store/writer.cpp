@@ -40,10 +40,11 @@ struct HexText {
 };
 
 // A rollback journal, not WAL: after a kill the next reader needs nothing but the two files, and a
-// finished trace is one file. No fsync, because a trace need not survive a power cut.
+// finished trace is one file. No fsync, because a trace need not survive a power cut. Rows are only
+// appended, so a larger cache would make the recorder grow and no faster.
 constexpr const char* kPragmas =
     "PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;"
-    "PRAGMA cache_size=-131072; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
+    "PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
 
 }  // namespace
 
@@ -121,6 +122,7 @@ Status Writer::Impl::prepare_rows() {
 Status Writer::Impl::create_schema() {
   SONDE_TRY(database.exec(rpd_v3_schema()));
   SONDE_TRY(database.exec(sonde_tables()));
+  SONDE_TRY(database.exec(sample_tables()));
   SONDE_TRY(database.exec(sonde_views(Flavour::kV3, "CREATE VIEW")));
   SONDE_TRY(prepare_rows());
   add_string("");
@@ -138,6 +140,7 @@ Status Writer::Impl::load_existing() {
                         "make one from it with: sonde upgrade");
     }
   }
+  SONDE_TRY(database.exec(sample_tables()));
   SONDE_TRY(prepare_rows());
   SONDE_ASSIGN(auto statement, database.prepare("SELECT string, id FROM rocpd_string ORDER BY id"));
   for (;;) {
@@ -325,6 +328,7 @@ Status Writer::finish() {
   auto& database = impl_->database;
   SONDE_TRY(database.exec(rpd_v3_indices()));
   SONDE_TRY(database.exec(sonde_indices()));
+  SONDE_TRY(database.exec(sonde_derived_tables()));
   SONDE_TRY(database.exec("PRAGMA analysis_limit=400; ANALYZE"));
   SONDE_TRY(commit());
   // Outside of a transaction, as a change of the journal mode has to be.
