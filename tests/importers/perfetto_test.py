@@ -5,18 +5,15 @@ with what the rows of the .rpd must be. Shares no code with Sonde's exporter.
     perfetto_test.py --sonde PATH [unittest options]"""
 import gzip
 import pathlib
-import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
-import unittest
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import import_case  # noqa: E402
 from protobuf import Fixed, message  # noqa: E402
 
-SONDE = None
 # TracePacket
 CLOCKS, TIME, SEQUENCE, EVENT, INTERNED, FLAGS, COMPRESSED, GPU_COUNTER, STAGE, CLOCK, DEFAULTS, \
     TRACK, GPUS = 6, 8, 10, 11, 12, 13, 50, 52, 53, 58, 59, 60, 128
@@ -64,39 +61,7 @@ def thread(uuid, parent, pid, tid, name=""):
     return track(uuid, (5, parent), (4, [(1, pid), (2, tid), (5, name)]))
 
 
-class Perfetto(unittest.TestCase):
-    maxDiff = 3000
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sonde_perfetto."))
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def load(self, data, name="t.pftrace", skipped=0):
-        path = self.folder / name
-        path.write_bytes(data)
-        out = self.folder / "t.rpd"
-        out.unlink(missing_ok=True)
-        done = subprocess.run([SONDE, "import", path, "-o", out], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.said = done.stdout + done.stderr
-        self.assertIn(f"{skipped} skipped" if skipped else "nothing skipped", done.stdout, self.said)
-        self.database = sqlite3.connect(f"file:{out}?mode=ro", uri=True)
-        self.addCleanup(self.database.close)
-
-    def rows(self, sql):
-        return self.database.execute(sql).fetchall()
-
-    def apis(self, more=""):
-        return self.rows("SELECT a.pid, a.tid, a.start, a.end, n.string " + more + """
-            FROM rocpd_api a JOIN rocpd_string n ON n.id = a.apiName_id
-            JOIN rocpd_string c ON c.id = a.category_id JOIN rocpd_ustring u ON u.id = a.args_id
-            LEFT JOIN rocpd_string d ON d.id = a.domain_id ORDER BY a.start, a.id""")
-
-    def ops(self):
-        return self.rows("""SELECT o.gpuId, o.queueId, o.start, o.end, n.string, t.string
-            FROM rocpd_op o JOIN rocpd_string n ON n.id = o.description_id
-            JOIN rocpd_string t ON t.id = o.opType_id ORDER BY o.start, o.id""")
-
+class Perfetto(import_case.ImportCase):
     def test_slices_moments_and_tracks(self):
         self.load(first() + process(1, 7, "python3") + thread(2, 1, 7, 9, "worker") +
                   track(3, (5, 1), (2, "requests")) + track(4, (5, 2), (2, "below the thread")) +
@@ -179,7 +144,7 @@ class Perfetto(unittest.TestCase):
                 first((CLOCKS, [(1, [(1, BOOTTIME), (2, 1000)]), (1, [(1, REALTIME), (2, realtime)])]))
                 + thread(2, 0, 7, 7) + event(1000, INSTANT, 2, name=name))
             return self.folder / name
-        done = subprocess.run([SONDE, "import", one("a.pftrace", 10**18), one("b.pftrace", 10**18 + 5),
+        done = subprocess.run([import_case.SONDE, "import", one("a.pftrace", 10**18), one("b.pftrace", 10**18 + 5),
                                "-o", self.folder / "m.rpd"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         with sqlite3.connect(self.folder / "m.rpd") as database:
@@ -279,9 +244,7 @@ class Perfetto(unittest.TestCase):
             (7, 9, 50, 50, "UserMarker", "roctx")])
         self.assertEqual(self.ops(), [(4, 1, 40, 60, "gemm", "KernelExecution"),
                                       (4, -1, 70, 90, "", "CopyHostToDevice")])
-        self.assertEqual(self.rows("""SELECT a.start, o.start FROM rocpd_api_ops l
-            JOIN rocpd_api a ON a.id = l.api_id JOIN rocpd_op o ON o.id = l.op_id ORDER BY 2"""),
-                         [(10, 40), (31, 70)])
+        self.assertEqual(self.links(), [(10, 40), (31, 70)])
         self.assertEqual(self.rows("""SELECT bytes, grid_x, group_x, group_segment_bytes
             FROM sonde_op_detail ORDER BY op_id"""),
                          [(1 << 33, None, None, None), (None, 4096, 64, 512)])
@@ -317,7 +280,7 @@ class Perfetto(unittest.TestCase):
                  "both": gzip.compress(message((1, [(COMPRESSED, zlib.compress(plain))])))}
         for name, data in forms.items():
             with self.subTest(name):
-                self.load(data, f"{name}.bin")
+                self.load(data, name)
                 self.assertEqual((len(self.apis()), len(self.ops())), (5, 2))
 
     def test_what_breaks_off_keeps_what_came_before(self):
@@ -353,7 +316,4 @@ class Perfetto(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--sonde")
-    SONDE = sys.argv[at + 1]
-    del sys.argv[at:at + 2]
-    unittest.main()
+    import_case.main()
