@@ -50,11 +50,8 @@ Result<StoreSink> StoreSink::create(const std::string& path) {
 
 Status StoreSink::prepare() {
   store::Database& database = writer_.database();
-  // The index over the arguments is sorted at the end: in a file, or it would take as much memory
-  // as the arguments. Such settings cannot change inside of a transaction.
-  SONDE_TRY(
-      database.exec("COMMIT; PRAGMA temp_store=FILE; PRAGMA cache_size=-8192; "
-                    "BEGIN IMMEDIATE"));
+  // Rows are appended, so a small cache does. It cannot change inside of a transaction.
+  SONDE_TRY(database.exec("COMMIT; PRAGMA cache_size=-8192; BEGIN IMMEDIATE"));
   SONDE_TRY(op_args_.prepare(database, "INSERT INTO sonde_op_args (op_id, args)"));
   SONDE_TRY(counters_.prepare(
       database, "INSERT INTO sonde_counter (process_id, tid, time_ns, name_id, value)"));
@@ -294,7 +291,9 @@ Status StoreSink::finish() {
   keep_status(flows_.flush());
   keep_status(frames_.flush());
   SONDE_TRY(status_);
-  return writer_.finish();
+  // The arguments of other tools are long: with the index the file would be twice as large, and
+  // importing take half as long again.
+  return writer_.finish(store::Writer::Arguments::kPlain);
 }
 
 StoreSink::Counts StoreSink::counts() const {
