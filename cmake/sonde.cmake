@@ -99,21 +99,25 @@ endfunction()
 
 # sonde_registry(OUT variable TYPE Command SUFFIX command HEADER "cli/command.h" NAMES top busy)
 # writes a source that defines `std::span<const Command* const> all_commands()` from functions
-# `const Command& top_command();`. A newcomer adds a file, and no list is edited.
+# `const Command& top_command();`. A newcomer adds a file, and no list is edited. PLURAL is for a
+# suffix that does not take an s.
 function(sonde_registry)
-  cmake_parse_arguments(ARG "" "OUT;TYPE;SUFFIX;HEADER;NAMESPACE" "NAMES" ${ARGN})
+  cmake_parse_arguments(ARG "" "OUT;TYPE;SUFFIX;PLURAL;HEADER;NAMESPACE" "NAMES" ${ARGN})
+  if(NOT ARG_PLURAL)
+    set(ARG_PLURAL ${ARG_SUFFIX}s)
+  endif()
   set(text "// Generated from the files of ${CMAKE_CURRENT_SOURCE_DIR}; do not edit.\n")
   string(APPEND text "#include \"${ARG_HEADER}\"\n\nnamespace ${ARG_NAMESPACE} {\n")
   foreach(item ${ARG_NAMES})
     string(APPEND text "const ${ARG_TYPE}& ${item}_${ARG_SUFFIX}();\n")
   endforeach()
-  string(APPEND text "std::span<const ${ARG_TYPE}* const> all_${ARG_SUFFIX}s() {\n"
+  string(APPEND text "std::span<const ${ARG_TYPE}* const> all_${ARG_PLURAL}() {\n"
                      "  static const ${ARG_TYPE}* const kAll[] = {\n")
   foreach(item ${ARG_NAMES})
     string(APPEND text "      &${item}_${ARG_SUFFIX}(),\n")
   endforeach()
   string(APPEND text "  };\n  return kAll;\n}\n}  // namespace ${ARG_NAMESPACE}\n")
-  set(file ${PROJECT_BINARY_DIR}/generated/all_${ARG_SUFFIX}s.cpp)
+  set(file ${PROJECT_BINARY_DIR}/generated/all_${ARG_PLURAL}.cpp)
   file(GENERATE OUTPUT ${file} CONTENT "${text}")
   set(${ARG_OUT} ${file} PARENT_SCOPE)
 endfunction()

@@ -164,6 +164,10 @@ struct sonde_agent {
    * length. */
   void (*range_at)(uint32_t domain, uint32_t category, const char* text, uint64_t begin,
                    uint64_t end);
+  /* A call without a correlation that is over, with its ticks. Costs less than call_begin() and
+   * call_end(), but nothing is known of the call while it runs. */
+  void (*call_at)(uint32_t function, uint64_t begin, uint64_t end, int64_t result,
+                  const uint64_t* words, size_t count);
 };
 
 /* The agent of this process, or NULL. Cached by the caller. */

@@ -33,13 +33,13 @@ Environment::Environment() {
   }
   config_ = std::move(*config);
   config_.tree = tree;
-  active_ = finish_config(config_).ok();
   set_log_level(config_.log_level);
+  if (!finish_config(config_).ok()) return;
   session_ = new Session(config_.tree + std::string(kSessionFile));
 }
 
 void Environment::become_child() {
-  if (!active_) return;
+  if (!active()) return;
   delete session_;  // its lock stays the parent's, who has the descriptor too
   session_ = new Session(config_.tree + std::string(kSessionFile));
 }
@@ -88,6 +88,7 @@ std::optional<std::string> live_content(const char* path) {
   const char* base = std::strrchr(path, '/');
   if (base == nullptr || !may_be_live(base + 1)) return {};
   Environment& environment = Environment::get();
+  if (!environment.active()) return {};
   char resolved[PATH_MAX];
   if (REAL(realpath)(path, resolved) == nullptr) return {};
   std::string_view rest = resolved;
@@ -112,6 +113,7 @@ std::optional<std::string> live_content(const char* path) {
 
 void prune_processes() {
   Environment& environment = Environment::get();
+  if (!environment.active()) return;
   const std::string folder = environment.tree() + std::string(kProcesses);
   const auto alive = environment.session().processes();
   std::error_code error;

@@ -16,10 +16,10 @@ class Environment {
   // The process's one. Reading it the first time opens files.
   static Environment& get();
 
-  bool active() const { return active_; }
+  bool active() const { return session_ != nullptr; }
   const Config& config() const { return config_; }
   const std::string& tree() const { return config_.tree; }
-  // The processes that share the tree, as this one sees them; it is not one of them.
+  // The processes that share the tree, as this one sees them; it is not one of them. If active().
   Session& session() { return *session_; }
   // After fork(): what the parent's descriptors and locks stood for is not the child's.
   void become_child();
@@ -27,7 +27,6 @@ class Environment {
  private:
   Environment();
 
-  bool active_ = false;
   Config config_;
   Session* session_ = nullptr;
 };

@@ -95,7 +95,8 @@ const struct sonde_agent kTable = {SONDE_AGENT_ABI,
                                    start,
                                    stop,
                                    flush,
-                                   range_at};
+                                   range_at,
+                                   call_at};
 
 }  // namespace
 

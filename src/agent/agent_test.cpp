@@ -26,7 +26,15 @@ extern "C" const struct sonde_agent* sonde_agent_v1(void);
 namespace sonde {
 namespace {
 
+struct SeenCall {
+  uint32_t function;
+  uint64_t begin, end;
+  std::vector<uint64_t> arguments;
+  bool operator==(const SeenCall&) const = default;
+};
+
 struct Seen {
+  std::vector<SeenCall> calls;
   std::map<uint32_t, std::string> strings;
   std::map<std::string, int> ranges, marks;
   std::map<std::string, std::pair<uint64_t, uint64_t>> times;  // of the last range of a text
@@ -78,6 +86,12 @@ void read_chunk(const std::string& path, Seen& seen) {
         break;
       case wire::RecordType::kMark:
         ++seen.marks[text_of(*record)];
+        break;
+      case wire::RecordType::kCall:
+        seen.calls.push_back({record->header->id,
+                              record->as<wire::SpanRecord>().begin,
+                              record->as<wire::SpanRecord>().end,
+                              {record->arguments.begin(), record->arguments.end()}});
         break;
       case wire::RecordType::kOp:
         ++seen.ops;
@@ -363,6 +377,20 @@ TEST_F(Agent, CallsKeepTheirArgumentsAndErrno) {
   sonde_arg_text(&args, "hello");
   agent_->call_end(&call, -5, args.words, args.count);
   EXPECT_EQ(errno, 42);
+}
+
+TEST_F(Agent, ACallThatIsOverKeepsItsTimes) {
+  const uint32_t function = agent_->define_function("test", "", "did_it", "a:u b:u");
+  const uint64_t words[] = {~uint64_t{0}, 0};
+  agent_->call_at(function, 1000, 3000, 0, words, 2);
+  agent_->call_at(function, 4000, 4000, 7, nullptr, 0);
+  agent_->stop();
+  agent_->call_at(function, 5000, 5001, 0, nullptr, 0);
+  agent_->start();
+  const auto calls = read_own().calls;
+  ASSERT_GE(calls.size(), 2u);
+  EXPECT_EQ(calls[calls.size() - 2], (SeenCall{function, 1000, 3000, {words[0], words[1]}}));
+  EXPECT_EQ(calls.back(), (SeenCall{function, 4000, 4000, {}}));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "agent/definitions.h"
 #include "agent/spool.h"
+#include "wire/pack.h"
 
 namespace sonde::agent {
 
@@ -246,30 +247,28 @@ sonde_call call_begin(uint32_t function, int wants_correlation) {
 
 namespace {
 
-void write_call(Ring* ring, const wire::OpenSpan& span, uint64_t end, uint64_t correlation,
-                int64_t result, const uint64_t* words, size_t count) {
-  const uint64_t extras = (correlation != 0 ? 1 : 0) + (result != 0 ? 1 : 0);
-  const uint64_t fixed = sizeof(wire::SpanRecord) + extras * 8;
-  const uint64_t bytes = fixed + (count != 0 ? sizeof(wire::ContinuationRecord) + count * 8 : 0);
-  char* room = reserve(ring, bytes);
-  if (room == nullptr) return lost(DropSource::kCall);
-  auto* record = reinterpret_cast<wire::SpanRecord*>(room);
-  record->header = {RecordType::kCall,
-                    static_cast<uint8_t>((correlation != 0 ? wire::kHasCorrelation : 0) |
-                                         (result != 0 ? wire::kHasResult : 0)),
-                    static_cast<uint16_t>(fixed / 8), span.id};
-  record->begin = span.begin;
-  record->end = end;
-  auto* next = reinterpret_cast<uint64_t*>(record + 1);
-  if (correlation != 0) *next++ = correlation;
-  if (result != 0) *next++ = static_cast<uint64_t>(result);
-  if (count != 0) {
-    auto* arguments = reinterpret_cast<wire::ContinuationRecord*>(next);
-    arguments->header = {RecordType::kArguments, 0, static_cast<uint16_t>(count + 1),
-                         static_cast<uint32_t>(count)};
-    memcpy(arguments + 1, words, count * 8);
-  }
-  commit(ring, bytes);
+// Closes a packed record that begins at `record`.
+void commit_packed(Ring* ring, char* record, RecordType type, uint64_t values, uint32_t id,
+                   const char* end) {
+  const uint64_t words = wire::words_for(static_cast<uint64_t>(end - record));
+  *reinterpret_cast<wire::RecordHeader*>(record) = {type, static_cast<uint8_t>(values),
+                                                    static_cast<uint16_t>(words), id};
+  commit(ring, words * 8);
+}
+
+static_assert(SONDE_ARGS_MAX_WORDS == wire::kMostArguments);
+
+inline void write_call(Ring* ring, uint32_t function, uint64_t begin, uint64_t end,
+                       uint64_t correlation, int64_t result, const uint64_t* words, size_t count) {
+  if (count > SONDE_ARGS_MAX_WORDS) count = SONDE_ARGS_MAX_WORDS;
+  const uint64_t values = wire::kCallValues + count;
+  char* record = reserve(ring, sizeof(wire::RecordHeader) + wire::packed_room(values));
+  if (record == nullptr) return lost(DropSource::kCall);
+  wire::Packer packer(record + sizeof(wire::RecordHeader), values);
+  packer.add(begin, end - begin);
+  packer.add(correlation, static_cast<uint64_t>(result));
+  packer.add(words, count);
+  commit_packed(ring, record, RecordType::kPackedCall, values, function, packer.end());
 }
 
 }  // namespace
@@ -288,10 +287,19 @@ void call_end(const sonde_call* call, int64_t result, const uint64_t* words, siz
   do {
     if (index-- == 0) return;
   } while (ring->chunk->open[index].is_call == 0 || ring->chunk->open[index].level != serial);
-  const wire::OpenSpan span = ring->chunk->open[index];
-  if (count > SONDE_ARGS_MAX_WORDS) count = SONDE_ARGS_MAX_WORDS;
-  write_call(ring, span, end, call->correlation, result, words, count);
+  const wire::OpenSpan& span = ring->chunk->open[index];
+  write_call(ring, span.id, span.begin, end, call->correlation, result, words, count);
   remove_open(ring->chunk, index);
+}
+
+void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, const uint64_t* words,
+             size_t count) {
+  if (!recording()) return;
+  Inside inside;
+  if (!inside) return count_drop(DropSource::kCall, DropReason::kReentrant);
+  Ring* ring = this_ring();
+  if (ring == nullptr) return lost(DropSource::kCall);
+  write_call(ring, function, begin, end, 0, result, words, count);
 }
 
 namespace {
@@ -402,38 +410,49 @@ void dropped(const char* source, uint64_t count) {
   write_moment(RecordType::kDropped, DropSource::kOther, id, count, 0, 0, nullptr);
 }
 
+namespace {
+
+wire::OpRecord op_record(const sonde_op& op) {
+  wire::OpRecord record = {};
+  record.kind = op.kind;
+  record.queue = op.queue;
+  record.clock = op.clock;
+  record.status = op.status;
+  record.correlation = op.correlation;
+  record.queued = op.queued;
+  record.submitted = op.submitted;
+  record.start = op.start;
+  record.end = op.end;
+  record.bytes = op.bytes;
+  memcpy(record.grid, op.grid, sizeof record.grid);
+  memcpy(record.group, op.group, sizeof record.group);
+  record.flags = op.flags;
+  record.src = op.src;
+  record.dst = op.dst;
+  memcpy(record.size, op.size, sizeof record.size);
+  record.group_segment_bytes = op.group_segment_bytes;
+  record.private_segment_bytes = op.private_segment_bytes;
+  record.stream = op.stream;
+  record.src_device = op.src_device;
+  record.dst_device = op.dst_device;
+  return record;
+}
+
+}  // namespace
+
 void op(const sonde_op* op) {
   if (!recording()) return;
   Inside inside;
   if (!inside) return count_drop(DropSource::kOp, DropReason::kReentrant);
   Ring* ring = this_ring();
-  char* room = ring != nullptr ? reserve(ring, sizeof(wire::OpRecord)) : nullptr;
-  if (room == nullptr) return lost(DropSource::kOp);
-  auto* record = reinterpret_cast<wire::OpRecord*>(room);
-  record->header = {RecordType::kOp, 0, sizeof(wire::OpRecord) / 8, op->name};
-  record->kind = op->kind;
-  record->queue = op->queue;
-  record->clock = op->clock;
-  record->status = op->status;
-  record->correlation = op->correlation;
-  record->queued = op->queued;
-  record->submitted = op->submitted;
-  record->start = op->start;
-  record->end = op->end;
-  record->bytes = op->bytes;
-  memcpy(record->grid, op->grid, sizeof record->grid);
-  memcpy(record->group, op->group, sizeof record->group);
-  record->flags = op->flags;
-  record->src = op->src;
-  record->dst = op->dst;
-  memcpy(record->size, op->size, sizeof record->size);
-  record->group_segment_bytes = op->group_segment_bytes;
-  record->private_segment_bytes = op->private_segment_bytes;
-  record->stream = op->stream;
-  record->src_device = op->src_device;
-  record->dst_device = op->dst_device;
-  record->reserved = 0;
-  commit(ring, sizeof *record);
+  constexpr uint64_t kRoom = sizeof(wire::RecordHeader) + wire::packed_room(wire::kOpValues);
+  char* place = ring != nullptr ? reserve(ring, kRoom) : nullptr;
+  if (place == nullptr) return lost(DropSource::kOp);
+  const wire::OpRecord record = op_record(*op);
+  const auto* words = reinterpret_cast<const uint64_t*>(&record);
+  wire::Packer packer(place + sizeof(wire::RecordHeader), wire::kOpValues);
+  packer.add(words + 1, wire::kOpValues);
+  commit_packed(ring, place, RecordType::kPackedOp, wire::kOpValues, op->name, packer.end());
 }
 
 void clock_snapshot(uint32_t clock, uint64_t value, uint64_t before, uint64_t after) {

@@ -13,6 +13,8 @@ int range_pop(uint32_t domain);
 void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t begin, uint64_t end);
 sonde_call call_begin(uint32_t function, int wants_correlation);
 void call_end(const sonde_call* call, int64_t result, const uint64_t* words, size_t count);
+void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, const uint64_t* words,
+             size_t count);
 uint64_t range_start(uint32_t domain, uint32_t category, const char* text);
 void range_stop(uint64_t id);
 void mark(uint32_t domain, uint32_t category, const char* text);

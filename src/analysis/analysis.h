@@ -1,30 +1,76 @@
 // Analyses: pure functions from a Trace to a Report, one file each, with the definition of every
-// figure beside the code that computes it. `sonde CMD --explain` prints the definition, and so do
-// the command's docs and man pages.
+// figure beside the code that computes it. A new analysis is a file in analysis/ that defines
+// `const Analysis& NAME_analysis()` at the beginning of a line; the build finds it, and the command
+// `sonde NAME`, its help, man page, docs page and --explain, and its part of docs/analyses.md are
+// made from the value.
 //
-// An analysis fills the table completely and in its natural order; sorting by another column and
-// cutting it to --limit rows is done by the command for all alike (report/sort.h).
+// An analysis fills the table of its first section completely and in its natural order; sorting by
+// another column and cutting it to --limit rows is done by the command for all alike
+// (report/sort.h). What a trace does not have is said (Section::empty_text, Report::notes), never
+// printed as zero.
 #pragma once
 
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/result.h"
 #include "report/report.h"
 #include "trace/trace.h"
 
 namespace sonde::analysis {
 
-struct Analysis {
-  std::string name;        // "top"
-  std::string definition;  // paragraphs; what each column means, exactly
-  trace::Request needs;    // which columns; window and filters are the caller's
-  report::Report (*run)(const trace::Trace& trace);
+struct Option {
+  std::string name;   // "by": --by
+  std::string value;  // "WHAT", or "" for a flag
+  std::string help;
+  std::string fallback;
+  std::vector<std::string> choices = {};
 };
 
-const Analysis& top_analysis();
-const Analysis& ktop_analysis();
-const Analysis& busy_analysis();
-const Analysis& kernels_analysis();
-const Analysis& copies_analysis();
-const Analysis& api_analysis();
+// The values of an analysis' own options; those that were not given have their fallbacks.
+class Parameters {
+ public:
+  Parameters() = default;
+  explicit Parameters(const std::vector<Option>& options);
+  void set(const std::string& option, std::string value) { values_[option] = std::move(value); }
+
+  const std::string& text(const std::string& option) const;  // "" if there is no such option
+  bool flag(const std::string& option) const { return !text(option).empty(); }
+  Result<int64_t> duration_ns(const std::string& option) const;  // "30us"
+  Result<int64_t> count(const std::string& option) const;        // a whole number
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+struct Example {
+  std::string command;
+  std::string explanation;
+};
+
+struct Analysis {
+  std::string name;         // "top"
+  std::string summary;      // one line for --help
+  std::string description;  // paragraphs for --help
+  std::string definition;   // paragraphs; what each column means, exactly
+  std::vector<Example> examples;
+  std::vector<Option> options;
+  // Which columns; window and filters are the caller's. --kernel filters operations, or --name
+  // calls where there are no operations among them.
+  trace::Request (*needs)(const Parameters& parameters);
+  Result<report::Report> (*run)(const trace::Trace& trace, const Parameters& parameters);
+  bool in_overview = false;  // part of `sonde analyze`: cheap, and says something by itself
+};
+
+// Generated from the files of analysis/.
+std::span<const Analysis* const> all_analyses();
+const Analysis* find_analysis(std::string_view name);
+
+// For code that runs one analysis with its defaults and knows that it exists.
+trace::Request needs_of(std::string_view name);
+Result<report::Report> run_analysis(std::string_view name, const trace::Trace& trace);
 
 }  // namespace sonde::analysis

@@ -30,7 +30,7 @@ std::vector<ApiTotal> api_totals(const trace::Trace& trace) {
 
 namespace {
 
-report::Report run(const trace::Trace& trace) {
+Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("api", trace);
   report::Section section;
   section.key = "api";
@@ -67,11 +67,17 @@ constexpr const char* kDefinition =
 }  // namespace
 
 const Analysis& api_analysis() {
-  static const Analysis kAnalysis = [] {
-    Analysis analysis{"api", kDefinition, {}, run};
-    analysis.needs.apis = true;
-    return analysis;
-  }();
+  static const Analysis kAnalysis{
+      "api",
+      "List the API calls and markers that took most CPU time",
+      "Calls into HIP, OpenCL and other recorded APIs, and the program's own markers, added up by "
+      "name.",
+      kDefinition,
+      {{"sonde api trace.rpd", "the 25 names with the largest total"},
+       {"sonde api trace.rpd --name Memcpy --sort max", "the slowest single copies first"}},
+      {},
+      [](const Parameters&) { return trace::Request{.apis = true}; },
+      run};
   return kAnalysis;
 }
 

@@ -38,7 +38,7 @@ report::Value ratio(int64_t part, int64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);
 }
 
-report::Report run(const trace::Trace& trace) {
+Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("busy", trace);
   report::Section section;
   section.key = "busy";
@@ -86,11 +86,18 @@ constexpr const char* kDefinition =
 }  // namespace
 
 const Analysis& busy_analysis() {
-  static const Analysis kAnalysis = [] {
-    Analysis analysis{"busy", kDefinition, {}, run};
-    analysis.needs.ops = true;
-    return analysis;
-  }();
+  static const Analysis kAnalysis{
+      "busy",
+      "Show how much of the time each GPU was busy",
+      "For each GPU the time in which at least one operation ran, as a share of its window, and "
+      "beside it the figure that RPD's tools print, which adds up overlapping operations.",
+      kDefinition,
+      {{"sonde busy trace.rpd", "from the first to the last operation of each GPU"},
+       {"sonde busy trace.rpd --from 2s --to 3s", "in the third second of the trace"},
+       {"sonde busy trace.rpd --format json", "the same as values for a script"}},
+      {},
+      [](const Parameters&) { return trace::Request{.ops = true}; },
+      run};
   return kAnalysis;
 }
 

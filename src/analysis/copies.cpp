@@ -119,7 +119,7 @@ report::Section sizes_section(const trace::Trace& trace, const Measured& measure
   return section;
 }
 
-report::Report run(const trace::Trace& trace) {
+Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("copies", trace);
   const Measured measured = measure(trace);
   std::vector<Total> order;
@@ -148,12 +148,17 @@ constexpr const char* kDefinition =
 }  // namespace
 
 const Analysis& copies_analysis() {
-  static const Analysis kAnalysis = [] {
-    Analysis analysis{"copies", kDefinition, {}, run};
-    analysis.needs.ops = true;
-    analysis.needs.op_bytes = true;
-    return analysis;
-  }();
+  static const Analysis kAnalysis{
+      "copies",
+      "Show what was copied, how fast, and in pieces of which size",
+      "Copies, fills, maps and migrations by direction, with bytes and rates, and then by size: "
+      "many small copies are slower than a few large ones.",
+      kDefinition,
+      {{"sonde copies trace.rpd", "by direction and by size"},
+       {"sonde copies trace.rpd --gpu 1 --format json", "of one GPU, for a script"}},
+      {},
+      [](const Parameters&) { return trace::Request{.ops = true, .op_bytes = true}; },
+      run};
   return kAnalysis;
 }
 

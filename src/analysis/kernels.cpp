@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "analysis/analysis.h"
-#include "analysis/quantile.h"
+#include "analysis/op_groups.h"
 #include "analysis/totals.h"
 
 namespace sonde::analysis {
@@ -12,29 +12,8 @@ namespace {
 
 using report::Kind;
 
-// The durations of each name's kernels, name after name in one array.
-struct Grouped {
-  std::vector<int64_t> durations;
-  std::vector<size_t> begin;  // by NameId; begin[name + 1] is the end
-};
-
 bool is_kernel(const trace::Trace& trace, size_t op) {
   return trace.class_of(op) == trace::OpClass::kKernel;
-}
-
-Grouped group_durations(const trace::Trace& trace) {
-  Grouped grouped;
-  grouped.begin.assign(trace.names.size() + 1, 0);
-  for (size_t i = 0; i < trace.ops.size(); ++i) {
-    if (is_kernel(trace, i)) ++grouped.begin[trace.label(i) + 1];
-  }
-  for (size_t n = 1; n < grouped.begin.size(); ++n) grouped.begin[n] += grouped.begin[n - 1];
-  std::vector<size_t> next(grouped.begin.begin(), grouped.begin.end() - 1);
-  grouped.durations.resize(grouped.begin.back());
-  for (size_t i = 0; i < trace.ops.size(); ++i) {
-    if (is_kernel(trace, i)) grouped.durations[next[trace.label(i)]++] = trace.op_ns(i);
-  }
-  return grouped;
 }
 
 struct ShapeUse {
@@ -43,14 +22,14 @@ struct ShapeUse {
   int64_t shapes = 0;  // how many different ones
 };
 
-// The launch geometry each name has used most; of equally frequent ones the first in the file.
-std::vector<ShapeUse> usual_shapes(const trace::Trace& trace) {
-  std::unordered_map<uint64_t, int64_t> calls;  // (name, shape)
+// The launch geometry each group has used most; of equally frequent ones the first in time.
+std::vector<ShapeUse> usual_shapes(const trace::Trace& trace, const OpGroups& groups) {
+  std::unordered_map<uint64_t, int64_t> calls;  // (group, shape)
   for (size_t i = 0; i < trace.ops.size(); ++i) {
-    if (!is_kernel(trace, i) || trace.ops.shape[i] == 0) continue;
-    ++calls[uint64_t{trace.label(i)} << 32 | trace.ops.shape[i]];
+    if (groups.group_of[i] == kNoGroup || trace.ops.shape[i] == 0) continue;
+    ++calls[uint64_t{groups.group_of[i]} << 32 | trace.ops.shape[i]];
   }
-  std::vector<ShapeUse> usual(trace.names.size());
+  std::vector<ShapeUse> usual(groups.keys.size());
   for (const auto& [key, count] : calls) {
     ShapeUse& use = usual[key >> 32];
     const auto shape = static_cast<uint32_t>(key);
@@ -72,53 +51,119 @@ report::Value extent_text(const ShapeUse& use, const int64_t (&extent)[3]) {
   return text;
 }
 
-void add_columns(report::Table& table) {
-  table.add_column({"name", "Name", Kind::kName});
+void add_columns(const OpGroups& groups, bool with_shapes, report::Table& table) {
+  for (const report::Column& column : groups.columns) table.add_column(column);
   table.add_column({"calls", "Calls", Kind::kInteger});
   table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
   table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  table.add_column({"wall_percentage", "Wall", Kind::kPercent, 2});
+  table.add_column({"busy_ns", "Busy", Kind::kTime, 0, true});
   table.add_column({"mean_ns", "Mean", Kind::kTime, 0, true});
   table.add_column({"median_ns", "Median", Kind::kTime, 0, true});
   table.add_column({"p95_ns", "P95", Kind::kTime, 0, true});
   table.add_column({"min_ns", "Min", Kind::kTime, 0, true});
   table.add_column({"max_ns", "Max", Kind::kTime, 0, true});
+  table.add_column({"cv", "CV", Kind::kReal, 2});
+  if (!with_shapes) return;
   table.add_column({"grid", "Grid", Kind::kText});
   table.add_column({"group", "Group", Kind::kText});
   table.add_column({"shapes", "Shapes", Kind::kInteger});
 }
 
-report::Report run(const trace::Trace& trace) {
+struct Line {
+  size_t group;
+  Spread spread;
+  int64_t busy_ns;
+};
+
+bool key_is_less(const std::vector<report::Value>& a, const std::vector<report::Value>& b) {
+  return a < b;
+}
+
+std::vector<Line> lines_of(const trace::Trace& trace, const OpGroups& groups) {
+  const Groups rows = group_rows(groups.group_of, groups.keys.size());
+  std::vector<Line> lines;
+  std::vector<int64_t> durations;
+  for (size_t group = 0; group < rows.size(); ++group) {
+    durations.clear();
+    for (const uint32_t row : rows.of(group)) durations.push_back(trace.op_ns(row));
+    lines.push_back({group, spread_of(durations), busy_ns(trace, rows.of(group))});
+  }
+  std::sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) {
+    if (a.spread.total_ns != b.spread.total_ns) return a.spread.total_ns > b.spread.total_ns;
+    return key_is_less(groups.keys[a.group], groups.keys[b.group]);
+  });
+  return lines;
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
   report::Report report = begin_report("kernels", trace);
+  const bool all = parameters.text("of") == "all";
+  const std::string& by = parameters.text("by");
+  std::vector<bool> wanted(trace.ops.size());
+  for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = all || is_kernel(trace, i);
+  const OpGroups groups = group_ops(trace, by, wanted);
+  const bool with_shapes = by == "name" || by == "base";
+  std::vector<ShapeUse> usual;
+  if (with_shapes) usual = usual_shapes(trace, groups);
   report::Section section;
   section.key = "kernels";
-  section.empty_text = "No kernels.";
-  add_columns(section.table);
-  const auto totals = op_totals(trace, [&](size_t op) { return is_kernel(trace, op); });
-  const auto usual = usual_shapes(trace);
-  Grouped grouped = group_durations(trace);
-  const int64_t whole = sum_ns(totals);
-  for (const Total& total : totals) {
-    const std::span<int64_t> durations(grouped.durations.data() + grouped.begin[total.name],
-                                       grouped.begin[total.name + 1] - grouped.begin[total.name]);
-    const ShapeUse& use = usual[total.name];
-    const trace::LaunchShape& shape = trace.shapes[use.shape];
-    section.table.add_row(
-        {trace.names[total.name], total.calls, total.total_ns, percent_of(total.total_ns, whole),
-         total.mean_ns(), median(durations), quantile(durations, 95), total.min_ns, total.max_ns,
-         extent_text(use, shape.grid), extent_text(use, shape.group), use.shapes});
+  section.empty_text = all ? "No operations of a device." : "No kernels.";
+  add_columns(groups, with_shapes, section.table);
+  const std::vector<Line> lines = lines_of(trace, groups);
+  int64_t whole = 0;
+  for (const Line& line : lines) whole += line.spread.total_ns;
+  const int64_t wall = wall_ns(trace);
+  for (const Line& line : lines) {
+    const Spread& spread = line.spread;
+    std::vector<report::Value> row = groups.keys[line.group];
+    for (report::Value value :
+         {report::Value(spread.calls), report::Value(spread.total_ns),
+          percent_of(spread.total_ns, whole), percent_of(spread.total_ns, wall),
+          report::Value(line.busy_ns), report::Value(spread.mean_ns()),
+          report::Value(spread.median_ns), report::Value(spread.p95_ns),
+          report::Value(spread.min_ns), report::Value(spread.max_ns), spread.cv()}) {
+      row.push_back(std::move(value));
+    }
+    if (with_shapes) {
+      const ShapeUse& use = usual[line.group];
+      const trace::LaunchShape& shape = trace.shapes[use.shape];
+      row.push_back(extent_text(use, shape.grid));
+      row.push_back(extent_text(use, shape.group));
+      row.emplace_back(use.shapes);
+    }
+    section.table.add_row(std::move(row));
   }
   report.sections.push_back(std::move(section));
   return report;
 }
 
+trace::Request needs(const Parameters& parameters) {
+  trace::Request request;
+  const std::string& by = parameters.text("by");
+  add_needs_of_group(by, request);
+  request.op_shapes |= by == "name" || by == "base";
+  return request;
+}
+
 constexpr const char* kDefinition =
-    "kernels: one row for each kernel (as in ktop), with the spread of its durations. Share is the "
-    "total in percent of the time of all kernels. Mean is the total / calls, rounded down. Median "
-    "is the middle duration, or the mean of the two middle ones rounded down. P95 is the smallest "
-    "duration that at least 95 % of the calls do not exceed.\n"
+    "kernels: one row for each kernel (as in ktop), with the spread of its durations; --by makes "
+    "other groups, --of all takes copies and all other operations in as well. Share is the total "
+    "in percent of the total of all rows. Wall is the total in percent of the time from the first "
+    "start to the last end of an operation, or of the window; kernels that overlap can make it "
+    "exceed 100. Busy is the length of the union of their times on each GPU, so time in which "
+    "several run counts once. Mean is the total / calls, rounded down. Median is the middle "
+    "duration, or the mean of the two middle ones rounded down. P95 is the smallest duration that "
+    "at least 95 % of the calls do not exceed. CV is the standard deviation (n - 1) / the mean.\n"
     "\n"
-    "Grid and Group are the launch geometry that was used most often (the first such in the file "
-    "if several were), Shapes is how many different ones there were; unknown where the file does "
+    "--by base takes names without template arguments and parameters together; stream is a GPU's "
+    "queue; rank that of the process that launched the kernel; operator the innermost operator "
+    "around the launching call (as in sonde operators), so that each kernel counts once; module "
+    "the innermost nn.Module frame; marker the innermost range of the program; grid the launch "
+    "geometry of each kernel.\n"
+    "\n"
+    "Grid and Group are the launch geometry that was used most often (the first such if "
+    "several were), Shapes is how many different ones there were; unknown where the file does "
     "not say. In files that Sonde recorded Grid counts work items; other tools' files hold what "
     "their recorder stored, which for HIP launches is blocks. Kernels of graphs have no geometry "
     "in RPD.\n";
@@ -126,12 +171,20 @@ constexpr const char* kDefinition =
 }  // namespace
 
 const Analysis& kernels_analysis() {
-  static const Analysis kAnalysis = [] {
-    Analysis analysis{"kernels", kDefinition, {}, run};
-    analysis.needs.ops = true;
-    analysis.needs.op_shapes = true;
-    return analysis;
-  }();
+  static const Analysis kAnalysis{
+      "kernels",
+      "Show how the durations of each kernel spread",
+      "Count, total, mean, median, 95th percentile, extremes and the usual launch geometry of each "
+      "kernel, or of kernels by operator, module, marker, stream and so on.",
+      kDefinition,
+      {{"sonde kernels trace.rpd", "the kernels with the largest total first"},
+       {"sonde kernels trace.rpd --sort p95", "the ones that are slow now and then first"},
+       {"sonde kernels trace.json --by operator", "by the operator that launched them"}},
+      {{"by", "WHAT", "what a row is", "name", op_group_names()},
+       {"of", "WHAT", "kernels, or all operations", "kernels", {"kernels", "all"}}},
+      needs,
+      run,
+      true};
   return kAnalysis;
 }
 

@@ -4,7 +4,7 @@
 namespace sonde::analysis {
 namespace {
 
-report::Report run(const trace::Trace& trace) {
+Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("ktop", trace);
   report::Section section;
   section.key = "ktop";
@@ -28,11 +28,16 @@ constexpr const char* kDefinition =
 }  // namespace
 
 const Analysis& ktop_analysis() {
-  static const Analysis kAnalysis = [] {
-    Analysis analysis{"ktop", kDefinition, {}, run};
-    analysis.needs.ops = true;
-    return analysis;
-  }();
+  static const Analysis kAnalysis{
+      "ktop",
+      "List the kernels that took most GPU time",
+      "As sonde top, without copies and other operations that are not kernels.",
+      kDefinition,
+      {{"sonde ktop trace.rpd", "the 25 kernels with the largest total"},
+       {"sonde ktop trace.rpd --kernel 'gemm|Cijk_' --full-names", "matrix products, names whole"}},
+      {},
+      [](const Parameters&) { return trace::Request{.ops = true}; },
+      run};
   return kAnalysis;
 }
 

@@ -4,7 +4,7 @@
 namespace sonde::analysis {
 namespace {
 
-report::Report run(const trace::Trace& trace) {
+Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("top", trace);
   report::Section section;
   section.key = "top";
@@ -28,11 +28,19 @@ constexpr const char* kDefinition =
 }  // namespace
 
 const Analysis& top_analysis() {
-  static const Analysis kAnalysis = [] {
-    Analysis analysis{"top", kDefinition, {}, run};
-    analysis.needs.ops = true;
-    return analysis;
-  }();
+  static const Analysis kAnalysis{
+      "top",
+      "List the operations of the GPUs that took most time",
+      "Kernels, copies and everything else the devices did, added up by name: the first look at a "
+      "trace. Times in text are microseconds, with the nanoseconds after the point.",
+      kDefinition,
+      {{"sonde top trace.rpd", "the 25 names with the largest total"},
+       {"sonde top trace.rpd --from 20% --to 40%", "the same for a part of the run"},
+       {"sonde top trace.rpd --format csv > top.csv", "every name, in exact nanoseconds"},
+       {"sonde top trace.rpd --sort calls --limit 5", "what ran most often"}},
+      {},
+      [](const Parameters&) { return trace::Request{.ops = true}; },
+      run};
   return kAnalysis;
 }
 

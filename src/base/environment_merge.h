@@ -4,9 +4,9 @@
 //
 // The variables travel in SONDE_INJECT as "NAME=VALUE" items separated by the unit separator
 // (0x1F). An item "NAME+=VALUE" is a colon-separated list that goes before what is there already,
-// unless it is part of that; "NAME~=VALUE" is one that is separated by spaces; "NAME?=VALUE" is set only where it is missing; "NAME=VALUE" replaces.
-// Where a variable is there twice, both are changed: the loader and getenv() differ in which
-// counts.
+// unless it is part of that; "NAME~=VALUE" is one that is separated by spaces; "NAME?=VALUE" is set
+// only where it is missing; "NAME=VALUE" replaces. Where a variable is there twice, both are
+// changed: the loader and getenv() differ in which counts.
 #pragma once
 
 #include <stddef.h>
@@ -52,8 +52,7 @@ inline const char* value_of(const char* entry, const InjectItem& item) {
 inline char separator_of(const InjectItem& item) { return item.mode == '~' ? ' ' : ':'; }
 
 // Whether `list` has `text` as one or more of its parts already.
-inline bool list_contains(const char* list, const char* text, size_t length,
-                          char separator = ':') {
+inline bool list_contains(const char* list, const char* text, size_t length, char separator = ':') {
   for (const char* at = list; at != nullptr;) {
     if (strncmp(at, text, length) == 0 && (at[length] == '\0' || at[length] == separator)) {
       return true;

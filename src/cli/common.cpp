@@ -43,36 +43,61 @@ Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& ren
 
 struct Choice {
   trace::NameFilter names;
-  std::optional<int64_t> gpu;
+  std::optional<int64_t> gpu, rank;
 };
 
 trace::WindowText window_text(const Arguments& arguments) {
   return {arguments.value("from"), arguments.value("to")};
 }
 
-Result<Choice> choice_of(const Arguments& arguments, const std::string& name_option) {
+std::string name_option(const analysis::Analysis& analysis) {
+  const analysis::Parameters defaults(analysis.options);
+  return analysis.needs(defaults).ops ? "--kernel" : "--name";
+}
+
+Result<Choice> choice_of(const Arguments& arguments, const std::string& option) {
   Choice choice;
-  if (const auto pattern = arguments.value(name_option.substr(2))) {
-    SONDE_ASSIGN(choice.names, trace::NameFilter::compile(*pattern, name_option));
+  if (const auto pattern = arguments.value(option.substr(2))) {
+    SONDE_ASSIGN(choice.names, trace::NameFilter::compile(*pattern, option));
   }
   SONDE_ASSIGN(choice.gpu, whole_number(arguments, "gpu"));
+  SONDE_ASSIGN(choice.rank, whole_number(arguments, "rank"));
   SONDE_TRY(trace::check_window(window_text(arguments)));
   SONDE_TRY(whole_number(arguments, "limit"));
   return choice;
 }
 
-Result<int> run_analysis(const analysis::Analysis& analysis, const std::string& name_option,
-                         const Arguments& arguments) {
+analysis::Parameters parameters_of(const analysis::Analysis& analysis, const Arguments& arguments) {
+  analysis::Parameters parameters(analysis.options);
+  for (const analysis::Option& option : analysis.options) {
+    const bool is_flag = option.value.empty();
+    if (is_flag && arguments.flag(option.name)) parameters.set(option.name, "yes");
+    if (const auto value = arguments.value(option.name); value && !is_flag) {
+      parameters.set(option.name, *value);
+    }
+  }
+  return parameters;
+}
+
+Result<int> run_analysis(const analysis::Analysis& analysis, const Arguments& arguments) {
   if (arguments.positionals().empty()) return print_definition(analysis.definition);
-  auto choice = choice_of(arguments, name_option);
+  auto choice = choice_of(arguments, name_option(analysis));
   if (!choice) return usage_error(analysis.name, choice.error());
-  trace::Request request = analysis.needs;
+  const analysis::Parameters parameters = parameters_of(analysis, arguments);
+  trace::Request request = analysis.needs(parameters);
   request.gpu = choice->gpu;
+  request.rank = choice->rank;
   (request.ops ? request.op_names : request.api_names) = &choice->names;
   SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
-  report::Report report = analysis.run(trace);
-  if (arguments.flag("explain")) report.definition = analysis.definition;
-  return print_report(arguments, std::move(report));
+  auto report = analysis.run(trace, parameters);
+  if (!report) {
+    if (report.error().code == ErrorCode::kInvalidArgument) {
+      return usage_error(analysis.name, report.error());
+    }
+    return report.error();
+  }
+  if (arguments.flag("explain")) report->definition = analysis.definition;
+  return print_report(arguments, std::move(*report));
 }
 
 }  // namespace
@@ -150,7 +175,7 @@ Result<int> print_report(const Arguments& arguments, report::Report report,
     }
     const auto limit = row_limit(arguments, *renderer, rows_for_people);
     if (!limit) return usage_error(report.name, limit.error());
-    report::limit_table(table, *limit);
+    for (report::Section& section : report.sections) report::limit_table(section.table, *limit);
   }
   report::RenderOptions options;
   options.width = report::terminal_width(STDOUT_FILENO);
@@ -165,24 +190,32 @@ Result<int> print_report(const Arguments& arguments, report::Report report,
   return 0;
 }
 
-Command analysis_command(const analysis::Analysis& analysis, std::string summary,
-                         std::string description, std::vector<Example> examples,
-                         const char* name_option) {
+Command analysis_command(const analysis::Analysis& analysis) {
   Command command;
   command.name = analysis.name;
   command.group = "Ask";
-  command.summary = std::move(summary);
-  command.description = std::move(description);
+  command.summary = analysis.summary;
+  command.description = analysis.description;
   command.positionals = {trace_file()};
-  command.options = joined({as_option()}, window_options());
-  command.options.push_back(
-      {name_option, "REGEX", "only names in which this extended regular expression is found", ""});
-  if (analysis.needs.ops) command.options.push_back({"--gpu", "N", "only this GPU", ""});
+  for (const analysis::Option& option : analysis.options) {
+    command.options.push_back(
+        {"--" + option.name, option.value, option.help, option.fallback, option.choices});
+  }
+  command.options.push_back(as_option());
+  command.options = joined(std::move(command.options), window_options());
+  command.options.push_back({name_option(analysis), "REGEX",
+                             "only names in which this extended regular expression is found", ""});
+  if (analysis.needs(analysis::Parameters(analysis.options)).ops) {
+    command.options.push_back({"--gpu", "N", "only this GPU", ""});
+    command.options.push_back({"--rank", "N", "only what this rank launched", ""});
+  }
   command.options = joined(std::move(command.options), report_options());
-  command.examples = std::move(examples);
+  for (const analysis::Example& example : analysis.examples) {
+    command.examples.push_back({example.command, example.explanation});
+  }
   command.definition = analysis.definition + "\n" + trace::kWindowDefinition;
-  command.run = [&analysis, option = std::string(name_option)](const Arguments& arguments) {
-    return run_analysis(analysis, option, arguments);
+  command.run = [&analysis](const Arguments& arguments) {
+    return run_analysis(analysis, arguments);
   };
   return command;
 }

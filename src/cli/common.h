@@ -35,16 +35,14 @@ Result<store::Reader> open_trace(const Arguments& arguments);
 // The columns of FILE that a request wants, in the window that the options name.
 Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request);
 
-// Sorts and cuts the first table as the options say, renders the report and writes it to stdout.
+// Sorts the first table and cuts all as the options say, renders the report and writes it to stdout.
 // Warnings that the format cannot show go to stderr. Without --limit a format for people shows
 // `rows_for_people` rows (0: all), and the others show all.
 Result<int> print_report(const Arguments& arguments, report::Report report,
                          size_t rows_for_people = 25);
 
-// A command that runs one analysis on one file; `name_option` is "--kernel" or "--name".
-Command analysis_command(const analysis::Analysis& analysis, std::string summary,
-                         std::string description, std::vector<Example> examples,
-                         const char* name_option = "--kernel");
+// A command that runs one analysis on one file.
+Command analysis_command(const analysis::Analysis& analysis);
 
 // --explain without a file: prints what the figures mean.
 Result<int> print_definition(const std::string& definition);

@@ -74,8 +74,10 @@ trace::Trace loaded(store::Reader& reader, trace::Request request) {
   return trace.ok() ? std::move(trace).value() : trace::Trace{};
 }
 
-report::Table table_of(store::Reader& reader, const analysis::Analysis& analysis) {
-  return analysis.run(loaded(reader, analysis.needs)).sections.at(0).table;
+report::Table table_of(store::Reader& reader, const char* analysis) {
+  auto report = analysis::run_analysis(analysis, loaded(reader, analysis::needs_of(analysis)));
+  EXPECT_TRUE(report.ok());
+  return report->sections.at(0).table;
 }
 
 Lines sorted(Lines lines) {
@@ -92,20 +94,20 @@ void expect_equal_to_sql(const std::string& path) {
   const std::string totals = "name, calls, total_ns, min_ns, max_ns, percentage";
   const std::vector<std::string> keys = {"name",   "calls",  "total_ns",
                                          "min_ns", "max_ns", "percentage"};
-  EXPECT_EQ(columns_of(table_of(reader, analysis::top_analysis()), keys),
+  EXPECT_EQ(columns_of(table_of(reader, "top"), keys),
             query(reader, "SELECT " + totals + " FROM sonde_top"));
-  EXPECT_EQ(columns_of(table_of(reader, analysis::ktop_analysis()), keys),
+  EXPECT_EQ(columns_of(table_of(reader, "ktop"), keys),
             query(reader, "SELECT " + totals + " FROM sonde_ktop"));
-  EXPECT_EQ(columns_of(table_of(reader, analysis::kernels_analysis()), keys),
+  EXPECT_EQ(columns_of(table_of(reader, "kernels"), keys),
             query(reader, "SELECT " + totals + " FROM sonde_ktop"));
-  EXPECT_EQ(columns_of(table_of(reader, analysis::busy_analysis()),
+  EXPECT_EQ(columns_of(table_of(reader, "busy"),
                        {"gpu_id", "ops", "busy_ns", "sum_ns", "span_ns", "busy", "rpd_busy"}),
             query(reader,
                   "SELECT gpu_id, ops, busy_ns, sum_ns, span_ns, busy, rpd_busy "
                   "FROM sonde_busy"));
-  EXPECT_EQ(sorted(columns_of(table_of(reader, analysis::api_analysis()), keys)),
+  EXPECT_EQ(sorted(columns_of(table_of(reader, "api"), keys)),
             sorted(query(reader, "SELECT " + totals + " FROM sonde_api_top")));
-  EXPECT_EQ(sorted(columns_of(table_of(reader, analysis::copies_analysis()),
+  EXPECT_EQ(sorted(columns_of(table_of(reader, "copies"),
                               {"direction", "calls", "total_ns", "sized_calls", "moved_bytes"})),
             sorted(query(reader,
                          "SELECT type, count(*), sum(duration_ns), count(bytes), sum(bytes) "
@@ -184,7 +186,7 @@ TEST(Figures, WindowsSideBySideAddUp) {
   for (size_t i = 0; i + 1 < std::size(edges); ++i) {
     const auto window = trace::resolve_window({edges[i], edges[i + 1]}, **span);
     ASSERT_TRUE(window.ok());
-    trace::Request request = analysis::top_analysis().needs;
+    trace::Request request = analysis::needs_of("top");
     request.window = *window;
     const trace::Trace trace = loaded(*reader, request);
     for (size_t op = 0; op < trace.ops.size(); ++op) {
@@ -204,8 +206,9 @@ TEST(Figures, FiltersByGpuAndName) {
   auto reader = store::Reader::open(file.path());
   ASSERT_TRUE(reader.ok());
   const auto filter = trace::NameFilter::compile("^(add|Copy)");
-  trace::Request request = analysis::kernels_analysis().needs;  // with details, by op id
+  trace::Request request = analysis::needs_of("kernels");  // with details, by op id
   request.op_bytes = true;
+  request.op_ids = true;
   request.gpu = 1;
   request.op_names = &*filter;
   const trace::Trace trace = loaded(*reader, request);
@@ -294,8 +297,8 @@ TEST(Figures, OddFiles) {
   expect_equal_to_sql(file.path());
   auto reader = store::Reader::open(file.path());
   ASSERT_TRUE(reader.ok());
-  const trace::Trace trace = loaded(*reader, analysis::top_analysis().needs);
-  const report::Report report = analysis::top_analysis().run(trace);
+  const trace::Trace trace = loaded(*reader, analysis::needs_of("top"));
+  const report::Report report = *analysis::run_analysis("top", trace);
   EXPECT_EQ(columns_of(report.sections[0].table, {"name", "calls", "total_ns"}),
             (Lines{"k|3|200", "<string 77777777777>|1|50"}));
   EXPECT_EQ(report.warnings, (Lines{"1,234 events of opencl were not recorded: the buffer was full",

@@ -30,8 +30,9 @@ int64_t integer(const report::Value& value) {
 }
 
 void print_busy(const trace::Trace& trace) {
-  const auto report = analysis::busy_analysis().run(trace);
-  const auto& table = report.sections[0].table;
+  const auto report = analysis::run_analysis("busy", trace);
+  if (!report) return;
+  const auto& table = report->sections[0].table;
   for (const auto& row : table.rows) {
     const auto busy = integer(value_of(table, row, "busy_ns"));
     const auto span = integer(value_of(table, row, "span_ns"));
@@ -44,8 +45,9 @@ void print_busy(const trace::Trace& trace) {
 }
 
 void print_top(const trace::Trace& trace) {
-  const auto report = analysis::top_analysis().run(trace);
-  const auto& table = report.sections[0].table;
+  const auto report = analysis::run_analysis("top", trace);
+  if (!report) return;
+  const auto& table = report->sections[0].table;
   for (size_t i = 0; i < std::min<size_t>(5, table.rows.size()); ++i) {
     const auto& row = table.rows[i];
     const auto name = value_of(table, row, "name");
@@ -79,9 +81,10 @@ void print_record_summary(const record::Outcome& outcome) {
   if (outcome.signal == 0 && outcome.exit_status != 0) {
     ended = fmt::format(", exit status {}", outcome.exit_status);
   }
-  say(fmt::format("{} ({}): {} GPU operations, {} calls and markers in {}{}", outcome.path,
-                  format_size(size), format_count(outcome.ops), format_count(outcome.apis),
-                  format_duration(outcome.wall_ns), ended));
+  // A recovery does not know for how long the program ran.
+  if (outcome.wall_ns != 0) ended = " in " + format_duration(outcome.wall_ns) + ended;
+  say(fmt::format("{} ({}): {} GPU operations, {} calls and markers{}", outcome.path,
+                  format_size(size), format_count(outcome.ops), format_count(outcome.apis), ended));
   if (outcome.lost != 0) {
     say(fmt::format("{} records were LOST; sonde info {} says why", format_count(outcome.lost),
                     outcome.path));

@@ -47,10 +47,12 @@ class Loader {
   Loader(store::Reader& reader, const Options& options)
       : database_(reader.database()), options_(options), grid_in_items_(reader.made_by_sonde()) {}
 
-  Result<Events> load() {
+  Result<Events> load(bool op_arguments) {
+    SONDE_TRY(look_for_imports());
     SONDE_TRY(load_names());
     SONDE_TRY(load_ops());
     SONDE_TRY(load_details());
+    if (op_arguments && options_.arguments) SONDE_TRY(load_op_args());
     SONDE_TRY(load_apis());
     SONDE_TRY(load_links());
     SONDE_TRY(load_args());
@@ -76,14 +78,19 @@ class Loader {
     return store::scan(database_, columns, source + condition, {options_.from_ns, options_.to_ns},
                        on_row);
   }
+  bool is_time(int64_t time_ns) const {
+    return time_ns > 0 || (time_ns == 0 && events_.imports > 0);
+  }
   bool accept(int64_t start_ns, int64_t end_ns);
   uint32_t queue_number(int64_t gpu_id, int64_t process_id, int64_t queue_id);
   uint32_t shape_number(const store::Row& row);
   uint32_t name_number(int64_t id);
 
+  Status look_for_imports();
   Status load_names();
   Status load_ops();
   Status load_details();
+  Status load_op_args();
   Status load_apis();
   Status load_links();
   Status load_args();
@@ -108,9 +115,17 @@ class Loader {
 };
 
 bool Loader::accept(int64_t start_ns, int64_t end_ns) {
-  if (start_ns > 0 && end_ns >= start_ns) return true;
+  if (is_time(start_ns) && end_ns >= start_ns) return true;
   ++events_.skipped;
   return false;
+}
+
+// A recording counts from the machine's start, where nothing happens at 0; RPD's tools write 0 for
+// times that they do not know. Traces of other tools may count from their own beginning.
+Status Loader::look_for_imports() {
+  if (!grid_in_items_) return ok_status();
+  return store::scan(database_, "key", "sonde_note WHERE key = 'imported from'", {},
+                     [&](const store::Row&) { ++events_.imports; });
 }
 
 Status Loader::load_names() {
@@ -174,7 +189,6 @@ uint32_t Loader::shape_number(const store::Row& row) {
   if (shape.items[0] > 0 && shape.group[0] > 0) {
     for (int i = 0; i < 3; ++i) {
       shape.grid[i] = (shape.items[i] - 1) / shape.group[i] + 1;
-      shape.items[i] = -1;
     }
   }
   shape.group_segment_bytes = row.integer_or(9, -1);
@@ -211,6 +225,15 @@ Status Loader::load_details() {
                           }
                         }));
   return ok_status();
+}
+
+Status Loader::load_op_args() {
+  return store::scan(database_, "op_id, args", "v_op_args", {}, [&](const store::Row& row) {
+    const uint32_t index = op_ids_.find(row.integer(0));
+    if (index == kNone) return;
+    events_.ops[index].args = events_.op_args.size();
+    events_.op_args.append(row.text(1));
+  });
 }
 
 Status Loader::load_apis() {
@@ -343,12 +366,12 @@ Status Loader::load_devices() {
 }
 
 Status Loader::load_counters() {
-  SONDE_TRY(store::scan(database_, "pid, time_ns, name, value", "v_counter", {},
+  SONDE_TRY(store::scan(database_, "pid, time_ns, name, value, tid", "v_counter", {},
                         [&](const store::Row& row) {
                           const int64_t time_ns = row.integer(1);
                           if (time_ns < options_.from_ns || time_ns >= options_.to_ns) return;
                           const double value = row.real(3);
-                          if (time_ns <= 0 || row.is_null(3) || !std::isfinite(value)) {
+                          if (!is_time(time_ns) || row.is_null(3) || !std::isfinite(value)) {
                             ++events_.skipped;
                             return;
                           }
@@ -356,7 +379,7 @@ Status Loader::load_counters() {
                               series_numbers_.number({row.integer(0), std::string(row.text(2))});
                           if (added)
                             events_.series.push_back({row.integer(0), std::string(row.text(2))});
-                          events_.samples.push_back({time_ns, value, series});
+                          events_.samples.push_back({time_ns, value, series, row.integer_or(4, 0)});
                         }));
   return ok_status();
 }
@@ -368,7 +391,7 @@ Status Loader::load_monitors() {
                           const std::string text(row.text(1));
                           char* end = nullptr;
                           const double value = std::strtod(text.c_str(), &end);
-                          if (time_ns <= 0 || end == text.c_str() || !std::isfinite(value)) {
+                          if (!is_time(time_ns) || end == text.c_str() || !std::isfinite(value)) {
                             ++events_.skipped;
                             return;
                           }
@@ -430,8 +453,8 @@ uint32_t Events::device_of(const Queue& queue) const {
   return static_cast<uint32_t>(at - devices.begin());
 }
 
-Result<Events> load_events(store::Reader& reader, const Options& options) {
-  SONDE_ASSIGN(Events events, Loader(reader, options).load());
+Result<Events> load_events(store::Reader& reader, const Options& options, bool op_arguments) {
+  SONDE_ASSIGN(Events events, Loader(reader, options).load(op_arguments));
   keep_wanted(events, options);
   return events;
 }

@@ -2,8 +2,9 @@
 // table at a time and the tables are joined here, by index: an SQL join or ORDER BY costs several
 // times more. About 50 bytes a row stay in memory, and the text of the API arguments.
 //
-// Guarantees: start_ns > 0 and end_ns >= start_ns for every op and api (others are counted in
-// `skipped`); every index is valid or kNone; a link's two ends both exist.
+// Guarantees: start_ns >= 0 and end_ns >= start_ns for every op and api (others are counted in
+// `skipped`, and so are those that start at 0 in a recording, where 0 means that no time is known);
+// every index is valid or kNone; a link's two ends both exist.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +52,7 @@ struct Device {
 
 // How ops were launched. Thousands of ops share few of these.
 struct Shape {
-  int64_t items[3] = {-1, -1, -1};  // work items, where the groups are not known
+  int64_t items[3] = {-1, -1, -1};  // work items, where the file says them
   int64_t grid[3] = {-1, -1, -1};   // work groups
   int64_t group[3] = {-1, -1, -1};  // work items of a work group
   int64_t group_segment_bytes = -1, private_segment_bytes = -1;
@@ -66,6 +67,7 @@ struct Op {
   uint32_t queue;  // index into queues
   uint32_t shape = kNone;
   uint32_t first_link = kNone;
+  uint32_t args = kNone;  // index into op_args
   int32_t status = 0;
   int64_t duration_ns() const { return end_ns - start_ns; }
 };
@@ -92,6 +94,7 @@ struct Sample {
   int64_t time_ns;
   double value;
   uint32_t series;
+  int64_t tid = 0;
 };
 
 // One counter: of a process, or (pid -1) of the machine.
@@ -103,6 +106,7 @@ struct Series {
 struct Events {
   TextTable names;                // v_string
   TextTable args;                 // v_ustring; empty when arguments are not wanted
+  TextTable op_args;              // v_op_args; empty when they are not wanted
   std::vector<OpClass> op_class;  // by index of names, for use as Op::type
   std::vector<bool> is_marker;    // by index of names: an api of this name shows its args as name
 
@@ -119,6 +123,7 @@ struct Events {
   std::vector<Sample> samples;
   uint64_t skipped = 0;
   int64_t first_ns = 0;  // the earliest time of all of them; 0 when there is nothing
+  int imports = 0;       // files of other tools that the trace was made from
 
   size_t api_count() const { return apis.empty() ? 0 : apis.size() - 1; }
   bool is_mark(const Api& api) const { return is_marker[api.name]; }
@@ -133,6 +138,8 @@ struct Events {
   uint32_t device_of(const Queue& queue) const;  // index into devices
 };
 
-Result<Events> load_events(store::Reader& reader, const Options& options);
+// The arguments of operations, which only imported files have, come with `op_arguments`.
+Result<Events> load_events(store::Reader& reader, const Options& options,
+                           bool op_arguments = false);
 
 }  // namespace sonde::exporting

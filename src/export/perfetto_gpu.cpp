@@ -73,7 +73,7 @@ std::string PerfettoWriter::shape_fields(const Shape& shape) {
   axes(2, shape.group);
   static constexpr std::string_view kItems[3] = {"work_items_x", "work_items_y", "work_items_z"};
   for (int i = 0; i < 3; ++i) {
-    if (shape.items[i] >= 0) compute_arg(out, kItems[i], shape.items[i]);
+    if (shape.items[i] >= 0 && shape.grid[i] < 0) compute_arg(out, kItems[i], shape.items[i]);
   }
   if (shape.group_segment_bytes >= 0) {
     compute_arg(out, "group_segment_bytes", shape.group_segment_bytes);

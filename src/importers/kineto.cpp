@@ -7,13 +7,11 @@
 #include "importers/kineto_batches.h"
 #include "importers/kineto_frame.h"
 #include "importers/kineto_reader.h"
+#include "importers/kineto_sonde.h"
 
 namespace sonde::importers {
 
 namespace {
-
-// Times of the day in ns are beyond this since 2001; times since boot are not.
-constexpr int64_t kSurelyRealtimeNs = 1'000'000'000'000'000'000;
 
 Sure sniff(const Head& head) {
   const std::string_view bytes = head.bytes;
@@ -64,7 +62,7 @@ Status read(Source& source, Sink& sink, Tally& tally) {
   Frame frame = parse_frame(windows.frame());
   if (!windows.complete()) frame.broken = false;  // the missing end is said already
   take_problems_of_file(windows, frame, source, tally);
-  reader.finish(frame);
+  reader.finish(std::move(frame));
   return ok_status();
 }
 
@@ -72,17 +70,22 @@ Status read(Source& source, Sink& sink, Tally& tally) {
 Result<Clock> clock(Source& source) {
   JsonWindows windows(source);
   int64_t first_ns = 0;
+  SondeTrace sonde;
   for (;;) {
     SONDE_ASSIGN(JsonWindow window, windows.next());
     if (window.size == 0) break;
     if (first_ns != 0) continue;
     const EventBatch batch = EventParser({}).parse(std::move(window));
     for (const Event& event : batch.events) {
+      if (event.phase == 'M') sonde.take_metadata(event);
       if (event.has_ts && event.phase == 'X' && first_ns == 0) first_ns = event.ts;
     }
   }
   const Frame frame = parse_frame(windows.frame());
-  if (frame.base_ns) return Clock{"realtime", frame.base_ns};
+  int64_t at_0_ns = 0;
+  if (frame.base_ns && !__builtin_sub_overflow(*frame.base_ns, sonde.origin_ns(), &at_0_ns)) {
+    return Clock{"realtime", at_0_ns};
+  }
   if (first_ns > kSurelyRealtimeNs) return Clock{"realtime", 0};
   return Clock{};
 }

@@ -31,6 +31,7 @@ constexpr NamedCategory kCategories[] = {
     {"cuda_driver", Category::kRuntime},
     {"gpu_memcpy", Category::kMemcpy},
     {"gpu_memset", Category::kMemset},
+    {"gpu_op", Category::kGpuOp},
     {"user_annotation", Category::kAnnotation},
     {"gpu_user_annotation", Category::kGpuAnnotation},
     {"Kernel", Category::kKernel},
@@ -181,6 +182,9 @@ error_code EventParser::Impl::launch_field(std::string_view key, od::value value
   if (key == "shared memory") return integer(launch.shared_bytes);
   if (key == "grid") return triple(value, launch.grid);
   if (key == "block") return triple(value, launch.block);
+  if (key == "work items") return triple(value, launch.items);
+  if (key == "private memory") return integer(launch.private_bytes);
+  if (key == "status") return integer(launch.status);
   if (key == "kind") return text_of(value, launch.kind);
   if (key == "kernel") return text_of(value, launch.kernel);
   return simdjson::SUCCESS;
@@ -311,7 +315,8 @@ bool EventParser::Impl::wanted(const Event& event) const {
   if (wants.others) return true;
   if (is_gpu_op(event.category) && event.phase == 'X') return wants.ops;
   if (event.category == Category::kRuntime && wants.op_details) return true;
-  return wants.apis && event.phase != 'M' && event.phase != 'C' && event.phase != 's' &&
+  if (event.phase == 'M') return wants.facts;
+  return wants.apis && event.phase != 'C' && event.phase != 's' &&
          event.phase != 'f' && event.phase != 't';
 }
 

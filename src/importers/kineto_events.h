@@ -18,6 +18,7 @@ enum class Category : uint8_t {
   kKernel,
   kMemcpy,
   kMemset,
+  kGpuOp,    // of no other kind: Sonde's exports have it
   kRuntime,  // calls that launch: cuda_runtime, cuda_driver (also on AMD)
   kCpuOp,
   kPython,
@@ -26,7 +27,7 @@ enum class Category : uint8_t {
 };
 Category category_of(std::string_view text);
 inline bool is_gpu_op(Category category) {
-  return category >= Category::kKernel && category <= Category::kMemset;
+  return category >= Category::kKernel && category <= Category::kGpuOp;
 }
 
 // The arguments that say what a GPU operation is and who launched it; kNone = not there.
@@ -34,8 +35,11 @@ struct LaunchArgs {
   static constexpr int64_t kNone = INT64_MIN;
   int64_t device = kNone, stream = kNone, context = kNone, correlation = kNone;
   int64_t bytes = kNone, shared_bytes = kNone, queued = kNone;
+  int64_t private_bytes = kNone, status = kNone;  // Sonde's exports say these, and the items
   int64_t grid[3] = {kNone, kNone, kNone};
   int64_t block[3] = {kNone, kNone, kNone};
+  int64_t items[3] = {kNone, kNone, kNone};
+  int64_t process = 0;  // of Sink::process(); 0 = that of the call
   std::string_view kind, kernel;
 };
 

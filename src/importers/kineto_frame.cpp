@@ -58,8 +58,12 @@ Frame parse_frame(std::string_view json) {
     frame.broken = true;
     return frame;
   }
+  std::optional<int64_t> realtime_ns;
+  bool monotonic = false;
   for (const auto [key, value] : object) {
     if (key == "traceEvents") continue;
+    if (key == "realtimeNanoseconds") realtime_ns = integer(value);
+    if (key == "clock") monotonic = text_of(value) == "CLOCK_MONOTONIC";
     if (key == "deviceProperties") take_devices(value, frame);
     if (key == "baseTimeNanoseconds") frame.base_ns = integer(value);
     if (key == "distributedInfo") {
@@ -70,6 +74,7 @@ Frame parse_frame(std::string_view json) {
     if (starts_with_any(key, {"cuda_", "cupti_"})) frame.is_nvidia = true;
     frame.notes.emplace_back(key, text_of(value));
   }
+  if (monotonic) frame.base_ns = realtime_ns;  // the base is no time of day
   return frame;
 }
 

@@ -19,6 +19,8 @@ store::OpClass class_of(Category category) {
       return store::OpClass::kCopy;
     case Category::kMemset:
       return store::OpClass::kFill;
+    case Category::kGpuOp:
+      return store::OpClass::kOther;
     default:
       return store::OpClass::kKernel;
   }
@@ -73,6 +75,9 @@ void LaunchLinks::link(const Waiting& op, const Call* call) {
   launch.op_class = class_of(op.category);
   launch.queued_ns = -1;
   launch.bytes = or_unknown(args.bytes == kNone && facts != nullptr ? facts->bytes : args.bytes);
+  launch.private_segment_bytes = or_unknown(args.private_bytes);
+  launch.status = args.status == kNone ? 0 : args.status;
+  launch.process = args.process;
   launch.group_segment_bytes = or_unknown(
       args.shared_bytes == kNone && facts != nullptr ? facts->shared_bytes : args.shared_bytes);
   if (call != nullptr) {
@@ -87,9 +92,10 @@ void LaunchLinks::link(const Waiting& op, const Call* call) {
   // Without the call an AMD grid may be in groups or in work items.
   const bool unit_known = !is_amd_ || call != nullptr;
   for (int i = 0; i < 3; ++i) {
+    launch.grid[i] = or_unknown(args.items[i]);
     if (block[i] == kNone) continue;
     launch.group[i] = block[i];
-    if (grid[i] == kNone || !unit_known) continue;
+    if (launch.grid[i] >= 0 || grid[i] == kNone || !unit_known) continue;
     const bool in_groups = call == nullptr || call->unit == GridUnit::kGroups;
     if (__builtin_mul_overflow(grid[i], in_groups ? block[i] : 1, &launch.grid[i])) {
       launch.grid[i] = -1;
@@ -133,6 +139,7 @@ bool all_equal(const std::vector<Frame::Device>& devices) {
 // HIP's number: which is which can be told only if they are all the same.
 void LaunchLinks::describe_devices(const Frame& frame) {
   const bool amd = is_amd_ || (frame.is_amd && !frame.is_nvidia);
+  const bool same_numbers = !amd || frame.own_numbers;
   const auto describe = [&](int64_t gpu, const Frame::Device* known) {
     Device device;
     device.gpu = gpu;
@@ -146,7 +153,7 @@ void LaunchLinks::describe_devices(const Frame& frame) {
     }
     sink_.device(device);
   };
-  if (!amd) {
+  if (same_numbers) {
     for (const Frame::Device& device : frame.devices) describe(device.id, &device);
     return;
   }

@@ -13,7 +13,7 @@ namespace {
 
 // Numbers for pids and tids that are texts ("Spans", ""): no operating system gives such ones.
 constexpr int64_t kFirstTextNumber = -1000;
-constexpr size_t kCategories = 9;
+constexpr size_t kCategories = 10;
 
 std::string_view domain_of(Category category) {
   switch (category) {
@@ -104,7 +104,7 @@ void KinetoReader::take(const EventBatch& batch) {
   take_problems(batch);
   for (const Event& event : batch.events) {
     if (wants_.others) count(event);
-    take_event(event, batch);
+    sonde_.is_ours() ? take_event(sonde_.in_place(event), batch) : take_event(event, batch);
   }
 }
 
@@ -225,7 +225,7 @@ void KinetoReader::take_complete(const Event& event, const EventBatch& batch) {
     }
     return;
   }
-  const Api row = row_of(event);
+  Api row = row_of(event);
   if (event.category == Category::kPython && row.tid == 0 && wants_.args) {
     int64_t id = INT64_MIN;
     int64_t parent = INT64_MIN;
@@ -235,18 +235,32 @@ void KinetoReader::take_complete(const Event& event, const EventBatch& batch) {
     });
     return python_.add(row, id, parent);
   }
-  const int64_t api = sink_.api(row);
-  if (event.category == Category::kRuntime && event.launch >= 0) {
-    links_.call(event.name, batch.launches[static_cast<size_t>(event.launch)], api, row.process);
+  const bool launches = event.category == Category::kRuntime && event.launch >= 0;
+  take_api(event, row, launches ? &batch.launches[static_cast<size_t>(event.launch)] : nullptr);
+}
+
+void KinetoReader::take_api(const Event& event, Api& row, const LaunchArgs* launch) {
+  LaunchArgs own;
+  if (sonde_.is_ours()) {
+    const auto correlation = sonde_.restore(event, sink_, row);
+    if (launch == nullptr && correlation && sonde_.is_recorded()) {
+      own.correlation = *correlation;  // calls of any kind launch in Sonde's recordings
+      launch = &own;
+    }
   }
+  const int64_t api = sink_.api(row);
+  if (launch != nullptr) links_.call(event.name, *launch, api, row.process);
 }
 
 void KinetoReader::take_op(const Event& event, const EventBatch& batch) {
   if (!wants_.ops) return;
   const LaunchArgs* args =
       event.launch < 0 ? nullptr : &batch.launches[static_cast<size_t>(event.launch)];
-  const LaunchArgs none;
-  if (args == nullptr) args = &none;
+  LaunchArgs own;
+  if (args == nullptr || sonde_.is_ours()) {
+    if (args != nullptr) own = *args;
+    args = &own;
+  }
   Op row;
   row.gpu = args->device != LaunchArgs::kNone ? args->device : event.pid;
   row.queue = args->stream != LaunchArgs::kNone ? args->stream : event.tid;
@@ -256,6 +270,11 @@ void KinetoReader::take_op(const Event& event, const EventBatch& batch) {
   row.type = sink_.name(op_type(event.category, args, event.name));
   row.args = event.args;
   seen_until(row.end_ns);
+  if (sonde_.is_ours()) {
+    std::optional<int64_t> pid;
+    sonde_.restore(event, sink_, row, own, pid);
+    if (pid) own.process = process_of(*pid);
+  }
   const int64_t op = sink_.op(row);
   links_.op(*args, event.category, row.name, op);
 }
@@ -264,7 +283,7 @@ void KinetoReader::take_instant(const Event& event) {
   if (!wants_.apis) return;
   Api row = row_of(event);
   row.end_ns = row.start_ns;
-  sink_.api(row);
+  take_api(event, row, nullptr);
 }
 
 void KinetoReader::take_begin(const Event& event, std::vector<Open>& stack) {
@@ -295,6 +314,7 @@ void KinetoReader::take_async(const Event& event) {
 void KinetoReader::take_counter(const Event& event) {
   if (!wants_.others) return;
   seen_until(event.ts);
+  if (sonde_.is_ours() && sonde_.sample(event, sink_)) return;
   Counter row;
   row.process = process_of(pid_of(event));
   row.tid = event.has_tid ? tid_of(event) : 0;
@@ -330,7 +350,7 @@ void KinetoReader::take_flow(const Event& event) {
 }
 
 void KinetoReader::take_metadata(const Event& event) {
-  if (!wants_.others) return;
+  if (sonde_.take_metadata(event) || !wants_.facts) return;
   const int64_t pid = pid_of(event);
   const int64_t tid = tid_of(event);
   Facts& facts = facts_[pid];
@@ -360,6 +380,13 @@ void KinetoReader::describe_processes(const Frame& frame) {
   for (const auto& [pid, process] : process_of_pid_) {
     const Facts& facts = facts_[pid];
     ProcessFacts said;
+    if (sonde_.describe(pid, said)) {
+      sink_.describe(process, said);
+      if (const auto* threads = sonde_.threads(pid)) {
+        for (const auto& [tid, name] : *threads) sink_.thread(process, tid, name);
+      }
+      continue;
+    }
     said.executable = facts.name;
     if (pid > 0 && facts.labels.substr(0, 3) != "GPU") said.rank = frame.rank;
     if (frame.base_ns) said.clock = "realtime";
@@ -368,7 +395,8 @@ void KinetoReader::describe_processes(const Frame& frame) {
   }
 }
 
-void KinetoReader::finish(const Frame& frame) {
+void KinetoReader::finish(Frame frame) {
+  frame.own_numbers = sonde_.is_recorded();
   close_open_ranges();
   python_.finish(sink_);
   links_.finish(tally_);
@@ -383,10 +411,14 @@ void KinetoReader::finish(const Frame& frame) {
       }
     }
   }
+  if (wants_.facts) describe_processes(frame);
   if (!wants_.others) return;
-  describe_processes(frame);
   for (const auto& [key, value] : frame.notes) sink_.note(0, key, value);
-  if (frame.base_ns) sink_.clock(0, "realtime", *frame.base_ns, 0);
+  if (frame.base_ns) {
+    sink_.clock(0, "realtime", *frame.base_ns, sonde_.origin_ns());
+  } else if (first_ns_ != INT64_MAX && first_ns_ > kSurelyRealtimeNs) {
+    sink_.clock(0, "realtime", 0, 0);
+  }
   if (frame.broken)
     tally_.repair("head of the file that is no valid JSON: its facts are missing", path_);
   links_.describe_devices(frame);

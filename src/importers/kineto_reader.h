@@ -11,6 +11,7 @@
 #include "importers/kineto_frame.h"
 #include "importers/kineto_links.h"
 #include "importers/kineto_python.h"
+#include "importers/kineto_sonde.h"
 #include "importers/sink.h"
 #include "importers/tally.h"
 
@@ -22,7 +23,7 @@ class KinetoReader {
 
   void take(const EventBatch& batch);
   // After the last event.
-  void finish(const Frame& frame);
+  void finish(Frame frame);
 
  private:
   struct Place {  // where an event belongs
@@ -39,6 +40,7 @@ class KinetoReader {
   };
 
   void take_event(const Event& event, const EventBatch& batch);
+  void take_api(const Event& event, Api& row, const LaunchArgs* launch);
   void take_complete(const Event& event, const EventBatch& batch);
   void take_op(const Event& event, const EventBatch& batch);
   void take_instant(const Event& event);
@@ -69,14 +71,15 @@ class KinetoReader {
   uint64_t window_offset_ = 0;
   LaunchLinks links_;
   PythonThreads python_;
+  SondeTrace sonde_;
   std::map<Place, std::vector<Open>> open_;
   std::map<std::string, std::vector<Open>, std::less<>> open_async_;
   std::unordered_map<int64_t, int64_t> process_of_pid_;
   std::map<int64_t, Facts> facts_;                              // by pid
   std::map<std::string, int64_t, std::less<>> number_of_text_;  // pids and tids that are texts
-  Name category_names_[9] = {};
+  Name category_names_[10] = {};
   Name torch_ = 0, python_name_ = 0;
-  uint64_t counts_[128][9] = {};  // by phase and category, where the category has one spelling
+  uint64_t counts_[128][10] = {};  // by phase and category, where the category has one spelling
   int64_t last_pid_ = INT64_MIN, last_process_ = 0;
   int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
 };

@@ -23,7 +23,8 @@ struct Wants {
   bool op_details = true;  // launch(), op_args
   bool apis = true;
   bool args = true;    // of calls and operations
-  bool others = true;  // threads, devices, counters, notes ...
+  bool facts = true;   // of processes and threads: names, ranks
+  bool others = true;  // devices, counters, notes ...
 };
 
 // nullopt and an empty text mean "the file does not say"; a later description adds to an earlier.
@@ -63,6 +64,7 @@ struct Op {
   Name name = 0;  // of the kernel, or whatever the file calls it
   Name type = 0;  // "KernelExecution", "CopyHostToDevice", "FillBuffer" ... (store/op_class.h)
   std::string_view args;
+  int64_t sequence = 0;
 };
 
 // What else is known of an operation. Negative = not known.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/strings.h"
 
 namespace sonde::record {
@@ -30,9 +32,13 @@ std::optional<Rank> detect_rank(const std::function<const char*(const char*)>& v
   return std::nullopt;
 }
 
-std::string default_output(const std::optional<Rank>& rank) {
-  if (!rank || rank->size <= 1) return "trace.rpd";
-  return fmt::format("trace.rank{}.rpd", rank->rank);
+std::string output_of(const std::string& name, const std::optional<Rank>& rank) {
+  if (!rank || rank->size <= 1) return name;
+  std::filesystem::path path(name);
+  const std::string part = fmt::format("rank{}", rank->rank);
+  if (path.filename().string().find(part) != std::string::npos) return name;
+  path.replace_filename(path.stem().string() + "." + part + path.extension().string());
+  return path.string();
 }
 
 }  // namespace sonde::record

@@ -31,9 +31,13 @@ TEST(Names, RanksOfEveryLauncher) {
 }
 
 TEST(Names, OutputNames) {
-  EXPECT_EQ(default_output(std::nullopt), "trace.rpd");
-  EXPECT_EQ(default_output(Rank{0, 1, ""}), "trace.rpd");
-  EXPECT_EQ(default_output(Rank{3, 8, ""}), "trace.rank3.rpd");
+  EXPECT_EQ(output_of("trace.rpd", std::nullopt), "trace.rpd");
+  EXPECT_EQ(output_of("trace.rpd", Rank{0, 1, ""}), "trace.rpd");
+  const Rank third{3, 8, ""};
+  EXPECT_EQ(output_of("trace.rpd", third), "trace.rank3.rpd");
+  EXPECT_EQ(output_of("rank3/v1.2.rpd", third), "rank3/v1.2.rank3.rpd");
+  EXPECT_EQ(output_of("/a/run", third), "/a/run.rank3");
+  EXPECT_EQ(output_of("job_rank3.rpd", third), "job_rank3.rpd");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace sonde::record {
 enum class WaitPolicy { kNone, kAll };  // for processes that outlive the command
 
 struct Options {
-  std::string output;           // "" = trace.rpd, or trace.rankN.rpd
+  std::string output;           // "" = trace.rpd; each rank of a job has its own
   bool append = false;          // add to an existing trace of Sonde's
   std::string spool_folder;     // "" = $SONDE_SPOOL_DIR, $TMPDIR or /tmp
   uint64_t buffer_limit = 0;    // bytes of all chunks; 0 = half of the free space, 16 GiB at most
@@ -26,6 +26,9 @@ struct Options {
   WaitPolicy wait = WaitPolicy::kNone;
   std::optional<std::vector<std::string>> backends;  // by name; nullopt = all
   bool quiet = false;                                // no status line and no summary
+  std::vector<std::string> environment;              // "NAME=value", added to the command's
+  // Lines of its standard error that begin with the prefix go to a file instead; "" = none.
+  std::string stderr_log, stderr_prefix;
   std::vector<std::string> command;
 };
 
@@ -38,6 +41,7 @@ struct Outcome {
   int left_running = 0;      // processes that were let go
   std::string kept_session;  // the session directory, if it still holds records
   bool interrupted = false;  // a second Ctrl-C left them there
+  std::vector<int64_t> stderr_line_times_ns;  // of Options::stderr_log
 };
 
 }  // namespace sonde::record

@@ -21,6 +21,7 @@
 #include "record/names.h"
 #include "record/session_dir.h"
 #include "record/status_line.h"
+#include "record/stderr_tap.h"
 
 namespace sonde::record {
 
@@ -70,6 +71,7 @@ class Recording {
   std::unique_ptr<Drain> drain_;
   std::map<uint64_t, Watched> watched_;
   Liveness liveness_;
+  StderrTap tap_;
   std::optional<Error> failure_;  // of the output: the records stay in the session
   pid_t child_ = -1;
   int wait_status_ = 0;
@@ -83,12 +85,12 @@ class Recording {
 
 // The file to record into, new unless --append. Other recorders may be looking for a name as well.
 Result<store::Writer> Recording::open_output() {
-  const std::string name = default_output(detect_rank(std::getenv));
   std::error_code error;
-  std::string wanted = options_.output.empty() ? name : options_.output;
+  std::string wanted = options_.output.empty() ? "trace.rpd" : options_.output;
   if (std::filesystem::is_directory(wanted, error)) {
-    wanted = (std::filesystem::path(wanted) / name).string();
+    wanted = (std::filesystem::path(wanted) / "trace.rpd").string();
   }
+  wanted = output_of(wanted, detect_rank(std::getenv));
   for (int attempt = 0;; ++attempt) {
     const bool append = options_.append && std::filesystem::exists(wanted, error);
     output_ = append ? wanted : free_name(wanted);
@@ -167,7 +169,17 @@ Status Recording::start(const std::string& file, const std::string& injections,
   } else {
     environment = merged_environment(environ, injections);
   }
-  SONDE_ASSIGN(child_, start_child(file, options_.command, environment, signals));
+  for (const std::string& added : options_.environment) {
+    const std::string name = added.substr(0, added.find('=') + 1);
+    const auto is_same = [&](const std::string& entry) { return starts_with_any(entry, {name}); };
+    environment.erase(std::remove_if(environment.begin(), environment.end(), is_same),
+                      environment.end());
+    environment.push_back(added);
+  }
+  if (!options_.stderr_log.empty()) {
+    SONDE_ASSIGN(tap_, StderrTap::open(options_.stderr_log, options_.stderr_prefix));
+  }
+  SONDE_ASSIGN(child_, start_child(file, options_.command, environment, signals, tap_.fd()));
   return ok_status();
 }
 
@@ -285,6 +297,7 @@ void Recording::show(StatusLine& status) {
 uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
   take_signals(signals);
   look();
+  if (tap_.is_open()) tap_.pass_on(STDERR_FILENO);
   if (failure_ || stopped_) return 0;
   const uint64_t bytes = drain_->poll();
   watch_processes();
@@ -309,7 +322,8 @@ Outcome Recording::watch(SignalPipe& signals) {
   });
   for (uint64_t bytes = 0;;) {
     pollfd item = {signals.fd(), POLLIN, 0};
-    ::poll(&item, 1, bytes >= kBacklogBytes ? 0 : bytes != 0 ? kBusyPollMs : kIdlePollMs);
+    const bool busy = bytes != 0 || tap_.is_open();
+    ::poll(&item, 1, bytes >= kBacklogBytes ? 0 : busy ? kBusyPollMs : kIdlePollMs);
     bytes = turn(signals, status);
     if (!child_ended_) continue;
     if (closed_ || stopped_) break;
@@ -320,6 +334,10 @@ Outcome Recording::watch(SignalPipe& signals) {
   outcome.wall_ns = ended_ns_ - started_ns_;
   outcome.signal = WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : 0;
   outcome.exit_status = WIFEXITED(wait_status_) ? WEXITSTATUS(wait_status_) : 128 + outcome.signal;
+  if (tap_.is_open()) {
+    tap_.finish(STDERR_FILENO);
+    outcome.stderr_line_times_ns = tap_.line_times_ns();
+  }
   finish(outcome);
   status.clear();
   drain_->on_progress([] {});

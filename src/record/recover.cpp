@@ -69,6 +69,11 @@ Result<store::Writer> open_trace(const std::string& recorded, const std::string&
   return store::Writer::open(output, store::Writer::Mode::kAppend);
 }
 
+Result<uint64_t> count_rows(store::Writer& writer, const std::string& table) {
+  SONDE_ASSIGN(const int64_t rows, writer.database().integer("SELECT count(*) FROM " + table));
+  return static_cast<uint64_t>(rows);
+}
+
 }  // namespace
 
 Result<Outcome> recover(const std::string& session, const std::string& output) {
@@ -98,8 +103,9 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
     SONDE_TRY(drain.finish_process(live.spool, running ? "running" : "ended, recovered"));
   }
   SONDE_TRY(drain.finish());
-  outcome.apis = ingest.apis();
-  outcome.ops = ingest.ops();
+  // With what the recorder had stored before it was killed.
+  SONDE_ASSIGN(outcome.apis, count_rows(writer, "rocpd_api"));
+  SONDE_ASSIGN(outcome.ops, count_rows(writer, "rocpd_op"));
   outcome.lost = ingest.lost();
   remove_session_dir(session);
   return outcome;

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/strings.h"
 #include "report/sort.h"
 
 namespace sonde::report {
@@ -64,6 +65,40 @@ TEST(Render, JsonIsExactAndValidForAnyBytes) {
   EXPECT_NE(json.find("\"total_ns\": 157178063, \"moved_bytes\": 20000000000"), std::string::npos);
   EXPECT_NE(json.find("\"a,\\\"b\\\"\\n\xEF\xBF\xBD\""), std::string::npos);
   EXPECT_NE(json.find("\"moved_bytes\": null, \"percent\": null"), std::string::npos);
+}
+
+TEST(Render, MarkdownIsATableWhateverTheCellsHold) {
+  Report report = sample();
+  report.sections[0].table.rows[1][0] = std::string("a|b<c>\n`d`");
+  report.definition = "top: what it_is.\n";
+  const std::string text = rendered(report, "markdown");
+  EXPECT_NE(text.find("| Name | Calls | Total"), std::string::npos) << text;
+  EXPECT_NE(text.find("| a\\|b\\<c> \\`d\\` |"), std::string::npos) << text;
+  size_t bars = std::string::npos;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.empty() || line.front() != '|') continue;
+    size_t unescaped = 0;
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (line[i] == '\\')
+        ++i;
+      else
+        unescaped += line[i] == '|' ? 1 : 0;
+    }
+    if (bars == std::string::npos) bars = unescaped;
+    EXPECT_EQ(unescaped, bars) << line;
+  }
+}
+
+TEST(Render, HtmlIsSelfContainedAndEscaped) {
+  Report report = sample();
+  report.sections[0].table.rows[1][0] = std::string("<script>alert(\"1\")</script>&");
+  report.warnings = {"<b>"};
+  const std::string text = rendered(report, "html");
+  EXPECT_EQ(text.find("<script"), std::string::npos);
+  EXPECT_EQ(text.find("<b>"), std::string::npos);
+  EXPECT_EQ(text.find("http"), std::string::npos);
+  EXPECT_NE(text.find("&lt;script&gt;"), std::string::npos);
+  EXPECT_NE(text.find("prefers-color-scheme:dark"), std::string::npos);
 }
 
 TEST(Render, LimitIsSaid) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "report/cells.h"
 #include "report/layout.h"
 #include "report/names.h"
 #include "report/render.h"
@@ -11,33 +12,9 @@
 namespace sonde::report {
 namespace {
 
-// Names that are not C++ and yet hundreds of characters long (Tensile's) are cut even where the
-// output has no width.
-constexpr size_t kLongestName = 80;
-
 constexpr std::string_view kBold = "\x1b[1m";
 constexpr std::string_view kYellow = "\x1b[33m";
 constexpr std::string_view kReset = "\x1b[0m";
-
-bool is_text(Kind kind) { return kind == Kind::kText || kind == Kind::kName; }
-
-std::string title_of(const Column& column) {
-  if (column.kind == Kind::kPercent) return column.title + " %";
-  if (column.kind == Kind::kTime && column.microseconds) return column.title + " us";
-  return column.title;
-}
-
-// All cells of the table as text, column by column.
-std::vector<std::vector<std::string>> cells_of(const Table& table, const RenderOptions& options) {
-  std::vector<std::vector<std::string>> cells(table.columns.size());
-  for (size_t c = 0; c < table.columns.size(); ++c) {
-    for (const auto& row : table.rows) cells[c].push_back(text_of(row[c], table.columns[c]));
-    if (table.columns[c].kind != Kind::kName) continue;
-    cells[c] = options.full_names ? demangled_names(cells[c])
-                                  : cut_names(short_names(cells[c]), kLongestName);
-  }
-  return cells;
-}
 
 std::vector<size_t> widths_of(const Table& table,
                               const std::vector<std::vector<std::string>>& cells, size_t room) {
@@ -53,7 +30,7 @@ std::vector<size_t> widths_of(const Table& table,
 }
 
 void append_table(std::string& out, const Table& table, const RenderOptions& options) {
-  auto cells = cells_of(table, options);
+  auto cells = cells_of(table, options.full_names);
   const auto widths = widths_of(table, cells, options.width);
   for (size_t c = 0; c < cells.size(); ++c) {
     if (table.columns[c].kind == Kind::kName) cells[c] = cut_names(cells[c], widths[c]);
@@ -84,10 +61,7 @@ void append_facts(std::string& out, const Section& section, const RenderOptions&
     title_width = std::max(title_width, display_width(fact.title));
   }
   for (const Fact& fact : section.facts) {
-    Column column;
-    column.kind = fact.kind;
-    std::string value = text_of(fact.value, column);
-    if (fact.kind == Kind::kPercent) value += " %";
+    std::string value = fact_text(fact);
     if (options.width > title_width + 22) {
       value = ellipsize(value, options.width - title_width - 2);
     }

@@ -88,8 +88,7 @@ void Ingest::Impl::link(Process& process, const WaitingOp& waiting, int64_t api_
   if (waiting.op_id != 0) writer.api_op(api_id, waiting.op_id);
   const auto found = process.queues.find(record.queue);
   const KnownQueue queue = found != process.queues.end() ? found->second : KnownQueue{};
-  const uint64_t stream =
-      (record.flags & SONDE_OP_HAS_STREAM) != 0 ? record.stream : queue.handle;
+  const uint64_t stream = (record.flags & SONDE_OP_HAS_STREAM) != 0 ? record.stream : queue.handle;
   if (record.kind == SONDE_OP_KERNEL) {
     KernelApiRow row;
     row.api_id = api_id;

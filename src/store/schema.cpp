@@ -289,12 +289,64 @@ CREATE INDEX IF NOT EXISTS sonde_thread_process ON sonde_thread (process_id, tid
 CREATE INDEX IF NOT EXISTS sonde_counter_name ON sonde_counter (name_id, time_ns);
 )sql";
 
+// What backends note as JSON, and what follows from a call's arguments, as tables. A note with such
+// a key may be the program's own, and anything. HIP says of an op of a graph only which launch made
+// it; its place there tells the nodes apart.
+constexpr const char* kDerivedTables = R"sql(
+CREATE TABLE IF NOT EXISTS sonde_code_object (
+  process_id integer,
+  uri text,
+  load_base text,
+  load_size integer,
+  delta integer);
+CREATE TABLE IF NOT EXISTS sonde_kernel_code (
+  process_id integer,
+  gpu_id integer,
+  name text,
+  object text,
+  vgprs integer,
+  accumulation_vgprs integer,
+  sgprs integer,
+  group_segment_bytes integer,
+  private_segment_bytes integer,
+  kernarg_bytes integer);
+CREATE TABLE IF NOT EXISTS sonde_graph_op (
+  op_id integer PRIMARY KEY REFERENCES rocpd_op (id),
+  api_id integer NOT NULL REFERENCES rocpd_api (id),
+  graph text NOT NULL,
+  node integer NOT NULL);
+DELETE FROM sonde_code_object;
+DELETE FROM sonde_kernel_code;
+DELETE FROM sonde_graph_op;
+INSERT INTO sonde_code_object
+  SELECT process_id, json_extract(value, '$.uri'), json_extract(value, '$.load_base'),
+    json_extract(value, '$.load_size'), json_extract(value, '$.delta')
+  FROM sonde_note WHERE key = 'hsa.code_object' AND json_valid(value);
+INSERT INTO sonde_kernel_code
+  SELECT process_id, json_extract(value, '$.gpu'), json_extract(value, '$.name'),
+    json_extract(value, '$.object'), json_extract(value, '$.vgprs'),
+    json_extract(value, '$.accumulation_vgprs'), json_extract(value, '$.sgprs'),
+    json_extract(value, '$.group_segment_bytes'), json_extract(value, '$.private_segment_bytes'),
+    json_extract(value, '$.kernarg_bytes')
+  FROM sonde_note WHERE key = 'hsa.kernel' AND json_valid(value);
+INSERT OR IGNORE INTO sonde_graph_op
+  SELECT o.id, a.id, substr(args.string, 13, instr(args.string || ' |', ' |') - 13),
+    row_number() OVER (PARTITION BY a.id ORDER BY o.start, o.id) - 1
+  FROM rocpd_api a
+  INNER JOIN rocpd_ustring args ON args.id = a.args_id
+  INNER JOIN rocpd_api_ops link ON link.api_id = a.id
+  INNER JOIN rocpd_op o ON o.id = link.op_id
+  WHERE a.apiName_id IN (SELECT id FROM rocpd_string WHERE string = 'hipGraphLaunch')
+    AND args.string LIKE 'graphExec = %';
+)sql";
+
 }  // namespace
 
 const char* rpd_v3_schema() { return kRpdV3Schema; }
 const char* rpd_v3_name_index() { return kNameIndex; }
 const char* rpd_v3_argument_index() { return kArgumentIndex; }
 const char* sonde_tables() { return kSondeTables; }
+const char* sonde_derived_tables() { return kDerivedTables; }
 const char* sonde_indices() { return kSondeIndices; }
 
 }  // namespace sonde::store

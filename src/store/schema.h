@@ -19,6 +19,10 @@
 //   sonde_flow(id, flow, category_id, name_id, phase, process_id, tid, time_ns)
 //                                       one end of an arrow between events
 //   sonde_note(process_id, key, value)  facts the program gave with sonde_metadata()
+//   sonde_code_object(process_id, uri, load_base, load_size, delta)
+//   sonde_kernel_code(process_id, gpu_id, name, object, vgprs, accumulation_vgprs, sgprs,
+//                     group_segment_bytes, private_segment_bytes, kernarg_bytes)
+//   sonde_graph_op(op_id, api_id, graph, node)
 //   sonde_unfinished(api_id)            calls and ranges still open when their process ended
 //   sonde_ingest(key, value)            how far a recording in progress has come; empty when done
 #pragma once
@@ -38,6 +42,8 @@ const char* rpd_v3_argument_index();
 // Sonde's tables.
 const char* sonde_tables();
 const char* sonde_indices();
+// Tables that follow from the others, made (anew) when those are complete, indices included.
+const char* sonde_derived_tables();
 // Sonde's corrected views: sonde_top, sonde_ktop, sonde_busy, sonde_kernel, sonde_copy, sonde_api
 // (docs/formats.md). `create` is "CREATE VIEW" or "CREATE TEMP VIEW".
 std::string sonde_views(Flavour flavour, const char* create);

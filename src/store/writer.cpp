@@ -40,10 +40,11 @@ struct HexText {
 };
 
 // A rollback journal, not WAL: after a kill the next reader needs nothing but the two files, and a
-// finished trace is one file. No fsync, because a trace need not survive a power cut.
+// finished trace is one file. No fsync, because a trace need not survive a power cut. Rows are only
+// appended, so a larger cache would make the recorder grow and no faster.
 constexpr const char* kPragmas =
     "PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;"
-    "PRAGMA cache_size=-131072; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
+    "PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
 
 }  // namespace
 
@@ -326,6 +327,7 @@ Status Writer::finish(Arguments arguments) {
   SONDE_TRY(database.exec(rpd_v3_name_index()));
   if (arguments == Arguments::kIndexed) SONDE_TRY(database.exec(rpd_v3_argument_index()));
   SONDE_TRY(database.exec(sonde_indices()));
+  SONDE_TRY(database.exec(sonde_derived_tables()));
   SONDE_TRY(database.exec("PRAGMA analysis_limit=400; ANALYZE"));
   SONDE_TRY(commit());
   // Outside of a transaction, as a change of the journal mode has to be.

@@ -2,69 +2,10 @@
 
 #include <algorithm>
 
-#include "base/strings.h"
 #include "store/api_domain.h"
+#include "trace/arrange.h"
 
 namespace sonde::trace {
-
-namespace {
-
-template <typename T>
-void keep_rows(std::vector<T>& column, const std::vector<bool>& keep) {
-  if (column.empty()) return;
-  size_t used = 0;
-  for (size_t i = 0; i < column.size(); ++i) {
-    if (keep[i]) column[used++] = column[i];
-  }
-  column.resize(used);
-}
-
-bool keeps_all(const std::vector<bool>& keep) {
-  return std::find(keep.begin(), keep.end(), false) == keep.end();
-}
-
-std::vector<bool> wanted_names(const Trace& trace, const NameFilter& filter) {
-  std::vector<bool> wanted;
-  for (const std::string& name : trace.names) wanted.push_back(filter.wants(name));
-  return wanted;
-}
-
-// Files before v3 have no domains: they follow from the functions' names.
-void complete_domains(Trace& trace) {
-  std::unordered_map<std::string, NameId> index_of;
-  for (size_t i = 0; i < trace.names.size(); ++i) {
-    index_of.emplace(trace.names[i], static_cast<NameId>(i));
-  }
-  std::unordered_map<NameId, NameId> domain_of;
-  for (size_t i = 0; i < trace.apis.size(); ++i) {
-    if (trace.apis.domain[i] != trace.empty_name) continue;
-    const NameId function = trace.apis.name[i];
-    auto known = domain_of.find(function);
-    if (known == domain_of.end()) {
-      const std::string domain(store::domain_of_api(trace.names[function]));
-      const auto [entry, is_new] =
-          index_of.try_emplace(domain, static_cast<NameId>(trace.names.size()));
-      if (is_new) trace.names.push_back(domain);
-      known = domain_of.emplace(function, entry->second).first;
-    }
-    trace.apis.domain[i] = known->second;
-  }
-}
-
-}  // namespace
-
-bool clip_to(Interval window, Interval& times, uint64_t& clipped) {
-  const bool outside = times.start_ns == times.end_ns
-                           ? times.start_ns < window.start_ns || times.start_ns >= window.end_ns
-                           : times.end_ns <= window.start_ns || times.start_ns >= window.end_ns;
-  if (outside) return false;
-  if (times.start_ns < window.start_ns || times.end_ns > window.end_ns) {
-    ++clipped;
-    times.start_ns = std::max(times.start_ns, window.start_ns);
-    times.end_ns = std::min(times.end_ns, window.end_ns);
-  }
-  return true;
-}
 
 ShapeTable::ShapeTable(Trace& trace) : shapes_(&trace.shapes) {
   trace.shapes.assign(1, LaunchShape{});
@@ -86,56 +27,184 @@ size_t ShapeTable::Hash::operator()(const LaunchShape& shape) const {
   return hash ^ (hash >> 32);
 }
 
-void complete_names(Trace& trace) {
+Request united(const Request& a, const Request& b) {
+  Request both = a;
+  both.ops |= b.ops;
+  both.op_ids |= b.op_ids;
+  both.op_bytes |= b.op_bytes;
+  both.op_shapes |= b.op_shapes;
+  both.apis |= b.apis;
+  both.nesting |= b.nesting;
+  both.links |= b.links;
+  both.args_of |= b.args_of;
+  return both;
+}
+
+namespace {
+
+// Files before v3 have no domains: they follow from the functions' names.
+void complete_domains(Trace& trace) {
+  constexpr NameId kNotSeen = ~NameId{0};
+  std::vector<NameId> domain_of(trace.names.size(), kNotSeen);
+  std::unordered_map<std::string, NameId> index_of;
+  const auto intern = [&](const std::string& text) {
+    if (index_of.empty()) {
+      for (size_t i = 0; i < trace.names.size(); ++i) {
+        index_of.emplace(trace.names[i], static_cast<NameId>(i));
+      }
+    }
+    const auto [entry, is_new] =
+        index_of.try_emplace(text, static_cast<NameId>(trace.names.size()));
+    if (is_new) trace.names.push_back(text);
+    return entry->second;
+  };
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (trace.apis.domain[i] != trace.empty_name) continue;
+    NameId& domain = domain_of[trace.apis.name[i]];
+    if (domain == kNotSeen) {
+      domain = intern(std::string(store::domain_of_api(trace.names[trace.apis.name[i]])));
+    }
+    trace.apis.domain[i] = domain;
+  }
+}
+
+// One look at each combination of category, domain and name; rows of one kind come in runs.
+void complete_kinds(const std::vector<NameId>& category, Trace& trace) {
+  const Apis& apis = trace.apis;
+  std::vector<int8_t> by_category(trace.names.size(), -1);
+  for (size_t i = 0; i < trace.names.size(); ++i) {
+    // The category alone decides, or it does not matter.
+    const ApiKind kind = kind_of_api(trace.names[i], {}, {});
+    if (kind != ApiKind::kOther) by_category[i] = static_cast<int8_t>(kind);
+  }
+  std::unordered_map<uint64_t, ApiKind> by_words;
+  trace.apis.kind.resize(category.size());
+  for (size_t i = 0; i < category.size(); ++i) {
+    if (by_category[category[i]] >= 0 && trace.names[apis.name[i]] != "UserMarker") {
+      trace.apis.kind[i] = static_cast<ApiKind>(by_category[category[i]]);
+      continue;
+    }
+    uint64_t key = category[i];
+    key = key * 0x9E3779B97F4A7C15u + apis.domain[i];
+    key = key * 0x9E3779B97F4A7C15u + apis.name[i];
+    const auto [entry, is_new] = by_words.try_emplace(key, ApiKind::kOther);
+    if (is_new) {
+      entry->second = kind_of_api(trace.names[category[i]], trace.names[apis.domain[i]],
+                                  trace.names[apis.name[i]]);
+    }
+    trace.apis.kind[i] = entry->second;
+  }
+}
+
+// RPD's recorders write operators as markers; their text tells.
+void find_operators_among_markers(Trace& trace) {
+  Apis& apis = trace.apis;
+  std::vector<int8_t> is_operator(trace.names.size(), -1);
+  for (size_t i = 0; i < apis.size(); ++i) {
+    if (apis.kind[i] != ApiKind::kMarker || apis.label[i] == apis.name[i]) continue;
+    int8_t& known = is_operator[apis.label[i]];
+    if (known < 0) {
+      known = kind_of_api({}, {}, trace.names[apis.label[i]]) == ApiKind::kOperator ? 1 : 0;
+    }
+    if (known == 1) apis.kind[i] = ApiKind::kOperator;
+  }
+}
+
+void complete_categories(Trace& trace) {
+  Ops& ops = trace.ops;
+  constexpr uint8_t kNotSeen = 0xff;
+  std::vector<uint8_t> of_kernel(trace.names.size(), kNotSeen);
+  ops.category.resize(ops.size());
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const OpClass op_class = trace.class_of(i);
+    if (op_class != OpClass::kKernel) {
+      ops.category[i] = category_of_op(op_class, {});
+      continue;
+    }
+    uint8_t& known = of_kernel[ops.name[i]];
+    if (known == kNotSeen) {
+      known = static_cast<uint8_t>(category_of_op(op_class, trace.names[ops.name[i]]));
+    }
+    ops.category[i] = static_cast<Category>(known);
+  }
+}
+
+// The process of an operation is that of its call; without a call, that of all others on the same
+// GPU if there is only one, or the only one there is.
+void complete_processes(Trace& trace) {
+  Ops& ops = trace.ops;
+  constexpr int32_t kSeveral = -2;
+  std::unordered_map<int32_t, int32_t> of_gpu;
+  int32_t only = kNone;
+  ops.process.assign(ops.size(), kNone);
+  const auto meet = [](int32_t& known, int32_t process) {
+    if (known == kNone) known = process;
+    if (known != process) known = kSeveral;
+  };
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (ops.api[i] == kNone) continue;
+    const uint32_t thread = trace.apis.thread[static_cast<size_t>(ops.api[i])];
+    ops.process[i] = trace.threads[thread].process;
+    meet(of_gpu.try_emplace(ops.gpu[i], kNone).first->second, ops.process[i]);
+    meet(only, ops.process[i]);
+  }
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (ops.process[i] != kNone) continue;
+    const auto found = of_gpu.find(ops.gpu[i]);
+    const int32_t process = found == of_gpu.end() ? only : found->second;
+    ops.process[i] = process == kSeveral ? kNone : process;
+  }
+}
+
+// Launches may come in another order than their operations, and of those some have been taken out;
+// the numbers of shapes go by the first operation that has them.
+void renumber_shapes(Trace& trace) {
+  if (trace.ops.shape.empty()) return;
+  constexpr uint32_t kNotSeen = ~uint32_t{0};
+  std::vector<uint32_t> number(trace.shapes.size(), kNotSeen);
+  std::vector<LaunchShape> shapes(1);
+  number[0] = 0;
+  for (uint32_t& shape : trace.ops.shape) {
+    if (number[shape] == kNotSeen) {
+      number[shape] = static_cast<uint32_t>(shapes.size());
+      shapes.push_back(trace.shapes[shape]);
+    }
+    shape = number[shape];
+  }
+  trace.shapes = std::move(shapes);
+}
+
+void sort_queues(Trace& trace) {
+  std::vector<uint32_t> order(trace.queues.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return trace.queues[a] < trace.queues[b]; });
+  std::vector<uint32_t> number(order.size());
+  std::vector<Queue> queues;
+  for (size_t i = 0; i < order.size(); ++i) {
+    number[order[i]] = static_cast<uint32_t>(i);
+    queues.push_back(trace.queues[order[i]]);
+  }
+  trace.queues = std::move(queues);
+  for (uint32_t& queue : trace.ops.queue) queue = number[queue];
+}
+
+}  // namespace
+
+void arrange(const Request& request, const Window& window, Raw raw, Trace& trace) {
   complete_domains(trace);
   for (const std::string& name : trace.names) {
     trace.class_of_type.push_back(store::class_of_type(name));
   }
-}
-
-void keep_ops(Trace& trace, const std::vector<bool>& keep) {
-  if (keeps_all(keep)) return;
-  Ops& ops = trace.ops;
-  keep_rows(ops.start_ns, keep);
-  keep_rows(ops.end_ns, keep);
-  keep_rows(ops.gpu, keep);
-  keep_rows(ops.name, keep);
-  keep_rows(ops.type, keep);
-  keep_rows(ops.id, keep);
-  keep_rows(ops.bytes, keep);
-  keep_rows(ops.shape, keep);
-}
-
-void keep_apis(Trace& trace, const std::vector<bool>& keep) {
-  if (keeps_all(keep)) return;
-  Apis& apis = trace.apis;
-  keep_rows(apis.start_ns, keep);
-  keep_rows(apis.end_ns, keep);
-  keep_rows(apis.name, keep);
-  keep_rows(apis.domain, keep);
-}
-
-void filter_by_name(const Request& request, Trace& trace) {
-  if (request.op_names != nullptr && !request.op_names->wants_all()) {
-    const auto wanted = wanted_names(trace, *request.op_names);
-    std::vector<bool> keep(trace.ops.size());
-    for (size_t i = 0; i < keep.size(); ++i) keep[i] = wanted[trace.label(i)];
-    keep_ops(trace, keep);
+  if (request.nesting) {
+    complete_kinds(raw.api_category, trace);
+    find_operators_among_markers(trace);
   }
-  if (request.api_names != nullptr && !request.api_names->wants_all()) {
-    const auto wanted = wanted_names(trace, *request.api_names);
-    std::vector<bool> keep(trace.apis.size());
-    for (size_t i = 0; i < keep.size(); ++i) keep[i] = wanted[trace.apis.name[i]];
-    keep_apis(trace, keep);
-  }
-}
-
-void add_skip_warnings(Trace& trace) {
-  const auto add = [&](uint64_t count, const char* what) {
-    if (count != 0) trace.warnings.push_back(format_count(count) + what);
-  };
-  add(trace.changed.bad_ops, " operations end before they start and count as zero long");
-  add(trace.changed.bad_apis, " API calls end before they start and count as zero long");
+  complete_categories(trace);
+  if (request.links) complete_processes(trace);
+  sort_queues(trace);
+  arrange_rows(request, window, trace);
+  renumber_shapes(trace);
 }
 
 }  // namespace sonde::trace

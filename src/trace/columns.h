@@ -1,17 +1,15 @@
 // What the two ways to a Trace share, from an .rpd (load.cpp) and from another tool's file
-// (foreign.cpp): the rules for times, names and domains, so that both give the same figures.
+// (foreign.cpp): tables of places while rows are read, and the one function that makes a Trace of
+// the rows, so that both give the same figures.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 
 #include "trace/trace.h"
 
 namespace sonde::trace {
-
-// Clips [start, end) to the window. False if it lies outside: an interval must share time with the
-// window, a zero-length one must lie in it.
-bool clip_to(Interval window, Interval& times, uint64_t& clipped);
 
 // The launch shapes of a trace; index 0 is the unknown one.
 class ShapeTable {
@@ -27,14 +25,59 @@ class ShapeTable {
   std::unordered_map<LaunchShape, uint32_t, Hash> index_of_;
 };
 
-// When all names are known: the class of each type, and the domains of calls that have none.
-void complete_names(Trace& trace);
-// Takes out the rows whose names are not wanted.
-void filter_by_name(const Request& request, Trace& trace);
-void add_skip_warnings(Trace& trace);
+// Trace::queues, in the order in which they are seen.
+class QueueTable {
+ public:
+  explicit QueueTable(Trace& trace) : queues_(&trace.queues) {}
+  uint32_t index(Queue queue) {
+    if (!queues_->empty() && queue == last_) return last_index_;
+    const auto [entry, is_new] =
+        index_of_.try_emplace(queue, static_cast<uint32_t>(queues_->size()));
+    if (is_new) queues_->push_back(queue);
+    last_ = queue;
+    return last_index_ = entry->second;
+  }
 
-// Keeps the rows for which keep[row] holds.
-void keep_ops(Trace& trace, const std::vector<bool>& keep);
-void keep_apis(Trace& trace, const std::vector<bool>& keep);
+ private:
+  std::vector<Queue>* queues_;
+  std::map<Queue, uint32_t> index_of_;
+  Queue last_;
+  uint32_t last_index_ = 0;
+};
+
+// Trace::threads; processes are given by their index.
+class ThreadTable {
+ public:
+  explicit ThreadTable(Trace& trace) : threads_(&trace.threads) {}
+  uint32_t index(int32_t process, int64_t tid) {
+    if (!threads_->empty() && process == last_process_ && tid == last_tid_) return last_index_;
+    const auto [entry, is_new] =
+        index_of_.try_emplace({process, tid}, static_cast<uint32_t>(threads_->size()));
+    if (is_new) threads_->push_back({process, tid});
+    last_process_ = process;
+    last_tid_ = tid;
+    return last_index_ = entry->second;
+  }
+
+ private:
+  std::vector<Thread>* threads_;
+  std::map<std::pair<int32_t, int64_t>, uint32_t> index_of_;
+  int32_t last_process_ = kNone;
+  int64_t last_tid_ = 0;
+  uint32_t last_index_ = 0;
+};
+
+// What the loaders cannot tell before all is read; not part of the Trace.
+struct Raw {
+  std::vector<NameId> api_category;  // by row of apis, if `nesting`; then taken into Apis::kind
+};
+
+// The request with all that it implies.
+Request completed(const Request& request);
+
+// The rows as they were read become a Trace: domains and classes of names, kinds of calls, links to
+// processes; bad rows repaired, rows outside of the window or unwanted taken out, the rest clipped
+// and sorted. Shapes are numbered by first use.
+void arrange(const Request& request, const Window& window, Raw raw, Trace& trace);
 
 }  // namespace sonde::trace

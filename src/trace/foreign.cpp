@@ -16,18 +16,26 @@ using importers::Name;
 // Fills the columns of a Trace. Names are indices into Trace::names, of which 0 is "".
 class ColumnSink : public importers::Sink {
  public:
-  ColumnSink(const Request& request, bool needs_span, Trace& trace)
-      : request_(request), needs_span_(needs_span), trace_(trace), shapes_(trace) {
+  ColumnSink(const Request& request, bool needs_span, Trace& trace, Raw& raw)
+      : request_(request),
+        needs_span_(needs_span),
+        trace_(trace),
+        raw_(raw),
+        shapes_(trace),
+        queues_(trace),
+        threads_(trace) {
     trace_.names.emplace_back();
+    trace_.texts.emplace_back();
     texts_.insert("", kEmpty);
   }
 
   importers::Wants wants() const override {
-    const bool details = request_.op_bytes || request_.op_shapes;
+    const bool details = request_.op_bytes || request_.op_shapes || request_.links;
     return {.ops = request_.ops || needs_span_,
             .op_details = details,
             .apis = request_.apis || needs_span_,
-            .args = false,
+            .args = request_.args_of != 0,
+            .facts = request_.links,
             .others = false};
   }
 
@@ -39,7 +47,17 @@ class ColumnSink : public importers::Sink {
     return index;
   }
 
-  int64_t process(int64_t) override { return 1; }
+  int64_t process(int64_t pid) override {
+    for (size_t i = 0; i < trace_.processes.size(); ++i) {
+      if (trace_.processes[i].pid == pid) return static_cast<int64_t>(i) + 1;
+    }
+    trace_.processes.push_back({pid, {}});
+    return static_cast<int64_t>(trace_.processes.size());
+  }
+
+  void describe(int64_t process, const importers::ProcessFacts& facts) override {
+    if (facts.rank) trace_.processes[static_cast<size_t>(process) - 1].rank = facts.rank;
+  }
 
   int64_t api(const importers::Api& row) override {
     extend_span(row.start_ns, row.end_ns);
@@ -49,6 +67,12 @@ class ColumnSink : public importers::Sink {
     apis.end_ns.push_back(row.end_ns);
     apis.name.push_back(static_cast<NameId>(row.name));
     apis.domain.push_back(static_cast<NameId>(row.domain));
+    if (request_.nesting) {
+      raw_.api_category.push_back(static_cast<NameId>(row.category));
+      apis.thread.push_back(threads_.index(static_cast<int32_t>(row.process) - 1, row.tid));
+      apis.label.push_back(static_cast<NameId>(row.name));
+    }
+    if (request_.args_of != 0) apis.args.push_back(keep_args(row));
     return ++calls_;
   }
 
@@ -56,14 +80,17 @@ class ColumnSink : public importers::Sink {
     extend_span(row.start_ns, row.end_ns);
     if (!request_.ops || (request_.gpu && *request_.gpu != row.gpu)) return kNotKept;
     Ops& ops = trace_.ops;
+    const auto gpu = static_cast<int32_t>(row.gpu);
     ops.start_ns.push_back(row.start_ns);
     ops.end_ns.push_back(row.end_ns);
-    ops.gpu.push_back(static_cast<int32_t>(row.gpu));
+    ops.gpu.push_back(gpu);
+    ops.queue.push_back(queues_.index({gpu, row.queue}));
     ops.name.push_back(static_cast<NameId>(row.name));
     ops.type.push_back(static_cast<NameId>(row.type));
     if (request_.op_ids) ops.id.push_back(static_cast<int64_t>(ops.size()));
     if (request_.op_bytes) ops.bytes.push_back(-1);
     if (request_.op_shapes) ops.shape.push_back(0);
+    if (request_.links) ops.api.push_back(kNone);
     return static_cast<int64_t>(ops.size());
   }
 
@@ -71,6 +98,7 @@ class ColumnSink : public importers::Sink {
     if (launch.op == kNotKept) return;
     const auto row = static_cast<size_t>(launch.op) - 1;
     if (request_.op_bytes && launch.bytes >= 0) trace_.ops.bytes[row] = launch.bytes;
+    if (request_.links && launch.api != 0) trace_.ops.api[row] = static_cast<Row>(launch.api) - 1;
     if (!request_.op_shapes || launch.grid[0] < 0) return;
     LaunchShape shape;
     for (int i = 0; i < 3; ++i) {
@@ -93,48 +121,28 @@ class ColumnSink : public importers::Sink {
     span_->end_ns = std::max(span_->end_ns, end_ns);
   }
 
+  uint32_t keep_args(const importers::Api& row) {
+    if (row.args.empty()) return 0;
+    const auto text = [&](Name name) { return std::string_view(trace_.names[name_index(name)]); };
+    const ApiKind kind = kind_of_api(text(row.category), text(row.domain), text(row.name));
+    if ((request_.args_of & bit_of(kind)) == 0) return 0;
+    trace_.texts.emplace_back(row.args);
+    return static_cast<uint32_t>(trace_.texts.size() - 1);
+  }
+
+  static size_t name_index(Name name) { return static_cast<size_t>(name); }
+
   const Request& request_;
   bool needs_span_;
   Trace& trace_;
+  Raw& raw_;
   ShapeTable shapes_;
+  QueueTable queues_;
+  ThreadTable threads_;
   store::StringTable texts_;
   std::optional<Interval> span_;
   int64_t calls_ = 0;
 };
-
-// Rows that end before they start, or lie outside of the window.
-std::vector<bool> rows_to_keep(Interval window, std::vector<int64_t>& starts,
-                               std::vector<int64_t>& ends, uint64_t& bad, uint64_t& clipped) {
-  std::vector<bool> keep(starts.size());
-  for (size_t i = 0; i < keep.size(); ++i) {
-    Interval times = {starts[i], ends[i]};
-    if (times.end_ns < times.start_ns) {
-      ++bad;
-      times.end_ns = times.start_ns;
-    }
-    keep[i] = clip_to(window, times, clipped);
-    starts[i] = times.start_ns;
-    ends[i] = times.end_ns;
-  }
-  return keep;
-}
-
-// Launches may come in another order than their operations, and of those some have been taken out;
-// the numbers of shapes go by the first operation that has them.
-void renumber_shapes(Trace& trace) {
-  constexpr uint32_t kNotSeen = ~uint32_t{0};
-  std::vector<uint32_t> number(trace.shapes.size(), kNotSeen);
-  std::vector<LaunchShape> shapes(1);
-  number[0] = 0;
-  for (uint32_t& shape : trace.ops.shape) {
-    if (number[shape] == kNotSeen) {
-      number[shape] = static_cast<uint32_t>(shapes.size());
-      shapes.push_back(trace.shapes[shape]);
-    }
-    shape = number[shape];
-  }
-  trace.shapes = std::move(shapes);
-}
 
 }  // namespace
 
@@ -144,7 +152,9 @@ Result<Trace> load_foreign(const importers::Importer& importer, const std::strin
   Trace trace;
   trace.path = path;
   importers::Tally tally;
-  ColumnSink sink(request, window_text.given(), trace);
+  Raw raw;
+  const Request wanted = completed(request);
+  ColumnSink sink(wanted, window_text.given(), trace, raw);
   SONDE_TRY(importers::read_into(importer, path, sink, tally));
   trace.warnings = tally.warnings();
 
@@ -153,15 +163,7 @@ Result<Trace> load_foreign(const importers::Importer& importer, const std::strin
     SONDE_ASSIGN(window, resolve_window(window_text, *sink.span()));
   }
   trace.window = window.extent;
-  Changed& changed = trace.changed;
-  keep_ops(trace, rows_to_keep(window.select, trace.ops.start_ns, trace.ops.end_ns, changed.bad_ops,
-                               changed.clipped_ops));
-  keep_apis(trace, rows_to_keep(window.select, trace.apis.start_ns, trace.apis.end_ns,
-                                changed.bad_apis, changed.clipped_apis));
-  complete_names(trace);
-  filter_by_name(request, trace);
-  renumber_shapes(trace);
-  add_skip_warnings(trace);
+  arrange(wanted, window, std::move(raw), trace);
   return trace;
 }
 

@@ -1,6 +1,9 @@
 #include "trace/intervals.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "base/check.h"
 
 namespace sonde::trace {
 namespace {
@@ -93,6 +96,35 @@ int64_t length_ns(std::span<const Interval> set) {
   int64_t length = 0;
   for (const Interval& interval : set) length += interval.end_ns - interval.start_ns;
   return length;
+}
+
+std::vector<Segment> sweep(std::span<const IntervalSet> sets) {
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  SONDE_CHECK(sets.size() <= 32);
+  std::vector<Segment> segments;
+  std::vector<size_t> next(sets.size(), 0);  // the interval of each set that is or will be open
+  uint32_t mask = 0;
+  int64_t since_ns = 0;
+  for (;;) {
+    int64_t edge_ns = kNever;
+    for (size_t k = 0; k < sets.size(); ++k) {
+      if (next[k] == sets[k].size()) continue;
+      const Interval& interval = sets[k][next[k]];
+      edge_ns = std::min(edge_ns, (mask >> k & 1) != 0 ? interval.end_ns : interval.start_ns);
+    }
+    if (mask != 0) segments.push_back({{since_ns, edge_ns}, mask});
+    if (edge_ns == kNever) return segments;
+    for (size_t k = 0; k < sets.size(); ++k) {
+      if (next[k] == sets[k].size()) continue;
+      if ((mask >> k & 1) != 0 && sets[k][next[k]].end_ns == edge_ns) {
+        mask &= ~(1u << k);
+        ++next[k];
+      } else if ((mask >> k & 1) == 0 && sets[k][next[k]].start_ns == edge_ns) {
+        mask |= 1u << k;
+      }
+    }
+    since_ns = edge_ns;
+  }
 }
 
 }  // namespace sonde::trace

@@ -29,4 +29,13 @@ IntervalSet clip(const IntervalSet& set, Interval window);
 IntervalSet gaps(const IntervalSet& set, Interval window);
 int64_t length_ns(std::span<const Interval> set);
 
+// A part of time in which the same Sets cover: bit k of `mask` is set if set k does.
+struct Segment {
+  Interval time;
+  uint32_t mask = 0;
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+// Cuts time at every edge of up to 32 Sets. Parts that no set covers are left out.
+std::vector<Segment> sweep(std::span<const IntervalSet> sets);
+
 }  // namespace sonde::trace

@@ -63,6 +63,34 @@ TEST(Intervals, EqualTheBitmapOracle) {
   }
 }
 
+TEST(Intervals, SweepEqualsTheBitmapOracle) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<IntervalSet> sets(random() % 6);
+    std::vector<Bits> bits;
+    for (IntervalSet& set : sets) {
+      set = random_intervals(random);
+      bits.push_back(bits_of(set));
+      normalise(set);
+    }
+    std::vector<uint32_t> masks(kSize, 0);
+    int64_t last_end = 0;
+    for (const Segment& segment : sweep(sets)) {
+      ASSERT_LT(segment.time.start_ns, segment.time.end_ns);
+      ASSERT_GE(segment.time.start_ns, last_end);
+      last_end = segment.time.end_ns;
+      for (int64_t t = segment.time.start_ns; t < segment.time.end_ns; ++t) {
+        masks[static_cast<size_t>(t)] = segment.mask;
+      }
+    }
+    for (size_t t = 0; t < kSize; ++t) {
+      uint32_t expected = 0;
+      for (size_t k = 0; k < bits.size(); ++k) expected |= bits[k][t] ? 1u << k : 0u;
+      ASSERT_EQ(masks[t], expected) << "round " << round << ", time " << t;
+    }
+  }
+}
+
 TEST(Intervals, ZeroLengthCoversNothing) {
   std::vector<Interval> points = {{5, 5}, {7, 7}};
   normalise(points);

@@ -11,55 +11,93 @@ namespace {
 
 Status load_op_columns(store::Database& database, const Request& request, bool with_ids,
                        NameTable& names, Trace& trace) {
-  const std::string columns =
-      std::string("start_ns, end_ns, gpu_id, name_id, type_id") + (with_ids ? ", id" : "");
+  const std::string columns = std::string("start_ns, end_ns, gpu_id, queue_id, name_id, type_id") +
+                              (with_ids ? ", id" : "");
   Ops& ops = trace.ops;
+  QueueTable queues(trace);
   return store::scan(database, columns, "v_op", {}, [&](const store::Row& row) {
-    Interval times = {row.integer(0), row.integer(1)};
-    if (times.end_ns < times.start_ns) {
-      ++trace.changed.bad_ops;
-      times.end_ns = times.start_ns;
-    }
     const int64_t gpu = row.integer(2);
     if (request.gpu && *request.gpu != gpu) return;
-    if (!clip_to(request.window.select, times, trace.changed.clipped_ops)) return;
+    const Interval times = {row.integer(0), row.integer(1)};
+    if (times.start_ns >= request.window.select.end_ns) return;  // the rest is arrange()'s
     ops.start_ns.push_back(times.start_ns);
     ops.end_ns.push_back(times.end_ns);
     ops.gpu.push_back(static_cast<int32_t>(gpu));
-    ops.name.push_back(names.index(row.integer(3)));
-    ops.type.push_back(names.index(row.integer(4)));
-    if (with_ids) ops.id.push_back(row.integer(5));
+    ops.queue.push_back(queues.index({static_cast<int32_t>(gpu), row.integer(3)}));
+    ops.name.push_back(names.index(row.integer(4)));
+    ops.type.push_back(names.index(row.integer(5)));
+    if (with_ids) ops.id.push_back(row.integer(6));
   });
 }
+
+// Processes as the calls name them: files before Sonde's tables know no others.
+class ProcessTable {
+ public:
+  explicit ProcessTable(Trace& trace) : processes_(&trace.processes) {}
+  int32_t index(int64_t pid) {
+    if (!processes_->empty() && pid == last_pid_) return last_index_;
+    const auto [entry, is_new] =
+        index_of_.try_emplace(pid, static_cast<int32_t>(processes_->size()));
+    if (is_new) processes_->push_back({pid, {}});
+    last_pid_ = pid;
+    return last_index_ = entry->second;
+  }
+
+ private:
+  std::vector<Process>* processes_;
+  std::unordered_map<int64_t, int32_t> index_of_;
+  int64_t last_pid_ = 0;
+  int32_t last_index_ = 0;
+};
+
+struct ApiExtras {
+  std::vector<int64_t> id;       // rocpd_api.id
+  std::vector<int64_t> args_id;  // 0 = none
+};
 
 Status load_api_columns(store::Database& database, const Request& request, NameTable& names,
-                        Trace& trace) {
+                        Trace& trace, Raw& raw, ApiExtras& extras) {
   Apis& apis = trace.apis;
-  const char* columns = "start_ns, end_ns, name_id, domain_id";
+  ThreadTable threads(trace);
+  ProcessTable processes(trace);
+  const bool nesting = request.nesting;
+  const std::string columns = std::string("start_ns, end_ns, name_id, domain_id") +
+                              (nesting ? ", category_id, pid, tid, id, args_id" : "");
   return store::scan(database, columns, "v_api", {}, [&](const store::Row& row) {
-    Interval times = {row.integer(0), row.integer(1)};
-    if (times.end_ns < times.start_ns) {
-      ++trace.changed.bad_apis;
-      times.end_ns = times.start_ns;
-    }
-    if (!clip_to(request.window.select, times, trace.changed.clipped_apis)) return;
-    apis.start_ns.push_back(times.start_ns);
-    apis.end_ns.push_back(times.end_ns);
+    apis.start_ns.push_back(row.integer(0));
+    apis.end_ns.push_back(row.integer(1));
     apis.name.push_back(names.index(row.integer(2)));
     apis.domain.push_back(names.index(row.integer_or(3, NameTable::kNoString)));
+    if (!nesting) return;
+    raw.api_category.push_back(names.index(row.integer_or(4, NameTable::kNoString)));
+    apis.thread.push_back(threads.index(processes.index(row.integer(5)), row.integer(6)));
+    if (request.links) extras.id.push_back(row.integer(7));
+    extras.args_id.push_back(row.integer_or(8, 0));
   });
 }
 
-// Row of each op in the trace, by its id in the file.
-class OpIndex {
+Status load_ranks(store::Database& database, Trace& trace) {
+  SONDE_ASSIGN(auto rows, database.prepare("SELECT pid, rank FROM v_process "
+                                           "WHERE rank IS NOT NULL"));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, rows.step());
+    if (!more) return ok_status();
+    for (Process& process : trace.processes) {
+      if (process.pid == rows.integer(0)) process.rank = rows.integer(1);
+    }
+  }
+}
+
+// Row in the trace by the id in the file.
+class RowIndex {
  public:
-  explicit OpIndex(const std::vector<int64_t>& ids) : ids_(ids) {
+  explicit RowIndex(const std::vector<int64_t>& ids) : ids_(ids) {
     sorted_ = std::is_sorted(ids.begin(), ids.end());
     if (!sorted_) {
       for (size_t i = 0; i < ids.size(); ++i) row_of_.emplace(ids[i], i);
     }
   }
-  // nullopt for an op that is not in the trace.
+  // nullopt for one that is not in the trace.
   std::optional<size_t> row(int64_t id) {
     if (!sorted_) {
       const auto found = row_of_.find(id);
@@ -84,7 +122,7 @@ Status load_op_details(store::Database& database, const Request& request, Trace&
   if (request.op_bytes) ops.bytes.assign(ops.size(), -1);
   if (request.op_shapes) ops.shape.assign(ops.size(), 0);
   ShapeTable shapes(trace);
-  OpIndex index(ops.id);
+  RowIndex index(ops.id);
   SONDE_ASSIGN(auto rows, database.prepare("SELECT op_id, bytes, grid_x, grid_y, grid_z, group_x, "
                                            "group_y, group_z FROM v_op_detail"));
   for (;;) {
@@ -103,35 +141,117 @@ Status load_op_details(store::Database& database, const Request& request, Trace&
   }
 }
 
+// The launching call of an operation is the first of those that are linked to it.
+Status load_links(store::Database& database, const std::vector<int64_t>& api_ids, Trace& trace) {
+  Ops& ops = trace.ops;
+  ops.api.assign(ops.size(), kNone);
+  RowIndex op_index(ops.id);
+  RowIndex api_index(api_ids);
+  return store::scan(database, "op_id, api_id", "v_api_op", {}, [&](const store::Row& link) {
+    const auto op = op_index.row(link.integer(0));
+    if (!op) return;
+    const auto api = api_index.row(link.integer(1));
+    if (!api) return;
+    const Row known = ops.api[*op];
+    if (known == kNone || api_ids[*api] < api_ids[static_cast<size_t>(known)]) {
+      ops.api[*op] = static_cast<Row>(*api);
+    }
+  });
+}
+
+// The texts of markers that RPD calls UserMarker, and the arguments that were asked for.
+Status load_texts(store::Database& database, const Request& request,
+                  const std::vector<NameId>& category, const ApiExtras& extras, Trace& trace) {
+  Apis& apis = trace.apis;
+  apis.label = apis.name;
+  if (request.args_of != 0) apis.args.assign(apis.size(), 0);
+  trace.texts.assign(1, std::string());
+  std::unordered_map<int64_t, NameId> label_of;
+  std::unordered_map<std::string, NameId> name_of;
+  for (size_t i = 0; i < trace.names.size(); ++i) {
+    name_of.emplace(trace.names[i], static_cast<NameId>(i));
+  }
+  const auto marker = name_of.find("UserMarker");
+  const NameId marker_name = marker == name_of.end() ? ~NameId{0} : marker->second;
+  SONDE_ASSIGN(auto lookup, database.prepare("SELECT string FROM v_ustring WHERE id = ?1"));
+  const auto text_of = [&](int64_t id) -> Result<std::string> {
+    lookup.bind(1, id);
+    SONDE_ASSIGN(const bool found, lookup.step());
+    std::string text = found ? std::string(lookup.text(0)) : std::string();
+    lookup.reset();
+    return text;
+  };
+  for (size_t i = 0; i < apis.size(); ++i) {
+    if (extras.args_id[i] == 0) continue;
+    if (apis.name[i] == marker_name) {
+      const auto known = label_of.find(extras.args_id[i]);
+      if (known == label_of.end()) {
+        SONDE_ASSIGN(const std::string text, text_of(extras.args_id[i]));
+        const auto [entry, is_new] =
+            name_of.try_emplace(text, static_cast<NameId>(trace.names.size()));
+        if (is_new) trace.names.push_back(text);
+        label_of.emplace(extras.args_id[i], entry->second);
+        apis.label[i] = text.empty() ? apis.name[i] : entry->second;
+      } else {
+        apis.label[i] = known->second == trace.empty_name ? apis.name[i] : known->second;
+      }
+    }
+    if (request.args_of == 0) continue;
+    const ApiKind kind = kind_of_api(trace.names[category[i]], trace.names[apis.domain[i]],
+                                     trace.names[apis.name[i]]);
+    if ((request.args_of & bit_of(kind)) == 0) continue;
+    SONDE_ASSIGN(std::string text, text_of(extras.args_id[i]));
+    trace.texts.push_back(std::move(text));
+    apis.args[i] = static_cast<uint32_t>(trace.texts.size() - 1);
+  }
+  return ok_status();
+}
+
 void translate(std::vector<NameId>& column, const std::vector<uint32_t>& remap) {
   for (NameId& name : column) name = remap[name];
 }
 
 }  // namespace
 
+Request completed(const Request& request) {
+  Request wanted = request;
+  wanted.links |= request.rank.has_value();
+  wanted.nesting |= wanted.links || request.args_of != 0;
+  wanted.apis |= wanted.nesting;
+  return wanted;
+}
+
 Result<Trace> load(store::Reader& reader, const Request& request) {
+  const Request wanted = completed(request);
   Trace trace;
   trace.path = reader.path();
   store::Database& database = reader.database();
-  trace.window = request.window.extent;
+  trace.window = wanted.window.extent;
   SONDE_ASSIGN(trace.warnings, loss_warnings(reader));
   NameTable table;
-  const bool with_details = request.op_bytes || request.op_shapes;
-  if (request.ops) {
-    SONDE_TRY(load_op_columns(database, request, request.op_ids || with_details, table, trace));
+  Raw raw;
+  ApiExtras extras;
+  const bool with_details = wanted.op_bytes || wanted.op_shapes;
+  if (wanted.ops) {
+    const bool with_ids = wanted.op_ids || with_details || wanted.links;
+    SONDE_TRY(load_op_columns(database, wanted, with_ids, table, trace));
   }
-  if (request.apis) SONDE_TRY(load_api_columns(database, request, table, trace));
+  if (wanted.apis) SONDE_TRY(load_api_columns(database, wanted, table, trace, raw, extras));
   SONDE_ASSIGN(auto texts, table.resolve(database));
   trace.names = std::move(texts.names);
   trace.empty_name = texts.empty_name;
-  translate(trace.ops.name, texts.remap);
-  translate(trace.ops.type, texts.remap);
-  translate(trace.apis.name, texts.remap);
-  translate(trace.apis.domain, texts.remap);
-  complete_names(trace);
-  filter_by_name(request, trace);
-  if (with_details) SONDE_TRY(load_op_details(database, request, trace));
-  add_skip_warnings(trace);
+  for (std::vector<NameId>* column : {&trace.ops.name, &trace.ops.type, &trace.apis.name,
+                                      &trace.apis.domain, &raw.api_category}) {
+    translate(*column, texts.remap);
+  }
+  if (wanted.nesting) {
+    SONDE_TRY(load_ranks(database, trace));
+    SONDE_TRY(load_texts(database, wanted, raw.api_category, extras, trace));
+  }
+  if (with_details) SONDE_TRY(load_op_details(database, wanted, trace));
+  if (wanted.links) SONDE_TRY(load_links(database, extras.id, trace));
+  if (!wanted.op_ids) trace.ops.id.clear();
+  arrange(wanted, wanted.window, std::move(raw), trace);
   return trace;
 }
 

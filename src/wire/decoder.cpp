@@ -1,5 +1,9 @@
 #include "wire/decoder.h"
 
+#include <cstring>
+
+#include "wire/pack.h"
+
 namespace sonde::wire {
 
 namespace {
@@ -21,6 +25,9 @@ uint64_t fixed_bytes(const RecordHeader& header) {
       return sizeof(MomentRecord) + domain;
     case RecordType::kOp:
       return sizeof(OpRecord);
+    case RecordType::kPackedCall:
+    case RecordType::kPackedOp:
+      return sizeof(RecordHeader);
     case RecordType::kThread:
     case RecordType::kNote:
     case RecordType::kDiagnostic:
@@ -78,6 +85,36 @@ const RecordHeader* Decoder::peek() const {
   return header;
 }
 
+// Makes of a packed record what it stands for; false if its bytes make no sense.
+bool Decoder::unpack(Record& record) {
+  const RecordHeader packed = *record.header;
+  const bool is_call = packed.type == RecordType::kPackedCall;
+  const uint64_t count = packed.flags;
+  if (is_call ? count < kCallValues || count > kCallValues + kMostArguments : count != kOpValues) {
+    return false;
+  }
+  Unpacker values(reinterpret_cast<const char*>(record.header + 1),
+                  (uint64_t{packed.words} - 1) * 8, count);
+  for (uint64_t i = 0; i < count; ++i) unpacked_[1 + i] = values.next();
+  RecordHeader header = {RecordType::kOp, 0, sizeof(OpRecord) / 8, packed.id};
+  if (is_call) {
+    uint64_t& correlation = unpacked_[3];
+    const uint64_t result = unpacked_[4];
+    unpacked_[2] += unpacked_[1];  // the end
+    header = {RecordType::kCall, 0, sizeof(SpanRecord) / 8, packed.id};
+    if (result != 0) header.flags |= kHasResult;
+    if (correlation != 0) {
+      header.flags |= kHasCorrelation;
+    } else {
+      correlation = result;  // what is not 0 comes first
+    }
+    record.arguments = std::span(unpacked_).subspan(1 + kCallValues, count - kCallValues);
+  }
+  std::memcpy(unpacked_.data(), &header, sizeof header);
+  record.header = reinterpret_cast<const RecordHeader*>(unpacked_.data());
+  return values.good();
+}
+
 std::optional<Record> Decoder::next() {
   if (malformed_ || offset_ >= words_.size()) return std::nullopt;
   Record record;
@@ -89,6 +126,12 @@ std::optional<Record> Decoder::next() {
     return std::nullopt;
   }
   offset_ += record.header->words;
+  const bool packed =
+      record.type() == RecordType::kPackedCall || record.type() == RecordType::kPackedOp;
+  if (packed && !unpack(record)) {
+    malformed_ = true;
+    return std::nullopt;
+  }
   while (const RecordHeader* more = peek()) {
     const uint64_t bytes = (uint64_t{more->words} - 1) * 8;
     if (more->type == RecordType::kText) {

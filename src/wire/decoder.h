@@ -2,6 +2,7 @@
 // what is not a well-formed record ends the walk and is reported, never trusted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,7 +13,8 @@
 
 namespace sonde::wire {
 
-// A record with its continuations. Points into the payload.
+// A record with its continuations. Points into the payload, or, until the next one is decoded, into
+// the decoder.
 struct Record {
   const RecordHeader* header = nullptr;
   std::string_view text;  // of a kText that follows, or of the record itself
@@ -43,8 +45,12 @@ class Decoder {
 
  private:
   const RecordHeader* peek() const;
+  bool unpack(Record& record);
   std::span<const uint64_t> words_;
   uint64_t offset_ = 0;  // in words
+  // A packed record, unpacked: header, begin, end, correlation, result and the arguments of a call,
+  // or an operation.
+  std::array<uint64_t, 1 + kCallValues + kMostArguments> unpacked_{};
   bool malformed_ = false;
 };
 

@@ -1,4 +1,5 @@
 #include "wire/decoder.h"
+#include "wire/pack.h"
 
 #include <gtest/gtest.h>
 
@@ -58,6 +59,86 @@ TEST(Decoder, ContinuationsBelongToTheRecordBefore) {
   EXPECT_EQ(mark->text, "hello");
   EXPECT_FALSE(decoder.next());
   EXPECT_FALSE(decoder.malformed());
+}
+
+// Bytes put together by hand, as FORMAT.md says.
+struct PackedBytes {
+  std::vector<uint8_t> bytes;
+  void lengths(std::initializer_list<int> all) {
+    for (auto at = all.begin(); at != all.end();) {
+      int both = *at++;
+      if (at != all.end()) both |= *at++ << 4;
+      bytes.push_back(static_cast<uint8_t>(both));
+    }
+  }
+  void put(Payload& payload, RecordType type, uint8_t values, uint32_t id) {
+    payload.header(type, static_cast<uint16_t>(1 + words_for(bytes.size())), id, values);
+    const size_t at = payload.words.size();
+    payload.words.resize(at + words_for(bytes.size()));
+    std::memcpy(&payload.words[at], bytes.data(), bytes.size());
+  }
+};
+
+TEST(Decoder, PackedCallsAreShownAsCalls) {
+  PackedBytes packed;
+  packed.lengths({2, 1, 0, 8, 0, 3, 1});
+  packed.bytes.insert(packed.bytes.end(), {0x34, 0x12, 100});
+  packed.bytes.insert(packed.bytes.end(), 8, 0xff);  // -1
+  packed.bytes.insert(packed.bytes.end(), {0x03, 0x02, 0x01, 7});
+  Payload payload;
+  packed.put(payload, RecordType::kPackedCall, 7, 9);
+  payload.header(RecordType::kMark, 3, 1);
+  payload.words.insert(payload.words.end(), {1, 0});
+  auto decoder = payload.decoder();
+  const auto call = decoder.next();
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->type(), RecordType::kCall);
+  EXPECT_EQ(call->header->id, 9u);
+  EXPECT_EQ(call->as<SpanRecord>().begin, 0x1234u);
+  EXPECT_EQ(call->as<SpanRecord>().end, 0x1234u + 100);
+  EXPECT_EQ(call->header->flags, kHasResult);  // the correlation was 0
+  EXPECT_EQ(static_cast<int64_t>(call->extra<SpanRecord>(0)), -1);
+  EXPECT_EQ(std::vector<uint64_t>(call->arguments.begin(), call->arguments.end()),
+            (std::vector<uint64_t>{0, 0x010203, 7}));
+  EXPECT_TRUE(decoder.next());
+  EXPECT_FALSE(decoder.next());
+  EXPECT_FALSE(decoder.malformed());
+}
+
+TEST(Decoder, PackedRecordsThatLieEndTheWalk) {
+  const auto malformed = [](RecordType type, uint8_t values, std::initializer_list<int> lengths,
+                            size_t bytes) {
+    PackedBytes packed;
+    packed.lengths(lengths);
+    packed.bytes.resize(packed.bytes.size() + bytes, 1);
+    Payload payload;
+    packed.put(payload, type, values, 1);
+    auto decoder = payload.decoder();
+    EXPECT_FALSE(decoder.next());
+    return decoder.malformed();
+  };
+  EXPECT_TRUE(malformed(RecordType::kPackedCall, 3, {1, 1, 1}, 4));      // too few values
+  EXPECT_TRUE(malformed(RecordType::kPackedCall, 4, {1, 9, 1, 1}, 20));  // a value of 9 bytes
+  EXPECT_TRUE(malformed(RecordType::kPackedCall, 4, {8, 8, 8, 8}, 8));   // beyond the end
+  EXPECT_TRUE(malformed(RecordType::kPackedCall, 101, {}, 400));         // more than a call has
+  EXPECT_TRUE(malformed(RecordType::kPackedCall, 100, {1, 1}, 4));       // lengths beyond the end
+  EXPECT_TRUE(malformed(RecordType::kPackedOp, 4, {1, 1, 1, 1}, 4));     // no operation
+}
+
+TEST(Pack, EveryValueComesBack) {
+  std::mt19937_64 random(7);
+  for (uint64_t count = 0; count <= 100; ++count) {
+    std::vector<uint64_t> values(count);
+    for (auto& value : values) value = random() % 8 == 0 ? 0 : random() >> (random() % 64);
+    std::vector<char> room(packed_room(count), 'x');
+    Packer packer(room.data(), count);
+    packer.add(values.data(), count);
+    const auto used = static_cast<uint64_t>(packer.end() - room.data());
+    ASSERT_LE(used + 8, packed_room(count));
+    Unpacker unpacker(room.data(), used, count);
+    for (const uint64_t value : values) EXPECT_EQ(unpacker.next(), value);
+    EXPECT_TRUE(unpacker.good());
+  }
 }
 
 TEST(Decoder, WhatIsNoRecordEndsTheWalk) {

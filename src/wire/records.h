@@ -23,6 +23,8 @@ enum class RecordType : uint8_t {
   kNote = 10,
   kDiagnostic = 11,
   kDropped = 12,
+  kPackedCall = 13,
+  kPackedOp = 14,
   // Continuations: belong to the record before them, always in the same chunk.
   kArguments = 16,
   kText = 17,
@@ -83,6 +85,13 @@ struct OpRecord {
   uint32_t reserved;
 };
 static_assert(sizeof(OpRecord) % 8 == 0);
+
+// Calls and operations as the agent writes them; the decoder shows them as kCall with kArguments,
+// and as kOp. header.flags = number of values, which follow packed (pack.h).
+//   kPackedCall: header.id = function; begin, end - begin, correlation, result, the arguments
+//   kPackedOp: header.id = kernel name; the words of OpRecord behind the header
+constexpr uint64_t kCallValues = 4, kMostArguments = 96;
+constexpr uint64_t kOpValues = (sizeof(OpRecord) - sizeof(RecordHeader)) / 8;
 
 // kThread: header.id = tid; the ring belongs to this thread from here on; the name follows as
 // kText. kDiagnostic: header.id = source, flags = severity. kNote: header.id = key. Both: kText

@@ -106,6 +106,23 @@ double export_seconds(const Exporter& exporter, const std::string& input,
   return cpu_seconds() - before;
 }
 
+// Of a file, or of the files of a folder.
+uint64_t bytes_of(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return std::filesystem::file_size(path);
+  uint64_t bytes = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(path)) {
+    if (file.is_regular_file()) bytes += file.file_size();
+  }
+  return bytes;
+}
+
+// Only the formats for timelines have one.
+std::string goal_text(const std::string& name, int64_t rows) {
+  if (name != "chrome" && name != "perfetto") return "";
+  const double seconds_per_million = name == "chrome" ? 1.5 : 0.8;
+  return fmt::format(", \"goal\": {}", seconds_per_million * static_cast<double>(rows) / 1e6);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -117,12 +134,12 @@ int main(int argc, char** argv) {
   for (const Exporter* exporter : sonde::exporting::all_exporters()) {
     const std::string output = "export_bench" + exporter->extensions[0];
     const double seconds = export_seconds(*exporter, input, output);
-    const double goal = (exporter->name == "chrome" ? 1.5 : 0.8) * static_cast<double>(rows) / 1e6;
     fmt::print(
-        "{{\"name\": \"export {} rows, {}\", \"value\": {:.3f}, \"unit\": \"s CPU\", "
-        "\"goal\": {}, \"note\": \"{} MB\"}}\n",
-        rows, exporter->name, seconds, goal, std::filesystem::file_size(output) / 1'000'000);
-    std::filesystem::remove(output);
+        "{{\"name\": \"export {} rows, {}\", \"value\": {:.3f}, \"unit\": \"s CPU\"{}, "
+        "\"note\": \"{} MB\"}}\n",
+        rows, exporter->name, seconds, goal_text(exporter->name, rows),
+        bytes_of(output) / 1'000'000);
+    std::filesystem::remove_all(output);
   }
   std::filesystem::remove(input);
   return 0;

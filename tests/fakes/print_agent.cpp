@@ -263,6 +263,19 @@ void call_end(const sonde_call* call, int64_t result, const uint64_t* words, siz
   line.print();
 }
 
+void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, const uint64_t* words,
+             size_t count) {
+  if (!recording()) return;
+  Line line("call");
+  line.field("name", name_of(function));
+  line.field("begin", begin);
+  line.field("end", end);
+  line.field("result", result);
+  const char* arguments = g_names[function].arguments;
+  print_arguments(line, arguments == nullptr ? "" : arguments, words, count);
+  line.print();
+}
+
 void op(const sonde_op* o) {
   if (!recording()) return;
   Line line("op");
@@ -434,6 +447,7 @@ const struct sonde_agent kAgent = {
     stop,
     flush,
     range_at,
+    call_at,
 };
 
 void open_output() {

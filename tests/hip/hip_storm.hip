@@ -1,9 +1,13 @@
-// Many launches, in ways that a tracer could drown in. Prints how many kernels there were, and this
-// thread's CPU time for each of them.
+// Many launches, in ways that a tracer could drown in. Prints how many kernels there were, and what
+// one of them took: this thread's CPU time and the clock's.
 //   hip_storm rate N      N launches without a sync
+//   hip_storm bursts N    likewise, but 500 at a time: only the launches are timed, not the sync
+//   hip_storm sync N      N launches, each with a sync
+//   hip_storm loop N      N launches as a program makes them: 20 after a copy, then a sync
 //   hip_storm behind N    N launches queued behind a host function that waits for the last of them
 //   hip_storm forever     until it is killed; prints how many have finished
 //   hip_storm cheap N     N calls that do next to nothing
+//   hip_storm load N      N launches and N / 4 calls of ten other kinds over 60 seconds
 #include <hip/hip_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,47 +19,158 @@
 #include <thread>
 
 __global__ void nothing() {}
-static std::atomic<bool> released;
+__global__ void touch(int* data, int value) { data[threadIdx.x] = value; }
 
-static double cpu_ns() {
+namespace {
+
+std::atomic<bool> released;
+hipStream_t stream;
+
+#define CHECK(call)                                                     \
+  do {                                                                  \
+    const hipError_t error = (call);                                    \
+    if (error != hipSuccess) {                                          \
+      fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(error));     \
+      exit(1);                                                          \
+    }                                                                   \
+  } while (0)
+
+double now_ns(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return now.tv_sec * 1e9 + now.tv_nsec;
 }
+
+struct Times {
+  double cpu_ns = 0, wall_ns = 0;
+};
+
+template <typename Work>
+Times timed(Work work) {
+  const double cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID), wall_ns = now_ns(CLOCK_MONOTONIC);
+  work();
+  return {now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns, now_ns(CLOCK_MONOTONIC) - wall_ns};
+}
+
+void launch(int count) {
+  for (int i = 0; i < count; ++i) nothing<<<1, 64, 0, stream>>>();
+}
+
+Times bursts(int count) {
+  constexpr int kBurst = 500;
+  Times sum;
+  for (int done = 0; done < count; done += kBurst) {
+    const Times one = timed([] { launch(kBurst); });
+    sum.cpu_ns += one.cpu_ns;
+    sum.wall_ns += one.wall_ns;
+    CHECK(hipStreamSynchronize(stream));
+  }
+  return sum;
+}
+
+void loop(int count) {
+  constexpr int kLaunches = 20, kBytes = 4096;
+  void *host, *device;
+  CHECK(hipHostMalloc(&host, kBytes, 0));
+  CHECK(hipMalloc(&device, kBytes));
+  for (int done = 0; done < count; done += kLaunches) {
+    CHECK(hipMemcpyAsync(device, host, kBytes, hipMemcpyHostToDevice, stream));
+    for (int i = 0; i < kLaunches; ++i) touch<<<16, 64, 0, stream>>>(static_cast<int*>(device), i);
+    CHECK(hipStreamSynchronize(stream));
+  }
+}
+
+void behind(int count) {
+  const auto wait = [](hipStream_t, hipError_t, void*) {
+    while (!released.load()) usleep(1000);
+  };
+  CHECK(hipStreamAddCallback(stream, wait, nullptr, 0));
+  launch(count);
+  released.store(true);
+}
+
+void forever() {
+  for (int done = 1;; done += 20) {
+    printf("%d\n", done);
+    fflush(stdout);
+    launch(20);
+    CHECK(hipStreamSynchronize(stream));
+  }
+}
+
+// Ten calls that are no launches.
+void other_calls(void* host, void* device, int bytes, hipEvent_t event) {
+  int number;
+  void* memory;
+  CHECK(hipGetDevice(&number));
+  CHECK(hipSetDevice(number));
+  CHECK(hipMalloc(&memory, 1 << 16));
+  CHECK(hipMemcpyAsync(device, host, bytes, hipMemcpyHostToDevice, stream));
+  CHECK(hipEventRecord(event, stream));
+  CHECK(hipStreamWaitEvent(stream, event, 0));
+  (void)hipStreamQuery(stream);
+  CHECK(hipMemcpyAsync(host, device, bytes, hipMemcpyDeviceToHost, stream));
+  CHECK(hipStreamSynchronize(stream));
+  CHECK(hipFree(memory));
+}
+
+int load(int count) {
+  constexpr int kSeconds = 60, kRounds = kSeconds * 50, kBytes = 4096;
+  void *host, *device;
+  hipEvent_t event;
+  CHECK(hipHostMalloc(&host, kBytes, 0));
+  CHECK(hipMalloc(&device, kBytes));
+  CHECK(hipEventCreate(&event));
+  const double begin_ns = now_ns(CLOCK_MONOTONIC);
+  int launched = 0, others = 0;
+  for (int round = 1; round <= kRounds; ++round) {
+    for (; launched < double(count) * round / kRounds; ++launched) nothing<<<1, 64, 0, stream>>>();
+    for (; others < double(count) / 4 * round / kRounds; others += 10) {
+      other_calls(host, device, kBytes, event);
+    }
+    const double early_ns = begin_ns + round * (kSeconds * 1e9 / kRounds) - now_ns(CLOCK_MONOTONIC);
+    if (early_ns > 0) usleep(static_cast<useconds_t>(early_ns / 1000));
+  }
+  return others;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "rate";
   const int count = argc > 2 ? atoi(argv[2]) : 1000;
-  hipStream_t stream;
-  if (hipStreamCreate(&stream) != hipSuccess) return 1;
-  nothing<<<1, 64, 0, stream>>>();
-  if (hipStreamSynchronize(stream) != hipSuccess) return 1;
-  int done = 1;
-  const double before_ns = cpu_ns();
+  CHECK(hipStreamCreate(&stream));
+  launch(1);
+  CHECK(hipStreamSynchronize(stream));
+  int done = 1 + count, others = 0;
+  Times times;
   if (strcmp(mode, "behind") == 0) {
-    const auto wait = [](hipStream_t, hipError_t, void*) {
-      while (!released.load()) usleep(1000);
-    };
-    if (hipStreamAddCallback(stream, wait, nullptr, 0) != hipSuccess) return 1;
-    for (int i = 0; i < count; ++i) nothing<<<1, 64, 0, stream>>>();
-    released.store(true);
-    done += count;
+    times = timed([=] { behind(count); });
   } else if (strcmp(mode, "forever") == 0) {
-    for (;;) {
-      for (int i = 0; i < 20; ++i) nothing<<<1, 64, 0, stream>>>();
-      if (hipStreamSynchronize(stream) != hipSuccess) return 1;
-      done += 20;
-      printf("%d\n", done);
-      fflush(stdout);
-    }
+    forever();
   } else if (strcmp(mode, "cheap") == 0) {
-    int device;
-    for (int i = 0; i < count; ++i) (void)hipGetDevice(&device);
+    done = 1;
+    times = timed([=] {
+      int device;
+      for (int i = 0; i < count; ++i) (void)hipGetDevice(&device);
+    });
+  } else if (strcmp(mode, "bursts") == 0) {
+    times = bursts(count);
+  } else if (strcmp(mode, "sync") == 0) {
+    times = timed([=] {
+      for (int i = 0; i < count; ++i) {
+        launch(1);
+        CHECK(hipStreamSynchronize(stream));
+      }
+    });
+  } else if (strcmp(mode, "loop") == 0) {
+    times = timed([=] { loop(count); });
+  } else if (strcmp(mode, "load") == 0) {
+    times = timed([&] { others = load(count); });
   } else {
-    for (int i = 0; i < count; ++i) nothing<<<1, 64, 0, stream>>>();
-    done += count;
+    times = timed([=] { launch(count); });
   }
-  const double each_ns = (cpu_ns() - before_ns) / count;
-  if (hipStreamSynchronize(stream) != hipSuccess) return 1;
-  printf("{\"kernels\": %d, \"each_ns\": %.1f}\n", done, each_ns);
+  CHECK(hipStreamSynchronize(stream));
+  printf("{\"kernels\": %d, \"others\": %d, \"each_ns\": %.1f, \"wall_ns\": %.1f}\n", done, others,
+         times.cpu_ns / count, times.wall_ns / count);
 }

@@ -1,15 +1,23 @@
 #!/usr/bin/python3
-"""Records a HIP program on the software GPU and holds the .rpd against the GPU's own log
-(softgpu/device/LOG.md): the same kernels with the same grids, the same copies with the same bytes,
-in the order of their queues, at the same times.
+"""Records HIP programs on the software GPU and holds the .rpd against what others say of the run.
 
-    oracle_test.py --build BUILD [--gpu GPU] [--config FILE] PROGRAM [ARGUMENT...]
+    oracle_test.py --build BUILD [--gpu GPU] [--config FILE] [--calls] PROGRAM [ARGUMENT...]
+                   [+ PROGRAM [ARGUMENT...]]...
 
-Times differ by the conversion of clocks; 99 of 100 must be within 5 us. Of copies only the ends are
-compared: for ROCr a copy begins with the time stamp in front of its waits, for the log after them."""
+Programs with "+" between them run at the same time, as children of one shell.
+
+Against the GPU's own log (softgpu/device/LOG.md): of each process the same kernels with the same
+grids and work groups, the same copies with the same bytes, the kernels of each queue in the same
+order, all at the same times. Times differ by the conversion of clocks; 99 of 100 must be within
+5 us. Of copies only the ends are compared: for ROCr a copy begins with the time stamp in front of its
+waits, for the log after them.
+
+With --calls against HIP's own log of calls (AMD_LOG_LEVEL): each is in rocpd_api once."""
 import argparse
 import json
 import pathlib
+import re
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -17,52 +25,56 @@ import tempfile
 from collections import Counter, defaultdict
 
 MOST_NS = 5_000
+# What the compiler makes of <<<...>>> is not the program's (docs/backends/hip.md).
+NO_CALLS = ("__hipPushCallConfiguration", "__hipPopCallConfiguration")
 
 
 def log_of(path):
-    """Kernels and copies: lists of (gpu, key, start, end)."""
+    """Kernels and copies: lists of (pid, gpu, queue, key, start, end)."""
     kernels, copies = [], []
     for text in path.read_text().splitlines():
         line = json.loads(text)
         if line["line"] != "op":
             continue
+        where = line["pid"], line["gpu"], line["queue"]
+        times = line["start_ns"], line["end_ns"]
         if line["engine"] == "aql" and line["kind"] == "kernel":
             if line.get("name"):  # ROCr's own have no name, and serve copies that it times itself
-                key = (line["name"], *line["grid"], *line["group"])
-                kernels.append((line["gpu"], key, line["start_ns"], line["end_ns"]))
+                kernels.append((*where, (line["name"], *line["grid"], *line["group"]), *times))
         elif line["kind"] in ("copy", "copy_rect"):
-            copies.append((line["gpu"], (line["bytes"],), line["start_ns"], line["end_ns"]))
+            copies.append((*where, (line["bytes"],), *times))
     return kernels, copies
 
 
-def trace_of(path):
-    database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+def trace_of(database):
+    """The same of the trace."""
     rows = database.execute(
-        "SELECT o.gpuId, n.string, t.string, o.start, o.end, d.bytes, d.grid_x, d.grid_y, d.grid_z,"
-        " d.group_x, d.group_y, d.group_z FROM rocpd_op o"
+        "SELECT p.pid, o.gpuId, o.queueId, n.string, t.string, o.start, o.end, d.bytes, d.grid_x,"
+        " d.grid_y, d.grid_z, d.group_x, d.group_y, d.group_z FROM rocpd_op o"
         " JOIN rocpd_string n ON n.id = o.description_id JOIN rocpd_string t ON t.id = o.opType_id"
-        " LEFT JOIN sonde_op_detail d ON d.op_id = o.id").fetchall()
+        " LEFT JOIN sonde_op_detail d ON d.op_id = o.id"
+        " LEFT JOIN sonde_process p ON p.id = d.process_id").fetchall()
     kernels, copies = [], []
-    for gpu, name, kind, start, end, size, *axes in rows:
+    for pid, gpu, queue, name, kind, start, end, size, *axes in rows:
         if kind.startswith("Copy"):
-            copies.append((gpu, (size,), start, end))
+            copies.append((pid, gpu, queue, (size,), start, end))
         elif name:
-            kernels.append((gpu, (name, *(axis or 1 for axis in axes)), start, end))
-    drops = database.execute("SELECT count(*) FROM sonde_drop").fetchone()[0]
-    return kernels, copies, drops
+            key = (name, *(axis or 1 for axis in axes))
+            kernels.append((pid, gpu, queue, key, start, end))
+    return kernels, copies
 
 
 def compare(what, log, trace, check_start):
     """Problems, and how far the times are apart. Equal ops are paired in the order of their ends."""
-    counted = Counter(row[:2] for row in log), Counter(row[:2] for row in trace)
-    problems = [f"{what}: the log has {counted[0][key]}, the trace {counted[1][key]} of {key}"
-                for key in {*counted[0], *counted[1]} if counted[0][key] != counted[1][key]]
-    apart = []
-    by_key = defaultdict(lambda: ([], []))
-    for side, rows in enumerate((log, trace)):
-        for gpu, key, start, end in rows:
-            by_key[gpu, key][side].append((end, start))
-    for mine, theirs in by_key.values():
+    sides = [defaultdict(list), defaultdict(list)]
+    for side, rows in zip(sides, (log, trace)):
+        for pid, gpu, _, key, start, end in rows:
+            side[pid, gpu, key].append((end, start))
+    problems, apart = [], []
+    for key in {*sides[0], *sides[1]}:
+        mine, theirs = sides[0].get(key, []), sides[1].get(key, [])
+        if len(mine) != len(theirs):
+            problems.append(f"{what}: the log has {len(mine)}, the trace {len(theirs)} of {key}")
         for (end, start), (traced_end, traced_start) in zip(sorted(mine), sorted(theirs)):
             apart.append(abs(end - traced_end))
             if check_start:
@@ -70,35 +82,112 @@ def compare(what, log, trace, check_start):
     return problems, apart
 
 
+def queue_orders(kernels):
+    """How often each sequence of kernels occurs on a queue of a GPU of a process. Queues are called
+    differently in the two, so they are known by what ran on them."""
+    queues = defaultdict(list)
+    for pid, gpu, queue, key, start, end in kernels:
+        queues[pid, gpu, queue].append((start, end, key))
+    return Counter((pid, gpu, tuple(key for _, _, key in sorted(ran)))
+                   for (pid, gpu, _), ran in queues.items())
+
+
+def calls_of_log(text):
+    """The program's calls by HIP's log: a line when each begins and one when it ends, but none for
+    the begin of the first call, and none for the end of some functions. Calls that HIP makes from
+    within another are its own; hiprtc... is another interface."""
+    lines = re.findall(r"\[tid:(\w+)\] (?:\x1b\[\d+m)?(_*hip[A-Z]\w+)(?: (\()|: Returned hip)", text)
+    ended = {name for _, name, begins in lines if not begins}
+    calls, inside = Counter(), {}
+    for thread, name, begins in lines:
+        if begins and inside.get(thread) is None:
+            calls[name] += 1
+            inside[thread] = name if name in ended else None
+        elif not begins and inside.get(thread) == name:
+            inside[thread] = None
+        elif not begins and inside.get(thread) is None:
+            calls[name] += 1
+    return Counter({name: count for name, count in calls.items() if name not in NO_CALLS})
+
+
+def check_calls(database, hip_log):
+    expected = calls_of_log(hip_log)
+    found = Counter(dict(database.execute(
+        "SELECT n.string, count(*) FROM rocpd_api a JOIN rocpd_string n ON n.id = a.apiName_id"
+        " JOIN rocpd_string d ON d.id = a.domain_id WHERE d.string = 'hip' GROUP BY 1")))
+    print(f"{sum(found.values())} calls of {len(found)} functions")
+    if not expected:
+        return ["HIP has logged no call"]
+    return [f"calls: HIP's log has {expected[name]}, the trace {found[name]} of {name}"
+            for name in {*expected, *found} if expected[name] != found[name]]
+
+
+def check_views(database, kernels, copies):
+    """sonde_kernel and sonde_copy show every op; every op belongs to a call."""
+    problems = []
+    for view, ops in (("sonde_kernel", kernels), ("sonde_copy", copies)):
+        shown = database.execute(f"SELECT count(*) FROM {view}").fetchone()[0]
+        if shown != len(ops):
+            problems.append(f"{view} has {shown} rows for {len(ops)} ops")
+    alone = database.execute("SELECT count(*) FROM rocpd_op WHERE id NOT IN"
+                             " (SELECT op_id FROM rocpd_api_ops)").fetchone()[0]
+    if alone:
+        problems.append(f"{alone} ops belong to no call")
+    if drops := database.execute("SELECT source, reason, count FROM sonde_drop").fetchall():
+        problems.append(f"dropped: {drops}")
+    return problems
+
+
+def record(options, folder):
+    """Runs the programs; the trace, the GPU's log and what the programs wrote to stderr."""
+    trace, log = pathlib.Path(folder, "t.rpd"), pathlib.Path(folder, "log")
+    programs = shlex.join(options.program).split(" + ")
+    script = "".join(f'{program} & all="$all $!"\n' for program in programs)
+    script += "status=0; for one in $all; do wait $one || status=1; done; exit $status"
+    configured = ["--config", options.config] if options.config else ["--gpu", options.gpu]
+    logging = ["env", "AMD_LOG_LEVEL=3", "AMD_LOG_MASK=1"] if options.calls else []
+    done = subprocess.run(
+        [options.build / "bin/sonde", "record", "-q", "-o", trace, "--",
+         options.build / "bin/softgpu", *configured, "--log", log, "--", *logging, "/bin/sh", "-c",
+         script], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
+    if done.returncode:
+        sys.exit(f"the programs failed ({done.returncode})\n{done.stderr[-2000:]}")
+    return trace, log, done.stderr
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--gpu", default="gfx90a")
     parser.add_argument("--config")
+    parser.add_argument("--calls", action="store_true")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sonde-oracle-") as folder:
-        trace, log = pathlib.Path(folder, "t.rpd"), pathlib.Path(folder, "log")
-        configured = ["--config", options.config] if options.config else []
-        subprocess.run([options.build / "bin/sonde", "record", "-q", "-o", trace, "--",
-                        options.build / "bin/softgpu", "--gpu", options.gpu, *configured, "--log",
-                        log, "--", *options.program], check=True, stdout=subprocess.DEVNULL)
+        trace, log, errors = record(options, folder)
         log_kernels, log_copies = log_of(log)
-        kernels, copies, drops = trace_of(trace)
-    problems, apart = compare("kernels", log_kernels, kernels, True)
+        database = sqlite3.connect(f"file:{trace}?mode=ro", uri=True)
+        kernels, copies = trace_of(database)
+        problems = check_views(database, kernels, copies)
+        if options.calls:
+            problems += check_calls(database, errors)
+        database.close()
+    more, apart = compare("kernels", log_kernels, kernels, True)
+    problems += more
     more, ends = compare("copies", log_copies, copies, False)
     problems += more
+    if queue_orders(log_kernels) != queue_orders(kernels):
+        problems.append("the kernels of a queue are in another order")
     apart = sorted(apart + ends)
     if not apart:
         problems.append("nothing to compare")
     else:
         late = apart[min(len(apart) - 1, len(apart) * 99 // 100)]
-        print(f"{len(kernels)} kernels, {len(copies)} copies; times apart: median "
-              f"{apart[len(apart) // 2]} ns, p99 {late} ns, most {apart[-1]} ns")
+        processes = len({row[0] for row in log_kernels + log_copies})
+        print(f"{processes} processes, {len(kernels)} kernels, {len(copies)} copies; times apart: "
+              f"median {apart[len(apart) // 2]} ns, p99 {late} ns, most {apart[-1]} ns")
         if late > MOST_NS:
             problems.append(f"p99 of the times is {late} ns apart, more than {MOST_NS}")
-    if drops:
-        problems.append(f"{drops} kinds of drops")
     print("\n".join(problems[:20]))
     return 1 if problems else 0
 

@@ -92,7 +92,7 @@ def check_flows(kind, flows, tracks):
 
 def check(path):
     document = read(path)
-    base = document["baseTimeNanoseconds"]
+    base = document.get("baseTimeNanoseconds", 0)
     require(isinstance(base, int), "baseTimeNanoseconds is not an integer")
     events = document["traceEvents"]
     tracks = defaultdict(list)
@@ -101,7 +101,7 @@ def check(path):
     names = defaultdict(lambda: [0, 0])
     result = {"base_ns": base, "instants": 0, "counters": 0, "metadata": 0, "correlated_ops": 0}
     totals = {"op": [0, 0], "api": [0, 0]}
-    args_texts = 0
+    args_texts = other_flows = 0
     first, last = None, None
     labels = set()
     for event in events:
@@ -138,6 +138,8 @@ def check(path):
                 tracks[track].append((time, time + duration))
             else:
                 result["instants"] += 1
+        elif phase in "stf" and event["cat"] != "ac2g":
+            other_flows += 1
         elif phase in "sf":
             ends = starts if phase == "s" else finishes
             require(event["id"] not in ends, f"flow end twice: {event}")
@@ -156,7 +158,7 @@ def check(path):
     check_flows("f", finishes.values(), tracks)
     result |= {"slices": sum(map(len, tracks.values())), "ops": totals["op"][0],
                "ops_ns": totals["op"][1], "apis": totals["api"][0], "apis_ns": totals["api"][1],
-               "flows": len(starts), "max_nesting": deepest, "categories": dict(categories),
+               "flows": len(starts), "other_flows": other_flows, "max_nesting": deepest, "categories": dict(categories),
                "gpu_tracks": sum(t[0] in gpu_pids for t in tracks),
                "api_tracks": sum(t[0] in real_pids for t in tracks), "args_texts": args_texts,
                "first_ns": first, "last_ns": last, "names": dict(names)}

@@ -339,7 +339,7 @@ class Decoders(unittest.TestCase):
 
     @staticmethod
     def flow(phase, ts, tid=1):
-        return f'{{"ph":"{phase}","cat":"c","name":"n","id":1,"pid":1,"tid":{tid},"ts":{ts}}}'
+        return f'{{"ph":"{phase}","cat":"ac2g","name":"n","id":1,"pid":1,"tid":{tid},"ts":{ts}}}'
 
     def test_chrome_json(self):
         refuses = lambda message, *events: \

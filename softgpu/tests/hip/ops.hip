@@ -5,7 +5,9 @@
 // usage: ops MODE, the modes are at the end. Copies have sizes that nothing else has.
 #include <hip/hip_runtime.h>
 #include <hip/hiprtc.h>
+#include <sys/mman.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -278,6 +280,25 @@ void storm() {
   launched("op_nothing", 20'000);
 }
 
+// Work now and then: clocks drift apart meanwhile.
+void paced(int seconds) {
+  constexpr size_t kBytes = 4321;
+  uint8_t *there = device<uint8_t>(kBytes), *here = pinned<uint8_t>(kBytes);
+  hipStream_t on = stream();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  long rounds = 0;
+  for (; std::chrono::steady_clock::now() < end; ++rounds) {
+    for (int i = 0; i < 3; ++i) op_nothing<<<1, 64, 0, on>>>();
+    MUST(hipMemcpyAsync(there, here, kBytes, hipMemcpyHostToDevice, on));
+    MUST(hipStreamSynchronize(on));
+    copied(kBytes);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  launched("op_nothing", 3 * rounds);
+}
+void seconds() { paced(3); }
+void minute() { paced(60); }
+
 void scratch() {
   int* memory = device<int>(256);
   for (int i = 0; i < 3; ++i) {
@@ -305,12 +326,14 @@ void stream_values() {
   launched("op_nothing");
 }
 
-void large() {  // needs 4.2 GiB of memory
-  constexpr size_t kBytes = (size_t{4} << 30) + 12'345, kShift = 1 << 20;
-  uint8_t* memory = device<uint8_t>(kBytes + kShift);
-  MUST(hipMemcpy(memory + kShift, memory, kBytes, hipMemcpyDeviceToDevice));
+// Needs 4 GiB of memory: the host's side is pages of zeros that share one.
+void large() {
+  constexpr size_t kBytes = (size_t{4} << 30) + 12'345;
+  uint8_t* memory = device<uint8_t>(kBytes);
+  void* zeros = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  CHECK(zeros != MAP_FAILED);
+  MUST(hipMemcpy(memory, zeros, kBytes, hipMemcpyHostToDevice));
   MUST(hipDeviceSynchronize());
-  copied(kBytes);
 }
 
 const struct {
@@ -320,7 +343,8 @@ const struct {
               {"graph", graph},     {"managed", managed}, {"rtc", rtc},
               {"rectangles", rectangles}, {"fills", fills}, {"peers", peers},
               {"threads", threads}, {"storm", storm},     {"scratch", scratch},
-              {"stream_values", stream_values}, {"large", large}};
+              {"stream_values", stream_values}, {"large", large},
+              {"seconds", seconds}, {"minute", minute}};
 
 }  // namespace
 

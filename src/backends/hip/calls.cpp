@@ -96,12 +96,15 @@ void pack(sonde_args* args, const char* data, const Parameter& parameter, bool s
   }
 }
 
-uint64_t stream_of(const FunctionInfo& function, const char* data) {
+void pack_all(sonde_args* args, const FunctionInfo& function, const char* data, int result) {
   for (size_t i = 0; i < function.count; ++i) {
-    const Parameter& parameter = function.parameters[i];
-    if (parameter.role == Role::kStream) return read<uint64_t>(data, parameter);
+    pack(args, data, function.parameters[i], result == 0);
   }
-  return 0;
+}
+
+uint64_t stream_of(const FunctionInfo& function, const char* data) {
+  if (function.stream == function.count) return 0;
+  return read<uint64_t>(data, function.parameters[function.stream]);
 }
 
 }  // namespace
@@ -129,14 +132,20 @@ void end_call(const FunctionInfo* function, const char* data, int result, const 
   sonde_args args;
   args.count = 0;
   if (function != nullptr) {
-    for (size_t i = 0; i < function->count; ++i) {
-      pack(&args, data, function->parameters[i], result == 0);
-    }
+    pack_all(&args, *function, data, result);
     if (result == 0 && describes_copy(*function)) {
       describe_copy(*function, data, open.call.correlation);
     }
   }
   rocm::agent().call_end(&open.call, result, args.words, args.count);
+}
+
+void record_light_call(const FunctionInfo& function, const char* data, int result, uint64_t begin,
+                       uint64_t end) {
+  sonde_args args;
+  args.count = 0;
+  pack_all(&args, function, data, result);
+  rocm::agent().call_at(function.defined, begin, end, result, args.words, args.count);
 }
 
 }  // namespace sonde::hip

@@ -18,4 +18,8 @@ void begin_call(const FunctionInfo& function, uint32_t defined, OpenCall* open);
 void look_at_parameters(const FunctionInfo& function, const char* data);
 void end_call(const FunctionInfo* function, const char* data, int result, const OpenCall& open);
 
+// All of it for a call that is not heavy, once it is over; with its ticks.
+void record_light_call(const FunctionInfo& function, const char* data, int result, uint64_t begin,
+                       uint64_t end);
+
 }  // namespace sonde::hip

@@ -9,7 +9,7 @@ namespace {
 Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(auto reader, open_trace(arguments));
   SONDE_ASSIGN(const trace::FileInfo info, trace::file_info(reader));
-  return print_report(arguments, analysis::info_report(info, arguments.flag("environment")));
+  return print_report(arguments, analysis::info_report(info, arguments.flag("environment")), 0);
 }
 
 }  // namespace

@@ -1,0 +1,91 @@
+// Analyses on traces that a test writes down, and cells of their tables by key.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "analysis/analysis.h"
+#include "report/render.h"
+#include "trace/trace_builder_test_support.h"
+
+namespace sonde::analysis {
+
+using ApiRow = trace::TraceBuilder::Api;
+using OpRow = trace::TraceBuilder::Op;
+using Lines = std::vector<std::string>;
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+inline Parameters parameters_of(const Analysis& analysis, const Settings& settings) {
+  Parameters parameters(analysis.options);
+  for (const auto& [option, value] : settings) parameters.set(option, value);
+  return parameters;
+}
+
+// With the columns that the analysis asks for, and no others.
+inline report::Report ask(const char* name, const trace::TraceBuilder& rows,
+                          const Settings& settings = {}, uint32_t seed = 0,
+                          const trace::Window& window = {}) {
+  const Analysis* analysis = find_analysis(name);
+  SONDE_CHECK(analysis != nullptr);
+  const Parameters parameters = parameters_of(*analysis, settings);
+  auto report = analysis->run(rows.build(seed, analysis->needs(parameters), window), parameters);
+  EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().to_line());
+  return report.ok() ? std::move(*report) : report::Report{};
+}
+
+inline const report::Section& section_of(const report::Report& report, const std::string& key) {
+  static const report::Section kNone;
+  for (const report::Section& section : report.sections) {
+    if (section.key == key) return section;
+  }
+  ADD_FAILURE() << "no section " << key;
+  return kNone;
+}
+
+inline std::string cell_text(const report::Value& value) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) return std::to_string(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:.4g}", *real);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return "-";
+}
+
+inline int64_t number(const report::Table& table, size_t row, const std::string& key) {
+  const int column = report::find_column(table, key);
+  if (column < 0 || row >= table.rows.size()) {
+    ADD_FAILURE() << "no cell " << key << " in row " << row;
+    return 0;
+  }
+  const auto* value = std::get_if<int64_t>(&table.rows[row][static_cast<size_t>(column)]);
+  return value == nullptr ? 0 : *value;
+}
+
+inline int64_t sum_of(const report::Table& table, const std::string& key) {
+  int64_t sum = 0;
+  for (size_t row = 0; row < table.rows.size(); ++row) sum += number(table, row, key);
+  return sum;
+}
+
+// "key1|key2" of each row.
+inline Lines lines_of(const report::Table& table, const std::vector<std::string>& keys) {
+  Lines lines;
+  for (const auto& row : table.rows) {
+    std::string line;
+    for (const std::string& key : keys) {
+      const int column = report::find_column(table, key);
+      EXPECT_GE(column, 0) << key;
+      if (column < 0) return {};
+      line += (line.empty() ? "" : "|") + cell_text(row[static_cast<size_t>(column)]);
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+inline std::string json_of(const report::Report& report) {
+  return report::find_renderer("json")->render(report, {});
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,257 @@
+#include "analysis/analysis.h"
+#include "analysis/gpu_time.h"
+#include "analysis/totals.h"
+#include "trace/steps.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+using trace::Interval;
+using trace::IntervalSet;
+
+enum Part : size_t { kCompute, kCommunication, kCopy, kMemset, kOther };
+
+void add_columns(report::Table& table) {
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"compute_ns", "Compute", Kind::kTime});
+  table.add_column({"exposed_communication_ns", "Exposed comm", Kind::kTime});
+  table.add_column({"exposed_copy_ns", "Exposed copy", Kind::kTime});
+  table.add_column({"exposed_memset_ns", "Exposed memset", Kind::kTime});
+  table.add_column({"other_ns", "Other", Kind::kTime});
+  table.add_column({"idle_ns", "Idle", Kind::kTime});
+  table.add_column({"compute_percentage", "Compute", Kind::kPercent, 1});
+  table.add_column({"idle_percentage", "Idle", Kind::kPercent, 1});
+}
+
+std::vector<Value> row_of(std::vector<Value> key, const Breakdown& breakdown) {
+  const auto& exposed = breakdown.exposed_ns;
+  for (Value value :
+       {Value(breakdown.total_ns), Value(exposed[kCompute]), Value(exposed[kCommunication]),
+        Value(exposed[kCopy]), Value(exposed[kMemset]), Value(exposed[kOther]),
+        Value(breakdown.idle_ns), percent_of(exposed[kCompute], breakdown.total_ns),
+        percent_of(breakdown.idle_ns, breakdown.total_ns)}) {
+    key.push_back(std::move(value));
+  }
+  return key;
+}
+
+void add(Breakdown& sum, const Breakdown& part) {
+  sum.total_ns += part.total_ns;
+  sum.idle_ns += part.idle_ns;
+  for (size_t i = 0; i < part.exposed_ns.size(); ++i) sum.exposed_ns[i] += part.exposed_ns[i];
+}
+
+struct Swept {
+  GpuTime time;
+  std::vector<trace::Segment> segments;
+};
+
+std::map<int32_t, Swept> swept_gpus(const trace::Trace& trace) {
+  std::map<int32_t, Swept> swept;
+  for (auto& [id, time] : gpu_times(trace)) {
+    Swept& gpu = swept[id];
+    gpu.segments = trace::sweep(time.sets);
+    gpu.time = std::move(time);
+  }
+  return swept;
+}
+
+report::Section gpu_section(const trace::Trace& trace, const std::map<int32_t, Swept>& gpus) {
+  report::Section section;
+  section.key = "breakdown";
+  section.empty_text = "No operations of a device.";
+  const bool ranks_known = !trace.ops.process.empty();
+  section.table.add_column({"gpu_id", "GPU", Kind::kId});
+  if (ranks_known) section.table.add_column({"rank", "Rank", Kind::kId});
+  add_columns(section.table);
+  for (const auto& [id, gpu] : gpus) {
+    std::vector<Value> key = {int64_t{id}};
+    if (ranks_known) key.push_back(rank_value(gpu.time));
+    section.table.add_row(row_of(std::move(key), breakdown_of(gpu.segments, gpu.time.extent)));
+  }
+  return section;
+}
+
+report::Section rank_section(const std::map<int32_t, Swept>& gpus) {
+  report::Section section;
+  section.key = "breakdown";
+  section.empty_text = "No operations of a device.";
+  section.table.add_column({"rank", "Rank", Kind::kId});
+  section.table.add_column({"gpus", "GPUs", Kind::kInteger});
+  add_columns(section.table);
+  std::map<std::optional<int64_t>, std::pair<int64_t, Breakdown>> ranks;
+  for (const auto& [id, gpu] : gpus) {
+    auto& [count, sum] = ranks[gpu.time.rank];
+    ++count;
+    add(sum, breakdown_of(gpu.segments, gpu.time.extent));
+  }
+  for (const auto& [rank, counted] : ranks) {
+    section.table.add_row(row_of({rank ? Value(*rank) : Value(), counted.first}, counted.second));
+  }
+  return section;
+}
+
+report::Section step_section(const trace::Trace& trace, const std::map<int32_t, Swept>& gpus,
+                             const trace::Steps& steps) {
+  report::Section section;
+  section.key = "breakdown";
+  section.empty_text = steps.steps.empty() ? "No steps: no marker tells them, and no kernels come "
+                                             "again in turn (--step names the markers)."
+                                           : "No operations of a device.";
+  section.table.add_column({"step", "Step", Kind::kText});
+  section.table.add_column({"gpu_id", "GPU", Kind::kId});
+  section.table.add_column({"rank", "Rank", Kind::kId});
+  add_columns(section.table);
+  for (const trace::Step& step : steps.steps) {
+    Interval time = step.time;
+    if (trace.window) {
+      time.start_ns = std::max(time.start_ns, trace.window->start_ns);
+      time.end_ns = std::min(time.end_ns, trace.window->end_ns);
+      if (time.end_ns <= time.start_ns) continue;
+    }
+    for (const auto& [id, gpu] : gpus) {
+      const bool is_its_own = step.process == trace::kNone || gpu.time.processes.empty() ||
+                              gpu.time.processes.count(step.process) != 0;
+      if (!is_its_own) continue;
+      section.table.add_row(
+          row_of({step.name, int64_t{id}, rank_value(gpu.time)}, breakdown_of(gpu.segments, time)));
+    }
+  }
+  return section;
+}
+
+// What tools that count plainly print: memory is copies and memsets, communication is what has nccl
+// or rccl in its name, and each class is the union of its operations.
+struct Plain {
+  IntervalSet all, compute, communication, memory;
+};
+
+std::map<int32_t, Plain> plain_classes(const trace::Trace& trace) {
+  std::map<int32_t, Plain> gpus;
+  std::vector<int8_t> is_xccl(trace.names.size(), -1);
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    Plain& gpu = gpus[trace.ops.gpu[i]];
+    const Interval time = {trace.ops.start_ns[i], trace.ops.end_ns[i]};
+    gpu.all.push_back(time);
+    if (trace.class_of(i) != trace::OpClass::kKernel) {
+      if (trace::moves_memory(trace.class_of(i))) gpu.memory.push_back(time);
+      continue;
+    }
+    int8_t& known = is_xccl[trace.ops.name[i]];
+    if (known < 0) known = trace::is_xccl(trace.names[trace.ops.name[i]]) ? 1 : 0;
+    (known == 1 ? gpu.communication : gpu.compute).push_back(time);
+  }
+  for (auto& [id, gpu] : gpus) {
+    for (IntervalSet* set : {&gpu.all, &gpu.compute, &gpu.communication, &gpu.memory}) {
+      trace::normalise(*set);
+    }
+  }
+  return gpus;
+}
+
+report::Section plain_section(const trace::Trace& trace, const std::map<int32_t, Swept>& swept) {
+  report::Section section;
+  section.key = "plain";
+  section.title = "In the plain classes of other tools";
+  report::Table& table = section.table;
+  table.add_column({"gpu_id", "GPU", Kind::kId});
+  for (const auto& [key, title] :
+       {std::pair{"busy_ns", "Busy"}, std::pair{"idle_ns", "Idle"},
+        std::pair{"compute_ns", "Compute"}, std::pair{"comm_ns", "Comm"},
+        std::pair{"mem_ns", "Memory"}, std::pair{"comm_comp_overlap_ns", "Comm and compute"},
+        std::pair{"exposed_comm_ns", "Exposed comm"},
+        std::pair{"exposed_mem_ns", "Exposed memory"}}) {
+    table.add_column({key, title, Kind::kTime});
+  }
+  for (const auto& [id, gpu] : plain_classes(trace)) {
+    const Interval extent = swept.at(id).time.extent;
+    const IntervalSet work = trace::unite(gpu.compute, gpu.communication);
+    const int64_t busy = trace::length_ns(gpu.all);
+    const int64_t overlap = trace::length_ns(trace::intersect(gpu.communication, gpu.compute));
+    const int64_t communication = trace::length_ns(gpu.communication);
+    table.add_row({int64_t{id}, busy, extent.end_ns - extent.start_ns - busy,
+                   trace::length_ns(gpu.compute), communication, trace::length_ns(gpu.memory),
+                   overlap, communication - overlap,
+                   trace::length_ns(trace::subtract(gpu.memory, work))});
+  }
+  return section;
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+  report::Report report = begin_report("breakdown", trace);
+  const auto gpus = swept_gpus(trace);
+  const std::string& per = parameters.text("per");
+  if (per == "step") {
+    SONDE_ASSIGN(const trace::Steps steps, trace::find_steps(trace, parameters.text("step")));
+    report.sections.push_back(step_section(trace, gpus, steps));
+    if (!steps.source.empty()) report.notes.push_back("steps: " + steps.source);
+  } else {
+    report.sections.push_back(per == "rank" ? rank_section(gpus) : gpu_section(trace, gpus));
+  }
+  bool communication = false;
+  for (const auto& [id, gpu] : gpus) communication |= !gpu.time.sets[kCommunication].empty();
+  if (!gpus.empty()) {
+    report.sections.push_back(plain_section(trace, gpus));
+    if (!communication)
+      report.notes.push_back("no kernel of a communication library is among them");
+  }
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "breakdown: where the time of each GPU went. Total is from the start of its first operation to "
+    "the end of its last, over all queues; with --from or --to it is the window, and with --per "
+    "step the step's own time. Every nanosecond of it counts once: as Compute if a kernel ran that "
+    "is not communication; else as Exposed comm if a kernel of a communication library ran; else "
+    "as Exposed copy, Exposed memset or Other (barriers, host functions, unknown types) if such an "
+    "operation ran; else as Idle. So Compute + Exposed comm + Exposed copy + Exposed memset + Other "
+    "+ Idle = Total, exactly. Kernels with which AMD's runtime copies or fills count as copy and "
+    "memset.\n"
+    "\n"
+    "Communication is what NCCL, RCCL, MSCCL++, NVSHMEM, rocSHMEM, DeepEP, oneCCL and the "
+    "all-reduce kernels of inference servers are called. Work that was launched before the "
+    "recording counts.\n"
+    "\n"
+    "--per rank adds up the GPUs of each rank. --per step takes the ranges of markers that --step "
+    "matches (else ProfilerStep#N, else those of inference servers, else a period of kernels) as "
+    "seen on the CPU, and the GPUs on which the process of the marker ran something; a step's "
+    "kernels may run after it.\n"
+    "\n"
+    "In the plain classes of other tools: Busy is the union of all operations and Idle the rest of "
+    "Total; Compute, Comm and Memory are the unions of their operations, where communication is "
+    "what has nccl or rccl in its name, whatever the case of the letters, memory is copies and "
+    "memsets, and compute is all other kernels; Exposed comm is Comm without the time in which "
+    "compute ran, Exposed memory is Memory without the time in which any kernel ran.\n";
+
+trace::Request needs(const Parameters& parameters) {
+  trace::Request request;
+  request.ops = true;
+  request.links = parameters.text("per") != "gpu";
+  request.nesting = request.links;
+  return request;
+}
+
+}  // namespace
+
+const Analysis& breakdown_analysis() {
+  static const Analysis kAnalysis{
+      "breakdown",
+      "Show where the time of each GPU went: compute, exposed communication and copies, idle",
+      "Every nanosecond between the first and the last operation of a GPU, counted once. "
+      "Communication and copies are exposed where no computation hides them.",
+      kDefinition,
+      {{"sonde breakdown trace.rpd", "of each GPU"},
+       {"sonde breakdown trace.json --per step", "of each ProfilerStep"},
+       {"sonde breakdown trace.rpd --per step --step '^iteration'", "steps by a marker's name"},
+       {"sonde breakdown trace.rpd --from 2s --to 3s", "in the third second of the trace"}},
+      {{"per", "WHAT", "what a row is", "gpu", {"gpu", "rank", "step"}},
+       {"step", "REGEX", "markers that are steps", ""}},
+      needs,
+      run,
+      true};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

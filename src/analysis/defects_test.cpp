@@ -1,0 +1,169 @@
+// What well-known tools get wrong, one test each. Those about categories and links are beside the
+// trace model (trace/arrange_test.cpp, trace/op_tree_test.cpp), those that hold for every trace in
+// properties_test.cpp.
+#include "analysis/analysis_test_support.h"
+
+namespace sonde::analysis {
+namespace {
+
+// Two queues of a GPU at once, and two GPUs that work one after the other.
+TEST(Defects, busy_never_exceeds_wall) {
+  trace::TraceBuilder rows;
+  rows.add(OpRow{"a", 0, 100, trace::kNone, 0, 0});
+  rows.add(OpRow{"b", 0, 100, trace::kNone, 0, 1});
+  rows.add(OpRow{"c", 1000, 1100, trace::kNone, 1, 0});
+  EXPECT_EQ(lines_of(section_of(ask("busy", rows), "busy").table,
+                     {"gpu_id", "busy_ns", "span_ns", "busy", "sum_ns"}),
+            (Lines{"0|100|100|1|200", "1|100|100|1|100"}));
+}
+
+TEST(Defects, identical_rows_counted_twice) {
+  trace::TraceBuilder rows;
+  for (int i = 0; i < 2; ++i) rows.add(OpRow{"same", 10, 30});
+  EXPECT_EQ(lines_of(section_of(ask("top", rows), "top").table, {"name", "calls", "total_ns"}),
+            (Lines{"same|2|40"}));
+  EXPECT_EQ(
+      lines_of(section_of(ask("kernels", rows), "kernels").table, {"calls", "total_ns", "busy_ns"}),
+      (Lines{"2|40|20"}));
+}
+
+// Groups of groups are made from the rows, not from means and deviations of parts.
+TEST(Defects, domain_summary_does_not_sum_means) {
+  trace::TraceBuilder rows;
+  int64_t t = 0;
+  for (const int64_t length : {10, 10, 10, 10}) {
+    rows.add(OpRow{"void k<int>()", t, t + length});
+    t += 1000;
+  }
+  rows.add(OpRow{"void k<float>()", t, t + 110});
+  EXPECT_EQ(lines_of(section_of(ask("kernels", rows, {{"by", "base"}}), "kernels").table,
+                     {"name", "calls", "mean_ns", "median_ns", "p95_ns", "cv"}),
+            (Lines{"k|5|30|10|110|1.491"}));
+}
+
+// 1000 gaps of 2 us are 2 ms together, and each is one of 2 us.
+TEST(Defects, gap_buckets_per_gap) {
+  trace::TraceBuilder rows;
+  for (int64_t i = 0; i <= 1000; ++i) rows.add(OpRow{"k", i * 3000, i * 3000 + 1000});
+  EXPECT_EQ(lines_of(section_of(ask("idle", rows), "lengths").table,
+                     {"from_ns", "below_ns", "gaps", "total_ns"}),
+            (Lines{"2000|5000|1000|2000000"}));
+}
+
+TEST(Defects, full_queue_all_streams) {
+  trace::TraceBuilder rows;
+  for (const int64_t queue : {7, 8, 9}) {
+    for (int i = 0; i < 3; ++i) {
+      const int api = rows.add(ApiRow{"", "hipLaunchKernel", i * 10, i * 10 + 5, queue});
+      rows.add(OpRow{"k", 100 + i * 10, 110 + i * 10, api, 0, queue});
+    }
+  }
+  EXPECT_EQ(lines_of(section_of(ask("queues", rows, {{"full", "3"}}), "queues").table,
+                     {"queue_id", "max_outstanding", "max_waiting", "full_ns"}),
+            (Lines{"7|3|3|85", "8|3|3|85", "9|3|3|85"}));
+}
+
+TEST(Defects, launch_stats_include_hip) {
+  for (const char* name : {"hipLaunchKernel", "hipExtModuleLaunchKernel", "cudaLaunchKernel",
+                           "cuLaunchKernel", "clEnqueueNDRangeKernel", "hipGraphLaunch"}) {
+    trace::TraceBuilder rows;
+    const int api = rows.add(ApiRow{"", name, 0, 5});
+    rows.add(OpRow{"k", 12, 20, api});
+    EXPECT_EQ(lines_of(section_of(ask("launches", rows), "launches").table,
+                       {"phase", "count", "total_ns"}),
+              (Lines{"A: call|1|5", "Q: in the queue|1|7", "K: operation|1|8", "T: all|1|20"}))
+        << name;
+  }
+}
+
+// 30 us is 30,000 of the nanoseconds that all times are in.
+TEST(Defects, gap_threshold_units) {
+  trace::TraceBuilder rows;
+  const int api = rows.add(ApiRow{"", "hipLaunchKernel", 0, 5});
+  rows.add(OpRow{"k", 10, 1'000, api});
+  rows.add(OpRow{"k", 30'999, 31'000, api});
+  rows.add(OpRow{"k", 61'000, 62'000, api});
+  EXPECT_EQ(lines_of(section_of(ask("idle", rows), "idle").table, {"reason", "gaps", "total_ns"}),
+            (Lines{"other|1|30000", "launch latency|1|29999"}));
+}
+
+TEST(Defects, bandwidth_si_units) {
+  trace::TraceBuilder rows;
+  OpRow copy{"", 0, 1'000'000, trace::kNone, 0, 0, "CopyHostToDevice"};
+  copy.bytes = 25'000'000;
+  rows.add(copy);
+  EXPECT_EQ(lines_of(section_of(ask("copies", rows), "copies").table, {"moved_bytes", "gb_per_s"}),
+            (Lines{"25000000|25"}));
+}
+
+TEST(Defects, parents_not_double_counted) {
+  trace::TraceBuilder rows;
+  const int api = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25});
+  rows.add(ApiRow{"cpu_op", "aten::addmm", 10, 40});
+  rows.add(ApiRow{"cpu_op", "aten::linear", 5, 50});
+  rows.add(OpRow{"gemm", 100, 200, api});
+  const auto report = ask("operators", rows);
+  const auto& table = section_of(report, "operators").table;
+  EXPECT_EQ(lines_of(table, {"operator", "self_gpu_ns", "total_gpu_ns", "cpu_self_ns"}),
+            (Lines{"aten::addmm|100|100|30", "aten::linear|0|100|15"}));
+  EXPECT_EQ(sum_of(table, "self_gpu_ns"), 100);
+}
+
+// A dispatch mode shows each operator inside of itself.
+TEST(Defects, count_under_dispatch_mode) {
+  trace::TraceBuilder rows;
+  const int api = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25});
+  rows.add(ApiRow{"cpu_op", "aten::mm", 12, 30});
+  rows.add(ApiRow{"cpu_op", "aten::mm", 10, 40});
+  rows.add(OpRow{"gemm", 100, 200, api});
+  EXPECT_EQ(lines_of(section_of(ask("operators", rows), "operators").table,
+                     {"operator", "calls", "self_ops", "total_ops", "total_gpu_ns", "cpu_ns"}),
+            (Lines{"aten::mm|1|1|1|100|30"}));
+}
+
+TEST(Defects, copy_filled_gap_not_idle) {
+  trace::TraceBuilder rows;
+  rows.add(OpRow{"k", 0, 100});
+  rows.add(OpRow{"", 100, 180, trace::kNone, 0, 1, "CopyHostToDevice"});
+  rows.add(OpRow{"k", 200, 300});
+  EXPECT_EQ(lines_of(section_of(ask("idle", rows), "idle").table, {"reason", "gaps", "total_ns"}),
+            (Lines{"copy|1|80", "unlinked|1|20"}));
+}
+
+TEST(Defects, zero_length_events) {
+  trace::TraceBuilder rows;
+  rows.add(OpRow{"compute", 0, 100});
+  rows.add(OpRow{"ncclDevKernel", 50, 50, trace::kNone, 0, 1});
+  rows.add(OpRow{"ncclDevKernel", 100, 100, trace::kNone, 0, 1});
+  rows.add(OpRow{"ncclDevKernel", 150, 150, trace::kNone, 0, 1});
+  const auto report = ask("overlap", rows);
+  EXPECT_TRUE(section_of(report, "overlap").table.rows.empty());
+  EXPECT_EQ(lines_of(section_of(report, "at_once").table, {"operations", "time_ns"}),
+            (Lines{"1|100"}));
+  EXPECT_EQ(lines_of(section_of(ask("breakdown", rows), "plain").table,
+                     {"busy_ns", "idle_ns", "comm_ns", "comm_comp_overlap_ns"}),
+            (Lines{"100|50|0|0"}));
+}
+
+// The reasons of gaps, each told apart from the next one.
+TEST(Idle, Reasons) {
+  trace::TraceBuilder rows;
+  const auto launch = [&](int64_t begin, int64_t start, int64_t end, int64_t queue = 0) {
+    const int api = rows.add(ApiRow{"", "hipLaunchKernel", begin, begin + 5});
+    rows.add(OpRow{"k", start, end, api, 0, queue});
+  };
+  launch(0, 10, 100'000);
+  rows.add(ApiRow{"", "hipDeviceSynchronize", 20, 120'000});
+  launch(130'000, 150'000, 200'000);  // sync: 50,000
+  launch(260'000, 270'000, 300'000);  // launch-bound: 70,000
+  launch(280'000, 310'000, 400'000);  // launch latency: 10,000
+  rows.add(ApiRow{"", "hipStreamWaitEvent", 330'000, 330'010});
+  launch(340'000, 500'000, 600'000);  // dependency: 100,000
+  launch(350'000, 700'000, 800'000);  // other: 100,000
+  EXPECT_EQ(lines_of(section_of(ask("idle", rows), "idle").table, {"reason", "gaps", "total_ns"}),
+            (Lines{"dependency|1|100000", "other|1|100000", "launch-bound|1|70000", "sync|1|50000",
+                   "launch latency|1|10000"}));
+}
+
+}  // namespace
+}  // namespace sonde::analysis

@@ -1,0 +1,38 @@
+// What each GPU did when, as interval sets by category: what breakdown, overlap and idle begin
+// with.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "report/report.h"
+#include "trace/intervals.h"
+#include "trace/trace.h"
+
+namespace sonde::analysis {
+
+struct GpuTime {
+  std::array<trace::IntervalSet, trace::kCategories> sets;  // by Category; normalised
+  trace::Interval extent;       // first start to last end of its operations, or the window
+  std::set<int32_t> processes;  // whose operations ran on it, as far as is known
+  std::optional<int64_t> rank;  // of its process, if it has only one
+};
+
+// By GPU. `wanted(op)` chooses.
+std::map<int32_t, GpuTime> gpu_times(const trace::Trace& trace);
+
+report::Value rank_value(const GpuTime& gpu);
+
+// Time by category: time in which several categories run counts as the first of them.
+struct Breakdown {
+  int64_t total_ns = 0;
+  std::array<int64_t, trace::kCategories> exposed_ns{};
+  int64_t idle_ns = 0;
+};
+// Of the segments of sweep(GpuTime::sets), which are bit by category, inside a window.
+Breakdown breakdown_of(const std::vector<trace::Segment>& segments, trace::Interval window);
+
+}  // namespace sonde::analysis

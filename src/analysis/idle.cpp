@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/analysis.h"
+#include "analysis/idle_gaps.h"
+#include "analysis/totals.h"
+#include "base/strings.h"
+#include "trace/frames.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+using trace::kNone;
+using trace::Row;
+
+struct Sum {
+  int64_t count = 0, total_ns = 0, max_ns = 0;
+  void add(const Gap& gap) {
+    const int64_t length = gap.time.end_ns - gap.time.start_ns;
+    ++count;
+    total_ns += length;
+    max_ns = std::max(max_ns, length);
+  }
+};
+
+report::Section reasons_section(const std::vector<Gap>& gaps,
+                                const std::map<int32_t, GpuTime>& gpus) {
+  report::Section section;
+  section.key = "idle";
+  section.empty_text = gpus.empty() ? "No operations of a device."
+                                    : "The GPUs were never idle between their operations.";
+  report::Table& table = section.table;
+  table.add_column({"gpu_id", "GPU", Kind::kId});
+  table.add_column({"reason", "Reason", Kind::kText});
+  table.add_column({"gaps", "Gaps", Kind::kInteger});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"wall_percentage", "Wall", Kind::kPercent, 2});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
+  table.add_column({"max_ns", "Max", Kind::kTime});
+  std::map<std::pair<int32_t, IdleReason>, Sum> sums;
+  for (const Gap& gap : gaps) sums[{gap.gpu, gap.reason}].add(gap);
+  std::vector<std::pair<std::pair<int32_t, IdleReason>, Sum>> order(sums.begin(), sums.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.first.first != b.first.first ? a.first.first < b.first.first
+                                          : a.second.total_ns > b.second.total_ns;
+  });
+  for (const auto& [key, sum] : order) {
+    const trace::Interval extent = gpus.at(key.first).extent;
+    table.add_row({int64_t{key.first}, std::string(idle_reason_name(key.second)), sum.count,
+                   sum.total_ns, percent_of(sum.total_ns, extent.end_ns - extent.start_ns),
+                   sum.total_ns / sum.count, sum.max_ns});
+  }
+  return section;
+}
+
+class Names {
+ public:
+  Names(const trace::Trace& trace, const trace::UserFrames& user)
+      : trace_(trace), tree_(trace::build_op_tree(trace)), user_(user) {}
+  Value op(Row row) const {
+    return row == kNone ? Value() : Value(trace_.names[trace_.label(static_cast<size_t>(row))]);
+  }
+  Value thread(Row row) const {
+    const Row api = api_of(row);
+    if (api == kNone) return std::monostate{};
+    return trace_.threads[trace_.apis.thread[static_cast<size_t>(api)]].tid;
+  }
+  Value leaf(Row row) const {
+    return row == kNone ? Value() : call(tree_.leaf[static_cast<size_t>(row)]);
+  }
+  Value frame(Row row) const {
+    return call(tree_.nearest(api_of(row), [&](size_t i) { return user_.contains(i); }));
+  }
+
+ private:
+  Row api_of(Row row) const {
+    return row == kNone ? kNone : trace_.ops.api[static_cast<size_t>(row)];
+  }
+  Value call(Row api) const {
+    if (api == kNone) return std::monostate{};
+    return trace_.names[trace_.apis.label[static_cast<size_t>(api)]];
+  }
+
+  const trace::Trace& trace_;
+  trace::OpTree tree_;
+  const trace::UserFrames& user_;
+};
+
+report::Section longest_section(const trace::Trace& trace, std::vector<Gap> gaps, size_t most,
+                                const trace::UserFrames& user) {
+  report::Section section;
+  section.key = "gaps";
+  section.title = "The longest gaps";
+  section.empty_text = "None.";
+  report::Table& table = section.table;
+  table.add_column({"gpu_id", "GPU", Kind::kId});
+  table.add_column({"start_ns", "From", Kind::kTime});
+  table.add_column({"duration_ns", "Gap", Kind::kTime});
+  table.add_column({"reason", "Reason", Kind::kText});
+  table.add_column({"previous", "After", Kind::kName});
+  table.add_column({"next", "Before", Kind::kName});
+  table.add_column({"tid", "Thread", Kind::kId});
+  table.add_column({"operator", "Operator", Kind::kText});
+  table.add_column({"frame", "Frame", Kind::kText});
+  std::erase_if(gaps, [](const Gap& gap) { return gap.reason == IdleReason::kCopy; });
+  std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
+    return a.time.end_ns - a.time.start_ns > b.time.end_ns - b.time.start_ns;
+  });
+  if (gaps.size() > most) gaps.resize(most);
+  if (gaps.empty()) return section;
+  const Names names(trace, user);
+  int64_t origin = trace.ops.start_ns.front();
+  if (trace.apis.size() != 0) origin = std::min(origin, trace.apis.start_ns.front());
+  for (const Gap& gap : gaps) {
+    table.add_row({int64_t{gap.gpu}, gap.time.start_ns - origin,
+                   gap.time.end_ns - gap.time.start_ns, std::string(idle_reason_name(gap.reason)),
+                   names.op(gap.previous), names.op(gap.next), names.thread(gap.next),
+                   names.leaf(gap.next), names.frame(gap.next)});
+  }
+  return section;
+}
+
+// Each gap by its own length.
+report::Section lengths_section(const std::vector<Gap>& gaps) {
+  report::Section section;
+  section.key = "lengths";
+  section.title = "Gaps by length";
+  section.empty_text = "None.";
+  report::Table& table = section.table;
+  table.add_column({"from_ns", "From", Kind::kTime});
+  table.add_column({"below_ns", "Below", Kind::kTime});
+  table.add_column({"gaps", "Gaps", Kind::kInteger});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  constexpr int64_t kEdges[] = {0,      1'000,   2'000,     5'000,      10'000,      20'000,
+                                50'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+  std::vector<Sum> sums(std::size(kEdges));
+  for (const Gap& gap : gaps) {
+    if (gap.reason == IdleReason::kCopy) continue;
+    const int64_t length = gap.time.end_ns - gap.time.start_ns;
+    const auto above = std::upper_bound(std::begin(kEdges), std::end(kEdges), length);
+    sums[static_cast<size_t>(above - std::begin(kEdges)) - 1].add(gap);
+  }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i].count == 0) continue;
+    const bool open = i + 1 == sums.size();
+    table.add_row(
+        {kEdges[i], open ? Value() : Value(kEdges[i + 1]), sums[i].count, sums[i].total_ns});
+  }
+  return section;
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+  SONDE_ASSIGN(const int64_t latency_ns, parameters.duration_ns("latency"));
+  SONDE_ASSIGN(const int64_t most, parameters.count("gaps"));
+  SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace, parameters.text("user")));
+  report::Report report = begin_report("idle", trace);
+  const auto gpus = gpu_times(trace);
+  const std::vector<Gap> gaps = idle_gaps(trace, latency_ns);
+  report.sections = {reasons_section(gaps, gpus),
+                     longest_section(trace, gaps, static_cast<size_t>(most), user),
+                     lengths_section(gaps)};
+  const bool any_unlinked = std::any_of(
+      gaps.begin(), gaps.end(), [](const Gap& gap) { return gap.reason == IdleReason::kUnlinked; });
+  if (any_unlinked) {
+    report.notes.push_back(
+        "unlinked: the file does not have the calls that launched what ends "
+        "these gaps, so why they are there is not known");
+  }
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "idle: why a GPU did nothing. A gap is a time between the first start and the last end of the "
+    "GPU's operations (or of the window) in which none of them ran, over all queues. Its reason is "
+    "the first of these that holds for the operation that ends it:\n"
+    "  copy            not idle: copies or memsets ran, and no kernel\n"
+    "  sync            the launching call began after the gap had begun, and the thread that made "
+    "it was in a call that waits for a device during the gap\n"
+    "  launch-bound    the launching call began after the gap had begun\n"
+    "  launch latency  it began before, and the gap is shorter than --latency\n"
+    "  dependency      it began before, and since the launch of the operation before it in its "
+    "queue the thread had told a queue to wait (hipStreamWaitEvent)\n"
+    "  unlinked        its launching call is not in the file\n"
+    "  edge            nothing ran before it, or after it, in the window\n"
+    "  other           none of these\n"
+    "copy is the exposed copy and memset time of sonde breakdown, and all other reasons add up to "
+    "its Idle. Wall is the share of the time between first start and last end, or of the window.\n"
+    "\n"
+    "The longest gaps: From counts from the first event of the trace that was loaded; Thread, "
+    "Operator and Frame are those of the call that launched what ends the gap (as in sonde "
+    "operators and sonde stacks). Gaps by length sorts each single gap by its own length; copy is "
+    "in neither table.\n";
+
+}  // namespace
+
+const Analysis& idle_analysis() {
+  static const Analysis kAnalysis{
+      "idle",
+      "Show why each GPU was idle",
+      "The time in which nothing ran on a GPU by reason: the program waited for the GPU, launched "
+      "too late, or the launch took its time; and the longest gaps with what was launched after "
+      "them and from where.",
+      kDefinition,
+      {{"sonde idle trace.json", "reasons, the longest gaps, and gaps by length"},
+       {"sonde idle trace.rpd --latency 10us", "a gap of 10 us is no launch latency any more"}},
+      {{"latency", "TIME", "a gap shorter than this after a timely launch is launch latency",
+        "30us"},
+       {"gaps", "N", "list this many of the longest gaps", "25"},
+       {"user", "REGEX", "frames that are the user's own code", ""}},
+      [](const Parameters&) {
+        return trace::Request{.ops = true, .links = true, .all_apis = true};
+      },
+      run,
+      true};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

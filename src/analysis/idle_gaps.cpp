@@ -1,0 +1,163 @@
+#include "analysis/idle_gaps.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace sonde::analysis {
+namespace {
+
+using trace::Category;
+using trace::Interval;
+using trace::IntervalSet;
+using trace::kNone;
+using trace::Row;
+
+const IntervalSet& set_of(const GpuTime& gpu, Category category) {
+  return gpu.sets[static_cast<size_t>(category)];
+}
+
+IntervalSet kernels_of(const GpuTime& gpu) {
+  return trace::unite(set_of(gpu, Category::kCompute), set_of(gpu, Category::kCommunication));
+}
+
+// Calls of one kind, by thread and start.
+class CallsByThread {
+ public:
+  CallsByThread(const trace::Trace& trace, bool (*wanted)(std::string_view))
+      : trace_(trace), calls_(trace.threads.size()) {
+    std::vector<int8_t> known(trace.names.size(), -1);
+    for (size_t i = 0; i < trace.apis.size(); ++i) {
+      if (trace.apis.kind[i] != trace::ApiKind::kRuntime) continue;
+      int8_t& is_wanted = known[trace.apis.name[i]];
+      if (is_wanted < 0) is_wanted = wanted(trace.names[trace.apis.name[i]]) ? 1 : 0;
+      if (is_wanted == 1) calls_[trace.apis.thread[i]].push_back(static_cast<Row>(i));
+    }
+  }
+  // The last one of the thread of `api` that began before it; kNone if there is none.
+  Row last_before(Row api) const {
+    const auto row = static_cast<size_t>(api);
+    const std::vector<Row>& calls = calls_[trace_.apis.thread[row]];
+    const auto after = std::partition_point(calls.begin(), calls.end(), [&](Row call) {
+      return trace_.apis.start_ns[static_cast<size_t>(call)] < trace_.apis.start_ns[row];
+    });
+    return after == calls.begin() ? kNone : *(after - 1);
+  }
+
+ private:
+  const trace::Trace& trace_;
+  std::vector<std::vector<Row>> calls_;
+};
+
+class Reasons {
+ public:
+  Reasons(const trace::Trace& trace, int64_t latency_ns)
+      : trace_(trace),
+        latency_ns_(latency_ns),
+        syncs_(trace, trace::is_sync_call),
+        waits_(trace, trace::is_wait_call) {
+    find_previous_in_queue();
+  }
+
+  IdleReason of(Interval gap, Row next) const {
+    const trace::Apis& apis = trace_.apis;
+    const Row api = trace_.ops.api[static_cast<size_t>(next)];
+    if (api == kNone) return IdleReason::kUnlinked;
+    const int64_t launched_ns = apis.start_ns[static_cast<size_t>(api)];
+    if (launched_ns >= gap.start_ns) {
+      const Row sync = syncs_.last_before(api);
+      const bool waited = sync != kNone && apis.end_ns[static_cast<size_t>(sync)] > gap.start_ns;
+      return waited ? IdleReason::kSync : IdleReason::kLaunchBound;
+    }
+    if (gap.end_ns - gap.start_ns < latency_ns_) return IdleReason::kLaunchLatency;
+    return was_told_to_wait(next, api) ? IdleReason::kDependency : IdleReason::kOther;
+  }
+
+ private:
+  // A call to wait between the launch of the operation before it in its queue and its own.
+  bool was_told_to_wait(Row next, Row api) const {
+    const Row wait = waits_.last_before(api);
+    if (wait == kNone) return false;
+    const Row previous = previous_in_queue_[static_cast<size_t>(next)];
+    const Row launch = previous == kNone ? kNone : trace_.ops.api[static_cast<size_t>(previous)];
+    return launch == kNone || trace_.apis.start_ns[static_cast<size_t>(wait)] >=
+                                  trace_.apis.start_ns[static_cast<size_t>(launch)];
+  }
+
+  void find_previous_in_queue() {
+    std::vector<Row> last(trace_.queues.size(), kNone);
+    previous_in_queue_.reserve(trace_.ops.size());
+    for (size_t i = 0; i < trace_.ops.size(); ++i) {
+      previous_in_queue_.push_back(last[trace_.ops.queue[i]]);
+      last[trace_.ops.queue[i]] = static_cast<Row>(i);
+    }
+  }
+
+  const trace::Trace& trace_;
+  int64_t latency_ns_;
+  CallsByThread syncs_, waits_;
+  std::vector<Row> previous_in_queue_;
+};
+
+// The operations of one GPU that take time, by start, and those that ended last so far.
+struct Lane {
+  std::vector<Row> ops;
+  std::vector<Row> last_ended;
+};
+
+std::map<int32_t, Lane> lanes_of(const trace::Trace& trace) {
+  std::map<int32_t, Lane> lanes;
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    if (trace.op_ns(i) == 0) continue;
+    Lane& lane = lanes[trace.ops.gpu[i]];
+    const auto row = static_cast<Row>(i);
+    const Row last = lane.last_ended.empty() ? row : lane.last_ended.back();
+    lane.ops.push_back(row);
+    lane.last_ended.push_back(
+        trace.ops.end_ns[i] >= trace.ops.end_ns[static_cast<size_t>(last)] ? row : last);
+  }
+  return lanes;
+}
+
+}  // namespace
+
+const char* idle_reason_name(IdleReason reason) {
+  constexpr const char* kNames[kIdleReasons] = {
+      "copy", "sync", "launch-bound", "launch latency", "dependency", "unlinked", "edge", "other"};
+  return kNames[static_cast<size_t>(reason)];
+}
+
+std::vector<Gap> idle_gaps(const trace::Trace& trace, int64_t latency_ns) {
+  std::vector<Gap> gaps;
+  const Reasons reasons(trace, latency_ns);
+  const auto lanes = lanes_of(trace);
+  for (const auto& [id, gpu] : gpu_times(trace)) {
+    const auto found = lanes.find(id);
+    const Lane lane = found == lanes.end() ? Lane() : found->second;
+    const IntervalSet kernels = kernels_of(gpu);
+    const IntervalSet copies =
+        trace::unite(set_of(gpu, Category::kCopy), set_of(gpu, Category::kMemset));
+    const size_t first_of_gpu = gaps.size();
+    for (const Interval& gap : trace::subtract(copies, kernels)) {
+      gaps.push_back({gap, id, IdleReason::kCopy, kNone, kNone});
+    }
+    size_t next = 0;  // the first operation that starts at or after the end of the gap
+    const IntervalSet work =
+        trace::unite(trace::unite(kernels, copies), set_of(gpu, Category::kOther));
+    for (const Interval& time : trace::gaps(work, gpu.extent)) {
+      while (next < lane.ops.size() &&
+             trace.ops.start_ns[static_cast<size_t>(lane.ops[next])] < time.end_ns) {
+        ++next;
+      }
+      Gap gap{time, id, IdleReason::kEdge, kNone, kNone};
+      if (next > 0) gap.previous = lane.last_ended[next - 1];
+      if (next < lane.ops.size()) gap.next = lane.ops[next];
+      if (gap.previous != kNone && gap.next != kNone) gap.reason = reasons.of(time, gap.next);
+      gaps.push_back(gap);
+    }
+    std::sort(gaps.begin() + static_cast<std::ptrdiff_t>(first_of_gpu), gaps.end(),
+              [](const Gap& a, const Gap& b) { return a.time.start_ns < b.time.start_ns; });
+  }
+  return gaps;
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,37 @@
+// The gaps in which a GPU did nothing, each with the reason why. Used by idle.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/gpu_time.h"
+
+namespace sonde::analysis {
+
+// In the order in which they are tried: the first that fits is the reason.
+enum class IdleReason : uint8_t {
+  kCopy,           // nothing but copies and memsets ran: the GPU is not idle, its kernels are
+  kSync,           // the launching thread was in a call that waits for a device
+  kLaunchBound,    // the launching call began after the last operation had ended
+  kLaunchLatency,  // it began before, and the gap is short
+  kDependency,     // the queue was told to wait for another one
+  kUnlinked,       // the launching call is not in the file
+  kEdge,           // before the first or after the last operation of a window
+  kOther,
+};
+constexpr size_t kIdleReasons = 8;
+const char* idle_reason_name(IdleReason reason);
+
+struct Gap {
+  trace::Interval time;
+  int32_t gpu = 0;
+  IdleReason reason = IdleReason::kOther;
+  trace::Row previous = trace::kNone;  // the operation whose end begins the gap
+  trace::Row next = trace::kNone;      // the one whose start ends it; kNone for kCopy
+};
+
+// By GPU and time. Those of reason kCopy last as long as copies and memsets are exposed; all others
+// together are the idle time of sonde breakdown. Needs `links`.
+std::vector<Gap> idle_gaps(const trace::Trace& trace, int64_t latency_ns);
+
+}  // namespace sonde::analysis

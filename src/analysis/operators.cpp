@@ -1,0 +1,233 @@
+#include <algorithm>
+#include <numeric>
+
+#include "analysis/analysis.h"
+#include "analysis/groups.h"
+#include "analysis/totals.h"
+#include "trace/op_tree.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+using trace::ApiKind;
+using trace::kNone;
+using trace::NameId;
+using trace::Row;
+
+constexpr const char* kUnattributed = "(unattributed)";
+
+// The nearest operator around each call, itself not counted.
+std::vector<Row> operators_around(const trace::Trace& trace, const trace::OpTree& tree) {
+  std::vector<Row> around(trace.apis.size(), kNone);
+  for (size_t i = 0; i < around.size(); ++i) {  // parents come first
+    const Row parent = tree.parent[i];
+    if (parent == kNone) continue;
+    const auto up = static_cast<size_t>(parent);
+    around[i] = trace.apis.kind[up] == ApiKind::kOperator ? parent : around[up];
+  }
+  return around;
+}
+
+struct Operator {
+  int64_t calls = 0, cpu_ns = 0, cpu_self_ns = 0;
+  int64_t self_ops = 0, self_gpu_ns = 0, self_busy_ns = 0;
+  int64_t total_ops = 0, total_gpu_ns = 0, total_busy_ns = 0;
+  bool listed = false;
+};
+
+class Operators {
+ public:
+  explicit Operators(const trace::Trace& trace)
+      : trace_(trace),
+        tree_(trace::build_op_tree(trace)),
+        around_(operators_around(trace, tree_)),
+        rows_(trace.names.size()) {
+    add_calls();
+    add_gpu_time();
+  }
+  const std::vector<Operator>& rows() const { return rows_; }  // by NameId
+  const Operator& unattributed() const { return unattributed_; }
+
+ private:
+  NameId label(Row api) const { return trace_.apis.label[static_cast<size_t>(api)]; }
+  // An operator inside one of its own name is the same call seen twice.
+  bool is_inside_itself(Row api) const {
+    for (Row up = around_[static_cast<size_t>(api)]; up != kNone;
+         up = around_[static_cast<size_t>(up)]) {
+      if (label(up) == label(api)) return true;
+    }
+    return false;
+  }
+
+  void add_calls() {
+    for (size_t i = 0; i < trace_.apis.size(); ++i) {
+      if (trace_.apis.kind[i] != ApiKind::kOperator) continue;
+      Operator& row = rows_[trace_.apis.label[i]];
+      const int64_t duration = trace_.api_ns(i);
+      row.listed = true;
+      row.cpu_self_ns += duration;
+      if (const Row up = around_[i]; up != kNone) rows_[label(up)].cpu_self_ns -= duration;
+      if (is_inside_itself(static_cast<Row>(i))) continue;
+      ++row.calls;
+      row.cpu_ns += duration;
+    }
+  }
+
+  void add_gpu_time() {
+    std::vector<uint32_t> self(trace_.ops.size());
+    // Each operation with each operator name it is in, once.
+    std::vector<uint32_t> total_op, total_name;
+    std::vector<NameId> seen;
+    for (size_t op = 0; op < self.size(); ++op) {
+      const Row leaf = tree_.leaf[op];
+      self[op] = leaf == kNone ? static_cast<uint32_t>(rows_.size()) : label(leaf);
+      seen.clear();
+      for (Row up = leaf; up != kNone; up = around_[static_cast<size_t>(up)]) {
+        if (std::find(seen.begin(), seen.end(), label(up)) != seen.end()) continue;
+        seen.push_back(label(up));
+        total_op.push_back(static_cast<uint32_t>(op));
+        total_name.push_back(label(up));
+      }
+    }
+    const Groups by_self = group_rows(self, rows_.size() + 1);
+    for (size_t name = 0; name <= rows_.size(); ++name) {
+      const auto ops = by_self.of(name);
+      if (ops.empty()) continue;
+      Operator& row = name == rows_.size() ? unattributed_ : rows_[name];
+      row.listed = true;
+      row.self_ops = static_cast<int64_t>(ops.size());
+      row.self_gpu_ns = sum_of(ops);
+      row.self_busy_ns = busy_ns(trace_, ops);
+    }
+    const Groups by_total = group_rows(total_name, rows_.size());
+    std::vector<uint32_t> ops;
+    for (size_t name = 0; name < rows_.size(); ++name) {
+      ops.clear();
+      for (const uint32_t pair : by_total.of(name)) ops.push_back(total_op[pair]);
+      if (ops.empty()) continue;
+      rows_[name].total_ops = static_cast<int64_t>(ops.size());
+      rows_[name].total_gpu_ns = sum_of(ops);
+      rows_[name].total_busy_ns = busy_ns(trace_, ops);
+    }
+    unattributed_.total_ops = unattributed_.self_ops;
+    unattributed_.total_gpu_ns = unattributed_.self_gpu_ns;
+    unattributed_.total_busy_ns = unattributed_.self_busy_ns;
+  }
+
+  int64_t sum_of(std::span<const uint32_t> ops) const {
+    int64_t sum = 0;
+    for (const uint32_t op : ops) sum += trace_.op_ns(op);
+    return sum;
+  }
+
+  const trace::Trace& trace_;
+  trace::OpTree tree_;
+  std::vector<Row> around_;
+  std::vector<Operator> rows_;
+  Operator unattributed_;
+};
+
+report::Section empty_section() {
+  report::Section section;
+  section.key = "operators";
+  section.empty_text = "Neither operators nor operations of a device.";
+  report::Table& table = section.table;
+  table.add_column({"operator", "Operator", Kind::kText});
+  table.add_column({"calls", "Calls", Kind::kInteger});
+  table.add_column({"self_ops", "Ops", Kind::kInteger});
+  table.add_column({"self_gpu_ns", "Self GPU", Kind::kTime, 0, true});
+  table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  table.add_column({"self_busy_ns", "Self busy", Kind::kTime, 0, true});
+  table.add_column({"total_ops", "Total ops", Kind::kInteger});
+  table.add_column({"total_gpu_ns", "Total GPU", Kind::kTime, 0, true});
+  table.add_column({"total_busy_ns", "Total busy", Kind::kTime, 0, true});
+  table.add_column({"cpu_ns", "CPU", Kind::kTime, 0, true});
+  table.add_column({"cpu_self_ns", "Self CPU", Kind::kTime, 0, true});
+  return section;
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
+  report::Report report = begin_report("operators", trace);
+  report::Section section = empty_section();
+  const Operators operators(trace);
+  const std::vector<Operator>& rows = operators.rows();
+  const bool has_gpu = trace.ops.size() != 0;
+  const auto gpu = [&](int64_t value) { return has_gpu ? Value(value) : Value(); };
+  int64_t whole = operators.unattributed().self_gpu_ns;
+  for (const Operator& row : rows) whole += row.self_gpu_ns;
+  const auto add = [&](const std::string& name, const Operator& row, bool has_calls) {
+    const auto cpu = [&](int64_t value) { return has_calls ? Value(value) : Value(); };
+    section.table.add_row({name, cpu(row.calls), gpu(row.self_ops), gpu(row.self_gpu_ns),
+                           percent_of(row.self_gpu_ns, whole), gpu(row.self_busy_ns),
+                           gpu(row.total_ops), gpu(row.total_gpu_ns), gpu(row.total_busy_ns),
+                           cpu(row.cpu_ns), cpu(row.cpu_self_ns)});
+  };
+  std::vector<size_t> order;
+  for (size_t name = 0; name < rows.size(); ++name) {
+    if (rows[name].listed) order.push_back(name);
+  }
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    if (rows[a].self_gpu_ns != rows[b].self_gpu_ns) {
+      return rows[a].self_gpu_ns > rows[b].self_gpu_ns;
+    }
+    if (rows[a].cpu_self_ns != rows[b].cpu_self_ns) {
+      return rows[a].cpu_self_ns > rows[b].cpu_self_ns;
+    }
+    return trace.names[a] < trace.names[b];
+  });
+  bool unattributed_is_due = operators.unattributed().self_ops != 0;
+  for (const size_t name : order) {
+    if (unattributed_is_due && rows[name].self_gpu_ns <= operators.unattributed().self_gpu_ns) {
+      add(kUnattributed, operators.unattributed(), false);
+      unattributed_is_due = false;
+    }
+    add(trace.names[name], rows[name], rows[name].calls != 0);
+  }
+  if (unattributed_is_due) add(kUnattributed, operators.unattributed(), false);
+  report.sections.push_back(std::move(section));
+  if (!has_gpu) report.notes.push_back("no operations of a device: only times of the CPU");
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "operators: the time that operators of a framework (aten::mm) took on GPUs and on the CPU, by "
+    "name. An operation of a GPU belongs to the innermost operator around the call that launched "
+    "it, on the same thread; where there is no operator, to the innermost marker or Python frame; "
+    "else to the call itself. So each operation is in exactly one row, or in (unattributed) if no "
+    "launching call of it is in the file, and Self GPU adds up to the time of all operations.\n"
+    "\n"
+    "Ops and Self GPU are the number and the summed durations of the operations that belong to the "
+    "operator itself; Share is Self GPU in percent of all; Self busy is the length of the union of "
+    "their times on each GPU. Total ops, Total GPU and Total busy take in what belongs to operators "
+    "inside of it; an operation counts once for each name, however often the name is on the way. "
+    "The totals of different rows overlap and do not add up.\n"
+    "\n"
+    "Calls counts the calls that are not inside a call of the same name: a call that a dispatch "
+    "mode shows twice is one. CPU adds up their durations, Self CPU is without the operators inside. "
+    "With --from or --to GPU time is that in the window, whenever it was launched, and calls and "
+    "CPU time are of the whole trace.\n";
+
+trace::Request needs(const Parameters&) { return {.ops = true, .links = true, .all_apis = true}; }
+
+}  // namespace
+
+const Analysis& operators_analysis() {
+  static const Analysis kAnalysis{
+      "operators",
+      "Show the GPU time of each operator, every kernel counted once",
+      "Operators of PyTorch (or ranges of the program where there are none) with the time of the "
+      "kernels and copies that they launched, their own and with those inside, and CPU time.",
+      kDefinition,
+      {{"sonde operators trace.json", "largest own GPU time first"},
+       {"sonde operators trace.json --sort total_gpu", "with what is inside"},
+       {"sonde operators trace.json --sort cpu_self", "what costs the CPU most"}},
+      {},
+      needs,
+      run,
+      true};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,113 @@
+// ChromeWriter: one Chrome JSON document (docs/exports.md). Its parts are in chrome_json.cpp (what
+// stands around the events), chrome_calls.cpp and chrome_ops.cpp.
+//
+// Rows of an imported file that came with JSON arguments get these back as they were, so that the
+// readers of PyTorch's traces find what they look for. All other rows say what the .rpd knows of
+// them. An event "sonde_trace" and members whose names begin with "sonde" say what Chrome's format
+// has no word for; the kineto importer reads them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "export/events.h"
+#include "export/json_object.h"
+#include "export/json_text.h"
+#include "export/lanes.h"
+#include "export/sink.h"
+#include "export/trace_facts.h"
+
+namespace sonde::exporting {
+
+class ChromeWriter {
+ public:
+  // `keep_correlations`: the numbers that imported files link calls and operations by mean the same
+  // in all that is written.
+  ChromeWriter(const Events& events, const TraceFacts& facts, bool keep_correlations, Sink& sink);
+
+  Counts write(const std::string& source_path);
+
+ private:
+  void number_processes();
+
+  void header(const std::string& source_path);
+  void base_time();
+  void notes();
+  void device_properties();
+  void trace_metadata();
+  void begin_metadata(std::string_view kind, int64_t pid, int64_t tid);
+  void metadata(std::string_view kind, int64_t pid, int64_t tid, std::string_view value);
+  void sort_index(std::string_view kind, int64_t pid, int64_t tid, int64_t index);
+  void process_metadata();
+  void process_name(const Process& process);
+  void thread_name(const Thread& thread, int64_t tid, uint32_t lane);
+  void device_metadata();
+  void samples();
+  void other_flows();
+
+  void apis();
+  void api_lane(const Lane& lane, const Layout& layout);
+  void api(const Api& api, size_t index, const std::string& place);
+  void own_api_arguments(const Api& api);
+  int64_t given_api_arguments(const Api& api, bool is_linked);
+  void sonde_members(const Api& api);
+  std::string_view api_category(const Api& api) const;
+  std::string_view implied_domain(const Api& api, std::string_view category) const;
+  bool is_instant(const Api& api) const;
+
+  void ops();
+  void op_lane(const Lane& lane, const Layout& layout);
+  void op(const Op& op, const std::string& place);
+  void own_op_arguments(const Op& op);
+  void given_op_arguments(const Op& op);
+  void copied_bytes(const Op& op);
+
+  void flow(std::string_view phase, size_t link, const std::string& place, int64_t time_ns);
+
+  // The text between two events; none before the first.
+  void begin_event() {
+    sink_.append(first_ ? std::string_view("{") : std::string_view(",\n{"));
+    first_ = false;
+  }
+  void text(std::string_view value) { append_json_string(sink_, value, scratch_); }
+  void member(std::string_view key, std::string_view value) {
+    sink_.append(key);
+    text(value);
+  }
+  void member(std::string_view key, int64_t value) {
+    sink_.append(key);
+    append_integer(sink_, value);
+  }
+  void time(int64_t time_ns) { append_thousandths(sink_, time_ns - origin_ns_); }
+  const std::string& quoted_name(uint32_t name);
+
+  // A flow needs a slice at both ends; one of no length cannot hold its arrow.
+  bool has_arrow(const Link& link) const {
+    return events_.apis[link.api].duration_ns() > 0 && events_.ops[link.op].duration_ns() > 0;
+  }
+  bool imported() const { return events_.imports > 0; }
+  // What links the operations of this call to it.
+  int64_t correlation_of(uint32_t api) const {
+    return correlations_.empty() ? events_.apis[api].id : correlations_[api];
+  }
+
+  const Events& events_;
+  const TraceFacts& facts_;
+  const bool keep_correlations_;
+  Sink& sink_;
+  int64_t origin_ns_ = 0;  // ts counts from here
+  std::vector<std::string> quoted_names_;
+  std::vector<int64_t> device_pids_;
+  int64_t counters_pid_ = 0;
+  std::map<int64_t, int64_t> next_lane_tid_;  // by pid
+  std::vector<std::string> shapes_;
+  std::vector<int64_t> correlations_;  // by call; empty: they are the ids
+  std::vector<JsonMember> members_;
+  std::string scratch_;
+  bool first_ = true;
+  Counts counts_;
+};
+
+}  // namespace sonde::exporting

@@ -1,0 +1,258 @@
+#include "report/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/strings.h"
+#include "report/axis_scale.h"
+#include "report/layout.h"
+#include "report/markup.h"
+#include "report/render.h"
+
+namespace sonde::report {
+namespace {
+
+constexpr double kWidth = 760;
+constexpr double kLineHeight = 18;
+constexpr double kBarHeight = 22;
+constexpr double kPlotHeight = 240;
+constexpr double kLabelWidth = 230;  // room for the names of bars
+constexpr size_t kLabelLength = 34;  // characters that fit into it
+constexpr double kTickWidth = 60;    // room for the ticks of a y axis
+constexpr double kRight = 24;
+constexpr int kTicksAcross = 8;
+constexpr int kTicksUp = 5;
+
+// Told apart with the common kinds of colour blindness, and with enough contrast on white and on
+// black: a middle lightness for all.
+constexpr const char* kColours[] = {"#3b82c4", "#d97b29", "#4a9d5b", "#b8557f",
+                                    "#8b7bc8", "#9a8a2e", "#2f9c9c", "#888888"};
+
+const char* colour_of(size_t series) { return kColours[series % std::size(kColours)]; }
+
+bool drawable(double value, const Axis& axis) {
+  return std::isfinite(value) && (!axis.logarithmic || value > 0);
+}
+
+std::string text_at(double x, double y, const char* anchor, std::string_view text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
+                     markup_text(text));
+}
+
+std::string line(double x1, double y1, double x2, double y2, double opacity) {
+  return fmt::format(
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"currentColor\" "
+      "stroke-opacity=\"{}\"/>\n",
+      x1, y1, x2, y2, opacity);
+}
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+  void cover(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool empty() const { return low > high; }
+};
+
+// The frame that both kinds of chart are drawn into, in pixels.
+struct Frame {
+  double left, top, width, height;
+};
+
+// The legend, a line of coloured names; nothing for a single series. Returns its height.
+double append_legend(std::string& out, const Chart& chart, double top) {
+  if (chart.series.size() < 2) return 0;
+  double x = 8;
+  double y = top + 12;
+  for (size_t s = 0; s < chart.series.size(); ++s) {
+    const std::string name = ellipsize(chart.series[s].name, kLabelLength);
+    const double width = 24 + 7.0 * static_cast<double>(display_width(name)) + 12;
+    if (x + width > kWidth && x > 8) {
+      x = 8;
+      y += kLineHeight;
+    }
+    out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\" fill=\"{}\"/>\n",
+                       x, y - 10, colour_of(s));
+    out += text_at(x + 18, y, "start", name);
+    x += width;
+  }
+  return y - top + kLineHeight;
+}
+
+void append_x_axis(std::string& out, const Frame& frame, const AxisScale& scale) {
+  const double bottom = frame.top + frame.height;
+  for (const Tick& tick : scale.ticks()) {
+    const double x = frame.left + scale.share(tick.value) * frame.width;
+    out += line(x, frame.top, x, bottom, tick.value == 0 ? 0.6 : 0.15);
+    out += text_at(x, bottom + 15, "middle", tick.text);
+  }
+  out += text_at(frame.left + frame.width / 2, bottom + 33, "middle", scale.title());
+}
+
+void append_y_axis(std::string& out, const Frame& frame, const AxisScale& scale) {
+  for (const Tick& tick : scale.ticks()) {
+    const double y = frame.top + (1 - scale.share(tick.value)) * frame.height;
+    out += line(frame.left, y, frame.left + frame.width, y, tick.value == 0 ? 0.6 : 0.15);
+    out += text_at(frame.left - 6, y + 4, "end", tick.text);
+  }
+  out += text_at(8, frame.top - 8, "start", scale.title());
+}
+
+// A value for the mouse: "copy: 12.3 ms".
+std::string hint(const std::string& name, double value, const Axis& axis) {
+  Column column;
+  column.kind = axis.kind;
+  const bool whole =
+      axis.kind == Kind::kTime || axis.kind == Kind::kBytes || axis.kind == Kind::kInteger;
+  const bool fits = std::abs(value) < 9e18;
+  const Value shown =
+      whole && fits ? Value(static_cast<int64_t>(std::llround(value))) : Value(value);
+  if (whole && !fits) column.kind = Kind::kReal;
+  const std::string text = text_of(shown, column) + (axis.kind == Kind::kPercent ? " %" : "");
+  return name.empty() ? text : name + ": " + text;
+}
+
+void append_bar(std::string& out, const Chart& chart, size_t row, const Frame& frame,
+                const AxisScale& scale) {
+  const double y = frame.top + static_cast<double>(row) * kBarHeight;
+  double right = 0;
+  double left = 0;
+  for (size_t s = 0; s < chart.series.size(); ++s) {
+    const auto& series = chart.series[s];
+    if (row >= series.values.size() || !drawable(series.values[row], chart.x)) continue;
+    const double value = series.values[row];
+    double& end = value < 0 ? left : right;
+    const double from = scale.share(std::min(end, end + value));
+    const double to = scale.share(std::max(end, end + value));
+    end += value;
+    out += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\">"
+        "<title>{}</title></rect>\n",
+        frame.left + from * frame.width, y + 3, (to - from) * frame.width, kBarHeight - 6,
+        colour_of(s), markup_text(hint(series.name, value, chart.x)));
+  }
+  out += fmt::format("<g><title>{}</title>", markup_text(chart.rows[row]));
+  out += text_at(frame.left - 8, y + 15, "end", ellipsize(chart.rows[row], kLabelLength));
+  out += "</g>\n";
+}
+
+Range range_of_bars(const Chart& chart) {
+  Range range;
+  range.cover(0);
+  for (size_t row = 0; row < chart.rows.size(); ++row) {
+    double right = 0;
+    double left = 0;
+    for (const auto& series : chart.series) {
+      if (row >= series.values.size() || !drawable(series.values[row], chart.x)) continue;
+      (series.values[row] < 0 ? left : right) += series.values[row];
+    }
+    range.cover(left);
+    range.cover(right);
+  }
+  return range;
+}
+
+double append_bars(std::string& out, const Chart& chart, double top) {
+  const Frame frame{kLabelWidth, top + 4, kWidth - kLabelWidth - kRight,
+                    static_cast<double>(chart.rows.size()) * kBarHeight};
+  Axis axis = chart.x;
+  axis.logarithmic = false;  // the length of a bar is its value
+  const Range range = range_of_bars(chart);
+  const AxisScale scale(axis, range.low, range.high, kTicksAcross);
+  append_x_axis(out, frame, scale);
+  for (size_t row = 0; row < chart.rows.size(); ++row) append_bar(out, chart, row, frame, scale);
+  return frame.top + frame.height + 42;
+}
+
+struct Scales {
+  AxisScale x, y;
+};
+
+struct Place {
+  double x, y;
+};
+
+void append_path(std::string& out, const std::vector<Place>& places, bool steps, size_t s) {
+  std::string path;
+  for (const Place& place : places) {
+    if (path.empty()) {
+      path = fmt::format("M{:.1f} {:.1f}", place.x, place.y);
+    } else {
+      if (steps) path += fmt::format("H{:.1f}", place.x);
+      path += fmt::format("L{:.1f} {:.1f}", place.x, place.y);
+    }
+  }
+  if (path.empty()) return;
+  out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", path,
+                     colour_of(s));
+}
+
+void append_series(std::string& out, const Chart& chart, size_t s, const Frame& frame,
+                   const Scales& scales) {
+  const Series& series = chart.series[s];
+  std::vector<Place> places;
+  for (size_t i = 0; i < std::min(series.values.size(), series.places.size()); ++i) {
+    if (!drawable(series.values[i], chart.y) || !drawable(series.places[i], chart.x)) continue;
+    const Place place{frame.left + scales.x.share(series.places[i]) * frame.width,
+                      frame.top + (1 - scales.y.share(series.values[i])) * frame.height};
+    places.push_back(place);
+    if (series.mark != Mark::kPoints) continue;
+    const std::string& name = i < series.labels.size() ? series.labels[i] : series.name;
+    out += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.7\">"
+        "<title>{}</title></circle>\n",
+        place.x, place.y, colour_of(s), markup_text(hint(name, series.values[i], chart.y)));
+  }
+  if (series.mark != Mark::kPoints) append_path(out, places, series.mark == Mark::kSteps, s);
+}
+
+double append_plot(std::string& out, const Chart& chart, double top) {
+  Range x;
+  Range y;
+  for (const auto& series : chart.series) {
+    for (size_t i = 0; i < std::min(series.values.size(), series.places.size()); ++i) {
+      if (!drawable(series.values[i], chart.y) || !drawable(series.places[i], chart.x)) continue;
+      x.cover(series.places[i]);
+      y.cover(series.values[i]);
+    }
+  }
+  if (x.empty()) {
+    out += text_at(kWidth / 2, top + 20, "middle", "no values");
+    return top + 2 * kLineHeight;
+  }
+  if (!chart.y.logarithmic) y.cover(0);
+  const Frame frame{kTickWidth, top + 24, kWidth - kTickWidth - kRight, kPlotHeight};
+  const Scales scales{AxisScale(chart.x, x.low, x.high, kTicksAcross),
+                      AxisScale(chart.y, y.low, y.high, kTicksUp)};
+  append_x_axis(out, frame, scales.x);
+  append_y_axis(out, frame, scales.y);
+  for (size_t s = 0; s < chart.series.size(); ++s) append_series(out, chart, s, frame, scales);
+  return frame.top + frame.height + 42;
+}
+
+}  // namespace
+
+std::string chart_svg(const Chart& chart) {
+  std::string body;
+  double top = 0;
+  if (!chart.title.empty()) {
+    body += fmt::format("<text x=\"8\" y=\"14\" font-weight=\"bold\">{}</text>\n",
+                        markup_text(chart.title));
+    top += 24;
+  }
+  top += append_legend(body, chart, top);
+  const double height =
+      chart.rows.empty() ? append_plot(body, chart, top) : append_bars(body, chart, top);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
+      "role=\"img\" aria-label=\"{}\" fill=\"currentColor\" font-family=\"system-ui, sans-serif\" "
+      "font-size=\"12\">\n{}</svg>\n",
+      kWidth, height, kWidth, markup_text(chart.title), body);
+}
+
+}  // namespace sonde::report

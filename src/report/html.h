@@ -1,0 +1,15 @@
+// Pieces of a page, for the HTML renderer and for pages that are more than one report.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "report/render.h"
+
+namespace sonde::report {
+
+std::string html_escaped(std::string_view text);  // for text and for attributes in quotes
+std::string html_section(const Section& section, const RenderOptions& options);
+extern const char* const kHtmlStyle;  // the inside of <style>
+
+}  // namespace sonde::report

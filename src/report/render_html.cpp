@@ -1,0 +1,129 @@
+// HTML: one self-contained page, light and dark, without scripts and without anything from a
+// network. Numbers are aligned, and every cell that is shortened has its whole value as a tooltip.
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "report/cells.h"
+#include "report/html.h"
+#include "report/render.h"
+
+namespace sonde::report {
+
+std::string html_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : valid_utf8(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+const char* const kHtmlStyle =
+    ":root{color-scheme:light dark;--line:#8884;--quiet:#777;--warn:#b35900}"
+    "@media(prefers-color-scheme:dark){:root{--warn:#ffb454}}"
+    "body{font:15px/1.45 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em}"
+    "table{border-collapse:collapse;margin:.6em 0;font-variant-numeric:tabular-nums;"
+    "display:block;overflow-x:auto}"
+    "th,td{padding:.2em .7em;border-bottom:1px solid var(--line);text-align:left;"
+    "white-space:nowrap}"
+    "td.n,th.n{text-align:right}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em}"
+    ".warning{color:var(--warn)}.note,.more{color:var(--quiet)}pre{white-space:pre-wrap}";
+
+namespace {
+
+void append_cells(std::string& out, const Table& table, const RenderOptions& options) {
+  const auto cells = cells_of(table, options.full_names);
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    out += "<tr>";
+    for (size_t c = 0; c < cells.size(); ++c) {
+      out += is_text(table.columns[c].kind) ? "<td" : "<td class=\"n\"";
+      const auto* whole = std::get_if<std::string>(&table.rows[r][c]);
+      if (whole != nullptr && *whole != cells[c][r]) {
+        out += " title=\"" + html_escaped(*whole) + "\"";
+      }
+      out += ">" + html_escaped(cells[c][r]) + "</td>";
+    }
+    out += "</tr>\n";
+  }
+}
+
+void append_table(std::string& out, const Table& table, const RenderOptions& options) {
+  out += "<table>\n<tr>";
+  for (const Column& column : table.columns) {
+    out += is_text(column.kind) ? "<th>" : "<th class=\"n\">";
+    out += html_escaped(title_of(column)) + "</th>";
+  }
+  out += "</tr>\n";
+  append_cells(out, table, options);
+  out += "</table>\n";
+  if (table.rows_left_out != 0) {
+    out += fmt::format("<p class=\"more\">{} more rows are left out.</p>\n",
+                       format_count(table.rows_left_out));
+  }
+}
+
+}  // namespace
+
+std::string html_section(const Section& section, const RenderOptions& options) {
+  std::string out;
+  if (!section.title.empty()) out += "<h2>" + html_escaped(section.title) + "</h2>\n";
+  if (!section.facts.empty()) {
+    out += "<table>\n";
+    for (const Fact& fact : section.facts) {
+      out += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td></tr>\n", html_escaped(fact.title),
+                         html_escaped(fact_text(fact)));
+    }
+    out += "</table>\n";
+  }
+  if (section.table.columns.empty()) return out;
+  if (section.table.rows.empty() && !section.empty_text.empty()) {
+    return out + "<p>" + html_escaped(section.empty_text) + "</p>\n";
+  }
+  append_table(out, section.table, options);
+  return out;
+}
+
+namespace {
+
+std::string render(const Report& report, const RenderOptions& options) {
+  const std::string title = html_escaped("sonde " + report.name + ": " + report.subject);
+  std::string out =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
+      title + "</title>\n<style>" + kHtmlStyle + "</style>\n</head>\n<body>\n<h1>" + title +
+      "</h1>\n";
+  for (const std::string& warning : report.warnings) {
+    out += "<p class=\"warning\">Warning: " + html_escaped(warning) + "</p>\n";
+  }
+  for (const Section& section : report.sections) out += html_section(section, options);
+  for (const std::string& note : report.notes) {
+    out += "<p class=\"note\">Note: " + html_escaped(note) + "</p>\n";
+  }
+  if (!report.definition.empty()) {
+    out += "<h2>What the figures mean</h2>\n<pre>" + html_escaped(report.definition) + "</pre>\n";
+  }
+  return out + "</body>\n</html>\n";
+}
+
+}  // namespace
+
+const Renderer& html_renderer() {
+  static const Renderer kRenderer{"html", "one self-contained page", true, true, render};
+  return kRenderer;
+}
+
+}  // namespace sonde::report

@@ -1,0 +1,81 @@
+// Markdown: pipe tables for issues, wikis and notebooks. Human units, names as in text, sections as
+// headings.
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "report/cells.h"
+#include "report/render.h"
+
+namespace sonde::report {
+namespace {
+
+// A bar ends a cell; the others begin emphasis, code, links or tags.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '\\' || c == '`' || c == '*' || c == '_' || c == '<' || c == '[') {
+      out += '\\';
+    }
+    out += c;
+  }
+  return out;
+}
+
+void append_table(std::string& out, const Table& table, const RenderOptions& options) {
+  const auto cells = cells_of(table, options.full_names);
+  out += '|';
+  for (const Column& column : table.columns) out += " " + escaped(title_of(column)) + " |";
+  out += "\n|";
+  for (const Column& column : table.columns) out += is_text(column.kind) ? "---|" : "---:|";
+  out += '\n';
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    out += '|';
+    for (const auto& column : cells) out += " " + escaped(column[r]) + " |";
+    out += '\n';
+  }
+  if (table.rows_left_out != 0) {
+    out += fmt::format("\n{} more rows are left out.\n", format_count(table.rows_left_out));
+  }
+}
+
+void append_facts(std::string& out, const Section& section) {
+  out += "| | |\n|---|---:|\n";
+  for (const Fact& fact : section.facts) {
+    out += fmt::format("| {} | {} |\n", escaped(fact.title), escaped(fact_text(fact)));
+  }
+}
+
+std::string render(const Report& report, const RenderOptions& options) {
+  std::string out = fmt::format("# sonde {}: {}\n", report.name, escaped(report.subject));
+  for (const std::string& warning : report.warnings) {
+    out += "\n**Warning:** " + escaped(warning) + "\n";
+  }
+  for (const Section& section : report.sections) {
+    if (!section.title.empty()) out += "\n## " + escaped(section.title) + "\n";
+    if (!section.facts.empty()) {
+      out += '\n';
+      append_facts(out, section);
+    }
+    if (section.table.columns.empty()) continue;
+    out += '\n';
+    if (section.table.rows.empty() && !section.empty_text.empty()) {
+      out += section.empty_text + "\n";
+    } else {
+      append_table(out, section.table, options);
+    }
+  }
+  for (const std::string& note : report.notes) out += "\nNote: " + escaped(note) + "\n";
+  if (!report.definition.empty()) {
+    out += "\n## What the figures mean\n\n" + escaped(report.definition);
+  }
+  return out;
+}
+
+}  // namespace
+
+const Renderer& markdown_renderer() {
+  static const Renderer kRenderer{"markdown", "tables for issues and wikis", true, true, render};
+  return kRenderer;
+}
+
+}  // namespace sonde::report

@@ -1,0 +1,125 @@
+// The order and the categories of a Trace, and what a window and a rank leave of it.
+#include <gtest/gtest.h>
+
+#include "trace/trace_builder_test_support.h"
+
+namespace sonde::trace {
+namespace {
+
+std::vector<std::string> ops_of(const Trace& trace) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    const Row api = trace.ops.api[i];
+    lines.push_back(
+        std::to_string(trace.ops.start_ns[i]) + " " + std::to_string(trace.ops.end_ns[i]) + " " +
+        trace.names[trace.ops.name[i]] + " " + category_name(trace.ops.category[i]) + " " +
+        std::to_string(trace.queues[trace.ops.queue[i]].queue) + " " +
+        (api == kNone ? "-" : std::to_string(trace.apis.start_ns[static_cast<size_t>(api)])));
+  }
+  return lines;
+}
+
+TEST(Arrange, IndependentOfTheOrderOfRows) {
+  std::mt19937 random(7);
+  TraceBuilder rows;
+  for (int i = 0; i < 300; ++i) {
+    const auto start = static_cast<int64_t>(random() % 100);
+    const int api = rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", start, start + i,
+                                               static_cast<int64_t>(random() % 3)});
+    rows.add(TraceBuilder::Op{"k" + std::to_string(random() % 4), start + 5,
+                              start + 5 + static_cast<int64_t>(random() % 3), kNone,
+                              static_cast<int32_t>(random() % 2),
+                              static_cast<int64_t>(random() % 3)});
+    rows.add(TraceBuilder::Op{"linked" + std::to_string(i), start + 7, start + 9, api});
+  }
+  const auto expected = ops_of(rows.build());
+  EXPECT_TRUE(std::is_sorted(expected.begin(), expected.end(), [](const auto& a, const auto& b) {
+    return std::stoll(a) < std::stoll(b);
+  }));
+  for (const uint32_t seed : {1u, 2u, 3u}) EXPECT_EQ(ops_of(rows.build(seed)), expected);
+}
+
+TEST(Arrange, CategoriesOfOperations) {
+  TraceBuilder rows;
+  int64_t t = 0;
+  const auto category = [&](const std::string& name, const std::string& type) {
+    TraceBuilder one;
+    one.add(TraceBuilder::Op{name, t, t + 1, kNone, 0, 0, type});
+    return one.build().ops.category[0];
+  };
+  EXPECT_EQ(category("gemm", "KernelExecution"), Category::kCompute);
+  EXPECT_EQ(category("gemm", "Task"), Category::kCompute);
+  EXPECT_EQ(category("", "CopyHostToDevice"), Category::kCopy);
+  EXPECT_EQ(category("Memset (Device)", "FillBuffer"), Category::kMemset);
+  EXPECT_EQ(category("__amd_rocclr_copyBuffer", "KernelExecution"), Category::kCopy);
+  EXPECT_EQ(category("__amd_rocclr_fillBufferAligned", "KernelExecution"), Category::kMemset);
+  EXPECT_EQ(category("", "Barrier"), Category::kOther);
+}
+
+// Not "ncclKernel" alone, as some tools look for.
+TEST(Arrange, straggler_matches_all_comm_kernels) {
+  for (const char* name :
+       {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)",
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        "ncclDevKernel_Generic", "mscclKernel_Sum_half_Simple(ncclDevComm*)", "rcclKernel",
+        "void vllm::cross_device_reduce_1stage<c10::Half, 8>(vllm::RankData*)",
+        "mscclpp::allreduce7", "deep_ep::internode::dispatch", "nvshmemi_transfer"}) {
+    EXPECT_TRUE(is_communication(name)) << name;
+  }
+  for (const char* name : {"Cijk_Alik_Bljk_SB", "reduce_kernel", "cross_entropy"}) {
+    EXPECT_FALSE(is_communication(name)) << name;
+  }
+  EXPECT_TRUE(is_xccl("myRCCLthing"));
+  EXPECT_FALSE(is_xccl("mscclpp::allreduce7"));
+}
+
+TEST(Arrange, hip_api_is_not_communication) {
+  EXPECT_EQ(kind_of_api("", "hip", "hipLaunchKernel"), ApiKind::kRuntime);
+  EXPECT_EQ(kind_of_api("cuda_runtime", "hip", "hipMemcpyAsync"), ApiKind::kRuntime);
+  EXPECT_FALSE(is_communication("hipMemcpyAsync"));
+  EXPECT_EQ(kind_of_api("", "roctx", "UserMarker"), ApiKind::kMarker);
+  EXPECT_EQ(kind_of_api("", "", "aten::mm"), ApiKind::kOperator);
+}
+
+TEST(Arrange, WindowClipsOperationsAndKeepsCallsThatLaunchedThem) {
+  TraceBuilder rows;
+  const int launch = rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", 0, 10});
+  rows.add(TraceBuilder::Op{"cut", 90, 110, launch});
+  rows.add(TraceBuilder::Op{"outside", 20, 30, launch});
+  Window window;
+  window.select = {100, 200};
+  window.extent = window.select;
+  Request request = TraceBuilder::everything();
+  request.all_apis = true;
+  EXPECT_EQ(ops_of(rows.build(0, request, window)),
+            (std::vector<std::string>{"100 110 cut compute 0 0"}));
+  request.whole = true;
+  EXPECT_EQ(ops_of(rows.build(0, request, window)),
+            (std::vector<std::string>{"90 110 cut compute 0 0"}));
+  request = TraceBuilder::everything();
+  EXPECT_EQ(ops_of(rows.build(0, request, window)),
+            (std::vector<std::string>{"100 110 cut compute 0 -"}));
+}
+
+TEST(Arrange, RanksFollowFromTheLaunchingProcess) {
+  TraceBuilder rows;
+  const int a = rows.add(TraceBuilder::Api{"", "hipLaunchKernel", 0, 1, 1, 10});
+  const int b = rows.add(TraceBuilder::Api{"", "hipLaunchKernel", 0, 1, 1, 20});
+  rows.set_rank(10, 0);
+  rows.set_rank(20, 1);
+  rows.add(TraceBuilder::Op{"of rank 0", 1, 2, a, 0});
+  rows.add(TraceBuilder::Op{"before the recording", 3, 4, kNone, 0});
+  rows.add(TraceBuilder::Op{"of rank 1", 5, 6, b, 1});
+  rows.add(TraceBuilder::Op{"of nobody", 7, 8, kNone, 2});
+  const Trace all = rows.build(2);
+  EXPECT_EQ(all.rank_of_op(0), 0);
+  EXPECT_EQ(all.rank_of_op(1), 0);
+  EXPECT_EQ(all.rank_of_op(2), 1);
+  EXPECT_EQ(all.rank_of_op(3), std::nullopt);
+  Request request = TraceBuilder::everything();
+  request.rank = 1;
+  EXPECT_EQ(rows.build(2, request).ops.size(), 1u);
+}
+
+}  // namespace
+}  // namespace sonde::trace

@@ -1,0 +1,119 @@
+#include "trace/category.h"
+
+#include <strings.h>
+
+#include "base/strings.h"
+
+namespace sonde::trace {
+
+namespace {
+
+bool contains_ignoring_case(std::string_view text, std::string_view word) {
+  for (size_t i = 0; i + word.size() <= text.size(); ++i) {
+    if (strncasecmp(text.data() + i, word.data(), word.size()) == 0) return true;
+  }
+  return false;
+}
+
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) {
+    if (text.find(word) != text.npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const char* category_name(Category category) {
+  constexpr const char* kNames[kCategories] = {"compute", "communication", "copy", "memset",
+                                               "other"};
+  return kNames[static_cast<size_t>(category)];
+}
+
+bool is_xccl(std::string_view kernel) {
+  return contains_ignoring_case(kernel, "nccl") || contains_ignoring_case(kernel, "rccl");
+}
+
+bool is_communication(std::string_view kernel) {
+  return is_xccl(kernel) ||
+         contains_any(kernel, {"mscclpp", "msccl_", "nvshmem", "rocshmem", "roc_shmem", "deep_ep",
+                               "deepep", "cross_device_reduce", "quickreduce", "uccl::", "oneccl",
+                               "multimem_all_reduce", "one_shot_all_reduce", "two_shot_all_reduce",
+                               "allreduce_prototype", "userbuffers_fp16_sum", "oneShotAllReduce",
+                               "twoShotAllReduce"});
+}
+
+Category category_of_op(store::OpClass op_class, std::string_view name) {
+  switch (op_class) {
+    case store::OpClass::kCopy:
+      return Category::kCopy;
+    case store::OpClass::kFill:
+      return Category::kMemset;
+    case store::OpClass::kKernel:
+      if (starts_with_any(name, {"__amd_rocclr_copy"})) return Category::kCopy;
+      if (starts_with_any(name, {"__amd_rocclr_fill"})) return Category::kMemset;
+      return is_communication(name) ? Category::kCommunication : Category::kCompute;
+    default:
+      return Category::kOther;
+  }
+}
+
+namespace {
+
+struct Word {
+  std::string_view text;
+  ApiKind kind;
+};
+// Kineto's categories, of which older versions are written with capitals.
+constexpr Word kCategoryWords[] = {
+    {"cpu_op", ApiKind::kOperator},
+    {"Operator", ApiKind::kOperator},
+    {"python_function", ApiKind::kPython},
+    {"user_annotation", ApiKind::kMarker},
+    {"gpu_user_annotation", ApiKind::kDeviceMarker},
+    {"cuda_runtime", ApiKind::kRuntime},
+    {"cuda_driver", ApiKind::kRuntime},
+    {"Runtime", ApiKind::kRuntime},
+    {"cuda_sync", ApiKind::kDeviceSync},
+};
+constexpr Word kDomainWords[] = {
+    {"roctx", ApiKind::kMarker},   {"nvtx", ApiKind::kMarker},   {"itt", ApiKind::kMarker},
+    {"sonde", ApiKind::kMarker},   {"python", ApiKind::kPython}, {"torch", ApiKind::kOperator},
+    {"hip", ApiKind::kRuntime},    {"hsa", ApiKind::kRuntime},   {"cuda", ApiKind::kRuntime},
+    {"opencl", ApiKind::kRuntime}, {"rccl", ApiKind::kRuntime},
+};
+
+}  // namespace
+
+ApiKind kind_of_api(std::string_view category, std::string_view domain, std::string_view name) {
+  if (name == "UserMarker") return ApiKind::kMarker;
+  if (category == "cpu_instant_event") {
+    return name == "[memory]" ? ApiKind::kMemory : ApiKind::kOther;
+  }
+  for (const Word& word : kCategoryWords) {
+    if (word.text == category) return word.kind;
+  }
+  for (const Word& word : kDomainWords) {
+    if (word.text == domain) return word.kind;
+  }
+  if (starts_with_any(name, {"aten::", "autograd::", "torch::", "c10d::", "prim::"})) {
+    return ApiKind::kOperator;  // torch before 2.0 gives no categories
+  }
+  return ApiKind::kOther;
+}
+
+bool is_sync_call(std::string_view name) {
+  if (name == "clFinish" || name == "clWaitForEvents" || name.substr(0, 16) == "hsa_signal_wait_") {
+    return true;
+  }
+  if (!starts_with_any(name, {"hip", "cuda", "cu"})) return false;
+  return name.find("Synchronize") != name.npos || name == "hipMemcpy" || name == "cudaMemcpy" ||
+         name == "hipMemcpyWithStream" || name == "hipMemcpyDtoH" || name == "hipMemcpyHtoD";
+}
+
+bool is_wait_call(std::string_view name) {
+  return name.find("StreamWaitEvent") != name.npos || name.find("StreamWaitValue") != name.npos ||
+         name == "clEnqueueBarrierWithWaitList";
+}
+
+}  // namespace sonde::trace

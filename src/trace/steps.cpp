@@ -1,0 +1,106 @@
+#include "trace/steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace sonde::trace {
+namespace {
+
+Result<Steps> steps_of_markers(const Trace& trace, const std::string& pattern) {
+  SONDE_ASSIGN(const NameFilter filter, NameFilter::compile(pattern, "--step"));
+  std::vector<int8_t> wanted(trace.names.size(), -1);
+  std::map<int32_t, int64_t> until_ns;  // the end of the last step of each process
+  Steps found;
+  const Apis& apis = trace.apis;
+  for (size_t i = 0; i < apis.size(); ++i) {
+    if (apis.kind[i] != ApiKind::kMarker || apis.end_ns[i] <= apis.start_ns[i]) continue;
+    int8_t& match = wanted[apis.label[i]];
+    if (match < 0) match = filter.wants(trace.names[apis.label[i]]) ? 1 : 0;
+    if (match == 0) continue;
+    const int32_t process = trace.threads[apis.thread[i]].process;
+    const auto [entry, is_new] = until_ns.try_emplace(process, std::numeric_limits<int64_t>::min());
+    if (apis.start_ns[i] < entry->second) continue;
+    entry->second = apis.end_ns[i];
+    found.steps.push_back(
+        {trace.names[apis.label[i]], {apis.start_ns[i], apis.end_ns[i]}, process});
+  }
+  std::stable_sort(found.steps.begin(), found.steps.end(),
+                   [](const Step& a, const Step& b) { return a.process < b.process; });
+  if (!found.steps.empty()) found.source = "markers that match '" + pattern + "'";
+  return found;
+}
+
+// The names of the kernels of one GPU, in the order in which they started.
+struct Sequence {
+  std::vector<NameId> names;
+  std::vector<size_t> ops;
+};
+
+Steps steps_of_period(const Trace& trace) {
+  std::map<int32_t, Sequence> by_gpu;
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    if (trace.class_of(i) != OpClass::kKernel) continue;
+    Sequence& sequence = by_gpu[trace.ops.gpu[i]];
+    sequence.names.push_back(trace.label(i));
+    sequence.ops.push_back(i);
+  }
+  Steps found;
+  // Every GPU of a process runs the same program: the first that has a period gives the steps.
+  for (const auto& [gpu, sequence] : by_gpu) {
+    const size_t period = period_of(sequence.names);
+    if (period == 0) continue;
+    const size_t count = sequence.names.size() / period;
+    const size_t skipped = sequence.names.size() - count * period;  // what ran before the loop
+    for (size_t step = 0; step < count; ++step) {
+      const size_t first = sequence.ops[skipped + step * period];
+      const size_t next = skipped + (step + 1) * period;
+      const int64_t end_ns = next < sequence.ops.size() ? trace.ops.start_ns[sequence.ops[next]]
+                                                        : trace.ops.end_ns[sequence.ops.back()];
+      const int32_t process = trace.ops.process.empty() ? kNone : trace.ops.process[first];
+      found.steps.push_back(
+          {fmt::format("period {}", step + 1), {trace.ops.start_ns[first], end_ns}, process});
+    }
+    found.source = fmt::format("{} kernels that come again {} times on GPU {}", period, count, gpu);
+    break;
+  }
+  return found;
+}
+
+}  // namespace
+
+size_t period_of(const std::vector<NameId>& sequence) {
+  constexpr size_t kLeast = 8;        // kernels in a step, and steps times kernels
+  constexpr size_t kLongest = 65536;  // a bound on the work: beyond it only the end is looked at
+  if (sequence.size() < 3 * kLeast) return 0;
+  const size_t size = std::min(sequence.size(), kLongest);
+  const NameId* end = sequence.data() + sequence.size();
+  // Where the last few kernels were before, is how long a period may be.
+  for (size_t period = kLeast; period <= size / 3; ++period) {
+    if (!std::equal(end - kLeast, end, end - kLeast - period)) continue;
+    const size_t compared = std::min(size - period, std::max(2 * period, size / 2));
+    const size_t allowed = compared / 50;
+    size_t different = 0;
+    for (size_t i = 1; i <= compared && different <= allowed; ++i) {
+      const auto back = static_cast<std::ptrdiff_t>(i);
+      different += end[-back] != end[-back - static_cast<std::ptrdiff_t>(period)] ? 1 : 0;
+    }
+    if (different > allowed) continue;
+    const bool all_equal =
+        std::all_of(end - period, end, [&](NameId name) { return name == end[-1]; });
+    return all_equal ? 0 : period;  // one kernel again and again is no step
+  }
+  return 0;
+}
+
+Result<Steps> find_steps(const Trace& trace, const std::string& pattern) {
+  if (!pattern.empty()) return steps_of_markers(trace, pattern);
+  for (const char* usual : {"^ProfilerStep#[0-9]+$", "^(execute_|step\\[)"}) {
+    SONDE_ASSIGN(Steps found, steps_of_markers(trace, usual));
+    if (!found.steps.empty()) return found;
+  }
+  return steps_of_period(trace);
+}
+
+}  // namespace sonde::trace

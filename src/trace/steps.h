@@ -1,0 +1,34 @@
+// Steps: the iterations of a program, as windows that figures can be given for. Told from markers,
+// or, where there are none, from kernels that come again and again.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "trace/trace.h"
+
+namespace sonde::trace {
+
+struct Step {
+  std::string name;  // "ProfilerStep#6"
+  Interval time;
+  int32_t process = kNone;  // index into Trace::processes: of operations of this process only
+};
+
+struct Steps {
+  std::vector<Step> steps;  // by process and start; those of one process do not overlap
+  std::string source;       // how they were found, as a sentence; "" = not at all
+};
+
+// The ranges of markers whose label matches `pattern`, an extended regular expression; ranges
+// inside of another step are not steps. "" takes ProfilerStep#N, else the markers of inference
+// servers (execute_..., step[...]), else the period that is detected in the kernels of each GPU.
+// Needs `nesting`, and `ops` for the period.
+Result<Steps> find_steps(const Trace& trace, const std::string& pattern);
+
+// The period of a sequence: the smallest p for which seq[i] == seq[i + p] holds for nearly all i
+// of its second half; 0 if there is none.
+size_t period_of(const std::vector<NameId>& sequence);
+
+}  // namespace sonde::trace

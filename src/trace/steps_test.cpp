@@ -1,0 +1,77 @@
+#include "trace/steps.h"
+
+#include <gtest/gtest.h>
+
+#include "trace/trace_builder_test_support.h"
+
+namespace sonde::trace {
+namespace {
+
+std::vector<std::string> names_of(const Steps& steps) {
+  std::vector<std::string> names;
+  for (const Step& step : steps.steps) names.push_back(step.name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Steps, ProfilerStepsOfEachProcess) {
+  TraceBuilder rows;
+  rows.add(TraceBuilder::Api{"user_annotation", "ProfilerStep#2", 100, 200});
+  rows.add(TraceBuilder::Api{"user_annotation", "ProfilerStep#1", 0, 100});
+  rows.add(TraceBuilder::Api{"user_annotation", "Optimizer.step#SGD.step", 50, 60});
+  rows.add(TraceBuilder::Api{"gpu_user_annotation", "ProfilerStep#1", 10, 150, 7, 0});
+  const auto steps = find_steps(rows.build(3), "");
+  ASSERT_TRUE(steps.ok());
+  EXPECT_EQ(names_of(*steps), (Names{"ProfilerStep#1", "ProfilerStep#2"}));
+  EXPECT_EQ(steps->steps[1].time, (Interval{100, 200}));
+  const auto own = find_steps(rows.build(3), "^Optimizer");
+  ASSERT_TRUE(own.ok());
+  EXPECT_EQ(names_of(*own), (Names{"Optimizer.step#SGD.step"}));
+  EXPECT_FALSE(find_steps(rows.build(), "(").ok());
+}
+
+TEST(Steps, OneInsideAnotherIsNoStep) {
+  TraceBuilder rows;
+  rows.add(TraceBuilder::Api{"", "step outer", 0, 100, 1, 1, "roctx"});
+  rows.add(TraceBuilder::Api{"", "step inner", 10, 20, 1, 1, "roctx"});
+  const auto steps = find_steps(rows.build(), "step");
+  ASSERT_TRUE(steps.ok());
+  EXPECT_EQ(names_of(*steps), (Names{"step outer"}));
+}
+
+TEST(Steps, PeriodOfKernels) {
+  TraceBuilder rows;
+  int64_t t = 0;
+  const auto run = [&](const std::string& name) {
+    rows.add(TraceBuilder::Op{name, t, t + 5});
+    t += 10;
+  };
+  run("warm up");
+  run("warm up too");
+  for (int step = 0; step < 6; ++step) {
+    for (int kernel = 0; kernel < 12; ++kernel) run("layer" + std::to_string(kernel % 5 * kernel));
+  }
+  const auto steps = find_steps(rows.build(5), "");
+  ASSERT_TRUE(steps.ok());
+  ASSERT_EQ(steps->steps.size(), 6u);
+  EXPECT_EQ(steps->steps[0].time, (Interval{20, 140}));
+  EXPECT_EQ(steps->steps[5].time, (Interval{620, t - 5}));
+  EXPECT_NE(steps->source.find("12 kernels"), std::string::npos);
+}
+
+TEST(Steps, NoPeriodInNoiseNorInOneKernel) {
+  std::mt19937 random(1);
+  std::vector<NameId> noise(4000);
+  for (NameId& name : noise) name = random() % 50;
+  EXPECT_EQ(period_of(noise), 0u);
+  EXPECT_EQ(period_of(std::vector<NameId>(1000, 3)), 0u);
+  EXPECT_EQ(period_of({}), 0u);
+  const auto none = find_steps(TraceBuilder().build(), "");
+  ASSERT_TRUE(none.ok());
+  EXPECT_TRUE(none->steps.empty());
+  EXPECT_EQ(none->source, "");
+}
+
+}  // namespace
+}  // namespace sonde::trace

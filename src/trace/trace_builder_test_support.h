@@ -1,0 +1,135 @@
+// TraceBuilder: a Trace from rows written down in a test, made by the same arrange() as real ones.
+// Rows may be given to it in any order; build(seed) shuffles them.
+#pragma once
+
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "trace/columns.h"
+
+namespace sonde::trace {
+
+class TraceBuilder {
+ public:
+  struct Api {
+    std::string category, name;
+    int64_t start_ns = 0, end_ns = 0;
+    int64_t tid = 1, pid = 1;
+    std::string domain = {}, args = {};
+  };
+  struct Op {
+    std::string name;
+    int64_t start_ns = 0, end_ns = 0;
+    int api = kNone;  // what add() returned
+    int32_t gpu = 0;
+    int64_t queue = 0;
+    std::string type = "KernelExecution";
+    int64_t bytes = -1;
+  };
+
+  int add(Api api) {
+    apis_.push_back(std::move(api));
+    return static_cast<int>(apis_.size()) - 1;
+  }
+  void add(Op op) { ops_.push_back(std::move(op)); }
+  void set_rank(int64_t pid, int64_t rank) { ranks_.emplace_back(pid, rank); }
+  const std::vector<Op>& ops() const { return ops_; }
+
+  // With seed 0 the rows keep their order.
+  Trace build(uint32_t seed = 0, const Request& wanted = everything(),
+              const Window& window = {}) const {
+    std::mt19937 random(seed);
+    std::vector<size_t> op_order(ops_.size());
+    std::vector<size_t> api_order(apis_.size());
+    std::iota(op_order.begin(), op_order.end(), 0);
+    std::iota(api_order.begin(), api_order.end(), 0);
+    if (seed != 0) {
+      std::shuffle(op_order.begin(), op_order.end(), random);
+      std::shuffle(api_order.begin(), api_order.end(), random);
+    }
+    Trace trace;
+    trace.path = "test";
+    trace.names.emplace_back();
+    trace.texts.emplace_back();
+    Raw raw;
+    std::vector<Row> row_of(apis_.size());
+    add_apis(api_order, trace, raw, row_of);
+    add_ops(op_order, row_of, trace);
+    for (const auto& [pid, rank] : ranks_) {
+      for (Process& process : trace.processes) {
+        if (process.pid == pid) process.rank = rank;
+      }
+    }
+    trace.window = window.extent;
+    arrange(completed(wanted), window, std::move(raw), trace);
+    return trace;
+  }
+
+  static Request everything() {
+    Request request;
+    request.ops = request.op_bytes = request.op_shapes = request.links = true;
+    request.args_of = ~0u;
+    return completed(request);
+  }
+
+ private:
+  static NameId intern(Trace& trace, const std::string& text) {
+    for (size_t i = 0; i < trace.names.size(); ++i) {
+      if (trace.names[i] == text) return static_cast<NameId>(i);
+    }
+    trace.names.push_back(text);
+    return static_cast<NameId>(trace.names.size() - 1);
+  }
+
+  static int32_t process_of(Trace& trace, int64_t pid) {
+    for (size_t i = 0; i < trace.processes.size(); ++i) {
+      if (trace.processes[i].pid == pid) return static_cast<int32_t>(i);
+    }
+    trace.processes.push_back({pid, {}});
+    return static_cast<int32_t>(trace.processes.size() - 1);
+  }
+
+  void add_apis(const std::vector<size_t>& order, Trace& trace, Raw& raw,
+                std::vector<Row>& row_of) const {
+    ThreadTable threads(trace);
+    for (const size_t i : order) {
+      const Api& api = apis_[i];
+      row_of[i] = static_cast<Row>(trace.apis.size());
+      trace.apis.start_ns.push_back(api.start_ns);
+      trace.apis.end_ns.push_back(api.end_ns);
+      trace.apis.name.push_back(intern(trace, api.name));
+      trace.apis.label.push_back(intern(trace, api.name));
+      trace.apis.domain.push_back(intern(trace, api.domain));
+      trace.apis.thread.push_back(threads.index(process_of(trace, api.pid), api.tid));
+      raw.api_category.push_back(intern(trace, api.category));
+      trace.apis.args.push_back(static_cast<uint32_t>(trace.texts.size()));
+      trace.texts.push_back(api.args);
+    }
+  }
+
+  void add_ops(const std::vector<size_t>& order, const std::vector<Row>& row_of,
+               Trace& trace) const {
+    QueueTable queues(trace);
+    ShapeTable shapes(trace);
+    for (const size_t i : order) {
+      const Op& op = ops_[i];
+      trace.ops.start_ns.push_back(op.start_ns);
+      trace.ops.end_ns.push_back(op.end_ns);
+      trace.ops.gpu.push_back(op.gpu);
+      trace.ops.queue.push_back(queues.index({op.gpu, op.queue}));
+      trace.ops.name.push_back(intern(trace, op.name));
+      trace.ops.type.push_back(intern(trace, op.type));
+      trace.ops.bytes.push_back(op.bytes);
+      trace.ops.shape.push_back(0);
+      trace.ops.api.push_back(op.api == kNone ? kNone : row_of[static_cast<size_t>(op.api)]);
+    }
+  }
+
+  std::vector<Api> apis_;
+  std::vector<Op> ops_;
+  std::vector<std::pair<int64_t, int64_t>> ranks_;
+};
+
+}  // namespace sonde::trace

@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+"""Compares what the analyses say of real PyTorch traces with exact figures that another program
+computed from the JSON, to the nanosecond: timeline, streams, queue lengths, launches. From the JSON
+itself and from the .rpd that it is imported into.
+
+    golden_test.py --sonde PATH NAME
+
+Traces and figures come from SONDE_SHARED (default ../shared beside the project); exit 77 without."""
+import argparse
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
+TRACES, GOLDEN = SHARED / "data" / "kineto", SHARED / "golden" / "kineto-exact"
+SKIPPED = 77
+EXPOSED = ("compute_ns", "exposed_communication_ns", "exposed_copy_ns", "exposed_memset_ns",
+           "other_ns", "idle_ns")
+
+
+class Check:
+    def __init__(self, sonde, path):
+        self.sonde, self.path, self.count, self.problems = sonde, path, 0, []
+
+    def ask(self, *words):
+        made = subprocess.run([self.sonde, words[0], str(self.path), *words[1:], "--format",
+                               "json"], capture_output=True, text=True, check=True)
+        return json.loads(made.stdout)
+
+    def equal(self, what, is_, should):
+        self.count += 1
+        if is_ != should:
+            self.problems.append(f"{self.path.name}: {what} is {is_}, not {should}")
+
+
+def check_timeline(check, golden):
+    report = check.ask("breakdown")
+    if not golden.get("by_name"):
+        check.equal("GPUs", report["breakdown"], [])
+        return
+    # Each of these traces has one GPU.
+    check.equal("GPUs", len(report["breakdown"]), 1)
+    plain = {key: value for key, value in report["plain"][0].items() if key != "gpu_id"}
+    check.equal("timeline", plain, golden["timeline"])
+    row = report["breakdown"][0]
+    check.equal("total", row["total_ns"], golden["gpu_span_ns"])
+    check.equal("sum of the parts", sum(row[key] for key in EXPOSED), row["total_ns"])
+    check.equal("idle", row["idle_ns"], golden["timeline"]["idle_ns"])
+    idle = check.ask("idle")
+    check.equal("idle by reason", sum(r["total_ns"] for r in idle["idle"] if r["reason"] != "copy"),
+                row["idle_ns"])
+
+
+def check_streams(check, golden):
+    rows = {f'{row["gpu_id"]}/{row["queue_id"]}': row for row in check.ask("queues")["queues"]}
+    check.equal("streams", sorted(rows), sorted(golden["streams"]))
+    for stream, figures in golden["streams"].items():
+        for key, value in figures.items():
+            is_ = rows[stream][key]
+            linked = rows[stream]["linked_ops"]
+            if key == "max_queue_len" and linked == 0:
+                check.equal(f"{stream} {key} without calls", is_, None)
+            else:
+                check.equal(f"{stream} {key}", is_, value)
+
+
+def check_launches(check, golden):
+    launch = golden["launch"]
+    facts = check.ask("launches")["launches_facts"]
+    for key, value in launch.items():
+        ours = {"correlation_ids_with_many_gpu_ops": "calls_with_many_ops"}.get(key, key)
+        if ours not in facts:
+            check.equal(f"{key} is said", launch["gpu_ops_with_runtime"], 0)
+        elif "median" in key:
+            check.equal(key, facts[ours], int(value // 1))  # in whole nanoseconds
+        else:
+            check.equal(key, facts[ours], value)
+
+
+def check_kernels(check, golden):
+    rows = check.ask("kernels", "--of", "all")["kernels"]
+    should = {}
+    for row in golden.get("by_name", []):
+        should[row["name"]] = (row["count"], row["sum_ns"], row["min_ns"], row["max_ns"])
+    check.equal("names", {row["name"]: (row["calls"], row["total_ns"], row["min_ns"],
+                                        row["max_ns"]) for row in rows}, should)
+
+
+def check_operators(check, golden):
+    """Every operation belongs to one operator or to none, and nothing is lost or doubled."""
+    report = check.ask("operators")
+    ops = sum(row["count"] for row in golden.get("by_name", []))
+    total = sum(row["sum_ns"] for row in golden.get("by_name", []))
+    check.equal("operations of operators", sum(r["self_ops"] for r in report["operators"]), ops)
+    check.equal("time of operators", sum(r["self_gpu_ns"] for r in report["operators"]), total)
+    none = [row for row in report["operators"] if row["operator"] == "(unattributed)"]
+    check.equal("unattributed", none[0]["self_ops"] if none else 0,
+                golden["launch"]["gpu_ops_without_runtime"])
+
+
+def run(sonde, name):
+    trace, golden_file = TRACES / f"{name}.json.gz", GOLDEN / f"{name}.json.gz"
+    if not trace.is_file() or not golden_file.is_file():
+        print(f"skipped: no {name} under SONDE_SHARED")
+        return SKIPPED
+    with gzip.open(golden_file, "rt") as file:
+        golden = json.load(file)
+    count, problems = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        imported = pathlib.Path(folder) / f"{name}.rpd"
+        subprocess.run([sonde, "import", str(trace), "-o", str(imported)], capture_output=True,
+                       check=True)
+        for path in (trace, imported):
+            check = Check(sonde, path)
+            for part in (check_timeline, check_streams, check_launches, check_kernels,
+                         check_operators):
+                part(check, golden)
+            count += check.count
+            problems += check.problems
+    print("\n".join(problems) or f"{name}: {count} figures are exact")
+    return 1 if problems else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sonde", required=True)
+    parser.add_argument("name")
+    options = parser.parse_args()
+    return run(options.sonde, options.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
