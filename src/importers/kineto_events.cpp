@@ -465,9 +465,7 @@ EventBatch EventParser::parse(JsonWindow window) {
   batch.window = std::move(window);
   const std::string_view text = batch.window.text();
   impl_->batch = &batch;
-  impl_->may_have_nan =
-      impl_->wants.args && (memmem(text.data(), text.size(), "NaN", 3) != nullptr ||
-                            memmem(text.data(), text.size(), "Infinity", 8) != nullptr);
+  impl_->may_have_nan = impl_->wants.args && has_word_for_no_number(text);
   if (!impl_->parse_array(text)) {
     batch.events.clear();
     batch.launches.clear();

@@ -323,10 +323,11 @@ Database& Writer::database() { return impl_->database; }
 
 Status Writer::commit() { return impl_->commit(); }
 
-Status Writer::finish() {
+Status Writer::finish(Arguments arguments) {
   SONDE_TRY(impl_->flush());
   auto& database = impl_->database;
-  SONDE_TRY(database.exec(rpd_v3_indices()));
+  SONDE_TRY(database.exec(rpd_v3_name_index()));
+  if (arguments == Arguments::kIndexed) SONDE_TRY(database.exec(rpd_v3_argument_index()));
   SONDE_TRY(database.exec(sonde_indices()));
   SONDE_TRY(database.exec(sonde_derived_tables()));
   SONDE_TRY(database.exec("PRAGMA analysis_limit=400; ANALYZE"));

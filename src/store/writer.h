@@ -101,8 +101,10 @@ class Writer {
   // commit() can work.
   Status commit();
   // commit() and then indices, statistics, and a clean single file without journal. More rows may
-  // follow; they need another finish().
-  Status finish();
+  // follow; they need another finish(). RPD's index over the arguments of calls may be left out: it
+  // holds every text a second time, and nobody looks for one.
+  enum class Arguments { kIndexed, kPlain };
+  Status finish(Arguments arguments = Arguments::kIndexed);
 
   // What the file would take if it were committed now.
   uint64_t bytes();
