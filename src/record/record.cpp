@@ -22,6 +22,7 @@
 #include "record/session_dir.h"
 #include "record/status_line.h"
 #include "record/stderr_tap.h"
+#include "record/symbols.h"
 
 namespace sonde::record {
 
@@ -125,6 +126,7 @@ Status Recording::prepare() {
   session.limit_bytes = session_limit(options_, session_);
   session.autostart = options_.start;
   session.recording = options_.delay_ns == 0;
+  session.sample_hz = options_.sample_hz;
   session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
   SONDE_ASSIGN(auto writer, open_output());
@@ -151,6 +153,7 @@ void Recording::store_facts() {
   writer_->metadata("sonde::version", SONDE_VERSION);
   writer_->metadata("sonde::command", valid_utf8(command));
   writer_->metadata("sonde::environment", environment);
+  writer_->metadata("sonde::sample_hz", std::to_string(options_.sample_hz));
   writer_->metadata("sonde::clock", control_->clock == wire::ClockKind::kTsc
                                         ? "TSC, converted to CLOCK_MONOTONIC"
                                         : "CLOCK_MONOTONIC");
@@ -362,6 +365,9 @@ void Recording::finish(Outcome& outcome) {
   close_session();
   if (!failure_ && !stopped_) finish_processes(outcome);
   if (!failure_ && !stopped_) {
+    if (auto named = name_frames(writer_->database()); !named) fail(named.error());
+  }
+  if (!failure_ && !stopped_) {
     if (auto finished = drain_->finish(); !finished) fail(finished.error());
   }
   outcome.path = output_;
@@ -379,6 +385,7 @@ void Recording::finish(Outcome& outcome) {
 Result<std::vector<const Backend*>> chosen_backends(const Options& options) {
   std::vector<const Backend*> chosen;
   for (const auto* backend : all_backends()) {
+    if (backend->name == "cpu" && options.sample_hz == 0) continue;
     if (options.backends && std::find(options.backends->begin(), options.backends->end(),
                                       backend->name) == options.backends->end()) {
       continue;

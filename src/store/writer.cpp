@@ -128,6 +128,7 @@ Status Writer::Impl::prepare_rows() {
 Status Writer::Impl::create_schema() {
   SONDE_TRY(database.exec(rpd_v3_schema()));
   SONDE_TRY(database.exec(sonde_tables()));
+  SONDE_TRY(database.exec(sample_tables()));
   SONDE_TRY(database.exec(sonde_views(Flavour::kV3, "CREATE VIEW")));
   SONDE_TRY(prepare_rows());
   add_string("");
@@ -145,6 +146,7 @@ Status Writer::Impl::load_existing() {
                         "make one from it with: sonde upgrade");
     }
   }
+  SONDE_TRY(database.exec(sample_tables()));
   SONDE_TRY(prepare_rows());
   SONDE_ASSIGN(auto statement, database.prepare("SELECT string, id FROM rocpd_string ORDER BY id"));
   for (;;) {

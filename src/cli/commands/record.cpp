@@ -41,6 +41,19 @@ Result<int64_t> time_option(const Arguments& arguments, const char* name) {
   return *time;
 }
 
+// Above this the samples are of the sampler.
+constexpr int64_t kMostHz = 10'000;
+
+Result<uint32_t> rate_option(const Arguments& arguments) {
+  const std::string text = arguments.value_or("sample", "100");
+  if (text == "off") return uint32_t{0};
+  const auto hz = parse_int(text);
+  if (!hz || *hz < 0 || *hz > kMostHz) {
+    return bad_value("--sample", text, "samples per second, up to 10000, or off");
+  }
+  return static_cast<uint32_t>(*hz);
+}
+
 // The software GPU's launcher, installed beside sonde.
 Result<std::string> softgpu_launcher() {
   std::error_code error;
@@ -68,6 +81,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
     options.backends.emplace();
     for (const auto name : split(*names, ',')) options.backends->emplace_back(name);
   }
+  SONDE_ASSIGN(options.sample_hz, rate_option(arguments));
   const std::string clock = arguments.value_or("clock", "best");
   if (clock == "tsc") options.clock = wire::ClockKind::kTsc;
   if (clock == "monotonic") options.clock = wire::ClockKind::kMonotonic;
@@ -142,6 +156,10 @@ const Command& record_command() {
           {{"-o,--output", "FILE", "the trace to write, or the folder for it", "trace.rpd"},
            {"--append", "", "add to FILE if it is a trace of Sonde's already", ""},
            {"--backends", "LIST", "watch only these interfaces, e.g. opencl,roctx; or none", "all"},
+           {"--sample", "HZ",
+            "take the call stack of every running thread HZ times per second of its CPU time; or "
+            "off",
+            "100"},
            {"--softgpu", "",
             "run the command on a software AMD GPU, with kernels as slow as the host", ""},
            {"--no-start", "", "begin switched off; the program starts recording with sonde_start()",
