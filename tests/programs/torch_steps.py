@@ -1,5 +1,5 @@
-"""Steps marked by torch.profiler and by sonde.profile() at once: four, of which torch.profiler keeps
-the last two. Each multiplies once, and convolves through oneDNN."""
+"""Steps marked by torch.profiler and by sonde.profile() at once: four, of which torch.profiler
+keeps the last two. Each multiplies once, and convolves through oneDNN."""
 
 import json
 

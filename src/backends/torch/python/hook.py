@@ -1,7 +1,7 @@
-"""What happens once torch is there: operators natively or through Python, scopes of the user, modules.
+"""What happens once torch is there: operators, natively or through Python, scopes and modules.
 
-SONDE_TORCH chooses: auto (the default), native, python, modules (no operators), off. Only on request
-is it Python that records operators: that costs many times as much, and a mode can be noticed.
+SONDE_TORCH chooses: auto (the default), native, python, modules (no operators), off. Only on
+request is it Python that records operators: that costs many times as much, and can be noticed.
 """
 
 import importlib.util

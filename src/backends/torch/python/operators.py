@@ -2,8 +2,8 @@
 
 A TorchDispatchMode under everything that the program does sees each operator below autograd, so
 aten::addmm but not aten::linear, with its inputs but without sequence number. A mode belongs to a
-thread: threads that Python starts later enter one as they begin, and libtorch's own threads get that
-of the thread they work for.
+thread: threads that Python starts later enter one as they begin, and libtorch's own threads get
+that of the thread they work for.
 """
 
 import functools
@@ -98,8 +98,8 @@ def _make_way_for_compile(torch, mode, recorder):
     def make_way(*arguments, **options):
         if mode.on:
             mode.on = False
-            recorder.warn("torch.compile is used: operators are no longer recorded, for it compiles "
-                          "nothing while they are recorded through Python")
+            recorder.warn("torch.compile is used: operators are no longer recorded, for it "
+                          "compiles nothing while they are recorded through Python")
             if _python_dispatch._get_current_dispatch_mode() is mode:
                 mode.__exit__(None, None, None)
         return compile_(*arguments, **options)
