@@ -19,6 +19,7 @@ constexpr int kSignal = SIGURG;
 const struct sonde_agent* g_agent = nullptr;
 uint32_t g_period_ns = 0;
 bool g_by_event = false;  // perf events, not timers
+uint32_t g_parts = 1;     // periods of an event for each sample, in the mean
 bool g_ready = false;
 uint32_t g_stopped = 0;
 uint32_t g_own_module = 0;
@@ -129,6 +130,10 @@ uint64_t random_interval(ThreadSampler& self, uint64_t least, uint64_t range) {
   return g_period_ns * least / 64 + (self.random >> 32) * g_period_ns / 64 * range / (1ull << 32);
 }
 
+// More signals than that would cost more than they are good for.
+constexpr uint32_t kMostSignalsHz = 800;
+constexpr uint32_t kMostParts = 8;
+
 uint64_t next_interval(ThreadSampler& self) { return random_interval(self, 32, 64); }
 
 // Sets the next sample's time, from when the last one was due: one that came late, since timers
@@ -139,6 +144,22 @@ bool schedule(ThreadSampler& self, uint64_t now_ns) {
   const auto due_ns = static_cast<int64_t>(self.due_ns);
   const itimerspec times = {{}, {due_ns / 1000000000, due_ns % 1000000000}};
   return syscall(SYS_timer_settime, self.timer, TIMER_ABSTIME, &times, nullptr) == 0;
+}
+
+// The same for an event: how many of its periods there are to the next sample.
+void count_parts(ThreadSampler& self) {
+  self.random = self.random * 6364136223846793005 + 1442695040888963407;
+  const uint32_t least = (g_parts + 1) / 2;
+  const uint32_t choices = 2 * (g_parts - least) + 1;  // so that the mean is right
+  self.parts = self.parts_left = least + static_cast<uint32_t>((self.random >> 32) * choices >> 32);
+}
+
+// Samples that were due and not taken because the thread was in the kernel.
+uint32_t missed_in(uint64_t elapsed_ns, const ThreadSampler& self) {
+  const uint64_t expected_ns = self.parts * self.period_ns;
+  return elapsed_ns > expected_ns
+             ? static_cast<uint32_t>((elapsed_ns - expected_ns) / (g_parts * self.period_ns))
+             : 0;
 }
 
 struct Interruption {
@@ -156,8 +177,8 @@ void take(void* argument) {
   if (self.timer >= 0) {
     schedule(self, cpu_ns);
   } else {
-    const uint64_t periods = (elapsed_ns + self.period_ns / 2) / self.period_ns;
-    if (periods > 1) self.missed += static_cast<uint32_t>(periods - 1);
+    self.missed += missed_in(elapsed_ns, self);
+    count_parts(self);
   }
   const uint32_t missed = self.missed;
   self.missed = 0;
@@ -194,6 +215,7 @@ void on_signal(int, siginfo_t* info, void* context) {
   const bool by_event =
       info->si_code == POLL_IN && self->event.page != nullptr && info->si_fd == self->event.number;
   if (!by_timer && !by_event) return;
+  if (by_event && --self->parts_left > 0) return;
   const ErrnoKeeper keep;
   Interruption interruption = {self, static_cast<const ucontext_t*>(context)};
   call_on(self->handler_stack + sizeof self->handler_stack, take, &interruption);
@@ -259,6 +281,8 @@ bool prepare(const struct sonde_agent* agent) {
     return false;
   }
   g_period_ns = 1000000000 / hz;
+  g_parts = hz < kMostSignalsHz ? kMostSignalsHz / hz : 1;
+  if (g_parts > kMostParts) g_parts = kMostParts;
   g_by_event = events_work(g_period_ns);
   find_python();
   g_own_module = module_of(reinterpret_cast<uint64_t>(&prepare));
@@ -303,7 +327,8 @@ void arm(ThreadSampler* sampler) {
   sampler->armed = 1;
   if (agent::load(g_stopped) != 0) return;
   if (g_by_event) {
-    sampler->period_ns = random_interval(*sampler, 56, 16);  // 7/8 to 9/8 of it
+    sampler->period_ns = random_interval(*sampler, 56, 16) / g_parts;  // 7/8 to 9/8 of it
+    count_parts(*sampler);
     sampler->event = open_event(sampler->period_ns, kSignal);
     if (sampler->event.page != nullptr) return;
   }
@@ -326,6 +351,7 @@ void disarm() {
 
 void arm_again_in_child() {
   g_free_lock.reset();
+  modules_after_fork();
   python_after_fork();
   ThreadSampler* sampler = t_sampler;
   if (sampler == nullptr) return;

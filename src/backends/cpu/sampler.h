@@ -1,9 +1,9 @@
 // Sampling one thread: a timer on its CPU time sends it a signal, whose handler takes the thread's
 // stack and hands it to the agent.
 //
-// The time from one sample to the next varies at random, by half a period with a timer, and from
-// thread to thread with an event; so a program that does something again and again in step with the
-// rate that was asked for is seen as it is.
+// The time from one sample to the next varies at random by half a period, so that a program that
+// does something again and again in step with the rate is seen as it is. An event, whose period
+// cannot be changed without a descriptor, fires more often for that, and some are passed over.
 //
 // Nothing that the program can see changes. The timer runs only while the thread does, and the
 // signal is raised on the way back to user mode, so no system call is ended early. The handler
@@ -37,7 +37,9 @@ struct ThreadSampler {
   StackBounds bounds;
   int timer = -1;          // the kernel's number
   Event event;             // where one is used
-  uint64_t period_ns = 0;  // of that
+  uint64_t period_ns = 0;  // of that: a part of the time between samples
+  uint32_t parts = 0;      // from the last sample to the next
+  uint32_t parts_left = 0;
   uint32_t armed = 0;
   uint64_t last_cpu_ns = 0;  // of the thread, at its last sample
   uint64_t due_ns = 0;       // when its next one is due, in CPU time
