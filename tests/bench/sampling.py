@@ -11,7 +11,7 @@ from pathlib import Path
 
 FOLDER = Path(os.environ["SONDE_BENCH_DIR"])
 WORK = FOLDER / "work.py"
-ROUNDS = 5
+ROUNDS = 4
 
 WORK.write_text("""
 import time
@@ -19,7 +19,7 @@ def deep(n):
     if n:
         return deep(n - 1)
     total = 0
-    for i in range(8_000_000):
+    for i in range(40_000_000):
         total += i
     return total
 deep(15)

@@ -19,7 +19,6 @@ constexpr int kSignal = SIGURG;
 const struct sonde_agent* g_agent = nullptr;
 uint32_t g_period_ns = 0;
 bool g_by_event = false;  // perf events, not timers
-uint32_t g_parts = 1;     // periods of an event for each sample, in the mean
 bool g_ready = false;
 uint32_t g_stopped = 0;
 uint32_t g_own_module = 0;
@@ -130,10 +129,6 @@ uint64_t random_interval(ThreadSampler& self, uint64_t least, uint64_t range) {
   return g_period_ns * least / 64 + (self.random >> 32) * g_period_ns / 64 * range / (1ull << 32);
 }
 
-// More signals than that would cost more than they are good for.
-constexpr uint32_t kMostSignalsHz = 800;
-constexpr uint32_t kMostParts = 8;
-
 uint64_t next_interval(ThreadSampler& self) { return random_interval(self, 32, 64); }
 
 // Sets the next sample's time, from when the last one was due: one that came late, since timers
@@ -146,20 +141,37 @@ bool schedule(ThreadSampler& self, uint64_t now_ns) {
   return syscall(SYS_timer_settime, self.timer, TIMER_ABSTIME, &times, nullptr) == 0;
 }
 
-// The same for an event: how many of its periods there are to the next sample.
-void count_parts(ThreadSampler& self) {
-  self.random = self.random * 6364136223846793005 + 1442695040888963407;
-  const uint32_t least = (g_parts + 1) / 2;
-  const uint32_t choices = 2 * (g_parts - least) + 1;  // so that the mean is right
-  self.parts = self.parts_left = least + static_cast<uint32_t>((self.random >> 32) * choices >> 32);
+// Events fire at times of their own, but so often: what is owed beyond that was due while the
+// thread was in the kernel.
+void count_missed(ThreadSampler& self, uint64_t elapsed_ns) {
+  const auto period_ns = static_cast<int64_t>(self.period_ns), most_ns = period_ns * kEvents;
+  self.owed_ns += static_cast<int64_t>(elapsed_ns) - period_ns;
+  if (self.owed_ns < -most_ns) self.owed_ns = -most_ns;
+  if (self.owed_ns < most_ns) return;
+  const int64_t missed = (self.owed_ns - most_ns) / period_ns + 1;
+  self.missed += static_cast<uint32_t>(missed);
+  self.owed_ns -= missed * period_ns;
 }
 
-// Samples that were due and not taken because the thread was in the kernel.
-uint32_t missed_in(uint64_t elapsed_ns, const ThreadSampler& self) {
-  const uint64_t expected_ns = self.parts * self.period_ns;
-  return elapsed_ns > expected_ns
-             ? static_cast<uint32_t>((elapsed_ns - expected_ns) / (g_parts * self.period_ns))
-             : 0;
+void close_events(ThreadSampler& self) {
+  for (Event& event : self.events) close_event(event);
+}
+
+// Each with a period between 7/8 and 9/8 of so many periods as there are events.
+bool open_events(ThreadSampler& self) {
+  double rate = 0;
+  for (Event& event : self.events) {
+    const uint64_t period_ns = random_interval(self, 56 * kEvents, 16 * kEvents);
+    rate += 1.0 / static_cast<double>(period_ns);
+    event = open_event(period_ns, kSignal);
+    if (event.page == nullptr) {
+      close_events(self);
+      return false;
+    }
+  }
+  self.period_ns = static_cast<uint64_t>(1 / rate);
+  self.owed_ns = 0;
+  return true;
 }
 
 struct Interruption {
@@ -177,8 +189,7 @@ void take(void* argument) {
   if (self.timer >= 0) {
     schedule(self, cpu_ns);
   } else {
-    self.missed += missed_in(elapsed_ns, self);
-    count_parts(self);
+    count_missed(self, elapsed_ns);
   }
   const uint32_t missed = self.missed;
   self.missed = 0;
@@ -208,14 +219,18 @@ void call_on(char* top, void (*function)(void*), void* argument) {
         "xmm13", "xmm14", "xmm15");
 }
 
+bool is_of(const ThreadSampler& self, int number) {
+  for (const Event& event : self.events) {
+    if (event.page != nullptr && event.number == number) return true;
+  }
+  return false;
+}
+
 void on_signal(int, siginfo_t* info, void* context) {
   ThreadSampler* self = t_sampler;
   if (self == nullptr || self->armed == 0) return;
   const bool by_timer = info->si_code == SI_TIMER && info->si_value.sival_ptr == self;
-  const bool by_event =
-      info->si_code == POLL_IN && self->event.page != nullptr && info->si_fd == self->event.number;
-  if (!by_timer && !by_event) return;
-  if (by_event && --self->parts_left > 0) return;
+  if (!by_timer && (info->si_code != POLL_IN || !is_of(*self, info->si_fd))) return;
   const ErrnoKeeper keep;
   Interruption interruption = {self, static_cast<const ucontext_t*>(context)};
   call_on(self->handler_stack + sizeof self->handler_stack, take, &interruption);
@@ -251,7 +266,7 @@ bool arm_timer(ThreadSampler& self) {
 void drop_timer(ThreadSampler& self) {
   if (self.timer >= 0) syscall(SYS_timer_delete, self.timer);
   self.timer = -1;
-  close_event(self.event);
+  close_events(self);
 }
 
 // A timer on CPU time is looked at when the kernel's clock ticks.
@@ -281,8 +296,6 @@ bool prepare(const struct sonde_agent* agent) {
     return false;
   }
   g_period_ns = 1000000000 / hz;
-  g_parts = hz < kMostSignalsHz ? kMostSignalsHz / hz : 1;
-  if (g_parts > kMostParts) g_parts = kMostParts;
   g_by_event = events_work(g_period_ns);
   find_python();
   g_own_module = module_of(reinterpret_cast<uint64_t>(&prepare));
@@ -326,12 +339,7 @@ void arm(ThreadSampler* sampler) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   sampler->armed = 1;
   if (agent::load(g_stopped) != 0) return;
-  if (g_by_event) {
-    sampler->period_ns = random_interval(*sampler, 56, 16) / g_parts;  // 7/8 to 9/8 of it
-    count_parts(*sampler);
-    sampler->event = open_event(sampler->period_ns, kSignal);
-    if (sampler->event.page != nullptr) return;
-  }
+  if (g_by_event && open_events(*sampler)) return;
   if (!arm_timer(*sampler)) {
     g_agent->diagnostic(SONDE_WARNING, "cpu", "a thread is not sampled: no more timers");
   }
@@ -357,7 +365,7 @@ void arm_again_in_child() {
   if (sampler == nullptr) return;
   // Neither timers nor the pages of events are inherited.
   sampler->timer = -1;
-  sampler->event = {};
+  for (Event& event : sampler->events) event = {};
   arm(sampler);
 }
 
