@@ -3,6 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 set(wrong "")
 set(pages README ${COMMANDS})
+list(TRANSFORM pages REPLACE "_" "-")
 foreach(name ${pages})
   set(argument ${name})
   if(name STREQUAL "README")

@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -110,6 +111,11 @@ struct Request {
   bool whole = false;     // operations keep their whole times, for delays between events
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   uint32_t args_of = 0;   // arguments of calls of these kinds: a sum of bit_of(ApiKind)
+  // Of those kinds only calls with a name that this takes; nullptr: all.
+  bool (*args_named)(std::string_view name) = nullptr;
+  bool wants_args(ApiKind kind, std::string_view name) const {
+    return (args_of & bit_of(kind)) != 0 && (args_named == nullptr || args_named(name));
+  }
   Window window;
   std::optional<int64_t> gpu;
   std::optional<int64_t> rank;           // needs links
