@@ -104,6 +104,40 @@ struct sonde_op {
   uint64_t stream;                /* as the launching call names it */
 };
 
+/* What the calling thread was executing; src/wire/records.h explains the fields. */
+enum sonde_sample_flag {
+  SONDE_SAMPLE_TRUNCATED = 1,
+  SONDE_SAMPLE_TOO_DEEP = 2,
+  SONDE_SAMPLE_BY_TIMER = 4
+};
+struct sonde_sample {
+  uint64_t ticks;
+  uint64_t cpu_ns;
+  uint32_t missed;
+  uint32_t cost_ns;
+  uint32_t flags; /* enum sonde_sample_flag */
+  uint32_t frames;
+  uint32_t frame_bytes;
+  const void* packed_frames;
+};
+
+/* An executable file in memory. */
+struct sonde_module {
+  uint64_t bias, start, end;
+  const char* path;
+  const void* build_id;
+  uint32_t build_id_bytes;
+};
+
+/* A code object of Python. Texts are given with their lengths. */
+struct sonde_code {
+  uint32_t first_line, version;
+  const char* file;
+  const char* name;
+  const void* lines;
+  uint32_t file_bytes, name_bytes, line_bytes;
+};
+
 /* A call in flight. Opaque to the backend; lives on its stack between call_begin and call_end. */
 struct sonde_call {
   uint64_t correlation; /* unique in the process when asked for, else 0 */
@@ -168,6 +202,16 @@ struct sonde_agent {
    * call_end(), but nothing is known of the call while it runs. */
   void (*call_at)(uint32_t function, uint64_t begin, uint64_t end, int64_t result,
                   const uint64_t* words, size_t count);
+
+  /* How often each thread should be sampled per second of its CPU time; 0 = not at all. */
+  uint32_t (*sample_hz)(void);
+  /* These three may be called by a signal handler. They fail instead of waiting when the signal
+   * interrupted the agent, or when another thread is defining something. */
+  /* Returns 0 if it should be tried again later, else 1: it is recorded, or counted as lost. */
+  int (*sample)(const struct sonde_sample* sample);
+  /* Return 0 if it should be tried again later, or cannot be done. */
+  uint32_t (*define_module)(const struct sonde_module* module);
+  uint32_t (*define_code)(const struct sonde_code* code);
 };
 
 /* The agent of this process, or NULL. Cached by the caller. */

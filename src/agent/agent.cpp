@@ -96,7 +96,11 @@ const struct sonde_agent kTable = {SONDE_AGENT_ABI,
                                    stop,
                                    flush,
                                    range_at,
-                                   call_at};
+                                   call_at,
+                                   sample_hz,
+                                   sample,
+                                   define_module,
+                                   define_code};
 
 }  // namespace
 
@@ -109,15 +113,22 @@ bool attach_process(const char* session) {
 
 }  // namespace sonde::agent
 
-// The table, or nullptr in a process that is not being recorded.
-extern "C" __attribute__((visibility("default"))) const struct sonde_agent* sonde_agent_v1(void) {
-  return sonde::agent::g_state.control != nullptr ? &sonde::agent::kTable : nullptr;
-}
-
-#ifndef SONDE_AGENT_STATIC
+#ifdef SONDE_AGENT_STATIC
+static void start_up() {}
+#else
 __attribute__((constructor)) static void start_up() {
+  static bool started = false;
+  if (started) return;
+  started = true;
   sonde::ErrnoKeeper keep;
   sonde::agent::remember_environment();
   if (const char* session = getenv("SONDE_SESSION")) sonde::agent::attach_process(session);
 }
 #endif
+
+// The table, or nullptr in a process that is not being recorded. The first who asks may be the
+// constructor of a backend, which runs before ours.
+extern "C" __attribute__((visibility("default"))) const struct sonde_agent* sonde_agent_v1(void) {
+  start_up();
+  return sonde::agent::g_state.control != nullptr ? &sonde::agent::kTable : nullptr;
+}

@@ -238,11 +238,22 @@ bool seen_before(const Text& text) {
   return false;
 }
 
-uint32_t define(wire::RecordHeader* record) {
-  if (!lock_definitions()) return 0;
+namespace {
+
+uint32_t define_locked(wire::RecordHeader* record) {
   const wire::RecordHeader* kept = prepare_memory() ? add(record) : nullptr;
   unlock_definitions();
   return kept != nullptr ? kept->id : 0;
+}
+
+}  // namespace
+
+uint32_t define(wire::RecordHeader* record) {
+  return lock_definitions() ? define_locked(record) : 0;
+}
+
+uint32_t try_define(wire::RecordHeader* record) {
+  return try_lock_definitions() ? define_locked(record) : 0;
 }
 
 bool begin_definitions(const wire::RecordHeader* process) {

@@ -33,6 +33,8 @@ bool seen_before(const Text& text);
 // Writes a definition; header.type and header.words are filled in by the caller, header.id here.
 // Returns the id, or 0.
 uint32_t define(wire::RecordHeader* record);
+// The same without waiting: 0 as well if another thread is defining something.
+uint32_t try_define(wire::RecordHeader* record);
 
 // Starts ring 0 with this record and then every definition made so far. False: no space.
 bool begin_definitions(const wire::RecordHeader* process);

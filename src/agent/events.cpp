@@ -265,11 +265,9 @@ inline void write_call(Ring* ring, uint32_t function, uint64_t begin, uint64_t e
   char* record = reserve(ring, sizeof(wire::RecordHeader) + wire::packed_room(values));
   if (record == nullptr) return lost(DropSource::kCall);
   wire::Packer packer(record + sizeof(wire::RecordHeader), values);
-  packer.add(begin);
-  packer.add(end - begin);
-  packer.add(correlation);
-  packer.add(static_cast<uint64_t>(result));
-  for (size_t i = 0; i < count; ++i) packer.add(words[i]);
+  packer.add(begin, end - begin);
+  packer.add(correlation, static_cast<uint64_t>(result));
+  packer.add(words, count);
   commit_packed(ring, record, RecordType::kPackedCall, values, function, packer.end());
 }
 
@@ -453,7 +451,7 @@ void op(const sonde_op* op) {
   const wire::OpRecord record = op_record(*op);
   const auto* words = reinterpret_cast<const uint64_t*>(&record);
   wire::Packer packer(place + sizeof(wire::RecordHeader), wire::kOpValues);
-  for (uint64_t i = 1; i <= wire::kOpValues; ++i) packer.add(words[i]);
+  packer.add(words + 1, wire::kOpValues);
   commit_packed(ring, place, RecordType::kPackedOp, wire::kOpValues, op->name, packer.end());
 }
 

@@ -27,4 +27,10 @@ void op(const sonde_op* op);
 void clock_snapshot(uint32_t clock, uint64_t value, uint64_t before, uint64_t after);
 uint32_t intern(const char* text, size_t length);
 
+// samples.cpp
+uint32_t sample_hz();
+int sample(const sonde_sample* sample);
+uint32_t define_module(const sonde_module* module);
+uint32_t define_code(const sonde_code* code);
+
 }  // namespace sonde::agent

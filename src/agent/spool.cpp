@@ -240,6 +240,7 @@ char* slow_reserve(Ring* ring, uint64_t bytes) {
 
 void park_ring(void* memory) {
   ErrnoKeeper keep;
+  const Inside inside;  // a sample taken now must not wait for the lock that this thread holds
   auto* ring = static_cast<Ring*>(memory);
   t_state.ring = nullptr;
   if (ring->index == 0) return;

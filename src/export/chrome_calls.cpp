@@ -30,9 +30,10 @@ bool is_runtime(std::string_view domain) { return domain == "hip" || domain == "
 std::string_view ChromeWriter::api_category(const Api& api) const {
   if (events_.is_mark(api)) return "user_annotation";
   const std::string_view domain = events_.domain(api);
-  if (imported()) {
-    const std::string_view category = events_.names.at(api.category);
-    if (is_kineto_category(category) || !is_runtime(domain)) return category;
+  const std::string_view category = events_.names.at(api.category);
+  if (imported() && category.empty() && domain == "api") return category;  // nothing is known
+  if (imported() && !category.empty() && (is_kineto_category(category) || !is_runtime(domain))) {
+    return category;
   }
   return is_runtime(domain) ? std::string_view("cuda_runtime") : domain;
 }

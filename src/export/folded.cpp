@@ -1,5 +1,6 @@
 // Collapsed stacks (docs/exports.md): a line for each call path, "a;b;c NANOSECONDS", as flame
-// graph tools read them. One exporter for host time, one for device time.
+// graph tools read them. Sampled CPU time where the file has it, else the time of calls; and those
+// and device time apart.
 #include <algorithm>
 #include <string>
 
@@ -20,10 +21,17 @@ std::string frame_text(std::string text) {
   return text;
 }
 
+bool has_samples(const Stacks& stacks) {
+  return std::any_of(stacks.nodes.begin(), stacks.nodes.end(),
+                     [](const StackNode& node) { return node.cpu_ns > 0; });
+}
+
+// No weight: CPU time if there are samples, else host time.
 Result<Counts> write_folded(store::Reader& reader, const std::string& path, const Options& options,
                             int64_t StackNode::*weight) {
   SONDE_ASSIGN(const Events events, load_events(reader, options));
-  Stacks stacks = stacks_of(events);
+  SONDE_ASSIGN(Stacks stacks, stacks_of(reader, events, options));
+  if (weight == nullptr) weight = has_samples(stacks) ? &StackNode::cpu_ns : &StackNode::host_ns;
   for (std::string& frame : stacks.frames) frame = frame_text(std::move(frame));
   SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
   for (uint32_t i = 0; i < stacks.nodes.size(); ++i) {
@@ -42,6 +50,10 @@ Result<Counts> write_folded(store::Reader& reader, const std::string& path, cons
   return profile_counts(events);
 }
 
+Result<Counts> write_best(store::Reader& reader, const std::string& path, const Options& options) {
+  return write_folded(reader, path, options, nullptr);
+}
+
 Result<Counts> write_host(store::Reader& reader, const std::string& path, const Options& options) {
   return write_folded(reader, path, options, &StackNode::host_ns);
 }
@@ -55,7 +67,16 @@ Result<Counts> write_device(store::Reader& reader, const std::string& path,
 
 const Exporter& folded_exporter() {
   static const Exporter kExporter{
-      "folded", "collapsed stacks of host time, for flame graphs", {".folded"}, write_host};
+      "folded",
+      "collapsed stacks, for flame graphs: sampled CPU time, else host time of calls",
+      {".folded"},
+      write_best};
+  return kExporter;
+}
+
+const Exporter& folded_calls_exporter() {
+  static const Exporter kExporter{
+      "folded-calls", "collapsed stacks of the host time of calls", {".calls.folded"}, write_host};
   return kExporter;
 }
 

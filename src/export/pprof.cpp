@@ -105,7 +105,7 @@ class PprofWriter {
 
 Result<Counts> write_pprof(store::Reader& reader, const std::string& path, const Options& options) {
   SONDE_ASSIGN(const Events events, load_events(reader, options));
-  const Stacks stacks = stacks_of(events);
+  SONDE_ASSIGN(const Stacks stacks, stacks_of(reader, events, options));
   SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kGzip));
   PprofWriter(events, stacks, sink).write();
   SONDE_TRY(sink.finish());

@@ -1,5 +1,5 @@
-// speedscope JSON (docs/exports.md): host time and device time by call path, as two sampled
-// profiles over one table of frames.
+// speedscope JSON (docs/exports.md): host time, device time and sampled CPU time by call path, as
+// three profiles over one table of frames.
 #include <algorithm>
 #include <string>
 
@@ -30,6 +30,8 @@ class SpeedscopeWriter {
     profile("Host time", &StackNode::host_ns);
     sink_.append(",\n");
     profile("Device time by launching call", &StackNode::device_ns);
+    sink_.append(",\n");
+    profile("CPU time, sampled", &StackNode::cpu_ns);
     sink_.append("]}\n");
   }
 
@@ -77,7 +79,7 @@ class SpeedscopeWriter {
 Result<Counts> write_speedscope(store::Reader& reader, const std::string& path,
                                 const Options& options) {
   SONDE_ASSIGN(const Events events, load_events(reader, options));
-  const Stacks stacks = stacks_of(events);
+  SONDE_ASSIGN(const Stacks stacks, stacks_of(reader, events, options));
   SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
   SpeedscopeWriter(stacks, sink).write(reader.path());
   SONDE_TRY(sink.finish());

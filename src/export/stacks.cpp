@@ -2,17 +2,33 @@
 
 #include <algorithm>
 
+#include "export/sampled.h"
 #include "export/titles.h"
 
 namespace sonde::exporting {
+
+uint32_t StackBuilder::frame(std::string_view text) {
+  const auto [at, added] =
+      frame_ids_.try_emplace(std::string(text), static_cast<uint32_t>(stacks_.frames.size()));
+  if (added) stacks_.frames.emplace_back(text);
+  return at->second;
+}
+
+uint32_t StackBuilder::node(uint32_t parent, std::string_view text) {
+  const uint32_t frame_id = frame(text);
+  const auto [at, added] =
+      node_ids_.try_emplace({parent, frame_id}, static_cast<uint32_t>(stacks_.nodes.size()));
+  if (added) stacks_.nodes.push_back({parent, frame_id});
+  return at->second;
+}
 
 namespace {
 
 class Builder {
  public:
-  explicit Builder(const Events& events) : events_(events) {}
+  Builder(const Events& events, StackBuilder& stacks) : events_(events), stacks_(stacks) {}
 
-  Stacks build() {
+  void build() {
     node_of_api_.assign(events_.api_count(), kNone);
     std::vector<std::vector<uint32_t>> by_thread(events_.threads.size());
     for (uint32_t i = 0; i < events_.api_count(); ++i) {
@@ -22,7 +38,6 @@ class Builder {
       if (!by_thread[thread].empty()) walk(thread, by_thread[thread]);
     }
     for (const Op& op : events_.ops) hang(op);
-    return std::move(stacks_);
   }
 
  private:
@@ -31,38 +46,21 @@ class Builder {
     int64_t end_ns;
   };
 
-  uint32_t frame(std::string_view text) {
-    const auto [at, added] =
-        frame_ids_.try_emplace(std::string(text), static_cast<uint32_t>(stacks_.frames.size()));
-    if (added) stacks_.frames.emplace_back(text);
-    return at->second;
-  }
-
-  uint32_t node(uint32_t parent, std::string_view text) {
-    const uint32_t frame_id = frame(text);
-    const auto [at, added] =
-        node_ids_.try_emplace({parent, frame_id}, static_cast<uint32_t>(stacks_.nodes.size()));
-    if (added) stacks_.nodes.push_back({parent, frame_id});
-    return at->second;
-  }
-
   uint32_t thread_node(uint32_t thread) {
     const Thread& t = events_.threads[thread];
     for (const Process& process : events_.processes) {
       if (process.pid == t.pid) {
-        return node(node(kNone, process_title(process)), thread_title(t, 0));
+        return stacks_.node(stacks_.node(kNone, process_title(process)), thread_title(t, 0));
       }
     }
-    return node(kNone, thread_title(t, 0));
+    return stacks_.node(kNone, thread_title(t, 0));
   }
 
   void walk(uint32_t thread, std::vector<uint32_t>& apis);
   void hang(const Op& op);
 
   const Events& events_;
-  Stacks stacks_;
-  std::unordered_map<std::string, uint32_t> frame_ids_;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> node_ids_;
+  StackBuilder& stacks_;
   std::vector<uint32_t> node_of_api_;
 };
 
@@ -78,20 +76,21 @@ void Builder::walk(uint32_t thread, std::vector<uint32_t>& apis) {
     while (open.back().end_ns <= api.start_ns) open.pop_back();
     const Open parent = open.back();
     const int64_t end_ns = std::min(api.end_ns, parent.end_ns);
-    const uint32_t self = node(parent.node, events_.title(api));
+    const uint32_t self = stacks_.node(parent.node, events_.title(api));
     const int64_t length = end_ns - api.start_ns;
-    stacks_.nodes[self].host_ns += length;
-    ++stacks_.nodes[self].calls;
-    if (open.size() > 1) stacks_.nodes[parent.node].host_ns -= length;
+    stacks_.at(self).host_ns += length;
+    ++stacks_.at(self).calls;
+    if (open.size() > 1) stacks_.at(parent.node).host_ns -= length;
     node_of_api_[index] = self;
     open.push_back({self, end_ns});
   }
 }
 
 void Builder::hang(const Op& op) {
-  const uint32_t parent = op.first_link == kNone ? node(kNone, "(launched by no recorded call)")
-                                                 : node_of_api_[events_.links[op.first_link].api];
-  StackNode& leaf = stacks_.nodes[node(parent, events_.names.at(op.name))];
+  const uint32_t parent = op.first_link == kNone
+                              ? stacks_.node(kNone, "(launched by no recorded call)")
+                              : node_of_api_[events_.links[op.first_link].api];
+  StackNode& leaf = stacks_.at(stacks_.node(parent, events_.names.at(op.name)));
   leaf.device_ns += op.duration_ns();
   ++leaf.calls;
 }
@@ -105,7 +104,12 @@ std::vector<uint32_t> Stacks::path(uint32_t node) const {
   return path;
 }
 
-Stacks stacks_of(const Events& events) { return Builder(events).build(); }
+Result<Stacks> stacks_of(store::Reader& reader, const Events& events, const Options& options) {
+  StackBuilder stacks;
+  Builder(events, stacks).build();
+  SONDE_TRY(add_samples(reader, options, stacks));
+  return stacks.take();
+}
 
 Counts profile_counts(const Events& events) {
   Counts counts;

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 
 #include "base/temporary_directory.h"
+#include "importers/first_time.h"
+#include "importers/rpd_input.h"
 
 namespace sonde::importers {
 
@@ -23,10 +26,16 @@ Error unknown_kind(const std::string& path) {
                     "--as says what it is, one of:" + names);
 }
 
+bool is_rpd(const std::string& path) {
+  const auto source = Source::open(path);
+  return source.ok() && source->head().substr(0, 15) == "SQLite format 3";
+}
+
 Result<std::vector<Input>> look_at(const std::vector<std::string>& paths, const std::string& as) {
   std::vector<Input> inputs;
   for (const std::string& path : paths) {
     SONDE_ASSIGN(const Importer* importer, find_importer(path, as));
+    if (importer == nullptr && (as == "rpd" || is_rpd(path))) importer = &rpd_input();
     if (importer == nullptr) {
       SONDE_ASSIGN(const Source source, Source::open(path));  // the clearer error, if it is one
       if (source.head().empty()) {
@@ -39,30 +48,6 @@ Result<std::vector<Input>> look_at(const std::vector<std::string>& paths, const 
   return inputs;
 }
 
-// All times count from the time 0 of the first file.
-Status align(std::vector<Input>& inputs) {
-  std::optional<int64_t> first;
-  for (Input& input : inputs) {
-    Clock clock;
-    if (input.importer->clock != nullptr) {
-      SONDE_ASSIGN(Source source, Source::open(input.path));
-      SONDE_ASSIGN(clock, input.importer->clock(source));
-    }
-    if (!clock.realtime_ns) {
-      return make_error(ErrorCode::kUnsupported,
-                        "it does not say at what time of day it was recorded, so its times cannot "
-                        "be related to those of the other files",
-                        input.path, "import it alone, or take all times as they are: --no-align");
-    }
-    if (!first) first = clock.realtime_ns;
-    if (__builtin_sub_overflow(*clock.realtime_ns, *first, &input.shift_ns)) {
-      return make_error(ErrorCode::kBadData, "its time of day is out of range", input.path,
-                        "import it alone");
-    }
-  }
-  return ok_status();
-}
-
 // The libraries under the importers throw when memory runs out, and so do containers.
 Status read_guarded(const Importer& importer, Source& source, Sink& sink, Tally& tally) {
   try {
@@ -70,6 +55,73 @@ Status read_guarded(const Importer& importer, Source& source, Sink& sink, Tally&
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::kIo, "out of memory", source.path(), "import it in parts");
   }
+}
+
+Result<Clock> clock_of(const Input& input) {
+  if (input.importer->clock == nullptr) return Clock{};
+  SONDE_ASSIGN(Source source, Source::open(input.path));
+  return input.importer->clock(source);
+}
+
+// Recordings of one machine since it was started share their clock, which is more exact than the
+// time of day. The readings of both differ by how far the time of day was set meanwhile.
+bool is_same_clock(const Clock& a, const Clock& b) {
+  constexpr int64_t kOneBootNs = 1'000'000'000;
+  int64_t apart_ns = 0;
+  return !a.host.empty() && a.host == b.host && a.name == "monotonic" && b.name == "monotonic" &&
+         !__builtin_sub_overflow(*a.realtime_ns, *b.realtime_ns, &apart_ns) &&
+         apart_ns > -kOneBootNs && apart_ns < kOneBootNs;
+}
+
+// All times count from the earliest time 0, so that none of them is before it.
+Status align_clocks(std::vector<Input>& inputs) {
+  std::vector<Clock> clocks;
+  for (const Input& input : inputs) {
+    SONDE_ASSIGN(Clock clock, clock_of(input));
+    if (!clock.realtime_ns) {
+      return make_error(ErrorCode::kUnsupported,
+                        "it does not say at what time of day it was recorded, so its times cannot "
+                        "be related to those of the other files",
+                        input.path,
+                        "import it alone, let all files begin together (--align start), or take "
+                        "all times as they are (--align none)");
+    }
+    for (const Clock& other : clocks) {
+      if (!is_same_clock(clock, other)) continue;
+      clock.realtime_ns = other.realtime_ns;
+      break;
+    }
+    clocks.push_back(std::move(clock));
+  }
+  int64_t first_ns = *clocks.front().realtime_ns;
+  for (const Clock& clock : clocks) first_ns = std::min(first_ns, *clock.realtime_ns);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (__builtin_sub_overflow(*clocks[i].realtime_ns, first_ns, &inputs[i].shift_ns)) {
+      return make_error(ErrorCode::kBadData, "its time of day is out of range", inputs[i].path,
+                        "import it alone");
+    }
+  }
+  return ok_status();
+}
+
+// Reads every file once more, for its first event.
+Status align_starts(std::vector<Input>& inputs) {
+  std::optional<int64_t> first;
+  for (Input& input : inputs) {
+    FirstTime sink;
+    Tally ignored;
+    SONDE_ASSIGN(Source source, Source::open(input.path));
+    SONDE_TRY(read_guarded(*input.importer, source, sink, ignored));
+    if (!sink.first_ns()) continue;  // there is nothing in it
+    if (!first) first = sink.first_ns();
+    if (__builtin_sub_overflow(*first, *sink.first_ns(), &input.shift_ns)) input.shift_ns = 0;
+  }
+  return ok_status();
+}
+
+Status align(std::vector<Input>& inputs, Align how) {
+  if (inputs.size() < 2 || how == Align::kNone) return ok_status();
+  return how == Align::kStarts ? align_starts(inputs) : align_clocks(inputs);
 }
 
 Status write_inputs(const std::vector<Input>& inputs, const ImportOptions& options, StoreSink& sink,
@@ -101,7 +153,7 @@ Status read_into(const Importer& importer, const std::string& path, Sink& sink, 
 Result<Imported> import_files(const std::vector<std::string>& paths, const std::string& output,
                               const ImportOptions& options) {
   SONDE_ASSIGN(auto inputs, look_at(paths, options.as));
-  if (inputs.size() > 1 && options.align_clocks) SONDE_TRY(align(inputs));
+  SONDE_TRY(align(inputs, options.align));
   Imported imported;
   imported.path = output;
   const auto write = [&]() -> Status {

@@ -12,9 +12,16 @@
 
 namespace sonde::importers {
 
+// How the times of several files become those of one.
+enum class Align {
+  kClocks,  // by the clocks; fails if a file does not relate its own to the time of day
+  kStarts,  // every file's first event is at the same time
+  kNone     // they are taken as they are
+};
+
 struct ImportOptions {
-  std::string as;             // name of an importer; "" = look at each file
-  bool align_clocks = true;   // bring several files to one time line, or fail
+  std::string as;  // name of an importer; "" = look at each file
+  Align align = Align::kClocks;
   Source::Progress progress;  // of the file that is being read
 };
 

@@ -32,6 +32,7 @@ enum class Sure { kNo, kPossible, kLikely, kCertain };
 struct Clock {
   std::string name;                      // "realtime", "monotonic" ...; "" = not known
   std::optional<int64_t> realtime_ns{};  // the time of day (ns since 1970) at the file's time 0
+  std::string host{};                    // the machine whose clock it is; "" = not known
 };
 
 struct Importer {

@@ -64,6 +64,7 @@ struct Op {
   Name name = 0;  // of the kernel, or whatever the file calls it
   Name type = 0;  // "KernelExecution", "CopyHostToDevice", "FillBuffer" ... (store/op_class.h)
   std::string_view args;
+  int64_t sequence = 0;
 };
 
 // What else is known of an operation. Negative = not known.

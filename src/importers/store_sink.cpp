@@ -86,7 +86,7 @@ void StoreSink::add(Buffer& buffer, const Values&... values) {
 }
 
 void StoreSink::begin_file(const std::string& path, int64_t shift_ns) {
-  ++file_index_;
+  file_index_ = next_index_++;
   ++counts_.files;
   shift_ns_ = shift_ns;
   process_of_.clear();
@@ -111,7 +111,10 @@ Name StoreSink::name(std::string_view text) {
 int64_t StoreSink::process(int64_t pid) {
   const auto [entry, is_new] =
       process_of_.try_emplace(pid, static_cast<int64_t>(processes_.size()) + 1);
-  if (is_new) processes_.emplace_back().pid = pid + file_index_ * kPidStride;
+  if (is_new) {
+    processes_.emplace_back().pid = pid + file_index_ * kPidStride;
+    use_index(pid / kPidStride);
+  }
   return entry->second;
 }
 
@@ -134,10 +137,19 @@ int64_t StoreSink::api(const Api& row) {
                       writer_.ustring(row.args)});
 }
 
+// A file that was made from several takes as many indices.
+void StoreSink::use_index(int64_t of_file) {
+  constexpr int64_t kMostFiles = 10'000;  // beyond, a number is just large
+  if (of_file > 0 && of_file < kMostFiles) {
+    next_index_ = std::max(next_index_, file_index_ + of_file + 1);
+  }
+}
+
 int64_t StoreSink::op(const Op& row) {
+  if (row.gpu >= kGpuStride) use_index(row.gpu / kGpuStride);
   const int64_t id =
-      writer_.op({row.gpu + file_index_ * kGpuStride, row.queue, 0, row.start_ns + shift_ns_,
-                  row.end_ns + shift_ns_, row.name, row.type});
+      writer_.op({row.gpu + file_index_ * kGpuStride, row.queue, row.sequence,
+                  row.start_ns + shift_ns_, row.end_ns + shift_ns_, row.name, row.type});
   if (!row.args.empty()) add(op_args_, id, row.args);
   ++counts_.ops;
   return id;

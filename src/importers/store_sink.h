@@ -68,6 +68,7 @@ class StoreSink : public Sink {
   void add(Buffer& buffer, const Values&... values);
   void diagnose(const char* severity, const std::string& text);
   void write_processes();
+  void use_index(int64_t of_file);
   ProcessState& state(int64_t process) { return processes_[static_cast<size_t>(process) - 1]; }
 
   store::Writer writer_;
@@ -78,7 +79,7 @@ class StoreSink : public Sink {
   std::vector<ProcessState> processes_;              // by handle - 1
   std::unordered_map<int64_t, int64_t> process_of_;  // handle by pid of the current file
   std::vector<Name> domain_of_name_;                 // by name id; what the name itself says
-  int64_t file_index_ = -1;
+  int64_t file_index_ = 0, next_index_ = 0;
   int64_t shift_ns_ = 0;
   Counts counts_;
   Status status_ = ok_status();

@@ -91,7 +91,8 @@ bool SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
 }
 
 Result<pid_t> start_child(const std::string& file, const std::vector<std::string>& arguments,
-                          const std::vector<std::string>& environment, const SignalPipe& signals) {
+                          const std::vector<std::string>& environment, const SignalPipe& signals,
+                          int stderr_fd) {
   std::vector<char*> argv, envp;
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   for (const auto& entry : environment) envp.push_back(const_cast<char*>(entry.c_str()));
@@ -105,6 +106,7 @@ Result<pid_t> start_child(const std::string& file, const std::vector<std::string
   if (child < 0) return errno_error("cannot start a process", file, errno);
   if (child == 0) {
     signals.restore();
+    if (stderr_fd >= 0) ::dup2(stderr_fd, STDERR_FILENO);
     ::execve(file.c_str(), argv.data(), envp.data());
     int failure = errno;
     if (failure == ENOEXEC && !binary) {  // a script without a first line, which a shell would run

@@ -40,9 +40,11 @@ class SignalPipe {
   struct sigaction actions_[3] = {};  // of kTakenOver in child.cpp
 };
 
-// Starts the command with the given environment, with the signal state the recorder was given.
+// Starts the command with the given environment, with the signal state the recorder was given, and
+// with `stderr_fd` as its standard error unless that is negative.
 Result<pid_t> start_child(const std::string& file, const std::vector<std::string>& arguments,
-                          const std::vector<std::string>& environment, const SignalPipe& signals);
+                          const std::vector<std::string>& environment, const SignalPipe& signals,
+                          int stderr_fd = -1);
 
 // Puts /dev/null where standard descriptors are closed, so that no file of ours takes their numbers
 // and receives what is printed. Closed again in the command.

@@ -25,7 +25,11 @@ struct Options {
   std::optional<wire::ClockKind> clock;  // nullopt = the best of this machine
   WaitPolicy wait = WaitPolicy::kNone;
   std::optional<std::vector<std::string>> backends;  // by name; nullopt = all
+  uint32_t sample_hz = 100;                          // of each thread's CPU time; 0 = not sampled
   bool quiet = false;                                // no status line and no summary
+  std::vector<std::string> environment;              // "NAME=value", added to the command's
+  // Lines of its standard error that begin with the prefix go to a file instead; "" = none.
+  std::string stderr_log, stderr_prefix;
   std::vector<std::string> command;
 };
 
@@ -38,6 +42,7 @@ struct Outcome {
   int left_running = 0;      // processes that were let go
   std::string kept_session;  // the session directory, if it still holds records
   bool interrupted = false;  // a second Ctrl-C left them there
+  std::vector<int64_t> stderr_line_times_ns;  // of Options::stderr_log
 };
 
 }  // namespace sonde::record

@@ -21,6 +21,8 @@
 #include "record/names.h"
 #include "record/session_dir.h"
 #include "record/status_line.h"
+#include "record/stderr_tap.h"
+#include "record/symbols.h"
 
 namespace sonde::record {
 
@@ -70,6 +72,7 @@ class Recording {
   std::unique_ptr<Drain> drain_;
   std::map<uint64_t, Watched> watched_;
   Liveness liveness_;
+  StderrTap tap_;
   std::optional<Error> failure_;  // of the output: the records stay in the session
   pid_t child_ = -1;
   int wait_status_ = 0;
@@ -122,6 +125,7 @@ Status Recording::prepare() {
   session.limit_bytes = session_limit(options_, session_);
   session.autostart = options_.start;
   session.recording = options_.delay_ns == 0;
+  session.sample_hz = options_.sample_hz;
   session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
   SONDE_ASSIGN(auto writer, open_output());
@@ -148,6 +152,7 @@ void Recording::store_facts() {
   writer_->metadata("sonde::version", SONDE_VERSION);
   writer_->metadata("sonde::command", valid_utf8(command));
   writer_->metadata("sonde::environment", environment);
+  writer_->metadata("sonde::sample_hz", std::to_string(options_.sample_hz));
   writer_->metadata("sonde::clock", control_->clock == wire::ClockKind::kTsc
                                         ? "TSC, converted to CLOCK_MONOTONIC"
                                         : "CLOCK_MONOTONIC");
@@ -167,7 +172,17 @@ Status Recording::start(const std::string& file, const std::string& injections,
   } else {
     environment = merged_environment(environ, injections);
   }
-  SONDE_ASSIGN(child_, start_child(file, options_.command, environment, signals));
+  for (const std::string& added : options_.environment) {
+    const std::string name = added.substr(0, added.find('=') + 1);
+    const auto is_same = [&](const std::string& entry) { return starts_with_any(entry, {name}); };
+    environment.erase(std::remove_if(environment.begin(), environment.end(), is_same),
+                      environment.end());
+    environment.push_back(added);
+  }
+  if (!options_.stderr_log.empty()) {
+    SONDE_ASSIGN(tap_, StderrTap::open(options_.stderr_log, options_.stderr_prefix));
+  }
+  SONDE_ASSIGN(child_, start_child(file, options_.command, environment, signals, tap_.fd()));
   return ok_status();
 }
 
@@ -285,6 +300,7 @@ void Recording::show(StatusLine& status) {
 uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
   take_signals(signals);
   look();
+  if (tap_.is_open()) tap_.pass_on(STDERR_FILENO);
   if (failure_ || stopped_) return 0;
   const uint64_t bytes = drain_->poll();
   watch_processes();
@@ -309,7 +325,8 @@ Outcome Recording::watch(SignalPipe& signals) {
   });
   for (uint64_t bytes = 0;;) {
     pollfd item = {signals.fd(), POLLIN, 0};
-    ::poll(&item, 1, bytes >= kBacklogBytes ? 0 : bytes != 0 ? kBusyPollMs : kIdlePollMs);
+    const bool busy = bytes != 0 || tap_.is_open();
+    ::poll(&item, 1, bytes >= kBacklogBytes ? 0 : busy ? kBusyPollMs : kIdlePollMs);
     bytes = turn(signals, status);
     if (!child_ended_) continue;
     if (closed_ || stopped_) break;
@@ -320,6 +337,10 @@ Outcome Recording::watch(SignalPipe& signals) {
   outcome.wall_ns = ended_ns_ - started_ns_;
   outcome.signal = WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : 0;
   outcome.exit_status = WIFEXITED(wait_status_) ? WEXITSTATUS(wait_status_) : 128 + outcome.signal;
+  if (tap_.is_open()) {
+    tap_.finish(STDERR_FILENO);
+    outcome.stderr_line_times_ns = tap_.line_times_ns();
+  }
   finish(outcome);
   status.clear();
   drain_->on_progress([] {});
@@ -343,6 +364,9 @@ void Recording::finish(Outcome& outcome) {
   close_session();
   if (!failure_ && !stopped_) finish_processes(outcome);
   if (!failure_ && !stopped_) {
+    if (auto named = name_frames(writer_->database()); !named) fail(named.error());
+  }
+  if (!failure_ && !stopped_) {
     if (auto finished = drain_->finish(); !finished) fail(finished.error());
   }
   outcome.path = output_;
@@ -360,6 +384,7 @@ void Recording::finish(Outcome& outcome) {
 Result<std::vector<const Backend*>> chosen_backends(const Options& options) {
   std::vector<const Backend*> chosen;
   for (const auto* backend : all_backends()) {
+    if (backend->name == "cpu" && options.sample_hz == 0) continue;
     if (options.backends && std::find(options.backends->begin(), options.backends->end(),
                                       backend->name) == options.backends->end()) {
       continue;

@@ -6,6 +6,7 @@
 #include "record/liveness.h"
 #include "record/record.h"
 #include "record/session_dir.h"
+#include "record/symbols.h"
 #include "store/writer.h"
 
 namespace sonde::record {
@@ -102,6 +103,7 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
     outcome.left_running += running ? 1 : 0;
     SONDE_TRY(drain.finish_process(live.spool, running ? "running" : "ended, recovered"));
   }
+  SONDE_TRY(name_frames(writer.database()));
   SONDE_TRY(drain.finish());
   // With what the recorder had stored before it was killed.
   SONDE_ASSIGN(outcome.apis, count_rows(writer, "rocpd_api"));

@@ -253,6 +253,8 @@ void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
                   record.as<wire::MomentRecord>().value);
     case wire::RecordType::kCounter:
       return impl.counter(process, ring, record);
+    case wire::RecordType::kSample:
+      return impl.sample(process, ring, record);
     default:
       return drop("records", "of no known kind", 1);
   }

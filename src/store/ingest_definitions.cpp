@@ -136,6 +136,10 @@ void Ingest::Impl::define(Process& process, const wire::Record& record) {
       return define_device(process, record);
     case wire::RecordType::kQueue:
       return define_queue(process, record);
+    case wire::RecordType::kModule:
+      return define_module(process, record);
+    case wire::RecordType::kCode:
+      return define_code(process, record);
     default:
       return damaged();
   }

@@ -360,6 +360,7 @@ Status Ingest::Impl::restore_threads() {
 
 Status Ingest::Impl::restore() {
   SONDE_TRY(restore_earlier());
+  SONDE_TRY(restore_frames());
   SONDE_ASSIGN(
       const int64_t unfinished,
       writer.database().integer("SELECT count(*) FROM sonde_ingest WHERE key <> 'session'"));

@@ -63,6 +63,33 @@ struct KnownCall {
   bool used = false;  // an op of it has come; more may
 };
 
+// Two numbers or texts that are looked up together.
+struct PairHash {
+  template <typename A, typename B>
+  size_t operator()(const std::pair<A, B>& pair) const {
+    return std::hash<A>()(pair.first) * 0x9FB21C651E98DF25 ^ std::hash<B>()(pair.second);
+  }
+};
+
+// A code object of Python, and the frames of its lines that are in the file.
+struct KnownCode {
+  std::string file, name, lines;
+  int64_t first_line = 0;
+  uint32_t version = 0;
+  std::unordered_map<uint64_t, int64_t> frames;  // by offset of the instruction
+};
+
+// Frames and stacks that are in the file.
+struct KnownFrames {
+  template <typename A, typename B>
+  using Ids = std::unordered_map<std::pair<A, B>, int64_t, PairHash>;
+  Ids<std::string, std::string> modules;             // by path and build id
+  Ids<int64_t, int64_t> natives;                     // by module and address
+  std::unordered_map<std::string, int64_t> pythons;  // by file, function and line
+  Ids<int64_t, int64_t> stacks;                      // by parent and frame
+  int64_t next_module = 1, next_frame = 1, next_stack = 1;
+};
+
 struct Process {
   int64_t id = 0;
   uint64_t spool = 0;
@@ -73,6 +100,8 @@ struct Process {
   std::vector<KnownFunction> functions;  // by definition id
   std::unordered_map<uint32_t, KnownDevice> devices;
   std::unordered_map<uint32_t, KnownQueue> queues;
+  std::unordered_map<uint32_t, int64_t> modules;  // definition id -> sonde_module.id
+  std::unordered_map<uint32_t, KnownCode> codes;  // by definition id
   std::unordered_map<uint32_t, ClockTrack> clocks;
   std::unordered_map<uint32_t, std::string> clock_names;
   bool changed = false;                           // since the last commit
@@ -104,6 +133,7 @@ struct Ingest::Impl {
   Drops drops, earlier_drops;              // of this recording, and of those the file had before
   std::map<std::string, int64_t> gpu_ids;  // by description of the device
   std::set<int64_t> gpu_ids_taken;
+  KnownFrames frames;
   int64_t next_process = 1, next_queue = 0;
   uint64_t next_function = 1;
   int64_t rank = -1;  // of the processes of this recording; -1: no job
@@ -127,6 +157,7 @@ struct Ingest::Impl {
   Status restore_devices();
   Status restore_clocks();
   Status restore_threads();
+  Status restore_frames();
   Status save();
   void save_process(uint64_t spool, Process& process);
   void put(const std::string& key, const std::string& value);
@@ -147,6 +178,14 @@ struct Ingest::Impl {
                      int64_t end_ns);
   int64_t add_api(const ApiRow& row);
   int64_t arguments_id(const KnownFunction& function, const wire::Record& record, int64_t result);
+
+  // ingest_samples.cpp
+  void define_module(Process& process, const wire::Record& record);
+  void sample(Process& process, const KnownRing& ring, const wire::Record& record);
+  void define_code(Process& process, const wire::Record& record);
+  int64_t python_frame(Process& process, uint32_t code, uint64_t offset);
+  int64_t native_frame(int64_t module, int64_t address);
+  int64_t stack(int64_t parent, int64_t frame);
 
   // ingest_ops.cpp
   void op(Process& process, const wire::Record& record);

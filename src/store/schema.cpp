@@ -281,9 +281,110 @@ INSERT INTO rocpd_metadata (tag, value) VALUES
   ('references::rocpd_string.id', '("sonde_flow", "name_id")');
 )sql";
 
+// Made where they are not there: files of earlier versions lack them.
+constexpr const char* kSampleTables = R"sql(
+CREATE TABLE IF NOT EXISTS sonde_module (
+  id integer PRIMARY KEY,
+  path text NOT NULL,
+  build_id text NOT NULL);
+CREATE TABLE IF NOT EXISTS sonde_frame (
+  id integer PRIMARY KEY,
+  kind text NOT NULL,
+  module_id integer REFERENCES sonde_module (id),
+  address integer,
+  function text,
+  file text,
+  line integer,
+  is_library integer,
+  inlined_into integer REFERENCES sonde_frame (id));
+CREATE TABLE IF NOT EXISTS sonde_stack (
+  id integer PRIMARY KEY,
+  parent_id integer REFERENCES sonde_stack (id),
+  frame_id integer NOT NULL REFERENCES sonde_frame (id));
+CREATE TABLE IF NOT EXISTS sonde_sample (
+  id integer PRIMARY KEY,
+  process_id integer NOT NULL REFERENCES sonde_process (id),
+  tid integer NOT NULL,
+  time_ns integer NOT NULL,
+  stack_id integer NOT NULL REFERENCES sonde_stack (id),
+  cpu_ns integer NOT NULL,
+  missed integer NOT NULL,
+  cost_ns integer NOT NULL,
+  truncated integer NOT NULL,
+  by_timer integer NOT NULL);
+CREATE VIEW IF NOT EXISTS sonde_sampling AS
+  SELECT process_id, iif(max(by_timer), 'timer', 'perf event') AS method, count(*) AS samples, sum(missed) AS missed,
+    sum(truncated <> 0) AS truncated, sum(cpu_ns) AS cpu_ns, sum(cost_ns) AS cost_ns,
+    count(*) * 1e9 / nullif(sum(cpu_ns), 0) AS hz,
+    sum(cost_ns) * 100.0 / nullif(sum(cpu_ns), 0) AS cost_percentage
+  FROM sonde_sample
+  GROUP BY process_id;
+CREATE VIEW IF NOT EXISTS sonde_cpu_top AS
+  SELECT coalesce(f.function, '<address ' || printf('%#x', f.address) || '>') AS function,
+    m.path AS module, count(*) AS samples, sum(s.cpu_ns) AS self_ns,
+    sum(s.cpu_ns) * 100.0 / nullif(sum(sum(s.cpu_ns)) OVER (), 0) AS percentage
+  FROM sonde_sample s
+  JOIN sonde_stack k ON k.id = s.stack_id
+  JOIN sonde_frame f ON f.id = k.frame_id
+  LEFT JOIN sonde_module m ON m.id = f.module_id
+  GROUP BY 1, 2
+  ORDER BY self_ns DESC, function;
+)sql";
+
 constexpr const char* kSondeIndices = R"sql(
 CREATE INDEX IF NOT EXISTS sonde_thread_process ON sonde_thread (process_id, tid);
 CREATE INDEX IF NOT EXISTS sonde_counter_name ON sonde_counter (name_id, time_ns);
+)sql";
+
+// What backends note as JSON, and what follows from a call's arguments, as tables. A note with such
+// a key may be the program's own, and anything. HIP says of an op of a graph only which launch made
+// it; its place there tells the nodes apart.
+constexpr const char* kDerivedTables = R"sql(
+CREATE TABLE IF NOT EXISTS sonde_code_object (
+  process_id integer,
+  uri text,
+  load_base text,
+  load_size integer,
+  delta integer);
+CREATE TABLE IF NOT EXISTS sonde_kernel_code (
+  process_id integer,
+  gpu_id integer,
+  name text,
+  object text,
+  vgprs integer,
+  accumulation_vgprs integer,
+  sgprs integer,
+  group_segment_bytes integer,
+  private_segment_bytes integer,
+  kernarg_bytes integer);
+CREATE TABLE IF NOT EXISTS sonde_graph_op (
+  op_id integer PRIMARY KEY REFERENCES rocpd_op (id),
+  api_id integer NOT NULL REFERENCES rocpd_api (id),
+  graph text NOT NULL,
+  node integer NOT NULL);
+DELETE FROM sonde_code_object;
+DELETE FROM sonde_kernel_code;
+DELETE FROM sonde_graph_op;
+INSERT INTO sonde_code_object
+  SELECT process_id, json_extract(value, '$.uri'), json_extract(value, '$.load_base'),
+    json_extract(value, '$.load_size'), json_extract(value, '$.delta')
+  FROM sonde_note WHERE key = 'hsa.code_object' AND json_valid(value);
+INSERT INTO sonde_kernel_code
+  SELECT process_id, json_extract(value, '$.gpu'), json_extract(value, '$.name'),
+    json_extract(value, '$.object'), json_extract(value, '$.vgprs'),
+    json_extract(value, '$.accumulation_vgprs'), json_extract(value, '$.sgprs'),
+    json_extract(value, '$.group_segment_bytes'), json_extract(value, '$.private_segment_bytes'),
+    json_extract(value, '$.kernarg_bytes')
+  FROM sonde_note WHERE key = 'hsa.kernel' AND json_valid(value);
+INSERT OR IGNORE INTO sonde_graph_op
+  SELECT o.id, a.id, substr(args.string, 13, instr(args.string || ' |', ' |') - 13),
+    row_number() OVER (PARTITION BY a.id ORDER BY o.start, o.id) - 1
+  FROM rocpd_api a
+  INNER JOIN rocpd_ustring args ON args.id = a.args_id
+  INNER JOIN rocpd_api_ops link ON link.api_id = a.id
+  INNER JOIN rocpd_op o ON o.id = link.op_id
+  WHERE a.apiName_id IN (SELECT id FROM rocpd_string WHERE string = 'hipGraphLaunch')
+    AND args.string LIKE 'graphExec = %';
 )sql";
 
 }  // namespace
@@ -291,6 +392,8 @@ CREATE INDEX IF NOT EXISTS sonde_counter_name ON sonde_counter (name_id, time_ns
 const char* rpd_v3_schema() { return kRpdV3Schema; }
 const char* rpd_v3_indices() { return kRpdV3Indices; }
 const char* sonde_tables() { return kSondeTables; }
+const char* sample_tables() { return kSampleTables; }
+const char* sonde_derived_tables() { return kDerivedTables; }
 const char* sonde_indices() { return kSondeIndices; }
 
 }  // namespace sonde::store

@@ -19,7 +19,19 @@
 //   sonde_flow(id, flow, category_id, name_id, phase, process_id, tid, time_ns)
 //                                       one end of an arrow between events
 //   sonde_note(process_id, key, value)  facts the program gave with sonde_metadata()
+//   sonde_code_object(process_id, uri, load_base, load_size, delta)
+//   sonde_kernel_code(process_id, gpu_id, name, object, vgprs, accumulation_vgprs, sgprs,
+//                     group_segment_bytes, private_segment_bytes, kernarg_bytes)
+//   sonde_graph_op(op_id, api_id, graph, node)
 //   sonde_unfinished(api_id)            calls and ranges still open when their process ended
+//   sonde_module(id, path, build_id)    a file whose code was executed
+//   sonde_frame(id, kind, module_id, address, function, file, line, is_library,
+//               inlined_into)
+//                                       kind: 'native' or 'python'
+//   sonde_stack(id, parent_id, frame_id)
+//                                       a frame and, by its parent, those outside of it
+//   sonde_sample(id, process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, truncated,
+//                by_timer)
 //   sonde_ingest(key, value)            how far a recording in progress has come; empty when done
 #pragma once
 
@@ -35,7 +47,11 @@ const char* rpd_v3_schema();
 const char* rpd_v3_indices();
 // Sonde's tables.
 const char* sonde_tables();
+// Sonde's tables and views of call stacks, each made only where it is not there.
+const char* sample_tables();
 const char* sonde_indices();
+// Tables that follow from the others, made (anew) when those are complete, indices included.
+const char* sonde_derived_tables();
 // Sonde's corrected views: sonde_top, sonde_ktop, sonde_busy, sonde_kernel, sonde_copy, sonde_api
 // (docs/formats.md). `create` is "CREATE VIEW" or "CREATE TEMP VIEW".
 std::string sonde_views(Flavour flavour, const char* create);

@@ -14,13 +14,14 @@ namespace {
 
 // What the output already has, or has in another form.
 constexpr std::string_view kKnownTables[] = {
-    "rocpd_metadata",  "rocpd_string",     "rocpd_ustring",    "rocpd_api",
-    "rocpd_copyapi",   "rocpd_kernelapi",  "rocpd_op",         "rocpd_api_ops",
-    "rocpd_monitor",   "rocpd_counter",    "rocpd_stackframe", "rocpd_kernelop",
-    "rocpd_copyop",    "sonde_process",    "sonde_thread",     "sonde_device",
-    "sonde_queue",     "sonde_drop",       "sonde_note",       "sonde_clock_snapshot",
-    "sonde_op_detail", "sonde_diagnostic", "sonde_unfinished", "sonde_ingest",
-    "sonde_counter",   "sonde_op_args",    "sonde_flow"};
+    "rocpd_metadata",    "rocpd_string",     "rocpd_ustring",    "rocpd_api",
+    "rocpd_copyapi",     "rocpd_kernelapi",  "rocpd_op",         "rocpd_api_ops",
+    "rocpd_monitor",     "rocpd_counter",    "rocpd_stackframe", "rocpd_kernelop",
+    "rocpd_copyop",      "sonde_process",    "sonde_thread",     "sonde_device",
+    "sonde_queue",       "sonde_drop",       "sonde_note",       "sonde_clock_snapshot",
+    "sonde_op_detail",   "sonde_diagnostic", "sonde_unfinished", "sonde_ingest",
+    "sonde_counter",     "sonde_op_args",    "sonde_flow",       "sonde_code_object",
+    "sonde_kernel_code", "sonde_graph_op"};
 // Of RPD, in some flavour. ktop ranks by the time of the call, not of the kernel.
 constexpr std::string_view kRpdViews[] = {"api",        "op",      "busy",           "top",  "ktop",
                                           "kernel",     "copy",    "copyop",         "napi", "nop",
@@ -366,6 +367,7 @@ Result<UpgradeReport> write_upgraded(Reader& reader, Database& out) {
   SONDE_TRY(job.copy_extension_tables());
   SONDE_TRY(out.exec(rpd_v3_indices()));
   SONDE_TRY(out.exec(sonde_indices()));
+  SONDE_TRY(out.exec(sonde_derived_tables()));
   SONDE_TRY(out.exec(sonde_views(Flavour::kV3, "CREATE VIEW")));
   SONDE_TRY(job.copy_extension_views());
   SONDE_TRY(job.note_losses());

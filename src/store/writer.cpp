@@ -122,6 +122,7 @@ Status Writer::Impl::prepare_rows() {
 Status Writer::Impl::create_schema() {
   SONDE_TRY(database.exec(rpd_v3_schema()));
   SONDE_TRY(database.exec(sonde_tables()));
+  SONDE_TRY(database.exec(sample_tables()));
   SONDE_TRY(database.exec(sonde_views(Flavour::kV3, "CREATE VIEW")));
   SONDE_TRY(prepare_rows());
   add_string("");
@@ -139,6 +140,7 @@ Status Writer::Impl::load_existing() {
                         "make one from it with: sonde upgrade");
     }
   }
+  SONDE_TRY(database.exec(sample_tables()));
   SONDE_TRY(prepare_rows());
   SONDE_ASSIGN(auto statement, database.prepare("SELECT string, id FROM rocpd_string ORDER BY id"));
   for (;;) {
@@ -326,6 +328,7 @@ Status Writer::finish() {
   auto& database = impl_->database;
   SONDE_TRY(database.exec(rpd_v3_indices()));
   SONDE_TRY(database.exec(sonde_indices()));
+  SONDE_TRY(database.exec(sonde_derived_tables()));
   SONDE_TRY(database.exec("PRAGMA analysis_limit=400; ANALYZE"));
   SONDE_TRY(commit());
   // Outside of a transaction, as a change of the journal mode has to be.

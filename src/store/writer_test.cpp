@@ -85,6 +85,40 @@ TEST_F(WriterTest, EveryColumnComesBack) {
             Lines{"2"});
 }
 
+// Two launches of one graph; notes of HSA's, and one of the program's with such a key.
+TEST_F(WriterTest, WhatFollowsFromOtherRowsIsDerived) {
+  {
+    Writer writer = open_writer(path_, Writer::Mode::kCreate);
+    const int64_t launch = writer.string("hipGraphLaunch");
+    for (int i = 0; i < 2; ++i) {
+      const int64_t api = writer.api(
+          {11, 12, 100, 200, launch, 0, 0, writer.ustring("graphExec = 0xabc | stream = 0x1")});
+      const auto op = [&](int64_t start) {
+        writer.api_op(api, writer.op({0, 1, 0, start, start + 1, writer.string("k"), 0}));
+      };
+      op(500);
+      op(400);
+    }
+    const int64_t other = writer.api({11, 12, 100, 200, writer.string("hipLaunchKernel"), 0, 0,
+                                      writer.ustring("graphExec = 0xdef | stream = 0x1")});
+    writer.api_op(other, writer.op({0, 1, 0, 600, 601, writer.string("k"), 0}));
+    expect_ok(writer.finish());
+    expect_ok(writer.database().exec(
+        "INSERT INTO sonde_note VALUES (1, 'hsa.kernel', 'mine'), (1, 'hsa.kernel', "
+        "'{\"name\":\"k\",\"object\":\"0x10\",\"vgprs\":8,\"accumulation_vgprs\":4,\"sgprs\":16,"
+        "\"group_segment_bytes\":1,\"private_segment_bytes\":2,\"kernarg_bytes\":3,\"gpu\":0}'), "
+        "(1, 'hsa.code_object', "
+        "'{\"uri\":\"file:///a\",\"load_base\":\"0x20\",\"load_size\":5,\"delta\":-6}')"));
+    expect_ok(writer.finish());  // anew, and not twice
+  }
+  Reader reader = open_reader(path_);
+  auto& database = reader.database();
+  EXPECT_EQ(rows(database, "SELECT * FROM sonde_graph_op ORDER BY op_id"),
+            (Lines{"1|1|0xabc|1", "2|1|0xabc|0", "3|2|0xabc|1", "4|2|0xabc|0"}));
+  EXPECT_EQ(rows(database, "SELECT * FROM sonde_kernel_code"), Lines{"1|0|k|0x10|8|4|16|1|2|3"});
+  EXPECT_EQ(rows(database, "SELECT * FROM sonde_code_object"), Lines{"1|file:///a|0x20|5|-6"});
+}
+
 TEST_F(WriterTest, DefaultsAreTheEmptyStringAndNull) {
   {
     Writer writer = open_writer(path_, Writer::Mode::kCreate);

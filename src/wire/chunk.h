@@ -89,10 +89,19 @@ constexpr const char* kDropReasonNames[kDropReasons] = {
     "buffer limit", "no space for the spool", "inside a signal handler", "nested too deep",
     "definition table busy or full"};
 
-enum class DropSource : uint32_t { kCall, kRange, kMark, kCounter, kOp, kDefinition, kOther };
-constexpr uint32_t kDropSources = 7;
+enum class DropSource : uint32_t {
+  kCall,
+  kRange,
+  kMark,
+  kCounter,
+  kOp,
+  kDefinition,
+  kOther,
+  kSample
+};
+constexpr uint32_t kDropSources = 8;
 constexpr const char* kDropSourceNames[kDropSources] = {
-    "api calls", "ranges", "marks", "counters", "ops", "definitions", "other"};
+    "api calls", "ranges", "marks", "counters", "ops", "definitions", "other", "samples"};
 
 // A spool's folder is called p<PID>-<SPOOL, hex>, and this is behind it where the pid means nothing
 // to the recorder.
@@ -112,7 +121,9 @@ struct SessionControl {
   uint64_t drops[kDropSources][kDropReasons];
   uint64_t id;             // of the session, in any place it is moved to
   uint64_t pid_namespace;  // the recorder's; 0: not known
-  uint64_t reserved[14];
+  uint32_t sample_hz;      // how often each thread is sampled per second of CPU time; 0: not
+  uint32_t sample_reserved;
+  uint64_t reserved[8];
 };
 
 // FNV-1a over 64-bit words in four independent lanes: fast without special instructions, catches

@@ -46,6 +46,12 @@ uint64_t fixed_bytes(const RecordHeader& header) {
       return sizeof(DeviceRecord);
     case RecordType::kQueue:
       return sizeof(QueueRecord);
+    case RecordType::kSample:
+      return sizeof(SampleRecord);
+    case RecordType::kModule:
+      return sizeof(ModuleRecord);
+    case RecordType::kCode:
+      return sizeof(CodeRecord);
     case RecordType::kArguments:
     case RecordType::kText:
     case RecordType::kNone:
@@ -64,6 +70,15 @@ bool own_text(Record& record, uint64_t bytes) {
   } else if (record.type() == RecordType::kProcess) {
     fixed = sizeof(ProcessRecord);
     length = record.as<ProcessRecord>().text_bytes;
+  } else if (record.type() == RecordType::kSample) {
+    fixed = sizeof(SampleRecord);
+    length = record.as<SampleRecord>().frame_bytes;
+  } else if (record.type() == RecordType::kModule) {
+    fixed = sizeof(ModuleRecord);
+    length = record.as<ModuleRecord>().text_bytes;
+  } else if (record.type() == RecordType::kCode) {
+    fixed = sizeof(CodeRecord);
+    length = record.as<CodeRecord>().text_bytes;
   } else {
     return true;
   }

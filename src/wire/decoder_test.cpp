@@ -132,7 +132,7 @@ TEST(Pack, EveryValueComesBack) {
     for (auto& value : values) value = random() % 8 == 0 ? 0 : random() >> (random() % 64);
     std::vector<char> room(packed_room(count), 'x');
     Packer packer(room.data(), count);
-    for (const uint64_t value : values) packer.add(value);
+    packer.add(values.data(), count);
     const auto used = static_cast<uint64_t>(packer.end() - room.data());
     ASSERT_LE(used + 8, packed_room(count));
     Unpacker unpacker(room.data(), used, count);

@@ -17,17 +17,13 @@ class Packer {
  public:
   Packer(char* place, uint64_t count) : lengths_(place), values_(place + (count + 1) / 2) {}
 
-  void add(uint64_t value) {
-    const auto highest_bit = static_cast<uint64_t>(63 - __builtin_clzll(value | 1));
-    const uint64_t bytes = value != 0 ? highest_bit / 8 + 1 : 0;
-    memcpy(values_, &value, 8);
-    values_ += bytes;
-    if (odd_) {
-      *lengths_++ |= static_cast<char>(bytes << 4);
-    } else {
-      *lengths_ = static_cast<char>(bytes);
-    }
-    odd_ = !odd_;
+  // Two at a time, as their lengths are one byte.
+  void add(uint64_t first, uint64_t second) {
+    *lengths_++ = static_cast<char>(put(first) | put(second) << 4);
+  }
+  void add(const uint64_t* values, uint64_t count) {
+    for (; count >= 2; count -= 2, values += 2) add(values[0], values[1]);
+    if (count != 0) add(values[0], 0);  // the 0 takes no byte
   }
   // Behind the last value, with zeros up to the next multiple of 8.
   char* end() {
@@ -36,9 +32,16 @@ class Packer {
   }
 
  private:
+  uint64_t put(uint64_t value) {
+    memcpy(values_, &value, 8);
+    const auto highest_bit = static_cast<uint64_t>(63 ^ __builtin_clzll(value | 1));
+    const uint64_t bytes = highest_bit / 8 + (value != 0 ? 1 : 0);
+    values_ += bytes;
+    return bytes;
+  }
+
   char* lengths_;
   char* values_;
-  bool odd_ = false;
 };
 
 // Reads what a Packer wrote; of any bytes.

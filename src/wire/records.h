@@ -25,6 +25,7 @@ enum class RecordType : uint8_t {
   kDropped = 12,
   kPackedCall = 13,
   kPackedOp = 14,
+  kSample = 15,
   // Continuations: belong to the record before them, always in the same chunk.
   kArguments = 16,
   kText = 17,
@@ -35,6 +36,8 @@ enum class RecordType : uint8_t {
   kClock = 35,
   kDevice = 36,
   kQueue = 37,
+  kModule = 38,
+  kCode = 39,
 };
 
 struct RecordHeader {
@@ -107,6 +110,23 @@ struct SnapshotRecord {
   uint64_t value, before, after;
 };
 
+// What a thread was executing. header.id = number of frames, header.flags as below. The frames
+// follow, innermost first, packed: each is two LEB128 numbers, `module << 1` and an offset from the
+// module's bias (module 0: an address), or `code << 1 | 1` and an offset into Python's byte code.
+struct SampleRecord {
+  RecordHeader header;
+  uint64_t ticks;
+  uint64_t cpu_ns;   // CPU time of the thread since its last sample
+  uint32_t missed;   // samples that were due meanwhile and not taken
+  uint32_t cost_ns;  // CPU time that the thread's last sample took
+  uint32_t frame_bytes;
+  uint32_t reserved;
+};
+constexpr uint8_t kStackTruncated = 1;  // the outermost frames are missing: no way to unwind
+constexpr uint8_t kStackTooDeep = 2;    // the outermost frames are missing: too many
+constexpr uint8_t kByTimer = 4;         // of CPU time, not a perf event
+constexpr uint32_t kMaxFrames = 256;
+
 // kText: header.id = length in bytes; kArguments: header.id = number of words. Data follows.
 struct ContinuationRecord {
   RecordHeader header;
@@ -147,6 +167,26 @@ struct QueueRecord {
   RecordHeader header;
   uint32_t device, flags;
   uint64_t handle, context;
+};
+
+// A file that is mapped and executed. header.id = module id. Text follows: `build_id_bytes` bytes
+// of build id, then the path.
+struct ModuleRecord {
+  RecordHeader header;
+  uint64_t bias;        // an address less its bias is one of the file's
+  uint64_t start, end;  // where it is mapped
+  uint32_t build_id_bytes;
+  uint32_t text_bytes;
+};
+
+// A code object of Python. header.id = code id. Text follows: file and qualified name, each ended
+// by a 0 byte, then the line table as that version of Python writes it.
+struct CodeRecord {
+  RecordHeader header;
+  uint32_t first_line;
+  uint32_t version;     // of Python, 0x30b for 3.11
+  uint32_t name_bytes;  // file and name with their 0 bytes
+  uint32_t text_bytes;
 };
 
 // header.id = pid. Text follows: executable, directory and the arguments, each ended by a 0 byte.

@@ -19,6 +19,7 @@ struct SessionOptions {
   bool autostart = true;                     // false: processes wait for sonde_start()
   bool recording = true;                     // false: until set in the control file
   ClockKind clock = ClockKind::kMonotonic;
+  uint32_t sample_hz = 0;  // of the CPU; 0 = not at all
 };
 
 // The control file, mapped and locked: one recorder or recovery at a time has it. Moves like a

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
-"""HIP programs on the software GPU, untraced and traced: a launch, and a call that does next to
-nothing; and what the software GPU costs while it rests."""
+"""HIP programs on the software GPU: untraced, traced by Sonde, and traced by the least that an HSA
+tool can be (tests/fakes/minimal_tool.cpp), in turns. What a launch costs, a launch with a sync, a
+loop as programs have it, and a call that does next to nothing; and what the software GPU costs while
+it rests."""
 # runs: 1
 import json
 import os
@@ -12,44 +14,61 @@ import sys
 BUILD, SONDE = os.environ["SONDE_BUILD"], os.environ["SONDE"]
 SOFTGPU = f"{BUILD}/bin/softgpu"
 STORM = f"{BUILD}/tests/programs/hip_storm"
+TOOL = f"{BUILD}/tests/fakes/libminimal_tool.so"
 BUSY = f"{BUILD}/tests/softgpu/busy"
 ROUNDS = 5
-if not all(map(os.path.exists, (SOFTGPU, STORM, BUSY))):
+if not all(map(os.path.exists, (SOFTGPU, STORM, BUSY, TOOL))):
     print("no software GPU in this build", file=sys.stderr)
     sys.exit(0)
 
 
-def each_ns(traced, mode, count):
-    """CPU time of the program's thread for one launch or call."""
+def run(how, mode, count):
+    """What one launch or call took: `each_ns` of the thread's CPU, `wall_ns` of the clock."""
     command = [SOFTGPU, "--", STORM, mode, str(count)]
-    if traced:
+    environment = dict(os.environ)
+    if how == "traced":
         command = [SONDE, "record", "-q", "-o", "bench.rpd", "--", *command]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    if traced:
+    elif how == "minimal tool":
+        environment["HSA_TOOLS_LIB"] = TOOL
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    if how == "traced":
         os.unlink("bench.rpd")
-    return json.loads(done.stdout)["each_ns"]
+    return json.loads(done.stdout)
 
 
-def compared(mode, count):
-    """Untraced and traced, in turns."""
-    found = {False: [], True: []}
+def compared(mode, count, key, ways):
+    """The medians, by way."""
+    found = {how: [] for how in ways}
     for _ in range(ROUNDS):
-        for traced in found:
-            found[traced].append(each_ns(traced, mode, count))
-    return statistics.median(found[False]), statistics.median(found[True])
+        for how, values in found.items():
+            values.append(run(how, mode, count)[key])
+    return {how: statistics.median(values) for how, values in found.items()}
 
 
 def say(name, value, unit, **more):
-    print(json.dumps({"name": name, "value": value, "unit": unit, **more}))
+    print(json.dumps({"name": name, "value": value, "unit": unit, **more}), flush=True)
 
 
-for title, mode, count, most_added, most_ratio in (
-        ("HIP launch", "rate", 50_000, 1000, 1.5), ("hipGetDevice", "cheap", 2_000_000, 80, 3.8)):
-    plain, traced = compared(mode, count)
-    say(f"{title}, untraced", plain, "ns CPU")
-    say(f"{title}, traced", traced, "ns CPU", versus=f"{title}, untraced")
-    say(f"{title}, added", traced - plain, "ns CPU", goal=most_added)
-    say(f"{title}, traced to untraced", traced / plain, "times", goal=most_ratio)
+def report(title, mode, count, key, added=None, ratio=None, tool=True):
+    """`added` and `ratio`: the goals for what tracing adds, in ns, and for traced to untraced."""
+    unit = "ns CPU" if key == "each_ns" else "ns wall"
+    ways = ("untraced", "traced") + (("minimal tool",) if tool else ())
+    medians = compared(mode, count, key, ways)
+    plain = medians["untraced"]
+    say(f"{title}, untraced", plain, unit)
+    for how in ways[1:]:
+        say(f"{title}, {how}", medians[how], unit, versus=f"{title}, untraced")
+    for how in ways[1:]:
+        goal = {"goal": ratio} if ratio and how == "traced" else {}
+        say(f"{title}, {how} to untraced", medians[how] / plain, "times", **goal)
+    goal = {"goal": added} if added else {}
+    say(f"{title}, added", medians["traced"] - plain, unit, **goal)
+
+
+report("HIP launch", "bursts", 50_000, "each_ns", ratio=1.5)
+report("HIP launch and sync", "sync", 1_000, "wall_ns")
+report("HIP launch in a realistic loop", "loop", 20_000, "each_ns", added=1000)
+report("hipGetDevice", "cheap", 2_000_000, "each_ns", added=80, ratio=3.8, tool=False)
 
 done = subprocess.run([SOFTGPU, "--", BUSY, "5", "idle"], capture_output=True, text=True, check=True)
 rest = json.loads(re.search(r"\{.*cpu_percent.*\}", done.stdout)[0])

@@ -3,6 +3,11 @@
 //   fake_rocm hip BYTES    a HIP table of so many bytes (6.2: 3624, 6.3: 3696, later: 3712)
 //   fake_rocm rccl         RCCL's table of 37 functions
 //   fake_rocm hsa BYTES    HSA's tables with an AMD table of so many bytes; says what was replaced
+//   fake_rocm tracer BYTES loads a HIP with a tracer (tests/fakes/tracer_hip.cpp) and then, as
+//   HSA's
+//                          runtime of such a version, the tools of HSA_TOOLS_LIB, with an AMD table
+//                          of so many bytes; calls that HIP as a program does that found it by
+//                          dlsym()
 // Prints what its own functions were called with, which must not depend on who listens.
 #include <dlfcn.h>
 #include <stdint.h>
@@ -118,23 +123,64 @@ struct Version {
 };
 
 // Every function of these tables succeeds and does nothing.
-int fake_hsa(uint32_t bytes) {
-  std::vector<void*> core(1016 / 8, pointer(fake_group)), amd(bytes / 8, pointer(fake_group));
-  const Version of_core = {2, 1016, 0, 0}, of_amd = {1, bytes, 0, 0}, of_table = {3, 64, 0, 0};
-  memcpy(core.data(), &of_core, sizeof of_core);
-  memcpy(amd.data(), &of_amd, sizeof of_amd);
+struct HsaTables {
+  explicit HsaTables(uint32_t bytes)
+      : core(1016 / 8, pointer(fake_group)), amd(bytes / 8, pointer(fake_group)) {
+    const Version of_core = {2, 1016, 0, 0}, of_amd = {1, bytes, 0, 0};
+    memcpy(core.data(), &of_core, sizeof of_core);
+    memcpy(amd.data(), &of_amd, sizeof of_amd);
+    table.core = core.data();
+    table.amd = amd.data();
+  }
+  std::vector<void*> core, amd;
   struct {
-    Version version;
-    void* core;
-    void* amd;
-    void* others[4];
-  } table = {of_table, core.data(), amd.data(), {}};
-  hand_over("hsa", 11400, &table);
+    Version version = {3, 64, 0, 0};
+    void* core = nullptr;
+    void* amd = nullptr;
+    void* others[4] = {};
+  } table;
+};
+
+int fake_hsa(uint32_t bytes) {
+  HsaTables hsa(bytes);
+  hand_over("hsa", 11400, &hsa.table);
   printf("replaced");
-  for (size_t i = 2; i < amd.size(); ++i) {
-    if (amd[i] != pointer(fake_group)) printf(" %zu", i * 8);
+  for (size_t i = 2; i < hsa.amd.size(); ++i) {
+    if (hsa.amd[i] != pointer(fake_group)) printf(" %zu", i * 8);
   }
   printf("\n");
+  return 0;
+}
+
+void load_tools(void* table) {
+  const char* list = getenv("HSA_TOOLS_LIB");
+  char* names = strdup(list != nullptr ? list : "");
+  for (char* name = strtok(names, " "); name != nullptr; name = strtok(nullptr, " ")) {
+    void* library = dlopen(name, RTLD_NOW);
+    void* symbol = library != nullptr ? dlsym(library, "OnLoad") : nullptr;
+    const uint64_t runtime_version = 1, failed = 0;
+    const char* const* failures = nullptr;
+    if (symbol != nullptr) call<bool>(symbol, table, runtime_version, failed, failures);
+  }
+  free(names);
+}
+
+int fake_tracer(uint32_t bytes) {
+  void* hip = dlopen("libamdhip64.so.6", RTLD_NOW | RTLD_LOCAL);
+  if (hip == nullptr) {
+    fprintf(stderr, "%s\n", dlerror());
+    return 1;
+  }
+  static HsaTables hsa(bytes);
+  load_tools(&hsa.table);
+  void* memory = nullptr;
+  call<int>(dlsym(hip, "hipMalloc"), &memory, size_t{4096});
+  const int failed = call<int>(dlsym(hip, "hipMalloc"), &memory, size_t{1} << 40);
+  call<int>(dlsym(hip, "hipMemcpyAsync"), address(0x10), address(0x20), size_t{5} << 32, 1,
+            address(0x77));
+  call<int>(dlsym(hip, "hipLaunchKernel"), address(0x30), Dim{4, 5, 6}, Dim{64, 2, 1},
+            static_cast<void**>(nullptr), size_t{128}, address(0x88));
+  printf("{\"memory\": \"%p\", \"failed\": %d}\n", memory, failed);
   return 0;
 }
 
@@ -146,5 +192,6 @@ int main(int argc, char** argv) {
   if (strcmp(what, "hip") == 0) return fake_hip(bytes);
   if (strcmp(what, "rccl") == 0) return fake_rccl();
   if (strcmp(what, "hsa") == 0) return fake_hsa(static_cast<uint32_t>(bytes));
+  if (strcmp(what, "tracer") == 0) return fake_tracer(static_cast<uint32_t>(bytes));
   return 2;
 }

@@ -312,6 +312,7 @@ void device_malloc() {
 }
 
 __global__ void spoil(int* p) { p[threadIdx.x] = 1; }
+__global__ void print_from(const char* text) { printf("%d %s\n", 5, text); }
 __global__ void trap() { __builtin_trap(); }
 
 }  // namespace
@@ -319,6 +320,10 @@ __global__ void trap() { __builtin_trap(); }
 int main(int argc, char** argv) {
   if (argc > 1 && !std::strcmp(argv[1], "fault")) {
     spoil<<<1, 64>>>(reinterpret_cast<int*>(0x10000));
+    return hipDeviceSynchronize() != hipSuccess;
+  }
+  if (argc > 1 && !std::strcmp(argv[1], "print")) {
+    print_from<<<1, 1>>>(reinterpret_cast<const char*>(0x20000));
     return hipDeviceSynchronize() != hipSuccess;
   }
   if (argc > 1 && !std::strcmp(argv[1], "trap")) {

@@ -17,8 +17,14 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 SOFTGPU = os.path.join(HERE, "..", "..")
 
 
-def run(command, **options):
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+def run(command, limit_s):
+    """Exit status and output. What ran too long has none: on a loaded machine a compiler may."""
+    try:
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                timeout=limit_s)
+    except subprocess.TimeoutExpired as error:
+        output = (error.stdout or b"").decode(errors="replace")
+        return None, f"{output}\nended after {limit_s} s"
     return result.returncode, result.stdout
 
 
@@ -37,9 +43,9 @@ def check(seed, args, folder):
         [program, str(args.threads)],
     ]
     for step in steps:
-        code, output = run(step, timeout=300)
-        if code or "warning" in output:
-            print(f"seed {seed}: {os.path.basename(step[0])} failed\n{output}")
+        code, output = run(step, 300)
+        if code != 0 or "warning" in output:
+            print(f"seed {seed}: {' '.join(step)}: status {code}\n{output}")
             return False
     print(f"seed {seed}: {output.strip()}", flush=True)
     return True

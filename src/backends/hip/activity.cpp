@@ -118,6 +118,34 @@ uint32_t kernel_name(const FunctionInfo& function, const char* data) {
   return name != nullptr ? agent().intern(name, strlen(name)) : 0;
 }
 
+namespace {
+
+// The latest calls, where the runtime tells of no launch but of the ops alone. A call that launches
+// nothing leaves its entry to the next one there.
+constexpr uint64_t kRecent = 8192;
+rocm::Launch g_recent[kRecent];
+
+rocm::Launch& recent(uint64_t correlation) {
+  return g_recent[(correlation ^ correlation >> 40) % kRecent];
+}
+
+}  // namespace
+
+void remember_launch(const rocm::Launch& launch) {
+  pthread_mutex_lock(&g_lock);
+  recent(launch.correlation) = launch;
+  pthread_mutex_unlock(&g_lock);
+}
+
+rocm::Launch launch_of(uint64_t correlation) {
+  rocm::Launch launch = {};
+  pthread_mutex_lock(&g_lock);
+  if (recent(correlation).correlation == correlation) launch = recent(correlation);
+  pthread_mutex_unlock(&g_lock);
+  launch.correlation = correlation;
+  return launch;
+}
+
 void launched(uint64_t record_id) {
   if (!rocm::recording()) return;
   pthread_mutex_lock(&g_lock);

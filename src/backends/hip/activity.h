@@ -13,6 +13,11 @@ void find_kernel_names(void* library);
 // Of the kernel that a call launches; intern()ed, 0 = not known.
 uint32_t kernel_name(const FunctionInfo& function, const char* data);
 
+// A call that may launch something, and what is known of the call an op belongs to; for runtimes
+// that tell of ops alone.
+void remember_launch(const rocm::Launch& launch);
+rocm::Launch launch_of(uint64_t correlation);
+
 void record_op(const ActivityRecord& record, uint32_t name, const rocm::Launch& launch);
 
 // The callbacks of ROCm 5.2: on the thread that launches, and on another when it has finished.

@@ -103,11 +103,8 @@ void pack_all(sonde_args* args, const FunctionInfo& function, const char* data, 
 }
 
 uint64_t stream_of(const FunctionInfo& function, const char* data) {
-  for (size_t i = 0; i < function.count; ++i) {
-    const Parameter& parameter = function.parameters[i];
-    if (parameter.role == Role::kStream) return read<uint64_t>(data, parameter);
-  }
-  return 0;
+  if (function.stream == function.count) return 0;
+  return read<uint64_t>(data, function.parameters[function.stream]);
 }
 
 }  // namespace

@@ -217,6 +217,10 @@ void define_all() {
     info.heavy = source.weight == '+';
     info.async = strstr(source.name, "Async") != nullptr;
     info.count = static_cast<uint8_t>(parse_parameters(source.parameters, info.parameters));
+    info.stream = 0;
+    while (info.stream < info.count && info.parameters[info.stream].role != Role::kStream) {
+      ++info.stream;
+    }
     write_formats(source.parameters, formats, sizeof formats);
     info.defined = rocm::agent().define_function("hip", source.category, source.name, formats);
     if (source.id != 0 && source.id < kMaxId) g_by_id[source.id] = static_cast<uint16_t>(i + 1);

@@ -78,6 +78,7 @@ struct FunctionInfo {
   bool heavy;  // weight + of functions.inc
   bool async;  // returns before what it launches has finished
   uint8_t count;
+  uint8_t stream;  // which parameter is the stream; `count`: none
   Parameter parameters[kMaxParameters];
   uint32_t defined;  // of define_function()
 };

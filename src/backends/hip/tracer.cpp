@@ -32,7 +32,7 @@ uint32_t tail_of(int version) {
 }
 
 const FunctionInfo& info_of(uint32_t id) {
-  static const FunctionInfo kOther = {"", Category::device, true, false, 0, {}, 0};
+  static const FunctionInfo kOther = {"", Category::device, true, false, 0, 0, {}, 0};
   // Ids moved little between versions, but they are not promised to stay.
   const FunctionInfo* function = function_of_id(id);
   if (function != nullptr && g_name_of != nullptr) {
@@ -47,6 +47,7 @@ void on_enter(uint32_t id, void* data) {
   if (function.count != 0) {
     look_at_parameters(function, static_cast<const char*>(data) + kArguments);
   }
+  if (function.heavy && !rocm::g_hsa_reports_ops) remember_launch(rocm::t_launch);
 }
 
 void on_exit(uint32_t id, void* data) {
@@ -105,9 +106,7 @@ int on_op(const void* data) {
   if (record.op == kOpDispatch && record.kernel_name != nullptr) {
     name = rocm::agent().intern(record.kernel_name, strlen(record.kernel_name));
   }
-  rocm::Launch launch = {};
-  launch.correlation = record.correlation;
-  record_op(record, name, launch);
+  record_op(record, name, launch_of(record.correlation));
   return kTrace;
 }
 

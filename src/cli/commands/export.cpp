@@ -130,7 +130,7 @@ Command make_command() {
       {"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},
       {"sonde export trace.rpd -o part.json.gz --from 20% --to 30%",
        "a tenth of the trace as compressed Chrome JSON"},
-      {"sonde export trace.rpd --format folded --rank 0", "host time of rank 0 for a flame graph"}};
+      {"sonde export trace.rpd --format folded --rank 0", "CPU time of rank 0 for a flame graph"}};
   command.run = run;
   return command;
 }

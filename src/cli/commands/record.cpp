@@ -5,6 +5,8 @@
 
 #include "base/strings.h"
 #include "cli/command.h"
+#include "cli/common.h"
+#include "cli/program_logs.h"
 #include "cli/record_summary.h"
 #include "record/child.h"
 #include "record/record.h"
@@ -39,6 +41,19 @@ Result<int64_t> time_option(const Arguments& arguments, const char* name) {
   return *time;
 }
 
+// Above this the samples are of the sampler.
+constexpr int64_t kMostHz = 10'000;
+
+Result<uint32_t> rate_option(const Arguments& arguments) {
+  const std::string text = arguments.value_or("sample", "100");
+  if (text == "off") return uint32_t{0};
+  const auto hz = parse_int(text);
+  if (!hz || *hz < 0 || *hz > kMostHz) {
+    return bad_value("--sample", text, "samples per second, up to 10000, or off");
+  }
+  return static_cast<uint32_t>(*hz);
+}
+
 // The software GPU's launcher, installed beside sonde.
 Result<std::string> softgpu_launcher() {
   std::error_code error;
@@ -66,6 +81,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
     options.backends.emplace();
     for (const auto name : split(*names, ',')) options.backends->emplace_back(name);
   }
+  SONDE_ASSIGN(options.sample_hz, rate_option(arguments));
   const std::string clock = arguments.value_or("clock", "best");
   if (clock == "tsc") options.clock = wire::ClockKind::kTsc;
   if (clock == "monotonic") options.clock = wire::ClockKind::kMonotonic;
@@ -83,12 +99,17 @@ Result<record::Options> options_of(const Arguments& arguments) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  SONDE_ASSIGN(const auto options, options_of(arguments));
+  SONDE_ASSIGN(auto options, options_of(arguments));
   if (options.command.empty()) {
     return make_error(ErrorCode::kInvalidArgument, "no command to record", "",
                       "sonde record -- python train.py");
   }
-  auto outcome = record::run(options);
+  auto outcome = [&]() -> Result<record::Outcome> {
+    SONDE_ASSIGN(const ProgramLogs logs, ProgramLogs::prepare(arguments, options));
+    auto ran = record::run(options);
+    if (ran) logs.append_to(*ran, options.quiet);
+    return ran;
+  }();
   if (!outcome) {
     // The shell's exit statuses for a command that could not be run.
     const ErrorCode code = outcome.error().code;
@@ -124,12 +145,21 @@ const Command& record_command() {
           "The trace is trace.rpd, or what -o says. In a job of several ranks (torchrun, Open MPI, "
           "MPICH, PMI, Slurm) each has its own: trace.rankN.rpd. An existing file is never "
           "overwritten: the next free name is taken.\n\n"
+          "--hip-log and --miopen-log bring what these libraries log of themselves into the trace: "
+          "calls of the domains \"hip log\" and \"miopen log\", on threads of their own, beside "
+          "what is recorded anyhow. The log of HIP goes to a file and not to the command's output; "
+          "MIOpen's lines are taken out of the command's standard error, which is no terminal "
+          "then.\n\n"
           "The command line and the environment are stored in the trace; values that look like "
           "secrets are left out.",
-      .options =
+      .options = joined(
           {{"-o,--output", "FILE", "the trace to write, or the folder for it", "trace.rpd"},
            {"--append", "", "add to FILE if it is a trace of Sonde's already", ""},
            {"--backends", "LIST", "watch only these interfaces, e.g. opencl,roctx; or none", "all"},
+           {"--sample", "HZ",
+            "take the call stack of every running thread HZ times per second of its CPU time; or "
+            "off",
+            "100"},
            {"--softgpu", "",
             "run the command on a software AMD GPU, with kernels as slow as the host", ""},
            {"--no-start", "", "begin switched off; the program starts recording with sonde_start()",
@@ -158,6 +188,7 @@ const Command& record_command() {
            {"--spool-dir", "DIR", "where the session directory is made; keep it on a local disk",
             "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"},
            {"-q,--quiet", "", "no status line and no summary", ""}},
+          program_log_options()),
       .examples = {{"sonde record -- python train.py", "record a training run into trace.rpd"},
                    {"sonde record -o run.rpd --delay 30s --duration 10s -- ./solver input.dat",
                     "ten seconds of a long run, after it has warmed up"},

@@ -1,0 +1,97 @@
+// Samples of what a thread executes, and the definitions they refer to. Called by a signal handler
+// of the sampling backend: what is needed is there already or is had by system calls, and nothing
+// waits for a thread that the signal may have interrupted.
+#include "agent/definitions.h"
+#include "agent/events.h"
+#include "agent/spool.h"
+
+namespace sonde::agent {
+
+namespace {
+
+constexpr uint64_t kMaxDefinition = 24 * 1024;
+
+// Builds a definition on the stack, which the caller of the handler has prepared to be large
+// enough.
+template <typename T>
+struct DefinitionBuffer {
+  T record;
+  char text[kMaxDefinition];
+};
+
+void append(char*& place, const void* data, size_t length) {
+  memcpy(place, data, length);
+  place += length;
+}
+
+template <typename T>
+uint32_t define_text(DefinitionBuffer<T>& buffer, wire::RecordType type, uint64_t text_bytes) {
+  const uint64_t words = wire::words_for(sizeof(T) + text_bytes);
+  memset(buffer.text + text_bytes, 0, words * 8 - sizeof(T) - text_bytes);
+  buffer.record.header = {type, 0, static_cast<uint16_t>(words), 0};
+  buffer.record.text_bytes = static_cast<uint32_t>(text_bytes);
+  return try_define(&buffer.record.header);
+}
+
+}  // namespace
+
+uint32_t sample_hz() { return load(g_state.control->sample_hz); }
+
+int sample(const sonde_sample* sample) {
+  if (!recording()) return 1;
+  Inside inside;
+  if (!inside) return 0;
+  Ring* ring = this_ring();
+  const uint64_t bytes = sizeof(wire::SampleRecord) + wire::words_for(sample->frame_bytes) * 8;
+  char* room = ring != nullptr ? reserve(ring, bytes) : nullptr;
+  if (room == nullptr) {
+    count_drop(wire::DropSource::kSample, drop_reason());
+    return 1;
+  }
+  auto* record = reinterpret_cast<wire::SampleRecord*>(room);
+  *record = {{wire::RecordType::kSample, static_cast<uint8_t>(sample->flags),
+              static_cast<uint16_t>(bytes / 8), sample->frames},
+             sample->ticks,
+             sample->cpu_ns,
+             sample->missed,
+             sample->cost_ns,
+             sample->frame_bytes,
+             0};
+  if (bytes != sizeof *record) reinterpret_cast<uint64_t*>(room + bytes)[-1] = 0;
+  memcpy(record + 1, sample->packed_frames, sample->frame_bytes);
+  commit(ring, bytes);
+  return 1;
+}
+
+uint32_t define_module(const sonde_module* module) {
+  Inside inside;
+  ErrnoKeeper keep;
+  if (!inside || !ensure_spool()) return 0;
+  DefinitionBuffer<wire::ModuleRecord> buffer;
+  const uint64_t path_bytes = strnlen(module->path, PATH_MAX);
+  const uint32_t id_bytes = module->build_id_bytes <= 64 ? module->build_id_bytes : 0;
+  char* end = buffer.text;
+  append(end, module->build_id, id_bytes);
+  append(end, module->path, path_bytes);
+  buffer.record = {{}, module->bias, module->start, module->end, id_bytes, 0};
+  return define_text(buffer, wire::RecordType::kModule, static_cast<uint64_t>(end - buffer.text));
+}
+
+uint32_t define_code(const sonde_code* code) {
+  Inside inside;
+  ErrnoKeeper keep;
+  const uint64_t bytes = uint64_t{code->file_bytes} + code->name_bytes + 2 + code->line_bytes;
+  if (!inside || bytes > kMaxDefinition - 8 || !ensure_spool()) return 0;
+  DefinitionBuffer<wire::CodeRecord> buffer;
+  char* end = buffer.text;
+  append(end, code->file, code->file_bytes);
+  *end++ = '\0';
+  append(end, code->name, code->name_bytes);
+  *end++ = '\0';
+  const auto name_bytes = static_cast<uint32_t>(end - buffer.text);
+  append(end, code->lines, code->line_bytes);
+  buffer.record = {{}, code->first_line, code->version, name_bytes, 0};
+  return define_text(buffer, wire::RecordType::kCode, bytes);
+}
+
+}  // namespace sonde::agent

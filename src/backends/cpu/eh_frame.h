@@ -1,0 +1,55 @@
+// How a function of x86-64 code leaves its caller's registers findable, from the .eh_frame section
+// that every compiled file carries. Used by the unwinder for addresses that it meets for the first
+// time. Reads the section where it is mapped, allocates nothing, and never reads outside of the
+// module, so it can run in a signal handler.
+#pragma once
+
+#include <stdint.h>
+
+namespace sonde::cpu {
+
+// The registers that matter, numbered as DWARF does.
+enum DwarfRegister : uint32_t { kRbp = 6, kRsp = 7, kReturnAddress = 16, kRegisters = 17 };
+
+struct Expression {
+  const uint8_t* begin = nullptr;
+  const uint8_t* end = nullptr;
+};
+
+// Where the caller's registers are, at one instruction.
+struct Rules {
+  enum class Cfa : uint8_t { kRegister, kExpression } cfa = Cfa::kRegister;
+  enum class Saved : uint8_t { kSame, kAtOffset, kUndefined, kExpression };
+  uint32_t cfa_register = 0;
+  int64_t cfa_offset = 0;
+  Expression cfa_expression;
+  Saved rbp = Saved::kSame;
+  int64_t rbp_offset = 0;  // from the CFA, or in rbp_expression where it is
+  Expression rbp_expression;
+  Saved return_address = Saved::kUndefined;
+  int64_t return_offset = 0;
+  bool signal_frame = false;
+};
+
+// A part of memory that may be read: a mapped module.
+struct Section {
+  uint64_t start = 0, end = 0;      // of the module
+  const uint8_t* header = nullptr;  // its .eh_frame_hdr
+};
+
+// The rules at `pc`; false if the module has none for it, or none that are understood.
+bool find_rules(const Section& section, uint64_t pc, Rules& rules);
+
+// A DWARF expression over registers and memory. `read(address, &word)` says whether it could be
+// read. `initial`: the value that is on the stack at the beginning, if `has_initial`.
+struct ExpressionInput {
+  const uint64_t* registers = nullptr;  // kRegisters of them
+  uint32_t known = 0;                   // bit n: register n is known
+  bool has_initial = false;
+  uint64_t initial = 0;
+  bool (*read)(void* context, uint64_t address, uint64_t& word) = nullptr;
+  void* context = nullptr;
+};
+bool evaluate(const Expression& expression, const ExpressionInput& input, uint64_t& result);
+
+}  // namespace sonde::cpu

@@ -1,0 +1,32 @@
+// The files that are mapped and executed, each with a small number. A module is known from the
+// first address of it that is met; the dynamic loader says which it is, without a lock. Safe in a
+// signal handler and from several threads.
+#pragma once
+
+#include <stdint.h>
+
+#include "backends/cpu/eh_frame.h"
+#include "sonde/backend.h"
+
+namespace sonde::cpu {
+
+constexpr uint32_t kMaxModules = 4096;
+
+struct Module {
+  uint32_t number = 0;  // 0: none
+  uint64_t bias = 0;
+  Section section;
+  const void* link_map = nullptr;
+  uint32_t definition = 0;  // the agent's number for it, 0: not defined yet
+};
+
+// The number of the module that `pc` lies in, or 0.
+uint32_t module_of(uint64_t pc);
+const Module& module_at(uint32_t number);
+// The agent's number; 0 if it cannot be had now.
+uint32_t module_definition(uint32_t number, const struct sonde_agent* agent);
+
+// Before the first use: finds the dynamic loader's function. False: this libc has none.
+bool prepare_modules();
+
+}  // namespace sonde::cpu

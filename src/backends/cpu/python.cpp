@@ -1,0 +1,240 @@
+#include "backends/cpu/python.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "agent/platform.h"
+#include "backends/cpu/python_layout.h"
+
+namespace sonde::cpu {
+
+namespace {
+
+using ThisThreadState = void* (*)();
+
+const PythonLayout* g_layout = nullptr;
+ThisThreadState g_this_thread_state = nullptr;
+uint64_t g_loop_start = 0, g_loop_end = 0;  // the interpreter's loop
+
+constexpr uint64_t kTextOffset = 16;   // of a string's or bytes object's length
+constexpr uint64_t kStateOffset = 32;  // of a string's kind
+constexpr uint64_t kBytesOffset = 32;  // of the data of a bytes object
+
+// No structure of Python's lies elsewhere, however odd the moment.
+bool plausible(uint64_t address) {
+  return address % 8 == 0 && address > 0xffff && address < uint64_t{1} << 47;
+}
+
+template <typename T>
+T at(uint64_t object, uint64_t offset) {
+  T value;
+  memcpy(&value, reinterpret_cast<const void*>(object + offset), sizeof value);
+  return value;
+}
+
+// A code object that was defined. `check` tells one from another at the same address.
+struct KnownCode {
+  uint64_t code, check;
+  uint32_t definition;
+};
+constexpr uint32_t kKnownCodes = 1 << 13;
+KnownCode g_known[kKnownCodes];
+int g_adding = 0;
+
+uint64_t check_of(uint64_t code) {
+  const PythonLayout& layout = *g_layout;
+  return at<uint64_t>(code, layout.code_file) * 31 + at<uint64_t>(code, layout.code_name) * 17 +
+         at<uint64_t>(code, layout.code_lines) * 13 +
+         static_cast<uint64_t>(at<int32_t>(code, layout.code_line));
+}
+
+// Another thread's handler holds it for microseconds, if it runs.
+bool lock_known() {
+  for (int i = 0; i < 200; ++i) {
+    if (__atomic_exchange_n(&g_adding, 1, __ATOMIC_ACQUIRE) == 0) return true;
+    agent::relax();
+  }
+  return false;
+}
+
+KnownCode& place_of(uint64_t code) { return g_known[(code * 0x9FB21C651E98DF25) >> (64 - 13)]; }
+
+char* put_utf8(char* place, uint32_t c) {
+  if (c < 0x80) {
+    *place++ = static_cast<char>(c);
+    return place;
+  }
+  const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  *place++ = static_cast<char>((0xff00 >> (more + 1) & 0xff) | c >> (6 * more));
+  for (int i = more; i-- > 0;) *place++ = static_cast<char>(0x80 | (c >> (6 * i) & 0x3f));
+  return place;
+}
+
+constexpr uint32_t kMostText = 1000;  // characters of a name
+
+// A string object as UTF-8, into `text` of 4 * kMostText bytes.
+uint32_t read_text(uint64_t object, char* text) {
+  if (!plausible(object)) return 0;
+  const auto state = at<uint32_t>(object, kStateOffset);
+  const uint32_t kind = state >> 2 & 7;
+  const bool compact = (state >> 5 & 1) != 0, ascii = (state >> 6 & 1) != 0;
+  auto length = at<uint64_t>(object, kTextOffset);
+  if (!compact || (kind != 1 && kind != 2 && kind != 4)) return 0;
+  if (length > kMostText) length = kMostText;
+  const uint64_t data = object + (ascii ? g_layout->ascii_text : g_layout->wide_text);
+  char* end = text;
+  for (uint64_t i = 0; i < length; ++i) {
+    const uint32_t c = kind == 1   ? at<uint8_t>(data, i)
+                       : kind == 2 ? at<uint16_t>(data, i * 2)
+                                   : at<uint32_t>(data, i * 4);
+    end = put_utf8(end, c);
+  }
+  return static_cast<uint32_t>(end - text);
+}
+
+constexpr uint64_t kMostLineBytes = 14 * 1024;  // a longer line table is left out
+
+uint32_t define(const struct sonde_agent* agent, uint64_t code) {
+  const PythonLayout& layout = *g_layout;
+  char file[4 * kMostText], name[4 * kMostText];
+  struct sonde_code description = {};
+  description.version = layout.version;
+  description.first_line = static_cast<uint32_t>(at<int32_t>(code, layout.code_line));
+  description.file = file;
+  description.file_bytes = read_text(at<uint64_t>(code, layout.code_file), file);
+  description.name = name;
+  description.name_bytes = read_text(at<uint64_t>(code, layout.code_name), name);
+  const auto lines = at<uint64_t>(code, layout.code_lines);
+  if (plausible(lines) && at<uint64_t>(lines, kTextOffset) <= kMostLineBytes) {
+    description.lines = reinterpret_cast<const void*>(lines + kBytesOffset);
+    description.line_bytes = static_cast<uint32_t>(at<uint64_t>(lines, kTextOffset));
+  }
+  return agent->define_code(&description);
+}
+
+// The agent's number of a code object.
+uint32_t definition_of(const struct sonde_agent* agent, uint64_t code) {
+  KnownCode& place = place_of(code);
+  const uint64_t check = check_of(code);
+  if (!lock_known()) return 0;
+  if (place.code != code || place.check != check) {
+    place = {code, check, define(agent, code)};
+    if (place.definition == 0) place.code = 0;
+  }
+  const uint32_t definition = place.definition;
+  __atomic_store_n(&g_adding, 0, __ATOMIC_RELEASE);
+  return definition;
+}
+
+class PythonWalk {
+ public:
+  PythonWalk(const struct sonde_agent* agent, PythonStack& stack) : agent_(agent), stack_(stack) {}
+
+  void run(uint64_t thread) {
+    const PythonLayout& layout = *g_layout;
+    uint64_t frame = at<uint64_t>(thread, layout.thread_frame);
+    uint64_t cframe = 0;
+    if (layout.cframe_frame != kDirect) {
+      cframe = frame;
+      if (!plausible(cframe)) return;
+      frame = at<uint64_t>(cframe, layout.cframe_frame);
+    }
+    while (plausible(frame) && stack_.frame_count < wire::kMaxFrames) {
+      const bool is_entry = layout.chain != FrameChain::kObjects && marks_entry(frame);
+      if (layout.chain != FrameChain::kEntryFrames || !is_entry) add(frame);
+      if (layout.chain == FrameChain::kObjects) {
+        end_run(0);
+      } else if (layout.chain == FrameChain::kEntryFrames && is_entry) {
+        end_run(frame);
+      } else if (is_entry) {
+        end_run(cframe);
+        if (plausible(cframe)) cframe = at<uint64_t>(cframe, layout.cframe_before);
+      }
+      frame = at<uint64_t>(frame, layout.frame_before);
+    }
+  }
+
+ private:
+  static bool marks_entry(uint64_t frame) {
+    const auto mark = at<uint8_t>(frame, g_layout->frame_mark);
+    return g_layout->chain == FrameChain::kEntryMarks ? mark != 0 : mark == kOwnedByCStack;
+  }
+
+  void add(uint64_t frame) {
+    const PythonLayout& layout = *g_layout;
+    const auto code = at<uint64_t>(frame, layout.frame_code);
+    if (!plausible(code)) return;
+    int64_t offset = 0;
+    if (layout.chain == FrameChain::kObjects) {
+      offset = int64_t{at<int32_t>(frame, layout.frame_at)} * layout.at_scale;
+    } else {
+      offset =
+          static_cast<int64_t>(at<uint64_t>(frame, layout.frame_at) - (code + layout.code_start));
+    }
+    const bool sound = offset >= 0 && offset < 1 << 24;
+    stack_.frames[stack_.frame_count++] = {definition_of(agent_, code),
+                                           sound ? static_cast<uint32_t>(offset) : 0};
+  }
+
+  void end_run(uint64_t place) {
+    if (stack_.run_count < wire::kMaxFrames) {
+      stack_.runs[stack_.run_count++] = {place, stack_.frame_count};
+    }
+  }
+
+  const struct sonde_agent* agent_;
+  PythonStack& stack_;
+};
+
+// "3.11.2 (main ...": 0x30b
+uint32_t version_of(const char* text) {
+  if (text == nullptr || text[0] != '3' || text[1] != '.') return 0;
+  uint32_t minor = 0;
+  for (const char* c = text + 2; *c >= '0' && *c <= '9'; ++c) {
+    minor = minor * 10 + static_cast<uint32_t>(*c - '0');
+  }
+  return 0x300 | minor;
+}
+
+}  // namespace
+
+void find_python() {
+  if (g_layout != nullptr) return;
+  const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
+  void* loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+  g_this_thread_state =
+      reinterpret_cast<ThisThreadState>(dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));
+  if (version == nullptr || loop == nullptr || g_this_thread_state == nullptr) return;
+  Dl_info info = {};
+  const ElfW(Sym)* symbol = nullptr;
+  if (dladdr1(loop, &info, const_cast<void**>(reinterpret_cast<const void* const*>(&symbol)),
+              RTLD_DL_SYMENT) != 0 &&
+      symbol != nullptr) {
+    g_loop_start = reinterpret_cast<uint64_t>(loop);
+    g_loop_end = g_loop_start + symbol->st_size;
+  }
+  const uint32_t found = version_of(version());
+  for (const PythonLayout& layout : kPythonLayouts) {
+    if (layout.version == found) agent::store_release(g_layout, &layout);
+  }
+}
+
+void python_after_fork() { __atomic_store_n(&g_adding, 0, __ATOMIC_RELAXED); }
+
+void walk_python(const struct sonde_agent* agent, PythonStack& stack) {
+  stack.frame_count = stack.run_count = 0;
+  if (agent::load_acquire(g_layout) == nullptr) return;
+  const auto thread = reinterpret_cast<uint64_t>(g_this_thread_state());
+  if (plausible(thread)) PythonWalk(agent, stack).run(thread);
+}
+
+bool belongs(const PythonStack::Run& run, const Stack& native, uint32_t index) {
+  const Frame& frame = native.frames[index];
+  if (run.place == 0) return frame.address >= g_loop_start && frame.address < g_loop_end;
+  // Within the part of the stack that this frame has. A run may be above what could be unwound.
+  return frame.stack != 0 && run.place < frame.stack;
+}
+
+}  // namespace sonde::cpu

@@ -1,0 +1,45 @@
+// The Python frames of a thread, read in its signal handler from the interpreter's own structures:
+// no lock of Python's is needed, because the thread that would change them is the one that was
+// interrupted. CPython 3.8 to 3.13; a version that is not known is left alone.
+//
+// Python's frames lie between native ones: each run of the interpreter's loop has some of them, and
+// the frame of that loop on the C stack is where they belong.
+#pragma once
+
+#include <stdint.h>
+
+#include "backends/cpu/unwind.h"
+#include "sonde/backend.h"
+
+namespace sonde::cpu {
+
+struct PythonFrame {
+  uint32_t code;    // the agent's number, 0: could not be defined
+  uint32_t offset;  // of the instruction, in bytes
+};
+
+struct PythonStack {
+  // The frames [end of the run before, end) belong to the native frame that holds `place`; 0: to
+  // the next frame of the loop's function (Python up to 3.10).
+  struct Run {
+    uint64_t place;
+    uint32_t end;
+  };
+  uint32_t frame_count = 0, run_count = 0;
+  PythonFrame frames[wire::kMaxFrames];
+  Run runs[wire::kMaxFrames];
+};
+
+// Looks for an interpreter in this process, unless one was found. Not in a signal handler.
+void find_python();
+
+// In a forked child.
+void python_after_fork();
+
+void walk_python(const struct sonde_agent* agent, PythonStack& stack);
+
+// Whether the native frame `index` is the interpreter's loop that the run of Python frames belongs
+// to.
+bool belongs(const PythonStack::Run& run, const Stack& native, uint32_t index);
+
+}  // namespace sonde::cpu

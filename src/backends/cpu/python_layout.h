@@ -1,0 +1,41 @@
+// Where CPython keeps what a walk of its frames needs, in bytes from the beginning of each
+// structure, for the 64-bit builds of each version. Facts of the versions' internal headers.
+#pragma once
+
+#include <stdint.h>
+
+namespace sonde::cpu {
+
+// How a thread's frames hang together.
+enum class FrameChain : uint8_t {
+  kObjects,     // a frame object for each call, each with a C frame
+  kEntryMarks,  // a C frame for some; the outermost frame of each is marked as its entry
+  kEntryFrames  // the same, and an extra frame on the C stack stands behind it
+};
+
+struct PythonLayout {
+  uint32_t version;  // 0x30b for 3.11
+  FrameChain chain;
+  uint16_t thread_frame;   // thread state: the frame, or what points to it
+  uint16_t cframe_frame;   // where it is a "cframe": its frame; kDirect: it is none
+  uint16_t cframe_before;  // ... and the one before
+  uint16_t frame_before, frame_code, frame_at;
+  uint16_t frame_mark;  // kEntryMarks: is_entry; kEntryFrames: owner
+  uint8_t at_scale;     // kObjects: bytes for each count of f_lasti
+  uint16_t code_file, code_name, code_line, code_lines, code_start;
+  uint16_t ascii_text, wide_text;  // of a string object: after which its characters are
+};
+constexpr uint16_t kDirect = 0xffff;
+constexpr uint8_t kOwnedByCStack = 3;
+
+constexpr PythonLayout kPythonLayouts[] = {
+    {0x308, FrameChain::kObjects, 24, kDirect, 0, 24, 32, 104, 0, 1, 104, 112, 40, 120, 0, 48, 72},
+    {0x309, FrameChain::kObjects, 24, kDirect, 0, 24, 32, 104, 0, 1, 104, 112, 40, 120, 0, 48, 72},
+    {0x30a, FrameChain::kObjects, 24, kDirect, 0, 24, 32, 96, 0, 2, 104, 112, 40, 120, 0, 48, 72},
+    {0x30b, FrameChain::kEntryMarks, 56, 8, 16, 48, 32, 56, 68, 0, 112, 128, 72, 136, 184, 48, 72},
+    {0x30c, FrameChain::kEntryFrames, 56, 0, 8, 8, 0, 56, 70, 0, 112, 128, 68, 136, 192, 40, 56},
+    {0x30d, FrameChain::kEntryFrames, 72, kDirect, 0, 8, 0, 56, 70, 0, 112, 128, 68, 136, 200, 40,
+     56},
+};
+
+}  // namespace sonde::cpu

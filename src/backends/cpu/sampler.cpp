@@ -1,0 +1,347 @@
+#include "backends/cpu/sampler.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/platform.h"
+#include "backends/cpu/modules.h"
+
+namespace sonde::cpu {
+
+namespace {
+
+constexpr int kSignal = SIGURG;
+
+const struct sonde_agent* g_agent = nullptr;
+uint32_t g_period_ns = 0;
+bool g_by_event = false;  // perf events, not timers
+bool g_ready = false;
+uint32_t g_stopped = 0;
+uint32_t g_own_module = 0;
+agent::BoundedLock g_free_lock;
+ThreadSampler* g_free = nullptr;
+constinit thread_local ThreadSampler* t_sampler = nullptr;
+
+uint64_t thread_cpu_ns() { return static_cast<uint64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID)); }
+
+char* put_number(char* place, uint64_t value) {
+  for (; value >= 128; value >>= 7) *place++ = static_cast<char>(value | 128);
+  *place++ = static_cast<char>(value);
+  return place;
+}
+
+// Writes frames as FORMAT.md describes them.
+class Packer {
+ public:
+  Packer(char* place, sonde_sample& sample) : begin_(place), end_(place), sample_(sample) {}
+
+  // False if the module could not be defined now.
+  bool native(const Frame& frame) {
+    if (frame.module != 0 && frame.module == g_own_module) return true;  // thread_main
+    const uint32_t definition = module_definition(frame.module, g_agent);
+    if (frame.module != 0 && definition == 0) return false;
+    put(uint64_t{definition} << 1,
+        frame.address - (definition != 0 ? module_at(frame.module).bias : 0));
+    return true;
+  }
+  void python(const PythonFrame& frame) { put(uint64_t{frame.code} << 1 | 1, frame.offset); }
+
+  void finish() {
+    sample_.packed_frames = begin_;
+    sample_.frame_bytes = static_cast<uint32_t>(end_ - begin_);
+  }
+
+ private:
+  void put(uint64_t which, uint64_t offset) {
+    end_ = put_number(put_number(end_, which), offset);
+    ++sample_.frames;
+  }
+  char *begin_, *end_;
+  sonde_sample& sample_;
+};
+
+// Python's frames stand in the place of the interpreter's loop that runs them. Those whose loop was
+// not reached, in a stack that could not be unwound, come last.
+bool pack(ThreadSampler& self, const Moment& moment, sonde_sample& sample) {
+  Packer packer(self.packed, sample);
+  const PythonStack& python = moment.python;
+  uint32_t run = 0, next = 0;
+  for (uint32_t i = 0; i < moment.stack.count; ++i) {
+    bool replaced = false;
+    while (run < python.run_count && belongs(python.runs[run], moment.stack, i)) {
+      for (; next < python.runs[run].end; ++next) packer.python(python.frames[next]);
+      replaced = true;
+      if (python.runs[run++].place == 0) break;  // each has a native frame of its own
+    }
+    if (!replaced && !packer.native(moment.stack.frames[i])) return false;
+  }
+  for (; next < python.frame_count; ++next) packer.python(python.frames[next]);
+  packer.finish();
+  return true;
+}
+
+bool record(ThreadSampler& self, const Moment& moment) {
+  sonde_sample sample = {};
+  sample.ticks = moment.ticks;
+  sample.cpu_ns = moment.cpu_ns;
+  sample.missed = moment.missed;
+  sample.cost_ns = moment.cost_ns;
+  sample.flags = moment.stack.flags | (self.timer >= 0 ? SONDE_SAMPLE_BY_TIMER : 0);
+  return pack(self, moment, sample) && g_agent->sample(&sample) != 0;
+}
+
+void copy_moment(Moment& to, const Moment& from) {
+  to.ticks = from.ticks;
+  to.cpu_ns = from.cpu_ns;
+  to.missed = from.missed;
+  to.cost_ns = from.cost_ns;
+  to.stack.count = from.stack.count;
+  to.stack.flags = from.stack.flags;
+  memcpy(to.stack.frames, from.stack.frames, sizeof(Frame) * from.stack.count);
+  to.python.frame_count = from.python.frame_count;
+  to.python.run_count = from.python.run_count;
+  memcpy(to.python.frames, from.python.frames, sizeof(PythonFrame) * from.python.frame_count);
+  memcpy(to.python.runs, from.python.runs, sizeof(PythonStack::Run) * from.python.run_count);
+}
+
+// Records what is waiting and what is new. A signal may come while the thread is in the agent: then
+// its sample waits for the next one.
+void record_or_keep(ThreadSampler& self, bool has_new) {
+  if (self.has_waiting != 0 && record(self, self.waiting)) self.has_waiting = 0;
+  if (!has_new) return;
+  if (self.has_waiting == 0 && record(self, self.now)) return;
+  if (self.has_waiting != 0) {
+    ++self.missed;
+    self.last_cpu_ns -= self.now.cpu_ns;  // the next one stands for its time as well
+    return;
+  }
+  copy_moment(self.waiting, self.now);
+  self.has_waiting = 1;
+}
+
+// `least` and `range` are parts of a period, in 64ths.
+uint64_t random_interval(ThreadSampler& self, uint64_t least, uint64_t range) {
+  self.random = self.random * 6364136223846793005 + 1442695040888963407;
+  return g_period_ns * least / 64 + (self.random >> 32) * g_period_ns / 64 * range / (1ull << 32);
+}
+
+uint64_t next_interval(ThreadSampler& self) { return random_interval(self, 32, 64); }
+
+// Sets the next sample's time, from when the last one was due: one that came late, since timers
+// fire when the kernel's clock ticks, does not make the others late.
+bool schedule(ThreadSampler& self, uint64_t now_ns) {
+  self.due_ns += next_interval(self);
+  for (; self.due_ns <= now_ns; self.due_ns += next_interval(self)) ++self.missed;
+  const auto due_ns = static_cast<int64_t>(self.due_ns);
+  const itimerspec times = {{}, {due_ns / 1000000000, due_ns % 1000000000}};
+  return syscall(SYS_timer_settime, self.timer, TIMER_ABSTIME, &times, nullptr) == 0;
+}
+
+struct Interruption {
+  ThreadSampler* self;
+  const ucontext_t* context;
+};
+
+void take(void* argument) {
+  const auto& interruption = *static_cast<const Interruption*>(argument);
+  ThreadSampler& self = *interruption.self;
+  const uint64_t begin = g_agent->ticks();
+  const uint64_t cpu_ns = thread_cpu_ns();
+  const uint64_t elapsed_ns = cpu_ns - self.last_cpu_ns;
+  self.last_cpu_ns = cpu_ns;
+  if (self.timer >= 0) {
+    schedule(self, cpu_ns);
+  } else {
+    const uint64_t periods = (elapsed_ns + self.period_ns / 2) / self.period_ns;
+    if (periods > 1) self.missed += static_cast<uint32_t>(periods - 1);
+  }
+  const uint32_t missed = self.missed;
+  self.missed = 0;
+  if (g_agent->recording() == 0) return;
+  self.now.ticks = begin;
+  self.now.cpu_ns = elapsed_ns;
+  self.now.missed = missed;
+  self.now.cost_ns = self.cost_ns;
+  unwind(*interruption.context, self.bounds, self.now.stack);
+  walk_python(g_agent, self.now.python);
+  record_or_keep(self, true);
+  const uint64_t cost = thread_cpu_ns() - cpu_ns;
+  self.cost_ns = cost < UINT32_MAX ? static_cast<uint32_t>(cost) : UINT32_MAX;
+}
+
+// Calls on another stack: the one that was interrupted may be small, or almost full.
+void call_on(char* top, void (*function)(void*), void* argument) {
+  asm volatile(
+      "movq %%rsp, %%rbx\n\t"
+      "movq %[top], %%rsp\n\t"
+      "callq *%[function]\n\t"
+      "movq %%rbx, %%rsp"
+      : "+D"(argument), [top] "+r"(top), [function] "+r"(function)
+      :
+      : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1",
+        "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+        "xmm13", "xmm14", "xmm15");
+}
+
+void on_signal(int, siginfo_t* info, void* context) {
+  ThreadSampler* self = t_sampler;
+  if (self == nullptr || self->armed == 0) return;
+  const bool by_timer = info->si_code == SI_TIMER && info->si_value.sival_ptr == self;
+  const bool by_event =
+      info->si_code == POLL_IN && self->event.page != nullptr && info->si_fd == self->event.number;
+  if (!by_timer && !by_event) return;
+  const ErrnoKeeper keep;
+  Interruption interruption = {self, static_cast<const ucontext_t*>(context)};
+  call_on(self->handler_stack + sizeof self->handler_stack, take, &interruption);
+}
+
+bool install_handler() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_signal;
+  // The thread's other stack if it has one: some runtimes have stacks too small for any signal.
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  // The program's handlers wait for the few microseconds: none may leave ours by a longjmp.
+  sigfillset(&action.sa_mask);
+  struct sigaction before = {};
+  if (sigaction(kSignal, nullptr, &before) != 0) return false;
+  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return false;
+  return sigaction(kSignal, &action, nullptr) == 0;
+}
+
+bool arm_timer(ThreadSampler& self) {
+  struct sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = kSignal;
+  event.sigev_value.sival_ptr = &self;
+  event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
+  // Not through libc, which keeps lists of its own.
+  if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &self.timer) != 0) {
+    self.timer = -1;
+    return false;
+  }
+  return schedule(self, self.last_cpu_ns);
+}
+
+void drop_timer(ThreadSampler& self) {
+  if (self.timer >= 0) syscall(SYS_timer_delete, self.timer);
+  self.timer = -1;
+  close_event(self.event);
+}
+
+// A timer on CPU time is looked at when the kernel's clock ticks.
+uint32_t ticks_per_second() {
+  timespec resolution = {};
+  clock_getres(CLOCK_MONOTONIC_COARSE, &resolution);
+  return resolution.tv_nsec > 0 ? static_cast<uint32_t>(1000000000 / resolution.tv_nsec) : 100;
+}
+
+void warn_of_rate(uint32_t hz) {
+  if (g_by_event || hz <= ticks_per_second()) return;
+  g_agent->diagnostic(SONDE_WARNING, "cpu",
+                      "perf events are not permitted, so threads are sampled no faster than the "
+                      "kernel's clock ticks; sysctl kernel.perf_event_paranoid=2 permits them");
+}
+
+}  // namespace
+
+bool prepare(const struct sonde_agent* agent) {
+  constexpr size_t kNeeded = offsetof(struct sonde_agent, define_code) + sizeof(void*);
+  if (agent == nullptr || agent->size < kNeeded) return false;
+  const uint32_t hz = agent->sample_hz();
+  if (hz == 0) return false;
+  g_agent = agent;
+  if (!prepare_modules()) {
+    agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: this libc is older than glibc 2.35");
+    return false;
+  }
+  g_period_ns = 1000000000 / hz;
+  g_by_event = events_work(g_period_ns);
+  find_python();
+  g_own_module = module_of(reinterpret_cast<uint64_t>(&prepare));
+  if (!install_handler()) {
+    agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the program uses SIGURG itself");
+    return false;
+  }
+  warn_of_rate(hz);
+  g_ready = true;
+  return true;
+}
+
+bool prepared() { return g_ready; }
+
+ThreadSampler* take_sampler() {
+  ThreadSampler* sampler = nullptr;
+  if (g_free_lock.acquire()) {
+    sampler = g_free;
+    if (sampler != nullptr) g_free = sampler->next;
+    g_free_lock.release();
+  }
+  if (sampler != nullptr) return sampler;
+  sampler = static_cast<ThreadSampler*>(agent::map_memory(sizeof(ThreadSampler)));
+  if (sampler != nullptr) sampler->timer = -1;
+  return sampler;
+}
+
+void give_back(ThreadSampler* sampler) {
+  if (!g_free_lock.acquire()) return;
+  sampler->next = g_free;
+  g_free = sampler;
+  g_free_lock.release();
+}
+
+void arm(ThreadSampler* sampler) {
+  const ErrnoKeeper keep;
+  sampler->last_cpu_ns = sampler->due_ns = thread_cpu_ns();
+  sampler->random ^= g_agent->ticks() ^ reinterpret_cast<uint64_t>(sampler);
+  sampler->missed = sampler->cost_ns = sampler->has_waiting = 0;
+  t_sampler = sampler;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  sampler->armed = 1;
+  if (agent::load(g_stopped) != 0) return;
+  if (g_by_event) {
+    sampler->period_ns = random_interval(*sampler, 56, 16);  // 7/8 to 9/8 of it
+    sampler->event = open_event(sampler->period_ns, kSignal);
+    if (sampler->event.page != nullptr) return;
+  }
+  if (!arm_timer(*sampler)) {
+    g_agent->diagnostic(SONDE_WARNING, "cpu", "a thread is not sampled: no more timers");
+  }
+}
+
+void disarm() {
+  const ErrnoKeeper keep;
+  ThreadSampler* sampler = t_sampler;
+  if (sampler == nullptr) return;
+  sampler->armed = 0;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  drop_timer(*sampler);
+  record_or_keep(*sampler, false);
+  t_sampler = nullptr;
+  give_back(sampler);
+}
+
+void arm_again_in_child() {
+  g_free_lock.reset();
+  python_after_fork();
+  ThreadSampler* sampler = t_sampler;
+  if (sampler == nullptr) return;
+  // Neither timers nor the pages of events are inherited.
+  sampler->timer = -1;
+  sampler->event = {};
+  arm(sampler);
+}
+
+bool is_sampling_signal(int number) { return prepared() && number == kSignal; }
+
+void stop_for_good() {
+  if (__atomic_exchange_n(&g_stopped, 1, __ATOMIC_RELAXED) != 0) return;
+  if (t_sampler != nullptr) drop_timer(*t_sampler);
+  g_agent->diagnostic(SONDE_WARNING, "cpu",
+                      "the program handles SIGURG itself; it was sampled until then only");
+}
+
+}  // namespace sonde::cpu

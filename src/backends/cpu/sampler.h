@@ -1,0 +1,69 @@
+// Sampling one thread: a timer on its CPU time sends it a signal, whose handler takes the thread's
+// stack and hands it to the agent.
+//
+// The time from one sample to the next varies at random, by half a period with a timer, and from
+// thread to thread with an event; so a program that does something again and again in step with the
+// rate that was asked for is seen as it is.
+//
+// Nothing that the program can see changes. The timer runs only while the thread does, and the
+// signal is raised on the way back to user mode, so no system call is ended early. The handler
+// keeps errno and works on a stack of its own. The signal is one that is ignored unless somebody
+// wants it (SIGURG), so one that comes late, after an exec say, does no harm.
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "backends/cpu/perf_event.h"
+#include "backends/cpu/python.h"
+#include "backends/cpu/unwind.h"
+#include "sonde/backend.h"
+
+namespace sonde::cpu {
+
+// A stack with what is known of the moment.
+struct Moment {
+  uint64_t ticks = 0, cpu_ns = 0;
+  uint32_t missed = 0, cost_ns = 0;
+  Stack stack;
+  PythonStack python;
+};
+
+// Of one thread at a time; used again by a later thread.
+struct ThreadSampler {
+  ThreadSampler* next = nullptr;  // of the free ones
+  void* (*function)(void*) = nullptr;
+  void* argument = nullptr;
+  StackBounds bounds;
+  int timer = -1;          // the kernel's number
+  Event event;             // where one is used
+  uint64_t period_ns = 0;  // of that
+  uint32_t armed = 0;
+  uint64_t last_cpu_ns = 0;  // of the thread, at its last sample
+  uint64_t due_ns = 0;       // when its next one is due, in CPU time
+  uint64_t random = 0;
+  uint32_t missed = 0, cost_ns = 0;
+  uint32_t has_waiting = 0;
+  Moment now;
+  Moment waiting;  // could not be recorded when it was taken
+  char packed[wire::kMaxFrames * 2 * 2 * 10];
+  alignas(64) char handler_stack[128 * 1024];
+};
+
+// Once, when the agent is there. False: this process is not sampled.
+bool prepare(const struct sonde_agent* agent);
+bool prepared();
+
+ThreadSampler* take_sampler();  // nullptr: no memory
+void give_back(ThreadSampler* sampler);
+
+// For the calling thread.
+void arm(ThreadSampler* sampler);
+void disarm();
+void arm_again_in_child();
+
+// The program wants the signal for itself: nothing is sampled any more.
+bool is_sampling_signal(int number);
+void stop_for_good();
+
+}  // namespace sonde::cpu

@@ -1,0 +1,117 @@
+// Start-up, and the moments at which threads and processes begin and end: functions of libc that
+// are interposed because the backend is preloaded.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "backends/cpu/sampler.h"
+#include "base/errno_keeper.h"
+
+#define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
+
+extern "C" void* __libc_stack_end;
+
+namespace sonde::cpu {
+
+namespace {
+
+using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+using Close = int (*)(void*);
+using Signal = void (*(*)(int, void (*)(int)))(int);
+using Action = int (*)(int, const struct sigaction*, struct sigaction*);
+
+pthread_key_t g_end_key;
+bool g_has_end_key = false;
+size_t g_default_stack_bytes = 8 << 20;
+
+// What lies above the first frame of a thread is its descriptor, which is larger than this.
+constexpr uint64_t kAboveFirstFrame = 1024;
+
+template <typename Function>
+Function next_of(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+void on_thread_end(void*) { disarm(); }
+
+// Has unwind tables, unlike the rest (CMakeLists.txt): the program's stacks go through it.
+void* thread_main(void* argument) {
+  auto* sampler = static_cast<ThreadSampler*>(argument);
+  sampler->bounds.high = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) + kAboveFirstFrame;
+  sampler->bounds.low = sampler->bounds.high - sampler->bounds.low;
+  void* (*const function)(void*) = sampler->function;
+  void* const value = sampler->argument;
+  if (g_has_end_key) pthread_setspecific(g_end_key, sampler);
+  arm(sampler);
+  return function(value);
+}
+
+size_t stack_bytes(const pthread_attr_t* attributes) {
+  size_t bytes = 0;
+  return attributes != nullptr && pthread_attr_getstacksize(attributes, &bytes) == 0
+             ? bytes
+             : g_default_stack_bytes;
+}
+
+void find_default_stack() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_default_np(&attributes) != 0) return;
+  pthread_attr_getstacksize(&attributes, &g_default_stack_bytes);
+  pthread_attr_destroy(&attributes);
+}
+
+__attribute__((constructor)) void start_up() {
+  const ErrnoKeeper keep;
+  if (!prepare(sonde_find_agent())) return;
+  find_default_stack();
+  // In the thread's own memory, since it is one of the first keys: so it can be set in any thread.
+  g_has_end_key = pthread_key_create(&g_end_key, on_thread_end) == 0;
+  pthread_atfork(nullptr, nullptr, arm_again_in_child);
+  if (ThreadSampler* sampler = take_sampler()) {
+    sampler->bounds.high = reinterpret_cast<uint64_t>(__libc_stack_end) + 64;
+    sampler->bounds.low = sampler->bounds.high - (8 << 20);
+    arm(sampler);
+  }
+}
+
+}  // namespace
+
+}  // namespace sonde::cpu
+
+using namespace sonde::cpu;
+
+SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                void* (*function)(void*), void* argument) {
+  static const auto kNext = next_of<Create>("pthread_create");
+  if (prepared()) find_python();  // it may have been loaded since
+  ThreadSampler* sampler = prepared() ? take_sampler() : nullptr;
+  if (sampler == nullptr) return kNext(thread, attributes, function, argument);
+  sampler->function = function;
+  sampler->argument = argument;
+  sampler->bounds.low = stack_bytes(attributes);
+  const int result = kNext(thread, attributes, thread_main, sampler);
+  if (result != 0) give_back(sampler);
+  return result;
+}
+
+SONDE_EXPORT int dlclose(void* handle) {
+  static const auto kNext = next_of<Close>("dlclose");
+  const int result = kNext(handle);
+  forget_remembered();
+  return result;
+}
+
+// A program that wants the signal gets it.
+SONDE_EXPORT int sigaction(int number, const struct sigaction* action, struct sigaction* before) {
+  static const auto kNext = next_of<Action>("sigaction");
+  if (action != nullptr && is_sampling_signal(number)) stop_for_good();
+  return kNext(number, action, before);
+}
+
+SONDE_EXPORT void (*signal(int number, void (*handler)(int)))(int) {
+  static const auto kNext = next_of<Signal>("signal");
+  if (is_sampling_signal(number)) stop_for_good();
+  return kNext(number, handler);
+}

@@ -1,0 +1,339 @@
+#include "backends/cpu/unwind.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "agent/platform.h"
+#include "backends/cpu/eh_frame.h"
+#include "backends/cpu/modules.h"
+#include "sonde/backend.h"
+
+namespace sonde::cpu {
+
+namespace {
+
+// What is remembered of an instruction, in one word.
+struct Row {
+  enum Kind : uint64_t {
+    kNone,     // no rules: the caller is guessed
+    kFromRsp,  // CFA = rsp + offset
+    kFromRbp,  // CFA = rbp + offset
+    kInFull,   // the rules are read anew each time
+    kSignal,   // the frame that a signal's handler returns to
+    kOutermost,
+  };
+  uint64_t kind : 4;
+  uint64_t module : 12;
+  uint64_t cfa_offset : 24;
+  int64_t rbp_slot : 12;     // words from the CFA; 0: rbp is the caller's
+  int64_t return_slot : 12;  // words from the CFA
+};
+static_assert(sizeof(Row) == 8 && kMaxModules <= 1 << 12);
+
+// Each entry is two words that only fit each other if both are of the same writing, so neither
+// writers nor readers need a lock.
+struct Remembered {
+  uint64_t check;  // key ^ row
+  uint64_t row;
+};
+constexpr uint32_t kRemembered = 1 << 15;
+Remembered g_remembered[kRemembered];
+uint32_t g_generation = 1;
+
+uint64_t key_of(uint64_t pc) {
+  return (pc & 0xffffffffffff) | uint64_t{agent::load(g_generation)} << 48;
+}
+
+Remembered& place_of(uint64_t key) { return g_remembered[(key * 0x9FB21C651E98DF25) >> (64 - 15)]; }
+
+bool recall(uint64_t key, Row& row) {
+  const Remembered& place = place_of(key);
+  const uint64_t word = agent::load(place.row);
+  if ((agent::load(place.check) ^ word) != key) return false;
+  memcpy(&row, &word, sizeof row);
+  return true;
+}
+
+void remember(uint64_t key, const Row& row) {
+  Remembered& place = place_of(key);
+  uint64_t word;
+  memcpy(&word, &row, sizeof word);
+  agent::store(place.row, word);
+  agent::store(place.check, key ^ word);
+}
+
+// Memory of the thread's stack: read directly where it is known to be there, else by a system call
+// that fails instead of faulting.
+class Memory {
+ public:
+  Memory(const StackBounds& bounds, uint64_t stack_pointer) {
+    if (stack_pointer >= bounds.low && stack_pointer < bounds.high) {
+      low_ = stack_pointer - kRedZone;
+      high_ = bounds.high;
+    }
+  }
+
+  bool read(uint64_t address, uint64_t& word) {
+    if (address >= low_ && address <= high_ - 8 && high_ != 0) {
+      memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
+      return true;
+    }
+    if (address < copied_from_ || address + 8 > copied_from_ + copied_) {
+      if (!copy(address)) return false;
+    }
+    memcpy(&word, copy_ + (address - copied_from_), sizeof word);
+    return true;
+  }
+
+  static bool read_for(void* memory, uint64_t address, uint64_t& word) {
+    return static_cast<Memory*>(memory)->read(address, word);
+  }
+
+ private:
+  static constexpr uint64_t kRedZone = 128;
+
+  bool copy(uint64_t address) {
+    copied_from_ = address;
+    copied_ = 0;
+    if (address < 4096 || reads_++ > kMostReads) return false;
+    // As much as there is of it: to the end of the page at least.
+    iovec local = {copy_, sizeof copy_};
+    iovec remote = {reinterpret_cast<void*>(address), sizeof copy_};
+    ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    if (got < 8) {
+      local.iov_len = remote.iov_len = 4096 - (address & 4095);
+      if (local.iov_len > sizeof copy_) local.iov_len = remote.iov_len = sizeof copy_;
+      got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    }
+    copied_ = got > 0 ? static_cast<uint64_t>(got) : 0;
+    return copied_ >= 8;
+  }
+
+  static constexpr uint32_t kMostReads = 64;
+  uint64_t low_ = 0, high_ = 0;
+  uint64_t copied_from_ = 0, copied_ = 0;
+  uint32_t reads_ = 0;
+  char copy_[2048];
+};
+
+constexpr int kGregOfDwarf[kRegisters] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                          REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                          REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+
+class Walk {
+ public:
+  Walk(const ucontext_t& context, const StackBounds& bounds, Stack& stack)
+      : memory_(bounds, static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP])), stack_(stack) {
+    for (uint32_t i = 0; i < kRegisters; ++i) {
+      registers_[i] = static_cast<uint64_t>(context.uc_mcontext.gregs[kGregOfDwarf[i]]);
+    }
+    known_ = (1u << kRegisters) - 1;
+  }
+
+  void run() {
+    stack_.count = 0;
+    stack_.flags = 0;
+    for (;;) {
+      const uint64_t pc = registers_[kReturnAddress];
+      // A return address may be the first of the next function.
+      const uint64_t address = exact_ ? pc : pc - 1;
+      Row row = row_of(address);
+      if (stack_.count == wire::kMaxFrames) {
+        stack_.flags |= SONDE_SAMPLE_TOO_DEEP;
+        return;
+      }
+      Frame& frame = stack_.frames[stack_.count++];
+      frame = {address, 0, static_cast<uint32_t>(row.module)};
+      if (row.kind == Row::kOutermost) return;
+      const uint64_t before = registers_[kRsp];
+      if (!step(row, address)) {
+        stack_.flags |= SONDE_SAMPLE_TRUNCATED;
+        return;
+      }
+      frame.stack = registers_[kRsp];
+      if (registers_[kReturnAddress] == 0) return;  // as the kernel and thread starts leave it
+      // A stack only grows downwards; but a signal's handler may have one of its own.
+      if (row.kind != Row::kSignal && registers_[kRsp] <= before) {
+        stack_.flags |= SONDE_SAMPLE_TRUNCATED;
+        return;
+      }
+    }
+  }
+
+ private:
+  Row row_of(uint64_t address);
+  bool step(const Row& row, uint64_t address);
+  bool step_in_full(const Row& row, uint64_t address);
+  bool step_signal();
+  bool step_by_guess();
+  bool follows_call(uint64_t address);
+
+  // The caller's registers; those that a function need not keep are not known any more.
+  bool finish(uint64_t cfa, uint64_t return_address, uint64_t rbp) {
+    registers_[kRsp] = cfa;
+    registers_[kReturnAddress] = return_address;
+    registers_[kRbp] = rbp;
+    known_ = 1u << kRsp | 1u << kReturnAddress | 1u << kRbp;
+    exact_ = false;
+    return true;
+  }
+
+  Memory memory_;
+  Stack& stack_;
+  uint64_t registers_[kRegisters];
+  uint32_t known_;
+  bool exact_ = true;  // the address is of the instruction to come, not behind a call
+};
+
+Row row_from(const Rules& rules, uint32_t module) {
+  Row row = {};
+  row.module = module;
+  row.kind = Row::kInFull;
+  if (rules.signal_frame) {
+    row.kind = Row::kSignal;
+    return row;
+  }
+  if (rules.return_address == Rules::Saved::kUndefined) {
+    row.kind = Row::kOutermost;
+    return row;
+  }
+  const bool plain_rbp =
+      rules.rbp == Rules::Saved::kSame ||
+      (rules.rbp == Rules::Saved::kAtOffset && rules.rbp_offset % 8 == 0 && rules.rbp_offset != 0 &&
+       rules.rbp_offset / 8 >= -2048 && rules.rbp_offset / 8 < 2048);
+  const bool plain_return = rules.return_address == Rules::Saved::kAtOffset &&
+                            rules.return_offset % 8 == 0 && rules.return_offset / 8 >= -2048 &&
+                            rules.return_offset / 8 < 2048;
+  const bool plain_cfa = rules.cfa == Rules::Cfa::kRegister && rules.cfa_offset >= 0 &&
+                         rules.cfa_offset < 1 << 24 &&
+                         (rules.cfa_register == kRsp || rules.cfa_register == kRbp);
+  if (!plain_rbp || !plain_return || !plain_cfa) return row;
+  row.kind = rules.cfa_register == kRsp ? Row::kFromRsp : Row::kFromRbp;
+  row.cfa_offset = static_cast<uint64_t>(rules.cfa_offset);
+  row.rbp_slot = rules.rbp == Rules::Saved::kSame ? 0 : rules.rbp_offset / 8;
+  row.return_slot = rules.return_offset / 8;
+  return row;
+}
+
+Row Walk::row_of(uint64_t address) {
+  const uint64_t key = key_of(address);
+  Row row = {};
+  if (recall(key, row)) return row;
+  row.module = module_of(address);
+  if (row.module != 0) {
+    const Module& module = module_at(static_cast<uint32_t>(row.module));
+    Rules rules;
+    if (module.section.header != nullptr && find_rules(module.section, address, rules)) {
+      row = row_from(rules, static_cast<uint32_t>(row.module));
+    }
+    remember(key, row);  // but code made at run time may change
+  }
+  return row;
+}
+
+bool Walk::step(const Row& row, uint64_t address) {
+  uint64_t cfa = 0;
+  switch (row.kind) {
+    case Row::kFromRsp:
+      cfa = registers_[kRsp] + row.cfa_offset;
+      break;
+    case Row::kFromRbp:
+      cfa = registers_[kRbp] + row.cfa_offset;
+      break;
+    case Row::kInFull:
+      return step_in_full(row, address);
+    case Row::kSignal:
+      return step_signal();
+    default:
+      return step_by_guess();
+  }
+  uint64_t return_address, rbp = registers_[kRbp];
+  const auto slot = [cfa](int64_t words) { return cfa + static_cast<uint64_t>(words * 8); };
+  if (!memory_.read(slot(row.return_slot), return_address)) return false;
+  if (row.rbp_slot != 0 && !memory_.read(slot(row.rbp_slot), rbp)) return false;
+  return finish(cfa, return_address, rbp);
+}
+
+bool Walk::step_in_full(const Row& row, uint64_t address) {
+  Rules rules;
+  if (!find_rules(module_at(static_cast<uint32_t>(row.module)).section, address, rules) ||
+      rules.return_address != Rules::Saved::kAtOffset) {
+    return false;
+  }
+  ExpressionInput input;
+  input.registers = registers_;
+  input.known = known_;
+  input.read = Memory::read_for;
+  input.context = &memory_;
+  uint64_t cfa = 0;
+  if (rules.cfa == Rules::Cfa::kExpression) {
+    if (!evaluate(rules.cfa_expression, input, cfa)) return false;
+  } else {
+    if (rules.cfa_register >= kRegisters || (known_ >> rules.cfa_register & 1) == 0) return false;
+    cfa = registers_[rules.cfa_register] + static_cast<uint64_t>(rules.cfa_offset);
+  }
+  uint64_t return_address, rbp = registers_[kRbp], place = 0;
+  if (!memory_.read(cfa + static_cast<uint64_t>(rules.return_offset), return_address)) return false;
+  if (rules.rbp == Rules::Saved::kAtOffset) {
+    place = cfa + static_cast<uint64_t>(rules.rbp_offset);
+  } else if (rules.rbp == Rules::Saved::kExpression) {
+    input.has_initial = true;
+    input.initial = cfa;
+    if (!evaluate(rules.rbp_expression, input, place)) return false;
+  }
+  if (place != 0 && !memory_.read(place, rbp)) return false;
+  return finish(cfa, return_address, rbp);
+}
+
+// The kernel left all registers on the stack, in a ucontext_t right above the return address.
+bool Walk::step_signal() {
+  const uint64_t registers = registers_[kRsp] + offsetof(ucontext_t, uc_mcontext.gregs);
+  for (uint32_t i = 0; i < kRegisters; ++i) {
+    const auto at = registers + static_cast<uint64_t>(kGregOfDwarf[i]) * 8;
+    if (!memory_.read(at, registers_[i])) return false;
+  }
+  known_ = (1u << kRegisters) - 1;
+  exact_ = true;
+  return true;
+}
+
+// Is there a call before this address, in a file that is mapped?
+bool Walk::follows_call(uint64_t address) {
+  uint64_t word;
+  if (module_of(address - 1) == 0 || !memory_.read(address - 8, word)) return false;
+  uint8_t code[8];
+  memcpy(code, &word, sizeof code);
+  if (code[8 - 5] == 0xe8) return true;  // call rel32
+  // call through a register or memory: ff /2, of 2 to 7 bytes
+  for (int length = 2; length <= 7; ++length) {
+    if (code[8 - length] == 0xff && (code[9 - length] >> 3 & 7) == 2) return true;
+  }
+  return false;
+}
+
+// No rules: a function that keeps a frame pointer, or, for the innermost frame, one that has pushed
+// nothing yet.
+bool Walk::step_by_guess() {
+  const uint64_t rbp = registers_[kRbp];
+  uint64_t return_address = 0, next_rbp = 0;
+  if (rbp % 8 == 0 && rbp >= registers_[kRsp] && rbp - registers_[kRsp] < 1 << 20 &&
+      memory_.read(rbp, next_rbp) && memory_.read(rbp + 8, return_address) &&
+      follows_call(return_address)) {
+    return finish(rbp + 16, return_address, next_rbp);
+  }
+  if (exact_ && registers_[kRsp] % 8 == 0 && memory_.read(registers_[kRsp], return_address) &&
+      follows_call(return_address)) {
+    return finish(registers_[kRsp] + 8, return_address, rbp);
+  }
+  return false;
+}
+
+}  // namespace
+
+void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack) {
+  Walk(context, bounds, stack).run();
+}
+
+void forget_remembered() { __atomic_fetch_add(&g_generation, 1, __ATOMIC_RELAXED); }
+
+}  // namespace sonde::cpu

@@ -1,0 +1,39 @@
+// The call stack of an interrupted thread, found in its own signal handler. No locks, no memory, no
+// system call on an ordinary stack.
+//
+// How each instruction's frame is left is read from .eh_frame when the instruction is met for the
+// first time, and remembered in a table that all threads share; outer frames are always the same
+// ones. Where there is no .eh_frame (code made at run time), the frame pointer or the word on top
+// of the stack is tried, and what cannot be unwound is said to be truncated.
+#pragma once
+
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "wire/records.h"
+
+namespace sonde::cpu {
+
+// Where the thread's frames surely are readable, from the stack pointer up to `high`.
+struct StackBounds {
+  uint64_t low = 0, high = 0;
+};
+
+struct Frame {
+  uint64_t address;  // within the instruction that runs or called
+  uint64_t stack;    // its CFA: frames are in memory below it and above the frame's before
+  uint32_t module;   // modules.h; 0: not known
+};
+
+struct Stack {
+  uint32_t count = 0;
+  uint32_t flags = 0;  // sonde_sample_flag
+  Frame frames[wire::kMaxFrames];
+};
+
+void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack);
+
+// Files were unmapped: what was remembered of them is no longer true.
+void forget_remembered();
+
+}  // namespace sonde::cpu

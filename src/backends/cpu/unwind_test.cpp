@@ -1,0 +1,199 @@
+// The unwinder against glibc's backtrace(), which reads the same .eh_frame with other code, in all
+// situations that a compiled program gets into.
+#include "backends/cpu/unwind.h"
+
+#include <alloca.h>
+#include <execinfo.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "backends/cpu/eh_frame.h"
+#include "backends/cpu/modules.h"
+
+namespace sonde::cpu {
+
+namespace {
+
+StackBounds bounds_here() {
+  pthread_attr_t attributes;
+  void* low = nullptr;
+  size_t bytes = 0;
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &low, &bytes);
+  pthread_attr_destroy(&attributes);
+  return {reinterpret_cast<uint64_t>(low), reinterpret_cast<uint64_t>(low) + bytes};
+}
+
+struct Both {
+  std::vector<uint64_t> ours, glibcs;
+  uint32_t flags = 0;
+};
+
+// Both stacks as of the caller; the frame of this function is left out, where the two were taken at
+// different places.
+[[gnu::noinline]] Both take(const StackBounds& bounds) {
+  static Stack stack;
+  ucontext_t context;
+  void* addresses[wire::kMaxFrames + 1];
+  const int count = backtrace(addresses, wire::kMaxFrames + 1);
+  getcontext(&context);
+  unwind(context, bounds, stack);
+  Both both;
+  both.flags = stack.flags;
+  for (uint32_t i = 1; i < stack.count; ++i) both.ours.push_back(stack.frames[i].address + 1);
+  for (int i = 1; i < count; ++i) both.glibcs.push_back(reinterpret_cast<uint64_t>(addresses[i]));
+  return both;
+}
+
+Both g_taken;
+
+[[gnu::noinline]] void nested(int depth, const StackBounds& bounds) {
+  if (depth == 0) {
+    g_taken = take(bounds);
+    return;
+  }
+  volatile char* room = static_cast<char*>(alloca(static_cast<size_t>(depth) * 40));
+  room[0] = 1;
+  nested(depth - 1, bounds);
+  room[1] = 2;
+}
+
+StackBounds g_bounds;
+int compare_and_take(const void* a, const void* b) {
+  if (g_taken.ours.empty()) nested(3, g_bounds);
+  return *static_cast<const int*>(a) - *static_cast<const int*>(b);
+}
+
+struct UnwindTest : ::testing::Test {
+  UnwindTest() {
+    EXPECT_TRUE(prepare_modules());
+    g_taken = {};
+    g_bounds = bounds_here();
+  }
+};
+
+}  // namespace
+
+TEST_F(UnwindTest, ThroughFramesOfAnySize) {
+  for (const int depth : {0, 1, 5, 40}) {
+    nested(depth, g_bounds);
+    EXPECT_EQ(g_taken.ours, g_taken.glibcs) << depth;
+    EXPECT_EQ(g_taken.flags, 0u);
+    EXPECT_GT(g_taken.ours.size(), static_cast<size_t>(depth));
+  }
+}
+
+TEST_F(UnwindTest, WithoutKnowingTheStack) {
+  nested(20, {});
+  EXPECT_EQ(g_taken.ours, g_taken.glibcs);
+  EXPECT_EQ(g_taken.flags, 0u);
+}
+
+TEST_F(UnwindTest, ThroughLibcAndInThreads) {
+  std::thread([] {
+    g_bounds = bounds_here();
+    int numbers[] = {3, 1, 2};
+    std::qsort(numbers, 3, sizeof numbers[0], compare_and_take);
+  }).join();
+  EXPECT_EQ(g_taken.ours, g_taken.glibcs);
+  EXPECT_EQ(g_taken.flags, 0u);
+  EXPECT_GT(g_taken.ours.size(), 8u);
+}
+
+TEST_F(UnwindTest, ThroughASignalsHandlerAlsoOnAStackOfItsOwn) {
+  static char other[64 * 1024];
+  const stack_t stack = {other, 0, sizeof other};
+  ASSERT_EQ(sigaltstack(&stack, nullptr), 0);
+  for (const int flags : {0, SA_ONSTACK}) {
+    struct sigaction action = {}, before = {};
+    action.sa_handler = [](int) { nested(2, g_bounds); };
+    action.sa_flags = flags;
+    sigaction(SIGUSR1, &action, &before);
+    raise(SIGUSR1);
+    sigaction(SIGUSR1, &before, nullptr);
+    // The interrupted instruction is told as such, and not as one behind a call.
+    ASSERT_EQ(g_taken.ours.size(), g_taken.glibcs.size()) << flags;
+    size_t different = 0;
+    for (size_t i = 0; i < g_taken.ours.size(); ++i) {
+      different += g_taken.ours[i] != g_taken.glibcs[i];
+    }
+    EXPECT_LE(different, 1u) << flags;
+    EXPECT_EQ(g_taken.flags, 0u);
+  }
+  const stack_t none = {nullptr, SS_DISABLE, 0};
+  sigaltstack(&none, nullptr);
+}
+
+TEST_F(UnwindTest, RememberedAndForgottenGiveTheSame) {
+  nested(10, g_bounds);
+  const auto first = g_taken.ours;
+  nested(10, g_bounds);
+  EXPECT_EQ(g_taken.glibcs, g_taken.ours);
+  forget_remembered();
+  nested(10, g_bounds);
+  EXPECT_EQ(g_taken.glibcs, g_taken.ours);
+  EXPECT_EQ(first.size(), g_taken.ours.size());
+}
+
+// push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret: code without any unwind information.
+TEST_F(UnwindTest, CodeMadeAtRunTimeIsLeftByItsFramePointer) {
+  static const unsigned char kCode[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+  void* code = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memcpy(code, kCode, sizeof kCode);
+  ASSERT_EQ(mprotect(code, 4096, PROT_READ | PROT_EXEC), 0);
+  reinterpret_cast<void (*)(void (*)())>(code)([] { nested(1, g_bounds); });
+  EXPECT_EQ(g_taken.flags, 0u);
+  // glibc's stops at the code that it knows nothing of.
+  const auto inside = reinterpret_cast<uint64_t>(code) + 6;
+  EXPECT_EQ(std::count(g_taken.ours.begin(), g_taken.ours.end(), inside), 1);
+  EXPECT_NE(g_taken.ours.back(), inside);
+  munmap(code, 4096);
+}
+
+TEST_F(UnwindTest, AStackOfNonsenseEndsTheWalk) {
+  static Stack stack;
+  uint64_t words[64];
+  for (uint64_t& word : words) word = 0xdeadbeefdeadbeef;
+  ucontext_t context = {};
+  getcontext(&context);
+  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(words));
+  context.uc_mcontext.gregs[REG_RBP] = 0x1234567;
+  unwind(context, g_bounds, stack);
+  EXPECT_EQ(stack.flags, static_cast<uint32_t>(SONDE_SAMPLE_TRUNCATED));
+  EXPECT_LE(stack.count, 3u);
+  context.uc_mcontext.gregs[REG_RIP] = 0;
+  context.uc_mcontext.gregs[REG_RSP] = 8;
+  unwind(context, g_bounds, stack);
+  EXPECT_EQ(stack.flags, static_cast<uint32_t>(SONDE_SAMPLE_TRUNCATED));
+}
+
+TEST(ExpressionTest, ThatOfEveryProcedureLinkageTable) {
+  // breg7 8; breg16 0; lit15; and; lit11; ge; lit3; shl; plus
+  const uint8_t code[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
+  uint64_t registers[kRegisters] = {};
+  registers[kRsp] = 0x1000;
+  ExpressionInput input;
+  input.registers = registers;
+  input.known = 1u << kRsp | 1u << kReturnAddress;
+  uint64_t cfa = 0;
+  registers[kReturnAddress] = 0x5006;
+  ASSERT_TRUE(evaluate({code, code + sizeof code}, input, cfa));
+  EXPECT_EQ(cfa, 0x1008u);
+  registers[kReturnAddress] = 0x500b;
+  ASSERT_TRUE(evaluate({code, code + sizeof code}, input, cfa));
+  EXPECT_EQ(cfa, 0x1010u);
+  input.known = 1u << kRsp;
+  EXPECT_FALSE(evaluate({code, code + sizeof code}, input, cfa));
+  const uint8_t empty[] = {0x22};
+  EXPECT_FALSE(evaluate({empty, empty + 1}, input, cfa));
+}
+
+}  // namespace sonde::cpu

@@ -1,0 +1,46 @@
+// sonde merge: the traces of several ranks or processes as one .rpd.
+#include "cli/common.h"
+#include "cli/import_files.h"
+
+namespace sonde::cli {
+
+namespace {
+
+Result<int> run(const Arguments& arguments) {
+  return import_files(arguments, arguments.value_or("output", "merged.rpd"));
+}
+
+}  // namespace
+
+const Command& merge_command() {
+  static const Command kCommand = [] {
+    Command command;
+    command.name = "merge";
+    command.group = "Maintain";
+    command.summary = "Bring the traces of several ranks or processes together";
+    command.description =
+        "Recordings (.rpd) and traces of other tools, in any mixture, become one .rpd. The "
+        "processes and GPUs of the second file are numbered from 10,000,000 and 1,000, those of "
+        "the third from twice that, and so on (as in RPD's views napi and nop); a file that was "
+        "merged before takes as many of these ranges as it has. Ranks, names, arguments, "
+        "counters, losses and warnings come along.\n\n"
+        "Recordings of one machine share its clock and are taken as they are. Others are brought "
+        "to one time line by the time of day, if every file says at what time of day it was "
+        "recorded, and that is as good as the clocks of the machines; else the merge is refused, "
+        "and --align start lets all files begin together.\n\n"
+        "An existing file is never overwritten: the next free name is taken.";
+    Positional files{"FILE", "traces of any kind, also compressed with gzip"};
+    files.repeated = true;
+    command.positionals = {files};
+    command.options = {
+        {"-o,--output", "FILE", "the .rpd to write", "merged.rpd"}, as_option(), align_option()};
+    command.examples = {
+        {"sonde merge trace.rank*.rpd -o job.rpd", "the recordings of all ranks of a job"},
+        {"sonde merge --align start before.json after.json", "two runs, side by side"}};
+    command.run = run;
+    return command;
+  }();
+  return kCommand;
+}
+
+}  // namespace sonde::cli

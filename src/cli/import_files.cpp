@@ -1,0 +1,76 @@
+#include "cli/import_files.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "base/free_name.h"
+#include "base/strings.h"
+#include "cli/common.h"
+#include "cli/progress_line.h"
+#include "cli/terminal.h"
+#include "importers/import.h"
+
+namespace sonde::cli {
+
+namespace {
+
+std::string summary_line(const importers::Imported& imported) {
+  struct stat status {};
+  ::stat(imported.path.c_str(), &status);
+  const auto& counts = imported.counts;
+  uint64_t skipped = 0;
+  for (const auto& file : imported.files) skipped += file.tally.skipped_count();
+  std::string line = fmt::format(
+      "{}: {} operations, {} API calls and markers, {} launch links, {} counter values, {}",
+      imported.path, format_count(counts.ops), format_count(counts.apis),
+      format_count(counts.links), format_count(counts.counters),
+      format_size(static_cast<uint64_t>(status.st_size)));
+  if (imported.files.size() > 1) line += fmt::format(", from {} files", imported.files.size());
+  line += skipped == 0 ? "; nothing skipped" : "; " + format_count(skipped) + " skipped";
+  return line;
+}
+
+importers::Align align_of(const Arguments& arguments) {
+  const std::string how = arguments.value_or("align", "clocks");
+  if (how == "start") return importers::Align::kStarts;
+  return how == "none" ? importers::Align::kNone : importers::Align::kClocks;
+}
+
+}  // namespace
+
+Option align_option() {
+  return {"--align",
+          "HOW",
+          "how the times of several files become one time line: by their clocks, by letting all "
+          "files start together, or not at all",
+          "clocks",
+          {"clocks", "start", "none"}};
+}
+
+Result<int> import_files(const Arguments& arguments, const std::string& wanted) {
+  const auto& inputs = arguments.positionals();
+  const std::string output = free_name(wanted);
+  if (output != wanted) fmt::print(stderr, "sonde: {} exists; writing {}\n", wanted, output);
+  ProgressLine line;
+  importers::ImportOptions options;
+  options.as = arguments.value_or("as", "");
+  options.align = align_of(arguments);
+  options.progress = [&](uint64_t done, uint64_t total) {
+    line.update(fmt::format("importing into {}", output), done, total);
+  };
+  const auto imported = importers::import_files(inputs, output, options);
+  line.clear();
+  if (!imported) return imported.error();
+  for (const auto& file : imported->files) {
+    for (const std::string& warning : file.tally.warnings()) {
+      print_error_line(file.path + ": warning: " + warning);
+    }
+    for (const std::string& remark : file.tally.remarks()) {
+      print_error_line(file.path + ": " + remark);
+    }
+  }
+  fmt::print("{}\n", summary_line(*imported));
+  return 0;
+}
+
+}  // namespace sonde::cli

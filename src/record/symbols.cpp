@@ -1,0 +1,201 @@
+#include "record/symbols.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <fmt/format.h>
+
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/demangle.h"
+#include "base/unique_fd.h"
+#include "store/frames.h"
+
+namespace sonde::record {
+
+namespace {
+
+struct DwflCloser {
+  void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+};
+struct Freer {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+// The kernel's own library is in no file; but the one of this process is the same.
+int copy_of_vdso() {
+  const auto* image = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
+  if (image == nullptr) return -1;
+  UniqueFd file(::memfd_create("vdso", MFD_CLOEXEC));
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(image);
+  const size_t bytes = header->e_shoff + size_t{header->e_shnum} * header->e_shentsize;
+  if (!file.valid() || ::write(file.get(), image, bytes) != static_cast<ssize_t>(bytes)) return -1;
+  return ::dup(file.get());
+}
+
+// One file, opened for its symbols.
+class SymbolFile {
+ public:
+  // Without symbols if it cannot be opened, or is not the one that ran.
+  SymbolFile(const std::string& path, const std::string& build_id) : path_(path) {
+    static const Dwfl_Callbacks kCallbacks = {.find_elf = dwfl_build_id_find_elf,
+                                              .find_debuginfo = dwfl_standard_find_debuginfo,
+                                              .section_address = dwfl_offline_section_address,
+                                              .debuginfo_path = nullptr};
+    dwfl_.reset(dwfl_begin(&kCallbacks));
+    if (dwfl_ == nullptr) return;
+    // The descriptor becomes libdwfl's.
+    const int vdso = path == "linux-vdso.so.1" ? copy_of_vdso() : -1;
+    module_ = dwfl_report_offline(dwfl_.get(), path.c_str(), path.c_str(), vdso);
+    dwfl_report_end(dwfl_.get(), nullptr, nullptr);
+    if (module_ == nullptr || own_build_id() != build_id) {
+      module_ = nullptr;
+      return;
+    }
+    GElf_Addr bias = 0;
+    dwfl_module_getelf(module_, &bias);
+    bias_ = bias;
+  }
+
+  std::vector<store::FrameName> names(uint64_t address) const {
+    std::vector<store::FrameName> names;
+    if (module_ != nullptr) {
+      add_inlined(bias_ + address, names);
+      if (names.empty()) names.push_back(from_symbols(bias_ + address));
+    }
+    if (names.empty()) names.emplace_back();
+    if (names.back().function.empty()) names.back().function = placeholder(address);
+    return names;
+  }
+
+ private:
+  std::string own_build_id() const {
+    const unsigned char* bytes = nullptr;
+    GElf_Addr unused = 0;
+    const int size = dwfl_module_build_id(module_, &bytes, &unused);
+    std::string text;
+    for (int i = 0; i < size; ++i) text += fmt::format("{:02x}", bytes[i]);
+    return text;
+  }
+
+  // "libx.so+0x1130": where the function begins, as far as it is known, so that its addresses are
+  // one.
+  std::string placeholder(uint64_t address) const {
+    uint64_t start = address;
+    Dwarf_Addr cfi_bias = 0;
+    Dwarf_CFI* cfi = module_ != nullptr ? dwfl_module_eh_cfi(module_, &cfi_bias) : nullptr;
+    Dwarf_Frame* frame = nullptr;
+    if (cfi != nullptr && dwarf_cfi_addrframe(cfi, bias_ + address - cfi_bias, &frame) == 0) {
+      const std::unique_ptr<Dwarf_Frame, Freer> owner(frame);
+      Dwarf_Addr begin = 0, end = 0;
+      dwarf_frame_info(frame, &begin, &end, nullptr);
+      start = begin + cfi_bias - bias_;
+    }
+    return fmt::format("{}+{:#x}", std::filesystem::path(path_).filename().string(), start);
+  }
+
+  store::FrameName from_symbols(uint64_t address) const {
+    store::FrameName name;
+    GElf_Off offset = 0;
+    GElf_Sym symbol{};
+    const char* text =
+        dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    // The nearest symbol before may be of another function, long ended.
+    if (text != nullptr && (symbol.st_size == 0 ? offset < 4096 : offset < symbol.st_size)) {
+      name.function = demangle(text);
+    }
+    set_line(address, name);
+    return name;
+  }
+
+  void set_line(uint64_t address, store::FrameName& name) const {
+    Dwfl_Line* line = dwfl_module_getsrc(module_, address);
+    int number = 0;
+    const char* file = line != nullptr
+                           ? dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)
+                           : nullptr;
+    if (file == nullptr) return;
+    name.file = file;
+    name.line = number;
+  }
+
+  // The functions around an address by their debug information, the innermost first.
+  void add_inlined(uint64_t address, std::vector<store::FrameName>& names) const {
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
+    if (unit == nullptr) return;
+    Dwarf_Die* scopes = nullptr;
+    const int count = dwarf_getscopes(unit, address - bias, &scopes);
+    const std::unique_ptr<Dwarf_Die, Freer> owner(count > 0 ? scopes : nullptr);
+    store::FrameName name;
+    set_line(address, name);
+    bool any = false;
+    for (int i = 0; i < count; ++i) {
+      const int tag = dwarf_tag(&scopes[i]);
+      if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+      name.function = function_name(&scopes[i]);
+      if (tag == DW_TAG_subprogram && name.function.empty()) {
+        name.function = from_symbols(address).function;
+      }
+      names.push_back(name);
+      any = true;
+      if (tag == DW_TAG_subprogram) break;
+      name = call_site(unit, &scopes[i]);
+    }
+    if (!any) names.clear();
+  }
+
+  static std::string function_name(Dwarf_Die* function) {
+    Dwarf_Attribute attribute;
+    for (const unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+      const char* linkage = dwarf_formstring(dwarf_attr_integrate(function, kind, &attribute));
+      if (linkage != nullptr) return demangle(linkage);
+    }
+    const char* name = dwarf_diename(function);
+    return name != nullptr ? name : "";
+  }
+
+  // Where an inlined function was called from.
+  static store::FrameName call_site(Dwarf_Die* unit, Dwarf_Die* inlined) {
+    store::FrameName name;
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 0;
+    Dwarf_Files* files = nullptr;
+    size_t count = 0;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &number) == 0) {
+      name.line = static_cast<int64_t>(number);
+    }
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) == 0 &&
+        dwarf_getsrcfiles(unit, &files, &count) == 0 && number < count) {
+      const char* file = dwarf_filesrc(files, number, nullptr, nullptr);
+      if (file != nullptr) name.file = file;
+    }
+    return name;
+  }
+
+  std::string path_;
+  std::unique_ptr<Dwfl, DwflCloser> dwfl_;
+  Dwfl_Module* module_ = nullptr;
+  uint64_t bias_ = 0;
+};
+
+}  // namespace
+
+Status name_frames(store::Database& database) {
+  SONDE_ASSIGN(const auto modules, store::unnamed_modules(database));
+  if (modules.empty()) return ok_status();
+  SONDE_ASSIGN(auto namer, store::FrameNamer::open(database));
+  for (const auto& module : modules) {
+    const SymbolFile file(module.path, module.build_id);
+    SONDE_ASSIGN(const auto frames, store::unnamed_frames(database, module.id));
+    for (const auto& frame : frames) SONDE_TRY(namer.name(frame, file.names(frame.address)));
+  }
+  return ok_status();
+}
+
+}  // namespace sonde::record

@@ -1,0 +1,65 @@
+#include "store/frames.h"
+
+namespace sonde::store {
+
+Result<std::vector<UnnamedModule>> unnamed_modules(Database& database) {
+  std::vector<UnnamedModule> modules;
+  SONDE_ASSIGN(auto statement,
+               database.prepare("SELECT id, path, build_id FROM sonde_module WHERE id IN (SELECT "
+                                "module_id FROM sonde_frame WHERE function IS NULL)"));
+  for (;;) {
+    SONDE_ASSIGN(const bool row, statement.step());
+    if (!row) return modules;
+    modules.push_back(
+        {statement.integer(0), std::string(statement.text(1)), std::string(statement.text(2))});
+  }
+}
+
+Result<std::vector<UnnamedFrame>> unnamed_frames(Database& database, int64_t module) {
+  std::vector<UnnamedFrame> frames;
+  SONDE_ASSIGN(auto statement,
+               database.prepare("SELECT id, address FROM sonde_frame WHERE module_id = ?1 AND "
+                                "function IS NULL AND address IS NOT NULL ORDER BY address"));
+  statement.bind(1, module);
+  for (;;) {
+    SONDE_ASSIGN(const bool row, statement.step());
+    if (!row) return frames;
+    frames.push_back({statement.integer(0), static_cast<uint64_t>(statement.integer(1))});
+  }
+}
+
+Result<FrameNamer> FrameNamer::open(Database& database) {
+  SONDE_ASSIGN(auto update,
+               database.prepare("UPDATE sonde_frame SET function = ?2, file = nullif(?3, ''), line "
+                                "= nullif(?4, 0), inlined_into = nullif(?5, 0) WHERE id = ?1"));
+  SONDE_ASSIGN(
+      auto insert,
+      database.prepare("INSERT INTO sonde_frame (id, kind, module_id, function, file, line, "
+                       "inlined_into) SELECT ?1, kind, module_id, ?3, nullif(?4, ''), nullif(?5, "
+                       "0), nullif(?6, 0) FROM sonde_frame WHERE id = ?2"));
+  SONDE_ASSIGN(const int64_t last, database.integer("SELECT max(id) FROM sonde_frame"));
+  return FrameNamer(std::move(update), std::move(insert), last + 1);
+}
+
+Status FrameNamer::name(const UnnamedFrame& frame, const std::vector<FrameName>& names) {
+  // From the outermost, so that each can point to the one that it is inlined into.
+  int64_t outer = 0;
+  for (size_t i = names.size(); i-- > 1;) {
+    insert_.bind(1, next_id_);
+    insert_.bind(2, frame.id);
+    insert_.bind(3, names[i].function);
+    insert_.bind(4, names[i].file);
+    insert_.bind(5, names[i].line);
+    insert_.bind(6, outer);
+    SONDE_TRY(insert_.run());
+    outer = next_id_++;
+  }
+  update_.bind(1, frame.id);
+  update_.bind(2, names[0].function);
+  update_.bind(3, names[0].file);
+  update_.bind(4, names[0].line);
+  update_.bind(5, outer);
+  return update_.run();
+}
+
+}  // namespace sonde::store

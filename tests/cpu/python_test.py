@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""Python frames in sampled stacks: python_test.py BUILD_FOLDER.
+
+Runs split.py under every CPython that is here (Debian's, those of pyenv), samples it, and compares the
+share of each function with what the program measured, where the share may differ by 2 points or by
+4 sigma of the number of samples. Versions that are missing are named. Exit 77: there was none at all.
+"""
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
+HZ = 500
+FRAMES = """
+WITH RECURSIVE up(sample, id, depth) AS (
+  SELECT id, stack_id, 0 FROM sonde_sample
+  UNION ALL SELECT sample, parent_id, depth + 1 FROM up JOIN sonde_stack USING (id)
+  WHERE parent_id IS NOT NULL)
+SELECT sample, kind, function, file, line, is_library FROM up JOIN sonde_stack USING (id)
+JOIN sonde_frame f ON f.id = frame_id ORDER BY sample, depth
+"""
+
+
+def interpreters():
+    """{"3.11": [path ...]}: Debian's and pyenv's."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    candidates = [Path("/usr/bin", f"python{version}") for version in VERSIONS]
+    candidates += sorted(pyenv.glob("*/bin/python3"))
+    found = {}
+    for path in candidates:
+        if not path.exists():
+            continue
+        text = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+        match = re.match(r"Python (3\.\d+)\.", text)
+        if match and match[1] in VERSIONS:
+            found.setdefault(match[1], []).append(path)
+    return found
+
+
+def record(build, python, folder, *arguments):
+    """The stacks, innermost frame first, and what the program measured."""
+    trace = Path(folder, "t.rpd")
+    trace.unlink(missing_ok=True)
+    run = subprocess.run(
+        [Path(build, "bin", "sonde"), "record", "-q", "--sample", str(HZ), "-o", trace, "--",
+         python, HERE / "split.py", *arguments], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and run.stderr == "", run.stderr
+    stacks = {}
+    with sqlite3.connect(f"file:{trace}?mode=ro", uri=True) as database:
+        for sample, *frame in database.execute(FRAMES):
+            stacks.setdefault(sample, []).append(frame)
+    return list(stacks.values()), json.loads(run.stdout)
+
+
+def names(stack):
+    return [frame[1] for frame in stack if frame[0] == "python"]
+
+
+def check_shares(stacks, spent):
+    counts = {name: sum(name in names(stack) for stack in stacks) for name in spent}
+    total, measured = sum(counts.values()), sum(spent.values())
+    for name, ns in spent.items():
+        expected, share = ns / measured, counts[name] / total
+        allowed = max(0.02, 4 * (expected * (1 - expected) / total) ** 0.5)
+        assert abs(share - expected) <= allowed, (
+            f"{name}: {share:.3f} of {total} samples, measured {expected:.3f}")
+    return total
+
+
+def check_merged(stacks):
+    """Python's frames are between the native ones that they were called from and called."""
+    work = [stack for stack in stacks if "work" in names(stack)]
+    lines = (HERE / "split.py").read_text().splitlines()
+    loops = mixed = 0
+    for stack in work:
+        python = names(stack)
+        # Up to 3.10 a code object does not know its class.
+        assert python[-1] in ("<module>", "_bootstrap", "Thread._bootstrap"), python
+        loops += any(frame[1] == "_PyEval_EvalFrameDefault" for frame in stack)
+        kinds = [frame[0] for frame in stack]
+        if "key_of_ten" in python:
+            inner = [frame[1] for frame in stack].index("key_of_ten")
+            outer = [frame[1] for frame in stack].index("ten")
+            assert inner < outer, python
+            mixed += "native" in kinds[inner:outer]
+        for kind, function, file, line, library in stack:
+            if kind == "python" and file.endswith("split.py"):
+                assert not library
+                text = lines[line - 1]
+                if function == "ten":
+                    assert "sorted" in text or "def" in text, line
+                if function == "sixty":
+                    assert any(word in text for word in ("total", "for i", "def")), line
+            elif kind == "python":
+                assert library, file
+    assert loops <= 0.02 * len(work), f"{loops} of {len(work)} stacks show the interpreter's loop"
+    assert mixed > 0, "no native frame between ten and key_of_ten"
+    return work
+
+
+def test(build, python, folder):
+    stacks, spent = record(build, python, folder, "2000")
+    total = check_shares(stacks, spent)
+    check_merged(stacks)
+    stacks, spent = record(build, python, folder, "400", "4")
+    assert len(check_merged(stacks)) > 0
+    check_shares(stacks, spent)
+    return total
+
+
+def main(build):
+    found = interpreters()
+    failed = 0
+    for version in VERSIONS:
+        if version not in found:
+            print(f"skip {version}: no such interpreter here")
+        for python in found.get(version, []):
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    print(f"ok   {version} {python}: {test(build, python, folder)} samples")
+                except AssertionError as error:
+                    failed += 1
+                    print(f"FAIL {version} {python}: {error}")
+    return 1 if failed else 0 if found else 77
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

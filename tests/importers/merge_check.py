@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""Compares a merged .rpd with the files it was made from, by plain SQL: every call, operation, link,
+counter, argument and name of each must be in it once, with the numbers of its file.
+
+    merge_check.py MERGED FILE...
+
+Prints per file: apis, ops, shift_ns, by how much its times were moved, and first_ns, when its first
+call is now; and the ranks."""
+import json
+import sqlite3
+import sys
+from collections import Counter
+
+PID, GPU = 10_000_000, 1_000
+QUERIES = {
+    "apis": """SELECT a.start, a.end, a.pid - {pid}, a.tid, n.string, c.string, u.string
+               FROM rocpd_api a JOIN rocpd_string n ON n.id = a.apiName_id
+               LEFT JOIN rocpd_string c ON c.id = a.category_id
+               LEFT JOIN rocpd_ustring u ON u.id = a.args_id
+               WHERE a.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+    "ops": """SELECT o.start, o.end, o.gpuId - {gpu}, o.queueId, o.sequenceId, n.string, t.string,
+              d.bytes, d.grid_x, d.group_x, d.status, g.args
+              FROM rocpd_op o JOIN rocpd_string n ON n.id = o.description_id
+              JOIN rocpd_string t ON t.id = o.opType_id
+              LEFT JOIN sonde_op_detail d ON d.op_id = o.id
+              LEFT JOIN sonde_op_args g ON g.op_id = o.id
+              WHERE o.gpuId BETWEEN {gpu} AND {gpu} + 999""",
+    "links": """SELECT a.start, o.start, a.pid - {pid}, o.gpuId - {gpu} FROM rocpd_api_ops l
+                JOIN rocpd_api a ON a.id = l.api_id JOIN rocpd_op o ON o.id = l.op_id
+                WHERE o.gpuId BETWEEN {gpu} AND {gpu} + 999""",
+    "counters": """SELECT c.time_ns, c.time_ns, p.pid - {pid}, c.tid, n.string, c.value
+                   FROM sonde_counter c JOIN sonde_process p ON p.id = c.process_id
+                   JOIN rocpd_string n ON n.id = c.name_id
+                   WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+    "threads": """SELECT 0, 0, p.pid - {pid}, t.tid, t.name FROM sonde_thread t
+                  JOIN sonde_process p ON p.id = t.process_id
+                  WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+}
+
+
+def rows(database, what, index):
+    found = database.execute(QUERIES[what].format(pid=PID * index, gpu=GPU * index)).fetchall()
+    return [tuple(row) for row in found]
+
+
+def moved(found, what, by):
+    times = 0 if what == "threads" else 2
+    return Counter(tuple(v + by for v in row[:times]) + row[times:] for row in found)
+
+
+def main():
+    merged = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+    result = {"apis": [], "ops": [], "shift_ns": [], "first_ns": []}
+    for index, path in enumerate(sys.argv[2:]):
+        single = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        first = min(row[0] for row in rows(single, "apis", 0))
+        shift = min(row[0] for row in rows(merged, "apis", index)) - first
+        for what in QUERIES:
+            is_ = moved(rows(merged, what, index), what, 0)
+            should = moved(rows(single, what, 0), what, shift)
+            if is_ != should:
+                lost, new = list((should - is_).items()), list((is_ - should).items())
+                sys.exit(f"{path}: {what}: {len(lost)} lost {lost[:2]}, {len(new)} new {new[:2]}")
+            if what in result:
+                result[what].append(sum(is_.values()))
+        result["shift_ns"].append(shift)
+        result["first_ns"].append(first + shift)
+    result["ranks"] = [rank for rank, in merged.execute(
+        "SELECT DISTINCT rank FROM sonde_process WHERE rank IS NOT NULL ORDER BY rank")]
+    total = merged.execute("SELECT count(*) FROM rocpd_api").fetchone()[0]
+    if total != sum(result["apis"]):
+        sys.exit(f"{total} calls, not {sum(result['apis'])}")
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+/* Does what signals could disturb, and says what it got: sleeps, polls, reads, waits on semaphores
+ * and errno, in threads that burn CPU time in between. Prints the number of surprises: results
+ * other than those of an undisturbed program. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static long g_surprises;
+static int g_ms;
+
+static void surprise(const char* what, long result) {
+  fprintf(stderr, "%s: result %ld, errno %d\n", what, result, errno);
+  __atomic_fetch_add(&g_surprises, 1, __ATOMIC_RELAXED);
+}
+
+static long long cpu_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+static void burn(long rounds) {
+  volatile long x = 0;
+  for (long i = 0; i < rounds; ++i) x += i;
+}
+
+static void* work(void* unused) {
+  const long long end = cpu_ns() + g_ms * 1000000ll;
+  int fds[2];
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  if (pipe(fds) != 0) return NULL;
+  for (long round = 0; cpu_ns() < end; ++round) {
+    /* Many system calls, so that many samples fall due within one. */
+    struct pollfd item = {fds[0], POLLIN, 0};
+    const struct timespec nothing = {0, 1000};
+    struct timespec soon;
+    long result;
+    errno = 4711;
+    burn(2000);
+    if (errno != 4711) surprise("errno", 0);
+    result = poll(&item, 1, round % 64 == 0 ? 1 : 0);
+    if (result != 0) surprise("poll", result);
+    if (nanosleep(&nothing, NULL) != 0) surprise("nanosleep", -1);
+    if (round % 64 == 0 && usleep(200) != 0) surprise("usleep", -1);
+    clock_gettime(CLOCK_REALTIME, &soon);
+    result = sem_timedwait(&semaphore, &soon);
+    if (result != -1 || errno != ETIMEDOUT) surprise("sem_timedwait", result);
+    char byte = 'x';
+    if (write(fds[1], &byte, 1) != 1) surprise("write", -1);
+    if (read(fds[0], &byte, 1) != 1) surprise("read", -1);
+  }
+  close(fds[0]);
+  close(fds[1]);
+  sem_destroy(&semaphore);
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  pthread_t threads[2];
+  g_ms = argc > 1 ? atoi(argv[1]) : 500;
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, work, NULL);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  printf("{\"surprises\": %ld}\n", g_surprises);
+  return g_surprises != 0;
+}

@@ -1,0 +1,165 @@
+// What is hard on a sampler, each by its name: fork, exec, dlopen, overflow, deep, signal. Prints
+// what came of it; it is always the same.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define APART __attribute__((noinline, noclone))
+
+namespace {
+
+int64_t cpu_ms() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+APART void burn_for(int64_t ms) {
+  volatile uint64_t x = 0;
+  for (const int64_t end = cpu_ms() + ms; cpu_ms() < end;) {
+    for (int i = 0; i < 20000; ++i) x = x * 6364136223846793005 + 1;
+  }
+}
+
+APART void in_child() { burn_for(150); }
+
+// Children of a sampled thread are sampled, and end as they want to.
+void* fork_in_thread(void*) {
+  static int good = 0;
+  for (int i = 0; i < 5; ++i) {
+    burn_for(30);
+    const pid_t child = fork();
+    if (child == 0) {
+      in_child();
+      _exit(i + 1);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == i + 1) {
+      ++good;
+    }
+  }
+  return &good;
+}
+
+int test_fork() {
+  pthread_t thread;
+  void* good = nullptr;
+  pthread_create(&thread, nullptr, fork_in_thread, nullptr);
+  pthread_join(thread, &good);
+  printf("children: %d\n", *static_cast<int*>(good));
+  return 0;
+}
+
+// Libraries come and go at the same addresses, while threads run in them.
+const char* g_libraries[2];
+void* open_and_close(void* which) {
+  using Burner = uint64_t (*(*)(int))(uint64_t);
+  long rounds = 0;
+  for (const int64_t end = cpu_ms() + 600; cpu_ms() < end; ++rounds) {
+    void* library = dlopen(g_libraries[(rounds + (which != nullptr ? 1 : 0)) % 2], RTLD_NOW);
+    if (library == nullptr) return nullptr;
+    const auto burner = reinterpret_cast<Burner>(dlsym(library, "split_burner"));
+    for (int k = 0; k < 3; ++k) burner(k)(20000);
+    dlclose(library);
+  }
+  return which != nullptr ? which : &g_libraries;
+}
+
+int test_dlopen(char** paths) {
+  g_libraries[0] = paths[0];
+  g_libraries[1] = paths[1];
+  pthread_t threads[2];
+  int good = 0;
+  for (int i = 0; i < 2; ++i) {
+    pthread_create(&threads[i], nullptr, open_and_close, i == 0 ? nullptr : &threads);
+  }
+  for (const pthread_t thread : threads) {
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    good += result != nullptr;
+  }
+  printf("threads: %d\n", good);
+  return 0;
+}
+
+// A stack that overflows again and again, and is left by the handler of the signal.
+sigjmp_buf g_way_out;
+void on_overflow(int) { siglongjmp(g_way_out, 1); }
+
+APART int endless(int depth) {
+  volatile char frame[200];
+  frame[0] = static_cast<char>(depth);
+  return endless(depth + 1) + frame[0];
+}
+
+int test_overflow() {
+  static char other_stack[64 * 1024];
+  const stack_t stack = {other_stack, 0, sizeof other_stack};
+  struct sigaction action = {};
+  action.sa_handler = on_overflow;
+  action.sa_flags = SA_ONSTACK;
+  sigaltstack(&stack, nullptr);
+  sigaction(SIGSEGV, &action, nullptr);
+  static int caught = 0;
+  while (caught < 200) {
+    if (sigsetjmp(g_way_out, 1) == 0) {
+      endless(0);
+    } else {
+      ++caught;
+    }
+  }
+  printf("overflows: %d\n", caught);
+  return 0;
+}
+
+APART uint64_t deep(int depth) {
+  if (depth == 0) {
+    burn_for(300);
+    return 1;
+  }
+  volatile uint64_t below = deep(depth - 1);
+  return below + 1;
+}
+
+// The program's own handler of the sampler's signal gets its signals, and no others.
+volatile sig_atomic_t g_signals = 0;
+void on_urgent(int) { g_signals = g_signals + 1; }
+
+int test_signal() {
+  burn_for(100);
+  signal(SIGURG, on_urgent);
+  for (int i = 0; i < 10; ++i) {
+    raise(SIGURG);
+    burn_for(30);
+  }
+  printf("signals: %d\n", static_cast<int>(g_signals));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  if (strcmp(what, "fork") == 0) return test_fork();
+  if (strcmp(what, "dlopen") == 0 && argc > 3) return test_dlopen(argv + 2);
+  if (strcmp(what, "overflow") == 0) return test_overflow();
+  if (strcmp(what, "signal") == 0) return test_signal();
+  if (strcmp(what, "deep") == 0) {
+    printf("depth: %llu\n", static_cast<unsigned long long>(deep(50000)));
+    return 0;
+  }
+  if (strcmp(what, "exec") == 0) {
+    burn_for(100);
+    execl("/proc/self/exe", argv[0], "deep", nullptr);
+  }
+  return 2;
+}
