@@ -135,9 +135,6 @@ report::Section names_section(const Answer& answer) {
     if (a.first.first == b.first.first) return a.first.second < b.first.second;
     return answer.trace.names[a.first.first] < answer.trace.names[b.first.first];
   });
-  constexpr size_t kShown = 20;
-  if (rows.size() > kShown) table.rows_left_out = rows.size() - kShown;
-  rows.resize(std::min(rows.size(), kShown));
   for (const auto& [key, sum] : rows) {
     table.add_row({answer.trace.names[key.first], std::string(bound_by_name(key.second)), sum.edges,
                    sum.time_ns, percent_of(sum.time_ns, answer.path.length_ns)});

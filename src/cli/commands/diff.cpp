@@ -3,8 +3,6 @@
 #include "base/strings.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
-#include "report/render.h"
-#include "report/sort.h"
 #include "trace/foreign.h"
 #include "trace/window.h"
 
@@ -28,13 +26,6 @@ Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(const trace::Trace a, load(0));
   SONDE_ASSIGN(const trace::Trace b, load(1));
   report::Report report = analysis::diff_report(a, b);
-  const auto limit = whole_number(arguments, "limit");
-  if (!limit) return usage_error("diff", limit.error());
-  const bool for_people = report::find_renderer(arguments.value_or("format", "text"))->for_people;
-  for (size_t i = 1; i < report.sections.size(); ++i) {  // print_report() cuts the first
-    report::limit_table(report.sections[i].table,
-                        static_cast<size_t>(limit->value_or(for_people ? 25 : 0)));
-  }
   if (arguments.flag("explain")) report.definition = analysis::kDiffDefinition;
   return print_report(arguments, std::move(report));
 }
