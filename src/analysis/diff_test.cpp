@@ -38,8 +38,8 @@ void expect_adds_up(const report::Report& report) {
   }
 }
 
-// 100 of wall: 10 in the convolution before the launch, 40 of k, 30 in a synchronisation after it, and
-// 20 in nothing.
+// 100 of wall: 10 in the convolution before the launch, 40 of k, 30 in a synchronisation after it,
+// and 20 in nothing.
 trace::TraceBuilder program(const char* convolution, const char* kernel, int64_t kernel_ns) {
   trace::TraceBuilder rows;
   rows.add(
