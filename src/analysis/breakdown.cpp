@@ -130,23 +130,19 @@ struct Plain {
 
 std::map<int32_t, Plain> plain_classes(const trace::Trace& trace) {
   std::map<int32_t, Plain> gpus;
+  Plain* gpu = nullptr;
   std::vector<int8_t> is_xccl(trace.names.size(), -1);
   for (size_t i = 0; i < trace.ops.size(); ++i) {
-    Plain& gpu = gpus[trace.ops.gpu[i]];
+    if (gpu == nullptr || trace.ops.gpu[i] != trace.ops.gpu[i - 1]) gpu = &gpus[trace.ops.gpu[i]];
     const Interval time = {trace.ops.start_ns[i], trace.ops.end_ns[i]};
-    gpu.all.push_back(time);
+    extend(gpu->all, time);
     if (trace.class_of(i) != trace::OpClass::kKernel) {
-      if (trace::moves_memory(trace.class_of(i))) gpu.memory.push_back(time);
+      if (trace::moves_memory(trace.class_of(i))) extend(gpu->memory, time);
       continue;
     }
     int8_t& known = is_xccl[trace.ops.name[i]];
     if (known < 0) known = trace::is_xccl(trace.names[trace.ops.name[i]]) ? 1 : 0;
-    (known == 1 ? gpu.communication : gpu.compute).push_back(time);
-  }
-  for (auto& [id, gpu] : gpus) {
-    for (IntervalSet* set : {&gpu.all, &gpu.compute, &gpu.communication, &gpu.memory}) {
-      trace::normalise(*set);
-    }
+    extend(known == 1 ? gpu->communication : gpu->compute, time);
   }
   return gpus;
 }

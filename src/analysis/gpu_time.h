@@ -21,7 +21,18 @@ struct GpuTime {
   std::optional<int64_t> rank;  // of its process, if it has only one
 };
 
-// By GPU. `wanted(op)` chooses.
+// Adds an interval that starts no earlier than all before it; the set stays normalised, and small
+// where operations overlap or touch.
+inline void extend(trace::IntervalSet& set, trace::Interval interval) {
+  if (interval.end_ns <= interval.start_ns) return;
+  if (set.empty() || interval.start_ns > set.back().end_ns) {
+    set.push_back(interval);
+  } else if (interval.end_ns > set.back().end_ns) {
+    set.back().end_ns = interval.end_ns;
+  }
+}
+
+// By GPU.
 std::map<int32_t, GpuTime> gpu_times(const trace::Trace& trace);
 
 report::Value rank_value(const GpuTime& gpu);

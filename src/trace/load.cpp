@@ -199,7 +199,7 @@ Status load_texts(store::Database& database, const Request& request,
     if (request.args_of == 0) continue;
     const ApiKind kind = kind_of_api(trace.names[category[i]], trace.names[apis.domain[i]],
                                      trace.names[apis.name[i]]);
-    if ((request.args_of & bit_of(kind)) == 0) continue;
+    if (!request.wants_args(kind, trace.names[apis.name[i]])) continue;
     SONDE_ASSIGN(std::string text, text_of(extras.args_id[i]));
     trace.texts.push_back(std::move(text));
     apis.args[i] = static_cast<uint32_t>(trace.texts.size() - 1);
