@@ -156,7 +156,12 @@ struct sonde_agent {
 
   /* Describes a function of an API. `arguments` names its arguments and how to print each:
    * "queue:p flags:x size:u offset:d name:s", with p pointer, x hexadecimal, u unsigned, d signed,
-   * f double (its bits), s text. */
+   * f double (its bits), s text.
+   * In braces they become a JSON object, with members separated by '|', since their names may have
+   * blanks: "{Input Dims:L|Sequence number:d}". There L is a list of numbers and of such lists, and
+   * N the same of intern()ed texts, packed as bytes and passed as a text: an even varint is twice a
+   * number, an odd one twice the length of a list, plus one, whose elements follow. What is empty,
+   * or missing at the end, is left out. */
   uint32_t (*define_function)(const char* domain, const char* category, const char* name,
                               const char* arguments);
   uint32_t (*define_clock)(const char* name);

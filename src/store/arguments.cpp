@@ -11,7 +11,9 @@ namespace sonde::store {
 
 std::vector<ArgumentFormat> parse_argument_formats(std::string_view description) {
   std::vector<ArgumentFormat> formats;
-  for (const auto part : split(description, ' ')) {
+  const bool json = makes_json(description);
+  if (json) description = description.substr(1, description.size() - 2);
+  for (const auto part : split(description, json ? '|' : ' ')) {
     const size_t colon = part.rfind(':');
     if (colon == std::string_view::npos || colon == 0 || colon + 1 >= part.size()) continue;
     formats.push_back({std::string(part.substr(0, colon)), part[colon + 1]});
@@ -32,7 +34,13 @@ size_t append_text(std::string& out, std::span<const uint64_t> words) {
   return 1 + (length + 7) / 8;
 }
 
-void append_value(std::string& out, char kind, uint64_t word) {
+}  // namespace
+
+bool makes_json(std::string_view description) {
+  return description.size() > 1 && description.front() == '{' && description.back() == '}';
+}
+
+void append_number(std::string& out, char kind, uint64_t word) {
   auto to = std::back_inserter(out);
   switch (kind) {
     case 'u':
@@ -53,8 +61,6 @@ void append_value(std::string& out, char kind, uint64_t word) {
   }
 }
 
-}  // namespace
-
 void append_arguments(std::string& out, std::span<const ArgumentFormat> formats,
                       std::span<const uint64_t> words) {
   bool first = true;
@@ -70,7 +76,7 @@ void append_arguments(std::string& out, std::span<const ArgumentFormat> formats,
       used = append_text(out, words);
       if (used == 0) return out.resize(before);
     } else {
-      append_value(out, format.kind, words[0]);
+      append_number(out, format.kind, words[0]);
     }
     words = words.subspan(used);
   }

@@ -123,10 +123,12 @@ void Ingest::Impl::define(Process& process, const wire::Record& record) {
     case wire::RecordType::kFunction: {
       const auto& fields = record.as<wire::FunctionRecord>();
       if (!make_room(process.functions, id)) return damaged();
-      process.functions[id] = {next_function++, string_id(process, fields.name),
+      process.functions[id] = {next_function++,
+                               string_id(process, fields.name),
                                string_id(process, fields.domain),
                                string_id(process, fields.category),
-                               parse_argument_formats(text(process, fields.arguments))};
+                               parse_argument_formats(text(process, fields.arguments)),
+                               makes_json(text(process, fields.arguments))};
       return;
     }
     case wire::RecordType::kClock:

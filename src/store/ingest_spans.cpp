@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "store/ingest_state.h"
+#include "store/json_arguments.h"
 
 namespace sonde::store {
 
@@ -22,8 +23,8 @@ int64_t Ingest::Impl::add_api(const ApiRow& row) {
   return writer.api(row);
 }
 
-int64_t Ingest::Impl::arguments_id(const KnownFunction& function, const wire::Record& record,
-                                   int64_t result) {
+int64_t Ingest::Impl::arguments_id(Process& process, const KnownFunction& function,
+                                   const wire::Record& record, int64_t result) {
   uint64_t key = mix(0, static_cast<uint64_t>(result), 0x9E3779B97F4A7C15);
   uint64_t check = mix(key, record.arguments.size(), 0xD6E8FEB86659FD93);
   // Processes have equal ids for different functions.
@@ -35,8 +36,13 @@ int64_t Ingest::Impl::arguments_id(const KnownFunction& function, const wire::Re
   ArgumentSlot& slot = argument_cache[key % argument_cache.size()];
   if (slot.id != 0 && slot.key == key && slot.check == check) return slot.id;
   buffer.clear();
-  append_arguments(buffer, function.arguments, record.arguments);
-  if (result != 0) {
+  if (function.json) {
+    append_json_arguments(buffer, function.arguments, record.arguments,
+                          [&](uint32_t id) { return text(process, id); });
+  } else {
+    append_arguments(buffer, function.arguments, record.arguments);
+  }
+  if (result != 0 && !function.json) {
     if (!buffer.empty()) buffer += " | ";
     buffer += "ret = " + std::to_string(result);
   }
@@ -62,7 +68,7 @@ void Ingest::Impl::call(Process& process, KnownRing& ring, const wire::Record& r
   row.name_id = function.name_id;
   row.domain_id = function.domain_id;
   row.category_id = function.category_id;
-  row.args_id = arguments_id(function, record, result);
+  row.args_id = arguments_id(process, function, record, result);
   const int64_t api_id = add_api(row);
   ring.last_begin = span.begin;
   if (correlation == 0) return;

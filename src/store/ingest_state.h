@@ -24,6 +24,7 @@ struct KnownFunction {
   uint64_t serial = 0;  // of this definition among all processes'; 0: not defined
   int64_t name_id = 0, domain_id = 0, category_id = 0;
   std::vector<ArgumentFormat> arguments;
+  bool json = false;  // which they become
 };
 
 struct KnownDevice {
@@ -177,7 +178,8 @@ struct Ingest::Impl {
   int64_t add_marker(const Process& process, const MarkerText& text, int64_t tid, int64_t start_ns,
                      int64_t end_ns);
   int64_t add_api(const ApiRow& row);
-  int64_t arguments_id(const KnownFunction& function, const wire::Record& record, int64_t result);
+  int64_t arguments_id(Process& process, const KnownFunction& function, const wire::Record& record,
+                       int64_t result);
 
   // ingest_samples.cpp
   void define_module(Process& process, const wire::Record& record);

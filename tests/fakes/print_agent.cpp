@@ -421,7 +421,7 @@ void flush() { Line("flush").print(); }
 
 const struct sonde_agent kAgent = {
     SONDE_AGENT_ABI,
-    sizeof(struct sonde_agent),
+    offsetof(struct sonde_agent, sample_hz),  // no backend that samples is tested with it
     recording,
     ticks,
     intern,
@@ -448,6 +448,10 @@ const struct sonde_agent kAgent = {
     flush,
     range_at,
     call_at,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
 };
 
 void open_output() {

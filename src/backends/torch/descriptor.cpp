@@ -1,0 +1,25 @@
+// How the recorder loads the PyTorch backend: by a sitecustomize.py in front of PYTHONPATH, which
+// waits for `import torch`.
+#include <filesystem>
+
+#include "record/backend.h"
+
+namespace sonde::record {
+
+const Backend& torch_backend() {
+  static const Backend kBackend = {
+      "torch",
+      "PyTorch operators, user scopes and modules",
+      "start/sitecustomize.py",
+      {"PYTHONPATH+={lib}/start"},
+      [] {
+        std::error_code error;
+        const bool native = std::filesystem::exists(library_folder() + "/libsonde-torch.so", error);
+        return Probe{true, native ? "through RecordFunction where the program has the libtorch "
+                                    "that Sonde was built with, else through Python"
+                                  : "through Python; faster with libtorch-dev when Sonde is built"};
+      }};
+  return kBackend;
+}
+
+}  // namespace sonde::record

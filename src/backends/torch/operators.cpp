@@ -1,0 +1,212 @@
+// libsonde-torch.so: operators and user scopes through at::RecordFunction.
+//
+// Built against one libtorch and loaded only into a program that runs that one (python/native.py
+// sees to it), so this file is C++ as libtorch's is, with exceptions: none leaves a callback.
+// Global callbacks run beside those of torch.profiler, which are of the thread, and do not know of
+// each other.
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+
+#include <new>
+
+#include "backends/torch/names.h"
+#include "backends/torch/packing.h"
+#include "base/errno_keeper.h"
+#include "sonde/backend.h"
+
+namespace {
+
+using sonde::torch::Packing;
+
+constexpr size_t kMostInputs = 64;
+constexpr size_t kTypes = 64;  // values of c10::ScalarType
+constexpr size_t kSequenceWords = 2;
+
+const struct sonde_agent* g_agent;
+uint32_t g_domain, g_user_category;
+uint32_t g_scalar, g_scalar_list, g_tensor_list;  // Kineto's words for inputs, interned
+uint32_t g_types[kTypes];  // names of element types, interned when first seen
+
+// What begin() leaves for end(). Its memory is the C library's, so that nothing of libstdc++ is
+// needed that a call into libtorch does not need anyway.
+template <typename T>
+struct Context : at::ObserverContext {
+  static void operator delete(void* memory) { free(memory); }
+  static std::unique_ptr<at::ObserverContext> make(size_t more, T** made) {
+    void* memory = malloc(sizeof(T) + more);
+    *made = memory != nullptr ? new (memory) T : nullptr;
+    return std::unique_ptr<at::ObserverContext>(*made);
+  }
+};
+
+struct Operator final : Context<Operator> {
+  sonde_call call;
+  Operator** thread;  // its t_evaluating, whose address tells threads apart
+  size_t words;
+  uint64_t* arguments() { return reinterpret_cast<uint64_t*>(this + 1); }
+};
+
+// The autograd engine's call for a node that began last in this thread, with nothing in it yet.
+thread_local Operator* t_evaluating;
+
+// A scope may end on another thread and need not nest.
+struct UserScope final : Context<UserScope> {
+  uint64_t range;
+};
+
+uint32_t type_id(const at::Tensor& tensor) {
+  const auto type = static_cast<size_t>(tensor.scalar_type());
+  if (type >= kTypes) return 0;
+  uint32_t id = __atomic_load_n(&g_types[type], __ATOMIC_RELAXED);
+  if (id == 0) {
+    const auto name = tensor.dtype().name();
+    id = g_agent->intern(name.data(), name.size());
+    __atomic_store_n(&g_types[type], id, __ATOMIC_RELAXED);
+  }
+  return id;
+}
+
+// A tensor that Python code implements would run that code to say its size.
+bool size_is_known(const at::Tensor& tensor) {
+  const auto keys = tensor.key_set();
+  return !keys.has(c10::DispatchKey::Python) && !keys.has(c10::DispatchKey::NestedTensor);
+}
+
+void pack_dims(Packing& dims, const at::Tensor& tensor) {
+  if (!tensor.defined() || !size_is_known(tensor)) return dims.list(0);
+  const auto sizes = tensor.sizes();
+  dims.list(sizes.size());
+  for (const int64_t size : sizes) dims.number(static_cast<uint64_t>(size));
+}
+
+void pack_list(Packing& dims, c10::ArrayRef<c10::IValue> tensors) {
+  dims.list(tensors.size());
+  for (const auto& tensor : tensors) {
+    if (dims.full()) return;
+    pack_dims(dims, tensor.toTensor());
+  }
+}
+
+void pack_input(Packing& dims, Packing& types, const c10::IValue& value) {
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();
+    types.number(tensor.defined() ? type_id(tensor) : 0);
+    return pack_dims(dims, tensor);
+  }
+  if (value.isTensorList()) {
+    types.number(g_tensor_list);
+    const size_t before = dims.length();
+    pack_list(dims, value.toListRef());
+    if (dims.full()) {
+      dims.rewind(before);
+      dims.list(0);
+    }
+    return;
+  }
+  const bool list = value.isIntList() || value.isDoubleList() || value.isBoolList();
+  types.number(value.isScalar() ? g_scalar : list ? g_scalar_list : 0);
+  dims.list(0);
+}
+
+void pack_inputs(Packing& dims, Packing& types, const at::RecordFunction& function) {
+  const auto inputs = function.inputs();
+  if (inputs.empty() || inputs.size() > kMostInputs) return;
+  try {
+    dims.list(inputs.size());
+    types.list(inputs.size());
+    for (const auto& input : inputs) pack_input(dims, types, input);
+  } catch (...) {  // a tensor of another library's that does not know its size
+    dims.rewind(0);
+    types.rewind(0);
+  }
+  if (dims.full()) dims.rewind(0);
+  if (types.full()) types.rewind(0);
+}
+
+bool evaluates_node(const char* name) {
+  constexpr char kPrefix[] = "autograd::engine::evaluate_function: ";
+  return strncmp(name, kPrefix, sizeof kPrefix - 1) == 0;
+}
+
+// The sequence number that ties a node to its forward operator is only with the node's own call. As
+// torch.profiler does, the engine's call around it is given the same.
+void add_sequence(Operator* to, const at::RecordFunction& function) {
+  uint64_t* end = to->arguments() + to->words;
+  end[0] = static_cast<uint64_t>(function.seqNr());
+  end[1] = function.forwardThreadId();
+  to->words += kSequenceWords;
+}
+
+std::unique_ptr<at::ObserverContext> begin_operator(const at::RecordFunction& function) {
+  const uint32_t id = sonde::torch::operator_id(g_agent, function.name());
+  if (id == 0) {
+    g_agent->dropped("torch operators", 1);
+    return nullptr;
+  }
+  Packing dims, types;
+  pack_inputs(dims, types, function);
+  uint64_t words[SONDE_ARGS_MAX_WORDS];
+  uint64_t* end = types.write(dims.write(words));
+  Operator* made = nullptr;
+  const auto count = static_cast<size_t>(end - words);
+  auto context = Context<Operator>::make((count + kSequenceWords) * sizeof *words, &made);
+  if (made == nullptr) return nullptr;
+  memcpy(made->arguments(), words, count * sizeof *words);
+  made->words = count;
+  made->thread = &t_evaluating;
+  const bool has_sequence = function.seqNr() >= 0;
+  if (has_sequence) add_sequence(made, function);
+  if (has_sequence && t_evaluating != nullptr &&
+      function.scope() == at::RecordScope::BACKWARD_FUNCTION) {
+    add_sequence(t_evaluating, function);
+  }
+  t_evaluating = !has_sequence && evaluates_node(function.name()) ? made : nullptr;
+  made->call = g_agent->call_begin(id, 0);
+  return context;
+}
+
+std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
+  if (g_agent->recording() == 0) return nullptr;
+  const sonde::ErrnoKeeper keep;
+  if (function.scope() != at::RecordScope::USER_SCOPE) return begin_operator(function);
+  UserScope* made = nullptr;
+  auto context = Context<UserScope>::make(0, &made);
+  if (made != nullptr) {
+    made->range = g_agent->range_start(g_domain, g_user_category, function.name());
+  }
+  return context;
+}
+
+void end(const at::RecordFunction& function, at::ObserverContext* context) {
+  if (context == nullptr) return;
+  const sonde::ErrnoKeeper keep;
+  if (function.scope() == at::RecordScope::USER_SCOPE) {
+    return g_agent->range_stop(static_cast<UserScope*>(context)->range);
+  }
+  auto* started = static_cast<Operator*>(context);
+  if (t_evaluating == started) t_evaluating = nullptr;
+  if (started->thread != &t_evaluating) return g_agent->dropped("torch operators", 1);
+  g_agent->call_end(&started->call, 0, started->arguments(), started->words);
+}
+
+uint32_t intern(const char* text) { return g_agent->intern(text, strlen(text)); }
+
+}  // namespace
+
+// Called once, after `import torch`. 0 if this process is not recorded.
+extern "C" __attribute__((visibility("default"))) int sonde_torch_start(void) {
+  if (g_agent != nullptr) return 1;
+  g_agent = sonde_find_agent();
+  if (g_agent == nullptr) return 0;
+  g_domain = intern("torch");
+  g_user_category = intern("user_annotation");
+  g_scalar = intern("Scalar");
+  g_scalar_list = intern("ScalarList");
+  g_tensor_list = intern("TensorList");
+  try {
+    at::addGlobalCallback(at::RecordFunctionCallback(begin, end).needsInputs(true));
+  } catch (...) {
+    return 0;
+  }
+  return 1;
+}

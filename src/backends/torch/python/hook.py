@@ -1,0 +1,45 @@
+"""What happens once torch is there: operators natively or through Python, and modules.
+
+SONDE_TORCH chooses: auto (the default), native, python, modules (no operators), off.
+"""
+
+import importlib.util
+import os
+import sys
+
+_PACKAGE = "_sonde_torch"
+
+
+def _package():
+    """This folder as a package, so that its modules find each other."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    spec = importlib.util.spec_from_loader(_PACKAGE, None, is_package=True)
+    package = importlib.util.module_from_spec(spec)
+    package.__path__ = [folder]
+    sys.modules[_PACKAGE] = package
+
+
+def _part(name):
+    return importlib.import_module(_PACKAGE + "." + name)
+
+
+def start(torch):
+    _package()
+    recorder = _part("recorder").find()
+    if recorder is None:
+        return
+    try:
+        how = os.environ.get("SONDE_TORCH", "auto")
+        why_not = None
+        if how in ("auto", "native"):
+            why_not = _part("native").start(torch)
+            if how == "native" and why_not:
+                recorder.warn("no operators: " + why_not)
+        if how == "python" or (how == "auto" and why_not):
+            _part("operators").start(torch, recorder)
+            if why_not:
+                recorder.inform("operators are recorded through Python, about 10 us each "
+                                "(SONDE_TORCH=modules leaves them out): " + why_not)
+        _part("modules").start(torch, recorder)
+    except Exception as error:
+        recorder.warn("PyTorch is not recorded in full: %s: %s" % (type(error).__name__, error))

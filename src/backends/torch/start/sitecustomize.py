@@ -1,0 +1,79 @@
+# `sonde record` puts this folder in front of PYTHONPATH, so that every Python of a recorded program
+# reads this file as it starts. It takes the folder out again, waits for `import torch` (../torch/
+# hook.py goes on from there), and leaves its place to the sitecustomize.py that would have been read
+# without it. Any Python may come here, also version 2: whatever fails, the program does not notice.
+import os
+import sys
+
+
+def _hide(folder):
+    sys.path[:] = [path for path in sys.path if path != folder]
+    sys.path_importer_cache.pop(folder, None)
+    # The agent puts it back for programs that this one starts.
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    rest = [path for path in paths if path != folder]
+    if rest:
+        os.environ["PYTHONPATH"] = os.pathsep.join(rest)
+    else:
+        os.environ.pop("PYTHONPATH", None)
+
+
+class _TorchFinder(object):
+    """First of the finders until torch is imported: torch's own module is told when it is there."""
+
+    def __init__(self, folder):
+        self._hook = os.path.join(os.path.dirname(folder), "torch", "hook.py")
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        try:
+            sys.meta_path.remove(self)
+        except ValueError:
+            return None
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find is not None else None
+            if spec is not None:
+                self._follow(spec)
+                return spec
+        return None
+
+    def _follow(self, spec):
+        try:
+            loader = spec.loader
+            execute = loader.exec_module
+
+            def exec_module(module):
+                del loader.exec_module
+                execute(module)
+                self._start(module)
+
+            loader.exec_module = exec_module
+        except Exception:  # a loader of another kind
+            pass
+
+    def _start(self, torch):
+        try:
+            space = {"__name__": "_sonde_torch_hook", "__file__": self._hook}
+            with open(self._hook) as file:
+                exec(compile(file.read(), self._hook, "exec"), space)
+            space["start"](torch)
+        except Exception:
+            pass
+
+
+def _start():
+    folder = os.path.dirname(os.path.abspath(__file__))
+    _hide(folder)
+    if sys.version_info >= (3, 6) and os.environ.get("SONDE_TORCH") != "off":
+        sys.meta_path.insert(0, _TorchFinder(folder))
+
+
+try:
+    _start()
+except Exception:
+    pass
+# That there is none is what the importer of this module expects to be told.
+sys.modules.pop("sitecustomize", None)
+import sitecustomize  # noqa: E402,F401
