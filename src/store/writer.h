@@ -96,6 +96,10 @@ class Writer {
   // which are given out here; the next commit() fails then.
   Database& database();
 
+  // For one who writes for long and commits often: from now on memory does not grow with the file.
+  // Only what the next commit() writes is kept beside a few pages.
+  Status keep_small();
+
   // Inserts what is buffered and commits. The first error of any earlier call comes out here and
   // stays, but for is_busy(): another program reads the file for long, nothing is lost, and a later
   // commit() can work.
