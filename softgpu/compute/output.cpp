@@ -30,7 +30,8 @@ std::string print_one(const std::string& spec, T value) {
 }
 
 // The integer as wide as the length modifier says, printed as 64 bits.
-std::string print_integer(const std::string& spec, std::string_view length, char kind, uint64_t value) {
+std::string print_integer(const std::string& spec, std::string_view length, char kind,
+                          uint64_t value) {
   bool is_signed = kind == 'd' || kind == 'i';
   if (length == "hh")
     value = is_signed ? static_cast<uint64_t>(static_cast<int8_t>(value)) : value & 0xff;

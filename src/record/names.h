@@ -18,8 +18,8 @@ struct Rank {
 // nullopt outside of a job. `variable` reads the environment.
 std::optional<Rank> detect_rank(const std::function<const char*(const char*)>& variable);
 
-// The name of a rank's trace: run.rpd, or run.rankN.rpd in a job of several ranks, unless "rankN" is
-// in the file's name already.
+// The name of a rank's trace: run.rpd, or run.rankN.rpd in a job of several ranks, unless "rankN"
+// is in the file's name already.
 std::string output_of(const std::string& name, const std::optional<Rank>& rank);
 
 }  // namespace sonde::record
