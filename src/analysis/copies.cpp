@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 
 #include "analysis/analysis.h"
 #include "analysis/totals.h"
@@ -119,6 +121,63 @@ report::Section sizes_section(const trace::Trace& trace, const Measured& measure
   return section;
 }
 
+// "Memcpy DtoH (Device -> Pageable)": what Kineto says of the memory on both sides.
+std::string memory_of(const std::string& name) {
+  const size_t begin = name.find('(');
+  const size_t end = name.rfind(')');
+  const bool is_pair =
+      begin != name.npos && end != name.npos && begin < end && name.find("->", begin) < end;
+  return is_pair ? name.substr(begin + 1, end - begin - 1) : std::string();
+}
+
+struct Transfer {
+  Total time;
+  int64_t bytes = 0, sized_ns = 0;
+};
+
+// Copies by the call that made them and the memory on both sides.
+report::Section calls_section(const trace::Trace& trace, int64_t& pageable_async) {
+  report::Section section;
+  section.key = "calls";
+  section.title = "By call";
+  section.empty_text = "The file does not say which calls made the copies.";
+  report::Table& table = section.table;
+  table.add_column({"direction", "Direction", Kind::kText});
+  table.add_column({"call", "Call", Kind::kText});
+  table.add_column({"mode", "Mode", Kind::kText});
+  table.add_column({"memory", "Memory", Kind::kText});
+  table.add_column({"calls", "Calls", Kind::kInteger});
+  table.add_column({"moved_bytes", "Bytes", Kind::kBytes});
+  table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
+  table.add_column({"gb_per_s", "GB/s", Kind::kReal, 3});
+  std::map<std::array<std::string, 4>, Transfer> transfers;
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    const trace::Row api = trace.ops.api[i];
+    if (!trace::moves_memory(trace.class_of(i)) || api == trace::kNone) continue;
+    const std::string& call = trace.names[trace.apis.name[static_cast<size_t>(api)]];
+    const bool is_async = call.find("Async") != call.npos || call.find("Graph") != call.npos;
+    const std::string memory = memory_of(trace.names[trace.ops.name[i]]);
+    if (is_async && memory.find("Pageable") != memory.npos) ++pageable_async;
+    Transfer& transfer =
+        transfers[{trace.names[trace.ops.type[i]], call, is_async ? "async" : "sync", memory}];
+    transfer.time.add(trace.op_ns(i));
+    if (trace.ops.bytes[i] < 0) continue;
+    transfer.bytes += trace.ops.bytes[i];
+    transfer.sized_ns += trace.op_ns(i);
+  }
+  std::vector<std::pair<std::array<std::string, 4>, Transfer>> order(transfers.begin(),
+                                                                     transfers.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.second.time.total_ns > b.second.time.total_ns;
+  });
+  for (const auto& [key, transfer] : order) {
+    table.add_row({key[0], key[1], key[2], key[3].empty() ? report::Value() : key[3],
+                   transfer.time.calls, transfer.bytes, transfer.time.total_ns,
+                   rate(transfer.bytes, transfer.sized_ns)});
+  }
+  return section;
+}
+
 Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("copies", trace);
   const Measured measured = measure(trace);
@@ -129,6 +188,14 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   sort_totals(order, trace.names);
   report.sections.push_back(copies_section(trace, measured, order));
   report.sections.push_back(sizes_section(trace, measured, order));
+  int64_t pageable_async = 0;
+  if (!order.empty()) report.sections.push_back(calls_section(trace, pageable_async));
+  if (pageable_async != 0) {
+    report.notes.push_back(
+        format_count(static_cast<uint64_t>(pageable_async)) +
+        " asynchronous copies are from or to pageable memory: the call waits for them, and they "
+        "are slower than with pinned memory");
+  }
   return report;
 }
 
@@ -140,6 +207,10 @@ constexpr const char* kDefinition =
     "weighs more than a small one. Copies that ran at the same time share the link but each count "
     "with their whole duration. With --from or --to a copy that is cut by the window keeps its "
     "whole size and has only the part of its time inside, so rates at the edges are too high.\n"
+    "\n"
+    "By call tells which call made the copies: Mode is sync unless the call's name has Async or "
+    "Graph in it, and Memory is the memory on both sides where the file says (pageable, pinned, "
+    "device).\n"
     "\n"
     "By size sorts the copies of known size into classes that begin at 0, 1 KiB, 4 KiB, 16 KiB and "
     "so on. In files of RPD the size belongs to the API call; a call that made several operations "
@@ -157,8 +228,11 @@ const Analysis& copies_analysis() {
       {{"sonde copies trace.rpd", "by direction and by size"},
        {"sonde copies trace.rpd --gpu 1 --format json", "of one GPU, for a script"}},
       {},
-      [](const Parameters&) { return trace::Request{.ops = true, .op_bytes = true}; },
-      run};
+      [](const Parameters&) {
+        return trace::Request{.ops = true, .op_bytes = true, .links = true, .all_apis = true};
+      },
+      run,
+      true};
   return kAnalysis;
 }
 

@@ -19,13 +19,12 @@ std::map<int32_t, GpuTime> gpu_times(const trace::Trace& trace) {
       if (is_new) gpu->extent = {ops.start_ns[i], ops.end_ns[i]};
     }
     gpu->extent.end_ns = std::max(gpu->extent.end_ns, ops.end_ns[i]);
-    gpu->sets[static_cast<size_t>(ops.category[i])].push_back({ops.start_ns[i], ops.end_ns[i]});
+    extend(gpu->sets[static_cast<size_t>(ops.category[i])], {ops.start_ns[i], ops.end_ns[i]});
     if (!ops.process.empty() && ops.process[i] != trace::kNone) {
       gpu->processes.insert(ops.process[i]);
     }
   }
   for (auto& [id, time] : gpus) {
-    for (auto& set : time.sets) trace::normalise(set);
     if (trace.window) time.extent = *trace.window;
     if (time.processes.size() == 1) {
       time.rank = trace.processes[static_cast<size_t>(*time.processes.begin())].rank;

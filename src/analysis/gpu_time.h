@@ -2,7 +2,9 @@
 // with.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,7 +23,30 @@ struct GpuTime {
   std::optional<int64_t> rank;  // of its process, if it has only one
 };
 
-// By GPU. `wanted(op)` chooses.
+// Adds an interval that starts no earlier than all before it; the set stays normalised, and small
+// where operations overlap or touch.
+inline void extend(trace::IntervalSet& set, trace::Interval interval) {
+  if (interval.end_ns <= interval.start_ns) return;
+  if (set.empty() || interval.start_ns > set.back().end_ns) {
+    set.push_back(interval);
+  } else if (interval.end_ns > set.back().end_ns) {
+    set.back().end_ns = interval.end_ns;
+  }
+}
+
+// The length of the union of intervals that come sorted by start.
+struct UnionLength {
+  int64_t length_ns = 0;
+  int64_t until_ns = std::numeric_limits<int64_t>::min();
+  void add(trace::Interval interval) {
+    const int64_t start_ns = std::max(interval.start_ns, until_ns);
+    if (interval.end_ns <= start_ns) return;
+    length_ns += interval.end_ns - start_ns;
+    until_ns = interval.end_ns;
+  }
+};
+
+// By GPU.
 std::map<int32_t, GpuTime> gpu_times(const trace::Trace& trace);
 
 report::Value rank_value(const GpuTime& gpu);

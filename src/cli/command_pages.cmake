@@ -1,17 +1,22 @@
-# Writes docs/commands/*.md from the tool (WRITE=ON), or fails if they differ from what it prints or
-# if there is a page of a command that does not exist (WRITE=OFF).
+# Writes docs/commands/*.md and docs/analyses.md from the tool (WRITE=ON), or fails if they differ
+# from what it prints or if there is a page of a command that does not exist (WRITE=OFF).
 cmake_minimum_required(VERSION 3.25)
 set(wrong "")
 set(pages README ${COMMANDS})
-foreach(name ${pages})
+list(TRANSFORM pages REPLACE "_" "-")
+foreach(name ${pages} ../analyses)
+  set(format markdown)
   set(argument ${name})
   if(name STREQUAL "README")
     set(argument "")
+  elseif(name STREQUAL "../analyses")
+    set(format analyses)
+    set(argument "")
   endif()
-  execute_process(COMMAND ${SONDE} help --format markdown ${argument}
+  execute_process(COMMAND ${SONDE} help --format ${format} ${argument}
                   OUTPUT_VARIABLE page RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
-    message(FATAL_ERROR "sonde help --format markdown ${argument} failed: ${status}")
+    message(FATAL_ERROR "sonde help --format ${format} ${argument} failed: ${status}")
   endif()
   set(file ${DOCS}/${name}.md)
   if(WRITE)

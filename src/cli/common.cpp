@@ -41,11 +41,6 @@ Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& ren
   return renderer.for_people ? rows_for_people : size_t{0};
 }
 
-struct Choice {
-  trace::NameFilter names;
-  std::optional<int64_t> gpu, rank;
-};
-
 trace::WindowText window_text(const Arguments& arguments) {
   return {arguments.value("from"), arguments.value("to")};
 }
@@ -53,18 +48,6 @@ trace::WindowText window_text(const Arguments& arguments) {
 std::string name_option(const analysis::Analysis& analysis) {
   const analysis::Parameters defaults(analysis.options);
   return analysis.needs(defaults).ops ? "--kernel" : "--name";
-}
-
-Result<Choice> choice_of(const Arguments& arguments, const std::string& option) {
-  Choice choice;
-  if (const auto pattern = arguments.value(option.substr(2))) {
-    SONDE_ASSIGN(choice.names, trace::NameFilter::compile(*pattern, option));
-  }
-  SONDE_ASSIGN(choice.gpu, whole_number(arguments, "gpu"));
-  SONDE_ASSIGN(choice.rank, whole_number(arguments, "rank"));
-  SONDE_TRY(trace::check_window(window_text(arguments)));
-  SONDE_TRY(whole_number(arguments, "limit"));
-  return choice;
 }
 
 analysis::Parameters parameters_of(const analysis::Analysis& analysis, const Arguments& arguments) {
@@ -85,9 +68,7 @@ Result<int> run_analysis(const analysis::Analysis& analysis, const Arguments& ar
   if (!choice) return usage_error(analysis.name, choice.error());
   const analysis::Parameters parameters = parameters_of(analysis, arguments);
   trace::Request request = analysis.needs(parameters);
-  request.gpu = choice->gpu;
-  request.rank = choice->rank;
-  (request.ops ? request.op_names : request.api_names) = &choice->names;
+  choice->apply(request);
   SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
   auto report = analysis.run(trace, parameters);
   if (!report) {
@@ -101,6 +82,34 @@ Result<int> run_analysis(const analysis::Analysis& analysis, const Arguments& ar
 }
 
 }  // namespace
+
+Result<Choice> choice_of(const Arguments& arguments, const std::string& option) {
+  Choice choice;
+  if (const auto pattern = arguments.value(option.substr(2))) {
+    SONDE_ASSIGN(choice.names, trace::NameFilter::compile(*pattern, option));
+  }
+  SONDE_ASSIGN(choice.gpu, whole_number(arguments, "gpu"));
+  SONDE_ASSIGN(choice.rank, whole_number(arguments, "rank"));
+  SONDE_TRY(trace::check_window(window_text(arguments)));
+  SONDE_TRY(whole_number(arguments, "limit"));
+  return choice;
+}
+
+void Choice::apply(trace::Request& request) const {
+  request.gpu = gpu;
+  request.rank = rank;
+  (request.ops ? request.op_names : request.api_names) = &names;
+}
+
+std::vector<Option> choice_options(const std::string& name_option) {
+  std::vector<Option> options = {
+      {name_option, "REGEX", "only names in which this extended regular expression is found", ""}};
+  if (name_option == "--kernel") {
+    options.push_back({"--gpu", "N", "only this GPU", ""});
+    options.push_back({"--rank", "N", "only what this rank launched", ""});
+  }
+  return options;
+}
 
 Positional trace_file() {
   return {"FILE",
@@ -203,12 +212,7 @@ Command analysis_command(const analysis::Analysis& analysis) {
   }
   command.options.push_back(as_option());
   command.options = joined(std::move(command.options), window_options());
-  command.options.push_back({name_option(analysis), "REGEX",
-                             "only names in which this extended regular expression is found", ""});
-  if (analysis.needs(analysis::Parameters(analysis.options)).ops) {
-    command.options.push_back({"--gpu", "N", "only this GPU", ""});
-    command.options.push_back({"--rank", "N", "only what this rank launched", ""});
-  }
+  command.options = joined(std::move(command.options), choice_options(name_option(analysis)));
   command.options = joined(std::move(command.options), report_options());
   for (const analysis::Example& example : analysis.examples) {
     command.examples.push_back({example.command, example.explanation});

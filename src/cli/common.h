@@ -35,11 +35,22 @@ Result<store::Reader> open_trace(const Arguments& arguments);
 // The columns of FILE that a request wants, in the window that the options name.
 Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request);
 
-// Sorts the first table and cuts all as the options say, renders the report and writes it to stdout.
-// Warnings that the format cannot show go to stderr. Without --limit a format for people shows
-// `rows_for_people` rows (0: all), and the others show all.
+// Sorts the first table and cuts all as the options say, renders the report and writes it to
+// stdout. Warnings that the format cannot show go to stderr. Without --limit a format for people
+// shows `rows_for_people` rows (0: all), and the others show all.
 Result<int> print_report(const Arguments& arguments, report::Report report,
                          size_t rows_for_people = 25);
+
+// What the options of a command that runs analyses chose. The filters are used by the request for
+// as long as the choice lives.
+struct Choice {
+  trace::NameFilter names;
+  std::optional<int64_t> gpu, rank;
+  void apply(trace::Request& request) const;
+};
+Result<Choice> choice_of(const Arguments& arguments, const std::string& name_option);
+// --kernel or --name, --gpu, --rank.
+std::vector<Option> choice_options(const std::string& name_option);
 
 // A command that runs one analysis on one file.
 Command analysis_command(const analysis::Analysis& analysis);

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include "analysis/analysis.h"
 #include "cli/help.h"
 #include "report/layout.h"
+#include "trace/window.h"
 
 namespace sonde::cli {
 namespace {
@@ -56,6 +58,25 @@ std::string command_markdown(const Command& command) {
     out += fmt::format("\n    {}\n\n", example.command);
     out += report::wrap(example.explanation, kWidth, 0);
   }
+  while (out.size() > 1 && out[out.size() - 2] == '\n') out.pop_back();
+  return out;
+}
+
+std::string analyses_markdown() {
+  std::string out =
+      "# What the figures of the analyses mean\n\n"
+      "One chapter for each analysis; `sonde NAME --explain` prints the same. The text stands beside "
+      "the\ncode that computes the figures (`src/analysis/`) and is collected by `./dev docs`; do not "
+      "edit it here.\n\n"
+      "Times are integer nanoseconds and intervals are half-open: an operation of no length takes no "
+      "time\nand overlaps nothing. JSON has them under keys that end in `_ns`.\n";
+  for (const analysis::Analysis* analysis : analysis::all_analyses()) {
+    out +=
+        fmt::format("\n## [{0}](commands/{0}.md)\n\n{1}.\n\n", analysis->name, analysis->summary);
+    out += report::wrap(analysis->definition, kWidth, 0);
+    out.pop_back();  // a definition ends its last line itself
+  }
+  out += "\n## Windows\n\n" + report::wrap(trace::kWindowDefinition, kWidth, 0);
   while (out.size() > 1 && out[out.size() - 2] == '\n') out.pop_back();
   return out;
 }

@@ -111,6 +111,16 @@ bool is_sync_call(std::string_view name) {
          name == "hipMemcpyWithStream" || name == "hipMemcpyDtoH" || name == "hipMemcpyHtoD";
 }
 
+bool is_record_call(std::string_view name) {
+  return starts_with_any(name, {"hipEventRecord", "cudaEventRecord", "cuEventRecord"});
+}
+
+bool is_memory_call(std::string_view name) {
+  return starts_with_any(name,
+                         {"hipMalloc", "hipFree", "hipExtMalloc", "cudaMalloc", "cudaFree"}) &&
+         name.find("Array") == name.npos && name.find("Host") == name.npos;
+}
+
 bool is_wait_call(std::string_view name) {
   return name.find("StreamWaitEvent") != name.npos || name.find("StreamWaitValue") != name.npos ||
          name == "clEnqueueBarrierWithWaitList";

@@ -125,7 +125,7 @@ class ColumnSink : public importers::Sink {
     if (row.args.empty()) return 0;
     const auto text = [&](Name name) { return std::string_view(trace_.names[name_index(name)]); };
     const ApiKind kind = kind_of_api(text(row.category), text(row.domain), text(row.name));
-    if ((request_.args_of & bit_of(kind)) == 0) return 0;
+    if (!request_.wants_args(kind, text(row.name))) return 0;
     trace_.texts.emplace_back(row.args);
     return static_cast<uint32_t>(trace_.texts.size() - 1);
   }

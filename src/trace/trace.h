@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -109,7 +110,16 @@ struct Request {
   bool links = false;     // api and process of operations; implies apis and nesting
   bool whole = false;     // operations keep their whole times, for delays between events
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
-  uint32_t args_of = 0;   // arguments of calls of these kinds: a sum of bit_of(ApiKind)
+  // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
+  // a runtime that allocate and free.
+  uint32_t args_of = 0;
+  // Of those kinds only calls with a name that this takes; nullptr: all.
+  bool (*args_named)(std::string_view name) = nullptr;
+  bool wants_args(ApiKind kind, std::string_view name) const {
+    const auto wants = [&](ApiKind of) { return (args_of & bit_of(of)) != 0; };
+    if (wants(ApiKind::kMemory) && kind == ApiKind::kRuntime && is_memory_call(name)) return true;
+    return wants(kind) && (args_named == nullptr || args_named(name));
+  }
   Window window;
   std::optional<int64_t> gpu;
   std::optional<int64_t> rank;           // needs links

@@ -103,6 +103,37 @@ def check_operators(check, golden):
                 golden["launch"]["gpu_ops_without_runtime"])
 
 
+def check_memory(check, events):
+    """Sums and peaks of torch's [memory] events, by device."""
+    devices = {}
+    for event in events:
+        args = event.get("args", {})
+        if event.get("name") != "[memory]" or args.get("Device Type", 0) == 0:
+            continue
+        device = devices.setdefault(f'GPU {args["Device Id"]}', [0, 0, 0])
+        device[0] += max(0, args["Bytes"])
+        device[1] += max(0, -args["Bytes"])
+        device[2] = max(device[2], args.get("Total Allocated", 0))
+    rows = [row for row in check.ask("memory")["memory"] if row["device"].startswith("GPU")]
+    check.equal("memory", {row["device"]: [row["allocated_bytes"], row["freed_bytes"],
+                                           row["peak_in_use_bytes"]] for row in rows}, devices)
+
+
+def check_all_at_once(check):
+    """`analyze` prints what the commands print."""
+    reports = check.ask("analyze")
+    check.equal("reports are many", len(reports) > 8, True)
+    for report in reports:
+        report.pop("notes", None)
+        alone = check.ask(report["report"])
+        for key in ("notes", "warnings"):
+            alone.pop(key, None)
+        if report["report"] == "breakdown":  # links are loaded, so ranks are known
+            for row in report["breakdown"]:
+                row.pop("rank")
+        check.equal(f'analyze: {report["report"]}', report, alone)
+
+
 def run(sonde, name):
     trace, golden_file = TRACES / f"{name}.json.gz", GOLDEN / f"{name}.json.gz"
     if not trace.is_file() or not golden_file.is_file():
@@ -110,6 +141,8 @@ def run(sonde, name):
         return SKIPPED
     with gzip.open(golden_file, "rt") as file:
         golden = json.load(file)
+    with gzip.open(trace, "rt") as file:
+        events = json.load(file)["traceEvents"]
     count, problems = 0, []
     with tempfile.TemporaryDirectory() as folder:
         imported = pathlib.Path(folder) / f"{name}.rpd"
@@ -120,6 +153,8 @@ def run(sonde, name):
             for part in (check_timeline, check_streams, check_launches, check_kernels,
                          check_operators):
                 part(check, golden)
+            check_memory(check, events)
+            check_all_at_once(check)
             count += check.count
             problems += check.problems
     print("\n".join(problems) or f"{name}: {count} figures are exact")

@@ -15,13 +15,15 @@ std::string overview(const std::string& format) {
   if (format == "man") return overview_man(commands);
   if (format == "bash") return bash_completion(commands);
   if (format == "zsh") return zsh_completion(commands);
+  if (format == "analyses") return analyses_markdown();
   return overview_help(
       commands, {report::terminal_width(STDOUT_FILENO), report::wants_colour(STDOUT_FILENO)});
 }
 
 Result<int> run(const Arguments& arguments) {
   const std::string format = arguments.value_or("format", "text");
-  if (arguments.positionals().empty() || format == "bash" || format == "zsh") {
+  const bool is_overview = format == "bash" || format == "zsh" || format == "analyses";
+  if (arguments.positionals().empty() || is_overview) {
     SONDE_TRY(write_stdout(overview(format)));
     return 0;
   }
@@ -50,10 +52,15 @@ const Command& help_command() {
       "help",
       "Maintain",
       "Explain a command, or print its page for docs, man or a shell's completion",
-      "Without a command this is sonde --help. The pages under docs/commands, the man pages and "
-      "the completions of bash and zsh are printed by this command when Sonde is built.",
+      "Without a command this is sonde --help. The pages under docs/commands, docs/analyses.md, the "
+      "man pages and the completions of bash and zsh are printed by this command when Sonde is "
+      "built.",
       {{"COMMAND", "the command to explain", false}},
-      {{"--format", "FORMAT", "what to print", "text", {"text", "markdown", "man", "bash", "zsh"}}},
+      {{"--format",
+        "FORMAT",
+        "what to print",
+        "text",
+        {"text", "markdown", "man", "bash", "zsh", "analyses"}}},
       {{"sonde help top", "the same as sonde top --help"},
        {"source <(sonde help --format bash)",
         "completion for this bash; zsh takes its own likewise"}},

@@ -1,0 +1,29 @@
+// Allocations of memory, as torch's profiler and the calls of runtimes tell them. Used by memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/trace.h"
+
+namespace sonde::analysis {
+
+struct Allocation {
+  int64_t time_ns = 0;
+  int64_t bytes = 0;   // negative: freed
+  std::string device;  // "GPU 0", "CPU"; "GPU" where the call does not say which
+  trace::Row api = trace::kNone;
+  std::optional<int64_t> in_use_bytes, reserved_bytes;  // afterwards, where the file says
+};
+
+// In the order of time. Needs arguments of ApiKind::kMemory. `unpaired` counts frees of memory
+// whose allocation is not in the trace.
+std::vector<Allocation> allocations_of(const trace::Trace& trace, uint64_t& unpaired);
+
+// The number under `key` of "{"Bytes": 12, ...}", or of "size = 12 | ptr = 0x7f".
+std::optional<int64_t> argument_number(std::string_view args, std::string_view key);
+
+}  // namespace sonde::analysis

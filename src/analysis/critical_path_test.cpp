@@ -1,0 +1,341 @@
+// The path and its split against figures worked out by hand, and the rules of the graph one by one.
+#include <cstdlib>
+#include <filesystem>
+
+#include "analysis/analysis_test_support.h"
+#include "analysis/arguments.h"
+#include "analysis/critical_path_graph.h"
+#include "trace/foreign.h"
+
+namespace sonde::analysis {
+namespace {
+
+constexpr int64_t kUs = 1000;
+
+std::string fact_of(const report::Section& section, const std::string& key) {
+  for (const report::Fact& fact : section.facts) {
+    if (fact.key == key) return cell_text(fact.value);
+  }
+  return "";
+}
+
+Lines bounds_of(const report::Report& report) {
+  return lines_of(section_of(report, "bound_by").table, {"bound_by", "time_ns"});
+}
+
+Lines edges_of(const trace::TraceBuilder& rows, uint32_t seed = 0) {
+  return lines_of(section_of(ask("critical-path", rows, {{"show", "edges"}}, seed), "edges").table,
+                  {"kind", "from", "to", "time_ns"});
+}
+
+ApiRow runtime(const char* name, int64_t start_ns, int64_t end_ns, int64_t tid = 1,
+               const char* args = "") {
+  return ApiRow{"cuda_runtime", name, start_ns, end_ns, tid, 1, "", args};
+}
+
+// A launch into an idle queue, a kernel that waits for it, and the call that waits for both.
+TEST(CriticalPath, LaunchQueueAndSynchronisation) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"cpu_op", "aten::mm", 0, 40});
+  const int first = rows.add(runtime("hipLaunchKernel", 10, 20));
+  const int second = rows.add(runtime("hipLaunchKernel", 25, 35));
+  rows.add(runtime("hipDeviceSynchronize", 50, 230));
+  rows.add(OpRow{"k1", 22, 100, first});
+  rows.add(OpRow{"k2", 105, 205, second});
+  for (const uint32_t seed : {0u, 1u, 2u}) {
+    EXPECT_EQ(
+        edges_of(rows, seed),
+        (Lines{"span|begin of aten::mm|begin of hipLaunchKernel|10",
+               "launch delay|begin of hipLaunchKernel|begin of k1|12",
+               "span|begin of k1|end of k1|78", "kernel-kernel delay|end of k1|begin of k2|5",
+               "span|begin of k2|end of k2|100", "sync|end of k2|end of hipDeviceSynchronize|0"}));
+  }
+  const report::Report report = ask("critical-path", rows);
+  EXPECT_EQ(bounds_of(report), (Lines{"gpu_compute|178", "kernel_launch_overhead|12", "cpu|10",
+                                      "kernel_kernel_overhead|5"}));
+  const report::Section& section = section_of(report, "bound_by");
+  EXPECT_EQ(fact_of(section, "length_ns"), "205");
+  EXPECT_EQ(fact_of(section, "elapsed_ns"), "230");
+  EXPECT_EQ(fact_of(section, "unexplained_ns"), "25");  // until the call returned
+}
+
+// A call that waits for nothing is work of the CPU.
+TEST(CriticalPath, ASynchronisationThatDoesNotWait) {
+  trace::TraceBuilder rows;
+  const int launch = rows.add(runtime("cudaLaunchKernel", 0, 10));
+  rows.add(OpRow{"k", 12, 20, launch});
+  rows.add(runtime("cudaDeviceSynchronize", 100, 130));
+  EXPECT_EQ(bounds_of(ask("critical-path", rows)), (Lines{"cpu|40"}));
+}
+
+// HTA leaves them out.
+TEST(CriticalPath, graph_launched_kernels_are_on_the_path) {
+  for (const char* call : {"hipGraphLaunch", "cudaGraphLaunch"}) {
+    trace::TraceBuilder rows;
+    const int launch = rows.add(runtime(call, 0, 10));
+    rows.add(OpRow{"n1", 20, 50, launch, 0, 1});
+    rows.add(OpRow{"n2", 55, 90, launch, 0, 1});
+    rows.add(OpRow{"n3", 30, 60, launch, 0, 2});
+    EXPECT_EQ(edges_of(rows),
+              (Lines{fmt::format("launch delay|begin of {}|begin of n1|20", call),
+                     "span|begin of n1|end of n1|30", "kernel-kernel delay|end of n1|begin of n2|5",
+                     "span|begin of n2|end of n2|35"}));
+    const report::Report slack = ask("critical-path", rows, {{"show", "slack"}});
+    EXPECT_EQ(lines_of(section_of(slack, "slack").table, {"name", "slack_ns"}),
+              (Lines{"n1|0", "n3|30", "n2|0"}));
+  }
+}
+
+TEST(CriticalPath, CommunicationCopiesAndDataLoading) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"user_annotation", "enumerate(DataLoader)#next", 0, 100});
+  rows.add(ApiRow{"cpu_op", "aten::stack", 20, 90});
+  const int copy = rows.add(runtime("hipMemcpyAsync", 110, 120));
+  const int reduce = rows.add(runtime("hipLaunchKernel", 121, 125));
+  rows.add(OpRow{"", 130, 180, copy, 0, 0, "CopyHostToDevice"});
+  rows.add(OpRow{"ncclDevKernel_AllReduce", 180, 300, reduce});
+  rows.add(runtime("hipStreamSynchronize", 130, 310));
+  EXPECT_EQ(bounds_of(ask("critical-path", rows)),
+            (Lines{"gpu_communication|120", "data_loading|100", "gpu_copy|50",
+                   "kernel_launch_overhead|20"}));
+}
+
+TEST(CriticalPath, LongGapsOfAQueueAreNoDelayOfIt) {
+  trace::TraceBuilder rows;
+  const int launch = rows.add(runtime("hipLaunchKernel", 0, 10));
+  const int next = rows.add(runtime("hipLaunchKernel", 10, 20));
+  rows.add(OpRow{"k1", 10, 100, launch});
+  rows.add(OpRow{"k2", 100 + 1500 * kUs, 200 + 1500 * kUs, next});
+  const auto length = [&](const char* gap) {
+    return fact_of(section_of(ask("critical-path", rows, {{"kernel-gap", gap}}), "bound_by"),
+                   "length_ns");
+  };
+  EXPECT_EQ(length("1500us"), "200");
+  EXPECT_EQ(length("1501us"), "1500200");
+}
+
+// A thread that begins after another one has ended its call goes on from there.
+TEST(CriticalPath, WorkOfAnotherThread) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"cpu_op", "forward", 0, 100, 1});
+  rows.add(ApiRow{"cpu_op", "backward", 110, 250, 2});
+  rows.add(ApiRow{"cpu_op", "optimizer", 260, 300, 1});
+  EXPECT_EQ(edges_of(rows), (Lines{"span|begin of forward|end of forward|100",
+                                   "thread|end of forward|begin of backward|0",
+                                   "span|begin of backward|end of backward|140",
+                                   "thread|end of backward|begin of optimizer|0",
+                                   "span|begin of optimizer|end of optimizer|40"}));
+}
+
+// With records of synchronisation: stream 2 waits for an event that was recorded behind k1, and not
+// for k3, which was launched into stream 1 later.
+TEST(CriticalPath, StreamsThatWaitForEvents) {
+  trace::TraceBuilder rows;
+  const int first = rows.add(runtime("cudaLaunchKernel", 0, 10));
+  rows.add(runtime("cudaEventRecord", 11, 12, 1, R"({"correlation": 7})"));
+  const int third = rows.add(runtime("cudaLaunchKernel", 13, 20));
+  rows.add(runtime("cudaStreamWaitEvent", 21, 22, 1, R"({"cbid": 1, "correlation": 8})"));
+  rows.add(ApiRow{"cuda_sync", "Stream Wait Event", 21, 22, 2, 0, "",
+                  R"({"wait_on_stream": 1, "wait_on_cuda_event_record_corr_id": 7,
+                      "stream": 2, "correlation": 8, "device": 0})"});
+  const int second = rows.add(runtime("cudaLaunchKernel", 23, 30));
+  rows.add(OpRow{"k1", 15, 115, first, 0, 1});
+  rows.add(OpRow{"k3", 115, 116, third, 0, 1});
+  rows.add(OpRow{"k2", 120, 220, second, 0, 2});
+  EXPECT_EQ(edges_of(rows), (Lines{"launch delay|begin of cudaLaunchKernel|begin of k1|15",
+                                   "span|begin of k1|end of k1|100", "sync|end of k1|begin of k2|0",
+                                   "span|begin of k2|end of k2|100"}));
+}
+
+// HIP records no such thing; the time tells.
+TEST(CriticalPath, QueuesThatWaitWithoutRecords) {
+  trace::TraceBuilder rows;
+  const int first = rows.add(ApiRow{"", "hipLaunchKernel", 0, 10});
+  rows.add(ApiRow{"", "hipStreamWaitEvent", 21, 22});
+  const int second = rows.add(ApiRow{"", "hipLaunchKernel", 23, 30});
+  rows.add(OpRow{"k1", 15, 115, first, 0, 1});
+  rows.add(OpRow{"k2", 120, 220, second, 0, 2});
+  EXPECT_EQ(edges_of(rows).at(2), "sync|end of k1|begin of k2|0");
+}
+
+TEST(CriticalPath, SaysWhatIsMissing) {
+  const report::Report report = ask("critical-path", trace::TraceBuilder());
+  EXPECT_TRUE(section_of(report, "bound_by").table.rows.empty());
+  EXPECT_EQ(report.notes, (Lines{"the trace has no operations", "the trace has no calls"}));
+  trace::TraceBuilder one;
+  one.add(OpRow{"k", 10, 30});
+  EXPECT_EQ(bounds_of(ask("critical-path", one)), (Lines{"gpu_compute|20"}));
+}
+
+TEST(Arguments, OfAFlatObjectAndOfAList) {
+  const char* args = R"({ "a": "x \" y", "b" : -3,
+     "c": [1, 2], "stream": 4294967295 })";
+  EXPECT_EQ(argument(args, "a"), R"(x \" y)");
+  EXPECT_EQ(integer_argument(args, "b"), -3);
+  EXPECT_EQ(integer_argument(args, "stream"), 4294967295);
+  EXPECT_EQ(argument(args, "x"), std::nullopt);
+  EXPECT_EQ(argument("{\"b\"", "b"), std::nullopt);
+  EXPECT_EQ(integer_argument("count = 10 | bytes = 40 | ret = 5", "bytes"), 40);
+  EXPECT_EQ(argument("count = 10", "unt"), std::nullopt);
+}
+
+// --- real traces ---
+
+trace::Trace real_trace(const std::string& name) {
+  const char* shared = std::getenv("SONDE_SHARED");
+  const std::string folder = shared == nullptr ? "../../shared" : shared;
+  const std::string path = folder + "/data/kineto/" + name + ".json.gz";
+  if (!std::filesystem::exists(path)) return {};
+  const Analysis* analysis = find_analysis("critical-path");
+  auto trace = trace::load_file(path, "kineto", analysis->needs(parameters_of(*analysis, {})), {});
+  EXPECT_TRUE(trace.ok());
+  return trace.ok() ? std::move(*trace) : trace::Trace{};
+}
+
+#define LOAD_OR_SKIP(trace, name)              \
+  const trace::Trace trace = real_trace(name); \
+  if (trace.path.empty()) GTEST_SKIP() << "no " << name
+
+report::Report summary(const trace::Trace& trace) { return *run_analysis("critical-path", trace); }
+
+// One thread. In us since 17074175255... : ones 9905-12150 (2245), sum 12159-12198 (39), gt
+// 12205-12238 (33), is_nonzero 12245-12292 (47; its copy ended at 12272, before the wait in it
+// began at 12282), EventRecord 12352-12355 (3), launch 12362, its kernel 12372-12408 (delay 10,
+// span 36), which EventSynchronize 12382-12416 waits for (on the thread only 9 + 3 follow the begin
+// of the launch until then), EventQuery 3, EventElapsedTime 4, DeviceSynchronize 8, which waits for
+// nothing.
+TEST(CriticalPath, EventSyncByHand) {
+  LOAD_OR_SKIP(trace, "event_sync");
+  const report::Report report = summary(trace);
+  EXPECT_EQ(bounds_of(report),
+            (Lines{fmt::format("cpu|{}", (2245 + 39 + 33 + 47 + 3 + 3 + 4 + 8) * kUs),
+                   fmt::format("gpu_compute|{}", 36 * kUs),
+                   fmt::format("kernel_launch_overhead|{}", 10 * kUs)}));
+  const report::Section& section = section_of(report, "bound_by");
+  EXPECT_EQ(fact_of(section, "length_ns"), std::to_string(2428 * kUs));
+  EXPECT_EQ(fact_of(section, "elapsed_ns"), std::to_string((12482 - 9905) * kUs));
+}
+
+// matmul 476 and 292, EventRecord 6, StreamWaitEvent 3, matmul 67756-68063, in which the launch
+// begins at 68035 (279 after it); its kernel on stream 24 runs 68050-68173 (delay 15, as the memset
+// before it ended at 68035; the awaited kernel of stream 20 ended long before), which
+// DeviceSynchronize 68166-68186 waits for. On the thread only 28 follow the begin of the launch.
+TEST(CriticalPath, EventSyncMultiStreamByHand) {
+  LOAD_OR_SKIP(trace, "event_sync_multi_stream");
+  const report::Report report = summary(trace);
+  EXPECT_EQ(bounds_of(report), (Lines{fmt::format("cpu|{}", (476 + 292 + 6 + 3 + 279) * kUs),
+                                      fmt::format("gpu_compute|{}", 123 * kUs),
+                                      fmt::format("kernel_launch_overhead|{}", 15 * kUs)}));
+  const report::Section& section = section_of(report, "bound_by");
+  EXPECT_EQ(fact_of(section, "length_ns"), std::to_string(1194 * kUs));
+  EXPECT_EQ(fact_of(section, "elapsed_ns"), std::to_string((68186 - 48256) * kUs));
+}
+
+class Explained : public testing::TestWithParam<const char*> {};
+
+// Each edge of the path follows from rows of the trace, told here without the graph.
+TEST_P(Explained, EdgeByEdge) {
+  LOAD_OR_SKIP(trace, GetParam());
+  const Graph graph = build_graph(trace, {});
+  const LongestPath path = longest_path(graph);
+  ASSERT_GT(path.edges.size(), 100u);
+  EXPECT_EQ(path.unordered, 0u);
+  int64_t length_ns = 0;
+  size_t launches = 0, syncs = 0;
+  for (size_t i = 0; i < path.edges.size(); ++i) {
+    const Edge& edge = graph.edges[path.edges[i]];
+    if (i != 0) ASSERT_EQ(edge.from, graph.edges[path.edges[i - 1]].to) << "the path has a hole";
+    length_ns += edge.weight_ns;
+    const int64_t elapsed_ns = graph.time_ns[edge.to] - graph.time_ns[edge.from];
+    ASSERT_GE(elapsed_ns, edge.weight_ns);
+    const Moment from = graph.moment_of(edge.from), to = graph.moment_of(edge.to);
+    const auto from_row = static_cast<size_t>(from.row), to_row = static_cast<size_t>(to.row);
+    switch (edge.kind) {
+      case EdgeKind::kSpan:
+        ASSERT_EQ(from.is_op, to.is_op);
+        if (from.is_op) {
+          ASSERT_EQ(from.row, to.row);
+          ASSERT_EQ(edge.weight_ns, trace.op_ns(from_row));
+        } else {  // within the call whose own time it is, and on its thread
+          const auto api = static_cast<size_t>(edge.api);
+          ASSERT_EQ(trace.apis.thread[from_row], trace.apis.thread[api]);
+          ASSERT_GE(graph.time_ns[edge.from], trace.apis.start_ns[api]);
+          ASSERT_LE(graph.time_ns[edge.to], trace.apis.end_ns[api]);
+        }
+        break;
+      case EdgeKind::kLaunch:
+        ++launches;
+        ASSERT_EQ(trace.ops.api[to_row], from.row);
+        ASSERT_EQ(edge.weight_ns, elapsed_ns);
+        for (size_t op = 0; op < trace.ops.size(); ++op) {  // nothing was in the queue
+          if (trace.ops.queue[op] != trace.ops.queue[to_row] || op == to_row) continue;
+          ASSERT_FALSE(trace.ops.end_ns[op] > trace.apis.start_ns[from_row] &&
+                       trace.ops.end_ns[op] <= trace.ops.start_ns[to_row]);
+        }
+        break;
+      case EdgeKind::kKernelKernel:
+        ASSERT_EQ(trace.ops.queue[from_row], trace.ops.queue[to_row]);
+        ASSERT_LT(elapsed_ns, 1500 * kUs);
+        if (trace.ops.api[to_row] != trace::kNone) {
+          const auto api = static_cast<size_t>(trace.ops.api[to_row]);
+          ASSERT_LT(trace.apis.start_ns[api], trace.ops.end_ns[from_row]);
+        }
+        break;
+      case EdgeKind::kSync:
+        ++syncs;
+        ASSERT_TRUE(from.is_op && from.is_end);
+        ASSERT_EQ(edge.weight_ns, 0);
+        if (!to.is_op) {
+          ASSERT_TRUE(trace::is_sync_call(trace.names[trace.apis.name[to_row]]));
+          ASSERT_LT(trace.apis.start_ns[to_row], trace.ops.end_ns[from_row]);
+        }
+        break;
+      case EdgeKind::kDependency:
+      case EdgeKind::kThread:
+        ASSERT_EQ(edge.weight_ns, 0);
+        break;
+    }
+  }
+  EXPECT_EQ(length_ns, path.length_ns);
+  EXPECT_GT(launches, 0u);
+  EXPECT_GT(syncs, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(CriticalPath, Explained,
+                         testing::Values("simple_add_critical_path", "v100_alexnet_critical_path"));
+
+// Against all paths, one by one, of small random graphs of calls and operations.
+int64_t longest_by_trying(const Graph& graph, uint32_t node) {
+  int64_t longest = 0;
+  for (const Edge& edge : graph.edges) {
+    if (edge.from != node) continue;
+    longest = std::max(longest, edge.weight_ns + longest_by_trying(graph, edge.to));
+  }
+  return longest;
+}
+
+TEST(CriticalPath, EqualsTheLongestOfAllPaths) {
+  for (uint32_t seed = 1; seed <= 60; ++seed) {
+    std::mt19937 random(seed);
+    Graph graph;
+    graph.api_count = 6;
+    graph.time_ns.resize(12);
+    for (size_t i = 0; i < graph.time_ns.size(); ++i) graph.time_ns[i] = static_cast<int64_t>(i);
+    for (int i = 0; i < 22; ++i) {
+      const auto from = static_cast<uint32_t>(random() % 11);
+      const auto to = from + 1 + static_cast<uint32_t>(random() % (11 - from));
+      graph.edges.push_back({from, to, static_cast<int64_t>(random() % 9), EdgeKind::kSpan,
+                             BoundBy::kCpu, trace::kNone});
+    }
+    const LongestPath path = longest_path(graph);
+    int64_t expected = 0;
+    for (uint32_t node = 0; node < 12; ++node) {
+      expected = std::max(expected, longest_by_trying(graph, node));
+      ASSERT_EQ(path.after_ns[node], longest_by_trying(graph, node)) << "seed " << seed;
+    }
+    ASSERT_EQ(path.length_ns, expected) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace sonde::analysis

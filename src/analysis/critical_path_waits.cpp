@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "analysis/arguments.h"
+#include "analysis/critical_path_graph.h"
+
+namespace sonde::analysis {
+namespace {
+
+using trace::ApiKind;
+using trace::kNone;
+using trace::Row;
+
+// The operations of a queue by when they were launched.
+struct QueueOps {
+  std::vector<int64_t> launched_ns;
+  std::vector<Row> rows;
+  std::vector<Row> last;  // of rows [0, i], the one that ended last
+  std::vector<Row> by_end;
+};
+
+int64_t launched_ns(const trace::Trace& trace, size_t op) {
+  const Row api = trace.ops.api[op];
+  return api == kNone ? trace.ops.start_ns[op] : trace.apis.start_ns[static_cast<size_t>(api)];
+}
+
+std::vector<QueueOps> ops_of_queues(const trace::Trace& trace) {
+  std::vector<QueueOps> queues(trace.queues.size());
+  const auto& end_ns = trace.ops.end_ns;
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    queues[trace.ops.queue[i]].rows.push_back(static_cast<Row>(i));
+  }
+  for (QueueOps& queue : queues) {
+    queue.by_end = queue.rows;
+    std::stable_sort(queue.by_end.begin(), queue.by_end.end(), [&](Row a, Row b) {
+      return end_ns[static_cast<size_t>(a)] < end_ns[static_cast<size_t>(b)];
+    });
+    const auto launched = [&](Row row) { return launched_ns(trace, static_cast<size_t>(row)); };
+    std::stable_sort(queue.rows.begin(), queue.rows.end(),
+                     [&](Row a, Row b) { return launched(a) < launched(b); });
+    for (const Row row : queue.rows) {
+      queue.launched_ns.push_back(launched(row));
+      const bool later = queue.last.empty() || end_ns[static_cast<size_t>(row)] >=
+                                                   end_ns[static_cast<size_t>(queue.last.back())];
+      queue.last.push_back(later ? row : queue.last.back());
+    }
+  }
+  return queues;
+}
+
+// Of what was launched before a time, the operation that ended last.
+Row last_launched_before(const QueueOps& queue, int64_t time_ns) {
+  const auto next = std::lower_bound(queue.launched_ns.begin(), queue.launched_ns.end(), time_ns);
+  if (next == queue.launched_ns.begin()) return kNone;
+  return queue.last[static_cast<size_t>(next - queue.launched_ns.begin()) - 1];
+}
+
+class WaitFinder {
+ public:
+  explicit WaitFinder(const trace::Trace& trace)
+      : trace_(trace), queues_(ops_of_queues(trace)), is_told_(trace.apis.size(), false) {
+    for (const std::string& name : trace.names) {
+      is_sync_.push_back(trace::is_sync_call(name));
+      is_wait_.push_back(trace::is_wait_call(name));
+    }
+  }
+
+  Waits find() {
+    index_correlations();
+    for (size_t i = 0; i < trace_.apis.size(); ++i) {
+      if (trace_.apis.kind[i] == ApiKind::kDeviceSync) take_told(i);
+    }
+    take_own_copies();
+    for (size_t i = 0; i < trace_.apis.size(); ++i) {
+      if (is_runtime(i, is_sync_) && !is_told_[i]) guess_call(i);
+    }
+    if (!waits_are_told_) guess_queues();
+    for (std::vector<Waits::Wait>* list : {&waits_.calls, &waits_.queues}) {
+      std::stable_sort(list->begin(), list->end(), [](const Waits::Wait& a, const Waits::Wait& b) {
+        return a.waiter < b.waiter;
+      });
+    }
+    return std::move(waits_);
+  }
+
+ private:
+  bool is_runtime(size_t api, const std::vector<bool>& which) const {
+    return trace_.apis.kind[api] == ApiKind::kRuntime && which[trace_.apis.name[api]];
+  }
+  const std::string& args_of(size_t api) const { return trace_.texts[trace_.apis.args[api]]; }
+
+  void index_correlations() {
+    for (size_t i = 0; i < trace_.apis.size(); ++i) {
+      if (trace_.apis.kind[i] != ApiKind::kRuntime || trace_.apis.args[i] == 0) continue;
+      const auto number = integer_argument(args_of(i), "correlation");
+      if (number) by_correlation_.emplace(*number, static_cast<Row>(i));
+    }
+  }
+
+  // Numbers of several processes may be equal: the call that is nearest in time.
+  Row call_of(int64_t correlation, int64_t time_ns) const {
+    Row nearest = kNone;
+    int64_t distance = std::numeric_limits<int64_t>::max();
+    const auto [first, last] = by_correlation_.equal_range(correlation);
+    for (auto entry = first; entry != last; ++entry) {
+      const int64_t away =
+          std::abs(trace_.apis.start_ns[static_cast<size_t>(entry->second)] - time_ns);
+      if (away < distance) nearest = entry->second;
+      distance = std::min(distance, away);
+    }
+    return nearest;
+  }
+
+  const QueueOps* queue_of(int64_t gpu, std::optional<int64_t> stream) const {
+    if (!stream) return nullptr;
+    const trace::Queue wanted = {static_cast<int32_t>(gpu), *stream};
+    const auto found = std::lower_bound(trace_.queues.begin(), trace_.queues.end(), wanted);
+    if (found == trace_.queues.end() || *found != wanted) return nullptr;
+    return &queues_[static_cast<size_t>(found - trace_.queues.begin())];
+  }
+
+  void add_call(size_t call, Row awaited) {
+    if (awaited == kNone) return;
+    const int64_t end_ns = trace_.ops.end_ns[static_cast<size_t>(awaited)];
+    if (end_ns <= trace_.apis.start_ns[call] || end_ns > trace_.apis.end_ns[call]) return;
+    waits_.calls.push_back({static_cast<Row>(call), awaited});
+  }
+
+  // The file tells what was waited for.
+  void take_told(size_t sync) {
+    const std::string& args = args_of(sync);
+    const std::string& what = trace_.names[trace_.apis.name[sync]];
+    const int64_t gpu = integer_argument(args, "device").value_or(0);
+    const auto correlation = integer_argument(args, "correlation");
+    const Row host = correlation ? call_of(*correlation, trace_.apis.start_ns[sync]) : kNone;
+    if (host == kNone) return;
+    const auto call = static_cast<size_t>(host);
+    is_told_[call] = true;
+    const int64_t start_ns = trace_.apis.start_ns[call];
+    int64_t recorded_ns = start_ns;
+    const auto record = integer_argument(args, "wait_on_cuda_event_record_corr_id");
+    if (record) {
+      const Row row = call_of(*record, start_ns);
+      if (row == kNone) return;  // recorded before the trace: nothing in it is waited for
+      recorded_ns = trace_.apis.start_ns[static_cast<size_t>(row)];
+    }
+    const QueueOps* source = queue_of(gpu, integer_argument(args, "wait_on_stream"));
+    if (what == "Stream Wait Event") {
+      waits_are_told_ = true;
+      const QueueOps* queue = queue_of(gpu, integer_argument(args, "stream"));
+      if (queue != nullptr && source != nullptr) add_queue(*queue, start_ns, *source, recorded_ns);
+    } else if (!is_sync_[trace_.apis.name[call]]) {
+      return;  // a query: it does not wait
+    } else if (what == "Event Sync") {
+      if (source != nullptr) add_call(call, last_launched_before(*source, recorded_ns));
+    } else if (what == "Stream Sync") {
+      const QueueOps* queue = queue_of(gpu, integer_argument(args, "stream"));
+      if (queue != nullptr) add_call(call, last_launched_before(*queue, start_ns));
+    } else {
+      for (size_t i = 0; i < queues_.size(); ++i) {
+        if (trace_.queues[i].gpu == gpu) add_call(call, last_launched_before(queues_[i], start_ns));
+      }
+    }
+  }
+
+  // The first operation that was put into the queue after the wait is what waits.
+  void add_queue(const QueueOps& queue, int64_t wait_ns, const QueueOps& source,
+                 int64_t recorded_ns) {
+    const auto next = std::lower_bound(queue.launched_ns.begin(), queue.launched_ns.end(), wait_ns);
+    const Row awaited = last_launched_before(source, recorded_ns);
+    if (next == queue.launched_ns.end() || awaited == kNone) return;
+    const Row waiter = queue.rows[static_cast<size_t>(next - queue.launched_ns.begin())];
+    if (waiter != awaited) waits_.queues.push_back({waiter, awaited});
+  }
+
+  // A synchronous copy waits for itself.
+  void take_own_copies() {
+    for (size_t op = 0; op < trace_.ops.size(); ++op) {
+      const Row api = trace_.ops.api[op];
+      if (api == kNone || !is_runtime(static_cast<size_t>(api), is_sync_)) continue;
+      is_told_[static_cast<size_t>(api)] = true;
+      add_call(static_cast<size_t>(api), static_cast<Row>(op));
+    }
+  }
+
+  // The file does not tell: of what its process had launched, what ended last while it waited.
+  void guess_call(size_t call) {
+    const int32_t process = trace_.threads[trace_.apis.thread[call]].process;
+    Row awaited = kNone;
+    for (const QueueOps& queue : queues_) {
+      const Row row = last_launched_before(queue, trace_.apis.start_ns[call]);
+      if (row == kNone) continue;
+      const auto op = static_cast<size_t>(row);
+      if (trace_.ops.process[op] != kNone && trace_.ops.process[op] != process) continue;
+      if (trace_.ops.end_ns[op] > trace_.apis.end_ns[call]) continue;
+      const bool later = awaited == kNone ||
+                         trace_.ops.end_ns[op] > trace_.ops.end_ns[static_cast<size_t>(awaited)];
+      if (later) awaited = row;
+    }
+    add_call(call, awaited);
+  }
+
+  // The first operation that a thread launches after a call that makes a queue wait waits for what
+  // ended last before it on another queue of its GPU.
+  void guess_queues() {
+    std::vector<std::vector<Row>> waits(trace_.threads.size());
+    for (size_t i = 0; i < trace_.apis.size(); ++i) {
+      if (is_runtime(i, is_wait_)) waits[trace_.apis.thread[i]].push_back(static_cast<Row>(i));
+    }
+    std::unordered_map<Row, Row> first_launch;  // operation by the wait before it
+    for (size_t op = 0; op < trace_.ops.size(); ++op) {
+      const Row api = trace_.ops.api[op];
+      if (api == kNone) continue;
+      const std::vector<Row>& list = waits[trace_.apis.thread[static_cast<size_t>(api)]];
+      const auto next = std::lower_bound(list.begin(), list.end(), api);
+      if (next == list.begin()) continue;
+      Row& known = first_launch.try_emplace(next[-1], static_cast<Row>(op)).first->second;
+      if (api < trace_.ops.api[static_cast<size_t>(known)]) known = static_cast<Row>(op);
+    }
+    for (const auto& [wait, op] : first_launch) {
+      const Row awaited = ended_last_elsewhere(static_cast<size_t>(op));
+      if (awaited != kNone) waits_.queues.push_back({op, awaited});
+    }
+  }
+
+  Row ended_last_elsewhere(size_t op) const {
+    const auto& end_ns = trace_.ops.end_ns;
+    Row last = kNone;
+    for (size_t i = 0; i < queues_.size(); ++i) {
+      if (trace_.queues[i].gpu != trace_.ops.gpu[op] || i == trace_.ops.queue[op]) continue;
+      const std::vector<Row>& rows = queues_[i].by_end;
+      const auto next = std::upper_bound(
+          rows.begin(), rows.end(), trace_.ops.start_ns[op],
+          [&](int64_t time, Row row) { return time < end_ns[static_cast<size_t>(row)]; });
+      if (next == rows.begin()) continue;
+      const Row row = next[-1];
+      if (row == static_cast<Row>(op)) continue;
+      if (last == kNone || end_ns[static_cast<size_t>(row)] > end_ns[static_cast<size_t>(last)]) {
+        last = row;
+      }
+    }
+    return last;
+  }
+
+  const trace::Trace& trace_;
+  std::vector<QueueOps> queues_;
+  std::vector<bool> is_told_;            // by call
+  std::vector<bool> is_sync_, is_wait_;  // by name
+  std::unordered_multimap<int64_t, Row> by_correlation_;
+  bool waits_are_told_ = false;
+  Waits waits_;
+};
+
+}  // namespace
+
+bool critical_path_wants_args(std::string_view name) {
+  return trace::is_record_call(name) || trace::is_sync_call(name) || trace::is_wait_call(name) ||
+         name == "Stream Sync" || name == "Event Sync" || name == "Context Sync" ||
+         name == "Stream Wait Event";
+}
+
+Waits find_waits(const trace::Trace& trace) { return WaitFinder(trace).find(); }
+
+}  // namespace sonde::analysis

@@ -1,0 +1,272 @@
+#include "analysis/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/totals.h"
+#include "base/strings.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+using trace::ApiKind;
+
+// The same thing in both traces.
+struct Pair {
+  int64_t calls_a = 0, calls_b = 0;
+  int64_t a_ns = 0, b_ns = 0;
+  int64_t delta_ns() const { return b_ns - a_ns; }
+};
+using Pairs = std::map<std::string, Pair>;
+
+const char* change_of(int64_t calls_a, int64_t calls_b) {
+  if (calls_a == 0) return "added";
+  if (calls_b == 0) return "removed";
+  if (calls_a == calls_b) return "unchanged";
+  return calls_a < calls_b ? "increased" : "decreased";
+}
+
+template <typename Row, typename Delta>
+void sort_by_delta(std::vector<Row>& rows, Delta delta) {
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    return std::abs(delta(a)) > std::abs(delta(b));
+  });
+}
+
+struct Part {
+  std::string what, name;
+  int64_t a_ns = 0, b_ns = 0;
+  int64_t delta_ns() const { return b_ns - a_ns; }
+};
+
+void add_parts(const char* what, const std::map<std::string, int64_t>& a,
+               const std::map<std::string, int64_t>& b, std::vector<Part>& parts) {
+  std::map<std::string, Part> by_name;
+  for (const auto& [name, time_ns] : a) by_name[name].a_ns = time_ns;
+  for (const auto& [name, time_ns] : b) by_name[name].b_ns = time_ns;
+  for (const auto& [name, part] : by_name) parts.push_back({what, name, part.a_ns, part.b_ns});
+}
+
+std::string signed_time(int64_t time_ns) {
+  return (time_ns < 0 ? "-" : "+") + format_duration(std::abs(time_ns));
+}
+
+std::string verdict_of(const WallParts& a, const WallParts& b, const std::vector<Part>& parts,
+                       int64_t unexplained_ns) {
+  const int64_t delta_ns = b.wall_ns - a.wall_ns;
+  if (a.wall_ns == 0 || b.wall_ns == 0) return "one of the traces has no time in it";
+  int64_t busy_ns = 0, idle_ns = 0;
+  for (const Part& part : parts) (part.what == "busy" ? busy_ns : idle_ns) += part.delta_ns();
+  std::string text = fmt::format(
+      "B takes {:.3f} times as long as A, {}: GPU work {}, calls while no GPU works {}, neither {}",
+      static_cast<double>(b.wall_ns) / static_cast<double>(a.wall_ns), signed_time(delta_ns),
+      signed_time(busy_ns), signed_time(idle_ns), signed_time(unexplained_ns));
+  return text;
+}
+
+report::Section wall_section(const trace::Trace& trace_a, const trace::Trace& trace_b) {
+  const WallParts a = wall_parts(trace_a), b = wall_parts(trace_b);
+  std::vector<Part> parts;
+  add_parts("busy", a.busy_ns, b.busy_ns, parts);
+  add_parts("idle", a.idle_ns, b.idle_ns, parts);
+  sort_by_delta(parts, [](const Part& part) { return part.delta_ns(); });
+  const int64_t delta_ns = b.wall_ns - a.wall_ns;
+  const int64_t unexplained_ns = b.nothing_ns - a.nothing_ns;
+  report::Section section;
+  section.key = "wall";
+  section.empty_text = "Neither trace has operations or calls.";
+  section.add_fact({"verdict", "Verdict", Kind::kText, verdict_of(a, b, parts, unexplained_ns)});
+  section.add_fact({"a", "A", Kind::kText, trace_a.path});
+  section.add_fact({"b", "B", Kind::kText, trace_b.path});
+  section.add_fact({"wall_a_ns", "Wall time of A", Kind::kTime, a.wall_ns});
+  section.add_fact({"wall_b_ns", "Wall time of B", Kind::kTime, b.wall_ns});
+  section.add_fact({"delta_ns", "Difference", Kind::kTime, delta_ns});
+  section.add_fact({"explained_ns", "Explained", Kind::kTime, delta_ns - unexplained_ns});
+  section.add_fact({"unexplained_ns", "Unexplained", Kind::kTime, unexplained_ns});
+  report::Table& table = section.table;
+  table.add_column({"what", "GPU", Kind::kText});
+  table.add_column({"name", "In", Kind::kName});
+  table.add_column({"a_ns", "A", Kind::kTime});
+  table.add_column({"b_ns", "B", Kind::kTime});
+  table.add_column({"delta_ns", "B - A", Kind::kTime});
+  table.add_column({"percentage", "Of difference", Kind::kPercent, 2});
+  for (const Part& part : parts) {
+    table.add_row({part.what, part.name, part.a_ns, part.b_ns, part.delta_ns(),
+                   percent_of(part.delta_ns(), delta_ns)});
+  }
+  return section;
+}
+
+report::Section names_section(const char* key, const char* title, const char* empty_text,
+                              const Pairs& pairs) {
+  report::Section section;
+  section.key = key;
+  section.title = title;
+  section.empty_text = empty_text;
+  std::map<std::string, int64_t> changes;
+  std::vector<const Pairs::value_type*> rows;
+  for (const auto& entry : pairs) {
+    rows.push_back(&entry);
+    ++changes[change_of(entry.second.calls_a, entry.second.calls_b)];
+  }
+  for (const char* change : {"added", "removed", "increased", "decreased", "unchanged"}) {
+    std::string title_of = change;
+    title_of[0] = static_cast<char>(title_of[0] - 'a' + 'A');
+    section.add_fact({change, title_of, Kind::kInteger, changes[change]});
+  }
+  sort_by_delta(rows, [](const auto* row) { return row->second.delta_ns(); });
+  report::Table& table = section.table;
+  table.add_column({"name", "Name", Kind::kName});
+  table.add_column({"change", "Calls", Kind::kText});
+  table.add_column({"calls_a", "A", Kind::kInteger});
+  table.add_column({"calls_b", "B", Kind::kInteger});
+  table.add_column({"total_a_ns", "Total A", Kind::kTime});
+  table.add_column({"total_b_ns", "Total B", Kind::kTime});
+  table.add_column({"delta_ns", "B - A", Kind::kTime});
+  table.add_column({"mean_a_ns", "Mean A", Kind::kTime, 0, true});
+  table.add_column({"mean_b_ns", "Mean B", Kind::kTime, 0, true});
+  const auto mean = [](int64_t total_ns, int64_t calls) {
+    return calls == 0 ? Value(std::monostate{}) : Value(total_ns / calls);
+  };
+  for (const auto* row : rows) {
+    const Pair& pair = row->second;
+    table.add_row({row->first, std::string(change_of(pair.calls_a, pair.calls_b)), pair.calls_a,
+                   pair.calls_b, pair.a_ns, pair.b_ns, pair.delta_ns(),
+                   mean(pair.a_ns, pair.calls_a), mean(pair.b_ns, pair.calls_b)});
+  }
+  return section;
+}
+
+// Totals of one trace by name, put into their half of the pairs.
+void add_operations(const trace::Trace& trace, bool is_b, Pairs& pairs) {
+  for (const Total& total : op_totals(trace, [](size_t) { return true; })) {
+    Pair& pair = pairs[trace.names[total.name]];
+    (is_b ? pair.calls_b : pair.calls_a) += total.calls;
+    (is_b ? pair.b_ns : pair.a_ns) += total.total_ns;
+  }
+}
+
+void add_operators(const trace::Trace& trace, bool is_b, Pairs& pairs) {
+  std::vector<Total> totals(trace.names.size());
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (trace.apis.kind[i] == ApiKind::kOperator) totals[trace.apis.label[i]].add(trace.api_ns(i));
+  }
+  for (size_t i = 0; i < totals.size(); ++i) {
+    if (totals[i].calls == 0) continue;
+    Pair& pair = pairs[trace.names[i]];
+    (is_b ? pair.calls_b : pair.calls_a) += totals[i].calls;
+    (is_b ? pair.b_ns : pair.a_ns) += totals[i].total_ns;
+  }
+}
+
+struct TreeRow {
+  size_t aligned = 0;
+  int64_t delta_ns = 0;
+};
+
+std::string path_of(const CallTree& a, const CallTree& b, const std::vector<AlignedNode>& aligned,
+                    size_t i) {
+  if (i == 0) return "(no operator)";
+  std::string path;
+  for (; i != 0; i = aligned[i].parent) {
+    const AlignedNode& node = aligned[i];
+    const std::string& name =
+        node.a != AlignedNode::kNone ? a.nodes[node.a].name : b.nodes[node.b].name;
+    const bool is_renamed = node.a != AlignedNode::kNone && node.b != AlignedNode::kNone &&
+                            b.nodes[node.b].name != name;
+    const std::string shown = is_renamed ? name + " => " + b.nodes[node.b].name : name;
+    path = path.empty() ? shown : shown + " / " + path;
+  }
+  return path;
+}
+
+report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& trace_b) {
+  const CallTree a = call_tree(trace_a), b = call_tree(trace_b);
+  const std::vector<AlignedNode> aligned = align(a, b);
+  static const CallTree::Node kAbsent;
+  const auto node = [](const CallTree& tree, size_t i) -> const CallTree::Node& {
+    return i == AlignedNode::kNone ? kAbsent : tree.nodes[i];
+  };
+  std::vector<TreeRow> rows;
+  for (size_t i = 0; i < aligned.size(); ++i) {
+    const CallTree::Node& in_a = node(a, aligned[i].a);
+    const CallTree::Node& in_b = node(b, aligned[i].b);
+    if (in_a.ops == 0 && in_b.ops == 0 && in_a.calls == in_b.calls) continue;
+    rows.push_back({i, in_b.gpu_ns - in_a.gpu_ns});
+  }
+  sort_by_delta(rows, [](const TreeRow& row) { return row.delta_ns; });
+  report::Section section;
+  section.key = "tree";
+  section.title = "Operators by where they are called";
+  section.empty_text = "No operators.";
+  report::Table& table = section.table;
+  table.add_column({"path", "Operator", Kind::kName});
+  table.add_column({"calls_a", "Calls A", Kind::kInteger});
+  table.add_column({"calls_b", "Calls B", Kind::kInteger});
+  table.add_column({"ops_a", "Ops A", Kind::kInteger});
+  table.add_column({"ops_b", "Ops B", Kind::kInteger});
+  table.add_column({"gpu_a_ns", "GPU A", Kind::kTime});
+  table.add_column({"gpu_b_ns", "GPU B", Kind::kTime});
+  table.add_column({"delta_ns", "B - A", Kind::kTime});
+  for (const TreeRow& row : rows) {
+    const CallTree::Node& in_a = node(a, aligned[row.aligned].a);
+    const CallTree::Node& in_b = node(b, aligned[row.aligned].b);
+    table.add_row({path_of(a, b, aligned, row.aligned), in_a.calls, in_b.calls, in_a.ops, in_b.ops,
+                   in_a.gpu_ns, in_b.gpu_ns, row.delta_ns});
+  }
+  return section;
+}
+
+}  // namespace
+
+trace::Request diff_needs() { return {.ops = true, .links = true}; }
+
+report::Report diff_report(const trace::Trace& a, const trace::Trace& b) {
+  report::Report report;
+  report.name = "diff";
+  report.subject = a.path + " and " + b.path;
+  for (const trace::Trace* trace : {&a, &b}) {
+    for (const std::string& warning : trace->warnings) {
+      report.warnings.push_back((trace == &a ? "A: " : "B: ") + warning);
+    }
+  }
+  Pairs operations, operators;
+  add_operations(a, false, operations);
+  add_operations(b, true, operations);
+  add_operators(a, false, operators);
+  add_operators(b, true, operators);
+  report.sections.push_back(wall_section(a, b));
+  report.sections.push_back(names_section("operations", "Kernels, copies and memsets",
+                                          "Neither trace has operations of a device.", operations));
+  report.sections.push_back(names_section(
+      "operators", "Operators", "Neither trace has operators of a framework.", operators));
+  report.sections.push_back(tree_section(a, b));
+  return report;
+}
+
+const char* const kDiffDefinition =
+    "diff: what B takes longer or shorter than A, and why. Differences are B - A.\n"
+    "\n"
+    "Wall time is the window, or the time from the first begin to the last end of operations, "
+    "operators, markers, Python frames and calls of runtimes. It is cut into parts that add up to "
+    "it. Busy: the time in which an operation ran on any GPU, given to the operation; time of "
+    "several counts for the one that began first. Idle: the time in which none ran, given to the "
+    "innermost call, operator or Python frame of the thread with the most of them, of other threads "
+    "where that one was in none. What is left, no operation and no call, is not explained. So "
+    "Explained and Unexplained add up to the difference of the wall times, and the rows of the first "
+    "table to Explained.\n"
+    "\n"
+    "Kernels and Operators: joined by name. Added and removed are those that only B, and only A, "
+    "has; increased, decreased and unchanged go by the number of calls. Total adds up durations, "
+    "which may overlap; that of an operator includes the operators in it.\n"
+    "\n"
+    "Operators by where they are called: operators and markers by the path of those around them, "
+    "numbers of iterations left out. Children of one parent are the same if their names are; else, "
+    "in the order in which they come first, if their names share a word of at least four letters "
+    "(miopen_convolution => cudnn_convolution). GPU is the time of the operations whose innermost "
+    "operator it is, so that each operation is in one row; (no operator) has the rest.\n";
+
+}  // namespace sonde::analysis

@@ -1,0 +1,129 @@
+#include <algorithm>
+
+#include "analysis/diff.h"
+
+namespace sonde::analysis {
+namespace {
+
+using trace::ApiKind;
+using trace::Interval;
+using trace::IntervalSet;
+using trace::NameId;
+using trace::Row;
+
+struct Piece {
+  Interval time;
+  NameId name = 0;
+};
+
+bool is_work(ApiKind kind) {
+  return kind == ApiKind::kOperator || kind == ApiKind::kRuntime || kind == ApiKind::kPython;
+}
+
+// The time of a thread by the innermost call, in order.
+class ThreadTime {
+ public:
+  void begin(const trace::Apis& apis, size_t api) {
+    end_until(apis, apis.start_ns[api]);
+    cut(apis, apis.start_ns[api]);
+    open_.push_back(static_cast<Row>(api));
+  }
+  void end_until(const trace::Apis& apis, int64_t time_ns) {
+    while (!open_.empty()) {
+      const int64_t end_ns = apis.end_ns[static_cast<size_t>(open_.back())];
+      if (end_ns > time_ns) return;
+      cut(apis, end_ns);
+      open_.pop_back();
+    }
+  }
+  int64_t length_ns() const { return length_ns_; }
+  const std::vector<Piece>& pieces() const { return pieces_; }
+
+ private:
+  void cut(const trace::Apis& apis, int64_t time_ns) {
+    if (!open_.empty() && time_ns > since_ns_) {
+      pieces_.push_back({{since_ns_, time_ns}, apis.label[static_cast<size_t>(open_.back())]});
+      length_ns_ += time_ns - since_ns_;
+    }
+    since_ns_ = pieces_.empty() ? time_ns : std::max(time_ns, since_ns_);
+  }
+
+  std::vector<Row> open_;
+  std::vector<Piece> pieces_;
+  int64_t since_ns_ = 0, length_ns_ = 0;
+};
+
+std::vector<ThreadTime> thread_times(const trace::Trace& trace) {
+  std::vector<ThreadTime> threads(trace.threads.size());
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (is_work(trace.apis.kind[i])) threads[trace.apis.thread[i]].begin(trace.apis, i);
+  }
+  for (ThreadTime& thread : threads) {
+    thread.end_until(trace.apis, std::numeric_limits<int64_t>::max());
+  }
+  std::stable_sort(threads.begin(), threads.end(), [](const ThreadTime& a, const ThreadTime& b) {
+    return a.length_ns() > b.length_ns();
+  });
+  return threads;
+}
+
+Interval extent_of(const trace::Trace& trace) {
+  if (trace.window) return *trace.window;
+  Interval extent = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+  const auto widen = [&](int64_t start_ns, int64_t end_ns) {
+    extent.start_ns = std::min(extent.start_ns, start_ns);
+    extent.end_ns = std::max(extent.end_ns, end_ns);
+  };
+  for (size_t i = 0; i < trace.ops.size(); ++i) widen(trace.ops.start_ns[i], trace.ops.end_ns[i]);
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    const ApiKind kind = trace.apis.kind[i];
+    if (is_work(kind) || kind == ApiKind::kMarker) {
+      widen(trace.apis.start_ns[i], trace.apis.end_ns[i]);
+    }
+  }
+  return extent.start_ns > extent.end_ns ? Interval{} : extent;
+}
+
+}  // namespace
+
+WallParts wall_parts(const trace::Trace& trace) {
+  WallParts parts;
+  const Interval extent = extent_of(trace);
+  parts.wall_ns = extent.end_ns - extent.start_ns;
+  std::vector<int64_t> busy(trace.names.size(), 0), idle(trace.names.size(), 0);
+  IntervalSet covered;
+  int64_t until_ns = extent.start_ns;
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    const int64_t start_ns = std::max(trace.ops.start_ns[i], until_ns);
+    if (trace.ops.end_ns[i] <= start_ns) continue;
+    busy[trace.label(i)] += trace.ops.end_ns[i] - start_ns;
+    covered.push_back({start_ns, trace.ops.end_ns[i]});
+    until_ns = trace.ops.end_ns[i];
+  }
+  trace::normalise(covered);
+  IntervalSet rest = trace::gaps(covered, extent);
+  for (const ThreadTime& thread : thread_times(trace)) {
+    if (thread.pieces().empty() || rest.empty()) continue;
+    IntervalSet explained;
+    size_t first = 0;
+    for (const Piece& piece : thread.pieces()) {
+      while (first < rest.size() && rest[first].end_ns <= piece.time.start_ns) ++first;
+      for (size_t i = first; i < rest.size() && rest[i].start_ns < piece.time.end_ns; ++i) {
+        const Interval both = {std::max(rest[i].start_ns, piece.time.start_ns),
+                               std::min(rest[i].end_ns, piece.time.end_ns)};
+        idle[piece.name] += both.end_ns - both.start_ns;
+        explained.push_back(both);
+      }
+    }
+    trace::normalise(explained);
+    rest = trace::subtract(rest, explained);
+  }
+  parts.nothing_ns = trace::length_ns(rest);
+  for (size_t i = 0; i < trace.names.size(); ++i) {
+    if (busy[i] != 0) parts.busy_ns[trace.names[i]] += busy[i];
+    if (idle[i] != 0) parts.idle_ns[trace.names[i]] += idle[i];
+  }
+  return parts;
+}
+
+}  // namespace sonde::analysis

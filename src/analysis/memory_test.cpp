@@ -1,0 +1,65 @@
+#include "analysis/allocations.h"
+#include "analysis/analysis_test_support.h"
+
+namespace sonde::analysis {
+namespace {
+
+ApiRow torch(int64_t time, int64_t bytes, int64_t in_use, int type = 1) {
+  ApiRow row{"cpu_instant_event", "[memory]", time, time};
+  row.args = fmt::format(
+      R"({{"Total Reserved": 4096, "Total Allocated": {}, "Bytes": {}, "Device Id": {}, )"
+      R"("Device Type": {}, "Addr": 140255988547584}})",
+      in_use, bytes, type == 0 ? -1 : 0, type);
+  return row;
+}
+
+TEST(Memory, TorchSaysWhatIsInUse) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"cpu_op", "aten::empty", 5, 40});
+  rows.add(ApiRow{"python_function", "train.py(3): step", 0, 100});
+  rows.add(torch(10, 1000, 3000));
+  rows.add(torch(20, 500, 3500));
+  rows.add(torch(50, -1000, 2500));
+  rows.add(torch(60, 64, 0, 0));
+  const auto report = ask("memory", rows);
+  EXPECT_EQ(lines_of(section_of(report, "memory").table,
+                     {"device", "allocations", "frees", "allocated_bytes", "freed_bytes",
+                      "peak_in_use_bytes", "peak_at_ns", "last_in_use_bytes"}),
+            (Lines{"CPU|1|0|64|0|64|50|64", "GPU 0|2|1|1500|1000|3500|10|2500"}));
+  EXPECT_EQ(lines_of(section_of(report, "sites").table,
+                     {"device", "operator", "frame", "allocations", "total_bytes"}),
+            (Lines{"GPU 0|aten::empty|train.py(3): step|2|1500", "CPU|-|train.py(3): step|1|64"}));
+  ASSERT_EQ(report.notes.size(), 1u);  // of the CPU only
+  EXPECT_EQ(report.notes[0].rfind("CPU: ", 0), 0u);
+}
+
+TEST(Memory, CallsOfARuntimeArePaired) {
+  trace::TraceBuilder rows;
+  const auto call = [&](const char* name, int64_t time, const char* args) {
+    ApiRow row{"", name, time, time + 1};
+    row.args = args;
+    rows.add(row);
+  };
+  call("hipMalloc", 10, "ptr = 0x7f00 | size = 4096");
+  call("hipMalloc", 20, "ptr = 0x8f00 | size = 100");
+  call("hipFree", 30, "ptr = 0x7f00");
+  call("hipFree", 40, "ptr = 0x1234");
+  call("hipFree", 50, "ptr = 0x0");
+  call("hipLaunchKernel", 60, "size = 7 | ptr = 0x7f00");
+  const auto report = ask("memory", rows);
+  EXPECT_EQ(lines_of(section_of(report, "memory").table,
+                     {"device", "allocations", "frees", "peak_in_use_bytes", "last_in_use_bytes"}),
+            (Lines{"GPU|2|1|4196|100"}));
+  EXPECT_EQ(report.notes.size(), 2u);
+}
+
+TEST(Memory, ArgumentsOfBothForms) {
+  EXPECT_EQ(argument_number(R"({"Bytes": -12, "Addr": 3})", "Bytes"), -12);
+  EXPECT_EQ(argument_number("a = 1 | size = 0x10", "size"), 16);
+  EXPECT_EQ(argument_number("sizes = 1", "size"), std::nullopt);
+  EXPECT_EQ(argument_number(R"({"Bytes": "many"})", "Bytes"), std::nullopt);
+  EXPECT_EQ(argument_number("", "Bytes"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace sonde::analysis

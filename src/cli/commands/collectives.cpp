@@ -1,0 +1,55 @@
+#include "analysis/collectives.h"
+
+#include "cli/common.h"
+#include "cli/terminal.h"
+#include "trace/foreign.h"
+#include "trace/window.h"
+
+namespace sonde::cli {
+namespace {
+
+Result<int> run(const Arguments& arguments) {
+  if (arguments.positionals().empty()) return print_definition(analysis::kCollectivesDefinition);
+  const trace::WindowText window = {arguments.value("from"), arguments.value("to")};
+  if (const Status status = trace::check_window(window); !status) {
+    return usage_error("collectives", status.error());
+  }
+  std::vector<trace::Trace> traces;
+  for (const std::string& path : arguments.positionals()) {
+    SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""),
+                                                      analysis::collectives_needs(), window));
+    traces.push_back(std::move(trace));
+  }
+  report::Report report = analysis::collectives_report(traces);
+  if (arguments.flag("explain")) report.definition = analysis::kCollectivesDefinition;
+  return print_report(arguments, std::move(report));
+}
+
+}  // namespace
+
+const Command& collectives_command() {
+  static const Command kCommand = [] {
+    Command command;
+    command.name = "collectives";
+    command.group = "Ask";
+    command.summary = "Show how fast collective operations were, and who was late";
+    command.description =
+        "Latency, bandwidth and skew of the collectives of NCCL, RCCL and others, by communicator, "
+        "operation and size, and which rank the others waited for. Traces of several ranks are "
+        "given together.";
+    Positional files = trace_file();
+    files.repeated = true;
+    command.positionals = {files};
+    command.options = joined(joined({as_option()}, window_options()), report_options());
+    command.examples = {
+        {"sonde collectives trace.rpd", "of all processes of a recording"},
+        {"sonde collectives rank0.json rank1.json", "of two ranks, with skew and straggler"}};
+    command.run = run;
+    command.definition =
+        std::string(analysis::kCollectivesDefinition) + "\n" + trace::kWindowDefinition;
+    return command;
+  }();
+  return kCommand;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+"""Compares the length of the critical path with that of the same graph built the slow way from the
+JSON of a PyTorch trace with one thread: every rule of `sonde critical-path --explain` as a search
+over all events, and the longest path by the standard library's sorter.
+
+    critical_path_test.py --sonde PATH NAME
+
+Traces come from SONDE_SHARED (default ../shared beside the project); exit 77 without."""
+import argparse
+import collections
+import graphlib
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
+SKIPPED = 77
+KERNEL_GAP = 1500  # us, as the times of these files
+BEGIN, END = 0, 1
+
+
+class Graph:
+    def __init__(self, events):
+        whole = [event for event in events if event.get("ph") == "X"]
+        self.calls = [event for event in whole if event.get("cat") in ("cpu_op", "cuda_runtime")]
+        self.ops = [event for event in whole
+                    if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+        self.ops.sort(key=lambda op: (op["ts"], op["dur"]))
+        for number, event in enumerate(self.calls + self.ops):
+            event["number"], event["end"] = number, event["ts"] + event["dur"]
+        self.time = {(event["number"], edge): event[key] for event in self.calls + self.ops
+                     for edge, key in ((BEGIN, "ts"), (END, "end"))}
+        self.call_of = {call["args"]["correlation"]: call for call in self.calls
+                        if "correlation" in call["args"]}
+        self.before = collections.defaultdict(list)  # by node: (node before it, weight)
+        self.awaited_by_call = collections.defaultdict(list)
+        self.awaited_by_op = collections.defaultdict(list)
+        for event in whole:
+            if event.get("cat") == "cuda_sync":
+                self.take_sync(event)
+        self.add_calls()
+        self.add_ops()
+
+    def launch(self, op):
+        return self.call_of.get(op["args"]["correlation"])
+
+    def launched(self, op):
+        return (self.launch(op) or op)["ts"]
+
+    def last_op(self, stream, time):
+        ops = [op for op in self.ops
+               if op["args"]["stream"] == stream and self.launched(op) < time]
+        return max(ops, key=lambda op: op["end"], default=None)
+
+    def take_sync(self, sync):
+        args, call = sync["args"], self.call_of.get(sync["args"]["correlation"])
+        if call is None:
+            return
+        time = call["ts"]
+        if "wait_on_cuda_event_record_corr_id" in args:
+            record = self.call_of.get(args["wait_on_cuda_event_record_corr_id"])
+            if record is None:
+                return
+            time = record["ts"]
+        if sync["name"] == "Stream Wait Event":
+            awaited = self.last_op(args["wait_on_stream"], time)
+            later = [op for op in self.ops if op["args"]["stream"] == args["stream"]
+                     and self.launched(op) >= call["ts"]]
+            if awaited and later:
+                self.awaited_by_op[min(later, key=self.launched)["number"]].append(awaited)
+            return
+        if "Synchronize" not in call["name"]:
+            return
+        streams = {"Event Sync": {args.get("wait_on_stream")}, "Stream Sync": {args["stream"]}}.get(
+            sync["name"], {op["args"]["stream"] for op in self.ops})
+        for stream in streams:
+            awaited = self.last_op(stream, time)
+            if awaited and call["ts"] < awaited["end"] <= call["end"]:
+                self.awaited_by_call[call["number"]].append(awaited)
+
+    def edge(self, node, to, weight):
+        if self.time[to] >= self.time[node]:
+            self.before[to].append((node, weight))
+
+    def add_calls(self):
+        if len({(call["pid"], call["tid"]) for call in self.calls}) != 1:
+            raise SystemExit("the trace has several threads")
+        self.calls.sort(key=lambda c: (c["ts"], -c["end"], c["cat"] != "cpu_op"))
+        opened, last = [], None
+        moments = []  # (call, edge) in the order of the thread
+        for call in self.calls:
+            while opened and opened[-1]["end"] <= call["ts"]:
+                moments.append((opened.pop(), END))
+            moments.append((call, BEGIN))
+            opened.append(call)
+        moments += [(call, END) for call in reversed(opened)]
+        depth = 0
+        for call, edge in moments:
+            node = (call["number"], edge)
+            awaited = self.awaited_by_call[call["number"]] if edge == END else []
+            if last is not None:
+                self.time[node] = max(self.time[node], self.time[last])
+                own = self.time[node] - self.time[last]
+                self.edge(last, node, own if depth and not awaited else 0)
+            for op in awaited:
+                self.edge((op["number"], END), node, 0)
+            depth += 1 if edge == BEGIN else -1
+            last = node
+
+    def add_ops(self):
+        last = {}  # by stream
+        for op in self.ops:
+            begin, stream = (op["number"], BEGIN), op["args"]["stream"]
+            self.edge(begin, (op["number"], END), op["dur"])
+            ready = []  # (time, rank of equal ones, node, kind)
+            if self.launch(op):
+                node = (self.launch(op)["number"], BEGIN)
+                ready.append((self.time[node], 2, node, "launch"))
+            if stream in last:
+                ready.append((last[stream]["end"], 1, (last[stream]["number"], END), "queue"))
+            ready += [(awaited["end"], 0, (awaited["number"], END), "sync")
+                      for awaited in self.awaited_by_op[op["number"]]]
+            ready = [one for one in ready if one[0] <= op["ts"]]
+            if ready:
+                time, _, node, kind = max(ready, key=lambda one: one[:2])
+                delay = op["ts"] - time
+                counts = kind == "launch" or (kind == "queue" and delay < KERNEL_GAP)
+                self.edge(node, begin, delay if counts else 0)
+            if stream not in last or op["end"] >= last[stream]["end"]:
+                last[stream] = op
+
+    def longest(self):
+        length = collections.defaultdict(int)
+        order = graphlib.TopologicalSorter(
+            {node: [one for one, _ in before] for node, before in self.before.items()})
+        for node in order.static_order():
+            for one, weight in self.before[node]:
+                length[node] = max(length[node], length[one] + weight)
+        return max(length.values())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sonde", required=True)
+    parser.add_argument("name")
+    options = parser.parse_args()
+    trace = SHARED / "data" / "kineto" / f"{options.name}.json.gz"
+    if not trace.exists():
+        print(f"no {trace.name}")
+        return SKIPPED
+    with gzip.open(trace, "rt") as file:
+        expected = 1000 * Graph(json.load(file)["traceEvents"]).longest()
+    made = subprocess.run([options.sonde, "critical-path", str(trace), "--format", "json"],
+                          capture_output=True, text=True, check=True)
+    answer = json.loads(made.stdout)
+    length = answer["bound_by_facts"]["length_ns"]
+    parts = sum(row["time_ns"] for row in answer["bound_by"])
+    print(f"{options.name}: {length} ns, in parts {parts} ns; the slow way: {expected} ns")
+    return 0 if length == parts == expected else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
