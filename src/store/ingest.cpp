@@ -1,5 +1,7 @@
 #include "store/ingest.h"
 
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -37,6 +39,10 @@ int64_t Ingest::Impl::monotonic_ns(Process& process, uint32_t clock, uint64_t va
   if (const ClockTrack* host = host_clock(clock)) return host->to_monotonic_ns(signed_value);
   const auto own = process.clocks.find(clock);
   return own != process.clocks.end() ? own->second.to_monotonic_ns(signed_value) : signed_value;
+}
+
+bool Ingest::Impl::in_transaction() const {
+  return sqlite3_get_autocommit(writer.database().handle()) == 0;
 }
 
 int64_t Ingest::Impl::ustring(std::string_view text) {

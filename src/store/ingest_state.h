@@ -209,6 +209,9 @@ struct Ingest::Impl {
   int64_t ustring(std::string_view text);  // as UTF-8, whatever it was
   std::string_view text(Process& process, uint32_t id) const;
 
+  // SQLite ends the transaction itself when the disk is full. What is written then would stay, the
+  // positions of rows that are gone too.
+  bool in_transaction() const;
   template <typename... Values>
   void insert(std::string_view sql, const Values&... values);
   void keep(Status status) {
@@ -227,6 +230,7 @@ struct Ingest::Impl {
 // Runs a statement of the small tables; `sql` must be a literal.
 template <typename... Values>
 void Ingest::Impl::insert(std::string_view sql, const Values&... values) {
+  if (error || !in_transaction()) return;
   auto found = statements_.find(sql);
   if (found == statements_.end()) {
     auto prepared = writer.database().prepare(sql);
