@@ -9,7 +9,6 @@ namespace {
 using report::Kind;
 using report::Value;
 using trace::Interval;
-using trace::IntervalSet;
 
 enum Part : size_t { kCompute, kCommunication, kCopy, kMemset, kOther };
 
@@ -124,8 +123,9 @@ report::Section step_section(const trace::Trace& trace, const std::map<int32_t, 
 
 // What tools that count plainly print: memory is copies and memsets, communication is what has nccl
 // or rccl in its name, and each class is the union of its operations.
+// Lengths of unions are enough: what two classes share is the sum of both without their union.
 struct Plain {
-  IntervalSet all, compute, communication, memory;
+  UnionLength all, compute, communication, memory, kernels, known;  // known: kernels and memory
 };
 
 std::map<int32_t, Plain> plain_classes(const trace::Trace& trace) {
@@ -135,14 +135,16 @@ std::map<int32_t, Plain> plain_classes(const trace::Trace& trace) {
   for (size_t i = 0; i < trace.ops.size(); ++i) {
     if (gpu == nullptr || trace.ops.gpu[i] != trace.ops.gpu[i - 1]) gpu = &gpus[trace.ops.gpu[i]];
     const Interval time = {trace.ops.start_ns[i], trace.ops.end_ns[i]};
-    extend(gpu->all, time);
-    if (trace.class_of(i) != trace::OpClass::kKernel) {
-      if (trace::moves_memory(trace.class_of(i))) extend(gpu->memory, time);
-      continue;
-    }
+    gpu->all.add(time);
+    const bool is_kernel = trace.class_of(i) == trace::OpClass::kKernel;
+    const bool is_memory = trace::moves_memory(trace.class_of(i));
+    if (is_kernel || is_memory) gpu->known.add(time);
+    if (is_memory) gpu->memory.add(time);
+    if (!is_kernel) continue;
+    gpu->kernels.add(time);
     int8_t& known = is_xccl[trace.ops.name[i]];
     if (known < 0) known = trace::is_xccl(trace.names[trace.ops.name[i]]) ? 1 : 0;
-    extend(known == 1 ? gpu->communication : gpu->compute, time);
+    (known == 1 ? gpu->communication : gpu->compute).add(time);
   }
   return gpus;
 }
@@ -163,14 +165,13 @@ report::Section plain_section(const trace::Trace& trace, const std::map<int32_t,
   }
   for (const auto& [id, gpu] : plain_classes(trace)) {
     const Interval extent = swept.at(id).time.extent;
-    const IntervalSet work = trace::unite(gpu.compute, gpu.communication);
-    const int64_t busy = trace::length_ns(gpu.all);
-    const int64_t overlap = trace::length_ns(trace::intersect(gpu.communication, gpu.compute));
-    const int64_t communication = trace::length_ns(gpu.communication);
-    table.add_row({int64_t{id}, busy, extent.end_ns - extent.start_ns - busy,
-                   trace::length_ns(gpu.compute), communication, trace::length_ns(gpu.memory),
-                   overlap, communication - overlap,
-                   trace::length_ns(trace::subtract(gpu.memory, work))});
+    const int64_t compute = gpu.compute.length_ns;
+    const int64_t communication = gpu.communication.length_ns;
+    const int64_t overlap = compute + communication - gpu.kernels.length_ns;
+    table.add_row({int64_t{id}, gpu.all.length_ns,
+                   extent.end_ns - extent.start_ns - gpu.all.length_ns, compute, communication,
+                   gpu.memory.length_ns, overlap, communication - overlap,
+                   gpu.known.length_ns - gpu.kernels.length_ns});
   }
   return section;
 }

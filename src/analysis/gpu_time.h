@@ -2,7 +2,9 @@
 // with.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,6 +33,18 @@ inline void extend(trace::IntervalSet& set, trace::Interval interval) {
     set.back().end_ns = interval.end_ns;
   }
 }
+
+// The length of the union of intervals that come sorted by start.
+struct UnionLength {
+  int64_t length_ns = 0;
+  int64_t until_ns = std::numeric_limits<int64_t>::min();
+  void add(trace::Interval interval) {
+    const int64_t start_ns = std::max(interval.start_ns, until_ns);
+    if (interval.end_ns <= start_ns) return;
+    length_ns += interval.end_ns - start_ns;
+    until_ns = interval.end_ns;
+  }
+};
 
 // By GPU.
 std::map<int32_t, GpuTime> gpu_times(const trace::Trace& trace);

@@ -152,6 +152,9 @@ void ChromeWriter::sonde_members(const Api& api) {
   const std::string_view category = events_.names.at(api.category);
   const std::string_view expected = imported() ? written : std::string_view();
   if (category != expected) member(",\"sonde category\":", category);
+  if (!facts_.unfinished.empty() && facts_.unfinished.count(api.id) > 0) {
+    sink_.append(",\"sonde unfinished\":1");
+  }
   const std::string_view domain = events_.names.at(api.domain);
   if (!domain.empty() && domain != implied_domain(api, written))
     member(",\"sonde domain\":", domain);

@@ -66,10 +66,12 @@ void ChromeWriter::op_lane(const Lane& lane, const Layout& layout) {
   sort_index("thread_sort_index", pid, tid, tid);
   const std::string place =
       ",\"pid\":" + std::to_string(pid) + ",\"tid\":" + std::to_string(tid) + ",\"ts\":";
-  for (uint32_t i = lane.begin; i < lane.end; ++i) op(events_.ops[layout.order[i]], place);
+  for (uint32_t i = lane.begin; i < lane.end; ++i) {
+    op(events_.ops[layout.order[i]], layout.order[i], place);
+  }
 }
 
-void ChromeWriter::op(const Op& op, const std::string& place) {
+void ChromeWriter::op(const Op& op, uint32_t index, const std::string& place) {
   ++counts_.ops;
   begin_event();
   sink_.append("\"ph\":\"X\",\"cat\":\"");
@@ -86,6 +88,7 @@ void ChromeWriter::op(const Op& op, const std::string& place) {
   } else {
     own_op_arguments(op);
   }
+  extras(index);
   sink_.append("}}");
   for (uint32_t link = op.first_link; link != kNone; link = events_.links[link].next_of_op) {
     if (!has_arrow(events_.links[link])) continue;
@@ -131,6 +134,22 @@ void ChromeWriter::own_op_arguments(const Op& op) {
   if (op.status != 0) member(",\"status\":", op.status);
   if (const auto given = events_.op_args.at(op.args); !given.empty()) member(",\"args\":", given);
   if (imported()) sink_.append(",\"sonde row\":1");
+}
+
+void ChromeWriter::extras(uint32_t op) {
+  const OpExtra& extra = events_.op_extras[op];
+  if (extra.sequence != 0) member(",\"sonde sequence\":", extra.sequence);
+  if (extra.queued_ns >= 0) member(",\"sonde queued\":", extra.queued_ns);
+  if (extra.submitted_ns >= 0) member(",\"sonde submitted\":", extra.submitted_ns);
+  const auto before = [](const OpCounter& counter, uint32_t of) { return counter.op < of; };
+  const auto& counters = events_.op_counters;
+  auto at = std::lower_bound(counters.begin(), counters.end(), op, before);
+  for (; at != counters.end() && at->op == op; ++at) {
+    sink_.append(",");
+    text("sonde counter " + std::string(events_.names.at(at->name)));
+    sink_.append(":");
+    append_real(sink_, at->value);
+  }
 }
 
 void ChromeWriter::copied_bytes(const Op& op) {

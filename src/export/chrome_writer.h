@@ -59,10 +59,11 @@ class ChromeWriter {
 
   void ops();
   void op_lane(const Lane& lane, const Layout& layout);
-  void op(const Op& op, const std::string& place);
+  void op(const Op& op, uint32_t index, const std::string& place);
   void own_op_arguments(const Op& op);
   void given_op_arguments(const Op& op);
   void copied_bytes(const Op& op);
+  void extras(uint32_t op);
 
   void flow(std::string_view phase, size_t link, const std::string& place, int64_t time_ns);
 

@@ -47,12 +47,13 @@ class Loader {
   Loader(store::Reader& reader, const Options& options)
       : database_(reader.database()), options_(options), grid_in_items_(reader.made_by_sonde()) {}
 
-  Result<Events> load(bool op_arguments) {
+  Result<Events> load(bool all_of_ops) {
     SONDE_TRY(look_for_imports());
     SONDE_TRY(load_names());
     SONDE_TRY(load_ops());
     SONDE_TRY(load_details());
-    if (op_arguments && options_.arguments) SONDE_TRY(load_op_args());
+    if (all_of_ops) SONDE_TRY(load_op_extras());
+    if (all_of_ops && options_.arguments) SONDE_TRY(load_op_args());
     SONDE_TRY(load_apis());
     SONDE_TRY(load_links());
     SONDE_TRY(load_args());
@@ -90,6 +91,7 @@ class Loader {
   Status load_names();
   Status load_ops();
   Status load_details();
+  Status load_op_extras();
   Status load_op_args();
   Status load_apis();
   Status load_links();
@@ -224,6 +226,39 @@ Status Loader::load_details() {
                             op.queue = queue_number(queue.gpu_id, row.integer(1), queue.queue_id);
                           }
                         }));
+  return ok_status();
+}
+
+Status Loader::load_op_extras() {
+  events_.op_extras.resize(events_.ops.size());
+  const auto extra_of = [&](int64_t id) {
+    const uint32_t index = op_ids_.find(id);
+    return index == kNone ? nullptr : &events_.op_extras[index];
+  };
+  SONDE_TRY(store::scan(database_, "id, sequence_id", "v_op WHERE sequence_id <> 0", {},
+                        [&](const store::Row& row) {
+                          OpExtra* const extra = extra_of(row.integer(0));
+                          if (extra != nullptr) extra->sequence = row.integer(1);
+                        }));
+  SONDE_TRY(store::scan(database_, "op_id, queued_ns, submitted_ns",
+                        "v_op_detail WHERE queued_ns IS NOT NULL OR submitted_ns IS NOT NULL", {},
+                        [&](const store::Row& row) {
+                          OpExtra* const extra = extra_of(row.integer(0));
+                          if (extra == nullptr) return;
+                          extra->queued_ns = row.integer_or(1, -1);
+                          extra->submitted_ns = row.integer_or(2, -1);
+                        }));
+  SONDE_ASSIGN(const bool counters, database_.has_table("rocpd_counter"));
+  if (!counters) return ok_status();
+  SONDE_TRY(store::scan(database_, "op_id, name_id, value", "rocpd_counter", {},
+                        [&](const store::Row& row) {
+                          const uint32_t op = op_ids_.find(row.integer(0));
+                          if (op == kNone || !std::isfinite(row.real(2))) return;
+                          const uint32_t name = name_number(row.integer(1));
+                          events_.op_counters.push_back({op, name, row.real(2)});
+                        }));
+  const auto before = [](const OpCounter& a, const OpCounter& b) { return a.op < b.op; };
+  std::stable_sort(events_.op_counters.begin(), events_.op_counters.end(), before);
   return ok_status();
 }
 
@@ -453,8 +488,8 @@ uint32_t Events::device_of(const Queue& queue) const {
   return static_cast<uint32_t>(at - devices.begin());
 }
 
-Result<Events> load_events(store::Reader& reader, const Options& options, bool op_arguments) {
-  SONDE_ASSIGN(Events events, Loader(reader, options).load(op_arguments));
+Result<Events> load_events(store::Reader& reader, const Options& options, bool all_of_ops) {
+  SONDE_ASSIGN(Events events, Loader(reader, options).load(all_of_ops));
   keep_wanted(events, options);
   return events;
 }

@@ -72,6 +72,18 @@ struct Op {
   int64_t duration_ns() const { return end_ns - start_ns; }
 };
 
+// What few exporters say of an op.
+struct OpExtra {
+  int64_t queued_ns = -1, submitted_ns = -1;
+  int64_t sequence = 0;
+};
+
+// A hardware counter's value for one op.
+struct OpCounter {
+  uint32_t op, name;
+  double value;
+};
+
 struct Api {
   int64_t start_ns, end_ns;
   int64_t id;
@@ -104,11 +116,13 @@ struct Series {
 };
 
 struct Events {
-  TextTable names;                // v_string
-  TextTable args;                 // v_ustring; empty when arguments are not wanted
-  TextTable op_args;              // v_op_args; empty when they are not wanted
-  std::vector<OpClass> op_class;  // by index of names, for use as Op::type
-  std::vector<bool> is_marker;    // by index of names: an api of this name shows its args as name
+  TextTable names;                     // v_string
+  TextTable args;                      // v_ustring; empty when arguments are not wanted
+  TextTable op_args;                   // v_op_args; empty when they are not wanted
+  std::vector<OpExtra> op_extras;      // by op, or empty when they are not wanted
+  std::vector<OpCounter> op_counters;  // by op, or empty when they are not wanted
+  std::vector<OpClass> op_class;       // by index of names, for use as Op::type
+  std::vector<bool> is_marker;  // by index of names: an api of this name shows its args as name
 
   std::vector<Queue> queues;
   std::vector<Thread> threads;
@@ -138,8 +152,8 @@ struct Events {
   uint32_t device_of(const Queue& queue) const;  // index into devices
 };
 
-// The arguments of operations, which only imported files have, come with `op_arguments`.
-Result<Events> load_events(store::Reader& reader, const Options& options,
-                           bool op_arguments = false);
+// The arguments of operations, which only imported files have, their extras and counters come with
+// `all_of_ops`.
+Result<Events> load_events(store::Reader& reader, const Options& options, bool all_of_ops = false);
 
 }  // namespace sonde::exporting

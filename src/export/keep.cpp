@@ -39,9 +39,17 @@ void keep_wanted(Events& events, const Options& options) {
       options.rank ? pids_of_rank(events, *options.rank) : std::set<int64_t>();
   const auto of_rank = [&](int64_t pid) { return !options.rank || pids.count(pid) > 0; };
 
-  const auto ops = keep_rows(events.ops, events.ops.size(), [&](const Op& op) {
+  const auto is_wanted = [&](const Op& op) {
     const Queue& queue = events.queues[op.queue];
     return (!options.gpu || queue.gpu_id == *options.gpu) && of_rank(queue.pid);
+  };
+  size_t at = 0;
+  keep_rows(events.op_extras, events.op_extras.size(),
+            [&](const OpExtra&) { return is_wanted(events.ops[at++]); });
+  const auto ops = keep_rows(events.ops, events.ops.size(), is_wanted);
+  keep_rows(events.op_counters, events.op_counters.size(), [&](OpCounter& counter) {
+    counter.op = ops[counter.op];
+    return counter.op != kNone;
   });
   const auto apis = keep_rows(events.apis, events.api_count(), [&](const Api& api) {
     return of_rank(events.threads[api.thread].pid);

@@ -31,6 +31,7 @@ void PerfettoWriter::first_packet() {
   out_.end(defaults);
   stream_.end_packet(packet);
   args_name_ = annotation_names_.iid("args");
+  marker_name_ = annotation_names_.iid("marker");
   bytes_name_ = arg_names_.iid("bytes");
   status_name_ = arg_names_.iid("status");
 }
@@ -187,6 +188,12 @@ void PerfettoWriter::api_event(size_t index, uint64_t track) {
     } else {
       out_.bytes(6, fit_text(arguments, scratch_));
     }
+    out_.end(annotation);
+  }
+  if (events_.is_mark(api)) {
+    const size_t annotation = out_.begin(kAnnotation);
+    out_.varint(1, marker_name_);
+    out_.varint(4, 1);
     out_.end(annotation);
   }
   launch_fields(index);

@@ -95,7 +95,7 @@ class PerfettoWriter {
   uint64_t next_uuid_ = 1;
   std::string scratch_;
   std::vector<std::string> queue_args_, shapes_;
-  uint64_t args_name_ = 0, bytes_name_ = 0, status_name_ = 0;
+  uint64_t args_name_ = 0, marker_name_ = 0, bytes_name_ = 0, status_name_ = 0;
   uint32_t last_domain_ = kNone, last_name_ = kNone;
   uint64_t last_category_ = 0;
   Counts counts_;

@@ -1,5 +1,5 @@
-// speedscope JSON (docs/exports.md): host time, device time and sampled CPU time by call path, as
-// three profiles over one table of frames.
+// speedscope JSON (docs/exports.md): host time, device time and, where it was sampled, CPU time by
+// call path, as profiles over one table of frames.
 #include <algorithm>
 #include <string>
 
@@ -30,8 +30,11 @@ class SpeedscopeWriter {
     profile("Host time", &StackNode::host_ns);
     sink_.append(",\n");
     profile("Device time by launching call", &StackNode::device_ns);
-    sink_.append(",\n");
-    profile("CPU time, sampled", &StackNode::cpu_ns);
+    const auto is_sampled = [](const StackNode& node) { return node.cpu_ns > 0; };
+    if (std::any_of(stacks_.nodes.begin(), stacks_.nodes.end(), is_sampled)) {
+      sink_.append(",\n");
+      profile("CPU time, sampled", &StackNode::cpu_ns);
+    }
     sink_.append("]}\n");
   }
 

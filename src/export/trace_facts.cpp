@@ -58,6 +58,8 @@ Result<TraceFacts> load_facts(store::Reader& reader, const Options& options, con
         pid_of_process[row.integer(0)] = row.integer(1);
         if (!row.text(2).empty()) facts.executables[row.integer(1)] = row.text(2);
       }));
+  SONDE_TRY(store::scan(database, "api_id", "sonde_unfinished", {},
+                        [&](const store::Row& row) { facts.unfinished.insert(row.integer(0)); }));
   SONDE_TRY(load_flows(database, options, events, std::move(pid_of_process), facts));
   return facts;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct TraceFacts {
   std::vector<std::pair<std::string, std::string>> notes;  // of the trace; keys are unique
   std::map<int64_t, std::string> executables;              // by pid
   std::vector<FlowEnd> flows;                              // in the window
+  std::unordered_set<int64_t> unfinished;                  // calls that their file does not end
 };
 
 Result<TraceFacts> load_facts(store::Reader& reader, const Options& options, const Events& events);

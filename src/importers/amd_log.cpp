@@ -139,7 +139,9 @@ void Reader::call_ends(const LogLine& line, const LoggedReturn& returned) {
   while (at > 0 && !same_call(calls[at - 1].name, returned.name)) --at;
   if (at == 0) {  // only its return is logged
     OpenCall call{std::string(returned.name), {}, time_of(line), {}};
-    if (returned.duration_us) call.start_ns -= *returned.duration_us * 1000;
+    if (returned.duration_us.value_or(-1) >= 0 && *returned.duration_us <= call.start_ns / 1000) {
+      call.start_ns -= *returned.duration_us * 1000;
+    }
     close(line, call, &returned, time_of(line));
     return;
   }
@@ -166,6 +168,10 @@ void Reader::close(const LogLine& line, OpenCall& call, const LoggedReturn* retu
     append_fact(args, "value", returned->value);
   }
   args = valid_utf8(args);
+  if (end_ns < call.start_ns) {
+    tally_.repair("calls that end before they start: they are moments now", source_.path());
+    end_ns = call.start_ns;
+  }
   const int64_t id = sink_.api({sink_.process(line.pid), line.tid, call.start_ns, end_ns,
                                 sink_.name(call.name), 0, domain_, args});
   // A call that made one copy moved its bytes with it; of several, none is known.

@@ -135,5 +135,21 @@ TEST(MiopenLog, CallsAndCommands) {
   EXPECT_EQ(seen.tally.skipped_count(), 1u);
 }
 
+// Times that run backwards: of a return before its entry, and of one that lasted too long.
+TEST(AmdLog, NoCallEndsBeforeItStarts) {
+  const ImportedText seen = import_text(
+      amd_log_importer(),
+      ":3:hip.cpp  :501 : 0000002000 us: 7: [tid:0xa0] hipMalloc ( 0x7f, 8 )\n"
+      ":3:hip.cpp  :502 : 0000001000 us: 7: [tid:0xa0] hipMalloc: Returned hipSuccess : \n"
+      ":3:hip.cpp  :503 : 0000003000 us: 7: [tid:0xa0] hipFree: Returned hipSuccess : : duration: "
+      "9223372036854775807 us\n");
+  ASSERT_TRUE(seen.status.ok());
+  ASSERT_EQ(seen.sink.apis.size(), 2u);
+  EXPECT_EQ(seen.sink.apis[0].row.start_ns, 2'000'000);
+  EXPECT_EQ(seen.sink.apis[0].row.end_ns, 2'000'000);
+  EXPECT_EQ(seen.sink.apis[1].row.start_ns, 3'000'000);
+  ASSERT_EQ(seen.tally.repaired().size(), 1u);
+}
+
 }  // namespace
 }  // namespace sonde::importers

@@ -158,7 +158,7 @@ Result<Imported> import_files(const std::vector<std::string>& paths, const std::
   imported.path = output;
   const auto write = [&]() -> Status {
     SONDE_ASSIGN(StoreSink sink, StoreSink::create(output));
-    const Status status = write_inputs(inputs, options, sink, imported);
+    Status status = write_inputs(inputs, options, sink, imported);
     imported.counts = sink.counts();
     return status;
   };

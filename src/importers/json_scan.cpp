@@ -120,4 +120,28 @@ ElementScan::Found ElementScan::scan(const char* text, size_t size, bool last, s
   return found;
 }
 
+bool has_word_for_no_number(std::string_view text) {
+  size_t at = 0;
+#if defined(__SSE2__)
+  // The first and third letters: every text of PyTorch has "Input", hardly one has "I?f" or "N?N".
+  const auto starts = [](const char* from, char first, char third) {
+    const __m128i begin = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    const __m128i behind = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 2));
+    return _mm_and_si128(_mm_cmpeq_epi8(begin, _mm_set1_epi8(first)),
+                         _mm_cmpeq_epi8(behind, _mm_set1_epi8(third)));
+  };
+  constexpr size_t kBlock = 16, kReadAhead = 2;
+  for (; at + kBlock + kReadAhead <= text.size(); at += kBlock) {
+    const char* const from = text.data() + at;
+    const __m128i found = _mm_or_si128(starts(from, 'N', 'N'), starts(from, 'I', 'f'));
+    if (_mm_movemask_epi8(found) == 0) continue;
+    // "Infinity" may begin at the last byte of the block.
+    const std::string_view near = text.substr(at, kBlock + 7);
+    if (near.find("NaN") != near.npos || near.find("Infinity") != near.npos) return true;
+  }
+#endif
+  const std::string_view rest = text.substr(at);
+  return rest.find("NaN") != rest.npos || rest.find("Infinity") != rest.npos;
+}
+
 }  // namespace sonde::importers

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace sonde::importers {
 
@@ -38,5 +39,8 @@ class ElementScan {
   BracketScan brackets_;
   int64_t depth_ = 0;  // 0 = between the elements
 };
+
+// Whether "NaN" or "Infinity" stands somewhere in the text, in a string or not.
+bool has_word_for_no_number(std::string_view text);
 
 }  // namespace sonde::importers

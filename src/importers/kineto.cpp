@@ -21,6 +21,8 @@ Sure sniff(const Head& head) {
   const bool has_phase = bytes.find("\"ph\"") != bytes.npos;
   if (bytes[begin] == '[') return has_phase ? Sure::kLikely : Sure::kNo;
   if (bytes[begin] != '{') return Sure::kNo;
+  // The first event of rocprof v1 is empty; it has an importer of its own.
+  if (bytes.find("\"traceEvents\":[{}") != bytes.npos) return Sure::kLikely;
   if (has_events && has_phase) return Sure::kCertain;
   if (has_events || bytes.find("\"deviceProperties\"") != bytes.npos) return Sure::kLikely;
   const std::string_view path = head.path;

@@ -316,8 +316,8 @@ bool EventParser::Impl::wanted(const Event& event) const {
   if (is_gpu_op(event.category) && event.phase == 'X') return wants.ops;
   if (event.category == Category::kRuntime && wants.op_details) return true;
   if (event.phase == 'M') return wants.facts;
-  return wants.apis && event.phase != 'C' && event.phase != 's' &&
-         event.phase != 'f' && event.phase != 't';
+  return wants.apis && event.phase != 'C' && event.phase != 's' && event.phase != 'f' &&
+         event.phase != 't';
 }
 
 void EventParser::Impl::keep(Event& event) {
@@ -465,9 +465,7 @@ EventBatch EventParser::parse(JsonWindow window) {
   batch.window = std::move(window);
   const std::string_view text = batch.window.text();
   impl_->batch = &batch;
-  impl_->may_have_nan =
-      impl_->wants.args && (memmem(text.data(), text.size(), "NaN", 3) != nullptr ||
-                            memmem(text.data(), text.size(), "Infinity", 8) != nullptr);
+  impl_->may_have_nan = impl_->wants.args && has_word_for_no_number(text);
   if (!impl_->parse_array(text)) {
     batch.events.clear();
     batch.launches.clear();

@@ -40,6 +40,7 @@ struct LaunchArgs {
   int64_t block[3] = {kNone, kNone, kNone};
   int64_t items[3] = {kNone, kNone, kNone};
   int64_t process = 0;  // of Sink::process(); 0 = that of the call
+  int64_t queued_ns = -1, submitted_ns = -1;
   std::string_view kind, kernel;
 };
 

@@ -73,7 +73,8 @@ void LaunchLinks::link(const Waiting& op, const Call* call) {
   launch.op = op.op;
   launch.name = op.name;
   launch.op_class = class_of(op.category);
-  launch.queued_ns = -1;
+  launch.queued_ns = args.queued_ns;
+  launch.submitted_ns = args.submitted_ns;
   launch.bytes = or_unknown(args.bytes == kNone && facts != nullptr ? facts->bytes : args.bytes);
   launch.private_segment_bytes = or_unknown(args.private_bytes);
   launch.status = args.status == kNone ? 0 : args.status;

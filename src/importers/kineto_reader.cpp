@@ -241,14 +241,16 @@ void KinetoReader::take_complete(const Event& event, const EventBatch& batch) {
 
 void KinetoReader::take_api(const Event& event, Api& row, const LaunchArgs* launch) {
   LaunchArgs own;
+  SondeTrace::CallFacts facts;
   if (sonde_.is_ours()) {
-    const auto correlation = sonde_.restore(event, sink_, row);
-    if (launch == nullptr && correlation && sonde_.is_recorded()) {
-      own.correlation = *correlation;  // calls of any kind launch in Sonde's recordings
+    facts = sonde_.restore(event, sink_, row);
+    if (launch == nullptr && facts.correlation && sonde_.is_recorded()) {
+      own.correlation = *facts.correlation;  // calls of any kind launch in Sonde's recordings
       launch = &own;
     }
   }
   const int64_t api = sink_.api(row);
+  if (facts.unfinished) sink_.unfinished(api);
   if (launch != nullptr) links_.call(event.name, *launch, api, row.process);
 }
 
@@ -270,12 +272,13 @@ void KinetoReader::take_op(const Event& event, const EventBatch& batch) {
   row.type = sink_.name(op_type(event.category, args, event.name));
   row.args = event.args;
   seen_until(row.end_ns);
+  SondeTrace::OpFacts facts;
   if (sonde_.is_ours()) {
-    std::optional<int64_t> pid;
-    sonde_.restore(event, sink_, row, own, pid);
-    if (pid) own.process = process_of(*pid);
+    facts = sonde_.restore(event, sink_, row, own);
+    if (facts.pid) own.process = process_of(*facts.pid);
   }
   const int64_t op = sink_.op(row);
+  for (const auto& [name, value] : facts.counters) sink_.op_counter(op, name, value);
   links_.op(*args, event.category, row.name, op);
 }
 

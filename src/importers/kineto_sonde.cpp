@@ -1,5 +1,7 @@
 #include "importers/kineto_sonde.h"
 
+#include <cstdlib>
+
 #include "base/strings.h"
 #include "importers/kineto_args.h"
 
@@ -9,17 +11,15 @@ namespace {
 
 bool is_sondes(std::string_view key) { return key.substr(0, 6) == "sonde "; }
 
-// A JSON object without the members that Sonde added, which are its last ones.
+// A JSON object without the members that Sonde added, which are its last ones. Inside of a text the
+// quotes would have a backslash.
 std::string_view without_sondes(std::string_view args, std::string& memory) {
-  for (const std::string_view first :
-       {",\"sonde category\":", ",\"sonde domain\":", "\"sonde given\":"}) {
-    const size_t begin = args.find(first);
-    if (begin == args.npos) continue;
-    memory = args.substr(0, begin);
-    memory += '}';
-    return memory == "{}" ? std::string_view() : std::string_view(memory);
-  }
-  return args;
+  size_t begin = args.find(",\"sonde ");
+  if (begin == args.npos) begin = args.find("{\"sonde ") == 0 ? 1 : args.npos;
+  if (begin == args.npos) return args;
+  memory = args.substr(0, begin);
+  memory += '}';
+  return memory == "{}" ? std::string_view() : std::string_view(memory);
 }
 
 }  // namespace
@@ -58,18 +58,19 @@ Event SondeTrace::in_place(const Event& event) const {
   return moved;
 }
 
-std::optional<int64_t> SondeTrace::restore(const Event& event, Sink& sink, Api& row) {
+SondeTrace::CallFacts SondeTrace::restore(const Event& event, Sink& sink, Api& row) {
+  CallFacts facts;
   bool own = recorded_;
   bool mark = false;
-  std::optional<int64_t> correlation;
   std::string text;
   if (recorded_) row.category = 0;
   each_argument(event.args, [&](std::string_view key, std::string_view value) {
-    if (key == "correlation") correlation = parse_int(value);
+    if (key == "correlation") facts.correlation = parse_int(value);
     if (key == "args") text = value;
     if (!is_sondes(key)) return;
     if (key == "sonde mark") mark = true;
     if (key == "sonde row") own = true;
+    if (key == "sonde unfinished") facts.unfinished = true;
     if (key == "sonde category") row.category = sink.name(value);
     if (key == "sonde domain") row.domain = sink.name(value);
   });
@@ -82,25 +83,39 @@ std::optional<int64_t> SondeTrace::restore(const Event& event, Sink& sink, Api& 
   } else {
     row.args = without_sondes(event.args, args_);
   }
-  return correlation;
+  return facts;
 }
 
-void SondeTrace::restore(const Event& event, Sink& sink, Op& row, LaunchArgs& launch,
-                         std::optional<int64_t>& pid) {
+SondeTrace::OpFacts SondeTrace::restore(const Event& event, Sink& sink, Op& row,
+                                        LaunchArgs& launch) {
+  constexpr std::string_view kCounter = "sonde counter ";
+  OpFacts facts;
   bool own = recorded_;
   std::string text, kind;
   each_argument(event.args, [&](std::string_view key, std::string_view value) {
     if (key == "args") text = value;
     if (key == "kind") kind = value;
+    if (!is_sondes(key)) return;
     if (key == "sonde row") own = true;
-    if (key == "sonde pid") pid = parse_int(value);
+    if (key == "sonde pid") facts.pid = parse_int(value);
+    if (key == "sonde sequence") row.sequence = parse_int(value).value_or(0);
+    if (key == "sonde queued") launch.queued_ns = parse_int(value).value_or(-1);
+    if (key == "sonde submitted") launch.submitted_ns = parse_int(value).value_or(-1);
+    if (key.substr(0, kCounter.size()) == kCounter) {
+      facts.counters.emplace_back(sink.name(key.substr(kCounter.size())),
+                                  std::strtod(std::string(value).c_str(), nullptr));
+    }
   });
-  if (!own) return;
+  if (!own) {
+    row.args = without_sondes(event.args, args_);
+    return facts;
+  }
   launch.kind = {};  // it is the type, and none of Kineto's words
   row.type = sink.name(kind.empty() ? event.name : std::string_view(kind));
   if (kind.empty()) row.name = 0;
   args_ = std::move(text);
   row.args = args_;
+  return facts;
 }
 
 bool SondeTrace::sample(const Event& event, Sink& sink) const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "importers/kineto_events.h"
 #include "importers/kineto_frame.h"
@@ -28,11 +29,18 @@ class SondeTrace {
   Event in_place(const Event& event) const;
 
   // Puts a call's own category, domain, name and arguments back. The row's views are valid until
-  // the next call. Returns the number that links operations to it.
-  std::optional<int64_t> restore(const Event& event, Sink& sink, Api& row);
+  // the next call.
+  struct CallFacts {
+    std::optional<int64_t> correlation;  // links operations to it
+    bool unfinished = false;
+  };
+  CallFacts restore(const Event& event, Sink& sink, Api& row);
   // The same for an operation; `launch` gets what only we know of it.
-  void restore(const Event& event, Sink& sink, Op& row, LaunchArgs& launch,
-               std::optional<int64_t>& pid);
+  struct OpFacts {
+    std::optional<int64_t> pid;
+    std::vector<std::pair<Name, double>> counters;
+  };
+  OpFacts restore(const Event& event, Sink& sink, Op& row, LaunchArgs& launch);
   // A value of a monitor; false if it is a counter of a program.
   bool sample(const Event& event, Sink& sink) const;
 

@@ -267,5 +267,21 @@ TEST(JsonWindows, CutsBetweenEvents) {
   }
 }
 
+// At every place of a block, and across its end.
+TEST(JsonScan, FindsWordsForNoNumbers) {
+  for (size_t size = 0; size < 80; ++size) {
+    const std::string text(size, 'N');  // hits of the quick look that are none
+    EXPECT_FALSE(has_word_for_no_number(text));
+    for (size_t at = 0; at <= size; ++at) {
+      for (const std::string word : {"NaN", "Infinity"}) {
+        EXPECT_TRUE(has_word_for_no_number(text.substr(0, at) + word + text.substr(at))) << at;
+        EXPECT_FALSE(
+            has_word_for_no_number(std::string(at, ' ') + word.substr(0, word.size() - 1)));
+      }
+    }
+  }
+  EXPECT_FALSE(has_word_for_no_number(R"({"Input Dims": [[1, 2], "Inf", "NA", "N N"]})"));
+}
+
 }  // namespace
 }  // namespace sonde::importers

@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "importers/importer.h"
+#include "importers/json_close.h"
 #include "importers/rocprof_names.h"
 
 namespace sonde::importers {
@@ -299,10 +300,19 @@ void ProcessReader::counters(element record) {
 
 Status read(Source& source, Sink& sink, Tally& tally) {
   constexpr size_t kMostBytes = (size_t{4} << 30) - 1;  // simdjson's documents end there
-  SONDE_ASSIGN(const std::string text, source.read_all(kMostBytes));
+  SONDE_ASSIGN(std::string text, source.read_all(kMostBytes));
   simdjson::dom::parser parser;
   element document, processes;
-  const simdjson::error_code code = parser.parse(text).get(document);
+  simdjson::error_code code = parser.parse(text).get(document);
+  if (code == simdjson::UTF8_ERROR) {
+    text = valid_utf8(text);
+    tally.repair("place or more that is not valid UTF-8", source.path());
+    code = parser.parse(text).get(document);
+  }
+  if (code != simdjson::SUCCESS && close_json(text)) {
+    tally.skip("records cut off by the end of the file", source.path());
+    code = parser.parse(text).get(document);
+  }
   if (code != simdjson::SUCCESS) {
     return make_error(ErrorCode::kBadData, simdjson::error_message(code), source.path(),
                       "the file is not complete JSON");

@@ -50,6 +50,7 @@ class RpdInput {
     SONDE_TRY(launches());
     SONDE_TRY(values());
     if (reader_.made_by_sonde()) SONDE_TRY(facts());
+    SONDE_TRY(rest());
     for (const std::string& note : reader_.notes()) tally_.remark(note);
     return ok_status();
   }
@@ -70,6 +71,7 @@ class RpdInput {
   Status facts();
   Status clocks();
   Status losses();
+  Status rest();
 
   Name name_of(int64_t id) const {
     const auto found = names_.find(id);
@@ -304,6 +306,28 @@ Status RpdInput::losses() {
   return each("source, text", "sonde_diagnostic", [&](const Row& row) {
     tally_.remark(std::string(row.text(0)) + ": " + std::string(row.text(1)));
   });
+}
+
+// What a sink has no word for is not lost in silence.
+Status RpdInput::rest() {
+  static constexpr std::string_view kRead[] = {
+      "sonde_process",   "sonde_thread",    "sonde_device",     "sonde_queue",
+      "sonde_counter",   "sonde_op_args",   "sonde_flow",       "sonde_note",
+      "sonde_drop",      "sonde_ingest",    "sonde_diagnostic", "sonde_clock_snapshot",
+      "sonde_op_detail", "sonde_unfinished"};
+  std::vector<std::string> others;
+  SONDE_TRY(each("name", "sqlite_master WHERE type = 'table'", [&](const Row& row) {
+    const std::string_view name = row.text(0);
+    const bool is_read = std::find(std::begin(kRead), std::end(kRead), name) != std::end(kRead);
+    if (starts_with_any(name, {"sonde_", "ext_"}) && !is_read) others.emplace_back(name);
+  }));
+  for (const std::string& table : others) {
+    SONDE_ASSIGN(const int64_t rows,
+                 database_.integer("SELECT count(*) FROM " + store::quoted_name(table)));
+    tally_.skip("rows of " + table + ", which merging does not know,", reader_.path(),
+                static_cast<uint64_t>(rows));
+  }
+  return ok_status();
 }
 
 Sure sniff(const Head&) { return Sure::kNo; }

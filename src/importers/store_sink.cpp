@@ -50,8 +50,8 @@ Result<StoreSink> StoreSink::create(const std::string& path) {
 
 Status StoreSink::prepare() {
   store::Database& database = writer_.database();
-  // The index over the arguments is sorted at the end: in a file, or it would take as much memory
-  // as the arguments. Such settings cannot change inside of a transaction.
+  // What is sorted at the end is sorted in a file, or memory would grow with the trace. Such
+  // settings cannot change inside of a transaction.
   SONDE_TRY(
       database.exec("COMMIT; PRAGMA temp_store=FILE; PRAGMA cache_size=-8192; "
                     "BEGIN IMMEDIATE"));
@@ -306,7 +306,9 @@ Status StoreSink::finish() {
   keep_status(flows_.flush());
   keep_status(frames_.flush());
   SONDE_TRY(status_);
-  return writer_.finish();
+  // The arguments of other tools are long: with the index the file would be twice as large, and
+  // importing take half as long again.
+  return writer_.finish(store::Writer::Arguments::kPlain);
 }
 
 StoreSink::Counts StoreSink::counts() const {

@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
-constexpr int kGzipOnly = 16;  // added to zlib's window bits
+constexpr int kGzipOnly = 16, kGzipOrZlib = 32;  // added to zlib's window bits
 
 class Gzip : public Unpacker {
  public:
-  Gzip() {
-    if (inflateInit2(&stream_, 15 + kGzipOnly) != Z_OK) error_ = "no memory to unpack it";
+  explicit Gzip(int kinds) {
+    if (inflateInit2(&stream_, 15 + kinds) != Z_OK) error_ = "no memory to unpack it";
   }
   Gzip(const Gzip&) = delete;
   Gzip& operator=(const Gzip&) = delete;
@@ -91,8 +91,10 @@ class Unknown : public Unpacker {
 
 }  // namespace
 
+std::unique_ptr<Unpacker> Unpacker::for_zlib() { return std::make_unique<Gzip>(kGzipOrZlib); }
+
 std::unique_ptr<Unpacker> Unpacker::for_stream(std::string_view begin) {
-  if (begin.substr(0, kGzipMagic.size()) == kGzipMagic) return std::make_unique<Gzip>();
+  if (begin.substr(0, kGzipMagic.size()) == kGzipMagic) return std::make_unique<Gzip>(kGzipOnly);
   if (begin.substr(0, kZstdMagic.size()) == kZstdMagic) {
 #ifdef SONDE_ZSTD
     return std::make_unique<Zstd>();

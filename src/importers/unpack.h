@@ -12,6 +12,8 @@ class Unpacker {
  public:
   // nullptr if the bytes are not the beginning of a compressed stream.
   static std::unique_ptr<Unpacker> for_stream(std::string_view begin);
+  // For a stream that is known to be zlib's, with its own head or with gzip's.
+  static std::unique_ptr<Unpacker> for_zlib();
   virtual ~Unpacker() = default;
 
   // Takes from `in` what it can, and returns how much it wrote to `out`.

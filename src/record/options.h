@@ -39,9 +39,9 @@ struct Outcome {
   int signal = 0;       // that ended it, or 0
   int64_t wall_ns = 0;
   uint64_t apis = 0, ops = 0, lost = 0;
-  int left_running = 0;      // processes that were let go
-  std::string kept_session;  // the session directory, if it still holds records
-  bool interrupted = false;  // a second Ctrl-C left them there
+  int left_running = 0;                       // processes that were let go
+  std::string kept_session;                   // the session directory, if it still holds records
+  bool interrupted = false;                   // a second Ctrl-C left them there
   std::vector<int64_t> stderr_line_times_ns;  // of Options::stderr_log
 };
 

@@ -104,6 +104,7 @@ Result<store::Writer> Recording::open_output() {
     if (writer && output_ != wanted && !append) {
       say(fmt::format("{} exists; recording into {}", wanted, output_));
     }
+    if (writer) SONDE_TRY(writer->keep_small());
     return writer;
   }
 }

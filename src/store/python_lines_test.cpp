@@ -38,11 +38,11 @@ TEST(PythonLinesTest, DamagedTablesEnd) {
 }
 
 TEST(PythonLinesTest, WhoseCode) {
-  EXPECT_FALSE(is_python_library("/home/me/train.py"));
+  EXPECT_FALSE(is_python_library("/opt/jobs/train.py"));
   EXPECT_FALSE(is_python_library("<string>"));
   EXPECT_TRUE(is_python_library("/usr/lib/python3.11/threading.py"));
   EXPECT_TRUE(is_python_library("/usr/lib/python3/dist-packages/torch/nn/modules/module.py"));
-  EXPECT_TRUE(is_python_library("/home/me/venv/lib/python3.12/site-packages/numpy/core.py"));
+  EXPECT_TRUE(is_python_library("/opt/venv/lib/python3.12/site-packages/numpy/core.py"));
   EXPECT_TRUE(is_python_library("<frozen importlib._bootstrap>"));
 }
 

@@ -168,8 +168,11 @@ CREATE VIEW nop AS
               WHERE tag = 'gpu_stride') stride;
 )sql";
 
-constexpr const char* kRpdV3Indices = R"sql(
+constexpr const char* kNameIndex = R"sql(
 CREATE INDEX IF NOT EXISTS "rocpd_strin_string_c7b9cd_idx" ON "rocpd_string" ("string");
+)sql";
+
+constexpr const char* kArgumentIndex = R"sql(
 CREATE INDEX IF NOT EXISTS "rocpd_ustri_string_84d4a7_idx" ON "rocpd_ustring" ("string");
 )sql";
 
@@ -390,7 +393,8 @@ INSERT OR IGNORE INTO sonde_graph_op
 }  // namespace
 
 const char* rpd_v3_schema() { return kRpdV3Schema; }
-const char* rpd_v3_indices() { return kRpdV3Indices; }
+const char* rpd_v3_name_index() { return kNameIndex; }
+const char* rpd_v3_argument_index() { return kArgumentIndex; }
 const char* sonde_tables() { return kSondeTables; }
 const char* sample_tables() { return kSampleTables; }
 const char* sonde_derived_tables() { return kDerivedTables; }

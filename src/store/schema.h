@@ -43,8 +43,10 @@ namespace sonde::store {
 
 // CREATE TABLE and CREATE VIEW statements of RPD v3 with its seed rows.
 const char* rpd_v3_schema();
-// The indices RPD builds by default, created after the rows are in.
-const char* rpd_v3_indices();
+// The indices RPD builds by default, created after the rows are in: on rocpd_string and on
+// rocpd_ustring.
+const char* rpd_v3_name_index();
+const char* rpd_v3_argument_index();
 // Sonde's tables.
 const char* sonde_tables();
 // Sonde's tables and views of call stacks, each made only where it is not there.

@@ -40,11 +40,16 @@ struct HexText {
 };
 
 // A rollback journal, not WAL: after a kill the next reader needs nothing but the two files, and a
-// finished trace is one file. No fsync, because a trace need not survive a power cut. Rows are only
-// appended, so a larger cache would make the recorder grow and no faster.
+// finished trace is one file. No fsync, because a trace need not survive a power cut.
 constexpr const char* kPragmas =
     "PRAGMA page_size=8192; PRAGMA synchronous=OFF; PRAGMA journal_mode=TRUNCATE;"
-    "PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
+    "PRAGMA cache_size=-131072; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
+
+// Rows are only appended, so old pages need not be kept. And nothing is written before a commit: a
+// full disk shows there, where it can be tried again, and not within a transaction, which SQLite
+// then gives up.
+constexpr const char* kSmall = "PRAGMA cache_size=-16384; PRAGMA cache_spill=OFF";
+constexpr const char* kLarge = "PRAGMA cache_size=-131072; PRAGMA cache_spill=ON";
 
 }  // namespace
 
@@ -74,6 +79,7 @@ struct Writer::Impl {
   Status begin();
   Status flush();
   Status commit();
+  Status between_transactions(const std::string& sql);
 
   void keep(Status status) {
     if (!status && !error) error = std::move(status).error();
@@ -194,6 +200,12 @@ Status Writer::Impl::flush() {
   keep(counter_rows.flush());
   if (error) return *error;
   return ok_status();
+}
+
+// After a commit: some pragmas do nothing within a transaction.
+Status Writer::Impl::between_transactions(const std::string& sql) {
+  SONDE_TRY(database.exec("COMMIT; " + sql));
+  return begin();
 }
 
 Status Writer::Impl::commit() {
@@ -321,19 +333,24 @@ void Writer::metadata(std::string_view tag, std::string_view value) {
 
 Database& Writer::database() { return impl_->database; }
 
+Status Writer::keep_small() {
+  SONDE_TRY(commit());
+  return impl_->between_transactions(kSmall);
+}
+
 Status Writer::commit() { return impl_->commit(); }
 
-Status Writer::finish() {
-  SONDE_TRY(impl_->flush());
+Status Writer::finish(Arguments arguments) {
+  SONDE_TRY(commit());
+  SONDE_TRY(impl_->between_transactions(kLarge));
   auto& database = impl_->database;
-  SONDE_TRY(database.exec(rpd_v3_indices()));
+  SONDE_TRY(database.exec(rpd_v3_name_index()));
+  if (arguments == Arguments::kIndexed) SONDE_TRY(database.exec(rpd_v3_argument_index()));
   SONDE_TRY(database.exec(sonde_indices()));
   SONDE_TRY(database.exec(sonde_derived_tables()));
   SONDE_TRY(database.exec("PRAGMA analysis_limit=400; ANALYZE"));
   SONDE_TRY(commit());
-  // Outside of a transaction, as a change of the journal mode has to be.
-  SONDE_TRY(database.exec("COMMIT; PRAGMA journal_mode=DELETE; PRAGMA journal_mode=TRUNCATE"));
-  return impl_->begin();
+  return impl_->between_transactions("PRAGMA journal_mode=DELETE; PRAGMA journal_mode=TRUNCATE");
 }
 
 uint64_t Writer::bytes() {

@@ -9,12 +9,33 @@
 namespace sonde::trace {
 namespace {
 
+// Columns that grow by doubling are copied again and again; the ids tell how many rows there will
+// be at most. Files of several recordings have holes in them, and are left to grow.
+Status reserve_ops(store::Database& database, Ops& ops) {
+  constexpr int64_t kMost = int64_t{1} << 25;
+  SONDE_ASSIGN(auto rows, database.prepare("SELECT (SELECT max(id) FROM v_op) - "
+                                           "(SELECT min(id) FROM v_op) + 1"));
+  SONDE_ASSIGN(const bool found, rows.step());
+  if (!found || rows.is_null(0) || rows.integer(0) < 0 || rows.integer(0) > kMost) {
+    return ok_status();
+  }
+  const auto count = static_cast<size_t>(rows.integer(0));
+  ops.start_ns.reserve(count);
+  ops.end_ns.reserve(count);
+  ops.gpu.reserve(count);
+  ops.queue.reserve(count);
+  ops.name.reserve(count);
+  ops.type.reserve(count);
+  return ok_status();
+}
+
 Status load_op_columns(store::Database& database, const Request& request, bool with_ids,
                        NameTable& names, Trace& trace) {
   const std::string columns = std::string("start_ns, end_ns, gpu_id, queue_id, name_id, type_id") +
                               (with_ids ? ", id" : "");
   Ops& ops = trace.ops;
   QueueTable queues(trace);
+  if (!request.window.extent && !request.gpu) SONDE_TRY(reserve_ops(database, ops));
   return store::scan(database, columns, "v_op", {}, [&](const store::Row& row) {
     const int64_t gpu = row.integer(2);
     if (request.gpu && *request.gpu != gpu) return;

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""What recording adds to PyTorch: to an operator that does next to nothing, and to the training steps
-of examples/cifar. CPU time of one thread; recorded and unrecorded work take turns in one process."""
+"""What recording adds to PyTorch: to an operator that does next to nothing, and to the training
+steps of examples/cifar. CPU time of one thread; recorded and unrecorded work take turns in one
+process."""
 # runs: 1
 import json
 import os
@@ -11,7 +12,8 @@ import sys
 
 SONDE = os.environ["SONDE"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-WORK = ["/usr/bin/python3", str(ROOT / "tests/programs/torch_cost.py"), str(ROOT / "examples/cifar")]
+WORK = ["/usr/bin/python3", str(ROOT / "tests/programs/torch_cost.py"),
+        str(ROOT / "examples/cifar")]
 ROUNDS = 3
 
 

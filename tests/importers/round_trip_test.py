@@ -45,11 +45,13 @@ LINKS = """SELECT a.start, a.tid, o.start, o.end FROM rocpd_api_ops l
            JOIN rocpd_api a ON a.id = l.api_id JOIN rocpd_op o ON o.id = l.op_id"""
 
 # Everything that Chrome JSON carries.
-ALL_OPS = """SELECT o.gpuId, o.queueId, o.start, o.end, n.string, ot.string FROM rocpd_op o
+ALL_OPS = """SELECT o.gpuId, o.queueId, o.start, o.end, n.string, ot.string, o.sequenceId
+             FROM rocpd_op o
              JOIN rocpd_string n ON n.id = o.description_id
              JOIN rocpd_string ot ON ot.id = o.opType_id"""
 DETAILS = """SELECT o.start, o.end, o.queueId, d.bytes, d.grid_x, d.grid_y, d.grid_z, d.group_x,
-             d.group_y, d.group_z, d.group_segment_bytes, d.private_segment_bytes, d.status, p.pid
+             d.group_y, d.group_z, d.group_segment_bytes, d.private_segment_bytes, d.status, p.pid,
+             d.queued_ns, d.submitted_ns
              FROM sonde_op_detail d JOIN rocpd_op o ON o.id = d.op_id
              LEFT JOIN sonde_process p ON p.id = d.process_id"""
 ALL_APIS = """SELECT a.pid, a.tid, a.start, a.end, n.string, c.string, d.string, u.string
@@ -62,6 +64,10 @@ OP_ARGS = """SELECT o.start, o.end, o.queueId, a.args FROM sonde_op_args a
 COUNTERS = """SELECT p.pid, c.tid, c.time_ns, n.string, c.value FROM sonde_counter c
               JOIN rocpd_string n ON n.id = c.name_id
               JOIN sonde_process p ON p.id = c.process_id"""
+OP_COUNTERS = """SELECT o.start, o.end, n.string, c.value FROM rocpd_counter c
+                 JOIN rocpd_op o ON o.id = c.op_id JOIN rocpd_string n ON n.id = c.name_id"""
+UNFINISHED = """SELECT a.start, a.pid, n.string FROM sonde_unfinished f
+                JOIN rocpd_api a ON a.id = f.api_id JOIN rocpd_string n ON n.id = a.apiName_id"""
 MONITORS = "SELECT deviceType, deviceId, monitorType, start, CAST(value AS real) FROM rocpd_monitor"
 FLOWS = """SELECT f.flow, c.string, n.string, f.phase, p.pid, f.tid, f.time_ns FROM sonde_flow f
            JOIN rocpd_string c ON c.id = f.category_id JOIN rocpd_string n ON n.id = f.name_id
@@ -132,6 +138,13 @@ def sondes(rpd, path):
           WHERE apiName_id = (SELECT id FROM rocpd_string WHERE string = 'UserMarker');
         INSERT INTO rocpd_ustring(string) VALUES ('{{"looks": "like JSON"}}');
         UPDATE rocpd_api SET args_id = last_insert_rowid() WHERE id = (SELECT max(id) FROM rocpd_api);
+        UPDATE rocpd_op SET sequenceId = id;
+        UPDATE sonde_op_detail SET queued_ns = {far} + op_id, submitted_ns = {far} + op_id + 7
+          WHERE op_id % 3 = 0;
+        INSERT INTO rocpd_counter(op_id, name_id, value) SELECT o.id, n.id, o.id + 0.5
+          FROM rocpd_op o, rocpd_string n
+          WHERE n.string IN ('queue depth', 'my category') AND o.id % 2 = 0;
+        INSERT INTO sonde_unfinished SELECT id FROM rocpd_api WHERE id % 5 = 0;
         INSERT INTO sonde_counter(process_id, tid, time_ns, name_id, value)
           SELECT 1, 100, {far} + 1500, id, 2.5 FROM rocpd_string WHERE string = 'queue depth';
         INSERT INTO rocpd_monitor(deviceType, deviceId, monitorType, start, end, value)
@@ -212,11 +225,22 @@ class RoundTrip(unittest.TestCase):
         sondes(self.fixture(), source)
         made = self.back(source, "json")
         self.same(source, made, ALL_OPS, DETAILS, ALL_APIS, LINKS, COUNTERS, MONITORS, PROCESSES,
-                  THREADS)
+                  THREADS, OP_COUNTERS, UNFINISHED)
         # The second time everything is an import.
         again = self.back(source, "json.gz")
         self.same(made, again, ALL_OPS, DETAILS, ALL_APIS, LINKS, COUNTERS, MONITORS, PROCESSES,
-                  THREADS, CLOCK)
+                  THREADS, OP_COUNTERS, UNFINISHED, CLOCK)
+
+    def test_chrome_of_one_gpu(self):
+        source, out, made = (self.folder / name for name in ("made.rpd", "gpu.json", "gpu.rpd"))
+        sondes(self.fixture(), source)
+        subprocess.run([SONDE, "export", source, "--gpu", "1", "-o", out], check=True,
+                       capture_output=True)
+        subprocess.run([SONDE, "import", out, "-o", made], check=True, capture_output=True)
+        for query in (ALL_OPS, DETAILS, OP_COUNTERS):
+            before, after = rows(source, query + " WHERE o.gpuId = 1"), rows(made, query)
+            self.assertGreater(len(before), 1)
+            self.assertEqual(before, after, query)
 
     def test_chrome_of_pytorchs_traces(self):
         traces = sorted(KINETO.glob("*.json.gz"))

@@ -55,7 +55,7 @@ def main(trace, progress_file, drops=False):
         match = re.fullmatch(r"thread (\d+) range (\d+)", text)
         if match:
             (unfinished if is_open else finished)[int(match[1])].append(int(match[2]))
-    dropped = connection.execute("SELECT coalesce(sum(count), 0) FROM sonde_drop").fetchone()[0]
+    dropped = connection.execute("SELECT coalesce(sum(count), 0) FROM sonde_drop WHERE source <> 'samples'").fetchone()[0]
     problems = []
     for index, done in enumerate(progress):
         problems += thread_problems(index, done, finished[index], unfinished[index], drops)

@@ -24,13 +24,15 @@ except ImportError:
 import torch
 print(json.dumps({"path": sys.path, "variable": os.environ.get("PYTHONPATH"), "site": file,
                   "finders": len(sys.meta_path), "loaded": "sitecustomize" in sys.modules,
-                  "loader": sorted(vars(torch.__spec__.loader)) if hasattr(torch, "__spec__") else 0}))
+                  "loader": sorted(vars(torch.__spec__.loader)) if hasattr(torch, "__spec__")
+                  else None}))
 """
 
 
 def interpreters():
     found = {"/usr/bin/python3": None}
-    for pattern in ("/usr/bin/python[23].[0-9]*", os.path.expanduser("~/.pyenv/versions/*/bin/python")):
+    for pattern in ("/usr/bin/python[23].[0-9]*",
+                    os.path.expanduser("~/.pyenv/versions/*/bin/python")):
         for path in sorted(glob.glob(pattern)):
             if "-" not in os.path.basename(path):
                 found.setdefault(os.path.realpath(path))
@@ -84,7 +86,8 @@ print("libsonde-torch" in open("/proc/self/maps").read())
                           capture_output=True, text=True)
     lines = done.stdout.splitlines()
     # The last one has the version, but no libtorch is loaded in this program.
-    wanted = ["this is torch 2.4.1+cu121", "this is torch 1.13.1", "another C++ ABI", "not in lib", "False"]
+    wanted = ["this is torch 2.4.1+cu121", "this is torch 1.13.1", "another C++ ABI", "not in lib",
+              "False"]
     if len(lines) != len(wanted) or any(part not in line for part, line in zip(wanted, lines)):
         problems.append(f"native.py: {lines} {done.stderr}")
 

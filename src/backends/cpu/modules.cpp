@@ -116,6 +116,8 @@ bool prepare_modules() {
   return g_find_object != nullptr;
 }
 
+void modules_after_fork() { __atomic_store_n(&g_adding, 0, __ATOMIC_RELAXED); }
+
 uint32_t module_of(uint64_t pc) {
   FoundObject found = {};
   if (g_find_object == nullptr || g_find_object(reinterpret_cast<void*>(pc), &found) != 0) return 0;

@@ -28,5 +28,7 @@ uint32_t module_definition(uint32_t number, const struct sonde_agent* agent);
 
 // Before the first use: finds the dynamic loader's function. False: this libc has none.
 bool prepare_modules();
+// In a forked child: another thread of the parent may have been adding one.
+void modules_after_fork();
 
 }  // namespace sonde::cpu

@@ -206,7 +206,10 @@ void find_python() {
   void* loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
   g_this_thread_state =
       reinterpret_cast<ThisThreadState>(dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));
-  if (version == nullptr || loop == nullptr || g_this_thread_state == nullptr) return;
+  if (version == nullptr || loop == nullptr || g_this_thread_state == nullptr) {
+    dlerror();  // else the program would find the failure of these
+    return;
+  }
   Dl_info info = {};
   const ElfW(Sym)* symbol = nullptr;
   if (dladdr1(loop, &info, const_cast<void**>(reinterpret_cast<const void* const*>(&symbol)),

@@ -141,6 +141,39 @@ bool schedule(ThreadSampler& self, uint64_t now_ns) {
   return syscall(SYS_timer_settime, self.timer, TIMER_ABSTIME, &times, nullptr) == 0;
 }
 
+// Events fire at times of their own, but so often: what is owed beyond that was due while the
+// thread was in the kernel.
+void count_missed(ThreadSampler& self, uint64_t elapsed_ns) {
+  const auto period_ns = static_cast<int64_t>(self.period_ns), most_ns = period_ns * kEvents;
+  self.owed_ns += static_cast<int64_t>(elapsed_ns) - period_ns;
+  if (self.owed_ns < -most_ns) self.owed_ns = -most_ns;
+  if (self.owed_ns < most_ns) return;
+  const int64_t missed = (self.owed_ns - most_ns) / period_ns + 1;
+  self.missed += static_cast<uint32_t>(missed);
+  self.owed_ns -= missed * period_ns;
+}
+
+void close_events(ThreadSampler& self) {
+  for (Event& event : self.events) close_event(event);
+}
+
+// Each with a period between 7/8 and 9/8 of so many periods as there are events.
+bool open_events(ThreadSampler& self) {
+  double rate = 0;
+  for (Event& event : self.events) {
+    const uint64_t period_ns = random_interval(self, 56 * kEvents, 16 * kEvents);
+    rate += 1.0 / static_cast<double>(period_ns);
+    event = open_event(period_ns, kSignal);
+    if (event.page == nullptr) {
+      close_events(self);
+      return false;
+    }
+  }
+  self.period_ns = static_cast<uint64_t>(1 / rate);
+  self.owed_ns = 0;
+  return true;
+}
+
 struct Interruption {
   ThreadSampler* self;
   const ucontext_t* context;
@@ -156,8 +189,7 @@ void take(void* argument) {
   if (self.timer >= 0) {
     schedule(self, cpu_ns);
   } else {
-    const uint64_t periods = (elapsed_ns + self.period_ns / 2) / self.period_ns;
-    if (periods > 1) self.missed += static_cast<uint32_t>(periods - 1);
+    count_missed(self, elapsed_ns);
   }
   const uint32_t missed = self.missed;
   self.missed = 0;
@@ -187,13 +219,18 @@ void call_on(char* top, void (*function)(void*), void* argument) {
         "xmm13", "xmm14", "xmm15");
 }
 
+bool is_of(const ThreadSampler& self, int number) {
+  for (const Event& event : self.events) {
+    if (event.page != nullptr && event.number == number) return true;
+  }
+  return false;
+}
+
 void on_signal(int, siginfo_t* info, void* context) {
   ThreadSampler* self = t_sampler;
   if (self == nullptr || self->armed == 0) return;
   const bool by_timer = info->si_code == SI_TIMER && info->si_value.sival_ptr == self;
-  const bool by_event =
-      info->si_code == POLL_IN && self->event.page != nullptr && info->si_fd == self->event.number;
-  if (!by_timer && !by_event) return;
+  if (!by_timer && (info->si_code != POLL_IN || !is_of(*self, info->si_fd))) return;
   const ErrnoKeeper keep;
   Interruption interruption = {self, static_cast<const ucontext_t*>(context)};
   call_on(self->handler_stack + sizeof self->handler_stack, take, &interruption);
@@ -229,7 +266,7 @@ bool arm_timer(ThreadSampler& self) {
 void drop_timer(ThreadSampler& self) {
   if (self.timer >= 0) syscall(SYS_timer_delete, self.timer);
   self.timer = -1;
-  close_event(self.event);
+  close_events(self);
 }
 
 // A timer on CPU time is looked at when the kernel's clock ticks.
@@ -302,11 +339,7 @@ void arm(ThreadSampler* sampler) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   sampler->armed = 1;
   if (agent::load(g_stopped) != 0) return;
-  if (g_by_event) {
-    sampler->period_ns = random_interval(*sampler, 56, 16);  // 7/8 to 9/8 of it
-    sampler->event = open_event(sampler->period_ns, kSignal);
-    if (sampler->event.page != nullptr) return;
-  }
+  if (g_by_event && open_events(*sampler)) return;
   if (!arm_timer(*sampler)) {
     g_agent->diagnostic(SONDE_WARNING, "cpu", "a thread is not sampled: no more timers");
   }
@@ -326,12 +359,13 @@ void disarm() {
 
 void arm_again_in_child() {
   g_free_lock.reset();
+  modules_after_fork();
   python_after_fork();
   ThreadSampler* sampler = t_sampler;
   if (sampler == nullptr) return;
   // Neither timers nor the pages of events are inherited.
   sampler->timer = -1;
-  sampler->event = {};
+  for (Event& event : sampler->events) event = {};
   arm(sampler);
 }
 

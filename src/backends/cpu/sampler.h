@@ -1,9 +1,10 @@
 // Sampling one thread: a timer on its CPU time sends it a signal, whose handler takes the thread's
 // stack and hands it to the agent.
 //
-// The time from one sample to the next varies at random, by half a period with a timer, and from
-// thread to thread with an event; so a program that does something again and again in step with the
-// rate that was asked for is seen as it is.
+// The time from one sample to the next varies, so that a program that does something again and
+// again in step with the rate is seen as it is: with timers at random, by half a period. The period
+// of an event cannot be changed without a descriptor; so a thread has several, each with a long
+// period of its own.
 //
 // Nothing that the program can see changes. The timer runs only while the thread does, and the
 // signal is raised on the way back to user mode, so no system call is ended early. The handler
@@ -29,6 +30,8 @@ struct Moment {
   PythonStack python;
 };
 
+constexpr uint32_t kEvents = 3;
+
 // Of one thread at a time; used again by a later thread.
 struct ThreadSampler {
   ThreadSampler* next = nullptr;  // of the free ones
@@ -36,8 +39,9 @@ struct ThreadSampler {
   void* argument = nullptr;
   StackBounds bounds;
   int timer = -1;          // the kernel's number
-  Event event;             // where one is used
-  uint64_t period_ns = 0;  // of that
+  Event events[kEvents];   // where they are used
+  uint64_t period_ns = 0;  // between samples of all of them, in the mean
+  int64_t owed_ns = 0;     // CPU time for which there is no sample yet
   uint32_t armed = 0;
   uint64_t last_cpu_ns = 0;  // of the thread, at its last sample
   uint64_t due_ns = 0;       // when its next one is due, in CPU time

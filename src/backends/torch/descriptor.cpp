@@ -15,9 +15,11 @@ const Backend& torch_backend() {
       [] {
         std::error_code error;
         const bool native = std::filesystem::exists(library_folder() + "/libsonde-torch.so", error);
-        return Probe{true, native ? "through RecordFunction where the program has the libtorch "
-                                    "that Sonde was built with, else through Python"
-                                  : "through Python; faster with libtorch-dev when Sonde is built"};
+        return Probe{true, native
+                               ? "through RecordFunction where the program has the libtorch "
+                                 "that Sonde was built with; else with SONDE_TORCH=python"
+                               : "operators with SONDE_TORCH=python only: Sonde was built without "
+                                 "libtorch-dev"};
       }};
   return kBackend;
 }

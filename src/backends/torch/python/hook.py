@@ -1,6 +1,7 @@
-"""What happens once torch is there: operators natively or through Python, and modules.
+"""What happens once torch is there: operators, natively or through Python, scopes and modules.
 
-SONDE_TORCH chooses: auto (the default), native, python, modules (no operators), off.
+SONDE_TORCH chooses: auto (the default), native, python, modules (no operators), off. Only on
+request is it Python that records operators: that costs many times as much, and can be noticed.
 """
 
 import importlib.util
@@ -30,16 +31,14 @@ def start(torch):
         return
     try:
         how = os.environ.get("SONDE_TORCH", "auto")
-        why_not = None
-        if how in ("auto", "native"):
-            why_not = _part("native").start(torch)
-            if how == "native" and why_not:
-                recorder.warn("no operators: " + why_not)
-        if how == "python" or (how == "auto" and why_not):
+        why_not = _part("native").start(torch) if how in ("auto", "native") else ""
+        if why_not:
+            recorder.inform("no operators, only modules and scopes: %s. SONDE_TORCH=python records "
+                            "them through Python, at some 10 us each" % why_not)
+        if how == "python":
             _part("operators").start(torch, recorder)
-            if why_not:
-                recorder.inform("operators are recorded through Python, about 10 us each "
-                                "(SONDE_TORCH=modules leaves them out): " + why_not)
+        if why_not is not None:
+            _part("scopes").start(torch, recorder)
         _part("modules").start(torch, recorder)
     except Exception as error:
         recorder.warn("PyTorch is not recorded in full: %s: %s" % (type(error).__name__, error))

@@ -2,21 +2,21 @@
 
 A TorchDispatchMode under everything that the program does sees each operator below autograd, so
 aten::addmm but not aten::linear, with its inputs but without sequence number. A mode belongs to a
-thread: threads that Python starts later enter one as they begin, and libtorch's own threads get that
-of the thread they work for.
+thread: threads that Python starts later enter one as they begin, and libtorch's own threads get
+that of the thread they work for.
 """
 
 import functools
 import threading
 
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils import _python_dispatch
 
 from _sonde_torch import packing
 
 _MOST_KNOWN = 4096  # packed arguments
 
 
-class _Operators(TorchDispatchMode):
+class _Operators(_python_dispatch.TorchDispatchMode):
     def __init__(self, torch, recorder):
         super().__init__()
         self.on = True
@@ -69,26 +69,23 @@ def _follow_threads(mode):
     threading.Thread._bootstrap_inner = _bootstrap_inner
 
 
-def _follow_scopes(torch, recorder):
-    """`with record_function(...)`, which is also how torch.profiler marks its steps."""
-    scope = torch.autograd.profiler.record_function
-    enter, leave = scope.__enter__, scope.__exit__
-    category = recorder.intern("user_annotation")
+def _spare_subclasses(torch, mode):
+    """In version 1 Tensor.as_subclass() fails under any mode."""
+    if not str(torch.__version__).startswith("1."):
+        return
+    as_subclass = torch.Tensor.as_subclass
 
-    @functools.wraps(enter)
-    def __enter__(self):
-        text = str(self.name).encode("utf-8", "replace")
-        self._sonde_range = recorder.range_start(recorder.domain, category, text)
-        return enter(self)
-
-    @functools.wraps(leave)
-    def __exit__(self, *arguments):
+    @functools.wraps(as_subclass)
+    def without_mode(self, cls):
+        if _python_dispatch._get_current_dispatch_mode() is not mode:
+            return as_subclass(self, cls)
+        mode.__exit__(None, None, None)
         try:
-            return leave(self, *arguments)
+            return as_subclass(self, cls)
         finally:
-            recorder.range_stop(self.__dict__.pop("_sonde_range", 0))
+            mode.__enter__()
 
-    scope.__enter__, scope.__exit__ = __enter__, __exit__
+    torch.Tensor.as_subclass = without_mode
 
 
 def _make_way_for_compile(torch, mode, recorder):
@@ -101,9 +98,8 @@ def _make_way_for_compile(torch, mode, recorder):
     def make_way(*arguments, **options):
         if mode.on:
             mode.on = False
-            recorder.warn("torch.compile is used: operators are no longer recorded, for it compiles "
-                          "nothing while they are recorded through Python")
-            from torch.utils import _python_dispatch
+            recorder.warn("torch.compile is used: operators are no longer recorded, for it "
+                          "compiles nothing while they are recorded through Python")
             if _python_dispatch._get_current_dispatch_mode() is mode:
                 mode.__exit__(None, None, None)
         return compile_(*arguments, **options)
@@ -114,6 +110,6 @@ def _make_way_for_compile(torch, mode, recorder):
 def start(torch, recorder):
     mode = _Operators(torch, recorder)
     _make_way_for_compile(torch, mode, recorder)
-    _follow_scopes(torch, recorder)
+    _spare_subclasses(torch, mode)
     _follow_threads(mode)
     mode.__enter__()

@@ -1,7 +1,7 @@
 # `sonde record` puts this folder in front of PYTHONPATH, so that every Python of a recorded program
 # reads this file as it starts. It takes the folder out again, waits for `import torch` (../torch/
-# hook.py goes on from there), and leaves its place to the sitecustomize.py that would have been read
-# without it. Any Python may come here, also version 2: whatever fails, the program does not notice.
+# hook.py goes on from there), and leaves its place to the sitecustomize.py that would have been
+# read without it. Any Python may come here, also version 2: whatever fails, the program does not notice.
 import os
 import sys
 

@@ -1,0 +1,97 @@
+// ProtoReader: the fields of one Protocol Buffers message, one after another. Used by the importers
+// of Perfetto and XPlane. It never reads beyond the message; where the message is broken it ends,
+// and broken() says so.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace sonde::importers {
+
+// Takes a varint from the beginning of `from`. False if there is no whole one.
+inline bool take_varint(std::string_view& from, uint64_t& value) {
+  value = 0;
+  for (size_t i = 0; i < from.size() && i < 10; ++i) {
+    const auto byte = static_cast<unsigned char>(from[i]);
+    value |= uint64_t{byte & 0x7Fu} << (7 * i);
+    if (byte < 0x80) {
+      from.remove_prefix(i + 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+class ProtoReader {
+ public:
+  enum class Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+  explicit ProtoReader(std::string_view message) : left_(message) {}
+
+  // False at the end.
+  bool next() {
+    if (left_.empty() || broken_) return false;
+    broken_ = !take_field();
+    return !broken_;
+  }
+  bool broken() const { return broken_; }
+
+  uint32_t field() const { return field_; }
+  Wire wire() const { return wire_; }
+  // A number of any wire type; 0 for bytes.
+  uint64_t number() const { return number_; }
+  int64_t integer() const { return static_cast<int64_t>(number_); }
+  double real() const {
+    double value = 0;
+    if (wire_ == Wire::kFixed64) std::memcpy(&value, &number_, sizeof value);
+    if (wire_ == Wire::kFixed32) {
+      float narrow = 0;
+      std::memcpy(&narrow, &number_, sizeof narrow);
+      value = narrow;
+    }
+    return value;
+  }
+  // A text or a nested message; "" for numbers.
+  std::string_view bytes() const { return bytes_; }
+
+ private:
+  bool take_field() {
+    uint64_t key = 0;
+    if (!take_varint(left_, key) || key >> 3 == 0 || key >> 3 > 0x1FFFFFFF) return false;
+    field_ = static_cast<uint32_t>(key >> 3);
+    wire_ = static_cast<Wire>(key & 7);
+    number_ = 0;
+    bytes_ = {};
+    switch (wire_) {
+      case Wire::kVarint:
+        return take_varint(left_, number_);
+      case Wire::kFixed64:
+        return take_fixed(8);
+      case Wire::kFixed32:
+        return take_fixed(4);
+      case Wire::kBytes: {
+        uint64_t size = 0;
+        if (!take_varint(left_, size) || size > left_.size()) return false;
+        bytes_ = left_.substr(0, size);
+        left_.remove_prefix(size);
+        return true;
+      }
+    }
+    return false;
+  }
+  bool take_fixed(size_t size) {
+    if (left_.size() < size) return false;
+    std::memcpy(&number_, left_.data(), size);
+    left_.remove_prefix(size);
+    return true;
+  }
+
+  std::string_view left_, bytes_;
+  uint64_t number_ = 0;
+  uint32_t field_ = 0;
+  Wire wire_ = Wire::kVarint;
+  bool broken_ = false;
+};
+
+}  // namespace sonde::importers

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# ./dev demo torch, after the build: records a training job and shows where its time goes.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/.."
+
+sonde=build/bin/sonde
+out=demo-out
+trace=$out/cifar.rpd
+
+show() {
+  printf '\n$ %s\n' "$*"
+  "$@"
+}
+
+mkdir -p "$out"
+rm -f "$out"/cifar*
+export PYTHONPATH=$PWD/python${PYTHONPATH:+:$PYTHONPATH}
+show "$sonde" record -o "$trace" -- /usr/bin/python3 examples/cifar/train_cifar.py --batch-size 32 \
+  --max-steps 10 --data-path "$out/data"
+show "$sonde" info "$trace"
+# One operation of the forward and of the backward pass that ran longest, with its inputs.
+show "$sonde" query "$trace" "SELECT apiName AS operator, count(*) AS calls,
+  round(sum(end - start) / 1e6, 2) AS total_ms, json_extract(args, '\$.\"Input Dims\"') AS sizes
+  FROM api WHERE category = 'cpu_op' AND args LIKE '%Input Dims%'
+  GROUP BY 1, 4 ORDER BY 3 DESC LIMIT 10"
+show "$sonde" operators --sort cpu_self --limit 15 "$trace"
+show "$sonde" query "$trace" "SELECT args AS module, count(*) AS calls,
+  round(sum(end - start) / 1e6, 2) AS forward_ms FROM api WHERE category = 'module'
+  GROUP BY 1 ORDER BY 3 DESC LIMIT 10"
+if "$sonde" report --help >/dev/null 2>&1; then
+  show "$sonde" report "$trace" -o "$out/cifar.html"
+fi
+show "$sonde" export "$trace" -o "$out/cifar.pftrace"
+printf '\nThe trace is %s; %s is for ui.perfetto.dev.\n' "$trace" "$out/cifar.pftrace"
