@@ -157,8 +157,9 @@ void add_place(const trace::Trace& trace, const Moment& moment, std::vector<Valu
     return;
   }
   const trace::Thread& thread = trace.threads[trace.apis.thread[event]];
-  row.insert(row.end(), {std::monostate{}, std::monostate{},
-                         trace.processes[static_cast<size_t>(thread.process)].pid, thread.tid});
+  Value pid;
+  if (thread.process != kNone) pid = trace.processes[static_cast<size_t>(thread.process)].pid;
+  row.insert(row.end(), {std::monostate{}, std::monostate{}, pid, thread.tid});
 }
 
 report::Section edges_section(const Answer& answer) {
