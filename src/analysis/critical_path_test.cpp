@@ -244,7 +244,9 @@ TEST_P(Explained, EdgeByEdge) {
   size_t launches = 0, syncs = 0;
   for (size_t i = 0; i < path.edges.size(); ++i) {
     const Edge& edge = graph.edges[path.edges[i]];
-    if (i != 0) ASSERT_EQ(edge.from, graph.edges[path.edges[i - 1]].to) << "the path has a hole";
+    if (i != 0) {
+      ASSERT_EQ(edge.from, graph.edges[path.edges[i - 1]].to) << "the path has a hole";
+    }
     length_ns += edge.weight_ns;
     const int64_t elapsed_ns = graph.time_ns[edge.to] - graph.time_ns[edge.from];
     ASSERT_GE(elapsed_ns, edge.weight_ns);
