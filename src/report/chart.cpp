@@ -8,8 +8,8 @@
 
 #include "base/strings.h"
 #include "report/axis_scale.h"
+#include "report/html.h"
 #include "report/layout.h"
-#include "report/markup.h"
 #include "report/render.h"
 
 namespace sonde::report {
@@ -39,7 +39,7 @@ bool drawable(double value, const Axis& axis) {
 
 std::string text_at(double x, double y, const char* anchor, std::string_view text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     markup_text(text));
+                     html_escaped(text));
 }
 
 std::string line(double x1, double y1, double x2, double y2, double opacity) {
@@ -134,9 +134,9 @@ void append_bar(std::string& out, const Chart& chart, size_t row, const Frame& f
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\">"
         "<title>{}</title></rect>\n",
         frame.left + from * frame.width, y + 3, (to - from) * frame.width, kBarHeight - 6,
-        colour_of(s), markup_text(hint(series.name, value, chart.x)));
+        colour_of(s), html_escaped(hint(series.name, value, chart.x)));
   }
-  out += fmt::format("<g><title>{}</title>", markup_text(chart.rows[row]));
+  out += fmt::format("<g><title>{}</title>", html_escaped(chart.rows[row]));
   out += text_at(frame.left - 8, y + 15, "end", ellipsize(chart.rows[row], kLabelLength));
   out += "</g>\n";
 }
@@ -206,7 +206,7 @@ void append_series(std::string& out, const Chart& chart, size_t s, const Frame& 
     out += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.7\">"
         "<title>{}</title></circle>\n",
-        place.x, place.y, colour_of(s), markup_text(hint(name, series.values[i], chart.y)));
+        place.x, place.y, colour_of(s), html_escaped(hint(name, series.values[i], chart.y)));
   }
   if (series.mark != Mark::kPoints) append_path(out, places, series.mark == Mark::kSteps, s);
 }
@@ -242,7 +242,7 @@ std::string chart_svg(const Chart& chart) {
   double top = 0;
   if (!chart.title.empty()) {
     body += fmt::format("<text x=\"8\" y=\"14\" font-weight=\"bold\">{}</text>\n",
-                        markup_text(chart.title));
+                        html_escaped(chart.title));
     top += 24;
   }
   top += append_legend(body, chart, top);
@@ -252,7 +252,7 @@ std::string chart_svg(const Chart& chart) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
       "role=\"img\" aria-label=\"{}\" fill=\"currentColor\" font-family=\"system-ui, sans-serif\" "
       "font-size=\"12\">\n{}</svg>\n",
-      kWidth, height, kWidth, markup_text(chart.title), body);
+      kWidth, height, kWidth, html_escaped(chart.title), body);
 }
 
 }  // namespace sonde::report

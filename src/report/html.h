@@ -8,7 +8,9 @@
 
 namespace sonde::report {
 
-std::string html_escaped(std::string_view text);  // for text and for attributes in quotes
+// For text and for attributes in quotes, of HTML and of SVG: what XML does not allow becomes
+// U+FFFD.
+std::string html_escaped(std::string_view text);
 std::string html_section(const Section& section, const RenderOptions& options);
 extern const char* const kHtmlStyle;  // the inside of <style>
 

@@ -25,8 +25,14 @@ std::string html_escaped(std::string_view text) {
       case '"':
         out += "&quot;";
         break;
-      default:
-        out += c;
+      default: {
+        const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+        if (is_control && c != '\t' && c != '\n') {
+          out += "\xef\xbf\xbd";
+        } else {
+          out += c;
+        }
+      }
     }
   }
   return out;
