@@ -27,8 +27,6 @@ show "$sonde" operators --sort cpu_self --limit 15 "$trace"
 show "$sonde" query "$trace" "SELECT args AS module, count(*) AS calls,
   round(sum(end - start) / 1e6, 2) AS forward_ms FROM api WHERE category = 'module'
   GROUP BY 1 ORDER BY 3 DESC LIMIT 10"
-if "$sonde" report --help >/dev/null 2>&1; then
-  show "$sonde" report "$trace" -o "$out/cifar.html"
-fi
+show "$sonde" report "$trace" -o "$out/cifar.html"
 show "$sonde" export "$trace" -o "$out/cifar.pftrace"
 printf '\nThe trace is %s; %s is for ui.perfetto.dev.\n' "$trace" "$out/cifar.pftrace"

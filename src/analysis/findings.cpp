@@ -186,7 +186,7 @@ report::Report findings_report(const trace::Trace& trace, const std::vector<Find
   section.table.add_column({"title", "What", Kind::kText});
   for (const Finding& finding : findings) {
     section.table.add_row({finding.id, finding.wall_percentage(), finding.cost_ns, finding.title});
-    report.notes.push_back(finding.id + ": " + finding.evidence + ". " + finding.advice);
+    section.remarks.push_back(finding.id + ": " + finding.evidence + ". " + finding.advice);
   }
   report.sections.push_back(std::move(section));
   return report;

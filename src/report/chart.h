@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "report/report.h"
+#include "report/value.h"
 
 namespace sonde::report {
 

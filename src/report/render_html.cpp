@@ -47,7 +47,8 @@ const char* const kHtmlStyle =
     "th,td{padding:.2em .7em;border-bottom:1px solid var(--line);text-align:left;"
     "white-space:nowrap}"
     "td.n,th.n{text-align:right}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em}"
-    ".warning{color:var(--warn)}.note,.more{color:var(--quiet)}pre{white-space:pre-wrap}";
+    "svg{display:block;max-width:100%;height:auto;margin:.6em 0}.warning{color:var(--warn)}"
+    ".note,.more{color:var(--quiet)}pre{white-space:pre-wrap}";
 
 namespace {
 
@@ -95,11 +96,17 @@ std::string html_section(const Section& section, const RenderOptions& options) {
     }
     out += "</table>\n";
   }
-  if (section.table.columns.empty()) return out;
-  if (section.table.rows.empty() && !section.empty_text.empty()) {
-    return out + "<p>" + html_escaped(section.empty_text) + "</p>\n";
+  for (const Chart& chart : section.charts) out += chart_svg(chart);
+  if (!section.table.columns.empty()) {
+    if (section.table.rows.empty() && !section.empty_text.empty()) {
+      out += "<p>" + html_escaped(section.empty_text) + "</p>\n";
+    } else {
+      append_table(out, section.table, options);
+    }
   }
-  append_table(out, section.table, options);
+  for (const std::string& remark : section.remarks) {
+    out += "<p>" + html_escaped(remark) + "</p>\n";
+  }
   return out;
 }
 

@@ -72,6 +72,7 @@ std::string render(const Report& report, const RenderOptions&) {
                            section.table.rows_left_out);
       }
     }
+    append_texts(out, section.key + "_remarks", section.remarks);
   }
   append_texts(out, "notes", report.notes);
   append_texts(out, "warnings", report.warnings);

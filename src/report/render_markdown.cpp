@@ -56,13 +56,15 @@ std::string render(const Report& report, const RenderOptions& options) {
       out += '\n';
       append_facts(out, section);
     }
-    if (section.table.columns.empty()) continue;
-    out += '\n';
-    if (section.table.rows.empty() && !section.empty_text.empty()) {
-      out += section.empty_text + "\n";
-    } else {
-      append_table(out, section.table, options);
+    if (!section.table.columns.empty()) {
+      out += '\n';
+      if (section.table.rows.empty() && !section.empty_text.empty()) {
+        out += section.empty_text + "\n";
+      } else {
+        append_table(out, section.table, options);
+      }
     }
+    for (const std::string& remark : section.remarks) out += "\n" + escaped(remark) + "\n";
   }
   for (const std::string& note : report.notes) out += "\nNote: " + escaped(note) + "\n";
   if (!report.definition.empty()) {

@@ -12,6 +12,8 @@
 namespace sonde::report {
 namespace {
 
+constexpr size_t kTextWidth = 100;  // of paragraphs where the output has no width
+
 constexpr std::string_view kBold = "\x1b[1m";
 constexpr std::string_view kYellow = "\x1b[33m";
 constexpr std::string_view kReset = "\x1b[0m";
@@ -76,19 +78,23 @@ void append_section(std::string& out, const Section& section, const RenderOption
                           : section.title + "\n";
   }
   append_facts(out, section, options);
-  if (section.table.columns.empty()) return;
-  if (!section.facts.empty()) out += '\n';
-  if (section.table.rows.empty() && !section.empty_text.empty()) {
-    out += section.empty_text + "\n";
-  } else {
-    append_table(out, section.table, options);
+  if (!section.table.columns.empty()) {
+    if (!section.facts.empty()) out += '\n';
+    if (section.table.rows.empty() && !section.empty_text.empty()) {
+      out += section.empty_text + "\n";
+    } else {
+      append_table(out, section.table, options);
+    }
+  }
+  for (const std::string& remark : section.remarks) {
+    out += "\n" + wrap(remark, options.width == 0 ? kTextWidth : options.width, 2);
   }
 }
 
 std::string render(const Report& report, const RenderOptions& options) {
   std::string out;
   for (const Section& section : report.sections) append_section(out, section, options);
-  const size_t width = options.width == 0 ? 100 : options.width;
+  const size_t width = options.width == 0 ? kTextWidth : options.width;
   if (!report.notes.empty()) out += '\n';
   for (const auto& note : report.notes) out += wrap("note: " + note, width, 6);
   if (!report.warnings.empty()) out += '\n';

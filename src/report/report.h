@@ -4,27 +4,14 @@
 // facts say so (_ns, _bytes), which add_column() and add_fact() check.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "report/chart.h"
+#include "report/value.h"
+
 namespace sonde::report {
-
-enum class Kind {
-  kText,
-  kName,     // of a kernel, operation or function: text shows it shortened
-  kInteger,  // a count
-  kId,       // an integer that is not counted: no thousands separators
-  kReal,
-  kTime,  // integer nanoseconds
-  kBytes,
-  kPercent,  // 12.5 means 12.5 %
-};
-
-// Text, integer (kInteger, kId, kTime, kBytes), real (kReal, kPercent), or nothing known.
-using Value = std::variant<std::monostate, int64_t, double, std::string>;
 
 struct Column {
   std::string key;    // "total_ns": the name in CSV and JSON
@@ -52,13 +39,16 @@ struct Fact {
   Value value;
 };
 
-// A section has facts, a table, or both. Its key names it in JSON.
+// A section has facts, a table, or both. Its key names it in JSON. Charts show what its table says,
+// where the form of the output has pictures.
 struct Section {
   std::string key;
   std::string title;  // may be empty: no heading
   std::vector<Fact> facts;
   Table table;
-  std::string empty_text;  // what text says instead of a table without rows
+  std::string empty_text;            // what text says instead of a table without rows
+  std::vector<std::string> remarks;  // paragraphs below the table
+  std::vector<Chart> charts;
 
   void add_fact(Fact fact);
 };

@@ -1,0 +1,162 @@
+#include "analysis/page.h"
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/analysis.h"
+#include "analysis/findings.h"
+#include "analysis/gpu_time.h"
+#include "analysis/totals.h"
+#include "report/names.h"
+#include "report/sort.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Chart;
+using report::Kind;
+using report::Section;
+using report::Table;
+using report::Value;
+
+constexpr size_t kMostBars = 12;
+constexpr size_t kLabelWidth = 34;  // what a chart has room for
+constexpr size_t kMostFindings = 5;
+
+// The analyses of the page in its order, and what their figures are drawn as.
+struct Bar {
+  const char* key;
+  const char* name;
+};
+struct Part {
+  const char* analysis;
+  const char* title;
+  std::vector<const char*> labels;  // columns that name a bar
+  std::vector<Bar> bars;            // columns that are stacked in it; none: no chart
+};
+
+const std::vector<Part>& parts() {
+  static const std::vector<Part> kParts = {
+      {"breakdown",
+       "Where the time of the GPUs went",
+       {"gpu_id"},
+       {{"compute_ns", "compute"},
+        {"exposed_communication_ns", "exposed communication"},
+        {"exposed_copy_ns", "exposed copy"},
+        {"exposed_memset_ns", "exposed memset"},
+        {"other_ns", "other"},
+        {"idle_ns", "idle"}}},
+      {"idle", "Why they were idle", {"gpu_id", "reason"}, {{"total_ns", "idle"}}},
+      {"kernels", "Kernels", {"name"}, {{"total_ns", "time"}}},
+      {"operators", "Operators", {}, {}},
+      {"copies", "Copies", {}, {}},
+      {"launches", "Launches", {}, {}},
+      {"memory", "Memory", {}, {}}};
+  return kParts;
+}
+
+std::string label_text(const Table& table, size_t row, const std::vector<const char*>& keys) {
+  std::string label;
+  for (const std::string key : keys) {
+    const int column = report::find_column(table, key);
+    if (column < 0) continue;
+    const Value& value = table.rows[row][static_cast<size_t>(column)];
+    if (!label.empty()) label += ", ";
+    if (const auto* number = std::get_if<int64_t>(&value)) {
+      label += (key == "gpu_id" ? "GPU " : "") + std::to_string(*number);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      label += *text;
+    }
+  }
+  return label;
+}
+
+Chart chart_of(const Table& table, const Part& part) {
+  Chart chart;
+  chart.key = part.analysis;
+  chart.x = {"Time", Kind::kTime};
+  const size_t rows = std::min(table.rows.size(), kMostBars);
+  for (size_t row = 0; row < rows; ++row) {
+    chart.rows.push_back(label_text(table, row, part.labels));
+  }
+  chart.rows = report::cut_names(report::short_names(chart.rows), kLabelWidth);
+  for (const Bar& bar : part.bars) {
+    const int column = report::find_column(table, bar.key);
+    if (column < 0) continue;
+    report::Series series;
+    series.name = bar.name;
+    for (size_t row = 0; row < rows; ++row) {
+      const auto* value = std::get_if<int64_t>(&table.rows[row][static_cast<size_t>(column)]);
+      series.values.push_back(value == nullptr ? 0 : static_cast<double>(*value));
+    }
+    const bool any = std::any_of(series.values.begin(), series.values.end(),
+                                 [](double value) { return value != 0; });
+    if (any) chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
+Section facts_of(const trace::Trace& trace) {
+  Section section;
+  section.key = "trace";
+  section.title = "What ran";
+  int64_t busy_ns = 0;
+  int64_t wall_ns = 0;
+  std::set<int64_t> ranks;
+  const auto gpus = gpu_times(trace);
+  for (const auto& [id, gpu] : gpus) {
+    trace::IntervalSet all;
+    for (const auto& set : gpu.sets) all.insert(all.end(), set.begin(), set.end());
+    trace::normalise(all);
+    busy_ns += trace::length_ns(all);
+    wall_ns += gpu.extent.end_ns - gpu.extent.start_ns;
+    if (gpu.rank) ranks.insert(*gpu.rank);
+  }
+  section.add_fact({"gpus", "GPUs", Kind::kInteger, static_cast<int64_t>(gpus.size())});
+  if (!ranks.empty()) {
+    section.add_fact({"ranks", "Ranks", Kind::kInteger, static_cast<int64_t>(ranks.size())});
+  }
+  section.add_fact(
+      {"operations", "Operations", Kind::kInteger, static_cast<int64_t>(trace.ops.size())});
+  section.add_fact(
+      {"calls", "Calls and markers", Kind::kInteger, static_cast<int64_t>(trace.apis.size())});
+  section.add_fact({"wall_ns", "Time of the GPUs, first operation to last", Kind::kTime, wall_ns});
+  section.add_fact({"busy_percentage", "Busy", Kind::kPercent, percent_of(busy_ns, wall_ns)});
+  return section;
+}
+
+}  // namespace
+
+trace::Request page_needs() {
+  trace::Request request = findings_needs();
+  for (const Part& part : parts()) request = trace::united(request, needs_of(part.analysis));
+  request.all_apis = true;
+  return request;
+}
+
+Result<report::Report> page_of(const trace::Trace& trace, size_t rows, double least_percentage) {
+  report::Report page = begin_report("report", trace);
+  page.sections.push_back(facts_of(trace));
+  std::vector<Finding> findings = findings_of(trace, least_percentage);
+  if (findings.size() > kMostFindings) findings.resize(kMostFindings);
+  page.sections.push_back(findings_report(trace, findings).sections.front());
+  page.sections.back().title = "What stands out";
+  for (const Part& part : parts()) {
+    SONDE_ASSIGN(report::Report answer, run_analysis(part.analysis, trace));
+    Section section = std::move(answer.sections.front());
+    section.title = part.title;
+    if (!part.bars.empty() && !section.table.rows.empty()) {
+      section.charts.push_back(chart_of(section.table, part));
+    }
+    report::limit_table(section.table, rows);
+    page.sections.push_back(std::move(section));
+    for (std::string& note : answer.notes) {
+      if (std::find(page.notes.begin(), page.notes.end(), note) == page.notes.end()) {
+        page.notes.push_back(std::move(note));
+      }
+    }
+  }
+  return page;
+}
+
+}  // namespace sonde::analysis

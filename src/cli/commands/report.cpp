@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "analysis/page.h"
+#include "base/free_name.h"
+#include "cli/common.h"
+#include "cli/terminal.h"
+#include "report/layout.h"
+#include "report/render.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr size_t kRows = 15;
+constexpr double kLeastPercentage = 5;
+
+// Into a new file: what is there is never overwritten.
+Result<int> write_page(const std::string& wanted, const std::string& text) {
+  const std::string path = free_name(wanted);
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return make_error(ErrorCode::kIo, "cannot write the report", path);
+  if (path != wanted) print_error_line(fmt::format("{} exists; writing {}", wanted, path));
+  print_error_line(fmt::format("{}: {:.0f} KB, opens in any browser", path,
+                               static_cast<double>(text.size()) / 1000));
+  return 0;
+}
+
+Result<int> run(const Arguments& arguments) {
+  const auto choice = choice_of(arguments, "--kernel");
+  if (!choice) return usage_error("report", choice.error());
+  SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
+  trace::Request request = analysis::page_needs();
+  choice->apply(request);
+  SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
+  const auto rows = static_cast<size_t>(limit.value_or(kRows));
+  SONDE_ASSIGN(const report::Report page, analysis::page_of(trace, rows, kLeastPercentage));
+  const std::string format = arguments.value_or("format", "html");
+  const report::Renderer* renderer = report::find_renderer(format);
+  report::RenderOptions options;
+  options.full_names = arguments.flag("full-names");
+  const auto output = arguments.value("output");
+  if (output || format == "html") {
+    return write_page(output.value_or("report.html"), renderer->render(page, options));
+  }
+  options.width = report::terminal_width(STDOUT_FILENO);
+  options.colour = report::wants_colour(STDOUT_FILENO);
+  SONDE_TRY(write_stdout(renderer->render(page, options)));
+  return 0;
+}
+
+}  // namespace
+
+const Command& report_command() {
+  static const Command kCommand = [] {
+    Command command;
+    command.name = "report";
+    command.group = "Ask";
+    command.summary = "Write one page that says what a trace shows";
+    command.description =
+        "A page to read from the top down: what ran, what stands out with evidence and what to try "
+        "(sonde check), where the time of the GPUs went, as charts, and the tables of breakdown, "
+        "idle, kernels, operators, copies, launches and memory. It is one file that needs no "
+        "network, and reads on light and on dark.\n\n"
+        "As text or markdown it is printed, without charts; with -o it goes to a file.";
+    command.positionals = {trace_file()};
+    command.options = {
+        {"-o,--output", "FILE", "the page to write; a name that is taken gets a number",
+         "report.html"},
+        {"--format", "FORMAT", "form of the page", "html", {"html", "markdown", "text"}},
+        as_option()};
+    command.options = joined(std::move(command.options), window_options());
+    command.options = joined(std::move(command.options), choice_options("--kernel"));
+    command.options.push_back(limit_option("15 rows of each table"));
+    command.options.push_back({"--full-names", "", "show names whole", ""});
+    command.examples = {{"sonde report trace.rpd", "write report.html"},
+                        {"sonde report trace.json.gz --from 20% --format markdown",
+                         "for an issue or a wiki, without the warm-up"}};
+    command.run = run;
+    return command;
+  }();
+  return kCommand;
+}
+
+}  // namespace sonde::cli
