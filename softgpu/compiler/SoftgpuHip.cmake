@@ -31,6 +31,6 @@ function(softgpu_add_hip_program name)
     DEPENDS ${sources} ${SOFTGPU_HIPCC} ${SOFTGPU_HIPCC_PARTS}
     COMMENT "HIP program ${name}"
     VERBATIM)
-  add_custom_target(${name} DEPENDS ${file})
+  add_custom_target(${name} ALL DEPENDS ${file})
   set_target_properties(${name} PROPERTIES SOFTGPU_FILE ${file})
 endfunction()
