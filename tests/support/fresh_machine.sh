@@ -35,6 +35,8 @@ attach sysfs sys
 attach tmpfs tmp
 mount --bind /dev "$folder/dev"
 mounted+=("$folder/dev")
+mount --bind /dev/pts "$folder/dev/pts"
+mounted+=("$folder/dev/pts")
 mkdir -p "$folder/dev/shm"
 cp -L /etc/resolv.conf "$folder/etc/resolv.conf" 2>/dev/null || true
 
