@@ -49,7 +49,12 @@ struct Both {
   Both both;
   both.flags = stack.flags;
   for (uint32_t i = 1; i < stack.count; ++i) both.ours.push_back(stack.frames[i].address + 1);
-  for (int i = 1; i < count; ++i) both.glibcs.push_back(reinterpret_cast<uint64_t>(addresses[i]));
+  // A sanitizer's backtrace() adds a frame of its own.
+  int first = 0;
+  while (first < count && addresses[first] != __builtin_return_address(0)) ++first;
+  for (int i = first; i < count; ++i) {
+    both.glibcs.push_back(reinterpret_cast<uint64_t>(addresses[i]));
+  }
   return both;
 }
 
