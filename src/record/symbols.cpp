@@ -69,7 +69,7 @@ class SymbolFile {
       if (names.empty()) names.push_back(from_symbols(bias_ + address));
     }
     if (names.empty()) names.emplace_back();
-    if (names.back().function.empty()) names.back().function = placeholder(address);
+    if (names.back().function.empty()) names.back().function = place_name(address);
     return names;
   }
 
@@ -85,7 +85,7 @@ class SymbolFile {
 
   // "libx.so+0x1130": where the function begins, as far as it is known, so that its addresses are
   // one.
-  std::string placeholder(uint64_t address) const {
+  std::string place_name(uint64_t address) const {
     uint64_t start = address;
     Dwarf_Addr cfi_bias = 0;
     Dwarf_CFI* cfi = module_ != nullptr ? dwfl_module_eh_cfi(module_, &cfi_bias) : nullptr;
