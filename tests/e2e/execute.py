@@ -168,6 +168,10 @@ def _kill_later(process, kill, variables, rng, deadline, outcome):
         if pid is None:
             outcome.problems.append("the program to kill never appeared")
             return
+    file = kill.get("after_file")
+    if file and not _wait_for_data(file, process, variables, deadline):
+        outcome.problems.append(f"{file} had no data when the command ended")
+        return
     time.sleep(after / 1000)
     number = signal_number(kill.get("signal", "KILL"))
     outcome.log += f"[{number.name} to {pid} {after:.1f} ms after it started]\n"
@@ -175,6 +179,20 @@ def _kill_later(process, kill, variables, rng, deadline, outcome):
         os.kill(pid, number)
     except ProcessLookupError:
         outcome.log += "[it had ended before]\n"
+
+
+def _wait_for_data(name, process, variables, deadline):
+    """Until a byte of the file is not 0: what the program writes there, it has begun."""
+    path = substitute(name, variables)
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with open(path, "rb") as file:
+                if any(file.read(4096)):
+                    return True
+        except FileNotFoundError:
+            pass
+        time.sleep(0.001)
+    return False
 
 
 def _find_program(process, name, variables, deadline):
