@@ -76,7 +76,7 @@ bool is_plain(std::string_view text) {
     if (special(word) != 0) return false;
   }
   uint64_t rest = kOnes * ' ';
-  std::memcpy(&rest, text.data() + i, text.size() - i);
+  text.substr(i).copy(reinterpret_cast<char*>(&rest), 8);
   return special(rest) == 0;
 }
 

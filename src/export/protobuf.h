@@ -38,14 +38,12 @@ class ProtoBuffer {
     char* out = room(kMaxVarint * 2 + value.size());
     out = put_varint(out, field << 3 | 2);
     out = put_varint(out, value.size());
-    std::memcpy(out, value.data(), value.size());
-    set_end(out + value.size());
+    set_end(out + value.copy(out, value.size()));  // an empty view may hold no address
   }
   // Fields that were encoded before.
   void raw(std::string_view fields) {
     char* out = room(fields.size());
-    std::memcpy(out, fields.data(), fields.size());
-    set_end(out + fields.size());
+    set_end(out + fields.copy(out, fields.size()));
   }
 
   // Opens a nested message; end() gets what begin() returned.

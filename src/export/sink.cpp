@@ -46,7 +46,7 @@ void Sink::append_split(std::string_view bytes) {
   while (!bytes.empty()) {
     if (used_ == buffer_.size()) flush();
     const size_t size = std::min(bytes.size(), buffer_.size() - used_);
-    std::memcpy(buffer_.data() + used_, bytes.data(), size);
+    bytes.copy(buffer_.data() + used_, size);
     used_ += size;
     bytes.remove_prefix(size);
   }

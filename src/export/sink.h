@@ -4,7 +4,6 @@
 // half export never looks like a whole one.
 #pragma once
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,8 +32,7 @@ class Sink {
 
   void append(std::string_view bytes) {
     if (bytes.size() > buffer_.size() - used_) return append_split(bytes);
-    std::memcpy(buffer_.data() + used_, bytes.data(), bytes.size());
-    used_ += bytes.size();
+    used_ += bytes.copy(buffer_.data() + used_, bytes.size());  // an empty view may hold no address
   }
 
   Status finish();

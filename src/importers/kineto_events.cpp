@@ -92,7 +92,7 @@ struct EventParser::Impl {
 
 std::string_view EventParser::Impl::copy(std::string_view text) {
   auto& memory = batch->texts.emplace_back(new char[text.size() + simdjson::SIMDJSON_PADDING]);
-  std::memcpy(memory.get(), text.data(), text.size());
+  text.copy(memory.get(), text.size());
   std::memset(memory.get() + text.size(), ' ', simdjson::SIMDJSON_PADDING);
   return {memory.get(), text.size()};
 }
