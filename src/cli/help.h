@@ -24,7 +24,7 @@ std::string overview_markdown(Commands commands);
 std::string command_markdown(const Command& command);
 
 // docs/analyses.md: the definition of every figure, from beside the code that computes it.
-std::string analyses_markdown();
+std::string analyses_markdown(Commands commands);
 
 std::string overview_man(Commands commands);
 std::string command_man(const Command& command);

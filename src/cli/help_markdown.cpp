@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "analysis/analysis.h"
 #include "cli/help.h"
 #include "report/layout.h"
 #include "trace/window.h"
@@ -62,7 +61,7 @@ std::string command_markdown(const Command& command) {
   return out;
 }
 
-std::string analyses_markdown() {
+std::string analyses_markdown(Commands commands) {
   std::string out =
       "# What the figures of the analyses mean\n\n"
       "One chapter for each analysis; `sonde NAME --explain` prints the same. The text stands beside "
@@ -70,10 +69,15 @@ std::string analyses_markdown() {
       "edit it here.\n\n"
       "Times are integer nanoseconds and intervals are half-open: an operation of no length takes no "
       "time\nand overlaps nothing. JSON has them under keys that end in `_ns`.\n";
-  for (const analysis::Analysis* analysis : analysis::all_analyses()) {
-    out +=
-        fmt::format("\n## [{0}](commands/{0}.md)\n\n{1}.\n\n", analysis->name, analysis->summary);
-    out += report::wrap(analysis->definition, kWidth, 0);
+  for (const Command* command : commands) {
+    if (command->definition.empty()) continue;
+    std::string_view definition = command->definition;
+    // What windows are is said once, below.
+    if (definition.ends_with(trace::kWindowDefinition)) {
+      definition.remove_suffix(std::string_view(trace::kWindowDefinition).size() + 1);
+    }
+    out += fmt::format("\n## [{0}](commands/{0}.md)\n\n{1}.\n\n", command->name, command->summary);
+    out += report::wrap(definition, kWidth, 0);
     out.pop_back();  // a definition ends its last line itself
   }
   out += "\n## Windows\n\n" + report::wrap(trace::kWindowDefinition, kWidth, 0);

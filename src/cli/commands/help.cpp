@@ -15,7 +15,7 @@ std::string overview(const std::string& format) {
   if (format == "man") return overview_man(commands);
   if (format == "bash") return bash_completion(commands);
   if (format == "zsh") return zsh_completion(commands);
-  if (format == "analyses") return analyses_markdown();
+  if (format == "analyses") return analyses_markdown(all_commands());
   return overview_help(
       commands, {report::terminal_width(STDOUT_FILENO), report::wants_colour(STDOUT_FILENO)});
 }
