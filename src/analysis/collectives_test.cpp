@@ -1,9 +1,7 @@
 #include "analysis/collectives.h"
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "analysis/analysis_test_support.h"
+#include "base/test_support.h"
 #include "trace/foreign.h"
 
 namespace sonde::analysis {
@@ -127,12 +125,10 @@ TEST(Collectives, SaysWhatIsMissing) {
 }
 
 std::vector<trace::Trace> real_traces(const std::vector<std::string>& names) {
-  const char* shared = std::getenv("SONDE_SHARED");
   std::vector<trace::Trace> traces;
   for (const std::string& name : names) {
-    const std::string path = std::string(shared == nullptr ? "../../shared" : shared) +
-                             "/data/kineto/" + name + ".json.gz";
-    if (!std::filesystem::exists(path)) return {};
+    const std::string path = test::real_file("kineto/" + name + ".json.gz");
+    if (path.empty()) return {};
     auto trace = trace::load_file(path, "kineto", collectives_needs(), {});
     EXPECT_TRUE(trace.ok());
     if (trace.ok()) traces.push_back(std::move(*trace));

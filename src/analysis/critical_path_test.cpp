@@ -1,10 +1,9 @@
 // The path and its split against figures worked out by hand, and the rules of the graph one by one.
-#include <cstdlib>
-#include <filesystem>
 
 #include "analysis/analysis_test_support.h"
 #include "analysis/arguments.h"
 #include "analysis/critical_path_graph.h"
+#include "base/test_support.h"
 #include "trace/foreign.h"
 
 namespace sonde::analysis {
@@ -182,10 +181,8 @@ TEST(Arguments, OfAFlatObjectAndOfAList) {
 // --- real traces ---
 
 trace::Trace real_trace(const std::string& name) {
-  const char* shared = std::getenv("SONDE_SHARED");
-  const std::string folder = shared == nullptr ? "../../shared" : shared;
-  const std::string path = folder + "/data/kineto/" + name + ".json.gz";
-  if (!std::filesystem::exists(path)) return {};
+  const std::string path = test::real_file("kineto/" + name + ".json.gz");
+  if (path.empty()) return {};
   const Analysis* analysis = find_analysis("critical-path");
   auto trace = trace::load_file(path, "kineto", analysis->needs(parameters_of(*analysis, {})), {});
   EXPECT_TRUE(trace.ok());

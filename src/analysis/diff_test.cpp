@@ -1,9 +1,7 @@
 #include "analysis/diff.h"
 
-#include <cstdlib>
-#include <filesystem>
-
 #include "analysis/analysis_test_support.h"
+#include "base/test_support.h"
 #include "trace/foreign.h"
 
 namespace sonde::analysis {
@@ -150,12 +148,11 @@ TEST(Diff, PartsAddUp) {
 
 // Figures counted in the files' JSON by a script: names by category, calls, sums of "dur".
 TEST(Diff, ControlAndTestOfARealModel) {
-  const char* shared = std::getenv("SONDE_SHARED");
-  const std::string folder =
-      std::string(shared == nullptr ? "../../shared" : shared) + "/data/kineto/";
-  if (!std::filesystem::exists(folder + "diff_control.json.gz")) GTEST_SKIP() << "no diff_control";
-  const auto a = trace::load_file(folder + "diff_control.json.gz", "kineto", diff_needs(), {});
-  const auto b = trace::load_file(folder + "diff_test.json.gz", "kineto", diff_needs(), {});
+  const std::string control = test::real_file("kineto/diff_control.json.gz");
+  const std::string changed = test::real_file("kineto/diff_test.json.gz");
+  if (control.empty() || changed.empty()) GTEST_SKIP() << "no diff_control and diff_test";
+  const auto a = trace::load_file(control, "kineto", diff_needs(), {});
+  const auto b = trace::load_file(changed, "kineto", diff_needs(), {});
   ASSERT_TRUE(a.ok() && b.ok());
   const report::Report report = diff_report(*a, *b);
   expect_adds_up(report);

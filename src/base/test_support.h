@@ -1,5 +1,4 @@
-// What unit tests of several folders share: a folder of their own, removed with all that is in it.
-// Two test runs at the same time never meet in it.
+// What unit tests of several folders share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,6 +9,15 @@
 
 namespace sonde::test {
 
+// A file of the real traces, or "" where this machine has none. Tests run in the project's folder.
+inline std::string real_file(const std::string& name) {
+  const char* shared = std::getenv("SONDE_SHARED");
+  const std::string path = std::string(shared == nullptr ? "../shared" : shared) + "/data/" + name;
+  return std::filesystem::exists(path) ? path : "";
+}
+
+// A folder of the test's own, removed with all that is in it. Two test runs at the same time never
+// meet in it.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

@@ -165,11 +165,10 @@ TEST(Figures, EqualTheSqlViewsOnGeneratedTraces) {
 }
 
 TEST(Figures, EqualTheSqlViewsOnRealTraces) {
-  const char* shared = std::getenv("SONDE_SHARED");
-  const std::string folder = std::string(shared == nullptr ? "../shared" : shared) + "/data/rpd/";
   for (const char* name : {"matmul_result.rpd", "matmul_result_large.rpd", "mytrace.rpd.gz"}) {
-    if (::access((folder + name).c_str(), R_OK) != 0) GTEST_SKIP() << folder << name << " absent";
-    expect_equal_to_sql(folder + name);
+    const std::string path = test::real_file(std::string("rpd/") + name);
+    if (path.empty()) GTEST_SKIP() << name << " absent";
+    expect_equal_to_sql(path);
   }
 }
 

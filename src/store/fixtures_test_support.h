@@ -31,14 +31,6 @@ inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// The real traces, or "" where this machine has none.
-inline std::string real_file(const std::string& name) {
-  const char* shared = std::getenv("SONDE_SHARED");
-  const std::string path =
-      std::string(shared == nullptr ? "../shared" : shared) + "/data/rpd/" + name;
-  return ::access(path.c_str(), R_OK) == 0 ? path : "";
-}
-
 // With SQLite alone.
 inline void run_sql(const std::string& path, const std::string& sql) {
   sqlite3* handle = nullptr;

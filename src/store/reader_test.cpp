@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include "base/test_support.h"
 #include "store/fixtures_test_support.h"
 
 namespace sonde::store {
@@ -339,7 +340,7 @@ TEST_F(ReaderTest, RealFilesHaveTheirRows) {
                {"matmul_result_large.rpd", 52, 125, 85, 85, 62, 55, 0},
                {"mytrace.rpd.gz", 129, 14736, 10124, 10124, 81, 536, 5085}};
   for (const auto& expected : cases) {
-    const std::string path = testing::real_file(expected.file);
+    const std::string path = test::real_file(std::string("rpd/") + expected.file);
     if (path.empty()) GTEST_SKIP() << expected.file << " is not on this machine";
     Reader reader = open_reader(path);
     auto& database = reader.database();

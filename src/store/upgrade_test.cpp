@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/test_support.h"
 #include "store/fixtures_test_support.h"
 #include "store/writer.h"
 
@@ -235,7 +236,7 @@ TEST_F(UpgradeTest, RealFilesKeepTheirRows) {
                  {"api", 14736},
                  {"sonde_kernel", 8948}}}};
   for (const auto& expected : cases) {
-    const std::string path = testing::real_file(expected.file);
+    const std::string path = test::real_file(std::string("rpd/") + expected.file);
     if (path.empty()) GTEST_SKIP() << expected.file << " is not on this machine";
     const std::string output = directory_ / (std::string(expected.file) + ".v3.rpd");
     const UpgradeReport report = run_upgrade(path, output);

@@ -1,4 +1,5 @@
 // The corrected sonde_* views, on all flavours and on the cases in which RPD's views are wrong.
+#include "base/test_support.h"
 #include "store/fixtures_test_support.h"
 #include "store/writer.h"
 
@@ -224,7 +225,7 @@ TEST(SondeViews, BlogFiguresOfTheRealFiles) {
   } cases[] = {{"matmul_result.rpd", "CopyHostToDevice|2|157178|85.46092", "0.062049"},
                {"matmul_result_large.rpd", "CopyHostToDevice|2|1577218|74.727344", "0.427849"}};
   for (const auto& expected : cases) {
-    const std::string path = testing::real_file(expected.file);
+    const std::string path = test::real_file(std::string("rpd/") + expected.file);
     if (path.empty()) GTEST_SKIP() << expected.file << " is not on this machine";
     Reader reader = open_reader(path);
     EXPECT_EQ(rows(reader.database(),
@@ -242,7 +243,7 @@ TEST(SondeViews, BlogFiguresOfTheRealFiles) {
 }
 
 TEST(SondeViews, EveryKernelOfARealGraphTraceIsShown) {
-  const std::string path = testing::real_file("mytrace.rpd.gz");
+  const std::string path = test::real_file("rpd/mytrace.rpd.gz");
   if (path.empty()) GTEST_SKIP() << "mytrace.rpd.gz is not on this machine";
   Reader reader = open_reader(path);
   EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM sonde_kernel"), 8948);
