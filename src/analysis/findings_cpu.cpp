@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "analysis/findings_rules.h"
 #include "base/strings.h"
@@ -29,7 +30,8 @@ constexpr Rule kOperatorRule = {
     "Its shapes, its type and its number of threads (OMP_NUM_THREADS, torch.set_num_threads); "
     "another memory format (channels_last), oneDNN, torch.compile. sonde operators shows the rest.",
     "without operations of a device: the time of the operator with the largest own time, without "
-    "operators in it, if that is a quarter of that of all operators"};
+    "operators in it, if that is a quarter of that of all operators; of the time between the first "
+    "and the last call of the threads that call operators"};
 constexpr Rule kDataRule = {
     "cpu-data-loading", "The program waits for its data",
     "More workers, a larger prefetch_factor, persistent_workers=True; less work for each sample, or "
@@ -60,10 +62,10 @@ Largest largest_of(const trace::Trace& trace, const std::vector<int64_t>& sums, 
 }
 
 void add_largest(const trace::Trace& trace, const Rule& rule, const char* of,
-                 const Largest& largest, Findings& findings) {
+                 const Largest& largest, int64_t wall_ns, Findings& findings) {
   if (largest.time_ns == 0 || largest.percentage() < kMostPercentage) return;
   findings.push_back(
-      make_finding(rule, largest.time_ns, largest.whole_ns,
+      make_finding(rule, largest.time_ns, wall_ns,
                    fmt::format("{}: {}, {:.1f} % of {}", short_name_of(trace.names[largest.name]),
                                time_text(largest.time_ns), largest.percentage(), of)));
 }
@@ -81,17 +83,39 @@ void add_samples(const trace::Trace& trace, Findings& findings) {
   lines[trace.empty_name] = 0;
   const std::string of = fmt::format("the CPU time of {} samples",
                                      format_count(static_cast<uint64_t>(samples.size())));
-  add_largest(trace, kFunctionRule, of.c_str(), largest_of(trace, functions, whole_ns), findings);
-  add_largest(trace, kLineRule, of.c_str(), largest_of(trace, lines, whole_ns), findings);
+  const Largest function = largest_of(trace, functions, whole_ns);
+  const Largest line = largest_of(trace, lines, whole_ns);
+  add_largest(trace, kFunctionRule, of.c_str(), function, whole_ns, findings);
+  add_largest(trace, kLineRule, of.c_str(), line, whole_ns, findings);
+}
+
+// From the first to the last call of each thread, for those that `wanted` takes.
+template <typename Wanted>
+int64_t time_of_threads(const trace::Trace& trace, Wanted wanted) {
+  std::vector<std::optional<trace::Interval>> extents(trace.threads.size());
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    auto& extent = extents[trace.apis.thread[i]];
+    if (!extent) extent = trace::Interval{trace.apis.start_ns[i], trace.apis.end_ns[i]};
+    extent->end_ns = std::max(extent->end_ns, trace.apis.end_ns[i]);
+  }
+  int64_t time_ns = 0;
+  for (size_t thread = 0; thread < extents.size(); ++thread) {
+    if (extents[thread] && wanted(thread)) {
+      time_ns += extents[thread]->end_ns - extents[thread]->start_ns;
+    }
+  }
+  return time_ns;
 }
 
 void add_operators(const trace::Trace& trace, Findings& findings) {
   const trace::OpTree tree = trace::build_op_tree(trace);
   const auto is_operator = [&](size_t i) { return trace.apis.kind[i] == ApiKind::kOperator; };
   std::vector<int64_t> sums(trace.names.size());
+  std::vector<bool> calls_operators(trace.threads.size());
   int64_t whole_ns = 0;
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (!is_operator(i)) continue;
+    calls_operators[trace.apis.thread[i]] = true;
     sums[trace.apis.label[i]] += trace.api_ns(i);
     const trace::Row parent = tree.nearest(tree.parent[i], is_operator);
     if (parent == kNone) {
@@ -100,34 +124,25 @@ void add_operators(const trace::Trace& trace, Findings& findings) {
       sums[trace.apis.label[static_cast<size_t>(parent)]] -= trace.api_ns(i);
     }
   }
+  const int64_t wall_ns =
+      time_of_threads(trace, [&](size_t thread) { return calls_operators[thread]; });
   add_largest(trace, kOperatorRule, "the operators' time", largest_of(trace, sums, whole_ns),
-              findings);
+              wall_ns, findings);
 }
 
 void add_data_loading(const trace::Trace& trace, Findings& findings) {
-  struct OfThread {
-    trace::IntervalSet loading;
-    trace::Interval extent;
-    bool any = false;
-  };
-  std::vector<OfThread> threads(trace.threads.size());
+  std::vector<trace::IntervalSet> loading(trace.threads.size());
   for (size_t i = 0; i < trace.apis.size(); ++i) {
-    OfThread& thread = threads[trace.apis.thread[i]];
-    const trace::Interval time = {trace.apis.start_ns[i], trace.apis.end_ns[i]};
-    if (!thread.any) thread.extent = time;
-    thread.any = true;
-    thread.extent.end_ns = std::max(thread.extent.end_ns, time.end_ns);
+    if (trace.apis.kind[i] != ApiKind::kMarker) continue;
     const std::string& label = trace.names[trace.apis.label[i]];
-    const bool loads = label.find("DataLoader") != label.npos;
-    if (loads && trace.apis.kind[i] == ApiKind::kMarker) extend(thread.loading, time);
+    if (label.find("DataLoader") == label.npos) continue;
+    extend(loading[trace.apis.thread[i]], {trace.apis.start_ns[i], trace.apis.end_ns[i]});
   }
-  int64_t loading_ns = 0, whole_ns = 0;
-  for (const OfThread& thread : threads) {
-    if (thread.loading.empty()) continue;
-    loading_ns += trace::length_ns(thread.loading);
-    whole_ns += thread.extent.end_ns - thread.extent.start_ns;
-  }
+  int64_t loading_ns = 0;
+  for (const trace::IntervalSet& set : loading) loading_ns += trace::length_ns(set);
   if (loading_ns == 0) return;
+  const int64_t whole_ns =
+      time_of_threads(trace, [&](size_t thread) { return !loading[thread].empty(); });
   findings.push_back(make_finding(
       kDataRule, loading_ns, whole_ns,
       fmt::format("{} of {} are in data loaders", time_text(loading_ns), time_text(whole_ns))));

@@ -186,10 +186,8 @@ Result<report::Report> page_of(const trace::Trace& trace, size_t rows, double le
   page.sections.push_back(facts_of(trace));
   std::vector<Finding> findings = findings_of(trace, least_percentage);
   if (findings.size() > kMostFindings) findings.resize(kMostFindings);
-  report::Report found = findings_report(trace, findings);
-  page.sections.push_back(std::move(found.sections.front()));
+  page.sections.push_back(findings_report(trace, findings).sections.front());
   page.sections.back().title = "What stands out";
-  add_notes(std::move(found.notes), page);
   for (Section& section : cpu_sections(trace)) {
     if (trace.ops.size() == 0) add_section(std::move(section), cpu_part(), rows, page);
   }

@@ -197,17 +197,20 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   section.empty_text =
       contexts.before.empty() ? "No kernels." : "No kernel comes that often in one context.";
   add_columns(section.table);
-  std::vector<size_t> shown;
+  std::vector<std::pair<std::vector<Value>, size_t>> found;  // with the context
   for (size_t context = 0; context < groups.size(); ++context) {
     const auto rows = groups.of(context);
     if (static_cast<int64_t>(rows.size()) < std::max<int64_t>(least, 2)) continue;
-    section.table.add_row(row_of(trace, contexts, static_cast<uint32_t>(context), rows));
+    found.emplace_back(row_of(trace, contexts, static_cast<uint32_t>(context), rows), context);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::get<int64_t>(a.first[3]) > std::get<int64_t>(b.first[3]);
+  });
+  std::vector<size_t> shown;
+  for (auto& [row, context] : found) {
+    section.table.add_row(std::move(row));
     shown.push_back(context);
   }
-  std::stable_sort(section.table.rows.begin(), section.table.rows.end(),
-                   [](const auto& a, const auto& b) {
-                     return std::get<int64_t>(a[3]) > std::get<int64_t>(b[3]);
-                   });
   report.sections.push_back(std::move(section));
   if (!trace.monitors.empty() && !shown.empty()) {
     report.sections.push_back(sensors_section(trace, contexts, groups, shown));
