@@ -53,7 +53,7 @@ class PerfettoWriter {
     track_events_ ? op_tracks() : ops();
     samples();
     overlay(over);
-    stream_.flush();
+    stream_.finish();
     counts_.skipped = events_.skipped;
     return counts_;
   }

@@ -22,6 +22,7 @@
 #include "trace/category.h"
 #include "trace/intervals.h"
 #include "trace/name_filter.h"
+#include "trace/samples.h"
 
 namespace sonde::trace {
 
@@ -93,14 +94,6 @@ struct Apis {  // sorted by start, then the longest first, then by kind: parents
   size_t size() const { return start_ns.size(); }
 };
 
-// What threads were executing when they were sampled, by time.
-struct Samples {
-  std::vector<int64_t> time_ns, cpu_ns;  // the CPU time that a sample stands for
-  std::vector<NameId> function;          // the innermost
-  std::vector<NameId> line;  // the innermost of Python code that is no library's, or the id of ""
-  size_t size() const { return time_ns.size(); }
-};
-
 // Readings of a sensor of a GPU: clock, power, temperature.
 struct Monitor {
   struct Reading {
@@ -137,9 +130,9 @@ struct Request {
   bool nesting = false;   // kind, thread and label of calls: what steps.h and op_tree.h read
   bool links = false;     // api and process of operations; implies apis and nesting
   bool streams = false;   // of calls; implies links
-  bool samples = false;   // Trace::samples
   bool monitors = false;  // Trace::monitors
   bool whole = false;     // operations keep their whole times, for delays between events
+  bool samples = false;   // call stacks of threads
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
   // a runtime that allocate and free.
@@ -168,11 +161,11 @@ struct Trace {
   NameId empty_name = 0;               // of ""
   Ops ops;
   Apis apis;
+  Samples samples;
   std::vector<Queue> queues;       // sorted
-  std::vector<Process> processes;  // those that made calls
+  std::vector<Process> processes;  // those that made calls or were sampled
   std::vector<Thread> threads;
   std::vector<LaunchShape> shapes;
-  Samples samples;
   std::vector<Monitor> monitors;
   std::vector<std::string> texts;  // of arguments; the first is ""
   Changed changed;
@@ -194,7 +187,8 @@ struct Trace {
 
 Result<Trace> load(store::Reader& reader, const Request& request);
 
-// From the first start to the last end of all operations and calls; nullopt for an empty trace.
+// From the first start to the last end of all operations and calls, or where there are none from
+// the first sample to the last; nullopt for an empty trace.
 Result<std::optional<Interval>> span_of(store::Reader& reader);
 
 // What every report must say about this file: drops by source, errors of the recorder, a recording
