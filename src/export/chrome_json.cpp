@@ -52,7 +52,7 @@ ChromeWriter::ChromeWriter(const Events& events, const TraceFacts& facts, bool k
   origin_ns_ = stay ? 0 : events.first_ns;
 }
 
-Counts ChromeWriter::write(const std::string& source_path) {
+Counts ChromeWriter::write(const std::string& source_path, const Overlay& over) {
   number_processes();
   header(source_path);
   trace_metadata();
@@ -62,6 +62,7 @@ Counts ChromeWriter::write(const std::string& source_path) {
   ops();
   other_flows();
   samples();
+  overlay(over);
   sink_.append("\n]}\n");
   counts_.skipped = events_.skipped;
   return counts_;
@@ -266,7 +267,8 @@ Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
   SONDE_ASSIGN(Sink sink, Sink::create(path, encoding));
   // The files of several ranks use the same numbers for different calls.
   const bool one_numbering = events.imports == 1 || (events.imports > 1 && options.rank);
-  const Counts counts = ChromeWriter(events, facts, one_numbering, sink).write(reader.path());
+  const Counts counts =
+      ChromeWriter(events, facts, one_numbering, sink).write(reader.path(), options.overlay);
   SONDE_TRY(sink.finish());
   return counts;
 }
