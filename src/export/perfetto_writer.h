@@ -52,7 +52,7 @@ class PerfettoWriter {
     apis();
     track_events_ ? op_tracks() : ops();
     samples();
-    stream_.flush();
+    stream_.finish();
     counts_.skipped = events_.skipped;
     return counts_;
   }

@@ -38,6 +38,7 @@ Request united(const Request& a, const Request& b) {
   both.apis |= b.apis;
   both.nesting |= b.nesting;
   both.links |= b.links;
+  both.samples |= b.samples;
   both.args_of |= b.args_of;
   if (a.args_of == 0) both.args_named = b.args_named;
   if (a.args_of != 0 && b.args_of != 0 && a.args_named != b.args_named) both.args_named = nullptr;

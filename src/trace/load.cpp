@@ -299,6 +299,7 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   if (wanted.links) SONDE_TRY(load_links(database, extras.id, trace));
   if (!wanted.op_ids) trace.ops.id.clear();
   arrange(wanted, wanted.window, std::move(raw), trace);
+  if (wanted.samples) SONDE_TRY(load_samples(reader, wanted, trace));
   return trace;
 }
 

@@ -22,6 +22,7 @@
 #include "trace/category.h"
 #include "trace/intervals.h"
 #include "trace/name_filter.h"
+#include "trace/samples.h"
 
 namespace sonde::trace {
 
@@ -125,6 +126,7 @@ struct Request {
   bool nesting = false;   // kind, thread and label of calls: what steps.h and op_tree.h read
   bool links = false;     // api and process of operations; implies apis and nesting
   bool whole = false;     // operations keep their whole times, for delays between events
+  bool samples = false;   // call stacks of threads
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
   // a runtime that allocate and free.
@@ -153,10 +155,11 @@ struct Trace {
   NameId empty_name = 0;               // of ""
   Ops ops;
   Apis apis;
-  OpCounters op_counters;          // if asked for
-  std::vector<Device> devices;     // if asked for; one for each GPU that the file describes
+  OpCounters op_counters;       // if asked for
+  std::vector<Device> devices;  // if asked for; one for each GPU that the file describes
+  Samples samples;
   std::vector<Queue> queues;       // sorted
-  std::vector<Process> processes;  // those that made calls
+  std::vector<Process> processes;  // those that made calls or were sampled
   std::vector<Thread> threads;
   std::vector<LaunchShape> shapes;
   std::vector<std::string> texts;  // of arguments; the first is ""
@@ -179,7 +182,8 @@ struct Trace {
 
 Result<Trace> load(store::Reader& reader, const Request& request);
 
-// From the first start to the last end of all operations and calls; nullopt for an empty trace.
+// From the first start to the last end of all operations and calls, or where there are none from
+// the first sample to the last; nullopt for an empty trace.
 Result<std::optional<Interval>> span_of(store::Reader& reader);
 
 // What every report must say about this file: drops by source, errors of the recorder, a recording
