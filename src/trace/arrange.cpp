@@ -196,6 +196,26 @@ void relink(Trace& trace, const Order& apis, size_t old_size) {
   }
 }
 
+// Counters follow their operations, and go with those that do not stay.
+void relink_counters(Trace& trace, const Order& ops, size_t old_size) {
+  OpCounters& counters = trace.op_counters;
+  if (counters.size() == 0) return;
+  std::vector<Row> moved(old_size, kNone);
+  for (size_t i = 0; i < ops.size(); ++i) moved[ops[i]] = static_cast<Row>(i);
+  size_t kept = 0;
+  for (size_t i = 0; i < counters.size(); ++i) {
+    const Row op = moved[static_cast<size_t>(counters.op[i])];
+    if (op == kNone) continue;
+    counters.op[kept] = op;
+    counters.name[kept] = counters.name[i];
+    counters.value[kept] = counters.value[i];
+    ++kept;
+  }
+  counters.op.resize(kept);
+  counters.name.resize(kept);
+  counters.value.resize(kept);
+}
+
 void add_skip_warnings(Trace& trace) {
   const auto add = [&](uint64_t count, const char* what) {
     if (count != 0) trace.warnings.push_back(format_count(count) + what);
@@ -239,8 +259,11 @@ void arrange_rows(const Request& request, const Window& window, Trace& trace) {
     if (!is_identity(apis, api_count)) take_rows(trace.apis, apis);
   };
   const auto arrange_ops = [&] {
+    const size_t op_count = trace.ops.size();
     const Order ops = order_ops(request, window.select, trace);
-    if (!is_identity(ops, trace.ops.size())) take_rows(trace.ops, ops);
+    if (is_identity(ops, op_count)) return;
+    take_rows(trace.ops, ops);
+    relink_counters(trace, ops, op_count);
   };
   constexpr size_t kWorthAThread = 50'000;
   if (std::min(api_count, trace.ops.size()) >= kWorthAThread) {

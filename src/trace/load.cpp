@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "store/scan.h"
@@ -135,6 +136,28 @@ Status load_op_details(store::Database& database, const Request& request, Trace&
   }
 }
 
+// Values that are no finite numbers are left out; of every flavour that has the table.
+Status load_op_counters(store::Database& database, NameTable& names, Trace& trace) {
+  SONDE_ASSIGN(const bool any, database.has_table("rocpd_counter"));
+  if (!any) return ok_status();
+  RowIndex index(trace.ops.id);
+  OpCounters& counters = trace.op_counters;
+  return store::scan(database, "op_id, name_id, value", "rocpd_counter", {},
+                     [&](const store::Row& row) {
+                       const auto op = index.row(row.integer(0));
+                       if (!op || !std::isfinite(row.real(2))) return;
+                       counters.op.push_back(static_cast<Row>(*op));
+                       counters.name.push_back(names.index(row.integer(1)));
+                       counters.value.push_back(row.real(2));
+                     });
+}
+
+Status load_devices(store::Database& database, Trace& trace) {
+  return store::scan(database, "gpu_id, name", "v_device", {}, [&](const store::Row& row) {
+    describe_device(trace, row.integer(0), row.text(1));
+  });
+}
+
 // The launching call of an operation is the first of those that are linked to it.
 Status load_links(store::Database& database, const std::vector<int64_t>& api_ids, Trace& trace) {
   Ops& ops = trace.ops;
@@ -227,15 +250,18 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   ApiExtras extras;
   const bool with_details = wanted.op_bytes || wanted.op_shapes;
   if (wanted.ops) {
-    const bool with_ids = wanted.op_ids || with_details || wanted.links;
+    const bool with_ids = wanted.op_ids || with_details || wanted.links || wanted.op_counters;
     SONDE_TRY(load_op_columns(database, wanted, with_ids, table, trace));
+    if (wanted.op_counters) SONDE_TRY(load_op_counters(database, table, trace));
   }
+  if (wanted.devices) SONDE_TRY(load_devices(database, trace));
   if (wanted.apis) SONDE_TRY(load_api_columns(database, wanted, table, trace, raw, extras));
   SONDE_ASSIGN(auto texts, table.resolve(database));
   trace.names = std::move(texts.names);
   trace.empty_name = texts.empty_name;
-  for (std::vector<NameId>* column : {&trace.ops.name, &trace.ops.type, &trace.apis.name,
-                                      &trace.apis.domain, &raw.api_category}) {
+  for (std::vector<NameId>* column :
+       {&trace.ops.name, &trace.ops.type, &trace.apis.name, &trace.apis.domain, &raw.api_category,
+        &trace.op_counters.name}) {
     translate(*column, texts.remap);
   }
   if (wanted.nesting) {

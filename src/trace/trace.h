@@ -105,6 +105,20 @@ struct Monitor {
   std::vector<Reading> readings;  // by start
 };
 
+// Values of hardware counters; several of one name belong to an operation where its parts were
+// counted apart. In the order of the file.
+struct OpCounters {
+  std::vector<Row> op;
+  std::vector<NameId> name;
+  std::vector<double> value;
+  size_t size() const { return op.size(); }
+};
+
+struct Device {
+  int64_t gpu = 0;   // as in Ops::gpu
+  std::string name;  // "" if the file does not say
+};
+
 // How many rows are not in the trace as they are in the file.
 struct Changed {
   uint64_t bad_ops = 0;  // end before they start; taken as zero long
@@ -126,6 +140,8 @@ struct Request {
   bool op_ids = false;
   bool op_bytes = false;
   bool op_shapes = false;
+  bool op_counters = false;  // Trace::op_counters
+  bool devices = false;      // Trace::devices
   bool apis = false;
   bool nesting = false;   // kind, thread and label of calls: what steps.h and op_tree.h read
   bool links = false;     // api and process of operations; implies apis and nesting
@@ -161,6 +177,8 @@ struct Trace {
   NameId empty_name = 0;               // of ""
   Ops ops;
   Apis apis;
+  OpCounters op_counters;       // if asked for
+  std::vector<Device> devices;  // if asked for; one for each GPU that the file describes
   Samples samples;
   std::vector<Queue> queues;       // sorted
   std::vector<Process> processes;  // those that made calls or were sampled

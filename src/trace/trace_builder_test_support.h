@@ -29,6 +29,7 @@ class TraceBuilder {
     int64_t queue = 0;
     std::string type = "KernelExecution";
     int64_t bytes = -1;
+    std::vector<std::pair<std::string, double>> counters = {};
   };
 
   int add(Api api) {
@@ -36,6 +37,7 @@ class TraceBuilder {
     return static_cast<int>(apis_.size()) - 1;
   }
   void add(Op op) { ops_.push_back(std::move(op)); }
+  void set_device(int64_t gpu, std::string name) { devices_.push_back({gpu, std::move(name)}); }
   void set_rank(int64_t pid, int64_t rank) { ranks_.emplace_back(pid, rank); }
   const std::vector<Op>& ops() const { return ops_; }
 
@@ -64,6 +66,7 @@ class TraceBuilder {
         if (process.pid == pid) process.rank = rank;
       }
     }
+    if (wanted.devices) trace.devices = devices_;
     trace.window = window.extent;
     arrange(completed(wanted), window, std::move(raw), trace);
     return trace;
@@ -71,6 +74,7 @@ class TraceBuilder {
 
   static Request everything() {
     Request request;
+    request.op_counters = request.devices = true;
     request.ops = request.op_bytes = request.op_shapes = request.links = true;
     request.args_of = ~0u;
     return completed(request);
@@ -127,6 +131,11 @@ class TraceBuilder {
       trace.ops.name.push_back(intern(trace, op.name));
       trace.ops.type.push_back(intern(trace, op.type));
       trace.ops.bytes.push_back(op.bytes);
+      for (const auto& [name, value] : op.counters) {
+        trace.op_counters.op.push_back(static_cast<Row>(trace.ops.size()) - 1);
+        trace.op_counters.name.push_back(intern(trace, name));
+        trace.op_counters.value.push_back(value);
+      }
       trace.ops.shape.push_back(0);
       trace.ops.api.push_back(op.api == kNone ? kNone : row_of[static_cast<size_t>(op.api)]);
     }
@@ -134,6 +143,7 @@ class TraceBuilder {
 
   std::vector<Api> apis_;
   std::vector<Op> ops_;
+  std::vector<Device> devices_;
   std::vector<std::pair<int64_t, int64_t>> ranks_;
 };
 
