@@ -125,7 +125,8 @@ TEST(Stacks, threads_are_roots_if_asked_for) {
 TEST(Stacks, small_shares_are_left_out_and_counted) {
   const auto report = program().ask({{"weight", "cpu"}, {"by", "tree"}, {"min-share", "20"}});
   EXPECT_EQ(lines_of(report.sections[0].table, {"frame"}), (Lines{"work", "memcpy"}));
-  EXPECT_EQ(report.sections[0].table.rows_left_out, 2u);
+  EXPECT_EQ(report.sections[0].remarks.back(),
+            "2 paths of smaller shares are left out (--min-share 0 shows all).");
   const Analysis* analysis = find_analysis("stacks");
   for (const char* wrong : {"", "x", "-1", "101", "1x", "nan"}) {
     EXPECT_FALSE(analysis

@@ -102,19 +102,24 @@ void add_tree_rows(const CallTree& tree, double least_percentage, bool cut_commo
   };
   push(root, 0);
   const double least_ns = static_cast<double>(whole_ns) * least_percentage / 100;
+  uint64_t left_out = 0;
   while (!next.empty()) {
     const auto [index, depth] = next.back();
     next.pop_back();
     const TreeNode& node = tree.nodes[index];
     push(index, depth + 1);
     if (static_cast<double>(node.total_ns) < least_ns) {
-      ++section.table.rows_left_out;
+      ++left_out;
       continue;
     }
     const TreeFrame& frame = tree.frames[node.frame];
     section.table.add_row({frame.text, node.total_ns, percent_of(node.total_ns, whole_ns),
                            node.self_ns, node.count, std::string(name_of(frame.frame_class)),
                            frame.file, depth});
+  }
+  if (left_out != 0) {
+    section.remarks.push_back(format_count(left_out) +
+                              " paths of smaller shares are left out (--min-share 0 shows all).");
   }
 }
 

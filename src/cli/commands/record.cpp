@@ -82,6 +82,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
     for (const auto name : split(*names, ',')) options.backends->emplace_back(name);
   }
   SONDE_ASSIGN(options.sample_hz, rate_option(arguments));
+  options.sample_blocked = arguments.value_or("sample-clock", "cpu") == "wall";
   const std::string clock = arguments.value_or("clock", "best");
   if (clock == "tsc") options.clock = wire::ClockKind::kTsc;
   if (clock == "monotonic") options.clock = wire::ClockKind::kMonotonic;
@@ -160,6 +161,12 @@ const Command& record_command() {
             "take the call stack of every running thread HZ times per second of its CPU time; or "
             "off",
             "100"},
+           {"--sample-clock",
+            "CLOCK",
+            "cpu: running threads only; wall: blocked threads are looked at too, without signals, by "
+            "a thread of Sonde's in the program",
+            "cpu",
+            {"cpu", "wall"}},
            {"--softgpu", "",
             "run the command on a software AMD GPU, with kernels as slow as the host", ""},
            {"--no-start", "", "begin switched off; the program starts recording with sonde_start()",
