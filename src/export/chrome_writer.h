@@ -7,6 +7,7 @@
 // has no word for; the kineto importer reads them.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "export/json_object.h"
 #include "export/json_text.h"
 #include "export/lanes.h"
+#include "export/numbering.h"
 #include "export/sink.h"
 #include "export/trace_facts.h"
 
@@ -53,9 +55,13 @@ class ChromeWriter {
   void api(const Api& api, size_t index, const std::string& place);
   void own_api_arguments(const Api& api);
   int64_t given_api_arguments(const Api& api, bool is_linked);
+  // JSON that is the same for all calls of one name, domain and category.
+  struct CallWords {
+    std::string category, members;
+  };
+  const CallWords& words_of(const Api& api);
   void sonde_members(const Api& api);
   std::string_view api_category(const Api& api) const;
-  std::string_view implied_domain(const Api& api, std::string_view category) const;
   bool is_instant(const Api& api) const;
 
   void ops();
@@ -105,7 +111,9 @@ class ChromeWriter {
   int64_t counters_pid_ = 0;
   std::map<int64_t, int64_t> next_lane_tid_;  // by pid
   std::vector<std::string> shapes_;
-  std::vector<int64_t> correlations_;  // by call; empty: they are the ids
+  std::vector<int64_t> correlations_;                 // by call; empty: they are the ids
+  Numbering<std::array<uint32_t, 3>> words_numbers_;  // name, domain, category
+  std::vector<CallWords> words_;
   std::vector<JsonMember> members_;
   std::string scratch_;
   bool first_ = true;

@@ -57,7 +57,7 @@ class PerfettoWriter {
     track_events_ ? op_tracks() : ops();
     samples();
     counts_.samples = write_call_samples(stream_, call_samples_);
-    stream_.flush();
+    stream_.finish();
     counts_.skipped = events_.skipped;
     return counts_;
   }
