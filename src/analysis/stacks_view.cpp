@@ -51,7 +51,7 @@ report::FlameGraph flame_of(const CallTree& tree, const std::string& title) {
 
 report::Table empty_table(bool is_tree, bool has_self) {
   report::Table table;
-  report::Column frame{"frame", "Frame", Kind::kName};
+  report::Column frame{"frame", "Frame", Kind::kText};
   frame.indented = is_tree;
   table.add_column(frame);
   table.add_column({"total_ns", "Total", Kind::kTime});
