@@ -57,7 +57,7 @@ report::Table empty_table(bool is_tree, bool has_self) {
   table.add_column({"total_ns", "Total", Kind::kTime});
   table.add_column({"percentage", "Share", Kind::kPercent, 2});
   if (has_self) table.add_column({"self_ns", "Self", Kind::kTime});
-  table.add_column({"count", "Count", Kind::kInteger});
+  if (has_self || !is_tree) table.add_column({"count", "Count", Kind::kInteger});
   table.add_column({"kind", "Kind", Kind::kText});
   table.add_column({"file", "File", Kind::kText});
   if (is_tree) table.add_column({"depth", "Depth", Kind::kId});
@@ -79,12 +79,14 @@ std::vector<uint32_t> common_path(const CallTree& tree,
   return path;
 }
 
-void add_tree_rows(const CallTree& tree, double least_percentage, bool cut_common,
+// From the outside each frame has time of its own, and what all have in common says nothing.
+void add_tree_rows(const CallTree& tree, double least_percentage, bool from_outside,
                    report::Section& section) {
+  const bool has_self = from_outside;
   const auto children = tree.children();
   const int64_t whole_ns = tree.whole_ns();
   size_t root = tree.nodes.size();
-  if (cut_common) {
+  if (from_outside) {
     std::string names;
     for (const uint32_t node : common_path(tree, children)) {
       names += (names.empty() ? "" : " > ") + tree.frames[tree.nodes[node].frame].text;
@@ -113,9 +115,10 @@ void add_tree_rows(const CallTree& tree, double least_percentage, bool cut_commo
       continue;
     }
     const TreeFrame& frame = tree.frames[node.frame];
-    section.table.add_row({frame.text, node.total_ns, percent_of(node.total_ns, whole_ns),
-                           node.self_ns, node.count, std::string(name_of(frame.frame_class)),
-                           frame.file, depth});
+    std::vector<Value> row = {frame.text, node.total_ns, percent_of(node.total_ns, whole_ns)};
+    if (has_self) row.insert(row.end(), {node.self_ns, node.count});
+    row.insert(row.end(), {std::string(name_of(frame.frame_class)), frame.file, depth});
+    section.table.add_row(std::move(row));
   }
   if (left_out != 0) {
     section.remarks.push_back(format_count(left_out) +
@@ -219,7 +222,7 @@ report::Section tree_section(const CallTree& tree, const std::string& by, Weight
   section.key = "stacks";
   section.empty_text = "Nothing that took time.";
   const bool is_tree = by == "tree" || by == "callers";
-  section.table = empty_table(is_tree, is_tree);
+  section.table = empty_table(is_tree, by == "tree");
   if (tree.whole_ns() <= 0) return section;
   if (by == "callers") {
     const CallTree callers = upside_down(tree);

@@ -83,17 +83,18 @@ bool place_of(int tid, Place& place) {
   return count >= 3 && place.stack_pointer != 0 && place.pc != 0;
 }
 
-// What stood in one place goes into the file.
-void record(ThreadSampler& sampler, char* packed) {
+// What stood in one place goes into the file. False if that must be tried again later.
+bool record(ThreadSampler& sampler, char* packed) {
   Watched& watched = sampler.watched;
-  if (watched.moment.cpu_ns == 0) return;
+  if (watched.moment.cpu_ns == 0) return true;
   sonde_sample sample = {};
-  if (!pack(g_agent, g_own_module, watched.moment, packed, sample)) return;  // tried again later
+  if (!pack(g_agent, g_own_module, watched.moment, packed, sample)) return false;
   sample.tid = static_cast<uint32_t>(watched.tid);
   sample.flags |= SONDE_SAMPLE_BLOCKED;
-  if (g_agent->sample(&sample) == 0) return;
+  if (g_agent->sample(&sample) == 0) return false;
   watched.moment.cpu_ns = 0;
   watched.moment.ticks = g_agent->ticks();
+  return true;
 }
 
 // Whether the thread stands still, with its stack then.
@@ -117,7 +118,7 @@ void look_at(ThreadSampler& sampler, uint64_t elapsed_ns, char* packed) {
     if (watched.moment.cpu_ns >= kLongestPiece) record(sampler, packed);
     return;
   }
-  if (watched.is_blocked) record(sampler, packed);
+  if (watched.is_blocked && !record(sampler, packed)) g_agent->dropped("samples", 1);
   watched.is_blocked = false;
   if (!there) return;
   watched.moment.cpu_ns = 0;
