@@ -53,7 +53,8 @@ ChromeWriter::ChromeWriter(const Events& events, const TraceFacts& facts, bool k
   origin_ns_ = stay ? 0 : events.first_ns;
 }
 
-Counts ChromeWriter::write(const std::string& source_path, const CallSamples& call_samples) {
+Counts ChromeWriter::write(const std::string& source_path, const CallSamples& call_samples,
+                           const Overlay& over) {
   number_processes();
   header(source_path);
   trace_metadata();
@@ -63,6 +64,7 @@ Counts ChromeWriter::write(const std::string& source_path, const CallSamples& ca
   ops();
   other_flows();
   samples();
+  overlay(over);
   sink_.append("\n]");
   write_chrome_samples(sink_, call_samples, origin_ns_);
   counts_.samples = call_samples.samples.size();
@@ -271,8 +273,8 @@ Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
   // The files of several ranks use the same numbers for different calls.
   const bool one_numbering = events.imports == 1 || (events.imports > 1 && options.rank);
   SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
-  const Counts counts =
-      ChromeWriter(events, facts, one_numbering, sink).write(reader.path(), samples);
+  const Counts counts = ChromeWriter(events, facts, one_numbering, sink)
+                            .write(reader.path(), samples, options.overlay);
   SONDE_TRY(sink.finish());
   return counts;
 }

@@ -30,7 +30,8 @@ class ChromeWriter {
   // in all that is written.
   ChromeWriter(const Events& events, const TraceFacts& facts, bool keep_correlations, Sink& sink);
 
-  Counts write(const std::string& source_path, const CallSamples& call_samples);
+  Counts write(const std::string& source_path, const CallSamples& call_samples,
+               const Overlay& overlay);
 
  private:
   void number_processes();
@@ -49,6 +50,11 @@ class ChromeWriter {
   void device_metadata();
   void samples();
   void other_flows();
+
+  void overlay(const Overlay& overlay);
+  void overlay_slice(const OverlaySlice& slice, int64_t pid);
+  void overlay_arrow(std::string_view phase, int64_t number, uint32_t lane, int64_t time_ns,
+                     int64_t pid);
 
   void apis();
   void api_lane(const Lane& lane, const Layout& layout);

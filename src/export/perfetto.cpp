@@ -274,7 +274,8 @@ Result<Counts> write_perfetto(store::Reader& reader, const std::string& path,
   SONDE_ASSIGN(const Events events, load_events(reader, options));
   SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
   SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
-  const Counts counts = PerfettoWriter(events, samples, clocks, options.track_events, sink).write();
+  const Counts counts =
+      PerfettoWriter(events, samples, clocks, options.track_events, sink).write(options.overlay);
   SONDE_TRY(sink.finish());
   return counts;
 }

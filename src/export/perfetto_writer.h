@@ -48,7 +48,7 @@ class PerfettoWriter {
         marker_names_(stream_, InternField::kEventName, events.args,
                       uint64_t{events.names.size()} + 1) {}
 
-  Counts write() {
+  Counts write(const Overlay& over) {
     first_packet();
     clock_snapshot();
     process_tracks();
@@ -56,6 +56,7 @@ class PerfettoWriter {
     apis();
     track_events_ ? op_tracks() : ops();
     samples();
+    overlay(over);
     counts_.samples = write_call_samples(stream_, call_samples_);
     stream_.finish();
     counts_.skipped = events_.skipped;
@@ -85,6 +86,8 @@ class PerfettoWriter {
   void op_tracks();
   void op_slice(size_t index, uint64_t track);
   void samples();
+  void overlay(const Overlay& overlay);
+  void overlay_slice(const OverlaySlice& slice, uint64_t track, uint64_t ends, uint64_t begins);
   uint64_t process_track(int64_t pid) const;
   int64_t gpu_number(uint32_t device) const;
 

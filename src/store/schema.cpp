@@ -349,7 +349,8 @@ CREATE INDEX IF NOT EXISTS sonde_counter_name ON sonde_counter (name_id, time_ns
 
 // What backends note as JSON, and what follows from a call's arguments, as tables. A note with such
 // a key may be the program's own, and anything. HIP says of an op of a graph only which launch made
-// it; its place there tells the nodes apart.
+// it; its place there tells the nodes apart. In a merged file a GPU has the node of its process (see
+// pid_stride and gpu_stride).
 constexpr const char* kDerivedTables = R"sql(
 CREATE TABLE IF NOT EXISTS sonde_code_object (
   process_id integer,
@@ -381,7 +382,8 @@ INSERT INTO sonde_code_object
     json_extract(value, '$.load_size'), json_extract(value, '$.delta')
   FROM sonde_note WHERE key = 'hsa.code_object' AND json_valid(value);
 INSERT INTO sonde_kernel_code
-  SELECT process_id, json_extract(value, '$.gpu'), json_extract(value, '$.name'),
+  SELECT process_id, json_extract(value, '$.gpu') + coalesce((SELECT p.pid FROM sonde_process p
+      WHERE p.id = process_id), 0) / 10000000 * 1000, json_extract(value, '$.name'),
     json_extract(value, '$.object'), json_extract(value, '$.vgprs'),
     json_extract(value, '$.accumulation_vgprs'), json_extract(value, '$.sgprs'),
     json_extract(value, '$.group_segment_bytes'), json_extract(value, '$.private_segment_bytes'),
