@@ -195,8 +195,9 @@ const char* title_of(Weight weight) {
 Weight weight_of(const trace::Trace& trace, const std::string& word) {
   if (word == "cpu") return Weight::kCpu;
   if (word == "wall") return Weight::kWall;
-  if (word == "gpu" || trace.ops.size() != 0 || trace.samples.size() == 0) return Weight::kGpu;
-  return trace.samples.has_blocked ? Weight::kWall : Weight::kCpu;
+  if (word == "gpu" || trace.ops.size() != 0) return Weight::kGpu;
+  if (trace.blocked.size() != 0) return Weight::kWall;
+  return trace.samples.size() != 0 ? Weight::kCpu : Weight::kGpu;
 }
 
 Result<std::optional<int64_t>> number_of(const Parameters& parameters, const char* option) {
@@ -241,11 +242,11 @@ report::Section tree_section(const CallTree& tree, const std::string& by, Weight
 
 void add_notes(const trace::Trace& trace, const CallTree& tree, Weight weight,
                report::Report& report) {
-  if (trace.samples.bad != 0) {
-    report.warnings.push_back(format_count(trace.samples.bad) +
+  if (trace.stacks.bad_samples != 0) {
+    report.warnings.push_back(format_count(trace.stacks.bad_samples) +
                               " samples have no stack that makes sense and are left out");
   }
-  if (weight == Weight::kWall && !trace.samples.has_blocked && trace.samples.size() != 0) {
+  if (weight == Weight::kWall && trace.blocked.size() == 0 && trace.samples.size() != 0) {
     report.notes.push_back(
         "time of calls and ranges; sonde record --sample-clock wall samples blocked threads too");
   }

@@ -271,7 +271,6 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   if (with_details) SONDE_TRY(load_op_details(database, wanted, trace));
   if (wanted.links) SONDE_TRY(load_links(database, extras.id, trace));
   if (wanted.streams) SONDE_TRY(load_streams(database, extras.id, trace));
-  if (wanted.samples) SONDE_TRY(load_samples(database, wanted, trace));
   if (wanted.monitors) SONDE_TRY(load_monitors(database, wanted, trace));
   if (!wanted.op_ids) trace.ops.id.clear();
   arrange(wanted, wanted.window, std::move(raw), trace);

@@ -94,14 +94,6 @@ struct Apis {  // sorted by start, then the longest first, then by kind: parents
   size_t size() const { return start_ns.size(); }
 };
 
-// What threads were executing when they were sampled, by time.
-struct Samples {
-  std::vector<int64_t> time_ns, cpu_ns;  // the CPU time that a sample stands for
-  std::vector<NameId> function;          // the innermost
-  std::vector<NameId> line;  // the innermost of Python code that is no library's, or the id of ""
-  size_t size() const { return time_ns.size(); }
-};
-
 // Readings of a sensor of a GPU: clock, power, temperature.
 struct Monitor {
   struct Reading {
@@ -154,10 +146,9 @@ struct Request {
   bool nesting = false;   // kind, thread and label of calls: what steps.h and op_tree.h read
   bool links = false;     // api and process of operations; implies apis and nesting
   bool streams = false;   // of calls; implies links
-  bool samples = false;   // Trace::samples
+  bool samples = false;   // Trace::samples, blocked and stacks
   bool monitors = false;  // Trace::monitors
   bool whole = false;     // operations keep their whole times, for delays between events
-  bool samples = false;   // call stacks of threads
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
   // a runtime that allocate and free.
@@ -188,12 +179,13 @@ struct Trace {
   Apis apis;
   OpCounters op_counters;       // if asked for
   std::vector<Device> devices;  // if asked for; one for each GPU that the file describes
-  Samples samples;
   std::vector<Queue> queues;       // sorted
   std::vector<Process> processes;  // those that made calls or were sampled
   std::vector<Thread> threads;
   std::vector<LaunchShape> shapes;
   Samples samples;
+  Blocked blocked;
+  CallStacks stacks;  // of both
   std::vector<Monitor> monitors;
   std::vector<std::string> texts;  // of arguments; the first is ""
   Changed changed;
