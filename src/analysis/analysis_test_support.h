@@ -84,6 +84,31 @@ inline Lines lines_of(const report::Table& table, const std::vector<std::string>
   return lines;
 }
 
+// Adds a sample of a function that a line of the user's Python calls; "" for none of both.
+inline void add_sample(trace::Trace& trace, const std::string& function, const std::string& file,
+                       int64_t line, int64_t cpu_ns) {
+  const auto push = [&](const std::string& name, trace::FrameKind kind, int32_t parent) {
+    trace::CodeFrame frame;
+    trace.names.push_back(name);
+    frame.function = static_cast<uint32_t>(trace.names.size() - 1);
+    trace.names.push_back(file);
+    frame.file = static_cast<uint32_t>(trace.names.size() - 1);
+    frame.line = line;
+    frame.kind = kind;
+    frame.is_library = kind == trace::FrameKind::kNative;
+    trace.stacks.frames.push_back(frame);
+    trace.stacks.parent.push_back(parent);
+    trace.stacks.frame.push_back(static_cast<uint32_t>(trace.stacks.frames.size() - 1));
+    return static_cast<int32_t>(trace.stacks.size()) - 1;
+  };
+  const int32_t caller =
+      file.empty() ? trace::kNone : push("f", trace::FrameKind::kPython, trace::kNone);
+  trace.samples.stack.push_back(push(function, trace::FrameKind::kNative, caller));
+  trace.samples.time_ns.push_back(0);
+  trace.samples.cpu_ns.push_back(cpu_ns);
+  trace.samples.thread.push_back(0);
+}
+
 inline std::string json_of(const report::Report& report) {
   return report::find_renderer("json")->render(report, {});
 }

@@ -190,7 +190,7 @@ TEST(CriticalPath, StreamsOfHipThatWaitForEvents) {
   const int fourth = call("hipLaunchKernel", 30, "", 0xc0);
   call("hipStreamWaitEvent", 40, "stream = 0xb0 | event = 0xe1 | flags = 0");
   call("hipEventRecord", 50, "event = 0xe1 | stream = 0xc0");
-  const int second = call("hipLaunchKernel", 60, "", 0xb0);
+  const int second = call("hipGraphLaunch", 60, "graphExec = 0x9 | stream = 0xb0");
   rows.add(OpRow{"k1", 15, 115, first, 0, 1});
   rows.add(OpRow{"k3", 116, 117, third, 0, 1});
   rows.add(OpRow{"k4", 118, 119, fourth, 0, 3});

@@ -227,7 +227,10 @@ class WaitFinder {
       const Row api = trace_.ops.api[op];
       if (api == kNone) continue;
       const auto call = static_cast<size_t>(api);
-      const int64_t stream = trace_.apis.stream[call];
+      int64_t stream = trace_.apis.stream[call];
+      if (stream == trace::kNoStream && trace_.apis.args[call] != 0) {  // of a graph
+        stream = handle_argument(args_of(call), "stream").value_or(trace::kNoStream);
+      }
       if (stream == trace::kNoStream) continue;
       const int32_t process = trace_.threads[trace_.apis.thread[call]].process;
       in_stream_[{process, stream}].push_back({api, static_cast<Row>(op)});
@@ -347,7 +350,7 @@ class WaitFinder {
 bool critical_path_wants_args(std::string_view name) {
   return trace::is_record_call(name) || trace::is_sync_call(name) || trace::is_wait_call(name) ||
          name == "Stream Sync" || name == "Event Sync" || name == "Context Sync" ||
-         name == "Stream Wait Event";
+         name == "Stream Wait Event" || name == "hipGraphLaunch";
 }
 
 Waits find_waits(const trace::Trace& trace) { return WaitFinder(trace).find(); }

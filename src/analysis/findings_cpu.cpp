@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "analysis/findings_rules.h"
+#include "analysis/sample_totals.h"
 #include "base/strings.h"
 #include "trace/op_tree.h"
 
@@ -16,13 +17,13 @@ using trace::kNone;
 constexpr Rule kFunctionRule = {
     "cpu-function", "One function takes most of the CPU time",
     "Begin with this function: its algorithm, its library, the flags that it was built with. sonde "
-    "export --format speedscope shows who calls it.",
+    "stacks shows who calls it.",
     "without operations of a device: the CPU time of the samples whose innermost function it is, if "
     "that is a quarter of all samples' time"};
 constexpr Rule kLineRule = {
     "cpu-line", "One line of Python takes most of the CPU time",
-    "Do there what is done for each element in one call of a library, or not at all. sonde export "
-    "--format speedscope shows the stacks.",
+    "Do there what is done for each element in one call of a library, or not at all. sonde "
+    "stacks shows what calls it.",
     "without operations of a device: the CPU time of the samples whose innermost line of the "
     "user's own code it is, if that is a quarter of all samples' time"};
 constexpr Rule kOperatorRule = {
@@ -41,52 +42,24 @@ constexpr Rule kDataRule = {
 
 constexpr double kMostPercentage = 25;
 
-// The largest of sums by name; equal ones by name.
-struct Largest {
-  trace::NameId name = 0;
-  int64_t time_ns = 0, whole_ns = 0;
-  double percentage() const {
-    return whole_ns == 0 ? 0 : 100.0 * static_cast<double>(time_ns) / static_cast<double>(whole_ns);
-  }
-};
-
-Largest largest_of(const trace::Trace& trace, const std::vector<int64_t>& sums, int64_t whole_ns) {
-  Largest largest{0, 0, whole_ns};
-  for (size_t name = 0; name < sums.size(); ++name) {
-    const bool is_larger =
-        sums[name] > largest.time_ns ||
-        (sums[name] == largest.time_ns && trace.names[name] < trace.names[largest.name]);
-    if (is_larger) largest = {static_cast<trace::NameId>(name), sums[name], whole_ns};
-  }
-  return largest;
-}
-
-void add_largest(const trace::Trace& trace, const Rule& rule, const char* of,
-                 const Largest& largest, int64_t wall_ns, Findings& findings) {
-  if (largest.time_ns == 0 || largest.percentage() < kMostPercentage) return;
-  findings.push_back(
-      make_finding(rule, largest.time_ns, wall_ns,
-                   fmt::format("{}: {}, {:.1f} % of {}", short_name_of(trace.names[largest.name]),
-                               time_text(largest.time_ns), largest.percentage(), of)));
+double percentage_of(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
 void add_samples(const trace::Trace& trace, Findings& findings) {
-  const trace::Samples& samples = trace.samples;
-  std::vector<int64_t> functions(trace.names.size()), lines(trace.names.size());
-  int64_t whole_ns = 0;
-  for (size_t i = 0; i < samples.size(); ++i) {
-    functions[samples.function[i]] += samples.cpu_ns[i];
-    lines[samples.line[i]] += samples.cpu_ns[i];
-    whole_ns += samples.cpu_ns[i];
-  }
-  if (whole_ns == 0) return;
-  lines[trace.empty_name] = 0;
-  const std::string of = fmt::format("the CPU time of {} samples",
-                                     format_count(static_cast<uint64_t>(samples.size())));
-  const Largest function = largest_of(trace, functions, whole_ns);
-  const Largest line = largest_of(trace, lines, whole_ns);
-  add_largest(trace, kFunctionRule, of.c_str(), function, whole_ns, findings);
-  add_largest(trace, kLineRule, of.c_str(), line, whole_ns, findings);
+  const SampleTotals totals = sample_totals(trace);
+  const auto add_first = [&](const Rule& rule, const std::vector<SampleTotal>& list) {
+    if (list.empty()) return;
+    const double share = percentage_of(list.front().cpu_ns, totals.cpu_ns);
+    if (share < kMostPercentage) return;
+    findings.push_back(
+        make_finding(rule, list.front().cpu_ns, totals.cpu_ns,
+                     fmt::format("{}: {}, {:.1f} % of the CPU time of {} samples",
+                                 short_name_of(list.front().name), time_text(list.front().cpu_ns),
+                                 share, format_count(static_cast<uint64_t>(totals.samples)))));
+  };
+  add_first(kFunctionRule, totals.functions);
+  add_first(kLineRule, totals.lines);
 }
 
 // From the first to the last call of each thread, for those that `wanted` takes.
@@ -124,10 +97,19 @@ void add_operators(const trace::Trace& trace, Findings& findings) {
       sums[trace.apis.label[static_cast<size_t>(parent)]] -= trace.api_ns(i);
     }
   }
-  const int64_t wall_ns =
-      time_of_threads(trace, [&](size_t thread) { return calls_operators[thread]; });
-  add_largest(trace, kOperatorRule, "the operators' time", largest_of(trace, sums, whole_ns),
-              wall_ns, findings);
+  size_t largest = trace.empty_name;
+  for (size_t name = 0; name < sums.size(); ++name) {
+    const bool is_larger = sums[name] > sums[largest] || (sums[name] == sums[largest] &&
+                                                          trace.names[name] < trace.names[largest]);
+    if (is_larger) largest = name;
+  }
+  const double share = percentage_of(sums[largest], whole_ns);
+  if (share < kMostPercentage) return;
+  findings.push_back(make_finding(
+      kOperatorRule, sums[largest],
+      time_of_threads(trace, [&](size_t thread) { return calls_operators[thread]; }),
+      fmt::format("{}: {}, {:.1f} % of the operators' time", short_name_of(trace.names[largest]),
+                  time_text(sums[largest]), share)));
 }
 
 void add_data_loading(const trace::Trace& trace, Findings& findings) {

@@ -226,34 +226,31 @@ TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
   EXPECT_EQ(ids, known);
 }
 
-// 60 of 100 ms in one function, which two lines call; and none where five have 20 each.
+// 60 of 100 ms in one function, which two lines call; and none where five have 20 each. A sample of
+// a blocked thread is no CPU time.
 TEST(Findings, FunctionsAndLinesOfSamples) {
-  const auto sampled = [](const std::vector<std::array<const char*, 2>>& rows) {
+  struct Sample {
+    const char* function;
+    int64_t line;
+    int64_t cpu_ns = 20'000'000;
+  };
+  const auto sampled = [](const std::vector<Sample>& samples) {
     trace::Trace trace;
-    trace.names = {"", "dot", "main.py(3): step", "main.py(9): loss", "f0", "f1", "f2", "f3", "f4"};
-    const auto name = [&](const char* text) {
-      return static_cast<trace::NameId>(std::find(trace.names.begin(), trace.names.end(), text) -
-                                        trace.names.begin());
-    };
-    for (const auto& [function, line] : rows) {
-      trace.samples.time_ns.push_back(0);
-      trace.samples.cpu_ns.push_back(20'000'000);
-      trace.samples.function.push_back(name(function));
-      trace.samples.line.push_back(name(line));
+    trace.names = {""};
+    for (const Sample& one : samples) {
+      add_sample(trace, one.function, one.line == 0 ? "" : "main.py", one.line, one.cpu_ns);
     }
     Lines lines;
     for (const Finding& finding : findings_of(trace, 5)) {
-      lines.push_back(fmt::format("{} {} of {}", finding.id, finding.cost_ns, finding.wall_ns));
+      lines.push_back(fmt::format("{} {} of {}: {}", finding.id, finding.cost_ns, finding.wall_ns,
+                                  finding.evidence.substr(0, finding.evidence.find(", "))));
     }
     return lines;
   };
-  EXPECT_EQ(sampled({{"dot", "main.py(3): step"},
-                     {"dot", "main.py(9): loss"},
-                     {"dot", ""},
-                     {"f0", "main.py(3): step"},
-                     {"f1", ""}}),
-            (Lines{"cpu-function 60000000 of 100000000", "cpu-line 40000000 of 100000000"}));
-  EXPECT_TRUE(sampled({{"f0", ""}, {"f1", ""}, {"f2", ""}, {"f3", ""}, {"f4", ""}}).empty());
+  EXPECT_EQ(sampled({{"dot", 3}, {"dot", 9}, {"dot", 0}, {"f0", 3}, {"f1", 0}, {"wait", 7, 0}}),
+            (Lines{"cpu-function 60000000 of 100000000: dot: 60.00 ms",
+                   "cpu-line 40000000 of 100000000: main.py(3): f: 40.00 ms"}));
+  EXPECT_TRUE(sampled({{"f0", 0}, {"f1", 0}, {"f2", 0}, {"f3", 0}, {"f4", 0}}).empty());
 }
 
 TEST(Findings, EvidenceHasTheFigures) {

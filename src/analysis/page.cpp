@@ -7,6 +7,7 @@
 #include "analysis/findings.h"
 #include "analysis/gpu_time.h"
 #include "analysis/page_cpu.h"
+#include "analysis/sample_totals.h"
 #include "analysis/totals.h"
 #include "report/names.h"
 #include "report/sort.h"
@@ -129,11 +130,10 @@ Section facts_of(const trace::Trace& trace) {
   count("ranks", "Ranks", ranks.size());
   count("operations", "Operations", trace.ops.size());
   count("calls", "Calls and markers", trace.apis.size());
-  count("samples", "Samples of the CPU", trace.samples.size());
-  int64_t sampled_ns = 0;
-  for (const int64_t cpu_ns : trace.samples.cpu_ns) sampled_ns += cpu_ns;
-  if (sampled_ns != 0) {
-    section.add_fact({"sampled_ns", "CPU time of the samples", Kind::kTime, sampled_ns});
+  const SampleTotals samples = sample_totals(trace);
+  count("samples", "Samples of the CPU", static_cast<size_t>(samples.samples));
+  if (samples.cpu_ns != 0) {
+    section.add_fact({"sampled_ns", "CPU time of the samples", Kind::kTime, samples.cpu_ns});
   }
   if (gpus.empty()) return section;
   section.add_fact({"wall_ns", "Time of the GPUs, first operation to last", Kind::kTime, wall_ns});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/sample_totals.h"
 #include "analysis/totals.h"
 
 namespace sonde::analysis {
@@ -21,8 +22,8 @@ std::vector<Total> listed(const trace::Trace& trace, std::vector<Total> by_name)
   return totals;
 }
 
-Section samples_section(const trace::Trace& trace, const char* key, const char* title,
-                        const std::vector<trace::NameId>& names) {
+Section samples_section(const char* key, const char* title, const std::vector<SampleTotal>& totals,
+                        int64_t whole_ns) {
   Section section;
   section.key = key;
   section.title = title;
@@ -30,18 +31,12 @@ Section samples_section(const trace::Trace& trace, const char* key, const char* 
   section.table.add_column({"samples", "Samples", Kind::kInteger});
   section.table.add_column({"cpu_ns", "CPU", Kind::kTime});
   section.table.add_column({"percentage", "Share", Kind::kPercent, 2});
-  std::vector<Total> by_name(trace.names.size());
-  int64_t whole_ns = 0;
-  for (size_t i = 0; i < names.size(); ++i) {
-    by_name[names[i]].add(trace.samples.cpu_ns[i]);
-    whole_ns += trace.samples.cpu_ns[i];
+  for (const SampleTotal& total : totals) {
+    section.table.add_row(
+        {total.name, total.samples, total.cpu_ns, percent_of(total.cpu_ns, whole_ns)});
   }
-  for (const Total& total : listed(trace, std::move(by_name))) {
-    if (total.name == trace.empty_name) continue;
-    section.table.add_row({trace.names[total.name], total.calls, total.total_ns,
-                           percent_of(total.total_ns, whole_ns)});
-  }
-  section.remarks.push_back("Share is of the CPU time of all samples.");
+  section.remarks.push_back(
+      "Share is of the CPU time of all samples. sonde stacks shows who calls whom.");
   return section;
 }
 
@@ -69,10 +64,11 @@ Section markers_section(const trace::Trace& trace) {
 }  // namespace
 
 std::vector<Section> cpu_sections(const trace::Trace& trace) {
+  const SampleTotals totals = sample_totals(trace);
   std::vector<Section> sections = {
-      samples_section(trace, "functions", "Functions by CPU time", trace.samples.function),
-      samples_section(trace, "lines", "The user's own lines of Python by CPU time",
-                      trace.samples.line),
+      samples_section("functions", "Functions by CPU time", totals.functions, totals.cpu_ns),
+      samples_section("lines", "The user's own lines of Python by CPU time", totals.lines,
+                      totals.cpu_ns),
       markers_section(trace)};
   std::erase_if(sections, [](const Section& section) { return section.table.rows.empty(); });
   return sections;

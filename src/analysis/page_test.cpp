@@ -70,10 +70,8 @@ TEST(Page, AnswersForTheCpu) {
   rows.add(ApiRow{"user_annotation", "step", 0, 100});
   rows.add(ApiRow{"cpu_op", "aten::mm", 10, 90});
   trace::Trace trace = rows.build(0, page_needs());
-  trace.names.insert(trace.names.end(), {"dot_kernel", "main.py(7): loss"});
-  const auto last = static_cast<trace::NameId>(trace.names.size() - 1);
-  trace.samples = {
-      {5, 15}, {10'000'000, 30'000'000}, {last - 1, last - 1}, {trace.empty_name, last}};
+  add_sample(trace, "dot_kernel", "", 0, 10'000'000);
+  add_sample(trace, "dot_kernel", "main.py", 7, 30'000'000);
   const auto made = page_of(trace, 15, 5);
   ASSERT_TRUE(made.ok());
   std::vector<std::string> keys;
@@ -84,7 +82,7 @@ TEST(Page, AnswersForTheCpu) {
             (Lines{"dot_kernel|2|40000000"}));
   EXPECT_EQ(section_of(*made, "functions").charts.size(), 1u);
   EXPECT_EQ(lines_of(section_of(*made, "lines").table, {"name", "percentage"}),
-            (Lines{"main.py(7): loss|75"}));
+            (Lines{"main.py(7): f|75"}));
   EXPECT_EQ(lines_of(section_of(*made, "markers").table, {"name", "count", "total_ns"}),
             (Lines{"step|1|100"}));
   EXPECT_EQ(report::find_column(section_of(*made, "operators").table, "self_gpu_ns"), -1);

@@ -102,30 +102,9 @@ class SampleLoader {
   }
 
   int32_t push(int32_t parent, uint32_t frame) {
-    const CodeFrame& code = code_.frames[frame];
-    const bool is_own_line = code.kind == FrameKind::kPython && !code.is_library;
-    function_of_.push_back(shown(frame));
-    line_of_.push_back(is_own_line       ? shown(frame)
-                       : parent == kNone ? trace_.empty_name
-                                         : line_of_[static_cast<size_t>(parent)]);
     code_.parent.push_back(parent);
     code_.frame.push_back(frame);
     return static_cast<int32_t>(code_.size()) - 1;
-  }
-
-  // "train.py(12): step" for Python.
-  uint32_t shown(uint32_t frame) {
-    const auto [entry, is_new] = shown_.try_emplace(frame, 0);
-    if (!is_new) return entry->second;
-    const CodeFrame& code = code_.frames[frame];
-    std::string text = trace_.names[code.function];
-    const std::string& file = trace_.names[code.file];
-    if (code.kind == FrameKind::kPython && !file.empty()) {
-      text = fmt::format("{}({}): {}", file, code.line, text);
-    } else if (text.rfind("0x", 0) == 0) {
-      text = "<address " + text + ">";
-    }
-    return entry->second = name(text);
   }
 
   Status load_processes() {
@@ -175,8 +154,6 @@ class SampleLoader {
     samples.cpu_ns.push_back(row.integer(4));
     samples.thread.push_back(place->thread);
     samples.stack.push_back(place->stack);
-    samples.function.push_back(function_of_[static_cast<size_t>(place->stack)]);
-    samples.line.push_back(line_of_[static_cast<size_t>(place->stack)]);
   }
 
   void add_blocked(const store::Row& row) {
@@ -193,8 +170,6 @@ class SampleLoader {
   const Request& request_;
   Trace& trace_;
   CallStacks& code_;
-  std::vector<uint32_t> function_of_, line_of_;   // by node: what Samples say of it
-  std::unordered_map<uint32_t, uint32_t> shown_;  // name by frame
   std::unordered_map<std::string, uint32_t> names_;
   std::unordered_map<int64_t, Frame> frames_;
   std::unordered_map<int64_t, int32_t> stacks_;

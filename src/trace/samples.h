@@ -41,8 +41,6 @@ struct Samples {
   std::vector<int64_t> time_ns, cpu_ns;  // the CPU time that a sample stands for
   std::vector<uint32_t> thread;          // index into Trace::threads
   std::vector<int32_t> stack;            // the innermost node of Trace::stacks
-  std::vector<uint32_t> function;        // name of the innermost
-  std::vector<uint32_t> line;  // the innermost of Python code that is no library's, or the id of ""
   size_t size() const { return time_ns.size(); }
 };
 
