@@ -345,6 +345,17 @@ class Rpd2tracing(TableCase):
         return subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True,
                               cwd=self.folder, env={**os.environ, "SONDE": str(SONDE)})
 
+    def test_from_the_sources_it_takes_the_sonde_of_the_path(self):
+        """Beside the script is a folder of that name, Python's package."""
+        self.fixture()
+        variables = {key: value for key, value in os.environ.items() if key != "SONDE"}
+        variables["PATH"] = f"{pathlib.Path(SONDE).resolve().parent}:{variables['PATH']}"
+        script = HERE.parent.parent / "python" / "rpd2tracing.py"
+        done = subprocess.run([sys.executable, script, "in.rpd"], capture_output=True, text=True,
+                              cwd=self.folder, env=variables)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue((self.folder / "in.json").exists())
+
     def slices(self, path, array=False):
         content = json.loads((self.folder / path).read_text())
         return [e for e in (content if array else content["traceEvents"]) if e["ph"] in "Xi"]
