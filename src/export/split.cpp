@@ -38,13 +38,17 @@ class Splitter {
 
   // Writes the window of `options`, in halves where it is too large. The halves are of the time in
   // which something happens, or traces with long pauses would be written again and again.
-  Status write(const Options& options) {
+  Status write(const Options& options, bool is_half = false) {
     Part part;
     part.path = part_name();
     SONDE_ASSIGN(part.counts, exporter_.write(reader_, part.path, options));
     std::error_code error;
     part.bytes = std::filesystem::file_size(part.path, error);
     const uint64_t events = part.counts.ops + part.counts.apis + part.counts.counters;
+    if (is_half && events == 0) {  // those in it are of another rank or GPU
+      ::unlink(part.path.c_str());
+      return ok_status();
+    }
     const bool whole = part.bytes <= most_bytes_ || events <= 1;
     SONDE_ASSIGN(const int64_t first_ns, whole ? 0 : start_in(options, "min"));
     SONDE_ASSIGN(const int64_t last_ns, whole ? 0 : start_in(options, "max"));
@@ -56,10 +60,10 @@ class Splitter {
     const int64_t middle_ns = first_ns + (last_ns - first_ns) / 2 + 1;
     Options half = options;
     half.to_ns = middle_ns;
-    SONDE_TRY(write(half));
+    SONDE_TRY(write(half, true));
     half = options;
     half.from_ns = middle_ns;
-    return write(half);
+    return write(half, true);
   }
 
   // One part alone gets the name that was asked for.
