@@ -27,7 +27,8 @@ struct Wants {
   bool apis = true;
   bool args = true;    // of calls and operations
   bool facts = true;   // of processes and threads: names, ranks
-  bool others = true;  // devices, counters, notes ...
+  bool devices = true;
+  bool others = true;  // queues, counters, notes ...; with it the devices too
 };
 
 // nullopt and an empty text mean "the file does not say"; a later description adds to an earlier.

@@ -36,6 +36,7 @@ class ColumnSink : public importers::Sink {
             .apis = request_.apis || needs_span_,
             .args = request_.args_of != 0,
             .facts = request_.links,
+            .devices = request_.devices,
             .others = false};
   }
 
@@ -92,6 +93,17 @@ class ColumnSink : public importers::Sink {
     if (request_.op_shapes) ops.shape.push_back(0);
     if (request_.links) ops.api.push_back(kNone);
     return static_cast<int64_t>(ops.size());
+  }
+
+  void op_counter(int64_t op, Name name, double value) override {
+    if (!request_.op_counters || op <= 0) return;
+    trace_.op_counters.op.push_back(static_cast<Row>(op) - 1);
+    trace_.op_counters.name.push_back(static_cast<NameId>(name));
+    trace_.op_counters.value.push_back(value);
+  }
+
+  void device(const importers::Device& row) override {
+    if (request_.devices) describe_device(trace_, row.gpu, row.name);
   }
 
   void launch(const importers::Launch& launch) override {
