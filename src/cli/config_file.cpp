@@ -7,12 +7,11 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+#include <cerrno>
 
 #include "base/strings.h"
 #include "cli/suggest.h"
-#include "report/names.h"
+#include "monitor/kept_file.h"
 
 namespace sonde::cli {
 
@@ -77,13 +76,14 @@ std::string toml_value(const Setting& setting, const std::string& text) {
 }  // namespace
 
 Result<Layer> read_config_file(const std::string& path) {
-  std::ifstream file(path);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file.good() && text.empty() && !file.eof()) {
-    return make_error(ErrorCode::kNotFound, "cannot be read", path,
-                      "sonde config --write " + path + " makes one");
+  int failure = 0;
+  const auto text = monitor::read_file(path, &failure);
+  if (!text) {
+    Error error = errno_error("cannot be read", path, failure);
+    if (failure == ENOENT) error.hint = "sonde config --write " + path + " makes one";
+    return error;
   }
-  const toml::parse_result parsed = toml::parse(text, path);
+  const toml::parse_result parsed = toml::parse(*text, path);
   if (!parsed) {
     const auto& error = parsed.error();
     return make_error(ErrorCode::kInvalidArgument, valid_utf8(error.description()),

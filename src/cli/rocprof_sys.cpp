@@ -6,10 +6,10 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 
 #include "base/strings.h"
+#include "monitor/kept_file.h"
 #include "record/backend.h"
 
 namespace sonde::cli {
@@ -161,13 +161,14 @@ std::string expanded(const std::string& word, const Values& variables) {
 }  // namespace
 
 Result<Layer> read_rocprof_sys_config(const std::string& path, std::vector<std::string>& warnings) {
-  std::ifstream file(path);
-  if (!file) return errno_error("cannot be read", path, errno);
+  int failure = 0;
+  const auto text = monitor::read_file(path, &failure);
+  if (!text) return errno_error("cannot be read", path, failure);
   Layer layer{"config file of ROCm Systems Profiler", {}};
   Values variables;
   std::string ignored;
   size_t ignored_count = 0, row = 0;
-  for (std::string line; std::getline(file, line);) {
+  for (const auto line : split(*text, '\n')) {
     ++row;
     const auto words = words_of(line);
     if (words.empty()) continue;
