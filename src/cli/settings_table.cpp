@@ -86,6 +86,25 @@ std::vector<Setting> sampling_settings() {
        .category = "sampling",
        .light = "20",
        .everything = "1000"},
+      {.option = {"--sample-clock",
+                  "CLOCK",
+                  "cpu: running threads only; wall: blocked threads are looked at too, without "
+                  "signals, by a thread of Sonde's in the program",
+                  "cpu",
+                  {"cpu", "wall"}},
+       .type = SettingType::kChoice,
+       .category = "sampling",
+       .everything = "wall"},
+      {.option =
+           {"--python-trace", "WHICH",
+            "record every call of Python functions: user (not Python's library and installed "
+            "packages), all, or those in whose FILE: NAME this extended regular expression is "
+            "found",
+            "off"},
+       .type = SettingType::kText,
+       .category = "sampling",
+       .example = "user",
+       .everything = "user"},
       {.option =
            {"--metrics", "LIST",
             "read these metrics of processes, host and GPUs while recording: groups or single "

@@ -74,6 +74,10 @@ Result<record::Options> options_of(const Resolved& resolved) {
     for (const auto name : split(*names, ',')) options.backends->emplace_back(name);
   }
   options.sample_hz = static_cast<uint32_t>(number_option(arguments, "sample", "100"));
+  if (const auto which = arguments.value("python-trace")) {
+    options.environment.push_back("SONDE_PYTHON_TRACE=" + (*which == "off" ? "" : *which));
+  }
+  options.sample_blocked = arguments.value_or("sample-clock", "cpu") == "wall";
   SONDE_ASSIGN(options.metrics, metrics_of(resolved));
   const std::string clock = arguments.value_or("clock", "best");
   if (clock == "tsc") options.clock = wire::ClockKind::kTsc;
