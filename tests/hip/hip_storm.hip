@@ -1,7 +1,7 @@
 // Many launches, in ways that a tracer could drown in. Prints how many kernels there were, and what
 // one of them took: this thread's CPU time and the clock's; of bursts, loop and cheap also the CPU
 // time in the best burst, in which nothing came between (no other program, no fresh page), and in
-// the median one.
+// the median one. Last the CPU time of the whole process.
 //   hip_storm rate N      N launches without a sync
 //   hip_storm bursts N    likewise, but 500 at a time: only the launches are timed, not the sync
 //   hip_storm sync N      N launches, each with a sync
@@ -185,6 +185,7 @@ int main(int argc, char** argv) {
   }
   CHECK(hipStreamSynchronize(stream));
   printf("{\"kernels\": %d, \"others\": %d, \"each_ns\": %.1f, \"wall_ns\": %.1f, "
-         "\"best_ns\": %.1f, \"median_ns\": %.1f}\n",
-         done, others, times.cpu_ns / count, times.wall_ns / count, times.best_ns, times.median_ns);
+         "\"best_ns\": %.1f, \"median_ns\": %.1f, \"process_ns\": %.0f}\n",
+         done, others, times.cpu_ns / count, times.wall_ns / count, times.best_ns, times.median_ns,
+         now_ns(CLOCK_PROCESS_CPUTIME_ID));
 }

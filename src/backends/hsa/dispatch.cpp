@@ -150,6 +150,7 @@ Dispatch* take_dispatch(Queue* queue) {
   Dispatch* dispatch = queue->free;
   if (dispatch != nullptr) {
     queue->free = dispatch->next.load(std::memory_order_relaxed);
+    __builtin_prefetch(queue->free);         // another thread may have written to it last
     memory_of(dispatch->signal)->value = 1;  // nobody else knows of it
     return dispatch;
   }
