@@ -9,12 +9,16 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <optional>
 
 #include "base/unique_fd.h"
+#include "driver/session.h"
 #include "launcher/options.h"
 #include "launcher/session_folder.h"
 #include "record/child.h"
 #include "record/command.h"
+#include "tree/layout.h"
+#include "tree/tree.h"
 
 namespace softgpu {
 namespace {
@@ -24,6 +28,7 @@ using sonde::make_error;
 using sonde::Result;
 using sonde::Status;
 
+constexpr int kPublishEveryMs = 50;
 constexpr int kCannotRun = 126, kNotFound = 127;  // as a shell says it
 
 // Beside the tool: PREFIX/bin/softgpu and PREFIX/lib/softgpu/libsoftgpu.so.
@@ -74,11 +79,17 @@ Result<int> run(const Options& options, const std::string& file, const SessionFo
       environ, "SOFTGPU_TREE=" + folder.path() + "\x1fLD_PRELOAD+=" + library);
   SONDE_ASSIGN(const pid_t child,
                sonde::record::start_child(file, options.command, environment, signals));
+  std::optional<Session> session;
+  if (options.publish) session.emplace(folder.path() + std::string(kSessionFile));
   int status = 0;
   for (bool ended = false; !ended;) {
     pollfd waiting{signals.fd(), POLLIN, 0};
-    if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) {
+    if (::poll(&waiting, 1, session ? kPublishEveryMs : -1) < 0 && errno != EINTR) {
       return sonde::errno_error("cannot wait for the command", file, errno);
+    }
+    if (session) {
+      publish_live_files(options.config, folder.path(),
+                         [&](uint32_t gpu) { return session->load(gpu); });
     }
     signals.handle(child, [&] { ended = ::waitpid(child, &status, WNOHANG) == child; });
   }

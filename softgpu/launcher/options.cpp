@@ -92,6 +92,8 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
   auto* keep = app.add_option("--keep-tree", options.keep_tree,
                               "Make the /sys and /dev tree in this new folder, and leave it there")
                    ->type_name("DIR");
+  app.add_flag("--publish", options.publish,
+               "Keep the tree's live files up to date for readers outside of the session");
   app.add_option("--attach", options.attach, "Use the GPUs of this tree, which is being used")
       ->type_name("DIR")
       ->excludes(keep);

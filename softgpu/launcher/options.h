@@ -14,6 +14,7 @@ namespace softgpu {
 struct Options {
   Config config;
   std::string keep_tree;  // where to make the tree, which then stays; "" = a temporary one
+  bool publish = false;   // the live files are kept up to date for readers outside
   std::string attach;     // an existing tree to use
   std::vector<std::string> command;
 };

@@ -17,6 +17,21 @@ size_t end_of_text(std::string_view args, size_t begin) {
   return args.size();
 }
 
+// From the bracket at `begin` to behind the one that closes it.
+size_t end_of_list(std::string_view args, size_t begin) {
+  int open = 0;
+  for (size_t i = begin; i < args.size(); ++i) {
+    if (args[i] == '"') {
+      i = end_of_text(args, i) - 1;
+    } else if (args[i] == '[') {
+      ++open;
+    } else if (args[i] == ']' && --open == 0) {
+      return i + 1;
+    }
+  }
+  return args.size();
+}
+
 size_t skip_blanks(std::string_view args, size_t i) {
   while (i < args.size() && (args[i] == ' ' || args[i] == '\n' || args[i] == '\t')) ++i;
   return i;
@@ -52,6 +67,7 @@ std::optional<std::string_view> argument(std::string_view args, std::string_view
     i = skip_blanks(args, i + 1);
     if (i >= args.size()) return std::nullopt;
     if (args[i] == '"') return args.substr(i + 1, end_of_text(args, i) - i - 2);
+    if (args[i] == '[') return args.substr(i, end_of_list(args, i) - i);
     return trim(args.substr(i, args.find_first_of(",}\n", i) - i));
   }
   return std::nullopt;

@@ -8,8 +8,8 @@
 
 namespace sonde::analysis {
 
-// The value of a member, without the quotes of a text (whose escapes stay); nullopt if there is no
-// such member.
+// The value of a member, without the quotes of a text (whose escapes stay), a list with its
+// brackets; nullopt if there is no such member.
 std::optional<std::string_view> argument(std::string_view args, std::string_view key);
 std::optional<int64_t> integer_argument(std::string_view args, std::string_view key);
 

@@ -3,6 +3,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/groups.h"
+#include "analysis/stacks_view.h"
 #include "analysis/totals.h"
 #include "trace/frames.h"
 
@@ -74,7 +75,8 @@ Grouped group_sites(const trace::Trace& trace, const Sites& sites, const std::st
   return grouped;
 }
 
-Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+// GPU time in a flat table.
+Result<report::Report> launched_by(const trace::Trace& trace, const Parameters& parameters) {
   report::Report report = begin_report("stacks", trace);
   SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace, parameters.text("user")));
   const trace::OpTree tree = trace::build_op_tree(trace);
@@ -130,32 +132,92 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   return report;
 }
 
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+  const std::string& by = parameters.text("by");
+  const std::string& word = parameters.text("weight");
+  const bool has_choice = parameters.flag("pid") || parameters.flag("tid");
+  const Weight weight = weight_of(trace, word);
+  if (weight == Weight::kGpu && by != "tree" && by != "callers" && !has_choice) {
+    return launched_by(trace, parameters);
+  }
+  report::Report report = begin_report("stacks", trace);
+  TreeOptions options;
+  options.weight = weight;
+  options.user = parameters.text("user");
+  options.by_thread = parameters.flag("threads");
+  SONDE_ASSIGN(options.pid, number_of(parameters, "pid"));
+  SONDE_ASSIGN(options.tid, number_of(parameters, "tid"));
+  SONDE_ASSIGN(const double least, least_share(parameters));
+  SONDE_ASSIGN(const CallTree tree, call_tree_of(trace, options));
+  report.sections.push_back(tree_section(tree, by, weight, least));
+  add_notes(trace, tree, weight, report);
+  return report;
+}
+
 constexpr const char* kDefinition =
-    "stacks: the time of operations of GPUs by the Python code that launched them. With --by user "
-    "(the default) a row is the innermost frame of the user's own code around the launching call: "
-    "not of Python's library, of installed packages (site-packages, dist-packages) or of a "
-    "framework (torch, triton, numpy ...); --user says with a regular expression which frames are "
-    "the user's. --by leaf takes the innermost frame whosever it is, --by stack all frames of the "
-    "user from the outermost on, separated by semicolons. Each operation counts in one row: "
-    "(no such frame) if the call has none around it, (unattributed) if the file does not have the "
-    "call. Total adds up durations, Busy is the length of the union of their times on each GPU, "
-    "Most of it names the operation with the largest part of Total.\n";
+    "stacks: time by call path. --weight says which time:\n"
+    "\n"
+    "cpu: CPU time of sampled threads (sonde record --sample). A sample stands for the CPU time of its "
+    "thread since the one before. Native and Python frames are in one stack, inlined functions are "
+    "frames of their own.\n"
+    "wall: where the recording looked at blocked threads too (--sample-clock wall), CPU time and the "
+    "time that a thread was blocked in a stack. Else the time of calls, ranges and Python frames that "
+    "were recorded with begin and end, each without those within it.\n"
+    "gpu: the time of operations of GPUs, below the calls, ranges and Python frames that were open on "
+    "the thread when they were launched.\n"
+    "\n"
+    "The default is gpu where the file has operations of a GPU, else wall or cpu, whichever it has.\n"
+    "\n"
+    "--by says what a row is. user: the innermost frame of the user's own code. Not the user's own are: "
+    "Python's library, installed packages (site-packages, dist-packages), frameworks (torch, triton, "
+    "numpy ...), and native code in folders of the system; --user says with a regular expression which "
+    "frames are the user's (matched with the frame as it is shown; of samples with FILE: FUNCTION). "
+    "leaf: the innermost frame whosever it is. stack: all frames of the user from the outermost on, "
+    "separated by semicolons. tree: a call path, below that of its caller and indented; what all paths "
+    "have in common from the outermost frame on is left out, and said. callers: the other way round: a "
+    "function, and below it who called it.\n"
+    "\n"
+    "Total adds up the time of a row and, in tree and callers, of those below it; Self is without them. "
+    "Share is Total in "
+    "percent of all. Count is the number of samples, calls or operations of the row itself. Rows of less "
+    "than --min-share percent are left out of tree and callers. Kind is user, library, call (of a "
+    "runtime), device (an operation) or thread. The picture (--format svg or html) is the flame graph "
+    "of tree, or of callers.\n"
+    "\n"
+    "In the flat tables of GPU time each operation counts in one row: (no such frame) if the call has "
+    "none around it, (unattributed) if the file does not have the call. Busy is the length of the union "
+    "of their times on each GPU, Most of it names the operation with the largest part of Total.\n";
 
 }  // namespace
 
 const Analysis& stacks_analysis() {
   static const Analysis kAnalysis{
       "stacks",
-      "Show which lines of Python the GPU time comes from",
-      "The innermost frame of the user's own code around each launching call, the leaf frame, or "
-      "the whole stack.",
+      "Show where time went by call path: CPU, wall or GPU time",
+      "Sampled call stacks, native and Python, or the calls and frames around what launched the work "
+      "of the GPUs: by the innermost line of the user's own code, as a tree from the outside or from "
+      "the inside, and as a flame graph.",
       kDefinition,
-      {{"sonde stacks trace.json", "own lines, largest GPU time first"},
+      {{"sonde stacks trace.rpd --weight cpu --by tree", "the tree of sampled CPU time"},
+       {"sonde stacks trace.rpd --weight cpu --by tree --format svg > flame.svg",
+        "as a flame graph, for any browser"},
+       {"sonde stacks trace.json", "own lines, largest GPU time first"},
        {"sonde stacks trace.json --user '^model/' --by stack", "from outermost to innermost"}},
-      {{"by", "WHAT", "what a row is", "user", {"user", "leaf", "stack"}},
-       {"user", "REGEX", "frames that are the user's own code", ""}},
-      [](const Parameters&) {
-        return trace::Request{.ops = true, .links = true, .all_apis = true};
+      {{"weight", "TIME", "which time", "auto", {"auto", "cpu", "wall", "gpu"}},
+       {"by", "WHAT", "what a row is", "user", {"user", "leaf", "stack", "tree", "callers"}},
+       {"user", "REGEX", "frames that are the user's own code", ""},
+       {"threads", "", "a tree for each thread", ""},
+       {"pid", "PID", "of this process only", ""},
+       {"tid", "TID", "of this thread only", ""},
+       {"min-share", "PERCENT", "tree, callers: leave out what took less", "0.5"}},
+      [](const Parameters& parameters) {
+        const std::string& weight = parameters.text("weight");
+        const bool is_gpu = weight == "gpu" || weight == "auto";
+        return trace::Request{.ops = is_gpu,
+                              .nesting = true,
+                              .links = is_gpu,
+                              .samples = weight != "gpu",
+                              .all_apis = is_gpu};
       },
       run,
       true};

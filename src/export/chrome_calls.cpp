@@ -38,15 +38,19 @@ std::string_view ChromeWriter::api_category(const Api& api) const {
   return is_runtime(domain) ? std::string_view("cuda_runtime") : domain;
 }
 
+namespace {
+
 // The domain that an importer takes from the category and the name.
-std::string_view ChromeWriter::implied_domain(const Api& api, std::string_view category) const {
+std::string_view implied_domain(std::string_view category, std::string_view name) {
   if (category == "python_function") return "python";
   if (category == "cpu_op" || category == "user_annotation" || category == "gpu_user_annotation" ||
       category == "Operator") {
     return "torch";
   }
-  return store::domain_of_api(events_.title(api));
+  return store::domain_of_api(name);
 }
+
+}  // namespace
 
 // Recorders make moments on purpose; a call that was measured as 0 ns long is still a call.
 bool ChromeWriter::is_instant(const Api& api) const {
@@ -79,7 +83,7 @@ void ChromeWriter::api(const Api& api, size_t index, const std::string& place) {
   begin_event();
   const bool instant = is_instant(api);
   sink_.append(instant ? "\"ph\":\"i\",\"s\":\"t\",\"cat\":" : "\"ph\":\"X\",\"cat\":");
-  text(api_category(api));
+  sink_.append(words_of(api).category);
   sink_.append(",\"name\":");
   if (events_.is_mark(api)) {
     text(events_.title(api));
@@ -146,18 +150,29 @@ int64_t ChromeWriter::given_api_arguments(const Api& api, bool is_linked) {
   return correlation.value_or(api.id);
 }
 
-// What cannot be told from the name and the category that are written.
-void ChromeWriter::sonde_members(const Api& api) {
+// What a call's name, domain and category say; few calls differ in them.
+const ChromeWriter::CallWords& ChromeWriter::words_of(const Api& api) {
+  const auto [number, added] = words_numbers_.number({api.name, api.domain, api.category});
+  if (!added) return words_[number];
+  CallWords& words = words_.emplace_back();
   const std::string_view written = api_category(api);
+  words.category = json_quote(written);
+  // What cannot be told from the name and the category that are written.
   const std::string_view category = events_.names.at(api.category);
   const std::string_view expected = imported() ? written : std::string_view();
-  if (category != expected) member(",\"sonde category\":", category);
+  if (category != expected) words.members = ",\"sonde category\":" + json_quote(category);
+  const std::string_view domain = events_.names.at(api.domain);
+  if (!domain.empty() && domain != implied_domain(written, events_.names.at(api.name))) {
+    words.members += ",\"sonde domain\":" + json_quote(domain);
+  }
+  return words;
+}
+
+void ChromeWriter::sonde_members(const Api& api) {
+  sink_.append(words_of(api).members);
   if (!facts_.unfinished.empty() && facts_.unfinished.count(api.id) > 0) {
     sink_.append(",\"sonde unfinished\":1");
   }
-  const std::string_view domain = events_.names.at(api.domain);
-  if (!domain.empty() && domain != implied_domain(api, written))
-    member(",\"sonde domain\":", domain);
 }
 
 }  // namespace sonde::exporting

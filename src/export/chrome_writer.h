@@ -7,15 +7,18 @@
 // has no word for; the kineto importer reads them.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "export/call_samples.h"
 #include "export/events.h"
 #include "export/json_object.h"
 #include "export/json_text.h"
 #include "export/lanes.h"
+#include "export/numbering.h"
 #include "export/sink.h"
 #include "export/trace_facts.h"
 
@@ -27,7 +30,8 @@ class ChromeWriter {
   // in all that is written.
   ChromeWriter(const Events& events, const TraceFacts& facts, bool keep_correlations, Sink& sink);
 
-  Counts write(const std::string& source_path);
+  Counts write(const std::string& source_path, const CallSamples& call_samples,
+               const Overlay& overlay);
 
  private:
   void number_processes();
@@ -47,14 +51,23 @@ class ChromeWriter {
   void samples();
   void other_flows();
 
+  void overlay(const Overlay& overlay);
+  void overlay_slice(const OverlaySlice& slice, int64_t pid);
+  void overlay_arrow(std::string_view phase, int64_t number, uint32_t lane, int64_t time_ns,
+                     int64_t pid);
+
   void apis();
   void api_lane(const Lane& lane, const Layout& layout);
   void api(const Api& api, size_t index, const std::string& place);
   void own_api_arguments(const Api& api);
   int64_t given_api_arguments(const Api& api, bool is_linked);
+  // JSON that is the same for all calls of one name, domain and category.
+  struct CallWords {
+    std::string category, members;
+  };
+  const CallWords& words_of(const Api& api);
   void sonde_members(const Api& api);
   std::string_view api_category(const Api& api) const;
-  std::string_view implied_domain(const Api& api, std::string_view category) const;
   bool is_instant(const Api& api) const;
 
   void ops();
@@ -104,7 +117,9 @@ class ChromeWriter {
   int64_t counters_pid_ = 0;
   std::map<int64_t, int64_t> next_lane_tid_;  // by pid
   std::vector<std::string> shapes_;
-  std::vector<int64_t> correlations_;  // by call; empty: they are the ids
+  std::vector<int64_t> correlations_;                 // by call; empty: they are the ids
+  Numbering<std::array<uint32_t, 3>> words_numbers_;  // name, domain, category
+  std::vector<CallWords> words_;
   std::vector<JsonMember> members_;
   std::string scratch_;
   bool first_ = true;

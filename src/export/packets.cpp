@@ -9,7 +9,11 @@ constexpr uint64_t kStateClearedAndNeeded = 3;
 }  // namespace
 
 PacketStream::PacketStream(Sink& sink)
-    : sink_(sink), block_(kBlockSize + (64 << 10)), packet_(kBlockSize) {}
+    : sink_(sink),
+      block_(kBlockSize + (64 << 10)),
+      packet_(kBlockSize),
+      background_(ProtoBuffer(kBlockSize + (64 << 10)),
+                  [this](ProtoBuffer& block) { write(block); }) {}
 
 size_t PacketStream::begin_first_packet() {
   const size_t body = block_.begin(kPacket);
@@ -19,14 +23,19 @@ size_t PacketStream::begin_first_packet() {
   return body;
 }
 
-void PacketStream::flush() {
-  if (block_.size() == 0) return;
+void PacketStream::finish() {
+  background_.finish();
+  write(block_);
+}
+
+void PacketStream::write(ProtoBuffer& block) {
+  if (block.size() == 0) return;
   packet_.clear();
   const size_t body = packet_.begin(kPacket);
-  packet_.bytes(kCompressedPackets, compressor_.compress(block_.view()));
+  packet_.bytes(kCompressedPackets, compressor_.compress(block.view()));
   packet_.end(body);
   sink_.append(packet_.view());
-  block_.clear();
+  block.clear();
 }
 
 }  // namespace sonde::exporting

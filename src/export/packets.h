@@ -1,5 +1,5 @@
 // PacketStream: the container of a .pftrace: packets of one sequence, gathered into compressed
-// blocks. The Perfetto exporter writes its packets with it.
+// blocks, which a second thread compresses. The Perfetto exporter writes its packets with it.
 //
 // Each packet is `Trace.packet`; a block is a packet that holds the zlib stream of many. No packet
 // comes near 512 KB, which Perfetto's own tools take as the limit.
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "export/background.h"
 #include "export/protobuf.h"
 #include "export/sink.h"
 #include "export/zlib_block.h"
@@ -33,12 +34,13 @@ class PacketStream {
   }
   void end_packet(size_t body) {
     block_.end(body);
-    if (block_.size() >= kBlockSize) flush();
+    if (block_.size() >= kBlockSize) background_.give(block_);
   }
   // The packet that opens the sequence; nothing before it counts.
   size_t begin_first_packet();
 
-  void flush();
+  // After the last packet.
+  void finish();
 
  private:
   static constexpr uint32_t kPacket = 1, kTimestamp = 8;
@@ -46,10 +48,13 @@ class PacketStream {
   // trusted_packet_sequence_id 1, sequence_flags NEEDS_INCREMENTAL_STATE
   static constexpr std::string_view kSequence = "\x50\x01\x68\x02";
 
+  void write(ProtoBuffer& block);
+
   Sink& sink_;
   ProtoBuffer block_;
-  ProtoBuffer packet_;
+  ProtoBuffer packet_;  // this and below are the thread's
   ZlibBlock compressor_;
+  Background<ProtoBuffer> background_;
 };
 
 }  // namespace sonde::exporting

@@ -1,7 +1,7 @@
-// Sink: a new file that text or bytes go into, plain or gzip. One big buffer, few system calls.
-// The writers format straight into the buffer: grab() gives room, advance() says how much of it was
-// used. An error is kept and comes out of finish(); a file that was not finished is removed, so a
-// half export never looks like a whole one.
+// Sink: a new file that text or bytes go into, plain or gzip. Big buffers, few system calls, and
+// those (and the compression) in a thread of their own. The writers format straight into a buffer:
+// grab() gives room, advance() says how much of it was used. An error is kept and comes out of
+// finish(); a file that was not finished is removed, so a half export never looks like a whole one.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "export/background.h"
 
 namespace sonde::exporting {
 
@@ -25,35 +25,35 @@ class Sink {
 
   // At least `size` bytes (size <= kMaxGrab), valid until the next call of anything here.
   char* grab(size_t size) {
-    if (size > buffer_.size() - used_) flush();
-    return buffer_.data() + used_;
+    if (size > room()) flush();
+    return buffer_.bytes.data() + buffer_.used;
   }
-  void advance(char* end) { used_ = static_cast<size_t>(end - buffer_.data()); }
+  void advance(char* end) { buffer_.used = static_cast<size_t>(end - buffer_.bytes.data()); }
 
   void append(std::string_view bytes) {
-    if (bytes.size() > buffer_.size() - used_) return append_split(bytes);
-    used_ += bytes.copy(buffer_.data() + used_, bytes.size());  // an empty view may hold no address
+    if (bytes.size() > room()) return append_split(bytes);
+    // An empty view may hold no address.
+    buffer_.used += bytes.copy(buffer_.bytes.data() + buffer_.used, bytes.size());
   }
 
   Status finish();
 
-  static constexpr size_t kMaxGrab = 256 << 10;
+  static constexpr size_t kMaxGrab = 4 << 10;
 
  private:
-  struct Gzip;
-  Sink(UniqueFd fd, std::string path, Encoding encoding);
+  class File;
+  struct Buffer {
+    std::vector<char> bytes;
+    size_t used = 0;
+  };
+  explicit Sink(std::unique_ptr<File> file);
+  size_t room() const { return buffer_.bytes.size() - buffer_.used; }
   void append_split(std::string_view bytes);
   void flush();
-  void write_all(const char* bytes, size_t size);
-  void deflate(std::string_view bytes, bool last);
 
-  UniqueFd fd_;
-  std::string path_;
-  std::vector<char> buffer_;
-  size_t used_ = 0;
-  std::unique_ptr<Gzip> gzip_;
-  int error_number_ = 0;
-  bool finished_ = false;
+  std::unique_ptr<File> file_;  // what the thread works on
+  std::unique_ptr<Background<Buffer>> background_;
+  Buffer buffer_;
 };
 
 }  // namespace sonde::exporting

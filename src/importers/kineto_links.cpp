@@ -47,7 +47,7 @@ void LaunchLinks::call(std::string_view name, const LaunchArgs& args, int64_t ap
 void LaunchLinks::op(const LaunchArgs& args, Category category, Name name, int64_t op) {
   ++ops_;
   if (args.kind.substr(0, 8) == "Dispatch") is_amd_ = true;  // only AMD's say so
-  if (wants_.others && args.device != kNone && args.stream != kNone &&
+  if ((wants_.others || wants_.devices) && args.device != kNone && args.stream != kNone &&
       queues_.emplace(args.device, args.stream).second) {
     sink_.queue({0,
                  args.device,

@@ -415,7 +415,10 @@ void KinetoReader::finish(Frame frame) {
     }
   }
   if (wants_.facts) describe_processes(frame);
-  if (!wants_.others) return;
+  if (!wants_.others) {
+    if (wants_.devices) links_.describe_devices(frame);
+    return;
+  }
   for (const auto& [key, value] : frame.notes) sink_.note(0, key, value);
   if (frame.base_ns) {
     sink_.clock(0, "realtime", *frame.base_ns, sonde_.origin_ns());

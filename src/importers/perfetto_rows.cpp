@@ -64,8 +64,9 @@ Status PerfettoRows::write() {
   SONDE_TRY(sink_.status());
   for (const PerfettoStage& one : model_.stages) stage(one);
   for (size_t i = 0; i < slice_ops_.size(); ++i) slice_op(i);
-  if (sink_.wants().others) {
-    gpus();
+  const Wants wants = sink_.wants();
+  if (wants.others || wants.devices) gpus();
+  if (wants.others) {
     counters();
     flows();
   }

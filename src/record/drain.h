@@ -49,6 +49,9 @@ class Drain {
   // The process image has ended (or is let go): all it committed is read, and what was open noted.
   Status finish_process(uint64_t spool, std::string_view how);
 
+  // Rows were written that come from no chunk: the next commit is worth while.
+  void touch() { ++uncommitted_bytes_; }
+
   // Records read from now on are counted as dropped for this reason.
   void discard_from_now(std::string_view reason) { discard_reason_ = reason; }
 

@@ -18,6 +18,7 @@
 #include "record/command.h"
 #include "record/drain.h"
 #include "record/liveness.h"
+#include "record/metrics.h"
 #include "record/names.h"
 #include "record/session_dir.h"
 #include "record/status_line.h"
@@ -59,6 +60,7 @@ class Recording {
   void switch_recording();
   void store_facts();
   void watch_processes();
+  void sample_metrics();
   void fail(const Error& error);
   bool others_running();
   void finish_processes(Outcome& outcome);
@@ -70,6 +72,7 @@ class Recording {
   std::unique_ptr<store::Writer> writer_;
   std::unique_ptr<store::Ingest> ingest_;
   std::unique_ptr<Drain> drain_;
+  std::unique_ptr<Metrics> metrics_;
   std::map<uint64_t, Watched> watched_;
   Liveness liveness_;
   StderrTap tap_;
@@ -127,6 +130,7 @@ Status Recording::prepare() {
   session.autostart = options_.start;
   session.recording = options_.delay_ns == 0;
   session.sample_hz = options_.sample_hz;
+  session.sample_blocked = options_.sample_blocked;
   session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
   SONDE_ASSIGN(auto writer, open_output());
@@ -136,6 +140,9 @@ Status Recording::prepare() {
   ingest_ = std::make_unique<store::Ingest>(std::move(ingest));
   drain_ = std::make_unique<Drain>(session_, control_, *ingest_);
   ingest_->clocks(wire::read_clocks_exactly(control_->clock));
+  if (options_.metrics.metrics.any()) {
+    metrics_ = std::make_unique<Metrics>(options_.metrics, *writer_);
+  }
   store_facts();
   return ingest_->commit();
 }
@@ -154,6 +161,7 @@ void Recording::store_facts() {
   writer_->metadata("sonde::command", valid_utf8(command));
   writer_->metadata("sonde::environment", environment);
   writer_->metadata("sonde::sample_hz", std::to_string(options_.sample_hz));
+  writer_->metadata("sonde::sample_clock", options_.sample_blocked ? "wall" : "cpu");
   writer_->metadata("sonde::clock", control_->clock == wire::ClockKind::kTsc
                                         ? "TSC, converted to CLOCK_MONOTONIC"
                                         : "CLOCK_MONOTONIC");
@@ -189,6 +197,12 @@ Status Recording::start(const std::string& file, const std::string& injections,
 
 void Recording::reap() {
   for (;;) {
+    siginfo_t ended = {};
+    // What it has used in all can be read until it is waited for.
+    if (metrics_ != nullptr && ::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        ended.si_pid > 0) {
+      metrics_->last_look(ended.si_pid);
+    }
     int status = 0;
     const pid_t pid = ::waitpid(-1, &status, WNOHANG);
     children_left_ = pid >= 0;
@@ -253,6 +267,18 @@ void Recording::look() {
   stop_at_size();
   if (!closed_ && grace_is_over()) close_session();
   switch_recording();
+  sample_metrics();
+}
+
+void Recording::sample_metrics() {
+  const bool off = __atomic_load_n(&control_->recording, __ATOMIC_RELAXED) == 0;
+  if (metrics_ == nullptr || off || failure_ || metrics_->wait_ns() > 0) return;
+  std::vector<int64_t> processes;
+  if (child_ > 0 && !child_ended_) processes.push_back(child_);
+  for (const auto& live : drain_->live()) {
+    if (!live.foreign && static_cast<pid_t>(live.pid) != child_) processes.push_back(live.pid);
+  }
+  if (metrics_->sample(processes)) drain_->touch();
 }
 
 std::string how_it_ended(int wait_status) {
@@ -327,7 +353,11 @@ Outcome Recording::watch(SignalPipe& signals) {
   for (uint64_t bytes = 0;;) {
     pollfd item = {signals.fd(), POLLIN, 0};
     const bool busy = bytes != 0 || tap_.is_open();
-    ::poll(&item, 1, bytes >= kBacklogBytes ? 0 : busy ? kBusyPollMs : kIdlePollMs);
+    int wait_ms = bytes >= kBacklogBytes ? 0 : busy ? kBusyPollMs : kIdlePollMs;
+    if (metrics_ != nullptr) {
+      wait_ms = static_cast<int>(std::min<int64_t>(wait_ms, metrics_->wait_ns() / 1'000'000 + 1));
+    }
+    ::poll(&item, 1, wait_ms);
     bytes = turn(signals, status);
     if (!child_ended_) continue;
     if (closed_ || stopped_) break;
@@ -364,6 +394,12 @@ void Recording::finish_processes(Outcome& outcome) {
 void Recording::finish(Outcome& outcome) {
   close_session();
   if (!failure_ && !stopped_) finish_processes(outcome);
+  if (metrics_ != nullptr && !failure_) {
+    if (auto finished = metrics_->finish(*ingest_); !finished) fail(finished.error());
+    if (!options_.quiet) {
+      for (const std::string& line : metrics_->complaints()) say(line);
+    }
+  }
   if (!failure_ && !stopped_) {
     if (auto named = name_frames(writer_->database()); !named) fail(named.error());
   }

@@ -1,5 +1,6 @@
-// HTML: one self-contained page, light and dark, without scripts and without anything from a
-// network. Numbers are aligned, and every cell that is shortened has its whole value as a tooltip.
+// HTML: one self-contained page, light and dark, without anything from a network, and without
+// scripts but that of flame graphs. Numbers are aligned, and every cell that is shortened has its
+// whole value as a tooltip.
 #include <fmt/format.h>
 
 #include "base/strings.h"
@@ -45,7 +46,7 @@ const char* const kHtmlStyle =
     "table{border-collapse:collapse;margin:.6em 0;font-variant-numeric:tabular-nums;"
     "display:block;overflow-x:auto}"
     "th,td{padding:.2em .7em;border-bottom:1px solid var(--line);text-align:left;"
-    "white-space:nowrap}"
+    "white-space:pre}"
     "td.n,th.n{text-align:right}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em}"
     "svg{display:block;max-width:100%;height:auto;margin:.6em 0}.warning{color:var(--warn)}"
     ".note,.more{color:var(--quiet)}pre{white-space:pre-wrap}";
@@ -97,6 +98,7 @@ std::string html_section(const Section& section, const RenderOptions& options) {
     out += "</table>\n";
   }
   for (const Chart& chart : section.charts) out += chart_svg(chart);
+  for (const FlameGraph& flame : section.flames) out += flame_svg(flame);
   if (!section.table.columns.empty()) {
     if (section.table.rows.empty() && !section.empty_text.empty()) {
       out += "<p>" + html_escaped(section.empty_text) + "</p>\n";

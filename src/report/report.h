@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/chart.h"
+#include "report/flame.h"
 #include "report/value.h"
 
 namespace sonde::report {
@@ -19,6 +20,7 @@ struct Column {
   Kind kind = Kind::kText;
   int decimals = 2;           // of kReal and kPercent in text
   bool microseconds = false;  // a kTime column that text shows in us, so that rows can be compared
+  bool indented = false;      // for people: by as many spaces as the row's column "depth" says
 };
 
 struct Table {
@@ -49,6 +51,7 @@ struct Section {
   std::string empty_text;            // what text says instead of a table without rows
   std::vector<std::string> remarks;  // paragraphs below the table
   std::vector<Chart> charts;
+  std::vector<FlameGraph> flames;
 
   void add_fact(Fact fact);
 };

@@ -27,7 +27,8 @@ bool Row::is_null(int column) const { return sqlite3_value_type(values_[column])
 int64_t Row::integer(int column) const { return sqlite3_value_int64(values_[column]); }
 
 int64_t Row::integer_or(int column, int64_t fallback) const {
-  return is_null(column) ? fallback : integer(column);
+  const int64_t value = integer(column);  // 0 for NULL
+  return value == 0 && is_null(column) ? fallback : value;
 }
 
 double Row::real(int column) const { return sqlite3_value_double(values_[column]); }

@@ -33,13 +33,27 @@ Request united(const Request& a, const Request& b) {
   both.op_ids |= b.op_ids;
   both.op_bytes |= b.op_bytes;
   both.op_shapes |= b.op_shapes;
+  both.op_counters |= b.op_counters;
+  both.devices |= b.devices;
   both.apis |= b.apis;
   both.nesting |= b.nesting;
   both.links |= b.links;
+  both.streams |= b.streams;
+  both.samples |= b.samples;
+  both.monitors |= b.monitors;
   both.args_of |= b.args_of;
   if (a.args_of == 0) both.args_named = b.args_named;
   if (a.args_of != 0 && b.args_of != 0 && a.args_named != b.args_named) both.args_named = nullptr;
   return both;
+}
+
+void describe_device(Trace& trace, int64_t gpu, std::string_view name) {
+  for (Device& device : trace.devices) {
+    if (device.gpu != gpu) continue;
+    if (device.name.empty()) device.name = std::string(name);
+    return;
+  }
+  trace.devices.push_back({gpu, std::string(name)});
 }
 
 namespace {

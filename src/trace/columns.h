@@ -72,6 +72,9 @@ struct Raw {
   std::vector<NameId> api_category;  // by row of apis, if `nesting`; then taken into Apis::kind
 };
 
+// Adds a device, or the name of one that is known without.
+void describe_device(Trace& trace, int64_t gpu, std::string_view name);
+
 // The request with all that it implies.
 Request completed(const Request& request);
 

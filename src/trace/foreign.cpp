@@ -36,6 +36,7 @@ class ColumnSink : public importers::Sink {
             .apis = request_.apis || needs_span_,
             .args = request_.args_of != 0,
             .facts = request_.links,
+            .devices = request_.devices,
             .others = false};
   }
 
@@ -94,6 +95,17 @@ class ColumnSink : public importers::Sink {
     return static_cast<int64_t>(ops.size());
   }
 
+  void op_counter(int64_t op, Name name, double value) override {
+    if (!request_.op_counters || op <= 0) return;
+    trace_.op_counters.op.push_back(static_cast<Row>(op) - 1);
+    trace_.op_counters.name.push_back(static_cast<NameId>(name));
+    trace_.op_counters.value.push_back(value);
+  }
+
+  void device(const importers::Device& row) override {
+    if (request_.devices) describe_device(trace_, row.gpu, row.name);
+  }
+
   void launch(const importers::Launch& launch) override {
     if (launch.op == kNotKept) return;
     const auto row = static_cast<size_t>(launch.op) - 1;
@@ -146,8 +158,8 @@ class ColumnSink : public importers::Sink {
 
 }  // namespace
 
-Result<Trace> load_foreign(const importers::Importer& importer, const std::string& path,
-                           const Request& request, const WindowText& window_text) {
+Result<Trace> load_foreign(importers::Found& found, const std::string& path, const Request& request,
+                           const WindowText& window_text) {
   SONDE_TRY(check_window(window_text));
   Trace trace;
   trace.path = path;
@@ -155,7 +167,7 @@ Result<Trace> load_foreign(const importers::Importer& importer, const std::strin
   Raw raw;
   const Request wanted = completed(request);
   ColumnSink sink(wanted, window_text.given(), trace, raw);
-  SONDE_TRY(importers::read_into(importer, path, sink, tally));
+  SONDE_TRY(importers::read_into(found, path, sink, tally));
   trace.warnings = tally.warnings();
 
   Window window;
@@ -169,8 +181,8 @@ Result<Trace> load_foreign(const importers::Importer& importer, const std::strin
 
 Result<Trace> load_file(const std::string& path, const std::string& as, const Request& request,
                         const WindowText& window) {
-  SONDE_ASSIGN(const importers::Importer* importer, importers::find_importer(path, as));
-  if (importer != nullptr) return load_foreign(*importer, path, request, window);
+  SONDE_ASSIGN(importers::Found found, importers::find_importer(path, as));
+  if (found.importer != nullptr) return load_foreign(found, path, request, window);
   SONDE_ASSIGN(auto reader, store::Reader::open(path));
   Request windowed = request;
   SONDE_ASSIGN(windowed.window, window_of(reader, window));

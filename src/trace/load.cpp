@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "store/scan.h"
 #include "trace/columns.h"
+#include "trace/extras.h"
 #include "trace/name_table.h"
+#include "trace/row_index.h"
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -109,35 +112,6 @@ Status load_ranks(store::Database& database, Trace& trace) {
   }
 }
 
-// Row in the trace by the id in the file.
-class RowIndex {
- public:
-  explicit RowIndex(const std::vector<int64_t>& ids) : ids_(ids) {
-    sorted_ = std::is_sorted(ids.begin(), ids.end());
-    if (!sorted_) {
-      for (size_t i = 0; i < ids.size(); ++i) row_of_.emplace(ids[i], i);
-    }
-  }
-  // nullopt for one that is not in the trace.
-  std::optional<size_t> row(int64_t id) {
-    if (!sorted_) {
-      const auto found = row_of_.find(id);
-      return found == row_of_.end() ? std::nullopt : std::optional(found->second);
-    }
-    if (next_ < ids_.size() && ids_[next_] == id) return next_++;  // both in the order of the file
-    const auto found = std::lower_bound(ids_.begin(), ids_.end(), id);
-    if (found == ids_.end() || *found != id) return std::nullopt;
-    next_ = static_cast<size_t>(found - ids_.begin());
-    return next_++;
-  }
-
- private:
-  const std::vector<int64_t>& ids_;
-  std::unordered_map<int64_t, size_t> row_of_;
-  bool sorted_ = true;
-  size_t next_ = 0;
-};
-
 Status load_op_details(store::Database& database, const Request& request, Trace& trace) {
   Ops& ops = trace.ops;
   if (request.op_bytes) ops.bytes.assign(ops.size(), -1);
@@ -160,6 +134,28 @@ Status load_op_details(store::Database& database, const Request& request, Trace&
     }
     ops.shape[*row] = shapes.index(shape);
   }
+}
+
+// Values that are no finite numbers are left out; of every flavour that has the table.
+Status load_op_counters(store::Database& database, NameTable& names, Trace& trace) {
+  SONDE_ASSIGN(const bool any, database.has_table("rocpd_counter"));
+  if (!any) return ok_status();
+  RowIndex index(trace.ops.id);
+  OpCounters& counters = trace.op_counters;
+  return store::scan(database, "op_id, name_id, value", "rocpd_counter", {},
+                     [&](const store::Row& row) {
+                       const auto op = index.row(row.integer(0));
+                       if (!op || !std::isfinite(row.real(2))) return;
+                       counters.op.push_back(static_cast<Row>(*op));
+                       counters.name.push_back(names.index(row.integer(1)));
+                       counters.value.push_back(row.real(2));
+                     });
+}
+
+Status load_devices(store::Database& database, Trace& trace) {
+  return store::scan(database, "gpu_id, name", "v_device", {}, [&](const store::Row& row) {
+    describe_device(trace, row.integer(0), row.text(1));
+  });
 }
 
 // The launching call of an operation is the first of those that are linked to it.
@@ -236,7 +232,7 @@ void translate(std::vector<NameId>& column, const std::vector<uint32_t>& remap) 
 
 Request completed(const Request& request) {
   Request wanted = request;
-  wanted.links |= request.rank.has_value();
+  wanted.links |= request.rank.has_value() || request.streams;
   wanted.nesting |= wanted.links || request.args_of != 0;
   wanted.apis |= wanted.nesting;
   return wanted;
@@ -254,15 +250,18 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   ApiExtras extras;
   const bool with_details = wanted.op_bytes || wanted.op_shapes;
   if (wanted.ops) {
-    const bool with_ids = wanted.op_ids || with_details || wanted.links;
+    const bool with_ids = wanted.op_ids || with_details || wanted.links || wanted.op_counters;
     SONDE_TRY(load_op_columns(database, wanted, with_ids, table, trace));
+    if (wanted.op_counters) SONDE_TRY(load_op_counters(database, table, trace));
   }
+  if (wanted.devices) SONDE_TRY(load_devices(database, trace));
   if (wanted.apis) SONDE_TRY(load_api_columns(database, wanted, table, trace, raw, extras));
   SONDE_ASSIGN(auto texts, table.resolve(database));
   trace.names = std::move(texts.names);
   trace.empty_name = texts.empty_name;
-  for (std::vector<NameId>* column : {&trace.ops.name, &trace.ops.type, &trace.apis.name,
-                                      &trace.apis.domain, &raw.api_category}) {
+  for (std::vector<NameId>* column :
+       {&trace.ops.name, &trace.ops.type, &trace.apis.name, &trace.apis.domain, &raw.api_category,
+        &trace.op_counters.name}) {
     translate(*column, texts.remap);
   }
   if (wanted.nesting) {
@@ -271,8 +270,11 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   }
   if (with_details) SONDE_TRY(load_op_details(database, wanted, trace));
   if (wanted.links) SONDE_TRY(load_links(database, extras.id, trace));
+  if (wanted.streams) SONDE_TRY(load_streams(database, extras.id, trace));
+  if (wanted.monitors) SONDE_TRY(load_monitors(database, wanted, trace));
   if (!wanted.op_ids) trace.ops.id.clear();
   arrange(wanted, wanted.window, std::move(raw), trace);
+  if (wanted.samples) SONDE_TRY(load_samples(reader, wanted, trace));
   return trace;
 }
 

@@ -3,16 +3,30 @@
 
 namespace sonde::trace {
 
-Result<std::optional<Interval>> span_of(store::Reader& reader) {
-  SONDE_ASSIGN(auto rows, reader.database().prepare(
-                              "SELECT min(a), max(b) FROM ("
-                              "SELECT min(start_ns) AS a, max(end_ns) AS b FROM v_op UNION ALL "
-                              "SELECT min(start_ns), max(end_ns) FROM v_api)"));
+namespace {
+
+Result<std::optional<Interval>> first_to_last(store::Database& database, const char* query) {
+  SONDE_ASSIGN(auto rows, database.prepare(query));
   SONDE_ASSIGN(const bool found, rows.step());
   if (!found || rows.is_null(0) || rows.is_null(1)) return std::optional<Interval>();
   const Interval span = {rows.integer(0), rows.integer(1)};
   if (span.end_ns < span.start_ns) return std::optional<Interval>();
   return std::optional<Interval>(span);
+}
+
+}  // namespace
+
+Result<std::optional<Interval>> span_of(store::Reader& reader) {
+  store::Database& database = reader.database();
+  SONDE_ASSIGN(const auto span,
+               first_to_last(database,
+                             "SELECT min(a), max(b) FROM ("
+                             "SELECT min(start_ns) AS a, max(end_ns) AS b FROM v_op UNION ALL "
+                             "SELECT min(start_ns), max(end_ns) FROM v_api)"));
+  if (span) return span;
+  SONDE_ASSIGN(const bool has_samples, database.has_table("sonde_sample"));
+  if (!has_samples) return span;
+  return first_to_last(database, "SELECT min(time_ns), max(time_ns) + 1 FROM sonde_sample");
 }
 
 Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {

@@ -2,6 +2,7 @@
 // Rows may be given to it in any order; build(seed) shuffles them.
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <string>
@@ -18,6 +19,7 @@ class TraceBuilder {
     int64_t start_ns = 0, end_ns = 0;
     int64_t tid = 1, pid = 1;
     std::string domain = {}, args = {};
+    int64_t stream = kNoStream;
   };
   struct Op {
     std::string name;
@@ -27,6 +29,7 @@ class TraceBuilder {
     int64_t queue = 0;
     std::string type = "KernelExecution";
     int64_t bytes = -1;
+    std::vector<std::pair<std::string, double>> counters = {};
   };
 
   int add(Api api) {
@@ -34,6 +37,7 @@ class TraceBuilder {
     return static_cast<int>(apis_.size()) - 1;
   }
   void add(Op op) { ops_.push_back(std::move(op)); }
+  void set_device(int64_t gpu, std::string name) { devices_.push_back({gpu, std::move(name)}); }
   void set_rank(int64_t pid, int64_t rank) { ranks_.emplace_back(pid, rank); }
   const std::vector<Op>& ops() const { return ops_; }
 
@@ -62,6 +66,7 @@ class TraceBuilder {
         if (process.pid == pid) process.rank = rank;
       }
     }
+    if (wanted.devices) trace.devices = devices_;
     trace.window = window.extent;
     arrange(completed(wanted), window, std::move(raw), trace);
     return trace;
@@ -69,6 +74,7 @@ class TraceBuilder {
 
   static Request everything() {
     Request request;
+    request.op_counters = request.devices = true;
     request.ops = request.op_bytes = request.op_shapes = request.links = true;
     request.args_of = ~0u;
     return completed(request);
@@ -94,6 +100,8 @@ class TraceBuilder {
   void add_apis(const std::vector<size_t>& order, Trace& trace, Raw& raw,
                 std::vector<Row>& row_of) const {
     ThreadTable threads(trace);
+    const bool has_streams = std::any_of(apis_.begin(), apis_.end(),
+                                         [](const Api& api) { return api.stream != kNoStream; });
     for (const size_t i : order) {
       const Api& api = apis_[i];
       row_of[i] = static_cast<Row>(trace.apis.size());
@@ -106,6 +114,7 @@ class TraceBuilder {
       raw.api_category.push_back(intern(trace, api.category));
       trace.apis.args.push_back(static_cast<uint32_t>(trace.texts.size()));
       trace.texts.push_back(api.args);
+      if (has_streams) trace.apis.stream.push_back(api.stream);
     }
   }
 
@@ -122,6 +131,11 @@ class TraceBuilder {
       trace.ops.name.push_back(intern(trace, op.name));
       trace.ops.type.push_back(intern(trace, op.type));
       trace.ops.bytes.push_back(op.bytes);
+      for (const auto& [name, value] : op.counters) {
+        trace.op_counters.op.push_back(static_cast<Row>(trace.ops.size()) - 1);
+        trace.op_counters.name.push_back(intern(trace, name));
+        trace.op_counters.value.push_back(value);
+      }
       trace.ops.shape.push_back(0);
       trace.ops.api.push_back(op.api == kNone ? kNone : row_of[static_cast<size_t>(op.api)]);
     }
@@ -129,6 +143,7 @@ class TraceBuilder {
 
   std::vector<Api> apis_;
   std::vector<Op> ops_;
+  std::vector<Device> devices_;
   std::vector<std::pair<int64_t, int64_t>> ranks_;
 };
 

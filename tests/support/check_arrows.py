@@ -27,8 +27,8 @@ ARROWS = {
     "metrics": {"trace", "report", "base"},
     "analysis": {"trace", "metrics", "report", "base"},
     "export": {"store", "base"},
-    "record": {"store", "wire", "base"},
-    "monitor": {"store", "wire", "base"},
+    "record": {"monitor", "store", "wire", "base"},
+    "monitor": {"base"},
     "fault": {"store", "wire", "base"},
     "serve": {"store", "trace", "analysis", "metrics", "report", "export", "base"},
 }

@@ -54,6 +54,25 @@ Result<uint32_t> rate_option(const Arguments& arguments) {
   return static_cast<uint32_t>(*hz);
 }
 
+// Faster than this, reading them would be the work of a core.
+constexpr int64_t kMostMetricsHz = 1000;
+
+Result<monitor::Settings> metrics_option(const Arguments& arguments) {
+  monitor::Settings settings;
+  settings.list = arguments.value_or("metrics", "");
+  SONDE_ASSIGN(settings.metrics,
+               monitor::parse_selection(settings.list.empty() ? "default" : settings.list));
+  const std::string text = arguments.value_or("metrics-hz", "10");
+  const auto hz = parse_int(text);
+  if (!hz || *hz < 1 || *hz > kMostMetricsHz) {
+    return bad_value("--metrics-hz", text, "times per second, from 1 to 1000");
+  }
+  settings.hz = static_cast<uint32_t>(*hz);
+  settings.roots.proc = arguments.value_or("proc-root", settings.roots.proc);
+  settings.roots.sys = arguments.value_or("sys-root", settings.roots.sys);
+  return settings;
+}
+
 // The software GPU's launcher, installed beside sonde.
 Result<std::string> softgpu_launcher() {
   std::error_code error;
@@ -82,6 +101,11 @@ Result<record::Options> options_of(const Arguments& arguments) {
     for (const auto name : split(*names, ',')) options.backends->emplace_back(name);
   }
   SONDE_ASSIGN(options.sample_hz, rate_option(arguments));
+  if (const auto which = arguments.value("python-trace")) {
+    options.environment.push_back("SONDE_PYTHON_TRACE=" + std::string(*which));
+  }
+  options.sample_blocked = arguments.value_or("sample-clock", "cpu") == "wall";
+  SONDE_ASSIGN(options.metrics, metrics_option(arguments));
   const std::string clock = arguments.value_or("clock", "best");
   if (clock == "tsc") options.clock = wire::ClockKind::kTsc;
   if (clock == "monotonic") options.clock = wire::ClockKind::kMonotonic;
@@ -93,7 +117,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
   options.command = arguments.command_line();
   if (arguments.flag("softgpu") && !options.command.empty()) {
     SONDE_ASSIGN(const std::string launcher, softgpu_launcher());
-    options.command.insert(options.command.begin(), {launcher, "--real-time", "--"});
+    options.command.insert(options.command.begin(), {launcher, "--real-time", "--publish", "--"});
   }
   return options;
 }
@@ -160,6 +184,23 @@ const Command& record_command() {
             "take the call stack of every running thread HZ times per second of its CPU time; or "
             "off",
             "100"},
+           {"--sample-clock",
+            "CLOCK",
+            "cpu: running threads only; wall: blocked threads are looked at too, without signals, by "
+            "a thread of Sonde's in the program",
+            "cpu",
+            {"cpu", "wall"}},
+           {"--metrics", "LIST",
+            "read these metrics of processes, host and GPUs while recording: groups or single ones "
+            "as sonde avail lists them, all, default, or off",
+            "default"},
+           {"--metrics-hz", "HZ", "how often they are read", "10"},
+           {"--proc-root", "DIR", "read metrics from this folder instead of /proc", "/proc"},
+           {"--sys-root", "DIR", "read metrics from this folder instead of /sys", "/sys"},
+           {"--python-trace", "WHICH",
+            "record every call of Python functions: user (not Python's library and installed "
+            "packages), all, or those in whose FILE: NAME this extended regular expression is found",
+            "off"},
            {"--softgpu", "",
             "run the command on a software AMD GPU, with kernels as slow as the host", ""},
            {"--no-start", "", "begin switched off; the program starts recording with sonde_start()",

@@ -1,0 +1,68 @@
+// The inputs of an operator of PyTorch as its trace recorded them: sizes, strides, element types
+// and the values of what is no tensor. Used by the performance models.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace sonde::analysis {
+
+// What arithmetic a device has separate peaks for.
+enum class Precision : uint8_t { kFp64, kFp32, kFp16, kBf16, kFp8, kInt8, kOther };
+constexpr size_t kPrecisions = 7;
+
+struct ElementType {
+  std::string_view recorded;  // "c10::BFloat16"
+  const char* name;           // "bf16"
+  int64_t bytes;
+  Precision precision;
+  int rank;  // of two types the result has that of the higher rank
+  bool is_float() const { return rank >= kFloatRank && rank < kComplexRank; }
+  bool is_complex() const { return rank >= kComplexRank; }
+  static constexpr int kFloatRank = 10;
+  static constexpr int kComplexRank = 20;
+};
+const ElementType* element_type(std::string_view recorded);  // nullptr if it is none
+// By the number that PyTorch gives it where a type is an argument: 15 is bf16.
+const ElementType* element_type_of_number(int64_t number);
+
+// Sizes come from files and can be anything: nullopt where a product does not fit.
+std::optional<int64_t> product(const std::vector<int64_t>& factors);
+std::optional<int64_t> product_of(std::initializer_list<std::optional<int64_t>> factors);
+std::optional<int64_t> sum_of(std::initializer_list<std::optional<int64_t>> terms);
+
+struct Tensor {
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;  // empty if they are not recorded
+  const ElementType* type = nullptr;
+  std::optional<int64_t> elements() const { return product(sizes); }
+  // Of the elements that are in memory: what is expanded with stride 0 is there once.
+  std::optional<int64_t> stored_bytes() const;
+};
+
+struct Input {
+  std::optional<Tensor> tensor;
+  bool is_list = false;       // of tensors, whose element type no trace tells
+  std::string_view concrete;  // "[1, 1]", "True", "0.125"; "" = not recorded, or a tensor
+};
+
+class Inputs {
+ public:
+  // Of the arguments of a call; views point into `args`. nullopt if it has no sizes.
+  static std::optional<Inputs> parse(std::string_view args);
+
+  size_t size() const { return inputs_.size(); }
+  const Input& operator[](size_t i) const;  // an empty one beyond the end
+  const Tensor* tensor(size_t i) const;     // nullptr if it is none
+  std::optional<bool> flag(size_t i) const;
+  std::optional<int64_t> integer(size_t i) const;
+  std::optional<std::vector<int64_t>> integers(size_t i) const;  // "[1, 2]" or "1"
+  bool is_given(size_t i) const;  // there, and not None, as far as is recorded
+
+ private:
+  std::vector<Input> inputs_;
+};
+
+}  // namespace sonde::analysis

@@ -1,0 +1,198 @@
+// AMD GPUs by what the amdgpu driver shows in sysfs: gpu_metrics first, which is one read for most
+// values, and single files for the rest.
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "base/strings.h"
+#include "monitor/gpu_metrics.h"
+#include "monitor/kept_file.h"
+#include "monitor/source.h"
+
+namespace sonde::monitor {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A value with its file; asked for only if gpu_metrics does not tell it.
+struct FileValue {
+  Id id;
+  KeptFile file;
+  double scale;  // to the metric's unit
+};
+
+struct Card {
+  int64_t number = 0;
+  KeptFile table;
+  bool has_table = true;
+  std::vector<FileValue> files;
+};
+
+std::string bus_address(const fs::path& device) {
+  std::error_code error;
+  return fs::canonical(device, error).filename().string();
+}
+
+// "domain 0" and "location_id 50432" of a node are the PCI address of a GPU.
+std::string node_address(const fs::path& node) {
+  const std::string text = read_file((node / "properties").string()).value_or("");
+  int64_t domain = 0, location = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view line = take_line(rest);
+    const std::string_view name = take_word(line);
+    if (name == "domain") domain = leading_number(take_word(line));
+    if (name == "location_id") location = leading_number(take_word(line));
+  }
+  if (location == 0) return {};
+  char address[32];
+  std::snprintf(address, sizeof address, "%04x:%02x:%02x.%x", static_cast<unsigned>(domain),
+                static_cast<unsigned>(location >> 8 & 0xff),
+                static_cast<unsigned>(location >> 3 & 0x1f), static_cast<unsigned>(location & 7));
+  return address;
+}
+
+// GPUs in the order of the ROCm runtimes, which is that of KFD's nodes.
+std::vector<std::string> runtime_order(const std::string& sys) {
+  std::map<int64_t, std::string> nodes;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(sys + "/class/kfd/kfd/topology/nodes", error)) {
+    const auto number = parse_int(entry.path().filename().string());
+    const std::string address = node_address(entry.path());
+    if (number && !address.empty()) nodes.emplace(*number, address);
+  }
+  std::vector<std::string> order;
+  for (const auto& [number, address] : nodes) order.push_back(address);
+  return order;
+}
+
+class AmdGpuSource : public Source {
+ public:
+  explicit AmdGpuSource(const Roots& roots) : sys_(roots.sys) {}
+
+  void read(Round& round) override {
+    if (!looked_) find_cards(round);
+    for (Card& card : cards_) read_card(round, card);
+  }
+
+ private:
+  void find_cards(Round& round) {
+    looked_ = true;
+    const std::string folder = sys_ + "/class/drm";
+    std::error_code error;
+    std::map<std::string, fs::path> found;  // by address
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+      const std::string name = entry.path().filename().string();
+      const bool is_card = name.rfind("card", 0) == 0 && parse_int(name.substr(4)).has_value();
+      const fs::path device = entry.path() / "device";
+      const auto vendor = read_file((device / "vendor").string());
+      if (is_card && vendor && trim(*vendor) == "0x1002") found[bus_address(device)] = device;
+    }
+    if (error) return round.missing("gpu", folder, error.value());
+    if (found.empty()) return round.missing("gpu", folder, "no AMD GPU is there");
+    for (const std::string& address : runtime_order(sys_)) {
+      const auto card = found.find(address);
+      if (card == found.end()) continue;
+      add_card(round, card->first, card->second);
+      found.erase(card);
+    }
+    for (const auto& [address, device] : found) add_card(round, address, device);
+  }
+
+  void add_card(Round& round, const std::string& address, const fs::path& device) {
+    Card card;
+    card.number = static_cast<int64_t>(cards_.size());
+    card.table = KeptFile((device / "gpu_metrics").string());
+    const auto add = [&](Id id, const fs::path& file, double scale) {
+      std::error_code error;
+      if (!fs::exists(file, error)) return false;
+      card.files.push_back({id, KeptFile(file.string()), scale});
+      return true;
+    };
+    add(Id::kGpuBusy, device / "gpu_busy_percent", 1);
+    add(Id::kGpuMemoryBusy, device / "mem_busy_percent", 1);
+    add(Id::kGpuMemory, device / "mem_info_vram_used", 1);
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(device / "hwmon", error)) {
+      const fs::path& hwmon = entry.path();
+      // Newer kernels tell the power of the moment instead of an average.
+      if (!add(Id::kGpuPower, hwmon / "power1_average", 1e-6)) {
+        add(Id::kGpuPower, hwmon / "power1_input", 1e-6);
+      }
+      for (int i = 1; i <= 8; ++i) {
+        const std::string prefix = "temp" + std::to_string(i);
+        const std::string label = read_file((hwmon / (prefix + "_label")).string()).value_or("");
+        const std::string_view place = trim(label);
+        const fs::path file = hwmon / (prefix + "_input");
+        if (place == "edge") add(Id::kGpuEdge, file, 1e-3);
+        if (place == "junction") add(Id::kGpuJunction, file, 1e-3);
+        if (place == "mem") add(Id::kGpuMemoryTemperature, file, 1e-3);
+      }
+      add(Id::kGpuClock, hwmon / "freq1_input", 1e-6);
+      add(Id::kGpuMemoryClock, hwmon / "freq2_input", 1e-6);
+    }
+    round.name("gpu", card.number, address);
+    cards_.push_back(std::move(card));
+  }
+
+  void read_card(Round& round, Card& card) {
+    Selection told;
+    if (card.has_table) read_table(round, card, told);
+    for (FileValue& each : card.files) {
+      if (told.test(static_cast<size_t>(each.id)) || !round.wants(each.id)) continue;
+      if (const auto value = each.file.number()) {
+        round.put(each.id, card.number, each.scale * static_cast<double>(*value));
+      } else {
+        round.missing("gpu", each.file.path(), each.file.error());
+      }
+    }
+  }
+
+  void read_table(Round& round, Card& card, Selection& told) {
+    const auto bytes = card.table.read();
+    if (!bytes) {
+      // Old cards do not have it; the files tell most.
+      card.has_table = card.table.error() == EBUSY || card.table.error() == EAGAIN;
+      if (card.table.error() == EACCES || card.table.error() == EPERM) {
+        round.missing("gpu", card.table.path(), card.table.error());
+      }
+      return;
+    }
+    const auto table = parse_gpu_metrics(*bytes);
+    if (!table) {
+      card.has_table = false;
+      return round.missing("gpu", card.table.path(),
+                           std::string("not of the versions ") + gpu_metrics_versions());
+    }
+    const auto put = [&](Id id, std::optional<double> value) {
+      if (!value || !round.wants(id)) return;
+      told.set(static_cast<size_t>(id));
+      round.put(id, card.number, *value);
+    };
+    put(Id::kGpuBusy, table->busy_percent);
+    put(Id::kGpuMemoryBusy, table->mem_busy_percent);
+    put(Id::kGpuMedia, table->media_percent);
+    put(Id::kGpuPower, table->power_w);
+    put(Id::kGpuEdge, table->edge_c);
+    put(Id::kGpuJunction, table->junction_c);
+    put(Id::kGpuMemoryTemperature, table->memory_c);
+    put(Id::kGpuClock, table->sclk_mhz);
+    put(Id::kGpuMemoryClock, table->mclk_mhz);
+    put(Id::kGpuThrottle, table->throttle);
+  }
+
+  std::string sys_;
+  std::vector<Card> cards_;
+  bool looked_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> amdgpu_source(const Roots& roots) {
+  return std::make_unique<AmdGpuSource>(roots);
+}
+
+}  // namespace sonde::monitor

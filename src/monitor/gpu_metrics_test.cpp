@@ -1,0 +1,247 @@
+// The tables are made of the structs that the kernel publishes, laid out by the compiler; the
+// offsets that are tested were worked out by hand.
+#include "monitor/gpu_metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace sonde::monitor {
+namespace {
+
+struct Header {
+  uint16_t structure_size;
+  uint8_t format_revision, content_revision;
+};
+
+struct V1_0 {
+  Header header;
+  uint64_t system_clock_counter;
+  uint16_t edge, hotspot, mem, vrgfx, vrsoc, vrmem;
+  uint16_t gfx_activity, umc_activity, mm_activity, socket_power;
+  uint32_t energy;
+  uint16_t average_clocks[7];  // gfx soc u vclk0 dclk0 vclk1 dclk1
+  uint16_t current_clocks[7];
+  uint32_t throttle_status;
+  uint16_t fan;
+  uint8_t pcie_width, pcie_speed;
+};
+
+struct V1_3 {
+  Header header;
+  uint16_t edge, hotspot, mem, vrgfx, vrsoc, vrmem;
+  uint16_t gfx_activity, umc_activity, mm_activity, socket_power;
+  uint64_t energy, system_clock_counter;
+  uint16_t average_clocks[7], current_clocks[7];
+  uint32_t throttle_status;
+  uint16_t fan, pcie_width, pcie_speed, padding;
+  uint32_t gfx_activity_acc, mem_activity_acc;
+  uint16_t hbm[4];
+  uint64_t firmware_timestamp;
+  uint16_t voltage[3], padding1;
+  uint64_t independent_throttle_status;
+};
+static_assert(sizeof(V1_3) == 120);
+
+template <int kJpegs, int kNaks>
+struct V1_4Or5 {
+  Header header;
+  uint16_t hotspot, mem, vrsoc, socket_power, gfx_activity, umc_activity, vcn_activity[4];
+  uint16_t jpeg_activity[kJpegs];
+  uint64_t energy, system_clock_counter;
+  uint32_t throttle_status, gfxclk_lock_status;
+  uint16_t pcie_width, pcie_speed, xgmi_width, xgmi_speed;
+  uint32_t gfx_activity_acc, mem_activity_acc;
+  uint64_t pcie_bandwidth[2], l0_to_recovery, replay, replay_rollover;
+  uint32_t naks[kNaks];
+  uint64_t xgmi_read[8], xgmi_write[8], firmware_timestamp;
+  uint16_t gfxclk[8], socclk[4], vclk0[4], dclk0[4], uclk, padding;
+};
+using V1_4 = V1_4Or5<0, 0>;
+using V1_5 = V1_4Or5<32, 2>;
+static_assert(sizeof(V1_4) == 288 && sizeof(V1_5) == 360);
+
+struct V1_6 {
+  Header header;
+  uint16_t hotspot, mem, vrsoc, socket_power, gfx_activity, umc_activity;
+  uint64_t energy, system_clock_counter;
+  uint32_t accumulation_counter, residencies[5];
+  uint32_t gfxclk_lock_status;
+  uint16_t pcie_width, pcie_speed, xgmi_width, xgmi_speed;
+  uint32_t gfx_activity_acc, mem_activity_acc;
+  uint64_t pcie_bandwidth[2], l0_to_recovery, replay, replay_rollover;
+  uint32_t naks[2];
+  uint64_t xgmi_read[8], xgmi_write[8], firmware_timestamp;
+  uint16_t gfxclk[8], socclk[4], vclk0[4], dclk0[4], uclk, partitions;
+  struct {
+    uint32_t gfx_busy[8];
+    uint16_t jpeg_busy[32], vcn_busy[4];
+    uint64_t gfx_busy_acc[8];
+  } xcp[8];
+  uint32_t pcie_other_end_recovery;
+};
+static_assert(sizeof(V1_6) == 1664);
+
+struct V2_0 {
+  Header header;
+  uint64_t system_clock_counter;
+  uint16_t temperatures[2], core_temperatures[8], l3_temperatures[2];
+  uint16_t gfx_activity, mm_activity, powers[4], core_powers[8];
+  uint16_t average_clocks[6], current_clocks[6];  // gfx soc u f v d
+  uint16_t core_clocks[8], l3_clocks[2];
+  uint32_t throttle_status;
+  uint16_t fan, padding;
+};
+
+struct V2_1 {
+  Header header;
+  uint16_t temperatures[2], core_temperatures[8], l3_temperatures[2];
+  uint16_t gfx_activity, mm_activity;
+  uint64_t system_clock_counter;
+  uint16_t powers[4], core_powers[8];
+  uint16_t average_clocks[6], current_clocks[6];
+  uint16_t core_clocks[8], l3_clocks[2];
+  uint32_t throttle_status;
+  uint16_t fan, padding[3];
+};
+
+// A table in which every byte is all ones ("not supported") but the header.
+template <typename T>
+T empty_table(uint8_t format, uint8_t content) {
+  T table;
+  std::memset(static_cast<void*>(&table), 0xff, sizeof table);
+  table.header = {sizeof table, format, content};
+  return table;
+}
+
+template <typename T>
+std::string_view bytes_of(const T& table) {
+  return {reinterpret_cast<const char*>(&table), sizeof table};
+}
+
+template <typename T>
+void fill_dies(T& table) {
+  table.hotspot = 71;
+  table.mem = 62;
+  table.socket_power = 550;
+  table.gfx_activity = 88;
+  table.umc_activity = 44;
+  table.gfxclk[0] = 1900;
+  table.gfxclk[5] = 2100;
+  table.uclk = 1300;
+}
+
+void expect_dies(const GpuMetrics& metrics) {
+  EXPECT_EQ(metrics.junction_c, 71);
+  EXPECT_EQ(metrics.memory_c, 62);
+  EXPECT_EQ(metrics.power_w, 550);
+  EXPECT_EQ(metrics.busy_percent, 88);
+  EXPECT_EQ(metrics.mem_busy_percent, 44);
+  EXPECT_EQ(metrics.sclk_mhz, 2100);  // of the fastest die
+  EXPECT_EQ(metrics.mclk_mhz, 1300);
+  EXPECT_FALSE(metrics.edge_c.has_value());
+}
+
+template <typename T>
+void fill_discrete(T& table) {
+  table.edge = 41;
+  table.hotspot = 55;
+  table.mem = 60;
+  table.gfx_activity = 97;
+  table.umc_activity = 33;
+  table.mm_activity = 5;
+  table.socket_power = 290;
+  table.current_clocks[0] = 1700;
+  table.current_clocks[2] = 1600;
+  table.throttle_status = 0x40;
+}
+
+void expect_discrete(const GpuMetrics& metrics) {
+  EXPECT_EQ(metrics.edge_c, 41);
+  EXPECT_EQ(metrics.junction_c, 55);
+  EXPECT_EQ(metrics.memory_c, 60);
+  EXPECT_EQ(metrics.busy_percent, 97);
+  EXPECT_EQ(metrics.mem_busy_percent, 33);
+  EXPECT_EQ(metrics.media_percent, 5);
+  EXPECT_EQ(metrics.power_w, 290);
+  EXPECT_EQ(metrics.sclk_mhz, 1700);
+  EXPECT_EQ(metrics.mclk_mhz, 1600);
+  EXPECT_EQ(metrics.throttle, 0x40);
+}
+
+TEST(GpuMetrics, VersionsOfDiscreteCards) {
+  auto old = empty_table<V1_0>(1, 0);
+  fill_discrete(old);
+  expect_discrete(parse_gpu_metrics(bytes_of(old)).value());
+  for (uint8_t content = 1; content <= 3; ++content) {
+    auto table = empty_table<V1_3>(1, content);
+    fill_discrete(table);
+    constexpr size_t kBytes[] = {96, 104, 120};
+    table.header.structure_size = static_cast<uint16_t>(kBytes[content - 1]);
+    const auto metrics = parse_gpu_metrics(bytes_of(table).substr(0, kBytes[content - 1]));
+    ASSERT_TRUE(metrics.has_value()) << int{content};
+    expect_discrete(*metrics);
+  }
+}
+
+TEST(GpuMetrics, VersionsOfSeveralDies) {
+  auto v4 = empty_table<V1_4>(1, 4);
+  fill_dies(v4);
+  v4.throttle_status = 9;
+  expect_dies(parse_gpu_metrics(bytes_of(v4)).value());
+  EXPECT_EQ(parse_gpu_metrics(bytes_of(v4))->throttle, 9);
+  auto v5 = empty_table<V1_5>(1, 5);
+  fill_dies(v5);
+  v5.throttle_status = 3;
+  expect_dies(parse_gpu_metrics(bytes_of(v5)).value());
+  EXPECT_EQ(parse_gpu_metrics(bytes_of(v5))->throttle, 3);
+  auto v6 = empty_table<V1_6>(1, 6);
+  fill_dies(v6);
+  expect_dies(parse_gpu_metrics(bytes_of(v6)).value());
+  auto v7 = empty_table<V1_6>(1, 7);  // the same at its beginning
+  fill_dies(v7);
+  EXPECT_EQ(parse_gpu_metrics(bytes_of(v7))->power_w, 550);
+  EXPECT_FALSE(parse_gpu_metrics(bytes_of(v7))->sclk_mhz.has_value());
+}
+
+TEST(GpuMetrics, VersionsOfApus) {
+  auto v0 = empty_table<V2_0>(2, 0);
+  v0.current_clocks[0] = 1400;
+  v0.current_clocks[2] = 1200;
+  v0.throttle_status = 7;
+  auto v1 = empty_table<V2_1>(2, 1);
+  v1.average_clocks[0] = 1400;  // the current ones are not supported
+  v1.average_clocks[2] = 1200;
+  v1.throttle_status = 7;
+  for (const auto bytes : {bytes_of(v0), bytes_of(v1)}) {
+    const auto metrics = parse_gpu_metrics(bytes);
+    ASSERT_TRUE(metrics.has_value());
+    EXPECT_EQ(metrics->sclk_mhz, 1400);
+    EXPECT_EQ(metrics->mclk_mhz, 1200);
+    EXPECT_EQ(metrics->throttle, 7);
+    EXPECT_FALSE(metrics->power_w.has_value());
+  }
+}
+
+TEST(GpuMetrics, WhatIsNotSupportedIsNotThere) {
+  const auto metrics = parse_gpu_metrics(bytes_of(empty_table<V1_3>(1, 3)));
+  ASSERT_TRUE(metrics.has_value());
+  EXPECT_FALSE(metrics->edge_c || metrics->busy_percent || metrics->power_w || metrics->sclk_mhz ||
+               metrics->mclk_mhz || metrics->throttle || metrics->media_percent);
+}
+
+TEST(GpuMetrics, OtherTablesAreRefused) {
+  EXPECT_FALSE(parse_gpu_metrics(""));
+  EXPECT_FALSE(parse_gpu_metrics("abc"));
+  EXPECT_FALSE(parse_gpu_metrics(bytes_of(empty_table<V1_3>(1, 99))));
+  EXPECT_FALSE(parse_gpu_metrics(bytes_of(empty_table<V1_3>(3, 0))));
+  EXPECT_FALSE(parse_gpu_metrics(bytes_of(empty_table<V1_4>(1, 4)).substr(0, 287)));
+  auto lying = empty_table<V1_4>(1, 4);
+  lying.header.structure_size = 40;
+  EXPECT_FALSE(parse_gpu_metrics(bytes_of(lying)));
+}
+
+}  // namespace
+}  // namespace sonde::monitor

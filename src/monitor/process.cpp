@@ -1,0 +1,131 @@
+#include "monitor/process.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "monitor/kept_file.h"
+
+namespace sonde::monitor {
+
+namespace {
+
+// Of fields counted as proc(5) does, from 1; what precedes is the name, which may hold anything.
+constexpr int kState = 3, kMinorFaults = 10, kMajorFaults = 12, kUserTicks = 14, kSystemTicks = 15,
+              kThreads = 20, kRssPages = 24;
+
+// The number that follows "\nNAME:"; -1 if it is not there.
+int64_t field(std::string_view text, std::string_view name) {
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view line = take_line(rest);
+    if (line.substr(0, name.size()) != name || line.substr(name.size(), 1) != ":") continue;
+    line.remove_prefix(name.size() + 1);
+    return leading_number(take_word(line));
+  }
+  return -1;
+}
+
+}  // namespace
+
+bool ProcessReader::read(Round& round) {
+  if (!read_stat(round)) return false;
+  if (round.wants(Id::kRead) || round.wants(Id::kWritten)) read_io(round);
+  if (round.wants(Id::kVoluntary) || round.wants(Id::kInvoluntary)) read_switches(round);
+  if (round.wants(Id::kPss) && !zombie_) read_pss(round);
+  return true;
+}
+
+bool ProcessReader::read_stat(Round& round) {
+  int error = 0;
+  const auto text = read_file(folder_ + "/stat", &error);
+  if (!text) {
+    const bool gone = error == ENOENT || error == ESRCH;
+    if (!gone) round.missing("process", folder_ + "/stat", error);
+    return !gone;
+  }
+  std::string_view rest = *text;
+  rest.remove_prefix(std::min(rest.rfind(')') + 1, rest.size()));
+  int64_t fields[kRssPages + 1] = {};
+  for (int i = kState; i <= kRssPages; ++i) {
+    const std::string_view word = take_word(rest);
+    if (i == kState) zombie_ = word == "Z" || word == "X";
+    fields[i] = leading_number(word);
+  }
+  const auto put = [&](Id id, double value) {
+    if (round.wants(id)) round.put(id, pid_, value);
+  };
+  const double tick_ms = 1000.0 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  put(Id::kMinorFaults, static_cast<double>(fields[kMinorFaults]));
+  put(Id::kMajorFaults, static_cast<double>(fields[kMajorFaults]));
+  put(Id::kUser, tick_ms * static_cast<double>(fields[kUserTicks]));
+  put(Id::kSystem, tick_ms * static_cast<double>(fields[kSystemTicks]));
+  if (zombie_) return true;  // it has nothing left but its counts
+  put(Id::kThreads, static_cast<double>(fields[kThreads]));
+  put(Id::kRss,
+      static_cast<double>(fields[kRssPages]) * static_cast<double>(::sysconf(_SC_PAGESIZE)));
+  return true;
+}
+
+void ProcessReader::read_io(Round& round) {
+  int error = 0;
+  const auto text = read_file(folder_ + "/io", &error);
+  if (!text) {
+    if (error != ESRCH && error != ENOENT) round.missing("process", folder_ + "/io", error);
+    return;
+  }
+  const int64_t read = field(*text, "read_bytes"), written = field(*text, "write_bytes");
+  if (read >= 0 && round.wants(Id::kRead)) round.put(Id::kRead, pid_, static_cast<double>(read));
+  if (written >= 0 && round.wants(Id::kWritten)) {
+    round.put(Id::kWritten, pid_, static_cast<double>(written));
+  }
+}
+
+void ProcessReader::read_pss(Round& round) {
+  int error = 0;
+  const auto text = read_file(folder_ + "/smaps_rollup", &error);
+  if (!text) {
+    if (error != ESRCH) round.missing("process", folder_ + "/smaps_rollup", error);
+    return;
+  }
+  if (const int64_t kib = field(*text, "Pss"); kib >= 0) {
+    round.put(Id::kPss, pid_, static_cast<double>(kib) * 1024);
+  }
+}
+
+void ProcessReader::list_threads() {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/task", error)) {
+    if (const auto tid = parse_int(entry.path().filename().string())) waiting_.push_back(*tid);
+  }
+  // Taken from the end: the newest come last, and so first, being those that may end soonest.
+  std::sort(waiting_.begin(), waiting_.end());
+}
+
+void ProcessReader::read_switches(Round& round) {
+  if (waiting_.empty()) list_threads();
+  for (size_t i = 0; i < kThreadsATick && !waiting_.empty(); ++i) {
+    const int64_t tid = waiting_.back();
+    waiting_.pop_back();
+    const auto text = read_file(folder_ + "/task/" + std::to_string(tid) + "/status");
+    if (!text) continue;
+    Switches& switches = threads_[tid];
+    switches.voluntary = std::max(switches.voluntary, field(*text, "voluntary_ctxt_switches"));
+    switches.involuntary =
+        std::max(switches.involuntary, field(*text, "nonvoluntary_ctxt_switches"));
+  }
+  Switches sum;
+  for (const auto& [tid, switches] : threads_) {
+    sum.voluntary += switches.voluntary;
+    sum.involuntary += switches.involuntary;
+  }
+  if (round.wants(Id::kVoluntary))
+    round.put(Id::kVoluntary, pid_, static_cast<double>(sum.voluntary));
+  if (round.wants(Id::kInvoluntary)) {
+    round.put(Id::kInvoluntary, pid_, static_cast<double>(sum.involuntary));
+  }
+}
+
+}  // namespace sonde::monitor

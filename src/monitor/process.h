@@ -1,0 +1,44 @@
+// What one process uses: /proc/PID.
+//
+// Context switches are kept by the kernel for each thread. At most kThreadsATick threads are looked
+// at in a tick, in turn, so that a program of thousands of threads costs no more than one of a few;
+// a thread that has ended counts with what was seen last.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "monitor/source.h"
+
+namespace sonde::monitor {
+
+class ProcessReader {
+ public:
+  static constexpr size_t kThreadsATick = 32;
+
+  ProcessReader(const Roots& roots, int64_t pid)
+      : folder_(roots.proc + "/" + std::to_string(pid)), pid_(pid) {}
+
+  // False if there is no such process any more.
+  bool read(Round& round);
+
+ private:
+  bool read_stat(Round& round);
+  void read_io(Round& round);
+  void read_pss(Round& round);
+  void read_switches(Round& round);
+  void list_threads();
+
+  struct Switches {
+    int64_t voluntary = 0, involuntary = 0;
+  };
+  std::string folder_;
+  int64_t pid_;
+  bool zombie_ = false;
+  std::vector<int64_t> waiting_;  // threads of this turn that are still to be looked at
+  std::map<int64_t, Switches> threads_;
+};
+
+}  // namespace sonde::monitor

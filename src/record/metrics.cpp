@@ -1,0 +1,157 @@
+#include "record/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/strings.h"
+#include "base/time.h"
+#include "monitor/kept_file.h"
+
+namespace sonde::record {
+
+namespace {
+
+constexpr int64_t kFlushEveryNs = 5'000'000'000;  // what a kill of the recorder may cost
+
+}  // namespace
+
+Metrics::Metrics(const monitor::Settings& settings, store::Writer& writer)
+    : settings_(settings),
+      writer_(writer),
+      sampler_(settings,
+               [this](const monitor::Reading& reading) {
+                 const monitor::Metric& metric = monitor::metric(reading.id);
+                 writer_.monitor({metric.device, metric.name, reading.value, reading.device,
+                                  reading.start_ns, reading.end_ns});
+               }),
+      begun_ns_(monotonic_now_ns()),
+      flushed_ns_(begun_ns_) {}
+
+int64_t Metrics::wait_ns() const {
+  return std::max<int64_t>(0, sampler_.due_ns() - monotonic_now_ns());
+}
+
+bool Metrics::sample(std::span<const int64_t> processes) {
+  if (!softgpu_) find_software_gpus(processes);
+  const int64_t now = monotonic_now_ns();
+  sampler_.tick(now, processes);
+  if (now - flushed_ns_ < kFlushEveryNs) return false;
+  sampler_.flush();
+  flushed_ns_ = now;
+  return true;
+}
+
+// A program on software GPUs sees another /sys, which is told by its environment.
+void Metrics::find_software_gpus(std::span<const int64_t> processes) {
+  for (const int64_t pid : processes) {
+    if (!seen_.insert(pid).second) continue;
+    const auto environment = monitor::read_file(fmt::format("/proc/{}/environ", pid));
+    if (!environment) continue;
+    for (const auto entry : split(*environment, '\0')) {
+      constexpr std::string_view kTree = "SOFTGPU_TREE=/";
+      if (entry.substr(0, kTree.size()) != kTree) continue;
+      softgpu_ = true;
+      const std::string tree(entry.substr(kTree.size() - 1));
+      return sampler_.use_gpu_roots({settings_.roots.proc, tree + "/sys"});
+    }
+  }
+}
+
+void Metrics::last_look(int64_t pid) { sampler_.last_look(monotonic_now_ns(), pid); }
+
+// Operations and metrics of one GPU have one number: that which the traced programs gave it, known
+// by the place on the bus. A GPU that none of them saw takes a number that is free.
+Status Metrics::renumber_gpus() {
+  std::map<std::string, int64_t> traced;  // by address
+  std::set<int64_t> taken;
+  {
+    SONDE_ASSIGN(auto rows,
+                 writer_.database().prepare("SELECT lower(location), gpu_id FROM sonde_device"));
+    for (;;) {
+      SONDE_ASSIGN(const bool more, rows.step());
+      if (!more) break;
+      taken.insert(rows.integer(1));
+      if (!rows.text(0).empty()) traced.emplace(rows.text(0), rows.integer(1));
+    }
+  }
+  std::map<int64_t, int64_t> numbers;
+  for (const auto& each : sampler_.names()) {
+    const auto known = traced.find(each.name);
+    if (each.device_type == "gpu" && known != traced.end()) numbers[each.device] = known->second;
+  }
+  // Nothing is known of where the traced GPUs are: they are in the same order, surely.
+  if (numbers.empty()) return ok_status();
+  int64_t free = 0;
+  std::string cases;
+  for (const auto& each : sampler_.names()) {
+    if (each.device_type != "gpu") continue;
+    if (numbers.count(each.device) == 0) {
+      while (taken.count(free) != 0) ++free;
+      taken.insert(free);
+      numbers[each.device] = free;
+    }
+    if (numbers[each.device] != each.device) {
+      cases += fmt::format(" WHEN {} THEN {}", each.device, numbers[each.device]);
+    }
+  }
+  if (cases.empty()) return ok_status();
+  return writer_.database().exec(
+      fmt::format("UPDATE rocpd_monitor SET deviceId = CASE deviceId{} ELSE deviceId END "
+                  "WHERE deviceType = 'gpu' AND start >= {}",
+                  cases, begun_ns_));
+}
+
+void Metrics::store_names() {
+  for (const auto& each : sampler_.names()) {
+    if (each.device_type == "gpu") continue;  // sonde_device knows those that were used
+    writer_.metadata(fmt::format("sonde::{}::{}", each.device_type, each.device), each.name);
+  }
+}
+
+Status Metrics::finish(store::Ingest& ingest) {
+  sampler_.flush();
+  SONDE_TRY(ingest.commit());  // so that all rows can be reached by SQL
+  SONDE_TRY(renumber_gpus());
+  store_names();
+  std::string text =
+      fmt::format("{} Hz, {} ticks, {} missed, {} of CPU time", settings_.hz, sampler_.ticks(),
+                  sampler_.missed(), format_duration(sampler_.cost_ns()));
+  for (const auto& missing : sampler_.missing()) text += "; without " + missing.to_line();
+  writer_.metadata("sonde::metrics", valid_utf8(text));
+  for (const auto& missing : sampler_.missing()) {
+    if (is_worth_saying(missing)) ingest.diagnostic("metrics", "not read: " + missing.to_line());
+  }
+  return ok_status();
+}
+
+// What does not exist on this machine was not expected either, unless it was asked for.
+bool Metrics::is_worth_saying(const monitor::Missing& missing) const {
+  const auto words = split(settings_.list, ',');
+  const bool asked = std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    return trim(word).substr(0, missing.group.size()) == missing.group;
+  });
+  // One kind of GPU is enough.
+  const bool other_gpus = missing.group == "gpu" &&
+                          std::any_of(sampler_.names().begin(), sampler_.names().end(),
+                                      [](const auto& each) { return each.device_type == "gpu"; });
+  return missing.is_denied() || (asked && !other_gpus);
+}
+
+std::vector<std::string> Metrics::complaints() const {
+  std::vector<std::string> lines;
+  bool denied = false;
+  std::string text;
+  for (const auto& missing : sampler_.missing()) {
+    if (!is_worth_saying(missing)) continue;
+    text += (text.empty() ? "" : "; ") + missing.to_line();
+    denied |= missing.is_denied();
+  }
+  if (text.empty()) return lines;
+  lines.push_back("metrics not read: " + text +
+                  (denied ? " (sonde doctor says how to allow it)" : ""));
+  return lines;
+}
+
+}  // namespace sonde::record

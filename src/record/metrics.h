@@ -1,0 +1,46 @@
+// The metrics of a recording: the sampler's readings as rows of rocpd_monitor, and what the trace
+// says about them (rocpd_metadata, sonde_diagnostic).
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "monitor/sampler.h"
+#include "store/ingest.h"
+#include "store/writer.h"
+
+namespace sonde::record {
+
+class Metrics {
+ public:
+  // `writer` must outlive this.
+  Metrics(const monitor::Settings& settings, store::Writer& writer);
+
+  int64_t wait_ns() const;  // until the next tick; 0: it is due
+  // A tick. True if rows were written that should be committed.
+  bool sample(std::span<const int64_t> processes);
+  void last_look(int64_t pid);
+  // Writes what is held back and what was not to be had; gives GPUs the numbers of the trace.
+  Status finish(store::Ingest& ingest);
+  // What the user should hear, one line: metrics that were asked for or denied.
+  std::vector<std::string> complaints() const;
+
+ private:
+  void find_software_gpus(std::span<const int64_t> processes);
+  Status renumber_gpus();
+  void store_names();
+  bool is_worth_saying(const monitor::Missing& missing) const;
+
+  monitor::Settings settings_;
+  store::Writer& writer_;
+  monitor::Sampler sampler_;
+  std::set<int64_t> seen_;  // processes
+  bool softgpu_ = false;
+  int64_t begun_ns_, flushed_ns_;
+};
+
+}  // namespace sonde::record

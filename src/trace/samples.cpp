@@ -1,0 +1,222 @@
+#include "trace/samples.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <unordered_map>
+
+#include "base/strings.h"
+#include "store/scan.h"
+#include "trace/trace.h"
+
+namespace sonde::trace {
+
+namespace {
+
+constexpr int kMostInlined = 64;  // in a damaged file inlined functions may be rings
+
+class SampleLoader {
+ public:
+  SampleLoader(store::Database& database, const Request& request, Trace& trace)
+      : database_(database), request_(request), trace_(trace), code_(trace.stacks) {
+    for (size_t i = 0; i < trace.names.size(); ++i) {
+      names_.emplace(trace.names[i], static_cast<uint32_t>(i));
+    }
+    for (size_t i = 0; i < trace.threads.size(); ++i) {
+      threads_[{trace.threads[i].process, trace.threads[i].tid}] = static_cast<uint32_t>(i);
+    }
+  }
+
+  Status load() {
+    SONDE_TRY(load_frames());
+    SONDE_TRY(load_stacks());
+    SONDE_TRY(load_processes());
+    SONDE_TRY(store::scan(database_, "process_id, tid, time_ns, stack_id, cpu_ns",
+                          "(SELECT * FROM sonde_sample ORDER BY time_ns, id)", {},
+                          [&](const store::Row& row) { add_sample(row); }));
+    SONDE_ASSIGN(const bool has_blocked, database_.has_table("sonde_blocked"));
+    if (!has_blocked) return ok_status();
+    return store::scan(database_, "process_id, tid, time_ns, stack_id, wall_ns", "sonde_blocked",
+                       {}, [&](const store::Row& row) { add_blocked(row); });
+  }
+
+ private:
+  struct Frame {
+    uint32_t index = 0;
+    int64_t inlined_into = 0;
+  };
+
+  uint32_t name(std::string_view text) {
+    const auto [entry, is_new] =
+        names_.try_emplace(std::string(text), static_cast<uint32_t>(trace_.names.size()));
+    if (is_new) trace_.names.emplace_back(text);
+    return entry->second;
+  }
+
+  Status load_frames() {
+    std::unordered_map<int64_t, std::string> modules;
+    SONDE_TRY(store::scan(database_, "id, path", "sonde_module", {}, [&](const store::Row& row) {
+      modules[row.integer(0)] = valid_utf8(row.text(1));
+    }));
+    return store::scan(
+        database_, "id, kind, module_id, address, function, file, line, is_library, inlined_into",
+        "sonde_frame", {}, [&](const store::Row& row) {
+          CodeFrame frame;
+          const std::string& module = modules[row.integer_or(2, 0)];
+          frame.kind = row.text(1) == "python" ? FrameKind::kPython : FrameKind::kNative;
+          frame.function = name(row.is_null(4) ? fmt::format("{:#x}", row.integer_or(3, 0))
+                                               : valid_utf8(row.text(4)));
+          frame.file = name(row.is_null(5) ? module : valid_utf8(row.text(5)));
+          frame.line = row.integer_or(6, 0);
+          // An inlined function has no module; it is whose the code around it is.
+          frame.is_library = row.is_null(7) ? is_library_path(module) : row.integer(7) != 0;
+          frames_[row.integer(0)] = {static_cast<uint32_t>(code_.frames.size()),
+                                     row.integer_or(8, 0)};
+          code_.frames.push_back(frame);
+        });
+  }
+
+  // Callers have lower numbers than what they call: one that has not is taken as the outermost.
+  Status load_stacks() {
+    return store::scan(database_, "id, parent_id, frame_id", "sonde_stack ORDER BY id", {},
+                       [&](const store::Row& row) {
+                         const auto parent = stacks_.find(row.integer_or(1, 0));
+                         int32_t node = parent == stacks_.end() ? kNone : parent->second;
+                         std::vector<uint32_t> inlined;
+                         int64_t id = row.integer(2);
+                         const bool* library = nullptr;
+                         for (int depth = 0; depth < kMostInlined; ++depth) {
+                           const auto frame = frames_.find(id);
+                           if (frame == frames_.end()) break;
+                           CodeFrame& code = code_.frames[frame->second.index];
+                           if (library != nullptr && code.kind == FrameKind::kNative)
+                             code.is_library = *library;
+                           library = &code.is_library;
+                           inlined.push_back(frame->second.index);
+                           id = frame->second.inlined_into;
+                           if (id == 0) break;
+                         }
+                         for (size_t i = inlined.size(); i-- > 0;) node = push(node, inlined[i]);
+                         stacks_[row.integer(0)] = node;
+                       });
+  }
+
+  int32_t push(int32_t parent, uint32_t frame) {
+    const CodeFrame& code = code_.frames[frame];
+    const bool is_own_line = code.kind == FrameKind::kPython && !code.is_library;
+    function_of_.push_back(shown(frame));
+    line_of_.push_back(is_own_line       ? shown(frame)
+                       : parent == kNone ? trace_.empty_name
+                                         : line_of_[static_cast<size_t>(parent)]);
+    code_.parent.push_back(parent);
+    code_.frame.push_back(frame);
+    return static_cast<int32_t>(code_.size()) - 1;
+  }
+
+  // "train.py(12): step" for Python.
+  uint32_t shown(uint32_t frame) {
+    const auto [entry, is_new] = shown_.try_emplace(frame, 0);
+    if (!is_new) return entry->second;
+    const CodeFrame& code = code_.frames[frame];
+    std::string text = trace_.names[code.function];
+    const std::string& file = trace_.names[code.file];
+    if (code.kind == FrameKind::kPython && !file.empty()) {
+      text = fmt::format("{}({}): {}", file, code.line, text);
+    } else if (text.rfind("0x", 0) == 0) {
+      text = "<address " + text + ">";
+    }
+    return entry->second = name(text);
+  }
+
+  Status load_processes() {
+    return store::scan(database_, "id, pid, rank", "v_process", {}, [&](const store::Row& row) {
+      Process process{row.integer(1), {}};
+      if (!row.is_null(2)) process.rank = row.integer(2);
+      if (request_.rank && process.rank != request_.rank) return;
+      processes_[row.integer(0)] = index_of(process);
+    });
+  }
+
+  int32_t index_of(const Process& process) {
+    for (size_t i = 0; i < trace_.processes.size(); ++i) {
+      if (trace_.processes[i].pid == process.pid) return static_cast<int32_t>(i);
+    }
+    trace_.processes.push_back(process);
+    return static_cast<int32_t>(trace_.processes.size()) - 1;
+  }
+
+  struct Place {
+    uint32_t thread;
+    int32_t stack;
+  };
+  // Of a row that is wanted and makes sense.
+  std::optional<Place> place_of(const store::Row& row) {
+    const Interval& window = request_.window.select;
+    const int64_t time_ns = row.integer(2);
+    if (time_ns < window.start_ns || time_ns >= window.end_ns) return std::nullopt;
+    const auto process = processes_.find(row.integer(0));
+    if (process == processes_.end()) return std::nullopt;  // of a rank that is not wanted
+    const auto stack = stacks_.find(row.integer(3));
+    if (stack == stacks_.end() || stack->second == kNone || row.integer(4) < 0) {
+      ++code_.bad_samples;
+      return std::nullopt;
+    }
+    const auto [thread, is_new] = threads_.try_emplace(
+        {process->second, row.integer(1)}, static_cast<uint32_t>(trace_.threads.size()));
+    if (is_new) trace_.threads.push_back({process->second, row.integer(1)});
+    return Place{thread->second, stack->second};
+  }
+
+  void add_sample(const store::Row& row) {
+    const auto place = place_of(row);
+    if (!place) return;
+    Samples& samples = trace_.samples;
+    samples.time_ns.push_back(row.integer(2));
+    samples.cpu_ns.push_back(row.integer(4));
+    samples.thread.push_back(place->thread);
+    samples.stack.push_back(place->stack);
+    samples.function.push_back(function_of_[static_cast<size_t>(place->stack)]);
+    samples.line.push_back(line_of_[static_cast<size_t>(place->stack)]);
+  }
+
+  void add_blocked(const store::Row& row) {
+    const auto place = place_of(row);
+    if (!place) return;
+    Blocked& blocked = trace_.blocked;
+    blocked.time_ns.push_back(row.integer(2));
+    blocked.wall_ns.push_back(row.integer(4));
+    blocked.thread.push_back(place->thread);
+    blocked.stack.push_back(place->stack);
+  }
+
+  store::Database& database_;
+  const Request& request_;
+  Trace& trace_;
+  CallStacks& code_;
+  std::vector<uint32_t> function_of_, line_of_;   // by node: what Samples say of it
+  std::unordered_map<uint32_t, uint32_t> shown_;  // name by frame
+  std::unordered_map<std::string, uint32_t> names_;
+  std::unordered_map<int64_t, Frame> frames_;
+  std::unordered_map<int64_t, int32_t> stacks_;
+  std::unordered_map<int64_t, int32_t> processes_;
+  std::map<std::pair<int32_t, int64_t>, uint32_t> threads_;
+};
+
+}  // namespace
+
+bool is_library_path(std::string_view path) {
+  if (path.empty() || path.front() == '[') return true;  // [vdso]
+  if (path.rfind("/usr/local/", 0) == 0) return path.find("/lib/") != path.npos;
+  for (const std::string_view folder : {"/usr/", "/lib/", "/lib64/", "/opt/rocm"}) {
+    if (path.rfind(folder, 0) == 0) return true;
+  }
+  return path.find("/site-packages/") != path.npos || path.find("/dist-packages/") != path.npos;
+}
+
+Status load_samples(store::Reader& reader, const Request& request, Trace& trace) {
+  SONDE_ASSIGN(const bool there, reader.database().has_table("sonde_sample"));
+  if (!there) return ok_status();
+  return SampleLoader(reader.database(), request, trace).load();
+}
+
+}  // namespace sonde::trace

@@ -1,0 +1,64 @@
+// Samples: call stacks that were taken while a program ran, as columns in memory. Functions that
+// were inlined are frames of their own, Python's frames stand between the native ones, and stacks
+// are a tree: a node is a frame below its callers. Part of a Trace, if Request::samples asks for
+// it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/reader.h"
+
+namespace sonde::trace {
+
+struct Trace;
+struct Request;
+
+enum class FrameKind : uint8_t { kNative, kPython };
+
+// A function with its place; equal ones are one.
+struct CodeFrame {
+  uint32_t function = 0;  // both: indices into Trace::names
+  uint32_t file = 0;      // the source file, else the file with the code
+  int64_t line = 0;       // 0: not known. In Python that of the instruction
+  FrameKind kind = FrameKind::kNative;
+  bool is_library = false;  // not the user's own code
+};
+
+struct CallStacks {
+  std::vector<CodeFrame> frames;
+  // Of each node; callers stand before what they called.
+  std::vector<int32_t> parent;  // kNone: it is the outermost frame
+  std::vector<uint32_t> frame;  // index into frames
+  uint64_t bad_samples = 0;     // without a stack that makes sense, and left out
+  size_t size() const { return parent.size(); }
+};
+
+// What threads were executing when they were sampled, by time.
+struct Samples {
+  std::vector<int64_t> time_ns, cpu_ns;  // the CPU time that a sample stands for
+  std::vector<uint32_t> thread;          // index into Trace::threads
+  std::vector<int32_t> stack;            // the innermost node of Trace::stacks
+  std::vector<uint32_t> function;        // name of the innermost
+  std::vector<uint32_t> line;  // the innermost of Python code that is no library's, or the id of ""
+  size_t size() const { return time_ns.size(); }
+};
+
+// Where threads stood that did not run, and for how long. Empty if the recording did not look.
+struct Blocked {
+  std::vector<int64_t> time_ns, wall_ns;
+  std::vector<uint32_t> thread;
+  std::vector<int32_t> stack;
+  size_t size() const { return time_ns.size(); }
+};
+
+// Code of the system, of installed packages and of vendors' folders is a library's.
+bool is_library_path(std::string_view path);
+
+// Fills Trace::samples, blocked and stacks, and adds the processes and threads that only samples
+// know. After everything else.
+Status load_samples(store::Reader& reader, const Request& request, Trace& trace);
+
+}  // namespace sonde::trace
