@@ -21,7 +21,7 @@ EVENTS = b'"traceEvents":['
 
 def sonde():
     beside = pathlib.Path(__file__).resolve().parent / "sonde"
-    found = os.environ.get("SONDE") or (str(beside) if beside.exists() else shutil.which("sonde"))
+    found = os.environ.get("SONDE") or (str(beside) if beside.is_file() else shutil.which("sonde"))
     if not found:
         sys.exit("rpd2tracing.py: sonde: not found (add its folder to PATH)")
     return found

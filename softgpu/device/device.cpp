@@ -165,10 +165,8 @@ QueuePtr Device::Impl::lead() {
       if (pass.blocked) {
         sleep_ns = std::min(sleep_ns, idle_ns < kLongBlockedNs ? kBlockedNapNs : kLongBlockedNapNs);
       }
-      if (doorbells.wait(sleep_ns, idle_ns)) {
-        doorbells.disarm();
-        last_work_ns = monotonic_ns();
-      }
+      // Whoever rang waits for disarm(), but its packet is there: that is begun first.
+      if (doorbells.wait(sleep_ns, idle_ns)) last_work_ns = monotonic_ns();
     }
   }
   return nullptr;

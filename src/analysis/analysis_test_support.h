@@ -96,17 +96,16 @@ inline void add_sample(trace::Trace& trace, const std::string& function, const s
     frame.line = line;
     frame.kind = kind;
     frame.is_library = kind == trace::FrameKind::kNative;
-    trace.samples.frames.push_back(frame);
-    trace.samples.stacks.parent.push_back(parent);
-    trace.samples.stacks.frame.push_back(static_cast<uint32_t>(trace.samples.frames.size() - 1));
-    return static_cast<int32_t>(trace.samples.stacks.size()) - 1;
+    trace.stacks.frames.push_back(frame);
+    trace.stacks.parent.push_back(parent);
+    trace.stacks.frame.push_back(static_cast<uint32_t>(trace.stacks.frames.size() - 1));
+    return static_cast<int32_t>(trace.stacks.size()) - 1;
   };
   const int32_t caller =
       file.empty() ? trace::kNone : push("f", trace::FrameKind::kPython, trace::kNone);
   trace.samples.stack.push_back(push(function, trace::FrameKind::kNative, caller));
   trace.samples.time_ns.push_back(0);
   trace.samples.cpu_ns.push_back(cpu_ns);
-  trace.samples.wall_ns.push_back(cpu_ns);
   trace.samples.thread.push_back(0);
 }
 

@@ -12,12 +12,12 @@ using trace::kNone;
 
 class Places {
  public:
-  explicit Places(const trace::Trace& trace) : trace_(trace), samples_(trace.samples) {}
+  explicit Places(const trace::Trace& trace) : trace_(trace), stacks_(trace.stacks) {}
 
   std::string function(int32_t node) const { return trace_.names[frame(node).function]; }
   // "" if no line of the user's own is in the stack.
   std::string line(int32_t node) const {
-    for (; node != kNone; node = samples_.stacks.parent[static_cast<size_t>(node)]) {
+    for (; node != kNone; node = stacks_.parent[static_cast<size_t>(node)]) {
       const trace::CodeFrame& code = frame(node);
       if (code.kind != trace::FrameKind::kPython || code.is_library) continue;
       return fmt::format("{}({}): {}", trace_.names[code.file], code.line,
@@ -28,11 +28,11 @@ class Places {
 
  private:
   const trace::CodeFrame& frame(int32_t node) const {
-    return samples_.frames[samples_.stacks.frame[static_cast<size_t>(node)]];
+    return stacks_.frames[stacks_.frame[static_cast<size_t>(node)]];
   }
 
   const trace::Trace& trace_;
-  const trace::Samples& samples_;
+  const trace::CallStacks& stacks_;
 };
 
 using ByName = std::map<std::string, SampleTotal>;
@@ -60,7 +60,6 @@ SampleTotals sample_totals(const trace::Trace& trace) {
   std::map<int32_t, SampleTotal> stacks;  // there are far fewer than samples
   SampleTotals all;
   for (size_t i = 0; i < samples.size(); ++i) {
-    if (samples.cpu_ns[i] == 0) continue;  // the thread was blocked
     SampleTotal& stack = stacks[samples.stack[i]];
     ++stack.samples;
     stack.cpu_ns += samples.cpu_ns[i];

@@ -50,6 +50,12 @@ class Arguments {
   const std::vector<std::string>& positionals() const { return positionals_; }
   // What stood after "--" (sonde record -- COMMAND ...).
   const std::vector<std::string>& command_line() const { return command_line_; }
+  // As if it had been given.
+  void set(const std::string& name, std::string value) { values_[name] = {std::move(value)}; }
+  void set_flag(const std::string& name, bool on) {
+    if (on) values_[name] = {""};
+    if (!on) values_.erase(name);
+  }
 
  private:
   friend struct Parser;

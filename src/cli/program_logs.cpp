@@ -32,15 +32,6 @@ void append(const char* importer, const std::string& log, const record::Outcome&
 
 }  // namespace
 
-std::vector<Option> program_log_options() {
-  return {{"--hip-log",
-           "LEVEL",
-           "have HIP write its log, and bring it into the trace: 3 is calls, 4 all that HIP does",
-           "",
-           {"1", "2", "3", "4", "5"}},
-          {"--miopen-log", "", "have MIOpen log its calls, and bring them into the trace", ""}};
-}
-
 Result<ProgramLogs> ProgramLogs::prepare(const Arguments& arguments, record::Options& options) {
   ProgramLogs logs;
   const auto level = arguments.value("hip-log");

@@ -12,8 +12,6 @@
 
 namespace sonde::cli {
 
-std::vector<Option> program_log_options();
-
 class ProgramLogs {
  public:
   // Adds to `options` what makes the program write them.

@@ -61,6 +61,22 @@ void print_top(const trace::Trace& trace) {
   }
 }
 
+// What a backend could not do, and why, once each. What the recorder itself has said already is not
+// repeated.
+void print_warnings(store::Reader& reader) {
+  constexpr int kMost = 4;
+  auto rows = reader.database().prepare(
+      "SELECT source || ': ' || text, count(*) FROM sonde_diagnostic WHERE severity = 'warning' AND "
+      "source NOT IN ('metrics', 'record') GROUP BY 1 ORDER BY min(id)");
+  for (int i = 0; rows && i < kMost; ++i) {
+    const auto more = rows->step();
+    if (!more || !*more) return;
+    const int64_t times = rows->integer(1);
+    say(fmt::format("warning: {}{}", rows->text(0),
+                    times > 1 ? fmt::format(" ({} times)", times) : ""));
+  }
+}
+
 }  // namespace
 
 void print_record_summary(const record::Outcome& outcome) {
@@ -95,6 +111,7 @@ void print_record_summary(const record::Outcome& outcome) {
   }
   auto reader = store::Reader::open(outcome.path);
   if (!reader) return say(reader.error().to_line());
+  print_warnings(*reader);
   if (outcome.ops != 0) {
     auto trace = trace::load(*reader, {.ops = true});
     if (!trace) return say(trace.error().to_line());

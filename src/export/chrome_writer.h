@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "export/call_samples.h"
 #include "export/events.h"
 #include "export/json_object.h"
 #include "export/json_text.h"
@@ -29,7 +30,8 @@ class ChromeWriter {
   // in all that is written.
   ChromeWriter(const Events& events, const TraceFacts& facts, bool keep_correlations, Sink& sink);
 
-  Counts write(const std::string& source_path, const Overlay& overlay);
+  Counts write(const std::string& source_path, const CallSamples& call_samples,
+               const Overlay& overlay);
 
  private:
   void number_processes();

@@ -45,6 +45,7 @@ struct Options {
 // What was written, for the summary line and for tests.
 struct Counts {
   uint64_t ops = 0, apis = 0, flows = 0, counters = 0;
+  uint64_t samples = 0;  // call stacks
   uint64_t skipped = 0;  // events the format cannot say
 };
 

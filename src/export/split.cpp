@@ -36,26 +36,34 @@ class Splitter {
         extension_(extension_of(exporter, path)),
         most_bytes_(most_bytes) {}
 
-  // Writes the window of `options`, in halves of [start_ns, end_ns) where it is too large.
-  Status write(const Options& options, int64_t start_ns, int64_t end_ns) {
+  // Writes the window of `options`, in halves where it is too large. The halves are of the time in
+  // which something happens, or traces with long pauses would be written again and again.
+  Status write(const Options& options, bool is_half = false) {
     Part part;
     part.path = part_name();
     SONDE_ASSIGN(part.counts, exporter_.write(reader_, part.path, options));
     std::error_code error;
     part.bytes = std::filesystem::file_size(part.path, error);
     const uint64_t events = part.counts.ops + part.counts.apis + part.counts.counters;
-    if (part.bytes <= most_bytes_ || events <= 1 || end_ns - start_ns <= 1) {
+    if (is_half && events == 0) {  // those in it are of another rank or GPU
+      ::unlink(part.path.c_str());
+      return ok_status();
+    }
+    const bool whole = part.bytes <= most_bytes_ || events <= 1;
+    SONDE_ASSIGN(const int64_t first_ns, whole ? 0 : start_in(options, "min"));
+    SONDE_ASSIGN(const int64_t last_ns, whole ? 0 : start_in(options, "max"));
+    if (last_ns <= first_ns) {
       parts_.push_back(std::move(part));
       return ok_status();
     }
     ::unlink(part.path.c_str());
-    const int64_t middle_ns = start_ns + (end_ns - start_ns) / 2;
+    const int64_t middle_ns = first_ns + (last_ns - first_ns) / 2 + 1;
     Options half = options;
     half.to_ns = middle_ns;
-    SONDE_TRY(write(half, start_ns, middle_ns));
+    SONDE_TRY(write(half, true));
     half = options;
     half.from_ns = middle_ns;
-    return write(half, middle_ns, end_ns);
+    return write(half, true);
   }
 
   // One part alone gets the name that was asked for.
@@ -74,6 +82,15 @@ class Splitter {
   }
 
  private:
+  // The first or last moment at which something begins in the window.
+  Result<int64_t> start_in(const Options& options, const char* which) {
+    const auto of = [&](const char* view) {
+      return fmt::format("SELECT {}(start_ns) AS t FROM {} WHERE start_ns >= {} AND start_ns < {}",
+                         which, view, options.from_ns, options.to_ns);
+    };
+    return reader_.database().integer(
+        fmt::format("SELECT {}(t) FROM ({} UNION ALL {})", which, of("v_op"), of("v_api")));
+  }
   std::string part_name() const {
     const std::string stem = path_.substr(0, path_.size() - extension_.size());
     return free_name(fmt::format("{}.part{}{}", stem, parts_.size() + 1, extension_), extension_);
@@ -91,16 +108,10 @@ class Splitter {
 Result<std::vector<Part>> write_split(const Exporter& exporter, store::Reader& reader,
                                       const std::string& path, const Options& options,
                                       uint64_t most_bytes) {
-  const std::string starts =
-      "(t) FROM (SELECT min(start_ns) AS t FROM v_op UNION ALL SELECT "
-      "max(start_ns) FROM v_op UNION ALL SELECT min(start_ns) FROM v_api "
-      "UNION ALL SELECT max(start_ns) FROM v_api)";
-  SONDE_ASSIGN(const int64_t first_ns, reader.database().integer("SELECT min" + starts));
-  SONDE_ASSIGN(const int64_t last_ns, reader.database().integer("SELECT max" + starts));
   Splitter splitter(exporter, reader, path, most_bytes);
   Options by_start = options;
   by_start.by_start = true;
-  if (const Status written = splitter.write(by_start, first_ns, last_ns + 1); !written) {
+  if (const Status written = splitter.write(by_start); !written) {
     splitter.remove_all();
     return written.error();
   }

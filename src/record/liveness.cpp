@@ -1,10 +1,12 @@
 #include "record/liveness.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -30,6 +32,8 @@ Watched watch_process(const Drain::Live& live) {
   if (!live.foreign) {
     const long fd = ::syscall(SYS_pidfd_open, static_cast<pid_t>(live.pid), 0);
     watched.process = UniqueFd(static_cast<int>(fd));
+    // An old kernel, or a container that denies the call. No such process: it has ended.
+    watched.by_pid = fd < 0 && errno != ESRCH;
   }
   return watched;
 }
@@ -94,6 +98,8 @@ bool Liveness::has_ended(uint64_t spool, const Watched& watched) {
     if (looked_ns_ < watched.seen_ns + kLookEveryNs) return false;
     return all_seen_ && mapped_.count(spool) == 0;
   }
+  // A process that takes the number of an ended one is taken for it; its spool is another.
+  if (watched.by_pid) return ::kill(static_cast<pid_t>(watched.pid), 0) != 0 && errno == ESRCH;
   if (!watched.process.valid()) return true;
   pollfd item = {watched.process.get(), POLLIN, 0};
   return ::poll(&item, 1, 0) > 0;

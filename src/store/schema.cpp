@@ -315,6 +315,14 @@ CREATE TABLE IF NOT EXISTS sonde_sample (
   cost_ns integer NOT NULL,
   truncated integer NOT NULL,
   by_timer integer NOT NULL);
+CREATE TABLE IF NOT EXISTS sonde_blocked (
+  id integer PRIMARY KEY,
+  process_id integer NOT NULL REFERENCES sonde_process (id),
+  tid integer NOT NULL,
+  time_ns integer NOT NULL,
+  stack_id integer NOT NULL REFERENCES sonde_stack (id),
+  wall_ns integer NOT NULL,
+  truncated integer NOT NULL);
 CREATE VIEW IF NOT EXISTS sonde_sampling AS
   SELECT process_id, iif(max(by_timer), 'timer', 'perf event') AS method, count(*) AS samples, sum(missed) AS missed,
     sum(truncated <> 0) AS truncated, sum(cpu_ns) AS cpu_ns, sum(cost_ns) AS cost_ns,

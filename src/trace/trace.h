@@ -146,9 +146,9 @@ struct Request {
   bool nesting = false;   // kind, thread and label of calls: what steps.h and op_tree.h read
   bool links = false;     // api and process of operations; implies apis and nesting
   bool streams = false;   // of calls; implies links
+  bool samples = false;   // Trace::samples, blocked and stacks
   bool monitors = false;  // Trace::monitors
   bool whole = false;     // operations keep their whole times, for delays between events
-  bool samples = false;   // call stacks of threads
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
   // a runtime that allocate and free.
@@ -179,11 +179,13 @@ struct Trace {
   Apis apis;
   OpCounters op_counters;       // if asked for
   std::vector<Device> devices;  // if asked for; one for each GPU that the file describes
-  Samples samples;
   std::vector<Queue> queues;       // sorted
   std::vector<Process> processes;  // those that made calls or were sampled
   std::vector<Thread> threads;
   std::vector<LaunchShape> shapes;
+  Samples samples;
+  Blocked blocked;
+  CallStacks stacks;  // of both
   std::vector<Monitor> monitors;
   std::vector<std::string> texts;  // of arguments; the first is ""
   Changed changed;

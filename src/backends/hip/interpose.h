@@ -2,8 +2,7 @@
 // and passed on. Calls that HIP makes into itself on the way are passed on alone.
 #pragma once
 
-#include <string.h>
-
+#include "backends/hip/arguments.h"
 #include "backends/hip/calls.h"
 #include "base/errno_keeper.h"
 
@@ -13,14 +12,6 @@ extern thread_local uint32_t t_depth;  // of calls through our functions
 
 // Whether calls are recorded here at the moment. Finds the agent the first time.
 bool watching();
-
-constexpr size_t kImageBytes = 1024;
-
-template <typename... A>
-void store_parameters(const FunctionInfo& function, char* image, A... values) {
-  size_t i = 0;
-  (..., memcpy(image + function.parameters[i++].offset, &values, sizeof values));
-}
 
 template <typename... A>
 int recorded(const FunctionInfo& function, int (*next)(A...), A... values) {
@@ -47,7 +38,13 @@ int recorded(const FunctionInfo& function, int (*next)(A...), A... values) {
   const int result = next(values...);
   --t_depth;
   const ErrnoKeeper keep;
-  end_call(&function, image, result, open);
+  if (function.by_value) {
+    uint64_t words[kMaxParameters * kMostWords];
+    const size_t count = pack_values(words, values...);
+    end_packed_call(function, image, result, open, words, count);
+  } else {
+    end_call(&function, image, result, open);
+  }
   return result;
 }
 

@@ -26,13 +26,10 @@ void futex(int operation, uint32_t value) {
   syscall(SYS_futex, &g_sleeping, operation, value, nullptr, nullptr, 0);
 }
 
-bool idle() {
+bool all_idle() {
   for (Queue* queue = g_queues.load(std::memory_order_acquire); queue != nullptr;
        queue = queue->next) {
-    if (queue->head.load(std::memory_order_relaxed) !=
-        queue->tail.load(std::memory_order_acquire)) {
-      return false;
-    }
+    if (!idle(*queue)) return false;
   }
   return !any_foreign();
 }
@@ -45,11 +42,11 @@ void* run_collector(void*) {
     nanosleep(&pause, nullptr);
     collect_everything();
     read_clock_again();
-    quiet = idle() ? quiet + 1 : 0;
+    quiet = all_idle() ? quiet + 1 : 0;
     if (quiet < kLooksBeforeSleep) continue;
     quiet = 0;
     __atomic_store_n(&g_sleeping, 1, __ATOMIC_SEQ_CST);
-    if (!idle()) {
+    if (!all_idle()) {
       __atomic_store_n(&g_sleeping, 0, __ATOMIC_RELAXED);
       continue;
     }
@@ -75,33 +72,27 @@ void make_collector() {
   pthread_attr_destroy(&attributes);
 }
 
-void give_back(Queue* queue, OwnSignal* own) {
-  own->next = queue->returned_signals.load(std::memory_order_relaxed);
-  while (!queue->returned_signals.compare_exchange_weak(own->next, own, std::memory_order_release,
-                                                        std::memory_order_relaxed)) {
-  }
-}
-
 void finish(Queue* queue, const Dispatch& dispatch) {
   if (!dispatch.silent) {
     Times times = {};
-    next().profiling_get_dispatch_time(queue->device->handle, dispatch.own->signal, &times);
+    next().profiling_get_dispatch_time(queue->device->handle, dispatch.signal, &times);
     struct sonde_op op = kernel_op(*queue, dispatch);
     op.start = times.start;
     op.end = times.end;
     agent().op(&op);
   }
-  if (queue->held != nullptr) give_back(queue, queue->held);
-  queue->held = nullptr;
-  if (dispatch.hold) {
-    queue->held = dispatch.own;
-  } else {
-    give_back(queue, dispatch.own);
-  }
   advance(queue, dispatch.position + 1);
 }
 
 }  // namespace
+
+void give_back(Queue* queue, Dispatch* dispatch) {
+  Dispatch* known = queue->returned.load(std::memory_order_relaxed);
+  do {
+    dispatch->next.store(known, std::memory_order_relaxed);
+  } while (!queue->returned.compare_exchange_weak(known, dispatch, std::memory_order_release,
+                                                  std::memory_order_relaxed));
+}
 
 void advance(Queue* queue, uint64_t consumed) {
   uint64_t known = queue->consumed.load(std::memory_order_relaxed);
@@ -129,13 +120,13 @@ struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch) {
 
 void collect_queue(Queue* queue) {
   if (queue->collecting.exchange(true, std::memory_order_acquire)) return;
-  uint64_t head = queue->head.load(std::memory_order_relaxed);
-  const uint64_t tail = queue->tail.load(std::memory_order_acquire);
-  for (; head != tail; ++head) {
-    const Dispatch dispatch = queue->ring[head & queue->ring_mask];
-    if (value_of(dispatch.own->signal) > 0) break;
-    finish(queue, dispatch);
-    queue->head.store(head + 1, std::memory_order_release);
+  while (!idle(*queue)) {
+    Dispatch* front = queue->over->next.load(std::memory_order_acquire);
+    if (value_of(front->signal) > 0) break;
+    finish(queue, *front);
+    give_back(queue, queue->over);
+    queue->over = front;
+    queue->head.store(queue->head.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   queue->collecting.store(false, std::memory_order_release);
 }
@@ -144,10 +135,7 @@ void collect_everything() {
   const ErrnoKeeper keep;
   for (Queue* queue = g_queues.load(std::memory_order_acquire); queue != nullptr;
        queue = queue->next) {
-    if (queue->head.load(std::memory_order_relaxed) !=
-        queue->tail.load(std::memory_order_acquire)) {
-      collect_queue(queue);
-    }
+    if (!idle(*queue)) collect_queue(queue);
   }
   if (any_foreign()) collect_foreign();
 }

@@ -43,46 +43,24 @@ void wait_for_room(Queue* queue, uint64_t packets) {
   }
 }
 
-OwnSignal* take_signal(Queue* queue) {
-  if (queue->free_signals == nullptr) {
-    queue->free_signals = queue->returned_signals.exchange(nullptr, std::memory_order_acquire);
-  }
-  OwnSignal* own = queue->free_signals;
-  if (own != nullptr) {
-    queue->free_signals = own->next;
-    memory_of(own->signal)->value = 1;  // nobody else knows of it
-    return own;
-  }
-  own = static_cast<OwnSignal*>(malloc(sizeof(OwnSignal)));
-  if (own == nullptr) return nullptr;
-  if (next().signal_create(1, 0, nullptr, kSignalGpuOnly, &own->signal) != kSuccess) {
-    free(own);
-    return nullptr;
-  }
-  return own;
-}
-
 void put(Queue* queue, const void* packet, PacketWriter write) {
   ++queue->written;
   write(packet, 1);
 }
 
-// The next place in the ring, or nullptr if all ops in it are still running.
+// A new one for the packet that is put next, or nullptr.
 Dispatch* next_dispatch(Queue* queue) {
-  const uint64_t tail = queue->tail.load(std::memory_order_relaxed);
-  if (tail - queue->head.load(std::memory_order_acquire) > queue->ring_mask) {
-    collect_queue(queue);
-    if (tail - queue->head.load(std::memory_order_acquire) > queue->ring_mask) return nullptr;
-  }
-  Dispatch* dispatch = &queue->ring[tail & queue->ring_mask];
-  dispatch->own = take_signal(queue);
-  if (dispatch->own == nullptr) return nullptr;
+  Dispatch* dispatch = take_dispatch(queue);
+  if (dispatch == nullptr) return nullptr;
+  dispatch->next.store(nullptr, std::memory_order_relaxed);
   dispatch->position = queue->written;
   return dispatch;
 }
 
-void publish(Queue* queue) {
+void publish(Queue* queue, Dispatch* dispatch) {
   queue->last_tracked = queue->written + 1;
+  queue->last->next.store(dispatch, std::memory_order_release);
+  queue->last = dispatch;
   queue->tail.store(queue->tail.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   work_was_queued();
 }
@@ -94,16 +72,15 @@ void probe(Queue* queue, PacketWriter write) {
   Dispatch* dispatch = next_dispatch(queue);
   if (dispatch == nullptr) return;
   dispatch->silent = true;
-  dispatch->hold = false;
   BarrierPacket barrier = {};
   barrier.header = kBarrierAndPacket;
-  barrier.completion = dispatch->own->signal;
-  publish(queue);
+  barrier.completion = dispatch->signal;
+  publish(queue, dispatch);
   put(queue, &barrier, write);
 }
 
 Launch launch_of(const Queue& queue, uint64_t index) {
-  const Reservation& reservation = queue.reservations[index % queue.size];
+  const Reservation& reservation = queue.reservations[index % kReservations];
   return reservation.index_plus_1.load(std::memory_order_acquire) == index + 1 ? reservation.launch
                                                                                : t_launch;
 }
@@ -153,18 +130,38 @@ void dispatch_packet(Queue* queue, DispatchPacket packet, const Launch& launch,
     return put(queue, &packet, write);
   }
   describe(dispatch, packet, launch);
-  dispatch->hold = wanted.handle != 0;
-  packet.completion = dispatch->own->signal;
+  packet.completion = dispatch->signal;
+  publish(queue, dispatch);
+  put(queue, &packet, write);
+  if (wanted.handle == 0) return;
   BarrierPacket barrier = {};
   barrier.header = kBarrierAndPacket;
-  barrier.depends_on[0] = dispatch->own->signal;
+  barrier.depends_on[0] = packet.completion;
   barrier.completion = wanted;
-  publish(queue);
-  put(queue, &packet, write);
-  if (wanted.handle != 0) put(queue, &barrier, write);
+  put(queue, &barrier, write);
 }
 
 }  // namespace
+
+Dispatch* take_dispatch(Queue* queue) {
+  if (queue->free == nullptr) {
+    queue->free = queue->returned.exchange(nullptr, std::memory_order_acquire);
+  }
+  Dispatch* dispatch = queue->free;
+  if (dispatch != nullptr) {
+    queue->free = dispatch->next.load(std::memory_order_relaxed);
+    __builtin_prefetch(queue->free);         // another thread may have written to it last
+    memory_of(dispatch->signal)->value = 1;  // nobody else knows of it
+    return dispatch;
+  }
+  dispatch = static_cast<Dispatch*>(calloc(1, sizeof(Dispatch)));
+  if (dispatch == nullptr) return nullptr;
+  if (next().signal_create(1, 0, nullptr, kSignalGpuOnly, &dispatch->signal) != kSuccess) {
+    free(dispatch);
+    return nullptr;
+  }
+  return dispatch;
+}
 
 void handle_packets(const void* packets, uint64_t count, uint64_t index, void* data,
                     PacketWriter write) {

@@ -14,51 +14,53 @@ namespace {
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 thread_local Queue* t_last_queue;
 
-// A queue that was destroyed, or a new one. The caller holds the lock.
-Queue* free_queue(uint32_t size) {
+// A queue that was destroyed, or a new one; marked as being collected. The caller holds the lock.
+Queue* free_queue() {
   for (Queue* queue = g_queues.load(); queue != nullptr; queue = queue->next) {
-    if (queue->handle.load() == nullptr && queue->size == size && !queue->collecting.load()) {
-      return queue;
-    }
+    if (queue->handle.load() == nullptr && !queue->collecting.exchange(true)) return queue;
   }
   auto* queue = static_cast<Queue*>(calloc(1, sizeof(Queue)));
   if (queue == nullptr) return nullptr;
-  queue->size = size;
-  // Not all that run are in the hardware's queue any more.
-  queue->ring_mask = 64;
-  while (queue->ring_mask < uint64_t{size} * 2) queue->ring_mask *= 2;
-  queue->ring = static_cast<Dispatch*>(calloc(queue->ring_mask, sizeof(Dispatch)));
-  queue->reservations = static_cast<Reservation*>(calloc(size, sizeof(Reservation)));
-  --queue->ring_mask;
-  if (queue->ring == nullptr || queue->reservations == nullptr) {
-    free(queue->ring);
-    free(queue->reservations);
-    free(queue);
-    return nullptr;
-  }
+  queue->collecting.store(true);
   queue->next = g_queues.load();
   g_queues.store(queue, std::memory_order_release);
   return queue;
 }
 
+// Leaves the list with nothing but what is over. False without memory or signals.
+bool empty_list(Queue* queue) {
+  if (queue->over == nullptr) queue->over = queue->last = take_dispatch(queue);
+  if (queue->over == nullptr) return false;
+  while (queue->over != queue->last) {
+    Dispatch* behind = queue->over->next.load();
+    give_back(queue, queue->over);
+    queue->over = behind;
+  }
+  queue->over->next.store(nullptr);
+  queue->tail.store(0);
+  queue->head.store(0);
+  return true;
+}
+
 Queue* adopt(QueueMemory* handle, const Device* device) {
   pthread_mutex_lock(&g_lock);
-  Queue* queue = free_queue(handle->size);
-  if (queue != nullptr) {
+  Queue* queue = free_queue();
+  const bool usable = queue != nullptr && empty_list(queue);
+  if (usable) {
     queue->device = device;
+    queue->size = handle->size;
     queue->written = queue->last_tracked = 0;
     queue->consumed.store(0);
-    queue->tail.store(0);
-    queue->head.store(0);
-    for (uint32_t i = 0; i < queue->size; ++i) queue->reservations[i].index_plus_1.store(0);
+    for (Reservation& reservation : queue->reservations) reservation.index_plus_1.store(0);
     struct sonde_queue definition = {};
     definition.device = device->id;
     definition.handle = word(handle);
     queue->id = agent().define_queue(&definition);
     queue->handle.store(handle, std::memory_order_release);
   }
+  if (queue != nullptr) queue->collecting.store(false, std::memory_order_release);
   pthread_mutex_unlock(&g_lock);
-  return queue;
+  return usable ? queue : nullptr;
 }
 
 Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallback callback,
@@ -113,9 +115,9 @@ Status set_profiler_enabled(QueueMemory* handle, int enable) {
 void reserve(const QueueMemory* handle, uint64_t first, uint64_t count) {
   Queue* queue = queue_of(handle);
   if (queue == nullptr) return;
-  if (count > queue->size) count = queue->size;
+  if (count > kReservations) count = kReservations;
   for (uint64_t i = first; i < first + count; ++i) {
-    Reservation& reservation = queue->reservations[i % queue->size];
+    Reservation& reservation = queue->reservations[i % kReservations];
     reservation.launch = t_launch;
     reservation.index_plus_1.store(i + 1, std::memory_order_release);
   }
@@ -152,8 +154,8 @@ void forget_signals() {
   for (Queue* queue = g_queues.load(); queue != nullptr; queue = queue->next) {
     queue->handle.store(nullptr);
     queue->head.store(queue->tail.load());
-    queue->free_signals = queue->held = nullptr;
-    queue->returned_signals.store(nullptr);
+    queue->free = queue->over = queue->last = nullptr;
+    queue->returned.store(nullptr);
   }
 }
 

@@ -2,8 +2,8 @@
 // life, and which call wrote which packet), dispatch.cpp (rewrites packets) and collect.cpp (takes
 // the times of what has finished).
 //
-// The runtime calls the packet handler of a queue from one thread at a time. It fills the ring of
-// dispatches; whoever has set `collecting` empties it. Neither waits for the other.
+// The runtime calls the packet handler of a queue from one thread at a time. It appends to the list
+// of dispatches; whoever has set `collecting` takes from its front. Neither waits for the other.
 #pragma once
 
 #include <atomic>
@@ -12,21 +12,17 @@
 
 namespace sonde::hsa {
 
-// A signal of ours, used again and again.
-struct OwnSignal {
-  Signal signal;
-  OwnSignal* next;
-};
-
+// A dispatch, and the signal of ours that tells its end. Used again and again, the latest first:
+// what a launch writes to is in the cache then.
 struct Dispatch {
-  OwnSignal* own;
+  std::atomic<Dispatch*> next;  // behind it in the queue, or in a list of free ones
+  Signal signal;
   uint64_t position;  // of its packet among those written to the hardware's queue
   Launch launch;
   uint32_t name;
   uint32_t grid[3];
   uint16_t group[3];
   bool silent;  // no op: only tells how far the device has come
-  bool hold;    // the packet behind it waits for `own`, too
   uint32_t private_segment_bytes;
   uint32_t group_segment_bytes;
 };
@@ -36,6 +32,9 @@ struct Reservation {
   std::atomic<uint64_t> index_plus_1;
   Launch launch;
 };
+// So many packets may be reserved and not yet handed to the runtime; of more, those that another
+// thread hands over are linked to that one's call.
+constexpr uint64_t kReservations = 1024;
 
 struct Queue {
   std::atomic<QueueMemory*> handle;  // nullptr: free to be used for a new one
@@ -45,18 +44,23 @@ struct Queue {
   // Written by the packet handler.
   uint64_t written;       // packets in the hardware's queue, ever
   uint64_t last_tracked;  // position behind the last packet whose end will be seen
-  OwnSignal* free_signals;
+  Dispatch* free;
+  Dispatch* last;  // of the list of dispatches
   // Shared.
   std::atomic<uint64_t> consumed;  // at least so many were taken by the device
-  std::atomic<OwnSignal*> returned_signals;
-  std::atomic<uint64_t> tail, head;
+  std::atomic<Dispatch*> returned;
+  std::atomic<uint64_t> tail, head;  // dispatches that were queued, and that were seen to be over
   std::atomic<bool> collecting;
-  OwnSignal* held;  // of the collector's: may be used again when the next dispatch has finished
-  uint64_t ring_mask;
-  Dispatch* ring;
-  Reservation* reservations;  // `size` of them
+  // Of the collector's: before the front of the list. It is over, but a packet behind it may still
+  // wait for its signal until the next one is over as well.
+  Dispatch* over;
+  Reservation reservations[kReservations];
   Queue* next;
 };
+
+inline bool idle(const Queue& queue) {
+  return queue.head.load(std::memory_order_relaxed) == queue.tail.load(std::memory_order_acquire);
+}
 
 // All queues there ever were; never freed.
 extern std::atomic<Queue*> g_queues;
@@ -64,11 +68,13 @@ Queue* queue_of(const QueueMemory* handle);
 void forget_signals();  // they died with the runtime
 
 // dispatch.cpp
+Dispatch* take_dispatch(Queue* queue);  // a free one, with its signal at 1; nullptr: none to be had
 void handle_packets(const void* packets, uint64_t count, uint64_t index, void* queue,
                     PacketWriter write);
 
 // collect.cpp
 void collect_queue(Queue* queue);
+void give_back(Queue* queue, Dispatch* dispatch);
 void collect_everything();
 void work_was_queued();  // the collector looks again
 void start_collector();

@@ -7,6 +7,8 @@
 
 #include "cli/command.h"
 #include "cli/common.h"
+#include "monitor/permissions.h"
+#include "monitor/probe.h"
 #include "record/backend.h"
 #include "record/options.h"
 #include "record/session_dir.h"
@@ -39,6 +41,44 @@ report::Section backends_section() {
   return section;
 }
 
+// The metrics by group: all, some or none of a group's, what is missing and how to allow it.
+report::Section metrics_section(const monitor::Availability& found) {
+  report::Section section;
+  section.key = "metrics";
+  section.title = "Metrics";
+  section.table.add_column({"group", "Group", report::Kind::kText});
+  section.table.add_column({"state", "State", report::Kind::kText});
+  section.table.add_column({"detail", "Detail", report::Kind::kText});
+  const auto all = monitor::all_metrics();
+  for (size_t i = 0; i < all.size();) {
+    const std::string group = all[i].group;
+    size_t there = 0, count = 0;
+    for (; i < all.size() && all[i].group == group; ++i, ++count)
+      there += found.there.test(i) ? 1 : 0;
+    std::string detail;
+    for (const auto& missing : found.missing) {
+      if (missing.group != group) continue;
+      const std::string how = monitor::how_to_allow(missing);
+      detail += (detail.empty() ? "" : "; ") + missing.what + ": " + missing.why +
+                (how.empty() ? "" : " (" + how + ")");
+    }
+    const char* state = there == count ? "ready" : there != 0 ? "partly" : "missing";
+    section.table.add_row({group, std::string(state), detail});
+  }
+  return section;
+}
+
+// What the system lets this user do, each with what is lost without it and how to allow it.
+report::Section permissions_section(const monitor::Roots& roots) {
+  report::Section section;
+  section.key = "permissions";
+  section.title = "Permissions";
+  for (const auto& permission : permissions(roots)) {
+    section.add_fact({permission.key, permission.name, report::Kind::kText, permission.state});
+  }
+  return section;
+}
+
 report::Section recording_section() {
   report::Section section;
   section.key = "recording";
@@ -67,10 +107,14 @@ report::Section recording_section() {
 }
 
 Result<int> run(const Arguments& arguments) {
+  monitor::Roots roots;
+  roots.proc = arguments.value_or("proc-root", roots.proc);
+  roots.sys = arguments.value_or("sys-root", roots.sys);
   report::Report report;
   report.name = "doctor";
   report.subject = "this machine";
-  report.sections = {backends_section(), recording_section()};
+  report.sections = {backends_section(), recording_section(),
+                     metrics_section(monitor::probe(roots)), permissions_section(roots)};
   const bool agent = installed("libsonde-agent.so");
   if (!agent) report.warnings.push_back("the agent library is missing: nothing can be recorded");
   SONDE_TRY(print_report(arguments, std::move(report)));
@@ -85,10 +129,13 @@ const Command& doctor_command() {
       .group = "Record",
       .summary = "Say what can be recorded on this machine and why not the rest",
       .description =
-          "Looks for every interface that Sonde can watch, for the agent, for a good clock, and "
-          "for space, and says what is missing and how to get it. Exit status 1 if nothing can be "
+          "Looks for every interface that Sonde can watch, for the agent, for a good clock, for "
+          "space, for the metrics that can be read and for what the system permits, and says what "
+          "is missing and how to get it. Exit status 1 if nothing can be "
           "recorded.",
-      .options = {format_option()},
+      .options = {{"--proc-root", "DIR", "look for metrics here instead of in /proc", "/proc"},
+                  {"--sys-root", "DIR", "look for metrics here instead of in /sys", "/sys"},
+                  format_option()},
       .examples = {{"sonde doctor", "check this machine"},
                    {"sonde doctor --format json", "the same for a script"}},
       .run = run};

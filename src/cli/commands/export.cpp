@@ -34,6 +34,9 @@ std::string summary_line(const std::string& path, const exporting::Counts& count
       "{}: {} operations, {} API calls and markers, {} launch arrows, {} counter values, {}", path,
       format_count(counts.ops), format_count(counts.apis), format_count(counts.flows),
       format_count(counts.counters), format_size(bytes_of(path)));
+  if (counts.samples > 0) {
+    line += fmt::format("; {} sampled call stacks", format_count(counts.samples));
+  }
   if (counts.skipped > 0) {
     line +=
         fmt::format("; {} skipped: without time, ending before they start, or not in this format",

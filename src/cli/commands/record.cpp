@@ -1,6 +1,7 @@
 // sonde record: the command line of recording, and the summary at its end.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/strings.h"
@@ -8,6 +9,8 @@
 #include "cli/common.h"
 #include "cli/program_logs.h"
 #include "cli/record_summary.h"
+#include "cli/settings.h"
+#include "cli/terminal.h"
 #include "record/child.h"
 #include "record/record.h"
 #include "wire/session.h"
@@ -16,58 +19,27 @@ namespace sonde::cli {
 
 namespace {
 
-Error bad_value(const char* option, const std::string& text, const char* hint) {
-  return make_error(ErrorCode::kInvalidArgument, "'" + text + "' is not a valid value", option,
-                    hint);
+// The values were checked when they were resolved (settings.h).
+uint64_t size_option(const Arguments& arguments, const char* name) {
+  return parse_size(arguments.value_or(name, "0")).value_or(0);
 }
 
-Result<uint64_t> size_option(const Arguments& arguments, const char* name) {
-  const auto text = arguments.value(name);
-  if (!text) return uint64_t{0};
-  const auto bytes = parse_size(*text);
-  if (!bytes || *bytes == 0) {
-    return bad_value((std::string("--") + name).c_str(), *text, "a size, like 512M or 4G");
-  }
-  return *bytes;
+int64_t time_option(const Arguments& arguments, const char* name) {
+  return parse_duration_ns(arguments.value_or(name, "0"), 1'000'000'000).value_or(0);
 }
 
-Result<int64_t> time_option(const Arguments& arguments, const char* name) {
-  const auto text = arguments.value(name);
-  if (!text) return int64_t{0};
-  const auto time = parse_duration_ns(*text, 1'000'000'000);
-  if (!time || *time < 0) {
-    return bad_value((std::string("--") + name).c_str(), *text, "a time, like 500ms or 30s");
-  }
-  return *time;
+int64_t number_option(const Arguments& arguments, const char* name, const char* fallback) {
+  return parse_int(arguments.value_or(name, fallback)).value_or(0);  // 0: off
 }
 
-// Above this the samples are of the sampler.
-constexpr int64_t kMostHz = 10'000;
-
-Result<uint32_t> rate_option(const Arguments& arguments) {
-  const std::string text = arguments.value_or("sample", "100");
-  if (text == "off") return uint32_t{0};
-  const auto hz = parse_int(text);
-  if (!hz || *hz < 0 || *hz > kMostHz) {
-    return bad_value("--sample", text, "samples per second, up to 10000, or off");
-  }
-  return static_cast<uint32_t>(*hz);
-}
-
-// Faster than this, reading them would be the work of a core.
-constexpr int64_t kMostMetricsHz = 1000;
-
-Result<monitor::Settings> metrics_option(const Arguments& arguments) {
+Result<monitor::Settings> metrics_of(const Resolved& resolved) {
+  const Arguments& arguments = resolved.arguments;
   monitor::Settings settings;
-  settings.list = arguments.value_or("metrics", "");
+  // What a preset takes along is not missed where it is not to be had.
+  if (!resolved.entry("metrics").is_preset) settings.list = arguments.value_or("metrics", "");
   SONDE_ASSIGN(settings.metrics,
-               monitor::parse_selection(settings.list.empty() ? "default" : settings.list));
-  const std::string text = arguments.value_or("metrics-hz", "10");
-  const auto hz = parse_int(text);
-  if (!hz || *hz < 1 || *hz > kMostMetricsHz) {
-    return bad_value("--metrics-hz", text, "times per second, from 1 to 1000");
-  }
-  settings.hz = static_cast<uint32_t>(*hz);
+               monitor::parse_selection(arguments.value_or("metrics", "default")));
+  settings.hz = static_cast<uint32_t>(number_option(arguments, "metrics-hz", "10"));
   settings.roots.proc = arguments.value_or("proc-root", settings.roots.proc);
   settings.roots.sys = arguments.value_or("sys-root", settings.roots.sys);
   return settings;
@@ -83,25 +55,30 @@ Result<std::string> softgpu_launcher() {
                     "./dev build installs what it needs");
 }
 
-Result<record::Options> options_of(const Arguments& arguments) {
+Result<record::Options> options_of(const Resolved& resolved) {
+  const Arguments& arguments = resolved.arguments;
   record::Options options;
   options.output = arguments.value_or("output", "");
   options.append = arguments.flag("append");
   options.spool_folder = arguments.value_or("spool-dir", "");
-  SONDE_ASSIGN(options.buffer_limit, size_option(arguments, "buffer-limit"));
+  options.buffer_limit = size_option(arguments, "buffer-limit");
   options.drop_when_full = arguments.value_or("buffer-policy", "grow") == "drop";
-  SONDE_ASSIGN(options.max_size, size_option(arguments, "max-size"));
+  options.max_size = size_option(arguments, "max-size");
   options.start = !arguments.flag("no-start");
-  SONDE_ASSIGN(options.delay_ns, time_option(arguments, "delay"));
-  SONDE_ASSIGN(options.duration_ns, time_option(arguments, "duration"));
+  options.delay_ns = time_option(arguments, "delay");
+  options.duration_ns = time_option(arguments, "duration");
   options.wait = arguments.value_or("wait", "command") == "all" ? record::WaitPolicy::kAll
                                                                 : record::WaitPolicy::kNone;
-  if (const auto names = arguments.value("backends")) {
+  if (const auto names = arguments.value("backends"); names && *names != "all") {
     options.backends.emplace();
     for (const auto name : split(*names, ',')) options.backends->emplace_back(name);
   }
-  SONDE_ASSIGN(options.sample_hz, rate_option(arguments));
-  SONDE_ASSIGN(options.metrics, metrics_option(arguments));
+  options.sample_hz = static_cast<uint32_t>(number_option(arguments, "sample", "100"));
+  if (const auto which = arguments.value("python-trace")) {
+    options.environment.push_back("SONDE_PYTHON_TRACE=" + (*which == "off" ? "" : *which));
+  }
+  options.sample_blocked = arguments.value_or("sample-clock", "cpu") == "wall";
+  SONDE_ASSIGN(options.metrics, metrics_of(resolved));
   const std::string clock = arguments.value_or("clock", "best");
   if (clock == "tsc") options.clock = wire::ClockKind::kTsc;
   if (clock == "monotonic") options.clock = wire::ClockKind::kMonotonic;
@@ -118,8 +95,11 @@ Result<record::Options> options_of(const Arguments& arguments) {
   return options;
 }
 
-Result<int> run(const Arguments& arguments) {
-  SONDE_ASSIGN(auto options, options_of(arguments));
+Result<int> run(const Arguments& given) {
+  SONDE_ASSIGN(const Resolved resolved, resolve(given, ::getenv));
+  const Arguments& arguments = resolved.arguments;
+  for (const std::string& warning : resolved.warnings) print_error_line("warning: " + warning);
+  SONDE_ASSIGN(auto options, options_of(resolved));
   if (options.command.empty()) {
     return make_error(ErrorCode::kInvalidArgument, "no command to record", "",
                       "sonde record -- python train.py");
@@ -170,55 +150,17 @@ const Command& record_command() {
           "what is recorded anyhow. The log of HIP goes to a file and not to the command's output; "
           "MIOpen's lines are taken out of the command's standard error, which is no terminal "
           "then.\n\n"
+          "Every option can also be set by a variable (--metrics-hz by SONDE_METRICS_HZ) or in a "
+          "config file, which sonde config writes and explains. The command line comes before the "
+          "environment, that before the config file, and a preset stands for its values at the "
+          "place where it is named.\n\n"
           "The command line and the environment are stored in the trace; values that look like "
           "secrets are left out.",
-      .options = joined(
-          {{"-o,--output", "FILE", "the trace to write, or the folder for it", "trace.rpd"},
-           {"--append", "", "add to FILE if it is a trace of Sonde's already", ""},
-           {"--backends", "LIST", "watch only these interfaces, e.g. opencl,roctx; or none", "all"},
-           {"--sample", "HZ",
-            "take the call stack of every running thread HZ times per second of its CPU time; or "
-            "off",
-            "100"},
-           {"--metrics", "LIST",
-            "read these metrics of processes, host and GPUs while recording: groups or single ones "
-            "as sonde avail lists them, all, default, or off",
-            "default"},
-           {"--metrics-hz", "HZ", "how often they are read", "10"},
-           {"--proc-root", "DIR", "read metrics from this folder instead of /proc", "/proc"},
-           {"--sys-root", "DIR", "read metrics from this folder instead of /sys", "/sys"},
-           {"--softgpu", "",
-            "run the command on a software AMD GPU, with kernels as slow as the host", ""},
-           {"--no-start", "", "begin switched off; the program starts recording with sonde_start()",
-            ""},
-           {"--delay", "TIME", "begin recording after TIME", "0s"},
-           {"--duration", "TIME", "stop recording TIME after it began", "to the end"},
-           {"--max-size", "SIZE", "stop recording when the trace has reached SIZE", "no limit"},
-           {"--wait",
-            "WHOM",
-            "wait for the command, or for all processes that it started",
-            "command",
-            {"command", "all"}},
-           {"--buffer-limit", "SIZE", "most space for records on their way into the trace",
-            "half of the free space, 16 GiB at most"},
-           {"--buffer-policy",
-            "POLICY",
-            "grow up to the limit, or drop from a small one (256 MiB); drops are counted",
-            "grow",
-            {"grow", "drop"}},
-           {"--clock",
-            "CLOCK",
-            "stamp events with the TSC or with CLOCK_MONOTONIC; best is the TSC "
-            "where it is invariant",
-            "best",
-            {"best", "tsc", "monotonic"}},
-           {"--spool-dir", "DIR", "where the session directory is made; keep it on a local disk",
-            "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"},
-           {"-q,--quiet", "", "no status line and no summary", ""}},
-          program_log_options()),
+      .options = setting_options(),
       .examples = {{"sonde record -- python train.py", "record a training run into trace.rpd"},
                    {"sonde record -o run.rpd --delay 30s --duration 10s -- ./solver input.dat",
                     "ten seconds of a long run, after it has warmed up"},
+                   {"sonde record --preset light -- ./solver", "what costs least"},
                    {"sonde record --softgpu -- ./hip_program",
                     "a HIP program on a machine without an AMD GPU"},
                    {"srun sonde record -- python train.py",

@@ -1,0 +1,64 @@
+// Arguments packed by the types of a function, against those packed by what functions.inc says of
+// each parameter.
+#include "backends/hip/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+#include <type_traits>
+
+namespace sonde::hip {
+namespace {
+
+// A value with other bytes at each call, the highest bits set in some.
+template <typename Value>
+Value next_value(uint8_t* seed) {
+  Value value;
+  if constexpr (std::is_same_v<Value, F>) {
+    value = -1.5F * static_cast<F>((*seed)++);
+  } else {
+    uint8_t bytes[sizeof value];
+    for (uint8_t& byte : bytes) byte = *seed += 37;
+    memcpy(&value, bytes, sizeof value);
+  }
+  return value;
+}
+
+// Whether the function is one that shows values only.
+template <typename... A>
+bool compare(const char* name, const char* parameters, int (*)(A...)) {
+  uint8_t seed = 1;
+  FunctionInfo function = {};
+  function.count = static_cast<uint8_t>(parse_parameters(parameters, function.parameters));
+  if (!shows_values(function.parameters, function.count)) return false;
+  const std::tuple<A...> values{next_value<A>(&seed)...};
+  alignas(16) char image[kImageBytes];
+  uint64_t words[kMaxParameters * kMostWords];
+  size_t count = 0;
+  std::apply(
+      [&](A... value) {
+        store_parameters(function, image, value...);
+        count = pack_values(words, value...);
+      },
+      values);
+  sonde_args args;
+  args.count = 0;
+  pack_all(&args, function, image, 0);
+  EXPECT_EQ(count, args.count) << name;
+  EXPECT_TRUE(std::equal(words, words + count, args.words, args.words + args.count)) << name;
+  return true;
+}
+
+TEST(Arguments, OfEveryFunctionAreTheSameByTypeAndByDescription) {
+  size_t compared = 0;
+#define S(size) Struct<size>
+#define X(id, name, category, weight, parameters, count, types) \
+  compared += compare(#name, parameters, static_cast<int(*) types>(nullptr));
+#include "backends/hip/functions.inc"
+#undef X
+  EXPECT_GT(compared, 200U);
+}
+
+}  // namespace
+}  // namespace sonde::hip

@@ -1,0 +1,236 @@
+#include "cli/rocprof_sys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "base/strings.h"
+#include "monitor/kept_file.h"
+#include "record/backend.h"
+
+namespace sonde::cli {
+
+namespace {
+
+using Values = std::map<std::string, std::string>;  // setting: value
+
+std::optional<bool> truth(std::string word) {
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char* yes : {"true", "on", "yes", "y", "t", "1"}) {
+    if (word == yes) return true;
+  }
+  for (const char* no : {"false", "off", "no", "n", "f", "0"}) {
+    if (word == no) return false;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> positive(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != '\0' || !std::isfinite(value) || value <= 0)
+    return std::nullopt;
+  return value;
+}
+
+std::string rounded(double value, double most) {
+  return std::to_string(std::max<int64_t>(1, std::llround(std::min(value, most))));
+}
+
+std::string seconds(const std::string& text) {
+  const auto value = positive(text);
+  return value ? fmt::format("{}us", std::llround(*value * 1e6)) : "";
+}
+
+// All backends but those whose names begin with one of these.
+std::string backends_without(std::initializer_list<std::string_view> names) {
+  std::string list;
+  for (const auto* backend : record::all_backends()) {
+    if (std::find(names.begin(), names.end(), backend->name) != names.end()) continue;
+    list += (list.empty() ? "" : ",") + backend->name;
+  }
+  return list;
+}
+
+// Their metrics of GPUs by ours.
+std::string gpu_metrics(const std::string& value) {
+  const std::pair<const char*, const char*> kWords[] = {
+      {"busy", "gpu.busy_percent,gpu.mem_busy_percent,gpu.media_percent"},
+      {"temp", "gpu.temp_edge_c,gpu.temp_junction_c,gpu.temp_mem_c"},
+      {"power", "gpu.power_w"},
+      {"mem_usage", "gpu.vram_used_bytes"}};
+  std::string list = "process,cpu,memory,pressure,disk,network,power";
+  for (const auto word : split(value, ',')) {
+    for (const auto& [theirs, ours] : kWords) {
+      if (word == theirs) list += std::string(",") + ours;
+    }
+  }
+  return value == "all" ? list + ",gpu" : list;
+}
+
+// The value of ours that a setting of theirs stands for. An empty setting: it asks for what is done
+// anyhow. nullopt: there is nothing like it.
+struct Meaning {
+  const char* setting;
+  std::string value;
+};
+std::optional<Meaning> meaning_of(const std::string& name, const std::string& value) {
+  const auto on = truth(value);
+  const auto rate = positive(value);
+  const Meaning kAnyhow{"", ""};
+  if (name == "USE_SAMPLING" || name == "SAMPLING_CPUTIME") {
+    return on.value_or(true) ? kAnyhow : Meaning{"sample", "off"};
+  }
+  if (name == "SAMPLING_FREQ" || name == "SAMPLING_CPUTIME_FREQ") {
+    return rate ? Meaning{"sample", rounded(*rate, 10'000)} : kAnyhow;
+  }
+  if (name == "USE_PROCESS_SAMPLING" || name == "USE_THREAD_SAMPLING") {
+    return on.value_or(true) ? kAnyhow : Meaning{"metrics", "off"};
+  }
+  if (name == "PROCESS_SAMPLING_FREQ") {
+    return rate ? Meaning{"metrics-hz", rounded(*rate, 1000)} : kAnyhow;
+  }
+  if (name == "CPU_FREQ_ENABLED")
+    return on.value_or(false) ? Meaning{"metrics", "default,cores"} : kAnyhow;
+  if (name == "AMD_SMI_METRICS" || name == "ROCM_SMI_METRICS") {
+    return Meaning{"metrics", gpu_metrics(value.empty() ? "all" : value)};
+  }
+  if (name == "USE_AMD_SMI" || name == "USE_ROCM_SMI") {
+    return on.value_or(true) ? kAnyhow : Meaning{"metrics", gpu_metrics("none")};
+  }
+  if (name == "USE_ROCM") {
+    if (on.value_or(true)) return kAnyhow;
+    return Meaning{"backends", backends_without({"hip", "hsa", "roctx"})};
+  }
+  if (name == "TRACE_DELAY") return rate ? Meaning{"delay", seconds(value)} : kAnyhow;
+  if (name == "TRACE_DURATION") return rate ? Meaning{"duration", seconds(value)} : kAnyhow;
+  if (name == "TMPDIR") return value.empty() ? kAnyhow : Meaning{"spool-dir", value};
+  if (name == "PERFETTO_BUFFER_SIZE_KB") {
+    return rate ? Meaning{"buffer-limit", rounded(*rate, 1e12) + "K"} : kAnyhow;
+  }
+  if (name == "PERFETTO_FILL_POLICY") {
+    return value == "discard" ? std::optional<Meaning>({"buffer-policy", "drop"}) : std::nullopt;
+  }
+  const bool has_trace = name == "TRACE" || name == "USE_PERFETTO" || name == "ENABLED";
+  if (has_trace || name == "CONFIG_FILE") return kAnyhow;
+  return std::nullopt;
+}
+
+// One line as words; what follows # is a comment.
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  line = line.substr(0, line.find('#'));
+  while (!line.empty()) {
+    const size_t begin = std::min(line.find_first_not_of("\t =,;\r"), line.size());
+    const size_t end = std::min(line.find_first_of("\t =,;\r", begin), line.size());
+    if (end > begin) words.emplace_back(line.substr(begin, end - begin));
+    line.remove_prefix(end);
+  }
+  return words;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// The setting's name as they write it without its prefix.
+std::string short_name(const std::string& word) {
+  std::string name = upper(word);
+  for (const std::string_view prefix : {"ROCPROFSYS_", "OMNITRACE_"}) {
+    if (name.rfind(prefix, 0) == 0) return name.substr(prefix.size());
+  }
+  return name;
+}
+
+// "$X", "$env:X" and "$SETTING" stand for other values.
+std::string expanded(const std::string& word, const Values& variables) {
+  if (word.empty() || word[0] != '$') return word;
+  if (word.rfind("$env:", 0) == 0) {
+    const char* value = std::getenv(word.c_str() + 5);
+    return value != nullptr ? value : "";
+  }
+  const auto found = variables.find(short_name(word.substr(1)));
+  return found != variables.end() ? found->second : word;
+}
+
+}  // namespace
+
+Result<Layer> read_rocprof_sys_config(const std::string& path, std::vector<std::string>& warnings) {
+  int failure = 0;
+  const auto text = monitor::read_file(path, &failure);
+  if (!text) return errno_error("cannot be read", path, failure);
+  Layer layer{"config file of ROCm Systems Profiler", {}};
+  Values variables;
+  std::string ignored;
+  size_t ignored_count = 0, row = 0;
+  for (const auto line : split(*text, '\n')) {
+    ++row;
+    const auto words = words_of(line);
+    if (words.empty()) continue;
+    std::string value;
+    for (size_t i = 1; i < words.size(); ++i) {
+      value += (i > 1 ? "," : "") + expanded(words[i], variables);
+    }
+    const std::string name = short_name(words[0][0] == '$' ? words[0].substr(1) : words[0]);
+    variables[name] = value;
+    if (words[0][0] == '$') continue;
+    const auto meaning = meaning_of(name, value);
+    if (meaning && *meaning->setting == '\0') continue;
+    const Setting* setting = meaning ? find_setting(meaning->setting) : nullptr;
+    const std::string origin = fmt::format("{}:{}", path, row);
+    if (setting != nullptr && check_value(*setting, meaning->value, origin)) {
+      // The last one counts, as it does there.
+      layer.values.insert(layer.values.begin(), {setting, meaning->value, origin});
+      continue;
+    }
+    ++ignored_count;
+    constexpr size_t kMostNamed = 8;
+    if (ignored_count == kMostNamed + 1) ignored += " ...";
+    if (ignored_count <= kMostNamed) {
+      ignored += fmt::format("{}{} (row {})", ignored.empty() ? "" : ", ", valid_utf8(name), row);
+    }
+  }
+  if (ignored_count != 0) {
+    warnings.push_back(fmt::format("{}: {} settings have no counterpart and are ignored: {}", path,
+                                   ignored_count, ignored));
+  }
+  return layer;
+}
+
+Layer rocprof_sys_include(const std::string& words, std::vector<std::string>& warnings) {
+  const std::pair<std::string_view, const char*> kWords[] = {
+      {"all", ""},        {"rocm", "hip,hsa,roctx"},  {"roctracer", "hip,hsa"},
+      {"roctx", "roctx"}, {"rocprofiler", "hip,hsa"}, {"amd-smi", ""},
+      {"rocm-smi", ""}};
+  std::string list, unknown;
+  bool all = false;
+  for (const auto word : split(words, ',')) {
+    const auto known = std::find_if(std::begin(kWords), std::end(kWords),
+                                    [&](const auto& each) { return each.first == trim(word); });
+    if (known == std::end(kWords)) {
+      unknown += (unknown.empty() ? "" : ", ") + valid_utf8(trim(word));
+      continue;
+    }
+    all = all || known->first == "all";
+    for (const auto name : split(known->second, ',')) {
+      const bool exists = !name.empty() && find_setting("backends") != nullptr &&
+                          check_value(*find_setting("backends"), std::string(name), "").ok();
+      if (exists) list += (list.empty() ? "" : ",") + std::string(name);
+    }
+  }
+  if (!unknown.empty()) {
+    warnings.push_back("-I: ignored, Sonde has no backend for: " + unknown);
+  }
+  Layer layer{"command line", {}};
+  if (!all && !list.empty()) {
+    layer.values.push_back({find_setting("backends"), list + ",cpu", "-I"});
+  }
+  return layer;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,169 @@
+#include "cli/settings.h"
+
+namespace sonde::cli {
+
+namespace {
+
+std::vector<Setting> recording_settings() {
+  return {
+      {.option =
+           {"--preset",
+            "NAME",
+            "values for a purpose, where nothing else is said: light costs least, training suits "
+            "long runs, everything looks at all there is",
+            "",
+            {"light", "training", "everything"}},
+       .type = SettingType::kChoice,
+       .category = "general",
+       .example = "training"},
+      {.option = {"-o,--output", "FILE", "the trace to write, or the folder for it", "trace.rpd"},
+       .type = SettingType::kText,
+       .category = "output"},
+      {.option = {"--append", "", "add to FILE if it is a trace of Sonde's already", ""},
+       .type = SettingType::kFlag,
+       .category = "output"},
+      {.option = {"-q,--quiet", "", "no status line and no summary", ""},
+       .type = SettingType::kFlag,
+       .category = "output"},
+      {.option = {"--backends", "LIST", "watch only these interfaces, e.g. opencl,roctx; or none",
+                  "all"},
+       .type = SettingType::kBackends,
+       .category = "recording"},
+      {.option = {"--softgpu", "",
+                  "run the command on a software AMD GPU, with kernels as slow as the host", ""},
+       .type = SettingType::kFlag,
+       .category = "recording"},
+      {.option = {"--clock",
+                  "CLOCK",
+                  "stamp events with the TSC or with CLOCK_MONOTONIC; best is the TSC where it is "
+                  "invariant",
+                  "best",
+                  {"best", "tsc", "monotonic"}},
+       .type = SettingType::kChoice,
+       .category = "recording"},
+      {.option = {"--hip-log",
+                  "LEVEL",
+                  "have HIP write its log, and bring it into the trace: 3 is calls, 4 all that HIP "
+                  "does",
+                  "",
+                  {"1", "2", "3", "4", "5"}},
+       .type = SettingType::kChoice,
+       .category = "recording",
+       .example = "3"},
+      {.option = {"--miopen-log", "", "have MIOpen log its calls, and bring them into the trace",
+                  ""},
+       .type = SettingType::kFlag,
+       .category = "recording"},
+      {.option = {"--no-start", "",
+                  "begin switched off; the program starts recording with sonde_start()", ""},
+       .type = SettingType::kFlag,
+       .category = "when"},
+      {.option = {"--delay", "TIME", "begin recording after TIME", "0s"},
+       .type = SettingType::kTime,
+       .category = "when"},
+      {.option = {"--duration", "TIME", "stop recording TIME after it began", "to the end"},
+       .type = SettingType::kTime,
+       .category = "when",
+       .example = "30s"},
+      {.option = {"--wait",
+                  "WHOM",
+                  "wait for the command, or for all processes that it started",
+                  "command",
+                  {"command", "all"}},
+       .type = SettingType::kChoice,
+       .category = "when"},
+  };
+}
+
+std::vector<Setting> sampling_settings() {
+  return {
+      {.option =
+           {"--sample", "HZ",
+            "take the call stack of every running thread HZ times per second of its CPU time; "
+            "or off",
+            "100"},
+       .type = SettingType::kRate,
+       .category = "sampling",
+       .light = "20",
+       .everything = "1000"},
+      {.option = {"--sample-clock",
+                  "CLOCK",
+                  "cpu: running threads only; wall: blocked threads are looked at too, without "
+                  "signals, by a thread of Sonde's in the program",
+                  "cpu",
+                  {"cpu", "wall"}},
+       .type = SettingType::kChoice,
+       .category = "sampling",
+       .everything = "wall"},
+      {.option =
+           {"--python-trace", "WHICH",
+            "record every call of Python functions: user (not Python's library and installed "
+            "packages), all, or those in whose FILE: NAME this extended regular expression is "
+            "found",
+            "off"},
+       .type = SettingType::kText,
+       .category = "sampling",
+       .example = "user",
+       .everything = "user"},
+      {.option =
+           {"--metrics", "LIST",
+            "read these metrics of processes, host and GPUs while recording: groups or single "
+            "ones as sonde avail lists them, all, default, or off",
+            "default"},
+       .type = SettingType::kMetrics,
+       .category = "metrics",
+       .light = "process,gpu",
+       .everything = "all"},
+      {.option = {"--metrics-hz", "HZ", "how often they are read", "10"},
+       .type = SettingType::kCount,
+       .category = "metrics",
+       .light = "2",
+       .training = "5",
+       .everything = "50"},
+      {.option = {"--proc-root", "DIR", "read metrics from this folder instead of /proc", "/proc"},
+       .type = SettingType::kText,
+       .category = "metrics"},
+      {.option = {"--sys-root", "DIR", "read metrics from this folder instead of /sys", "/sys"},
+       .type = SettingType::kText,
+       .category = "metrics"},
+      {.option = {"--max-size", "SIZE", "stop recording when the trace has reached SIZE",
+                  "no limit"},
+       .type = SettingType::kSize,
+       .category = "space",
+       .example = "8G",
+       .training = "8G"},
+      {.option = {"--buffer-limit", "SIZE", "most space for records on their way into the trace",
+                  "half of the free space, 16 GiB at most"},
+       .type = SettingType::kSize,
+       .category = "space",
+       .example = "4G"},
+      {.option = {"--buffer-policy",
+                  "POLICY",
+                  "grow up to the limit, or drop from a small one (256 MiB); drops are counted",
+                  "grow",
+                  {"grow", "drop"}},
+       .type = SettingType::kChoice,
+       .category = "space"},
+      {.option = {"--spool-dir", "DIR",
+                  "where the session directory is made; keep it on a local disk",
+                  "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"},
+       .type = SettingType::kText,
+       .category = "space",
+       .example = "/tmp"},
+  };
+}
+
+std::vector<Setting> joined_settings() {
+  std::vector<Setting> all = recording_settings();
+  for (Setting& setting : sampling_settings()) all.push_back(std::move(setting));
+  return all;
+}
+
+}  // namespace
+
+std::span<const Setting> record_settings() {
+  static const std::vector<Setting> kAll = joined_settings();
+  return kAll;
+}
+
+}  // namespace sonde::cli
