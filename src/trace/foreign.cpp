@@ -6,6 +6,7 @@
 #include "importers/import.h"
 #include "store/string_table.h"
 #include "trace/columns.h"
+#include "trace/named_window.h"
 
 namespace sonde::trace {
 
@@ -161,6 +162,12 @@ class ColumnSink : public importers::Sink {
 Result<Trace> load_foreign(const importers::Importer& importer, const std::string& path,
                            const Request& request, const WindowText& window_text) {
   SONDE_TRY(check_window(window_text));
+  std::optional<Interval> named;
+  if (window_text.named) {  // what it names is known when the file has been read
+    SONDE_ASSIGN(const NamedWindow wanted, NamedWindow::parse(*window_text.named));
+    SONDE_ASSIGN(const Trace whole, load_foreign(importer, path, wanted.request(), {}));
+    SONDE_ASSIGN(named, wanted.find(whole));
+  }
   Trace trace;
   trace.path = path;
   importers::Tally tally;
@@ -172,7 +179,7 @@ Result<Trace> load_foreign(const importers::Importer& importer, const std::strin
 
   Window window;
   if (sink.span() && sink.span()->end_ns >= sink.span()->start_ns) {
-    SONDE_ASSIGN(window, resolve_window(window_text, *sink.span()));
+    SONDE_ASSIGN(window, resolve_window(window_text, *sink.span(), named));
   }
   trace.window = window.extent;
   arrange(wanted, window, std::move(raw), trace);
