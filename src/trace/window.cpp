@@ -16,7 +16,7 @@ const char* const kWindowDefinition =
     "\n"
     "--window marker:REGEX is the window from the first start to the last end of the markers whose "
     "name matches, kernel:REGEX that of kernels. step:N and step:N..M are steps, as sonde breakdown "
-    "--by step finds them: ProfilerStep#N, else the markers of inference servers, else the period "
+    "--per step finds them: ProfilerStep#N, else the markers of inference servers, else the period "
     "of the kernels; N is the number in their names, or their place from 1 where they have none. "
     "What a GPU does after the call that launched it can lie behind the window of a marker or "
     "step. --from and --to then count from the begin and the end of that window.\n";
