@@ -108,7 +108,8 @@ struct sonde_op {
 enum sonde_sample_flag {
   SONDE_SAMPLE_TRUNCATED = 1,
   SONDE_SAMPLE_TOO_DEEP = 2,
-  SONDE_SAMPLE_BY_TIMER = 4
+  SONDE_SAMPLE_BY_TIMER = 4,
+  SONDE_SAMPLE_BLOCKED = 8 /* the thread `tid` did not run, for `cpu_ns` of wall time */
 };
 struct sonde_sample {
   uint64_t ticks;
@@ -118,6 +119,7 @@ struct sonde_sample {
   uint32_t flags; /* enum sonde_sample_flag */
   uint32_t frames;
   uint32_t frame_bytes;
+  uint32_t tid; /* of another thread; 0 = the calling one */
   const void* packed_frames;
 };
 
@@ -217,6 +219,9 @@ struct sonde_agent {
   /* Return 0 if it should be tried again later, or cannot be done. */
   uint32_t (*define_module)(const struct sonde_module* module);
   uint32_t (*define_code)(const struct sonde_code* code);
+
+  /* Whether threads should be looked at while they are blocked, too. */
+  int (*sample_blocked)(void);
 };
 
 /* The agent of this process, or NULL. Cached by the caller. */

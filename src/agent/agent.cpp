@@ -100,7 +100,8 @@ const struct sonde_agent kTable = {SONDE_AGENT_ABI,
                                    sample_hz,
                                    sample,
                                    define_module,
-                                   define_code};
+                                   define_code,
+                                   sample_blocked};
 
 }  // namespace
 

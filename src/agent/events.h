@@ -29,6 +29,7 @@ uint32_t intern(const char* text, size_t length);
 
 // samples.cpp
 uint32_t sample_hz();
+int sample_blocked();
 int sample(const sonde_sample* sample);
 uint32_t define_module(const sonde_module* module);
 uint32_t define_code(const sonde_code* code);

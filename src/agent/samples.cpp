@@ -37,6 +37,8 @@ uint32_t define_text(DefinitionBuffer<T>& buffer, wire::RecordType type, uint64_
 
 uint32_t sample_hz() { return load(g_state.control->sample_hz); }
 
+int sample_blocked() { return load(g_state.control->sample_blocked) != 0 ? 1 : 0; }
+
 int sample(const sonde_sample* sample) {
   if (!recording()) return 1;
   Inside inside;
@@ -56,7 +58,7 @@ int sample(const sonde_sample* sample) {
              sample->missed,
              sample->cost_ns,
              sample->frame_bytes,
-             0};
+             sample->tid};
   if (bytes != sizeof *record) reinterpret_cast<uint64_t*>(room + bytes)[-1] = 0;
   memcpy(record + 1, sample->packed_frames, sample->frame_bytes);
   commit(ring, bytes);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_map>
+#include <map>
 
 #include "base/strings.h"
 
@@ -56,6 +56,25 @@ std::optional<int64_t> pointer_of(std::string_view args) {
   return std::nullopt;
 }
 
+int32_t process_of(const trace::Trace& trace, trace::Row api) {
+  return trace.threads[trace.apis.thread[static_cast<size_t>(api)]].process;
+}
+
+// The devices of several processes are different ones, or share nothing but their memory's size.
+void tell_processes_apart(const trace::Trace& trace, std::vector<Allocation>& allocations) {
+  const auto is_of_first = [&](const Allocation& allocation) {
+    return process_of(trace, allocation.api) == process_of(trace, allocations.front().api);
+  };
+  if (std::all_of(allocations.begin(), allocations.end(), is_of_first)) return;
+  for (Allocation& allocation : allocations) {
+    const int32_t process = process_of(trace, allocation.api);
+    if (process == trace::kNone) continue;
+    const trace::Process& owner = trace.processes[static_cast<size_t>(process)];
+    allocation.device += owner.rank ? fmt::format(" of rank {}", *owner.rank)
+                                    : fmt::format(" of process {}", owner.pid);
+  }
+}
+
 }  // namespace
 
 std::optional<int64_t> argument_number(std::string_view args, std::string_view key) {
@@ -75,7 +94,7 @@ std::optional<int64_t> argument_number(std::string_view args, std::string_view k
 
 std::vector<Allocation> allocations_of(const trace::Trace& trace, uint64_t& unpaired) {
   std::vector<Allocation> allocations;
-  std::unordered_map<int64_t, int64_t> bytes_at;  // by pointer
+  std::map<std::pair<int32_t, int64_t>, int64_t> bytes_at;  // by process and pointer
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (trace.apis.args[i] == 0) continue;
     if (trace.apis.kind[i] == trace::ApiKind::kMemory) {
@@ -87,6 +106,7 @@ std::vector<Allocation> allocations_of(const trace::Trace& trace, uint64_t& unpa
     const std::string& args = trace.texts[trace.apis.args[i]];
     const auto pointer = pointer_of(args);
     if (!pointer || *pointer == 0) continue;
+    const std::pair place(process_of(trace, static_cast<trace::Row>(i)), *pointer);
     Allocation allocation;
     allocation.device = "GPU";
     allocation.api = static_cast<trace::Row>(i);
@@ -96,9 +116,9 @@ std::vector<Allocation> allocations_of(const trace::Trace& trace, uint64_t& unpa
       if (!size) size = argument_number(args, "sizeBytes");
       if (!size) continue;
       allocation.bytes = *size;
-      bytes_at[*pointer] = *size;
+      bytes_at[place] = *size;
     } else {
-      const auto found = bytes_at.find(*pointer);
+      const auto found = bytes_at.find(place);
       if (found == bytes_at.end()) {
         ++unpaired;
         continue;
@@ -110,6 +130,7 @@ std::vector<Allocation> allocations_of(const trace::Trace& trace, uint64_t& unpa
   }
   std::stable_sort(allocations.begin(), allocations.end(),
                    [](const Allocation& a, const Allocation& b) { return a.time_ns < b.time_ns; });
+  if (!allocations.empty()) tell_processes_apart(trace, allocations);
   return allocations;
 }
 

@@ -13,8 +13,10 @@ namespace sonde::analysis {
 
 struct Allocation {
   int64_t time_ns = 0;
-  int64_t bytes = 0;   // negative: freed
-  std::string device;  // "GPU 0", "CPU"; "GPU" where the call does not say which
+  int64_t bytes = 0;  // negative: freed
+  // "GPU 0", "CPU", "GPU 0 of rank 1" where several processes allocate; "GPU" where the call does
+  // not say which.
+  std::string device;
   trace::Row api = trace::kNone;
   std::optional<int64_t> in_use_bytes, reserved_bytes;  // afterwards, where the file says
 };

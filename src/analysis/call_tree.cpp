@@ -94,17 +94,23 @@ class SampledTree {
 
   Status build() {
     SONDE_ASSIGN(user_, trace::NameFilter::compile(options_.user, "--user"));
-    for (const trace::CodeFrame& code : trace_.samples.frames) frames_.push_back(frame_of(code));
+    for (const trace::CodeFrame& code : trace_.stacks.frames) frames_.push_back(frame_of(code));
     const trace::Samples& samples = trace_.samples;
-    const auto& weights = options_.weight == Weight::kCpu ? samples.cpu_ns : samples.wall_ns;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      if (weights[i] <= 0 || !threads_.wants(samples.thread[i])) continue;
-      builder_.add(node(threads_.root(samples.thread[i]), samples.stack[i]), weights[i], 1);
-    }
+    add(samples.cpu_ns, samples.thread, samples.stack);
+    const trace::Blocked& blocked = trace_.blocked;
+    if (options_.weight == Weight::kWall) add(blocked.wall_ns, blocked.thread, blocked.stack);
     return ok_status();
   }
 
  private:
+  void add(const std::vector<int64_t>& ns, const std::vector<uint32_t>& thread,
+           const std::vector<int32_t>& stack) {
+    for (size_t i = 0; i < ns.size(); ++i) {
+      if (ns[i] <= 0 || !threads_.wants(thread[i])) continue;
+      builder_.add(node(threads_.root(thread[i]), stack[i]), ns[i], 1);
+    }
+  }
+
   uint32_t frame_of(const trace::CodeFrame& code) {
     TreeFrame frame{trace_.names[code.function], trace_.names[code.file], FrameClass::kLibrary};
     const bool is_user =
@@ -115,16 +121,16 @@ class SampledTree {
 
   int32_t node(int32_t root, int32_t stack) {
     auto& known = nodes_[root];
-    if (known.empty()) known.assign(trace_.samples.stacks.size(), kNone);
+    if (known.empty()) known.assign(trace_.stacks.size(), kNone);
     std::vector<int32_t> path;
     for (; stack != kNone && known[static_cast<size_t>(stack)] == kNone;
-         stack = trace_.samples.stacks.parent[static_cast<size_t>(stack)]) {
+         stack = trace_.stacks.parent[static_cast<size_t>(stack)]) {
       path.push_back(stack);
     }
     int32_t node = stack == kNone ? root : known[static_cast<size_t>(stack)];
     for (size_t i = path.size(); i-- > 0;) {
       const auto at = static_cast<size_t>(path[i]);
-      node = known[at] = builder_.node(node, frames_[trace_.samples.stacks.frame[at]]);
+      node = known[at] = builder_.node(node, frames_[trace_.stacks.frame[at]]);
     }
     return node;
   }
@@ -135,7 +141,7 @@ class SampledTree {
   Threads threads_;
   trace::NameFilter user_;
   std::vector<uint32_t> frames_;
-  std::map<int32_t, std::vector<int32_t>> nodes_;  // by root and node of Samples::stacks
+  std::map<int32_t, std::vector<int32_t>> nodes_;  // by root and node of Trace::stacks
 };
 
 class TreeOfCalls {
@@ -271,7 +277,7 @@ std::vector<std::vector<uint32_t>> CallTree::children() const {
 }
 
 bool is_sampled(const trace::Trace& trace, Weight weight) {
-  return weight == Weight::kCpu || (weight == Weight::kWall && trace.samples.has_blocked);
+  return weight == Weight::kCpu || (weight == Weight::kWall && trace.blocked.size() != 0);
 }
 
 Result<CallTree> call_tree_of(const trace::Trace& trace, const TreeOptions& options) {

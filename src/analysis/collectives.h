@@ -39,7 +39,7 @@ struct Member {
 };
 
 struct Collectives {
-  std::vector<Member> members;
+  std::vector<Member> members;   // by rank
   std::vector<Collective> list;  // by member and start
 };
 // Kernels of communication libraries; where there are none, the calls of gloo, MPI and UCC.

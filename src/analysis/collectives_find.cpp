@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <numeric>
 
 #include "analysis/arguments.h"
 #include "analysis/collectives.h"
@@ -36,6 +37,7 @@ class Finder {
         add_calls(file);
       }
     }
+    order_members();
     std::stable_sort(found_.list.begin(), found_.list.end(),
                      [](const Collective& a, const Collective& b) {
                        return a.member != b.member ? a.member < b.member : a.start_ns < b.start_ns;
@@ -44,6 +46,23 @@ class Finder {
   }
 
  private:
+  // By rank, whoever came first: the clock of the first is what others are compared with.
+  void order_members() {
+    std::vector<size_t> order(found_.members.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return found_.members[a].rank < found_.members[b].rank;
+    });
+    std::vector<Member> members;
+    std::vector<size_t> place(order.size());
+    for (const size_t old : order) {
+      place[old] = members.size();
+      members.push_back(found_.members[old]);
+    }
+    found_.members = std::move(members);
+    for (Collective& one : found_.list) one.member = place[one.member];
+  }
+
   size_t member_of(size_t file, int32_t process) {
     const auto [entry, is_new] = members_.try_emplace({file, process}, found_.members.size());
     if (is_new) {

@@ -253,6 +253,12 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
       report.sections.push_back(kinds_section(answer));
       report.sections.push_back(names_section(answer));
     }
+    const std::string& what_if = parameters.text("what-if");
+    if (!what_if.empty()) {
+      SONDE_ASSIGN(report::Section section,
+                   what_if_section(trace, answer.graph, answer.path, what_if));
+      report.sections.push_back(std::move(section));
+    }
   }
   add_notes(answer, report);
   return report;
@@ -274,8 +280,10 @@ constexpr const char* kDefinition =
     "kernel-kernel delay: from the end of an operation to the begin of the next on its queue, if "
     "that was launched before; longer ones than --kernel-gap are a dependency.\n"
     "sync: from the end of an operation to the end of the call that waited for it (of a device, "
-    "queue or event), or to the begin of the operation whose queue was made to wait for it; 0. "
-    "Where the file has no records of synchronisation, a call waits for what its process launched "
+    "queue or event), or to the begin of the operation whose queue was made to wait for it; 0. The "
+    "file says so in records of synchronisation (CUDA), or in the arguments of the calls: an event "
+    "stands for what was put into its stream before its last record (HIP, as sonde record keeps "
+    "it). Where it has neither, a call waits for what its process launched "
     "before and ended last while it waited, and the first operation that a thread launches after "
     "a wait of queues waits for what ended last on another queue.\n"
     "dependency: from the end of a call to the begin of the next on the thread; 0.\n"
@@ -292,9 +300,39 @@ constexpr const char* kDefinition =
     "kernel_launch_overhead and kernel_kernel_overhead the delays.\n"
     "\n"
     "--show edges lists the path, in order; At counts from the begin of the path. --show slack lists every operation with its slack: by "
-    "how much it could be longer before Length grew; 0 on the path.\n";
+    "how much it could be longer before Length grew; 0 on the path.\n"
+    "\n"
+    "--what-if takes so many percent off the weights of a bound-by class, or of the spans of calls "
+    "and operations whose name a regular expression finds, and finds the longest path of the graph "
+    "anew: what comes instead counts. Unexplained time is not in it.\n";
+
+std::string place_of(const trace::Trace& trace, const Moment& moment) {
+  const auto event = static_cast<size_t>(moment.row);
+  if (moment.is_op) {
+    const trace::Queue& queue = trace.queues[trace.ops.queue[event]];
+    return fmt::format("GPU {}, queue {}", queue.gpu, queue.queue);
+  }
+  const trace::Thread& thread = trace.threads[trace.apis.thread[event]];
+  if (thread.process == kNone) return fmt::format("thread {}", thread.tid);
+  return fmt::format("thread {} of process {}", thread.tid,
+                     trace.processes[static_cast<size_t>(thread.process)].pid);
+}
 
 }  // namespace
+
+std::vector<Step> critical_path_steps(const trace::Trace& trace) {
+  Answer answer{trace, build_graph(trace, {}), {}};
+  answer.path = longest_path(answer.graph);
+  std::vector<Step> steps;
+  for (size_t i = 0; i < answer.path.edges.size(); ++i) {
+    const Edge& edge = answer.edge(i);
+    if (answer.elapsed_ns(edge) == 0) continue;
+    const Moment event = event_of(answer, edge);
+    steps.push_back({answer.graph.time_ns[edge.from], answer.graph.time_ns[edge.to], edge.weight_ns,
+                     edge.kind, edge.bound, name_of(trace, event), place_of(trace, event)});
+  }
+  return steps;
+}
 
 const Analysis& critical_path_analysis() {
   static const Analysis kAnalysis{
@@ -305,17 +343,24 @@ const Analysis& critical_path_analysis() {
       kDefinition,
       {{"sonde critical-path trace.json", "what bounds the program"},
        {"sonde critical-path trace.rpd --show edges --limit 0", "the whole path, step by step"},
-       {"sonde critical-path trace.rpd --show slack --sort=-slack", "what lies nearly on it"}},
+       {"sonde critical-path trace.rpd --show slack --sort=-slack", "what lies nearly on it"},
+       {"sonde critical-path trace.rpd --what-if gemm=50",
+        "what matrix products of half the time would gain"}},
       {{"show",
         "WHAT",
         "the summary, the path itself, or the slack of every operation",
         "summary",
         {"summary", "edges", "slack"}},
        {"kernel-gap", "TIME", "longer gaps between operations of a queue are no delay of the queue",
-        "1500us"}},
+        "1500us"},
+       {"what-if", "NAME=PERCENT",
+        "how long the path would be if a bound-by class, or calls and kernels with such a name, took "
+        "so much less",
+        ""}},
       [](const Parameters&) {
         return trace::Request{.ops = true,
                               .links = true,
+                              .streams = true,
                               .args_of = trace::bit_of(trace::ApiKind::kRuntime) |
                                          trace::bit_of(trace::ApiKind::kDeviceSync),
                               .args_named = critical_path_wants_args};

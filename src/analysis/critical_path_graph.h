@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "report/report.h"
 #include "trace/trace.h"
 
 namespace sonde::analysis {
@@ -87,5 +89,22 @@ struct LongestPath {
 };
 // Of equally long paths the one that ends last, and of equal ways to a node the latest edge.
 LongestPath longest_path(const Graph& graph);
+
+// The parts of the path that take time, in order: what an exporter draws.
+struct Step {
+  int64_t start_ns = 0, end_ns = 0, weight_ns = 0;
+  EdgeKind kind = EdgeKind::kSpan;
+  BoundBy bound = BoundBy::kNothing;
+  std::string name;   // of the call or operation whose time it is, or to which it leads
+  std::string place;  // "GPU 0, queue 7", "thread 12 of process 10"
+};
+// Of a trace that was loaded with what the analysis critical-path needs.
+std::vector<Step> critical_path_steps(const trace::Trace& trace);
+
+// What the path would be if some of its edges were shorter: `setting` is NAME=PERCENT, where NAME
+// is a bound_by_name() or a regular expression over names of calls and operations. Exact for the
+// graph: the longest path is found anew (critical_path_what_if.cpp).
+Result<report::Section> what_if_section(const trace::Trace& trace, const Graph& graph,
+                                        const LongestPath& path, const std::string& setting);
 
 }  // namespace sonde::analysis

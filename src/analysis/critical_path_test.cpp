@@ -67,6 +67,34 @@ TEST(CriticalPath, ASynchronisationThatDoesNotWait) {
   EXPECT_EQ(bounds_of(ask("critical-path", rows)), (Lines{"cpu|40"}));
 }
 
+// k1 and k2 run one after the other on one queue, 100 and 80 ns, and k3 beside them on another,
+// from the same moment on and for 150 ns. Without half of k1 the path is 50 + 80 = 130 long; but
+// now k3 bounds it, with 150. Without k2 and k1 nothing but k3 counts.
+TEST(CriticalPath, WhatIfFindsWhatBoundsInstead) {
+  trace::TraceBuilder rows;
+  const int launch = rows.add(runtime("hipGraphLaunch", 0, 10));
+  rows.add(OpRow{"k1", 10, 110, launch, 0, 1});
+  rows.add(OpRow{"k2", 110, 190, launch, 0, 1});
+  rows.add(OpRow{"k3", 10, 160, launch, 0, 2});
+  const auto then = [&](const char* setting) {
+    const auto report = ask("critical-path", rows, {{"what-if", setting}});
+    const report::Section& section = section_of(report, "what_if");
+    return fact_of(section, "length_then_ns") + " " + fact_of(section, "saved_ns") + " " +
+           fact_of(section, "changed_edges");
+  };
+  EXPECT_EQ(then("^k1$=10"), "180 10 1");
+  EXPECT_EQ(then("^k1$=50%"), "160 30 1");
+  EXPECT_EQ(then("^k[12]$=100"), "160 30 2");
+  EXPECT_EQ(then("gpu_compute=50"), "100 90 3");
+  EXPECT_EQ(then("kernel_launch_overhead=100"), "180 10 2");
+  EXPECT_EQ(then("no such=50"), "190 0 0");
+  const Analysis& analysis = *find_analysis("critical-path");
+  for (const char* wrong : {"gemm", "=50", "gemm=101", "gemm=x", "gemm="}) {
+    EXPECT_FALSE(analysis.run(rows.build(), parameters_of(analysis, {{"what-if", wrong}})).ok())
+        << wrong;
+  }
+}
+
 // HTA leaves them out.
 TEST(CriticalPath, graph_launched_kernels_are_on_the_path) {
   for (const char* call : {"hipGraphLaunch", "cudaGraphLaunch"}) {
@@ -146,7 +174,57 @@ TEST(CriticalPath, StreamsThatWaitForEvents) {
                                    "span|begin of k2|end of k2|100"}));
 }
 
-// HIP records no such thing; the time tells.
+// Sonde records events and streams of HIP. The wait is for k1, which was launched into the first
+// stream before the event was recorded; the event is used again later, and k4 of another stream
+// ends closer to the begin of k2, which would mislead a guess.
+TEST(CriticalPath, StreamsOfHipThatWaitForEvents) {
+  trace::TraceBuilder rows;
+  const auto call = [&](const char* name, int64_t start, const char* args, int64_t stream = -1) {
+    ApiRow row{"", name, start, start + 5, 1, 1, "hip", args};
+    row.stream = stream;
+    return rows.add(row);
+  };
+  const int first = call("hipLaunchKernel", 0, "", 0xa0);
+  call("hipEventRecord", 10, "event = 0xe1 | stream = 0xa0");
+  const int third = call("hipLaunchKernel", 20, "", 0xa0);
+  const int fourth = call("hipLaunchKernel", 30, "", 0xc0);
+  call("hipStreamWaitEvent", 40, "stream = 0xb0 | event = 0xe1 | flags = 0");
+  call("hipEventRecord", 50, "event = 0xe1 | stream = 0xc0");
+  const int second = call("hipLaunchKernel", 60, "", 0xb0);
+  rows.add(OpRow{"k1", 15, 115, first, 0, 1});
+  rows.add(OpRow{"k3", 116, 117, third, 0, 1});
+  rows.add(OpRow{"k4", 118, 119, fourth, 0, 3});
+  rows.add(OpRow{"k2", 120, 220, second, 0, 2});
+  for (const uint32_t seed : {0u, 1u, 2u}) {
+    EXPECT_EQ(edges_of(rows, seed),
+              (Lines{"launch delay|begin of hipLaunchKernel|begin of k1|15",
+                     "span|begin of k1|end of k1|100", "sync|end of k1|begin of k2|0",
+                     "span|begin of k2|end of k2|100"}));
+  }
+}
+
+// A call that waits for an event waits for what was in the stream before, not for what ended last.
+TEST(CriticalPath, SynchronisationWithAnEventOfHip) {
+  trace::TraceBuilder rows;
+  const auto call = [&](const char* name, int64_t start, int64_t end, const char* args,
+                        int64_t stream = -1) {
+    ApiRow row{"", name, start, end, 1, 1, "hip", args};
+    row.stream = stream;
+    return rows.add(row);
+  };
+  const int first = call("hipLaunchKernel", 0, 5, "", 0xa0);
+  call("hipEventRecord", 6, 8, "event = 0xe1 | stream = 0xa0");
+  const int second = call("hipLaunchKernel", 10, 15, "", 0xb0);
+  call("hipEventSynchronize", 20, 130, "event = 0xe1");
+  rows.add(OpRow{"short", 12, 100, first, 0, 1});
+  rows.add(OpRow{"other", 15, 125, second, 0, 2});
+  trace::Trace trace = rows.build(0, find_analysis("critical-path")->needs({}));
+  const Waits waits = find_waits(trace);
+  ASSERT_EQ(waits.calls.size(), 1u);
+  EXPECT_EQ(trace.names[trace.label(static_cast<size_t>(waits.calls[0].awaited))], "short");
+}
+
+// Other tools keep neither events nor streams; the time tells.
 TEST(CriticalPath, QueuesThatWaitWithoutRecords) {
   trace::TraceBuilder rows;
   const int first = rows.add(ApiRow{"", "hipLaunchKernel", 0, 10});

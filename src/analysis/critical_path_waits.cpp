@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <unordered_map>
 
@@ -72,6 +73,7 @@ class WaitFinder {
       if (trace_.apis.kind[i] == ApiKind::kDeviceSync) take_told(i);
     }
     take_own_copies();
+    take_streams();
     for (size_t i = 0; i < trace_.apis.size(); ++i) {
       if (is_runtime(i, is_sync_) && !is_told_[i]) guess_call(i);
     }
@@ -94,15 +96,22 @@ class WaitFinder {
     for (size_t i = 0; i < trace_.apis.size(); ++i) {
       if (trace_.apis.kind[i] != ApiKind::kRuntime || trace_.apis.args[i] == 0) continue;
       const auto number = integer_argument(args_of(i), "correlation");
-      if (number) by_correlation_.emplace(*number, static_cast<Row>(i));
+      if (number) by_correlation_.emplace(std::pair(file_of(i), *number), static_cast<Row>(i));
     }
   }
 
+  // Which file of a merged one the call is of: correlations and GPUs are numbered anew in each.
+  int64_t file_of(size_t api) const {
+    const int32_t process = trace_.threads[trace_.apis.thread[api]].process;
+    if (process == kNone) return 0;
+    return trace::file_of(trace_.processes[static_cast<size_t>(process)].pid);
+  }
+
   // Numbers of several processes may be equal: the call that is nearest in time.
-  Row call_of(int64_t correlation, int64_t time_ns) const {
+  Row call_of(int64_t file, int64_t correlation, int64_t time_ns) const {
     Row nearest = kNone;
     int64_t distance = std::numeric_limits<int64_t>::max();
-    const auto [first, last] = by_correlation_.equal_range(correlation);
+    const auto [first, last] = by_correlation_.equal_range({file, correlation});
     for (auto entry = first; entry != last; ++entry) {
       const int64_t away =
           std::abs(trace_.apis.start_ns[static_cast<size_t>(entry->second)] - time_ns);
@@ -131,9 +140,11 @@ class WaitFinder {
   void take_told(size_t sync) {
     const std::string& args = args_of(sync);
     const std::string& what = trace_.names[trace_.apis.name[sync]];
-    const int64_t gpu = integer_argument(args, "device").value_or(0);
+    const int64_t file = file_of(sync);
+    const int64_t gpu =
+        integer_argument(args, "device").value_or(0) + trace::first_gpu_of_file(file);
     const auto correlation = integer_argument(args, "correlation");
-    const Row host = correlation ? call_of(*correlation, trace_.apis.start_ns[sync]) : kNone;
+    const Row host = correlation ? call_of(file, *correlation, trace_.apis.start_ns[sync]) : kNone;
     if (host == kNone) return;
     const auto call = static_cast<size_t>(host);
     is_told_[call] = true;
@@ -141,7 +152,7 @@ class WaitFinder {
     int64_t recorded_ns = start_ns;
     const auto record = integer_argument(args, "wait_on_cuda_event_record_corr_id");
     if (record) {
-      const Row row = call_of(*record, start_ns);
+      const Row row = call_of(file, *record, start_ns);
       if (row == kNone) return;  // recorded before the trace: nothing in it is waited for
       recorded_ns = trace_.apis.start_ns[static_cast<size_t>(row)];
     }
@@ -172,6 +183,82 @@ class WaitFinder {
     if (next == queue.launched_ns.end() || awaited == kNone) return;
     const Row waiter = queue.rows[static_cast<size_t>(next - queue.launched_ns.begin())];
     if (waiter != awaited) waits_.queues.push_back({waiter, awaited});
+  }
+
+  // Calls that name their events and streams, as Sonde records them: an event stands for what was
+  // put into its stream before it was recorded, and what a stream is given after a wait waits for
+  // it.
+  void take_streams() {
+    if (trace_.apis.stream.empty()) return;
+    index_streams();
+    for (size_t i = 0; i < trace_.apis.size(); ++i) {
+      if (trace_.apis.kind[i] != ApiKind::kRuntime || trace_.apis.args[i] == 0) continue;
+      const std::string& name = trace_.names[trace_.apis.name[i]];
+      const auto event = handle_argument(args_of(i), "event");
+      const auto stream = handle_argument(args_of(i), "stream");
+      const int32_t process = trace_.threads[trace_.apis.thread[i]].process;
+      if (event && trace::is_record_call(name)) {
+        recorded_[{process, *event}] = last_in_stream(process, stream.value_or(0), i);
+      } else if (event && stream && is_wait_[trace_.apis.name[i]]) {
+        waits_are_told_ = true;
+        add_stream_wait(process, *stream, i, recorded_of(process, *event));
+      } else if (is_sync_[trace_.apis.name[i]] && !is_told_[i]) {
+        // The default stream waits for others too, and is left to the guess.
+        const Row awaited = event                    ? recorded_of(process, *event)
+                            : stream && *stream != 0 ? last_in_stream(process, *stream, i)
+                                                     : kNone;
+        is_told_[i] = awaited != kNone;
+        add_call(i, awaited);
+      }
+    }
+  }
+
+  static std::optional<int64_t> handle_argument(std::string_view args, std::string_view key) {
+    auto text = argument(args, key);
+    if (!text || text->substr(0, 2) != "0x") return std::nullopt;
+    text->remove_prefix(2);
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value, 16);
+    return error == std::errc() ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
+  }
+
+  void index_streams() {
+    for (size_t op = 0; op < trace_.ops.size(); ++op) {
+      const Row api = trace_.ops.api[op];
+      if (api == kNone) continue;
+      const auto call = static_cast<size_t>(api);
+      const int64_t stream = trace_.apis.stream[call];
+      if (stream == trace::kNoStream) continue;
+      const int32_t process = trace_.threads[trace_.apis.thread[call]].process;
+      in_stream_[{process, stream}].push_back({api, static_cast<Row>(op)});
+    }
+    for (auto& [stream, launches] : in_stream_) std::sort(launches.begin(), launches.end());
+  }
+
+  // What was launched into a stream before a call, last; kNone if nothing was.
+  Row last_in_stream(int32_t process, int64_t stream, size_t call) const {
+    const auto found = in_stream_.find({process, stream});
+    if (found == in_stream_.end()) return kNone;
+    const auto& launches = found->second;
+    const auto next = std::lower_bound(launches.begin(), launches.end(),
+                                       std::pair(static_cast<Row>(call), kNone));
+    return next == launches.begin() ? kNone : next[-1].second;
+  }
+
+  Row recorded_of(int32_t process, int64_t event) const {
+    const auto found = recorded_.find({process, event});
+    return found == recorded_.end() ? kNone : found->second;
+  }
+
+  void add_stream_wait(int32_t process, int64_t stream, size_t call, Row awaited) {
+    const auto found = in_stream_.find({process, stream});
+    if (found == in_stream_.end() || awaited == kNone) return;
+    const auto& launches = found->second;
+    const auto next = std::lower_bound(launches.begin(), launches.end(),
+                                       std::pair(static_cast<Row>(call), kNone));
+    if (next != launches.end() && next->second != awaited) {
+      waits_.queues.push_back({next->second, awaited});
+    }
   }
 
   // A synchronous copy waits for itself.
@@ -245,9 +332,12 @@ class WaitFinder {
 
   const trace::Trace& trace_;
   std::vector<QueueOps> queues_;
-  std::vector<bool> is_told_;            // by call
-  std::vector<bool> is_sync_, is_wait_;  // by name
-  std::unordered_multimap<int64_t, Row> by_correlation_;
+  std::vector<bool> is_told_;                                       // by call
+  std::vector<bool> is_sync_, is_wait_;                             // by name
+  std::multimap<std::pair<int64_t, int64_t>, Row> by_correlation_;  // by file and number
+  using Handle = std::pair<int32_t, int64_t>;                       // of a process
+  std::map<Handle, std::vector<std::pair<Row, Row>>> in_stream_;  // launching calls and operations
+  std::map<Handle, Row> recorded_;  // by event: the operation before its last record
   bool waits_are_told_ = false;
   Waits waits_;
 };

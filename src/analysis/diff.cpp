@@ -81,11 +81,13 @@ report::Section wall_section(const trace::Trace& trace_a, const trace::Trace& tr
   section.add_fact({"verdict", "Verdict", Kind::kText, verdict_of(a, b, parts, unexplained_ns)});
   section.add_fact({"a", "A", Kind::kText, trace_a.path});
   section.add_fact({"b", "B", Kind::kText, trace_b.path});
-  section.add_fact({"wall_a_ns", "Wall time of A", Kind::kTime, a.wall_ns});
-  section.add_fact({"wall_b_ns", "Wall time of B", Kind::kTime, b.wall_ns});
-  section.add_fact({"delta_ns", "Difference", Kind::kTime, delta_ns});
-  section.add_fact({"explained_ns", "Explained", Kind::kTime, delta_ns - unexplained_ns});
-  section.add_fact({"unexplained_ns", "Unexplained", Kind::kTime, unexplained_ns});
+  if (a.wall_ns != 0) section.add_fact({"wall_a_ns", "Wall time of A", Kind::kTime, a.wall_ns});
+  if (b.wall_ns != 0) section.add_fact({"wall_b_ns", "Wall time of B", Kind::kTime, b.wall_ns});
+  if (a.wall_ns != 0 && b.wall_ns != 0) {
+    section.add_fact({"delta_ns", "Difference", Kind::kTime, delta_ns});
+    section.add_fact({"explained_ns", "Explained", Kind::kTime, delta_ns - unexplained_ns});
+    section.add_fact({"unexplained_ns", "Unexplained", Kind::kTime, unexplained_ns});
+  }
   report::Table& table = section.table;
   table.add_column({"what", "GPU", Kind::kText});
   table.add_column({"name", "In", Kind::kName});
@@ -113,6 +115,7 @@ report::Section names_section(const char* key, const char* title, const char* em
     ++changes[change_of(entry.second.calls_a, entry.second.calls_b)];
   }
   for (const char* change : {"added", "removed", "increased", "decreased", "unchanged"}) {
+    if (pairs.empty()) break;
     std::string title_of = change;
     title_of[0] = static_cast<char>(title_of[0] - 'a' + 'A');
     section.add_fact({change, title_of, Kind::kInteger, changes[change]});

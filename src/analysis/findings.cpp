@@ -1,13 +1,11 @@
 #include "analysis/findings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <span>
 
-#include "analysis/gpu_time.h"
-#include "analysis/idle_gaps.h"
+#include "analysis/analysis.h"
+#include "analysis/collectives.h"
+#include "analysis/findings_rules.h"
 #include "analysis/totals.h"
 #include "base/strings.h"
 #include "report/names.h"
@@ -17,56 +15,48 @@ namespace sonde::analysis {
 namespace {
 
 using report::Kind;
+using trace::IntervalSet;
 using trace::kNone;
 
-constexpr int64_t kLaunchLatencyNs = 30'000;  // the default of sonde idle --latency
-
-// What a rule says; the figures come from the trace.
-struct Rule {
-  const char* id;
-  const char* title;
-  const char* advice;
-};
-
-constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
-  std::array<Rule, kIdleReasons> rules{};
-  rules[static_cast<size_t>(IdleReason::kSync)] = {
-      "waits", "GPUs are idle because the program waits for them before it launches more",
-      "Take out synchronisations in the loop: .item(), .cpu(), printing of tensors, explicit "
-      "device synchronisation; copy to the host asynchronously. sonde idle lists the longest."};
-  rules[static_cast<size_t>(IdleReason::kLaunchBound)] = {
-      "launch-bound", "GPUs are idle because the program launches work too late",
-      "Give each launch more to do, or launch less often: larger batches, fused operators "
-      "(torch.compile), HIP or CUDA graphs, data loading in other processes. sonde sequences shows "
-      "what could be fused, sonde operators where the launches come from."};
-  rules[static_cast<size_t>(IdleReason::kLaunchLatency)] = {
-      "launch-latency", "GPUs are idle between a launch and its start",
-      "Many short kernels pay this each time: graphs or fusion make fewer launches. sonde launches "
-      "shows the time in the queue."};
-  rules[static_cast<size_t>(IdleReason::kDependency)] = {
-      "stream-waits", "GPUs are idle because a stream waits for another",
-      "Look at what the event waits for, and whether independent work could run meanwhile. sonde "
-      "critical-path shows the chain."};
-  return rules;
-}();
-
-constexpr Rule kCommunicationRule = {
-    "exposed-communication", "Communication runs while no kernel computes",
-    "Overlap it with computation: buckets of gradients, prefetch of shards, another stream. sonde "
-    "overlap shows how much is hidden, sonde collectives who was late."};
-constexpr Rule kCopyRule = {
-    "exposed-copies", "Copies run while no kernel computes",
-    "Copy from pinned memory, asynchronously and in another stream; keep on the GPU what is used "
-    "again. sonde copies shows which copies, and how fast."};
-constexpr Rule kKernelRule = {
-    "one-kernel", "One kernel takes most of the time",
-    "Begin with this kernel: its algorithm, its library, its precision, its shapes. sonde kernels "
-    "shows how its times spread, sonde operators who calls it."};
-
-constexpr double kOneKernelPercentage = 25;
 constexpr size_t kNameWidth = 60;
 
-Finding make(const Rule& rule, int64_t cost_ns, int64_t wall_ns, std::string evidence) {
+std::vector<const Rule*> all_rules() {
+  std::vector<const Rule*> rules = host_rules();
+  for (const auto& more : {work_rules(), cpu_rules()}) {
+    rules.insert(rules.end(), more.begin(), more.end());
+  }
+  return rules;
+}
+
+// Words in lines of a width, the first behind `label`, the others below it.
+std::string indented(const std::string& label, std::string_view text) {
+  constexpr size_t kIndent = 27, kWidth = 95;
+  std::string line = "    " + label;
+  line.resize(std::max(line.size() + 1, kIndent), ' ');
+  std::string lines;
+  size_t words = 0;
+  for (const std::string_view word : split(text, ' ')) {
+    if (words != 0 && line.size() + word.size() > kWidth) {
+      lines += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+      line.assign(kIndent, ' ');
+    }
+    line += std::string(word) + " ";
+    ++words;
+  }
+  return lines + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+}  // namespace
+
+Evidence::Evidence(const trace::Trace& of) : trace(of), gpus(gpu_times(of)) {
+  for (const auto& [id, gpu] : gpus) {
+    const Breakdown own = breakdown_of(trace::sweep(gpu.sets), gpu.extent);
+    all.total_ns += own.total_ns;
+    for (size_t i = 0; i < own.exposed_ns.size(); ++i) all.exposed_ns[i] += own.exposed_ns[i];
+  }
+}
+
+Finding make_finding(const Rule& rule, int64_t cost_ns, int64_t wall_ns, std::string evidence) {
   return {rule.id, rule.title, std::move(evidence), rule.advice, cost_ns, wall_ns};
 }
 
@@ -80,106 +70,63 @@ std::string short_name_of(const std::string& name) {
   return report::cut_names(report::short_names(std::span(&name, 1)), kNameWidth).front();
 }
 
-std::string name_text(const trace::Trace& trace, trace::Row op) {
-  if (op == kNone) return "the end of the trace";
-  return short_name_of(trace.names[trace.label(static_cast<size_t>(op))]);
-}
-
-void add_idle(const trace::Trace& trace, int64_t wall_ns, std::vector<Finding>& findings) {
-  struct Sum {
-    int64_t gaps = 0, total_ns = 0;
-    const Gap* longest = nullptr;
-  };
-  std::array<Sum, kIdleReasons> sums{};
-  const std::vector<Gap> gaps = idle_gaps(trace, kLaunchLatencyNs);
-  const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
-  for (const Gap& gap : gaps) {
-    Sum& sum = sums[static_cast<size_t>(gap.reason)];
-    ++sum.gaps;
-    sum.total_ns += length(gap);
-    if (sum.longest == nullptr || length(gap) > length(*sum.longest)) sum.longest = &gap;
+int64_t idle_within(const Evidence& evidence, std::map<int32_t, IntervalSet> ranges) {
+  for (auto& [process, set] : ranges) trace::normalise(set);
+  int64_t idle_ns = 0;
+  for (const auto& [id, gpu] : evidence.gpus) {
+    IntervalSet busy, mine;
+    for (const IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
+    for (const auto& [process, set] : ranges) {
+      const bool is_mine =
+          process == kNone || gpu.processes.empty() || gpu.processes.count(process) != 0;
+      if (is_mine) mine = trace::unite(mine, set);
+    }
+    idle_ns += trace::length_ns(trace::intersect(trace::gaps(busy, gpu.extent), mine));
   }
-  for (size_t reason = 0; reason < kIdleReasons; ++reason) {
-    const Sum& sum = sums[reason];
-    if (kIdleRules[reason].id == nullptr || sum.gaps == 0) continue;
-    findings.push_back(
-        make(kIdleRules[reason], sum.total_ns, wall_ns,
-             fmt::format("{} gap{}, {} on average; the longest, {}, ends with {}", sum.gaps,
-                         sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
-                         time_text(length(*sum.longest)), name_text(trace, sum.longest->next))));
-  }
+  return idle_ns;
 }
-
-void add_exposed(const Breakdown& all, std::vector<Finding>& findings) {
-  const auto exposed = [&](trace::Category category) {
-    return all.exposed_ns[static_cast<size_t>(category)];
-  };
-  const int64_t communication_ns = exposed(trace::Category::kCommunication);
-  findings.push_back(make(kCommunicationRule, communication_ns, all.total_ns,
-                          time_text(communication_ns) + " of communication are not hidden"));
-  const int64_t copy_ns = exposed(trace::Category::kCopy) + exposed(trace::Category::kMemset);
-  findings.push_back(make(kCopyRule, copy_ns, all.total_ns,
-                          time_text(copy_ns) + " of copies and memsets are not hidden"));
-}
-
-void add_kernel(const trace::Trace& trace, int64_t wall_ns, std::vector<Finding>& findings) {
-  const auto totals = op_totals(
-      trace, [&](size_t op) { return trace.ops.category[op] == trace::Category::kCompute; });
-  if (totals.empty()) return;
-  const Total& first = totals.front();
-  const double share = 100.0 * static_cast<double>(first.total_ns) /
-                       static_cast<double>(std::max<int64_t>(1, sum_ns(totals)));
-  if (share < kOneKernelPercentage) return;
-  findings.push_back(make(kKernelRule, first.total_ns, wall_ns,
-                          fmt::format("{}: {} calls, {}, {:.1f} % of all kernels' time",
-                                      short_name_of(trace.names[first.name]), first.calls,
-                                      time_text(first.total_ns), share)));
-}
-
-}  // namespace
 
 std::vector<std::string> finding_ids() {
   std::vector<std::string> ids;
-  for (const Rule& rule : kIdleRules) {
-    if (rule.id != nullptr) ids.emplace_back(rule.id);
-  }
-  for (const Rule* rule : {&kCommunicationRule, &kCopyRule, &kKernelRule}) {
-    ids.emplace_back(rule->id);
-  }
+  for (const Rule* rule : all_rules()) ids.emplace_back(rule->id);
   return ids;
 }
 
 std::vector<Finding> findings_of(const trace::Trace& trace, double least_percentage) {
-  Breakdown all;
-  for (const auto& [id, gpu] : gpu_times(trace)) {
-    const Breakdown own = breakdown_of(trace::sweep(gpu.sets), gpu.extent);
-    all.total_ns += own.total_ns;
-    for (size_t i = 0; i < own.exposed_ns.size(); ++i) all.exposed_ns[i] += own.exposed_ns[i];
-  }
   std::vector<Finding> findings;
-  if (all.total_ns == 0) return findings;
-  add_idle(trace, all.total_ns, findings);
-  add_exposed(all, findings);
-  add_kernel(trace, all.total_ns, findings);
+  if (trace.ops.size() == 0) {
+    add_cpu_findings(trace, findings);
+  } else {
+    const Evidence evidence(trace);
+    add_host_findings(evidence, findings);
+    add_work_findings(evidence, findings);
+  }
   std::erase_if(findings, [&](const Finding& finding) {
     return finding.cost_ns == 0 || finding.wall_percentage() < least_percentage;
   });
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.cost_ns > b.cost_ns; });
+  const bool on_cpu = trace.ops.size() == 0;  // there the times are of different wholes
+  std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
+    return on_cpu ? a.wall_percentage() > b.wall_percentage() : a.cost_ns > b.cost_ns;
+  });
   return findings;
 }
 
 trace::Request findings_needs() {
-  return trace::Request{.ops = true, .links = true, .all_apis = true};
+  trace::Request request = trace::united(
+      {.ops = true, .op_bytes = true, .links = true, .samples = true}, collectives_needs());
+  request.all_apis = true;
+  return request;
 }
 
 report::Report findings_report(const trace::Trace& trace, const std::vector<Finding>& findings) {
   report::Report report = begin_report("check", trace);
+  const bool has_work =
+      trace.ops.size() != 0 || trace.apis.size() != 0 || trace.samples.size() != 0;
   report::Section section;
   section.key = "check";
-  section.empty_text = trace.ops.size() == 0
-                           ? "No operations of a device, so nothing can be said about its time."
-                           : "Nothing that stands out.";
+  section.empty_text = has_work ? "Nothing that stands out."
+                                : "No operations of a device, no calls and no samples, so nothing "
+                                  "can be said about its time.";
   section.table.add_column({"finding", "Finding", Kind::kText});
   section.table.add_column({"wall_percentage", "Wall", Kind::kPercent, 1});
   section.table.add_column({"cost_ns", "Time", Kind::kTime});
@@ -189,21 +136,23 @@ report::Report findings_report(const trace::Trace& trace, const std::vector<Find
     section.remarks.push_back(finding.id + ": " + finding.evidence + ". " + finding.advice);
   }
   report.sections.push_back(std::move(section));
+  if (trace.ops.size() == 0 && has_work) {
+    report.notes.push_back("no operations of a device: the findings are about time of the CPU");
+  }
   return report;
 }
 
-const char* const kFindingsDefinition =
-    "check: what takes the GPUs' time and could be otherwise. Time is summed over GPUs, and Wall "
-    "is its share of the time between the first and the last operation of each GPU (or of the "
-    "window), summed as well. Findings that cost less than --least percent are left out; the "
-    "others stand in order of cost, which may overlap.\n"
-    "\n"
-    "    waits, launch-bound, launch-latency, stream-waits\n"
-    "                           the idle time of the reasons sync, launch-bound, launch latency\n"
-    "                           and dependency of sonde idle\n"
-    "    exposed-communication  Exposed comm of sonde breakdown\n"
-    "    exposed-copies         Exposed copy and Exposed memset of sonde breakdown\n"
-    "    one-kernel             the time of the kernel with the largest total, if it has a quarter\n"
-    "                           of the time of all kernels that compute\n";
+std::string findings_definition() {
+  std::string text =
+      "check: what takes the GPUs' time and could be otherwise. Time is summed over GPUs, and Wall "
+      "is its share of the time between the first and the last operation of each GPU (or of the "
+      "window), summed as well. Findings that cost less than --least percent are left out; the "
+      "others stand in order of cost, which may overlap.\n\n";
+  for (const Rule* rule : all_rules()) text += indented(rule->id, rule->definition);
+  text +=
+      "\nExposed and idle times are those of sonde breakdown. In a trace without operations of a "
+      "device Wall is the share of what the finding says its time is of, and orders them.\n";
+  return text;
+}
 
 }  // namespace sonde::analysis

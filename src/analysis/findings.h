@@ -16,8 +16,8 @@ struct Finding {
   std::string title;     // one sentence
   std::string evidence;  // the figures behind it
   std::string advice;    // what to try, and the command that shows more
-  int64_t cost_ns = 0;   // time of GPUs at stake
-  int64_t wall_ns = 0;   // of all GPUs: what shares are of
+  int64_t cost_ns = 0;   // time of GPUs at stake; of CPUs in a trace without operations
+  int64_t wall_ns = 0;   // of all GPUs, or of what the rule says: what shares are of
   double wall_percentage() const {
     return wall_ns == 0 ? 0 : 100.0 * static_cast<double>(cost_ns) / static_cast<double>(wall_ns);
   }
@@ -26,11 +26,11 @@ struct Finding {
 // The ids that there are.
 std::vector<std::string> finding_ids();
 
-// Those that cost at least `least_percentage` of the GPUs' time, the dearest first.
+// Those that cost at least `least_percentage` of the time, the dearest first.
 std::vector<Finding> findings_of(const trace::Trace& trace, double least_percentage);
 
 trace::Request findings_needs();
 report::Report findings_report(const trace::Trace& trace, const std::vector<Finding>& findings);
-extern const char* const kFindingsDefinition;
+std::string findings_definition();
 
 }  // namespace sonde::analysis

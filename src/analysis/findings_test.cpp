@@ -7,7 +7,7 @@ namespace {
 
 Lines found(const trace::TraceBuilder& rows, double least = 5) {
   Lines lines;
-  for (const Finding& finding : findings_of(rows.build(), least)) {
+  for (const Finding& finding : findings_of(rows.build(0, findings_needs()), least)) {
     lines.push_back(fmt::format("{} {} of {}", finding.id, finding.cost_ns, finding.wall_ns));
   }
   return lines;
@@ -28,7 +28,7 @@ TEST(Findings, LateLaunches) {
   rows.add(OpRow{"b", 4100, 5100, second});
   EXPECT_EQ(found(rows), (Lines{"launch-bound 3000 of 5000", "one-kernel 1000 of 5000"}));
   EXPECT_EQ(found(rows, 50), (Lines{"launch-bound 3000 of 5000"}));
-  const auto findings = findings_of(rows.build(), 50);
+  const auto findings = findings_of(rows.build(0, findings_needs()), 50);
   EXPECT_NE(findings.front().evidence.find("1 gap, 3.00 us on average"), std::string::npos);
   EXPECT_NE(findings.front().evidence.find("ends with b"), std::string::npos);
 }
@@ -47,17 +47,234 @@ TEST(Findings, SharesAreOfAllGpus) {
   rows.add(OpRow{"ncclDevKernel_AllReduce", 0, 1000, trace::kNone, 0});
   rows.add(OpRow{"a", 0, 3000, trace::kNone, 1});
   rows.add(OpRow{"b", 0, 3000, trace::kNone, 1, 1});
-  const auto findings = findings_of(rows.build(), 5);
+  const auto findings = findings_of(rows.build(0, findings_needs()), 5);
   ASSERT_EQ(findings.size(), 2u);
   EXPECT_EQ(findings[1].id, "exposed-communication");
   EXPECT_DOUBLE_EQ(findings[1].wall_percentage(), 25);
 }
 
+// One trace for each finding in which it costs something, and one that is nearly the same in which
+// it does not, or not for certain.
+struct Case {
+  const char* id;
+  void (*fires)(trace::TraceBuilder& rows);
+  void (*is_quiet)(trace::TraceBuilder& rows);
+};
+
+void launch(trace::TraceBuilder& rows, const char* kernel, int64_t called, int64_t start,
+            int64_t end, int64_t pid = 1, int32_t gpu = 0) {
+  const int api = rows.add(ApiRow{"hip", "hipLaunchKernel", called, called + 10, 1, pid});
+  rows.add(OpRow{kernel, start, end, api, gpu});
+}
+
+void add_copies(trace::TraceBuilder& rows, int64_t count, int64_t bytes, const char* name = "") {
+  rows.add(OpRow{"k", 0, 1000});
+  for (int64_t i = 0; i < count; ++i) {
+    rows.add(
+        OpRow{name, 1000 + i * 20, 1010 + i * 20, trace::kNone, 0, 1, "CopyHostToDevice", bytes});
+  }
+}
+
+// Two kernels with 8000 ns between them, and something that the program does meanwhile.
+void add_gap_with(trace::TraceBuilder& rows, const char* category, const char* name, int64_t start,
+                  int64_t end, int64_t calls = 1) {
+  launch(rows, "a", 0, 20, 1000);
+  for (int64_t i = 0; i < calls; ++i) {
+    rows.add(ApiRow{category, name, start + i * (end - start), start + (i + 1) * (end - start)});
+  }
+  launch(rows, "b", 8980, 9000, 10'000);
+}
+
+// Ranks 0 and 1, whose clocks differ by nothing, in collectives of which `late` begins last.
+void add_ranks(trace::TraceBuilder& rows, int collectives, bool takes_turns) {
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    rows.set_rank(rank + 1, rank);
+    for (int64_t i = 0; i < collectives; ++i) {
+      const bool is_late = takes_turns ? i % 2 == rank : rank == 1;
+      launch(rows, "ncclDevKernel_AllReduce_Sum_f32", i * 1000, i * 1000 + (is_late ? 600 : 100),
+             i * 1000 + 700, rank + 1, static_cast<int32_t>(rank));
+    }
+  }
+}
+
+constexpr Case kCases[] = {
+    {"waits", [](auto& rows) { add_gap_with(rows, "hip", "hipDeviceSynchronize", 500, 8970); },
+     [](auto& rows) { add_gap_with(rows, "hip", "hipGetDevice", 500, 8970); }},
+    {"launch-bound", [](auto& rows) { add_gap_with(rows, "cpu_op", "aten::item", 500, 8970); },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 900, 9000, 10'000);
+     }},
+    {"launch-latency",
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 900, 9000, 10'000);
+     },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 900, 50'000, 51'000);
+     }},
+    {"stream-waits",
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       rows.add(ApiRow{"hip", "hipStreamWaitEvent", 500, 510});
+       launch(rows, "b", 900, 50'000, 51'000);
+     },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 900, 50'000, 51'000);
+     }},
+    {"data-loading",
+     [](auto& rows) {
+       add_gap_with(rows, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", 1100, 8900);
+     },
+     [](auto& rows) {
+       add_gap_with(rows, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 900);
+     }},
+    {"allocations", [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 6000, 6200, 10); },
+     [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 1000, 1200, 10); }},
+    {"python-gc",
+     [](auto& rows) { add_gap_with(rows, "python_function", "Python GC", 1100, 8900); },
+     [](auto& rows) { add_gap_with(rows, "python_function", "train.py(3): gc", 1100, 8900); }},
+    {"exposed-communication",
+     [](auto& rows) {
+       rows.add(OpRow{"k", 0, 1000});
+       rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, trace::kNone, 0, 1});
+     },
+     [](auto& rows) {
+       rows.add(OpRow{"k", 0, 2000});
+       rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, trace::kNone, 0, 1});
+     }},
+    {"exposed-copies", [](auto& rows) { add_copies(rows, 10, 1 << 20); },
+     [](auto& rows) {
+       add_copies(rows, 10, 1 << 20);
+       rows.add(OpRow{"k", 1000, 2000});
+     }},
+    {"small-copies", [](auto& rows) { add_copies(rows, 100, 4096); },
+     [](auto& rows) {
+       add_copies(rows, 99, 4096);
+       add_copies(rows, 100, 1 << 20);
+     }},
+    {"pageable-copies",
+     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pageable -> Device)"); },
+     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pinned -> Device)"); }},
+    {"one-kernel", [](auto& rows) { add_copies(rows, 1, 8); },
+     [](auto& rows) {
+       for (int i = 0; i < 5; ++i) rows.add(OpRow{fmt::format("k{}", i), i * 10, i * 10 + 10});
+     }},
+    {"float32-products",
+     [](auto& rows) {
+       rows.add(OpRow{"volta_sgemm_128x64_nn", 0, 100});
+       rows.add(OpRow{"cutlass_80_simt_sgemm_256x128_8x4_nn_align1", 100, 150});
+     },
+     [](auto& rows) {
+       rows.add(OpRow{"ampere_sgemm_tf32_128x64_nn", 0, 100});
+       rows.add(OpRow{"cutlass_80_tensorop_s1688gemm_128x128_nn", 100, 150});
+       rows.add(OpRow{"Cijk_Ailk_Bljk_SB_MT64x64x16_MI32x32x2x1", 150, 200});
+     }},
+    {"straggler", [](auto& rows) { add_ranks(rows, 10, false); },
+     [](auto& rows) { add_ranks(rows, 10, true); }},
+    {"cpu-operator",
+     [](auto& rows) {
+       rows.add(ApiRow{"cpu_op", "aten::linear", 0, 100});
+       rows.add(ApiRow{"cpu_op", "aten::addmm", 5, 95});
+     },
+     [](auto& rows) {
+       for (int i = 0; i < 5; ++i) {
+         rows.add(ApiRow{"cpu_op", fmt::format("aten::op{}", i), i * 10, i * 10 + 10});
+       }
+     }},
+    {"cpu-operator",
+     [](auto& rows) {
+       rows.add(ApiRow{"cpu_op", "aten::mm", 0, 100});
+     },
+     [](auto& rows) {  // there is hardly any work of operators
+       rows.add(ApiRow{"cpu_op", "aten::mm", 0, 100});
+       rows.add(ApiRow{"user_annotation", "wait", 0, 100'000});
+     }},
+    {"cpu-data-loading",
+     [](auto& rows) {
+       rows.add(ApiRow{"user_annotation", "enumerate(DataLoader)#next", 0, 100});
+       rows.add(ApiRow{"cpu_op", "aten::mm", 100, 300});
+     },
+     [](auto& rows) {
+       rows.add(ApiRow{"user_annotation", "step", 0, 100});
+       rows.add(ApiRow{"cpu_op", "aten::mm", 100, 300});
+     }},
+};
+
+bool is_found(const Case& one, void (*fill)(trace::TraceBuilder& rows)) {
+  trace::TraceBuilder rows;
+  fill(rows);
+  const auto findings = findings_of(rows.build(0, findings_needs()), 1);
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Finding& finding) { return finding.id == one.id; });
+}
+
+TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
+  std::vector<std::string> ids;
+  for (const Case& one : kCases) {
+    EXPECT_TRUE(is_found(one, one.fires)) << one.id;
+    EXPECT_FALSE(is_found(one, one.is_quiet)) << one.id;
+    ids.emplace_back(one.id);
+  }
+  ids.insert(ids.end(), {"cpu-function", "cpu-line"});  // below
+  std::vector<std::string> known = finding_ids();
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::sort(known.begin(), known.end());
+  EXPECT_EQ(ids, known);
+}
+
+// 60 of 100 ms in one function, which two lines call; and none where five have 20 each.
+TEST(Findings, FunctionsAndLinesOfSamples) {
+  const auto sampled = [](const std::vector<std::array<const char*, 2>>& rows) {
+    trace::Trace trace;
+    trace.names = {"", "dot", "main.py(3): step", "main.py(9): loss", "f0", "f1", "f2", "f3", "f4"};
+    const auto name = [&](const char* text) {
+      return static_cast<trace::NameId>(std::find(trace.names.begin(), trace.names.end(), text) -
+                                        trace.names.begin());
+    };
+    for (const auto& [function, line] : rows) {
+      trace.samples.time_ns.push_back(0);
+      trace.samples.cpu_ns.push_back(20'000'000);
+      trace.samples.function.push_back(name(function));
+      trace.samples.line.push_back(name(line));
+    }
+    Lines lines;
+    for (const Finding& finding : findings_of(trace, 5)) {
+      lines.push_back(fmt::format("{} {} of {}", finding.id, finding.cost_ns, finding.wall_ns));
+    }
+    return lines;
+  };
+  EXPECT_EQ(sampled({{"dot", "main.py(3): step"},
+                     {"dot", "main.py(9): loss"},
+                     {"dot", ""},
+                     {"f0", "main.py(3): step"},
+                     {"f1", ""}}),
+            (Lines{"cpu-function 60000000 of 100000000", "cpu-line 40000000 of 100000000"}));
+  EXPECT_TRUE(sampled({{"f0", ""}, {"f1", ""}, {"f2", ""}, {"f3", ""}, {"f4", ""}}).empty());
+}
+
+TEST(Findings, EvidenceHasTheFigures) {
+  trace::TraceBuilder rows;
+  add_ranks(rows, 10, false);
+  for (const Finding& finding : findings_of(rows.build(0, findings_needs()), 1)) {
+    if (finding.id != "straggler") continue;
+    EXPECT_EQ(finding.cost_ns, 10 * 500);
+    EXPECT_EQ(finding.evidence.rfind("rank 1 came last in 10 of 10 collectives; the others waited "
+                                     "5.00 us, 500 ns each time",
+                                     0),
+              0u)
+        << finding.evidence;
+  }
+}
+
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 7u);
+  EXPECT_EQ(ids.size(), 18u);
   for (const std::string& id : ids) {
-    EXPECT_NE(std::string(kFindingsDefinition).find(id), std::string::npos) << id;
+    EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }
 }
 

@@ -91,6 +91,7 @@ report::Section phases_section(Launches& launches, int64_t short_ops, int64_t sh
     section.add_fact({key, title, kind, std::move(value)});
   };
   const auto linked = static_cast<int64_t>(launches.ops.size());
+  if (linked + launches.unlinked == 0) return section;
   fact("gpu_ops_with_runtime", "Operations with a call", Kind::kInteger, linked);
   fact("gpu_ops_without_runtime", "Operations without", Kind::kInteger, launches.unlinked);
   if (linked == 0) return section;

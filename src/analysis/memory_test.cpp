@@ -53,6 +53,24 @@ TEST(Memory, CallsOfARuntimeArePaired) {
   EXPECT_EQ(report.notes.size(), 2u);
 }
 
+// In a merged file: the same device number and the same address, of two ranks.
+TEST(Memory, ProcessesHaveMemoryOfTheirOwn) {
+  trace::TraceBuilder rows;
+  rows.set_rank(11, 0);
+  rows.set_rank(12, 1);
+  for (const int64_t pid : {11, 12}) {
+    ApiRow of_torch = torch(10, 1000 * (pid - 10), 3000 * (pid - 10));
+    of_torch.pid = pid;
+    rows.add(of_torch);
+    rows.add({"", "hipMalloc", 20, 21, 1, pid, "", "ptr = 0x7f00 | size = 64"});
+  }
+  rows.add({"", "hipFree", 30, 31, 1, 11, "", "ptr = 0x7f00"});
+  EXPECT_EQ(lines_of(section_of(ask("memory", rows), "memory").table,
+                     {"device", "allocated_bytes", "peak_in_use_bytes", "last_in_use_bytes"}),
+            (Lines{"GPU 0 of rank 0|1000|3000|3000", "GPU 0 of rank 1|2000|6000|6000",
+                   "GPU of rank 0|64|64|0", "GPU of rank 1|64|64|64"}));
+}
+
 TEST(Memory, ArgumentsOfBothForms) {
   EXPECT_EQ(argument_number(R"({"Bytes": -12, "Addr": 3})", "Bytes"), -12);
   EXPECT_EQ(argument_number("a = 1 | size = 0x10", "size"), 16);

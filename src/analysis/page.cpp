@@ -6,6 +6,7 @@
 #include "analysis/analysis.h"
 #include "analysis/findings.h"
 #include "analysis/gpu_time.h"
+#include "analysis/page_cpu.h"
 #include "analysis/totals.h"
 #include "report/names.h"
 #include "report/sort.h"
@@ -33,6 +34,7 @@ struct Part {
   const char* title;
   std::vector<const char*> labels;  // columns that name a bar
   std::vector<Bar> bars;            // columns that are stacked in it; none: no chart
+  bool is_of_cpu = false;           // said of traces without operations of a device, too
 };
 
 const std::vector<Part>& parts() {
@@ -48,11 +50,18 @@ const std::vector<Part>& parts() {
         {"idle_ns", "idle"}}},
       {"idle", "Why they were idle", {"gpu_id", "reason"}, {{"total_ns", "idle"}}},
       {"kernels", "Kernels", {"name"}, {{"total_ns", "time"}}},
-      {"operators", "Operators", {}, {}},
+      {"operators", "Operators", {}, {}, true},
       {"copies", "Copies", {}, {}},
       {"launches", "Launches", {}, {}},
-      {"memory", "Memory", {}, {}}};
+      {"memory", "Memory", {}, {}, true}};
   return kParts;
+}
+
+// Of the sections of page_cpu.h; what a section does not have is left out.
+const Part& cpu_part() {
+  static const Part kPart = {
+      "", "", {"name"}, {{"cpu_ns", "CPU time"}, {"total_ns", "time"}}, true};
+  return kPart;
 }
 
 std::string label_text(const Table& table, size_t row, const std::vector<const char*>& keys) {
@@ -71,9 +80,9 @@ std::string label_text(const Table& table, size_t row, const std::vector<const c
   return label;
 }
 
-Chart chart_of(const Table& table, const Part& part) {
+Chart chart_of(const Table& table, const Part& part, const std::string& key) {
   Chart chart;
-  chart.key = part.analysis;
+  chart.key = key;
   chart.x = {"Time", Kind::kTime};
   const size_t rows = std::min(table.rows.size(), kMostBars);
   for (size_t row = 0; row < rows; ++row) {
@@ -112,17 +121,55 @@ Section facts_of(const trace::Trace& trace) {
     wall_ns += gpu.extent.end_ns - gpu.extent.start_ns;
     if (gpu.rank) ranks.insert(*gpu.rank);
   }
-  section.add_fact({"gpus", "GPUs", Kind::kInteger, static_cast<int64_t>(gpus.size())});
-  if (!ranks.empty()) {
-    section.add_fact({"ranks", "Ranks", Kind::kInteger, static_cast<int64_t>(ranks.size())});
+  const auto count = [&](const char* key, const char* title, size_t number) {
+    if (number == 0) return;  // the sections below say what is missing
+    section.add_fact({key, title, Kind::kInteger, static_cast<int64_t>(number)});
+  };
+  count("gpus", "GPUs", gpus.size());
+  count("ranks", "Ranks", ranks.size());
+  count("operations", "Operations", trace.ops.size());
+  count("calls", "Calls and markers", trace.apis.size());
+  count("samples", "Samples of the CPU", trace.samples.size());
+  int64_t sampled_ns = 0;
+  for (const int64_t cpu_ns : trace.samples.cpu_ns) sampled_ns += cpu_ns;
+  if (sampled_ns != 0) {
+    section.add_fact({"sampled_ns", "CPU time of the samples", Kind::kTime, sampled_ns});
   }
-  section.add_fact(
-      {"operations", "Operations", Kind::kInteger, static_cast<int64_t>(trace.ops.size())});
-  section.add_fact(
-      {"calls", "Calls and markers", Kind::kInteger, static_cast<int64_t>(trace.apis.size())});
+  if (gpus.empty()) return section;
   section.add_fact({"wall_ns", "Time of the GPUs, first operation to last", Kind::kTime, wall_ns});
   section.add_fact({"busy_percentage", "Busy", Kind::kPercent, percent_of(busy_ns, wall_ns)});
   return section;
+}
+
+// Columns of which nothing is known only make a page wider.
+void drop_unknown_columns(Table& table) {
+  for (size_t column = table.columns.size(); column-- > 0;) {
+    const bool is_unknown =
+        !table.rows.empty() &&
+        std::all_of(table.rows.begin(), table.rows.end(), [&](const std::vector<Value>& row) {
+          return std::holds_alternative<std::monostate>(row[column]);
+        });
+    if (!is_unknown) continue;
+    const auto place = static_cast<std::ptrdiff_t>(column);
+    table.columns.erase(table.columns.begin() + place);
+    for (auto& row : table.rows) row.erase(row.begin() + place);
+  }
+}
+
+void add_section(Section section, const Part& part, size_t rows, report::Report& page) {
+  if (!part.bars.empty() && !section.table.rows.empty()) {
+    section.charts.push_back(chart_of(section.table, part, section.key));
+  }
+  drop_unknown_columns(section.table);
+  report::limit_table(section.table, rows);
+  page.sections.push_back(std::move(section));
+}
+
+void add_notes(std::vector<std::string> notes, report::Report& page) {
+  for (std::string& note : notes) {
+    if (std::find(page.notes.begin(), page.notes.end(), note) != page.notes.end()) continue;
+    page.notes.push_back(std::move(note));
+  }
 }
 
 }  // namespace
@@ -141,20 +188,19 @@ Result<report::Report> page_of(const trace::Trace& trace, size_t rows, double le
   if (findings.size() > kMostFindings) findings.resize(kMostFindings);
   page.sections.push_back(findings_report(trace, findings).sections.front());
   page.sections.back().title = "What stands out";
+  for (Section& section : cpu_sections(trace)) {
+    if (trace.ops.size() == 0) add_section(std::move(section), cpu_part(), rows, page);
+  }
   for (const Part& part : parts()) {
+    if (trace.ops.size() == 0 && !part.is_of_cpu) continue;
     SONDE_ASSIGN(report::Report answer, run_analysis(part.analysis, trace));
     Section section = std::move(answer.sections.front());
     section.title = part.title;
-    if (!part.bars.empty() && !section.table.rows.empty()) {
-      section.charts.push_back(chart_of(section.table, part));
-    }
-    report::limit_table(section.table, rows);
-    page.sections.push_back(std::move(section));
-    for (std::string& note : answer.notes) {
-      if (std::find(page.notes.begin(), page.notes.end(), note) == page.notes.end()) {
-        page.notes.push_back(std::move(note));
-      }
-    }
+    add_section(std::move(section), part, rows, page);
+    add_notes(std::move(answer.notes), page);
+  }
+  for (Section& section : cpu_sections(trace)) {
+    if (trace.ops.size() != 0) add_section(std::move(section), cpu_part(), rows, page);
   }
   return page;
 }

@@ -61,8 +61,35 @@ TEST(Page, SaysWhatIsMissing) {
   const auto report = page({});
   EXPECT_TRUE(section_of(report, "check").table.rows.empty());
   EXPECT_NE(section_of(report, "check").empty_text.find("No operations"), std::string::npos);
-  EXPECT_TRUE(section_of(report, "breakdown").charts.empty());
-  EXPECT_NE(json_of(report).find("\"busy_percentage\": null"), std::string::npos);
+  EXPECT_TRUE(section_of(report, "trace").facts.empty());
+}
+
+// Of a trace of the CPU alone: operators, ranges and samples, and nothing about GPUs.
+TEST(Page, AnswersForTheCpu) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"user_annotation", "step", 0, 100});
+  rows.add(ApiRow{"cpu_op", "aten::mm", 10, 90});
+  trace::Trace trace = rows.build(0, page_needs());
+  trace.names.insert(trace.names.end(), {"dot_kernel", "main.py(7): loss"});
+  const auto last = static_cast<trace::NameId>(trace.names.size() - 1);
+  trace.samples = {
+      {5, 15}, {10'000'000, 30'000'000}, {last - 1, last - 1}, {trace.empty_name, last}};
+  const auto made = page_of(trace, 15, 5);
+  ASSERT_TRUE(made.ok());
+  std::vector<std::string> keys;
+  for (const auto& section : made->sections) keys.push_back(section.key);
+  EXPECT_EQ(keys,
+            (Lines{"trace", "check", "functions", "lines", "markers", "operators", "memory"}));
+  EXPECT_EQ(lines_of(section_of(*made, "functions").table, {"name", "samples", "cpu_ns"}),
+            (Lines{"dot_kernel|2|40000000"}));
+  EXPECT_EQ(section_of(*made, "functions").charts.size(), 1u);
+  EXPECT_EQ(lines_of(section_of(*made, "lines").table, {"name", "percentage"}),
+            (Lines{"main.py(7): loss|75"}));
+  EXPECT_EQ(lines_of(section_of(*made, "markers").table, {"name", "count", "total_ns"}),
+            (Lines{"step|1|100"}));
+  EXPECT_EQ(report::find_column(section_of(*made, "operators").table, "self_gpu_ns"), -1);
+  EXPECT_EQ(lines_of(section_of(*made, "check").table, {"finding"}),
+            (Lines{"cpu-function", "cpu-operator", "cpu-line"}));
 }
 
 }  // namespace

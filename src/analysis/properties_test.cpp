@@ -3,6 +3,9 @@
 #include <set>
 
 #include "analysis/analysis_test_support.h"
+#include "analysis/collectives.h"
+#include "analysis/page.h"
+#include "analysis/ranks.h"
 
 namespace sonde::analysis {
 namespace {
@@ -176,6 +179,25 @@ TEST(Properties, ResultsDoNotDependOnTheOrderOfRows) {
   }
 }
 
+// What is said of whole traces, too.
+TEST(Properties, PagesAndRanksDoNotDependOnTheOrderOfRows) {
+  const auto all_of = [](const trace::TraceBuilder& rows, uint32_t shuffle) {
+    std::string all;
+    const auto page = page_of(rows.build(shuffle, page_needs()), 0, 0);
+    EXPECT_TRUE(page.ok());
+    if (page.ok()) all = json_of(*page);
+    const trace::Trace for_ranks = rows.build(shuffle, ranks_needs());
+    const trace::Trace for_collectives = rows.build(shuffle, collectives_needs());
+    all += json_of(ranks_report(std::span(&for_ranks, 1)));
+    return all + json_of(collectives_report(std::span(&for_collectives, 1)));
+  };
+  for (uint32_t seed = 1; seed <= 3; ++seed) {
+    const auto rows = generate(seed);
+    const std::string expected = all_of(rows, 0);
+    for (const uint32_t shuffle : {7u, 8u}) EXPECT_EQ(all_of(rows, shuffle), expected);
+  }
+}
+
 TEST(Properties, EveryAnalysisIsExplainedAndKeysHaveUnits) {
   const auto rows = generate(1);
   std::set<std::string> names;
@@ -238,6 +260,10 @@ TEST(Properties, ClockJumpsAreSaid) {
   ASSERT_EQ(report.warnings.size(), 1u);
   EXPECT_EQ(report.warnings[0].rfind("times jump: nothing happens for", 0), 0u);
   EXPECT_EQ(number(section_of(report, "breakdown").table, 0, "compute_ns"), 1000);
+  trace::TraceBuilder calls;
+  calls.add(ApiRow{"cpu_op", "aten::mm", 0, 10});
+  calls.add(ApiRow{"cpu_op", "aten::mm", 1'700'000'000'000'000'000, 1'700'000'000'000'001'000});
+  EXPECT_EQ(ask("api", calls).warnings.size(), 1u);
 }
 
 }  // namespace

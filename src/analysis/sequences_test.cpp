@@ -125,6 +125,29 @@ TEST(Variability, ExcessAndDrift) {
             (Lines{"10|450|100|145|145|190|1.31|62.07"}));
 }
 
+// A clock that falls from 2000 to 1000 while the kernel takes twice as long.
+TEST(Variability, DriftBesideTheClock) {
+  trace::TraceBuilder rows;
+  for (int64_t i = 0; i < 20; ++i) {
+    rows.add(OpRow{"k", i * 1000, i * 1000 + (i < 10 ? 100 : 200), trace::kNone, i == 19 ? 1 : 0});
+  }
+  trace::Trace trace = rows.build(0, find_analysis("variability")->needs({}));
+  trace.monitors = {{"sclk", 0, {{{1000, 9500}, 2000}, {{9500, 30'000}, 1000}}},
+                    {"sclk", 1, {{{25'000, 30'000}, 9999}}}};  // after all of them
+  const Analysis& analysis = *find_analysis("variability");
+  const auto report =
+      analysis.run(trace, parameters_of(analysis, {{"context", "0"}, {"count", "10"}}));
+  ASSERT_TRUE(report.ok());
+  // 9 calls at 2000 and 9 at 1000: the first came before the first reading, the last has another
+  // GPU.
+  EXPECT_EQ(lines_of(section_of(*report, "sensors").table,
+                     {"name", "sensor", "calls", "reading", "correlation"}),
+            (Lines{"k|sclk|18|1500|-1"}));
+  const auto& row = section_of(*report, "sensors").table.rows.at(0);
+  EXPECT_LT(std::get<double>(row[5]), -50);
+  EXPECT_EQ(ask("variability", rows).sections.size(), 1u);
+}
+
 TEST(Variability, SaysWhatIsMissing) {
   const report::Report none = ask("variability", trace::TraceBuilder());
   EXPECT_EQ(section_of(none, "variability").empty_text, "No kernels.");

@@ -20,19 +20,23 @@ class Sampled {
 
   Sampled& add(const std::vector<std::string>& path, int64_t cpu_ns, int64_t blocked_ns = 0,
                int64_t tid = 1) {
-    trace::Samples& samples = trace_.samples;
     int32_t node = kNone;
     for (const std::string& text : path) {
-      samples.stacks.parent.push_back(node);
-      samples.stacks.frame.push_back(frame(text));
-      node = static_cast<int32_t>(samples.stacks.size()) - 1;
+      trace_.stacks.parent.push_back(node);
+      trace_.stacks.frame.push_back(frame(text));
+      node = static_cast<int32_t>(trace_.stacks.size()) - 1;
     }
-    samples.time_ns.push_back(static_cast<int64_t>(samples.size()));
-    samples.cpu_ns.push_back(cpu_ns);
-    samples.wall_ns.push_back(cpu_ns + blocked_ns);
-    samples.has_blocked |= blocked_ns != 0;
-    samples.thread.push_back(thread(tid));
-    samples.stack.push_back(node);
+    if (cpu_ns != 0) {
+      trace_.samples.time_ns.push_back(0);
+      trace_.samples.cpu_ns.push_back(cpu_ns);
+      trace_.samples.thread.push_back(thread(tid));
+      trace_.samples.stack.push_back(node);
+    } else {
+      trace_.blocked.time_ns.push_back(0);
+      trace_.blocked.wall_ns.push_back(blocked_ns);
+      trace_.blocked.thread.push_back(thread(tid));
+      trace_.blocked.stack.push_back(node);
+    }
     return *this;
   }
 
@@ -54,8 +58,8 @@ class Sampled {
     trace::CodeFrame code;
     code.function = static_cast<uint32_t>(trace_.names.size() - 1);
     code.is_library = is_library;
-    trace_.samples.frames.push_back(code);
-    return static_cast<uint32_t>(trace_.samples.frames.size() - 1);
+    trace_.stacks.frames.push_back(code);
+    return static_cast<uint32_t>(trace_.stacks.frames.size() - 1);
   }
   uint32_t thread(int64_t tid) {
     for (size_t i = 0; i < trace_.threads.size(); ++i) {
@@ -125,7 +129,8 @@ TEST(Stacks, threads_are_roots_if_asked_for) {
 TEST(Stacks, small_shares_are_left_out_and_counted) {
   const auto report = program().ask({{"weight", "cpu"}, {"by", "tree"}, {"min-share", "20"}});
   EXPECT_EQ(lines_of(report.sections[0].table, {"frame"}), (Lines{"work", "memcpy"}));
-  EXPECT_EQ(report.sections[0].table.rows_left_out, 2u);
+  EXPECT_EQ(report.sections[0].remarks.back(),
+            "2 paths of smaller shares are left out (--min-share 0 shows all).");
   const Analysis* analysis = find_analysis("stacks");
   for (const char* wrong : {"", "x", "-1", "101", "1x", "nan"}) {
     EXPECT_FALSE(analysis

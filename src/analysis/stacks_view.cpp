@@ -51,13 +51,13 @@ report::FlameGraph flame_of(const CallTree& tree, const std::string& title) {
 
 report::Table empty_table(bool is_tree, bool has_self) {
   report::Table table;
-  report::Column frame{"frame", "Frame", Kind::kName};
+  report::Column frame{"frame", "Frame", Kind::kText};
   frame.indented = is_tree;
   table.add_column(frame);
   table.add_column({"total_ns", "Total", Kind::kTime});
   table.add_column({"percentage", "Share", Kind::kPercent, 2});
   if (has_self) table.add_column({"self_ns", "Self", Kind::kTime});
-  table.add_column({"count", "Count", Kind::kInteger});
+  if (has_self || !is_tree) table.add_column({"count", "Count", Kind::kInteger});
   table.add_column({"kind", "Kind", Kind::kText});
   table.add_column({"file", "File", Kind::kText});
   if (is_tree) table.add_column({"depth", "Depth", Kind::kId});
@@ -79,12 +79,14 @@ std::vector<uint32_t> common_path(const CallTree& tree,
   return path;
 }
 
-void add_tree_rows(const CallTree& tree, double least_percentage, bool cut_common,
+// From the outside each frame has time of its own, and what all have in common says nothing.
+void add_tree_rows(const CallTree& tree, double least_percentage, bool from_outside,
                    report::Section& section) {
+  const bool has_self = from_outside;
   const auto children = tree.children();
   const int64_t whole_ns = tree.whole_ns();
   size_t root = tree.nodes.size();
-  if (cut_common) {
+  if (from_outside) {
     std::string names;
     for (const uint32_t node : common_path(tree, children)) {
       names += (names.empty() ? "" : " > ") + tree.frames[tree.nodes[node].frame].text;
@@ -102,19 +104,25 @@ void add_tree_rows(const CallTree& tree, double least_percentage, bool cut_commo
   };
   push(root, 0);
   const double least_ns = static_cast<double>(whole_ns) * least_percentage / 100;
+  uint64_t left_out = 0;
   while (!next.empty()) {
     const auto [index, depth] = next.back();
     next.pop_back();
     const TreeNode& node = tree.nodes[index];
     push(index, depth + 1);
     if (static_cast<double>(node.total_ns) < least_ns) {
-      ++section.table.rows_left_out;
+      ++left_out;
       continue;
     }
     const TreeFrame& frame = tree.frames[node.frame];
-    section.table.add_row({frame.text, node.total_ns, percent_of(node.total_ns, whole_ns),
-                           node.self_ns, node.count, std::string(name_of(frame.frame_class)),
-                           frame.file, depth});
+    std::vector<Value> row = {frame.text, node.total_ns, percent_of(node.total_ns, whole_ns)};
+    if (has_self) row.insert(row.end(), {node.self_ns, node.count});
+    row.insert(row.end(), {std::string(name_of(frame.frame_class)), frame.file, depth});
+    section.table.add_row(std::move(row));
+  }
+  if (left_out != 0) {
+    section.remarks.push_back(format_count(left_out) +
+                              " paths of smaller shares are left out (--min-share 0 shows all).");
   }
 }
 
@@ -187,8 +195,9 @@ const char* title_of(Weight weight) {
 Weight weight_of(const trace::Trace& trace, const std::string& word) {
   if (word == "cpu") return Weight::kCpu;
   if (word == "wall") return Weight::kWall;
-  if (word == "gpu" || trace.ops.size() != 0 || trace.samples.size() == 0) return Weight::kGpu;
-  return trace.samples.has_blocked ? Weight::kWall : Weight::kCpu;
+  if (word == "gpu" || trace.ops.size() != 0) return Weight::kGpu;
+  if (trace.blocked.size() != 0) return Weight::kWall;
+  return trace.samples.size() != 0 ? Weight::kCpu : Weight::kGpu;
 }
 
 Result<std::optional<int64_t>> number_of(const Parameters& parameters, const char* option) {
@@ -214,7 +223,7 @@ report::Section tree_section(const CallTree& tree, const std::string& by, Weight
   section.key = "stacks";
   section.empty_text = "Nothing that took time.";
   const bool is_tree = by == "tree" || by == "callers";
-  section.table = empty_table(is_tree, is_tree);
+  section.table = empty_table(is_tree, by == "tree");
   if (tree.whole_ns() <= 0) return section;
   if (by == "callers") {
     const CallTree callers = upside_down(tree);
@@ -233,11 +242,11 @@ report::Section tree_section(const CallTree& tree, const std::string& by, Weight
 
 void add_notes(const trace::Trace& trace, const CallTree& tree, Weight weight,
                report::Report& report) {
-  if (trace.samples.bad != 0) {
-    report.warnings.push_back(format_count(trace.samples.bad) +
+  if (trace.stacks.bad_samples != 0) {
+    report.warnings.push_back(format_count(trace.stacks.bad_samples) +
                               " samples have no stack that makes sense and are left out");
   }
-  if (weight == Weight::kWall && !trace.samples.has_blocked && trace.samples.size() != 0) {
+  if (weight == Weight::kWall && trace.blocked.size() == 0 && trace.samples.size() != 0) {
     report.notes.push_back(
         "time of calls and ranges; sonde record --sample-clock wall samples blocked threads too");
   }

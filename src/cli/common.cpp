@@ -196,6 +196,11 @@ Result<int> print_report(const Arguments& arguments, report::Report report,
   options.full_names = arguments.flag("full-names");
   SONDE_TRY(write_stdout(renderer->render(report, options)));
   if (!renderer->shows_warnings) {
+    for (const report::Section& section : report.sections) {
+      if (section.table.rows.empty() && !section.empty_text.empty()) {
+        print_error_line(report.subject + ": " + section.empty_text);
+      }
+    }
     for (const std::string& warning : report.warnings) {
       print_error_line(report.subject + ": warning: " + warning);
     }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "export/chrome_samples.h"
 #include "export/chrome_writer.h"
 #include "export/exporter.h"
 #include "export/titles.h"
@@ -52,7 +53,8 @@ ChromeWriter::ChromeWriter(const Events& events, const TraceFacts& facts, bool k
   origin_ns_ = stay ? 0 : events.first_ns;
 }
 
-Counts ChromeWriter::write(const std::string& source_path) {
+Counts ChromeWriter::write(const std::string& source_path, const CallSamples& call_samples,
+                           const Overlay& over) {
   number_processes();
   header(source_path);
   trace_metadata();
@@ -62,7 +64,11 @@ Counts ChromeWriter::write(const std::string& source_path) {
   ops();
   other_flows();
   samples();
-  sink_.append("\n]}\n");
+  overlay(over);
+  sink_.append("\n]");
+  write_chrome_samples(sink_, call_samples, origin_ns_);
+  counts_.samples = call_samples.samples.size();
+  sink_.append("}\n");
   counts_.skipped = events_.skipped;
   return counts_;
 }
@@ -266,7 +272,9 @@ Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
   SONDE_ASSIGN(Sink sink, Sink::create(path, encoding));
   // The files of several ranks use the same numbers for different calls.
   const bool one_numbering = events.imports == 1 || (events.imports > 1 && options.rank);
-  const Counts counts = ChromeWriter(events, facts, one_numbering, sink).write(reader.path());
+  SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
+  const Counts counts = ChromeWriter(events, facts, one_numbering, sink)
+                            .write(reader.path(), samples, options.overlay);
   SONDE_TRY(sink.finish());
   return counts;
 }

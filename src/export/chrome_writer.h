@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "export/call_samples.h"
 #include "export/events.h"
 #include "export/json_object.h"
 #include "export/json_text.h"
@@ -29,7 +30,8 @@ class ChromeWriter {
   // in all that is written.
   ChromeWriter(const Events& events, const TraceFacts& facts, bool keep_correlations, Sink& sink);
 
-  Counts write(const std::string& source_path);
+  Counts write(const std::string& source_path, const CallSamples& call_samples,
+               const Overlay& overlay);
 
  private:
   void number_processes();
@@ -48,6 +50,11 @@ class ChromeWriter {
   void device_metadata();
   void samples();
   void other_flows();
+
+  void overlay(const Overlay& overlay);
+  void overlay_slice(const OverlaySlice& slice, int64_t pid);
+  void overlay_arrow(std::string_view phase, int64_t number, uint32_t lane, int64_t time_ns,
+                     int64_t pid);
 
   void apis();
   void api_lane(const Lane& lane, const Layout& layout);

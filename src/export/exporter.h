@@ -7,12 +7,28 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "store/reader.h"
 
 namespace sonde::exporting {
+
+// Slices that lie over the trace on lanes of their own, one after the other: where a critical path
+// leads. Times as in the trace.
+struct OverlaySlice {
+  int64_t start_ns = 0, end_ns = 0;
+  uint32_t lane = 0;  // index into Overlay::lanes
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> facts;
+};
+
+struct Overlay {
+  std::string title;
+  std::vector<std::string> lanes;
+  std::vector<OverlaySlice> slices;  // by time
+};
 
 struct Options {
   // Events that overlap [from_ns, to_ns), CLOCK_MONOTONIC ns, are written.
@@ -22,12 +38,14 @@ struct Options {
   bool arguments = true;        // the arguments of API calls
   bool track_events = false;    // .pftrace: for viewers that know no render stages
   std::optional<int64_t> gpu;   // operations of this GPU only; calls are all written
+  Overlay overlay;              // Chrome JSON and .pftrace; others leave it out
   std::optional<int64_t> rank;  // what processes of this rank did, and their operations
 };
 
 // What was written, for the summary line and for tests.
 struct Counts {
   uint64_t ops = 0, apis = 0, flows = 0, counters = 0;
+  uint64_t samples = 0;  // call stacks
   uint64_t skipped = 0;  // events the format cannot say
 };
 

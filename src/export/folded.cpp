@@ -47,7 +47,7 @@ Result<Counts> write_folded(store::Reader& reader, const std::string& path, cons
     sink.append("\n");
   }
   SONDE_TRY(sink.finish());
-  return profile_counts(events);
+  return profile_counts(events, stacks);
 }
 
 Result<Counts> write_best(store::Reader& reader, const std::string& path, const Options& options) {
@@ -63,6 +63,11 @@ Result<Counts> write_device(store::Reader& reader, const std::string& path,
   return write_folded(reader, path, options, &StackNode::device_ns);
 }
 
+Result<Counts> write_blocked(store::Reader& reader, const std::string& path,
+                             const Options& options) {
+  return write_folded(reader, path, options, &StackNode::blocked_ns);
+}
+
 }  // namespace
 
 const Exporter& folded_exporter() {
@@ -71,6 +76,14 @@ const Exporter& folded_exporter() {
       "collapsed stacks, for flame graphs: sampled CPU time, else host time of calls",
       {".folded"},
       write_best};
+  return kExporter;
+}
+
+const Exporter& folded_blocked_exporter() {
+  static const Exporter kExporter{"folded-blocked",
+                                  "collapsed stacks of the time in which threads were blocked",
+                                  {".blocked.folded"},
+                                  write_blocked};
   return kExporter;
 }
 

@@ -29,11 +29,17 @@ const Exporter* find_by_name(std::string_view name) {
   return nullptr;
 }
 
+// .speedscope.json is not .json.
 const Exporter* find_by_extension(std::string_view path) {
+  const Exporter* found = nullptr;
+  size_t longest = 0;
   for (const Exporter* exporter : all_exporters()) {
-    if (!extension_of(path, *exporter).empty()) return exporter;
+    const size_t length = extension_of(path, *exporter).size();
+    if (length <= longest) continue;
+    longest = length;
+    found = exporter;
   }
-  return nullptr;
+  return found;
 }
 
 std::string join(const std::vector<std::string>& words) {

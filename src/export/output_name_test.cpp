@@ -33,6 +33,8 @@ TEST_F(OutputName, NameOrExtensionChoosesTheFormat) {
   EXPECT_EQ(choose("a.rpd", {}, "b.json.gz"), "chrome: b.json.gz");
   EXPECT_EQ(choose("a.rpd", {}, "b.perfetto-trace"), "perfetto: b.perfetto-trace");
   EXPECT_EQ(choose("a.rpd", "chrome", "b.txt"), "chrome: b.txt");
+  EXPECT_EQ(choose("a.rpd", {}, "b.speedscope.json"), "speedscope: b.speedscope.json");
+  EXPECT_EQ(choose("a.rpd", {}, "b.gpu.folded"), "folded-gpu: b.gpu.folded");
   EXPECT_EQ(choose("a.sqlite", "perfetto", {}), "perfetto: a.sqlite.pftrace");
 }
 

@@ -28,6 +28,7 @@ void PerfettoWriter::first_packet() {
   const size_t packet = stream_.begin_first_packet();
   const size_t defaults = out_.begin(kDefaults);
   out_.varint(kTimestampClock, kMonotonic);
+  if (!call_samples_.samples.empty()) write_sample_defaults(out_);
   out_.end(defaults);
   stream_.end_packet(packet);
   args_name_ = annotation_names_.iid("args");
@@ -271,8 +272,10 @@ Result<Counts> write_perfetto(store::Reader& reader, const std::string& path,
                               const Options& options) {
   SONDE_ASSIGN(const ClockOffsets clocks, load_clocks(reader));
   SONDE_ASSIGN(const Events events, load_events(reader, options));
+  SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
   SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
-  const Counts counts = PerfettoWriter(events, clocks, options.track_events, sink).write();
+  const Counts counts =
+      PerfettoWriter(events, samples, clocks, options.track_events, sink).write(options.overlay);
   SONDE_TRY(sink.finish());
   return counts;
 }

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "export/call_samples.h"
 #include "export/events.h"
 #include "export/exporter.h"
 #include "export/intern.h"
 #include "export/lanes.h"
 #include "export/packets.h"
+#include "export/perfetto_samples.h"
 #include "export/sink.h"
 
 namespace sonde::exporting {
@@ -29,8 +31,10 @@ uint64_t api_number(std::string_view backend);
 class PerfettoWriter {
  public:
   // With `track_events` operations are slices of tracks instead of render stages.
-  PerfettoWriter(const Events& events, const ClockOffsets& clocks, bool track_events, Sink& sink)
+  PerfettoWriter(const Events& events, const CallSamples& call_samples, const ClockOffsets& clocks,
+                 bool track_events, Sink& sink)
       : events_(events),
+        call_samples_(call_samples),
         clocks_(clocks),
         track_events_(track_events),
         stream_(sink),
@@ -44,7 +48,7 @@ class PerfettoWriter {
         marker_names_(stream_, InternField::kEventName, events.args,
                       uint64_t{events.names.size()} + 1) {}
 
-  Counts write() {
+  Counts write(const Overlay& over) {
     first_packet();
     clock_snapshot();
     process_tracks();
@@ -52,6 +56,8 @@ class PerfettoWriter {
     apis();
     track_events_ ? op_tracks() : ops();
     samples();
+    overlay(over);
+    counts_.samples = write_call_samples(stream_, call_samples_);
     stream_.finish();
     counts_.skipped = events_.skipped;
     return counts_;
@@ -80,10 +86,13 @@ class PerfettoWriter {
   void op_tracks();
   void op_slice(size_t index, uint64_t track);
   void samples();
+  void overlay(const Overlay& overlay);
+  void overlay_slice(const OverlaySlice& slice, uint64_t track, uint64_t ends, uint64_t begins);
   uint64_t process_track(int64_t pid) const;
   int64_t gpu_number(uint32_t device) const;
 
   const Events& events_;
+  const CallSamples& call_samples_;
   const ClockOffsets clocks_;
   const bool track_events_;
   PacketStream stream_;

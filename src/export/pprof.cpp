@@ -1,5 +1,5 @@
 // pprof's profile.proto, gzip (docs/exports.md): each call path is a sample with its calls, host
-// time and device time.
+// time and device time, or with its samples, CPU time and time blocked.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -38,29 +38,36 @@ class PprofWriter {
 
  private:
   // The first text must be empty; a frame's text is kFirstFrame + its index.
-  static constexpr const char* kFixed[] = {"", "calls", "count", "host", "nanoseconds", "device"};
+  static constexpr const char* kFixed[] = {"",       "calls",   "count", "host",   "nanoseconds",
+                                           "device", "samples", "cpu",   "blocked"};
   static constexpr uint64_t kFirstFrame = std::size(kFixed);
 
   void types() {
-    for (const auto& [type, unit] : {std::pair<int, int>{1, 2}, {3, 4}, {5, 4}}) {
+    for (const auto& [type, unit] :
+         {std::pair<int, int>{1, 2}, {3, 4}, {5, 4}, {6, 2}, {7, 4}, {8, 4}}) {
       const size_t body = out_.begin(profile_field::kSampleType);
       out_.varint(1, static_cast<uint64_t>(type));
       out_.varint(2, static_cast<uint64_t>(unit));
       out_.end(body);
     }
-    out_.varint(profile_field::kDefaultSampleType, 3);
+    const bool is_sampled = std::any_of(stacks_.nodes.begin(), stacks_.nodes.end(),
+                                        [](const StackNode& node) { return node.samples > 0; });
+    out_.varint(profile_field::kDefaultSampleType, is_sampled ? 7 : 3);
   }
 
   void samples() {
     for (uint32_t i = 0; i < stacks_.nodes.size(); ++i) {
       const StackNode& node = stacks_.nodes[i];
-      if (node.calls == 0) continue;
+      if (node.calls == 0 && node.samples == 0) continue;
       const size_t body = out_.begin(profile_field::kSample);
       const std::vector<uint32_t> path = stacks_.path(i);
       for (size_t at = path.size(); at-- > 0;) out_.varint(1, path[at] + 1);  // leaf first
       out_.varint(2, node.calls);
       out_.varint(2, static_cast<uint64_t>(std::max<int64_t>(node.host_ns, 0)));
       out_.varint(2, static_cast<uint64_t>(node.device_ns));
+      out_.varint(2, node.samples);
+      out_.varint(2, static_cast<uint64_t>(std::max<int64_t>(node.cpu_ns, 0)));
+      out_.varint(2, static_cast<uint64_t>(std::max<int64_t>(node.blocked_ns, 0)));
       out_.end(body);
       take();
     }
@@ -109,7 +116,7 @@ Result<Counts> write_pprof(store::Reader& reader, const std::string& path, const
   SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kGzip));
   PprofWriter(events, stacks, sink).write();
   SONDE_TRY(sink.finish());
-  return profile_counts(events);
+  return profile_counts(events, stacks);
 }
 
 }  // namespace
@@ -117,7 +124,7 @@ Result<Counts> write_pprof(store::Reader& reader, const std::string& path, const
 const Exporter& pprof_exporter() {
   static const Exporter kExporter{
       "pprof",
-      "profile.proto for pprof: calls, host and device time by call path",
+      "profile.proto for pprof: calls, samples, host, device and CPU time by call path",
       {".pb.gz", ".pprof"},
       write_pprof};
   return kExporter;

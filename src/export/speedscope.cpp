@@ -35,6 +35,11 @@ class SpeedscopeWriter {
       sink_.append(",\n");
       profile("CPU time, sampled", &StackNode::cpu_ns);
     }
+    const auto was_blocked = [](const StackNode& node) { return node.blocked_ns > 0; };
+    if (std::any_of(stacks_.nodes.begin(), stacks_.nodes.end(), was_blocked)) {
+      sink_.append(",\n");
+      profile("Blocked time, sampled", &StackNode::blocked_ns);
+    }
     sink_.append("]}\n");
   }
 
@@ -86,7 +91,7 @@ Result<Counts> write_speedscope(store::Reader& reader, const std::string& path,
   SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
   SpeedscopeWriter(stacks, sink).write(reader.path());
   SONDE_TRY(sink.finish());
-  return profile_counts(events);
+  return profile_counts(events, stacks);
 }
 
 }  // namespace

@@ -111,10 +111,11 @@ Result<Stacks> stacks_of(store::Reader& reader, const Events& events, const Opti
   return stacks.take();
 }
 
-Counts profile_counts(const Events& events) {
+Counts profile_counts(const Events& events, const Stacks& stacks) {
   Counts counts;
   counts.ops = events.ops.size();
   counts.apis = events.api_count();
+  for (const StackNode& node : stacks.nodes) counts.samples += node.samples;
   counts.skipped = events.skipped + events.samples.size();
   return counts;
 }

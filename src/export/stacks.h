@@ -24,7 +24,8 @@ struct StackNode {
   uint32_t parent = kNone;
   uint32_t frame = 0;  // index into Stacks::frames
   int64_t host_ns = 0, device_ns = 0, cpu_ns = 0;
-  uint64_t calls = 0;
+  int64_t blocked_ns = 0;  // sampled too, of threads that did not run
+  uint64_t calls = 0, samples = 0;
 };
 
 struct Stacks {
@@ -52,7 +53,8 @@ class StackBuilder {
 // Of calls and operations, and of the samples of the CPU in the same file.
 Result<Stacks> stacks_of(store::Reader& reader, const Events& events, const Options& options);
 
-// What a profile of these events holds: all calls and operations, no counters.
-Counts profile_counts(const Events& events);
+// What a profile of these events holds: all calls, operations and samples, no
+// counters.
+Counts profile_counts(const Events& events, const Stacks& stacks);
 
 }  // namespace sonde::exporting

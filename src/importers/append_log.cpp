@@ -153,12 +153,12 @@ class LogSink : public Sink {
 
 Result<AppendedLog> append_log(const std::string& importer_name, const std::string& log,
                                const std::string& rpd, const std::vector<int64_t>& line_times_ns) {
-  SONDE_ASSIGN(const Importer* importer, find_importer(log, importer_name));
+  SONDE_ASSIGN(Found found, find_importer(log, importer_name));
   SONDE_ASSIGN(auto writer, store::Writer::open(rpd, store::Writer::Mode::kAppend));
   const std::string title = importer_name == "amd-log" ? "hip log" : "miopen log";
   LogSink sink(writer, title, line_times_ns);
   AppendedLog appended;
-  SONDE_TRY(read_into(*importer, log, sink, appended.tally));
+  SONDE_TRY(read_into(found, log, sink, appended.tally));
   SONDE_TRY(sink.finish(appended.tally));
   appended.entries = sink.entries();
   return appended;

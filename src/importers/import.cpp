@@ -15,16 +15,9 @@ namespace {
 
 struct Input {
   std::string path;
-  const Importer* importer = nullptr;
+  Found found;
   int64_t shift_ns = 0;
 };
-
-Error unknown_kind(const std::string& path) {
-  std::string names;
-  for (const Importer* importer : all_importers()) names += " " + importer->name;
-  return make_error(ErrorCode::kBadData, "no kind of trace that can be imported", path,
-                    "--as says what it is, one of:" + names);
-}
 
 bool is_rpd(const std::string& path) {
   const auto source = Source::open(path);
@@ -34,16 +27,13 @@ bool is_rpd(const std::string& path) {
 Result<std::vector<Input>> look_at(const std::vector<std::string>& paths, const std::string& as) {
   std::vector<Input> inputs;
   for (const std::string& path : paths) {
-    SONDE_ASSIGN(const Importer* importer, find_importer(path, as));
-    if (importer == nullptr && (as == "rpd" || is_rpd(path))) importer = &rpd_input();
-    if (importer == nullptr) {
+    SONDE_ASSIGN(Found found, find_importer(path, as));
+    if (found.importer == nullptr && (as == "rpd" || is_rpd(path))) found.importer = &rpd_input();
+    if (found.importer == nullptr) {
       SONDE_ASSIGN(const Source source, Source::open(path));  // the clearer error, if it is one
-      if (source.head().empty()) {
-        return make_error(ErrorCode::kBadData, "the file is empty", path, "there is nothing in it");
-      }
-      return unknown_kind(path);
+      return unknown_kind(source);
     }
-    inputs.push_back({path, importer, 0});
+    inputs.push_back({path, std::move(found), 0});
   }
   return inputs;
 }
@@ -57,10 +47,19 @@ Status read_guarded(const Importer& importer, Source& source, Sink& sink, Tally&
   }
 }
 
+Error only_once(const std::string& path) {
+  return make_error(
+      ErrorCode::kUnsupported,
+      "a pipe can be read once, and several files are looked at for their times first", path,
+      "save it as a file, or take all times as they are (--align none)");
+}
+
 Result<Clock> clock_of(const Input& input) {
-  if (input.importer->clock == nullptr) return Clock{};
+  const Importer& importer = *input.found.importer;
+  if (importer.clock == nullptr) return Clock{};
+  if (input.found.source) return only_once(input.path);
   SONDE_ASSIGN(Source source, Source::open(input.path));
-  return input.importer->clock(source);
+  return importer.clock(source);
 }
 
 // Recordings of one machine since it was started share their clock, which is more exact than the
@@ -110,8 +109,9 @@ Status align_starts(std::vector<Input>& inputs) {
   for (Input& input : inputs) {
     FirstTime sink;
     Tally ignored;
+    if (input.found.source) return only_once(input.path);
     SONDE_ASSIGN(Source source, Source::open(input.path));
-    SONDE_TRY(read_guarded(*input.importer, source, sink, ignored));
+    SONDE_TRY(read_guarded(*input.found.importer, source, sink, ignored));
     if (!sink.first_ns()) continue;  // there is nothing in it
     if (!first) first = sink.first_ns();
     if (__builtin_sub_overflow(*first, *sink.first_ns(), &input.shift_ns)) input.shift_ns = 0;
@@ -124,12 +124,12 @@ Status align(std::vector<Input>& inputs, Align how) {
   return how == Align::kStarts ? align_starts(inputs) : align_clocks(inputs);
 }
 
-Status write_inputs(const std::vector<Input>& inputs, const ImportOptions& options, StoreSink& sink,
+Status write_inputs(std::vector<Input>& inputs, const ImportOptions& options, StoreSink& sink,
                     Imported& imported) {
-  for (const Input& input : inputs) {
-    ImportedFile file{input.path, input.importer->name, {}};
+  for (Input& input : inputs) {
+    ImportedFile file{input.path, input.found.importer->name, {}};
     sink.begin_file(input.path, input.shift_ns);
-    SONDE_TRY(read_into(*input.importer, input.path, sink, file.tally, options.progress));
+    SONDE_TRY(read_into(input.found, input.path, sink, file.tally, options.progress));
     SONDE_TRY(sink.status());
     sink.keep(file.tally);
     imported.files.push_back(std::move(file));
@@ -137,22 +137,8 @@ Status write_inputs(const std::vector<Input>& inputs, const ImportOptions& optio
   return sink.finish();
 }
 
-}  // namespace
-
-Status read_into(const Importer& importer, const std::string& path, Sink& sink, Tally& tally,
-                 const Source::Progress& progress) {
-  SONDE_ASSIGN(Source source, Source::open(path));
-  if (progress) source.on_progress(progress);
-  SONDE_TRY(read_guarded(importer, source, sink, tally));
-  if (!source.broken().empty()) {
-    tally.repair("break in the file: what comes after it is missing", source.broken());
-  }
-  return ok_status();
-}
-
-Result<Imported> import_files(const std::vector<std::string>& paths, const std::string& output,
-                              const ImportOptions& options) {
-  SONDE_ASSIGN(auto inputs, look_at(paths, options.as));
+Result<Imported> import_inputs(std::vector<Input>& inputs, const std::string& output,
+                               const ImportOptions& options) {
   SONDE_TRY(align(inputs, options.align));
   Imported imported;
   imported.path = output;
@@ -173,14 +159,37 @@ Result<Imported> import_files(const std::vector<std::string>& paths, const std::
   return imported;
 }
 
+}  // namespace
+
+Status read_into(Found& found, const std::string& path, Sink& sink, Tally& tally,
+                 const Source::Progress& progress) {
+  if (!found.source) {
+    SONDE_ASSIGN(found.source, Source::open(path));
+  }
+  Source source = std::move(*found.source);
+  found.source.reset();
+  if (progress) source.on_progress(progress);
+  SONDE_TRY(read_guarded(*found.importer, source, sink, tally));
+  if (!source.broken().empty()) {
+    tally.repair("break in the file: what comes after it is missing", source.broken());
+  }
+  return ok_status();
+}
+
+Result<Imported> import_files(const std::vector<std::string>& paths, const std::string& output,
+                              const ImportOptions& options) {
+  SONDE_ASSIGN(auto inputs, look_at(paths, options.as));
+  return import_inputs(inputs, output, options);
+}
+
 Result<store::Reader> open_trace(const std::string& path, const std::string& as) {
-  SONDE_ASSIGN(const Importer* importer, find_importer(path, as));
-  if (importer == nullptr) return store::Reader::open(path);
+  SONDE_ASSIGN(Found found, find_importer(path, as));
+  if (found.importer == nullptr) return store::Reader::open(path);
   SONDE_ASSIGN(const TemporaryDirectory directory, TemporaryDirectory::create());
   const std::string imported = directory.path() + "/trace.rpd";
-  ImportOptions options;
-  options.as = importer->name;
-  SONDE_TRY(import_files({path}, imported, options));
+  std::vector<Input> inputs;
+  inputs.push_back({path, std::move(found), 0});
+  SONDE_TRY(import_inputs(inputs, imported, {}));
   // The open connection keeps the file after the directory is gone.
   auto reader = store::Reader::open(imported);
   if (reader) reader->database().set_path(path);

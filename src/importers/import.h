@@ -45,7 +45,7 @@ Result<Imported> import_files(const std::vector<std::string>& paths, const std::
 Result<store::Reader> open_trace(const std::string& path, const std::string& as);
 
 // Reads one file into any sink, and counts as skipped what a broken file does not have.
-Status read_into(const Importer& importer, const std::string& path, Sink& sink, Tally& tally,
+Status read_into(Found& found, const std::string& path, Sink& sink, Tally& tally,
                  const Source::Progress& progress = {});
 
 }  // namespace sonde::importers

@@ -1,34 +1,75 @@
 #include "importers/importer.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace sonde::importers {
 
-Result<const Importer*> find_importer(const std::string& path, const std::string& as) {
-  const Importer* best = nullptr;
-  if (as == "rpd") return best;
+namespace {
+
+Result<const Importer*> importer_of_name(const std::string& as) {
+  std::string names = "rpd";
   for (const Importer* importer : all_importers()) {
-    if (!as.empty() && importer->name == as) return importer;
+    if (importer->name == as) return importer;
+    names += ", " + importer->name;
   }
-  if (!as.empty()) {
-    std::string names = "rpd";
-    for (const Importer* importer : all_importers()) names += ", " + importer->name;
-    return make_error(ErrorCode::kInvalidArgument, "'" + as + "' is no kind of trace", "--as",
-                      "one of " + names);
-  }
+  return make_error(ErrorCode::kInvalidArgument, "'" + as + "' is no kind of trace", "--as",
+                    "one of " + names);
+}
+
+bool is_regular(const std::string& path) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return best;
-  const auto source = Source::open(path);
-  if (!source) return best;
+  const int looked = path == "-" ? ::fstat(STDIN_FILENO, &info) : ::stat(path.c_str(), &info);
+  return looked != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode);  // opening it says more
+}
+
+const Importer* surest_importer(const std::string& path, std::string_view head) {
+  const Importer* best = nullptr;
   Sure surest = Sure::kNo;
   for (const Importer* importer : all_importers()) {
-    const Sure sure = importer->sniff({path, source->head()});
-    if (sure > surest) {
-      surest = sure;
-      best = importer;
-    }
+    const Sure sure = importer->sniff({path, head});
+    if (sure <= surest) continue;
+    surest = sure;
+    best = importer;
   }
   return best;
+}
+
+}  // namespace
+
+Error unknown_kind(const Source& source) {
+  if (source.head().empty()) {
+    return make_error(ErrorCode::kBadData, "the file is empty", source.path(),
+                      "there is nothing in it");
+  }
+  std::string names;
+  for (const Importer* importer : all_importers()) names += " " + importer->name;
+  return make_error(ErrorCode::kBadData, "no kind of trace that can be imported", source.path(),
+                    "--as says what it is, one of:" + names);
+}
+
+Result<Found> find_importer(const std::string& path, const std::string& as) {
+  const bool regular = path != "-" && is_regular(path);
+  Found found;
+  if (!as.empty() && as != "rpd") {
+    SONDE_ASSIGN(found.importer, importer_of_name(as));
+    if (regular) return found;
+  } else if (as == "rpd" && regular) {
+    return found;
+  }
+  auto source = Source::open(path);
+  if (!source && regular) return found;
+  if (!source) return std::move(source).error();
+  const std::string_view head = source->head();
+  if (!regular && head.substr(0, 15) == "SQLite format 3") {
+    return make_error(ErrorCode::kUnsupported, "a database cannot be read from a pipe", path,
+                      "save it as a file");
+  }
+  if (as.empty()) found.importer = surest_importer(path, head);
+  if (regular) return found;
+  if (found.importer == nullptr) return unknown_kind(*source);
+  found.source = std::move(*source);
+  return found;
 }
 
 }  // namespace sonde::importers

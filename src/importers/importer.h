@@ -49,8 +49,17 @@ struct Importer {
 // Generated from the files of importers/.
 std::span<const Importer* const> all_importers();
 
-// The importer for a file. `as` is a name, or "" to sniff. nullptr means that it is an .rpd, or
-// nothing that any importer knows; the Reader says which.
-Result<const Importer*> find_importer(const std::string& path, const std::string& as);
+struct Found {
+  // nullptr means that it is an .rpd, or nothing that any importer knows; the Reader says which.
+  const Importer* importer = nullptr;
+  // Of what is no regular file and can be read only once: what was looked at is still to be read.
+  std::optional<Source> source{};
+};
+// The importer for a file or pipe ("-" is the standard input). `as` is a name, or "" to sniff.
+// Fails for a pipe that holds nothing any importer knows.
+Result<Found> find_importer(const std::string& path, const std::string& as);
+
+// What to say of a file that no importer takes.
+Error unknown_kind(const Source& source);
 
 }  // namespace sonde::importers

@@ -36,6 +36,8 @@ class ProtoReader {
     return !broken_;
   }
   bool broken() const { return broken_; }
+  // Where the message ends within the bytes of field(): what there is of them.
+  std::string_view cut() const { return cut_; }
 
   uint32_t field() const { return field_; }
   Wire wire() const { return wire_; }
@@ -72,7 +74,11 @@ class ProtoReader {
         return take_fixed(4);
       case Wire::kBytes: {
         uint64_t size = 0;
-        if (!take_varint(left_, size) || size > left_.size()) return false;
+        if (!take_varint(left_, size)) return false;
+        if (size > left_.size()) {
+          cut_ = left_;
+          return false;
+        }
         bytes_ = left_.substr(0, size);
         left_.remove_prefix(size);
         return true;
@@ -87,7 +93,7 @@ class ProtoReader {
     return true;
   }
 
-  std::string_view left_, bytes_;
+  std::string_view left_, bytes_, cut_;
   uint64_t number_ = 0;
   uint32_t field_ = 0;
   Wire wire_ = Wire::kVarint;

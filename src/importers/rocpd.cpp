@@ -9,6 +9,7 @@
 #include "importers/importer.h"
 #include "importers/rocprof_names.h"
 #include "store/database.h"
+#include "store/input_file.h"
 #include "store/scan.h"
 
 namespace sonde::importers {
@@ -319,7 +320,7 @@ Status RecordingReader::allocations() {
 }
 
 Status read(Source& source, Sink& sink, Tally& tally) {
-  SONDE_ASSIGN(Database database, Database::open(source.path(), Database::Mode::kReadOnly));
+  SONDE_ASSIGN(Database database, store::open_input(source.path()));
   std::vector<std::string> suffixes;
   SONDE_TRY(store::scan(database, "substr(name, 15)",
                         "sqlite_master WHERE type = 'table' AND name LIKE 'rocpd_metadata%'", {},

@@ -7,6 +7,7 @@
 #include "importers/importer.h"
 #include "importers/rocprof_rows.h"
 #include "store/database.h"
+#include "store/input_file.h"
 
 namespace sonde::importers {
 
@@ -92,7 +93,7 @@ class Reader {
 };
 
 Status read(Source& source, Sink& sink, Tally& tally) {
-  SONDE_ASSIGN(Database database, Database::open(source.path(), Database::Mode::kReadOnly));
+  SONDE_ASSIGN(Database database, store::open_input(source.path()));
   return Reader(database, sink, tally).read();
 }
 

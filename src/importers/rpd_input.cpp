@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "importers/rpd_tables.h"
 #include "store/reader.h"
 #include "store/scan.h"
 
@@ -39,7 +40,16 @@ std::optional<int64_t> integer_or_none(const Row& row, int column) {
 class RpdInput {
  public:
   RpdInput(store::Reader& reader, Sink& sink, Tally& tally)
-      : reader_(reader), database_(reader.database()), sink_(sink), tally_(tally) {}
+      : reader_(reader),
+        database_(reader.database()),
+        sink_(sink),
+        tally_(tally),
+        tables_(database_, sink, tally,
+                {{"sonde_process", [this](int64_t id) { return process_of(id); }},
+                 {"rocpd_api", [this](int64_t id) { return apis_.at(id); }},
+                 {"rocpd_op", [this](int64_t id) { return ops_.at(id); }},
+                 {"rocpd_string", [this](int64_t id) { return std::max<Name>(name_of(id), 1); }}}) {
+  }
 
   Status read() {
     SONDE_TRY(strings());
@@ -47,6 +57,7 @@ class RpdInput {
     SONDE_TRY(apis());
     SONDE_TRY(ops());
     SONDE_TRY(streams());
+    if (reader_.flavour() == store::Flavour::kV3) SONDE_TRY(copies());
     SONDE_TRY(launches());
     SONDE_TRY(values());
     if (reader_.made_by_sonde()) SONDE_TRY(facts());
@@ -66,10 +77,10 @@ class RpdInput {
   Status apis();
   Status ops();
   Status streams();
+  Status copies();
   Status launches();
   Status values();
   Status facts();
-  Status clocks();
   Status losses();
   Status rest();
 
@@ -96,6 +107,7 @@ class RpdInput {
   };
   std::unordered_map<int64_t, OpFacts> op_facts_;  // by new id
   std::unordered_map<int64_t, uint64_t> streams_;  // by the file's id of the call
+  RpdTables tables_;
 };
 
 Status RpdInput::strings() {
@@ -179,15 +191,21 @@ Status RpdInput::streams() {
   return each("api_ptr_id, stream", "rocpd_kernelapi", take);
 }
 
+// The first row of a call counts, so launches() adds only what is missing.
+Status RpdInput::copies() {
+  SONDE_TRY(tables_.carry("rocpd_copyapi"));
+  return ok_status();
+}
+
 Status RpdInput::launches() {
   // Files of other tools count a grid in groups.
   const bool in_items = reader_.made_by_sonde();
   std::unordered_map<int64_t, int64_t> call_of;  // of the file's ids: the first call of each op
-  uint64_t further = 0;
   SONDE_TRY(each("op_id, api_id", "v_api_op", [&](const Row& row) {
-    further += call_of.try_emplace(row.integer(0), row.integer(1)).second ? 0 : 1;
+    if (call_of.try_emplace(row.integer(0), row.integer(1)).second) return;
+    const int64_t op = ops_.at(row.integer(0)), api = apis_.at(row.integer(1));
+    if (op != 0 && api != 0) sink_.further_call(api, op);
   }));
-  tally_.skip("further calls of operations, which have one launching call here", "", further);
   return each(
       "o.id, d.process_id, d.api_id, d.queued_ns, d.submitted_ns, d.bytes, d.grid_x, d.grid_y, "
       "d.grid_z, d.group_x, d.group_y, d.group_z, d.group_segment_bytes, "
@@ -247,25 +265,15 @@ Status RpdInput::values() {
 
 // What only Sonde's files have.
 Status RpdInput::facts() {
-  SONDE_TRY(each("id, executable, host, clock", "sonde_process", [&](const Row& row) {
-    ProcessFacts facts;
-    facts.executable = row.text(1);
-    facts.host = row.text(2);
-    facts.clock = row.text(3);
-    sink_.describe(process_of(row.integer(0)), facts);
-  }));
-  SONDE_TRY(each(
-      "process_id, gpu_id, backend, name, vendor, kind, location, memory_bytes, "
-      "compute_units, clock_mhz",
-      "sonde_device", [&](const Row& row) {
-        sink_.device({process_of(row.integer_or(0, -1)), row.integer(1), row.text(2), row.text(3),
-                      row.text(4), row.text(5), row.text(6), integer_or_none(row, 7),
-                      integer_or_none(row, 8), integer_or_none(row, 9)});
-      }));
   SONDE_TRY(
-      each("process_id, gpu_id, queue_id, handle, context", "sonde_queue", [&](const Row& row) {
-        sink_.queue({process_of(row.integer_or(0, -1)), row.integer(1), row.integer(2),
-                     integer_or_none(row, 3), integer_or_none(row, 4)});
+      each("id, executable, host, clock, directory, exit", "sonde_process", [&](const Row& row) {
+        ProcessFacts facts;
+        facts.executable = row.text(1);
+        facts.host = row.text(2);
+        facts.clock = row.text(3);
+        facts.directory = row.text(4);
+        facts.exit = row.text(5);
+        sink_.describe(process_of(row.integer(0)), facts);
       }));
   SONDE_TRY(each("process_id, tid, time_ns, name_id, value", "sonde_counter", [&](const Row& row) {
     sink_.counter({process_of(row.integer_or(0, -1)), row.integer_or(1, 0), row.integer(2),
@@ -284,18 +292,10 @@ Status RpdInput::facts() {
     if (row.text(1) == "imported from") return;
     sink_.note(process_of(row.integer_or(0, -1)), row.text(1), row.text(2));
   }));
-  SONDE_TRY(clocks());
-  return losses();
-}
-
-Status RpdInput::clocks() {
   SONDE_TRY(each("tag, value", "rocpd_metadata", [&](const Row& row) {
     if (starts_with_any(row.text(0), {"sonde::"})) sink_.note(0, row.text(0), row.text(1));
   }));
-  return each(
-      "process_id, clock, value, monotonic_ns", "sonde_clock_snapshot", [&](const Row& row) {
-        sink_.clock(process_of(row.integer_or(0, -1)), row.text(1), row.integer(2), row.integer(3));
-      });
+  return losses();
 }
 
 Status RpdInput::losses() {
@@ -308,13 +308,15 @@ Status RpdInput::losses() {
   });
 }
 
-// What a sink has no word for is not lost in silence.
+// All other tables: as they are if the sink knows them, and what it does not is not lost in
+// silence.
 Status RpdInput::rest() {
+  // Those that were read above, and those that follow from notes, links and arguments.
   static constexpr std::string_view kRead[] = {
-      "sonde_process",   "sonde_thread",    "sonde_device",     "sonde_queue",
-      "sonde_counter",   "sonde_op_args",   "sonde_flow",       "sonde_note",
-      "sonde_drop",      "sonde_ingest",    "sonde_diagnostic", "sonde_clock_snapshot",
-      "sonde_op_detail", "sonde_unfinished"};
+      "sonde_process",    "sonde_thread",     "sonde_counter",    "sonde_op_args",
+      "sonde_flow",       "sonde_note",       "sonde_drop",       "sonde_ingest",
+      "sonde_diagnostic", "sonde_op_detail",  "sonde_unfinished", "sonde_code_object",
+      "sonde_graph_op",   "sonde_kernel_code"};
   std::vector<std::string> others;
   SONDE_TRY(each("name", "sqlite_master WHERE type = 'table'", [&](const Row& row) {
     const std::string_view name = row.text(0);
@@ -322,6 +324,8 @@ Status RpdInput::rest() {
     if (starts_with_any(name, {"sonde_", "ext_"}) && !is_read) others.emplace_back(name);
   }));
   for (const std::string& table : others) {
+    SONDE_ASSIGN(const bool carried, tables_.carry(table));
+    if (carried) continue;
     SONDE_ASSIGN(const int64_t rows,
                  database_.integer("SELECT count(*) FROM " + store::quoted_name(table)));
     tally_.skip("rows of " + table + ", which merging does not know,", reader_.path(),

@@ -8,7 +8,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "store/op_class.h"
@@ -31,7 +34,7 @@ struct Wants {
 // nullopt and an empty text mean "the file does not say"; a later description adds to an earlier.
 struct ProcessFacts {
   std::optional<int64_t> ppid, rank;
-  std::string_view executable, command, host;
+  std::string_view executable, command, directory, host, exit;
   std::string_view clock;  // Clock::name
 };
 
@@ -108,6 +111,20 @@ struct Flow {
   int64_t time_ns = 0;
 };
 
+// A table of the .rpd, for rows that come from another .rpd and that no other word here is for.
+struct Table {
+  enum class Type { kInteger, kReal, kText };
+  struct Column {
+    std::string name;
+    Type type = Type::kText;
+    std::string refers_to;  // the table whose ids it holds, this one's in its own "id"; "" = none
+    bool required = false;
+  };
+  std::string name;
+  std::vector<Column> columns;
+};
+using Cell = std::variant<std::monostate, int64_t, double, std::string_view>;
+
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -136,6 +153,16 @@ class Sink {
   // The clock `name` showed `value` at `time_ns`.
   virtual void clock(int64_t /*process*/, std::string_view /*name*/, int64_t /*value*/,
                      int64_t /*time_ns*/) {}
+
+  // A call that an operation belongs to besides the one that launched it.
+  virtual void further_call(int64_t /*api*/, int64_t /*op*/) {}
+
+  // Tables by name; nullptr if this sink has none of that name.
+  virtual const Table* table(std::string_view /*name*/) { return nullptr; }
+  // The highest id in it so far.
+  virtual int64_t last_id(const Table&) { return 0; }
+  // A cell for each column; ids are already those of this sink, times and GPUs those of the file.
+  virtual void row(const Table&, const std::vector<Cell>&) {}
 
   // The first error of any call so far (a full disk). An importer looks now and then.
   virtual Status status() const { return ok_status(); }

@@ -121,7 +121,8 @@ inline ImportedText import_text(const Importer& importer, std::string_view bytes
   SONDE_CHECK(directory.ok());
   const std::string path = directory->path() + "/" + file_name;
   write_bytes(path, bytes);
-  result.status = read_into(importer, path, result.sink, result.tally);
+  Found found{&importer};
+  result.status = read_into(found, path, result.sink, result.tally);
   return result;
 }
 

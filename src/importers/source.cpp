@@ -99,7 +99,6 @@ Result<Source> Source::open(const std::string& path) {
                                              impl->packed.size() - first, path));
     if (got == 0) break;
     first += got;
-    if (impl->total == 0 && first >= 4) break;  // a pipe gives what it has
   }
   impl->done = first;
   impl->unpacker = Unpacker::for_stream({impl->packed.data(), first});

@@ -204,7 +204,9 @@ void StoreSink::describe(int64_t process, const ProcessFacts& facts) {
   if (facts.rank) known.rank = facts.rank;
   take(known.executable, facts.executable);
   take(known.command, facts.command);
+  take(known.directory, facts.directory);
   take(known.host, facts.host);
+  take(known.exit, facts.exit);
   take(known.clock, facts.clock);
 }
 
@@ -269,6 +271,30 @@ void StoreSink::clock(int64_t process, std::string_view name, int64_t value, int
       time_ns + shift_ns_);
 }
 
+void StoreSink::further_call(int64_t api, int64_t op) {
+  writer_.api_op(api, op);
+  ++counts_.links;
+}
+
+const Table* StoreSink::table(std::string_view name) {
+  if (!tables_) tables_.emplace(writer_.database());
+  auto found = tables_->find(name);
+  if (found) return *found;
+  keep_status(std::move(found).error());
+  return nullptr;
+}
+
+int64_t StoreSink::last_id(const Table& table) {
+  auto id = tables_->last_id(table);
+  if (id) return *id;
+  keep_status(std::move(id).error());
+  return 0;
+}
+
+void StoreSink::row(const Table& table, const std::vector<Cell>& cells) {
+  keep_status(tables_->insert(table, cells, shift_ns_, file_index_ * kGpuStride));
+}
+
 void StoreSink::diagnose(const char* severity, const std::string& text) {
   insert("INSERT INTO sonde_diagnostic (severity, source, text) VALUES (?, 'import', ?)",
          std::string_view(severity), std::string_view(text));
@@ -287,11 +313,12 @@ void StoreSink::write_processes() {
   for (const ProcessState& process : processes_) {
     ++id;
     insert(
-        "INSERT INTO sonde_process (id, pid, ppid, start_ns, end_ns, executable, command, host, "
-        "rank, clock) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO sonde_process (id, pid, ppid, start_ns, end_ns, executable, command, "
+        "directory, host, rank, clock, exit) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         id, process.pid, IntegerOrNull(process.ppid), IntegerOrNull(process.start_ns),
         IntegerOrNull(process.end_ns), TextOrNull{process.executable}, TextOrNull{process.command},
-        TextOrNull{process.host}, IntegerOrNull(process.rank), TextOrNull{process.clock});
+        TextOrNull{process.directory}, TextOrNull{process.host}, IntegerOrNull(process.rank),
+        TextOrNull{process.clock}, TextOrNull{process.exit});
     for (const auto& [tid, name] : process.threads) {
       insert("INSERT INTO sonde_thread (process_id, tid, name) VALUES (?, ?, ?)", id, tid,
              TextOrNull{name});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "importers/sink.h"
+#include "importers/store_tables.h"
 #include "importers/tally.h"
 #include "store/row_buffer.h"
 #include "store/writer.h"
@@ -48,13 +49,17 @@ class StoreSink : public Sink {
   void unfinished(int64_t api) override;
   void note(int64_t process, std::string_view key, std::string_view value) override;
   void clock(int64_t process, std::string_view name, int64_t value, int64_t time_ns) override;
+  void further_call(int64_t api, int64_t op) override;
+  const Table* table(std::string_view name) override;
+  int64_t last_id(const Table& table) override;
+  void row(const Table& table, const std::vector<Cell>& cells) override;
   Status status() const override { return status_; }
 
  private:
   struct ProcessState {
     int64_t pid = 0;
     std::optional<int64_t> ppid, rank, start_ns, end_ns;
-    std::string executable, command, host, clock;
+    std::string executable, command, directory, host, clock, exit;
     std::unordered_map<int64_t, std::string> threads;  // name by tid; "" = none
     int64_t last_tid = INT64_MIN;
   };
@@ -76,6 +81,7 @@ class StoreSink : public Sink {
   store::RowBuffer<5> counters_;
   store::RowBuffer<7> flows_;
   store::RowBuffer<3> frames_;
+  std::optional<StoreTables> tables_;                // made by table(), when this no longer moves
   std::vector<ProcessState> processes_;              // by handle - 1
   std::unordered_map<int64_t, int64_t> process_of_;  // handle by pid of the current file
   std::vector<Name> domain_of_name_;                 // by name id; what the name itself says

@@ -96,6 +96,9 @@ XPlane read_xplane(std::string_view message, std::string_view place, Tally& tall
         break;
     }
   }
+  if (reader.broken() && reader.field() == 3 && !reader.cut().empty()) {
+    plane.lines.push_back(reader.cut());
+  }
   note_broken(reader, place, tally);
   return plane;
 }

@@ -27,6 +27,7 @@ struct Options {
   WaitPolicy wait = WaitPolicy::kNone;
   std::optional<std::vector<std::string>> backends;  // by name; nullopt = all
   uint32_t sample_hz = 100;                          // of each thread's CPU time; 0 = not sampled
+  bool sample_blocked = false;                       // and of the wall time of those that wait
   monitor::Settings metrics;                         // none unless some are selected
   bool quiet = false;                                // no status line and no summary
   std::vector<std::string> environment;              // "NAME=value", added to the command's

@@ -130,6 +130,7 @@ Status Recording::prepare() {
   session.autostart = options_.start;
   session.recording = options_.delay_ns == 0;
   session.sample_hz = options_.sample_hz;
+  session.sample_blocked = options_.sample_blocked;
   session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
   SONDE_ASSIGN(auto writer, open_output());
@@ -160,6 +161,7 @@ void Recording::store_facts() {
   writer_->metadata("sonde::command", valid_utf8(command));
   writer_->metadata("sonde::environment", environment);
   writer_->metadata("sonde::sample_hz", std::to_string(options_.sample_hz));
+  writer_->metadata("sonde::sample_clock", options_.sample_blocked ? "wall" : "cpu");
   writer_->metadata("sonde::clock", control_->clock == wire::ClockKind::kTsc
                                         ? "TSC, converted to CLOCK_MONOTONIC"
                                         : "CLOCK_MONOTONIC");

@@ -129,8 +129,13 @@ class SymbolFile {
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
     if (unit == nullptr) return;
+    Dwarf_Die* innermost = nullptr;
+    if (dwarf_getscopes(unit, address - bias, &innermost) <= 0) return;
+    const std::unique_ptr<Dwarf_Die, Freer> innermost_owner(innermost);
+    // Around an inlined function those are the scopes that it was written in. Here we want what it
+    // was inlined into.
     Dwarf_Die* scopes = nullptr;
-    const int count = dwarf_getscopes(unit, address - bias, &scopes);
+    const int count = dwarf_getscopes_die(innermost, &scopes);
     const std::unique_ptr<Dwarf_Die, Freer> owner(count > 0 ? scopes : nullptr);
     store::FrameName name;
     set_line(address, name);

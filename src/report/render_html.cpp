@@ -1,5 +1,6 @@
-// HTML: one self-contained page, light and dark, without anything from a network, and without scripts
-// but that of flame graphs. Numbers are aligned, and every cell that is shortened has its whole value as a tooltip.
+// HTML: one self-contained page, light and dark, without anything from a network, and without
+// scripts but that of flame graphs. Numbers are aligned, and every cell that is shortened has its
+// whole value as a tooltip.
 #include <fmt/format.h>
 
 #include "base/strings.h"

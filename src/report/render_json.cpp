@@ -1,6 +1,7 @@
 // JSON: one object. A table is an array of objects under its section's key, facts are an object
-// under the section's key (or beside the table, as KEY_facts, where a section has both). Integers
-// are exact; text is valid UTF-8 whatever the file holds.
+// under the section's key (or beside the table, as KEY_facts, where a section has both).
+// KEY_missing says why a table has no rows. Integers are exact; text is valid UTF-8 whatever the
+// file holds.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -70,6 +71,10 @@ std::string render(const Report& report, const RenderOptions&) {
       if (section.table.rows_left_out != 0) {
         out += fmt::format(",\n  {}: {}", json_quote(section.key + "_rows_left_out"),
                            section.table.rows_left_out);
+      }
+      if (section.table.rows.empty() && !section.empty_text.empty()) {
+        out += ",\n  " + json_quote(section.key + "_missing") + ": ";
+        out += json_quote(section.empty_text);
       }
     }
     append_texts(out, section.key + "_remarks", section.remarks);

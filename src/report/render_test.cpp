@@ -67,6 +67,16 @@ TEST(Render, JsonIsExactAndValidForAnyBytes) {
   EXPECT_NE(json.find("\"moved_bytes\": null, \"percent\": null"), std::string::npos);
 }
 
+TEST(Render, JsonSaysWhatIsMissing) {
+  Report report = sample();
+  EXPECT_EQ(rendered(report, "json").find("_missing"), std::string::npos);
+  report.sections[0].table.rows.clear();
+  report.sections[0].empty_text = "No \"kernels\".";
+  EXPECT_NE(rendered(report, "json").find(R"("top": [],
+  "top_missing": "No \"kernels\".")"),
+            std::string::npos);
+}
+
 TEST(Render, MarkdownIsATableWhateverTheCellsHold) {
   Report report = sample();
   report.sections[0].table.rows[1][0] = std::string("a|b\n`d`");

@@ -134,12 +134,21 @@ void Ingest::Impl::sample(Process& process, const KnownRing& ring, const wire::R
   int64_t leaf = 0;
   for (size_t i = path.size(); i-- > 0;) leaf = stack(leaf, path[i]);
   if (leaf == 0) return;
+  const int64_t truncated = record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep);
+  const int64_t time_ns = ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks));
+  if ((record.header->flags & wire::kBlocked) != 0) {
+    insert(
+        "INSERT INTO sonde_blocked (process_id, tid, time_ns, stack_id, wall_ns, truncated) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        process.id, int64_t{fields.tid}, time_ns, leaf, static_cast<int64_t>(fields.cpu_ns),
+        truncated);
+    return;
+  }
   insert(
       "INSERT INTO sonde_sample (process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, "
       "truncated, by_timer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-      process.id, int64_t{ring.tid}, ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
-      leaf, static_cast<int64_t>(fields.cpu_ns), int64_t{fields.missed}, int64_t{fields.cost_ns},
-      int64_t{record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep)},
+      process.id, int64_t{ring.tid}, time_ns, leaf, static_cast<int64_t>(fields.cpu_ns),
+      int64_t{fields.missed}, int64_t{fields.cost_ns}, truncated,
       int64_t{(record.header->flags & wire::kByTimer) != 0});
 }
 

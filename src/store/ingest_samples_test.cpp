@@ -24,9 +24,11 @@ Words module(uint32_t id, std::string_view build_id, std::string_view path) {
       Words{0x1000, 0x1000, 0x9000, pair(build_id.size(), content.size())} + packed(content));
 }
 
-Words sample(uint64_t ticks, uint32_t frames, std::string_view content, uint8_t flags = 0) {
-  return record(wire::RecordType::kSample, frames, flags,
-                Words{ticks, 10'000'000, pair(2, 1500), pair(content.size(), 0)} + packed(content));
+Words sample(uint64_t ticks, uint32_t frames, std::string_view content, uint8_t flags = 0,
+             uint32_t tid = 0) {
+  return record(
+      wire::RecordType::kSample, frames, flags,
+      Words{ticks, 10'000'000, pair(2, 1500), pair(content.size(), tid)} + packed(content));
 }
 
 const Words kModules = module(20, "\xab\x01", "/lib/a.so") + module(21, "", "/bin/prog");
@@ -50,6 +52,19 @@ struct SampleTest : ::testing::Test {
 };
 
 }  // namespace
+
+// Recorded by another thread than the one that was blocked.
+TEST_F(SampleTest, BlockedThreadsAreApart) {
+  ASSERT_TRUE(feed(*file, kRing,
+                   sample(at(10), 2, in(20, 0x111) + in(21, 0x333), 8, 4711) +
+                       sample(at(20), 2, in(20, 0x111) + in(21, 0x333)) +
+                       sample(at(30), 1, in(20, 0x111), 9, 4712)));
+  file.finish();
+  EXPECT_EQ(file.rows("select process_id, tid, time_ns, stack_id, wall_ns, truncated from "
+                      "sonde_blocked order by id"),
+            (Rows{"1|4711|10|2|10000000|0", "1|4712|30|3|10000000|1"}));
+  EXPECT_EQ(file.rows("select tid, stack_id from sonde_sample"), (Rows{"101|2"}));
+}
 
 TEST_F(SampleTest, StacksShareTheirOuterFrames) {
   ASSERT_TRUE(feed(*file, kRing,

@@ -315,6 +315,14 @@ CREATE TABLE IF NOT EXISTS sonde_sample (
   cost_ns integer NOT NULL,
   truncated integer NOT NULL,
   by_timer integer NOT NULL);
+CREATE TABLE IF NOT EXISTS sonde_blocked (
+  id integer PRIMARY KEY,
+  process_id integer NOT NULL REFERENCES sonde_process (id),
+  tid integer NOT NULL,
+  time_ns integer NOT NULL,
+  stack_id integer NOT NULL REFERENCES sonde_stack (id),
+  wall_ns integer NOT NULL,
+  truncated integer NOT NULL);
 CREATE VIEW IF NOT EXISTS sonde_sampling AS
   SELECT process_id, iif(max(by_timer), 'timer', 'perf event') AS method, count(*) AS samples, sum(missed) AS missed,
     sum(truncated <> 0) AS truncated, sum(cpu_ns) AS cpu_ns, sum(cost_ns) AS cost_ns,
@@ -341,7 +349,8 @@ CREATE INDEX IF NOT EXISTS sonde_counter_name ON sonde_counter (name_id, time_ns
 
 // What backends note as JSON, and what follows from a call's arguments, as tables. A note with such
 // a key may be the program's own, and anything. HIP says of an op of a graph only which launch made
-// it; its place there tells the nodes apart.
+// it; its place there tells the nodes apart. In a merged file a GPU has the node of its process (see
+// pid_stride and gpu_stride).
 constexpr const char* kDerivedTables = R"sql(
 CREATE TABLE IF NOT EXISTS sonde_code_object (
   process_id integer,
@@ -373,7 +382,8 @@ INSERT INTO sonde_code_object
     json_extract(value, '$.load_size'), json_extract(value, '$.delta')
   FROM sonde_note WHERE key = 'hsa.code_object' AND json_valid(value);
 INSERT INTO sonde_kernel_code
-  SELECT process_id, json_extract(value, '$.gpu'), json_extract(value, '$.name'),
+  SELECT process_id, json_extract(value, '$.gpu') + coalesce((SELECT p.pid FROM sonde_process p
+      WHERE p.id = process_id), 0) / 10000000 * 1000, json_extract(value, '$.name'),
     json_extract(value, '$.object'), json_extract(value, '$.vgprs'),
     json_extract(value, '$.accumulation_vgprs'), json_extract(value, '$.sgprs'),
     json_extract(value, '$.group_segment_bytes'), json_extract(value, '$.private_segment_bytes'),

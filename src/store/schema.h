@@ -30,6 +30,7 @@
 //                                       kind: 'native' or 'python'
 //   sonde_stack(id, parent_id, frame_id)
 //                                       a frame and, by its parent, those outside of it
+//   sonde_blocked(id, process_id, tid, time_ns, stack_id, wall_ns, truncated)
 //   sonde_sample(id, process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, truncated,
 //                by_timer)
 //   sonde_ingest(key, value)            how far a recording in progress has come; empty when done

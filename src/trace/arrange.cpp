@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <set>
 
 #include "base/strings.h"
 
@@ -36,6 +37,7 @@ void each_column(Apis& apis, Visit visit) {
   visit(apis.thread);
   visit(apis.label);
   visit(apis.args);
+  visit(apis.stream);
 }
 
 template <typename Table>
@@ -147,14 +149,35 @@ Order order_ops(const Request& request, Interval window, Trace& trace) {
   return order;
 }
 
+// Processes of the rank, and those without one that were merged from the same file as they: the
+// devices' own rows.
+std::vector<bool> processes_of_rank(const Trace& trace, int64_t rank) {
+  std::set<int64_t> files;
+  for (const Process& process : trace.processes) {
+    if (process.rank == rank) files.insert(file_of(process.pid));
+  }
+  std::vector<bool> wanted;
+  for (const Process& process : trace.processes) {
+    wanted.push_back(process.rank ? process.rank == rank : files.count(file_of(process.pid)) != 0);
+  }
+  return wanted;
+}
+
 Order order_apis(const Request& request, Interval window, Trace& trace) {
   Apis& apis = trace.apis;
   const std::vector<bool> names = wanted_names(trace, request.api_names);
+  const std::vector<bool> processes =
+      request.rank ? processes_of_rank(trace, *request.rank) : std::vector<bool>();
+  const auto wanted = [&](size_t i) {
+    if (!names.empty() && !names[apis.name[i]]) return false;
+    if (!request.rank) return true;
+    const int32_t process = trace.threads[apis.thread[i]].process;
+    return process != kNone && processes[static_cast<size_t>(process)];
+  };
   const Interval everything = Window{}.select;
   const bool all = request.all_apis || request.whole;
   Order order = rows_that_stay(apis, all ? everything : window, all, trace.changed.bad_apis,
-                               trace.changed.clipped_apis,
-                               [&](size_t i) { return names.empty() || names[apis.name[i]]; });
+                               trace.changed.clipped_apis, wanted);
   sort_rows(apis.start_ns, order, [&](uint32_t a, uint32_t b) {
     if (apis.end_ns[a] != apis.end_ns[b]) return apis.end_ns[a] > apis.end_ns[b];
     if (!apis.kind.empty() && apis.kind[a] != apis.kind[b]) return apis.kind[a] < apis.kind[b];
@@ -203,28 +226,27 @@ void add_skip_warnings(Trace& trace) {
 
 // A clock that was set, or a time that was never filled in, leaves a hole next to which all else is
 // nothing. The figures stand, but a reader must know.
-void warn_of_jump(Trace& trace) {
+template <typename Table>
+void warn_of_jump(const Table& table, const char* what, Trace& trace) {
   constexpr int64_t kLongHole = 3'600'000'000'000;  // an hour
   constexpr int64_t kMuchLonger = 100;
-  const Ops& ops = trace.ops;
-  if (ops.size() < 2) return;
-  int64_t last_end = ops.end_ns[0];
+  if (table.size() < 2) return;
+  int64_t last_end = table.end_ns[0];
   int64_t longest = 0;
   size_t at = 0;
-  for (size_t i = 1; i < ops.size(); ++i) {
-    const int64_t hole = ops.start_ns[i] - last_end;
+  for (size_t i = 1; i < table.size(); ++i) {
+    const int64_t hole = table.start_ns[i] - last_end;
     if (hole > longest) {
       longest = hole;
       at = i;
     }
-    last_end = std::max(last_end, ops.end_ns[i]);
+    last_end = std::max(last_end, table.end_ns[i]);
   }
-  const int64_t rest = last_end - ops.start_ns[0] - longest;
+  const int64_t rest = last_end - table.start_ns[0] - longest;
   if (longest < kLongHole || longest / kMuchLonger < rest) return;
   trace.warnings.push_back("times jump: nothing happens for " + format_duration(longest) +
-                           " after the first " + format_count(at) +
-                           " operations, as if the clock had been set; --from and --to choose a "
-                           "side");
+                           " after the first " + format_count(at) + what +
+                           ", as if the clock had been set; --from and --to choose a side");
 }
 
 }  // namespace
@@ -254,7 +276,8 @@ void arrange_rows(const Request& request, const Window& window, Trace& trace) {
   }
   if (!is_identity(apis, api_count)) relink(trace, apis, api_count);
   add_skip_warnings(trace);
-  warn_of_jump(trace);
+  warn_of_jump(trace.ops, " operations", trace);
+  warn_of_jump(trace.apis, " calls", trace);
 }
 
 }  // namespace sonde::trace

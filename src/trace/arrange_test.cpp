@@ -101,6 +101,29 @@ TEST(Arrange, WindowClipsOperationsAndKeepsCallsThatLaunchedThem) {
             (std::vector<std::string>{"100 110 cut compute 0 -"}));
 }
 
+// Of one rank: its operations, its calls, and what its device says without a rank; of a merged file
+// only those of the same range of processes.
+TEST(Arrange, ARankHasItsOwnCallsOnly) {
+  TraceBuilder rows;
+  rows.set_rank(7, 0);
+  rows.set_rank(10'000'007, 1);
+  for (const int64_t pid : {7, 10'000'007}) {
+    const int api = rows.add({"cuda_runtime", "cudaLaunchKernel", 0, 10, 1, pid});
+    rows.add({"cuda_sync", "Context Sync", 5, 9, -1, pid - 7});
+    rows.add({pid == 7 ? "mine" : "other", 20, 30, api});
+  }
+  Request request = TraceBuilder::everything();
+  request.rank = 1;
+  const Trace trace = rows.build(0, request);
+  ASSERT_EQ(trace.apis.size(), 2u);
+  for (const uint32_t thread : trace.apis.thread) {
+    EXPECT_GE(trace.processes[static_cast<size_t>(trace.threads[thread].process)].pid, 10'000'000);
+  }
+  ASSERT_EQ(trace.ops.size(), 1u);
+  EXPECT_EQ(trace.names[trace.ops.name[0]], "other");
+  EXPECT_EQ(trace.ops.api[0], 0);
+}
+
 TEST(Arrange, RanksFollowFromTheLaunchingProcess) {
   TraceBuilder rows;
   const int a = rows.add(TraceBuilder::Api{"", "hipLaunchKernel", 0, 1, 1, 10});

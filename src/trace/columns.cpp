@@ -38,7 +38,9 @@ Request united(const Request& a, const Request& b) {
   both.apis |= b.apis;
   both.nesting |= b.nesting;
   both.links |= b.links;
+  both.streams |= b.streams;
   both.samples |= b.samples;
+  both.monitors |= b.monitors;
   both.args_of |= b.args_of;
   if (a.args_of == 0) both.args_named = b.args_named;
   if (a.args_of != 0 && b.args_of != 0 && a.args_named != b.args_named) both.args_named = nullptr;

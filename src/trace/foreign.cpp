@@ -159,8 +159,8 @@ class ColumnSink : public importers::Sink {
 
 }  // namespace
 
-Result<Trace> load_foreign(const importers::Importer& importer, const std::string& path,
-                           const Request& request, const WindowText& window_text) {
+Result<Trace> load_foreign(importers::Found& found, const std::string& path, const Request& request,
+                           const WindowText& window_text) {
   SONDE_TRY(check_window(window_text));
   std::optional<Interval> named;
   if (window_text.named) {  // what it names is known when the file has been read
@@ -174,7 +174,7 @@ Result<Trace> load_foreign(const importers::Importer& importer, const std::strin
   Raw raw;
   const Request wanted = completed(request);
   ColumnSink sink(wanted, window_text.given(), trace, raw);
-  SONDE_TRY(importers::read_into(importer, path, sink, tally));
+  SONDE_TRY(importers::read_into(found, path, sink, tally));
   trace.warnings = tally.warnings();
 
   Window window;
@@ -188,8 +188,8 @@ Result<Trace> load_foreign(const importers::Importer& importer, const std::strin
 
 Result<Trace> load_file(const std::string& path, const std::string& as, const Request& request,
                         const WindowText& window) {
-  SONDE_ASSIGN(const importers::Importer* importer, importers::find_importer(path, as));
-  if (importer != nullptr) return load_foreign(*importer, path, request, window);
+  SONDE_ASSIGN(importers::Found found, importers::find_importer(path, as));
+  if (found.importer != nullptr) return load_foreign(found, path, request, window);
   SONDE_ASSIGN(auto reader, store::Reader::open(path));
   Request windowed = request;
   SONDE_ASSIGN(windowed.window, window_of(reader, window));

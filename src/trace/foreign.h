@@ -12,8 +12,8 @@
 namespace sonde::trace {
 
 // The window goes by the text; request.window is not looked at.
-Result<Trace> load_foreign(const importers::Importer& importer, const std::string& path,
-                           const Request& request, const WindowText& window);
+Result<Trace> load_foreign(importers::Found& found, const std::string& path, const Request& request,
+                           const WindowText& window);
 
 // Any file that the tool can read: `as` names the importer, "" sniffs.
 Result<Trace> load_file(const std::string& path, const std::string& as, const Request& request,

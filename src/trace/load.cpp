@@ -4,7 +4,9 @@
 
 #include "store/scan.h"
 #include "trace/columns.h"
+#include "trace/extras.h"
 #include "trace/name_table.h"
+#include "trace/row_index.h"
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -109,35 +111,6 @@ Status load_ranks(store::Database& database, Trace& trace) {
     }
   }
 }
-
-// Row in the trace by the id in the file.
-class RowIndex {
- public:
-  explicit RowIndex(const std::vector<int64_t>& ids) : ids_(ids) {
-    sorted_ = std::is_sorted(ids.begin(), ids.end());
-    if (!sorted_) {
-      for (size_t i = 0; i < ids.size(); ++i) row_of_.emplace(ids[i], i);
-    }
-  }
-  // nullopt for one that is not in the trace.
-  std::optional<size_t> row(int64_t id) {
-    if (!sorted_) {
-      const auto found = row_of_.find(id);
-      return found == row_of_.end() ? std::nullopt : std::optional(found->second);
-    }
-    if (next_ < ids_.size() && ids_[next_] == id) return next_++;  // both in the order of the file
-    const auto found = std::lower_bound(ids_.begin(), ids_.end(), id);
-    if (found == ids_.end() || *found != id) return std::nullopt;
-    next_ = static_cast<size_t>(found - ids_.begin());
-    return next_++;
-  }
-
- private:
-  const std::vector<int64_t>& ids_;
-  std::unordered_map<int64_t, size_t> row_of_;
-  bool sorted_ = true;
-  size_t next_ = 0;
-};
 
 Status load_op_details(store::Database& database, const Request& request, Trace& trace) {
   Ops& ops = trace.ops;
@@ -259,7 +232,7 @@ void translate(std::vector<NameId>& column, const std::vector<uint32_t>& remap) 
 
 Request completed(const Request& request) {
   Request wanted = request;
-  wanted.links |= request.rank.has_value();
+  wanted.links |= request.rank.has_value() || request.streams;
   wanted.nesting |= wanted.links || request.args_of != 0;
   wanted.apis |= wanted.nesting;
   return wanted;
@@ -297,6 +270,8 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   }
   if (with_details) SONDE_TRY(load_op_details(database, wanted, trace));
   if (wanted.links) SONDE_TRY(load_links(database, extras.id, trace));
+  if (wanted.streams) SONDE_TRY(load_streams(database, extras.id, trace));
+  if (wanted.monitors) SONDE_TRY(load_monitors(database, wanted, trace));
   if (!wanted.op_ids) trace.ops.id.clear();
   arrange(wanted, wanted.window, std::move(raw), trace);
   if (wanted.samples) SONDE_TRY(load_samples(reader, wanted, trace));

@@ -18,7 +18,7 @@ constexpr int kMostInlined = 64;  // in a damaged file inlined functions may be 
 class SampleLoader {
  public:
   SampleLoader(store::Database& database, const Request& request, Trace& trace)
-      : database_(database), request_(request), trace_(trace), samples_(trace.samples) {
+      : database_(database), request_(request), trace_(trace), code_(trace.stacks) {
     for (size_t i = 0; i < trace.names.size(); ++i) {
       names_.emplace(trace.names[i], static_cast<uint32_t>(i));
     }
@@ -31,12 +31,13 @@ class SampleLoader {
     SONDE_TRY(load_frames());
     SONDE_TRY(load_stacks());
     SONDE_TRY(load_processes());
-    SONDE_TRY(store::scan(database_, "process_id, tid, time_ns, stack_id, cpu_ns", "sonde_sample",
-                          {}, [&](const store::Row& row) { add(row, false); }));
+    SONDE_TRY(store::scan(database_, "process_id, tid, time_ns, stack_id, cpu_ns",
+                          "(SELECT * FROM sonde_sample ORDER BY time_ns, id)", {},
+                          [&](const store::Row& row) { add_sample(row); }));
     SONDE_ASSIGN(const bool has_blocked, database_.has_table("sonde_blocked"));
     if (!has_blocked) return ok_status();
     return store::scan(database_, "process_id, tid, time_ns, stack_id, wall_ns", "sonde_blocked",
-                       {}, [&](const store::Row& row) { add(row, true); });
+                       {}, [&](const store::Row& row) { add_blocked(row); });
   }
 
  private:
@@ -69,9 +70,9 @@ class SampleLoader {
           frame.line = row.integer_or(6, 0);
           // An inlined function has no module; it is whose the code around it is.
           frame.is_library = row.is_null(7) ? is_library_path(module) : row.integer(7) != 0;
-          frames_[row.integer(0)] = {static_cast<uint32_t>(samples_.frames.size()),
+          frames_[row.integer(0)] = {static_cast<uint32_t>(code_.frames.size()),
                                      row.integer_or(8, 0)};
-          samples_.frames.push_back(frame);
+          code_.frames.push_back(frame);
         });
   }
 
@@ -87,7 +88,7 @@ class SampleLoader {
                          for (int depth = 0; depth < kMostInlined; ++depth) {
                            const auto frame = frames_.find(id);
                            if (frame == frames_.end()) break;
-                           CodeFrame& code = samples_.frames[frame->second.index];
+                           CodeFrame& code = code_.frames[frame->second.index];
                            if (library != nullptr && code.kind == FrameKind::kNative)
                              code.is_library = *library;
                            library = &code.is_library;
@@ -101,9 +102,30 @@ class SampleLoader {
   }
 
   int32_t push(int32_t parent, uint32_t frame) {
-    samples_.stacks.parent.push_back(parent);
-    samples_.stacks.frame.push_back(frame);
-    return static_cast<int32_t>(samples_.stacks.size()) - 1;
+    const CodeFrame& code = code_.frames[frame];
+    const bool is_own_line = code.kind == FrameKind::kPython && !code.is_library;
+    function_of_.push_back(shown(frame));
+    line_of_.push_back(is_own_line       ? shown(frame)
+                       : parent == kNone ? trace_.empty_name
+                                         : line_of_[static_cast<size_t>(parent)]);
+    code_.parent.push_back(parent);
+    code_.frame.push_back(frame);
+    return static_cast<int32_t>(code_.size()) - 1;
+  }
+
+  // "train.py(12): step" for Python.
+  uint32_t shown(uint32_t frame) {
+    const auto [entry, is_new] = shown_.try_emplace(frame, 0);
+    if (!is_new) return entry->second;
+    const CodeFrame& code = code_.frames[frame];
+    std::string text = trace_.names[code.function];
+    const std::string& file = trace_.names[code.file];
+    if (code.kind == FrameKind::kPython && !file.empty()) {
+      text = fmt::format("{}({}): {}", file, code.line, text);
+    } else if (text.rfind("0x", 0) == 0) {
+      text = "<address " + text + ">";
+    }
+    return entry->second = name(text);
   }
 
   Status load_processes() {
@@ -123,32 +145,56 @@ class SampleLoader {
     return static_cast<int32_t>(trace_.processes.size()) - 1;
   }
 
-  void add(const store::Row& row, bool blocked) {
-    samples_.has_blocked |= blocked;
+  struct Place {
+    uint32_t thread;
+    int32_t stack;
+  };
+  // Of a row that is wanted and makes sense.
+  std::optional<Place> place_of(const store::Row& row) {
     const Interval& window = request_.window.select;
     const int64_t time_ns = row.integer(2);
-    if (time_ns < window.start_ns || time_ns >= window.end_ns) return;
+    if (time_ns < window.start_ns || time_ns >= window.end_ns) return std::nullopt;
     const auto process = processes_.find(row.integer(0));
-    if (process == processes_.end()) return;  // of a rank that is not wanted
+    if (process == processes_.end()) return std::nullopt;  // of a rank that is not wanted
     const auto stack = stacks_.find(row.integer(3));
     if (stack == stacks_.end() || stack->second == kNone || row.integer(4) < 0) {
-      ++samples_.bad;
-      return;
+      ++code_.bad_samples;
+      return std::nullopt;
     }
     const auto [thread, is_new] = threads_.try_emplace(
         {process->second, row.integer(1)}, static_cast<uint32_t>(trace_.threads.size()));
     if (is_new) trace_.threads.push_back({process->second, row.integer(1)});
-    samples_.time_ns.push_back(time_ns);
-    samples_.cpu_ns.push_back(blocked ? 0 : row.integer(4));
-    samples_.wall_ns.push_back(row.integer(4));
-    samples_.thread.push_back(thread->second);
-    samples_.stack.push_back(stack->second);
+    return Place{thread->second, stack->second};
+  }
+
+  void add_sample(const store::Row& row) {
+    const auto place = place_of(row);
+    if (!place) return;
+    Samples& samples = trace_.samples;
+    samples.time_ns.push_back(row.integer(2));
+    samples.cpu_ns.push_back(row.integer(4));
+    samples.thread.push_back(place->thread);
+    samples.stack.push_back(place->stack);
+    samples.function.push_back(function_of_[static_cast<size_t>(place->stack)]);
+    samples.line.push_back(line_of_[static_cast<size_t>(place->stack)]);
+  }
+
+  void add_blocked(const store::Row& row) {
+    const auto place = place_of(row);
+    if (!place) return;
+    Blocked& blocked = trace_.blocked;
+    blocked.time_ns.push_back(row.integer(2));
+    blocked.wall_ns.push_back(row.integer(4));
+    blocked.thread.push_back(place->thread);
+    blocked.stack.push_back(place->stack);
   }
 
   store::Database& database_;
   const Request& request_;
   Trace& trace_;
-  Samples& samples_;
+  CallStacks& code_;
+  std::vector<uint32_t> function_of_, line_of_;   // by node: what Samples say of it
+  std::unordered_map<uint32_t, uint32_t> shown_;  // name by frame
   std::unordered_map<std::string, uint32_t> names_;
   std::unordered_map<int64_t, Frame> frames_;
   std::unordered_map<int64_t, int32_t> stacks_;

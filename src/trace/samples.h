@@ -27,29 +27,38 @@ struct CodeFrame {
   bool is_library = false;  // not the user's own code
 };
 
-struct StackNodes {
-  std::vector<int32_t> parent;  // stands before its children; kNone: the outermost frame
-  std::vector<uint32_t> frame;  // index into Samples::frames
+struct CallStacks {
+  std::vector<CodeFrame> frames;
+  // Of each node; callers stand before what they called.
+  std::vector<int32_t> parent;  // kNone: it is the outermost frame
+  std::vector<uint32_t> frame;  // index into frames
+  uint64_t bad_samples = 0;     // without a stack that makes sense, and left out
   size_t size() const { return parent.size(); }
 };
 
-struct Samples {  // in the order of the file
-  std::vector<int64_t> time_ns;
-  std::vector<int64_t> cpu_ns;  // CPU time for which the sample stands; 0 if the thread was blocked
-  std::vector<int64_t> wall_ns;  // the same, or the time for which it was blocked
-  std::vector<uint32_t> thread;  // index into Trace::threads
-  std::vector<int32_t> stack;    // the innermost node
-  std::vector<CodeFrame> frames;
-  StackNodes stacks;
-  bool has_blocked = false;  // the recording looked at blocked threads too
-  uint64_t bad = 0;          // samples without a stack that makes sense, which are left out
+// What threads were executing when they were sampled, by time.
+struct Samples {
+  std::vector<int64_t> time_ns, cpu_ns;  // the CPU time that a sample stands for
+  std::vector<uint32_t> thread;          // index into Trace::threads
+  std::vector<int32_t> stack;            // the innermost node of Trace::stacks
+  std::vector<uint32_t> function;        // name of the innermost
+  std::vector<uint32_t> line;  // the innermost of Python code that is no library's, or the id of ""
+  size_t size() const { return time_ns.size(); }
+};
+
+// Where threads stood that did not run, and for how long. Empty if the recording did not look.
+struct Blocked {
+  std::vector<int64_t> time_ns, wall_ns;
+  std::vector<uint32_t> thread;
+  std::vector<int32_t> stack;
   size_t size() const { return time_ns.size(); }
 };
 
 // Code of the system, of installed packages and of vendors' folders is a library's.
 bool is_library_path(std::string_view path);
 
-// Fills trace.samples, and adds the processes and threads that only samples know.
+// Fills Trace::samples, blocked and stacks, and adds the processes and threads that only samples
+// know. After everything else.
 Status load_samples(store::Reader& reader, const Request& request, Trace& trace);
 
 }  // namespace sonde::trace

@@ -29,6 +29,7 @@ namespace sonde::trace {
 using NameId = uint32_t;  // index into Trace::names
 using Row = int32_t;      // of an operation or call; kNone = there is none
 constexpr Row kNone = -1;
+constexpr int64_t kNoStream = -1;
 
 using store::moves_memory;
 using store::OpClass;
@@ -51,6 +52,11 @@ struct Process {
   int64_t pid = 0;
   std::optional<int64_t> rank;
 };
+
+// In a merged file, which of the files a process or GPU comes from: each has a range of numbers, as
+// in RPD's views napi and nop.
+constexpr int64_t file_of(int64_t pid) { return pid < 0 ? 0 : pid / 10'000'000; }
+constexpr int64_t first_gpu_of_file(int64_t file) { return 1000 * file; }
 
 struct Thread {
   int32_t process = kNone;  // index into Trace::processes
@@ -82,7 +88,21 @@ struct Apis {  // sorted by start, then the longest first, then by kind: parents
   std::vector<uint32_t> thread;  // index into Trace::threads
   std::vector<NameId> label;     // the name, or the text of a marker that RPD calls UserMarker
   std::vector<uint32_t> args;    // index into Trace::texts; 0 = none, or of a kind not asked for
+  // The stream that a call launches into, as the program names it; kNoStream where the file does
+  // not say. Empty if no stream of the file waits for another.
+  std::vector<int64_t> stream;
   size_t size() const { return start_ns.size(); }
+};
+
+// Readings of a sensor of a GPU: clock, power, temperature.
+struct Monitor {
+  struct Reading {
+    Interval time;
+    double value = 0;
+  };
+  std::string what;  // "sclk"
+  int64_t gpu = 0;
+  std::vector<Reading> readings;  // by start
 };
 
 // Values of hardware counters; several of one name belong to an operation where its parts were
@@ -125,8 +145,10 @@ struct Request {
   bool apis = false;
   bool nesting = false;   // kind, thread and label of calls: what steps.h and op_tree.h read
   bool links = false;     // api and process of operations; implies apis and nesting
+  bool streams = false;   // of calls; implies links
+  bool samples = false;   // Trace::samples, blocked and stacks
+  bool monitors = false;  // Trace::monitors
   bool whole = false;     // operations keep their whole times, for delays between events
-  bool samples = false;   // call stacks of threads
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
   // a runtime that allocate and free.
@@ -140,7 +162,7 @@ struct Request {
   }
   Window window;
   std::optional<int64_t> gpu;
-  std::optional<int64_t> rank;           // needs links
+  std::optional<int64_t> rank;           // operations and calls of it; needs links
   const NameFilter* op_names = nullptr;  // of label()
   const NameFilter* api_names = nullptr;
 };
@@ -157,11 +179,14 @@ struct Trace {
   Apis apis;
   OpCounters op_counters;       // if asked for
   std::vector<Device> devices;  // if asked for; one for each GPU that the file describes
-  Samples samples;
   std::vector<Queue> queues;       // sorted
   std::vector<Process> processes;  // those that made calls or were sampled
   std::vector<Thread> threads;
   std::vector<LaunchShape> shapes;
+  Samples samples;
+  Blocked blocked;
+  CallStacks stacks;  // of both
+  std::vector<Monitor> monitors;
   std::vector<std::string> texts;  // of arguments; the first is ""
   Changed changed;
   std::optional<Interval> window;     // Window::extent

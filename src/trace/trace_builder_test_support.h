@@ -2,6 +2,7 @@
 // Rows may be given to it in any order; build(seed) shuffles them.
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <string>
@@ -18,6 +19,7 @@ class TraceBuilder {
     int64_t start_ns = 0, end_ns = 0;
     int64_t tid = 1, pid = 1;
     std::string domain = {}, args = {};
+    int64_t stream = kNoStream;
   };
   struct Op {
     std::string name;
@@ -99,6 +101,8 @@ class TraceBuilder {
   void add_apis(const std::vector<size_t>& order, Trace& trace, Raw& raw,
                 std::vector<Row>& row_of) const {
     ThreadTable threads(trace);
+    const bool has_streams = std::any_of(apis_.begin(), apis_.end(),
+                                         [](const Api& api) { return api.stream != kNoStream; });
     for (const size_t i : order) {
       const Api& api = apis_[i];
       row_of[i] = static_cast<Row>(trace.apis.size());
@@ -111,6 +115,7 @@ class TraceBuilder {
       raw.api_category.push_back(intern(trace, api.category));
       trace.apis.args.push_back(static_cast<uint32_t>(trace.texts.size()));
       trace.texts.push_back(api.args);
+      if (has_streams) trace.apis.stream.push_back(api.stream);
     }
   }
 

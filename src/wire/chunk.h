@@ -122,7 +122,7 @@ struct SessionControl {
   uint64_t id;             // of the session, in any place it is moved to
   uint64_t pid_namespace;  // the recorder's; 0: not known
   uint32_t sample_hz;      // how often each thread is sampled per second of CPU time; 0: not
-  uint32_t sample_reserved;
+  uint32_t sample_blocked;  // 1: blocked threads are looked at as well
   uint64_t reserved[8];
 };
 

@@ -116,15 +116,16 @@ struct SnapshotRecord {
 struct SampleRecord {
   RecordHeader header;
   uint64_t ticks;
-  uint64_t cpu_ns;   // CPU time of the thread since its last sample
+  uint64_t cpu_ns;   // CPU time of the thread since its last sample; or how long it was blocked
   uint32_t missed;   // samples that were due meanwhile and not taken
   uint32_t cost_ns;  // CPU time that the thread's last sample took
   uint32_t frame_bytes;
-  uint32_t reserved;
+  uint32_t tid;  // of another thread than the ring's; 0: the ring's
 };
 constexpr uint8_t kStackTruncated = 1;  // the outermost frames are missing: no way to unwind
 constexpr uint8_t kStackTooDeep = 2;    // the outermost frames are missing: too many
 constexpr uint8_t kByTimer = 4;         // of CPU time, not a perf event
+constexpr uint8_t kBlocked = 8;         // the thread did not run
 constexpr uint32_t kMaxFrames = 256;
 
 // kText: header.id = length in bytes; kArguments: header.id = number of words. Data follows.

@@ -20,6 +20,7 @@ struct SessionOptions {
   bool recording = true;                     // false: until set in the control file
   ClockKind clock = ClockKind::kMonotonic;
   uint32_t sample_hz = 0;  // of the CPU; 0 = not at all
+  bool sample_blocked = false;
 };
 
 // The control file, mapped and locked: one recorder or recovery at a time has it. Moves like a

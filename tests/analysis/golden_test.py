@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
 TRACES, GOLDEN = SHARED / "data" / "kineto", SHARED / "golden" / "kineto-exact"
 SKIPPED = 77
+UNATTRIBUTED = {"mi300_qwen_0.5b": 463}  # operations without a launching call, counted in the JSON
 EXPOSED = ("compute_ns", "exposed_communication_ns", "exposed_copy_ns", "exposed_memset_ns",
            "other_ns", "idle_ns")
 
@@ -99,8 +100,10 @@ def check_operators(check, golden):
     check.equal("operations of operators", sum(r["self_ops"] for r in report["operators"]), ops)
     check.equal("time of operators", sum(r["self_gpu_ns"] for r in report["operators"]), total)
     none = [row for row in report["operators"] if row["operator"] == "(unattributed)"]
-    check.equal("unattributed", none[0]["self_ops"] if none else 0,
-                golden["launch"]["gpu_ops_without_runtime"])
+    unattributed = none[0]["self_ops"] if none else 0
+    check.equal("unattributed", unattributed, golden["launch"]["gpu_ops_without_runtime"])
+    name = check.path.name.partition(".json")[0].removesuffix(".rpd")
+    check.equal("unattributed, counted", unattributed, UNATTRIBUTED.get(name, unattributed))
 
 
 def check_memory(check, events):

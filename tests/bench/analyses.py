@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The analyses from a cold process to printed answers: `sonde analyze` and each analysis by itself, on
-generated traces of PyTorch's form with 0.1, 1 and 4 M events, and `sonde breakdown` on an .rpd of 10 M
-operations. CPU time is that of all threads; ns an event shows whether the cost is linear."""
+generated traces of PyTorch's form with 0.1, 1 and 10 M events (3.5 GB), and `sonde breakdown` on an .rpd of
+10 M operations. CPU time is that of all threads; ns an event shows whether the cost is linear."""
 # runs: 1
 import json
 import os
@@ -13,9 +13,9 @@ import time
 BUILD, SONDE = os.environ["SONDE_BUILD"], os.environ["SONDE"]
 FOLDER = pathlib.Path(os.environ["SONDE_BENCH_DIR"])
 HELPER = f"{BUILD}/tests/programs/kineto_json"
-SIZES = (100_000, 1_000_000, 4_000_000)
+SIZES = (100_000, 1_000_000, 10_000_000)
 EACH = ("breakdown", "kernels", "idle", "overlap", "launches", "queues", "copies", "operators",
-        "memory", "stacks", "critical-path", "sequences", "variability", "collectives")
+        "memory", "stacks", "critical-path", "sequences", "variability", "collectives", "check")
 OPS = 10_000_000
 
 

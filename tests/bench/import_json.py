@@ -9,7 +9,11 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from process_memory import anonymous_bytes  # noqa: E402
 
 BUILD, SONDE = os.environ["SONDE_BUILD"], os.environ["SONDE"]
 FOLDER = pathlib.Path(os.environ["SONDE_BENCH_DIR"])
@@ -18,16 +22,6 @@ SHARED = pathlib.Path(os.environ.get("SONDE_SHARED",
 HELPER = f"{BUILD}/tests/programs/kineto_json"
 EVENTS = 1_000_000
 LARGEST = 2  # real traces
-
-
-def anonymous_bytes(pid):
-    try:
-        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 0
 
 
 def measure(command):

@@ -1,131 +1,121 @@
 #!/usr/bin/python3
-"""What a trace should not hold, to every importer that reads text: names of every kind, invalid
-UTF-8, times beyond 2^53 ns, operations without length and overlapping ones, durations below 0, and
-compressed files that break off. The good part must come back exactly, and the bad be counted.
-(perfetto_test.py, rocprof_test.py and xplane_test.py do the same for theirs.)
+"""What a trace should not hold, to every importer: names of every kind, invalid UTF-8, times beyond
+2^53 ns, operations without length and overlapping ones, durations below 0, and files, compressed or
+not, that break off. The good part must come back exactly, and the bad be counted. What each format
+can express is in hostile_formats.py; a kind that is not there fails.
 
     hostile_test.py --sonde PATH [unittest options]"""
 import gzip
-import json
 import pathlib
+import re
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import import_case  # noqa: E402
+from hostile_formats import FORMATS, encoded  # noqa: E402
 
-NAMES = ['say "hi", twice', "x" * 10_000, "it's; a, b", "é漢🙂", "back\\slash", "line\nbreak"]
+NAMES = ['say "hi", twice', "x" * 10_000, "it's; a, b", "é漢🙂", "back\\slash", "tab\there", "line\nbreak"]
 BAD, SHOWN = "bad \udcff byte", "bad � byte"  # a byte that is not UTF-8, and how it is shown
 LATE = (1 << 53) + 12_345_000 - (1 << 53) % 1000  # whole microseconds
+EACH = [(kind, form) for kind, forms in FORMATS.items() for form in forms]
 
 
-def kernels(names=None):
-    """(name, start, end): of no length, then overlapping more and more, and one that ends early."""
-    names = NAMES + [BAD] if names is None else names
+def kernels(form):
+    """(name, start, end): of no length, then overlapping more and more."""
+    names = [name for name in NAMES + [BAD] if form.lines or "\n" not in name]
     return [(name, LATE + i * 10_000, LATE + i * 10_000 + i * 25_000) for i, name in enumerate(names)]
 
 
-def encoded(text):
-    return text.encode("utf-8", "surrogateescape")
+def shown(form, rows):
+    return [(SHOWN if name == BAD else name, *form.times(i, start, end))
+            for i, (name, start, end) in enumerate(rows)]
 
 
-def kineto(rows):
-    def us(ns):
-        return f"{ns // 1000}.{ns % 1000:03}" if ns >= 0 else f"-{-ns // 1000}.{-ns % 1000:03}"
-    events = [f'{{"ph":"X","cat":"kernel","name":{json.dumps(name, ensure_ascii=False)},"pid":0,"tid":3,'
-              f'"ts":{us(start)},"dur":{us(end - start)},"args":{{"device":0,"stream":3}}}}'
-              for name, start, end in rows]
-    return '{"traceEvents":[\n' + ",\n".join(events) + "\n]}"
-
-
-def rocprofv3_json(rows):
-    names = list(dict.fromkeys(name for name, _, _ in rows))
-    symbols = [{"kernel_id": 0}] + [{"kernel_id": i + 1, "kernel_name": name}
-                                    for i, name in enumerate(names)]
-    records = [{"kind": 1, "operation": 0, "thread_id": 8, "correlation_id": {"internal": i},
-                "start_timestamp": start, "end_timestamp": end,
-                "dispatch_info": {"agent_id": {"handle": 4}, "queue_id": {"handle": 3},
-                                  "kernel_id": names.index(name) + 1, "dispatch_id": i}}
-               for i, (name, start, end) in enumerate(rows)]
-    return json.dumps({"rocprofiler-sdk-tool": [{
-        "metadata": {"pid": 7}, "agents": [{"id": {"handle": 4}, "type": 2}],
-        "strings": {"buffer_records": [{"kind": "NONE"}, {"kind": "KERNEL_DISPATCH"}]},
-        "kernel_symbols": symbols, "buffer_records": {"kernel_dispatch": records}}]},
-        ensure_ascii=False)
-
-
-def quoted(text):
-    return '"' + text.replace('"', '""') + '"'
-
-
-def rocprofv3_csv(rows):
-    return "Kind,Agent_Id,Queue_Id,Thread_Id,Dispatch_Id,Kernel_Name,Correlation_Id," \
-        "Start_Timestamp,End_Timestamp\n" + "".join(
-            f'"KERNEL_DISPATCH","Agent 0",3,8,{i},{quoted(name)},{i},{start},{end}\n'
-            for i, (name, start, end) in enumerate(rows))
-
-
-def rocprof_csv(rows):
-    return "Index,KernelName,gpu-id,queue-id,pid,tid,grd,wgr,BeginNs,EndNs\n" + "".join(
-        f"{i},{quoted(name)},0,3,7,8,64,64,{start},{end}\n"
-        for i, (name, start, end) in enumerate(rows))
-
-
-FORMATS = {"t.json": kineto, "results.json": rocprofv3_json, "t_kernel_trace.csv": rocprofv3_csv,
-           "t.csv": rocprof_csv}
+def many():
+    return [(f"kernel {i * 7919 % 10_007}", LATE + i * 1000, LATE + i * 1000 + 7) for i in range(5000)]
 
 
 class Hostile(import_case.ImportCase):
-    def kernels(self):
-        return self.rows("""SELECT n.string, o.start, o.end FROM rocpd_op o
-            JOIN rocpd_string n ON n.id = o.description_id ORDER BY o.start, o.id""")
+    def load(self, data, form, kind, skipped):
+        folder = self.folder / kind
+        folder.mkdir(exist_ok=True)
+        (folder / form.file).write_bytes(data)
+        self.load_file(folder / form.file, skipped=skipped)
+        self.assertEqual(self.rows("SELECT value FROM sonde_note WHERE key = 'imported from'"),
+                         [(str(folder / form.file),)])
+
+    def test_every_kind_is_here(self):
+        told = subprocess.run([import_case.SONDE, "import", "--help"], capture_output=True, text=True)
+        kinds = told.stdout[told.stdout.index("The kinds of trace"):told.stdout.index("Arguments\n")]
+        self.assertEqual(set(re.findall(r"^([a-z0-9-]+): ", kinds, re.M)) - {"rpd"}, set(FORMATS))
 
     def test_names_and_times(self):
-        rows = kernels()
-        for name, encode in FORMATS.items():
-            with self.subTest(name):
+        for kind, form in EACH:
+            with self.subTest(form.file, kind=kind):
+                rows = kernels(form)
+                self.load(form.encode(rows), form, kind, skipped=0)
+                self.assertEqual(self.rows(form.sql), shown(form, rows))
+
+    def test_durations_below_zero(self):
+        for kind, form in EACH:
+            if not form.early:
+                continue
+            with self.subTest(form.file, kind=kind):
+                rows = kernels(form)
                 early = ("ends early", LATE + 500_000, LATE + 499_000)
-                kept = [early] if name == "t.json" else []  # as it is, and zero long in all figures
-                self.load(encoded(encode(rows + [early])), name, skipped=1 - len(kept))
-                self.assertRegex(self.said, "1 .*end before they start")
-                self.assertEqual(self.kernels(), [(SHOWN if kernel == BAD else kernel, start, end)
-                                                  for kernel, start, end in rows + kept])
+                kept = [early] if form.early == "kept" else []  # as it is; zero long in all figures
+                self.load(form.encode(rows + [early]), form, kind, skipped=1 - len(kept))
+                self.assertRegex(self.said, "1 .*(end before they start|impossible duration)")
+                self.assertEqual(self.rows(form.sql), shown(form, rows + kept))
 
-    def test_compressed_files_that_break_off(self):
-        rows = [(f"kernel {i * 7919 % 10_007}", LATE + i * 1000, LATE + i * 1000 + 7)
-                for i in range(5000)]
-        for name, encode in FORMATS.items():
-            with self.subTest(name):
-                packed = gzip.compress(encode(rows).encode())
-                path = self.folder / (name + ".gz")
-                path.write_bytes(packed[:len(packed) * 3 // 4])
-                self.load_file(path, skipped=None)
-                self.assertIn("the compressed file is cut off", self.said)
-                got = self.kernels()
-                self.assertGreater(len(got), 1000)
-                if name == "t_kernel_trace.csv" or name == "t.csv":  # the last row may be cut
-                    got = got[:-1]
-                self.assertEqual(got, rows[:len(got)])
+    def test_files_that_break_off(self):
+        """Compressed or not. Of a database nothing can be read then, which is one line."""
+        rows = many()
+        for kind, form in EACH:
+            whole = form.encode(rows)
+            packed = gzip.compress(whole)
+            for file, data in ((form.file, whole), (form.file + ".gz", packed)):
+                with self.subTest(file, kind=kind):
+                    path = self.folder / file
+                    path.write_bytes(data[:len(data) * 3 // 4])
+                    if form.whole:
+                        self.refused(path)
+                        continue
+                    self.load_file(path, skipped=None)
+                    if data is packed:
+                        self.assertIn("the compressed file is cut off", self.said)
+                    got = self.rows(form.sql)
+                    self.assertGreater(len(got), 1000)
+                    if form.tail:
+                        got = got[:-1]
+                    self.assertEqual(got, shown(form, rows)[:len(got)])
+                    path.unlink()
 
-    def test_log(self):
-        """Its times are microseconds, and its lines cannot hold a line end."""
-        us = LATE // 1000
-        names = [name for name in NAMES if "\n" not in name] + [BAD]
-        head = ":3:hip_module.cpp           :501 : {:010} us: 7: [tid:0x8] "
-        lines = []
-        for i, name in enumerate(names):
-            start = us + i * 10
-            lines += [head.format(start) + f"hipLaunchKernel ( {name} )",
-                      head.format(start + 1) + "ShaderName : " + name,
-                      head.format(start + 2) + "HWq=0x7f2, Dispatch Header = 0xb02 (type=2), "
-                      "grid=[64, 1, 1], workgroup=[64, 1, 1]",
-                      head.format(start + 5) + "hipLaunchKernel: Returned hipSuccess : "]
-        self.load(encoded("\n".join(lines) + "\n"), "hip.log")
-        self.assertEqual(self.kernels(), [
-            (SHOWN if name == BAD else name, (us + i * 10 + 2) * 1000, (us + i * 10 + 2) * 1000)
-            for i, name in enumerate(names)])
-        self.assertEqual([row[2:] for row in self.apis()],
-                         [((us + i * 10) * 1000, (us + i * 10 + 5) * 1000, "hipLaunchKernel")
-                          for i in range(len(names))])
+    def refused(self, path):
+        done = subprocess.run([import_case.SONDE, "import", path, "-o", self.folder / "no.rpd"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, rf"\Asonde: {path}: [^\n]+\n\Z")
+        self.assertFalse((self.folder / "no.rpd").exists())
+
+    def test_compressed(self):
+        for kind, form in EACH:
+            with self.subTest(form.file, kind=kind):
+                path = self.folder / (form.file + ".gz")
+                path.write_bytes(gzip.compress(form.encode(kernels(form))))
+                self.load_file(path)
+                self.assertEqual(self.rows(form.sql), shown(form, kernels(form)))
+
+    def test_calls_of_a_log(self):
+        """A return that stands before its call."""
+        head = ":3:hip_api.cpp :1 : {} us: 7: [tid:0x8] "
+        lines = [head.format(50) + "hipMalloc ( 0x1, 8 )", head.format(40) + "hipMalloc: Returned hipSuccess : ",
+                 head.format(60) + "hipFree ( 0x1 )", head.format(70) + "hipFree: Returned hipSuccess : "]
+        (self.folder / "hip.log").write_bytes(encoded("\n".join(lines) + "\n"))
+        self.load_file(self.folder / "hip.log", skipped=None)
+        self.assertRegex(self.said, "1 .*end before they start")
+        self.assertEqual([row[2:] for row in self.apis()][-1], (60_000, 70_000, "hipFree"))
 
 
 if __name__ == "__main__":

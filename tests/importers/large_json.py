@@ -14,19 +14,12 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from process_memory import anonymous_bytes  # noqa: E402
+
 SKIPPED = 77
 ROUND = 10  # events that the helper writes for one launch: 7 calls, 1 kernel, 2 ends of an arrow
 MEMORY_SHARE = 0.25  # of the JSON's size, at most; a file read whole would take more than all of it
-
-
-def anonymous_bytes(pid):
-    try:
-        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("RssAnon:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 0
 
 
 def watched(command):

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """Compares a merged .rpd with the files it was made from, by plain SQL: every call, operation, link,
-counter, argument and name of each must be in it once, with the numbers of its file.
+counter, argument and name of each must be in it once, with the numbers of its file, and so must all
+other rows of Sonde's tables: call stacks with their frames' names, code objects, graphs, devices.
 
     merge_check.py MERGED FILE...
 
-Prints per file: apis, ops, shift_ns, by how much its times were moved, and first_ns, when its first
+Prints per file: apis, ops, samples, shift_ns, by how much its times were moved, and first_ns, when its first
 call is now; and the ranks."""
 import json
 import sqlite3
@@ -12,6 +13,7 @@ import sys
 from collections import Counter
 
 PID, GPU = 10_000_000, 1_000
+TIMELESS = ("threads", "processes", "devices", "queues", "code", "kernels")
 QUERIES = {
     "apis": """SELECT a.start, a.end, a.pid - {pid}, a.tid, n.string, c.string, u.string
                FROM rocpd_api a JOIN rocpd_string n ON n.id = a.apiName_id
@@ -32,8 +34,49 @@ QUERIES = {
                    FROM sonde_counter c JOIN sonde_process p ON p.id = c.process_id
                    JOIN rocpd_string n ON n.id = c.name_id
                    WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+    "graphs": """SELECT a.start, o.start, o.gpuId - {gpu}, g.graph, g.node FROM sonde_graph_op g
+                 JOIN rocpd_api a ON a.id = g.api_id JOIN rocpd_op o ON o.id = g.op_id
+                 WHERE o.gpuId BETWEEN {gpu} AND {gpu} + 999""",
+    "copies": """SELECT a.start, a.end, stream, size, width, height, kind, dst, src,
+                 dstDevice - {gpu}, srcDevice - {gpu}, sync, pinned FROM rocpd_copyapi c
+                 JOIN rocpd_api a ON a.id = c.api_ptr_id WHERE width > 0
+                 AND a.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+    "clocks": """SELECT monotonic_ns, monotonic_ns, p.pid - {pid}, c.clock, value, uncertainty_ns
+                 FROM sonde_clock_snapshot c JOIN sonde_process p ON p.id = c.process_id
+                 WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+    "samples": """WITH RECURSIVE
+        frame(id, text) AS (SELECT f.id, json_array(f.kind, m.path, m.build_id, f.address, f.function,
+            f.file, f.line, f.is_library, i.function, i.line) FROM sonde_frame f
+            LEFT JOIN sonde_module m ON m.id = f.module_id
+            LEFT JOIN sonde_frame i ON i.id = f.inlined_into),
+        stack(id, text) AS (
+            SELECT s.id, f.text FROM sonde_stack s JOIN frame f ON f.id = s.frame_id
+            WHERE s.parent_id IS NULL
+            UNION ALL SELECT s.id, k.text || f.text FROM stack k
+            JOIN sonde_stack s ON s.parent_id = k.id JOIN frame f ON f.id = s.frame_id)
+        SELECT s.time_ns, s.time_ns, p.pid - {pid}, s.tid, k.text, s.cpu_ns, s.missed, s.cost_ns,
+            s.truncated, s.by_timer
+        FROM sonde_sample s JOIN stack k ON k.id = s.stack_id JOIN sonde_process p
+        ON p.id = s.process_id WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+    # The rest have no times.
     "threads": """SELECT 0, 0, p.pid - {pid}, t.tid, t.name FROM sonde_thread t
                   JOIN sonde_process p ON p.id = t.process_id
+                  WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+    "processes": """SELECT 0, 0, pid - {pid}, ppid, executable, command, directory, host, rank, exit
+                    FROM sonde_process WHERE pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+    "devices": """SELECT 0, 0, p.pid - {pid}, gpu_id - {gpu}, backend, name, vendor, driver, kind,
+                  location, memory_bytes, compute_units, clock_mhz FROM sonde_device d
+                  LEFT JOIN sonde_process p ON p.id = d.process_id
+                  WHERE gpu_id BETWEEN {gpu} AND {gpu} + 999""",
+    "queues": """SELECT 0, 0, p.pid - {pid}, gpu_id - {gpu}, queue_id, handle, context, out_of_order,
+                 user_profiling FROM sonde_queue q LEFT JOIN sonde_process p ON p.id = q.process_id
+                 WHERE gpu_id BETWEEN {gpu} AND {gpu} + 999""",
+    "code": """SELECT 0, 0, p.pid - {pid}, c.uri, c.load_base, c.load_size, c.delta
+               FROM sonde_code_object c JOIN sonde_process p ON p.id = c.process_id
+               WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+    "kernels": """SELECT 0, 0, p.pid - {pid}, k.gpu_id - {gpu}, k.name, k.object, k.vgprs,
+                  k.accumulation_vgprs, k.sgprs, k.group_segment_bytes, k.private_segment_bytes,
+                  k.kernarg_bytes FROM sonde_kernel_code k JOIN sonde_process p ON p.id = k.process_id
                   WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
 }
 
@@ -44,13 +87,14 @@ def rows(database, what, index):
 
 
 def moved(found, what, by):
-    times = 0 if what == "threads" else 2
+    times = 0 if what in TIMELESS else 2
     return Counter(tuple(v + by for v in row[:times]) + row[times:] for row in found)
 
 
 def main():
     merged = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
-    result = {"apis": [], "ops": [], "shift_ns": [], "first_ns": []}
+    result = {"apis": [], "ops": [], "samples": [], "kernels": [], "graphs": [], "copies": [],
+              "shift_ns": [], "first_ns": []}
     for index, path in enumerate(sys.argv[2:]):
         single = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         first = min(row[0] for row in rows(single, "apis", 0))

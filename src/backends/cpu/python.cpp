@@ -4,9 +4,12 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "agent/platform.h"
 #include "backends/cpu/python_layout.h"
+#include "backends/cpu/python_offsets.h"
 
 namespace sonde::cpu {
 
@@ -15,22 +18,32 @@ namespace {
 using ThisThreadState = void* (*)();
 
 const PythonLayout* g_layout = nullptr;
+PythonLayout g_described;  // by the interpreter itself
 ThisThreadState g_this_thread_state = nullptr;
 uint64_t g_loop_start = 0, g_loop_end = 0;  // the interpreter's loop
-
-constexpr uint64_t kTextOffset = 16;   // of a string's or bytes object's length
-constexpr uint64_t kStateOffset = 32;  // of a string's kind
-constexpr uint64_t kBytesOffset = 32;  // of the data of a bytes object
 
 // No structure of Python's lies elsewhere, however odd the moment.
 bool plausible(uint64_t address) {
   return address % 8 == 0 && address > 0xffff && address < uint64_t{1} << 47;
 }
 
+// What is read may be gone: it belongs to another thread.
+constinit thread_local bool t_careful = false;
+
+bool copy_carefully(void* to, uint64_t from, uint64_t bytes) {
+  const iovec local = {to, bytes};
+  const iovec remote = {reinterpret_cast<void*>(from), bytes};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
+}
+
 template <typename T>
 T at(uint64_t object, uint64_t offset) {
-  T value;
-  memcpy(&value, reinterpret_cast<const void*>(object + offset), sizeof value);
+  T value = {};
+  if (t_careful) {
+    if (!copy_carefully(&value, object + offset, sizeof value)) value = {};
+  } else {
+    memcpy(&value, reinterpret_cast<const void*>(object + offset), sizeof value);
+  }
   return value;
 }
 
@@ -77,10 +90,10 @@ constexpr uint32_t kMostText = 1000;  // characters of a name
 // A string object as UTF-8, into `text` of 4 * kMostText bytes.
 uint32_t read_text(uint64_t object, char* text) {
   if (!plausible(object)) return 0;
-  const auto state = at<uint32_t>(object, kStateOffset);
-  const uint32_t kind = state >> 2 & 7;
-  const bool compact = (state >> 5 & 1) != 0, ascii = (state >> 6 & 1) != 0;
-  auto length = at<uint64_t>(object, kTextOffset);
+  const uint32_t state = at<uint32_t>(object, g_layout->text_state) >> g_layout->kind_shift;
+  const uint32_t kind = state & 7;
+  const bool compact = (state >> 3 & 1) != 0, ascii = (state >> 4 & 1) != 0;
+  auto length = at<uint64_t>(object, g_layout->text_length);
   if (!compact || (kind != 1 && kind != 2 && kind != 4)) return 0;
   if (length > kMostText) length = kMostText;
   const uint64_t data = object + (ascii ? g_layout->ascii_text : g_layout->wide_text);
@@ -107,9 +120,15 @@ uint32_t define(const struct sonde_agent* agent, uint64_t code) {
   description.name = name;
   description.name_bytes = read_text(at<uint64_t>(code, layout.code_name), name);
   const auto lines = at<uint64_t>(code, layout.code_lines);
-  if (plausible(lines) && at<uint64_t>(lines, kTextOffset) <= kMostLineBytes) {
-    description.lines = reinterpret_cast<const void*>(lines + kBytesOffset);
-    description.line_bytes = static_cast<uint32_t>(at<uint64_t>(lines, kTextOffset));
+  const uint64_t line_bytes = plausible(lines) ? at<uint64_t>(lines, layout.bytes_length) : 0;
+  char copied_lines[kMostLineBytes];
+  if (line_bytes != 0 && line_bytes <= kMostLineBytes) {
+    description.lines = reinterpret_cast<const void*>(lines + layout.bytes_data);
+    description.line_bytes = static_cast<uint32_t>(line_bytes);
+    if (t_careful) {
+      if (!copy_carefully(copied_lines, lines + layout.bytes_data, line_bytes)) return 0;
+      description.lines = copied_lines;
+    }
   }
   return agent->define_code(&description);
 }
@@ -164,7 +183,8 @@ class PythonWalk {
 
   void add(uint64_t frame) {
     const PythonLayout& layout = *g_layout;
-    const auto code = at<uint64_t>(frame, layout.frame_code);
+    // From 3.14 on the lowest bits say who owns the reference.
+    const uint64_t code = at<uint64_t>(frame, layout.frame_code) & ~uint64_t{7};
     if (!plausible(code)) return;
     int64_t offset = 0;
     if (layout.chain == FrameChain::kObjects) {
@@ -222,6 +242,15 @@ void find_python() {
   for (const PythonLayout& layout : kPythonLayouts) {
     if (layout.version == found) agent::store_release(g_layout, &layout);
   }
+  const void* runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
+  if (g_layout == nullptr && runtime != nullptr) {
+    uint64_t words[kOffsetWords];
+    if (copy_carefully(words, reinterpret_cast<uint64_t>(runtime), sizeof words) &&
+        layout_of_offsets(words, found, g_described)) {
+      agent::store_release(g_layout, &g_described);
+    }
+  }
+  if (runtime == nullptr) dlerror();
 }
 
 void python_after_fork() { __atomic_store_n(&g_adding, 0, __ATOMIC_RELAXED); }
@@ -231,6 +260,19 @@ void walk_python(const struct sonde_agent* agent, PythonStack& stack) {
   if (agent::load_acquire(g_layout) == nullptr) return;
   const auto thread = reinterpret_cast<uint64_t>(g_this_thread_state());
   if (plausible(thread)) PythonWalk(agent, stack).run(thread);
+}
+
+uint64_t python_state() {
+  if (agent::load_acquire(g_layout) == nullptr) return 0;
+  return reinterpret_cast<uint64_t>(g_this_thread_state());
+}
+
+void walk_python_of(const struct sonde_agent* agent, uint64_t state, PythonStack& stack) {
+  stack.frame_count = stack.run_count = 0;
+  if (agent::load_acquire(g_layout) == nullptr || !plausible(state)) return;
+  t_careful = true;
+  PythonWalk(agent, stack).run(state);
+  t_careful = false;
 }
 
 bool belongs(const PythonStack::Run& run, const Stack& native, uint32_t index) {

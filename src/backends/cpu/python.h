@@ -38,6 +38,11 @@ void python_after_fork();
 
 void walk_python(const struct sonde_agent* agent, PythonStack& stack);
 
+// The interpreter's state of the calling thread, 0 if it has none; and the frames of another thread
+// that waits, by its state: memory is read by system calls then, because it may go on and end.
+uint64_t python_state();
+void walk_python_of(const struct sonde_agent* agent, uint64_t state, PythonStack& stack);
+
 // Whether the native frame `index` is the interpreter's loop that the run of Python frames belongs
 // to.
 bool belongs(const PythonStack::Run& run, const Stack& native, uint32_t index);

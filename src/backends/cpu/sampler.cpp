@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/platform.h"
+#include "backends/cpu/blocked.h"
 #include "backends/cpu/modules.h"
 
 namespace sonde::cpu {
@@ -24,88 +25,16 @@ uint32_t g_stopped = 0;
 uint32_t g_own_module = 0;
 agent::BoundedLock g_free_lock;
 ThreadSampler* g_free = nullptr;
+ThreadSampler* g_all = nullptr;  // only ever grows
 constinit thread_local ThreadSampler* t_sampler = nullptr;
 
 uint64_t thread_cpu_ns() { return static_cast<uint64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID)); }
 
-char* put_number(char* place, uint64_t value) {
-  for (; value >= 128; value >>= 7) *place++ = static_cast<char>(value | 128);
-  *place++ = static_cast<char>(value);
-  return place;
-}
-
-// Writes frames as FORMAT.md describes them.
-class Packer {
- public:
-  Packer(char* place, sonde_sample& sample) : begin_(place), end_(place), sample_(sample) {}
-
-  // False if the module could not be defined now.
-  bool native(const Frame& frame) {
-    if (frame.module != 0 && frame.module == g_own_module) return true;  // thread_main
-    const uint32_t definition = module_definition(frame.module, g_agent);
-    if (frame.module != 0 && definition == 0) return false;
-    put(uint64_t{definition} << 1,
-        frame.address - (definition != 0 ? module_at(frame.module).bias : 0));
-    return true;
-  }
-  void python(const PythonFrame& frame) { put(uint64_t{frame.code} << 1 | 1, frame.offset); }
-
-  void finish() {
-    sample_.packed_frames = begin_;
-    sample_.frame_bytes = static_cast<uint32_t>(end_ - begin_);
-  }
-
- private:
-  void put(uint64_t which, uint64_t offset) {
-    end_ = put_number(put_number(end_, which), offset);
-    ++sample_.frames;
-  }
-  char *begin_, *end_;
-  sonde_sample& sample_;
-};
-
-// Python's frames stand in the place of the interpreter's loop that runs them. Those whose loop was
-// not reached, in a stack that could not be unwound, come last.
-bool pack(ThreadSampler& self, const Moment& moment, sonde_sample& sample) {
-  Packer packer(self.packed, sample);
-  const PythonStack& python = moment.python;
-  uint32_t run = 0, next = 0;
-  for (uint32_t i = 0; i < moment.stack.count; ++i) {
-    bool replaced = false;
-    while (run < python.run_count && belongs(python.runs[run], moment.stack, i)) {
-      for (; next < python.runs[run].end; ++next) packer.python(python.frames[next]);
-      replaced = true;
-      if (python.runs[run++].place == 0) break;  // each has a native frame of its own
-    }
-    if (!replaced && !packer.native(moment.stack.frames[i])) return false;
-  }
-  for (; next < python.frame_count; ++next) packer.python(python.frames[next]);
-  packer.finish();
-  return true;
-}
-
 bool record(ThreadSampler& self, const Moment& moment) {
   sonde_sample sample = {};
-  sample.ticks = moment.ticks;
-  sample.cpu_ns = moment.cpu_ns;
-  sample.missed = moment.missed;
-  sample.cost_ns = moment.cost_ns;
-  sample.flags = moment.stack.flags | (self.timer >= 0 ? SONDE_SAMPLE_BY_TIMER : 0);
-  return pack(self, moment, sample) && g_agent->sample(&sample) != 0;
-}
-
-void copy_moment(Moment& to, const Moment& from) {
-  to.ticks = from.ticks;
-  to.cpu_ns = from.cpu_ns;
-  to.missed = from.missed;
-  to.cost_ns = from.cost_ns;
-  to.stack.count = from.stack.count;
-  to.stack.flags = from.stack.flags;
-  memcpy(to.stack.frames, from.stack.frames, sizeof(Frame) * from.stack.count);
-  to.python.frame_count = from.python.frame_count;
-  to.python.run_count = from.python.run_count;
-  memcpy(to.python.frames, from.python.frames, sizeof(PythonFrame) * from.python.frame_count);
-  memcpy(to.python.runs, from.python.runs, sizeof(PythonStack::Run) * from.python.run_count);
+  if (!pack(g_agent, g_own_module, moment, self.packed, sample)) return false;
+  if (self.timer >= 0) sample.flags |= SONDE_SAMPLE_BY_TIMER;
+  return g_agent->sample(&sample) != 0;
 }
 
 // Records what is waiting and what is new. A signal may come while the thread is in the agent: then
@@ -200,6 +129,7 @@ void take(void* argument) {
   self.now.cost_ns = self.cost_ns;
   unwind(*interruption.context, self.bounds, self.now.stack);
   walk_python(g_agent, self.now.python);
+  if (self.python == 0) agent::store(self.python, python_state());
   record_or_keep(self, true);
   const uint64_t cost = thread_cpu_ns() - cpu_ns;
   self.cost_ns = cost < UINT32_MAX ? static_cast<uint32_t>(cost) : UINT32_MAX;
@@ -305,6 +235,10 @@ bool prepare(const struct sonde_agent* agent) {
   }
   warn_of_rate(hz);
   g_ready = true;
+  constexpr size_t kWatched = offsetof(struct sonde_agent, sample_blocked) + sizeof(void*);
+  if (agent->size >= kWatched && agent->sample_blocked() != 0) {
+    watch_blocked(agent, g_period_ns, g_own_module);
+  }
   return true;
 }
 
@@ -319,9 +253,16 @@ ThreadSampler* take_sampler() {
   }
   if (sampler != nullptr) return sampler;
   sampler = static_cast<ThreadSampler*>(agent::map_memory(sizeof(ThreadSampler)));
-  if (sampler != nullptr) sampler->timer = -1;
+  if (sampler == nullptr) return nullptr;
+  sampler->timer = -1;
+  sampler->next_of_all = agent::load(g_all);
+  while (!__atomic_compare_exchange_n(&g_all, &sampler->next_of_all, sampler, true,
+                                      __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  }
   return sampler;
 }
+
+ThreadSampler* all_samplers() { return agent::load_acquire(g_all); }
 
 void give_back(ThreadSampler* sampler) {
   if (!g_free_lock.acquire()) return;
@@ -335,6 +276,8 @@ void arm(ThreadSampler* sampler) {
   sampler->last_cpu_ns = sampler->due_ns = thread_cpu_ns();
   sampler->random ^= g_agent->ticks() ^ reinterpret_cast<uint64_t>(sampler);
   sampler->missed = sampler->cost_ns = sampler->has_waiting = 0;
+  agent::store(sampler->python, 0);
+  agent::store_release(sampler->tid, static_cast<int>(syscall(SYS_gettid)));
   t_sampler = sampler;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   sampler->armed = 1;
@@ -350,6 +293,7 @@ void disarm() {
   ThreadSampler* sampler = t_sampler;
   if (sampler == nullptr) return;
   sampler->armed = 0;
+  agent::store(sampler->tid, 0);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   drop_timer(*sampler);
   record_or_keep(*sampler, false);
@@ -362,6 +306,8 @@ void arm_again_in_child() {
   modules_after_fork();
   python_after_fork();
   ThreadSampler* sampler = t_sampler;
+  for (ThreadSampler* other = g_all; other != nullptr; other = other->next_of_all) other->tid = 0;
+  watch_again_in_child();
   if (sampler == nullptr) return;
   // Neither timers nor the pages of events are inherited.
   sampler->timer = -1;

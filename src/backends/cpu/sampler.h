@@ -15,26 +15,28 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "backends/cpu/packing.h"
 #include "backends/cpu/perf_event.h"
-#include "backends/cpu/python.h"
-#include "backends/cpu/unwind.h"
-#include "sonde/backend.h"
 
 namespace sonde::cpu {
 
-// A stack with what is known of the moment.
-struct Moment {
-  uint64_t ticks = 0, cpu_ns = 0;
-  uint32_t missed = 0, cost_ns = 0;
-  Stack stack;
-  PythonStack python;
-};
-
 constexpr uint32_t kEvents = 3;
+
+// What is known of a thread that does not run (blocked.cpp).
+struct Watched {
+  int tid = 0;
+  uint64_t cpu_ns = 0;  // its clock when it was looked at last
+  bool is_blocked = false;
+  Moment moment;  // its stack, and how long it has stood there and is not recorded yet
+};
 
 // Of one thread at a time; used again by a later thread.
 struct ThreadSampler {
   ThreadSampler* next = nullptr;  // of the free ones
+  ThreadSampler* next_of_all = nullptr;
+  int tid = 0;          // of the thread that it is armed for
+  uint64_t python = 0;  // the interpreter's state of that thread
+  Watched watched;      // belongs to the thread that looks at blocked ones
   void* (*function)(void*) = nullptr;
   void* argument = nullptr;
   StackBounds bounds;
@@ -50,7 +52,7 @@ struct ThreadSampler {
   uint32_t has_waiting = 0;
   Moment now;
   Moment waiting;  // could not be recorded when it was taken
-  char packed[wire::kMaxFrames * 2 * 2 * 10];
+  char packed[kPackedBytes];
   alignas(64) char handler_stack[128 * 1024];
 };
 
@@ -60,6 +62,8 @@ bool prepared();
 
 ThreadSampler* take_sampler();  // nullptr: no memory
 void give_back(ThreadSampler* sampler);
+// All that were ever taken, linked by next_of_all.
+ThreadSampler* all_samplers();
 
 // For the calling thread.
 void arm(ThreadSampler* sampler);

@@ -130,6 +130,14 @@ class Walk {
     known_ = (1u << kRegisters) - 1;
   }
 
+  Walk(uint64_t pc, uint64_t stack_pointer, Stack& stack)
+      : memory_(StackBounds(), stack_pointer), stack_(stack) {
+    memset(registers_, 0, sizeof registers_);
+    registers_[kReturnAddress] = pc;
+    registers_[kRsp] = stack_pointer;
+    known_ = 1u << kRsp | 1u << kReturnAddress;
+  }
+
   void run() {
     stack_.count = 0;
     stack_.flags = 0;
@@ -166,17 +174,20 @@ class Walk {
   bool step_in_full(const Row& row, uint64_t address);
   bool step_signal();
   bool step_by_guess();
+  bool find_frame(const Row& row, uint64_t& cfa);
   bool follows_call(uint64_t address);
 
   // The caller's registers; those that a function need not keep are not known any more.
-  bool finish(uint64_t cfa, uint64_t return_address, uint64_t rbp) {
+  bool finish(uint64_t cfa, uint64_t return_address, uint64_t rbp, bool rbp_known = true) {
     registers_[kRsp] = cfa;
     registers_[kReturnAddress] = return_address;
     registers_[kRbp] = rbp;
-    known_ = 1u << kRsp | 1u << kReturnAddress | 1u << kRbp;
+    known_ = 1u << kRsp | 1u << kReturnAddress | (rbp_known ? 1u << kRbp : 0);
     exact_ = false;
     return true;
   }
+
+  bool knows_rbp() const { return (known_ >> kRbp & 1) != 0; }
 
   Memory memory_;
   Stack& stack_;
@@ -239,6 +250,7 @@ bool Walk::step(const Row& row, uint64_t address) {
       break;
     case Row::kFromRbp:
       cfa = registers_[kRbp] + row.cfa_offset;
+      if (!knows_rbp() && !find_frame(row, cfa)) return false;
       break;
     case Row::kInFull:
       return step_in_full(row, address);
@@ -251,7 +263,27 @@ bool Walk::step(const Row& row, uint64_t address) {
   const auto slot = [cfa](int64_t words) { return cfa + static_cast<uint64_t>(words * 8); };
   if (!memory_.read(slot(row.return_slot), return_address)) return false;
   if (row.rbp_slot != 0 && !memory_.read(slot(row.rbp_slot), rbp)) return false;
-  return finish(cfa, return_address, rbp);
+  return finish(cfa, return_address, rbp, row.rbp_slot != 0 || knows_rbp());
+}
+
+// The frame that rbp would point to: the nearest above the stack pointer with a return address and,
+// where the caller's frame pointer is kept, one that is no frame further in.
+bool Walk::find_frame(const Row& row, uint64_t& cfa) {
+  constexpr uint64_t kFarthest = 16 * 1024;
+  const uint64_t from = registers_[kRsp];
+  const auto at = [](uint64_t base, int64_t words) {
+    return base + static_cast<uint64_t>(words * 8);
+  };
+  for (uint64_t rbp = from; rbp < from + kFarthest; rbp += 8) {
+    uint64_t return_address = 0, next_rbp = 0;
+    cfa = rbp + row.cfa_offset;
+    if (!memory_.read(at(cfa, row.return_slot), return_address)) return false;
+    if (return_address < 4096 || !follows_call(return_address)) continue;
+    if (row.rbp_slot == 0) return true;
+    if (!memory_.read(at(cfa, row.rbp_slot), next_rbp)) return false;
+    if (next_rbp < from || next_rbp > rbp) return true;
+  }
+  return false;
 }
 
 bool Walk::step_in_full(const Row& row, uint64_t address) {
@@ -273,6 +305,7 @@ bool Walk::step_in_full(const Row& row, uint64_t address) {
     cfa = registers_[rules.cfa_register] + static_cast<uint64_t>(rules.cfa_offset);
   }
   uint64_t return_address, rbp = registers_[kRbp], place = 0;
+  const bool rbp_known = knows_rbp() || rules.rbp != Rules::Saved::kSame;
   if (!memory_.read(cfa + static_cast<uint64_t>(rules.return_offset), return_address)) return false;
   if (rules.rbp == Rules::Saved::kAtOffset) {
     place = cfa + static_cast<uint64_t>(rules.rbp_offset);
@@ -282,7 +315,7 @@ bool Walk::step_in_full(const Row& row, uint64_t address) {
     if (!evaluate(rules.rbp_expression, input, place)) return false;
   }
   if (place != 0 && !memory_.read(place, rbp)) return false;
-  return finish(cfa, return_address, rbp);
+  return finish(cfa, return_address, rbp, rbp_known);
 }
 
 // The kernel left all registers on the stack, in a ucontext_t right above the return address.
@@ -332,6 +365,10 @@ bool Walk::step_by_guess() {
 
 void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack) {
   Walk(context, bounds, stack).run();
+}
+
+void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack) {
+  Walk(pc, stack_pointer, stack).run();
 }
 
 void forget_remembered() { __atomic_fetch_add(&g_generation, 1, __ATOMIC_RELAXED); }

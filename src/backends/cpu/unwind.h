@@ -33,6 +33,11 @@ struct Stack {
 
 void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack);
 
+// Of another thread, which waits in the kernel, from the two registers that the kernel tells. All
+// memory is read by system calls. A function that needs the frame pointer before a called one has
+// saved it is left by the first pair of frame pointer and return address that makes sense.
+void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack);
+
 // Files were unmapped: what was remembered of them is no longer true.
 void forget_remembered();
 

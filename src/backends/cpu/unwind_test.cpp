@@ -7,11 +7,15 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -77,6 +81,45 @@ int compare_and_take(const void* a, const void* b) {
   return *static_cast<const int*>(a) - *static_cast<const int*>(b);
 }
 
+// Waits in the kernel, below frames that only a frame pointer leads out of.
+struct Waiting {
+  int pipe[2] = {-1, -1};
+  std::vector<uint64_t> glibcs;  // the frames outside of wait_here()
+  int tid = 0;
+};
+
+[[gnu::noinline]] void wait_here(Waiting& waiting) {
+  void* addresses[wire::kMaxFrames];
+  const int count = backtrace(addresses, wire::kMaxFrames);
+  int first = 0;
+  while (first < count && addresses[first] != __builtin_return_address(0)) ++first;
+  for (int i = first; i < count; ++i) {
+    waiting.glibcs.push_back(reinterpret_cast<uint64_t>(addresses[i]));
+  }
+  __atomic_store_n(&waiting.tid, static_cast<int>(syscall(SYS_gettid)), __ATOMIC_RELEASE);
+  char byte;
+  EXPECT_EQ(read(waiting.pipe[0], &byte, 1), 1);
+}
+
+[[gnu::noinline]] void wait_nested(int depth, Waiting& waiting) {
+  if (depth == 0) return wait_here(waiting);
+  volatile char* room = static_cast<char*>(alloca(static_cast<size_t>(depth) * 40));
+  room[0] = 1;
+  wait_nested(depth - 1, waiting);
+  room[1] = 2;
+}
+
+// Of the line that the kernel writes of a blocked thread: stack pointer and address.
+bool read_place(int tid, uint64_t& stack_pointer, uint64_t& pc) {
+  std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/syscall");
+  std::vector<std::string> words;
+  for (std::string word; file >> word;) words.push_back(word);
+  if (words.size() < 3 || words[0] != std::to_string(SYS_read)) return false;
+  stack_pointer = std::stoull(words[words.size() - 2], nullptr, 0);
+  pc = std::stoull(words.back(), nullptr, 0);
+  return true;
+}
+
 struct UnwindTest : ::testing::Test {
   UnwindTest() {
     EXPECT_TRUE(prepare_modules());
@@ -100,6 +143,33 @@ TEST_F(UnwindTest, WithoutKnowingTheStack) {
   nested(20, {});
   EXPECT_EQ(g_taken.ours, g_taken.glibcs);
   EXPECT_EQ(g_taken.flags, 0u);
+}
+
+TEST_F(UnwindTest, OfAThreadThatWaits) {
+  for (const int depth : {0, 1, 12}) {
+    Waiting waiting;
+    ASSERT_EQ(pipe(waiting.pipe), 0);
+    std::thread thread([&] { wait_nested(depth, waiting); });
+    uint64_t stack_pointer = 0, pc = 0;
+    bool is_there = false;
+    for (int i = 0; i < 5000 && !is_there; ++i) {
+      const int tid = __atomic_load_n(&waiting.tid, __ATOMIC_ACQUIRE);
+      is_there = tid != 0 && read_place(tid, stack_pointer, pc);
+      if (!is_there) usleep(1000);
+    }
+    static Stack stack;
+    if (is_there) unwind_blocked(pc, stack_pointer, stack);
+    EXPECT_EQ(write(waiting.pipe[1], "x", 1), 1);
+    thread.join();
+    close(waiting.pipe[0]);
+    close(waiting.pipe[1]);
+    if (!is_there) GTEST_SKIP() << "this kernel does not tell where a blocked thread is";
+    std::vector<uint64_t> ours;
+    for (uint32_t i = 0; i < stack.count; ++i) ours.push_back(stack.frames[i].address + 1);
+    const auto first = std::find(ours.begin(), ours.end(), waiting.glibcs.front());
+    EXPECT_EQ(std::vector<uint64_t>(first, ours.end()), waiting.glibcs) << depth;
+    EXPECT_EQ(stack.flags, 0u);
+  }
 }
 
 TEST_F(UnwindTest, ThroughLibcAndInThreads) {

@@ -43,7 +43,7 @@ Result<std::vector<std::string>> fatal_findings(const Arguments& arguments) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  if (arguments.positionals().empty()) return print_definition(analysis::kFindingsDefinition);
+  if (arguments.positionals().empty()) return print_definition(analysis::findings_definition());
   const auto least = least_percentage(arguments);
   if (!least) return usage_error("check", least.error());
   const auto fatal = fatal_findings(arguments);
@@ -54,7 +54,7 @@ Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
   const auto findings = analysis::findings_of(trace, *least);
   report::Report report = analysis::findings_report(trace, findings);
-  if (arguments.flag("explain")) report.definition = analysis::kFindingsDefinition;
+  if (arguments.flag("explain")) report.definition = analysis::findings_definition();
   SONDE_ASSIGN(const int status, print_report(arguments, std::move(report)));
   const bool found = std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
     return std::find(fatal->begin(), fatal->end(), finding.id) != fatal->end();
@@ -87,8 +87,7 @@ const Command& check_command() {
                         {"sonde check --fail-on exposed-copies --least 10 trace.rpd",
                          "fails where copies cost a tenth of the time"}};
     command.run = run;
-    command.definition =
-        std::string(analysis::kFindingsDefinition) + "\n" + trace::kWindowDefinition;
+    command.definition = analysis::findings_definition() + "\n" + trace::kWindowDefinition;
     return command;
   }();
   return kCommand;

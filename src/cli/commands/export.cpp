@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 
+#include "analysis/analysis.h"
+#include "analysis/critical_path_graph.h"
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
@@ -31,6 +34,9 @@ std::string summary_line(const std::string& path, const exporting::Counts& count
       "{}: {} operations, {} API calls and markers, {} launch arrows, {} counter values, {}", path,
       format_count(counts.ops), format_count(counts.apis), format_count(counts.flows),
       format_count(counts.counters), format_size(bytes_of(path)));
+  if (counts.samples > 0) {
+    line += fmt::format("; {} sampled call stacks", format_count(counts.samples));
+  }
   if (counts.skipped > 0) {
     line +=
         fmt::format("; {} skipped: without time, ending before they start, or not in this format",
@@ -49,6 +55,29 @@ Result<std::optional<uint64_t>> split_size(const Arguments& arguments) {
                       "such as 200M");
   }
   return bytes;
+}
+
+// The critical path of what is exported, as slices and arrows.
+Result<exporting::Overlay> critical_path(const Arguments& arguments) {
+  trace::Request request = analysis::needs_of("critical-path");
+  SONDE_ASSIGN(request.gpu, whole_number(arguments, "gpu"));
+  SONDE_ASSIGN(request.rank, whole_number(arguments, "rank"));
+  SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
+  exporting::Overlay overlay;
+  overlay.title = "Critical path";
+  std::map<std::string, uint32_t> lanes;
+  for (const analysis::Step& step : analysis::critical_path_steps(trace)) {
+    const auto lane = static_cast<uint32_t>(overlay.lanes.size());
+    const auto [entry, is_new] = lanes.try_emplace(step.place, lane);
+    if (is_new) overlay.lanes.push_back(step.place);
+    exporting::OverlaySlice slice{step.start_ns, step.end_ns, entry->second, step.name, {}};
+    slice.facts = {{"edge", analysis::edge_kind_name(step.kind)},
+                   {"bound by", analysis::bound_by_name(step.bound)},
+                   {"counts", format_duration(step.weight_ns)}};
+    if (step.weight_ns == 0) slice.name = "(unexplained) " + slice.name;
+    overlay.slices.push_back(std::move(slice));
+  }
+  return overlay;
 }
 
 Result<int> run(const Arguments& arguments) {
@@ -72,6 +101,14 @@ Result<int> run(const Arguments& arguments) {
   }
   if (output.path != output.wanted) {
     fmt::print(stderr, "sonde: {} exists; writing {}\n", output.wanted, output.path);
+  }
+  if (arguments.flag("critical-path")) {
+    const std::string& format = output.exporter->name;
+    if (most_bytes || (format != "chrome" && format != "perfetto")) {
+      return make_error(ErrorCode::kInvalidArgument, "the critical path cannot be shown there",
+                        "--critical-path", "choose chrome or perfetto, in one file");
+    }
+    SONDE_ASSIGN(options.overlay, critical_path(arguments));
   }
   if (!most_bytes) {
     SONDE_ASSIGN(const exporting::Counts counts,
@@ -121,6 +158,8 @@ Command make_command() {
        {"--format", "NAME", "format of the output", "perfetto", exporting::exporter_names()},
        {"--no-args", "", "leave out the arguments of API calls", ""},
        {"--track-events", "", "perfetto: for viewers older than v55, without render stages", ""},
+       {"--critical-path", "", "chrome, perfetto: with the critical path (sonde critical-path)",
+        ""},
        {"--split-size", "BYTES", "several files of at most this size, by time", ""},
        {"--gpu", "N", "operations of this GPU only; calls are all written", ""},
        {"--rank", "N", "processes of this rank only, and their operations", ""}},
@@ -129,6 +168,7 @@ Command make_command() {
       {"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},
       {"sonde export trace.rpd -o part.json.gz --from 20% --to 30%",
        "a tenth of the trace as compressed Chrome JSON"},
+      {"sonde export trace.rpd --critical-path", "with the chain that decided how long it took"},
       {"sonde export trace.rpd --format folded --rank 0", "CPU time of rank 0 for a flame graph"}};
   command.run = run;
   return command;

@@ -101,6 +101,10 @@ Result<record::Options> options_of(const Arguments& arguments) {
     for (const auto name : split(*names, ',')) options.backends->emplace_back(name);
   }
   SONDE_ASSIGN(options.sample_hz, rate_option(arguments));
+  if (const auto which = arguments.value("python-trace")) {
+    options.environment.push_back("SONDE_PYTHON_TRACE=" + std::string(*which));
+  }
+  options.sample_blocked = arguments.value_or("sample-clock", "cpu") == "wall";
   SONDE_ASSIGN(options.metrics, metrics_option(arguments));
   const std::string clock = arguments.value_or("clock", "best");
   if (clock == "tsc") options.clock = wire::ClockKind::kTsc;
@@ -180,6 +184,12 @@ const Command& record_command() {
             "take the call stack of every running thread HZ times per second of its CPU time; or "
             "off",
             "100"},
+           {"--sample-clock",
+            "CLOCK",
+            "cpu: running threads only; wall: blocked threads are looked at too, without signals, by "
+            "a thread of Sonde's in the program",
+            "cpu",
+            {"cpu", "wall"}},
            {"--metrics", "LIST",
             "read these metrics of processes, host and GPUs while recording: groups or single ones "
             "as sonde avail lists them, all, default, or off",
@@ -187,6 +197,10 @@ const Command& record_command() {
            {"--metrics-hz", "HZ", "how often they are read", "10"},
            {"--proc-root", "DIR", "read metrics from this folder instead of /proc", "/proc"},
            {"--sys-root", "DIR", "read metrics from this folder instead of /sys", "/sys"},
+           {"--python-trace", "WHICH",
+            "record every call of Python functions: user (not Python's library and installed "
+            "packages), all, or those in whose FILE: NAME this extended regular expression is found",
+            "off"},
            {"--softgpu", "",
             "run the command on a software AMD GPU, with kernels as slow as the host", ""},
            {"--no-start", "", "begin switched off; the program starts recording with sonde_start()",

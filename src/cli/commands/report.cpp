@@ -63,8 +63,10 @@ const Command& report_command() {
     command.description =
         "A page to read from the top down: what ran, what stands out with evidence and what to try "
         "(sonde check), where the time of the GPUs went, as charts, and the tables of breakdown, "
-        "idle, kernels, operators, copies, launches and memory. It is one file that needs no "
-        "network, and reads on light and on dark.\n\n"
+        "idle, kernels, operators, copies, launches and memory. Of a trace without operations of a "
+        "GPU it shows the functions and lines of Python that took the CPU's time (sonde record "
+        "--sample), marked ranges and operators. It is one file that needs no network, and reads "
+        "on light and on dark.\n\n"
         "As text or markdown it is printed, without charts; with -o it goes to a file.";
     command.positionals = {trace_file()};
     command.options = {

@@ -63,11 +63,33 @@ class _TorchFinder(object):
             pass
 
 
+def _trace_calls(folder, which):
+    """sonde record --python-trace: the interpreter calls libsonde-python.so at each call and return."""
+    if sys.version_info < (3, 8) or not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return
+    import ctypes
+    import threading
+
+    library = ctypes.PyDLL(os.path.join(os.path.dirname(folder), "libsonde-python.so"))
+    library.sonde_python_trace_thread.argtypes = [ctypes.py_object]
+    library.sonde_python_trace_thread.restype = None
+    if not library.sonde_python_trace(which.encode()):
+        return
+
+    def first_event(frame, event, argument):
+        library.sonde_python_trace_thread(frame)
+
+    threading.setprofile(first_event)
+
+
 def _start():
     folder = os.path.dirname(os.path.abspath(__file__))
     _hide(folder)
     if sys.version_info >= (3, 6) and os.environ.get("SONDE_TORCH") != "off":
         sys.meta_path.insert(0, _TorchFinder(folder))
+    which = os.environ.get("SONDE_PYTHON_TRACE")
+    if which:
+        _trace_calls(folder, which)
 
 
 try:

@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <array>
+
+#include "analysis/findings_rules.h"
+#include "analysis/idle_gaps.h"
+#include "base/strings.h"
+
+namespace sonde::analysis {
+namespace {
+
+using trace::ApiKind;
+using trace::IntervalSet;
+using trace::kNone;
+using trace::Row;
+
+constexpr int64_t kLaunchLatencyNs = 30'000;  // the default of sonde idle --latency
+constexpr int64_t kFewAllocations = 10;
+
+constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
+  std::array<Rule, kIdleReasons> rules{};
+  rules[static_cast<size_t>(IdleReason::kSync)] = {
+      "waits", "GPUs are idle because the program waits for them before it launches more",
+      "Take out synchronisations in the loop: .item(), .cpu(), printing of tensors, explicit "
+      "device synchronisation; copy to the host asynchronously. sonde idle lists the longest.",
+      "the idle time of reason sync of sonde idle"};
+  rules[static_cast<size_t>(IdleReason::kLaunchBound)] = {
+      "launch-bound", "GPUs are idle because the program launches work too late",
+      "Give each launch more to do, or launch less often: larger batches, fused operators "
+      "(torch.compile), HIP or CUDA graphs, data loading in other processes. sonde sequences shows "
+      "what could be fused, sonde operators where the launches come from.",
+      "the idle time of reason launch-bound of sonde idle"};
+  rules[static_cast<size_t>(IdleReason::kLaunchLatency)] = {
+      "launch-latency", "GPUs are idle between a launch and its start",
+      "Many short kernels pay this each time: graphs or fusion make fewer launches. sonde launches "
+      "shows the time in the queue.",
+      "the idle time of reason launch latency of sonde idle"};
+  rules[static_cast<size_t>(IdleReason::kDependency)] = {
+      "stream-waits", "GPUs are idle because a stream waits for another",
+      "Look at what the event waits for, and whether independent work could run meanwhile. sonde "
+      "critical-path shows the chain.",
+      "the idle time of reason dependency of sonde idle"};
+  return rules;
+}();
+
+constexpr Rule kDataRule = {
+    "data-loading", "GPUs are idle while the program waits for its data",
+    "More workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; less work "
+    "for each sample, or prepared samples on disk. sonde critical-path shows what bounds a step.",
+    "idle time within markers of data loaders (DataLoader in the name)"};
+constexpr Rule kAllocationRule = {
+    "allocations", "GPUs are idle while the program allocates or frees their memory",
+    "Allocate once, outside of the loop, or from a pool (hipMallocAsync, cudaMallocAsync, torch's "
+    "caching allocator; expandable segments against fragmentation). sonde memory shows where.",
+    "idle time within calls that allocate or free memory of a device, in the second half of the "
+    "time, where the warm-up is over; at least ten calls"};
+constexpr Rule kCollectorRule = {
+    "python-gc", "GPUs are idle while Python collects garbage",
+    "gc.freeze() after the set-up, gc.disable() in the loop and gc.collect() at a chosen moment, the "
+    "same on all ranks.",
+    "idle time within Python's garbage collection: markers and frames of it"};
+
+std::string name_text(const trace::Trace& trace, Row op) {
+  if (op == kNone) return "the end of the trace";
+  return short_name_of(trace.names[trace.label(static_cast<size_t>(op))]);
+}
+
+// How often operations are launched while GPUs are idle for it: what a host can do.
+std::string launch_rate(const trace::Trace& trace) {
+  int64_t launches = 0;
+  int64_t first_ns = 0, last_ns = 0;
+  Row last = kNone;
+  for (const Row api : trace.ops.api) {
+    if (api == kNone || api == last) continue;
+    const int64_t time_ns = trace.apis.start_ns[static_cast<size_t>(api)];
+    first_ns = launches == 0 ? time_ns : std::min(first_ns, time_ns);
+    last_ns = launches == 0 ? time_ns : std::max(last_ns, time_ns);
+    last = api;
+    ++launches;
+  }
+  if (launches < 2 || last_ns == first_ns) return "";
+  return fmt::format("; a launch every {}", time_text((last_ns - first_ns) / (launches - 1)));
+}
+
+void add_idle(const Evidence& evidence, Findings& findings) {
+  const trace::Trace& trace = evidence.trace;
+  struct Sum {
+    int64_t gaps = 0, total_ns = 0;
+    const Gap* longest = nullptr;
+  };
+  std::array<Sum, kIdleReasons> sums{};
+  const std::vector<Gap> gaps = idle_gaps(trace, kLaunchLatencyNs);
+  const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
+  for (const Gap& gap : gaps) {
+    Sum& sum = sums[static_cast<size_t>(gap.reason)];
+    ++sum.gaps;
+    sum.total_ns += length(gap);
+    if (sum.longest == nullptr || length(gap) > length(*sum.longest)) sum.longest = &gap;
+  }
+  for (size_t reason = 0; reason < kIdleReasons; ++reason) {
+    const Sum& sum = sums[reason];
+    if (kIdleRules[reason].id == nullptr || sum.gaps == 0) continue;
+    std::string text =
+        fmt::format("{} gap{}, {} on average; the longest, {}, ends with {}", sum.gaps,
+                    sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
+                    time_text(length(*sum.longest)), name_text(trace, sum.longest->next));
+    if (reason == static_cast<size_t>(IdleReason::kLaunchBound)) text += launch_rate(trace);
+    findings.push_back(
+        make_finding(kIdleRules[reason], sum.total_ns, evidence.all.total_ns, std::move(text)));
+  }
+}
+
+struct Ranges {
+  std::map<int32_t, IntervalSet> by_process;
+  int64_t count = 0, total_ns = 0;
+};
+
+// Calls for whose names `wanted` holds, from a time on.
+template <typename Wanted>
+Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted) {
+  std::vector<int8_t> known(trace.names.size(), -1);
+  Ranges ranges;
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (trace.apis.kind[i] == ApiKind::kDeviceMarker || trace.apis.start_ns[i] < from_ns) continue;
+    int8_t& is_wanted = known[trace.apis.label[i]];
+    if (is_wanted < 0) is_wanted = wanted(trace.names[trace.apis.label[i]]) ? 1 : 0;
+    if (is_wanted == 0) continue;
+    const int32_t process = trace.threads[trace.apis.thread[i]].process;
+    ranges.by_process[process].push_back({trace.apis.start_ns[i], trace.apis.end_ns[i]});
+    ++ranges.count;
+    ranges.total_ns += trace.api_ns(i);
+  }
+  return ranges;
+}
+
+int64_t middle_of(const Evidence& evidence) {
+  int64_t start_ns = evidence.trace.ops.start_ns.front();
+  int64_t end_ns = start_ns;
+  for (const auto& [id, gpu] : evidence.gpus) end_ns = std::max(end_ns, gpu.extent.end_ns);
+  return start_ns + (end_ns - start_ns) / 2;
+}
+
+void add_ranges(const Evidence& evidence, const Rule& rule, const char* what, Ranges ranges,
+                Findings& findings) {
+  if (ranges.count == 0) return;
+  const int64_t idle_ns = idle_within(evidence, std::move(ranges.by_process));
+  findings.push_back(
+      make_finding(rule, idle_ns, evidence.all.total_ns,
+                   fmt::format("{} {} take {}, and the GPUs are idle for {} meanwhile",
+                               format_count(static_cast<uint64_t>(ranges.count)), what,
+                               time_text(ranges.total_ns), time_text(idle_ns))));
+}
+
+bool is_data_loader(std::string_view name) {
+  return name.find("DataLoader") != name.npos || name.find("dataloader") != name.npos;
+}
+
+// "Python GC" is torch's, the others are frames.
+bool is_collector(std::string_view name) {
+  return name == "Python GC" || name.find("<built-in function collect>") != name.npos ||
+         name.find("<built-in method collect of") != name.npos;
+}
+
+}  // namespace
+
+std::vector<const Rule*> host_rules() {
+  std::vector<const Rule*> rules;
+  for (const Rule& rule : kIdleRules) {
+    if (rule.id != nullptr) rules.push_back(&rule);
+  }
+  rules.insert(rules.end(), {&kDataRule, &kAllocationRule, &kCollectorRule});
+  return rules;
+}
+
+void add_host_findings(const Evidence& evidence, Findings& findings) {
+  add_idle(evidence, findings);
+  const int64_t start_ns = std::numeric_limits<int64_t>::min();
+  add_ranges(evidence, kDataRule, "ranges of data loaders",
+             ranges_of(evidence.trace, start_ns, is_data_loader), findings);
+  add_ranges(evidence, kCollectorRule, "collections",
+             ranges_of(evidence.trace, start_ns, is_collector), findings);
+  Ranges allocations = ranges_of(evidence.trace, middle_of(evidence), trace::is_memory_call);
+  if (allocations.count < kFewAllocations) return;
+  add_ranges(evidence, kAllocationRule, "calls in the second half of the time",
+             std::move(allocations), findings);
+}
+
+}  // namespace sonde::analysis

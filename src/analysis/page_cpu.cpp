@@ -1,0 +1,81 @@
+#include "analysis/page_cpu.h"
+
+#include <algorithm>
+
+#include "analysis/totals.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Section;
+
+std::vector<Total> listed(const trace::Trace& trace, std::vector<Total> by_name) {
+  std::vector<Total> totals;
+  for (size_t name = 0; name < by_name.size(); ++name) {
+    if (by_name[name].calls == 0) continue;
+    by_name[name].name = static_cast<trace::NameId>(name);
+    totals.push_back(by_name[name]);
+  }
+  sort_totals(totals, trace.names);
+  return totals;
+}
+
+Section samples_section(const trace::Trace& trace, const char* key, const char* title,
+                        const std::vector<trace::NameId>& names) {
+  Section section;
+  section.key = key;
+  section.title = title;
+  section.table.add_column({"name", "Name", Kind::kName});
+  section.table.add_column({"samples", "Samples", Kind::kInteger});
+  section.table.add_column({"cpu_ns", "CPU", Kind::kTime});
+  section.table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  std::vector<Total> by_name(trace.names.size());
+  int64_t whole_ns = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    by_name[names[i]].add(trace.samples.cpu_ns[i]);
+    whole_ns += trace.samples.cpu_ns[i];
+  }
+  for (const Total& total : listed(trace, std::move(by_name))) {
+    if (total.name == trace.empty_name) continue;
+    section.table.add_row({trace.names[total.name], total.calls, total.total_ns,
+                           percent_of(total.total_ns, whole_ns)});
+  }
+  section.remarks.push_back("Share is of the CPU time of all samples.");
+  return section;
+}
+
+Section markers_section(const trace::Trace& trace) {
+  Section section;
+  section.key = "markers";
+  section.title = "Ranges that the program marked";
+  section.table.add_column({"name", "Name", Kind::kName});
+  section.table.add_column({"count", "Count", Kind::kInteger});
+  section.table.add_column({"total_ns", "Total", Kind::kTime});
+  section.table.add_column({"mean_ns", "Mean", Kind::kTime});
+  section.table.add_column({"max_ns", "Max", Kind::kTime});
+  std::vector<Total> by_name(trace.names.size());
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    const bool is_range = trace.apis.kind[i] == trace::ApiKind::kMarker && trace.api_ns(i) > 0;
+    if (is_range) by_name[trace.apis.label[i]].add(trace.api_ns(i));
+  }
+  for (const Total& total : listed(trace, std::move(by_name))) {
+    section.table.add_row(
+        {trace.names[total.name], total.calls, total.total_ns, total.mean_ns(), total.max_ns});
+  }
+  return section;
+}
+
+}  // namespace
+
+std::vector<Section> cpu_sections(const trace::Trace& trace) {
+  std::vector<Section> sections = {
+      samples_section(trace, "functions", "Functions by CPU time", trace.samples.function),
+      samples_section(trace, "lines", "The user's own lines of Python by CPU time",
+                      trace.samples.line),
+      markers_section(trace)};
+  std::erase_if(sections, [](const Section& section) { return section.table.rows.empty(); });
+  return sections;
+}
+
+}  // namespace sonde::analysis

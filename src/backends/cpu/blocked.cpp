@@ -1,0 +1,205 @@
+#include "backends/cpu/blocked.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/platform.h"
+#include "backends/cpu/sampler.h"
+
+namespace sonde::cpu {
+
+namespace {
+
+// What stands still for longer is recorded in pieces, so that little is lost when all ends.
+constexpr uint64_t kLongestPiece = 100'000'000;
+constexpr size_t kStackBytes = 512 * 1024;
+
+const struct sonde_agent* g_agent = nullptr;
+uint32_t g_period_ns = 0;
+uint32_t g_own_module = 0;
+bool g_watching = false;
+
+// The clock that clock_gettime() has for the CPU time of a thread.
+bool cpu_clock_of(int tid, uint64_t& ns) {
+  timespec now = {};
+  const auto clock = static_cast<clockid_t>(~static_cast<unsigned>(tid) << 3 | 6);
+  if (clock_gettime(clock, &now) != 0) return false;
+  ns = static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+  return true;
+}
+
+char* put_text(char* end, const char* text) {
+  while (*text != '\0') *end++ = *text++;
+  *end = '\0';
+  return end;
+}
+
+// The whole file, which is small; the number of bytes, or -1.
+ssize_t read_syscall_file(int tid, char* text, size_t bytes) {
+  char path[64], digits[12];
+  char* digit = digits + sizeof digits - 1;
+  *digit = '\0';
+  for (int left = tid; left > 0; left /= 10) *--digit = static_cast<char>('0' + left % 10);
+  put_text(put_text(put_text(path, "/proc/self/task/"), digit), "/syscall");
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  const ssize_t got = read(fd, text, bytes - 1);
+  close(fd);
+  if (got >= 0) text[got] = '\0';
+  return got;
+}
+
+struct Place {
+  uint64_t stack_pointer = 0, pc = 0;
+};
+
+// Where a thread left user mode: the last two numbers of the line. False if it runs, or is about
+// to.
+bool place_of(int tid, Place& place) {
+  char text[256];
+  const ssize_t got = read_syscall_file(tid, text, sizeof text);
+  if (got <= 0 || text[0] == 'r') return false;  // "running"
+  uint64_t numbers[2] = {};
+  uint32_t count = 0;
+  for (const char* at = text; *at != '\0';) {
+    char* end = nullptr;
+    const uint64_t number = strtoull(at, &end, 0);
+    if (end == at) {
+      ++at;
+      continue;
+    }
+    numbers[0] = numbers[1];
+    numbers[1] = number;
+    ++count;
+    at = end;
+  }
+  place = {numbers[0], numbers[1]};
+  return count >= 3 && place.stack_pointer != 0 && place.pc != 0;
+}
+
+// What stood in one place goes into the file. False if that must be tried again later.
+bool record(ThreadSampler& sampler, char* packed) {
+  Watched& watched = sampler.watched;
+  if (watched.moment.cpu_ns == 0) return true;
+  sonde_sample sample = {};
+  if (!pack(g_agent, g_own_module, watched.moment, packed, sample)) return false;
+  sample.tid = static_cast<uint32_t>(watched.tid);
+  sample.flags |= SONDE_SAMPLE_BLOCKED;
+  if (g_agent->sample(&sample) == 0) return false;
+  watched.moment.cpu_ns = 0;
+  watched.moment.ticks = g_agent->ticks();
+  return true;
+}
+
+// Whether the thread stands still, with its stack then.
+bool take_blocked(ThreadSampler& sampler, int tid, uint64_t cpu_ns) {
+  Moment& moment = sampler.watched.moment;
+  Place place;
+  if (!place_of(tid, place)) return false;
+  unwind_blocked(place.pc, place.stack_pointer, moment.stack);
+  walk_python_of(g_agent, agent::load(sampler.python), moment.python);
+  uint64_t after_ns = 0;
+  return cpu_clock_of(tid, after_ns) && after_ns == cpu_ns;
+}
+
+void look_at(ThreadSampler& sampler, uint64_t elapsed_ns, char* packed) {
+  Watched& watched = sampler.watched;
+  const int tid = agent::load_acquire(sampler.tid);
+  uint64_t cpu_ns = 0;
+  const bool there = tid != 0 && cpu_clock_of(tid, cpu_ns);
+  if (there && watched.is_blocked && tid == watched.tid && cpu_ns == watched.cpu_ns) {
+    watched.moment.cpu_ns += elapsed_ns;
+    if (watched.moment.cpu_ns >= kLongestPiece) record(sampler, packed);
+    return;
+  }
+  if (watched.is_blocked && !record(sampler, packed)) g_agent->dropped("samples", 1);
+  watched.is_blocked = false;
+  if (!there) return;
+  watched.moment.cpu_ns = 0;
+  if (!take_blocked(sampler, tid, cpu_ns)) return;
+  watched.tid = tid;
+  watched.cpu_ns = cpu_ns;
+  watched.is_blocked = true;
+  watched.moment.ticks = g_agent->ticks();
+  watched.moment.cpu_ns = elapsed_ns;
+}
+
+// Between a half and one and a half of the period, so that nothing is in step with it.
+uint64_t next_pause(uint64_t& random) {
+  random = random * 6364136223846793005 + 1442695040888963407;
+  return g_period_ns / 2 + (random >> 32) * g_period_ns / (uint64_t{1} << 32);
+}
+
+void* watch(void*) {
+  static char packed[kPackedBytes];  // one such thread in a process
+  pthread_setname_np(pthread_self(), "sonde-sampler");
+  uint64_t random = g_agent->ticks();
+  auto last_ns = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
+  for (;;) {
+    const uint64_t pause_ns = next_pause(random);
+    const timespec pause = {static_cast<time_t>(pause_ns / 1000000000),
+                            static_cast<long>(pause_ns % 1000000000)};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+    const auto now_ns = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
+    const uint64_t elapsed_ns = now_ns - last_ns;
+    last_ns = now_ns;
+    if (g_agent->recording() == 0) continue;
+    for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+      look_at(*one, elapsed_ns, packed);
+    }
+  }
+}
+
+using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+
+bool start_thread() {
+  // Not our own pthread_create: this thread is not sampled.
+  const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  pthread_attr_t attributes;
+  if (create == nullptr || pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all, before;  // the program's signals are for its own threads
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool started = create(&thread, &attributes, watch, nullptr) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+}  // namespace
+
+void watch_blocked(const struct sonde_agent* agent, uint32_t period_ns, uint32_t own_module) {
+  g_agent = agent;
+  g_period_ns = period_ns;
+  g_own_module = own_module;
+  char text[256];
+  if (read_syscall_file(static_cast<int>(syscall(SYS_gettid)), text, sizeof text) <= 0) {
+    agent->diagnostic(
+        SONDE_WARNING, "cpu",
+        "blocked threads are not looked at: /proc/self/task/*/syscall cannot be read");
+    return;
+  }
+  g_watching = start_thread();
+  if (!g_watching) {
+    agent->diagnostic(SONDE_WARNING, "cpu", "blocked threads are not looked at: no more threads");
+  }
+}
+
+void watch_again_in_child() {
+  if (!g_watching) return;
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    one->watched.is_blocked = false;
+  }
+  g_watching = start_thread();
+}
+
+}  // namespace sonde::cpu

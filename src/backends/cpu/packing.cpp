@@ -1,0 +1,92 @@
+#include "backends/cpu/packing.h"
+
+#include <string.h>
+
+#include "backends/cpu/modules.h"
+
+namespace sonde::cpu {
+
+namespace {
+
+char* put_number(char* place, uint64_t value) {
+  for (; value >= 128; value >>= 7) *place++ = static_cast<char>(value | 128);
+  *place++ = static_cast<char>(value);
+  return place;
+}
+
+// Writes frames as FORMAT.md describes them.
+class Packer {
+ public:
+  Packer(const struct sonde_agent* agent, uint32_t own_module, char* place, sonde_sample& sample)
+      : agent_(agent), own_module_(own_module), begin_(place), end_(place), sample_(sample) {}
+
+  // False if the module could not be defined now.
+  bool native(const Frame& frame) {
+    if (frame.module != 0 && frame.module == own_module_) return true;  // thread_main
+    const uint32_t definition = module_definition(frame.module, agent_);
+    if (frame.module != 0 && definition == 0) return false;
+    put(uint64_t{definition} << 1,
+        frame.address - (definition != 0 ? module_at(frame.module).bias : 0));
+    return true;
+  }
+  void python(const PythonFrame& frame) { put(uint64_t{frame.code} << 1 | 1, frame.offset); }
+
+  void finish() {
+    sample_.packed_frames = begin_;
+    sample_.frame_bytes = static_cast<uint32_t>(end_ - begin_);
+  }
+
+ private:
+  void put(uint64_t which, uint64_t offset) {
+    end_ = put_number(put_number(end_, which), offset);
+    ++sample_.frames;
+  }
+  const struct sonde_agent* agent_;
+  uint32_t own_module_;
+  char *begin_, *end_;
+  sonde_sample& sample_;
+};
+
+}  // namespace
+
+// Python's frames stand in the place of the interpreter's loop that runs them. Those whose loop was
+// not reached, in a stack that could not be unwound, come last.
+bool pack(const struct sonde_agent* agent, uint32_t own_module, const Moment& moment, char* room,
+          sonde_sample& sample) {
+  sample.ticks = moment.ticks;
+  sample.cpu_ns = moment.cpu_ns;
+  sample.missed = moment.missed;
+  sample.cost_ns = moment.cost_ns;
+  sample.flags = moment.stack.flags;
+  Packer packer(agent, own_module, room, sample);
+  const PythonStack& python = moment.python;
+  uint32_t run = 0, next = 0;
+  for (uint32_t i = 0; i < moment.stack.count; ++i) {
+    bool replaced = false;
+    while (run < python.run_count && belongs(python.runs[run], moment.stack, i)) {
+      for (; next < python.runs[run].end; ++next) packer.python(python.frames[next]);
+      replaced = true;
+      if (python.runs[run++].place == 0) break;  // each has a native frame of its own
+    }
+    if (!replaced && !packer.native(moment.stack.frames[i])) return false;
+  }
+  for (; next < python.frame_count; ++next) packer.python(python.frames[next]);
+  packer.finish();
+  return true;
+}
+
+void copy_moment(Moment& to, const Moment& from) {
+  to.ticks = from.ticks;
+  to.cpu_ns = from.cpu_ns;
+  to.missed = from.missed;
+  to.cost_ns = from.cost_ns;
+  to.stack.count = from.stack.count;
+  to.stack.flags = from.stack.flags;
+  memcpy(to.stack.frames, from.stack.frames, sizeof(Frame) * from.stack.count);
+  to.python.frame_count = from.python.frame_count;
+  to.python.run_count = from.python.run_count;
+  memcpy(to.python.frames, from.python.frames, sizeof(PythonFrame) * from.python.frame_count);
+  memcpy(to.python.runs, from.python.runs, sizeof(PythonStack::Run) * from.python.run_count);
+}
+
+}  // namespace sonde::cpu

@@ -1,0 +1,18 @@
+// How the recorder loads the tracer of Python's calls: by the sitecustomize.py in front of
+// PYTHONPATH that the PyTorch backend uses too, and only if `sonde record --python-trace` says so.
+#include "record/backend.h"
+
+namespace sonde::record {
+
+const Backend& python_backend() {
+  static const Backend kBackend = {"python",
+                                   "every call of Python code, with --python-trace",
+                                   "libsonde-python.so",
+                                   {"PYTHONPATH+={lib}/start"},
+                                   [] {
+                                     return Probe{true, "CPython 3.8 and later"};
+                                   }};
+  return kBackend;
+}
+
+}  // namespace sonde::record

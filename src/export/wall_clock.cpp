@@ -1,0 +1,215 @@
+// wall_clock.txt and wall_clock.json (docs/exports.md), in a new folder: the profile by call path
+// that ROCm Systems Profiler and other programs built on timemory write, for scripts that read it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/strings.h"
+#include "export/call_paths.h"
+#include "export/exporter.h"
+#include "export/json_text.h"
+#include "export/new_folder.h"
+#include "export/sink.h"
+
+namespace sonde::exporting {
+
+namespace {
+
+constexpr double kUnitNs = 1e9;       // "sec"
+constexpr size_t kWidestLabel = 120;  // of the text; the JSON file has it whole
+constexpr const char* kTitle = "REAL-CLOCK TIMER (I.E. WALL-CLOCK TIMER)";
+const char* const kHeads[] = {"LABEL", "COUNT", "DEPTH", "METRIC", "UNITS",  "SUM",
+                              "MEAN",  "MIN",   "MAX",   "VAR",    "STDDEV", "% SELF"};
+constexpr size_t kColumns = std::size(kHeads);
+
+double seconds(int64_t ns) { return static_cast<double>(ns) / kUnitNs; }
+
+// A path with the number of its thread in its process, and what its row is called.
+struct Row {
+  const CallPath* path;
+  int64_t rank;
+  uint32_t thread;
+};
+
+double mean_of(const CallPath& path) {
+  return seconds(path.inclusive.total_ns) / static_cast<double>(path.inclusive.calls);
+}
+double deviation_of(const CallPath& path) { return path.inclusive.deviation_ns() / kUnitNs; }
+double self_percent(const CallPath& path) {
+  return path.inclusive.total_ns == 0 ? 0
+                                      : 100.0 * static_cast<double>(path.self_ns()) /
+                                            static_cast<double>(path.inclusive.total_ns);
+}
+
+// "|00>>> |_solve", two spaces a level; with the rank in front where there is one.
+std::string label_of(const Row& row) {
+  std::string label = row.rank >= 0 ? fmt::format("|{:02}|{:02}>>> ", row.rank, row.thread)
+                                    : fmt::format("|{:02}>>> ", row.thread);
+  if (row.path->depth > 0) label += std::string(2 * (row.path->depth - 1), ' ') + "|_";
+  std::string name = valid_utf8(row.path->name);
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  return label + name;
+}
+
+std::vector<Row> rows_of(const Events& events, const std::vector<CallPath>& paths) {
+  std::map<int64_t, int64_t> rank_of;
+  for (const Process& process : events.processes) rank_of[process.pid] = process.rank;
+  std::map<int64_t, std::map<uint32_t, uint32_t>> numbers;  // by pid and thread
+  std::vector<Row> rows;
+  for (const CallPath& path : paths) {
+    const int64_t pid = events.threads[path.thread].pid;
+    auto& of_process = numbers[pid];
+    const auto number = of_process.try_emplace(path.thread, of_process.size()).first->second;
+    const auto rank = rank_of.find(pid);
+    rows.push_back({&path, rank == rank_of.end() ? -1 : rank->second, number});
+  }
+  return rows;
+}
+
+std::string cut(const std::string& label) {
+  if (label.size() <= kWidestLabel || display_width(label) <= kWidestLabel) return label;
+  size_t end = 0;
+  for (size_t next = 0; next < label.size();) {
+    do ++next;
+    while (next < label.size() && (label[next] & 0xC0) == 0x80);
+    if (display_width(std::string_view(label).substr(0, next)) > kWidestLabel - 3) break;
+    end = next;
+  }
+  return label.substr(0, end) + "...";
+}
+
+std::string centred(const std::string& text, size_t width) {
+  const size_t before = (width - text.size()) / 2;
+  return std::string(before, ' ') + text + std::string(width - text.size() - before, ' ');
+}
+
+Status write_text(const std::vector<Row>& rows, const std::string& path) {
+  std::vector<std::vector<std::string>> cells;
+  for (const Row& row : rows) {
+    const Statistics& figures = row.path->inclusive;
+    const double deviation = deviation_of(*row.path);
+    cells.push_back(
+        {cut(label_of(row)), fmt::format("{}", figures.calls), fmt::format("{}", row.path->depth),
+         "wall_clock", "sec", fmt::format("{:.6f}", seconds(figures.total_ns)),
+         fmt::format("{:.6f}", mean_of(*row.path)), fmt::format("{:.6f}", seconds(figures.min_ns)),
+         fmt::format("{:.6f}", seconds(figures.max_ns)),
+         fmt::format("{:.6f}", deviation * deviation), fmt::format("{:.6f}", deviation),
+         fmt::format("{:.1f}", self_percent(*row.path))});
+  }
+  size_t widths[kColumns], whole = kColumns - 1;
+  for (size_t c = 0; c < kColumns; ++c) {
+    widths[c] = std::string_view(kHeads[c]).size();
+    for (const auto& row : cells) widths[c] = std::max(widths[c], display_width(row[c]));
+    whole += widths[c] + 2;
+  }
+  SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
+  const std::string rule = "|" + std::string(whole, '-') + "|\n";
+  sink.append(rule + "|" + centred(kTitle, whole) + "|\n" + rule + "|");
+  for (size_t c = 0; c < kColumns; ++c) sink.append(" " + centred(kHeads[c], widths[c]) + " |");
+  sink.append("\n|");
+  for (const size_t width : widths) sink.append(std::string(width + 2, '-') + "|");
+  sink.append("\n");
+  for (const auto& row : cells) {
+    sink.append("|");
+    for (size_t c = 0; c < kColumns; ++c) {
+      const std::string room(widths[c] - display_width(row[c]), ' ');
+      sink.append(c == 0 ? " " + row[c] + room + " |" : " " + room + row[c] + " |");
+    }
+    sink.append("\n");
+  }
+  sink.append(rule);
+  return sink.finish();
+}
+
+class JsonWriter {
+ public:
+  JsonWriter(const std::vector<Row>& rows, Sink& sink) : rows_(rows), sink_(sink) {}
+
+  void write() {
+    std::map<int64_t, std::vector<const Row*>> by_rank;
+    std::map<std::pair<int64_t, uint32_t>, int> threads;
+    for (const Row& row : rows_) {
+      by_rank[std::max<int64_t>(row.rank, 0)].push_back(&row);
+      threads[{row.rank, row.path->thread}] = 1;
+    }
+    sink_.append(fmt::format(
+        R"({{"timemory":{{"wall_clock":{{"properties":{{"value":"wall_clock","id":"wall_clock"}},)"
+        R"x("type":"wall_clock","description":"Real-clock timer (i.e. wall-clock timer)",)x"
+        R"("unit_value":{:.0f},"unit_repr":"sec","thread_scope_only":false,"thread_count":{},)"
+        R"("num_ranks":{},"ranks":[)",
+        kUnitNs, threads.size(), by_rank.size()));
+    bool first = true;
+    for (const auto& [rank, rows] : by_rank) {
+      sink_.append(fmt::format("{}\n{{\"rank\":{},\"graph_size\":{},\"graph\":[", first ? "" : ",",
+                               rank, rows.size()));
+      first = false;
+      for (size_t i = 0; i < rows.size(); ++i) {
+        sink_.append(i == 0 ? "\n" : ",\n");
+        entry(*rows[i]);
+      }
+      sink_.append("]}");
+    }
+    sink_.append("]}}}\n");
+  }
+
+ private:
+  void entry(const Row& row) {
+    const Statistics& figures = row.path->inclusive;
+    sink_.append(R"({"prefix":)");
+    append_json_string(sink_, label_of(row), scratch_);
+    sink_.append(fmt::format(
+        R"(,"depth":{0},"entry":{{"laps":{1},"value":{2},"accum":{2},"repr_data":{3},)"
+        R"("repr_display":{3}}},"stats":{{"sum":{3},"count":{1},"min":{4},"max":{5},"sqr":{6},)"
+        R"("mean":{7},"stddev":{8}}},"exclusive":{{"value":{9}}}}})",
+        row.path->depth, figures.calls, figures.total_ns, seconds(figures.total_ns),
+        seconds(figures.min_ns), seconds(figures.max_ns), squares(*row.path), mean_of(*row.path),
+        deviation_of(*row.path), row.path->self_ns()));
+  }
+
+  // The sum of the squares, from the mean and the sum of squared deviations.
+  static double squares(const CallPath& path) {
+    const double mean = mean_of(path);
+    return path.inclusive.squares / (kUnitNs * kUnitNs) +
+           mean * mean * static_cast<double>(path.inclusive.calls);
+  }
+
+  const std::vector<Row>& rows_;
+  Sink& sink_;
+  std::string scratch_;
+};
+
+Result<Counts> write_wall_clock(store::Reader& reader, const std::string& path,
+                                const Options& options) {
+  SONDE_ASSIGN(const Events events, load_events(reader, options));
+  SONDE_ASSIGN(NewFolder folder, NewFolder::create(path));
+  const std::vector<CallPath> paths = call_paths_of(events);
+  const std::vector<Row> rows = rows_of(events, paths);
+  SONDE_TRY(write_text(rows, path + "/wall_clock.txt"));
+  SONDE_ASSIGN(Sink sink, Sink::create(path + "/wall_clock.json", Sink::Encoding::kPlain));
+  JsonWriter(rows, sink).write();
+  SONDE_TRY(sink.finish());
+  folder.keep();
+  Counts counts;
+  counts.apis = events.api_count();
+  counts.skipped = events.skipped + events.samples.size() + events.ops.size();
+  return counts;
+}
+
+}  // namespace
+
+const Exporter& wall_clock_exporter() {
+  static const Exporter kExporter{
+      "wall-clock",
+      "a folder with wall_clock.txt and .json: calls by call path, as timemory writes them",
+      {".wall_clock"},
+      write_wall_clock,
+      true};
+  return kExporter;
+}
+
+}  // namespace sonde::exporting

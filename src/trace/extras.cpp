@@ -1,0 +1,64 @@
+#include "trace/extras.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "store/scan.h"
+#include "trace/row_index.h"
+
+namespace sonde::trace {
+namespace {
+
+int64_t handle_of(std::string_view text) {
+  if (text.substr(0, 2) == "0x") text.remove_prefix(2);
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole ? static_cast<int64_t>(value) : kNoStream;
+}
+
+}  // namespace
+
+Status load_streams(store::Database& database, const std::vector<int64_t>& api_ids, Trace& trace) {
+  const bool any_waits = std::any_of(
+      trace.names.begin(), trace.names.end(),
+      [](const std::string& name) { return is_wait_call(name) || is_record_call(name); });
+  SONDE_ASSIGN(const bool kernels, database.has_table("rocpd_kernelapi"));
+  SONDE_ASSIGN(const bool copies, database.has_table("rocpd_copyapi"));
+  if (!any_waits || !kernels || !copies) return ok_status();
+  trace.apis.stream.assign(trace.apis.size(), kNoStream);
+  for (const char* table : {"rocpd_kernelapi", "rocpd_copyapi"}) {
+    RowIndex index(api_ids);
+    SONDE_TRY(store::scan(database, "api_ptr_id, stream", table, {}, [&](const store::Row& row) {
+      const auto api = index.row(row.integer(0));
+      if (api && !row.is_null(1)) trace.apis.stream[*api] = handle_of(row.text(1));
+    }));
+  }
+  return ok_status();
+}
+
+Status load_monitors(store::Database& database, const Request& request, Trace& trace) {
+  std::map<std::pair<std::string, int64_t>, Monitor> monitors;
+  SONDE_TRY(store::scan(database, "monitor_type, device_id, start_ns, end_ns, value",
+                        "(SELECT * FROM v_monitor WHERE device_type = 'gpu' ORDER BY start_ns, id)",
+                        {}, [&](const store::Row& row) {
+                          const int64_t gpu = row.integer_or(1, 0);
+                          const Interval time = {row.integer(2), row.integer_or(3, row.integer(2))};
+                          if (time.start_ns >= request.window.select.end_ns ||
+                              time.end_ns < request.window.select.start_ns ||
+                              (request.gpu && *request.gpu != gpu)) {
+                            return;
+                          }
+                          Monitor& monitor = monitors[{std::string(row.text(0)), gpu}];
+                          monitor.readings.push_back({time, row.real(4)});
+                        }));
+  for (auto& [key, monitor] : monitors) {
+    monitor.what = key.first;
+    monitor.gpu = key.second;
+    trace.monitors.push_back(std::move(monitor));
+  }
+  return ok_status();
+}
+
+}  // namespace sonde::trace

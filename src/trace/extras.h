@@ -1,0 +1,16 @@
+// What few analyses ask for, read from an .rpd beside its operations and calls. Private to trace.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "store/database.h"
+#include "trace/trace.h"
+
+namespace sonde::trace {
+
+// Before the calls are arranged; `api_ids` are theirs in the file.
+Status load_streams(store::Database& database, const std::vector<int64_t>& api_ids, Trace& trace);
+Status load_monitors(store::Database& database, const Request& request, Trace& trace);
+
+}  // namespace sonde::trace
