@@ -48,18 +48,19 @@ double percentage_of(int64_t part, int64_t whole) {
 
 void add_samples(const trace::Trace& trace, Findings& findings) {
   const SampleTotals totals = sample_totals(trace);
-  const auto add_first = [&](const Rule& rule, const std::vector<SampleTotal>& list) {
+  const auto add_first = [&](const Rule& rule, const std::vector<SampleTotal>& list,
+                             const auto& text_of) {
     if (list.empty()) return;
     const double share = percentage_of(list.front().cpu_ns, totals.cpu_ns);
     if (share < kMostPercentage) return;
     findings.push_back(
         make_finding(rule, list.front().cpu_ns, totals.cpu_ns,
                      fmt::format("{}: {}, {:.1f} % of the CPU time of {} samples",
-                                 short_name_of(list.front().name), time_text(list.front().cpu_ns),
-                                 share, format_count(static_cast<uint64_t>(totals.samples)))));
+                                 text_of(list.front().name), time_text(list.front().cpu_ns), share,
+                                 format_count(static_cast<uint64_t>(totals.samples)))));
   };
-  add_first(kFunctionRule, totals.functions);
-  add_first(kLineRule, totals.lines);
+  add_first(kFunctionRule, totals.functions, short_name_of);
+  add_first(kLineRule, totals.lines, [](const std::string& line) { return line; });
 }
 
 // From the first to the last call of each thread, for those that `wanted` takes.
