@@ -89,7 +89,10 @@ Chart chart_of(const Table& table, const Part& part, const std::string& key) {
   for (size_t row = 0; row < rows; ++row) {
     chart.rows.push_back(label_text(table, row, part.labels));
   }
-  chart.rows = report::cut_names(report::short_names(chart.rows), kLabelWidth);
+  const int named = part.labels.empty() ? -1 : report::find_column(table, part.labels.front());
+  const bool is_name = named < 0 || table.columns[static_cast<size_t>(named)].kind != Kind::kText;
+  if (is_name) chart.rows = report::short_names(chart.rows);
+  chart.rows = report::cut_names(chart.rows, kLabelWidth);
   for (const Bar& bar : part.bars) {
     const int column = report::find_column(table, bar.key);
     if (column < 0) continue;

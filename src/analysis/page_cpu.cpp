@@ -22,12 +22,13 @@ std::vector<Total> listed(const trace::Trace& trace, std::vector<Total> by_name)
   return totals;
 }
 
-Section samples_section(const char* key, const char* title, const std::vector<SampleTotal>& totals,
-                        int64_t whole_ns) {
+// Lines are no names of functions, which text would shorten.
+Section samples_section(const char* key, const char* title, Kind kind,
+                        const std::vector<SampleTotal>& totals, int64_t whole_ns) {
   Section section;
   section.key = key;
   section.title = title;
-  section.table.add_column({"name", "Name", Kind::kName});
+  section.table.add_column({"name", "Name", kind});
   section.table.add_column({"samples", "Samples", Kind::kInteger});
   section.table.add_column({"cpu_ns", "CPU", Kind::kTime});
   section.table.add_column({"percentage", "Share", Kind::kPercent, 2});
@@ -66,9 +67,10 @@ Section markers_section(const trace::Trace& trace) {
 std::vector<Section> cpu_sections(const trace::Trace& trace) {
   const SampleTotals totals = sample_totals(trace);
   std::vector<Section> sections = {
-      samples_section("functions", "Functions by CPU time", totals.functions, totals.cpu_ns),
-      samples_section("lines", "The user's own lines of Python by CPU time", totals.lines,
+      samples_section("functions", "Functions by CPU time", Kind::kName, totals.functions,
                       totals.cpu_ns),
+      samples_section("lines", "The user's own lines of Python by CPU time", Kind::kText,
+                      totals.lines, totals.cpu_ns),
       markers_section(trace)};
   std::erase_if(sections, [](const Section& section) { return section.table.rows.empty(); });
   return sections;
