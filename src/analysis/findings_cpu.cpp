@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "analysis/findings_rules.h"
@@ -48,18 +49,19 @@ double percentage_of(int64_t part, int64_t whole) {
 
 void add_samples(const trace::Trace& trace, Findings& findings) {
   const SampleTotals totals = sample_totals(trace);
-  const auto add_first = [&](const Rule& rule, const std::vector<SampleTotal>& list) {
+  const auto add_first = [&](const Rule& rule, const std::vector<SampleTotal>& list,
+                             const auto& shown) {
     if (list.empty()) return;
     const double share = percentage_of(list.front().cpu_ns, totals.cpu_ns);
     if (share < kMostPercentage) return;
     findings.push_back(
         make_finding(rule, list.front().cpu_ns, totals.cpu_ns,
                      fmt::format("{}: {}, {:.1f} % of the CPU time of {} samples",
-                                 short_name_of(list.front().name), time_text(list.front().cpu_ns),
-                                 share, format_count(static_cast<uint64_t>(totals.samples)))));
+                                 shown(list.front().name), time_text(list.front().cpu_ns), share,
+                                 format_count(static_cast<uint64_t>(totals.samples)))));
   };
-  add_first(kFunctionRule, totals.functions);
-  add_first(kLineRule, totals.lines);
+  add_first(kFunctionRule, totals.functions, short_name_of);
+  add_first(kLineRule, totals.lines, std::identity());
 }
 
 // From the first to the last call of each thread, for those that `wanted` takes.

@@ -41,10 +41,6 @@ Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& ren
   return renderer.for_people ? rows_for_people : size_t{0};
 }
 
-trace::WindowText window_text(const Arguments& arguments) {
-  return {arguments.value("from"), arguments.value("to")};
-}
-
 std::string name_option(const analysis::Analysis& analysis) {
   const analysis::Parameters defaults(analysis.options);
   return analysis.needs(defaults).ops ? "--kernel" : "--name";
@@ -82,6 +78,10 @@ Result<int> run_analysis(const analysis::Analysis& analysis, const Arguments& ar
 }
 
 }  // namespace
+
+trace::WindowText window_text(const Arguments& arguments) {
+  return {arguments.value("from"), arguments.value("to"), arguments.value("window")};
+}
 
 Result<Choice> choice_of(const Arguments& arguments, const std::string& option) {
   Choice choice;
@@ -143,7 +143,11 @@ std::vector<Option> window_options() {
            "begin of the window, from the start of the trace: 1.5s, 200ms, 10us, 20%, or seconds; "
            "--from=-1s counts from its end",
            "start"},
-          {"--to", "TIME", "end of the window, in the same way", "end"}};
+          {"--to", "TIME", "end of the window, in the same way", "end"},
+          {"--window", "WHAT",
+           "only this part: marker:REGEX, kernel:REGEX, step:N or step:N..M; --from and --to are "
+           "then of it",
+           ""}};
 }
 
 Option format_option() {

@@ -13,6 +13,7 @@
 #include "report/report.h"
 #include "store/reader.h"
 #include "trace/trace.h"
+#include "trace/window.h"
 
 namespace sonde::cli {
 
@@ -20,8 +21,9 @@ Option format_option();
 Option limit_option(const char* fallback);
 // --format, --limit, --sort, --full-names, --explain.
 std::vector<Option> report_options();
-// --from, --to.
+// --from, --to, --window.
 std::vector<Option> window_options();
+trace::WindowText window_text(const Arguments& arguments);
 std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>& second);
 
 // The value of --NAME, which must be a whole number if it is given.

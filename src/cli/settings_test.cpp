@@ -25,7 +25,7 @@ GetEnvironment environment_of(const Variables& variables) {
 std::string another_value(const Setting& setting, const std::string& other) {
   const char* kTries[] = {"true", "false", "7",        "9",   "64M", "5s",      "7s",
                           "tsc",  "best",  "none",     "cpu", "all", "command", "grow",
-                          "drop", "light", "training", "1",   "2"};
+                          "drop", "light", "training", "1",   "2",   "wall"};
   for (const char* text : kTries) {
     if (text != other && check_value(setting, text, "")) return text;
   }

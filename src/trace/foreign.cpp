@@ -6,6 +6,7 @@
 #include "importers/import.h"
 #include "store/string_table.h"
 #include "trace/columns.h"
+#include "trace/named_window.h"
 
 namespace sonde::trace {
 
@@ -159,7 +160,7 @@ class ColumnSink : public importers::Sink {
 }  // namespace
 
 Result<Trace> load_foreign(importers::Found& found, const std::string& path, const Request& request,
-                           const WindowText& window_text) {
+                           const WindowText& window_text, std::optional<Interval> named) {
   SONDE_TRY(check_window(window_text));
   Trace trace;
   trace.path = path;
@@ -172,7 +173,7 @@ Result<Trace> load_foreign(importers::Found& found, const std::string& path, con
 
   Window window;
   if (sink.span() && sink.span()->end_ns >= sink.span()->start_ns) {
-    SONDE_ASSIGN(window, resolve_window(window_text, *sink.span()));
+    SONDE_ASSIGN(window, resolve_window(window_text, *sink.span(), named));
   }
   trace.window = window.extent;
   arrange(wanted, window, std::move(raw), trace);
@@ -182,7 +183,15 @@ Result<Trace> load_foreign(importers::Found& found, const std::string& path, con
 Result<Trace> load_file(const std::string& path, const std::string& as, const Request& request,
                         const WindowText& window) {
   SONDE_ASSIGN(importers::Found found, importers::find_importer(path, as));
-  if (found.importer != nullptr) return load_foreign(found, path, request, window);
+  if (found.importer != nullptr) {
+    std::optional<Interval> named;
+    if (window.named) {  // what it names is known when the file has been read
+      SONDE_ASSIGN(const NamedWindow wanted, NamedWindow::parse(*window.named));
+      SONDE_ASSIGN(const Trace whole, load_file(path, as, wanted.request(), {}));
+      SONDE_ASSIGN(named, wanted.find(whole));
+    }
+    return load_foreign(found, path, request, window, named);
+  }
   SONDE_ASSIGN(auto reader, store::Reader::open(path));
   Request windowed = request;
   SONDE_ASSIGN(windowed.window, window_of(reader, window));

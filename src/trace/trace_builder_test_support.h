@@ -30,6 +30,7 @@ class TraceBuilder {
     std::string type = "KernelExecution";
     int64_t bytes = -1;
     std::vector<std::pair<std::string, double>> counters = {};
+    std::vector<int64_t> grid = {}, group = {};  // three each, or unknown
   };
 
   int add(Api api) {
@@ -136,7 +137,10 @@ class TraceBuilder {
         trace.op_counters.name.push_back(intern(trace, name));
         trace.op_counters.value.push_back(value);
       }
-      trace.ops.shape.push_back(0);
+      LaunchShape shape;
+      std::copy(op.grid.begin(), op.grid.end(), shape.grid);
+      std::copy(op.group.begin(), op.group.end(), shape.group);
+      trace.ops.shape.push_back(shapes.index(shape));
       trace.ops.api.push_back(op.api == kNone ? kNone : row_of[static_cast<size_t>(op.api)]);
     }
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/strings.h"
+#include "trace/named_window.h"
 
 namespace sonde::trace {
 
@@ -11,7 +12,14 @@ const char* const kWindowDefinition =
     "--from and --to choose a window [from, to) relative to the start of the trace, which is the "
     "first start of an operation or API call. An event is in the window if it shares time with it, "
     "or, if it is zero long, lies in it; and it counts with the part of its time that is inside, "
-    "so the totals of windows side by side add up to the total of the trace.\n";
+    "so the totals of windows side by side add up to the total of the trace.\n"
+    "\n"
+    "--window marker:REGEX is the window from the first start to the last end of the markers whose "
+    "name matches, kernel:REGEX that of kernels. step:N and step:N..M are steps, as sonde breakdown "
+    "--per step finds them: ProfilerStep#N, else the markers of inference servers, else the period "
+    "of the kernels; N is the number in their names, or their place from 1 where they have none. "
+    "What a GPU does after the call that launched it can lie behind the window of a marker or "
+    "step. --from and --to then count from the begin and the end of that window.\n";
 
 namespace {
 
@@ -68,20 +76,23 @@ int64_t time_of(const Offset& offset, Interval span) {
 Status check_window(const WindowText& text) {
   if (text.from) SONDE_TRY(parse_offset("--from", *text.from));
   if (text.to) SONDE_TRY(parse_offset("--to", *text.to));
+  if (text.named) SONDE_TRY(NamedWindow::parse(*text.named));
   return ok_status();
 }
 
-Result<Window> resolve_window(const WindowText& text, Interval span) {
+Result<Window> resolve_window(const WindowText& text, Interval span,
+                              std::optional<Interval> named) {
   Window window;
   if (!text.given()) return window;
-  Interval extent = span;
+  const Interval part = named.value_or(span);
+  Interval extent = part;
   if (text.from) {
     SONDE_ASSIGN(const Offset from, parse_offset("--from", *text.from));
-    extent.start_ns = time_of(from, span);
+    extent.start_ns = time_of(from, part);
   }
   if (text.to) {
     SONDE_ASSIGN(const Offset to, parse_offset("--to", *text.to));
-    extent.end_ns = time_of(to, span);
+    extent.end_ns = time_of(to, part);
   }
   if (extent.end_ns < extent.start_ns) {
     return make_error(ErrorCode::kInvalidArgument, "the window ends before it begins",
@@ -99,7 +110,11 @@ Result<Window> window_of(store::Reader& reader, const WindowText& text) {
   if (!text.given()) return Window{};
   SONDE_ASSIGN(const auto span, span_of(reader));
   if (!span) return Window{};
-  return resolve_window(text, *span);
+  if (!text.named) return resolve_window(text, *span);
+  SONDE_ASSIGN(const NamedWindow named, NamedWindow::parse(*text.named));
+  SONDE_ASSIGN(const Trace trace, load(reader, named.request()));
+  SONDE_ASSIGN(const Interval part, named.find(trace));
+  return resolve_window(text, *span, part);
 }
 
 }  // namespace sonde::trace

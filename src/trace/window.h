@@ -1,7 +1,8 @@
 // --from and --to: which part of a trace is wanted. Times are relative to the trace's start:
 // "1.5s", "200ms", "10us", "250ns", "20%" of its length, or a bare number of seconds; a leading
-// minus counts back from its end. Used by every command that reads a trace, so they all mean the
-// same.
+// minus counts back from its end. --window names a part by what is in it (named_window.h), and
+// --from and --to are then of that part. Used by every command that reads a trace, so they all mean
+// the same.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@ namespace sonde::trace {
 struct WindowText {
   std::optional<std::string> from;
   std::optional<std::string> to;
-  bool given() const { return from.has_value() || to.has_value(); }
+  std::optional<std::string> named = {};  // --window
+  bool given() const { return from.has_value() || to.has_value() || named.has_value(); }
 };
 
 // Checks the spelling without a trace.
@@ -24,8 +26,9 @@ Status check_window(const WindowText& text);
 // The window in the absolute times of this file. Reads the whole file once if text.given().
 Result<Window> window_of(store::Reader& reader, const WindowText& text);
 
-// The same for a span that is known.
-Result<Window> resolve_window(const WindowText& text, Interval span);
+// The same for a span that is known, and for the part of it that --window names.
+Result<Window> resolve_window(const WindowText& text, Interval span,
+                              std::optional<Interval> named = {});
 
 // What the above says, for --explain and the docs.
 extern const char* const kWindowDefinition;

@@ -77,7 +77,7 @@ class Check:
                 figures = [value for column, value in row.items()
                            if isinstance(value, (int, float)) and not IDS.search(column)]
                 named = any(isinstance(value, str) for value in row.values())
-                self.hold(f"{where}: a row of zeros: {row}", named or any(figures))
+                self.hold(f"{where}: a row of zeros: {row}", named or not figures or any(figures))
         main = next(iter(tables), None)
         facts = answer.get(f"{main}_facts", {})
         figures = [value for value in facts.values() if isinstance(value, (int, float))]

@@ -74,7 +74,7 @@ def main():
         stacks(database, rng, process)
         code(database, rng, process)
         graph(database, rng)
-        database.execute("UPDATE sonde_process SET directory = '/home/x', exit = 'exit 3', host = 'h'")
+        database.execute("UPDATE sonde_process SET directory = '/opt/x', exit = 'exit 3', host = 'h'")
         database.execute("""INSERT INTO sonde_device (process_id, gpu_id, backend, driver, clock_mhz)
                             VALUES (?, 1, 'hip', '5.2', 1700)""", (process,))
         database.execute("INSERT INTO sonde_queue VALUES (99, ?, 7, 1, 8, 9, 1, 0)", (process,))

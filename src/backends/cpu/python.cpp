@@ -18,7 +18,7 @@ namespace {
 using ThisThreadState = void* (*)();
 
 const PythonLayout* g_layout = nullptr;
-PythonLayout g_described;  // by the interpreter itself
+constinit PythonLayout g_described = {};  // by the interpreter itself
 ThisThreadState g_this_thread_state = nullptr;
 uint64_t g_loop_start = 0, g_loop_end = 0;  // the interpreter's loop
 

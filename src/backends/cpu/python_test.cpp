@@ -124,9 +124,9 @@ TEST(PythonOffsets, FramesAreFoundByThem) {
   struct sonde_agent agent = {};
   agent.define_code = define_code;
   find_python();
-  const Code outer("/home/me/train.py", text_object("main"), 3);
+  const Code outer("/opt/job/train.py", text_object("main"), 3);
   // Two bytes a character, not ASCII.
-  const Code inner("/home/me/model.py",
+  const Code inner("/opt/job/model.py",
                    text_object(std::string_view("N\0e\0t\0\xe9\0", 8), (2 | 8) << 16), 40);
   const_cast<Object&>(inner.name).put(kTextLength, uint64_t{4});
   const Object entry = frame_object(outer, 0, nullptr, 3);
@@ -142,8 +142,8 @@ TEST(PythonOffsets, FramesAreFoundByThem) {
     EXPECT_EQ(stack.runs[0].place, entry.address());
     EXPECT_EQ(stack.runs[0].end, 2u);
   }
-  EXPECT_EQ(g_defined, (std::vector<std::string>{"/home/me/model.py:40 Net\xc3\xa9 abc",
-                                                 "/home/me/train.py:3 main abc"}));
+  EXPECT_EQ(g_defined, (std::vector<std::string>{"/opt/job/model.py:40 Net\xc3\xa9 abc",
+                                                 "/opt/job/train.py:3 main abc"}));
 }
 
 // Memory that is gone is no frame, and no fault.

@@ -95,7 +95,7 @@ std::vector<Answer> answers_of(const std::vector<const Analysis*>& analyses,
 Result<std::vector<Answer>> ask_all(const Arguments& arguments,
                                     const std::vector<const Analysis*>& analyses,
                                     const Choice& choice, const Style& style) {
-  const bool has_window = arguments.value("from") || arguments.value("to");
+  const bool has_window = window_text(arguments).given();
   std::vector<Answer> all(analyses.size());
   for (const bool whole : {false, true}) {
     std::vector<const Analysis*> mine;

@@ -10,7 +10,7 @@ namespace {
 
 Result<int> run(const Arguments& arguments) {
   if (arguments.positionals().empty()) return print_definition(analysis::kCollectivesDefinition);
-  const trace::WindowText window = {arguments.value("from"), arguments.value("to")};
+  const trace::WindowText window = window_text(arguments);
   if (const Status status = trace::check_window(window); !status) {
     return usage_error("collectives", status.error());
   }

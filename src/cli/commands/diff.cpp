@@ -15,7 +15,7 @@ Result<int> run(const Arguments& arguments) {
     return usage_error("diff", make_error(ErrorCode::kInvalidArgument, "needs two traces", "A B",
                                           "sonde diff before.rpd after.rpd"));
   }
-  const trace::WindowText window = {arguments.value("from"), arguments.value("to")};
+  const trace::WindowText window = window_text(arguments);
   if (const Status status = trace::check_window(window); !status) {
     return usage_error("diff", status.error());
   }

@@ -88,8 +88,7 @@ Result<int> run(const Arguments& arguments) {
   options.track_events = arguments.flag("track-events");
   SONDE_ASSIGN(options.gpu, whole_number(arguments, "gpu"));
   SONDE_ASSIGN(options.rank, whole_number(arguments, "rank"));
-  SONDE_ASSIGN(const trace::Window window,
-               trace::window_of(reader, {arguments.value("from"), arguments.value("to")}));
+  SONDE_ASSIGN(const trace::Window window, trace::window_of(reader, window_text(arguments)));
   options.from_ns = window.select.start_ns;
   options.to_ns = window.select.end_ns;
   SONDE_ASSIGN(const auto most_bytes, split_size(arguments));

@@ -63,7 +63,7 @@ report::Report report_of(const trace::Trace& trace, const std::string& prefix,
 
 Result<int> run(const Arguments& arguments) {
   if (arguments.positionals().empty()) return print_definition(analysis::kStatsDefinition);
-  const trace::WindowText window = {arguments.value("from"), arguments.value("to")};
+  const trace::WindowText window = window_text(arguments);
   if (const Status status = trace::check_window(window); !status) {
     return usage_error("stats", status.error());
   }

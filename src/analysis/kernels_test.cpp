@@ -1,0 +1,75 @@
+// What `sonde kernels --by` groups by, one test for all groupings.
+#include "analysis/analysis_test_support.h"
+#include "analysis/op_groups.h"
+
+namespace sonde::analysis {
+namespace {
+
+// Two GPUs and ranks, a module with an operator in it, a marker, communication.
+trace::TraceBuilder job() {
+  trace::TraceBuilder rows;
+  rows.set_rank(1, 0);
+  rows.set_rank(2, 1);
+  rows.add(ApiRow{"user_annotation", "forward", 0, 200, 1, 1});
+  rows.add(ApiRow{"python_function", "nn.Module: Linear_0", 5, 90, 1, 1});
+  rows.add(ApiRow{"cpu_op", "aten::mm", 10, 50, 1, 1});
+  const int first = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25, 1, 1});
+  const int second = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 100, 105, 1, 1});
+  const int other = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 20, 25, 2, 2});
+  OpRow wide{"void gemm<float>()", 1000, 1100, first, 0, 3};
+  wide.grid = {64, 2, 1};
+  wide.group = {256, 1, 1};
+  OpRow narrow{"void gemm<half>()", 1200, 1230, second, 0, 3};
+  narrow.grid = {8, 1, 1};
+  narrow.group = {64, 1, 1};
+  rows.add(wide);
+  rows.add(narrow);
+  rows.add(OpRow{"ncclDevKernel_AllReduce", 1000, 1007, other, 1, 5});
+  rows.add(OpRow{"lost", 2000, 2001, trace::kNone, 1, 6});
+  return rows;
+}
+
+Lines groups(const char* by, std::vector<std::string> keys) {
+  keys.insert(keys.end(), {"calls", "total_ns"});
+  return lines_of(section_of(ask("kernels", job(), {{"by", by}}), "kernels").table, keys);
+}
+
+TEST(Kernels, EveryGrouping) {
+  EXPECT_EQ(groups("name", {"name"}),
+            (Lines{"void gemm<float>()|1|100", "void gemm<half>()|1|30",
+                   "ncclDevKernel_AllReduce|1|7", "lost|1|1"}));
+  EXPECT_EQ(groups("base", {"name"}),
+            (Lines{"gemm|2|130", "ncclDevKernel_AllReduce|1|7", "lost|1|1"}));
+  EXPECT_EQ(groups("category", {"category"}), (Lines{"compute|3|131", "communication|1|7"}));
+  EXPECT_EQ(groups("stream", {"gpu_id", "queue_id"}), (Lines{"0|3|2|130", "1|5|1|7", "1|6|1|1"}));
+  EXPECT_EQ(groups("gpu", {"gpu_id"}), (Lines{"0|2|130", "1|2|8"}));
+  // What no call is known of belongs to the only process that uses its GPU.
+  EXPECT_EQ(groups("rank", {"rank"}), (Lines{"0|2|130", "1|2|8"}));
+  EXPECT_EQ(groups("operator", {"operator"}),
+            (Lines{"aten::mm|1|100", "forward|1|30", "hipLaunchKernel|1|7", "(unattributed)|1|1"}));
+  EXPECT_EQ(groups("module", {"module"}),
+            (Lines{"nn.Module: Linear_0|1|100", "(no module)|3|38"}));
+  EXPECT_EQ(groups("marker", {"marker"}), (Lines{"forward|2|130", "(no marker)|2|8"}));
+  EXPECT_EQ(groups("grid", {"name", "grid", "group"}),
+            (Lines{"void gemm<float>()|64x2x1|256x1x1|1|100", "void gemm<half>()|8x1x1|64x1x1|1|30",
+                   "ncclDevKernel_AllReduce|-|-|1|7", "lost|-|-|1|1"}));
+}
+
+// The first commands, and the groups by name, are the same figures.
+TEST(Kernels, AgreeWithTopAndKtop) {
+  for (const char* name : {"top", "ktop"}) {
+    const bool all = std::string(name) == "top";
+    const std::vector<std::string> keys = {"name",   "calls",  "total_ns", "mean_ns",
+                                           "min_ns", "max_ns", "percentage"};
+    trace::TraceBuilder rows = job();
+    rows.add(OpRow{"", 3000, 3500, trace::kNone, 0, 3, "CopyHostToDevice"});
+    EXPECT_EQ(lines_of(section_of(ask(name, rows), name).table, keys),
+              lines_of(section_of(ask("kernels", rows, {{"of", all ? "all" : "kernels"}}), "kernels")
+                           .table,
+                       keys))
+        << name;
+  }
+}
+
+}  // namespace
+}  // namespace sonde::analysis

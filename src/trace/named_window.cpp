@@ -1,0 +1,124 @@
+#include "trace/named_window.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/strings.h"
+#include "trace/steps.h"
+
+namespace sonde::trace {
+namespace {
+
+constexpr const char* kOption = "--window";
+
+Error wrong(const std::string& text) {
+  return make_error(ErrorCode::kInvalidArgument, "'" + text + "' names no window", kOption,
+                    "like marker:REGEX, kernel:REGEX, step:3 or step:3..5");
+}
+
+struct Cover {
+  int64_t start_ns = std::numeric_limits<int64_t>::max();
+  int64_t end_ns = std::numeric_limits<int64_t>::min();
+  void add(int64_t begin_ns, int64_t last_ns) {
+    start_ns = std::min(start_ns, begin_ns);
+    end_ns = std::max(end_ns, last_ns);
+  }
+  bool any() const { return start_ns <= end_ns; }
+};
+
+// The number that a name ends in ("ProfilerStep#6", "period 2").
+std::optional<int64_t> number_of(const std::string& name) {
+  const size_t digits = name.find_last_not_of("0123456789");
+  return parse_int(std::string_view(name).substr(digits == name.npos ? 0 : digits + 1));
+}
+
+// The number of each step: that of its name where all names have one, else its place among the
+// steps of its process, from 1.
+std::vector<int64_t> numbers_of(const std::vector<Step>& steps) {
+  std::vector<int64_t> by_name, by_place;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (const auto number = number_of(steps[i].name)) by_name.push_back(*number);
+    const bool is_first = i == 0 || steps[i].process != steps[i - 1].process;
+    by_place.push_back(is_first ? 1 : by_place.back() + 1);
+  }
+  const bool all_same =
+      std::adjacent_find(by_name.begin(), by_name.end(), std::not_equal_to<>()) == by_name.end();
+  const bool tells = by_name.size() == steps.size() && (steps.size() == 1 || !all_same);
+  return tells ? by_name : by_place;
+}
+
+}  // namespace
+
+Result<NamedWindow> NamedWindow::parse(const std::string& text) {
+  const size_t colon = text.find(':');
+  if (colon == text.npos || colon + 1 == text.size()) return wrong(text);
+  const std::string kind = text.substr(0, colon);
+  const std::string what = text.substr(colon + 1);
+  NamedWindow window;
+  window.text = text;
+  if (kind == "step") {
+    window.kind = Kind::kStep;
+    const size_t dots = what.find("..");
+    const auto first = parse_int(std::string_view(what).substr(0, dots));
+    const auto last =
+        dots == what.npos ? first : parse_int(std::string_view(what).substr(dots + 2));
+    if (!first || !last || *first < 0 || *last < *first) return wrong(text);
+    window.first = *first;
+    window.last = *last;
+    return window;
+  }
+  if (kind != "marker" && kind != "kernel") return wrong(text);
+  window.kind = kind == "marker" ? Kind::kMarker : Kind::kKernel;
+  SONDE_ASSIGN(window.names, NameFilter::compile(what, kOption));
+  return window;
+}
+
+Request NamedWindow::request() const {
+  Request request;
+  request.ops = kind != Kind::kMarker;
+  request.links = kind == Kind::kStep;
+  request.nesting = request.apis = kind != Kind::kKernel;
+  return request;
+}
+
+Result<Interval> NamedWindow::find(const Trace& trace) const {
+  Cover cover;
+  std::string there;  // what an error says there is
+  if (kind == Kind::kStep) {
+    SONDE_ASSIGN(const Steps found, find_steps(trace, ""));
+    const std::vector<int64_t> numbers = numbers_of(found.steps);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] < first || numbers[i] > last) continue;
+      cover.add(found.steps[i].time.start_ns, found.steps[i].time.end_ns);
+    }
+    there = "there are no steps";
+    if (!numbers.empty()) {
+      const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+      there = fmt::format("there are steps {} to {}, by {}", *least, *most, found.source);
+    }
+  } else {
+    std::vector<int8_t> wanted(trace.names.size(), -1);
+    const auto fits = [&](NameId name) {
+      if (wanted[name] < 0) wanted[name] = names.wants(trace.names[name]) ? 1 : 0;
+      return wanted[name] == 1;
+    };
+    for (size_t i = 0; kind == Kind::kKernel && i < trace.ops.size(); ++i) {
+      if (trace.class_of(i) != OpClass::kKernel || !fits(trace.label(i))) continue;
+      cover.add(trace.ops.start_ns[i], trace.ops.end_ns[i]);
+    }
+    for (size_t i = 0; kind == Kind::kMarker && i < trace.apis.size(); ++i) {
+      if (trace.apis.kind[i] != ApiKind::kMarker || !fits(trace.apis.label[i])) continue;
+      cover.add(trace.apis.start_ns[i], trace.apis.end_ns[i]);
+    }
+    there = kind == Kind::kKernel ? "sonde ktop lists the kernels" : "sonde api lists the markers";
+  }
+  if (!cover.any()) {
+    return make_error(ErrorCode::kNotFound, "nothing in the trace is '" + text + "'", kOption,
+                      there);
+  }
+  return Interval{cover.start_ns, cover.end_ns};
+}
+
+}  // namespace sonde::trace
