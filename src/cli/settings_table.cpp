@@ -95,6 +95,16 @@ std::vector<Setting> sampling_settings() {
        .type = SettingType::kChoice,
        .category = "sampling",
        .everything = "wall"},
+      {.option = {"--torch",
+                  "HOW",
+                  "record PyTorch's operators and modules natively where Sonde was built for that "
+                  "PyTorch and else only modules (auto), through Python, which costs more, modules "
+                  "only, or nothing",
+                  "auto",
+                  {"auto", "native", "python", "modules", "off"}},
+       .type = SettingType::kChoice,
+       .category = "recording",
+       .light = "modules"},
       {.option =
            {"--python-trace", "WHICH",
             "record every call of Python functions: user (not Python's library and installed "

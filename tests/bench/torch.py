@@ -17,14 +17,15 @@ WORK = ["/usr/bin/python3", str(ROOT / "tests/programs/torch_cost.py"),
 ROUNDS = 3
 
 
-def measure(way):
+def measure(options):
     """Of operators and steps, the medians of what recording added to one and of one without it."""
     pairs = {"operator_ns": [], "step_ms": []}
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "SONDE_TORCH": way,
+    environment = {**os.environ, "OMP_NUM_THREADS": "1",
                    "PYTHONPATH": str(ROOT / "python")}
     for _ in range(ROUNDS):
-        done = subprocess.run([SONDE, "record", "-q", "-o", "bench.rpd", "--", *WORK], check=True,
-                              capture_output=True, text=True, env=environment)
+        command = [SONDE, "record", "-q", "-o", "bench.rpd", *options, "--", *WORK]
+        done = subprocess.run(command, check=True, capture_output=True, text=True,
+                              env=environment)
         os.unlink("bench.rpd")
         for name, times in json.loads(done.stdout).items():
             pairs[name] += zip(times["on"], times["off"])
@@ -39,12 +40,14 @@ def say(name, value, unit, **more):
 if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True).returncode != 0:
     print("no PyTorch here", file=sys.stderr)
     sys.exit(0)
-for way, title in (("auto", "natively"), ("modules", "modules only"), ("python", "through Python")):
-    found = measure(way)
+for options, title, operator_goal, step_goal in (
+        ([], "as by default", 500, 3), (["--preset", "light"], "with --preset light", None, 1),
+        (["--torch", "python"], "through Python", None, None)):
+    found = measure(options)
     added, _ = found["operator_ns"]
-    goal = {"goal": 500} if way == "auto" else {}
-    say(f"PyTorch operator, {title}: added", added, "ns CPU", **goal)
+    say(f"PyTorch operator, {title}: added", added, "ns CPU",
+        **({"goal": operator_goal} if operator_goal else {}))
     added, step = found["step_ms"]
-    goal = {"goal": 3 if way == "auto" else 1} if way != "python" else {}
-    say(f"PyTorch training step, {title}: added", added / step * 100, "% CPU", **goal)
+    say(f"PyTorch training step, {title}: added", added / step * 100, "% CPU",
+        **({"goal": step_goal} if step_goal else {}))
     say(f"PyTorch training step, {title}: unrecorded", step, "ms CPU")

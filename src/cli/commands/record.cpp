@@ -77,6 +77,9 @@ Result<record::Options> options_of(const Resolved& resolved) {
   if (const auto which = arguments.value("python-trace")) {
     options.environment.push_back("SONDE_PYTHON_TRACE=" + (*which == "off" ? "" : *which));
   }
+  if (const auto how = arguments.value("torch")) {
+    options.environment.push_back("SONDE_TORCH=" + *how);
+  }
   options.sample_blocked = arguments.value_or("sample-clock", "cpu") == "wall";
   SONDE_ASSIGN(options.metrics, metrics_of(resolved));
   const std::string clock = arguments.value_or("clock", "best");
