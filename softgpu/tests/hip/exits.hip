@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -28,8 +30,16 @@ int main(int argc, char** argv) {
   if (hipMalloc(&late.memory, 1 << 20) != hipSuccess) return 9;
   hipStream_t stream;
   if (hipStreamCreate(&stream) != hipSuccess) return 9;
-  for (int i = 0; i < 100; ++i) spin<<<1024, 64, 0, stream>>>(late.memory);
-  std::thread([stream] { (void)hipStreamSynchronize(stream); }).detach();
+  for (int i = 0; i < 10'000; ++i) spin<<<1024, 64, 0, stream>>>(late.memory);
+  // A thread waits within the runtime when the program leaves. It must be there before: a call into
+  // a runtime that is gone is the program's own fault.
+  std::atomic<bool> waits = false;
+  std::thread([stream, &waits] {
+    waits = true;
+    (void)hipStreamSynchronize(stream);
+  }).detach();
+  while (!waits) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
   std::puts("leaving");
   std::fflush(stdout);
   if (how == "exit") std::exit(0);
