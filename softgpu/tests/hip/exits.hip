@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   if (hipMalloc(&late.memory, 1 << 20) != hipSuccess) return 9;
   hipStream_t stream;
   if (hipStreamCreate(&stream) != hipSuccess) return 9;
-  for (int i = 0; i < 10'000; ++i) spin<<<1024, 64, 0, stream>>>(late.memory);
+  for (int i = 0; i < 3'000; ++i) spin<<<1024, 64, 0, stream>>>(late.memory);
   // A thread waits within the runtime when the program leaves. It must be there before: a call into
   // a runtime that is gone is the program's own fault.
   std::atomic<bool> waits = false;
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
     (void)hipStreamSynchronize(stream);
   }).detach();
   while (!waits) std::this_thread::yield();
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
   std::puts("leaving");
   std::fflush(stdout);
   if (how == "exit") std::exit(0);
