@@ -83,7 +83,8 @@ TEST_F(Aql, KernelWithoutHostCodeSaysSoOnce) {
 
 TEST_F(Aql, BackToBackKernelsFollowOneAnotherInDeviceTime) {
   Config config = one_gpu();
-  config.gpus[0].time.kernel_base_ns = 100'000;  // so long that all are there when the first begins
+  config.gpus[0].time.kernel_base_ns =
+      5'000'000;  // so long that all are there when the first begins
   start(config);
   done_.value = 1;
   for (int i = 0; i < 20; ++i) {
@@ -94,7 +95,7 @@ TEST_F(Aql, BackToBackKernelsFollowOneAnotherInDeviceTime) {
   ASSERT_EQ(ops.size(), 20u);
   for (size_t i = 1; i < ops.size(); ++i) {
     EXPECT_EQ(ops[i]["start_ns"], ops[i - 1]["end_ns"]);
-    EXPECT_EQ(ops[i]["end_ns"].get<int64_t>() - ops[i]["start_ns"].get<int64_t>(), 100'002);
+    EXPECT_EQ(ops[i]["end_ns"].get<int64_t>() - ops[i]["start_ns"].get<int64_t>(), 5'000'002);
   }
 }
 

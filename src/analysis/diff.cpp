@@ -170,7 +170,7 @@ struct TreeRow {
   int64_t delta_ns = 0;
 };
 
-std::string path_of(const CallTree& a, const CallTree& b, const std::vector<AlignedNode>& aligned,
+std::string path_of(const PathTree& a, const PathTree& b, const std::vector<AlignedNode>& aligned,
                     size_t i) {
   if (i == 0) return "(no operator)";
   std::string path;
@@ -187,16 +187,16 @@ std::string path_of(const CallTree& a, const CallTree& b, const std::vector<Alig
 }
 
 report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& trace_b) {
-  const CallTree a = call_tree(trace_a), b = call_tree(trace_b);
+  const PathTree a = path_tree(trace_a), b = path_tree(trace_b);
   const std::vector<AlignedNode> aligned = align(a, b);
-  static const CallTree::Node kAbsent;
-  const auto node = [](const CallTree& tree, size_t i) -> const CallTree::Node& {
+  static const PathTree::Node kAbsent;
+  const auto node = [](const PathTree& tree, size_t i) -> const PathTree::Node& {
     return i == AlignedNode::kNone ? kAbsent : tree.nodes[i];
   };
   std::vector<TreeRow> rows;
   for (size_t i = 0; i < aligned.size(); ++i) {
-    const CallTree::Node& in_a = node(a, aligned[i].a);
-    const CallTree::Node& in_b = node(b, aligned[i].b);
+    const PathTree::Node& in_a = node(a, aligned[i].a);
+    const PathTree::Node& in_b = node(b, aligned[i].b);
     if (in_a.ops == 0 && in_b.ops == 0 && in_a.calls == in_b.calls) continue;
     rows.push_back({i, in_b.gpu_ns - in_a.gpu_ns});
   }
@@ -215,8 +215,8 @@ report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& tr
   table.add_column({"gpu_b_ns", "GPU B", Kind::kTime});
   table.add_column({"delta_ns", "B - A", Kind::kTime});
   for (const TreeRow& row : rows) {
-    const CallTree::Node& in_a = node(a, aligned[row.aligned].a);
-    const CallTree::Node& in_b = node(b, aligned[row.aligned].b);
+    const PathTree::Node& in_a = node(a, aligned[row.aligned].a);
+    const PathTree::Node& in_b = node(b, aligned[row.aligned].b);
     table.add_row({path_of(a, b, aligned, row.aligned), in_a.calls, in_b.calls, in_a.ops, in_b.ops,
                    in_a.gpu_ns, in_b.gpu_ns, row.delta_ns});
   }

@@ -26,7 +26,7 @@ struct WallParts {
 WallParts wall_parts(const trace::Trace& trace);
 
 // Operators and markers by the path of those around them; node 0 is the root (diff_tree.cpp).
-struct CallTree {
+struct PathTree {
   struct Node {
     std::string name;
     std::vector<size_t> children;  // by first call
@@ -35,7 +35,7 @@ struct CallTree {
   };
   std::vector<Node> nodes = {Node{}};
 };
-CallTree call_tree(const trace::Trace& trace);
+PathTree path_tree(const trace::Trace& trace);
 
 struct AlignedNode {
   static constexpr size_t kNone = ~size_t{0};
@@ -45,7 +45,7 @@ struct AlignedNode {
 // Parents come before their children; the roots are first. Children of an aligned pair are aligned
 // if their names are equal, else if the names share a word and no alignment in the same order has
 // more pairs.
-std::vector<AlignedNode> align(const CallTree& a, const CallTree& b);
+std::vector<AlignedNode> align(const PathTree& a, const PathTree& b);
 
 // "ProfilerStep#12" -> "ProfilerStep#": what is only a number of an iteration is no difference.
 std::string without_number(const std::string& name);

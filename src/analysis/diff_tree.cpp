@@ -37,8 +37,8 @@ std::set<std::string> words_of(const std::string& name) {
 }
 
 // The longest common subsequence where elements are equal if they share a word.
-std::vector<std::pair<size_t, size_t>> renamed(const CallTree& a, const Children& in_a,
-                                               const CallTree& b, const Children& in_b) {
+std::vector<std::pair<size_t, size_t>> renamed(const PathTree& a, const Children& in_a,
+                                               const PathTree& b, const Children& in_b) {
   constexpr size_t kMostPairs = 1'000'000;
   std::vector<std::pair<size_t, size_t>> pairs;
   if (in_a.empty() || in_b.empty() || in_a.size() > kMostPairs / in_b.size()) return pairs;
@@ -71,8 +71,8 @@ std::vector<std::pair<size_t, size_t>> renamed(const CallTree& a, const Children
   return pairs;
 }
 
-std::vector<std::pair<size_t, size_t>> pairs_of(const CallTree& a, const Children& in_a,
-                                                const CallTree& b, const Children& in_b) {
+std::vector<std::pair<size_t, size_t>> pairs_of(const PathTree& a, const Children& in_a,
+                                                const PathTree& b, const Children& in_b) {
   std::unordered_map<std::string_view, size_t> by_name;
   for (const size_t node : in_b) by_name.emplace(b.nodes[node].name, node);
   std::vector<std::pair<size_t, size_t>> pairs;
@@ -110,8 +110,8 @@ std::string without_number(const std::string& name) {
   return is_numbered ? name.substr(0, end + 1) : name;
 }
 
-CallTree call_tree(const trace::Trace& trace) {
-  CallTree tree;
+PathTree path_tree(const trace::Trace& trace) {
+  PathTree tree;
   const trace::OpTree calls = trace::build_op_tree(trace);
   const auto is_in = [&](size_t api) {
     return trace.apis.kind[api] == ApiKind::kOperator || trace.apis.kind[api] == ApiKind::kMarker;
@@ -139,14 +139,14 @@ CallTree call_tree(const trace::Trace& trace) {
   }
   for (size_t op = 0; op < trace.ops.size(); ++op) {
     const Row api = trace.ops.api[op];
-    CallTree::Node& node = tree.nodes[api == kNone ? 0 : node_of[static_cast<size_t>(api)]];
+    PathTree::Node& node = tree.nodes[api == kNone ? 0 : node_of[static_cast<size_t>(api)]];
     ++node.ops;
     node.gpu_ns += trace.op_ns(op);
   }
   return tree;
 }
 
-std::vector<AlignedNode> align(const CallTree& a, const CallTree& b) {
+std::vector<AlignedNode> align(const PathTree& a, const PathTree& b) {
   std::vector<AlignedNode> aligned = {{0, 0, AlignedNode::kNone}};
   for (size_t i = 0; i < aligned.size(); ++i) {
     const AlignedNode pair = aligned[i];

@@ -146,6 +146,9 @@ TEST_F(UnwindTest, WithoutKnowingTheStack) {
 }
 
 TEST_F(UnwindTest, OfAThreadThatWaits) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer's frames around read() are left by registers that nobody tells";
+#endif
   for (const int depth : {0, 1, 12}) {
     Waiting waiting;
     ASSERT_EQ(pipe(waiting.pipe), 0);
