@@ -7,7 +7,6 @@ it rests."""
 import json
 import os
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -67,20 +66,6 @@ def report(title, mode, count, keys, added=None, ratio=None, tool=True):
         say(f"{name}, added", medians["traced"] - plain, unit, **goal)
 
 
-def recorder_us(few=200, many=20_200):
-    """CPU time of the recorder, beside the program, for a launch of the loop and what is recorded
-    with it: what many launches cost more than few."""
-    def beside_the_program(count):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        program_ns = run("traced", "loop", count)["process_ns"]
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return used_s * 1e6 - program_ns / 1000
-
-    few_us, many_us = (min(beside_the_program(count) for _ in range(3)) for count in (few, many))
-    return (many_us - few_us) / (many - few)
-
-
 def page_us(megabytes=64):
     """What a fresh page of a file costs a loop that does nothing else: the floor of recording."""
     zeros, file = bytes(1 << 18), "pages"
@@ -96,7 +81,6 @@ def page_us(megabytes=64):
 report("HIP launch", "bursts", 50_000, ("each_ns", "best_ns"), ratio=1.5)
 report("HIP launch and sync", "sync", 1_000, ("wall_ns",))
 report("HIP launch in a realistic loop", "loop", 10_000, ("median_ns", "each_ns"), added=1000)
-say("HIP launch in a realistic loop, recorder beside it", recorder_us(), "us CPU")
 report("hipGetDevice", "cheap", 2_000_000, ("each_ns", "best_ns"), added=80, ratio=3.8, tool=False)
 say("a fresh page of a file, bare loop", page_us(), "us CPU")
 
