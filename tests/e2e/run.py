@@ -155,6 +155,12 @@ def keeps_time_by_tsc():
         return False
 
 
+def can_unshare_mounts():
+    """Not without the capability, nor in a chroot whose root is no mount point."""
+    return subprocess.run(["unshare", "--mount", "true"], capture_output=True,
+                          check=False).returncode == 0
+
+
 def can_unshare_network():
     command = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-current-user"]), "true"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
@@ -167,6 +173,7 @@ NEED_CHECKS = {
     "root": lambda name, places: os.geteuid() == 0,
     "tsc": lambda name, places: keeps_time_by_tsc(),
     "private-network": lambda name, places: can_unshare_network(),
+    "private-mounts": lambda name, places: can_unshare_mounts(),
     "command": lambda name, places: shutil.which(name) is not None,
     "python": lambda name, places: python_succeeds(f"import {name}"),
     "file": lambda name, places: os.path.exists(spec.substitute(name, places)),
