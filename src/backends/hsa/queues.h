@@ -17,6 +17,7 @@ namespace sonde::hsa {
 struct Dispatch {
   std::atomic<Dispatch*> next;  // behind it in the queue, or in a list of free ones
   Signal signal;
+  Signal wanted;      // the program's, which is still to be told of the end
   uint64_t position;  // of its packet among those written to the hardware's queue
   Launch launch;
   uint32_t name;
@@ -45,7 +46,9 @@ struct Queue {
   uint64_t written;       // packets in the hardware's queue, ever
   uint64_t last_tracked;  // position behind the last packet whose end will be seen
   Dispatch* free;
-  Dispatch* last;  // of the list of dispatches
+  Dispatch* last;         // of the list of dispatches
+  DispatchPacket* batch;  // what one call of the handler hands on
+  uint64_t batch_size, batched;
   // Shared.
   std::atomic<uint64_t> consumed;  // at least so many were taken by the device
   std::atomic<Dispatch*> returned;
