@@ -21,6 +21,7 @@ const struct sonde_agent* g_agent = nullptr;
 uint32_t g_period_ns = 0;
 bool g_by_event = false;  // perf events, not timers
 bool g_ready = false;
+pid_t g_pid = 0;
 uint32_t g_stopped = 0;
 uint32_t g_own_module = 0;
 agent::BoundedLock g_free_lock;
@@ -221,6 +222,7 @@ bool prepare(const struct sonde_agent* agent) {
   const uint32_t hz = agent->sample_hz();
   if (hz == 0) return false;
   g_agent = agent;
+  g_pid = getpid();
   if (!prepare_modules()) {
     agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: this libc is older than glibc 2.35");
     return false;
@@ -302,6 +304,7 @@ void disarm() {
 }
 
 void arm_again_in_child() {
+  g_pid = getpid();
   g_free_lock.reset();
   modules_after_fork();
   python_after_fork();
@@ -315,7 +318,8 @@ void arm_again_in_child() {
   arm(sampler);
 }
 
-bool is_sampling_signal(int number) { return prepared() && number == kSignal; }
+// The child of a vfork, which has handlers of its own but this memory, is not meant.
+bool is_sampling_signal(int number) { return prepared() && number == kSignal && getpid() == g_pid; }
 
 void stop_for_good() {
   if (__atomic_exchange_n(&g_stopped, 1, __ATOMIC_RELAXED) != 0) return;
