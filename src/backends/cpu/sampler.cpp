@@ -207,11 +207,18 @@ uint32_t ticks_per_second() {
   return resolution.tv_nsec > 0 ? static_cast<uint32_t>(1000000000 / resolution.tv_nsec) : 100;
 }
 
-void warn_of_rate(uint32_t hz) {
-  if (g_by_event || hz <= ticks_per_second()) return;
-  g_agent->diagnostic(SONDE_WARNING, "cpu",
-                      "perf events are not permitted, so threads are sampled no faster than the "
-                      "kernel's clock ticks; sysctl kernel.perf_event_paranoid=2 permits them");
+void tell_denied(uint32_t hz) {
+  if (!g_by_event) {  // nothing is lost at a rate that the timers keep
+    g_agent->diagnostic(hz <= ticks_per_second() ? SONDE_INFO : SONDE_WARNING, "cpu",
+                        "perf events are not permitted, so threads are sampled no faster than the "
+                        "kernel's clock ticks; sysctl kernel.perf_event_paranoid=2 permits them");
+  }
+  if (!memory_is_readable()) {
+    g_agent->diagnostic(SONDE_WARNING, "cpu",
+                        "process_vm_readv is not permitted, so call stacks end where they leave "
+                        "their thread's own stack, and those of blocked threads after one frame; "
+                        "the container's seccomp profile has to allow it");
+  }
 }
 
 }  // namespace
@@ -235,7 +242,7 @@ bool prepare(const struct sonde_agent* agent) {
     agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the program uses SIGURG itself");
     return false;
   }
-  warn_of_rate(hz);
+  tell_denied(hz);
   g_ready = true;
   constexpr size_t kWatched = offsetof(struct sonde_agent, sample_blocked) + sizeof(void*);
   if (agent->size >= kWatched && agent->sample_blocked() != 0) {
