@@ -37,9 +37,12 @@ struct Reservation {
 // thread hands over are linked to that one's call.
 constexpr uint64_t kReservations = 1024;
 
+struct QueueErrors;  // faults.cpp
+
 struct Queue {
   std::atomic<QueueMemory*> handle;  // nullptr: free to be used for a new one
   const Device* device;
+  QueueErrors* errors;
   uint32_t id;    // of define_queue()
   uint32_t size;  // packets
   // Written by the packet handler.
@@ -83,6 +86,12 @@ void work_was_queued();  // the collector looks again
 void start_collector();
 void advance(Queue* queue, uint64_t consumed);
 struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch);
+
+// faults.cpp. What on_queue_error() needs to call the program's own callback with; freed when the
+// queue is no more. nullptr without memory.
+QueueErrors* watch_errors(QueueCallback callback, void* data, const Device* device);
+void on_queue_error(Status status, QueueMemory* queue, void* data);
+Status on_system_event(const SystemEvent* event, void*);
 
 // ---- foreign.cpp: ops that complete on a signal of the program's ----
 //
