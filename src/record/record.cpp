@@ -134,6 +134,7 @@ Status Recording::prepare() {
   session.recording = options_.delay_ns == 0;
   session.sample_hz = options_.sample_hz;
   session.sample_blocked = options_.sample_blocked;
+  session.launch_stacks = options_.launch_stacks;
   session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
   SONDE_ASSIGN(auto writer, open_output());
@@ -437,7 +438,7 @@ void Recording::finish(Outcome& outcome) {
 Result<std::vector<const Backend*>> chosen_backends(const Options& options) {
   std::vector<const Backend*> chosen;
   for (const auto* backend : all_backends()) {
-    if (backend->name == "cpu" && options.sample_hz == 0) continue;
+    if (backend->name == "cpu" && options.sample_hz == 0 && !options.launch_stacks) continue;
     if (options.backends && std::find(options.backends->begin(), options.backends->end(),
                                       backend->name) == options.backends->end()) {
       continue;
