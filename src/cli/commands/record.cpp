@@ -80,6 +80,7 @@ Result<record::Options> options_of(const Resolved& resolved) {
   if (const auto how = arguments.value("torch")) {
     options.environment.push_back("SONDE_TORCH=" + *how);
   }
+  options.launch_stacks = arguments.flag("launch-stacks");
   options.sample_blocked = arguments.value_or("sample-clock", "cpu") == "wall";
   SONDE_ASSIGN(options.metrics, metrics_of(resolved));
   const std::string clock = arguments.value_or("clock", "best");
