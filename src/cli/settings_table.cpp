@@ -92,12 +92,9 @@ std::vector<Setting> sampling_settings() {
        .type = SettingType::kChoice,
        .category = "sampling",
        .everything = "wall"},
-      {.option = {"--launch-stacks", "",
-                  "take the call stack of every call that launches work of a device, so that GPU "
-                  "time has a place in the program's code",
-                  ""},
-       .type = SettingType::kFlag,
-       .category = "sampling"},
+      flag("--launch-stacks", "sampling",
+           "take the call stack of every call that launches work of a device, so that GPU time has "
+           "a place in the program's code"),
       {.option = {"--torch",
                   "HOW",
                   "record PyTorch's operators and modules natively where Sonde was built for that "
