@@ -40,6 +40,13 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
       "Look at what the event waits for, and whether independent work could run meanwhile. sonde "
       "critical-path shows the chain.",
       "the idle time of reason dependency of sonde idle"};
+  rules[static_cast<size_t>(IdleReason::kOther)] = {
+      "slow-start", "GPUs are idle although their next work is launched",
+      "If the launching call took the time, it loaded or compiled code at its first use: warm up "
+      "first, or load early (HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). If it "
+      "returned before, look for what the trace does not have: another process on the GPU, or a "
+      "queue that waits.",
+      "the idle time of reason other of sonde idle: launched, and not begun"};
   return rules;
 }();
 
@@ -82,6 +89,13 @@ std::string launch_rate(const trace::Trace& trace) {
   return fmt::format("; a launch every {}", time_text((last_ns - first_ns) / (launches - 1)));
 }
 
+// Whether the launching call took the time, or came back before.
+std::string launch_text(const trace::Trace& trace, const Gap& gap) {
+  const auto api = static_cast<size_t>(trace.ops.api[static_cast<size_t>(gap.next)]);
+  return fmt::format(", whose {} returned after {}", trace.names[trace.apis.name[api]],
+                     time_text(trace.api_ns(api)));
+}
+
 void add_idle(const Evidence& evidence, Findings& findings) {
   const trace::Trace& trace = evidence.trace;
   struct Sum {
@@ -105,6 +119,9 @@ void add_idle(const Evidence& evidence, Findings& findings) {
                     sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
                     time_text(length(*sum.longest)), name_text(trace, sum.longest->next));
     if (reason == static_cast<size_t>(IdleReason::kLaunchBound)) text += launch_rate(trace);
+    const bool is_launched = reason == static_cast<size_t>(IdleReason::kDependency) ||
+                             reason == static_cast<size_t>(IdleReason::kOther);
+    if (is_launched) text += launch_text(trace, *sum.longest);
     findings.push_back(
         make_finding(kIdleRules[reason], sum.total_ns, evidence.all.total_ns, std::move(text)));
   }
