@@ -291,6 +291,27 @@ TEST(Findings, EvidenceHasTheFigures) {
   }
 }
 
+// Two ranks that launch every 50 us, the second 10 us after the first: each GPU gets one every 50.
+TEST(Findings, LaunchesAreCountedForEachGpu) {
+  const auto evidence = [](int64_t ranks) {
+    trace::TraceBuilder rows;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      for (int64_t i = 0; i < 4; ++i) {
+        const int64_t called = 50'000 * i + 10'000 * rank;
+        launch(rows, "k", called, called + 100, called + 200, rank + 1, static_cast<int32_t>(rank));
+      }
+    }
+    for (const Finding& finding : findings_of(rows.build(0, findings_needs()), 1)) {
+      if (finding.id == "launch-bound") {
+        return finding.evidence.substr(finding.evidence.find("; a launch"));
+      }
+    }
+    return std::string();
+  };
+  EXPECT_EQ(evidence(1), "; a launch every 50.00 us");
+  EXPECT_EQ(evidence(2), "; a launch every 50.00 us on each GPU");
+}
+
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
   EXPECT_EQ(ids.size(), 19u);
