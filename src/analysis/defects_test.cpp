@@ -121,6 +121,21 @@ TEST(Defects, count_under_dispatch_mode) {
             (Lines{"aten::mm|1|1|1|100|30"}));
 }
 
+// What calls itself twice, or beside others, is as many calls as that; its time counts once.
+TEST(Defects, count_of_operators_that_call_themselves) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"cpu_op", "aten::sum", 10, 100});
+  rows.add(ApiRow{"cpu_op", "aten::sum", 20, 40});
+  rows.add(ApiRow{"cpu_op", "aten::sum", 50, 60});
+  rows.add(ApiRow{"cpu_op", "aten::mean", 200, 300});
+  rows.add(ApiRow{"cpu_op", "aten::mean", 210, 290});
+  rows.add(ApiRow{"cpu_op", "aten::mean", 220, 230});
+  rows.add(ApiRow{"cpu_op", "aten::div_", 240, 280});
+  EXPECT_EQ(lines_of(section_of(ask("operators", rows), "operators").table,
+                     {"operator", "calls", "cpu_ns", "cpu_self_ns"}),
+            (Lines{"aten::sum|3|90|90", "aten::mean|2|100|60", "aten::div_|1|40|40"}));
+}
+
 TEST(Defects, copy_filled_gap_not_idle) {
   trace::TraceBuilder rows;
   rows.add(OpRow{"k", 0, 100});
