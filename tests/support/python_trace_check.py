@@ -81,9 +81,8 @@ def check(sonde, python, program, folder):
 
 def main(sonde, program, folder):
     found = python_test.interpreters()
+    print(*python_test.not_run(found), sep="\n")
     for version in python_test.VERSIONS:
-        if version not in found:
-            print(f"skip {version}: no such interpreter here")
         for python in found.get(version, []):
             print(f"{version} {python}: {check(sonde, python, program, folder)}")
 
