@@ -109,7 +109,7 @@ std::vector<Setting> sampling_settings() {
            {"--python-trace", "WHICH",
             "record every call of Python functions: user (not Python's library and installed "
             "packages), all, or those in whose FILE: NAME this extended regular expression is "
-            "found",
+            "found; !REGEX or all!REGEX leaves those out",
             "off"},
        .type = SettingType::kText,
        .category = "sampling",
