@@ -100,7 +100,8 @@ std::vector<Setting> sampling_settings() {
                   "time has a place in the program's code",
                   ""},
        .type = SettingType::kFlag,
-       .category = "sampling"},
+       .category = "sampling",
+       .everything = "true"},
       {.option = {"--torch",
                   "HOW",
                   "record PyTorch's operators and modules natively where Sonde was built for that "
