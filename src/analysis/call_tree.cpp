@@ -92,7 +92,7 @@ class StackNodes {
   StackNodes(const trace::Trace& trace, TreeBuilder& builder) : trace_(trace), builder_(builder) {}
 
   Status prepare(const std::string& user) {
-    SONDE_ASSIGN(const auto filter, trace::NameFilter::compile(user, "--user"));
+    SONDE_ASSIGN(const auto filter, user_filter(user));
     for (const trace::CodeFrame& code : trace_.stacks.frames) {
       frames_.push_back(frame_of(code, filter));
     }
@@ -300,6 +300,11 @@ const char* name_of(FrameClass frame_class) {
       return "device";
   }
   return "";
+}
+
+Result<trace::NameFilter> user_filter(const std::string& pattern) {
+  if (pattern.empty()) return trace::NameFilter();
+  return trace::NameFilter::compile(pattern, "--user");
 }
 
 bool is_user_code(const trace::Trace& trace, const trace::CodeFrame& code,

@@ -47,6 +47,8 @@ struct TreeOptions {
   std::string user;                 // regular expression of frames that are the user's own
 };
 
+// --user, for is_user_code(); an empty one leaves it to the built-in rule.
+Result<trace::NameFilter> user_filter(const std::string& pattern);
 // Whether a frame of a stack is the user's own: by the filter, of "FILE: FUNCTION", or, if that
 // takes everything, by where its code is from.
 bool is_user_code(const trace::Trace& trace, const trace::CodeFrame& code,

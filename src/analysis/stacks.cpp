@@ -117,7 +117,7 @@ Grouped group_sites(const trace::Trace& trace, const Sites& sites) {
 Result<report::Report> launched_by(const trace::Trace& trace, const Parameters& parameters) {
   report::Report report = begin_report("stacks", trace);
   SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace, parameters.text("user")));
-  SONDE_ASSIGN(const auto filter, trace::NameFilter::compile(parameters.text("user"), "--user"));
+  SONDE_ASSIGN(const auto filter, user_filter(parameters.text("user")));
   const OpenFrames open(trace, user);
   const StackFrames stacks(trace, filter);
   const Grouped grouped = group_sites(trace, Sites(open, stacks, parameters.text("by")));

@@ -34,7 +34,7 @@ Words launch(uint64_t correlation, uint64_t offset) {
   return sample(at(5), 1, in(20, offset), 16, 0, correlation);
 }
 
-Words call(uint64_t correlation, int64_t begin, int64_t end) {
+Words launched_call(uint64_t correlation, int64_t begin, int64_t end) {
   return record(wire::RecordType::kCall, 5, wire::kHasCorrelation,
                 Words{at(begin), at(end), correlation});
 }
@@ -117,9 +117,9 @@ constexpr const char* kLaunches =
 // An inner call ends first; one that never ended, and one whose stack was lost, have none.
 TEST_F(SampleTest, StacksOfLaunchesBelongToTheirCalls) {
   ASSERT_TRUE(feed(*file, kRing,
-                   launch(71, 0x111) + launch(72, 0x222) + call(72, 20, 30) + launch(73, 0x333) +
-                       call(71, 10, 40) + call(74, 50, 60) + launch(75, 0x111) + call(73, 80, 81) +
-                       call(75, 70, 90)));
+                   launch(71, 0x111) + launch(72, 0x222) + launched_call(72, 20, 30) +
+                       launch(73, 0x333) + launched_call(71, 10, 40) + launched_call(74, 50, 60) +
+                       launch(75, 0x111) + launched_call(73, 80, 81) + launched_call(75, 70, 90)));
   file.finish();
   EXPECT_EQ(file.rows(kLaunches), (Rows{"10|273|0", "20|546|0", "70|273|0"}));
   EXPECT_EQ(file.value("select count(*) from sonde_sample"), "0");
@@ -130,7 +130,7 @@ TEST_F(SampleTest, ALaunchThatTheRecorderWasKilledInHasItsStack) {
   file.restore();
   file->clocks(reading(2'000'000));
   ASSERT_TRUE(feed(*file, kDefinitions, some_definitions() + kModules));
-  ASSERT_TRUE(feed(*file, kRing, call(72, 20, 30) + call(71, 10, 40)));
+  ASSERT_TRUE(feed(*file, kRing, launched_call(72, 20, 30) + launched_call(71, 10, 40)));
   file.finish();
   EXPECT_EQ(file.rows(kLaunches), (Rows{"10|273|0", "20|546|0"}));
 }
