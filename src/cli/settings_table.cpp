@@ -173,6 +173,11 @@ std::vector<Setting> sampling_settings() {
 std::vector<Setting> joined_settings() {
   std::vector<Setting> all = recording_settings();
   for (Setting& setting : sampling_settings()) all.push_back(std::move(setting));
+  for (Setting& setting : all) {
+    if (setting.type != SettingType::kFlag) continue;
+    const std::string name = setting.name();
+    setting.option.off = name.rfind("no-", 0) == 0 ? "--" + name.substr(3) : "--no-" + name;
+  }
   return all;
 }
 

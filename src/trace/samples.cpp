@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
+#include "store/python_lines.h"
 #include "store/scan.h"
 #include "trace/row_index.h"
 #include "trace/trace.h"
@@ -197,7 +198,8 @@ bool is_library_path(std::string_view path) {
   for (const std::string_view folder : {"/usr/", "/lib/", "/lib64/", "/opt/rocm"}) {
     if (path.rfind(folder, 0) == 0) return true;
   }
-  return path.find("/site-packages/") != path.npos || path.find("/dist-packages/") != path.npos;
+  return path.find("/site-packages/") != path.npos || path.find("/dist-packages/") != path.npos ||
+         store::is_of_sonde(path);
 }
 
 Status load_launch_stacks(store::Database& database, const std::vector<int64_t>& api_ids,

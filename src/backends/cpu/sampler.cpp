@@ -22,6 +22,7 @@ const struct sonde_agent* g_agent = nullptr;
 uint32_t g_period_ns = 0;
 bool g_by_event = false;  // perf events, not timers
 bool g_ready = false;
+pid_t g_pid = 0;
 bool g_sampling = false;
 uint32_t g_stopped = 0;
 uint32_t g_own_module = 0;
@@ -201,11 +202,18 @@ uint32_t ticks_per_second() {
   return resolution.tv_nsec > 0 ? static_cast<uint32_t>(1000000000 / resolution.tv_nsec) : 100;
 }
 
-void warn_of_rate(uint32_t hz) {
-  if (g_by_event || hz <= ticks_per_second()) return;
-  g_agent->diagnostic(SONDE_WARNING, "cpu",
-                      "perf events are not permitted, so threads are sampled no faster than the "
-                      "kernel's clock ticks; sysctl kernel.perf_event_paranoid=2 permits them");
+void tell_denied(uint32_t hz) {
+  if (!g_by_event) {  // nothing is lost at a rate that the timers keep
+    g_agent->diagnostic(hz <= ticks_per_second() ? SONDE_INFO : SONDE_WARNING, "cpu",
+                        "perf events are not permitted, so threads are sampled no faster than the "
+                        "kernel's clock ticks; sysctl kernel.perf_event_paranoid=2 permits them");
+  }
+  if (!memory_is_readable()) {
+    g_agent->diagnostic(SONDE_WARNING, "cpu",
+                        "process_vm_readv is not permitted, so call stacks end where they leave "
+                        "their thread's own stack, and those of blocked threads after one frame; "
+                        "the container's seccomp profile has to allow it");
+  }
 }
 
 bool prepare_sampling(uint32_t hz) {
@@ -216,7 +224,7 @@ bool prepare_sampling(uint32_t hz) {
     g_agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the program uses SIGURG itself");
     return false;
   }
-  warn_of_rate(hz);
+  tell_denied(hz);
   constexpr size_t kWatched = offsetof(struct sonde_agent, sample_blocked) + sizeof(void*);
   if (g_agent->size >= kWatched && g_agent->sample_blocked() != 0) {
     watch_blocked(g_agent, g_period_ns, g_own_module);
@@ -230,6 +238,7 @@ bool prepare(const struct sonde_agent* agent) {
   constexpr size_t kNeeded = offsetof(struct sonde_agent, define_code) + sizeof(void*);
   if (agent == nullptr || agent->size < kNeeded) return false;
   g_agent = agent;
+  g_pid = getpid();
   if (!prepare_modules()) {
     agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: this libc is older than glibc 2.35");
     return false;
@@ -316,6 +325,7 @@ void disarm() {
 }
 
 void arm_again_in_child() {
+  g_pid = getpid();
   g_free_lock.reset();
   modules_after_fork();
   python_after_fork();
@@ -329,7 +339,8 @@ void arm_again_in_child() {
   arm(sampler);
 }
 
-bool is_sampling_signal(int number) { return g_sampling && number == kSignal; }
+// The child of a vfork, which has handlers of its own but this memory, is not meant.
+bool is_sampling_signal(int number) { return g_sampling && number == kSignal && getpid() == g_pid; }
 
 void stop_for_good() {
   if (__atomic_exchange_n(&g_stopped, 1, __ATOMIC_RELAXED) != 0) return;

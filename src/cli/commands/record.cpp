@@ -157,7 +157,7 @@ const Command& record_command() {
           "Every option can also be set by a variable (--metrics-hz by SONDE_METRICS_HZ) or in a "
           "config file, which sonde config writes and explains. The command line comes before the "
           "environment, that before the config file, and a preset stands for its values at the "
-          "place where it is named.\n\n"
+          "place where it is named. A flag that is set elsewhere is taken back by --no-FLAG.\n\n"
           "The command line and the environment are stored in the trace; values that look like "
           "secrets are left out.",
       .options = setting_options(),
