@@ -4,9 +4,12 @@ namespace sonde::cli {
 
 namespace {
 
-Setting flag(const std::string& names, const char* category, const std::string& help) {
-  Setting setting{
-      .option = {names, "", help, ""}, .type = SettingType::kFlag, .category = category};
+Setting flag(const std::string& names, const char* category, const std::string& help,
+             const char* everything = "") {
+  Setting setting{.option = {names, "", help, ""},
+                  .type = SettingType::kFlag,
+                  .category = category,
+                  .everything = everything};
   const std::string name = setting.name();
   setting.option.off = name.rfind("no-", 0) == 0 ? "--" + name.substr(3) : "--no-" + name;
   return setting;
@@ -94,7 +97,8 @@ std::vector<Setting> sampling_settings() {
        .everything = "wall"},
       flag("--launch-stacks", "sampling",
            "take the call stack of every call that launches work of a device, so that GPU time has "
-           "a place in the program's code"),
+           "a place in the program's code",
+           "true"),
       {.option = {"--torch",
                   "HOW",
                   "record PyTorch's operators and modules natively where Sonde was built for that "
