@@ -17,6 +17,7 @@
 #include "record/child.h"
 #include "record/command.h"
 #include "record/drain.h"
+#include "record/launcher.h"
 #include "record/liveness.h"
 #include "record/metrics.h"
 #include "record/names.h"
@@ -83,7 +84,8 @@ class Recording {
   int64_t interrupt_ns_ = 0;  // the last Ctrl-C
   bool stopped_ = false;      // by a second one
   bool child_ended_ = false, size_reached_ = false, closed_ = false;
-  bool children_left_ = true;  // of the command, which are ours when it is gone (--wait all)
+  bool children_left_ = true;    // of the command, which are ours when it is gone (--wait all)
+  bool behind_softgpu_ = false;  // is what is recorded
   int64_t started_ns_ = 0, ended_ns_ = 0;
 };
 
@@ -191,6 +193,7 @@ Status Recording::start(const std::string& file, const std::string& injections,
   if (!options_.stderr_log.empty()) {
     SONDE_ASSIGN(tap_, StderrTap::open(options_.stderr_log, options_.stderr_prefix));
   }
+  behind_softgpu_ = is_softgpu(file);
   SONDE_ASSIGN(child_, start_child(file, options_.command, environment, signals, tap_.fd()));
   return ok_status();
 }
@@ -399,6 +402,10 @@ void Recording::finish(Outcome& outcome) {
     if (!options_.quiet) {
       for (const std::string& line : metrics_->complaints()) say(line);
     }
+  }
+  if (!failure_ && !stopped_ && behind_softgpu_) {
+    auto shared = share_end(writer_->database(), child_, started_ns_, how_it_ended(wait_status_));
+    if (!shared) fail(shared.error());
   }
   if (!failure_ && !stopped_) {
     if (auto named = name_frames(writer_->database()); !named) fail(named.error());
