@@ -9,8 +9,8 @@ Programs with "+" between them run at the same time, as children of one shell.
 Against the GPU's own log (softgpu/device/LOG.md): of each process the same kernels with the same
 grids and work groups, the same copies with the same bytes, the kernels of each queue in the same
 order, all at the same times. Times differ by the conversion of clocks; 99 of 100 must be within
-5 us. Of copies only the ends are compared: for ROCr a copy begins with the time stamp in front of its
-waits, for the log after them.
+5 us. A copy may begin earlier than in the log, not later: for ROCr it begins with the time stamp in
+front of its waits, for the log after them. HIP's fills are kernels.
 
 With --calls against HIP's own log of calls (AMD_LOG_LEVEL): each is in rocpd_api once.
 
@@ -80,8 +80,8 @@ def compare(what, log, trace, check_start):
             problems.append(f"{what}: the log has {len(mine)}, the trace {len(theirs)} of {key}")
         for (end, start), (traced_end, traced_start) in zip(sorted(mine), sorted(theirs)):
             apart.append(abs(end - traced_end))
-            if check_start:
-                apart.append(abs(start - traced_start))
+            later = traced_start - start
+            apart.append(abs(later) if check_start else max(later, 0))
     return problems, apart
 
 
@@ -99,7 +99,8 @@ def calls_of_log(text):
     """The program's calls by HIP's log: a line when each begins and one when it ends, but none for
     the begin of the first call, and none for the end of some functions. Calls that HIP makes from
     within another are its own; hiprtc... is another interface."""
-    lines = re.findall(r"\[tid:(\w+)\] (?:\x1b\[\d+m)?(_*hip[A-Z]\w+)(?: (\()|: Returned hip)", text)
+    lines = re.findall(r"(\d+: \[tid:\w+\]) (?:\x1b\[\d+m)?(_*hip[A-Z]\w+)(?: (\()|: Returned hip)",
+                       text)
     ended = {name for _, name, begins in lines if not begins}
     calls, inside = Counter(), {}
     for thread, name, begins in lines:
