@@ -170,6 +170,7 @@ struct HsaTables {
 int fake_hsa(uint32_t bytes) {
   HsaTables hsa(bytes);
   hand_over("hsa", 11400, &hsa.table);
+  call<int>(hsa.amd[128 / 8], address(0x40));  // hsa_amd_memory_pool_free
   printf("replaced");
   for (size_t i = 2; i < hsa.amd.size(); ++i) {
     if (hsa.amd[i] != pointer(fake_group)) printf(" %zu", i * 8);
