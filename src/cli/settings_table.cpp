@@ -5,7 +5,7 @@ namespace sonde::cli {
 namespace {
 
 Setting flag(const std::string& names, const char* category, const std::string& help,
-             const char* everything = "") {
+             const char* everything = nullptr) {
   Setting setting{.option = {names, "", help, ""},
                   .type = SettingType::kFlag,
                   .category = category,
