@@ -180,5 +180,22 @@ TEST(Idle, Reasons) {
                    "launch latency|1|10000"}));
 }
 
+// The call began 60,000 into a gap of 400,000: until then the program was late, after that it was
+// not. 29,999 after a call are its latency, and no part of their own.
+TEST(Idle, AGapIsCutAtItsLaunch) {
+  const auto reasons = [](int64_t start, bool waits) {
+    trace::TraceBuilder rows;
+    const int first = rows.add(ApiRow{"", "hipLaunchKernel", 0, 5});
+    if (waits) rows.add(ApiRow{"", "hipStreamWaitEvent", 150'000, 150'010});
+    const int second = rows.add(ApiRow{"", "hipLaunchKernel", 160'000, 160'006});
+    rows.add(OpRow{"k", 10, 100'000, first});
+    rows.add(OpRow{"k", start, start + 10, second});
+    return lines_of(section_of(ask("idle", rows), "idle").table, {"reason", "gaps", "total_ns"});
+  };
+  EXPECT_EQ(reasons(500'000, false), (Lines{"other|1|340000", "launch-bound|1|60000"}));
+  EXPECT_EQ(reasons(500'000, true), (Lines{"dependency|1|340000", "launch-bound|1|60000"}));
+  EXPECT_EQ(reasons(189'999, false), (Lines{"launch-bound|1|89999"}));
+}
+
 }  // namespace
 }  // namespace sonde::analysis
