@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/totals.h"
+#include "analysis/op_groups.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -145,10 +145,10 @@ report::Section names_section(const char* key, const char* title, const char* em
 
 // Totals of one trace by name, put into their half of the pairs.
 void add_operations(const trace::Trace& trace, bool is_b, Pairs& pairs) {
-  for (const Total& total : op_totals(trace, [](size_t) { return true; })) {
-    Pair& pair = pairs[trace.names[total.name]];
-    (is_b ? pair.calls_b : pair.calls_a) += total.calls;
-    (is_b ? pair.b_ns : pair.a_ns) += total.total_ns;
+  for (const OpGroup& group : group_ops(trace, {"name"}, all_ops(trace)).groups) {
+    Pair& pair = pairs[group.name()];
+    (is_b ? pair.calls_b : pair.calls_a) += group.time.calls;
+    (is_b ? pair.b_ns : pair.a_ns) += group.time.total_ns;
   }
 }
 
@@ -257,8 +257,9 @@ const char* const kDiffDefinition =
     "operators, markers, Python frames and calls of runtimes. It is cut into parts that add up to "
     "it. Busy: the time in which an operation ran on any GPU, given to the operation; time of "
     "several counts for the one that began first. Idle: the time in which none ran, given to the "
-    "innermost call, operator or Python frame of the thread with the most of them, of other threads "
-    "where that one was in none. What is left, no operation and no call, is not explained. So "
+    "innermost call, operator or Python frame of one thread: of those that launched operations the "
+    "one with the most calls, where it was in none the next, and last those that launched nothing, "
+    "such as helpers that wait. What is left, no operation and no call, is not explained. So "
     "Explained and Unexplained add up to the difference of the wall times, and the rows of the first "
     "table to Explained.\n"
     "\n"
