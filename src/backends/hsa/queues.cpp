@@ -86,35 +86,43 @@ Queue* adopt(QueueMemory* handle, const Device* device, QueueErrors* errors) {
   return usable ? queue : nullptr;
 }
 
+// A queue whose packets come to us.
+Status create_watched(const Device* device, uint32_t size, uint32_t type, QueueCallback callback,
+                      void* data, uint32_t private_bytes, uint32_t group_bytes,
+                      QueueMemory** queue) {
+  QueueErrors* errors = watch_errors(callback, data, device);
+  const bool watched = errors != nullptr;
+  const Status status =
+      next().queue_intercept_create(device->handle, size, type, watched ? on_queue_error : callback,
+                                    watched ? errors : data, private_bytes, group_bytes, queue);
+  if (status != kSuccess) {
+    free(errors);
+    rocm::report(SONDE_WARNING, kSource,
+                 "a queue cannot be watched: its kernels are not in the trace");
+    return status;
+  }
+  Queue* adopted = adopt(*queue, device, errors);
+  next().profiling_set_profiler_enabled(*queue, 1);
+  if (adopted != nullptr) {
+    next().queue_intercept_register(*queue, handle_packets, adopted);
+    start_collector();
+  }
+  return status;
+}
+
 Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallback callback,
               void* data, uint32_t private_bytes, uint32_t group_bytes, QueueMemory** queue) {
   Call call(kQueueCreate);
   const Device* device = device_of(agent_handle);
   Status status = kError;
-  QueueErrors* errors = nullptr;
   if (device != nullptr && device->is_gpu && queue != nullptr) {
-    errors = watch_errors(callback, data, device);
-    status = next().queue_intercept_create(
-        agent_handle, size, type, errors != nullptr ? on_queue_error : callback,
-        errors != nullptr ? errors : data, private_bytes, group_bytes, queue);
-    if (status != kSuccess) {
-      free(errors);
-      rocm::report(SONDE_WARNING, kSource,
-                   "a queue cannot be watched: its kernels are not in the trace");
-    }
+    status = create_watched(device, size, type, callback, data, private_bytes, group_bytes, queue);
   }
-  if (status == kSuccess) {
-    Queue* adopted = adopt(*queue, device, errors);
-    next().profiling_set_profiler_enabled(*queue, 1);
-    if (adopted != nullptr) {
-      next().queue_intercept_register(*queue, handle_packets, adopted);
-      start_collector();
-    }
-  } else {
+  if (status != kSuccess) {
     status = next().queue_create(agent_handle, size, type, callback, data, private_bytes,
                                  group_bytes, queue);
   }
-  const uint64_t made = status == kSuccess ? word(*queue) : 0;
+  const uint64_t made = status == kSuccess && queue != nullptr ? word(*queue) : 0;
   const uint64_t words[] = {agent_handle.handle, size, type, made};
   call.end(status, words, 4);
   return status;
