@@ -165,7 +165,7 @@ class GraphBuilder {
   }
 
   size_t process_of(size_t api) const {
-    return static_cast<size_t>(trace_.threads[trace_.apis.thread[api]].process + 1);
+    return static_cast<size_t>(int64_t{trace_.threads[trace_.apis.thread[api]].process} + 1);
   }
 
   // Which thread woke which is not recorded. A thread that was between calls may have waited for
