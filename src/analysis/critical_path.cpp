@@ -42,7 +42,7 @@ int64_t start_of(const Answer& answer) {
 // Whose time an edge is: of a span the call or operation itself, else what it leads to.
 Moment event_of(const Answer& answer, const Edge& edge) {
   if (edge.api != kNone) return {edge.api, false, false};
-  return answer.graph.moment_of(edge.to);
+  return answer.graph.moment_of(edge.kind == EdgeKind::kSpan ? edge.from : edge.to);
 }
 
 struct Sum {
@@ -273,19 +273,24 @@ constexpr const char* kDefinition =
     "\n"
     "Edges, and their weights:\n"
     "span: the time of an operation, or the own time of a call, that is without the calls in it. "
-    "0 for what is left of a call that waited for an operation.\n"
+    "0 for what is left of a call that waited for an operation. Queues begin an operation a little "
+    "before they end the one before, and times are rounded: if that end comes after the begin, but "
+    "nearer to it than the launch and all else that came before it, the edge is the time of the "
+    "operation before until then.\n"
     "launch delay: from the begin of a launching call to the begin of its operation, if the "
-    "operation before it on the queue had ended when the call began. Each node of a graph has such "
-    "an edge from the launch of the graph.\n"
+    "operation before it on the queue had ended when the call began, or runs on beside it. Each "
+    "node of a graph has such an edge from the launch of the graph.\n"
     "kernel-kernel delay: from the end of an operation to the begin of the next on its queue, if "
     "that was launched before; longer ones than --kernel-gap are a dependency.\n"
     "sync: from the end of an operation to the end of the call that waited for it (of a device, "
     "queue or event), or to the begin of the operation whose queue was made to wait for it; 0. The "
     "file says so in records of synchronisation (CUDA), or in the arguments of the calls: an event "
     "stands for what was put into its stream before its last record (HIP, as sonde record keeps "
-    "it). Where it has neither, a call waits for what its process launched "
-    "before and ended last while it waited, and the first operation that a thread launches after "
-    "a wait of queues waits for what ended last on another queue.\n"
+    "it). Where it has neither, a call waits for what its process launched before and ended last "
+    "while it waited, and the first operation that a thread launches after a wait of queues waits "
+    "for what ended last on another queue. What has no call, on its queue before all that has one, "
+    "was launched before the recording. Clocks differ: what ends after the call, but nearer to its "
+    "end than to its begin, was awaited too, and the edge is the time of the operation until then.\n"
     "dependency: from the end of a call to the begin of the next on the thread; 0.\n"
     "thread: to the begin of a call, from the end of the last call of another thread of the "
     "process, if its own thread was between calls meanwhile; 0. Which thread woke which is not "

@@ -122,9 +122,20 @@ std::string short_arguments(std::string_view inside, size_t depth) {
   return out;
 }
 
+// "torch/nn/modules/module.py(1501): _call_impl", as torch names frames of Python: the brackets are
+// a line's, and what follows them is the function.
+bool is_python_frame(std::string_view name) {
+  for (size_t open = name.find('('); open != name.npos; open = name.find('(', open + 1)) {
+    const size_t end = name.find_first_not_of("0123456789", open + 1);
+    if (end != name.npos && end > open + 1 && name.substr(end, 3) == "): ") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string short_name(std::string_view name, size_t depth) {
+  if (is_python_frame(name)) return std::string(name);
   std::string out;
   size_t last_space = std::string::npos;  // in out: what stands before it is the return type
   bool in_operator = false;

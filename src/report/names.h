@@ -4,7 +4,7 @@
 // A shortened name loses its return type, template arguments, parameters and anonymous namespaces.
 // Names that would look alike get their arguments back, as deep as it takes to tell them apart;
 // where that is too long, the one or two identifiers that differ; and a number if nothing else
-// helps. Names that are not C++ are left alone.
+// helps. Names that are not C++, like frames of Python, are left alone.
 #pragma once
 
 #include <span>

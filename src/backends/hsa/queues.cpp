@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "backends/hsa/calls.h"
 
@@ -10,6 +11,8 @@ namespace sonde::hsa {
 std::atomic<Queue*> g_queues;
 
 namespace {
+
+constexpr int kClaims = 200;
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 thread_local Queue* t_last_queue;
@@ -42,12 +45,32 @@ bool empty_list(Queue* queue) {
   return true;
 }
 
-Queue* adopt(QueueMemory* handle, const Device* device) {
+// For whoever may not go on without it. False: the collector does not let go of it.
+bool claim(Queue* queue) {
+  constexpr timespec kPause = {0, 1'000'000};
+  for (int i = 0; i < kClaims; ++i) {
+    if (!queue->collecting.exchange(true, std::memory_order_acquire)) return true;
+    nanosleep(&kPause, nullptr);
+  }
+  return false;
+}
+
+void destroy_chain(Dispatch* dispatch) {
+  while (dispatch != nullptr) {
+    Dispatch* behind = dispatch->next.load(std::memory_order_relaxed);
+    next().signal_destroy(dispatch->signal);
+    free(dispatch);
+    dispatch = behind;
+  }
+}
+
+Queue* adopt(QueueMemory* handle, const Device* device, QueueErrors* errors) {
   pthread_mutex_lock(&g_lock);
   Queue* queue = free_queue();
   const bool usable = queue != nullptr && empty_list(queue);
   if (usable) {
     queue->device = device;
+    queue->errors = errors;
     queue->size = handle->size;
     queue->written = queue->last_tracked = 0;
     queue->consumed.store(0);
@@ -68,16 +91,20 @@ Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallb
   Call call(kQueueCreate);
   const Device* device = device_of(agent_handle);
   Status status = kError;
+  QueueErrors* errors = nullptr;
   if (device != nullptr && device->is_gpu && queue != nullptr) {
-    status = next().queue_intercept_create(agent_handle, size, type, callback, data, private_bytes,
-                                           group_bytes, queue);
+    errors = watch_errors(callback, data, device);
+    status = next().queue_intercept_create(
+        agent_handle, size, type, errors != nullptr ? on_queue_error : callback,
+        errors != nullptr ? errors : data, private_bytes, group_bytes, queue);
     if (status != kSuccess) {
+      free(errors);
       rocm::report(SONDE_WARNING, kSource,
                    "a queue cannot be watched: its kernels are not in the trace");
     }
   }
   if (status == kSuccess) {
-    Queue* adopted = adopt(*queue, device);
+    Queue* adopted = adopt(*queue, device, errors);
     next().profiling_set_profiler_enabled(*queue, 1);
     if (adopted != nullptr) {
       next().queue_intercept_register(*queue, handle_packets, adopted);
@@ -96,11 +123,14 @@ Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallb
 Status destroy(QueueMemory* handle) {
   Call call(kQueueDestroy);
   Queue* queue = queue_of(handle);
+  QueueErrors* errors = nullptr;
   if (queue != nullptr) {
     collect_everything();
+    errors = queue->errors;
     queue->handle.store(nullptr);
   }
   const Status status = next().queue_destroy(handle);
+  if (status == kSuccess) free(errors);
   const uint64_t words[] = {word(handle)};
   call.end(status, words, 1);
   return status;
@@ -150,12 +180,19 @@ Queue* queue_of(const QueueMemory* handle) {
   return queue;
 }
 
-void forget_signals() {
+void destroy_signals() {
   for (Queue* queue = g_queues.load(); queue != nullptr; queue = queue->next) {
     queue->handle.store(nullptr);
+    if (!claim(queue)) continue;
+    if (idle(*queue)) {  // else the device may still write to them
+      destroy_chain(queue->free);
+      destroy_chain(queue->returned.exchange(nullptr));
+      if (queue->over != nullptr) destroy_chain(queue->over);
+    }
     queue->head.store(queue->tail.load());
     queue->free = queue->over = queue->last = nullptr;
     queue->returned.store(nullptr);
+    queue->collecting.store(false, std::memory_order_release);
   }
 }
 
