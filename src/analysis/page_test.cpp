@@ -48,6 +48,14 @@ TEST(Page, ChartsShowTheTables) {
             (std::vector<std::string>{"b & \"c\"", "a"}));
 }
 
+// Who cannot see a chart hears what it shows.
+TEST(Page, ChartsHaveLabels) {
+  const std::string html = report::find_renderer("html")->render(page(busy_and_idle()), {});
+  EXPECT_NE(html.find("aria-label=\"compute, idle of GPU 0\""), std::string::npos) << html;
+  EXPECT_NE(html.find("aria-label=\"time of b &amp; &quot;c&quot;, a\""), std::string::npos);
+  EXPECT_EQ(html.find("aria-label=\"\""), std::string::npos);
+}
+
 TEST(Page, IsOnePageThatNeedsNothingElse) {
   const std::string html = report::find_renderer("html")->render(page(busy_and_idle()), {});
   EXPECT_NE(html.find("<svg"), std::string::npos);

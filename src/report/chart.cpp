@@ -235,6 +235,25 @@ double append_plot(std::string& out, const Chart& chart, double top) {
   return frame.top + frame.height + 42;
 }
 
+// What those hear who do not see the chart: its title, or what is drawn of which rows, as in
+// "compute, idle of GPU 0, GPU 1".
+std::string spoken(const Chart& chart) {
+  constexpr size_t kMostRows = 3;
+  if (!chart.title.empty()) return chart.title;
+  std::string text;
+  for (const Series& series : chart.series) {
+    text += (text.empty() ? "" : ", ") + (series.name.empty() ? "values" : series.name);
+  }
+  if (text.empty()) text = "no values";
+  for (size_t row = 0; row < std::min(chart.rows.size(), kMostRows); ++row) {
+    text += (row == 0 ? " of " : ", ") + chart.rows[row];
+  }
+  if (chart.rows.size() > kMostRows) {
+    text += fmt::format(" and {} more", chart.rows.size() - kMostRows);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string chart_svg(const Chart& chart) {
@@ -252,7 +271,7 @@ std::string chart_svg(const Chart& chart) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" width=\"{:.0f}\" "
       "role=\"img\" aria-label=\"{}\" fill=\"currentColor\" font-family=\"system-ui, sans-serif\" "
       "font-size=\"12\">\n{}</svg>\n",
-      kWidth, height, kWidth, html_escaped(chart.title), body);
+      kWidth, height, kWidth, html_escaped(spoken(chart)), body);
 }
 
 }  // namespace sonde::report

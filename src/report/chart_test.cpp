@@ -106,6 +106,24 @@ TEST(Chart, NamesAreEscaped) {
   EXPECT_EQ(html_escaped("a\x01\n"), "a\xef\xbf\xbd\n");
 }
 
+TEST(Chart, IsNeverWithoutALabel) {
+  Chart chart = bars();
+  const auto label = [&] {
+    std::smatch found;
+    const std::string svg = chart_svg(chart);
+    const bool any = std::regex_search(svg, found, std::regex("aria-label=\"([^\"]*)\""));
+    return any ? found[1].str() : std::string();
+  };
+  EXPECT_EQ(label(), "Where &lt;the&gt; time went");
+  chart.title = "";
+  EXPECT_EQ(label(), "compute, idle of gpu 0, gpu 1 &amp; &quot;more&quot;");
+  chart.rows = {"a", "b", "c", "d", "e"};
+  EXPECT_EQ(label(), "compute, idle of a, b, c and 2 more");
+  chart.rows.clear();
+  chart.series.clear();
+  EXPECT_EQ(label(), "no values");
+}
+
 TEST(Chart, NegativeBarsGoLeftOfZero) {
   Chart chart = bars();
   chart.series = {{"delta", {-1e6, 1e6}, {}, Mark::kLine, {}}};
