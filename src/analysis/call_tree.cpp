@@ -174,10 +174,10 @@ class TreeOfCalls {
         nodes_(trace.apis.size(), kNone) {}
 
   Status build() {
+    SONDE_TRY(stacks_.prepare(options_.user));
     SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace_, options_.user));
     user_ = &user;
     if (options_.weight == Weight::kGpu) {
-      SONDE_TRY(stacks_.prepare(options_.user));
       note_python_stacks();
       add_ops();
     } else {
