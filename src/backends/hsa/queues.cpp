@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "backends/hsa/calls.h"
 
@@ -10,6 +11,8 @@ namespace sonde::hsa {
 std::atomic<Queue*> g_queues;
 
 namespace {
+
+constexpr int kClaims = 200;
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 thread_local Queue* t_last_queue;
@@ -40,6 +43,25 @@ bool empty_list(Queue* queue) {
   queue->tail.store(0);
   queue->head.store(0);
   return true;
+}
+
+// For whoever may not go on without it. False: the collector does not let go of it.
+bool claim(Queue* queue) {
+  constexpr timespec kPause = {0, 1'000'000};
+  for (int i = 0; i < kClaims; ++i) {
+    if (!queue->collecting.exchange(true, std::memory_order_acquire)) return true;
+    nanosleep(&kPause, nullptr);
+  }
+  return false;
+}
+
+void destroy_chain(Dispatch* dispatch) {
+  while (dispatch != nullptr) {
+    Dispatch* behind = dispatch->next.load(std::memory_order_relaxed);
+    next().signal_destroy(dispatch->signal);
+    free(dispatch);
+    dispatch = behind;
+  }
 }
 
 Queue* adopt(QueueMemory* handle, const Device* device, QueueErrors* errors) {
@@ -158,12 +180,19 @@ Queue* queue_of(const QueueMemory* handle) {
   return queue;
 }
 
-void forget_signals() {
+void destroy_signals() {
   for (Queue* queue = g_queues.load(); queue != nullptr; queue = queue->next) {
     queue->handle.store(nullptr);
+    if (!claim(queue)) continue;
+    if (idle(*queue)) {  // else the device may still write to them
+      destroy_chain(queue->free);
+      destroy_chain(queue->returned.exchange(nullptr));
+      if (queue->over != nullptr) destroy_chain(queue->over);
+    }
     queue->head.store(queue->tail.load());
     queue->free = queue->over = queue->last = nullptr;
     queue->returned.store(nullptr);
+    queue->collecting.store(false, std::memory_order_release);
   }
 }
 
