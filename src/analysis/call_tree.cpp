@@ -174,10 +174,9 @@ class TreeOfCalls {
         nodes_(trace.apis.size(), kNone) {}
 
   Status build() {
-    SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace_, options_.user));
-    user_ = &user;
+    SONDE_TRY(stacks_.prepare(options_.user));
+    SONDE_ASSIGN(user_, trace::UserFrames::create(trace_, options_.user));
     if (options_.weight == Weight::kGpu) {
-      SONDE_TRY(stacks_.prepare(options_.user));
       note_python_stacks();
       add_ops();
     } else {
@@ -278,7 +277,7 @@ class TreeOfCalls {
   TreeBuilder& builder_;
   Threads threads_;
   trace::OpTree calls_;
-  const trace::UserFrames* user_ = nullptr;
+  std::optional<trace::UserFrames> user_;
   StackNodes stacks_;
   std::vector<bool> has_python_;  // by node of Trace::stacks: it or a caller is Python's
   std::vector<int32_t> nodes_;    // by row of Trace::apis
