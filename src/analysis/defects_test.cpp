@@ -146,6 +146,18 @@ TEST(Defects, zero_length_events) {
 }
 
 // The reasons of gaps, each told apart from the next one.
+// What a profiler draws of a marker, or of a wait, over the device's own time is no second call.
+TEST(Defects, annotations_of_the_device_are_no_calls) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"user_annotation", "ProfilerStep#6", 0, 40});
+  rows.add(ApiRow{"gpu_user_annotation", "ProfilerStep#6", 20, 95, 7});
+  rows.add(ApiRow{"cuda_sync", "Context Sync", 30, 60, 7});
+  rows.add(ApiRow{"cuda_runtime", "cudaDeviceSynchronize", 30, 40});
+  EXPECT_EQ(lines_of(section_of(ask("api", rows), "api").table,
+                     {"name", "calls", "total_ns", "percentage"}),
+            (Lines{"ProfilerStep#6|1|40|80", "cudaDeviceSynchronize|1|10|20"}));
+}
+
 TEST(Idle, Reasons) {
   trace::TraceBuilder rows;
   const auto launch = [&](int64_t begin, int64_t start, int64_t end, int64_t queue = 0) {
