@@ -144,7 +144,15 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace, parameters.text("user")));
   report::Report report = begin_report("memory", trace);
   uint64_t unpaired = 0;
-  const std::vector<Allocation> allocations = allocations_of(trace, unpaired);
+  std::vector<Allocation> allocations = allocations_of(trace, unpaired);
+  if (trace.gpu) {
+    const size_t elsewhere = std::erase_if(
+        allocations, [&](const Allocation& allocation) { return allocation.gpu != trace.gpu; });
+    if (elsewhere != 0) {
+      report.notes.push_back(format_count(elsewhere) +
+                             " events of other devices, or of one that is not known, are left out");
+    }
+  }
   Span span;
   span.parts = std::max<int64_t>(1, parts);
   if (!allocations.empty()) {

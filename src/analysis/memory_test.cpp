@@ -71,6 +71,25 @@ TEST(Memory, ProcessesHaveMemoryOfTheirOwn) {
                    "GPU of rank 0|64|64|0", "GPU of rank 1|64|64|64"}));
 }
 
+// Of a merged file, whose second part numbers its GPUs from 1000 on.
+TEST(Memory, OfOneGpu) {
+  trace::TraceBuilder rows;
+  for (const int64_t pid : {11, 10'000'012}) {
+    ApiRow of_torch = torch(10, pid == 11 ? 1000 : 2000, 3000);
+    of_torch.pid = pid;
+    rows.add(of_torch);
+  }
+  rows.add(torch(20, 64, 0, 0));  // of the CPU
+  const Analysis* analysis = find_analysis("memory");
+  trace::Request request = analysis->needs(Parameters(analysis->options));
+  request.gpu = 1000;
+  const auto report = analysis->run(rows.build(0, request), Parameters(analysis->options));
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(lines_of(section_of(*report, "memory").table, {"device", "allocated_bytes"}),
+            (Lines{"GPU 0 of process 10000012|2000"}));
+  EXPECT_EQ(report->notes.front().substr(0, 8), "2 events");
+}
+
 TEST(Memory, ArgumentsOfBothForms) {
   EXPECT_EQ(argument_number(R"({"Bytes": -12, "Addr": 3})", "Bytes"), -12);
   EXPECT_EQ(argument_number("a = 1 | size = 0x10", "size"), 16);

@@ -50,9 +50,9 @@ struct Choice {
   std::optional<int64_t> gpu, rank;
   void apply(trace::Request& request) const;
 };
-Result<Choice> choice_of(const Arguments& arguments, const std::string& name_option);
-// --kernel or --name, --gpu, --rank.
-std::vector<Option> choice_options(const std::string& name_option);
+// --kernel, or --name where there are no operations; --gpu where something is of one; --rank.
+std::vector<Option> choice_options(const trace::Request& needs);
+Result<Choice> choice_of(const Arguments& arguments, const trace::Request& needs);
 
 // A command that runs one analysis on one file.
 Command analysis_command(const analysis::Analysis& analysis);

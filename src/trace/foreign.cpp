@@ -63,6 +63,7 @@ class ColumnSink : public importers::Sink {
 
   int64_t api(const importers::Api& row) override {
     extend_span(row.start_ns, row.end_ns);
+    raw_.first_ns = std::min(raw_.first_ns, row.start_ns);
     if (!request_.apis) return ++calls_;
     Apis& apis = trace_.apis;
     apis.start_ns.push_back(row.start_ns);
@@ -80,6 +81,8 @@ class ColumnSink : public importers::Sink {
 
   int64_t op(const importers::Op& row) override {
     extend_span(row.start_ns, row.end_ns);
+    raw_.first_ns = std::min(raw_.first_ns, row.start_ns);
+    if (request_.gpu) raw_.gpus.insert(row.gpu);
     if (!request_.ops || (request_.gpu && *request_.gpu != row.gpu)) return kNotKept;
     Ops& ops = trace_.ops;
     const auto gpu = static_cast<int32_t>(row.gpu);

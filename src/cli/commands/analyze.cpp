@@ -17,6 +17,8 @@ namespace {
 using analysis::Analysis;
 using analysis::Parameters;
 
+constexpr trace::Request kNeeds{.ops = true};  // some of the analyses are about operations
+
 std::vector<const Analysis*> overview() {
   std::vector<const Analysis*> chosen;
   for (const Analysis* candidate : analysis::all_analyses()) {
@@ -138,7 +140,7 @@ std::string joined_text(const std::vector<Answer>& answers, const std::string& f
 Result<int> run(const Arguments& arguments) {
   const auto analyses = chosen_analyses(arguments);
   if (!analyses) return usage_error("analyze", analyses.error());
-  const auto choice = choice_of(arguments, "--kernel");
+  const auto choice = choice_of(arguments, kNeeds);
   if (!choice) return usage_error("analyze", choice.error());
   const std::string format = arguments.value_or("format", "text");
   SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
@@ -178,7 +180,7 @@ const Command& analyze_command() {
         {"--only", "NAMES", "these analyses, separated by commas", "those for every trace"},
         as_option()};
     command.options = joined(std::move(command.options), window_options());
-    command.options = joined(std::move(command.options), choice_options("--kernel"));
+    command.options = joined(std::move(command.options), choice_options(kNeeds));
     command.options.push_back(
         {"--format", "FORMAT", "format of the output", "text", {"text", "markdown", "json"}});
     command.options.push_back(limit_option("10 rows of each table for people, else all"));

@@ -30,7 +30,7 @@ Result<int> write_page(const std::string& wanted, const std::string& text) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  const auto choice = choice_of(arguments, "--kernel");
+  const auto choice = choice_of(arguments, analysis::page_needs());
   if (!choice) return usage_error("report", choice.error());
   SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
   trace::Request request = analysis::page_needs();
@@ -75,7 +75,7 @@ const Command& report_command() {
         {"--format", "FORMAT", "form of the page", "html", {"html", "markdown", "text"}},
         as_option()};
     command.options = joined(std::move(command.options), window_options());
-    command.options = joined(std::move(command.options), choice_options("--kernel"));
+    command.options = joined(std::move(command.options), choice_options(analysis::page_needs()));
     command.options.push_back(limit_option("15 rows of each table"));
     command.options.push_back({"--full-names", "", "show names whole", ""});
     command.examples = {{"sonde report trace.rpd", "write report.html"},
