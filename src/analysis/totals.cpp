@@ -44,6 +44,18 @@ report::Table totals_table(const trace::Trace& trace, const std::vector<Total>& 
   return table;
 }
 
+bool has_op_times(const trace::Trace& trace) {
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    if (trace.op_ns(i) > 0) return true;
+  }
+  return false;
+}
+
+const char* no_op_times(const trace::Trace& trace) {
+  return trace.ops.size() == 0 ? "No operations of a device."
+                               : "No operation has a duration: the file does not tell their times.";
+}
+
 report::Report begin_report(const char* name, const trace::Trace& trace) {
   report::Report report;
   report.name = name;
@@ -54,6 +66,9 @@ report::Report begin_report(const char* name, const trace::Trace& trace) {
     report.notes.push_back(
         fmt::format("{} {} over the edge of the window and count with the part inside",
                     format_count(clipped), clipped == 1 ? "event reaches" : "events reach"));
+  }
+  if (trace.ops.size() != 0 && !has_op_times(trace)) {
+    report.notes.push_back("the file has no times of operations: zeros are not measured");
   }
   return report;
 }
