@@ -158,6 +158,54 @@ TEST(Defects, annotations_of_the_device_are_no_calls) {
             (Lines{"ProfilerStep#6|1|40|80", "cudaDeviceSynchronize|1|10|20"}));
 }
 
+// The GPU runs what a step launched while the program is in the next one, or later.
+TEST(Defects, steps_have_what_they_launched) {
+  trace::TraceBuilder rows;
+  rows.set_rank(1, 4);
+  for (int64_t step = 0; step < 3; ++step) {
+    const int64_t at = step * 100;
+    rows.add(ApiRow{"user_annotation", "ProfilerStep#" + std::to_string(step), at, at + 100});
+    for (int64_t i = 0; i < 2; ++i) {
+      const int call = rows.add(ApiRow{"", "hipLaunchKernel", at + i * 10, at + i * 10 + 5, 1 + i});
+      const int64_t begin = 90 + step * 1000 + i * 200;
+      rows.add(OpRow{"k", begin, begin + 100 + 10 * step, call, 0, i});
+    }
+  }
+  rows.add(OpRow{"launched before the recording", 0, 10});
+  const Settings ran = {{"per", "step"}};
+  const auto in_it = ask("breakdown", rows, ran);
+  EXPECT_EQ(lines_of(section_of(in_it, "breakdown").table, {"step", "total_ns", "compute_ns"}),
+            (Lines{"ProfilerStep#0|100|20", "ProfilerStep#1|100|90", "ProfilerStep#2|100|0"}));
+  ASSERT_EQ(in_it.notes.size(), 3u);
+  EXPECT_EQ(in_it.notes[0].substr(0, 62),
+            "5 of the 6 operations that the steps launched ran after them; ");
+  const auto launched = ask("breakdown", rows, {{"per", "step"}, {"steps", "launched"}});
+  EXPECT_EQ(lines_of(section_of(launched, "breakdown").table,
+                     {"step", "gpu_id", "rank", "total_ns", "compute_ns", "idle_ns"}),
+            (Lines{"ProfilerStep#0|0|4|300|200|100", "ProfilerStep#1|0|4|310|220|90",
+                   "ProfilerStep#2|0|4|320|240|80"}));
+}
+
+// A log says when a kernel was launched and not how long it ran: no time is not a time of zero.
+TEST(Defects, unknown_durations_are_not_idle_time) {
+  trace::TraceBuilder rows;
+  rows.add(OpRow{"a", 100, 100});
+  rows.add(OpRow{"b", 900, 900});
+  for (const char* name : {"breakdown", "busy", "overlap"}) {
+    const auto report = ask(name, rows);
+    EXPECT_TRUE(report.sections.front().table.rows.empty()) << name;
+    EXPECT_NE(report.sections.front().empty_text.find("does not tell"), std::string::npos) << name;
+  }
+  for (const Analysis* analysis : all_analyses()) {
+    if (!analysis->needs(Parameters(analysis->options)).ops) continue;
+    const auto notes = ask(analysis->name.c_str(), rows).notes;
+    const auto says = [](const std::string& note) {
+      return note.find("no times of operations") != std::string::npos;
+    };
+    EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), says)) << analysis->name;
+  }
+}
+
 TEST(Idle, Reasons) {
   trace::TraceBuilder rows;
   const auto launch = [&](int64_t begin, int64_t start, int64_t end, int64_t queue = 0) {
