@@ -206,6 +206,23 @@ TEST(Defects, unknown_durations_are_not_idle_time) {
   }
 }
 
+// As --from counts, so that a figure can be given back to it.
+TEST(Defects, times_count_from_the_start_of_the_trace) {
+  constexpr int64_t kBoot = 4'458'676'000'000'000;
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"hip", "hipMalloc", kBoot, kBoot + 10});
+  for (int64_t i = 0; i < 4; ++i) {
+    const int64_t at = kBoot + 1000 + i * 1'000'000;
+    const int64_t length = i == 3 ? 600'000 : 10;
+    const int call = rows.add(ApiRow{"hip", "hipLaunchKernel", at, at + length});
+    rows.add(OpRow{"k", at + length + 5, at + length + 55, call});
+  }
+  EXPECT_EQ(lines_of(section_of(ask("launches", rows), "slow_calls").table, {"call_begin_ns"}),
+            (Lines{"3001000"}));
+  EXPECT_EQ(lines_of(section_of(ask("queues", rows), "queues").table, {"first_ns", "last_ns"}),
+            (Lines{"1015|3601055"}));
+}
+
 TEST(Idle, Reasons) {
   trace::TraceBuilder rows;
   const auto launch = [&](int64_t begin, int64_t start, int64_t end, int64_t queue = 0) {

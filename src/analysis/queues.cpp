@@ -114,8 +114,8 @@ report::Section queues_section() {
   table.add_column({"max_outstanding", "Max outstanding", Kind::kInteger});
   table.add_column({"mean_outstanding", "Mean outstanding", Kind::kReal, 2});
   table.add_column({"full_ns", "At full", Kind::kTime});
-  table.add_column({"first_ns", "First start", Kind::kId});
-  table.add_column({"last_ns", "Last end", Kind::kId});
+  table.add_column({"first_ns", "First start", Kind::kTime});
+  table.add_column({"last_ns", "Last end", Kind::kTime});
   return section;
 }
 
@@ -190,7 +190,8 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
                           if_linked(times, plain.max), if_linked(times, waiting.max),
                           if_linked(times, mean(waiting, span)), if_linked(times, outstanding.max),
                           if_linked(times, mean(outstanding, span)),
-                          if_linked(times, outstanding.full_ns), busy.first_ns, busy.last_ns});
+                          if_linked(times, outstanding.full_ns), busy.first_ns - trace.origin_ns,
+                          busy.last_ns - trace.origin_ns});
     add_series(queue, times, parts, series.table);
   }
   if (trace.ops.size() != 0 && linked == 0) {
@@ -203,7 +204,8 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
 constexpr const char* kDefinition =
     "queues: one row for each queue (stream) of each GPU. Busy is the union of its operations; Idle "
     "between is the rest of the time from its first start to its last end; Overlapping counts the "
-    "operations that start before all earlier ones of the queue have ended.\n"
+    "operations that start before all earlier ones of the queue have ended. First start and Last end count from the "
+    "start of the trace, as --from does.\n"
     "\n"
     "With call counts the operations whose launching call is known; the figures that follow are "
     "about these. An operation is outstanding from the end of the call that launched it to its own "
