@@ -64,7 +64,7 @@ function(sonde_target_library name)
   target_link_libraries(${name} PRIVATE sonde_flags)
   target_compile_options(${name} PRIVATE -fvisibility=hidden -ftls-model=initial-exec
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics
-      -fvisibility-inlines-hidden> -fno-asynchronous-unwind-tables -O2 -fno-plt)
+      -fvisibility-inlines-hidden> -O2 -fno-plt)
   target_link_options(${name} PRIVATE -Wl,-z,nodelete -Wl,-z,now -Wl,--as-needed
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS})
   if(NOT SONDE_SANITIZE AND NOT SONDE_FUZZ)

@@ -109,7 +109,8 @@ enum sonde_sample_flag {
   SONDE_SAMPLE_TRUNCATED = 1,
   SONDE_SAMPLE_TOO_DEEP = 2,
   SONDE_SAMPLE_BY_TIMER = 4,
-  SONDE_SAMPLE_BLOCKED = 8 /* the thread `tid` did not run, for `cpu_ns` of wall time */
+  SONDE_SAMPLE_BLOCKED = 8, /* the thread `tid` did not run, for `cpu_ns` of wall time */
+  SONDE_SAMPLE_LAUNCH = 16  /* where the call with the correlation `cpu_ns` came from */
 };
 struct sonde_sample {
   uint64_t ticks;
@@ -138,6 +139,13 @@ struct sonde_code {
   const char* name;
   const void* lines;
   uint32_t file_bytes, name_bytes, line_bytes;
+};
+
+/* What call_begin() is told of a call. */
+enum sonde_call_kind {
+  SONDE_CALL_PLAIN = 0,
+  SONDE_CALL_CORRELATED = 1, /* gets a correlation id, which links ops to it */
+  SONDE_CALL_LAUNCHES = 2    /* that, and it asks a device for work: its stack may be wanted */
 };
 
 /* A call in flight. Opaque to the backend; lives on its stack between call_begin and call_end. */
@@ -172,9 +180,9 @@ struct sonde_agent {
   /* `value` of the clock was read between the ticks `before` and `after`. */
   void (*clock_snapshot)(uint32_t clock, uint64_t value, uint64_t before, uint64_t after);
 
-  /* A call of the program into an API. Begin and end must nest within a thread. With
-   * `wants_correlation` the call gets a correlation id, which links ops to it. */
-  struct sonde_call (*call_begin)(uint32_t function, int wants_correlation);
+  /* A call of the program into an API, of an enum sonde_call_kind. Begin and end must nest within a
+   * thread. */
+  struct sonde_call (*call_begin)(uint32_t function, int kind);
   /* `words` is what sonde_args packed, `result` the API's own code (0 = success). */
   void (*call_end)(const struct sonde_call* call, int64_t result, const uint64_t* words,
                    size_t count);
@@ -222,6 +230,10 @@ struct sonde_agent {
 
   /* Whether threads should be looked at while they are blocked, too. */
   int (*sample_blocked)(void);
+  /* Has `take` called at the begin of each call that launches work, in its thread and before its
+   * time begins. 0, and nothing happens, if nobody wants these stacks. `take` may call the
+   * functions of this table. */
+  int (*take_launch_stacks)(void (*take)(uint64_t correlation));
 };
 
 /* The agent of this process, or NULL. Cached by the caller. */

@@ -101,7 +101,8 @@ const struct sonde_agent kTable = {SONDE_AGENT_ABI,
                                    sample,
                                    define_module,
                                    define_code,
-                                   sample_blocked};
+                                   sample_blocked,
+                                   take_launch_stacks};
 
 }  // namespace
 

@@ -213,7 +213,20 @@ void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t beg
   commit(ring, bytes + text_bytes(reference));
 }
 
-sonde_call call_begin(uint32_t function, int wants_correlation) {
+namespace {
+
+// Whoever takes stacks writes records of its own, which may need the ring's next chunk.
+[[gnu::noinline]] Ring* take_stack(void (*take)(uint64_t), uint64_t correlation) {
+  {
+    Outside outside;
+    take(correlation);
+  }
+  return this_ring();
+}
+
+}  // namespace
+
+sonde_call call_begin(uint32_t function, int kind) {
   sonde_call call = {0, 0};
   if (!recording()) return call;
   Inside inside;
@@ -222,11 +235,17 @@ sonde_call call_begin(uint32_t function, int wants_correlation) {
     inside ? lost(DropSource::kCall) : count_drop(DropSource::kCall, DropReason::kReentrant);
     return call;
   }
+  if (kind != SONDE_CALL_PLAIN) {
+    call.correlation = uint64_t{ring->index} << 40 | ++ring->next_correlation;
+    const auto take = kind == SONDE_CALL_LAUNCHES ? load(g_state.take_stack) : nullptr;
+    if (take != nullptr) ring = take_stack(take, call.correlation);
+    if (ring == nullptr) {
+      lost(DropSource::kCall);
+      return call;
+    }
+  }
   wire::ChunkHeader* chunk = ring->chunk;
   const uint32_t count = load(chunk->open_count);
-  if (wants_correlation != 0) {
-    call.correlation = uint64_t{ring->index} << 40 | ++ring->next_correlation;
-  }
   if (count >= wire::kMaxOpen) {
     count_drop(DropSource::kCall, DropReason::kTooDeep);
     return call;

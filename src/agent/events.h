@@ -11,7 +11,7 @@ namespace sonde::agent {
 void range_push(uint32_t domain, uint32_t category, const char* text);
 int range_pop(uint32_t domain);
 void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t begin, uint64_t end);
-sonde_call call_begin(uint32_t function, int wants_correlation);
+sonde_call call_begin(uint32_t function, int kind);
 void call_end(const sonde_call* call, int64_t result, const uint64_t* words, size_t count);
 void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, const uint64_t* words,
              size_t count);
@@ -31,6 +31,7 @@ uint32_t intern(const char* text, size_t length);
 uint32_t sample_hz();
 int sample_blocked();
 int sample(const sonde_sample* sample);
+int take_launch_stacks(void (*take)(uint64_t correlation));
 uint32_t define_module(const sonde_module* module);
 uint32_t define_code(const sonde_code* code);
 

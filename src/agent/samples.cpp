@@ -39,6 +39,12 @@ uint32_t sample_hz() { return load(g_state.control->sample_hz); }
 
 int sample_blocked() { return load(g_state.control->sample_blocked) != 0 ? 1 : 0; }
 
+int take_launch_stacks(void (*take)(uint64_t correlation)) {
+  if (load(g_state.control->launch_stacks) == 0) return 0;
+  store_release(g_state.take_stack, take);
+  return 1;
+}
+
 int sample(const sonde_sample* sample) {
   if (!recording()) return 1;
   Inside inside;

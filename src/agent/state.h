@@ -21,6 +21,7 @@ struct State {
   uint32_t forked = 0;       // 1 in a child made by fork that has not exec'ed
   uint32_t next_ring = 1;
   Ring* parked = nullptr;  // rings whose threads are gone, for the next threads
+  void (*take_stack)(uint64_t correlation) = nullptr;  // at each call that launches work
   BoundedLock parked_lock;
   BoundedLock spool_lock;
   uint64_t retry_at = 0;  // ticks: no attempt to make a chunk before
@@ -43,6 +44,21 @@ inline bool recording() {
 }
 
 void count_drop(wire::DropSource source, wire::DropReason reason, uint64_t count = 1);
+
+// Lets what is called from within the agent call it again, where nothing is half done.
+class Outside {
+ public:
+  Outside() {
+    __atomic_signal_fence(__ATOMIC_ACQ_REL);
+    t_state.busy = 0;
+  }
+  ~Outside() {
+    t_state.busy = 1;
+    __atomic_signal_fence(__ATOMIC_ACQ_REL);
+  }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+};
 
 // Marks the thread as inside the agent for a scope; false if it already was.
 class Inside {

@@ -16,14 +16,12 @@ std::vector<ApiTotal> api_totals(const trace::Trace& trace) {
     if (!trace::is_on_a_thread(trace.apis.kind[i])) continue;
     const uint64_t key = uint64_t{trace.apis.domain[i]} << 32 | trace.apis.name[i];
     const auto [entry, is_new] = row_of.try_emplace(key, totals.size());
-    if (is_new) totals.push_back({trace.apis.domain[i], {}});
-    ApiTotal& total = totals[entry->second];
-    total.time.name = trace.apis.name[i];
-    total.time.add(trace.api_ns(i));
+    if (is_new) totals.push_back({trace.apis.domain[i], trace.apis.name[i], {}});
+    totals[entry->second].time.add(trace.api_ns(i));
   }
   std::sort(totals.begin(), totals.end(), [&](const ApiTotal& a, const ApiTotal& b) {
     if (a.time.total_ns != b.time.total_ns) return a.time.total_ns > b.time.total_ns;
-    if (a.time.name != b.time.name) return trace.names[a.time.name] < trace.names[b.time.name];
+    if (a.name != b.name) return trace.names[a.name] < trace.names[b.name];
     return trace.names[a.domain] < trace.names[b.domain];
   });
   return totals;
@@ -50,7 +48,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   for (const ApiTotal& total : totals) whole += total.time.total_ns;
   for (const ApiTotal& total : totals) {
     const Total& time = total.time;
-    table.add_row({trace.names[total.domain], trace.names[time.name], time.calls, time.total_ns,
+    table.add_row({trace.names[total.domain], trace.names[total.name], time.calls, time.total_ns,
                    time.mean_ns(), time.min_ns, time.max_ns, percent_of(time.total_ns, whole)});
   }
   report.sections.push_back(std::move(section));

@@ -10,7 +10,7 @@
 namespace sonde::analysis {
 
 struct ApiTotal {
-  trace::NameId domain = 0;
+  trace::NameId domain = 0, name = 0;
   Total time;
 };
 

@@ -84,31 +84,19 @@ report::Section groups_section(const trace::Trace& trace, const std::vector<Read
                                const std::string& by) {
   std::vector<bool> wanted(trace.ops.size(), false);
   for (const Reading& reading : readings) wanted[reading.op] = true;
-  const OpGroups groups = group_ops(trace, by, wanted);
-  std::vector<int64_t> group_ns(groups.keys.size());
-  for (size_t op = 0; op < wanted.size(); ++op) {
-    if (wanted[op]) group_ns[groups.group_of[op]] += trace.op_ns(op);
-  }
+  const OpGroups groups = group_ops(trace, {by}, wanted);
   std::map<std::pair<uint32_t, std::string>, Sum> sums;
   for (const Reading& reading : readings) {
     sums[{groups.group_of[reading.op], trace.names[reading.counter]}].add(reading.value,
                                                                           trace.op_ns(reading.op));
   }
-  std::vector<std::pair<std::pair<uint32_t, std::string>, Sum>> order(sums.begin(), sums.end());
-  std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
-    const uint32_t left = a.first.first;
-    const uint32_t right = b.first.first;
-    if (left == right) return a.first.second < b.first.second;
-    if (group_ns[left] != group_ns[right]) return group_ns[left] > group_ns[right];
-    return groups.keys[left] < groups.keys[right];
-  });
   report::Section section;
   section.key = "counters";
   section.empty_text = "No hardware counters of operations.";
   for (const report::Column& column : groups.columns) section.table.add_column(column);
   add_columns(section.table);
-  for (const auto& [key, sum] : order) {
-    add_row(groups.keys[key.first], key.second, sum, section.table);
+  for (const auto& [key, sum] : sums) {
+    add_row(groups.groups[key.first].key, key.second, sum, section.table);
   }
   return section;
 }

@@ -42,7 +42,7 @@ int64_t start_of(const Answer& answer) {
 // Whose time an edge is: of a span the call or operation itself, else what it leads to.
 Moment event_of(const Answer& answer, const Edge& edge) {
   if (edge.api != kNone) return {edge.api, false, false};
-  return answer.graph.moment_of(edge.to);
+  return answer.graph.moment_of(edge.kind == EdgeKind::kSpan ? edge.from : edge.to);
 }
 
 struct Sum {
@@ -273,10 +273,13 @@ constexpr const char* kDefinition =
     "\n"
     "Edges, and their weights:\n"
     "span: the time of an operation, or the own time of a call, that is without the calls in it. "
-    "0 for what is left of a call that waited for an operation.\n"
+    "0 for what is left of a call that waited for an operation. Queues begin an operation a little "
+    "before they end the one before, and times are rounded: if that end comes after the begin, but "
+    "nearer to it than the launch and all else that came before it, the edge is the time of the "
+    "operation before until then.\n"
     "launch delay: from the begin of a launching call to the begin of its operation, if the "
-    "operation before it on the queue had ended when the call began. Each node of a graph has such "
-    "an edge from the launch of the graph.\n"
+    "operation before it on the queue had ended when the call began, or runs on beside it. Each "
+    "node of a graph has such an edge from the launch of the graph.\n"
     "kernel-kernel delay: from the end of an operation to the begin of the next on its queue, if "
     "that was launched before; longer ones than --kernel-gap are a dependency.\n"
     "sync: from the end of an operation to the end of the call that waited for it (of a device, "

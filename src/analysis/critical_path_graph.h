@@ -13,7 +13,8 @@
 namespace sonde::analysis {
 
 enum class EdgeKind : uint8_t {
-  kSpan,          // time in a call or operation, from one moment of it to the next
+  kSpan,          // time in a call or operation, from one moment of it to the next, or to the begin
+                  // of an operation that its queue began before it ended
   kDependency,    // the next call of a thread, or the next operation of a queue; unexplained time
   kThread,        // a thread that was between calls goes on after a call of another thread
   kLaunch,        // from the begin of a launching call to the begin of its operation

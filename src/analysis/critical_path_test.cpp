@@ -58,6 +58,40 @@ TEST(CriticalPath, LaunchQueueAndSynchronisation) {
   EXPECT_EQ(fact_of(section, "unexplained_ns"), "25");  // until the call returned
 }
 
+// The queue begins k2 2 ns before it ends k1, which k2 was behind since 20: the time until then is
+// that of k1, not of the launch. k3 begins as k2 ends, rounded.
+TEST(CriticalPath, TheNextOfAQueueBeginsBeforeTheEnd) {
+  trace::TraceBuilder rows;
+  const int first = rows.add(runtime("hipLaunchKernel", 0, 10));
+  const int second = rows.add(runtime("hipLaunchKernel", 20, 30));
+  const int third = rows.add(runtime("hipLaunchKernel", 40, 50));
+  rows.add(OpRow{"k1", 15, 1000, first});
+  rows.add(OpRow{"k2", 998, 1100, second});
+  rows.add(OpRow{"k3", 1100, 1120, third});
+  EXPECT_EQ(
+      edges_of(rows),
+      (Lines{"launch delay|begin of hipLaunchKernel|begin of k1|15",
+             "span|begin of k1|begin of k2|983", "span|begin of k2|end of k2|102",
+             "kernel-kernel delay|end of k2|begin of k3|0", "span|begin of k3|end of k3|20"}));
+  const report::Report report = ask("critical-path", rows);
+  EXPECT_EQ(lines_of(section_of(report, "names").table, {"name", "time_ns"}),
+            (Lines{"k1|983", "k2|102", "k3|20", "k1|15"}));
+  const auto then = ask("critical-path", rows, {{"what-if", "^k1$=100"}});
+  EXPECT_EQ(fact_of(section_of(then, "what_if"), "changed_edges"), "2");
+}
+
+// What runs beside another operation for longer than its launch took did not wait for its end.
+TEST(CriticalPath, AnOperationBesideAnotherOfItsQueue) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"cpu_op", "prepare", 12, 500});
+  const int first = rows.add(runtime("hipLaunchKernel", 0, 10));
+  const int second = rows.add(runtime("hipLaunchKernel", 500, 505));
+  rows.add(OpRow{"k1", 10, 1000, first});
+  rows.add(OpRow{"k2", 510, 2000, second});
+  EXPECT_EQ(bounds_of(ask("critical-path", rows)),
+            (Lines{"gpu_compute|1490", "cpu|498", "kernel_launch_overhead|10"}));
+}
+
 // A call that waits for nothing is work of the CPU.
 TEST(CriticalPath, ASynchronisationThatDoesNotWait) {
   trace::TraceBuilder rows;
@@ -259,10 +293,10 @@ TEST(Arguments, OfAFlatObjectAndOfAList) {
 // --- real traces ---
 
 trace::Trace real_trace(const std::string& name) {
-  const std::string path = test::real_file("kineto/" + name + ".json.gz");
+  const std::string path = test::real_file(name);
   if (path.empty()) return {};
   const Analysis* analysis = find_analysis("critical-path");
-  auto trace = trace::load_file(path, "kineto", analysis->needs(parameters_of(*analysis, {})), {});
+  auto trace = trace::load_file(path, "", analysis->needs(parameters_of(*analysis, {})), {});
   EXPECT_TRUE(trace.ok());
   return trace.ok() ? std::move(*trace) : trace::Trace{};
 }
@@ -280,7 +314,7 @@ report::Report summary(const trace::Trace& trace) { return *run_analysis("critic
 // of the launch until then), EventQuery 3, EventElapsedTime 4, DeviceSynchronize 8, which waits for
 // nothing.
 TEST(CriticalPath, EventSyncByHand) {
-  LOAD_OR_SKIP(trace, "event_sync");
+  LOAD_OR_SKIP(trace, "kineto/event_sync.json.gz");
   const report::Report report = summary(trace);
   EXPECT_EQ(bounds_of(report),
             (Lines{fmt::format("cpu|{}", (2245 + 39 + 33 + 47 + 3 + 3 + 4 + 8) * kUs),
@@ -296,7 +330,7 @@ TEST(CriticalPath, EventSyncByHand) {
 // before it ended at 68035; the awaited kernel of stream 20 ended long before), which
 // DeviceSynchronize 68166-68186 waits for. On the thread only 28 follow the begin of the launch.
 TEST(CriticalPath, EventSyncMultiStreamByHand) {
-  LOAD_OR_SKIP(trace, "event_sync_multi_stream");
+  LOAD_OR_SKIP(trace, "kineto/event_sync_multi_stream.json.gz");
   const report::Report report = summary(trace);
   EXPECT_EQ(bounds_of(report), (Lines{fmt::format("cpu|{}", (476 + 292 + 6 + 3 + 279) * kUs),
                                       fmt::format("gpu_compute|{}", 123 * kUs),
@@ -331,8 +365,17 @@ TEST_P(Explained, EdgeByEdge) {
       case EdgeKind::kSpan:
         ASSERT_EQ(from.is_op, to.is_op);
         if (from.is_op) {
-          ASSERT_EQ(from.row, to.row);
-          ASSERT_EQ(edge.weight_ns, trace.op_ns(from_row));
+          ASSERT_EQ(edge.weight_ns, elapsed_ns);
+          if (from.row == to.row) {
+            ASSERT_TRUE(!from.is_end && to.is_end);
+          } else {  // its queue began the next before its end, and not when that was launched
+            ASSERT_TRUE(!from.is_end && !to.is_end);
+            ASSERT_EQ(trace.ops.queue[from_row], trace.ops.queue[to_row]);
+            const int64_t overlap_ns = trace.ops.end_ns[from_row] - trace.ops.start_ns[to_row];
+            ASSERT_GT(overlap_ns, 0);
+            const auto api = static_cast<size_t>(trace.ops.api[to_row]);
+            ASSERT_LT(overlap_ns, trace.ops.start_ns[to_row] - trace.apis.start_ns[api]);
+          }
         } else {  // within the call whose own time it is, and on its thread
           const auto api = static_cast<size_t>(edge.api);
           ASSERT_EQ(trace.apis.thread[from_row], trace.apis.thread[api]);
@@ -344,10 +387,11 @@ TEST_P(Explained, EdgeByEdge) {
         ++launches;
         ASSERT_EQ(trace.ops.api[to_row], from.row);
         ASSERT_EQ(edge.weight_ns, elapsed_ns);
-        for (size_t op = 0; op < trace.ops.size(); ++op) {  // nothing was in the queue
-          if (trace.ops.queue[op] != trace.ops.queue[to_row] || op == to_row) continue;
+        for (size_t op = 0; op < to_row; ++op) {  // nothing that was before it in the queue
+          if (trace.ops.queue[op] != trace.ops.queue[to_row]) continue;
           ASSERT_FALSE(trace.ops.end_ns[op] > trace.apis.start_ns[from_row] &&
-                       trace.ops.end_ns[op] <= trace.ops.start_ns[to_row]);
+                       trace.ops.end_ns[op] < trace.ops.end_ns[to_row])
+              << "op " << op << " before op " << to_row;
         }
         break;
       case EdgeKind::kKernelKernel:
@@ -379,7 +423,9 @@ TEST_P(Explained, EdgeByEdge) {
 }
 
 INSTANTIATE_TEST_SUITE_P(CriticalPath, Explained,
-                         testing::Values("simple_add_critical_path", "v100_alexnet_critical_path"));
+                         testing::Values("kineto/simple_add_critical_path.json.gz",
+                                         "kineto/v100_alexnet_critical_path.json.gz",
+                                         "kineto/diff_test.json.gz", "rpd/mytrace.rpd.gz"));
 
 // Against all paths, one by one, of small random graphs of calls and operations.
 int64_t longest_by_trying(const Graph& graph, uint32_t node) {

@@ -54,7 +54,7 @@ class Chosen {
     if (edge.weight_ns == 0) return false;
     if (bound_ != BoundBy::kNothing) return edge.bound == bound_;
     if (edge.kind != EdgeKind::kSpan) return false;
-    const Moment moment = graph_->moment_of(edge.to);
+    const Moment moment = graph_->moment_of(edge.from);
     const auto row = static_cast<size_t>(edge.api != kNone ? edge.api : moment.row);
     const bool is_op = edge.api == kNone && moment.is_op;
     return names_[is_op ? trace_->label(row) : trace_->apis.label[row]];

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analysis/totals.h"
+#include "analysis/op_groups.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -145,10 +145,10 @@ report::Section names_section(const char* key, const char* title, const char* em
 
 // Totals of one trace by name, put into their half of the pairs.
 void add_operations(const trace::Trace& trace, bool is_b, Pairs& pairs) {
-  for (const Total& total : op_totals(trace, [](size_t) { return true; })) {
-    Pair& pair = pairs[trace.names[total.name]];
-    (is_b ? pair.calls_b : pair.calls_a) += total.calls;
-    (is_b ? pair.b_ns : pair.a_ns) += total.total_ns;
+  for (const OpGroup& group : group_ops(trace, {"name"}, all_ops(trace)).groups) {
+    Pair& pair = pairs[group.name()];
+    (is_b ? pair.calls_b : pair.calls_a) += group.time.calls;
+    (is_b ? pair.b_ns : pair.a_ns) += group.time.total_ns;
   }
 }
 

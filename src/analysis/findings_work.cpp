@@ -4,7 +4,7 @@
 
 #include "analysis/collectives.h"
 #include "analysis/findings_rules.h"
-#include "analysis/totals.h"
+#include "analysis/op_groups.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -140,32 +140,33 @@ bool is_float_product(std::string_view name) {
 
 void add_kernels(const Evidence& evidence, Findings& findings) {
   const trace::Trace& trace = evidence.trace;
-  const auto totals =
-      op_totals(trace, [&](size_t op) { return trace.ops.category[op] == Category::kCompute; });
-  if (totals.empty()) return;
-  const Total& first = totals.front();
-  const double share = 100.0 * static_cast<double>(first.total_ns) /
-                       static_cast<double>(std::max<int64_t>(1, sum_ns(totals)));
+  const OpGroups kernels = group_ops(trace, {"name"}, ops_where(trace, [&](size_t op) {
+                                       return trace.ops.category[op] == Category::kCompute;
+                                     }));
+  if (kernels.groups.empty()) return;
+  const OpGroup& first = kernels.groups.front();
+  const double share = 100.0 * static_cast<double>(first.time.total_ns) /
+                       static_cast<double>(std::max<int64_t>(1, kernels.total_ns()));
   if (share >= kOneKernelPercentage) {
-    findings.push_back(
-        make_finding(kKernelRule, first.total_ns, evidence.all.total_ns,
-                     fmt::format("{}: {} call{}, {}, {:.1f} % of all kernels' time",
-                                 short_name_of(trace.names[first.name]), first.calls,
-                                 first.calls == 1 ? "" : "s", time_text(first.total_ns), share)));
+    findings.push_back(make_finding(
+        kKernelRule, first.time.total_ns, evidence.all.total_ns,
+        fmt::format("{}: {} call{}, {}, {:.1f} % of all kernels' time", short_name_of(first.name()),
+                    first.time.calls, first.time.calls == 1 ? "" : "s",
+                    time_text(first.time.total_ns), share)));
   }
-  const Total* largest = nullptr;
+  const OpGroup* largest = nullptr;
   int64_t calls = 0, total_ns = 0;
-  for (const Total& total : totals) {
-    if (!is_float_product(trace.names[total.name])) continue;
-    if (largest == nullptr) largest = &total;
-    calls += total.calls;
-    total_ns += total.total_ns;
+  for (const OpGroup& kernel : kernels.groups) {
+    if (!is_float_product(kernel.name())) continue;
+    if (largest == nullptr) largest = &kernel;
+    calls += kernel.time.calls;
+    total_ns += kernel.time.total_ns;
   }
   if (largest == nullptr) return;
   findings.push_back(make_finding(
       kFloatRule, total_ns, evidence.all.total_ns,
       fmt::format("{} products, {}, most of it in {}", format_count(static_cast<uint64_t>(calls)),
-                  time_text(total_ns), short_name_of(trace.names[largest->name]))));
+                  time_text(total_ns), short_name_of(largest->name()))));
 }
 
 void add_straggler(const Evidence& evidence, Findings& findings) {

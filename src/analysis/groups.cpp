@@ -31,12 +31,7 @@ report::Value Spread::cv() const {
 
 Spread spread_of(std::vector<int64_t>& durations) {
   Spread spread;
-  spread.calls = static_cast<int64_t>(durations.size());
-  if (durations.empty()) return spread;
-  spread.total_ns = std::accumulate(durations.begin(), durations.end(), int64_t{0});
-  const auto [least, most] = std::minmax_element(durations.begin(), durations.end());
-  spread.min_ns = *least;
-  spread.max_ns = *most;
+  for (const int64_t duration : durations) spread.add(duration);
   const double mean = static_cast<double>(spread.total_ns) / static_cast<double>(spread.calls);
   double squares = 0;
   for (const int64_t duration : durations) {

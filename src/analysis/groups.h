@@ -1,12 +1,12 @@
-// Rows by group, and how the durations of a group spread: what every table of operations is made
-// of. Used by kernels, copies, launches, operators.
+// Rows by group, and how the durations of a group spread. Used by op_groups.h and where rows are
+// grouped by something else: launches, operators, queues, variability.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "report/report.h"
+#include "analysis/totals.h"
 #include "trace/trace.h"
 
 namespace sonde::analysis {
@@ -26,11 +26,9 @@ constexpr uint32_t kNoGroup = ~uint32_t{0};  // the row is in no group
 // group_of[row] < groups, or kNoGroup. Linear.
 Groups group_rows(const std::vector<uint32_t>& group_of, size_t groups);
 
-struct Spread {
-  int64_t calls = 0, total_ns = 0;
-  int64_t min_ns = 0, max_ns = 0, median_ns = 0, p95_ns = 0;
-  double deviation_ns = 0;  // of the sample (n - 1); 0 for one call
-  int64_t mean_ns() const { return calls == 0 ? 0 : total_ns / calls; }
+struct Spread : Total {
+  int64_t median_ns = 0, p95_ns = 0;
+  double deviation_ns = 0;   // of the sample (n - 1); 0 for one call
   report::Value cv() const;  // deviation / mean; unknown for one call, or without time
 };
 Spread spread_of(std::vector<int64_t>& durations);  // reorders them

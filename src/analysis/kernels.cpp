@@ -1,20 +1,14 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "analysis/analysis.h"
 #include "analysis/op_groups.h"
-#include "analysis/totals.h"
 
 namespace sonde::analysis {
 namespace {
 
 using report::Kind;
-
-bool is_kernel(const trace::Trace& trace, size_t op) {
-  return trace.class_of(op) == trace::OpClass::kKernel;
-}
 
 struct ShapeUse {
   uint32_t shape = 0;
@@ -29,7 +23,7 @@ std::vector<ShapeUse> usual_shapes(const trace::Trace& trace, const OpGroups& gr
     if (groups.group_of[i] == kNoGroup || trace.ops.shape[i] == 0) continue;
     ++calls[uint64_t{groups.group_of[i]} << 32 | trace.ops.shape[i]];
   }
-  std::vector<ShapeUse> usual(groups.keys.size());
+  std::vector<ShapeUse> usual(groups.groups.size());
   for (const auto& [key, count] : calls) {
     ShapeUse& use = usual[key >> 32];
     const auto shape = static_cast<uint32_t>(key);
@@ -70,39 +64,12 @@ void add_columns(const OpGroups& groups, bool with_shapes, report::Table& table)
   table.add_column({"shapes", "Shapes", Kind::kInteger});
 }
 
-struct Line {
-  size_t group;
-  Spread spread;
-  int64_t busy_ns;
-};
-
-bool key_is_less(const std::vector<report::Value>& a, const std::vector<report::Value>& b) {
-  return a < b;
-}
-
-std::vector<Line> lines_of(const trace::Trace& trace, const OpGroups& groups) {
-  const Groups rows = group_rows(groups.group_of, groups.keys.size());
-  std::vector<Line> lines;
-  std::vector<int64_t> durations;
-  for (size_t group = 0; group < rows.size(); ++group) {
-    durations.clear();
-    for (const uint32_t row : rows.of(group)) durations.push_back(trace.op_ns(row));
-    lines.push_back({group, spread_of(durations), busy_ns(trace, rows.of(group))});
-  }
-  std::sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) {
-    if (a.spread.total_ns != b.spread.total_ns) return a.spread.total_ns > b.spread.total_ns;
-    return key_is_less(groups.keys[a.group], groups.keys[b.group]);
-  });
-  return lines;
-}
-
 Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
   report::Report report = begin_report("kernels", trace);
   const bool all = parameters.text("of") == "all";
   const std::string& by = parameters.text("by");
-  std::vector<bool> wanted(trace.ops.size());
-  for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = all || is_kernel(trace, i);
-  const OpGroups groups = group_ops(trace, by, wanted);
+  const OpGroups groups = group_ops(trace, {by}, all ? all_ops(trace) : kernels_of(trace));
+  const std::vector<OpSpread> spreads = spread_of(trace, groups);
   const bool with_shapes = by == "name" || by == "base";
   std::vector<ShapeUse> usual;
   if (with_shapes) usual = usual_shapes(trace, groups);
@@ -110,23 +77,21 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   section.key = "kernels";
   section.empty_text = all ? "No operations of a device." : "No kernels.";
   add_columns(groups, with_shapes, section.table);
-  const std::vector<Line> lines = lines_of(trace, groups);
-  int64_t whole = 0;
-  for (const Line& line : lines) whole += line.spread.total_ns;
+  const int64_t whole = groups.total_ns();
   const int64_t wall = wall_ns(trace);
-  for (const Line& line : lines) {
-    const Spread& spread = line.spread;
-    std::vector<report::Value> row = groups.keys[line.group];
+  for (size_t group = 0; group < spreads.size(); ++group) {
+    const Spread& spread = spreads[group].durations;
+    std::vector<report::Value> row = groups.groups[group].key;
     for (report::Value value :
          {report::Value(spread.calls), report::Value(spread.total_ns),
           percent_of(spread.total_ns, whole), percent_of(spread.total_ns, wall),
-          report::Value(line.busy_ns), report::Value(spread.mean_ns()),
+          report::Value(spreads[group].busy_ns), report::Value(spread.mean_ns()),
           report::Value(spread.median_ns), report::Value(spread.p95_ns),
           report::Value(spread.min_ns), report::Value(spread.max_ns), spread.cv()}) {
       row.push_back(std::move(value));
     }
     if (with_shapes) {
-      const ShapeUse& use = usual[line.group];
+      const ShapeUse& use = usual[group];
       const trace::LaunchShape& shape = trace.shapes[use.shape];
       row.push_back(extent_text(use, shape.grid));
       row.push_back(extent_text(use, shape.group));
@@ -156,11 +121,13 @@ constexpr const char* kDefinition =
     "duration, or the mean of the two middle ones rounded down. P95 is the smallest duration that "
     "at least 95 % of the calls do not exceed. CV is the standard deviation (n - 1) / the mean.\n"
     "\n"
-    "--by base takes names without template arguments and parameters together; stream is a GPU's "
-    "queue; rank that of the process that launched the kernel; operator the innermost operator "
+    "--by base takes names without template arguments and parameters together; type is the kind of "
+    "operation that the file says; stream a GPU's queue; rank that of the process that launched the kernel; call "
+    "the call that did; operator the innermost operator "
     "around the launching call (as in sonde operators), so that each kernel counts once; module "
     "the innermost nn.Module frame; marker the innermost range of the program; grid the launch "
-    "geometry of each kernel.\n"
+    "geometry of each kernel. With --of all, size is the class of size that copies counts a copy in, "
+    "and memory the memory on both sides of it.\n"
     "\n"
     "Grid and Group are the launch geometry that was used most often (the first such if "
     "several were), Shapes is how many different ones there were; unknown where the file does "

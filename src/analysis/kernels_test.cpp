@@ -35,9 +35,8 @@ Lines groups(const char* by, std::vector<std::string> keys) {
 }
 
 TEST(Kernels, EveryGrouping) {
-  EXPECT_EQ(groups("name", {"name"}),
-            (Lines{"void gemm<float>()|1|100", "void gemm<half>()|1|30",
-                   "ncclDevKernel_AllReduce|1|7", "lost|1|1"}));
+  EXPECT_EQ(groups("name", {"name"}), (Lines{"void gemm<float>()|1|100", "void gemm<half>()|1|30",
+                                             "ncclDevKernel_AllReduce|1|7", "lost|1|1"}));
   EXPECT_EQ(groups("base", {"name"}),
             (Lines{"gemm|2|130", "ncclDevKernel_AllReduce|1|7", "lost|1|1"}));
   EXPECT_EQ(groups("category", {"category"}), (Lines{"compute|3|131", "communication|1|7"}));
@@ -47,28 +46,39 @@ TEST(Kernels, EveryGrouping) {
   EXPECT_EQ(groups("rank", {"rank"}), (Lines{"0|2|130", "1|2|8"}));
   EXPECT_EQ(groups("operator", {"operator"}),
             (Lines{"aten::mm|1|100", "forward|1|30", "hipLaunchKernel|1|7", "(unattributed)|1|1"}));
-  EXPECT_EQ(groups("module", {"module"}),
-            (Lines{"nn.Module: Linear_0|1|100", "(no module)|3|38"}));
+  EXPECT_EQ(groups("module", {"module"}), (Lines{"nn.Module: Linear_0|1|100", "(no module)|3|38"}));
   EXPECT_EQ(groups("marker", {"marker"}), (Lines{"forward|2|130", "(no marker)|2|8"}));
   EXPECT_EQ(groups("grid", {"name", "grid", "group"}),
             (Lines{"void gemm<float>()|64x2x1|256x1x1|1|100", "void gemm<half>()|8x1x1|64x1x1|1|30",
                    "ncclDevKernel_AllReduce|-|-|1|7", "lost|-|-|1|1"}));
 }
 
-// The first commands, and the groups by name, are the same figures.
-TEST(Kernels, AgreeWithTopAndKtop) {
-  for (const char* name : {"top", "ktop"}) {
-    const bool all = std::string(name) == "top";
-    const std::vector<std::string> keys = {"name",   "calls",  "total_ns", "mean_ns",
-                                           "min_ns", "max_ns", "percentage"};
-    trace::TraceBuilder rows = job();
-    rows.add(OpRow{"", 3000, 3500, trace::kNone, 0, 3, "CopyHostToDevice"});
-    EXPECT_EQ(lines_of(section_of(ask(name, rows), name).table, keys),
-              lines_of(section_of(ask("kernels", rows, {{"of", all ? "all" : "kernels"}}), "kernels")
-                           .table,
-                       keys))
-        << name;
-  }
+// What kernels of copies are grouped by: kind, call, class of size, memory on both sides.
+TEST(Kernels, GroupingsOfCopies) {
+  trace::TraceBuilder rows = job();
+  const int call = rows.add(ApiRow{"cuda_runtime", "hipMemcpyAsync", 300, 310, 1, 1});
+  OpRow small{"Memcpy HtoD (Pageable -> Device)", 3000, 3010, call, 0, 3, "CopyHostToDevice"};
+  small.bytes = 1023;
+  OpRow large = small;
+  large.name = "Memcpy HtoD (Pinned -> Device)";
+  large.end_ns = 3200;
+  large.bytes = 1 << 20;
+  rows.add(small);
+  rows.add(large);
+  rows.add(OpRow{"", 4000, 4002, trace::kNone, 0, 3, "FillBuffer"});
+  const auto all = [&](const char* by, std::vector<std::string> keys) {
+    keys.insert(keys.end(), {"calls", "total_ns"});
+    const auto report = ask("kernels", rows, {{"by", by}, {"of", "all"}});
+    return lines_of(section_of(report, "kernels").table, keys);
+  };
+  EXPECT_EQ(all("type", {"type"}),
+            (Lines{"CopyHostToDevice|2|210", "KernelExecution|4|138", "FillBuffer|1|2"}));
+  EXPECT_EQ(all("call", {"call"}),
+            (Lines{"hipMemcpyAsync|2|210", "hipLaunchKernel|3|137", "(no call)|2|3"}));
+  EXPECT_EQ(all("size", {"from_bytes", "below_bytes"}),
+            (Lines{"1048576|4194304|1|200", "-|-|5|140", "0|1024|1|10"}));
+  EXPECT_EQ(all("memory", {"memory"}),
+            (Lines{"Pinned -> Device|1|200", "-|5|140", "Pageable -> Device|1|10"}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #include "analysis/analysis.h"
-#include "analysis/totals.h"
+#include "analysis/op_groups.h"
 
 namespace sonde::analysis {
 namespace {
@@ -9,9 +9,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Section section;
   section.key = "ktop";
   section.empty_text = "No kernels.";
-  section.table = totals_table(trace, op_totals(trace, [&](size_t op) {
-                                 return trace.class_of(op) == trace::OpClass::kKernel;
-                               }));
+  section.table = totals_table(group_ops(trace, {"name"}, kernels_of(trace)));
   report.sections.push_back(std::move(section));
   return report;
 }

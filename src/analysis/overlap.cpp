@@ -3,7 +3,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/gpu_time.h"
-#include "analysis/totals.h"
+#include "analysis/op_groups.h"
 
 namespace sonde::analysis {
 namespace {
@@ -64,35 +64,26 @@ report::Section kernels_section(const trace::Trace& trace, const std::map<int32_
   table.add_column({"hidden_ns", "Hidden", Kind::kTime});
   table.add_column({"exposed_ns", "Exposed", Kind::kTime});
   table.add_column({"hidden_percentage", "Hidden", Kind::kPercent, 2});
-  struct Hidden {
-    Total time;
-    int64_t hidden_ns = 0;
-  };
-  std::map<trace::NameId, Hidden> by_name;
+  const OpGroups groups = group_ops(trace, {"name"}, ops_where(trace, [&](size_t op) {
+                                      return trace.ops.category[op] == Category::kCommunication;
+                                    }));
+  std::vector<int64_t> hidden_ns(groups.groups.size());
   std::map<int32_t, size_t> next;  // by GPU: the first interval of compute that may overlap
   for (size_t i = 0; i < trace.ops.size(); ++i) {
-    if (trace.ops.category[i] != Category::kCommunication) continue;
+    if (groups.group_of[i] == kNoGroup) continue;
     const IntervalSet& compute = set_of(gpus.at(trace.ops.gpu[i]), Category::kCompute);
     size_t& first = next[trace.ops.gpu[i]];
     while (first < compute.size() && compute[first].end_ns <= trace.ops.start_ns[i]) ++first;
-    Hidden& hidden = by_name[trace.label(i)];
-    hidden.time.name = trace.label(i);
-    hidden.time.add(trace.op_ns(i));
     for (size_t k = first; k < compute.size() && compute[k].start_ns < trace.ops.end_ns[i]; ++k) {
-      hidden.hidden_ns += std::min(compute[k].end_ns, trace.ops.end_ns[i]) -
-                          std::max(compute[k].start_ns, trace.ops.start_ns[i]);
+      hidden_ns[groups.group_of[i]] += std::min(compute[k].end_ns, trace.ops.end_ns[i]) -
+                                       std::max(compute[k].start_ns, trace.ops.start_ns[i]);
     }
   }
-  std::vector<Hidden> order;
-  for (const auto& [name, hidden] : by_name) order.push_back(hidden);
-  std::sort(order.begin(), order.end(), [&](const Hidden& a, const Hidden& b) {
-    if (a.time.total_ns != b.time.total_ns) return a.time.total_ns > b.time.total_ns;
-    return trace.names[a.time.name] < trace.names[b.time.name];
-  });
-  for (const Hidden& hidden : order) {
-    const int64_t total = hidden.time.total_ns;
-    table.add_row({trace.names[hidden.time.name], hidden.time.calls, total, hidden.hidden_ns,
-                   total - hidden.hidden_ns, percent_of(hidden.hidden_ns, total)});
+  for (size_t group = 0; group < hidden_ns.size(); ++group) {
+    const OpGroup& kernel = groups.groups[group];
+    const int64_t hidden = hidden_ns[group];
+    table.add_row({kernel.name(), kernel.time.calls, kernel.time.total_ns, hidden,
+                   kernel.time.total_ns - hidden, percent_of(hidden, kernel.time.total_ns)});
   }
   return section;
 }

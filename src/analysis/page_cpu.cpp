@@ -11,17 +11,6 @@ namespace {
 using report::Kind;
 using report::Section;
 
-std::vector<Total> listed(const trace::Trace& trace, std::vector<Total> by_name) {
-  std::vector<Total> totals;
-  for (size_t name = 0; name < by_name.size(); ++name) {
-    if (by_name[name].calls == 0) continue;
-    by_name[name].name = static_cast<trace::NameId>(name);
-    totals.push_back(by_name[name]);
-  }
-  sort_totals(totals, trace.names);
-  return totals;
-}
-
 // Lines are no names of functions, which text would shorten.
 Section samples_section(const char* key, const char* title, Kind kind,
                         const std::vector<SampleTotal>& totals, int64_t whole_ns) {
@@ -55,9 +44,19 @@ Section markers_section(const trace::Trace& trace) {
     const bool is_range = trace.apis.kind[i] == trace::ApiKind::kMarker && trace.api_ns(i) > 0;
     if (is_range) by_name[trace.apis.label[i]].add(trace.api_ns(i));
   }
-  for (const Total& total : listed(trace, std::move(by_name))) {
+  std::vector<trace::NameId> listed;
+  for (size_t name = 0; name < by_name.size(); ++name) {
+    if (by_name[name].calls != 0) listed.push_back(static_cast<trace::NameId>(name));
+  }
+  std::sort(listed.begin(), listed.end(), [&](trace::NameId a, trace::NameId b) {
+    if (by_name[a].total_ns != by_name[b].total_ns)
+      return by_name[a].total_ns > by_name[b].total_ns;
+    return trace.names[a] < trace.names[b];
+  });
+  for (const trace::NameId name : listed) {
+    const Total& total = by_name[name];
     section.table.add_row(
-        {trace.names[total.name], total.calls, total.total_ns, total.mean_ns(), total.max_ns});
+        {trace.names[name], total.calls, total.total_ns, total.mean_ns(), total.max_ns});
   }
   return section;
 }

@@ -1,5 +1,7 @@
 // What holds for every trace, on generated ones: several GPUs, queues, ranks, nested operators,
 // all categories, operations without a call, of no length, and with equal times.
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "analysis/analysis_test_support.h"
@@ -115,6 +117,67 @@ TEST(Properties, EveryOperationHasOneOperatorOrNone) {
       }
     }
     EXPECT_EQ(unattributed, without_call);
+  }
+}
+
+// What the row of a group says, added up here from the rows that a test wrote down.
+struct Sum {
+  int64_t calls = 0, total_ns = 0, min_ns = 0, max_ns = 0, bytes = 0;
+  void add(const OpRow& op) {
+    const int64_t ns = op.end_ns - op.start_ns;
+    min_ns = calls == 0 ? ns : std::min(min_ns, ns);
+    max_ns = std::max(max_ns, ns);
+    ++calls;
+    total_ns += ns;
+    bytes += std::max<int64_t>(0, op.bytes);
+  }
+};
+
+// One engine serves these four commands: they say the same, and what is true.
+TEST(Properties, top_ktop_copies_and_kernels_agree) {
+  const auto sorted = [](Lines lines) {
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  };
+  for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
+    const auto rows = generate(seed);
+    const auto lines = [&](const char* command, const Settings& settings, const Lines& keys) {
+      return lines_of(section_of(ask(command, rows, settings), command).table, keys);
+    };
+    const Lines keys = {"name", "calls", "total_ns", "mean_ns", "min_ns", "max_ns", "percentage"};
+    EXPECT_EQ(lines("top", {}, keys), lines("kernels", {{"of", "all"}}, keys));
+    EXPECT_EQ(lines("ktop", {}, keys), lines("kernels", {}, keys));
+    std::map<std::string, Sum> by_name, by_type;
+    for (const OpRow& op : rows.ops()) {
+      by_name[op.name.empty() ? op.type : op.name].add(op);
+      if (op.type != "KernelExecution" && op.type != "Barrier") by_type[op.type].add(op);
+    }
+    Lines names, types, moved;
+    for (const auto& [name, sum] : by_name) {
+      names.push_back(
+          fmt::format("{}|{}|{}|{}|{}", name, sum.calls, sum.total_ns, sum.min_ns, sum.max_ns));
+    }
+    for (const auto& [type, sum] : by_type) {
+      types.push_back(fmt::format("{}|{}|{}", type, sum.calls, sum.total_ns));
+      moved.push_back(types.back() + fmt::format("|{}", sum.bytes));
+    }
+    EXPECT_EQ(sorted(lines("top", {}, {"name", "calls", "total_ns", "min_ns", "max_ns"})),
+              sorted(names));
+    EXPECT_EQ(sorted(lines("copies", {}, {"direction", "calls", "total_ns", "moved_bytes"})),
+              moved);
+    // All types but those two, in the same order.
+    Lines of_kernels =
+        lines("kernels", {{"of", "all"}, {"by", "type"}}, {"type", "calls", "total_ns", "mean_ns"});
+    std::erase_if(of_kernels, [](const std::string& line) {
+      return line.rfind("KernelExecution|", 0) == 0 || line.rfind("Barrier|", 0) == 0;
+    });
+    EXPECT_EQ(lines("copies", {}, {"direction", "calls", "total_ns", "mean_ns"}), of_kernels);
+    // The parts of copies add up to it.
+    const auto copies = ask("copies", rows);
+    for (const char* key : {"calls", "total_ns", "moved_bytes"}) {
+      EXPECT_EQ(sum_of(section_of(copies, "sizes").table, key),
+                sum_of(section_of(copies, "copies").table, key));
+    }
   }
 }
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "analysis/api_totals.h"
-#include "analysis/totals.h"
+#include "analysis/op_groups.h"
 
 namespace sonde::analysis {
 
@@ -37,16 +37,27 @@ std::string percentage(int64_t part, int64_t whole) {
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
-StatsFile make_file(std::string suffix, std::string contents, const trace::Trace& trace,
-                    const std::vector<Total>& totals) {
+using NamedTotal = std::pair<std::string, Total>;
+
+StatsFile make_file(std::string suffix, std::string contents,
+                    const std::vector<NamedTotal>& totals) {
   StatsFile file{std::move(suffix), std::move(contents), totals.size(), {}};
   file.text = "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\"\n";
-  const int64_t whole = sum_ns(totals);
-  for (const Total& total : totals) {
-    file.text += fmt::format("{},{},{},{},{}\n", quoted(trace.names[total.name]), total.calls,
-                             total.total_ns, total.mean_ns(), percentage(total.total_ns, whole));
+  int64_t whole = 0;
+  for (const auto& [name, total] : totals) whole += total.total_ns;
+  for (const auto& [name, total] : totals) {
+    file.text += fmt::format("{},{},{},{},{}\n", quoted(name), total.calls, total.total_ns,
+                             total.mean_ns(), percentage(total.total_ns, whole));
   }
   return file;
+}
+
+std::vector<NamedTotal> op_totals(const trace::Trace& trace, const std::vector<bool>& wanted) {
+  std::vector<NamedTotal> totals;
+  for (const OpGroup& group : group_ops(trace, {"name"}, wanted).groups) {
+    totals.emplace_back(group.name(), group.time);
+  }
+  return totals;
 }
 
 // A domain as part of a file's name.
@@ -63,17 +74,20 @@ std::string file_word(const std::string& domain) {
 
 std::vector<StatsFile> stats_files(const trace::Trace& trace) {
   std::vector<StatsFile> files;
-  const auto is_memory = [&](size_t op) { return trace::moves_memory(trace.class_of(op)); };
-  const auto ops = op_totals(trace, [&](size_t op) { return !is_memory(op); });
-  if (!ops.empty()) files.push_back(make_file(".stats.csv", "kernels", trace, ops));
-  const auto copies = op_totals(trace, is_memory);
-  if (!copies.empty()) files.push_back(make_file(".copy_stats.csv", "copies", trace, copies));
-  std::map<std::string, std::vector<Total>> by_domain;
+  std::vector<bool> wanted =
+      ops_where(trace, [&](size_t op) { return trace::moves_memory(trace.class_of(op)); });
+  const auto copies = op_totals(trace, wanted);
+  wanted.flip();
+  const auto ops = op_totals(trace, wanted);
+  if (!ops.empty()) files.push_back(make_file(".stats.csv", "kernels", ops));
+  if (!copies.empty()) files.push_back(make_file(".copy_stats.csv", "copies", copies));
+  std::map<std::string, std::vector<NamedTotal>> by_domain;
   for (const ApiTotal& total : api_totals(trace)) {
-    by_domain[file_word(trace.names[total.domain])].push_back(total.time);
+    by_domain[file_word(trace.names[total.domain])].emplace_back(trace.names[total.name],
+                                                                 total.time);
   }
   for (const auto& [domain, totals] : by_domain) {
-    files.push_back(make_file("." + domain + "_stats.csv", domain + " calls", trace, totals));
+    files.push_back(make_file("." + domain + "_stats.csv", domain + " calls", totals));
   }
   return files;
 }

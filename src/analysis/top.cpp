@@ -1,5 +1,5 @@
 #include "analysis/analysis.h"
-#include "analysis/totals.h"
+#include "analysis/op_groups.h"
 
 namespace sonde::analysis {
 namespace {
@@ -9,7 +9,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Section section;
   section.key = "top";
   section.empty_text = "No operations of a device.";
-  section.table = totals_table(trace, op_totals(trace, [](size_t) { return true; }));
+  section.table = totals_table(group_ops(trace, {"name"}, all_ops(trace)));
   report.sections.push_back(std::move(section));
   return report;
 }

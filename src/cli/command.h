@@ -24,6 +24,7 @@ struct Option {
   std::vector<std::string> choices = {};  // allowed values; empty = any
   bool stands_alone = false;              // with it the required positionals may be left out
   bool repeated = false;                  // may be given several times: values("env")
+  std::string off = {};                   // "--no-quiet": takes a flag back; "" = nothing does
 };
 
 struct Positional {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/strings.h"
+#include "cli/parser.h"
 #include "report/layout.h"
 
 namespace sonde::cli {
@@ -26,9 +26,7 @@ std::string usage_of(const Command& command) {
 
 std::string option_heading(const Option& option) {
   std::string heading;
-  for (const std::string_view name : split(option.names, ',')) {
-    heading += (heading.empty() ? "" : ", ") + std::string(name);
-  }
+  for (const std::string& name : names_of(option)) heading += (heading.empty() ? "" : ", ") + name;
   return option.value.empty() ? heading : heading + " " + option.value;
 }
 

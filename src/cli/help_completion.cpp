@@ -1,8 +1,8 @@
 // Completion for bash and zsh, printed from the Command values.
 #include <fmt/format.h>
 
-#include "base/strings.h"
 #include "cli/help.h"
+#include "cli/parser.h"
 
 namespace sonde::cli {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 std::string option_words(const Command& command) {
   std::string words;
   for (const Option& option : command.options) {
-    for (const std::string_view name : split(option.names, ',')) words += std::string(name) + " ";
+    for (const std::string& name : names_of(option)) words += name + " ";
   }
   return words + "-h --help";
 }
@@ -75,9 +75,10 @@ void append_zsh_command(std::string& out, const Command& command) {
   std::vector<Option> options = command.options;
   options.push_back(help_option());
   for (const Option& option : options) {
-    for (const std::string_view name : split(option.names, ',')) {
-      out +=
-          fmt::format(" \\\n        '{}[{}]{}'", name, zsh_text(option.help), zsh_action(option));
+    for (const std::string& name : names_of(option)) {
+      const std::string help =
+          name == option.off ? "take " + longest_name(option) + " back" : option.help;
+      out += fmt::format(" \\\n        '{}[{}]{}'", name, zsh_text(help), zsh_action(option));
     }
   }
   out += command.takes_command_line ? " \\\n        '*::command:_normal' ;;\n"

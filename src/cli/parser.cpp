@@ -39,6 +39,13 @@ std::string key_of(const Option& option) {
   return name.substr(std::min(name.find_first_not_of('-'), name.size()));
 }
 
+std::vector<std::string> names_of(const Option& option) {
+  std::vector<std::string> names;
+  for (const std::string_view name : split(option.names, ',')) names.emplace_back(name);
+  if (!option.off.empty()) names.push_back(option.off);
+  return names;
+}
+
 // Friend of Arguments: fills it in.
 struct Parser {
   const Command& command;
@@ -50,7 +57,7 @@ struct Parser {
 
   const Option* find(std::string_view name) const {
     for (const Option& option : command.options) {
-      for (const std::string_view candidate : split(option.names, ',')) {
+      for (const std::string& candidate : names_of(option)) {
         if (candidate == name) return &option;
       }
     }
@@ -72,7 +79,7 @@ struct Parser {
   Error unknown_option(const std::string& word) const {
     std::vector<std::string> names = {"--help"};
     for (const Option& option : command.options) {
-      for (const std::string_view name : split(option.names, ',')) names.emplace_back(name);
+      for (std::string& name : names_of(option)) names.push_back(std::move(name));
     }
     const std::string name = word.substr(0, word.find('='));
     const std::string near = nearest(name, names);
@@ -113,6 +120,18 @@ struct Parser {
     return ok_status();
   }
 
+  // A flag that was taken back is known by the name that did so.
+  void take(const Option& option, const CLI::Option& known, std::vector<std::string>& texts) {
+    auto& values = parsed.arguments.values_;
+    if (!option.value.empty()) {
+      values[key_of(option)] = std::move(texts);
+    } else if (known.as<bool>()) {
+      values[key_of(option)] = {""};
+    } else if (!option.off.empty()) {
+      values[option.off.substr(2)] = {""};
+    }
+  }
+
   Status run_cli11(std::span<const std::string> words) {
     CLI::App app;
     app.set_help_flag();
@@ -124,7 +143,9 @@ struct Parser {
     for (const Option& option : command.options) {
       CLI::Option* known = nullptr;
       if (option.value.empty()) {
-        known = app.add_flag(option.names);
+        const std::string off = option.off.empty() ? "" : ",!" + option.off;
+        known = app.add_flag(option.names + off);
+        known->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
       } else {
         known = app.add_option(option.names, texts[key_of(option)]);
         known->expected(1)->allow_extra_args(false);
@@ -137,15 +158,13 @@ struct Parser {
     app.add_option("positionals", positionals)->expected(0, 1 << 20);
     try {
       app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+      for (const auto& [option, known] : added) {
+        if (known->count() != 0) take(*option, *known, texts[key_of(*option)]);
+      }
     } catch (const CLI::ParseError& error) {
       return usage(valid_utf8(error.what()));
     }
     parsed.wants_help = help;
-    for (const auto& [option, known] : added) {
-      if (known->count() == 0) continue;
-      parsed.arguments.values_[key_of(*option)] =
-          option->value.empty() ? std::vector<std::string>{""} : texts[key_of(*option)];
-    }
     for (const std::string& word : app.remaining()) {
       if (!help && word.size() > 1 && word[0] == '-') return unknown_option(word);
     }

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/command.h"
@@ -22,5 +23,7 @@ Result<Parsed> parse(const Command& command, std::span<const std::string> words)
 // "--from" of "-f,--from": the name by which an option is known, with and without dashes.
 std::string longest_name(const Option& option);
 std::string key_of(const Option& option);
+// All names, and what takes it back.
+std::vector<std::string> names_of(const Option& option);
 
 }  // namespace sonde::cli

@@ -44,6 +44,31 @@ TEST(Parser, TheLastOfARepeatedOptionCounts) {
   EXPECT_EQ(parsed->arguments.value("output"), "b");
 }
 
+TEST(Parser, AFlagIsTakenBackAndTheLastWordCounts) {
+  Command command = sample();
+  for (Option& option : command.options) {
+    if (key_of(option) == "verbose") option.off = "--no-verbose";
+  }
+  const auto said = [&](std::vector<std::string> words) {
+    words.push_back("x");
+    const auto parsed = parse(command, words);
+    EXPECT_TRUE(parsed.ok());
+    if (!parsed) return std::string("wrong usage");
+    const Arguments& arguments = parsed->arguments;
+    return std::string(arguments.flag("verbose") ? "on" : "") +
+           (arguments.flag("no-verbose") ? "off" : "");
+  };
+  EXPECT_EQ(said({}), "");
+  EXPECT_EQ(said({"-v"}), "on");
+  EXPECT_EQ(said({"--no-verbose"}), "off");
+  EXPECT_EQ(said({"-v", "--no-verbose"}), "off");
+  EXPECT_EQ(said({"--no-verbose", "-v"}), "on");
+  EXPECT_EQ(said({"--verbose=false"}), "off");
+  EXPECT_EQ(failure(command, {"x", "--no-verbos"}),
+            "unknown option '--no-verbos' (did you mean --no-verbose?)");
+  EXPECT_NE(failure(command, {"x", "--no-explain"}), "");
+}
+
 TEST(Parser, ValuesThatBeginWithAMinus) {
   const auto parsed = parse(sample(), std::vector<std::string>{"x", "--output=-1s"});
   ASSERT_TRUE(parsed.ok()) << parsed.error().to_line();

@@ -61,19 +61,19 @@ void print_top(const trace::Trace& trace) {
   }
 }
 
-// What a backend could not do, and why, once each. What the recorder itself has said already is not
-// repeated.
+// What a backend could not do, and why, once each; of the sampler also what it was denied without
+// losing anything. What the recorder itself has said already is not repeated.
 void print_warnings(store::Reader& reader) {
   constexpr int kMost = 4;
   auto rows = reader.database().prepare(
-      "SELECT source || ': ' || text, count(*) FROM sonde_diagnostic WHERE severity = 'warning' AND "
+      "SELECT iif(severity = 'warning', 'warning: ', '') || source || ': ' || text, count(*) "
+      "FROM sonde_diagnostic WHERE (severity = 'warning' OR source = 'cpu') AND "
       "source NOT IN ('metrics', 'record') GROUP BY 1 ORDER BY min(id)");
   for (int i = 0; rows && i < kMost; ++i) {
     const auto more = rows->step();
     if (!more || !*more) return;
     const int64_t times = rows->integer(1);
-    say(fmt::format("warning: {}{}", rows->text(0),
-                    times > 1 ? fmt::format(" ({} times)", times) : ""));
+    say(fmt::format("{}{}", rows->text(0), times > 1 ? fmt::format(" ({} times)", times) : ""));
   }
 }
 

@@ -105,9 +105,13 @@ Layer command_line_layer(const Arguments& arguments) {
   Layer layer{"command line", {}};
   for (const Setting& setting : record_settings()) {
     const bool flag = setting.type == SettingType::kFlag;
-    if (!arguments.flag(setting.name())) continue;
-    layer.values.push_back({&setting, flag ? "true" : arguments.value_or(setting.name(), ""),
-                            longest_name(setting.option)});
+    const std::string& off = setting.option.off;
+    if (arguments.flag(setting.name())) {
+      layer.values.push_back({&setting, flag ? "true" : arguments.value_or(setting.name(), ""),
+                              longest_name(setting.option)});
+    } else if (flag && arguments.flag(off.substr(2))) {
+      layer.values.push_back({&setting, "false", off});
+    }
   }
   return layer;
 }

@@ -95,6 +95,12 @@ std::vector<Setting> sampling_settings() {
        .type = SettingType::kChoice,
        .category = "sampling",
        .everything = "wall"},
+      {.option = {"--launch-stacks", "",
+                  "take the call stack of every call that launches work of a device, so that GPU "
+                  "time has a place in the program's code",
+                  ""},
+       .type = SettingType::kFlag,
+       .category = "sampling"},
       {.option = {"--torch",
                   "HOW",
                   "record PyTorch's operators and modules natively where Sonde was built for that "
@@ -166,6 +172,11 @@ std::vector<Setting> sampling_settings() {
 std::vector<Setting> joined_settings() {
   std::vector<Setting> all = recording_settings();
   for (Setting& setting : sampling_settings()) all.push_back(std::move(setting));
+  for (Setting& setting : all) {
+    if (setting.type != SettingType::kFlag) continue;
+    const std::string name = setting.name();
+    setting.option.off = name.rfind("no-", 0) == 0 ? "--" + name.substr(3) : "--no-" + name;
+  }
   return all;
 }
 

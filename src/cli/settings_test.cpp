@@ -73,12 +73,18 @@ TEST(Settings, EachComesFromTheFirstPlaceThatHasIt) {
     EXPECT_EQ(value(arguments), "config file: " + in_file) << setting.name();
     variables[setting.environment()] = in_environment;
     EXPECT_EQ(value(arguments), "environment: " + in_environment) << setting.name();
+    Arguments taken_back = arguments;
     arguments.set(setting.name(), on_command_line);
     EXPECT_EQ(value(arguments), "command line: " + on_command_line) << setting.name();
+    ASSERT_EQ(setting.option.off.empty(), !flag) << setting.name();
+    if (!flag) continue;
+    variables[setting.environment()] = "true";
+    taken_back.set_flag(setting.option.off.substr(2), true);
+    EXPECT_EQ(value(taken_back), "command line: false") << setting.name();
   }
 }
 
-TEST(Settings, AFlagIsTakenBackByTheEnvironment) {
+TEST(Settings, AFlagIsTakenBackByTheEnvironmentAndTheCommandLine) {
   test::TemporaryDirectory folder;
   std::ofstream(folder / "c.toml") << "[output]\nquiet = true\n";
   Variables variables;
@@ -86,6 +92,10 @@ TEST(Settings, AFlagIsTakenBackByTheEnvironment) {
   arguments.set("config", folder / "c.toml");
   EXPECT_TRUE(resolve(arguments, environment_of(variables))->arguments.flag("quiet"));
   variables["SONDE_QUIET"] = "off";
+  EXPECT_FALSE(resolve(arguments, environment_of(variables))->arguments.flag("quiet"));
+  variables["SONDE_QUIET"] = "on";
+  EXPECT_TRUE(resolve(arguments, environment_of(variables))->arguments.flag("quiet"));
+  arguments.set_flag("no-quiet", true);
   EXPECT_FALSE(resolve(arguments, environment_of(variables))->arguments.flag("quiet"));
 }
 

@@ -1,10 +1,11 @@
 // OTF2 (docs/exports.md), written by the Open Trace Format library: an archive folder whose
-// locations are the threads, and for each queue of a device an accelerator stream. Built where the
-// library is there.
+// locations are the threads, for each queue of a device an accelerator stream, and for each process
+// (and the machine) one with its counters. Built where the library is there.
 #include <otf2/otf2.h>
 
 #include <algorithm>
 #include <cstdarg>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -86,6 +87,7 @@ class Otf2Writer {
     SONDE_TRY(checked(OTF2_Archive_OpenEvtFiles(archive_), path));
     threads();
     queues();
+    counters();
     SONDE_TRY(checked(OTF2_Archive_CloseEvtFiles(archive_), path));
     SONDE_TRY(checked(OTF2_Archive_OpenDefFiles(archive_), path));
     for (OTF2_LocationRef i = 0; i < locations_.size(); ++i) {
@@ -94,11 +96,15 @@ class Otf2Writer {
     SONDE_TRY(checked(OTF2_Archive_CloseDefFiles(archive_), path));
     definitions();
     SONDE_TRY(checked(error_, path));
-    counts_.skipped = events_.skipped + events_.samples.size();
+    counts_.skipped = events_.skipped;
     return counts_;
   }
 
  private:
+  // Classes and instances are numbered together.
+  OTF2_MetricRef instance_of(uint32_t series) const {
+    return static_cast<OTF2_MetricRef>(events_.series.size()) + series;
+  }
   void note(OTF2_ErrorCode code) {
     if (error_ == OTF2_SUCCESS) error_ = code;
   }
@@ -109,11 +115,13 @@ class Otf2Writer {
   void groups();
   void threads();
   void queues();
+  void counters();
   template <typename Event>
   void lane(const Lane& lane, const Layout& layout, const std::vector<Event>& all,
             Location location);
   void definitions();
   void group_definitions(OTF2_GlobalDefWriter* writer);
+  void counter_definitions(OTF2_GlobalDefWriter* writer);
 
   struct Region {
     OTF2_StringRef name;
@@ -136,6 +144,7 @@ class Otf2Writer {
   std::unordered_map<int64_t, OTF2_LocationGroupRef> group_of_pid_;
   OTF2_LocationGroupRef first_device_ = 0;
   std::vector<Location> locations_;
+  std::vector<OTF2_LocationRef> recorder_;  // the location of each series
   int64_t last_ns_ = 0;
   Counts counts_;
 };
@@ -181,9 +190,14 @@ OTF2_RegionRef Otf2Writer::region_of(const Op& op) {
 }
 
 void Otf2Writer::groups() {
-  for (const Process& process : events_.processes) {
-    group_of_pid_[process.pid] = static_cast<OTF2_LocationGroupRef>(groups_.size());
-    groups_.push_back({process_title(process), OTF2_LOCATION_GROUP_TYPE_PROCESS});
+  const auto add = [&](int64_t pid, const std::string& title) {
+    const auto number = static_cast<OTF2_LocationGroupRef>(groups_.size());
+    if (!group_of_pid_.try_emplace(pid, number).second) return;
+    groups_.push_back({title, OTF2_LOCATION_GROUP_TYPE_PROCESS});
+  };
+  for (const Process& process : events_.processes) add(process.pid, process_title(process));
+  for (const Series& series : events_.series) {
+    add(series.pid, series.pid < 0 ? "Monitors" : process_title({series.pid}));
   }
   first_device_ = static_cast<OTF2_LocationGroupRef>(groups_.size());
   for (const Device& device : events_.devices) {
@@ -212,6 +226,34 @@ void Otf2Writer::queues() {
     lane(each, layout, events_.ops,
          {queue_title(events_, queue, each.lane), OTF2_LOCATION_TYPE_ACCELERATOR_STREAM,
           first_device_ + events_.device_of(queue), 0});
+  }
+}
+
+// A metric instance of each series is written by the location of its process. Samples come sorted
+// by series; a location takes them by time.
+void Otf2Writer::counters() {
+  std::map<int64_t, std::vector<Sample>> by_pid;
+  for (const Sample& sample : events_.samples) {
+    by_pid[events_.series[sample.series].pid].push_back(sample);
+  }
+  recorder_.resize(events_.series.size());
+  for (auto& [pid, samples] : by_pid) {
+    std::stable_sort(samples.begin(), samples.end(),
+                     [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; });
+    OTF2_EvtWriter* const writer = OTF2_Archive_GetEvtWriter(archive_, locations_.size());
+    for (const Sample& sample : samples) {
+      const OTF2_Type type = OTF2_TYPE_DOUBLE;
+      OTF2_MetricValue value;
+      value.floating_point = sample.value;
+      recorder_[sample.series] = locations_.size();
+      note(OTF2_EvtWriter_Metric(writer, nullptr, static_cast<uint64_t>(sample.time_ns),
+                                 instance_of(sample.series), 1, &type, &value));
+      last_ns_ = std::max(last_ns_, sample.time_ns);
+    }
+    counts_.counters += samples.size();
+    note(OTF2_Archive_CloseEvtWriter(archive_, writer));
+    locations_.push_back(
+        {"counters", OTF2_LOCATION_TYPE_METRIC, group_of_pid_[pid], samples.size()});
   }
 }
 
@@ -252,7 +294,7 @@ void Otf2Writer::group_definitions(OTF2_GlobalDefWriter* writer) {
   for (OTF2_LocationGroupRef i = 0; i < groups_.size(); ++i) {
     const bool device = groups_[i].type == OTF2_LOCATION_GROUP_TYPE_ACCELERATOR;
     const OTF2_LocationGroupRef creator =
-        device && first_device_ > 0 ? 0 : OTF2_UNDEFINED_LOCATION_GROUP;
+        device && !events_.processes.empty() ? 0 : OTF2_UNDEFINED_LOCATION_GROUP;
     note(OTF2_GlobalDefWriter_WriteLocationGroup(writer, i, string(groups_[i].name),
                                                  groups_[i].type, 0, creator));
   }
@@ -260,6 +302,26 @@ void Otf2Writer::group_definitions(OTF2_GlobalDefWriter* writer) {
     const Location& location = locations_[i];
     note(OTF2_GlobalDefWriter_WriteLocation(writer, i, string(location.name), location.type,
                                             location.events, location.group));
+  }
+}
+
+// A class for each series, and its instance: the unit is part of the name, as in other formats.
+void Otf2Writer::counter_definitions(OTF2_GlobalDefWriter* writer) {
+  const auto count = static_cast<uint32_t>(events_.series.size());
+  for (uint32_t i = 0; i < count; ++i) {
+    note(OTF2_GlobalDefWriter_WriteMetricMember(
+        writer, i, string(events_.series[i].name), string(""), OTF2_METRIC_TYPE_OTHER,
+        OTF2_METRIC_ABSOLUTE_POINT, OTF2_TYPE_DOUBLE, OTF2_BASE_DECIMAL, 0, string("")));
+    note(OTF2_GlobalDefWriter_WriteMetricClass(writer, i, 1, &i, OTF2_METRIC_ASYNCHRONOUS,
+                                               OTF2_RECORDER_KIND_ABSTRACT));
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    const int64_t pid = events_.series[i].pid;
+    const bool of_machine = pid < 0;
+    note(OTF2_GlobalDefWriter_WriteMetricInstance(
+        writer, instance_of(i), i, recorder_[i],
+        of_machine ? OTF2_SCOPE_SYSTEM_TREE_NODE : OTF2_SCOPE_LOCATION_GROUP,
+        of_machine ? 0 : group_of_pid_[pid]));
   }
 }
 
@@ -274,6 +336,7 @@ void Otf2Writer::definitions() {
   string("machine");
   for (const Group& group : groups_) string(group.name);
   for (const Location& location : locations_) string(location.name);
+  for (const Series& series : events_.series) string(series.name);
   for (OTF2_StringRef i = 0; i < strings_.size(); ++i) {
     note(OTF2_GlobalDefWriter_WriteString(writer, i, strings_[i].c_str()));
   }
@@ -283,6 +346,7 @@ void Otf2Writer::definitions() {
                                           each.paradigm, OTF2_REGION_FLAG_NONE, string(""), 0, 0));
   }
   group_definitions(writer);
+  counter_definitions(writer);
 }
 
 Result<Counts> write_otf2(store::Reader& reader, const std::string& path, const Options& options) {

@@ -81,7 +81,7 @@ uint64_t PerfettoWriter::process_track(int64_t pid) const {
 }
 
 uint64_t PerfettoWriter::thread_track(const Thread& thread) {
-  const uint64_t uuid = next_uuid_++;
+  const uint64_t uuid = thread_tracks_[{thread.pid, thread.tid}] = next_uuid_++;
   const size_t packet = stream_.begin_packet();
   const size_t track = out_.begin(kTrackDescriptor);
   out_.varint(1, uuid);

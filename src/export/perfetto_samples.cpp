@@ -12,10 +12,13 @@ namespace {
 constexpr uint32_t kNone = IdIndex::kNone;
 
 // TracePacket, and TracePacketDefaults
-constexpr uint32_t kInternedData = 12, kPerfSample = 66, kPerfSampleDefaults = 12;
+constexpr uint32_t kTrackEvent = 11, kInternedData = 12, kPerfSample = 66, kPerfSampleDefaults = 12;
 // InternedData
 constexpr uint32_t kFunctionNames = 5, kFrames = 6, kCallstacks = 7, kBuildIds = 16,
                    kMappingPaths = 17, kSourcePaths = 18, kMappings = 19;
+// TrackEvent
+constexpr uint32_t kCategoryIids = 3, kType = 9, kTrackUuid = 11, kName = 23, kCallStackIid = 56;
+constexpr uint64_t kBegin = 1, kEnd = 2;
 constexpr uint64_t kCpuClock = 1, kUserMode = 2, kNativeFrame = 1, kInterpretedFrame = 3;
 
 std::string bytes_of_hex(const std::string& hex) {
@@ -54,6 +57,26 @@ class SampleWriter {
       ++written;
     }
     return written;
+  }
+
+  void slice(const BlockedSlice& blocked, uint64_t category) {
+    intern_stack(blocked.stack);
+    size_t packet = stream_.begin_packet(blocked.start_ns);
+    size_t event = out_.begin(kTrackEvent);
+    out_.varint(kType, kBegin);
+    out_.varint(kTrackUuid, blocked.track);
+    out_.varint(kCategoryIids, category);
+    out_.bytes(kName,
+               fit_text(samples_.frames[samples_.stacks[blocked.stack].frame].text, scratch_));
+    out_.varint(kCallStackIid, uint64_t{blocked.stack} + 1);
+    out_.end(event);
+    stream_.end_packet(packet);
+    packet = stream_.begin_packet(blocked.end_ns);
+    event = out_.begin(kTrackEvent);
+    out_.varint(kType, kEnd);
+    out_.varint(kTrackUuid, blocked.track);
+    out_.end(event);
+    stream_.end_packet(packet);
   }
 
  private:
@@ -138,8 +161,12 @@ void write_sample_defaults(ProtoBuffer& out) {
   out.end(defaults);
 }
 
-uint64_t write_call_samples(PacketStream& stream, const CallSamples& samples) {
-  return SampleWriter(stream, samples).write();
+uint64_t write_call_samples(PacketStream& stream, const CallSamples& samples,
+                            const std::vector<BlockedSlice>& blocked, uint64_t category) {
+  SampleWriter writer(stream, samples);
+  const uint64_t written = writer.write();
+  for (const BlockedSlice& slice : blocked) writer.slice(slice, category);
+  return written + blocked.size();
 }
 
 }  // namespace sonde::exporting

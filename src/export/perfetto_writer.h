@@ -1,11 +1,13 @@
 // PerfettoWriter: the packets of one .pftrace. perfetto.cpp has the sequence, its clock, processes,
 // threads, their slices and counters; perfetto_gpu.cpp has the GPUs and their operations, and
-// perfetto_tracks.cpp the same operations for older viewers. Field numbers are those of Perfetto's
-// public .proto files.
+// perfetto_tracks.cpp the same operations for older viewers; perfetto_blocked.cpp has the time in
+// which threads were blocked. Field numbers are those of Perfetto's public .proto files.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "export/call_samples.h"
@@ -57,7 +59,9 @@ class PerfettoWriter {
     track_events_ ? op_tracks() : ops();
     samples();
     overlay(over);
-    counts_.samples = write_call_samples(stream_, call_samples_);
+    const std::vector<BlockedSlice> blocked = blocked_slices();
+    const uint64_t category = blocked.empty() ? 0 : categories_.iid(kBlockedCategory);
+    counts_.samples = write_call_samples(stream_, call_samples_, blocked, category);
     stream_.finish();
     counts_.skipped = events_.skipped;
     return counts_;
@@ -86,6 +90,7 @@ class PerfettoWriter {
   void op_tracks();
   void op_slice(size_t index, uint64_t track);
   void samples();
+  std::vector<BlockedSlice> blocked_slices();
   void overlay(const Overlay& overlay);
   void overlay_slice(const OverlaySlice& slice, uint64_t track, uint64_t ends, uint64_t begins);
   uint64_t process_track(int64_t pid) const;
@@ -102,6 +107,7 @@ class PerfettoWriter {
   InternedRepeats args_, marker_names_;
   bool real_gpu_numbers_ = true;
   uint64_t next_uuid_ = 1;
+  std::map<std::pair<int64_t, int64_t>, uint64_t> thread_tracks_;  // by pid and tid
   std::string scratch_;
   std::vector<std::string> queue_args_, shapes_;
   uint64_t args_name_ = 0, marker_name_ = 0, bytes_name_ = 0, status_name_ = 0;

@@ -94,7 +94,7 @@ struct PerfettoModel {
 
 // What a category says of its slices.
 struct PerfettoCategory {
-  enum class Kind : uint8_t { kCall, kMarker, kKernel, kCopy, kMemory, kOperation };
+  enum class Kind : uint8_t { kCall, kMarker, kKernel, kCopy, kMemory, kOperation, kSample };
   Kind kind = Kind::kCall;
   std::string_view domain;
 };

@@ -35,6 +35,7 @@ constexpr Known kCategories[] = {
     {"kernel", Kind::kKernel, ""},
     {"copy", Kind::kCopy, ""},
     {"op", Kind::kOperation, ""},
+    {"sonde_blocked", Kind::kSample, ""},
 };
 constexpr std::string_view kDomains[] = {"hip",   "hsa",    "cuda",      "opencl",  "rccl",
                                          "roctx", "nvtx",   "itt",       "torch",   "python",
@@ -131,6 +132,10 @@ void PerfettoRows::slices_of(uint32_t track, std::vector<uint32_t> events) {
       continue;
     }
     const PerfettoEvent& event = model_.events[slice.event];
+    if (perfetto_category(text(event.category)).kind == Kind::kSample) {
+      tally_.skip("samples of call stacks", path_);
+      continue;
+    }
     const PerfettoDetail* detail =
         event.detail == kNoDetail ? nullptr : &model_.details[event.detail];
     if (!is_operation(text(event.category), detail)) {

@@ -1,8 +1,10 @@
-// Use and clock of the host's cores: /proc/stat and cpufreq.
+// Use and clock of the host's cores: /proc/stat, and cpufreq or else /proc/cpuinfo.
 #include <algorithm>
-#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "base/strings.h"
 #include "monitor/kept_file.h"
@@ -12,7 +14,7 @@ namespace sonde::monitor {
 
 namespace {
 
-constexpr size_t kMostClocks = 8;  // of the mean: asking a core may wake it
+constexpr size_t kMostClocks = 8;  // for the mean alone: asking a core may wake it
 
 struct Times {
   int64_t idle = 0, all = 0;  // in clock ticks
@@ -32,7 +34,10 @@ Times times_of(std::string_view fields) {
 
 class CpuSource : public Source {
  public:
-  explicit CpuSource(const Roots& roots) : stat_(roots.proc + "/stat"), sys_(roots.sys) {}
+  explicit CpuSource(const Roots& roots)
+      : stat_(roots.proc + "/stat"),
+        table_(roots.proc + "/cpuinfo"),
+        folder_(roots.sys + "/devices/system/cpu") {}
 
   void read(Round& round) override {
     if (round.wants(Id::kCpuPercent) || round.wants(Id::kCorePercent)) read_use(round);
@@ -43,7 +48,10 @@ class CpuSource : public Source {
  private:
   void read_use(Round& round) {
     const auto text = stat_.read();
-    if (!text) return round.missing("cpu", stat_.path(), stat_.error());
+    if (!text) {
+      const bool total = round.wants(Id::kCpuPercent);
+      return round.missing(total ? "cpu" : "cores", stat_.path(), stat_.error());
+    }
     for (std::string_view rest = *text; rest.substr(0, 3) == "cpu";) {
       std::string_view line = take_line(rest);
       const std::string_view name = take_word(line).substr(3);
@@ -68,30 +76,28 @@ class CpuSource : public Source {
   }
 
   void read_clocks(Round& round) {
-    if (!looked_) find_clocks(round);
-    double sum = 0;
-    size_t count = 0;
-    const size_t step = std::max<size_t>(1, (clocks_.size() + kMostClocks - 1) / kMostClocks);
-    size_t at = 0;
-    for (auto& [core, file] : clocks_) {
-      const bool counts = at++ % step == 0 && round.wants(Id::kCpuMhz);
-      if (!counts && !round.wants(Id::kCoreMhz)) continue;
-      const auto khz = file.number();
-      if (!khz) continue;  // a core that went offline
-      const double mhz = static_cast<double>(*khz) / 1000;
-      if (round.wants(Id::kCoreMhz)) round.put(Id::kCoreMhz, core, mhz);
-      if (!counts) continue;
-      sum += mhz;
-      ++count;
+    if (!looked_) find_clocks();
+    mhz_.clear();
+    if (!clocks_.empty()) {
+      ask_cores(round.wants(Id::kCoreMhz));
+    } else {
+      read_table();
     }
-    if (count != 0) round.put(Id::kCpuMhz, 0, sum / static_cast<double>(count));
+    if (mhz_.empty()) return tell_missing(round);
+    double sum = 0;
+    for (const auto& [core, mhz] : mhz_) {
+      if (round.wants(Id::kCoreMhz)) round.put(Id::kCoreMhz, core, mhz);
+      sum += mhz;
+    }
+    if (round.wants(Id::kCpuMhz)) {
+      round.put(Id::kCpuMhz, 0, sum / static_cast<double>(mhz_.size()));
+    }
   }
 
-  void find_clocks(Round& round) {
+  void find_clocks() {
     looked_ = true;
-    const std::string folder = sys_ + "/devices/system/cpu";
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
       const std::string name = entry.path().filename().string();
       const auto core = parse_int(std::string_view(name).substr(std::min<size_t>(3, name.size())));
       const auto file = entry.path() / "cpufreq/scaling_cur_freq";
@@ -99,16 +105,49 @@ class CpuSource : public Source {
       if (name.rfind("cpu", 0) != 0 || !core || !std::filesystem::exists(file, ignored)) continue;
       clocks_.emplace(*core, KeptFile(file.string()));
     }
-    if (clocks_.empty()) {
-      round.missing("cpu", folder + "/cpu*/cpufreq",
-                    "no clocks are shown, as in most virtual machines");
+  }
+
+  void ask_cores(bool all) {
+    const size_t step = all ? 1 : (clocks_.size() + kMostClocks - 1) / kMostClocks;
+    size_t at = 0;
+    for (auto& [core, file] : clocks_) {
+      if (at++ % step != 0) continue;
+      const auto khz = file.number();
+      if (khz) mhz_.emplace_back(core, static_cast<double>(*khz) / 1000);  // else it went offline
     }
   }
 
-  KeptFile stat_;
-  std::string sys_;
+  // "processor : 0" and "cpu MHz : 2100.000" of each core, which virtual machines show as well.
+  void read_table() {
+    const auto text = table_.read();
+    if (!text) return;
+    int64_t core = 0;
+    for (std::string_view rest = *text; !rest.empty();) {
+      const std::string_view line = take_line(rest);
+      const size_t colon = line.find(':');
+      if (colon == line.npos) continue;
+      const std::string_view name = trim(line.substr(0, colon));
+      const std::string value(trim(line.substr(colon + 1)));
+      if (name == "processor") core = leading_number(value);
+      const double mhz = name == "cpu MHz" ? std::strtod(value.c_str(), nullptr) : 0;
+      if (mhz > 0) mhz_.emplace_back(core, mhz);
+    }
+  }
+
+  void tell_missing(Round& round) const {
+    for (const auto& [id, group] : {std::pair(Id::kCpuMhz, "cpu"), {Id::kCoreMhz, "cores"}}) {
+      if (round.wants(id)) {
+        round.missing(group, folder_ + "/cpu*/cpufreq",
+                      "no clocks are shown, neither there nor in " + table_.path());
+      }
+    }
+  }
+
+  KeptFile stat_, table_;
+  std::string folder_;
   std::map<int64_t, Times> last_;
   std::map<int64_t, KeptFile> clocks_;
+  std::vector<std::pair<int64_t, double>> mhz_;  // of this round, by core
   bool looked_ = false;
   int64_t last_ns_ = 0;
 };

@@ -58,7 +58,7 @@ std::string other_processes(const Roots& roots) {
   const auto io = read_file(roots.proc + "/self/io", &error);
   if (!io) {
     return denied(error, "bytes read and written are not known",
-                  "mount /proc without hidepid, or run as root");
+                  error == ENOENT ? "mount /proc" : "mount /proc without hidepid, or run as root");
   }
   if (scope && trim(*scope) == "3") {
     return "no: ptrace_scope is 3; what other programs' /proc files show is limited (sysctl "

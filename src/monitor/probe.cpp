@@ -3,6 +3,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/time.h"
 
 namespace sonde::monitor {
@@ -28,8 +30,28 @@ Availability probe(const Roots& roots) {
   return found;
 }
 
+namespace {
+
+// What is not there at all: a container hides it, or its driver is not loaded.
+std::string how_to_mount(const Missing& missing) {
+  constexpr std::string_view kCards = "/class/drm";
+  if (missing.group == "gpu") {
+    const std::string& what = missing.what;
+    const bool all = what.size() > kCards.size() &&
+                     what.compare(what.size() - kCards.size(), kCards.size(), kCards) == 0;
+    return all ? "load the GPU's driver; in a container, mount the host's /sys or name it with "
+                 "--sys-root"
+               : "";
+  }
+  if (missing.group == "power") return "";
+  return "in a container, mount /proc or name the host's with --proc-root";
+}
+
+}  // namespace
+
 std::string how_to_allow(const Missing& missing) {
   const std::string& what = missing.what;
+  if (missing.error_number == ENOENT) return how_to_mount(missing);
   if (!missing.is_denied()) return "";
   if (missing.group == "power") {
     return "only root may read it: as root, chmod a+r " + what;

@@ -44,6 +44,11 @@ bool ProcessReader::read_stat(Round& round) {
   if (!text) {
     const bool gone = error == ENOENT || error == ESRCH;
     if (!gone) round.missing("process", folder_ + "/stat", error);
+    // A folder without the host's own figures shows no process either.
+    std::error_code ignored;
+    if (error == ENOENT && !std::filesystem::exists(proc_ + "/stat", ignored)) {
+      round.missing("process", proc_ + "/PID/stat", error);
+    }
     return !gone;
   }
   std::string_view rest = *text;

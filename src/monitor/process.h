@@ -19,7 +19,7 @@ class ProcessReader {
   static constexpr size_t kThreadsATick = 32;
 
   ProcessReader(const Roots& roots, int64_t pid)
-      : folder_(roots.proc + "/" + std::to_string(pid)), pid_(pid) {}
+      : proc_(roots.proc), folder_(proc_ + "/" + std::to_string(pid)), pid_(pid) {}
 
   // False if there is no such process any more.
   bool read(Round& round);
@@ -34,7 +34,7 @@ class ProcessReader {
   struct Switches {
     int64_t voluntary = 0, involuntary = 0;
   };
-  std::string folder_;
+  std::string proc_, folder_;
   int64_t pid_;
   bool zombie_ = false;
   std::vector<int64_t> waiting_;  // threads of this turn that are still to be looked at

@@ -7,6 +7,7 @@
 
 #include "base/test_support.h"
 #include "monitor/kept_file.h"
+#include "monitor/probe.h"
 
 namespace sonde::monitor {
 namespace {
@@ -135,6 +136,26 @@ TEST_F(SamplerTest, SwitchesOfManyThreadsAreCountedInTurn) {
   EXPECT_EQ(told(Id::kInvoluntary).back(), "3-6 96");
 }
 
+TEST_F(SamplerTest, ClocksAreThoseOfCpuinfoWhereThereIsNoCpufreq) {
+  write("proc/cpuinfo",
+        "processor\t: 0\nmodel name\t: A: B\ncpu MHz\t\t: 2100.500\n\n"
+        "processor\t: 2\ncpu MHz\t\t: 1899.500\n");
+  auto sampler = this->sampler("host.cpu_mhz,core.mhz");
+  for (int tick = 1; tick <= 2; ++tick) sampler.tick(tick * kTick, {});
+  sampler.flush();
+  EXPECT_EQ(told(Id::kCpuMhz), (Lines{"1-2 2000"}));
+  EXPECT_EQ(told(Id::kCoreMhz), (Lines{"1-2 2100.5", "1-2 1899.5"}));
+  EXPECT_TRUE(sampler.missing().empty());
+}
+
+TEST_F(SamplerTest, AFolderWithoutProcessesIsMissing) {
+  auto sampler = this->sampler("process");
+  const int64_t pid[] = {7, 8};
+  sampler.tick(kTick, pid);
+  ASSERT_EQ(sampler.missing().size(), 1u);
+  EXPECT_NE(how_to_allow(sampler.missing()[0]).find("--proc-root"), std::string::npos);
+}
+
 TEST_F(SamplerTest, WhatIsMissingIsSaidOnceAndTheRestGoesOn) {
   memory(600);
   auto sampler = this->sampler("memory,power,gpu,cpu,pressure");
@@ -146,8 +167,8 @@ TEST_F(SamplerTest, WhatIsMissingIsSaidOnceAndTheRestGoesOn) {
   const std::string root = folder_.path();
   const Lines expected = {
       "cpu: " + root + "/proc/stat: No such file or directory",
-      "cpu: " + root +
-          "/sys/devices/system/cpu/cpu*/cpufreq: no clocks are shown, as in most virtual machines",
+      "cpu: " + root + "/sys/devices/system/cpu/cpu*/cpufreq: no clocks are shown, neither there " +
+          "nor in " + root + "/proc/cpuinfo",
       "pressure: " + root + "/proc/pressure/cpu: this kernel does not measure it (boot with psi=1)",
       "pressure: " + root + "/proc/pressure/io: this kernel does not measure it (boot with psi=1)",
       "pressure: " + root +

@@ -33,7 +33,7 @@ Watched watch_process(const Drain::Live& live) {
     const long fd = ::syscall(SYS_pidfd_open, static_cast<pid_t>(live.pid), 0);
     watched.process = UniqueFd(static_cast<int>(fd));
     // An old kernel, or a container that denies the call. No such process: it has ended.
-    watched.by_pid = fd < 0 && errno != ESRCH;
+    if (fd < 0 && errno != ESRCH) watched.denied = errno;
   }
   return watched;
 }
@@ -99,7 +99,7 @@ bool Liveness::has_ended(uint64_t spool, const Watched& watched) {
     return all_seen_ && mapped_.count(spool) == 0;
   }
   // A process that takes the number of an ended one is taken for it; its spool is another.
-  if (watched.by_pid) return ::kill(static_cast<pid_t>(watched.pid), 0) != 0 && errno == ESRCH;
+  if (watched.denied != 0) return ::kill(static_cast<pid_t>(watched.pid), 0) != 0 && errno == ESRCH;
   if (!watched.process.valid()) return true;
   pollfd item = {watched.process.get(), POLLIN, 0};
   return ::poll(&item, 1, 0) > 0;

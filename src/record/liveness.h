@@ -17,7 +17,7 @@ struct Watched {
   bool foreign = false;
   int64_t seen_ns = 0;  // first
   UniqueFd process;
-  bool by_pid = false;  // descriptors of processes are not to be had here
+  int denied = 0;  // errno: descriptors of processes are not to be had here
 };
 Watched watch_process(const Drain::Live& live);
 

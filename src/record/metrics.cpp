@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "base/time.h"
 #include "monitor/kept_file.h"
+#include "monitor/probe.h"
 
 namespace sonde::record {
 
@@ -126,11 +127,14 @@ Status Metrics::finish(store::Ingest& ingest) {
   return ok_status();
 }
 
-// What does not exist on this machine was not expected either, unless it was asked for.
+// What does not exist on this machine was not expected either, unless it was asked for: by its
+// name, its group's, or as one of all.
 bool Metrics::is_worth_saying(const monitor::Missing& missing) const {
   const auto words = split(settings_.list, ',');
   const bool asked = std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    return trim(word).substr(0, missing.group.size()) == missing.group;
+    const auto selection = monitor::parse_selection(trim(word));
+    return trim(word) != "default" && selection &&
+           monitor::selects_group(*selection, missing.group);
   });
   // One kind of GPU is enough.
   const bool other_gpus = missing.group == "gpu" &&
@@ -141,16 +145,16 @@ bool Metrics::is_worth_saying(const monitor::Missing& missing) const {
 
 std::vector<std::string> Metrics::complaints() const {
   std::vector<std::string> lines;
-  bool denied = false;
+  bool remedy = false;
   std::string text;
   for (const auto& missing : sampler_.missing()) {
     if (!is_worth_saying(missing)) continue;
     text += (text.empty() ? "" : "; ") + missing.to_line();
-    denied |= missing.is_denied();
+    remedy |= !monitor::how_to_allow(missing).empty();
   }
   if (text.empty()) return lines;
   lines.push_back("metrics not read: " + text +
-                  (denied ? " (sonde doctor says how to allow it)" : ""));
+                  (remedy ? " (sonde doctor says how to allow it)" : ""));
   return lines;
 }
 

@@ -28,6 +28,7 @@ struct Options {
   std::optional<std::vector<std::string>> backends;  // by name; nullopt = all
   uint32_t sample_hz = 100;                          // of each thread's CPU time; 0 = not sampled
   bool sample_blocked = false;                       // and of the wall time of those that wait
+  bool launch_stacks = false;                        // of calls that launch work of a device
   monitor::Settings metrics;                         // none unless some are selected
   bool quiet = false;                                // no status line and no summary
   std::vector<std::string> environment;              // "NAME=value", added to the command's

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "base/free_name.h"
@@ -60,6 +61,7 @@ class Recording {
   void switch_recording();
   void store_facts();
   void watch_processes();
+  void tell_denied(int pidfd_error);
   void sample_metrics();
   void fail(const Error& error);
   bool others_running();
@@ -82,6 +84,7 @@ class Recording {
   bool created_ = false;      // the output, by us
   int64_t interrupt_ns_ = 0;  // the last Ctrl-C
   bool stopped_ = false;      // by a second one
+  bool told_denied_ = false;
   bool child_ended_ = false, size_reached_ = false, closed_ = false;
   bool children_left_ = true;  // of the command, which are ours when it is gone (--wait all)
   int64_t started_ns_ = 0, ended_ns_ = 0;
@@ -131,6 +134,7 @@ Status Recording::prepare() {
   session.recording = options_.delay_ns == 0;
   session.sample_hz = options_.sample_hz;
   session.sample_blocked = options_.sample_blocked;
+  session.launch_stacks = options_.launch_stacks;
   session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
   SONDE_ASSIGN(auto writer, open_output());
@@ -286,12 +290,25 @@ std::string how_it_ended(int wait_status) {
                                   : fmt::format("exit {}", WEXITSTATUS(wait_status));
 }
 
+// Said once.
+void Recording::tell_denied(int pidfd_error) {
+  if (pidfd_error == 0 || told_denied_) return;
+  told_denied_ = true;
+  const std::string text = fmt::format(
+      "processes are known by their numbers: pidfd_open: {} (sonde doctor says how to allow it)",
+      std::strerror(pidfd_error));
+  ingest_->diagnostic("record", text);
+  if (!options_.quiet) say(text);
+}
+
 // Processes that have ended since the last look are finished; an exec ends an image of a process.
 void Recording::watch_processes() {
   std::map<uint32_t, uint64_t> newest;
   for (const auto& live : drain_->live()) {
     if (!live.foreign) newest[live.pid] = std::max(newest[live.pid], live.spool);
-    if (watched_.count(live.spool) == 0) watched_.emplace(live.spool, watch_process(live));
+    if (watched_.count(live.spool) != 0) continue;
+    const auto item = watched_.emplace(live.spool, watch_process(live)).first;
+    tell_denied(item->second.denied);
   }
   for (auto item = watched_.begin(); item != watched_.end();) {
     const auto& [spool, watched] = *item;
@@ -421,7 +438,7 @@ void Recording::finish(Outcome& outcome) {
 Result<std::vector<const Backend*>> chosen_backends(const Options& options) {
   std::vector<const Backend*> chosen;
   for (const auto* backend : all_backends()) {
-    if (backend->name == "cpu" && options.sample_hz == 0) continue;
+    if (backend->name == "cpu" && options.sample_hz == 0 && !options.launch_stacks) continue;
     if (options.backends && std::find(options.backends->begin(), options.backends->end(),
                                       backend->name) == options.backends->end()) {
       continue;

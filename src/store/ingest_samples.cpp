@@ -113,15 +113,15 @@ int64_t Ingest::Impl::stack(int64_t parent, int64_t frame) {
   return known->second;
 }
 
-void Ingest::Impl::sample(Process& process, const KnownRing& ring, const wire::Record& record) {
-  const auto& fields = record.as<wire::SampleRecord>();
+// The stack of a sample; 0: it has none.
+int64_t Ingest::Impl::leaf_of(Process& process, const wire::Record& record) {
   std::vector<int64_t> path;  // innermost first
   Numbers numbers(record.text);
   for (uint32_t i = 0; i < record.header->id && i < 2 * wire::kMaxFrames; ++i) {
     uint64_t which = 0, offset = 0;
     if (!numbers.next(which) || !numbers.next(offset)) {
       ++drops[{"samples", "malformed"}];
-      return;
+      return 0;
     }
     if ((which & 1) != 0) {
       path.push_back(python_frame(process, static_cast<uint32_t>(which >> 1), offset));
@@ -133,9 +133,33 @@ void Ingest::Impl::sample(Process& process, const KnownRing& ring, const wire::R
   }
   int64_t leaf = 0;
   for (size_t i = path.size(); i-- > 0;) leaf = stack(leaf, path[i]);
+  return leaf;
+}
+
+// Calls nest, so those that are further in than this one have ended unseen.
+void Ingest::Impl::link_stack(KnownRing& ring, uint64_t correlation, int64_t api_id) {
+  for (size_t i = ring.launches.size(); i-- > 0;) {
+    const LaunchStack launch = ring.launches[i];
+    if (launch.correlation != correlation) continue;
+    ring.launches.resize(i);
+    return insert(
+        "INSERT OR IGNORE INTO sonde_launch_stack (api_id, stack_id, truncated) VALUES (?1, ?2, "
+        "?3)",
+        api_id, launch.stack_id, launch.truncated);
+  }
+}
+
+void Ingest::Impl::sample(Process& process, KnownRing& ring, const wire::Record& record) {
+  const auto& fields = record.as<wire::SampleRecord>();
+  const int64_t leaf = leaf_of(process, record);
   if (leaf == 0) return;
   const int64_t truncated = record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep);
   const int64_t time_ns = ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks));
+  if ((record.header->flags & wire::kLaunch) != 0) {
+    if (ring.launches.size() >= wire::kMaxOpen) ring.launches.erase(ring.launches.begin());
+    ring.launches.push_back({fields.cpu_ns, leaf, truncated});
+    return;
+  }
   if ((record.header->flags & wire::kBlocked) != 0) {
     insert(
         "INSERT INTO sonde_blocked (process_id, tid, time_ns, stack_id, wall_ns, truncated) "

@@ -64,6 +64,10 @@ std::string pending_of(const Process& process) {
   for (const auto& [id, ring] : process.rings) {
     fmt::format_to(to, "r {} {} {} {}\n", id, ring.tid, as_signed(ring.last_begin),
                    as_signed(ring.sequence));
+    for (const LaunchStack& launch : ring.launches) {
+      fmt::format_to(to, "l {} {} {} {}\n", id, as_signed(launch.correlation), launch.stack_id,
+                     launch.truncated);
+    }
   }
   const auto calls = [&](char letter, const std::deque<uint64_t>& order, bool used) {
     for (const uint64_t correlation : order) {
@@ -129,6 +133,10 @@ void restore_line(Process& process, std::string_view line) {
     case 'r':
       process.rings[static_cast<uint32_t>(key)] = {
           static_cast<uint32_t>(at(1)), static_cast<uint64_t>(at(2)), static_cast<uint64_t>(at(3))};
+      break;
+    case 'l':
+      process.rings[static_cast<uint32_t>(key)].launches.push_back(
+          {static_cast<uint64_t>(at(1)), at(2), at(3)});
       break;
     case 'c':
       process.calls[key] = {at(1), false};

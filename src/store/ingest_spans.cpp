@@ -72,6 +72,7 @@ void Ingest::Impl::call(Process& process, KnownRing& ring, const wire::Record& r
   const int64_t api_id = add_api(row);
   ring.last_begin = span.begin;
   if (correlation == 0) return;
+  link_stack(ring, correlation, api_id);
   if (const auto waiting = process.waiting.find(correlation); waiting != process.waiting.end()) {
     for (const auto& op : waiting->second) {
       link(process, op, api_id);

@@ -53,10 +53,17 @@ struct StartedRange {
   MarkerText text;
 };
 
+// A stack that was taken for a call, which is in the file but whose call is not yet.
+struct LaunchStack {
+  uint64_t correlation = 0;
+  int64_t stack_id = 0, truncated = 0;
+};
+
 struct KnownRing {
   uint32_t tid = 0;
-  uint64_t last_begin = 0;           // of the last range or call written
-  uint64_t sequence = ~uint64_t{0};  // of the chunk its last event was in
+  uint64_t last_begin = 0;                 // of the last range or call written
+  uint64_t sequence = ~uint64_t{0};        // of the chunk its last event was in
+  std::vector<LaunchStack> launches = {};  // of calls that have not ended, the innermost last
 };
 
 struct KnownCall {
@@ -183,7 +190,9 @@ struct Ingest::Impl {
 
   // ingest_samples.cpp
   void define_module(Process& process, const wire::Record& record);
-  void sample(Process& process, const KnownRing& ring, const wire::Record& record);
+  void sample(Process& process, KnownRing& ring, const wire::Record& record);
+  void link_stack(KnownRing& ring, uint64_t correlation, int64_t api_id);
+  int64_t leaf_of(Process& process, const wire::Record& record);
   void define_code(Process& process, const wire::Record& record);
   int64_t python_frame(Process& process, uint32_t code, uint64_t offset);
   int64_t native_frame(int64_t module, int64_t address);

@@ -90,10 +90,13 @@ int64_t python_line(uint32_t version, std::string_view table, int64_t first_line
   return Locations(table).line_of(first_line, offset);
 }
 
+bool is_of_sonde(std::string_view file) { return file.find("/lib/sonde/") != file.npos; }
+
 bool is_python_library(std::string_view file) {
   const auto has = [file](std::string_view part) { return file.find(part) != file.npos; };
   return file.empty() || file.rfind("<frozen", 0) == 0 || has("/site-packages/") ||
-         has("/dist-packages/") || has("/lib/python3") || has("/lib64/python3");
+         has("/dist-packages/") || has("/lib/python3") || has("/lib64/python3") ||
+         is_of_sonde(file);
 }
 
 }  // namespace sonde::store

@@ -323,6 +323,10 @@ CREATE TABLE IF NOT EXISTS sonde_blocked (
   stack_id integer NOT NULL REFERENCES sonde_stack (id),
   wall_ns integer NOT NULL,
   truncated integer NOT NULL);
+CREATE TABLE IF NOT EXISTS sonde_launch_stack (
+  api_id integer PRIMARY KEY REFERENCES rocpd_api (id),
+  stack_id integer NOT NULL REFERENCES sonde_stack (id),
+  truncated integer NOT NULL);
 CREATE VIEW IF NOT EXISTS sonde_sampling AS
   SELECT process_id, iif(max(by_timer), 'timer', 'perf event') AS method, count(*) AS samples, sum(missed) AS missed,
     sum(truncated <> 0) AS truncated, sum(cpu_ns) AS cpu_ns, sum(cost_ns) AS cost_ns,
@@ -349,8 +353,8 @@ CREATE INDEX IF NOT EXISTS sonde_counter_name ON sonde_counter (name_id, time_ns
 
 // What backends note as JSON, and what follows from a call's arguments, as tables. A note with such
 // a key may be the program's own, and anything. HIP says of an op of a graph only which launch made
-// it; its place there tells the nodes apart. In a merged file a GPU has the node of its process (see
-// pid_stride and gpu_stride).
+// it; its place there tells the nodes apart. In a merged file a GPU has the node of its process
+// (see pid_stride and gpu_stride).
 constexpr const char* kDerivedTables = R"sql(
 CREATE TABLE IF NOT EXISTS sonde_code_object (
   process_id integer,

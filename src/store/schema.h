@@ -33,6 +33,8 @@
 //   sonde_blocked(id, process_id, tid, time_ns, stack_id, wall_ns, truncated)
 //   sonde_sample(id, process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, truncated,
 //                by_timer)
+//   sonde_launch_stack(api_id, stack_id, truncated)
+//                                       where a call that launched work was made
 //   sonde_ingest(key, value)            how far a recording in progress has come; empty when done
 #pragma once
 

@@ -83,7 +83,10 @@ class ColumnSink : public importers::Sink {
     extend_span(row.start_ns, row.end_ns);
     raw_.first_ns = std::min(raw_.first_ns, row.start_ns);
     if (request_.gpu) raw_.gpus.insert(row.gpu);
-    if (!request_.ops || (request_.gpu && *request_.gpu != row.gpu)) return kNotKept;
+    const bool kept = request_.ops && (!request_.gpu || *request_.gpu == row.gpu);
+    row_of_op_.push_back(kept ? static_cast<Row>(trace_.ops.size()) : kNone);
+    const auto number = static_cast<int64_t>(row_of_op_.size());
+    if (!kept) return number;
     Ops& ops = trace_.ops;
     const auto gpu = static_cast<int32_t>(row.gpu);
     ops.start_ns.push_back(row.start_ns);
@@ -92,16 +95,16 @@ class ColumnSink : public importers::Sink {
     ops.queue.push_back(queues_.index({gpu, row.queue}));
     ops.name.push_back(static_cast<NameId>(row.name));
     ops.type.push_back(static_cast<NameId>(row.type));
-    if (request_.op_ids) ops.id.push_back(static_cast<int64_t>(ops.size()));
+    if (request_.op_ids) ops.id.push_back(number);
     if (request_.op_bytes) ops.bytes.push_back(-1);
     if (request_.op_shapes) ops.shape.push_back(0);
     if (request_.links) ops.api.push_back(kNone);
-    return static_cast<int64_t>(ops.size());
+    return number;
   }
 
   void op_counter(int64_t op, Name name, double value) override {
-    if (!request_.op_counters || op <= 0) return;
-    trace_.op_counters.op.push_back(static_cast<Row>(op) - 1);
+    if (!request_.op_counters || row_of(op) == kNone) return;
+    trace_.op_counters.op.push_back(row_of(op));
     trace_.op_counters.name.push_back(static_cast<NameId>(name));
     trace_.op_counters.value.push_back(value);
   }
@@ -111,8 +114,8 @@ class ColumnSink : public importers::Sink {
   }
 
   void launch(const importers::Launch& launch) override {
-    if (launch.op == kNotKept) return;
-    const auto row = static_cast<size_t>(launch.op) - 1;
+    if (row_of(launch.op) == kNone) return;
+    const auto row = static_cast<size_t>(row_of(launch.op));
     if (request_.op_bytes && launch.bytes >= 0) trace_.ops.bytes[row] = launch.bytes;
     if (request_.links && launch.api != 0) trace_.ops.api[row] = static_cast<Row>(launch.api) - 1;
     if (!request_.op_shapes || launch.grid[0] < 0) return;
@@ -128,7 +131,8 @@ class ColumnSink : public importers::Sink {
 
  private:
   static constexpr int64_t kEmpty = 1;  // the table's id of index 0
-  static constexpr int64_t kNotKept = -1;
+
+  Row row_of(int64_t op) const { return op <= 0 ? kNone : row_of_op_[static_cast<size_t>(op) - 1]; }
 
   void extend_span(int64_t start_ns, int64_t end_ns) {
     if (!needs_span_) return;
@@ -158,43 +162,102 @@ class ColumnSink : public importers::Sink {
   store::StringTable texts_;
   std::optional<Interval> span_;
   int64_t calls_ = 0;
+  std::vector<Row> row_of_op_;  // kNone: not wanted
 };
 
-}  // namespace
+// Tells two sinks the same, so that a file is read once for both. Since both hear all in the same
+// order, the names, processes, calls and operations have the same numbers in both.
+class BothSinks : public importers::Sink {
+ public:
+  BothSinks(ColumnSink& first, ColumnSink& second) : first_(first), second_(second) {}
 
-Result<Trace> load_foreign(importers::Found& found, const std::string& path, const Request& request,
-                           const WindowText& window_text, std::optional<Interval> named) {
-  SONDE_TRY(check_window(window_text));
+  importers::Wants wants() const override {
+    const importers::Wants a = first_.wants(), b = second_.wants();
+    return {.ops = a.ops || b.ops,
+            .op_details = a.op_details || b.op_details,
+            .apis = a.apis || b.apis,
+            .args = a.args || b.args,
+            .facts = a.facts || b.facts,
+            .devices = a.devices || b.devices,
+            .others = a.others || b.others};
+  }
+  Name name(std::string_view text) override { return first_.name(text), second_.name(text); }
+  int64_t process(int64_t pid) override { return first_.process(pid), second_.process(pid); }
+  int64_t api(const importers::Api& row) override { return first_.api(row), second_.api(row); }
+  int64_t op(const importers::Op& row) override { return first_.op(row), second_.op(row); }
+  void describe(int64_t process, const importers::ProcessFacts& facts) override {
+    first_.describe(process, facts);
+    second_.describe(process, facts);
+  }
+  void op_counter(int64_t op, Name name, double value) override {
+    first_.op_counter(op, name, value);
+    second_.op_counter(op, name, value);
+  }
+  void device(const importers::Device& row) override {
+    first_.device(row);
+    second_.device(row);
+  }
+  void launch(const importers::Launch& launch) override {
+    first_.launch(launch);
+    second_.launch(launch);
+  }
+
+ private:
+  ColumnSink& first_;
+  ColumnSink& second_;
+};
+
+// A Trace in the making.
+struct Columns {
+  Columns(const Request& request, bool needs_span)
+      : wanted(completed(request)), sink(wanted, needs_span, trace, raw) {}
+  const Request wanted;
   Trace trace;
-  trace.path = path;
-  importers::Tally tally;
   Raw raw;
-  const Request wanted = completed(request);
-  ColumnSink sink(wanted, window_text.given(), trace, raw);
-  SONDE_TRY(importers::read_into(found, path, sink, tally));
-  trace.warnings = tally.warnings();
+  ColumnSink sink;
+};
+
+// The part of the file that --window names, from the columns that it asked for.
+Result<Interval> part_of(const NamedWindow& named, Columns& columns) {
+  arrange(columns.wanted, {}, std::move(columns.raw), columns.trace);
+  return named.find(columns.trace);
+}
+
+// request.window is not looked at. The file is read once, so that it may be a pipe.
+Result<Trace> load_foreign(importers::Found& found, const std::string& path, const Request& request,
+                           const WindowText& window_text) {
+  SONDE_TRY(check_window(window_text));
+  Columns columns(request, window_text.given());
+  columns.trace.path = path;
+  importers::Tally tally;
+  std::optional<Interval> part;
+  if (window_text.named) {  // what it names is known when the file has been read
+    SONDE_ASSIGN(const NamedWindow named, NamedWindow::parse(*window_text.named));
+    Columns for_window(named.request(), false);
+    BothSinks both(columns.sink, for_window.sink);
+    SONDE_TRY(importers::read_into(found, path, both, tally));
+    SONDE_ASSIGN(part, part_of(named, for_window));
+  } else {
+    SONDE_TRY(importers::read_into(found, path, columns.sink, tally));
+  }
+  columns.trace.warnings = tally.warnings();
 
   Window window;
-  if (sink.span() && sink.span()->end_ns >= sink.span()->start_ns) {
-    SONDE_ASSIGN(window, resolve_window(window_text, *sink.span(), named));
+  const auto& span = columns.sink.span();
+  if (span && span->end_ns >= span->start_ns) {
+    SONDE_ASSIGN(window, resolve_window(window_text, *span, part));
   }
-  trace.window = window.extent;
-  arrange(wanted, window, std::move(raw), trace);
-  return trace;
+  columns.trace.window = window.extent;
+  arrange(columns.wanted, window, std::move(columns.raw), columns.trace);
+  return std::move(columns.trace);
 }
+
+}  // namespace
 
 Result<Trace> load_file(const std::string& path, const std::string& as, const Request& request,
                         const WindowText& window) {
   SONDE_ASSIGN(importers::Found found, importers::find_importer(path, as));
-  if (found.importer != nullptr) {
-    std::optional<Interval> named;
-    if (window.named) {  // what it names is known when the file has been read
-      SONDE_ASSIGN(const NamedWindow wanted, NamedWindow::parse(*window.named));
-      SONDE_ASSIGN(const Trace whole, load_file(path, as, wanted.request(), {}));
-      SONDE_ASSIGN(named, wanted.find(whole));
-    }
-    return load_foreign(found, path, request, window, named);
-  }
+  if (found.importer != nullptr) return load_foreign(found, path, request, window);
   SONDE_ASSIGN(auto reader, store::Reader::open(path));
   Request windowed = request;
   SONDE_ASSIGN(windowed.window, window_of(reader, window));

@@ -6,36 +6,36 @@ namespace sonde::trace {
 namespace {
 
 // How paths of Python's own library begin when the folder in front of them is cut off.
-constexpr std::string_view kLibrary[] = {"abc.py",         "argparse.py",
-                                         "ast.py",         "asyncio/",
-                                         "bdb.py",         "cProfile.py",
-                                         "codecs.py",      "collections/",
-                                         "concurrent/",    "contextlib.py",
-                                         "copy.py",        "copyreg.py",
-                                         "ctypes/",        "dataclasses.py",
-                                         "dis.py",         "enum.py",
-                                         "functools.py",   "glob.py",
-                                         "heapq.py",       "importlib/",
-                                         "inspect.py",     "json/",
-                                         "linecache.py",   "locale.py",
-                                         "logging/",       "multiprocessing/",
-                                         "numbers.py",     "opcode.py",
-                                         "os.py",          "pathlib.py",
-                                         "pickle.py",      "posixpath.py",
-                                         "queue.py",       "random.py",
-                                         "re.py",          "re/",
-                                         "runpy.py",       "selectors.py",
-                                         "signal.py",      "socket.py",
-                                         "sre_compile.py", "sre_parse.py",
-                                         "statistics.py",  "string.py",
-                                         "subprocess.py",  "tempfile.py",
-                                         "textwrap.py",    "threading.py",
-                                         "time.py",        "tokenize.py",
-                                         "traceback.py",   "types.py",
-                                         "typing.py",      "unittest/",
-                                         "urllib/",        "uuid.py",
-                                         "warnings.py",    "weakref.py",
-                                         "zipfile.py"};
+constexpr std::string_view kLibrary[] = {"abc.py",       "argparse.py",
+                                         "ast.py",       "asyncio/",
+                                         "bdb.py",       "cProfile.py",
+                                         "codecs.py",    "collections/",
+                                         "concurrent/",  "contextlib.py",
+                                         "copy.py",      "copyreg.py",
+                                         "ctypes/",      "dataclasses.py",
+                                         "dis.py",       "enum.py",
+                                         "functools.py", "glob.py",
+                                         "heapq.py",     "importlib/",
+                                         "inspect.py",   "json/",
+                                         "linecache.py", "locale.py",
+                                         "logging/",     "multiprocessing/",
+                                         "numbers.py",   "opcode.py",
+                                         "os.py",        "pathlib.py",
+                                         "pickle.py",    "posixpath.py",
+                                         "queue.py",     "random.py",
+                                         "re.py",        "re/",
+                                         "runpy.py",     "selectors.py",
+                                         "signal.py",    "sitecustomize.py",
+                                         "socket.py",    "sre_compile.py",
+                                         "sre_parse.py", "statistics.py",
+                                         "string.py",    "subprocess.py",
+                                         "tempfile.py",  "textwrap.py",
+                                         "threading.py", "time.py",
+                                         "tokenize.py",  "traceback.py",
+                                         "types.py",     "typing.py",
+                                         "unittest/",    "urllib/",
+                                         "uuid.py",      "warnings.py",
+                                         "weakref.py",   "zipfile.py"};
 constexpr std::string_view kPackages[] = {"torch/",
                                           "torch_",
                                           "torchvision/",
@@ -66,7 +66,8 @@ bool begins_a_path_part(std::string_view frame, std::string_view word) {
 }  // namespace
 
 bool is_user_frame(std::string_view frame) {
-  for (const std::string_view folder : {"site-packages/", "dist-packages/", "/lib/python3"}) {
+  for (const std::string_view folder :
+       {"site-packages/", "dist-packages/", "/lib/python3", "/lib/sonde/"}) {
     if (frame.find(folder) != frame.npos) return false;
   }
   for (const std::string_view word : kPackages) {

@@ -24,7 +24,7 @@ class UserFrames {
   mutable std::vector<signed char> known_;  // by name: -1 = not looked at
 };
 
-// Built-in: not of "<...>", torch/, site-packages and so on.
+// Built-in: not of "<...>", torch/, site-packages, Sonde and so on.
 bool is_user_frame(std::string_view frame);
 
 inline bool is_python(const Trace& trace, size_t api) {

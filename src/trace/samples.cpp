@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/strings.h"
+#include "store/python_lines.h"
 #include "store/scan.h"
 #include "trace/trace.h"
 
@@ -185,7 +186,8 @@ bool is_library_path(std::string_view path) {
   for (const std::string_view folder : {"/usr/", "/lib/", "/lib64/", "/opt/rocm"}) {
     if (path.rfind(folder, 0) == 0) return true;
   }
-  return path.find("/site-packages/") != path.npos || path.find("/dist-packages/") != path.npos;
+  return path.find("/site-packages/") != path.npos || path.find("/dist-packages/") != path.npos ||
+         store::is_of_sonde(path);
 }
 
 Status load_samples(store::Reader& reader, const Request& request, Trace& trace) {

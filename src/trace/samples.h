@@ -52,7 +52,7 @@ struct Blocked {
   size_t size() const { return time_ns.size(); }
 };
 
-// Code of the system, of installed packages and of vendors' folders is a library's.
+// Code of the system, of installed packages, of vendors' folders and of Sonde is a library's.
 bool is_library_path(std::string_view path);
 
 // Fills Trace::samples, blocked and stacks, and adds the processes and threads that only samples

@@ -119,11 +119,13 @@ struct SessionControl {
   uint64_t limit_bytes;      // of all chunks together; at most
   uint64_t allocated_bytes;  // of all chunks together; now
   uint64_t drops[kDropSources][kDropReasons];
-  uint64_t id;             // of the session, in any place it is moved to
-  uint64_t pid_namespace;  // the recorder's; 0: not known
-  uint32_t sample_hz;      // how often each thread is sampled per second of CPU time; 0: not
+  uint64_t id;              // of the session, in any place it is moved to
+  uint64_t pid_namespace;   // the recorder's; 0: not known
+  uint32_t sample_hz;       // how often each thread is sampled per second of CPU time; 0: not
   uint32_t sample_blocked;  // 1: blocked threads are looked at as well
-  uint64_t reserved[8];
+  uint32_t launch_stacks;   // 1: calls that launch work take their stack
+  uint32_t padding;
+  uint64_t reserved[7];
 };
 
 // FNV-1a over 64-bit words in four independent lanes: fast without special instructions, catches

@@ -116,7 +116,8 @@ struct SnapshotRecord {
 struct SampleRecord {
   RecordHeader header;
   uint64_t ticks;
-  uint64_t cpu_ns;   // CPU time of the thread since its last sample; or how long it was blocked
+  uint64_t cpu_ns;   // CPU time of the thread since its last sample; or how long it was blocked;
+                     // or the correlation of the call that it has begun
   uint32_t missed;   // samples that were due meanwhile and not taken
   uint32_t cost_ns;  // CPU time that the thread's last sample took
   uint32_t frame_bytes;
@@ -126,6 +127,7 @@ constexpr uint8_t kStackTruncated = 1;  // the outermost frames are missing: no 
 constexpr uint8_t kStackTooDeep = 2;    // the outermost frames are missing: too many
 constexpr uint8_t kByTimer = 4;         // of CPU time, not a perf event
 constexpr uint8_t kBlocked = 8;         // the thread did not run
+constexpr uint8_t kLaunch = 16;         // taken for a call, whose record comes later in the ring
 constexpr uint32_t kMaxFrames = 256;
 
 // kText: header.id = length in bytes; kArguments: header.id = number of words. Data follows.

@@ -95,6 +95,7 @@ Result<Control> Control::create(const std::string& session, const SessionOptions
   control->limit_bytes = options.limit_bytes;
   control->sample_hz = options.sample_hz;
   control->sample_blocked = options.sample_blocked ? 1 : 0;
+  control->launch_stacks = options.launch_stacks ? 1 : 0;
   control->id = static_cast<uint64_t>(clock_ns(CLOCK_REALTIME)) ^ static_cast<uint64_t>(::getpid())
                                                                       << 44;
   struct stat info {};

@@ -21,6 +21,7 @@ struct SessionOptions {
   ClockKind clock = ClockKind::kMonotonic;
   uint32_t sample_hz = 0;  // of the CPU; 0 = not at all
   bool sample_blocked = false;
+  bool launch_stacks = false;  // of calls that launch work
 };
 
 // The control file, mapped and locked: one recorder or recovery at a time has it. Moves like a

@@ -9,7 +9,10 @@
 //   hip_storm behind N    N launches queued behind a host function that waits for the last of them
 //   hip_storm forever     until it is killed; prints how many have finished
 //   hip_storm cheap N     N calls that do next to nothing
+//   hip_storm paused N    N launches, recording paused by ROCTX, with a sync after each 20
+//   hip_storm events N    N events recorded and waited for by another stream, without kernels
 //   hip_storm load N      N launches and N / 4 calls of ten other kinds over 60 seconds
+#include <dlfcn.h>
 #include <hip/hip_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +117,32 @@ void forever() {
   }
 }
 
+void roctx(const char* function) {
+  const auto call = reinterpret_cast<int (*)(int)>(dlsym(RTLD_DEFAULT, function));
+  if (call != nullptr) call(0);
+}
+
+void paused(int count) {
+  roctx("roctxProfilerPause");
+  for (int done = 0; done < count; done += 20) {
+    launch(20);
+    CHECK(hipStreamSynchronize(stream));
+  }
+  roctx("roctxProfilerResume");
+}
+
+void events(int count) {
+  hipStream_t other;
+  hipEvent_t event;
+  CHECK(hipStreamCreate(&other));
+  CHECK(hipEventCreateWithFlags(&event, hipEventDisableTiming));
+  for (int i = 0; i < count; ++i) {
+    CHECK(hipEventRecord(event, stream));
+    CHECK(hipStreamWaitEvent(other, event, 0));
+  }
+  CHECK(hipStreamSynchronize(other));
+}
+
 // Ten calls that are no launches.
 void other_calls(void* host, void* device, int bytes, hipEvent_t event) {
   int number;
@@ -178,6 +207,12 @@ int main(int argc, char** argv) {
     });
   } else if (strcmp(mode, "loop") == 0) {
     times = loop(count);
+  } else if (strcmp(mode, "paused") == 0) {
+    done = 1;
+    times = timed([=] { paused(count); });
+  } else if (strcmp(mode, "events") == 0) {
+    done = 1;
+    times = timed([=] { events(count); });
   } else if (strcmp(mode, "load") == 0) {
     times = timed([&] { others = load(count); });
   } else {

@@ -52,9 +52,16 @@ def packets(data):
 
 
 def pftrace(path, rows):
+    """Samples of running threads are PerfSamples, the others slices below their thread's track."""
     one, message = pftrace_check.one, pftrace_check.message
     tables = collections.defaultdict(dict)
-    found = []
+    found, blocked = [], []
+    tracks, threads, begun = {}, {}, {}
+
+    def names_of(stack):
+        return tuple(one(tables[5][one(tables[6][iid], 2)], 2).decode()
+                     for iid in tables[7][stack][2])
+
     for values in packets(path.read_bytes()):
         for data in values.get(12, []):
             for field, entry in pftrace_check.fields(data):
@@ -62,17 +69,34 @@ def pftrace(path, rows):
                 tables[field][one(body, 1)] = body
         for data in values.get(66, []):
             body = message(data)
-            frames = [tables[6][iid] for iid in tables[7][one(body, 4)][2]]
-            names = tuple(one(tables[5][one(frame, 2)], 2).decode() for frame in frames)
-            for frame in frames:
+            for frame in (tables[6][iid] for iid in tables[7][one(body, 4)][2]):
                 mapping = tables[19][one(frame, 3)]
                 assert one(mapping, 7) in tables[17] and one(mapping, 2) in tables[16]
                 assert one(frame, 5) is None or one(frame, 5) in tables[18]
-            found.append((one(values, 8), one(body, 2), one(body, 3), names))
-    expected = [(time, pid, tid, path) for time, pid, tid, ns, blocked, path in rows
-                if not blocked and ns > 0]
+            found.append((one(values, 8), one(body, 2), one(body, 3), names_of(one(body, 4))))
+        for data in values.get(60, []):
+            body = message(data)
+            tracks[one(body, 1)] = one(body, 5)
+            for thread in body[4]:
+                threads[one(body, 1)] = (one(message(thread), 1), one(message(thread), 2))
+        for data in values.get(11, []):
+            body = message(data)
+            track, kind, time = one(body, 11), one(body, 9), one(values, 8)
+            if kind == 1 and one(tables[1][one(body, 3)], 2) == b"sonde_blocked":
+                assert track not in begun, "blocked twice"
+                names = names_of(one(body, 56))
+                assert one(body, 23).decode() == names[-1]
+                begun[track] = (time, *threads[tracks[track]], names)
+            elif kind == 2 and track in begun:
+                began, pid, tid, names = begun.pop(track)
+                blocked.append((began, pid, tid, time - began, True, names))
+    assert not begun, "blocked without end"
+    expected = [(time, pid, tid, path) for time, pid, tid, ns, was_blocked, path in rows
+                if not was_blocked and ns > 0]
     assert sorted(found) == sorted(expected), (len(found), len(expected))
-    return len(found)
+    waits = [row for row in rows if row[4]]
+    assert sorted(blocked) == sorted(waits), (len(blocked), len(waits))
+    return len(found) + len(blocked)
 
 
 def chrome(path, rows):

@@ -203,20 +203,65 @@ class Rocpd(TableCase):
 
 
 class Otf2(TableCase):
-    def test_otf2_print_finds_every_event(self):
+    def setUp(self):
+        super().setUp()
         if shutil.which("otf2-print") is None:
             self.skipTest("no otf2-print")
         form = subprocess.run([SONDE, "export", "--help"], capture_output=True, text=True).stdout
         if "otf2" not in form:
             self.skipTest("sonde was built without OTF2")
+
+    def printed(self, out, *options):
+        done = subprocess.run(["otf2-print", *options, out / "trace.otf2"], capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return done.stdout
+
+    def metrics(self, out):
+        """[(name, time, value)] of the archive, and {name: where its instance belongs}."""
+        values = re.findall(r'METRIC +\d+ +(\d+) +Metric: \d+, 1 Value: '
+                            r'\("(.*)" <\d+>; DOUBLE; (.*)\)', self.printed(out).decode())
+        text = self.printed(out, "-G").decode()
+        name_of = dict(re.findall(r'METRIC_CLASS +(\d+) .* 1 Member: "(.*)" <', text))
+        scopes = {name_of[number]: scope for number, scope in re.findall(
+            r'METRIC_INSTANCE +\d+  Class: (\d+), .* Scope: (\w+ ".*") <', text)}
+        return sorted((name, int(time), float(value)) for time, name, value in values), scopes
+
+    def test_counters_of_the_machine(self):
+        source = self.folder / "in.rpd"
+        fixture = nested(source, ["a"])
+        for i, value in enumerate(("1200.5", "1300", "-2e300", "no number")):
+            fixture.monitor(1500 + i * 100, value)
+            fixture.monitor(1510 + i * 100, str(i), device=1, kind="power_w")
+        fixture.close()
+        found, scopes = self.metrics(self.export(source, "otf2"))
+        with sqlite3.connect(source) as database:
+            want = database.execute("SELECT deviceType || ' ' || deviceId || ' ' || monitorType, "
+                                    "start, value + 0 FROM rocpd_monitor "
+                                    "WHERE value != 'no number' ORDER BY 1, 2").fetchall()
+        self.assertEqual(found, want)
+        machine = 'SYSTEM_TREE_NODE "machine::machine"'
+        self.assertEqual(scopes, {"gpu 0 sclk": machine, "gpu 1 power_w": machine})
+
+    def test_counters_of_processes(self):
+        events = [{"ph": "C", "name": name, "pid": pid, "ts": ts, "args": {"value": value}}
+                  for name, pid, ts, value in (("load", 8, 3, 0.5), ("load", 9, 1, 7),
+                                               ("depth", 8, 2, 1), ("load", 8, 4, 1e-3))]
+        events.append({"ph": "X", "cat": "cpu_op", "name": "f", "pid": 8, "tid": 8, "ts": 1,
+                       "dur": 5})
+        document = self.folder / "in.json"
+        document.write_text(json.dumps({"traceEvents": events}))
+        found, scopes = self.metrics(self.export(document, "otf2"))
+        self.assertEqual(found, [("depth", 2000, 1), ("load", 1000, 7), ("load", 3000, 0.5),
+                                 ("load", 4000, 0.001)])
+        self.assertEqual(scopes["depth"], 'LOCATION_GROUP "process 8"')
+
+    def test_otf2_print_finds_every_event(self):
         for source in self.both():
             want = expected(source)
             out = self.export(source, "otf2")
-            done = subprocess.run(["otf2-print", out / "trace.otf2"], capture_output=True)
-            self.assertEqual((done.returncode, done.stderr), (0, b""))
             open_at = defaultdict(list)
             total = count = 0
-            for line in done.stdout.splitlines():
+            for line in self.printed(out).splitlines():
                 match = re.match(rb"(ENTER|LEAVE)\s+(\d+)\s+(\d+)  Region: ", line)
                 if match is None:
                     continue

@@ -16,7 +16,7 @@ namespace sonde::cpu {
 
 namespace {
 
-// What stands still for longer is recorded in pieces, so that little is lost when all ends.
+// What stands still for longer is recorded in pieces, so that little is lost when all is killed.
 constexpr uint64_t kLongestPiece = 100'000'000;
 constexpr size_t kStackBytes = 512 * 1024;
 
@@ -24,6 +24,9 @@ const struct sonde_agent* g_agent = nullptr;
 uint32_t g_period_ns = 0;
 uint32_t g_own_module = 0;
 bool g_watching = false;
+agent::BoundedLock g_looking;  // whoever looks; in the end for good, by the thread that ends all
+uint64_t g_last_ns = 0;
+char g_packed[kPackedBytes];
 
 // The clock that clock_gettime() has for the CPU time of a thread.
 bool cpu_clock_of(int tid, uint64_t& ns) {
@@ -84,11 +87,11 @@ bool place_of(int tid, Place& place) {
 }
 
 // What stood in one place goes into the file. False if that must be tried again later.
-bool record(ThreadSampler& sampler, char* packed) {
+bool record(ThreadSampler& sampler) {
   Watched& watched = sampler.watched;
   if (watched.moment.cpu_ns == 0) return true;
   sonde_sample sample = {};
-  if (!pack(g_agent, g_own_module, watched.moment, packed, sample)) return false;
+  if (!pack(g_agent, g_own_module, watched.moment, g_packed, sample)) return false;
   sample.tid = static_cast<uint32_t>(watched.tid);
   sample.flags |= SONDE_SAMPLE_BLOCKED;
   if (g_agent->sample(&sample) == 0) return false;
@@ -108,17 +111,17 @@ bool take_blocked(ThreadSampler& sampler, int tid, uint64_t cpu_ns) {
   return cpu_clock_of(tid, after_ns) && after_ns == cpu_ns;
 }
 
-void look_at(ThreadSampler& sampler, uint64_t elapsed_ns, char* packed) {
+void look_at(ThreadSampler& sampler, uint64_t elapsed_ns) {
   Watched& watched = sampler.watched;
   const int tid = agent::load_acquire(sampler.tid);
   uint64_t cpu_ns = 0;
   const bool there = tid != 0 && cpu_clock_of(tid, cpu_ns);
   if (there && watched.is_blocked && tid == watched.tid && cpu_ns == watched.cpu_ns) {
     watched.moment.cpu_ns += elapsed_ns;
-    if (watched.moment.cpu_ns >= kLongestPiece) record(sampler, packed);
+    if (watched.moment.cpu_ns >= kLongestPiece) record(sampler);
     return;
   }
-  if (watched.is_blocked && !record(sampler, packed)) g_agent->dropped("samples", 1);
+  if (watched.is_blocked && !record(sampler)) g_agent->dropped("samples", 1);
   watched.is_blocked = false;
   if (!there) return;
   watched.moment.cpu_ns = 0;
@@ -130,6 +133,26 @@ void look_at(ThreadSampler& sampler, uint64_t elapsed_ns, char* packed) {
   watched.moment.cpu_ns = elapsed_ns;
 }
 
+void look_at_all() {
+  const auto now_ns = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
+  const uint64_t elapsed_ns = now_ns - g_last_ns;
+  g_last_ns = now_ns;
+  if (g_agent->recording() == 0) return;
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    look_at(*one, elapsed_ns);
+  }
+}
+
+// The last look, and what has not moved until then goes into the file.
+__attribute__((destructor)) void end_watch() {
+  const ErrnoKeeper keep;
+  if (!g_watching || !g_looking.acquire() || g_agent->recording() == 0) return;
+  look_at_all();
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    if (one->watched.is_blocked && !record(*one)) g_agent->dropped("samples", 1);
+  }
+}
+
 // Between a half and one and a half of the period, so that nothing is in step with it.
 uint64_t next_pause(uint64_t& random) {
   random = random * 6364136223846793005 + 1442695040888963407;
@@ -137,22 +160,16 @@ uint64_t next_pause(uint64_t& random) {
 }
 
 void* watch(void*) {
-  static char packed[kPackedBytes];  // one such thread in a process
   pthread_setname_np(pthread_self(), "sonde-sampler");
   uint64_t random = g_agent->ticks();
-  auto last_ns = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
   for (;;) {
     const uint64_t pause_ns = next_pause(random);
     const timespec pause = {static_cast<time_t>(pause_ns / 1000000000),
                             static_cast<long>(pause_ns % 1000000000)};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
-    const auto now_ns = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
-    const uint64_t elapsed_ns = now_ns - last_ns;
-    last_ns = now_ns;
-    if (g_agent->recording() == 0) continue;
-    for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
-      look_at(*one, elapsed_ns, packed);
-    }
+    if (!g_looking.try_acquire()) return nullptr;
+    look_at_all();
+    g_looking.release();
   }
 }
 
@@ -168,6 +185,7 @@ bool start_thread() {
   sigset_t all, before;  // the program's signals are for its own threads
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  g_last_ns = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
   pthread_t thread;
   const bool started = create(&thread, &attributes, watch, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -196,6 +214,7 @@ void watch_blocked(const struct sonde_agent* agent, uint32_t period_ns, uint32_t
 
 void watch_again_in_child() {
   if (!g_watching) return;
+  g_looking.reset();
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     one->watched.is_blocked = false;
   }

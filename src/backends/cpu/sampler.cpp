@@ -9,6 +9,7 @@
 
 #include "agent/platform.h"
 #include "backends/cpu/blocked.h"
+#include "backends/cpu/launches.h"
 #include "backends/cpu/modules.h"
 
 namespace sonde::cpu {
@@ -21,6 +22,8 @@ const struct sonde_agent* g_agent = nullptr;
 uint32_t g_period_ns = 0;
 bool g_by_event = false;  // perf events, not timers
 bool g_ready = false;
+pid_t g_pid = 0;
+bool g_sampling = false;
 uint32_t g_stopped = 0;
 uint32_t g_own_module = 0;
 agent::BoundedLock g_free_lock;
@@ -135,18 +138,10 @@ void take(void* argument) {
   self.cost_ns = cost < UINT32_MAX ? static_cast<uint32_t>(cost) : UINT32_MAX;
 }
 
-// Calls on another stack: the one that was interrupted may be small, or almost full.
-void call_on(char* top, void (*function)(void*), void* argument) {
-  asm volatile(
-      "movq %%rsp, %%rbx\n\t"
-      "movq %[top], %%rsp\n\t"
-      "callq *%[function]\n\t"
-      "movq %%rbx, %%rsp"
-      : "+D"(argument), [top] "+r"(top), [function] "+r"(function)
-      :
-      : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1",
-        "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
-        "xmm13", "xmm14", "xmm15");
+// The sample that is due while a launch's stack is taken: the next one stands for its time.
+void miss(ThreadSampler& self) {
+  if (self.timer >= 0) schedule(self, thread_cpu_ns());
+  ++self.missed;
 }
 
 bool is_of(const ThreadSampler& self, int number) {
@@ -162,6 +157,7 @@ void on_signal(int, siginfo_t* info, void* context) {
   const bool by_timer = info->si_code == SI_TIMER && info->si_value.sival_ptr == self;
   if (!by_timer && (info->si_code != POLL_IN || !is_of(*self, info->si_fd))) return;
   const ErrnoKeeper keep;
+  if (self->at_launch != 0) return miss(*self);
   Interruption interruption = {self, static_cast<const ucontext_t*>(context)};
   call_on(self->handler_stack + sizeof self->handler_stack, take, &interruption);
 }
@@ -206,11 +202,34 @@ uint32_t ticks_per_second() {
   return resolution.tv_nsec > 0 ? static_cast<uint32_t>(1000000000 / resolution.tv_nsec) : 100;
 }
 
-void warn_of_rate(uint32_t hz) {
-  if (g_by_event || hz <= ticks_per_second()) return;
-  g_agent->diagnostic(SONDE_WARNING, "cpu",
-                      "perf events are not permitted, so threads are sampled no faster than the "
-                      "kernel's clock ticks; sysctl kernel.perf_event_paranoid=2 permits them");
+void tell_denied(uint32_t hz) {
+  if (!g_by_event) {  // nothing is lost at a rate that the timers keep
+    g_agent->diagnostic(hz <= ticks_per_second() ? SONDE_INFO : SONDE_WARNING, "cpu",
+                        "perf events are not permitted, so threads are sampled no faster than the "
+                        "kernel's clock ticks; sysctl kernel.perf_event_paranoid=2 permits them");
+  }
+  if (!memory_is_readable()) {
+    g_agent->diagnostic(SONDE_WARNING, "cpu",
+                        "process_vm_readv is not permitted, so call stacks end where they leave "
+                        "their thread's own stack, and those of blocked threads after one frame; "
+                        "the container's seccomp profile has to allow it");
+  }
+}
+
+bool prepare_sampling(uint32_t hz) {
+  if (hz == 0) return false;
+  g_period_ns = 1000000000 / hz;
+  g_by_event = events_work(g_period_ns);
+  if (!install_handler()) {
+    g_agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the program uses SIGURG itself");
+    return false;
+  }
+  tell_denied(hz);
+  constexpr size_t kWatched = offsetof(struct sonde_agent, sample_blocked) + sizeof(void*);
+  if (g_agent->size >= kWatched && g_agent->sample_blocked() != 0) {
+    watch_blocked(g_agent, g_period_ns, g_own_module);
+  }
+  return true;
 }
 
 }  // namespace
@@ -218,31 +237,35 @@ void warn_of_rate(uint32_t hz) {
 bool prepare(const struct sonde_agent* agent) {
   constexpr size_t kNeeded = offsetof(struct sonde_agent, define_code) + sizeof(void*);
   if (agent == nullptr || agent->size < kNeeded) return false;
-  const uint32_t hz = agent->sample_hz();
-  if (hz == 0) return false;
   g_agent = agent;
+  g_pid = getpid();
   if (!prepare_modules()) {
     agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: this libc is older than glibc 2.35");
     return false;
   }
-  g_period_ns = 1000000000 / hz;
-  g_by_event = events_work(g_period_ns);
-  find_python();
   g_own_module = module_of(reinterpret_cast<uint64_t>(&prepare));
-  if (!install_handler()) {
-    agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the program uses SIGURG itself");
-    return false;
-  }
-  warn_of_rate(hz);
-  g_ready = true;
-  constexpr size_t kWatched = offsetof(struct sonde_agent, sample_blocked) + sizeof(void*);
-  if (agent->size >= kWatched && agent->sample_blocked() != 0) {
-    watch_blocked(agent, g_period_ns, g_own_module);
-  }
-  return true;
+  g_sampling = prepare_sampling(agent->sample_hz());
+  g_ready = prepare_launches(agent, g_own_module) || g_sampling;
+  if (g_ready) find_python();
+  return g_ready;
 }
 
 bool prepared() { return g_ready; }
+
+ThreadSampler* this_sampler() { return t_sampler; }
+
+void call_on(char* top, void (*function)(void*), void* argument) {
+  asm volatile(
+      "movq %%rsp, %%rbx\n\t"
+      "movq %[top], %%rsp\n\t"
+      "callq *%[function]\n\t"
+      "movq %%rbx, %%rsp"
+      : "+D"(argument), [top] "+r"(top), [function] "+r"(function)
+      :
+      : "rbx", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1",
+        "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
+        "xmm13", "xmm14", "xmm15");
+}
 
 ThreadSampler* take_sampler() {
   ThreadSampler* sampler = nullptr;
@@ -275,13 +298,13 @@ void arm(ThreadSampler* sampler) {
   const ErrnoKeeper keep;
   sampler->last_cpu_ns = sampler->due_ns = thread_cpu_ns();
   sampler->random ^= g_agent->ticks() ^ reinterpret_cast<uint64_t>(sampler);
-  sampler->missed = sampler->cost_ns = sampler->has_waiting = 0;
+  sampler->missed = sampler->cost_ns = sampler->has_waiting = sampler->at_launch = 0;
   agent::store(sampler->python, 0);
   agent::store_release(sampler->tid, static_cast<int>(syscall(SYS_gettid)));
   t_sampler = sampler;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   sampler->armed = 1;
-  if (agent::load(g_stopped) != 0) return;
+  if (!g_sampling || agent::load(g_stopped) != 0) return;
   if (g_by_event && open_events(*sampler)) return;
   if (!arm_timer(*sampler)) {
     g_agent->diagnostic(SONDE_WARNING, "cpu", "a thread is not sampled: no more timers");
@@ -302,6 +325,7 @@ void disarm() {
 }
 
 void arm_again_in_child() {
+  g_pid = getpid();
   g_free_lock.reset();
   modules_after_fork();
   python_after_fork();
@@ -315,7 +339,8 @@ void arm_again_in_child() {
   arm(sampler);
 }
 
-bool is_sampling_signal(int number) { return prepared() && number == kSignal; }
+// The child of a vfork, which has handlers of its own but this memory, is not meant.
+bool is_sampling_signal(int number) { return g_sampling && number == kSignal && getpid() == g_pid; }
 
 void stop_for_good() {
   if (__atomic_exchange_n(&g_stopped, 1, __ATOMIC_RELAXED) != 0) return;

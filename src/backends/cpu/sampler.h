@@ -45,6 +45,7 @@ struct ThreadSampler {
   uint64_t period_ns = 0;  // between samples of all of them, in the mean
   int64_t owed_ns = 0;     // CPU time for which there is no sample yet
   uint32_t armed = 0;
+  uint32_t at_launch = 0;    // takes a launch's stack: its memory is in use (launches.cpp)
   uint64_t last_cpu_ns = 0;  // of the thread, at its last sample
   uint64_t due_ns = 0;       // when its next one is due, in CPU time
   uint64_t random = 0;
@@ -56,9 +57,15 @@ struct ThreadSampler {
   alignas(64) char handler_stack[128 * 1024];
 };
 
-// Once, when the agent is there. False: this process is not sampled.
+// Once, when the agent is there. False: no stacks are taken in this process.
 bool prepare(const struct sonde_agent* agent);
 bool prepared();
+
+// Of the calling thread; nullptr: it has none.
+ThreadSampler* this_sampler();
+
+// Calls on another stack: the thread's own may be small, or almost full.
+void call_on(char* top, void (*function)(void*), void* argument);
 
 ThreadSampler* take_sampler();  // nullptr: no memory
 void give_back(ThreadSampler* sampler);

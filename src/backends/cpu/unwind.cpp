@@ -371,6 +371,11 @@ void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack) {
   Walk(pc, stack_pointer, stack).run();
 }
 
+bool memory_is_readable() {
+  uint64_t word = 0;
+  return Memory(StackBounds(), 0).read(reinterpret_cast<uint64_t>(&word), word);
+}
+
 void forget_remembered() { __atomic_fetch_add(&g_generation, 1, __ATOMIC_RELAXED); }
 
 }  // namespace sonde::cpu

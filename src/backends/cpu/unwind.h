@@ -38,6 +38,9 @@ void unwind(const ucontext_t& context, const StackBounds& bounds, Stack& stack);
 // saved it is left by the first pair of frame pointer and return address that makes sense.
 void unwind_blocked(uint64_t pc, uint64_t stack_pointer, Stack& stack);
 
+// Whether memory can be read by the system call for it, which a container may deny.
+bool memory_is_readable();
+
 // Files were unmapped: what was remembered of them is no longer true.
 void forget_remembered();
 

@@ -41,7 +41,7 @@ uint32_t defined_as(uint32_t id, const FunctionInfo* function) {
 }
 
 void on_begin(Frames* frames, uint32_t id, const char* data) {
-  static const FunctionInfo kOther = {"", Category::device, true, false, 0, 0, {}, 0};
+  static const FunctionInfo kOther = {"", Category::device, true, false, false, 0, 0, {}, 0};
   const FunctionInfo* known = function_of_id(id);
   const FunctionInfo& function = known != nullptr ? *known : kOther;
   begin_call(function, defined_as(id, known), &frames->frames[frames->depth++].open);

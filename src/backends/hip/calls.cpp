@@ -21,7 +21,10 @@ uint64_t stream_of(const FunctionInfo& function, const char* data) {
 }  // namespace
 
 void begin_call(const FunctionInfo& function, uint32_t defined, OpenCall* open) {
-  open->call = rocm::agent().call_begin(defined, function.heavy ? 1 : 0);
+  const int kind = function.launches ? SONDE_CALL_LAUNCHES
+                   : function.heavy  ? SONDE_CALL_CORRELATED
+                                     : SONDE_CALL_PLAIN;
+  open->call = rocm::agent().call_begin(defined, kind);
   if (!function.heavy) return;
   open->outer = t_launch;
   t_launch.correlation = open->call.correlation;

@@ -224,6 +224,15 @@ bool shows_values(const Parameter* parameters, size_t count) {
 
 namespace {
 
+bool asks_for_work(const FunctionInfo& info) {
+  const char* name = info.name;
+  return info.category == Category::copy || info.category == Category::memset ||
+         strcmp(name, "hipGraphLaunch") == 0 || strcmp(name, "hipMemPrefetchAsync") == 0 ||
+         (info.category == Category::launch && strstr(name, "Launch") != nullptr) ||
+         strncmp(name, "hipStreamWriteValue", 19) == 0 ||
+         strncmp(name, "hipStreamWaitValue", 18) == 0;
+}
+
 void define_all() {
   char formats[1024];
   for (size_t i = 0; i < kFunctionCount; ++i) {
@@ -232,6 +241,7 @@ void define_all() {
     info.name = source.name;
     info.category = category_of(source.category);
     info.heavy = source.weight == '+';
+    info.launches = info.heavy && asks_for_work(info);
     info.async = strstr(source.name, "Async") != nullptr;
     info.count = static_cast<uint8_t>(parse_parameters(source.parameters, info.parameters));
     info.by_value = shows_values(info.parameters, info.count);

@@ -75,8 +75,9 @@ constexpr size_t kMaxParameters = 16;
 struct FunctionInfo {
   const char* name;
   Category category;
-  bool heavy;  // weight + of functions.inc
-  bool async;  // returns before what it launches has finished
+  bool heavy;     // weight + of functions.inc
+  bool launches;  // asks a device for work: kernels, copies, fills, graphs
+  bool async;     // returns before what it launches has finished
   uint8_t count;
   uint8_t stream;  // which parameter is the stream; `count`: none
   Parameter parameters[kMaxParameters];

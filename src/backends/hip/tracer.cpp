@@ -32,7 +32,7 @@ uint32_t tail_of(int version) {
 }
 
 const FunctionInfo& info_of(uint32_t id) {
-  static const FunctionInfo kOther = {"", Category::device, true, false, 0, 0, {}, 0};
+  static const FunctionInfo kOther = {"", Category::device, true, false, false, 0, 0, {}, 0};
   // Ids moved little between versions, but they are not promised to stay.
   const FunctionInfo* function = function_of_id(id);
   if (function != nullptr && g_name_of != nullptr) {

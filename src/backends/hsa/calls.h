@@ -18,10 +18,15 @@ enum CallId : uint32_t {
 };
 extern uint32_t g_calls[kCallIds];
 
+inline int kind_of(CallId id) {
+  if (id == kQueueCreate) return SONDE_CALL_CORRELATED;
+  return id <= kAsyncCopyRect ? SONDE_CALL_LAUNCHES : SONDE_CALL_PLAIN;
+}
+
 class Call {
  public:
   explicit Call(CallId id) : recorded_(!rocm::g_hip_reports_calls && recording()) {
-    if (recorded_) call_ = agent().call_begin(g_calls[id], id <= kAsyncCopyRect ? 1 : 0);
+    if (recorded_) call_ = agent().call_begin(g_calls[id], kind_of(id));
   }
   // The op, as one of this call where it is not one of HIP's.
   struct sonde_op linked(struct sonde_op op) const {

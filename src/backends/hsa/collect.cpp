@@ -81,6 +81,7 @@ void finish(Queue* queue, const Dispatch& dispatch) {
     op.end = times.end;
     agent().op(&op);
   }
+  if (dispatch.wanted.handle != 0) next().signal_subtract_screlease(dispatch.wanted, 1);
   advance(queue, dispatch.position + 1);
 }
 

@@ -5,6 +5,9 @@
 // write are added in two cases only: now and then after many packets that nobody waits for, to know
 // how far the device has come, and for a dispatch whose signal counts several ops.
 //
+// All packets of one call of the handler are handed on in one call of the runtime's writer: each
+// call of that is taken for the next interceptor's, and ROCm 5.2 crashes at the second.
+//
 // The runtime takes packets from the program at once, whether the hardware's queue has room or not,
 // and loses its way when it has none (ROCm 5.2 stops with an assertion). So this waits for room, as
 // the program itself would do without us: exactly while the hardware's queue is full.
@@ -28,6 +31,11 @@ bool has_room(const Queue& queue, uint64_t packets) {
          queue.consumed.load(std::memory_order_relaxed) + queue.size;
 }
 
+bool is_nearly_empty(const Queue& queue) {
+  const uint64_t consumed = queue.consumed.load(std::memory_order_relaxed);
+  return queue.written - consumed < queue.size / 64;
+}
+
 void wait_for_room(Queue* queue, uint64_t packets) {
   if (has_room(*queue, packets)) return;
   for (int i = 0;; ++i) {
@@ -43,9 +51,22 @@ void wait_for_room(Queue* queue, uint64_t packets) {
   }
 }
 
-void put(Queue* queue, const void* packet, PacketWriter write) {
+// Handed on when the handler is done.
+void put(Queue* queue, const void* packet) {
+  memcpy(queue->batch + queue->batched++, packet, sizeof(DispatchPacket));
   ++queue->written;
-  write(packet, 1);
+}
+
+// Room for what the handler may make of so many packets; false without memory.
+bool prepare_batch(Queue* queue, uint64_t count) {
+  queue->batched = 0;
+  const uint64_t most = 2 * count;
+  if (most <= queue->batch_size) return true;
+  void* batch = realloc(queue->batch, most * sizeof(DispatchPacket));
+  if (batch == nullptr) return false;
+  queue->batch = static_cast<DispatchPacket*>(batch);
+  queue->batch_size = most;
+  return true;
 }
 
 // A new one for the packet that is put next, or nullptr.
@@ -65,18 +86,31 @@ void publish(Queue* queue, Dispatch* dispatch) {
   work_was_queued();
 }
 
-// After many packets whose end nobody will see: one that tells how far the device has come.
-void probe(Queue* queue, PacketWriter write) {
-  if (queue->written - queue->last_tracked < queue->size / 4) return;
-  wait_for_room(queue, 1);
-  Dispatch* dispatch = next_dispatch(queue);
-  if (dispatch == nullptr) return;
+bool takes_signal(const DispatchPacket& packet) {
+  const uint8_t type = type_of(&packet);
+  return packet.completion.handle == 0 &&
+         (type == kDispatchPacket || type == kBarrierAndPacket || type == kBarrierOrPacket);
+}
+
+// Puts a packet that makes no op. After many whose end nobody will see it, or one behind it, tells
+// how far the device has come.
+void pass_on(Queue* queue, DispatchPacket packet) {
+  if (packet.completion.handle != 0) settle(packet.completion);
+  const bool probe = queue->written - queue->last_tracked >= queue->size / 4;
+  wait_for_room(queue, probe ? 2 : 1);
+  Dispatch* dispatch = probe ? next_dispatch(queue) : nullptr;
+  if (dispatch == nullptr) return put(queue, &packet);
   dispatch->silent = true;
-  BarrierPacket barrier = {};
-  barrier.header = kBarrierAndPacket;
-  barrier.completion = dispatch->signal;
+  dispatch->wanted = {};
+  if (!takes_signal(packet)) {
+    put(queue, &packet);
+    packet = {};
+    packet.header = kBarrierAndPacket;  // its signal is where a dispatch has it
+    dispatch->position = queue->written;
+  }
+  packet.completion = dispatch->signal;
   publish(queue, dispatch);
-  put(queue, &barrier, write);
+  put(queue, &packet);
 }
 
 Launch launch_of(const Queue& queue, uint64_t index) {
@@ -115,30 +149,33 @@ bool watch_foreign(Queue* queue, const DispatchPacket& packet, const Launch& lau
   return add_foreign(foreign);
 }
 
-void dispatch_packet(Queue* queue, DispatchPacket packet, const Launch& launch,
-                     PacketWriter write) {
+void dispatch_packet(Queue* queue, DispatchPacket packet, const Launch& launch) {
   const Signal wanted = packet.completion;
-  wait_for_room(queue, wanted.handle != 0 ? 2 : 1);
+  wait_for_room(queue, 1);
   if (wanted.handle != 0 && watch_foreign(queue, packet, launch)) {
     queue->last_tracked = queue->written + 1;
     work_was_queued();
-    return put(queue, &packet, write);
+    return put(queue, &packet);
   }
   Dispatch* dispatch = next_dispatch(queue);
   if (dispatch == nullptr) {
     agent().dropped("kernels", 1);
-    return put(queue, &packet, write);
+    return put(queue, &packet);
   }
   describe(dispatch, packet, launch);
+  // The signal counts several ops: one packet more tells it, or the collector, which is later but
+  // takes no room from a program that waits for nothing before its queue is full.
+  const bool by_packet = wanted.handle != 0 && is_nearly_empty(*queue);
+  dispatch->wanted = by_packet ? Signal{} : wanted;
   packet.completion = dispatch->signal;
   publish(queue, dispatch);
-  put(queue, &packet, write);
-  if (wanted.handle == 0) return;
+  put(queue, &packet);
+  if (!by_packet) return;
   BarrierPacket barrier = {};
   barrier.header = kBarrierAndPacket;
   barrier.depends_on[0] = packet.completion;
   barrier.completion = wanted;
-  put(queue, &barrier, write);
+  put(queue, &barrier);
 }
 
 }  // namespace
@@ -167,17 +204,20 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* d
                     PacketWriter write) {
   auto* queue = static_cast<Queue*>(data);
   const auto* packet = static_cast<const DispatchPacket*>(packets);
-  for (uint64_t i = 0; i < count; ++i, ++packet) {
-    const uint8_t type = type_of(packet);
-    if (type == kDispatchPacket && recording()) {
-      dispatch_packet(queue, *packet, launch_of(*queue, index + i), write);
-      continue;
-    }
-    wait_for_room(queue, 1);
-    if (packet->completion.handle != 0) settle(packet->completion);
-    put(queue, packet, write);
-    probe(queue, write);
+  if (!prepare_batch(queue, count)) {
+    wait_for_room(queue, count);
+    queue->written += count;
+    agent().dropped("kernels", count);
+    return write(packets, count);
   }
+  for (uint64_t i = 0; i < count; ++i, ++packet) {
+    if (type_of(packet) == kDispatchPacket && recording()) {
+      dispatch_packet(queue, *packet, launch_of(*queue, index + i));
+    } else {
+      pass_on(queue, *packet);
+    }
+  }
+  write(queue->batch, queue->batched);
 }
 
 }  // namespace sonde::hsa

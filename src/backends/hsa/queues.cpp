@@ -42,12 +42,13 @@ bool empty_list(Queue* queue) {
   return true;
 }
 
-Queue* adopt(QueueMemory* handle, const Device* device) {
+Queue* adopt(QueueMemory* handle, const Device* device, QueueErrors* errors) {
   pthread_mutex_lock(&g_lock);
   Queue* queue = free_queue();
   const bool usable = queue != nullptr && empty_list(queue);
   if (usable) {
     queue->device = device;
+    queue->errors = errors;
     queue->size = handle->size;
     queue->written = queue->last_tracked = 0;
     queue->consumed.store(0);
@@ -68,16 +69,20 @@ Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallb
   Call call(kQueueCreate);
   const Device* device = device_of(agent_handle);
   Status status = kError;
+  QueueErrors* errors = nullptr;
   if (device != nullptr && device->is_gpu && queue != nullptr) {
-    status = next().queue_intercept_create(agent_handle, size, type, callback, data, private_bytes,
-                                           group_bytes, queue);
+    errors = watch_errors(callback, data, device);
+    status = next().queue_intercept_create(
+        agent_handle, size, type, errors != nullptr ? on_queue_error : callback,
+        errors != nullptr ? errors : data, private_bytes, group_bytes, queue);
     if (status != kSuccess) {
+      free(errors);
       rocm::report(SONDE_WARNING, kSource,
                    "a queue cannot be watched: its kernels are not in the trace");
     }
   }
   if (status == kSuccess) {
-    Queue* adopted = adopt(*queue, device);
+    Queue* adopted = adopt(*queue, device, errors);
     next().profiling_set_profiler_enabled(*queue, 1);
     if (adopted != nullptr) {
       next().queue_intercept_register(*queue, handle_packets, adopted);
@@ -96,11 +101,14 @@ Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallb
 Status destroy(QueueMemory* handle) {
   Call call(kQueueDestroy);
   Queue* queue = queue_of(handle);
+  QueueErrors* errors = nullptr;
   if (queue != nullptr) {
     collect_everything();
+    errors = queue->errors;
     queue->handle.store(nullptr);
   }
   const Status status = next().queue_destroy(handle);
+  if (status == kSuccess) free(errors);
   const uint64_t words[] = {word(handle)};
   call.end(status, words, 1);
   return status;

@@ -17,6 +17,7 @@ namespace sonde::hsa {
 struct Dispatch {
   std::atomic<Dispatch*> next;  // behind it in the queue, or in a list of free ones
   Signal signal;
+  Signal wanted;      // the program's, which is still to be told of the end
   uint64_t position;  // of its packet among those written to the hardware's queue
   Launch launch;
   uint32_t name;
@@ -36,16 +37,21 @@ struct Reservation {
 // thread hands over are linked to that one's call.
 constexpr uint64_t kReservations = 1024;
 
+struct QueueErrors;  // faults.cpp
+
 struct Queue {
   std::atomic<QueueMemory*> handle;  // nullptr: free to be used for a new one
   const Device* device;
+  QueueErrors* errors;
   uint32_t id;    // of define_queue()
   uint32_t size;  // packets
   // Written by the packet handler.
   uint64_t written;       // packets in the hardware's queue, ever
   uint64_t last_tracked;  // position behind the last packet whose end will be seen
   Dispatch* free;
-  Dispatch* last;  // of the list of dispatches
+  Dispatch* last;         // of the list of dispatches
+  DispatchPacket* batch;  // what one call of the handler hands on
+  uint64_t batch_size, batched;
   // Shared.
   std::atomic<uint64_t> consumed;  // at least so many were taken by the device
   std::atomic<Dispatch*> returned;
@@ -80,6 +86,12 @@ void work_was_queued();  // the collector looks again
 void start_collector();
 void advance(Queue* queue, uint64_t consumed);
 struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch);
+
+// faults.cpp. What on_queue_error() needs to call the program's own callback with; freed when the
+// queue is no more. nullptr without memory.
+QueueErrors* watch_errors(QueueCallback callback, void* data, const Device* device);
+void on_queue_error(Status status, QueueMemory* queue, void* data);
+Status on_system_event(const SystemEvent* event, void*);
 
 // ---- foreign.cpp: ops that complete on a signal of the program's ----
 //

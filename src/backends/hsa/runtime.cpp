@@ -1,4 +1,4 @@
-// Start and end of the HSA backend, and the faults of a device.
+// Start and end of the HSA backend.
 #include "backends/hsa/runtime.h"
 
 #include <stdio.h>
@@ -14,40 +14,6 @@ Functions g_next;
 namespace {
 
 pid_t g_pid;  // of the process whose runtime this is: a forked child has none
-
-struct Reason {
-  uint32_t bit;
-  const char* text;
-};
-constexpr Reason kReasons[] = {
-    {0x1, "page not present"},
-    {0x2, "write to a read-only page"},
-    {0x4, "execute of a page that is not executable"},
-    {0x8, "memory that only the host may use"},
-    {0x10, "DRAM ECC error"},
-    {0x20, "address not exact"},
-    {0x40, "SRAM ECC error"},
-    {0x80000000, "hang"},
-};
-
-// The runtime ends the program next, unless another handler says that it has dealt with the fault.
-Status on_event(const SystemEvent* event, void*) {
-  collect_everything();
-  if (event == nullptr || event->type != 0) return kError;
-  const Device* device = device_of(event->agent);
-  char text[400];
-  int used = snprintf(text, sizeof text, "memory access fault on GPU %d at address 0x%lx:",
-                      device != nullptr ? device->gpu_id : -1, event->address);
-  const char* separator = " ";
-  for (const Reason& reason : kReasons) {
-    if ((event->reasons & reason.bit) == 0) continue;
-    used += snprintf(text + used, sizeof text - static_cast<size_t>(used), "%s%s", separator,
-                     reason.text);
-    separator = ", ";
-  }
-  rocm::report(SONDE_ERROR, kSource, text);
-  return kError;
-}
 
 }  // namespace
 
@@ -83,7 +49,7 @@ bool load(ApiTable* table, bool ops) {
   hook_copies(&hooks);
   hook_kernels(&hooks);
   hook_memory(&hooks);
-  next().register_system_event_handler(on_event, nullptr);
+  next().register_system_event_handler(on_system_event, nullptr);
   write_tables(*table, hooks);
   return true;
 }

@@ -175,7 +175,8 @@ struct Wrapped<F, Member, R (*)(A...)> {
     cl_event own = nullptr;
     Launch launch;
     launch_begin(&launch, [](cl_command_queue queue, auto...) { return queue; }(a...));
-    const sonde_call call = agent().call_begin(g_layer.functions[static_cast<unsigned>(F)], 1);
+    const sonde_call call =
+        agent().call_begin(g_layer.functions[static_cast<unsigned>(F)], SONDE_CALL_LAUNCHES);
     R result;
     if constexpr (kKind == 'L') {
       result = kHook<F>(a..., &own);

@@ -66,7 +66,7 @@ template <typename... A>
 int record(uint32_t id, const Collective& what, A... values) {
   if (t_depth != 0 || !recording()) return call_next(id, values...);
   // What HIP is called for on the way is the program's doing as little as it is seen now.
-  const struct sonde_call call = agent().call_begin(g_defined[id], 1);
+  const struct sonde_call call = agent().call_begin(g_defined[id], SONDE_CALL_LAUNCHES);
   const int result = call_next(id, values...);
   const ErrnoKeeper keep;
   const uint64_t words[] = {word(what.send),
@@ -123,7 +123,7 @@ int receive_from(void* recv, size_t count, int type, int peer, void* comm, void*
 template <uint32_t Id>
 int group() {
   if (t_depth != 0 || !recording()) return call_next(Id);
-  const struct sonde_call call = agent().call_begin(g_defined[Id], 1);
+  const struct sonde_call call = agent().call_begin(g_defined[Id], SONDE_CALL_LAUNCHES);
   const int result = call_next(Id);
   agent().call_end(&call, result, nullptr, 0);
   return result;

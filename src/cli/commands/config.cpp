@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/config_file.h"
+#include "cli/help.h"
 #include "cli/parser.h"
 #include "cli/rocprof_sys.h"
 #include "cli/settings.h"
@@ -68,12 +69,12 @@ Result<int> explain(const Arguments& arguments) {
       return preset == nullptr ? "as by default" : preset;
     };
     text += fmt::format(
-        "{} ({}, {})\n    {}\n    default: {}\n    option: {}{}{}\n    variable: {}\n"
+        "{} ({}, {})\n    {}\n    default: {}\n    option: {}\n    variable: {}\n"
         "    presets: light {}, training {}, everything {}\n",
         setting.name(), setting.type_name(), setting.category, setting.option.help,
-        setting.option.fallback.empty() ? "none" : setting.option.fallback, setting.option.names,
-        setting.option.value.empty() ? "" : " ", setting.option.value, setting.environment(),
-        value(setting.light), value(setting.training), value(setting.everything));
+        setting.option.fallback.empty() ? "none" : setting.option.fallback,
+        option_heading(setting.option), setting.environment(), value(setting.light),
+        value(setting.training), value(setting.everything));
   }
   if (text.empty()) {
     return make_error(ErrorCode::kInvalidArgument, "no such setting: " + names[0], "",

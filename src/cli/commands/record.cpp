@@ -80,6 +80,7 @@ Result<record::Options> options_of(const Resolved& resolved) {
   if (const auto how = arguments.value("torch")) {
     options.environment.push_back("SONDE_TORCH=" + *how);
   }
+  options.launch_stacks = arguments.flag("launch-stacks");
   options.sample_blocked = arguments.value_or("sample-clock", "cpu") == "wall";
   SONDE_ASSIGN(options.metrics, metrics_of(resolved));
   const std::string clock = arguments.value_or("clock", "best");
@@ -156,7 +157,7 @@ const Command& record_command() {
           "Every option can also be set by a variable (--metrics-hz by SONDE_METRICS_HZ) or in a "
           "config file, which sonde config writes and explains. The command line comes before the "
           "environment, that before the config file, and a preset stands for its values at the "
-          "place where it is named.\n\n"
+          "place where it is named. A flag that is set elsewhere is taken back by --no-FLAG.\n\n"
           "The command line and the environment are stored in the trace; values that look like "
           "secrets are left out.",
       .options = setting_options(),

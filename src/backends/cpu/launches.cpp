@@ -1,0 +1,128 @@
+#include "backends/cpu/launches.h"
+
+#include <link.h>
+#include <sched.h>
+#include <string.h>
+
+#include "agent/platform.h"
+#include "backends/cpu/modules.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::cpu {
+
+namespace {
+
+// What this thread needs may be in the hands of another one that defines something.
+constexpr int kMostTries = 10;
+constexpr int kTriesWithoutPause = 3;
+
+const struct sonde_agent* g_agent = nullptr;
+uint32_t g_own_module = 0;
+enum : uint8_t { kUnknown, kOurs, kOthers };
+uint8_t g_whose[kMaxModules];
+
+bool is_ours(uint32_t number) {
+  if (number == 0) return false;
+  const uint8_t known = agent::load(g_whose[number]);
+  if (known != kUnknown) return known == kOurs;
+  const auto* file = static_cast<const link_map*>(module_at(number).link_map);
+  const bool ours =
+      file != nullptr && file->l_name != nullptr && strstr(file->l_name, "/libsonde-") != nullptr;
+  agent::store(g_whose[number], ours ? kOurs : kOthers);
+  return ours;
+}
+
+// The frames between the program's call and here.
+void leave_out_ours(Stack& stack) {
+  uint32_t ours = 0;
+  while (ours < stack.count && is_ours(stack.frames[ours].module)) ++ours;
+  stack.count -= ours;
+  memmove(stack.frames, stack.frames + ours, sizeof(Frame) * stack.count);
+}
+
+bool all_defined(const PythonStack& python) {
+  for (uint32_t i = 0; i < python.frame_count; ++i) {
+    if (python.frames[i].code == 0) return false;
+  }
+  return true;
+}
+
+bool try_to_record(ThreadSampler& self, uint64_t correlation, bool with_all) {
+  walk_python(g_agent, self.now.python);
+  if (with_all && !all_defined(self.now.python)) return false;
+  sonde_sample sample = {};
+  if (!pack(g_agent, g_own_module, self.now, self.packed, sample)) return false;
+  sample.cpu_ns = correlation;
+  sample.flags |= SONDE_SAMPLE_LAUNCH;
+  return g_agent->sample(&sample) != 0;
+}
+
+struct Launch {
+  ThreadSampler* self;
+  uint64_t correlation;
+  ucontext_t here;
+};
+
+void take(void* argument) {
+  auto& launch = *static_cast<Launch*>(argument);
+  ThreadSampler& self = *launch.self;
+  self.now.ticks = g_agent->ticks();
+  self.now.missed = self.now.cost_ns = 0;
+  unwind(launch.here, self.bounds, self.now.stack);
+  leave_out_ours(self.now.stack);
+  for (int tries = 1; !try_to_record(self, launch.correlation, tries < kMostTries); ++tries) {
+    if (tries == kMostTries) return g_agent->dropped("launch stacks", 1);
+    if (tries > kTriesWithoutPause) sched_yield();
+  }
+}
+
+// The registers that a caller may rely on, as they are in the function that this becomes part of.
+[[gnu::always_inline]] inline void note_registers(ucontext_t& context) {
+  greg_t* const registers = context.uc_mcontext.gregs;
+  memset(registers, 0, sizeof context.uc_mcontext.gregs);
+  asm volatile(
+      "leaq 0(%%rip), %%rax\n\t"
+      "movq %%rax, %[rip]\n\t"
+      "movq %%rsp, %[rsp]\n\t"
+      "movq %%rbp, %[rbp]\n\t"
+      "movq %%rbx, %[rbx]\n\t"
+      "movq %%r12, %[r12]\n\t"
+      "movq %%r13, %[r13]\n\t"
+      "movq %%r14, %[r14]\n\t"
+      "movq %%r15, %[r15]"
+      : [rip] "=m"(registers[REG_RIP]), [rsp] "=m"(registers[REG_RSP]),
+        [rbp] "=m"(registers[REG_RBP]), [rbx] "=m"(registers[REG_RBX]),
+        [r12] "=m"(registers[REG_R12]), [r13] "=m"(registers[REG_R13]),
+        [r14] "=m"(registers[REG_R14]), [r15] "=m"(registers[REG_R15])
+      :
+      : "rax");
+}
+
+// On the stack where signals are handled, since the thread's may be almost full: no signal is
+// handled there meanwhile, and what would have been sampled is part of the next sample.
+void on_launch(uint64_t correlation) {
+  ThreadSampler* self = this_sampler();
+  if (self == nullptr || self->at_launch != 0) return;
+  const ErrnoKeeper keep;
+  Launch launch;
+  launch.self = self;
+  launch.correlation = correlation;
+  note_registers(launch.here);
+  self->at_launch = 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  call_on(self->handler_stack + sizeof self->handler_stack, take, &launch);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  self->at_launch = 0;
+}
+
+}  // namespace
+
+bool prepare_launches(const struct sonde_agent* agent, uint32_t own_module) {
+  constexpr size_t kNeeded = offsetof(struct sonde_agent, take_launch_stacks) + sizeof(void*);
+  if (agent->size < kNeeded) return false;
+  g_agent = agent;
+  g_own_module = own_module;
+  return agent->take_launch_stacks(on_launch) != 0;
+}
+
+}  // namespace sonde::cpu
