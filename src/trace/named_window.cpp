@@ -50,6 +50,12 @@ std::vector<int64_t> numbers_of(const std::vector<Step>& steps) {
   return tells ? by_name : by_place;
 }
 
+// "ProfilerStep#6" is not the sixth: it is meant as it is.
+bool has_number(const std::string& name) {
+  const size_t hash = name.rfind('#');
+  return hash != name.npos && hash + 1 < name.size() && number_of(name.substr(hash + 1));
+}
+
 }  // namespace
 
 Result<NamedWindow> NamedWindow::parse(const std::string& text) {
@@ -137,10 +143,10 @@ Result<Interval> NamedWindow::find(const Trace& trace) const {
       cover.add(trace.apis.start_ns[i], trace.apis.end_ns[i]);
     }
   }
-  int64_t count = 0;  // names with a # of their own are not counted, but meant as they are
+  int64_t count = 0;
   for (size_t i = 0; number != 0 && !cover.any() && i < trace.apis.size(); ++i) {
     const std::string& name = trace.names[trace.apis.label[i]];
-    if (!is_marker(i) || name.find('#') != name.npos || !counted.wants(name)) continue;
+    if (!is_marker(i) || has_number(name) || !counted.wants(name)) continue;
     if (++count == number) cover.add(trace.apis.start_ns[i], trace.apis.end_ns[i]);
   }
   if (cover.any()) return Interval{cover.start_ns, cover.end_ns};

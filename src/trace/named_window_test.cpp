@@ -48,11 +48,11 @@ TEST(NamedWindow, MarkersKernelsAndSteps) {
 TEST(NamedWindow, OneOfSeveralRanges) {
   TraceBuilder rows = marked();
   for (int64_t i = 0; i < 3; ++i) {
-    rows.add(ApiRow{"user_annotation", "backward", 5000 + i * 100, 5080 + i * 100, 1 + i});
+    rows.add(ApiRow{"user_annotation", "## backward ##", 5000 + i * 100, 5080 + i * 100, 1 + i});
   }
   EXPECT_EQ(found("marker:backward", rows), "5000..5280");
   EXPECT_EQ(found("marker:backward#1", rows), "5000..5080");
-  EXPECT_EQ(found("marker:^back#3", rows), "5200..5280");
+  EXPECT_EQ(found("marker:^## back.*##3", rows), "5200..5280");
   EXPECT_NE(found("marker:backward#4", rows).find("there are 3 without"), std::string::npos);
   EXPECT_EQ(found("marker:ProfilerStep#6", rows), "600..680");  // the name itself
   EXPECT_NE(found("marker:ProfilerStep#1", rows).find("nothing in"), std::string::npos);
