@@ -219,8 +219,6 @@ TEST(Defects, times_count_from_the_start_of_the_trace) {
   }
   EXPECT_EQ(lines_of(section_of(ask("launches", rows), "slow_calls").table, {"call_begin_ns"}),
             (Lines{"3001000"}));
-  EXPECT_EQ(lines_of(section_of(ask("queues", rows), "queues").table, {"first_ns", "last_ns"}),
-            (Lines{"1015|3601055"}));
 }
 
 TEST(Idle, Reasons) {

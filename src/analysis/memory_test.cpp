@@ -29,6 +29,12 @@ TEST(Memory, TorchSaysWhatIsInUse) {
   EXPECT_EQ(lines_of(section_of(report, "sites").table,
                      {"device", "operator", "frame", "allocations", "total_bytes"}),
             (Lines{"GPU 0|aten::empty|train.py(3): step|2|1500", "CPU|-|train.py(3): step|1|64"}));
+  const auto& charts = section_of(report, "series").charts;
+  ASSERT_EQ(charts.size(), 1u);
+  ASSERT_EQ(charts[0].series.size(), 2u);  // the CPU's is 64 bytes at the end
+  EXPECT_EQ(charts[0].series[0].values, (std::vector<double>{64}));
+  EXPECT_EQ(charts[0].series[1].values, (std::vector<double>{3000, 3500, 2500}));
+  EXPECT_EQ(charts[0].series[1].places, (std::vector<double>{0, 9, 39}));
   ASSERT_EQ(report.notes.size(), 1u);  // of the CPU only
   EXPECT_EQ(report.notes[0].rfind("CPU: ", 0), 0u);
 }
