@@ -184,6 +184,15 @@ trace::Request page_needs() {
   return request;
 }
 
+std::string page_definition() {
+  std::string text =
+      "report: What stands out are the findings of sonde check that cost most; the tables below are "
+      "those of the commands of the same names, cut to --limit rows.\n\n" +
+      findings_definition();
+  for (const Part& part : parts()) text += "\n" + find_analysis(part.analysis)->definition;
+  return text;
+}
+
 Result<report::Report> page_of(const trace::Trace& trace, size_t rows, double least_percentage) {
   report::Report page = begin_report("report", trace);
   page.sections.push_back(facts_of(trace));

@@ -160,16 +160,20 @@ Option limit_option(const char* fallback) {
   return {"--limit", "N", "show at most N rows, 0 for all", fallback};
 }
 
-std::vector<Option> report_options() {
+Option explain_option() {
   Option explain{"--explain", "", "say what each figure means, exactly; needs no file", ""};
   explain.stands_alone = true;
+  return explain;
+}
+
+std::vector<Option> report_options() {
   return {
       format_option(),
       limit_option("25 in text, else all"),
       {"--sort", "COLUMN",
        "sort by this column of the CSV output, largest first (--sort=-COLUMN: smallest first)", ""},
       {"--full-names", "", "show names whole in text (csv and json always do)", ""},
-      explain};
+      explain_option()};
 }
 
 Result<int> print_definition(const std::string& definition) {

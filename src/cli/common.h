@@ -19,6 +19,7 @@ namespace sonde::cli {
 
 Option format_option();
 Option limit_option(const char* fallback);
+Option explain_option();  // --explain
 // --format, --limit, --sort, --full-names, --explain.
 std::vector<Option> report_options();
 // --from, --to, --window.
