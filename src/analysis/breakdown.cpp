@@ -165,10 +165,10 @@ void note_later_work(const trace::Trace& trace, const trace::Steps& steps, repor
     later += trace.ops.start_ns[i] >= step.end_ns ? 1 : 0;
   }
   if (later == 0) return;
-  report.notes.push_back(
-      fmt::format("{} of the {} operations that the steps launched ran after them; --steps launched "
-                  "counts these with the step that launched them",
-                  format_count(later), format_count(launched)));
+  report.notes.push_back(fmt::format(
+      "{} of the {} operations that the steps launched ran after them; --steps launched "
+      "counts these with the step that launched them",
+      format_count(later), format_count(launched)));
 }
 
 // What tools that count plainly print: memory is copies and memsets, communication is what has nccl

@@ -175,7 +175,7 @@ TEST(Defects, steps_have_what_they_launched) {
   const Settings ran = {{"per", "step"}};
   const auto in_it = ask("breakdown", rows, ran);
   EXPECT_EQ(lines_of(section_of(in_it, "breakdown").table, {"step", "total_ns", "compute_ns"}),
-            (Lines{"ProfilerStep#0|100|20", "ProfilerStep#1|100|90", "ProfilerStep#2|100|0"}));
+            (Lines{"ProfilerStep#0|100|20", "ProfilerStep#1|100|90", "ProfilerStep#2|100|10"}));
   ASSERT_EQ(in_it.notes.size(), 3u);
   EXPECT_EQ(in_it.notes[0].substr(0, 62),
             "5 of the 6 operations that the steps launched ran after them; ");

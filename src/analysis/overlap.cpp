@@ -20,8 +20,9 @@ const IntervalSet& set_of(const GpuTime& gpu, Category category) {
 report::Section pairs_section(const trace::Trace& trace, const std::map<int32_t, GpuTime>& gpus) {
   report::Section section;
   section.key = "overlap";
-  section.empty_text = !has_op_times(trace) ? no_op_times(trace)
-                                           : "Neither communication nor copies that could be hidden.";
+  section.empty_text = !has_op_times(trace)
+                           ? no_op_times(trace)
+                           : "Neither communication nor copies that could be hidden.";
   report::Table& table = section.table;
   table.add_column({"gpu_id", "GPU", Kind::kId});
   table.add_column({"what", "What", Kind::kText});
@@ -134,7 +135,8 @@ report::Section depth_section(const trace::Trace& trace) {
 Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("overlap", trace);
   const auto gpus = gpu_times(trace);
-  report.sections = {pairs_section(trace, gpus), kernels_section(trace, gpus), depth_section(trace)};
+  report.sections = {pairs_section(trace, gpus), kernels_section(trace, gpus),
+                     depth_section(trace)};
   return report;
 }
 

@@ -69,7 +69,8 @@ TEST(Page, SaysWhatIsMissing) {
 TEST(Page, SaysHowManyFindingsItLeavesOut) {
   trace::TraceBuilder rows = busy_and_idle();
   rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 5100, 6100, trace::kNone, 0, 1});
-  rows.add(OpRow{"", 6100, 6900, trace::kNone, 0, 1, "CopyHostToDevice", 64});
+  rows.add(OpRow{"Memcpy HtoD (Pageable -> Device)", 6100, 6900, trace::kNone, 0, 1,
+                 "CopyHostToDevice", 1 << 20});
   rows.add(OpRow{"", 6900, 7500, trace::kNone, 0, 1, "FillBuffer", 64});
   rows.add(OpRow{"volta_sgemm_128x64_nn", 7500, 8000});
   rows.add(ApiRow{"hip", "hipDeviceSynchronize", 5000, 5090});
@@ -81,8 +82,7 @@ TEST(Page, SaysHowManyFindingsItLeavesOut) {
   ASSERT_TRUE(made.ok());
   const auto& section = section_of(*made, "check");
   EXPECT_EQ(section.table.rows.size(), 5u);
-  EXPECT_EQ(section.remarks.back().substr(0, 20),
-            (std::to_string(all - 5) + " more findings cost").substr(0, 20));
+  EXPECT_EQ(section.remarks.back().substr(0, 14), std::to_string(all - 5) + " more finding");
   EXPECT_EQ(section_of(page(busy_and_idle()), "check").remarks.size(),
             section_of(page(busy_and_idle()), "check").table.rows.size());
 }

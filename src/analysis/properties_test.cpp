@@ -58,9 +58,9 @@ TEST(Properties, breakdown_identity) {
     const auto rows = generate(seed);
     for (const char* per : {"gpu", "rank", "step", "launched"}) {
       const bool launched = std::string(per) == "launched";
-      const auto report = ask("breakdown", rows,
-                              launched ? Settings{{"per", "step"}, {"steps", "launched"}}
-                                       : Settings{{"per", per}});
+      const auto report =
+          ask("breakdown", rows,
+              launched ? Settings{{"per", "step"}, {"steps", "launched"}} : Settings{{"per", per}});
       const auto& table = section_of(report, "breakdown").table;
       ASSERT_GT(table.rows.size(), 0u);
       for (size_t row = 0; row < table.rows.size(); ++row) {

@@ -1,5 +1,5 @@
-// The kernels of each queue in the order in which they began, and what they are called where several
-// stand in one cell: what sequences and variability look at.
+// The kernels of each queue in the order in which they began, and what they are called where
+// several stand in one cell: what sequences and variability look at.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ namespace sonde::analysis {
 // By queue; rows of Trace::ops.
 std::vector<std::vector<size_t>> kernels_of_queues(const trace::Trace& trace);
 
-// Names for people, without namespaces and cut to a width; of two kernels of a trace that would look
-// alike each keeps the argument that tells it apart, or gets a number.
+// Names for people, without namespaces and cut to a width; of two kernels of a trace that would
+// look alike each keeps the argument that tells it apart, or gets a number.
 class KernelNames {
  public:
   explicit KernelNames(const trace::Trace& trace);

@@ -142,8 +142,8 @@ report::Section series_section() {
 }
 
 // The time from the first call to the last end in equal parts.
-void add_series(const trace::Queue& queue, QueueTimes& times, int64_t parts,
-                int64_t origin_ns, report::Section& section) {
+void add_series(const trace::Queue& queue, QueueTimes& times, int64_t parts, int64_t origin_ns,
+                report::Section& section) {
   if (times.linked == 0 || parts == 0) return;
   const int64_t first = *std::min_element(times.call_end.begin(), times.call_end.end());
   const int64_t last = *std::max_element(times.end.begin(), times.end.end());

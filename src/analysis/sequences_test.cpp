@@ -39,8 +39,9 @@ TEST(Sequences, ListWholeNames) {
 
 // Kernels of one template, and names that the demangler does not know.
 TEST(Sequences, NamesTellKernelsApart) {
-  const std::string wide = "void at::native::vectorized_elementwise_kernel<4, at::native::" +
-                           std::string(60, 'x') + "<at::native::";
+  const std::string wide =
+      "void at::native::vectorized_elementwise_kernel<4, at::native::" + std::string(60, 'x') +
+      "<at::native::";
   trace::TraceBuilder rows;
   int64_t t = 0;
   const auto add = [&](const std::string& name) {

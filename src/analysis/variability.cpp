@@ -138,8 +138,8 @@ std::vector<Value> row_of(const trace::Trace& trace, const std::string& after,
 }
 
 report::Section sensors_section(const trace::Trace& trace, const KernelNames& names,
-                                const Contexts& contexts,
-                                const Groups& groups, const std::vector<size_t>& shown) {
+                                const Contexts& contexts, const Groups& groups,
+                                const std::vector<size_t>& shown) {
   report::Section section;
   section.key = "sensors";
   section.title = "Beside the sensors of the GPUs";
@@ -170,9 +170,8 @@ report::Section sensors_section(const trace::Trace& trace, const KernelNames& na
       }
       if (readings.empty()) continue;
       const Line line(readings, course.durations);
-      table.add_row({trace.names[trace.label(rows.front())],
-                     names.joined(contexts.before[context]), what,
-                     static_cast<int64_t>(readings.size()), line.x_mean,
+      table.add_row({trace.names[trace.label(rows.front())], names.joined(contexts.before[context]),
+                     what, static_cast<int64_t>(readings.size()), line.x_mean,
                      drift_of(course.times, readings), line.correlation()});
     }
   }

@@ -104,12 +104,13 @@ void Choice::apply(trace::Request& request) const {
 }
 
 std::vector<Option> choice_options(const trace::Request& needs) {
-  std::vector<Option> options = {
-      {name_option(needs), "REGEX", "only names in which this extended regular expression is found", ""}};
+  std::vector<Option> options = {{name_option(needs), "REGEX",
+                                  "only names in which this extended regular expression is found",
+                                  ""}};
   const bool has_memory = (needs.args_of & bit_of(trace::ApiKind::kMemory)) != 0;
   if (needs.ops || has_memory) options.push_back({"--gpu", "N", "only this GPU", ""});
-  options.push_back({"--rank", "N",
-                     needs.ops ? "only what this rank launched" : "only what this rank did", ""});
+  options.push_back(
+      {"--rank", "N", needs.ops ? "only what this rank launched" : "only what this rank did", ""});
   return options;
 }
 

@@ -81,7 +81,8 @@ Result<NamedWindow> NamedWindow::parse(const std::string& text) {
   window.kind = kind == "marker" ? Kind::kMarker : Kind::kKernel;
   SONDE_ASSIGN(window.names, NameFilter::compile(what, kOption));
   const size_t hash = what.rfind('#');
-  const auto number = hash == what.npos ? std::nullopt : parse_int(std::string_view(what).substr(hash + 1));
+  const auto number =
+      hash == what.npos ? std::nullopt : parse_int(std::string_view(what).substr(hash + 1));
   if (window.kind != Kind::kMarker || !number || *number < 1 || hash == 0) return window;
   if (auto counted = NameFilter::compile(what.substr(0, hash), kOption)) {
     window.counted = std::move(*counted);

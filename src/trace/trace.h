@@ -177,8 +177,8 @@ struct Trace {
   NameId empty_name = 0;               // of ""
   Ops ops;
   Apis apis;
-  OpCounters op_counters;       // if asked for
-  std::vector<Device> devices;  // if asked for; one for each GPU that the file describes
+  OpCounters op_counters;          // if asked for
+  std::vector<Device> devices;     // if asked for; one for each GPU that the file describes
   std::vector<Queue> queues;       // sorted
   std::vector<Process> processes;  // those that made calls or were sampled
   std::vector<Thread> threads;
@@ -189,8 +189,8 @@ struct Trace {
   std::vector<Monitor> monitors;
   std::vector<std::string> texts;  // of arguments; the first is ""
   Changed changed;
-  std::optional<Interval> window;     // Window::extent
-  std::optional<int64_t> gpu;         // Request::gpu
+  std::optional<Interval> window;  // Window::extent
+  std::optional<int64_t> gpu;      // Request::gpu
   // What --from counts from: the first start of all rows of the file, also of those left out. Known
   // if both operations and calls were asked for.
   int64_t origin_ns = 0;

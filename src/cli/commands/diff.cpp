@@ -43,9 +43,9 @@ const Command& diff_command() {
         "times, and every kernel and operator that is new, gone, or takes another time.";
     command.positionals = {
         {"TRACE", "two files, A and B: .rpd of any version, or traces of other tools", true, true}};
-    command.options = joined(joined(joined({as_option()}, window_options()),
-                                    choice_options(analysis::diff_needs())),
-                             report_options());
+    command.options = joined(
+        joined(joined({as_option()}, window_options()), choice_options(analysis::diff_needs())),
+        report_options());
     command.examples = {{"sonde diff before.rpd after.rpd", "what made it slower or faster"},
                         {"sonde diff a.json b.json --from 20% --to 80% --format json",
                          "the same of a part of each, for a script"}};

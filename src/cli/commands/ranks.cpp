@@ -39,9 +39,9 @@ const Command& ranks_command() {
     Positional files = trace_file();
     files.repeated = true;
     command.positionals = {files};
-    command.options = joined(joined(joined({as_option()}, window_options()),
-                                    choice_options(analysis::ranks_needs())),
-                             report_options());
+    command.options = joined(
+        joined(joined({as_option()}, window_options()), choice_options(analysis::ranks_needs())),
+        report_options());
     command.examples = {{"sonde ranks trace.rpd", "all processes of a recording"},
                         {"sonde ranks rank*.json.gz", "one trace of each rank"}};
     command.run = run;
