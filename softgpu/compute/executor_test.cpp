@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -74,10 +75,20 @@ void spin(SoftgpuItem* item) {
   while (!*flag) item->group->api->yield(item);
 }
 
+// A group waits until another one runs, which only another thread can do meanwhile.
+void wait_for_another(SoftgpuGroup* group) {
+  const std::atomic_ref<uint32_t> running(arguments_of(group).out[0]);
+  running.fetch_add(1);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (running.load() < 2 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  if (running.load() < 2) std::atomic_ref(arguments_of(group).out[1]).fetch_add(1);
+}
+
 // Enough for the lazy binding of what these kernels call in libgcc.
 constexpr uint32_t kStack = 32 * 1024;
 const SoftgpuKernel kKernels[] = {
     {"count_groups", count_groups, nullptr, 0, 16, 0, 64},
+    {"wait_for_another", wait_for_another, nullptr, 0, 16, 0, 64},
     {"touch", touch, nullptr, 0, 16, 0, 64},
     {"trap", trap, nullptr, 0, 16, 0, 64},
     {"turn_round", nullptr, turn_round, 20, 16, kStack, 64},
@@ -139,6 +150,12 @@ TEST_F(ExecutorTest, RunsFromSeveralThreads) {
     });
   for (std::thread& thread : threads) thread.join();
   for (uint32_t i = 0; i < 20; i++) EXPECT_EQ(out_[i], 4 * 200 * 64u);
+}
+
+TEST_F(ExecutorTest, GroupsOfADispatchRunOnSeveralThreads) {
+  EXPECT_EQ(run("wait_for_another", 64 * 64, 64).kind, Outcome::kDone);
+  EXPECT_EQ(out_[0], 64u);
+  EXPECT_EQ(out_[1], 0u);  // groups that waited in vain
 }
 
 TEST_F(ExecutorTest, ItemsWaitAtABarrier) {

@@ -42,6 +42,7 @@ struct Seen {
   int ops = 0, counters = 0, starts = 0, stops = 0, processes = 0, malformed = 0, damaged = 0;
   uint64_t largest_chunk = 0;
   std::vector<std::string> open;
+  std::vector<std::pair<bool, uint64_t>> correlated;  // samples (true) and calls, in their order
 };
 
 std::vector<std::byte> read_file(const std::string& path) {
@@ -87,7 +88,13 @@ void read_chunk(const std::string& path, Seen& seen) {
       case wire::RecordType::kMark:
         ++seen.marks[text_of(*record)];
         break;
+      case wire::RecordType::kSample:
+        seen.correlated.emplace_back(true, record->as<wire::SampleRecord>().cpu_ns);
+        break;
       case wire::RecordType::kCall:
+        if ((record->header->flags & wire::kHasCorrelation) != 0) {
+          seen.correlated.emplace_back(false, record->extra<wire::SpanRecord>(0));
+        }
         seen.calls.push_back({record->header->id,
                               record->as<wire::SpanRecord>().begin,
                               record->as<wire::SpanRecord>().end,
@@ -130,7 +137,8 @@ Seen read_spool(const wire::SpoolFolder& folder) {
 const std::string& session() {
   static const test::TemporaryDirectory directory;
   static const bool attached = [] {
-    auto control = wire::Control::create(directory.path(), {.clock = wire::best_clock()});
+    auto control = wire::Control::create(directory.path(),
+                                         {.clock = wire::best_clock(), .launch_stacks = true});
     return control.ok() && agent::attach_process(directory.path().c_str());
   }();
   SONDE_CHECK(attached);
@@ -377,6 +385,46 @@ TEST_F(Agent, CallsKeepTheirArgumentsAndErrno) {
   sonde_arg_text(&args, "hello");
   agent_->call_end(&call, -5, args.words, args.count);
   EXPECT_EQ(errno, 42);
+}
+
+// What the cpu backend does: writes a sample from within call_begin().
+uint64_t g_taken_at = 0;
+void take_stack(uint64_t correlation) {
+  const struct sonde_agent* agent = sonde_agent_v1();
+  sonde_sample sample = {};
+  sample.cpu_ns = correlation;
+  sample.flags = SONDE_SAMPLE_LAUNCH;
+  sample.frames = 1;
+  sample.frame_bytes = 2;
+  sample.packed_frames = "\x02\x10";
+  EXPECT_EQ(agent->sample(&sample), 1);
+  g_taken_at = agent->ticks();
+}
+
+TEST_F(Agent, ACallThatLaunchesHasItsStackTakenBeforeItBegins) {
+  const uint32_t function = agent_->define_function("test", "", "launch", "");
+  ASSERT_EQ(agent_->take_launch_stacks(take_stack), 1);
+  const auto call = [&](int kind) {
+    const sonde_call begun = agent_->call_begin(function, kind);
+    agent_->call_end(&begun, 0, nullptr, 0);
+    return begun.correlation;
+  };
+  const size_t before = read_own().correlated.size();
+  const uint64_t launch = call(SONDE_CALL_LAUNCHES);
+  const uint64_t other = call(SONDE_CALL_CORRELATED);
+  EXPECT_EQ(call(SONDE_CALL_PLAIN), 0u);
+  agent_->stop();
+  EXPECT_EQ(call(SONDE_CALL_LAUNCHES), 0u);
+  agent_->start();
+  EXPECT_EQ(agent_->take_launch_stacks(nullptr), 1);
+  const uint64_t without = call(SONDE_CALL_LAUNCHES);
+  const Seen seen = read_own();
+  using Expected = std::vector<std::pair<bool, uint64_t>>;
+  EXPECT_EQ(Expected(seen.correlated.begin() + static_cast<std::ptrdiff_t>(before),
+                     seen.correlated.end()),
+            (Expected{{true, launch}, {false, launch}, {false, other}, {false, without}}));
+  ASSERT_GE(seen.calls.size(), 4u);
+  EXPECT_GE(seen.calls[seen.calls.size() - 4].begin, g_taken_at);
 }
 
 TEST_F(Agent, ACallThatIsOverKeepsItsTimes) {

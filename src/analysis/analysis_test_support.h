@@ -52,6 +52,14 @@ inline std::string cell_text(const report::Value& value) {
   return "-";
 }
 
+// The value of a fact as text; "" if there is none.
+inline std::string fact_of(const report::Section& section, const std::string& key) {
+  for (const report::Fact& fact : section.facts) {
+    if (fact.key == key) return cell_text(fact.value);
+  }
+  return "";
+}
+
 inline int64_t number(const report::Table& table, size_t row, const std::string& key) {
   const int column = report::find_column(table, key);
   if (column < 0 || row >= table.rows.size()) {

@@ -85,38 +85,18 @@ class Threads {
   std::vector<int32_t> roots_;
 };
 
-// The nodes of sampled stacks, each made when it is first needed. With a root for each thread they
-// are made anew for each.
-class SampledTree {
+// The nodes of stacks, each made when it is first needed. With a root for each thread they are made
+// anew for each.
+class StackNodes {
  public:
-  SampledTree(const trace::Trace& trace, const TreeOptions& options, TreeBuilder& builder)
-      : trace_(trace), options_(options), builder_(builder), threads_(trace, options, builder) {}
+  StackNodes(const trace::Trace& trace, TreeBuilder& builder) : trace_(trace), builder_(builder) {}
 
-  Status build() {
-    SONDE_ASSIGN(user_, trace::NameFilter::compile(options_.user, "--user"));
-    for (const trace::CodeFrame& code : trace_.stacks.frames) frames_.push_back(frame_of(code));
-    const trace::Samples& samples = trace_.samples;
-    add(samples.cpu_ns, samples.thread, samples.stack);
-    const trace::Blocked& blocked = trace_.blocked;
-    if (options_.weight == Weight::kWall) add(blocked.wall_ns, blocked.thread, blocked.stack);
-    return ok_status();
-  }
-
- private:
-  void add(const std::vector<int64_t>& ns, const std::vector<uint32_t>& thread,
-           const std::vector<int32_t>& stack) {
-    for (size_t i = 0; i < ns.size(); ++i) {
-      if (ns[i] <= 0 || !threads_.wants(thread[i])) continue;
-      builder_.add(node(threads_.root(thread[i]), stack[i]), ns[i], 1);
+  Status prepare(const std::string& user) {
+    SONDE_ASSIGN(const auto filter, user_filter(user));
+    for (const trace::CodeFrame& code : trace_.stacks.frames) {
+      frames_.push_back(frame_of(code, filter));
     }
-  }
-
-  uint32_t frame_of(const trace::CodeFrame& code) {
-    TreeFrame frame{trace_.names[code.function], trace_.names[code.file], FrameClass::kLibrary};
-    const bool is_user =
-        options_.user.empty() ? !code.is_library : user_.wants(frame.file + ": " + frame.text);
-    if (is_user) frame.frame_class = FrameClass::kUser;
-    return builder_.frame(std::move(frame));
+    return ok_status();
   }
 
   int32_t node(int32_t root, int32_t stack) {
@@ -135,13 +115,51 @@ class SampledTree {
     return node;
   }
 
+ private:
+  uint32_t frame_of(const trace::CodeFrame& code, const trace::NameFilter& user) {
+    return builder_.frame(
+        {trace_.names[code.function], trace_.names[code.file],
+         is_user_code(trace_, code, user) ? FrameClass::kUser : FrameClass::kLibrary});
+  }
+
+  const trace::Trace& trace_;
+  TreeBuilder& builder_;
+  std::vector<uint32_t> frames_;
+  std::map<int32_t, std::vector<int32_t>> nodes_;  // by root and node of Trace::stacks
+};
+
+class SampledTree {
+ public:
+  SampledTree(const trace::Trace& trace, const TreeOptions& options, TreeBuilder& builder)
+      : trace_(trace),
+        options_(options),
+        builder_(builder),
+        threads_(trace, options, builder),
+        stacks_(trace, builder) {}
+
+  Status build() {
+    SONDE_TRY(stacks_.prepare(options_.user));
+    const trace::Samples& samples = trace_.samples;
+    add(samples.cpu_ns, samples.thread, samples.stack);
+    const trace::Blocked& blocked = trace_.blocked;
+    if (options_.weight == Weight::kWall) add(blocked.wall_ns, blocked.thread, blocked.stack);
+    return ok_status();
+  }
+
+ private:
+  void add(const std::vector<int64_t>& ns, const std::vector<uint32_t>& thread,
+           const std::vector<int32_t>& stack) {
+    for (size_t i = 0; i < ns.size(); ++i) {
+      if (ns[i] <= 0 || !threads_.wants(thread[i])) continue;
+      builder_.add(stacks_.node(threads_.root(thread[i]), stack[i]), ns[i], 1);
+    }
+  }
+
   const trace::Trace& trace_;
   const TreeOptions& options_;
   TreeBuilder& builder_;
   Threads threads_;
-  trace::NameFilter user_;
-  std::vector<uint32_t> frames_;
-  std::map<int32_t, std::vector<int32_t>> nodes_;  // by root and node of Trace::stacks
+  StackNodes stacks_;
 };
 
 class TreeOfCalls {
@@ -152,12 +170,15 @@ class TreeOfCalls {
         builder_(builder),
         threads_(trace, options, builder),
         calls_(trace::build_op_tree(trace)),
+        stacks_(trace, builder),
         nodes_(trace.apis.size(), kNone) {}
 
   Status build() {
     SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace_, options_.user));
     user_ = &user;
     if (options_.weight == Weight::kGpu) {
+      SONDE_TRY(stacks_.prepare(options_.user));
+      note_python_stacks();
       add_ops();
     } else {
       add_calls();
@@ -189,11 +210,37 @@ class TreeOfCalls {
       const int32_t parent =
           api == kNone
               ? builder_.node(kNone, builder_.frame({"(unattributed)", "", FrameClass::kRuntime}))
-              : node(api);
+              : node_of_launch(api);
       const uint32_t frame =
           builder_.frame({trace_.names[trace_.label(op)], "", FrameClass::kDevice});
       builder_.add(builder_.node(parent, frame), trace_.op_ns(op), 1);
     }
+  }
+
+  // Callers stand before what they called.
+  void note_python_stacks() {
+    const trace::CallStacks& stacks = trace_.stacks;
+    has_python_.resize(stacks.size());
+    for (size_t i = 0; i < stacks.size(); ++i) {
+      const int32_t parent = stacks.parent[i];
+      has_python_[i] = stacks.frames[stacks.frame[i]].kind == trace::FrameKind::kPython ||
+                       (parent != kNone && has_python_[static_cast<size_t>(parent)]);
+    }
+  }
+
+  // Below its stack a call has the operators and ranges around it; Python's frames only once.
+  int32_t node_of_launch(Row api) {
+    const int32_t stack = trace_.stack_of(api);
+    if (stack == kNone) return node(api);
+    std::vector<size_t> path;
+    for (Row at = api; at != kNone; at = calls_.parent[static_cast<size_t>(at)]) {
+      const auto row = static_cast<size_t>(at);
+      if (has_python_[static_cast<size_t>(stack)] && trace::is_python(trace_, row)) continue;
+      path.push_back(row);
+    }
+    int32_t node = stacks_.node(threads_.root(thread_of(api)), stack);
+    for (size_t i = path.size(); i-- > 0;) node = builder_.node(node, frame_of(path[i]));
+    return node;
   }
 
   uint32_t thread_of(Row api) const { return trace_.apis.thread[static_cast<size_t>(api)]; }
@@ -232,7 +279,9 @@ class TreeOfCalls {
   Threads threads_;
   trace::OpTree calls_;
   const trace::UserFrames* user_ = nullptr;
-  std::vector<int32_t> nodes_;  // by row of Trace::apis
+  StackNodes stacks_;
+  std::vector<bool> has_python_;  // by node of Trace::stacks: it or a caller is Python's
+  std::vector<int32_t> nodes_;    // by row of Trace::apis
 };
 
 }  // namespace
@@ -251,6 +300,17 @@ const char* name_of(FrameClass frame_class) {
       return "device";
   }
   return "";
+}
+
+Result<trace::NameFilter> user_filter(const std::string& pattern) {
+  if (pattern.empty()) return trace::NameFilter();
+  return trace::NameFilter::compile(pattern, "--user");
+}
+
+bool is_user_code(const trace::Trace& trace, const trace::CodeFrame& code,
+                  const trace::NameFilter& user) {
+  if (user.wants_all()) return !code.is_library;
+  return user.wants(trace.names[code.file] + ": " + trace.names[code.function]);
 }
 
 int64_t CallTree::whole_ns() const {

@@ -47,8 +47,16 @@ struct TreeOptions {
   std::string user;                 // regular expression of frames that are the user's own
 };
 
+// --user, for is_user_code(); an empty one leaves it to the built-in rule.
+Result<trace::NameFilter> user_filter(const std::string& pattern);
+// Whether a frame of a stack is the user's own: by the filter, of "FILE: FUNCTION", or, if that
+// takes everything, by where its code is from.
+bool is_user_code(const trace::Trace& trace, const trace::CodeFrame& code,
+                  const trace::NameFilter& user);
+
 // CPU time is that of samples. Wall time is that of samples too where blocked threads were looked
-// at, else the self time of calls and ranges. GPU time hangs below the calls that launched it.
+// at, else the self time of calls and ranges. GPU time hangs below the calls that launched it, and
+// those below the stack in which they were made, where it was taken.
 Result<CallTree> call_tree_of(const trace::Trace& trace, const TreeOptions& options);
 
 // Whether call_tree_of() takes the time from samples.

@@ -136,10 +136,20 @@ class GraphBuilder {
       const auto wait = wait_of(waits_.calls, thread.open.back().api);
       step(thread, end, wait != waits_.calls.end());
       for (auto w = wait; w != waits_.calls.end() && w->waiter == static_cast<Row>(api); ++w) {
-        add_edge(graph_.begin_of_op(static_cast<size_t>(w->awaited)) + 1, end, EdgeKind::kSync, 0);
+        add_sync(static_cast<size_t>(w->awaited), end);
       }
       thread.open.pop_back();
       if (thread.open.empty()) top_ends_[process_of(api)].push_back(end);
+    }
+  }
+
+  void add_sync(size_t awaited, uint32_t end) {
+    const uint32_t begin = graph_.begin_of_op(awaited);
+    if (trace_.ops.end_ns[awaited] <= graph_.time_ns[end]) {
+      add_edge(begin + 1, end, EdgeKind::kSync, 0);
+    } else {  // the clocks differ
+      add_edge(begin, end, EdgeKind::kSpan, graph_.time_ns[end] - graph_.time_ns[begin],
+               bound_of_op(awaited));
     }
   }
 
@@ -155,7 +165,7 @@ class GraphBuilder {
   }
 
   size_t process_of(size_t api) const {
-    return static_cast<size_t>(trace_.threads[trace_.apis.thread[api]].process + 1);
+    return static_cast<size_t>(int64_t{trace_.threads[trace_.apis.thread[api]].process} + 1);
   }
 
   // Which thread woke which is not recorded. A thread that was between calls may have waited for

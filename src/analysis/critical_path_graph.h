@@ -13,8 +13,8 @@
 namespace sonde::analysis {
 
 enum class EdgeKind : uint8_t {
-  kSpan,          // time in a call or operation, from one moment of it to the next, or to the begin
-                  // of an operation that its queue began before it ended
+  kSpan,          // time in a call or operation, from one moment of it to the next; of an operation
+                  // also to what waited for its end and went on a little before it
   kDependency,    // the next call of a thread, or the next operation of a queue; unexplained time
   kThread,        // a thread that was between calls goes on after a call of another thread
   kLaunch,        // from the begin of a launching call to the begin of its operation
@@ -69,7 +69,7 @@ struct Waits {
     trace::Row waiter = trace::kNone;   // a call for syncs, an operation for waits of queues
     trace::Row awaited = trace::kNone;  // an operation
   };
-  std::vector<Wait> calls;   // by waiter; only those that really waited
+  std::vector<Wait> calls;   // by waiter; only those that really waited, until they returned
   std::vector<Wait> queues;  // by waiter
 };
 bool critical_path_wants_args(std::string_view name);

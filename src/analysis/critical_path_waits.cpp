@@ -21,12 +21,33 @@ struct QueueOps {
   std::vector<Row> by_end;
 };
 
-int64_t launched_ns(const trace::Trace& trace, size_t op) {
-  const Row api = trace.ops.api[op];
-  return api == kNone ? trace.ops.start_ns[op] : trace.apis.start_ns[static_cast<size_t>(api)];
+// By operation. What has no call and comes on its queue before all that has one was launched before
+// the recording; elsewhere nothing but its begin is known.
+std::vector<int64_t> launch_times(const trace::Trace& trace) {
+  std::vector<int64_t> times = trace.ops.start_ns;
+  std::vector<std::vector<Row>> unlinked(trace.queues.size());  // until the first with a call
+  std::vector<bool> has_call(trace.queues.size(), false);
+  for (size_t op = 0; op < trace.ops.size(); ++op) {
+    const uint32_t queue = trace.ops.queue[op];
+    const Row api = trace.ops.api[op];
+    if (api != kNone) {
+      times[op] = trace.apis.start_ns[static_cast<size_t>(api)];
+      has_call[queue] = true;
+    } else if (!has_call[queue]) {
+      unlinked[queue].push_back(static_cast<Row>(op));
+    }
+  }
+  for (size_t queue = 0; queue < unlinked.size(); ++queue) {
+    if (!has_call[queue]) continue;
+    for (const Row op : unlinked[queue]) {
+      times[static_cast<size_t>(op)] = std::numeric_limits<int64_t>::min();
+    }
+  }
+  return times;
 }
 
-std::vector<QueueOps> ops_of_queues(const trace::Trace& trace) {
+std::vector<QueueOps> ops_of_queues(const trace::Trace& trace,
+                                    const std::vector<int64_t>& launched_ns) {
   std::vector<QueueOps> queues(trace.queues.size());
   const auto& end_ns = trace.ops.end_ns;
   for (size_t i = 0; i < trace.ops.size(); ++i) {
@@ -37,7 +58,7 @@ std::vector<QueueOps> ops_of_queues(const trace::Trace& trace) {
     std::stable_sort(queue.by_end.begin(), queue.by_end.end(), [&](Row a, Row b) {
       return end_ns[static_cast<size_t>(a)] < end_ns[static_cast<size_t>(b)];
     });
-    const auto launched = [&](Row row) { return launched_ns(trace, static_cast<size_t>(row)); };
+    const auto launched = [&](Row row) { return launched_ns[static_cast<size_t>(row)]; };
     std::stable_sort(queue.rows.begin(), queue.rows.end(),
                      [&](Row a, Row b) { return launched(a) < launched(b); });
     for (const Row row : queue.rows) {
@@ -60,7 +81,10 @@ Row last_launched_before(const QueueOps& queue, int64_t time_ns) {
 class WaitFinder {
  public:
   explicit WaitFinder(const trace::Trace& trace)
-      : trace_(trace), queues_(ops_of_queues(trace)), is_told_(trace.apis.size(), false) {
+      : trace_(trace),
+        launched_ns_(launch_times(trace)),
+        queues_(ops_of_queues(trace, launched_ns_)),
+        is_told_(trace.apis.size(), false) {
     for (const std::string& name : trace.names) {
       is_sync_.push_back(trace::is_sync_call(name));
       is_wait_.push_back(trace::is_wait_call(name));
@@ -129,11 +153,37 @@ class WaitFinder {
     return &queues_[static_cast<size_t>(found - trace_.queues.begin())];
   }
 
+  // Clocks of devices are not exact: what ends after the call, but nearer to its end than to its
+  // begin, was awaited as well.
   void add_call(size_t call, Row awaited) {
     if (awaited == kNone) return;
     const int64_t end_ns = trace_.ops.end_ns[static_cast<size_t>(awaited)];
-    if (end_ns <= trace_.apis.start_ns[call] || end_ns > trace_.apis.end_ns[call]) return;
-    waits_.calls.push_back({static_cast<Row>(call), awaited});
+    if (end_ns <= trace_.apis.start_ns[call]) return;
+    const int64_t late_ns = end_ns - trace_.apis.end_ns[call];
+    if (late_ns >= trace_.api_ns(call)) return;
+    if (late_ns > 0) awaited = last_until_return(call, awaited);
+    if (awaited != kNone) waits_.calls.push_back({static_cast<Row>(call), awaited});
+  }
+
+  // How far the queue of an operation had come when the call returned: what ran then, or else what
+  // had ended last.
+  Row last_until_return(size_t call, Row awaited) const {
+    const std::vector<Row>& rows = queues_[trace_.ops.queue[static_cast<size_t>(awaited)]].by_end;
+    const int64_t start_ns = trace_.apis.start_ns[call], return_ns = trace_.apis.end_ns[call];
+    const auto end_of = [&](Row row) { return trace_.ops.end_ns[static_cast<size_t>(row)]; };
+    const auto was_launched = [&](Row row) {
+      return launched_ns_[static_cast<size_t>(row)] < start_ns;
+    };
+    auto next = std::upper_bound(rows.begin(), rows.end(), return_ns,
+                                 [&](int64_t time, Row row) { return time < end_of(row); });
+    if (next != rows.end() && was_launched(*next) &&
+        trace_.ops.start_ns[static_cast<size_t>(*next)] < return_ns) {
+      return *next;
+    }
+    while (next != rows.begin() && end_of(*--next) > start_ns) {
+      if (was_launched(*next)) return *next;
+    }
+    return kNone;
   }
 
   // The file tells what was waited for.
@@ -274,21 +324,26 @@ class WaitFinder {
     }
   }
 
-  // The file does not tell: of what its process had launched, what ended last while it waited.
+  // The file does not tell: of what its process had launched, what ended last while it waited. What
+  // ended after that may have been awaited if nothing else was.
   void guess_call(size_t call) {
     const int32_t process = trace_.threads[trace_.apis.thread[call]].process;
+    const auto end_of = [&](Row row) { return trace_.ops.end_ns[static_cast<size_t>(row)]; };
     Row awaited = kNone;
+    std::vector<Row> late;
     for (const QueueOps& queue : queues_) {
       const Row row = last_launched_before(queue, trace_.apis.start_ns[call]);
       if (row == kNone) continue;
-      const auto op = static_cast<size_t>(row);
-      if (trace_.ops.process[op] != kNone && trace_.ops.process[op] != process) continue;
-      if (trace_.ops.end_ns[op] > trace_.apis.end_ns[call]) continue;
-      const bool later = awaited == kNone ||
-                         trace_.ops.end_ns[op] > trace_.ops.end_ns[static_cast<size_t>(awaited)];
-      if (later) awaited = row;
+      const int32_t of = trace_.ops.process[static_cast<size_t>(row)];
+      if (of != kNone && of != process) continue;
+      if (end_of(row) > trace_.apis.end_ns[call]) {
+        late.push_back(row);
+      } else if (awaited == kNone || end_of(row) > end_of(awaited)) {
+        awaited = row;
+      }
     }
-    add_call(call, awaited);
+    if (awaited != kNone && end_of(awaited) > trace_.apis.start_ns[call]) late = {awaited};
+    for (const Row row : late) add_call(call, row);
   }
 
   // The first operation that a thread launches after a call that makes a queue wait waits for what
@@ -334,7 +389,8 @@ class WaitFinder {
   }
 
   const trace::Trace& trace_;
-  std::vector<QueueOps> queues_;
+  const std::vector<int64_t> launched_ns_;  // by operation
+  const std::vector<QueueOps> queues_;
   std::vector<bool> is_told_;                                       // by call
   std::vector<bool> is_sync_, is_wait_;                             // by name
   std::multimap<std::pair<int64_t, int64_t>, Row> by_correlation_;  // by file and number

@@ -121,6 +121,21 @@ TEST(Defects, count_under_dispatch_mode) {
             (Lines{"aten::mm|1|1|1|100|30"}));
 }
 
+// What calls itself twice, or beside others, is as many calls as that; its time counts once.
+TEST(Defects, count_of_operators_that_call_themselves) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"cpu_op", "aten::sum", 10, 100});
+  rows.add(ApiRow{"cpu_op", "aten::sum", 20, 40});
+  rows.add(ApiRow{"cpu_op", "aten::sum", 50, 60});
+  rows.add(ApiRow{"cpu_op", "aten::mean", 200, 300});
+  rows.add(ApiRow{"cpu_op", "aten::mean", 210, 290});
+  rows.add(ApiRow{"cpu_op", "aten::mean", 220, 230});
+  rows.add(ApiRow{"cpu_op", "aten::div_", 240, 280});
+  EXPECT_EQ(lines_of(section_of(ask("operators", rows), "operators").table,
+                     {"operator", "calls", "cpu_ns", "cpu_self_ns"}),
+            (Lines{"aten::sum|3|90|90", "aten::mean|2|100|60", "aten::div_|1|40|40"}));
+}
+
 TEST(Defects, copy_filled_gap_not_idle) {
   trace::TraceBuilder rows;
   rows.add(OpRow{"k", 0, 100});
@@ -238,6 +253,23 @@ TEST(Idle, Reasons) {
   EXPECT_EQ(lines_of(section_of(ask("idle", rows), "idle").table, {"reason", "gaps", "total_ns"}),
             (Lines{"dependency|1|100000", "other|1|100000", "launch-bound|1|70000", "sync|1|50000",
                    "launch latency|1|10000"}));
+}
+
+// The call began 60,000 into a gap of 400,000: until then the program was late, after that it was
+// not. 29,999 after a call are its latency, and no part of their own.
+TEST(Idle, AGapIsCutAtItsLaunch) {
+  const auto reasons = [](int64_t start, bool waits) {
+    trace::TraceBuilder rows;
+    const int first = rows.add(ApiRow{"", "hipLaunchKernel", 0, 5});
+    if (waits) rows.add(ApiRow{"", "hipStreamWaitEvent", 150'000, 150'010});
+    const int second = rows.add(ApiRow{"", "hipLaunchKernel", 160'000, 160'006});
+    rows.add(OpRow{"k", 10, 100'000, first});
+    rows.add(OpRow{"k", start, start + 10, second});
+    return lines_of(section_of(ask("idle", rows), "idle").table, {"reason", "gaps", "total_ns"});
+  };
+  EXPECT_EQ(reasons(500'000, false), (Lines{"other|1|340000", "launch-bound|1|60000"}));
+  EXPECT_EQ(reasons(500'000, true), (Lines{"dependency|1|340000", "launch-bound|1|60000"}));
+  EXPECT_EQ(reasons(189'999, false), (Lines{"launch-bound|1|89999"}));
 }
 
 }  // namespace

@@ -78,6 +78,21 @@ TEST(Diff, VerdictExplainedAndRenamedOperators) {
                    "aten::cudnn_convolution|40|140"}));
 }
 
+// A helper waits in one frame from begin to end, and its time says nothing of the GPU. The thread
+// that launches is asked first; then that with more calls; the helper has what is left.
+TEST(Diff, IdleTimeIsOfTheThreadThatLaunches) {
+  trace::TraceBuilder rows = program("aten::miopen_convolution", "k", 40);
+  rows.add(ApiRow{"python_function", "threading.py(359): wait", 0, 100, 2});
+  rows.add(ApiRow{"python_function", "queue.py(154): get", 82, 84, 3});
+  rows.add(ApiRow{"python_function", "queue.py(154): get", 84, 86, 3});
+  const WallParts parts = wall_parts(rows.build(0, diff_needs()));
+  EXPECT_EQ(parts.idle_ns, (std::map<std::string, int64_t>{{"aten::miopen_convolution", 10},
+                                                           {"hipDeviceSynchronize", 30},
+                                                           {"queue.py(154): get", 4},
+                                                           {"threading.py(359): wait", 16}}));
+  EXPECT_EQ(parts.nothing_ns, 0);
+}
+
 // What a name begins with is no word that operators share.
 TEST(Diff, OperatorsOfOneNamespaceAreNotRenamed) {
   const report::Report report =

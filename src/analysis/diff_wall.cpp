@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "analysis/diff.h"
 
@@ -27,7 +28,9 @@ class ThreadTime {
     end_until(apis, apis.start_ns[api]);
     cut(apis, apis.start_ns[api]);
     open_.push_back(static_cast<Row>(api));
+    ++calls_;
   }
+  void launch() { launches_ = true; }
   void end_until(const trace::Apis& apis, int64_t time_ns) {
     while (!open_.empty()) {
       const int64_t end_ns = apis.end_ns[static_cast<size_t>(open_.back())];
@@ -36,7 +39,11 @@ class ThreadTime {
       open_.pop_back();
     }
   }
-  int64_t length_ns() const { return length_ns_; }
+  // A thread that waits all the time in one call does not tell why GPUs are idle.
+  bool tells_more_than(const ThreadTime& other) const {
+    return std::tuple(launches_, calls_, length_ns_) >
+           std::tuple(other.launches_, other.calls_, other.length_ns_);
+  }
   const std::vector<Piece>& pieces() const { return pieces_; }
 
  private:
@@ -50,7 +57,8 @@ class ThreadTime {
 
   std::vector<Row> open_;
   std::vector<Piece> pieces_;
-  int64_t since_ns_ = 0, length_ns_ = 0;
+  int64_t since_ns_ = 0, length_ns_ = 0, calls_ = 0;
+  bool launches_ = false;
 };
 
 std::vector<ThreadTime> thread_times(const trace::Trace& trace) {
@@ -61,9 +69,11 @@ std::vector<ThreadTime> thread_times(const trace::Trace& trace) {
   for (ThreadTime& thread : threads) {
     thread.end_until(trace.apis, std::numeric_limits<int64_t>::max());
   }
-  std::stable_sort(threads.begin(), threads.end(), [](const ThreadTime& a, const ThreadTime& b) {
-    return a.length_ns() > b.length_ns();
-  });
+  for (const Row api : trace.ops.api) {
+    if (api != trace::kNone) threads[trace.apis.thread[static_cast<size_t>(api)]].launch();
+  }
+  std::stable_sort(threads.begin(), threads.end(),
+                   [](const ThreadTime& a, const ThreadTime& b) { return a.tells_more_than(b); });
   return threads;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 
 #include "analysis/findings_rules.h"
 #include "analysis/idle_gaps.h"
@@ -40,6 +41,13 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
       "Look at what the event waits for, and whether independent work could run meanwhile. sonde "
       "critical-path shows the chain.",
       "the idle time of reason dependency of sonde idle"};
+  rules[static_cast<size_t>(IdleReason::kOther)] = {
+      "slow-start", "GPUs are idle although their next work is launched",
+      "If the launching call took the time, it loaded or compiled code at its first use: warm up "
+      "first, or load early (HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). If it "
+      "returned before, look for what the trace does not have: another process on the GPU, or a "
+      "queue that waits.",
+      "the idle time of reason other of sonde idle: launched, and not begun"};
   return rules;
 }();
 
@@ -65,21 +73,39 @@ std::string name_text(const trace::Trace& trace, Row op) {
   return short_name_of(trace.names[trace.label(static_cast<size_t>(op))]);
 }
 
-// How often operations are launched while GPUs are idle for it: what a host can do.
+// How often a process launches operations for a GPU: what its host can do. Of several the mean.
 std::string launch_rate(const trace::Trace& trace) {
-  int64_t launches = 0;
-  int64_t first_ns = 0, last_ns = 0;
-  Row last = kNone;
-  for (const Row api : trace.ops.api) {
-    if (api == kNone || api == last) continue;
+  struct Launches {
+    int64_t count = 0, first_ns = 0, last_ns = 0;
+    Row last = kNone;
+  };
+  std::map<std::pair<int32_t, int32_t>, Launches> by_gpu;  // of a process
+  for (size_t op = 0; op < trace.ops.size(); ++op) {
+    const Row api = trace.ops.api[op];
+    if (api == kNone) continue;
+    Launches& launches = by_gpu[{trace.ops.process[op], trace.ops.gpu[op]}];
+    if (api == launches.last) continue;
     const int64_t time_ns = trace.apis.start_ns[static_cast<size_t>(api)];
-    first_ns = launches == 0 ? time_ns : std::min(first_ns, time_ns);
-    last_ns = launches == 0 ? time_ns : std::max(last_ns, time_ns);
-    last = api;
-    ++launches;
+    launches.first_ns = launches.count == 0 ? time_ns : std::min(launches.first_ns, time_ns);
+    launches.last_ns = launches.count == 0 ? time_ns : std::max(launches.last_ns, time_ns);
+    launches.last = api;
+    ++launches.count;
   }
-  if (launches < 2 || last_ns == first_ns) return "";
-  return fmt::format("; a launch every {}", time_text((last_ns - first_ns) / (launches - 1)));
+  int64_t total_ns = 0, count = 0;
+  for (const auto& [gpu, launches] : by_gpu) {
+    total_ns += launches.last_ns - launches.first_ns;
+    count += launches.count - 1;
+  }
+  if (total_ns == 0) return "";
+  return fmt::format("; a launch every {}{}", time_text(total_ns / count),
+                     by_gpu.size() == 1 ? "" : " on each GPU");
+}
+
+// Whether the launching call took the time, or came back before.
+std::string launch_text(const trace::Trace& trace, const Gap& gap) {
+  const auto api = static_cast<size_t>(trace.ops.api[static_cast<size_t>(gap.next)]);
+  return fmt::format(", whose {} returned after {}", trace.names[trace.apis.name[api]],
+                     time_text(trace.api_ns(api)));
 }
 
 void add_idle(const Evidence& evidence, Findings& findings) {
@@ -105,6 +131,9 @@ void add_idle(const Evidence& evidence, Findings& findings) {
                     sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
                     time_text(length(*sum.longest)), name_text(trace, sum.longest->next));
     if (reason == static_cast<size_t>(IdleReason::kLaunchBound)) text += launch_rate(trace);
+    const bool is_launched = reason == static_cast<size_t>(IdleReason::kDependency) ||
+                             reason == static_cast<size_t>(IdleReason::kOther);
+    if (is_launched) text += launch_text(trace, *sum.longest);
     findings.push_back(
         make_finding(kIdleRules[reason], sum.total_ns, evidence.all.total_ns, std::move(text)));
   }

@@ -33,6 +33,21 @@ TEST(Findings, LateLaunches) {
   EXPECT_NE(findings.front().evidence.find("ends with b"), std::string::npos);
 }
 
+// The call comes 1000 ns into the gap and takes 6000, and its kernel begins 400,000 after it: not
+// the program is late.
+TEST(Findings, WorkThatIsLaunchedAndDoesNotBegin) {
+  trace::TraceBuilder rows;
+  const int first = rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50});
+  const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 101'000, 107'000});
+  rows.add(OpRow{"a", 0, 100'000, first});
+  rows.add(OpRow{"b", 501'000, 600'000, second});
+  EXPECT_EQ(found(rows, 0.1), (Lines{"slow-start 400000 of 600000", "one-kernel 100000 of 600000",
+                                     "launch-bound 1000 of 600000"}));
+  EXPECT_EQ(findings_of(rows.build(0, findings_needs()), 50).front().evidence,
+            "1 gap, 400.00 us on average; the longest, 400.00 us, ends with b, whose "
+            "hipLaunchKernel returned after 6.00 us");
+}
+
 TEST(Findings, CopiesThatNothingHides) {
   trace::TraceBuilder rows;
   rows.add(OpRow{"a", 0, 1000});
@@ -123,6 +138,15 @@ constexpr Case kCases[] = {
      [](auto& rows) {
        launch(rows, "a", 0, 20, 1000);
        launch(rows, "b", 900, 50'000, 51'000);
+     }},
+    {"slow-start",
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 1100, 50'000, 51'000);
+     },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 49'000, 50'000, 51'000);
      }},
     {"data-loading",
      [](auto& rows) {
@@ -267,9 +291,30 @@ TEST(Findings, EvidenceHasTheFigures) {
   }
 }
 
+// Two ranks that launch every 50 us, the second 10 us after the first: each GPU gets one every 50.
+TEST(Findings, LaunchesAreCountedForEachGpu) {
+  const auto evidence = [](int64_t ranks) {
+    trace::TraceBuilder rows;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      for (int64_t i = 0; i < 4; ++i) {
+        const int64_t called = 50'000 * i + 10'000 * rank;
+        launch(rows, "k", called, called + 100, called + 200, rank + 1, static_cast<int32_t>(rank));
+      }
+    }
+    for (const Finding& finding : findings_of(rows.build(0, findings_needs()), 1)) {
+      if (finding.id == "launch-bound") {
+        return finding.evidence.substr(finding.evidence.find("; a launch"));
+      }
+    }
+    return std::string();
+  };
+  EXPECT_EQ(evidence(1), "; a launch every 50.00 us");
+  EXPECT_EQ(evidence(2), "; a launch every 50.00 us on each GPU");
+}
+
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 18u);
+  EXPECT_EQ(ids.size(), 19u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

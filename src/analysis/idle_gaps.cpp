@@ -58,18 +58,32 @@ class Reasons {
     find_previous_in_queue();
   }
 
-  IdleReason of(Interval gap, Row next) const {
+  // In two parts if the launching call began in the gap and the operation much later: in the first
+  // the program had not launched, in the second it had.
+  void add(Gap gap, std::vector<Gap>& gaps) const {
     const trace::Apis& apis = trace_.apis;
-    const Row api = trace_.ops.api[static_cast<size_t>(next)];
-    if (api == kNone) return IdleReason::kUnlinked;
+    const Row api = trace_.ops.api[static_cast<size_t>(gap.next)];
+    gap.reason = IdleReason::kUnlinked;
+    if (api == kNone) return gaps.push_back(gap);
     const int64_t launched_ns = apis.start_ns[static_cast<size_t>(api)];
-    if (launched_ns >= gap.start_ns) {
+    if (launched_ns >= gap.time.start_ns) {
+      Gap late = gap;
+      const bool is_slow = gap.time.end_ns - launched_ns >= latency_ns_;
+      if (is_slow) late.time.end_ns = launched_ns;
       const Row sync = syncs_.last_before(api);
-      const bool waited = sync != kNone && apis.end_ns[static_cast<size_t>(sync)] > gap.start_ns;
-      return waited ? IdleReason::kSync : IdleReason::kLaunchBound;
+      const bool waited =
+          sync != kNone && apis.end_ns[static_cast<size_t>(sync)] > gap.time.start_ns;
+      late.reason = waited ? IdleReason::kSync : IdleReason::kLaunchBound;
+      if (late.time.end_ns > late.time.start_ns) gaps.push_back(late);
+      if (!is_slow) return;
+      gap.time.start_ns = launched_ns;
     }
-    if (gap.end_ns - gap.start_ns < latency_ns_) return IdleReason::kLaunchLatency;
-    return was_told_to_wait(next, api) ? IdleReason::kDependency : IdleReason::kOther;
+    if (gap.time.end_ns - gap.time.start_ns < latency_ns_) {
+      gap.reason = IdleReason::kLaunchLatency;
+    } else {
+      gap.reason = was_told_to_wait(gap.next, api) ? IdleReason::kDependency : IdleReason::kOther;
+    }
+    gaps.push_back(gap);
   }
 
  private:
@@ -151,8 +165,11 @@ std::vector<Gap> idle_gaps(const trace::Trace& trace, int64_t latency_ns) {
       Gap gap{time, id, IdleReason::kEdge, kNone, kNone};
       if (next > 0) gap.previous = lane.last_ended[next - 1];
       if (next < lane.ops.size()) gap.next = lane.ops[next];
-      if (gap.previous != kNone && gap.next != kNone) gap.reason = reasons.of(time, gap.next);
-      gaps.push_back(gap);
+      if (gap.previous != kNone && gap.next != kNone) {
+        reasons.add(gap, gaps);
+      } else {
+        gaps.push_back(gap);
+      }
     }
     std::sort(gaps.begin() + static_cast<std::ptrdiff_t>(first_of_gpu), gaps.end(),
               [](const Gap& a, const Gap& b) { return a.time.start_ns < b.time.start_ns; });

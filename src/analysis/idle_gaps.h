@@ -14,10 +14,10 @@ enum class IdleReason : uint8_t {
   kSync,           // the launching thread was in a call that waits for a device
   kLaunchBound,    // the launching call began after the last operation had ended
   kLaunchLatency,  // it began before, and the gap is short
-  kDependency,     // the queue was told to wait for another one
+  kDependency,     // it began before, and the queue was told to wait for another one
   kUnlinked,       // the launching call is not in the file
   kEdge,           // before the first or after the last operation of a window
-  kOther,
+  kOther,          // it began before, and the file does not tell why its operation did not
 };
 constexpr size_t kIdleReasons = 8;
 const char* idle_reason_name(IdleReason reason);
@@ -31,7 +31,8 @@ struct Gap {
 };
 
 // By GPU and time. Those of reason kCopy last as long as copies and memsets are exposed; all others
-// together are the idle time of sonde breakdown. Needs `links`.
+// together are the idle time of sonde breakdown. A time without operations is two gaps if the next
+// one was launched in it and began latency_ns or more later. Needs `links`.
 std::vector<Gap> idle_gaps(const trace::Trace& trace, int64_t latency_ns);
 
 }  // namespace sonde::analysis

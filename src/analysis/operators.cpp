@@ -30,6 +30,16 @@ std::vector<Row> operators_around(const trace::Trace& trace, const trace::OpTree
   return around;
 }
 
+// How many operators each operator has right inside of it.
+std::vector<uint32_t> operators_inside(const trace::Trace& trace, const std::vector<Row>& around) {
+  std::vector<uint32_t> inside(around.size());
+  for (size_t i = 0; i < around.size(); ++i) {
+    if (trace.apis.kind[i] != ApiKind::kOperator || around[i] == kNone) continue;
+    ++inside[static_cast<size_t>(around[i])];
+  }
+  return inside;
+}
+
 struct Operator {
   int64_t calls = 0, cpu_ns = 0, cpu_self_ns = 0;
   int64_t self_ops = 0, self_gpu_ns = 0, self_busy_ns = 0;
@@ -43,6 +53,7 @@ class Operators {
       : trace_(trace),
         tree_(trace::build_op_tree(trace)),
         around_(operators_around(trace, tree_)),
+        inside_(operators_inside(trace, around_)),
         rows_(trace.names.size()) {
     add_calls();
     add_gpu_time();
@@ -52,7 +63,13 @@ class Operators {
 
  private:
   NameId label(Row api) const { return trace_.apis.label[static_cast<size_t>(api)]; }
-  // An operator inside one of its own name is the same call seen twice.
+  // The only operator in one of its own name is the same call seen twice: by an overload that
+  // calls another, or by a dispatch mode.
+  bool is_seen_twice(Row api) const {
+    const Row up = around_[static_cast<size_t>(api)];
+    return up != kNone && inside_[static_cast<size_t>(up)] == 1 && label(up) == label(api);
+  }
+
   bool is_inside_itself(Row api) const {
     for (Row up = around_[static_cast<size_t>(api)]; up != kNone;
          up = around_[static_cast<size_t>(up)]) {
@@ -69,9 +86,8 @@ class Operators {
       row.listed = true;
       row.cpu_self_ns += duration;
       if (const Row up = around_[i]; up != kNone) rows_[label(up)].cpu_self_ns -= duration;
-      if (is_inside_itself(static_cast<Row>(i))) continue;
-      ++row.calls;
-      row.cpu_ns += duration;
+      if (!is_seen_twice(static_cast<Row>(i))) ++row.calls;
+      if (!is_inside_itself(static_cast<Row>(i))) row.cpu_ns += duration;
     }
   }
 
@@ -125,6 +141,7 @@ class Operators {
   const trace::Trace& trace_;
   trace::OpTree tree_;
   std::vector<Row> around_;
+  std::vector<uint32_t> inside_;
   std::vector<Operator> rows_;
   Operator unattributed_;
 };
@@ -204,8 +221,12 @@ constexpr const char* kDefinition =
     "inside of it; an operation counts once for each name, however often the name is on the way. "
     "The totals of different rows overlap and do not add up.\n"
     "\n"
-    "Calls counts the calls that are not inside a call of the same name: a call that a dispatch "
-    "mode shows twice is one. CPU adds up their durations, Self CPU is without the operators inside. "
+    "Calls is what key_averages() of torch.profiler counts: every call, but one that is the only "
+    "operator in a call of the same name is the same call seen twice (an overload that calls "
+    "another, a dispatch mode) and not counted. Where a profiler wrote whole microseconds, calls "
+    "that begin and end together may be counted differently by either. CPU adds up the durations "
+    "of the calls that are in no other of the same name, so that no time counts twice; Self CPU, of "
+    "all calls, is without the operators inside. "
     "With --from or --to GPU time is that in the window, whenever it was launched, and calls and "
     "CPU time are of the whole trace.\n";
 

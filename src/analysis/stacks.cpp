@@ -15,44 +15,84 @@ using report::Value;
 using trace::kNone;
 using trace::Row;
 
-// What a row of the table is: a frame, or with --by stack all frames of the user from the
-// outermost.
-class Sites {
+// The frames around a call, from the innermost on: Python's that are calls themselves.
+class OpenFrames {
  public:
-  Sites(const trace::Trace& trace, const trace::OpTree& tree, const trace::UserFrames& user)
-      : trace_(trace), tree_(tree), user_(user) {}
+  OpenFrames(const trace::Trace& trace, const trace::UserFrames& user)
+      : trace_(trace), tree_(trace::build_op_tree(trace)), user_(user) {}
 
-  Row leaf(Row api) const {
-    return tree_.nearest(api, [&](size_t i) { return trace::is_python(trace_, i); });
-  }
-  Row innermost(Row api) const {
-    return tree_.nearest(api, [&](size_t i) { return user_.contains(i); });
-  }
-  std::string text(Row api) const {
-    return api == kNone ? std::string() : trace_.names[trace_.apis.label[static_cast<size_t>(api)]];
-  }
-  std::string stack(Row api) const {
-    std::string text_of_all;
-    for (Row frame = innermost(api); frame != kNone;
-         frame = innermost(tree_.parent[static_cast<size_t>(frame)])) {
-      text_of_all = text_of_all.empty() ? text(frame) : text(frame) + ";" + text_of_all;
+  std::vector<std::string> of(Row api, bool users_only) const {
+    std::vector<std::string> texts;
+    for (; api != kNone; api = tree_.parent[static_cast<size_t>(api)]) {
+      const auto row = static_cast<size_t>(api);
+      if (users_only ? user_.contains(row) : trace::is_python(trace_, row)) {
+        texts.push_back(trace_.names[trace_.apis.label[row]]);
+      }
     }
-    return text_of_all;
+    return texts;
   }
 
  private:
   const trace::Trace& trace_;
-  const trace::OpTree& tree_;
+  trace::OpTree tree_;
   const trace::UserFrames& user_;
+};
+
+// The same of the stack in which a call was made.
+class StackFrames {
+ public:
+  StackFrames(const trace::Trace& trace, const trace::NameFilter& user) : trace_(trace) {
+    for (const trace::CodeFrame& code : trace.stacks.frames) {
+      const std::string line = code.line != 0 ? "(" + std::to_string(code.line) + ")" : "";
+      texts_.push_back(trace.names[code.file] + line + ": " + trace.names[code.function]);
+      is_user_.push_back(is_user_code(trace, code, user));
+    }
+  }
+
+  std::vector<std::string> of(Row api, bool users_only) const {
+    std::vector<std::string> texts;
+    for (int32_t at = trace_.stack_of(api); at != kNone;
+         at = trace_.stacks.parent[static_cast<size_t>(at)]) {
+      const uint32_t frame = trace_.stacks.frame[static_cast<size_t>(at)];
+      if (!users_only || is_user_[frame]) texts.push_back(texts_[frame]);
+    }
+    return texts;
+  }
+
+ private:
+  const trace::Trace& trace_;
+  std::vector<std::string> texts_;  // by frame
+  std::vector<bool> is_user_;
+};
+
+// What a row of the table is: a frame, or with --by stack all frames of the user from the
+// outermost. A stack that was taken goes before the frames that were recorded.
+class Sites {
+ public:
+  Sites(const OpenFrames& open, const StackFrames& stacks, const std::string& by)
+      : open_(open), stacks_(stacks), by_(by) {}
+
+  std::string text(Row api) const {
+    std::vector<std::string> frames = stacks_.of(api, by_ != "leaf");
+    if (frames.empty()) frames = open_.of(api, by_ != "leaf");
+    if (frames.empty()) return api == kNone ? "(unattributed)" : "(no such frame)";
+    std::string text = frames[0];
+    for (size_t i = 1; by_ == "stack" && i < frames.size(); ++i) text = frames[i] + ";" + text;
+    return text;
+  }
+
+ private:
+  const OpenFrames& open_;
+  const StackFrames& stacks_;
+  const std::string& by_;
 };
 
 struct Grouped {
   std::vector<std::string> texts;
   std::vector<uint32_t> group_of;  // by operation
-  int64_t with_frame = 0;
 };
 
-Grouped group_sites(const trace::Trace& trace, const Sites& sites, const std::string& by) {
+Grouped group_sites(const trace::Trace& trace, const Sites& sites) {
   Grouped grouped;
   std::map<std::string, uint32_t> number_of;
   std::map<Row, uint32_t> number_of_call;  // launches of one call have one stack
@@ -63,9 +103,7 @@ Grouped group_sites(const trace::Trace& trace, const Sites& sites, const std::st
       grouped.group_of.push_back(known->second);
       continue;
     }
-    const Row frame = by == "leaf" ? sites.leaf(api) : sites.innermost(api);
-    std::string text = by == "stack" ? sites.stack(api) : sites.text(frame);
-    if (text.empty()) text = api == kNone ? "(unattributed)" : "(no such frame)";
+    const std::string text = sites.text(api);
     const auto [entry, is_new] =
         number_of.try_emplace(text, static_cast<uint32_t>(grouped.texts.size()));
     if (is_new) grouped.texts.push_back(text);
@@ -79,9 +117,10 @@ Grouped group_sites(const trace::Trace& trace, const Sites& sites, const std::st
 Result<report::Report> launched_by(const trace::Trace& trace, const Parameters& parameters) {
   report::Report report = begin_report("stacks", trace);
   SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace, parameters.text("user")));
-  const trace::OpTree tree = trace::build_op_tree(trace);
-  const Sites sites(trace, tree, user);
-  const Grouped grouped = group_sites(trace, sites, parameters.text("by"));
+  SONDE_ASSIGN(const auto filter, user_filter(parameters.text("user")));
+  const OpenFrames open(trace, user);
+  const StackFrames stacks(trace, filter);
+  const Grouped grouped = group_sites(trace, Sites(open, stacks, parameters.text("by")));
   const Groups groups = group_rows(grouped.group_of, grouped.texts.size());
   report::Section section;
   section.key = "stacks";
@@ -125,8 +164,10 @@ Result<report::Report> launched_by(const trace::Trace& trace, const Parameters& 
   const auto& kinds = trace.apis.kind;
   const bool has_frames =
       std::find(kinds.begin(), kinds.end(), trace::ApiKind::kPython) != kinds.end();
-  if (!has_frames && trace.ops.size() != 0) {
-    report.notes.push_back("the file has no Python frames (torch.profiler: with_stack=True)");
+  if (!has_frames && trace.apis.stack.empty() && trace.ops.size() != 0) {
+    report.notes.push_back(
+        "the file has no frames of calls (sonde record --launch-stacks; torch.profiler: "
+        "with_stack=True)");
   }
   report.sections.push_back(std::move(section));
   return report;
@@ -164,14 +205,18 @@ constexpr const char* kDefinition =
     "time that a thread was blocked in a stack. Else the time of calls, ranges and Python frames that "
     "were recorded with begin and end, each without those within it.\n"
     "gpu: the time of operations of GPUs, below the calls, ranges and Python frames that were open on "
-    "the thread when they were launched.\n"
+    "the thread when they were launched. Where the recording took the stacks of launching calls "
+    "(--launch-stacks) they come first, from the outermost native or Python function on; below them are "
+    "operators and ranges, the call, and the operation. The sum over a function is that of the times of "
+    "all operations that were launched in it or below it, no estimate; a call without a stack is "
+    "counted as without that option.\n"
     "\n"
     "The default is gpu where the file has operations of a GPU, else wall or cpu, whichever it has.\n"
     "\n"
     "--by says what a row is. user: the innermost frame of the user's own code. Not the user's own are: "
     "Python's library, installed packages (site-packages, dist-packages), frameworks (torch, triton, "
     "numpy ...), and native code in folders of the system; --user says with a regular expression which "
-    "frames are the user's (matched with the frame as it is shown; of samples with FILE: FUNCTION). "
+    "frames are the user's (matched with the frame as it is shown; of samples and stacks with FILE: FUNCTION). "
     "leaf: the innermost frame whosever it is. stack: all frames of the user from the outermost on, "
     "separated by semicolons. tree: a call path, below that of its caller and indented; what all paths "
     "have in common from the outermost frame on is left out, and said. callers: the other way round: a "
@@ -217,6 +262,7 @@ const Analysis& stacks_analysis() {
                               .nesting = true,
                               .links = is_gpu,
                               .samples = weight != "gpu",
+                              .launch_stacks = is_gpu,
                               .all_apis = is_gpu};
       },
       run,

@@ -158,6 +158,64 @@ TEST(Stacks, calls_have_wall_time_of_their_own_and_launch_gpu_time) {
                    "0|(unattributed)|1|call", "1|lost|1|device"}));
 }
 
+// main -> solve, at which a kernel is launched in an operator, and one more without a stack. The
+// outermost frame of the stack is Python's, so that the call's Python frame is not shown again.
+trace::Trace launched() {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"python_function", "train.py(3): step", 0, 100});
+  rows.add(ApiRow{"cpu_op", "aten::mm", 5, 50});
+  const int launch = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", 10, 40});
+  const int other = rows.add(ApiRow{"cuda_runtime", "hipMemcpyAsync", 60, 70});
+  rows.add(OpRow{"k", 50, 57, launch});
+  rows.add(OpRow{"k2", 57, 60, launch});
+  rows.add(OpRow{"copy", 80, 91, other});
+  trace::Trace trace = rows.build();
+  const auto frame = [&](const char* function, const char* file, int64_t line) {
+    trace.names.insert(trace.names.end(), {function, file});
+    const auto name = static_cast<uint32_t>(trace.names.size());
+    trace::CodeFrame code{name - 2, name - 1, line, FrameKind::kNative, line == 0};
+    trace.stacks.parent.push_back(static_cast<int32_t>(trace.stacks.size()) - 1);
+    trace.stacks.frame.push_back(static_cast<uint32_t>(trace.stacks.frames.size()));
+    trace.stacks.frames.push_back(code);
+  };
+  frame("main", "train.py", 9);
+  trace.stacks.frames[0].kind = FrameKind::kPython;
+  frame("solve", "/src/solve.cpp", 12);
+  frame("stub", "/usr/lib/libx.so", 0);
+  trace.apis.stack.assign(trace.apis.size(), kNone);
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (trace.names[trace.apis.name[i]] == "hipLaunchKernel") trace.apis.stack[i] = 2;
+  }
+  return trace;
+}
+
+Lines launched_by(const Settings& settings, const std::vector<std::string>& keys) {
+  const Analysis* analysis = find_analysis("stacks");
+  const auto report = analysis->run(launched(), parameters_of(*analysis, settings));
+  EXPECT_TRUE(report.ok());
+  return report.ok() ? lines_of(section_of(*report, "stacks").table, keys) : Lines{};
+}
+
+TEST(Stacks, gpu_time_hangs_below_the_stack_in_which_it_was_launched) {
+  EXPECT_EQ(
+      launched_by({{"by", "tree"}}, {"depth", "frame", "total_ns", "kind"}),
+      (Lines{"0|train.py(3): step|11|user", "1|hipMemcpyAsync|11|call", "2|copy|11|device",
+             "0|main|10|user", "1|solve|10|user", "2|stub|10|library", "3|aten::mm|10|library",
+             "4|hipLaunchKernel|10|call", "5|k|7|device", "5|k2|3|device"}));
+  EXPECT_EQ(launched_by({{"by", "callers"}}, {"depth", "frame", "total_ns"})[3], "0|k|7");
+}
+
+TEST(Stacks, flat_rows_of_gpu_time_are_lines_of_the_stack) {
+  EXPECT_EQ(launched_by({}, {"frame", "total_ns", "ops"}),
+            (Lines{"train.py(3): step|11|1", "/src/solve.cpp(12): solve|10|2"}));
+  EXPECT_EQ(launched_by({{"by", "leaf"}}, {"frame", "total_ns"}),
+            (Lines{"train.py(3): step|11", "/usr/lib/libx.so: stub|10"}));
+  EXPECT_EQ(launched_by({{"by", "stack"}}, {"frame", "total_ns"}),
+            (Lines{"train.py(3): step|11", "train.py(9): main;/src/solve.cpp(12): solve|10"}));
+  EXPECT_EQ(launched_by({{"user", "stub"}}, {"frame", "total_ns"}),
+            (Lines{"(no such frame)|11", "/usr/lib/libx.so: stub|10"}));
+}
+
 TEST(Stacks, a_flame_graph_has_a_box_for_each_path) {
   const auto report = program().ask({{"weight", "cpu"}, {"by", "tree"}});
   ASSERT_EQ(report.sections[0].flames.size(), 1u);

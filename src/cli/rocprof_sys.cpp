@@ -6,9 +6,11 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 
 #include "base/strings.h"
+#include "cli/rocprof_sys_file.h"
 #include "monitor/kept_file.h"
 #include "record/backend.h"
 
@@ -72,6 +74,11 @@ std::string gpu_metrics(const std::string& value) {
   return value == "all" ? list + ",gpu" : list;
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
 // The value of ours that a setting of theirs stands for. An empty setting: it asks for what is done
 // anyhow. nullopt: there is nothing like it.
 struct Meaning {
@@ -82,12 +89,16 @@ std::optional<Meaning> meaning_of(const std::string& name, const std::string& va
   const auto on = truth(value);
   const auto rate = positive(value);
   const Meaning kAnyhow{"", ""};
-  if (name == "USE_SAMPLING" || name == "SAMPLING_CPUTIME") {
+  if (name == "USE_SAMPLING") {
     return on.value_or(true) ? kAnyhow : Meaning{"sample", "off"};
   }
-  if (name == "SAMPLING_FREQ" || name == "SAMPLING_CPUTIME_FREQ") {
+  if (name == "SAMPLING_REALTIME")
+    return on.value_or(false) ? Meaning{"sample-clock", "wall"} : kAnyhow;
+  if (name == "SAMPLING_FREQ" || name == "SAMPLING_CPUTIME_FREQ" ||
+      name == "SAMPLING_REALTIME_FREQ") {
     return rate ? Meaning{"sample", rounded(*rate, 10'000)} : kAnyhow;
   }
+  if (name == "OUTPUT_PATH" && is_folder(value)) return Meaning{"output", value};
   if (name == "USE_PROCESS_SAMPLING" || name == "USE_THREAD_SAMPLING") {
     return on.value_or(true) ? kAnyhow : Meaning{"metrics", "off"};
   }
@@ -115,22 +126,10 @@ std::optional<Meaning> meaning_of(const std::string& name, const std::string& va
   if (name == "PERFETTO_FILL_POLICY") {
     return value == "discard" ? std::optional<Meaning>({"buffer-policy", "drop"}) : std::nullopt;
   }
-  const bool has_trace = name == "TRACE" || name == "USE_PERFETTO" || name == "ENABLED";
+  const bool has_trace =
+      name == "TRACE" || name == "SAMPLING_CPUTIME" || name == "USE_PERFETTO" || name == "ENABLED";
   if (has_trace || name == "CONFIG_FILE") return kAnyhow;
   return std::nullopt;
-}
-
-// One line as words; what follows # is a comment.
-std::vector<std::string> words_of(std::string_view line) {
-  std::vector<std::string> words;
-  line = line.substr(0, line.find('#'));
-  while (!line.empty()) {
-    const size_t begin = std::min(line.find_first_not_of("\t =,;\r"), line.size());
-    const size_t end = std::min(line.find_first_of("\t =,;\r", begin), line.size());
-    if (end > begin) words.emplace_back(line.substr(begin, end - begin));
-    line.remove_prefix(end);
-  }
-  return words;
 }
 
 std::string upper(std::string text) {
@@ -167,18 +166,17 @@ Result<Layer> read_rocprof_sys_config(const std::string& path, std::vector<std::
   Layer layer{"config file of ROCm Systems Profiler", {}};
   Values variables;
   std::string ignored;
-  size_t ignored_count = 0, row = 0;
-  for (const auto line : split(*text, '\n')) {
-    ++row;
-    const auto words = words_of(line);
-    if (words.empty()) continue;
+  size_t ignored_count = 0;
+  SONDE_ASSIGN(const auto entries, rocprof_sys_entries(*text, path));
+  for (const auto& [written, words, row] : entries) {
     std::string value;
-    for (size_t i = 1; i < words.size(); ++i) {
-      value += (i > 1 ? "," : "") + expanded(words[i], variables);
+    for (size_t i = 0; i < words.size(); ++i) {
+      value += (i > 0 ? "," : "") + expanded(words[i], variables);
     }
-    const std::string name = short_name(words[0][0] == '$' ? words[0].substr(1) : words[0]);
+    const bool is_variable = written[0] == '$';
+    const std::string name = short_name(is_variable ? written.substr(1) : written);
     variables[name] = value;
-    if (words[0][0] == '$') continue;
+    if (is_variable) continue;
     const auto meaning = meaning_of(name, value);
     if (meaning && *meaning->setting == '\0') continue;
     const Setting* setting = meaning ? find_setting(meaning->setting) : nullptr;
@@ -206,7 +204,7 @@ Layer rocprof_sys_include(const std::string& words, std::vector<std::string>& wa
   const std::pair<std::string_view, const char*> kWords[] = {
       {"all", ""},        {"rocm", "hip,hsa,roctx"},  {"roctracer", "hip,hsa"},
       {"roctx", "roctx"}, {"rocprofiler", "hip,hsa"}, {"amd-smi", ""},
-      {"rocm-smi", ""}};
+      {"hip", "hip,hsa"}, {"rcclp", "hip"},           {"rocm-smi", ""}};
   std::string list, unknown;
   bool all = false;
   for (const auto word : split(words, ',')) {

@@ -10,8 +10,8 @@
 
 namespace sonde::cli {
 
-// Files of "NAME = value", names with or without prefix, in any case; "$X = ..." defines a
-// variable. What has no counterpart is named in one warning, with its row.
+// Files of "NAME = value", of JSON or of XML; names with or without prefix, in any case; "$X = ..."
+// defines a variable. What has no counterpart is named in one warning, with its row.
 Result<Layer> read_rocprof_sys_config(const std::string& path, std::vector<std::string>& warnings);
 
 // "rocm,ompt": the backends that these words stand for. Words for what Sonde does not record are

@@ -4,6 +4,17 @@ namespace sonde::cli {
 
 namespace {
 
+Setting flag(const std::string& names, const char* category, const std::string& help,
+             const char* everything = nullptr) {
+  Setting setting{.option = {names, "", help, ""},
+                  .type = SettingType::kFlag,
+                  .category = category,
+                  .everything = everything};
+  const std::string name = setting.name();
+  setting.option.off = name.rfind("no-", 0) == 0 ? "--" + name.substr(3) : "--no-" + name;
+  return setting;
+}
+
 std::vector<Setting> recording_settings() {
   return {
       {.option =
@@ -19,20 +30,14 @@ std::vector<Setting> recording_settings() {
       {.option = {"-o,--output", "FILE", "the trace to write, or the folder for it", "trace.rpd"},
        .type = SettingType::kText,
        .category = "output"},
-      {.option = {"--append", "", "add to FILE if it is a trace of Sonde's already", ""},
-       .type = SettingType::kFlag,
-       .category = "output"},
-      {.option = {"-q,--quiet", "", "no status line and no summary", ""},
-       .type = SettingType::kFlag,
-       .category = "output"},
+      flag("--append", "output", "add to FILE if it is a trace of Sonde's already"),
+      flag("-q,--quiet", "output", "no status line and no summary"),
       {.option = {"--backends", "LIST", "watch only these interfaces, e.g. opencl,roctx; or none",
                   "all"},
        .type = SettingType::kBackends,
        .category = "recording"},
-      {.option = {"--softgpu", "",
-                  "run the command on a software AMD GPU, with kernels as slow as the host", ""},
-       .type = SettingType::kFlag,
-       .category = "recording"},
+      flag("--softgpu", "recording",
+           "run the command on a software AMD GPU, with kernels as slow as the host"),
       {.option = {"--clock",
                   "CLOCK",
                   "stamp events with the TSC or with CLOCK_MONOTONIC; best is the TSC where it is "
@@ -50,14 +55,9 @@ std::vector<Setting> recording_settings() {
        .type = SettingType::kChoice,
        .category = "recording",
        .example = "3"},
-      {.option = {"--miopen-log", "", "have MIOpen log its calls, and bring them into the trace",
-                  ""},
-       .type = SettingType::kFlag,
-       .category = "recording"},
-      {.option = {"--no-start", "",
-                  "begin switched off; the program starts recording with sonde_start()", ""},
-       .type = SettingType::kFlag,
-       .category = "when"},
+      flag("--miopen-log", "recording", "have MIOpen log its calls, and bring them into the trace"),
+      flag("--no-start", "when",
+           "begin switched off; the program starts recording with sonde_start()"),
       {.option = {"--delay", "TIME", "begin recording after TIME", "0s"},
        .type = SettingType::kTime,
        .category = "when"},
@@ -95,12 +95,10 @@ std::vector<Setting> sampling_settings() {
        .type = SettingType::kChoice,
        .category = "sampling",
        .everything = "wall"},
-      {.option = {"--launch-stacks", "",
-                  "take the call stack of every call that launches work of a device, so that GPU "
-                  "time has a place in the program's code",
-                  ""},
-       .type = SettingType::kFlag,
-       .category = "sampling"},
+      flag("--launch-stacks", "sampling",
+           "take the call stack of every call that launches work of a device, so that GPU time has "
+           "a place in the program's code",
+           "true"),
       {.option = {"--torch",
                   "HOW",
                   "record PyTorch's operators and modules natively where Sonde was built for that "
@@ -115,7 +113,7 @@ std::vector<Setting> sampling_settings() {
            {"--python-trace", "WHICH",
             "record every call of Python functions: user (not Python's library and installed "
             "packages), all, or those in whose FILE: NAME this extended regular expression is "
-            "found",
+            "found; !REGEX or all!REGEX leaves those out",
             "off"},
        .type = SettingType::kText,
        .category = "sampling",
@@ -172,11 +170,6 @@ std::vector<Setting> sampling_settings() {
 std::vector<Setting> joined_settings() {
   std::vector<Setting> all = recording_settings();
   for (Setting& setting : sampling_settings()) all.push_back(std::move(setting));
-  for (Setting& setting : all) {
-    if (setting.type != SettingType::kFlag) continue;
-    const std::string name = setting.name();
-    setting.option.off = name.rfind("no-", 0) == 0 ? "--" + name.substr(3) : "--no-" + name;
-  }
   return all;
 }
 

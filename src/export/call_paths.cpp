@@ -16,18 +16,25 @@ class ThreadPaths {
     struct Open {
       uint32_t path;
       int64_t end_ns;
+      int64_t self_ns;
     };
     std::vector<Open> open;
+    const auto close = [&] {
+      paths_[open.back().path].exclusive.add(open.back().self_ns);
+      open.pop_back();
+    };
     for (const uint32_t index : apis) {
       const Api& api = events_.apis[index];
-      while (!open.empty() && open.back().end_ns <= api.start_ns) open.pop_back();
+      while (!open.empty() && open.back().end_ns <= api.start_ns) close();
       const uint32_t parent = open.empty() ? kNone : open.back().path;
       const int64_t end_ns = open.empty() ? api.end_ns : std::min(api.end_ns, open.back().end_ns);
+      const int64_t duration_ns = end_ns - api.start_ns;
       const uint32_t path = child(parent, events_.title(api));
-      paths_[path].inclusive.add(end_ns - api.start_ns);
-      if (parent != kNone) paths_[parent].children_ns += end_ns - api.start_ns;
-      open.push_back({path, end_ns});
+      paths_[path].inclusive.add(duration_ns);
+      if (parent != kNone) open.back().self_ns -= duration_ns;
+      open.push_back({path, end_ns, duration_ns});
     }
+    while (!open.empty()) close();
   }
 
   void append_to(std::vector<CallPath>& all) const {

@@ -15,9 +15,8 @@ struct CallPath {
   std::string_view name;
   uint32_t thread = 0;      // index into Events::threads
   uint32_t depth = 0;       // of a root: 0
-  Statistics inclusive;     // of each call, with what was called
-  int64_t children_ns = 0;  // the part of the total that was in calls below
-  int64_t self_ns() const { return inclusive.total_ns - children_ns; }
+  // Of each call: with what it called, and without.
+  Statistics inclusive, exclusive;
 };
 
 // Threads in the order in which they began, each with its paths in the order of their first call,

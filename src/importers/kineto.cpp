@@ -46,19 +46,10 @@ void take_problems_of_file(const JsonWindows& windows, const Frame& frame, const
 Status read(Source& source, Sink& sink, Tally& tally) {
   JsonWindows windows(source);
   KinetoReader reader(sink, tally, source.path());
-  {
-    EventBatches batches(windows, sink.wants());
-    for (;;) {
-      SONDE_ASSIGN(const EventBatch batch, batches.next());
-      if (batch.window.size == 0) break;
-      reader.take(batch);
-      SONDE_TRY(sink.status());
-    }
-  }
-  if (!windows.found_events()) {
-    return make_error(ErrorCode::kBadData, "no trace: it has no array of events (traceEvents)",
-                      source.path(), "--as says what it is");
-  }
+  SONDE_TRY(each_batch(source, windows, sink.wants(), [&](const EventBatch& batch) {
+    reader.take(batch);
+    return sink.status();
+  }));
   Frame frame = parse_frame(windows.frame());
   if (!windows.complete()) frame.broken = false;  // the missing end is said already
   take_problems_of_file(windows, frame, source, tally);

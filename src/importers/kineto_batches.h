@@ -2,27 +2,15 @@
 // of the file. At most a few windows are in memory at a time.
 #pragma once
 
-#include <memory>
+#include <functional>
 
 #include "importers/json_windows.h"
 #include "importers/kineto_events.h"
 
 namespace sonde::importers {
 
-class EventBatches {
- public:
-  // `windows` is used until next() has returned an empty batch or this object is gone.
-  EventBatches(JsonWindows& windows, const Wants& wants);
-  EventBatches(const EventBatches&) = delete;
-  EventBatches& operator=(const EventBatches&) = delete;
-  ~EventBatches();
-
-  // The next batch; one without a window at the end.
-  Result<EventBatch> next();
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
+// All batches, until `take` fails. An error if the file has no array of events.
+Status each_batch(const Source& source, JsonWindows& windows, const Wants& wants,
+                  const std::function<Status(const EventBatch&)>& take);
 
 }  // namespace sonde::importers

@@ -110,19 +110,10 @@ void Reader::link() {
 Status read(Source& source, Sink& sink, Tally& tally) {
   JsonWindows windows(source);
   Reader reader(sink, tally, source.path());
-  {
-    EventBatches batches(windows, Wants{});
-    for (;;) {
-      SONDE_ASSIGN(const EventBatch batch, batches.next());
-      if (batch.window.size == 0) break;
-      reader.take(batch);
-      SONDE_TRY(sink.status());
-    }
-  }
-  if (!windows.found_events()) {
-    return make_error(ErrorCode::kBadData, "no trace: it has no array of events (traceEvents)",
-                      source.path(), "--as says what it is");
-  }
+  SONDE_TRY(each_batch(source, windows, Wants{}, [&](const EventBatch& batch) {
+    reader.take(batch);
+    return sink.status();
+  }));
   if (windows.cut_event_bytes() > 0) {
     tally.skip("events cut off by the end of the file", source.path());
   } else if (!windows.complete()) {

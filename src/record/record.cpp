@@ -18,6 +18,7 @@
 #include "record/child.h"
 #include "record/command.h"
 #include "record/drain.h"
+#include "record/launcher.h"
 #include "record/liveness.h"
 #include "record/metrics.h"
 #include "record/names.h"
@@ -86,7 +87,8 @@ class Recording {
   bool stopped_ = false;      // by a second one
   bool told_denied_ = false;
   bool child_ended_ = false, size_reached_ = false, closed_ = false;
-  bool children_left_ = true;  // of the command, which are ours when it is gone (--wait all)
+  bool children_left_ = true;    // of the command, which are ours when it is gone (--wait all)
+  bool behind_softgpu_ = false;  // is what is recorded
   int64_t started_ns_ = 0, ended_ns_ = 0;
 };
 
@@ -195,6 +197,7 @@ Status Recording::start(const std::string& file, const std::string& injections,
   if (!options_.stderr_log.empty()) {
     SONDE_ASSIGN(tap_, StderrTap::open(options_.stderr_log, options_.stderr_prefix));
   }
+  behind_softgpu_ = is_softgpu(file);
   SONDE_ASSIGN(child_, start_child(file, options_.command, environment, signals, tap_.fd()));
   return ok_status();
 }
@@ -416,6 +419,10 @@ void Recording::finish(Outcome& outcome) {
     if (!options_.quiet) {
       for (const std::string& line : metrics_->complaints()) say(line);
     }
+  }
+  if (!failure_ && !stopped_ && behind_softgpu_) {
+    auto shared = share_end(writer_->database(), child_, started_ns_, how_it_ended(wait_status_));
+    if (!shared) fail(shared.error());
   }
   if (!failure_ && !stopped_) {
     if (auto named = name_frames(writer_->database()); !named) fail(named.error());

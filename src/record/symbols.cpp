@@ -99,16 +99,19 @@ class SymbolFile {
     return fmt::format("{}+{:#x}", std::filesystem::path(path_).filename().string(), start);
   }
 
-  store::FrameName from_symbols(uint64_t address) const {
-    store::FrameName name;
+  std::string symbol_name(uint64_t address) const {
     GElf_Off offset = 0;
     GElf_Sym symbol{};
     const char* text =
         dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
     // The nearest symbol before may be of another function, long ended.
-    if (text != nullptr && (symbol.st_size == 0 ? offset < 4096 : offset < symbol.st_size)) {
-      name.function = demangle(text);
-    }
+    const bool is_its = symbol.st_size == 0 ? offset < 4096 : offset < symbol.st_size;
+    return text != nullptr && is_its ? text : "";
+  }
+
+  store::FrameName from_symbols(uint64_t address) const {
+    store::FrameName name;
+    name.function = demangle(symbol_name(address));
     set_line(address, name);
     return name;
   }
@@ -143,10 +146,9 @@ class SymbolFile {
     for (int i = 0; i < count; ++i) {
       const int tag = dwarf_tag(&scopes[i]);
       if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-      name.function = function_name(&scopes[i]);
-      if (tag == DW_TAG_subprogram && name.function.empty()) {
-        name.function = from_symbols(address).function;
-      }
+      name.function = linkage_name(&scopes[i]);
+      if (name.function.empty() && tag == DW_TAG_subprogram) name.function = cxx_symbol(address);
+      if (name.function.empty()) name.function = qualified_name(&scopes[i]);
       names.push_back(name);
       any = true;
       if (tag == DW_TAG_subprogram) break;
@@ -155,14 +157,48 @@ class SymbolFile {
     if (!any) names.clear();
   }
 
-  static std::string function_name(Dwarf_Die* function) {
+  static std::string linkage_name(Dwarf_Die* function) {
     Dwarf_Attribute attribute;
     for (const unsigned kind : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
       const char* linkage = dwarf_formstring(dwarf_attr_integrate(function, kind, &attribute));
       if (linkage != nullptr) return demangle(linkage);
     }
-    const char* name = dwarf_diename(function);
-    return name != nullptr ? name : "";
+    return "";
+  }
+
+  // Of the functions of unnamed namespaces compilers write no linkage name. A symbol of C++ is as
+  // good; one of C says less than the debug information does: "run.constprop.0".
+  std::string cxx_symbol(uint64_t address) const {
+    const std::string name = symbol_name(address);
+    if (name.substr(0, 2) != "_Z") return "";
+    return demangle(name.substr(0, name.find('.')));  // not of which clone
+  }
+
+  // Of what was inlined there is no symbol, but the scopes that it is declared in.
+  static std::string qualified_name(Dwarf_Die* function) {
+    Dwarf_Die declared = *function;
+    Dwarf_Attribute attribute;
+    Dwarf_Die* scopes = nullptr;
+    for (const unsigned kind : {DW_AT_abstract_origin, DW_AT_specification}) {
+      dwarf_formref_die(dwarf_attr(&declared, kind, &attribute), &declared);
+    }
+    const char* own = dwarf_diename(&declared);
+    if (own == nullptr) return "";
+    std::string name = own;
+    const int count = dwarf_getscopes_die(&declared, &scopes);
+    const std::unique_ptr<Dwarf_Die, Freer> owner(count > 0 ? scopes : nullptr);
+    for (int i = 1; i < count; ++i) {  // itself is the first
+      const int tag = dwarf_tag(&scopes[i]);
+      if (tag != DW_TAG_namespace && tag != DW_TAG_class_type && tag != DW_TAG_structure_type &&
+          tag != DW_TAG_union_type) {
+        break;
+      }
+      const char* scope = dwarf_diename(&scopes[i]);
+      name.insert(0, "::").insert(0, scope != nullptr          ? scope
+                                     : tag == DW_TAG_namespace ? "(anonymous namespace)"
+                                                               : "(anonymous)");
+    }
+    return name;
   }
 
   // Where an inlined function was called from.

@@ -42,6 +42,12 @@ inline void run_sql(const std::string& path, const std::string& sql) {
   sqlite3_close(handle);
 }
 
+inline Reader open_reader(const std::string& path) {
+  auto reader = Reader::open(path);
+  EXPECT_TRUE(reader.ok()) << (reader.ok() ? "" : reader.error().to_line());
+  return std::move(reader).value();
+}
+
 // Rows as "a|b|c", NULL as "-".
 inline std::vector<std::string> rows(Database& database, const std::string& sql) {
   std::vector<std::string> out;

@@ -25,10 +25,18 @@ Words module(uint32_t id, std::string_view build_id, std::string_view path) {
 }
 
 Words sample(uint64_t ticks, uint32_t frames, std::string_view content, uint8_t flags = 0,
-             uint32_t tid = 0) {
-  return record(
-      wire::RecordType::kSample, frames, flags,
-      Words{ticks, 10'000'000, pair(2, 1500), pair(content.size(), tid)} + packed(content));
+             uint32_t tid = 0, uint64_t cpu_ns = 10'000'000) {
+  return record(wire::RecordType::kSample, frames, flags,
+                Words{ticks, cpu_ns, pair(2, 1500), pair(content.size(), tid)} + packed(content));
+}
+
+Words launch(uint64_t correlation, uint64_t offset) {
+  return sample(at(5), 1, in(20, offset), 16, 0, correlation);
+}
+
+Words launched_call(uint64_t correlation, int64_t begin, int64_t end) {
+  return record(wire::RecordType::kCall, 5, wire::kHasCorrelation,
+                Words{at(begin), at(end), correlation});
 }
 
 const Words kModules = module(20, "\xab\x01", "/lib/a.so") + module(21, "", "/bin/prog");
@@ -99,6 +107,32 @@ TEST_F(SampleTest, ARecorderThatWasKilledGoesOnWithTheSameFrames) {
   EXPECT_EQ(file.value("select count(*), count(distinct stack_id) from sonde_sample"), "2|1");
   EXPECT_EQ(file.value("select count(*) from sonde_frame"), "2");
   EXPECT_EQ(file.value("select count(*) from sonde_module"), "2");
+}
+
+constexpr const char* kLaunches =
+    "select a.start, f.address, l.truncated from sonde_launch_stack l join rocpd_api a on a.id = "
+    "l.api_id join sonde_stack k on k.id = l.stack_id join sonde_frame f on f.id = k.frame_id "
+    "order by 1";
+
+// An inner call ends first; one that never ended, and one whose stack was lost, have none.
+TEST_F(SampleTest, StacksOfLaunchesBelongToTheirCalls) {
+  ASSERT_TRUE(feed(*file, kRing,
+                   launch(71, 0x111) + launch(72, 0x222) + launched_call(72, 20, 30) +
+                       launch(73, 0x333) + launched_call(71, 10, 40) + launched_call(74, 50, 60) +
+                       launch(75, 0x111) + launched_call(73, 80, 81) + launched_call(75, 70, 90)));
+  file.finish();
+  EXPECT_EQ(file.rows(kLaunches), (Rows{"10|273|0", "20|546|0", "70|273|0"}));
+  EXPECT_EQ(file.value("select count(*) from sonde_sample"), "0");
+}
+
+TEST_F(SampleTest, ALaunchThatTheRecorderWasKilledInHasItsStack) {
+  ASSERT_TRUE(feed(*file, kRing, launch(71, 0x111) + launch(72, 0x222)));
+  file.restore();
+  file->clocks(reading(2'000'000));
+  ASSERT_TRUE(feed(*file, kDefinitions, some_definitions() + kModules));
+  ASSERT_TRUE(feed(*file, kRing, launched_call(72, 20, 30) + launched_call(71, 10, 40)));
+  file.finish();
+  EXPECT_EQ(file.rows(kLaunches), (Rows{"10|273|0", "20|546|0"}));
 }
 
 TEST_F(SampleTest, WhatMakesNoSenseIsCounted) {

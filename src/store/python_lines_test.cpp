@@ -45,8 +45,8 @@ TEST(PythonLinesTest, WhoseCode) {
   EXPECT_TRUE(is_python_library("/opt/venv/lib/python3.12/site-packages/numpy/core.py"));
   EXPECT_TRUE(is_python_library("<frozen importlib._bootstrap>"));
   EXPECT_TRUE(is_python_library("/opt/sonde/lib/sonde/start/sitecustomize.py"));
-  EXPECT_TRUE(is_python_library("/home/ann/build/lib/sonde/torch/hook.py"));
-  EXPECT_FALSE(is_python_library("/home/ann/lib/sonde_study/train.py"));
+  EXPECT_TRUE(is_python_library("/jobs/ann/build/lib/sonde/torch/hook.py"));
+  EXPECT_FALSE(is_python_library("/jobs/ann/lib/sonde_study/train.py"));
 }
 
 }  // namespace sonde::store

@@ -9,14 +9,9 @@ namespace sonde::store {
 namespace {
 
 using testing::number;
+using testing::open_reader;
 using testing::rows;
 using Lines = std::vector<std::string>;
-
-Reader open_reader(const std::string& path) {
-  auto reader = Reader::open(path);
-  EXPECT_TRUE(reader.ok()) << (reader.ok() ? "" : reader.error().to_line());
-  return std::move(reader).value();
-}
 
 // The one line that opening `path` fails with; it must name the file.
 std::string failure(const std::string& path) {

@@ -10,14 +10,9 @@ namespace sonde::store {
 namespace {
 
 using testing::number;
+using testing::open_reader;
 using testing::rows;
 using Lines = std::vector<std::string>;
-
-Reader open_reader(const std::string& path) {
-  auto reader = Reader::open(path);
-  EXPECT_TRUE(reader.ok()) << (reader.ok() ? "" : reader.error().to_line());
-  return std::move(reader).value();
-}
 
 UpgradeReport run_upgrade(const std::string& input, const std::string& output) {
   auto report = upgrade(input, output);

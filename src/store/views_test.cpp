@@ -7,14 +7,9 @@ namespace sonde::store {
 namespace {
 
 using testing::number;
+using testing::open_reader;
 using testing::rows;
 using Lines = std::vector<std::string>;
-
-Reader open_reader(const std::string& path) {
-  auto reader = Reader::open(path);
-  EXPECT_TRUE(reader.ok()) << (reader.ok() ? "" : reader.error().to_line());
-  return std::move(reader).value();
-}
 
 class ViewsOfFlavour : public ::testing::TestWithParam<Flavour> {
  protected:

@@ -78,7 +78,17 @@ TEST(Arrange, hip_api_is_not_communication) {
   EXPECT_EQ(kind_of_api("cuda_runtime", "hip", "hipMemcpyAsync"), ApiKind::kRuntime);
   EXPECT_FALSE(is_communication("hipMemcpyAsync"));
   EXPECT_EQ(kind_of_api("", "roctx", "UserMarker"), ApiKind::kMarker);
-  EXPECT_EQ(kind_of_api("", "", "aten::mm"), ApiKind::kOperator);
+}
+
+TEST(Arrange, OperatorsOfTorchWithoutCategories) {
+  for (const char* name : {"aten::mm", "autograd::engine::evaluate_function: AddmmBackward0",
+                           "AddmmBackward0", "MeanBackward1", "TBackward0", "detach", "detach_"}) {
+    EXPECT_EQ(kind_of_api("", "", name), ApiKind::kOperator) << name;
+  }
+  for (const char* name : {"", "0", "Backward0", "AddmmBackward", "backward", "step 0",
+                           "my Backward0", "ProfilerStep#1", "Optimizer.step#SGD.step"}) {
+    EXPECT_EQ(kind_of_api("", "", name), ApiKind::kOther) << name;
+  }
 }
 
 TEST(Arrange, WindowClipsOperationsAndKeepsCallsThatLaunchedThem) {

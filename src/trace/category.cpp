@@ -83,6 +83,16 @@ constexpr Word kDomainWords[] = {
     {"opencl", ApiKind::kRuntime}, {"rccl", ApiKind::kRuntime},
 };
 
+// As torch names them: "aten::mm", and the nodes of its autograd, "AddmmBackward0".
+bool is_operator_name(std::string_view name) {
+  if (starts_with_any(name, {"aten::", "autograd::", "torch::", "c10d::", "prim::"})) return true;
+  if (name == "detach" || name == "detach_") return true;
+  constexpr std::string_view kNode = "Backward";
+  const size_t end = name.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
+  return end < name.size() && end > kNode.size() && name.find(' ') == name.npos &&
+         name.substr(end - kNode.size(), kNode.size()) == kNode;
+}
+
 }  // namespace
 
 ApiKind kind_of_api(std::string_view category, std::string_view domain, std::string_view name) {
@@ -96,10 +106,8 @@ ApiKind kind_of_api(std::string_view category, std::string_view domain, std::str
   for (const Word& word : kDomainWords) {
     if (word.text == domain) return word.kind;
   }
-  if (starts_with_any(name, {"aten::", "autograd::", "torch::", "c10d::", "prim::"})) {
-    return ApiKind::kOperator;  // torch before 2.0 gives no categories
-  }
-  return ApiKind::kOther;
+  // torch before 2.0 may give no categories.
+  return is_operator_name(name) ? ApiKind::kOperator : ApiKind::kOther;
 }
 
 bool is_sync_call(std::string_view name) {

@@ -41,6 +41,7 @@ Request united(const Request& a, const Request& b) {
   both.links |= b.links;
   both.streams |= b.streams;
   both.samples |= b.samples;
+  both.launch_stacks |= b.launch_stacks;
   both.monitors |= b.monitors;
   both.args_of |= b.args_of;
   if (a.args_of == 0) both.args_named = b.args_named;

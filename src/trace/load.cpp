@@ -235,7 +235,7 @@ void translate(std::vector<NameId>& column, const std::vector<uint32_t>& remap) 
 
 Request completed(const Request& request) {
   Request wanted = request;
-  wanted.links |= request.rank.has_value() || request.streams;
+  wanted.links |= request.rank.has_value() || request.streams || request.launch_stacks;
   wanted.nesting |= wanted.links || request.args_of != 0;
   wanted.apis |= wanted.nesting;
   return wanted;
@@ -273,11 +273,12 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   }
   if (with_details) SONDE_TRY(load_op_details(database, wanted, trace));
   if (wanted.links) SONDE_TRY(load_links(database, extras.id, trace));
+  if (wanted.launch_stacks) SONDE_TRY(load_launch_stacks(database, extras.id, trace));
   if (wanted.streams) SONDE_TRY(load_streams(database, extras.id, trace));
   if (wanted.monitors) SONDE_TRY(load_monitors(database, wanted, trace));
   if (!wanted.op_ids) trace.ops.id.clear();
   arrange(wanted, wanted.window, std::move(raw), trace);
-  if (wanted.samples) SONDE_TRY(load_samples(reader, wanted, trace));
+  if (wanted.samples || !trace.apis.stack.empty()) SONDE_TRY(load_samples(reader, wanted, trace));
   return trace;
 }
 

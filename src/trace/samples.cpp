@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "store/python_lines.h"
 #include "store/scan.h"
+#include "trace/row_index.h"
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -31,6 +32,8 @@ class SampleLoader {
   Status load() {
     SONDE_TRY(load_frames());
     SONDE_TRY(load_stacks());
+    translate_launches();
+    if (!request_.samples) return ok_status();
     SONDE_TRY(load_processes());
     SONDE_TRY(store::scan(database_, "process_id, tid, time_ns, stack_id, cpu_ns",
                           "(SELECT * FROM sonde_sample ORDER BY time_ns, id)", {},
@@ -106,6 +109,15 @@ class SampleLoader {
     code_.parent.push_back(parent);
     code_.frame.push_back(frame);
     return static_cast<int32_t>(code_.size()) - 1;
+  }
+
+  void translate_launches() {
+    for (int32_t& stack : trace_.apis.stack) {
+      if (stack == kNone) continue;
+      const auto node = stacks_.find(stack);
+      if (node == stacks_.end() || node->second == kNone) ++code_.bad_samples;
+      stack = node == stacks_.end() ? kNone : node->second;
+    }
   }
 
   Status load_processes() {
@@ -188,6 +200,22 @@ bool is_library_path(std::string_view path) {
   }
   return path.find("/site-packages/") != path.npos || path.find("/dist-packages/") != path.npos ||
          store::is_of_sonde(path);
+}
+
+Status load_launch_stacks(store::Database& database, const std::vector<int64_t>& api_ids,
+                          Trace& trace) {
+  SONDE_ASSIGN(const bool there, database.has_table("sonde_launch_stack"));
+  if (!there) return ok_status();
+  RowIndex index(api_ids);
+  auto& stacks = trace.apis.stack;
+  return store::scan(database, "api_id, stack_id", "sonde_launch_stack", {},
+                     [&](const store::Row& row) {
+                       const auto api = index.row(row.integer(0));
+                       const int64_t stack = row.integer(1);
+                       if (!api || stack < 0 || stack > INT32_MAX) return;
+                       if (stacks.empty()) stacks.assign(api_ids.size(), kNone);
+                       stacks[*api] = static_cast<int32_t>(stack);
+                     });
 }
 
 Status load_samples(store::Reader& reader, const Request& request, Trace& trace) {

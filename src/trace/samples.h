@@ -55,8 +55,12 @@ struct Blocked {
 // Code of the system, of installed packages, of vendors' folders and of Sonde is a library's.
 bool is_library_path(std::string_view path);
 
-// Fills Trace::samples, blocked and stacks, and adds the processes and threads that only samples
-// know. After everything else.
+// Apis::stack, with the numbers of the file until load_samples() translates them.
+Status load_launch_stacks(store::Database& database, const std::vector<int64_t>& api_ids,
+                          Trace& trace);
+
+// Fills Trace::stacks, and Trace::samples and blocked if they are wanted, and adds the processes
+// and threads that only samples know. After everything else.
 Status load_samples(store::Reader& reader, const Request& request, Trace& trace);
 
 }  // namespace sonde::trace

@@ -45,6 +45,7 @@ struct LaunchShape {
 struct Queue {
   int32_t gpu = 0;
   int64_t queue = 0;  // the file's number
+  // NOLINTNEXTLINE(modernize-use-nullptr): the 0 that the compiler's own code compares with
   friend auto operator<=>(const Queue&, const Queue&) = default;
 };
 
@@ -91,6 +92,9 @@ struct Apis {  // sorted by start, then the longest first, then by kind: parents
   // The stream that a call launches into, as the program names it; kNoStream where the file does
   // not say. Empty if no stream of the file waits for another.
   std::vector<int64_t> stream;
+  // The innermost node of Trace::stacks where a call that launched work was made, or kNone. Empty
+  // if the file has no such stacks.
+  std::vector<int32_t> stack;
   size_t size() const { return start_ns.size(); }
 };
 
@@ -143,12 +147,13 @@ struct Request {
   bool op_counters = false;  // Trace::op_counters
   bool devices = false;      // Trace::devices
   bool apis = false;
-  bool nesting = false;   // kind, thread and label of calls: what steps.h and op_tree.h read
-  bool links = false;     // api and process of operations; implies apis and nesting
-  bool streams = false;   // of calls; implies links
-  bool samples = false;   // Trace::samples, blocked and stacks
-  bool monitors = false;  // Trace::monitors
-  bool whole = false;     // operations keep their whole times, for delays between events
+  bool nesting = false;        // kind, thread and label of calls: what steps.h and op_tree.h read
+  bool links = false;          // api and process of operations; implies apis and nesting
+  bool streams = false;        // of calls; implies links
+  bool samples = false;        // Trace::samples, blocked and stacks
+  bool launch_stacks = false;  // of calls, and Trace::stacks; implies links
+  bool monitors = false;       // Trace::monitors
+  bool whole = false;          // operations keep their whole times, for delays between events
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
   // a runtime that allocate and free.
@@ -185,7 +190,7 @@ struct Trace {
   std::vector<LaunchShape> shapes;
   Samples samples;
   Blocked blocked;
-  CallStacks stacks;  // of both
+  CallStacks stacks;  // of both, and of calls
   std::vector<Monitor> monitors;
   std::vector<std::string> texts;  // of arguments; the first is ""
   Changed changed;
@@ -200,6 +205,10 @@ struct Trace {
   NameId label(size_t op) const { return ops.name[op] == empty_name ? ops.type[op] : ops.name[op]; }
   OpClass class_of(size_t op) const {
     return store::class_of_op(class_of_type[ops.type[op]], ops.name[op] != empty_name);
+  }
+  // Apis::stack of a call, or kNone.
+  int32_t stack_of(Row api) const {
+    return api == kNone || apis.stack.empty() ? kNone : apis.stack[static_cast<size_t>(api)];
   }
   int64_t op_ns(size_t op) const { return ops.end_ns[op] - ops.start_ns[op]; }
   int64_t api_ns(size_t api) const { return apis.end_ns[api] - apis.start_ns[api]; }

@@ -11,9 +11,11 @@ next one begins, as the times of some devices do.
 Traces come from SONDE_SHARED (default ../shared beside the project); exit 77 without."""
 import argparse
 import collections
+import fractions
 import graphlib
 import gzip
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -23,16 +25,24 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
 SKIPPED = 77
-KERNEL_GAP = 1500  # us, as the times of these files
+KERNEL_GAP = 1_500_000  # ns
 BEGIN, END = 0, 1
+
+
+def is_sync(call):
+    return "Synchronize" in call["name"] or call["name"] in ("cudaMemcpy", "hipMemcpyWithStream")
 
 
 class Graph:
     def __init__(self, events):
         whole = [event for event in events if event.get("ph") == "X"]
-        self.calls = [event for event in whole if event.get("cat") in ("cpu_op", "cuda_runtime")]
+        self.calls = [event for event in whole
+                      if event.get("cat") in ("cpu_op", "cuda_runtime", "cuda_driver")]
         self.ops = [event for event in whole
                     if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+        for event in whole:
+            for key in ("ts", "dur"):
+                event[key] = int(1000 * event[key])  # ns
         self.ops.sort(key=lambda op: (op["ts"], op["dur"]))
         for number, event in enumerate(self.calls + self.ops):
             event["number"], event["end"] = number, event["ts"] + event["dur"]
@@ -43,9 +53,21 @@ class Graph:
         self.before = collections.defaultdict(list)  # by node: (node before it, weight)
         self.awaited_by_call = collections.defaultdict(list)
         self.awaited_by_op = collections.defaultdict(list)
+        self.told = set()
+        self.first_launched = {}  # by stream: the begin of the first operation with a call
+        for op in self.ops:
+            if self.launch(op):
+                self.first_launched.setdefault(op["args"]["stream"], op["ts"])
         for event in whole:
             if event.get("cat") == "cuda_sync":
                 self.take_sync(event)
+        for op in self.ops:
+            if self.launch(op) and is_sync(self.launch(op)):
+                self.told.add(self.launch(op)["number"])
+                self.wait(self.launch(op), op)
+        for call in self.calls:
+            if is_sync(call) and call["number"] not in self.told:
+                self.guess(call)
         self.add_calls()
         self.add_ops()
 
@@ -53,7 +75,10 @@ class Graph:
         return self.call_of.get(op["args"]["correlation"])
 
     def launched(self, op):
-        return (self.launch(op) or op)["ts"]
+        if self.launch(op):
+            return self.launch(op)["ts"]
+        before_all = op["ts"] <= self.first_launched.get(op["args"]["stream"], -1)
+        return -math.inf if before_all else op["ts"]
 
     def last_op(self, stream, time):
         ops = [op for op in self.ops
@@ -64,6 +89,7 @@ class Graph:
         args, call = sync["args"], self.call_of.get(sync["args"]["correlation"])
         if call is None:
             return
+        self.told.add(call["number"])
         time = call["ts"]
         if "wait_on_cuda_event_record_corr_id" in args:
             record = self.call_of.get(args["wait_on_cuda_event_record_corr_id"])
@@ -77,14 +103,38 @@ class Graph:
             if awaited and later:
                 self.awaited_by_op[min(later, key=self.launched)["number"]].append(awaited)
             return
-        if "Synchronize" not in call["name"]:
+        if not is_sync(call):
             return
         streams = {"Event Sync": {args.get("wait_on_stream")}, "Stream Sync": {args["stream"]}}.get(
             sync["name"], {op["args"]["stream"] for op in self.ops})
         for stream in streams:
-            awaited = self.last_op(stream, time)
-            if awaited and call["ts"] < awaited["end"] <= call["end"]:
-                self.awaited_by_call[call["number"]].append(awaited)
+            self.wait(call, self.last_op(stream, time))
+
+    def guess(self, call):
+        """Nothing tells what it waited for: of what was launched before, what ended last in it; or
+        what ended later, if there is no such thing."""
+        last = [self.last_op(stream, call["ts"])
+                for stream in {op["args"]["stream"] for op in self.ops}]
+        last = [op for op in last if op and call["ts"] < op["end"]]
+        inside = [op for op in last if op["end"] <= call["end"]]
+        for op in [max(inside, key=lambda op: op["end"])] if inside else last:
+            self.wait(call, op)
+
+    def wait(self, call, awaited):
+        """What ends after the call by less than the call lasted is late by the clock of the device:
+        then the call waited for what its stream ran when it returned, or else ended before."""
+        if awaited is None or awaited["end"] <= call["ts"]:
+            return
+        late = awaited["end"] - call["end"]
+        if late >= call["dur"]:
+            return
+        if late > 0:
+            begun = [op for op in self.ops if self.launched(op) < call["ts"] < op["end"]
+                     and op["args"]["stream"] == awaited["args"]["stream"]
+                     and op["ts"] < call["end"]]
+            awaited = max(begun, key=lambda op: op["end"], default=None)
+        if awaited:
+            self.awaited_by_call[call["number"]].append(awaited)
 
     def edge(self, node, to, weight):
         if self.time[to] >= self.time[node]:
@@ -111,7 +161,9 @@ class Graph:
                 own = self.time[node] - self.time[last]
                 self.edge(last, node, own if depth and not awaited else 0)
             for op in awaited:
-                self.edge((op["number"], END), node, 0)
+                late = op["end"] > self.time[node]
+                self.edge((op["number"], BEGIN if late else END), node,
+                          self.time[node] - op["ts"] if late else 0)
             depth += 1 if edge == BEGIN else -1
             last = node
 
@@ -178,15 +230,15 @@ def main():
         print(f"no {trace.name}")
         return SKIPPED
     with gzip.open(trace, "rt") as file:
-        content = json.load(file)
+        content = json.load(file, parse_float=fractions.Fraction)
     with tempfile.TemporaryDirectory() as folder:
         if options.late_ends:
             print(f"{end_late(content['traceEvents'])} operations end late")
             trace = pathlib.Path(folder) / "late.json"
-            trace.write_text(json.dumps(content))
+            trace.write_text(json.dumps(content, default=float))
         made = subprocess.run([options.sonde, "critical-path", str(trace), "--format", "json"],
                               capture_output=True, text=True, check=True)
-    expected = 1000 * Graph(content["traceEvents"]).longest()
+    expected = Graph(content["traceEvents"]).longest()
     answer = json.loads(made.stdout)
     length = answer["bound_by_facts"]["length_ns"]
     parts = sum(row["time_ns"] for row in answer["bound_by"])

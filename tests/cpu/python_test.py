@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Python frames in sampled stacks: python_test.py BUILD_FOLDER.
+"""Python frames in sampled stacks: python_test.py BUILD_FOLDER [MILLISECONDS].
 
-Runs split.py under every CPython that is here (Debian's, those of pyenv), samples it, and compares the
-share of each function with what the program measured, where the share may differ by 2 points or by
-4 sigma of the number of samples. Versions that are missing are named. Exit 77: there was none at all.
+Runs split.py under every CPython that is here (Debian's, local ones, those of pyenv), for 2500 ms each if nothing
+else is said, samples it, and compares the share of each function with what the program measured, where
+the share may differ by 2 points or by 4 sigma of the number of samples. Versions that are missing are
+named, and so are those that are here and not known to this test. Exit 77: there was none at all.
 """
 
 import json
@@ -16,8 +17,8 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
-HZ = 500
+VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
+HZ = 1000
 FRAMES = """
 WITH RECURSIVE up(sample, id, depth) AS (
   SELECT id, stack_id, 0 FROM sonde_sample
@@ -31,7 +32,8 @@ JOIN sonde_frame f ON f.id = frame_id ORDER BY sample, depth
 def interpreters():
     """{"3.11": [path ...]}: Debian's and pyenv's."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
-    candidates = [Path("/usr/bin", f"python{version}") for version in VERSIONS]
+    candidates = [path for folder in ("/usr/bin", "/usr/local/bin")
+                  for path in sorted(Path(folder).glob("python3.*[0-9]"))]
     candidates += sorted(pyenv.glob("*/bin/python3"))
     found = {}
     for path in candidates:
@@ -39,9 +41,17 @@ def interpreters():
             continue
         text = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
         match = re.match(r"Python (3\.\d+)\.", text)
-        if match and match[1] in VERSIONS:
+        if match:
             found.setdefault(match[1], []).append(path)
     return found
+
+
+def not_run(found):
+    """A line for each version that is missing or not known."""
+    yield from (f"skip {version}: no such interpreter here"
+                for version in VERSIONS if version not in found)
+    yield from (f"skip {version} {path}: not of {VERSIONS[0]} to {VERSIONS[-1]}"
+                for version, paths in found.items() if version not in VERSIONS for path in paths)
 
 
 def record(build, python, folder, *arguments):
@@ -105,8 +115,8 @@ def check_merged(stacks):
     return work
 
 
-def test(build, python, folder):
-    stacks, spent = record(build, python, folder, "2000")
+def test(build, python, folder, milliseconds):
+    stacks, spent = record(build, python, folder, milliseconds)
     total = check_shares(stacks, spent)
     check_merged(stacks)
     stacks, spent = record(build, python, folder, "400", "4")
@@ -115,21 +125,20 @@ def test(build, python, folder):
     return total
 
 
-def main(build):
+def main(build, milliseconds="2500"):
     found = interpreters()
     failed = 0
+    print(*not_run(found), sep="\n")
     for version in VERSIONS:
-        if version not in found:
-            print(f"skip {version}: no such interpreter here")
         for python in found.get(version, []):
             with tempfile.TemporaryDirectory() as folder:
                 try:
-                    print(f"ok   {version} {python}: {test(build, python, folder)} samples")
+                    print(f"ok   {version} {python}: {test(build, python, folder, milliseconds)} samples")
                 except AssertionError as error:
                     failed += 1
                     print(f"FAIL {version} {python}: {error}")
-    return 1 if failed else 0 if found else 77
+    return 1 if failed else 0 if set(found) & set(VERSIONS) else 77
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -155,6 +155,14 @@ def keeps_time_by_tsc():
         return False
 
 
+# perf_event_open of this thread's time in user mode (PERF_COUNT_SW_TASK_CLOCK), on x86-64.
+HAS_PERF_EVENTS = """
+import ctypes, struct, sys
+attributes = struct.pack("<IIQQQQQ", 1, 112, 1, 1000000, 0, 0, 1 << 5).ljust(112, b"\\0")
+sys.exit(0 if ctypes.CDLL(None).syscall(298, attributes, 0, -1, -1, 8) >= 0 else 1)
+"""
+
+
 def can_unshare_mounts():
     """Not without the capability, nor in a chroot whose root is no mount point."""
     return subprocess.run(["unshare", "--mount", "true"], capture_output=True,
@@ -174,6 +182,7 @@ NEED_CHECKS = {
     "tsc": lambda name, places: keeps_time_by_tsc(),
     "private-network": lambda name, places: can_unshare_network(),
     "private-mounts": lambda name, places: can_unshare_mounts(),
+    "perf-events": lambda name, places: python_succeeds(HAS_PERF_EVENTS),
     "command": lambda name, places: shutil.which(name) is not None,
     "python": lambda name, places: python_succeeds(f"import {name}"),
     "file": lambda name, places: os.path.exists(spec.substitute(name, places)),

@@ -47,9 +47,9 @@ int main(int argc, char** argv) {
   // ROCTX, where a profiler provides it.
   const auto push = (int (*)(const char*))dlsym(RTLD_DEFAULT, "roctxRangePushA");
   const auto pop = (int (*)())dlsym(RTLD_DEFAULT, "roctxRangePop");
-  if (push != nullptr) push("upload");
+  if (push != nullptr) push("upload"), push("inner");
   CHECK(hipMemcpy(data, host.data(), bytes, hipMemcpyHostToDevice));
-  if (pop != nullptr) pop();
+  if (pop != nullptr) pop(), pop();
   void* pinned = nullptr;
   CHECK(hipHostMalloc(&pinned, bytes, 0));
   std::vector<std::thread> workers;

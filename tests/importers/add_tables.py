@@ -26,6 +26,9 @@ def stacks(database, rng, process):
         "INSERT INTO sonde_sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [(i, process, rng.randint(1, 4), rng.randrange(10**9), rng.randint(1, 100), rng.randrange(10**7),
           rng.randint(0, 3), rng.randrange(10**4), rng.choice((0, 1, 2)), i % 2) for i in range(1, 501)])
+    calls = database.execute("SELECT id FROM rocpd_api ORDER BY id LIMIT 3").fetchall()
+    database.executemany("INSERT INTO sonde_launch_stack VALUES (?, ?, ?)",
+                         [(call, rng.randint(1, 100), i % 2) for i, (call,) in enumerate(calls)])
 
 
 def code(database, rng, process):

@@ -14,6 +14,17 @@ from collections import Counter
 
 PID, GPU = 10_000_000, 1_000
 TIMELESS = ("threads", "processes", "devices", "queues", "code", "kernels")
+STACKS = """WITH RECURSIVE
+    frame(id, text) AS (SELECT f.id, json_array(f.kind, m.path, m.build_id, f.address, f.function,
+        f.file, f.line, f.is_library, i.function, i.line) FROM sonde_frame f
+        LEFT JOIN sonde_module m ON m.id = f.module_id
+        LEFT JOIN sonde_frame i ON i.id = f.inlined_into),
+    stack(id, text) AS (
+        SELECT s.id, f.text FROM sonde_stack s JOIN frame f ON f.id = s.frame_id
+        WHERE s.parent_id IS NULL
+        UNION ALL SELECT s.id, k.text || f.text FROM stack k
+        JOIN sonde_stack s ON s.parent_id = k.id JOIN frame f ON f.id = s.frame_id)
+"""
 QUERIES = {
     "apis": """SELECT a.start, a.end, a.pid - {pid}, a.tid, n.string, c.string, u.string
                FROM rocpd_api a JOIN rocpd_string n ON n.id = a.apiName_id
@@ -44,20 +55,13 @@ QUERIES = {
     "clocks": """SELECT monotonic_ns, monotonic_ns, p.pid - {pid}, c.clock, value, uncertainty_ns
                  FROM sonde_clock_snapshot c JOIN sonde_process p ON p.id = c.process_id
                  WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
-    "samples": """WITH RECURSIVE
-        frame(id, text) AS (SELECT f.id, json_array(f.kind, m.path, m.build_id, f.address, f.function,
-            f.file, f.line, f.is_library, i.function, i.line) FROM sonde_frame f
-            LEFT JOIN sonde_module m ON m.id = f.module_id
-            LEFT JOIN sonde_frame i ON i.id = f.inlined_into),
-        stack(id, text) AS (
-            SELECT s.id, f.text FROM sonde_stack s JOIN frame f ON f.id = s.frame_id
-            WHERE s.parent_id IS NULL
-            UNION ALL SELECT s.id, k.text || f.text FROM stack k
-            JOIN sonde_stack s ON s.parent_id = k.id JOIN frame f ON f.id = s.frame_id)
-        SELECT s.time_ns, s.time_ns, p.pid - {pid}, s.tid, k.text, s.cpu_ns, s.missed, s.cost_ns,
-            s.truncated, s.by_timer
+    "samples": STACKS + """SELECT s.time_ns, s.time_ns, p.pid - {pid}, s.tid, k.text, s.cpu_ns,
+            s.missed, s.cost_ns, s.truncated, s.by_timer
         FROM sonde_sample s JOIN stack k ON k.id = s.stack_id JOIN sonde_process p
         ON p.id = s.process_id WHERE p.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
+    "launch_stacks": STACKS + """SELECT a.start, a.end, a.pid - {pid}, k.text, l.truncated
+        FROM sonde_launch_stack l JOIN stack k ON k.id = l.stack_id JOIN rocpd_api a ON a.id = l.api_id
+        WHERE a.pid BETWEEN {pid} - 5000 AND {pid} + 9999999 - 5000""",
     # The rest have no times.
     "threads": """SELECT 0, 0, p.pid - {pid}, t.tid, t.name FROM sonde_thread t
                   JOIN sonde_process p ON p.id = t.process_id
@@ -93,8 +97,8 @@ def moved(found, what, by):
 
 def main():
     merged = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
-    result = {"apis": [], "ops": [], "samples": [], "kernels": [], "graphs": [], "copies": [],
-              "shift_ns": [], "first_ns": []}
+    result = {"apis": [], "ops": [], "samples": [], "launch_stacks": [], "kernels": [], "graphs": [],
+              "copies": [], "shift_ns": [], "first_ns": []}
     for index, path in enumerate(sys.argv[2:]):
         single = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         first = min(row[0] for row in rows(single, "apis", 0))

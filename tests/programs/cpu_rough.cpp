@@ -1,5 +1,5 @@
-// What is hard on a sampler, each by its name: fork, exec, dlopen, overflow, deep, signal. Prints
-// what came of it; it is always the same.
+// What is hard on a sampler, each by its name: fork, exec, threads, dlopen, overflow, deep, signal.
+// Prints what came of it; it is always the same.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -56,6 +56,23 @@ int test_fork() {
   pthread_create(&thread, nullptr, fork_in_thread, nullptr);
   pthread_join(thread, &good);
   printf("children: %d\n", *static_cast<int*>(good));
+  return 0;
+}
+
+void* burn_shortly(void*) {
+  burn_for(8);
+  return nullptr;
+}
+
+// Threads that live for a few samples each.
+int test_threads() {
+  constexpr int kThreads = 160, kAtOnce = 8;
+  pthread_t threads[kAtOnce];
+  for (int i = 0; i < kThreads + kAtOnce; ++i) {
+    if (i >= kAtOnce) pthread_join(threads[i % kAtOnce], nullptr);
+    if (i < kThreads) pthread_create(&threads[i % kAtOnce], nullptr, burn_shortly, nullptr);
+  }
+  printf("threads: %d\n", kThreads);
   return 0;
 }
 
@@ -151,6 +168,7 @@ int test_signal() {
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   if (strcmp(what, "fork") == 0) return test_fork();
+  if (strcmp(what, "threads") == 0) return test_threads();
   if (strcmp(what, "dlopen") == 0 && argc > 3) return test_dlopen(argv + 2);
   if (strcmp(what, "overflow") == 0) return test_overflow();
   if (strcmp(what, "signal") == 0) return test_signal();

@@ -11,11 +11,11 @@
 
 #define BURN_NOINLINE __attribute__((noinline, noclone))
 
-namespace {
-
 using Burn = uint64_t (*)(uint64_t);
 
-// Different work, so that the compiler cannot make one function of them.
+// By their names the tests ask for them. Different work, so that the compiler cannot make one
+// function of them.
+extern "C" {
 BURN_NOINLINE uint64_t burn_sixty(uint64_t rounds) {
   volatile uint64_t x = 1;
   for (uint64_t i = 0; i < rounds; ++i) x = x * 6364136223846793005 + 1;
@@ -31,6 +31,9 @@ BURN_NOINLINE uint64_t burn_ten(uint64_t rounds) {
   for (uint64_t i = 0; i < rounds; ++i) x = (x + i) * 0xD6E8FEB86659FD93;
   return x;
 }
+}  // extern "C"
+
+namespace {
 
 Burn g_burn[3] = {burn_sixty, burn_thirty, burn_ten};
 int g_ms = 0;

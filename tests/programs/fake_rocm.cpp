@@ -2,6 +2,7 @@
 // rocprofiler-register would load, as that does, and then calls through them.
 //   fake_rocm hip BYTES    a HIP table of so many bytes (6.2: 3624, 6.3: 3696, later: 3712)
 //   fake_rocm rccl         RCCL's table of 37 functions
+//   fake_rocm rccl_by_name LIBRARY  loads the library for itself alone, which calls RCCL by name
 //   fake_rocm hsa BYTES    HSA's tables with an AMD table of so many bytes; says what was replaced
 //   fake_rocm tracer BYTES loads a HIP with a tracer (tests/fakes/tracer_hip.cpp) and then, as
 //   HSA's
@@ -95,6 +96,16 @@ int fake_reduce(const void* send, void* recv, size_t count, int type, int op, vo
   printf("reduce %p %p %zu %d %d %p %p\n", send, recv, count, type, op, comm, stream);
   return 0;
 }
+int fake_all_to_all_v(const void* send, const size_t* counts, const size_t*, void* recv,
+                      const size_t*, const size_t*, int type, void* comm, void* stream) {
+  printf("all to all v %p %zu %p %d %p %p\n", send, counts[0], recv, type, comm, stream);
+  return 0;
+}
+int fake_count(void* comm, int* ranks) {
+  if (comm != address(0xc0)) return 4;
+  *ranks = 3;
+  return 0;
+}
 int fake_send(const void* send, size_t count, int type, int peer, void* comm, void* stream) {
   printf("send %p %zu %d %d %p %p\n", send, count, type, peer, comm, stream);
   return 5;
@@ -106,16 +117,31 @@ int fake_rccl() {
   table[0] = address(38 * 8);
   void** functions = table.data() + 1;
   functions[1] = reinterpret_cast<void*>(fake_reduce);
+  functions[3] = reinterpret_cast<void*>(fake_all_to_all_v);
   functions[9] = reinterpret_cast<void*>(fake_send);
+  functions[27] = reinterpret_cast<void*>(fake_count);
   functions[13] = functions[14] = pointer(fake_group);
   hand_over("rccl", 21803, table.data());
   call<int>(functions[13]);
   call<int>(functions[1], address(0x100), address(0x200), size_t{1000}, 7, 0, address(0xc0),
             address(0x55));
   call<int>(functions[9], address(0x300), size_t{10}, 8, 3, address(0xc0), address(0x55));
+  constexpr size_t kCounts[] = {10, 20, 30}, kPlaces[] = {0, 10, 30};
+  call<int>(functions[3], address(0x100), kCounts, kPlaces, address(0x200), kCounts, kPlaces, 6,
+            address(0xc0), address(0x55));
   call<int>(functions[14]);
-  printf("{\"calls\": 4}\n");
+  printf("{\"calls\": 5}\n");
   return 0;
+}
+
+int rccl_by_name(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* symbol = library != nullptr ? dlsym(library, "use_rccl") : nullptr;
+  if (symbol == nullptr) {
+    fprintf(stderr, "%s\n", dlerror());
+    return 1;
+  }
+  return call<int>(symbol);
 }
 
 struct Version {
@@ -144,6 +170,7 @@ struct HsaTables {
 int fake_hsa(uint32_t bytes) {
   HsaTables hsa(bytes);
   hand_over("hsa", 11400, &hsa.table);
+  call<int>(hsa.amd[128 / 8], address(0x40));  // hsa_amd_memory_pool_free
   printf("replaced");
   for (size_t i = 2; i < hsa.amd.size(); ++i) {
     if (hsa.amd[i] != pointer(fake_group)) printf(" %zu", i * 8);
@@ -191,6 +218,7 @@ int main(int argc, char** argv) {
   const unsigned long bytes = argc > 2 ? strtoul(argv[2], nullptr, 10) : 0;
   if (strcmp(what, "hip") == 0) return fake_hip(bytes);
   if (strcmp(what, "rccl") == 0) return fake_rccl();
+  if (strcmp(what, "rccl_by_name") == 0 && argc > 2) return rccl_by_name(argv[2]);
   if (strcmp(what, "hsa") == 0) return fake_hsa(static_cast<uint32_t>(bytes));
   if (strcmp(what, "tracer") == 0) return fake_tracer(static_cast<uint32_t>(bytes));
   return 2;

@@ -1,6 +1,9 @@
 // link: simdjson
 // What ./dev bench measures the JSON importer with:
 //   kineto_json generate EVENTS FILE   a PyTorch trace as AMD writes them, about 300 bytes an event
+//   kineto_json mixed EVENTS FILE      likewise, on three streams, with what analyses look for as
+//   well:
+//                                      copies, collectives, syncs, steps, memory in use
 //   kineto_json walk FILE              the bare walk: simdjson over every field and argument
 // walk reads the file into memory first and prints the time of parsing alone, and of both.
 #include <simdjson.h>
@@ -29,11 +32,58 @@ const char* const kKernels[] = {
     "attn_fwd"};
 const char* const kOps[] = {"aten::linear", "aten::addmm", "aten::layer_norm", "aten::gelu"};
 
+// What the device did in a round, as a trace writes it.
+struct Work {
+  const char *category, *call, *name, *arguments;
+};
+Work work_of(unsigned long round, bool mixed) {
+  if (mixed && round % 10 == 4) {
+    return {"gpu_memcpy", "hipMemcpyAsync", "Memcpy HtoD (Pinned -> Device)",
+            ",\n        \"bytes\": 1048576"};
+  }
+  if (mixed && round % 25 == 7) {
+    return {"kernel", "hipExtLaunchKernel", "ncclDevKernel_Generic(ncclDevComm*, unsigned long)",
+            ",\n        \"Collective name\": \"allreduce\", \"In msg nelems\": 6637568, "
+            "\"Out msg nelems\": 6637568, \"Group size\": 2, \"dtype\": \"Float\", "
+            "\"Process Group Name\": \"0\", \"Process Group Ranks\": \"[0, 1]\""};
+  }
+  return {"kernel", "hipExtModuleLaunchKernel", kKernels[round % 4],
+          ",\n        \"kind\": \"Dispatch Kernel\",\n        \"grid\": [152, 1, 1],\n"
+          "        \"block\": [256, 1, 1]"};
+}
+
+// The round's last event: a call that matters to nobody, or what a real trace has now and then.
+template <typename Complete>
+void write_last(std::FILE* out, unsigned long round, double ts, bool mixed, Complete complete) {
+  if (mixed && round % 100 == 0) {
+    char name[40];
+    std::snprintf(name, sizeof name, "ProfilerStep#%lu", round / 100);
+    complete("user_annotation", name, ts, 2149.0);
+    std::fputs("\n      }\n    }", out);
+  } else if (mixed && round % 5 == 1) {
+    std::fprintf(out,
+                 ",\n    {\n      \"ph\": \"i\",\n      \"cat\": \"cpu_instant_event\",\n"
+                 "      \"s\": \"t\",\n      \"name\": \"[memory]\",\n      \"pid\": 6240,\n"
+                 "      \"tid\": 6240,\n      \"ts\": %.3f,\n      \"args\": {\n"
+                 "        \"Total Reserved\": 2533359616, \"Total Allocated\": %lu, "
+                 "\"Bytes\": %d, \"Device Id\": 2, \"Device Type\": 1, \"Addr\": %lu\n"
+                 "      }\n    }",
+                 ts + 2.5, 1104280064 + round % 10 / 5 * 4096, round % 10 == 1 ? 4096 : -4096,
+                 140255988547584 + round / 10 * 4096);
+  } else {
+    const bool sync = mixed && round % 20 == 19;
+    complete("cuda_runtime", sync ? "hipDeviceSynchronize" : "hipGetDevice", ts + 9,
+             sync ? 8.0 : 0.5);
+    std::fprintf(out, ",\n        \"cid\": 12,\n        \"correlation\": %lu\n      }\n    }",
+                 round + 900000800);
+  }
+}
+
 // Each round is one launch with what stands around it in a real trace: 10 events.
-void write_round(std::FILE* out, unsigned long round) {
+void write_round(std::FILE* out, unsigned long round, bool mixed) {
   const double ts = 2204338329867.78 + static_cast<double>(round) * 21.5;
   const unsigned long id = round + 800;
-  const char* kernel = kKernels[round % 4];
+  const Work work = work_of(round, mixed);
   const auto complete = [&](const char* category, const char* name, double at, double dur) {
     std::fprintf(out,
                  ",\n    {\n      \"ph\": \"X\",\n      \"cat\": \"%s\",\n      \"name\": \"%s\",\n"
@@ -59,13 +109,13 @@ void write_round(std::FILE* out, unsigned long round) {
         "        \"Ev Idx\": %lu\n      }\n    }",
         id);
   }
-  complete("cuda_runtime", "hipExtModuleLaunchKernel", ts + 3, 4.25);
+  complete("cuda_runtime", work.call, ts + 3, 4.25);
   std::fprintf(
       out,
       ",\n        \"cid\": 103,\n        \"correlation\": %lu,\n        \"kernel\": \"%s\",\n"
       "        \"block\": [256, 1, 1],\n        \"grid\": [38912, 1, 1],\n"
       "        \"shared memory\": 0\n      }\n    }",
-      id, kernel);
+      id, work.name);
   for (const char phase : {'s', 'f'}) {
     std::fprintf(out,
                  ",\n    {\n      \"ph\": \"%c\",\n      \"id\": %lu,\n      \"pid\": 6240,\n"
@@ -73,18 +123,15 @@ void write_round(std::FILE* out, unsigned long round) {
                  "      \"name\": \"ac2g\"\n    }",
                  phase, id, ts + 3);
   }
-  complete("kernel", kernel, ts + 8, 6.125 + static_cast<double>(round % 64) / 10);
+  complete(work.category, work.name, ts + 8, 6.125 + static_cast<double>(round % 64) / 10);
   std::fprintf(out,
-               ",\n        \"device\": 2,\n        \"stream\": 0,\n        \"correlation\": %lu,\n"
-               "        \"kind\": \"Dispatch Kernel\",\n        \"grid\": [152, 1, 1],\n"
-               "        \"block\": [256, 1, 1]\n      }\n    }",
-               id);
-  complete("cuda_runtime", "hipGetDevice", ts + 9, 0.5);
-  std::fprintf(out, ",\n        \"cid\": 12,\n        \"correlation\": %lu\n      }\n    }",
-               id + 900000000);
+               ",\n        \"device\": 2,\n        \"stream\": %lu,\n"
+               "        \"correlation\": %lu%s\n      }\n    }",
+               mixed ? round % 3 : 0, id, work.arguments);
+  write_last(out, round, ts, mixed, complete);
 }
 
-int generate(unsigned long events, const char* path) {
+int generate(unsigned long events, const char* path, bool mixed) {
   std::FILE* out = std::fopen(path, "wb");
   if (out == nullptr) return 1;
   std::fputs(
@@ -94,7 +141,7 @@ int generate(unsigned long events, const char* path) {
       "\"process_name\", \"pid\": 6240, \"tid\": 0, \"ts\": 1, \"args\": {\"name\": "
       "\"python3\"}}",
       out);
-  for (unsigned long round = 0; round * 10 < events; ++round) write_round(out, round);
+  for (unsigned long round = 0; round * 10 < events; ++round) write_round(out, round, mixed);
   std::fputs("\n  ],\n  \"baseTimeNanoseconds\": 1751410836000000000\n}\n", out);
   return std::fclose(out) == 0 ? 0 : 1;
 }
@@ -141,10 +188,11 @@ int walk(const char* path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::strcmp(argv[1], "generate") == 0) {
-    return generate(std::strtoul(argv[2], nullptr, 10), argv[3]);
+  const bool mixed = argc == 4 && std::strcmp(argv[1], "mixed") == 0;
+  if (mixed || (argc == 4 && std::strcmp(argv[1], "generate") == 0)) {
+    return generate(std::strtoul(argv[2], nullptr, 10), argv[3], mixed);
   }
   if (argc == 3 && std::strcmp(argv[1], "walk") == 0) return walk(argv[2]);
-  std::fprintf(stderr, "usage: kineto_json generate EVENTS FILE | walk FILE\n");
+  std::fprintf(stderr, "usage: kineto_json generate|mixed EVENTS FILE | walk FILE\n");
   return 2;
 }

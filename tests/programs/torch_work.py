@@ -1,6 +1,8 @@
 """A PyTorch program that does a little of everything, the same each time: torch_work.py [OPTION...]
 
     --profile FILE       torch.profiler runs as well, and its events of the main thread go to FILE
+    --averages FILE      then how often each name came, and what key_averages() says of it
+    --chrome FILE        then the trace that torch.profiler exports
     --threads N          as many threads do the work too, started before the profiled part
     --workers fork|spawn a DataLoader with two workers
     --fork               a child made by os.fork() does the work too
@@ -9,6 +11,7 @@ Prints the losses in full, and facts as a JSON object: {"losses": "...", "errors
 """
 
 import argparse
+import collections
 import contextlib
 import hashlib
 import json
@@ -95,6 +98,14 @@ def write_events(profiler, path):
         json.dump(rows, file)
 
 
+def write_averages(profiler, path):
+    events = collections.Counter(
+        event.name() for event in profiler.profiler.kineto_results.events())
+    rows = {row.key: row.count for row in profiler.key_averages()}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"events": events, "averages": rows}, file)
+
+
 def in_threads(count, results):
     ready = threading.Event()
     threads = []
@@ -127,6 +138,8 @@ def load(kind):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--profile", metavar="FILE")
+    parser.add_argument("--averages", metavar="FILE")
+    parser.add_argument("--chrome", metavar="FILE")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--workers", choices=["fork", "spawn"])
     parser.add_argument("--fork", action="store_true")
@@ -143,6 +156,10 @@ def main():
         time.sleep(0.001)
     if args.profile:
         write_events(profiler, args.profile)
+    if args.averages:
+        write_averages(profiler, args.averages)
+    if args.chrome:
+        profiler.export_chrome_trace(args.chrome)
     text = json.dumps([sorted(results.items(), key=str)])
     print(json.dumps({"losses": hashlib.sha256(text.encode()).hexdigest(), "errors": errors}))
 

@@ -74,6 +74,14 @@ def check(sonde, python, program, folder):
     record(sonde, python, program, trace, "py_calls.*: .*(fib|area)$")
     found = collections.Counter(function(text) for _, _, _, text in calls_of(trace))
     assert found == {name: expected[name] for name in ("fib", "area")}, found
+    for which in ("!: .*(fib|area)$", "user!: .*(fib|area)$"):
+        record(sonde, python, program, trace, which)
+        found = collections.Counter(function(text) for _, _, _, text in calls_of(trace))
+        assert {name: found[name] for name in expected} == {**expected, "fib": 0, "area": 0}, found
+        assert not any("/lib/python3" in text for _, _, _, text in calls_of(trace))
+    record(sonde, python, program, trace, "all!(threading|importlib)")
+    files = " ".join(text for _, _, _, text in calls_of(trace))
+    assert "py_calls.py" in files and "/lib/python3" in files and "threading.py" not in files
     record(sonde, python, program, trace, "all")
     assert any("threading.py" in text for _, _, _, text in calls_of(trace))
     return f"{total} calls of {len(expected)} functions agree"
@@ -81,9 +89,8 @@ def check(sonde, python, program, folder):
 
 def main(sonde, program, folder):
     found = python_test.interpreters()
+    print(*python_test.not_run(found), sep="\n")
     for version in python_test.VERSIONS:
-        if version not in found:
-            print(f"skip {version}: no such interpreter here")
         for python in found.get(version, []):
             print(f"{version} {python}: {check(sonde, python, program, folder)}")
 

@@ -69,7 +69,7 @@ def main():
     # What outlives the daemons (a slurmstepd) becomes a child of this process, which waits for it.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))  # so that `finally` runs
-    daemons = []
+    daemons, environment = [], None
     with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
         try:
             environment = start(Path(folder), daemons)
@@ -78,6 +78,9 @@ def main():
             print(f"slurm_cluster: {error}", file=sys.stderr)
             return 1
         finally:
+            signal.signal(signal.SIGTERM, lambda number, frame: None)  # it may come again
+            if environment:
+                cancel_jobs(environment)
             for daemon in reversed(daemons):
                 end(daemon)
             reap_orphans()
@@ -120,9 +123,10 @@ def start(folder, daemons):
 def run_daemon(folder, daemons, name, *arguments, env=None):
     path = f"{os.environ.get('PATH', '')}:/usr/sbin"  # which is not on everyone's PATH
     with open(folder / f"{name}.log", "wb") as log:
+        # In a session of its own: what ends the command's group must not end those who end its job.
         daemons.append(subprocess.Popen(
             [name, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            env={**(env or os.environ), "PATH": path}))
+            start_new_session=True, env={**(env or os.environ), "PATH": path}))
 
 
 def node_state(environment):
@@ -156,13 +160,40 @@ def end(daemon):
                 pass
 
 
+def cancel_jobs(environment):
+    """Of the command that was ended; those of one that ended by itself are over."""
+    def jobs():
+        answer = subprocess.run(["squeue", "--noheader", "--format=%A"], env=environment, text=True,
+                                capture_output=True, check=False)
+        return answer.stdout.split()
+
+    deadline = time.monotonic() + 2 * END_SECONDS
+    while (left := jobs()) and time.monotonic() < deadline:
+        for how in (["--full", "--signal=KILL"], []):  # its processes, then its place in the queue
+            subprocess.run(["scancel", *how, *left], env=environment, capture_output=True,
+                           check=False)
+        time.sleep(0.2)
+
+
+def children():
+    """Of this process: what the daemons left, too."""
+    return [int(pid) for task in Path("/proc/self/task").iterdir()
+            for pid in (task / "children").read_text(encoding="ascii").split()]
+
+
 def reap_orphans():
+    """Waits for them a while, then ends them, and those whom that makes orphans."""
     deadline = time.monotonic() + END_SECONDS
     try:
-        while time.monotonic() < deadline:
-            if os.waitpid(-1, os.WNOHANG)[0] == 0:
-                time.sleep(0.01)
-        print("slurm_cluster: a process of the job is still there", file=sys.stderr)
+        while True:
+            if os.waitpid(-1, os.WNOHANG)[0] != 0:
+                continue
+            if time.monotonic() > deadline:
+                for pid in children():
+                    print(f"slurm_cluster: {pid} of the job is still there; it is ended",
+                          file=sys.stderr)
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.01)
     except ChildProcessError:
         pass  # nothing is left
 

@@ -1,12 +1,15 @@
 #!/usr/bin/python3
-"""sonde stacks against plain SQL: stacks_check.py SONDE FILE.rpd [WEIGHT].
+"""sonde stacks against plain SQL: stacks_check.py SONDE FILE.rpd [WEIGHT [FUNCTION=OPERATION...]].
 
 Adds up the samples of FILE by call path with nothing but sqlite3, and compares each row of --by tree,
---by callers and --by leaf, and each box of the flame graph, with it. WEIGHT is cpu or wall.
+--by callers and --by leaf, and each box of the flame graph, with it. WEIGHT is cpu or wall; or gpu: the
+operations below the stacks of the calls that launched them, in files without markers and operators.
+Then a FUNCTION that alone launched all that is called OPERATION must have exactly the time of these.
 """
 
 import collections
 import json
+import sqlite3
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -33,6 +36,25 @@ def frames_of(database):
     return paths
 
 
+OPERATIONS = """SELECT l.stack_id, a.name, o.name, o.ns FROM
+    (SELECT o.id, o.end - o.start AS ns, iif(d.string = '', t.string, d.string) AS name FROM rocpd_op o
+     JOIN rocpd_string d ON d.id = o.description_id JOIN rocpd_string t ON t.id = o.opType_id) o
+    LEFT JOIN (SELECT op_id, min(api_id) AS api_id FROM rocpd_api_ops GROUP BY op_id) k ON k.op_id = o.id
+    LEFT JOIN (SELECT a.id, s.string AS name FROM rocpd_api a JOIN rocpd_string s ON s.id = a.apiName_id)
+      a ON a.id = k.api_id
+    LEFT JOIN sonde_launch_stack l ON l.api_id = a.id"""
+
+
+def weighed_paths(database, weight):
+    paths = frames_of(database)
+    if weight != "gpu":
+        for stack, ns in samples_of(database, weight):
+            yield paths[stack], ns
+        return
+    for stack, api, operation, ns in database.execute(OPERATIONS):
+        yield (*paths.get(stack, ()), (api or "(unattributed)", ""), (operation, "")), ns
+
+
 def samples_of(database, weight):
     yield from database.execute("SELECT stack_id, cpu_ns FROM sonde_sample WHERE cpu_ns > 0")
     if weight == "wall":
@@ -41,14 +63,11 @@ def samples_of(database, weight):
 
 class Oracle:
     def __init__(self, path, weight):
-        import sqlite3
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
-            paths = frames_of(database)
-            samples = list(samples_of(database, weight))
+            samples = list(weighed_paths(database, weight))
         self.self_ns, self.total, self.callers = (collections.Counter() for _ in range(3))
         self.leaf, self.count = collections.Counter(), collections.Counter()
-        for stack, ns in samples:
-            path = paths[stack]
+        for path, ns in samples:
             self.self_ns[path] += ns
             self.count[path] += 1
             self.leaf[path[-1]] += ns
@@ -95,8 +114,10 @@ def check_tables(sonde, file, weight, oracle):
     assert found == expected, sorted(set(found.items()) ^ set(expected.items()))[:4]
     found = {path: row["total_ns"] for path, row in paths_of(rows("callers"))}
     assert found == dict(oracle.callers)
-    found = {(row["frame"], row["file"]): row["total_ns"] for row in rows("leaf")}
-    assert found == dict(oracle.leaf)
+    if weight != "gpu":  # there the leaf is of the stack
+        found = {(row["frame"], row["file"]): row["total_ns"] for row in rows("leaf")}
+        assert found == dict(oracle.leaf)
+    assert sum(row["total_ns"] for row in rows("leaf")) == oracle.whole
     assert sum(row["total_ns"] for row in rows("user")) == oracle.whole
     return len(expected)
 
@@ -127,11 +148,28 @@ def check_flame(sonde, file, weight, oracle):
     return len(drawn)
 
 
-def main(sonde, file, weight="cpu"):
+def check_functions(sonde, file, expected):
+    text = ask(sonde, file, "gpu", "--by", "tree", "--min-share", "0", "--format", "json")
+    total, by_operation = collections.Counter(), collections.Counter()
+    for row in json.loads(text)["stacks"]:
+        total[row["frame"].partition("(")[0]] += row["total_ns"]
+    with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as database:
+        for _, _, operation, ns in database.execute(OPERATIONS):
+            by_operation[operation] += ns
+    for function, operation in (pair.split("=") for pair in expected):
+        assert by_operation[operation] > 0, f"no {operation}"
+        assert total[function] == by_operation[operation], (
+            f"{function}: {total[function]} ns, {operation}: {by_operation[operation]} ns")
+    print(f"{len(expected)} functions have the time of their operations")
+
+
+def main(sonde, file, weight="cpu", *functions):
     oracle = Oracle(file, weight)
     assert oracle.whole > 0, "no samples"
     paths = check_tables(sonde, file, weight, oracle)
     print(f"{paths} paths and {check_flame(sonde, file, weight, oracle)} boxes agree")
+    if functions:
+        check_functions(sonde, file, functions)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hsa/runtime.h"
+#include "backends/hsa/calls.h"
 
 namespace sonde::hsa {
 namespace {
@@ -145,7 +145,10 @@ Status visit_code_object(Executable, CodeObject object, void*) {
 }
 
 Status freeze(Executable executable, const char* options) {
+  Call call(kFreeze);
   const Status status = next().executable_freeze(executable, options);
+  const uint64_t words[] = {executable.handle};
+  call.end(status, words, 1);
   if (status != kSuccess) return status;
   if (!g_has_loader) {
     g_has_loader = next().system_get_major_extension_table(kExtensionLoader, 1, sizeof g_loader,

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "backends/hsa/calls.h"
 
@@ -10,6 +11,8 @@ namespace sonde::hsa {
 std::atomic<Queue*> g_queues;
 
 namespace {
+
+constexpr int kClaims = 200;
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 thread_local Queue* t_last_queue;
@@ -42,6 +45,25 @@ bool empty_list(Queue* queue) {
   return true;
 }
 
+// For whoever may not go on without it. False: the collector does not let go of it.
+bool claim(Queue* queue) {
+  constexpr timespec kPause = {0, 1'000'000};
+  for (int i = 0; i < kClaims; ++i) {
+    if (!queue->collecting.exchange(true, std::memory_order_acquire)) return true;
+    nanosleep(&kPause, nullptr);
+  }
+  return false;
+}
+
+void destroy_chain(Dispatch* dispatch) {
+  while (dispatch != nullptr) {
+    Dispatch* behind = dispatch->next.load(std::memory_order_relaxed);
+    next().signal_destroy(dispatch->signal);
+    free(dispatch);
+    dispatch = behind;
+  }
+}
+
 Queue* adopt(QueueMemory* handle, const Device* device, QueueErrors* errors) {
   pthread_mutex_lock(&g_lock);
   Queue* queue = free_queue();
@@ -64,35 +86,43 @@ Queue* adopt(QueueMemory* handle, const Device* device, QueueErrors* errors) {
   return usable ? queue : nullptr;
 }
 
+// A queue whose packets come to us.
+Status create_watched(const Device* device, uint32_t size, uint32_t type, QueueCallback callback,
+                      void* data, uint32_t private_bytes, uint32_t group_bytes,
+                      QueueMemory** queue) {
+  QueueErrors* errors = watch_errors(callback, data, device);
+  const bool watched = errors != nullptr;
+  const Status status =
+      next().queue_intercept_create(device->handle, size, type, watched ? on_queue_error : callback,
+                                    watched ? errors : data, private_bytes, group_bytes, queue);
+  if (status != kSuccess) {
+    free(errors);
+    rocm::report(SONDE_WARNING, kSource,
+                 "a queue cannot be watched: its kernels are not in the trace");
+    return status;
+  }
+  Queue* adopted = adopt(*queue, device, errors);
+  next().profiling_set_profiler_enabled(*queue, 1);
+  if (adopted != nullptr) {
+    next().queue_intercept_register(*queue, handle_packets, adopted);
+    start_collector();
+  }
+  return status;
+}
+
 Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallback callback,
               void* data, uint32_t private_bytes, uint32_t group_bytes, QueueMemory** queue) {
   Call call(kQueueCreate);
   const Device* device = device_of(agent_handle);
   Status status = kError;
-  QueueErrors* errors = nullptr;
   if (device != nullptr && device->is_gpu && queue != nullptr) {
-    errors = watch_errors(callback, data, device);
-    status = next().queue_intercept_create(
-        agent_handle, size, type, errors != nullptr ? on_queue_error : callback,
-        errors != nullptr ? errors : data, private_bytes, group_bytes, queue);
-    if (status != kSuccess) {
-      free(errors);
-      rocm::report(SONDE_WARNING, kSource,
-                   "a queue cannot be watched: its kernels are not in the trace");
-    }
+    status = create_watched(device, size, type, callback, data, private_bytes, group_bytes, queue);
   }
-  if (status == kSuccess) {
-    Queue* adopted = adopt(*queue, device, errors);
-    next().profiling_set_profiler_enabled(*queue, 1);
-    if (adopted != nullptr) {
-      next().queue_intercept_register(*queue, handle_packets, adopted);
-      start_collector();
-    }
-  } else {
+  if (status != kSuccess) {
     status = next().queue_create(agent_handle, size, type, callback, data, private_bytes,
                                  group_bytes, queue);
   }
-  const uint64_t made = status == kSuccess ? word(*queue) : 0;
+  const uint64_t made = status == kSuccess && queue != nullptr ? word(*queue) : 0;
   const uint64_t words[] = {agent_handle.handle, size, type, made};
   call.end(status, words, 4);
   return status;
@@ -158,12 +188,19 @@ Queue* queue_of(const QueueMemory* handle) {
   return queue;
 }
 
-void forget_signals() {
+void destroy_signals() {
   for (Queue* queue = g_queues.load(); queue != nullptr; queue = queue->next) {
     queue->handle.store(nullptr);
+    if (!claim(queue)) continue;
+    if (idle(*queue)) {  // else the device may still write to them
+      destroy_chain(queue->free);
+      destroy_chain(queue->returned.exchange(nullptr));
+      if (queue->over != nullptr) destroy_chain(queue->over);
+    }
     queue->head.store(queue->tail.load());
     queue->free = queue->over = queue->last = nullptr;
     queue->returned.store(nullptr);
+    queue->collecting.store(false, std::memory_order_release);
   }
 }
 

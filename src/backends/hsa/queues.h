@@ -71,7 +71,7 @@ inline bool idle(const Queue& queue) {
 // All queues there ever were; never freed.
 extern std::atomic<Queue*> g_queues;
 Queue* queue_of(const QueueMemory* handle);
-void forget_signals();  // they died with the runtime
+void destroy_signals();  // the runtime ends, and complains of those that are left
 
 // dispatch.cpp
 Dispatch* take_dispatch(Queue* queue);  // a free one, with its signal at 1; nullptr: none to be had

@@ -55,8 +55,9 @@ bool load(ApiTable* table, bool ops) {
 }
 
 void unload() {
-  collect_last();
-  forget_signals();
+  if (g_pid == 0 || g_pid != getpid()) return;
+  collect_everything();
+  destroy_signals();
 }
 
 void collect_last() {

@@ -10,6 +10,7 @@ namespace {
 
 enum class Which { kUser, kAll, kMatching };
 Which g_which = Which::kUser;
+bool g_excludes = false;  // what matches g_expression, of the user's code or of all
 regex_t g_expression;
 
 constexpr const char* kFolders[] = {"/site-packages/", "/dist-packages/", "/lib/python3",
@@ -25,20 +26,22 @@ bool is_of_a_library(const char* file) {
 }  // namespace
 
 bool choose(const char* which) {
-  g_which = strcmp(which, "user") == 0  ? Which::kUser
-            : strcmp(which, "all") == 0 ? Which::kAll
-                                        : Which::kMatching;
-  return g_which != Which::kMatching ||
-         regcomp(&g_expression, which, REG_EXTENDED | REG_NOSUB) == 0;
+  const bool all = strncmp(which, "all", 3) == 0, user = strncmp(which, "user", 4) == 0;
+  const char* rest = which + (all ? 3 : user ? 4 : 0);
+  g_excludes = *rest == '!';
+  if (!g_excludes && *rest != '\0') rest = which;  // an expression that begins with such a word
+  g_which = rest == which && !g_excludes ? Which::kMatching : all ? Which::kAll : Which::kUser;
+  const char* expression = rest + (g_excludes ? 1 : 0);
+  return *rest == '\0' || regcomp(&g_expression, expression, REG_EXTENDED | REG_NOSUB) == 0;
 }
 
 bool is_chosen(const char* file, const char* name) {
   if (strstr(file, "/lib/sonde/") != nullptr) return false;
-  if (g_which == Which::kAll) return true;
-  if (g_which == Which::kUser) return !is_of_a_library(file);
+  if (g_which == Which::kUser && is_of_a_library(file)) return false;
+  if (g_which != Which::kMatching && !g_excludes) return true;
   char text[2048];
   snprintf(text, sizeof text, "%s: %s", file, name);
-  return regexec(&g_expression, text, 0, nullptr, 0) == 0;
+  return (regexec(&g_expression, text, 0, nullptr, 0) == 0) != g_excludes;
 }
 
 }  // namespace sonde::python

@@ -1,4 +1,5 @@
-// RCCL's calls, from its dispatch table (ROCm 6.2 and later). Used by register.cpp.
+// RCCL's calls, from its dispatch table (ROCm 6.2 and later); those by name need no call of this.
+// Used by register.cpp.
 #pragma once
 
 namespace sonde::rocm {

@@ -1,0 +1,218 @@
+// hsa_ops: a program of HSA alone. Does one kind of work, gives everything back, and prints how
+// often it called what, as JSON. A failure ends it with 1.
+//
+//   hsa_ops dispatches COUNT SIZE SIGNALS   queues so many kernels behind a barrier that the host
+//                                           releases when all are there; SIGNALS: one for the
+//                                           "last", a "counting" one for all, or one for "each"
+//   hsa_ops copies COUNT                    copies to the device, on it, and back, some of them
+//   with
+//                                           a signal that counts several
+//   hsa_ops again                           starts and ends the runtime twice
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+std::map<std::string, long> calls;  // of those that Sonde records
+
+[[noreturn]] void fail(const char* what, int line) {
+  fprintf(stderr, "hsa_ops: line %d: %s\n", line, what);
+  exit(1);
+}
+#define MUST(call) \
+  if ((call) != HSA_STATUS_SUCCESS) fail(#call, __LINE__)
+#define COUNTED(name, ...) \
+  ++calls[#name];          \
+  MUST(name(__VA_ARGS__))
+
+struct Machine {
+  hsa_agent_t cpu, gpu;
+  hsa_amd_memory_pool_t host, device;
+};
+
+hsa_status_t find_pool(hsa_amd_memory_pool_t pool, void* found) {
+  hsa_amd_segment_t segment;
+  MUST(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
+  if (segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_SUCCESS;
+  *static_cast<hsa_amd_memory_pool_t*>(found) = pool;
+  return HSA_STATUS_INFO_BREAK;
+}
+
+hsa_status_t find_agent(hsa_agent_t agent, void* data) {
+  auto* machine = static_cast<Machine*>(data);
+  hsa_device_type_t type;
+  MUST(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
+  const bool gpu = type == HSA_DEVICE_TYPE_GPU;
+  hsa_agent_t& place = gpu ? machine->gpu : machine->cpu;
+  if (place.handle != 0) return HSA_STATUS_SUCCESS;
+  place = agent;
+  hsa_amd_agent_iterate_memory_pools(agent, find_pool, gpu ? &machine->device : &machine->host);
+  return HSA_STATUS_SUCCESS;
+}
+
+Machine find_machine() {
+  Machine machine = {};
+  MUST(hsa_iterate_agents(find_agent, &machine));
+  return machine;
+}
+
+hsa_signal_t make_signal(hsa_signal_value_t value) {
+  hsa_signal_t signal;
+  MUST(hsa_signal_create(value, 0, nullptr, &signal));
+  return signal;
+}
+
+void wait_for(hsa_signal_t signal) {
+  while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                   HSA_WAIT_STATE_BLOCKED) > 0) {
+  }
+}
+
+struct Code {
+  explicit Code(hsa_agent_t gpu) {
+    std::ifstream stream(HSA_OPS_KERNELS, std::ios::binary);
+    const std::string bytes(std::istreambuf_iterator<char>(stream), {});
+    MUST(hsa_code_object_reader_create_from_memory(bytes.data(), bytes.size(), &reader));
+    MUST(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                                   nullptr, &executable));
+    MUST(hsa_executable_load_agent_code_object(executable, gpu, reader, nullptr, nullptr));
+    COUNTED(hsa_executable_freeze, executable, nullptr);
+    hsa_executable_symbol_t symbol;
+    MUST(hsa_executable_get_symbol_by_name(executable, "hsa_nothing.kd", &gpu, &symbol));
+    MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel));
+  }
+  ~Code() {
+    hsa_executable_destroy(executable);
+    hsa_code_object_reader_destroy(reader);
+  }
+  hsa_code_object_reader_t reader;
+  hsa_executable_t executable;
+  uint64_t kernel;
+};
+
+// The header is written last: it makes the packet valid.
+template <typename Packet>
+void put(hsa_queue_t* queue, Packet packet, uint16_t type, uint16_t setup) {
+  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
+  while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) {
+  }
+  char* place = static_cast<char*>(queue->base_address) + index % queue->size * sizeof packet;
+  memcpy(place + 4, reinterpret_cast<char*>(&packet) + 4, sizeof packet - 4);
+  const uint32_t head = type | 1u << HSA_PACKET_HEADER_BARRIER | uint32_t{setup} << 16;
+  __atomic_store_n(reinterpret_cast<uint32_t*>(place), head, __ATOMIC_RELEASE);
+  hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+}
+
+void put_barrier(hsa_queue_t* queue, hsa_signal_t wait_for) {
+  hsa_barrier_and_packet_t packet = {};
+  packet.dep_signal[0] = wait_for;
+  put(queue, packet, HSA_PACKET_TYPE_BARRIER_AND, 0);
+}
+
+void put_kernel(hsa_queue_t* queue, uint64_t kernel, uint32_t items, hsa_signal_t completion) {
+  hsa_kernel_dispatch_packet_t packet = {};
+  packet.workgroup_size_x = 64;
+  packet.workgroup_size_y = packet.workgroup_size_z = 1;
+  packet.grid_size_x = items;
+  packet.grid_size_y = packet.grid_size_z = 1;
+  packet.kernel_object = kernel;
+  packet.completion_signal = completion;
+  put(queue, packet, HSA_PACKET_TYPE_KERNEL_DISPATCH, 1);
+}
+
+void dispatches(int count, uint32_t size, const std::string& signals) {
+  const Machine machine = find_machine();
+  const Code code(machine.gpu);
+  hsa_queue_t* queue;
+  COUNTED(hsa_queue_create, machine.gpu, size, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+          UINT32_MAX, &queue);
+  std::vector<hsa_signal_t> made = {make_signal(1)};  // the first is the barrier's
+  put_barrier(queue, made[0]);
+  if (signals != "each") made.push_back(make_signal(signals == "counting" ? count : 1));
+  for (int i = 0; i < count; ++i) {
+    if (signals == "each") made.push_back(make_signal(1));
+    const bool told = signals != "last" || i == count - 1;
+    put_kernel(queue, code.kernel, 64u * (1 + static_cast<uint32_t>(i) % 3),
+               told ? made.back() : hsa_signal_t{0});
+  }
+  hsa_signal_store_screlease(made[0], 0);
+  for (const hsa_signal_t signal : made) wait_for(signal);
+  COUNTED(hsa_queue_destroy, queue);
+  for (const hsa_signal_t signal : made) MUST(hsa_signal_destroy(signal));
+}
+
+void* allocate(hsa_amd_memory_pool_t pool, size_t bytes, const Machine& machine) {
+  void* memory;
+  COUNTED(hsa_amd_memory_pool_allocate, pool, bytes, 0, &memory);
+  MUST(hsa_amd_agents_allow_access(1, &machine.gpu, nullptr, memory));
+  return memory;
+}
+
+// Host, device, device, host; each copy waits for the one before.
+void copies(int count) {
+  const Machine machine = find_machine();
+  constexpr size_t kBytes = 64 << 10;
+  void* from = allocate(machine.host, kBytes, machine);
+  void* to = allocate(machine.host, kBytes, machine);
+  void* near = allocate(machine.device, kBytes, machine);
+  void* far = allocate(machine.device, kBytes, machine);
+  for (int i = 0; i < count; ++i) {
+    const size_t bytes = 1024 + static_cast<size_t>(i) % 32 * 1024;
+    memset(from, i + 1, bytes);
+    memset(to, 0, bytes);
+    const hsa_signal_t there = make_signal(1);
+    const hsa_signal_t rest = make_signal(2);  // counts the two copies behind
+    const hsa_signal_t moved = make_signal(1);
+    COUNTED(hsa_amd_memory_async_copy, near, machine.gpu, from, machine.cpu, bytes, 0, nullptr,
+            there);
+    COUNTED(hsa_amd_memory_async_copy, far, machine.gpu, near, machine.gpu, bytes, 1, &there,
+            moved);
+    COUNTED(hsa_amd_memory_async_copy, to, machine.cpu, far, machine.gpu, bytes, 1, &moved, rest);
+    COUNTED(hsa_amd_memory_async_copy, from, machine.cpu, near, machine.gpu, bytes, 1, &moved,
+            rest);
+    wait_for(rest);
+    if (memcmp(from, to, bytes) != 0 || *static_cast<char*>(to) != static_cast<char>(i + 1)) {
+      fail("a copy has not arrived", __LINE__);
+    }
+    for (const hsa_signal_t signal : {there, rest, moved}) MUST(hsa_signal_destroy(signal));
+  }
+  for (void* memory : {from, to, near, far}) {
+    COUNTED(hsa_amd_memory_pool_free, memory);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const int count = argc > 2 ? atoi(argv[2]) : 1;
+  MUST(hsa_init());
+  if (mode == "dispatches" && argc == 5) {
+    dispatches(count, static_cast<uint32_t>(atoi(argv[3])), argv[4]);
+  } else if (mode == "copies" && argc == 3) {
+    copies(count);
+  } else if (mode == "again") {
+    dispatches(20, 64, "last");
+    MUST(hsa_shut_down());
+    MUST(hsa_init());
+    dispatches(20, 64, "last");
+  } else {
+    fail("see its first lines for how to use it", __LINE__);
+  }
+  MUST(hsa_shut_down());
+  printf("{");
+  for (const auto& [name, times] : calls) {
+    printf("%s\"%s\": %ld", name == calls.begin()->first ? "" : ", ", name.c_str(), times);
+  }
+  printf("}\n");
+  return 0;
+}
