@@ -30,6 +30,14 @@ std::string_view after_key(std::string_view args, std::string_view key) {
   return {};
 }
 
+// What a merged file adds to the numbers that the events name.
+int64_t first_gpu_of_process(const trace::Trace& trace, size_t api) {
+  const int32_t process = trace.threads[trace.apis.thread[api]].process;
+  if (process == trace::kNone) return 0;
+  const int64_t pid = trace.processes[static_cast<size_t>(process)].pid;
+  return trace::first_gpu_of_file(trace::file_of(pid));
+}
+
 Allocation of_torch(const trace::Trace& trace, size_t api) {
   const std::string& args = trace.texts[trace.apis.args[api]];
   Allocation allocation;
@@ -39,6 +47,7 @@ Allocation of_torch(const trace::Trace& trace, size_t api) {
   const int64_t type = argument_number(args, "Device Type").value_or(kCpuDevice);
   const int64_t id = argument_number(args, "Device Id").value_or(-1);
   allocation.device = type == kCpuDevice ? "CPU" : fmt::format("GPU {}", id);
+  if (type != kCpuDevice) allocation.gpu = id + first_gpu_of_process(trace, api);
   allocation.in_use_bytes = argument_number(args, "Total Allocated");
   allocation.reserved_bytes = argument_number(args, "Total Reserved");
   if (type == kCpuDevice) {  // torch does not keep its totals there: it says 0

@@ -17,6 +17,7 @@ struct Allocation {
   // "GPU 0", "CPU", "GPU 0 of rank 1" where several processes allocate; "GPU" where the call does
   // not say which.
   std::string device;
+  std::optional<int64_t> gpu;  // as in Ops::gpu; none: the CPU's, or the call does not say
   trace::Row api = trace::kNone;
   std::optional<int64_t> in_use_bytes, reserved_bytes;  // afterwards, where the file says
 };

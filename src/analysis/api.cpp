@@ -13,6 +13,7 @@ std::vector<ApiTotal> api_totals(const trace::Trace& trace) {
   std::unordered_map<uint64_t, size_t> row_of;  // (domain, name)
   std::vector<ApiTotal> totals;
   for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (!trace::is_on_a_thread(trace.apis.kind[i])) continue;
     const uint64_t key = uint64_t{trace.apis.domain[i]} << 32 | trace.apis.name[i];
     const auto [entry, is_new] = row_of.try_emplace(key, totals.size());
     if (is_new) totals.push_back({trace.apis.domain[i], trace.apis.name[i], {}});
@@ -59,7 +60,8 @@ constexpr const char* kDefinition =
     "called. Domain is the API as the recorder named it; files before RPD schema 3 have none, and "
     "it is told from the name (hip..., hsa_..., cl..., cuda..., nccl...). Total adds up the time "
     "from entering to leaving the function on the CPU, over all threads; calls and ranges that "
-    "nest each count in full. Mean is Total / Calls rounded down. Share is Total in percent of the "
+    "nest each count in full. What a file has of markers and waits as a device saw them is not time of "
+    "the program and is left out. Mean is Total / Calls rounded down. Share is Total in percent of the "
     "total of all rows. In SQL: sonde_api_top.\n";
 
 }  // namespace
@@ -74,7 +76,7 @@ const Analysis& api_analysis() {
       {{"sonde api trace.rpd", "the 25 names with the largest total"},
        {"sonde api trace.rpd --name Memcpy --sort max", "the slowest single copies first"}},
       {},
-      [](const Parameters&) { return trace::Request{.apis = true}; },
+      [](const Parameters&) { return trace::Request{.apis = true, .nesting = true}; },
       run};
   return kAnalysis;
 }

@@ -1,4 +1,5 @@
 // API calls by domain and name, largest total first. Used by api and stats.
+// Needs `nesting`.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include "analysis/analysis.h"
 #include "analysis/gpu_time.h"
 #include "analysis/totals.h"
+#include "base/strings.h"
 #include "trace/steps.h"
 
 namespace sonde::analysis {
@@ -9,6 +12,9 @@ namespace {
 using report::Kind;
 using report::Value;
 using trace::Interval;
+
+constexpr const char* kNoSteps =
+    "No steps: no marker tells them, and no kernels come again in turn (--step names the markers).";
 
 enum Part : size_t { kCompute, kCommunication, kCopy, kMemset, kOther };
 
@@ -60,7 +66,7 @@ std::map<int32_t, Swept> swept_gpus(const trace::Trace& trace) {
 report::Section gpu_section(const trace::Trace& trace, const std::map<int32_t, Swept>& gpus) {
   report::Section section;
   section.key = "breakdown";
-  section.empty_text = "No operations of a device.";
+  section.empty_text = no_op_times(trace);
   const bool ranks_known = !trace.ops.process.empty();
   section.table.add_column({"gpu_id", "GPU", Kind::kId});
   if (ranks_known) section.table.add_column({"rank", "Rank", Kind::kId});
@@ -73,10 +79,10 @@ report::Section gpu_section(const trace::Trace& trace, const std::map<int32_t, S
   return section;
 }
 
-report::Section rank_section(const std::map<int32_t, Swept>& gpus) {
+report::Section rank_section(const trace::Trace& trace, const std::map<int32_t, Swept>& gpus) {
   report::Section section;
   section.key = "breakdown";
-  section.empty_text = "No operations of a device.";
+  section.empty_text = no_op_times(trace);
   section.table.add_column({"rank", "Rank", Kind::kId});
   section.table.add_column({"gpus", "GPUs", Kind::kInteger});
   add_columns(section.table);
@@ -96,9 +102,7 @@ report::Section step_section(const trace::Trace& trace, const std::map<int32_t, 
                              const trace::Steps& steps) {
   report::Section section;
   section.key = "breakdown";
-  section.empty_text = steps.steps.empty() ? "No steps: no marker tells them, and no kernels come "
-                                             "again in turn (--step names the markers)."
-                                           : "No operations of a device.";
+  section.empty_text = steps.steps.empty() ? kNoSteps : no_op_times(trace);
   section.table.add_column({"step", "Step", Kind::kText});
   section.table.add_column({"gpu_id", "GPU", Kind::kId});
   section.table.add_column({"rank", "Rank", Kind::kId});
@@ -119,6 +123,52 @@ report::Section step_section(const trace::Trace& trace, const std::map<int32_t, 
     }
   }
   return section;
+}
+
+// Of each step what it launched, whenever that ran.
+report::Section launched_section(const trace::Trace& trace, const trace::Steps& steps) {
+  report::Section section;
+  section.key = "breakdown";
+  section.empty_text = steps.steps.empty() ? kNoSteps : "No operation that a step launched.";
+  section.table.add_column({"step", "Step", Kind::kText});
+  section.table.add_column({"gpu_id", "GPU", Kind::kId});
+  section.table.add_column({"rank", "Rank", Kind::kId});
+  add_columns(section.table);
+  const std::vector<trace::Row> step_of = trace::step_of_ops(trace, steps);
+  std::map<std::pair<trace::Row, int32_t>, GpuTime> launched;
+  for (size_t i = 0; i < step_of.size() && has_op_times(trace); ++i) {
+    if (step_of[i] == trace::kNone) continue;
+    const Interval time = {trace.ops.start_ns[i], trace.ops.end_ns[i]};
+    const auto [entry, is_new] = launched.try_emplace({step_of[i], trace.ops.gpu[i]});
+    GpuTime& gpu = entry->second;
+    if (is_new) gpu.extent = time;
+    gpu.extent.end_ns = std::max(gpu.extent.end_ns, time.end_ns);
+    gpu.rank = trace.rank_of_op(i);
+    extend(gpu.sets[static_cast<size_t>(trace.ops.category[i])], time);
+  }
+  for (const auto& [key, gpu] : launched) {
+    section.table.add_row(row_of(
+        {steps.steps[static_cast<size_t>(key.first)].name, int64_t{key.second}, rank_value(gpu)},
+        breakdown_of(trace::sweep(gpu.sets), gpu.extent)));
+  }
+  return section;
+}
+
+// A step that only launches looks idle: its work runs while the CPU is in a later one.
+void note_later_work(const trace::Trace& trace, const trace::Steps& steps, report::Report& report) {
+  const std::vector<trace::Row> step_of = trace::step_of_ops(trace, steps);
+  uint64_t launched = 0, later = 0;
+  for (size_t i = 0; i < step_of.size(); ++i) {
+    if (step_of[i] == trace::kNone) continue;
+    ++launched;
+    const Interval step = steps.steps[static_cast<size_t>(step_of[i])].time;
+    later += trace.ops.start_ns[i] >= step.end_ns ? 1 : 0;
+  }
+  if (later == 0) return;
+  report.notes.push_back(fmt::format(
+      "{} of the {} operations that the steps launched ran after them; --steps launched "
+      "counts these with the step that launched them",
+      format_count(later), format_count(launched)));
 }
 
 // What tools that count plainly print: memory is copies and memsets, communication is what has nccl
@@ -178,14 +228,18 @@ report::Section plain_section(const trace::Trace& trace, const std::map<int32_t,
 
 Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
   report::Report report = begin_report("breakdown", trace);
-  const auto gpus = swept_gpus(trace);
+  std::map<int32_t, Swept> gpus;
+  if (has_op_times(trace)) gpus = swept_gpus(trace);
   const std::string& per = parameters.text("per");
   if (per == "step") {
     SONDE_ASSIGN(const trace::Steps steps, trace::find_steps(trace, parameters.text("step")));
-    report.sections.push_back(step_section(trace, gpus, steps));
+    const bool launched = parameters.text("steps") == "launched";
+    report.sections.push_back(launched ? launched_section(trace, steps)
+                                       : step_section(trace, gpus, steps));
+    if (!launched) note_later_work(trace, steps, report);
     if (!steps.source.empty()) report.notes.push_back("steps: " + steps.source);
   } else {
-    report.sections.push_back(per == "rank" ? rank_section(gpus) : gpu_section(trace, gpus));
+    report.sections.push_back(per == "rank" ? rank_section(trace, gpus) : gpu_section(trace, gpus));
   }
   bool communication = false;
   for (const auto& [id, gpu] : gpus) communication |= !gpu.time.sets[kCommunication].empty();
@@ -214,7 +268,10 @@ constexpr const char* kDefinition =
     "--per rank adds up the GPUs of each rank. --per step takes the ranges of markers that --step "
     "matches (else ProfilerStep#N, else those of inference servers, else a period of kernels) as "
     "seen on the CPU, and the GPUs on which the process of the marker ran something; a step's "
-    "kernels may run after it.\n"
+    "kernels may run after it. With --steps launched a step has the operations that calls of its "
+    "process launched which began in it, by the file's own links, whenever they ran, and Total is "
+    "from the first start to the last end of these; steps that are a period of kernels have the "
+    "kernels that began in it.\n"
     "\n"
     "In the plain classes of other tools: Busy is the union of all operations and Idle the rest of "
     "Total; Compute, Comm and Memory are the unions of their operations, where communication is "
@@ -227,6 +284,7 @@ trace::Request needs(const Parameters& parameters) {
   request.ops = true;
   request.links = parameters.text("per") != "gpu";
   request.nesting = request.links;
+  request.all_apis = parameters.text("steps") == "launched";
   return request;
 }
 
@@ -242,9 +300,12 @@ const Analysis& breakdown_analysis() {
       {{"sonde breakdown trace.rpd", "of each GPU"},
        {"sonde breakdown trace.json --per step", "of each ProfilerStep"},
        {"sonde breakdown trace.rpd --per step --step '^iteration'", "steps by a marker's name"},
+       {"sonde breakdown trace.json --per step --steps launched",
+        "of what each step launched, where the GPU runs behind the program"},
        {"sonde breakdown trace.rpd --from 2s --to 3s", "in the third second of the trace"}},
       {{"per", "WHAT", "what a row is", "gpu", {"gpu", "rank", "step"}},
-       {"step", "REGEX", "markers that are steps", ""}},
+       {"step", "REGEX", "markers that are steps", ""},
+       {"steps", "WHAT", "what a step has", "ran", {"ran", "launched"}}},
       needs,
       run,
       true};

@@ -42,7 +42,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("busy", trace);
   report::Section section;
   section.key = "busy";
-  section.empty_text = "No operations of a device.";
+  section.empty_text = no_op_times(trace);
   report::Table& table = section.table;
   table.add_column({"gpu_id", "GPU", Kind::kId});
   table.add_column({"ops", "Ops", Kind::kInteger});
@@ -52,7 +52,8 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   table.add_column({"sum_ns", "Sum of ops", Kind::kTime});
   table.add_column({"rpd_wall_ns", "RPD wall", Kind::kTime});
   table.add_column({"rpd_busy", "RPD busy", Kind::kReal, 6});
-  std::map<int32_t, Gpu> gpus = by_gpu(trace);
+  std::map<int32_t, Gpu> gpus;
+  if (has_op_times(trace)) gpus = by_gpu(trace);
   Interval everything = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
   for (const auto& [id, gpu] : gpus) {
     widen(everything, gpu.extent.start_ns, gpu.extent.end_ns);

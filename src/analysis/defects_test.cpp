@@ -161,6 +161,81 @@ TEST(Defects, zero_length_events) {
 }
 
 // The reasons of gaps, each told apart from the next one.
+// What a profiler draws of a marker, or of a wait, over the device's own time is no second call.
+TEST(Defects, annotations_of_the_device_are_no_calls) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"user_annotation", "ProfilerStep#6", 0, 40});
+  rows.add(ApiRow{"gpu_user_annotation", "ProfilerStep#6", 20, 95, 7});
+  rows.add(ApiRow{"cuda_sync", "Context Sync", 30, 60, 7});
+  rows.add(ApiRow{"cuda_runtime", "cudaDeviceSynchronize", 30, 40});
+  EXPECT_EQ(lines_of(section_of(ask("api", rows), "api").table,
+                     {"name", "calls", "total_ns", "percentage"}),
+            (Lines{"ProfilerStep#6|1|40|80", "cudaDeviceSynchronize|1|10|20"}));
+}
+
+// The GPU runs what a step launched while the program is in the next one, or later.
+TEST(Defects, steps_have_what_they_launched) {
+  trace::TraceBuilder rows;
+  rows.set_rank(1, 4);
+  for (int64_t step = 0; step < 3; ++step) {
+    const int64_t at = step * 100;
+    rows.add(ApiRow{"user_annotation", "ProfilerStep#" + std::to_string(step), at, at + 100});
+    for (int64_t i = 0; i < 2; ++i) {
+      const int call = rows.add(ApiRow{"", "hipLaunchKernel", at + i * 10, at + i * 10 + 5, 1 + i});
+      const int64_t begin = 90 + step * 1000 + i * 200;
+      rows.add(OpRow{"k", begin, begin + 100 + 10 * step, call, 0, i});
+    }
+  }
+  rows.add(OpRow{"launched before the recording", 0, 10});
+  const Settings ran = {{"per", "step"}};
+  const auto in_it = ask("breakdown", rows, ran);
+  EXPECT_EQ(lines_of(section_of(in_it, "breakdown").table, {"step", "total_ns", "compute_ns"}),
+            (Lines{"ProfilerStep#0|100|20", "ProfilerStep#1|100|90", "ProfilerStep#2|100|10"}));
+  ASSERT_EQ(in_it.notes.size(), 3u);
+  EXPECT_EQ(in_it.notes[0].substr(0, 62),
+            "5 of the 6 operations that the steps launched ran after them; ");
+  const auto launched = ask("breakdown", rows, {{"per", "step"}, {"steps", "launched"}});
+  EXPECT_EQ(lines_of(section_of(launched, "breakdown").table,
+                     {"step", "gpu_id", "rank", "total_ns", "compute_ns", "idle_ns"}),
+            (Lines{"ProfilerStep#0|0|4|300|200|100", "ProfilerStep#1|0|4|310|220|90",
+                   "ProfilerStep#2|0|4|320|240|80"}));
+}
+
+// A log says when a kernel was launched and not how long it ran: no time is not a time of zero.
+TEST(Defects, unknown_durations_are_not_idle_time) {
+  trace::TraceBuilder rows;
+  rows.add(OpRow{"a", 100, 100});
+  rows.add(OpRow{"b", 900, 900});
+  for (const char* name : {"breakdown", "busy", "overlap"}) {
+    const auto report = ask(name, rows);
+    EXPECT_TRUE(report.sections.front().table.rows.empty()) << name;
+    EXPECT_NE(report.sections.front().empty_text.find("does not tell"), std::string::npos) << name;
+  }
+  for (const Analysis* analysis : all_analyses()) {
+    if (!analysis->needs(Parameters(analysis->options)).ops) continue;
+    const auto notes = ask(analysis->name.c_str(), rows).notes;
+    const auto says = [](const std::string& note) {
+      return note.find("no times of operations") != std::string::npos;
+    };
+    EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), says)) << analysis->name;
+  }
+}
+
+// As --from counts, so that a figure can be given back to it.
+TEST(Defects, times_count_from_the_start_of_the_trace) {
+  constexpr int64_t kBoot = 4'458'676'000'000'000;
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"hip", "hipMalloc", kBoot, kBoot + 10});
+  for (int64_t i = 0; i < 4; ++i) {
+    const int64_t at = kBoot + 1000 + i * 1'000'000;
+    const int64_t length = i == 3 ? 600'000 : 10;
+    const int call = rows.add(ApiRow{"hip", "hipLaunchKernel", at, at + length});
+    rows.add(OpRow{"k", at + length + 5, at + length + 55, call});
+  }
+  EXPECT_EQ(lines_of(section_of(ask("launches", rows), "slow_calls").table, {"call_begin_ns"}),
+            (Lines{"3001000"}));
+}
+
 TEST(Idle, Reasons) {
   trace::TraceBuilder rows;
   const auto launch = [&](int64_t begin, int64_t start, int64_t end, int64_t queue = 0) {

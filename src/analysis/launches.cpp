@@ -198,7 +198,7 @@ report::Section outliers_section(const trace::Trace& trace, const Launches& laun
   table.add_column({"time_ns", "Time", Kind::kTime});
   table.add_column({"call", "Call", Kind::kText});
   table.add_column({"name", "Operation", Kind::kName});
-  table.add_column({"call_begin_ns", "Call began at", Kind::kId});
+  table.add_column({"call_begin_ns", "Call began at", Kind::kTime});
   std::vector<uint32_t> beyond;
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] > limit.value()) beyond.push_back(static_cast<uint32_t>(i));
@@ -213,7 +213,7 @@ report::Section outliers_section(const trace::Trace& trace, const Launches& laun
     const size_t op = launches.ops[i];
     const auto api = static_cast<size_t>(trace.ops.api[op]);
     table.add_row({values[i], trace.names[trace.apis.name[api]], trace.names[trace.label(op)],
-                   trace.apis.start_ns[api]});
+                   trace.apis.start_ns[api] - trace.origin_ns});
   }
   return section;
 }
@@ -273,7 +273,8 @@ constexpr const char* kDefinition =
     "counts those that took less time than their call.\n"
     "\n"
     "Calls beyond and Starts beyond count A and Q, and list the ten largest, above --slow-call and --slow-start, or "
-    "above median + 5 median absolute deviations where that is more.\n";
+    "above median + 5 median absolute deviations where that is more. Call began at counts from the "
+    "start of the trace, as --from does.\n";
 
 trace::Request needs(const Parameters&) { return {.ops = true, .links = true, .whole = true}; }
 

@@ -86,13 +86,23 @@ report::Section series_section(const std::map<std::string, Usage>& devices, Span
   section.table.add_column({"device", "Device", Kind::kText});
   section.table.add_column({"from_ns", "From", Kind::kTime});
   section.table.add_column({"peak_in_use_bytes", "Most in use", Kind::kBytes});
+  report::Chart chart;
+  chart.key = section.key;
+  chart.title = "Memory in use";
+  chart.x = {"Time since the first allocation", Kind::kTime};
+  chart.y = {"Most in use", Kind::kBytes};
   for (const auto& [name, device] : devices) {
+    report::Series series{name, {}, {}, report::Mark::kSteps, {}};
     for (size_t part = 0; part < device.peaks.size(); ++part) {
       if (!device.peaks[part]) continue;  // nothing changed
-      section.table.add_row(
-          {name, static_cast<int64_t>(part) * span.part_ns(), *device.peaks[part]});
+      const int64_t from_ns = static_cast<int64_t>(part) * span.part_ns();
+      section.table.add_row({name, from_ns, *device.peaks[part]});
+      series.places.push_back(static_cast<double>(from_ns));
+      series.values.push_back(static_cast<double>(*device.peaks[part]));
     }
+    chart.series.push_back(std::move(series));
   }
+  if (!chart.series.empty()) section.charts.push_back(std::move(chart));
   return section;
 }
 
@@ -144,7 +154,15 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace, parameters.text("user")));
   report::Report report = begin_report("memory", trace);
   uint64_t unpaired = 0;
-  const std::vector<Allocation> allocations = allocations_of(trace, unpaired);
+  std::vector<Allocation> allocations = allocations_of(trace, unpaired);
+  if (trace.gpu) {
+    const size_t elsewhere = std::erase_if(
+        allocations, [&](const Allocation& allocation) { return allocation.gpu != trace.gpu; });
+    if (elsewhere != 0) {
+      report.notes.push_back(format_count(elsewhere) +
+                             " events of other devices, or of one that is not known, are left out");
+    }
+  }
   Span span;
   span.parts = std::max<int64_t>(1, parts);
   if (!allocations.empty()) {

@@ -29,6 +29,12 @@ TEST(Memory, TorchSaysWhatIsInUse) {
   EXPECT_EQ(lines_of(section_of(report, "sites").table,
                      {"device", "operator", "frame", "allocations", "total_bytes"}),
             (Lines{"GPU 0|aten::empty|train.py(3): step|2|1500", "CPU|-|train.py(3): step|1|64"}));
+  const auto& charts = section_of(report, "series").charts;
+  ASSERT_EQ(charts.size(), 1u);
+  ASSERT_EQ(charts[0].series.size(), 2u);  // the CPU's is 64 bytes at the end
+  EXPECT_EQ(charts[0].series[0].values, (std::vector<double>{64}));
+  EXPECT_EQ(charts[0].series[1].values, (std::vector<double>{3000, 3500, 2500}));
+  EXPECT_EQ(charts[0].series[1].places, (std::vector<double>{0, 9, 39}));
   ASSERT_EQ(report.notes.size(), 1u);  // of the CPU only
   EXPECT_EQ(report.notes[0].rfind("CPU: ", 0), 0u);
 }
@@ -69,6 +75,25 @@ TEST(Memory, ProcessesHaveMemoryOfTheirOwn) {
                      {"device", "allocated_bytes", "peak_in_use_bytes", "last_in_use_bytes"}),
             (Lines{"GPU 0 of rank 0|1000|3000|3000", "GPU 0 of rank 1|2000|6000|6000",
                    "GPU of rank 0|64|64|0", "GPU of rank 1|64|64|64"}));
+}
+
+// Of a merged file, whose second part numbers its GPUs from 1000 on.
+TEST(Memory, OfOneGpu) {
+  trace::TraceBuilder rows;
+  for (const int64_t pid : {11, 10'000'012}) {
+    ApiRow of_torch = torch(10, pid == 11 ? 1000 : 2000, 3000);
+    of_torch.pid = pid;
+    rows.add(of_torch);
+  }
+  rows.add(torch(20, 64, 0, 0));  // of the CPU
+  const Analysis* analysis = find_analysis("memory");
+  trace::Request request = analysis->needs(Parameters(analysis->options));
+  request.gpu = 1000;
+  const auto report = analysis->run(rows.build(0, request), Parameters(analysis->options));
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(lines_of(section_of(*report, "memory").table, {"device", "allocated_bytes"}),
+            (Lines{"GPU 0 of process 10000012|2000"}));
+  EXPECT_EQ(report->notes.front().substr(0, 8), "2 events");
 }
 
 TEST(Memory, ArgumentsOfBothForms) {

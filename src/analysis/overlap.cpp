@@ -17,11 +17,12 @@ const IntervalSet& set_of(const GpuTime& gpu, Category category) {
   return gpu.sets[static_cast<size_t>(category)];
 }
 
-report::Section pairs_section(const std::map<int32_t, GpuTime>& gpus) {
+report::Section pairs_section(const trace::Trace& trace, const std::map<int32_t, GpuTime>& gpus) {
   report::Section section;
   section.key = "overlap";
-  section.empty_text = gpus.empty() ? "No operations of a device."
-                                    : "Neither communication nor copies that could be hidden.";
+  section.empty_text = !has_op_times(trace)
+                           ? no_op_times(trace)
+                           : "Neither communication nor copies that could be hidden.";
   report::Table& table = section.table;
   table.add_column({"gpu_id", "GPU", Kind::kId});
   table.add_column({"what", "What", Kind::kText});
@@ -93,7 +94,7 @@ report::Section depth_section(const trace::Trace& trace) {
   report::Section section;
   section.key = "at_once";
   section.title = "Operations at once";
-  section.empty_text = "No operations of a device.";
+  section.empty_text = no_op_times(trace);
   section.table.add_column({"gpu_id", "GPU", Kind::kId});
   section.table.add_column({"operations", "At once", Kind::kInteger});
   section.table.add_column({"time_ns", "Time", Kind::kTime});
@@ -134,7 +135,8 @@ report::Section depth_section(const trace::Trace& trace) {
 Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("overlap", trace);
   const auto gpus = gpu_times(trace);
-  report.sections = {pairs_section(gpus), kernels_section(trace, gpus), depth_section(trace)};
+  report.sections = {pairs_section(trace, gpus), kernels_section(trace, gpus),
+                     depth_section(trace)};
   return report;
 }
 

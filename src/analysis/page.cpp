@@ -138,7 +138,7 @@ Section facts_of(const trace::Trace& trace) {
   if (samples.cpu_ns != 0) {
     section.add_fact({"sampled_ns", "CPU time of the samples", Kind::kTime, samples.cpu_ns});
   }
-  if (gpus.empty()) return section;
+  if (gpus.empty() || !has_op_times(trace)) return section;
   section.add_fact({"wall_ns", "Time of the GPUs, first operation to last", Kind::kTime, wall_ns});
   section.add_fact({"busy_percentage", "Busy", Kind::kPercent, percent_of(busy_ns, wall_ns)});
   return section;
@@ -184,12 +184,27 @@ trace::Request page_needs() {
   return request;
 }
 
+std::string page_definition() {
+  std::string text =
+      "report: What stands out are the findings of sonde check that cost most; the tables below are "
+      "those of the commands of the same names, cut to --limit rows.\n\n" +
+      findings_definition();
+  for (const Part& part : parts()) text += "\n" + find_analysis(part.analysis)->definition;
+  return text;
+}
+
 Result<report::Report> page_of(const trace::Trace& trace, size_t rows, double least_percentage) {
   report::Report page = begin_report("report", trace);
   page.sections.push_back(facts_of(trace));
   std::vector<Finding> findings = findings_of(trace, least_percentage);
-  if (findings.size() > kMostFindings) findings.resize(kMostFindings);
+  const size_t left_out = findings.size() - std::min(findings.size(), kMostFindings);
+  findings.resize(findings.size() - left_out);
   page.sections.push_back(findings_report(trace, findings).sections.front());
+  if (left_out != 0) {
+    page.sections.back().remarks.push_back(
+        std::to_string(left_out) + (left_out == 1 ? " more finding costs" : " more findings cost") +
+        " less: sonde check lists them all.");
+  }
   page.sections.back().title = "What stands out";
   for (Section& section : cpu_sections(trace)) {
     if (trace.ops.size() == 0) add_section(std::move(section), cpu_part(), rows, page);

@@ -9,6 +9,7 @@
 namespace sonde::analysis {
 
 trace::Request page_needs();
+std::string page_definition();
 // Tables have `rows` rows at most; findings that cost less than `least_percentage` are left out.
 Result<report::Report> page_of(const trace::Trace& trace, size_t rows, double least_percentage);
 

@@ -1,6 +1,7 @@
 #include "analysis/page.h"
 
 #include "analysis/analysis_test_support.h"
+#include "analysis/findings.h"
 #include "report/html.h"
 
 namespace sonde::analysis {
@@ -70,6 +71,28 @@ TEST(Page, SaysWhatIsMissing) {
   EXPECT_TRUE(section_of(report, "check").table.rows.empty());
   EXPECT_NE(section_of(report, "check").empty_text.find("No operations"), std::string::npos);
   EXPECT_TRUE(section_of(report, "trace").facts.empty());
+}
+
+// The page has the dearest findings only, and says how many there are besides.
+TEST(Page, SaysHowManyFindingsItLeavesOut) {
+  trace::TraceBuilder rows = busy_and_idle();
+  rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 5100, 6100, trace::kNone, 0, 1});
+  rows.add(OpRow{"Memcpy HtoD (Pageable -> Device)", 6100, 6900, trace::kNone, 0, 1,
+                 "CopyHostToDevice", 1 << 20});
+  rows.add(OpRow{"", 6900, 7500, trace::kNone, 0, 1, "FillBuffer", 64});
+  rows.add(OpRow{"volta_sgemm_128x64_nn", 7500, 8000});
+  rows.add(ApiRow{"hip", "hipDeviceSynchronize", 5000, 5090});
+  rows.add(ApiRow{"hip", "hipMalloc", 3000, 3800});
+  const trace::Trace trace = rows.build(0, page_needs());
+  const size_t all = findings_of(trace, 0).size();
+  ASSERT_GT(all, 5u);
+  const auto made = page_of(trace, 15, 0);
+  ASSERT_TRUE(made.ok());
+  const auto& section = section_of(*made, "check");
+  EXPECT_EQ(section.table.rows.size(), 5u);
+  EXPECT_EQ(section.remarks.back().substr(0, 14), std::to_string(all - 5) + " more finding");
+  EXPECT_EQ(section_of(page(busy_and_idle()), "check").remarks.size(),
+            section_of(page(busy_and_idle()), "check").table.rows.size());
 }
 
 // Of a trace of the CPU alone: operators, ranges and samples, and nothing about GPUs.

@@ -56,8 +56,11 @@ trace::TraceBuilder generate(uint32_t seed) {
 TEST(Properties, breakdown_identity) {
   for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
     const auto rows = generate(seed);
-    for (const char* per : {"gpu", "rank", "step"}) {
-      const auto report = ask("breakdown", rows, {{"per", per}});
+    for (const char* per : {"gpu", "rank", "step", "launched"}) {
+      const bool launched = std::string(per) == "launched";
+      const auto report =
+          ask("breakdown", rows,
+              launched ? Settings{{"per", "step"}, {"steps", "launched"}} : Settings{{"per", per}});
       const auto& table = section_of(report, "breakdown").table;
       ASSERT_GT(table.rows.size(), 0u);
       for (size_t row = 0; row < table.rows.size(); ++row) {

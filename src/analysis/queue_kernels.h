@@ -1,34 +1,28 @@
-// The kernels of each queue in the order in which they began: what sequences and variability look
-// at.
+// The kernels of each queue in the order in which they began, and what they are called where
+// several stand in one cell: what sequences and variability look at.
 #pragma once
 
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "report/names.h"
 #include "trace/trace.h"
 
 namespace sonde::analysis {
 
 // By queue; rows of Trace::ops.
-inline std::vector<std::vector<size_t>> kernels_of_queues(const trace::Trace& trace) {
-  std::vector<std::vector<size_t>> queues(trace.queues.size());
-  for (size_t op = 0; op < trace.ops.size(); ++op) {
-    if (trace.class_of(op) == trace::OpClass::kKernel) queues[trace.ops.queue[op]].push_back(op);
-  }
-  return queues;
-}
+std::vector<std::vector<size_t>> kernels_of_queues(const trace::Trace& trace);
 
-// "gemm + relu", for people: shortened, and so not always different where the names are.
-inline std::string joined_names(const std::vector<std::string>& names) {
-  constexpr size_t kWidth = 32;
-  std::string joined;
-  for (const std::string& name : report::demangled_names(names)) {
-    const std::string plain = report::short_name(name);
-    const std::vector<std::string> cut = report::cut_names(std::vector<std::string>{plain}, kWidth);
-    joined += (joined.empty() ? "" : " + ") + cut.front();
-  }
-  return joined;
-}
+// Names for people, without namespaces and cut to a width; of two kernels of a trace that would
+// look alike each keeps the argument that tells it apart, or gets a number.
+class KernelNames {
+ public:
+  explicit KernelNames(const trace::Trace& trace);
+  std::string joined(std::span<const trace::NameId> names) const;  // "gemm + relu<Half>"
+
+ private:
+  std::unordered_map<trace::NameId, std::string> text_of_;
+};
 
 }  // namespace sonde::analysis

@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "analysis/analysis.h"
 #include "analysis/groups.h"
@@ -129,11 +132,18 @@ report::Section series_section() {
   section.table.add_column({"from_ns", "From", Kind::kTime});
   section.table.add_column({"max_outstanding", "Max", Kind::kInteger});
   section.table.add_column({"mean_outstanding", "Mean", Kind::kReal, 2});
+  report::Chart chart;
+  chart.key = section.key;
+  chart.title = section.title;
+  chart.x = {"Time", Kind::kTime};
+  chart.y = {"Outstanding operations, mean", Kind::kReal};
+  section.charts.push_back(std::move(chart));
   return section;
 }
 
 // The time from the first call to the last end in equal parts.
-void add_series(const trace::Queue& queue, QueueTimes& times, int64_t parts, report::Table& table) {
+void add_series(const trace::Queue& queue, QueueTimes& times, int64_t parts, int64_t origin_ns,
+                report::Section& section) {
   if (times.linked == 0 || parts == 0) return;
   const int64_t first = *std::min_element(times.call_end.begin(), times.call_end.end());
   const int64_t last = *std::max_element(times.end.begin(), times.end.end());
@@ -149,12 +159,30 @@ void add_series(const trace::Queue& queue, QueueTimes& times, int64_t parts, rep
       there.sum_ns += depth * (end - begin);
     }
   });
+  report::Series drawn;
+  drawn.name = fmt::format("GPU {}, queue {}", queue.gpu, queue.queue);
+  drawn.mark = report::Mark::kSteps;
   for (size_t part = 0; part < series.size(); ++part) {
     const auto from = static_cast<int64_t>(part) * width;
     const int64_t length = std::min(width, last - first - from);
-    table.add_row({int64_t{queue.gpu}, queue.queue, from, series[part].max,
-                   static_cast<double>(series[part].sum_ns) / static_cast<double>(length)});
+    const double mean = static_cast<double>(series[part].sum_ns) / static_cast<double>(length);
+    section.table.add_row({int64_t{queue.gpu}, queue.queue, from, series[part].max, mean});
+    drawn.places.push_back(static_cast<double>(first - origin_ns + from));
+    drawn.values.push_back(mean);
   }
+  section.charts.front().series.push_back(std::move(drawn));
+}
+
+// Those of the most work, as many as can be told apart; none of a trace without queues.
+void choose_drawn(report::Section& section) {
+  constexpr size_t kMostSeries = 8;
+  auto& series = section.charts.front().series;
+  std::stable_sort(series.begin(), series.end(), [](const auto& a, const auto& b) {
+    return std::accumulate(a.values.begin(), a.values.end(), 0.0) >
+           std::accumulate(b.values.begin(), b.values.end(), 0.0);
+  });
+  if (series.size() > kMostSeries) series.resize(kMostSeries);
+  if (series.empty()) section.charts.clear();
 }
 
 Value mean(const Depth& depth, int64_t wall) {
@@ -191,11 +219,12 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
                           if_linked(times, mean(waiting, span)), if_linked(times, outstanding.max),
                           if_linked(times, mean(outstanding, span)),
                           if_linked(times, outstanding.full_ns), busy.first_ns, busy.last_ns});
-    add_series(queue, times, parts, series.table);
+    add_series(queue, times, parts, trace.origin_ns, series);
   }
   if (trace.ops.size() != 0 && linked == 0) {
     report.notes.push_back("the file has no launching calls, so the depth of queues is not known");
   }
+  choose_drawn(series);
   report.sections = {std::move(queues), std::move(series)};
   return report;
 }
@@ -203,7 +232,8 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
 constexpr const char* kDefinition =
     "queues: one row for each queue (stream) of each GPU. Busy is the union of its operations; Idle "
     "between is the rest of the time from its first start to its last end; Overlapping counts the "
-    "operations that start before all earlier ones of the queue have ended.\n"
+    "operations that start before all earlier ones of the queue have ended. First start and Last end are times of the "
+    "file's clock.\n"
     "\n"
     "With call counts the operations whose launching call is known; the figures that follow are "
     "about these. An operation is outstanding from the end of the call that launched it to its own "
@@ -216,7 +246,8 @@ constexpr const char* kDefinition =
     "at the start of the operation.\n"
     "\n"
     "Outstanding over time cuts the time from the queue's first call to its last end into --parts "
-    "equal parts; From counts from that first call.\n";
+    "equal parts; From counts from that first call. The picture (--format svg or html) has the eight queues with most "
+    "outstanding, over the time of the trace.\n";
 
 trace::Request needs(const Parameters&) { return {.ops = true, .links = true, .whole = true}; }
 

@@ -121,6 +121,10 @@ report::Report ranks_report(std::span<const trace::Trace> traces) {
     report.subject += (report.subject.empty() ? "" : ", ") + trace.path;
     report.warnings.insert(report.warnings.end(), trace.warnings.begin(), trace.warnings.end());
   }
+  for (const trace::Trace& trace : traces) {
+    if (trace.ops.size() == 0 || has_op_times(trace)) continue;
+    report.notes.push_back(trace.path + " has no times of operations: zeros are not measured");
+  }
   const std::vector<Member> members = find_members(traces);
   report.sections.push_back(members_section(members));
   if (members.size() > 1) {

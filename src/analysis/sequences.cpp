@@ -127,11 +127,11 @@ Times times_of(const trace::Trace& trace, const Runs& runs, const Sequence& sequ
   return times;
 }
 
-std::vector<std::string> names_of(const trace::Trace& trace, const Runs& runs,
-                                  const Sequence& sequence) {
-  std::vector<std::string> names;
+std::vector<trace::NameId> names_of(const trace::Trace& trace, const Runs& runs,
+                                    const Sequence& sequence) {
+  std::vector<trace::NameId> names;
   for (size_t k = 0; k < sequence.length; ++k) {
-    names.push_back(trace.names[trace.label(runs.ops[sequence.at.front() + k])]);
+    names.push_back(trace.label(runs.ops[sequence.at.front() + k]));
   }
   return names;
 }
@@ -144,8 +144,8 @@ report::Section names_section(const trace::Trace& trace, const Runs& runs,
   section.table.add_column({"sequence", "#", Kind::kId});
   section.table.add_column({"name", "Name", Kind::kName});
   for (size_t i = 0; i < chosen.size(); ++i) {
-    for (const std::string& name : names_of(trace, runs, chosen[i])) {
-      section.table.add_row({static_cast<int64_t>(i + 1), name});
+    for (const trace::NameId name : names_of(trace, runs, chosen[i])) {
+      section.table.add_row({static_cast<int64_t>(i + 1), trace.names[name]});
     }
   }
   return section;
@@ -180,10 +180,11 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   table.add_column({"launches_saved", "Launches saved", Kind::kInteger});
   table.add_column({"fusion", "Fusion", Kind::kText});
   const auto chosen = choose(find_sequences(trace, runs, limits), runs.ops.size(), limits.count);
+  const KernelNames names(trace);
   for (size_t i = 0; i < chosen.size(); ++i) {
     const Sequence& sequence = chosen[i];
     const Times times = times_of(trace, runs, sequence, limits.short_ns);
-    table.add_row({static_cast<int64_t>(i + 1), joined_names(names_of(trace, runs, sequence)),
+    table.add_row({static_cast<int64_t>(i + 1), names.joined(names_of(trace, runs, sequence)),
                    static_cast<int64_t>(sequence.length), static_cast<int64_t>(sequence.at.size()),
                    times.total_ns, times.gaps_ns, static_cast<int64_t>(sequence.saved()),
                    std::string(times.fusable ? "candidate" : "-")});

@@ -37,6 +37,35 @@ TEST(Sequences, ListWholeNames) {
             (Lines{"1|void gemm<float>(float*)", "1|relu"}));
 }
 
+// Kernels of one template, and names that the demangler does not know.
+TEST(Sequences, NamesTellKernelsApart) {
+  const std::string wide =
+      "void at::native::vectorized_elementwise_kernel<4, at::native::" + std::string(60, 'x') +
+      "<at::native::";
+  trace::TraceBuilder rows;
+  int64_t t = 0;
+  const auto add = [&](const std::string& name) {
+    rows.add(OpRow{name, t, t + 1000});
+    t += 2000;
+  };
+  for (int i = 0; i < 3; ++i) {
+    add(wide + "AbsFunctor<float>>>(int)");
+    add("_ZN7ck_tile6kentryIDF99_notatypeEEvPT_");
+    add("void " + std::string(i, ' ') + "ends" + std::to_string(i) + "()");
+  }
+  for (int i = 0; i < 3; ++i) {
+    add(wide + "AddFunctor<float>>>(int)");
+    add("_ZN7ck_tile6kentryIDF99_notatypeEEvPT_");
+    add("ends again" + std::to_string(i));
+  }
+  Lines names;
+  for (const auto& row : section_of(ask("sequences", rows), "sequences").table.rows) {
+    names.push_back(cell_text(row[1]));
+  }
+  EXPECT_EQ(names, (Lines{"vectorized_elementwise_kernel<..AbsFunctor..> + kentry",
+                          "vectorized_elementwise_kernel<..AddFunctor..> + kentry"}));
+}
+
 TEST(Sequences, DoNotOverlapThemselves) {
   trace::TraceBuilder rows;
   add_kernels(rows, "aaaaaaaaa");

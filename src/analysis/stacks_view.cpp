@@ -197,7 +197,8 @@ Weight weight_of(const trace::Trace& trace, const std::string& word) {
   if (word == "wall") return Weight::kWall;
   if (word == "gpu" || trace.ops.size() != 0) return Weight::kGpu;
   if (trace.blocked.size() != 0) return Weight::kWall;
-  return trace.samples.size() != 0 ? Weight::kCpu : Weight::kGpu;
+  if (trace.samples.size() != 0) return Weight::kCpu;
+  return trace.apis.size() != 0 ? Weight::kWall : Weight::kGpu;
 }
 
 Result<std::optional<int64_t>> number_of(const Parameters& parameters, const char* option) {

@@ -11,6 +11,18 @@ report::Value percent_of(int64_t part, int64_t whole) {
   return static_cast<double>(part) * 100.0 / static_cast<double>(whole);
 }
 
+bool has_op_times(const trace::Trace& trace) {
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    if (trace.op_ns(i) > 0) return true;
+  }
+  return false;
+}
+
+const char* no_op_times(const trace::Trace& trace) {
+  return trace.ops.size() == 0 ? "No operations of a device."
+                               : "No operation has a duration: the file does not tell their times.";
+}
+
 report::Report begin_report(const char* name, const trace::Trace& trace) {
   report::Report report;
   report.name = name;
@@ -21,6 +33,9 @@ report::Report begin_report(const char* name, const trace::Trace& trace) {
     report.notes.push_back(
         fmt::format("{} {} over the edge of the window and count with the part inside",
                     format_count(clipped), clipped == 1 ? "event reaches" : "events reach"));
+  }
+  if (trace.ops.size() != 0 && !has_op_times(trace)) {
+    report.notes.push_back("the file has no times of operations: zeros are not measured");
   }
   return report;
 }

@@ -27,6 +27,12 @@ struct Total {
 // 100 * part / whole; unknown when the whole is nothing.
 report::Value percent_of(int64_t part, int64_t whole);
 
+// False for files that say when operations began and not how long they ran: logs. Their times are
+// not zero, they are not known.
+bool has_op_times(const trace::Trace& trace);
+// What a table about the time of operations says when it is empty.
+const char* no_op_times(const trace::Trace& trace);
+
 // A Report with what all analyses say: file, warnings, clipped events.
 report::Report begin_report(const char* name, const trace::Trace& trace);
 

@@ -109,13 +109,6 @@ void add_columns(report::Table& table) {
   table.add_column({"drift_percentage", "Drift", Kind::kPercent, 1});
 }
 
-std::vector<std::string> names_before(const trace::Trace& trace, const Contexts& contexts,
-                                      size_t context) {
-  std::vector<std::string> names;
-  for (const trace::NameId name : contexts.before[context]) names.push_back(trace.names[name]);
-  return names;
-}
-
 std::set<std::string> sensors_of(const trace::Trace& trace) {
   std::set<std::string> sensors;
   for (const trace::Monitor& monitor : trace.monitors) sensors.insert(monitor.what);
@@ -123,7 +116,7 @@ std::set<std::string> sensors_of(const trace::Trace& trace) {
 }
 
 // What the calls took beyond what the quickest of them show to be possible.
-std::vector<Value> row_of(const trace::Trace& trace, const Contexts& contexts, uint32_t context,
+std::vector<Value> row_of(const trace::Trace& trace, const std::string& after,
                           std::span<const uint32_t> rows) {
   std::vector<int64_t> durations;
   for (const uint32_t row : rows) durations.push_back(trace.op_ns(row));
@@ -132,7 +125,7 @@ std::vector<Value> row_of(const trace::Trace& trace, const Contexts& contexts, u
   const Course course = course_of(trace, rows);
   const int64_t excess_ns = spread.total_ns - golden_ns * spread.calls;
   return {trace.names[trace.label(rows.front())],
-          joined_names(names_before(trace, contexts, context)),
+          after,
           spread.calls,
           excess_ns,
           golden_ns,
@@ -144,8 +137,9 @@ std::vector<Value> row_of(const trace::Trace& trace, const Contexts& contexts, u
           drift_of(course.times, course.durations)};
 }
 
-report::Section sensors_section(const trace::Trace& trace, const Contexts& contexts,
-                                const Groups& groups, const std::vector<size_t>& shown) {
+report::Section sensors_section(const trace::Trace& trace, const KernelNames& names,
+                                const Contexts& contexts, const Groups& groups,
+                                const std::vector<size_t>& shown) {
   report::Section section;
   section.key = "sensors";
   section.title = "Beside the sensors of the GPUs";
@@ -176,9 +170,8 @@ report::Section sensors_section(const trace::Trace& trace, const Contexts& conte
       }
       if (readings.empty()) continue;
       const Line line(readings, course.durations);
-      table.add_row({trace.names[trace.label(rows.front())],
-                     joined_names(names_before(trace, contexts, context)), what,
-                     static_cast<int64_t>(readings.size()), line.x_mean,
+      table.add_row({trace.names[trace.label(rows.front())], names.joined(contexts.before[context]),
+                     what, static_cast<int64_t>(readings.size()), line.x_mean,
                      drift_of(course.times, readings), line.correlation()});
     }
   }
@@ -197,11 +190,12 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   section.empty_text =
       contexts.before.empty() ? "No kernels." : "No kernel comes that often in one context.";
   add_columns(section.table);
+  const KernelNames names(trace);
   std::vector<std::pair<std::vector<Value>, size_t>> found;  // with the context
   for (size_t context = 0; context < groups.size(); ++context) {
     const auto rows = groups.of(context);
     if (static_cast<int64_t>(rows.size()) < std::max<int64_t>(least, 2)) continue;
-    found.emplace_back(row_of(trace, contexts, static_cast<uint32_t>(context), rows), context);
+    found.emplace_back(row_of(trace, names.joined(contexts.before[context]), rows), context);
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     return std::get<int64_t>(a.first[3]) > std::get<int64_t>(b.first[3]);
@@ -213,7 +207,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   }
   report.sections.push_back(std::move(section));
   if (!trace.monitors.empty() && !shown.empty()) {
-    report.sections.push_back(sensors_section(trace, contexts, groups, shown));
+    report.sections.push_back(sensors_section(trace, names, contexts, groups, shown));
   }
   return report;
 }

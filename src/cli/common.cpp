@@ -41,9 +41,10 @@ Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& ren
   return renderer.for_people ? rows_for_people : size_t{0};
 }
 
-std::string name_option(const analysis::Analysis& analysis) {
-  const analysis::Parameters defaults(analysis.options);
-  return analysis.needs(defaults).ops ? "--kernel" : "--name";
+const char* name_option(const trace::Request& needs) { return needs.ops ? "--kernel" : "--name"; }
+
+trace::Request usual_needs(const analysis::Analysis& analysis) {
+  return analysis.needs(analysis::Parameters(analysis.options));
 }
 
 analysis::Parameters parameters_of(const analysis::Analysis& analysis, const Arguments& arguments) {
@@ -60,7 +61,7 @@ analysis::Parameters parameters_of(const analysis::Analysis& analysis, const Arg
 
 Result<int> run_analysis(const analysis::Analysis& analysis, const Arguments& arguments) {
   if (arguments.positionals().empty()) return print_definition(analysis.definition);
-  auto choice = choice_of(arguments, name_option(analysis));
+  auto choice = choice_of(arguments, usual_needs(analysis));
   if (!choice) return usage_error(analysis.name, choice.error());
   const analysis::Parameters parameters = parameters_of(analysis, arguments);
   trace::Request request = analysis.needs(parameters);
@@ -83,8 +84,9 @@ trace::WindowText window_text(const Arguments& arguments) {
   return {arguments.value("from"), arguments.value("to"), arguments.value("window")};
 }
 
-Result<Choice> choice_of(const Arguments& arguments, const std::string& option) {
+Result<Choice> choice_of(const Arguments& arguments, const trace::Request& needs) {
   Choice choice;
+  const std::string option = name_option(needs);
   if (const auto pattern = arguments.value(option.substr(2))) {
     SONDE_ASSIGN(choice.names, trace::NameFilter::compile(*pattern, option));
   }
@@ -101,13 +103,14 @@ void Choice::apply(trace::Request& request) const {
   (request.ops ? request.op_names : request.api_names) = &names;
 }
 
-std::vector<Option> choice_options(const std::string& name_option) {
-  std::vector<Option> options = {
-      {name_option, "REGEX", "only names in which this extended regular expression is found", ""}};
-  if (name_option == "--kernel") {
-    options.push_back({"--gpu", "N", "only this GPU", ""});
-    options.push_back({"--rank", "N", "only what this rank launched", ""});
-  }
+std::vector<Option> choice_options(const trace::Request& needs) {
+  std::vector<Option> options = {{name_option(needs), "REGEX",
+                                  "only names in which this extended regular expression is found",
+                                  ""}};
+  const bool has_memory = (needs.args_of & bit_of(trace::ApiKind::kMemory)) != 0;
+  if (needs.ops || has_memory) options.push_back({"--gpu", "N", "only this GPU", ""});
+  options.push_back(
+      {"--rank", "N", needs.ops ? "only what this rank launched" : "only what this rank did", ""});
   return options;
 }
 
@@ -145,8 +148,8 @@ std::vector<Option> window_options() {
            "start"},
           {"--to", "TIME", "end of the window, in the same way", "end"},
           {"--window", "WHAT",
-           "only this part: marker:REGEX, kernel:REGEX, step:N or step:N..M; --from and --to are "
-           "then of it",
+           "only this part: marker:REGEX, marker:REGEX#K, kernel:REGEX, step:N, step:N..M or "
+           "launched:N; --from and --to are then of it",
            ""}};
 }
 
@@ -158,16 +161,20 @@ Option limit_option(const char* fallback) {
   return {"--limit", "N", "show at most N rows, 0 for all", fallback};
 }
 
-std::vector<Option> report_options() {
+Option explain_option() {
   Option explain{"--explain", "", "say what each figure means, exactly; needs no file", ""};
   explain.stands_alone = true;
+  return explain;
+}
+
+std::vector<Option> report_options() {
   return {
       format_option(),
       limit_option("25 in text, else all"),
       {"--sort", "COLUMN",
        "sort by this column of the CSV output, largest first (--sort=-COLUMN: smallest first)", ""},
       {"--full-names", "", "show names whole in text (csv and json always do)", ""},
-      explain};
+      explain_option()};
 }
 
 Result<int> print_definition(const std::string& definition) {
@@ -221,7 +228,7 @@ Command analysis_command(const analysis::Analysis& analysis) {
   }
   command.options.push_back(as_option());
   command.options = joined(std::move(command.options), window_options());
-  command.options = joined(std::move(command.options), choice_options(name_option(analysis)));
+  command.options = joined(std::move(command.options), choice_options(usual_needs(analysis)));
   command.options = joined(std::move(command.options), report_options());
   for (const analysis::Example& example : analysis.examples) {
     command.examples.push_back({example.command, example.explanation});

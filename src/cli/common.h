@@ -19,6 +19,7 @@ namespace sonde::cli {
 
 Option format_option();
 Option limit_option(const char* fallback);
+Option explain_option();  // --explain
 // --format, --limit, --sort, --full-names, --explain.
 std::vector<Option> report_options();
 // --from, --to, --window.
@@ -50,9 +51,9 @@ struct Choice {
   std::optional<int64_t> gpu, rank;
   void apply(trace::Request& request) const;
 };
-Result<Choice> choice_of(const Arguments& arguments, const std::string& name_option);
-// --kernel or --name, --gpu, --rank.
-std::vector<Option> choice_options(const std::string& name_option);
+// --kernel, or --name where there are no operations; --gpu where something is of one; --rank.
+std::vector<Option> choice_options(const trace::Request& needs);
+Result<Choice> choice_of(const Arguments& arguments, const trace::Request& needs);
 
 // A command that runs one analysis on one file.
 Command analysis_command(const analysis::Analysis& analysis);

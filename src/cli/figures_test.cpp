@@ -140,6 +140,10 @@ std::vector<GeneratedOp> generate(const std::string& path, uint32_t seed) {
     for (int r = 0; r < repeats; ++r) {
       const int64_t api = writer.api({7, 8, start - 100, start + 5, writer.string("clEnqueue"), 0,
                                       writer.string(random() % 2 == 0 ? "opencl" : "other"), 0});
+      if (i % 50 == 0) {  // what the device drew over a marker is in neither
+        writer.api({7, 8, start, end, writer.string("step"), writer.string("gpu_user_annotation"),
+                    writer.string("torch"), 0});
+      }
       const int64_t id =
           writer.op({gpu, 0, 0, start, end, kernel.empty() ? 0 : writer.string(kernel),
                      writer.string(types[type])});
@@ -258,7 +262,7 @@ TEST(Figures, StatsFilesHaveEveryOperationOnce) {
   auto reader = store::Reader::open(file.path());
   ASSERT_TRUE(reader.ok());
   trace::Request request;
-  request.ops = request.apis = true;
+  request.ops = request.apis = request.nesting = true;
   const auto files = analysis::stats_files(loaded(*reader, request));
   Lines suffixes;
   for (const auto& stats : files) suffixes.push_back(stats.suffix);

@@ -198,7 +198,10 @@ constexpr View kSondeViews[] = {
   WITH part AS (
     SELECT domain_id, name_id, count(*) AS calls, sum(max(end_ns - start_ns, 0)) AS total_ns,
       min(max(end_ns - start_ns, 0)) AS min_ns, max(max(end_ns - start_ns, 0)) AS max_ns
-    FROM {api} GROUP BY domain_id, name_id)
+    FROM {api}
+    WHERE category_id IS NULL OR category_id NOT IN
+      (SELECT id FROM {string} WHERE string IN ('gpu_user_annotation', 'cuda_sync'))
+    GROUP BY domain_id, name_id)
   SELECT d.string AS domain, {name:n:o.name_id} AS name,
     {totals}
   FROM part o

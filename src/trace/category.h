@@ -36,6 +36,10 @@ enum class ApiKind : uint8_t {
   kDeviceMarker,  // a marker projected onto a device; on no thread of the program
   kOther,
 };
+// Rows of the devices lie beside the calls, but no thread spent their time.
+constexpr bool is_on_a_thread(ApiKind kind) {
+  return kind != ApiKind::kDeviceMarker && kind != ApiKind::kDeviceSync;
+}
 constexpr uint32_t bit_of(ApiKind kind) { return 1u << static_cast<uint32_t>(kind); }
 
 // `category` is the file's own word for the kind of event, "" where it has none.

@@ -1,6 +1,7 @@
 #include "trace/columns.h"
 
 #include <algorithm>
+#include <string>
 
 #include "store/api_domain.h"
 #include "trace/arrange.h"
@@ -206,9 +207,42 @@ void sort_queues(Trace& trace) {
   for (uint32_t& queue : trace.ops.queue) queue = number[queue];
 }
 
+std::string list_of(const std::set<int64_t>& numbers) {
+  constexpr size_t kMost = 16;
+  std::string list;
+  size_t count = 0;
+  for (const int64_t number : numbers) {
+    if (count++ == kMost) return list + " ...";
+    list += (list.empty() ? "" : ", ") + std::to_string(number);
+  }
+  return list;
+}
+
+// An answer about a GPU or rank that is not there is as empty as one about an idle one.
+void warn_of_no_such(const Request& request, const Raw& raw, Trace& trace) {
+  if (request.gpu && request.ops && raw.gpus.count(*request.gpu) == 0) {
+    const std::string list = list_of(raw.gpus);
+    trace.warnings.push_back(
+        "no operations of GPU " + std::to_string(*request.gpu) + " in the file; " +
+        (list.empty() ? "it has none of any GPU" : "it has those of GPU " + list));
+  }
+  if (!request.rank) return;
+  std::set<int64_t> ranks;
+  for (const Process& process : trace.processes) {
+    if (process.rank) ranks.insert(*process.rank);
+  }
+  if (ranks.count(*request.rank) != 0) return;
+  const std::string list = list_of(ranks);
+  trace.warnings.push_back("no rank " + std::to_string(*request.rank) + " in the file; " +
+                           (list.empty() ? "it does not say of ranks" : "it has rank " + list));
+}
+
 }  // namespace
 
 void arrange(const Request& request, const Window& window, Raw raw, Trace& trace) {
+  trace.gpu = request.gpu;
+  if (raw.first_ns != std::numeric_limits<int64_t>::max()) trace.origin_ns = raw.first_ns;
+  warn_of_no_such(request, raw, trace);
   complete_domains(trace);
   for (const std::string& name : trace.names) {
     trace.class_of_type.push_back(store::class_of_type(name));

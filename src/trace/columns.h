@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "trace/trace.h"
@@ -70,6 +72,8 @@ class ThreadTable {
 // What the loaders cannot tell before all is read; not part of the Trace.
 struct Raw {
   std::vector<NameId> api_category;  // by row of apis, if `nesting`; then taken into Apis::kind
+  std::set<int64_t> gpus;            // that have operations, if Request::gpu chooses one
+  int64_t first_ns = std::numeric_limits<int64_t>::max();  // start of any row, chosen or not
 };
 
 // Adds a device, or the name of one that is known without.

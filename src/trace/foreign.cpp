@@ -63,6 +63,7 @@ class ColumnSink : public importers::Sink {
 
   int64_t api(const importers::Api& row) override {
     extend_span(row.start_ns, row.end_ns);
+    raw_.first_ns = std::min(raw_.first_ns, row.start_ns);
     if (!request_.apis) return ++calls_;
     Apis& apis = trace_.apis;
     apis.start_ns.push_back(row.start_ns);
@@ -80,6 +81,8 @@ class ColumnSink : public importers::Sink {
 
   int64_t op(const importers::Op& row) override {
     extend_span(row.start_ns, row.end_ns);
+    raw_.first_ns = std::min(raw_.first_ns, row.start_ns);
+    if (request_.gpu) raw_.gpus.insert(row.gpu);
     const bool kept = request_.ops && (!request_.gpu || *request_.gpu == row.gpu);
     row_of_op_.push_back(kept ? static_cast<Row>(trace_.ops.size()) : kNone);
     const auto number = static_cast<int64_t>(row_of_op_.size());

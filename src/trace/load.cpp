@@ -33,7 +33,7 @@ Status reserve_ops(store::Database& database, Ops& ops) {
 }
 
 Status load_op_columns(store::Database& database, const Request& request, bool with_ids,
-                       NameTable& names, Trace& trace) {
+                       NameTable& names, Trace& trace, Raw& raw) {
   const std::string columns = std::string("start_ns, end_ns, gpu_id, queue_id, name_id, type_id") +
                               (with_ids ? ", id" : "");
   Ops& ops = trace.ops;
@@ -41,8 +41,10 @@ Status load_op_columns(store::Database& database, const Request& request, bool w
   if (!request.window.extent && !request.gpu) SONDE_TRY(reserve_ops(database, ops));
   return store::scan(database, columns, "v_op", {}, [&](const store::Row& row) {
     const int64_t gpu = row.integer(2);
-    if (request.gpu && *request.gpu != gpu) return;
     const Interval times = {row.integer(0), row.integer(1)};
+    raw.first_ns = std::min(raw.first_ns, times.start_ns);
+    if (request.gpu) raw.gpus.insert(gpu);
+    if (request.gpu && *request.gpu != gpu) return;
     if (times.start_ns >= request.window.select.end_ns) return;  // the rest is arrange()'s
     ops.start_ns.push_back(times.start_ns);
     ops.end_ns.push_back(times.end_ns);
@@ -88,6 +90,7 @@ Status load_api_columns(store::Database& database, const Request& request, NameT
   const std::string columns = std::string("start_ns, end_ns, name_id, domain_id") +
                               (nesting ? ", category_id, pid, tid, id, args_id" : "");
   return store::scan(database, columns, "v_api", {}, [&](const store::Row& row) {
+    raw.first_ns = std::min(raw.first_ns, row.integer(0));
     apis.start_ns.push_back(row.integer(0));
     apis.end_ns.push_back(row.integer(1));
     apis.name.push_back(names.index(row.integer(2)));
@@ -251,7 +254,7 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   const bool with_details = wanted.op_bytes || wanted.op_shapes;
   if (wanted.ops) {
     const bool with_ids = wanted.op_ids || with_details || wanted.links || wanted.op_counters;
-    SONDE_TRY(load_op_columns(database, wanted, with_ids, table, trace));
+    SONDE_TRY(load_op_columns(database, wanted, with_ids, table, trace, raw));
     if (wanted.op_counters) SONDE_TRY(load_op_counters(database, table, trace));
   }
   if (wanted.devices) SONDE_TRY(load_devices(database, trace));

@@ -15,7 +15,8 @@ constexpr const char* kOption = "--window";
 
 Error wrong(const std::string& text) {
   return make_error(ErrorCode::kInvalidArgument, "'" + text + "' names no window", kOption,
-                    "like marker:REGEX, kernel:REGEX, step:3 or step:3..5");
+                    "like marker:REGEX, marker:REGEX#2, kernel:REGEX, step:3, step:3..5 or "
+                    "launched:3");
 }
 
 struct Cover {
@@ -49,6 +50,12 @@ std::vector<int64_t> numbers_of(const std::vector<Step>& steps) {
   return tells ? by_name : by_place;
 }
 
+// "ProfilerStep#6" is not the sixth: it is meant as it is.
+bool has_number(const std::string& name) {
+  const size_t hash = name.rfind('#');
+  return hash != name.npos && hash + 1 < name.size() && number_of(name.substr(hash + 1));
+}
+
 }  // namespace
 
 Result<NamedWindow> NamedWindow::parse(const std::string& text) {
@@ -58,8 +65,9 @@ Result<NamedWindow> NamedWindow::parse(const std::string& text) {
   const std::string what = text.substr(colon + 1);
   NamedWindow window;
   window.text = text;
-  if (kind == "step") {
+  if (kind == "step" || kind == "launched") {
     window.kind = Kind::kStep;
+    window.launched = kind == "launched";
     const size_t dots = what.find("..");
     const auto first = parse_int(std::string_view(what).substr(0, dots));
     const auto last =
@@ -72,6 +80,14 @@ Result<NamedWindow> NamedWindow::parse(const std::string& text) {
   if (kind != "marker" && kind != "kernel") return wrong(text);
   window.kind = kind == "marker" ? Kind::kMarker : Kind::kKernel;
   SONDE_ASSIGN(window.names, NameFilter::compile(what, kOption));
+  const size_t hash = what.rfind('#');
+  const auto number =
+      hash == what.npos ? std::nullopt : parse_int(std::string_view(what).substr(hash + 1));
+  if (window.kind != Kind::kMarker || !number || *number < 1 || hash == 0) return window;
+  if (auto counted = NameFilter::compile(what.substr(0, hash), kOption)) {
+    window.counted = std::move(*counted);
+    window.number = *number;
+  }
   return window;
 }
 
@@ -83,42 +99,61 @@ Request NamedWindow::request() const {
   return request;
 }
 
-Result<Interval> NamedWindow::find(const Trace& trace) const {
+Error NamedWindow::nothing(const std::string& there) const {
+  return make_error(ErrorCode::kNotFound, "nothing in the trace is '" + text + "'", kOption, there);
+}
+
+Result<Interval> NamedWindow::find_steps_in(const Trace& trace) const {
+  SONDE_ASSIGN(const Steps found, find_steps(trace, ""));
+  const std::vector<int64_t> numbers = numbers_of(found.steps);
+  const auto is_wanted = [&](size_t step) {
+    return numbers[step] >= first && numbers[step] <= last;
+  };
   Cover cover;
-  std::string there;  // what an error says there is
-  if (kind == Kind::kStep) {
-    SONDE_ASSIGN(const Steps found, find_steps(trace, ""));
-    const std::vector<int64_t> numbers = numbers_of(found.steps);
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] < first || numbers[i] > last) continue;
-      cover.add(found.steps[i].time.start_ns, found.steps[i].time.end_ns);
-    }
-    there = "there are no steps";
-    if (!numbers.empty()) {
-      const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
-      there = fmt::format("there are steps {} to {}, by {}", *least, *most, found.source);
-    }
-  } else {
-    std::vector<int8_t> wanted(trace.names.size(), -1);
-    const auto fits = [&](NameId name) {
-      if (wanted[name] < 0) wanted[name] = names.wants(trace.names[name]) ? 1 : 0;
-      return wanted[name] == 1;
-    };
-    for (size_t i = 0; kind == Kind::kKernel && i < trace.ops.size(); ++i) {
-      if (trace.class_of(i) != OpClass::kKernel || !fits(trace.label(i))) continue;
+  for (size_t i = 0; i < numbers.size() && !launched; ++i) {
+    if (is_wanted(i)) cover.add(found.steps[i].time.start_ns, found.steps[i].time.end_ns);
+  }
+  if (launched) {
+    const std::vector<Row> step_of = step_of_ops(trace, found);
+    for (size_t i = 0; i < step_of.size(); ++i) {
+      if (step_of[i] == kNone || !is_wanted(static_cast<size_t>(step_of[i]))) continue;
       cover.add(trace.ops.start_ns[i], trace.ops.end_ns[i]);
     }
-    for (size_t i = 0; kind == Kind::kMarker && i < trace.apis.size(); ++i) {
-      if (trace.apis.kind[i] != ApiKind::kMarker || !fits(trace.apis.label[i])) continue;
+  }
+  if (cover.any()) return Interval{cover.start_ns, cover.end_ns};
+  if (numbers.empty()) return nothing("there are no steps");
+  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+  return nothing(fmt::format("there are steps {} to {}, by {}", *least, *most, found.source));
+}
+
+Result<Interval> NamedWindow::find(const Trace& trace) const {
+  if (kind == Kind::kStep) return find_steps_in(trace);
+  Cover cover;
+  std::vector<int8_t> wanted(trace.names.size(), -1);
+  const auto fits = [&](NameId name) {
+    if (wanted[name] < 0) wanted[name] = names.wants(trace.names[name]) ? 1 : 0;
+    return wanted[name] == 1;
+  };
+  const auto is_marker = [&](size_t i) { return trace.apis.kind[i] == ApiKind::kMarker; };
+  for (size_t i = 0; kind == Kind::kKernel && i < trace.ops.size(); ++i) {
+    if (trace.class_of(i) != OpClass::kKernel || !fits(trace.label(i))) continue;
+    cover.add(trace.ops.start_ns[i], trace.ops.end_ns[i]);
+  }
+  for (size_t i = 0; kind == Kind::kMarker && i < trace.apis.size(); ++i) {
+    if (is_marker(i) && fits(trace.apis.label[i])) {
       cover.add(trace.apis.start_ns[i], trace.apis.end_ns[i]);
     }
-    there = kind == Kind::kKernel ? "sonde ktop lists the kernels" : "sonde api lists the markers";
   }
-  if (!cover.any()) {
-    return make_error(ErrorCode::kNotFound, "nothing in the trace is '" + text + "'", kOption,
-                      there);
+  int64_t count = 0;
+  for (size_t i = 0; number != 0 && !cover.any() && i < trace.apis.size(); ++i) {
+    const std::string& name = trace.names[trace.apis.label[i]];
+    if (!is_marker(i) || has_number(name) || !counted.wants(name)) continue;
+    if (++count == number) cover.add(trace.apis.start_ns[i], trace.apis.end_ns[i]);
   }
-  return Interval{cover.start_ns, cover.end_ns};
+  if (cover.any()) return Interval{cover.start_ns, cover.end_ns};
+  if (kind == Kind::kKernel) return nothing("sonde ktop lists the kernels");
+  return nothing(count == 0 ? "sonde api lists the markers"
+                            : fmt::format("there are {} without the number", count));
 }
 
 }  // namespace sonde::trace

@@ -45,6 +45,37 @@ TEST(NamedWindow, MarkersKernelsAndSteps) {
   EXPECT_EQ(found("step:0..99", rows), "500..880");
 }
 
+TEST(NamedWindow, OneOfSeveralRanges) {
+  TraceBuilder rows = marked();
+  for (int64_t i = 0; i < 3; ++i) {
+    rows.add(ApiRow{"user_annotation", "## backward ##", 5000 + i * 100, 5080 + i * 100, 1 + i});
+  }
+  EXPECT_EQ(found("marker:backward", rows), "5000..5280");
+  EXPECT_EQ(found("marker:backward#1", rows), "5000..5080");
+  EXPECT_EQ(found("marker:^## back.*##3", rows), "5200..5280");
+  EXPECT_NE(found("marker:backward#4", rows).find("there are 3 without"), std::string::npos);
+  EXPECT_EQ(found("marker:ProfilerStep#6", rows), "600..680");  // the name itself
+  EXPECT_NE(found("marker:ProfilerStep#1", rows).find("nothing in"), std::string::npos);
+}
+
+// What a step launched runs when it runs, in it or behind it.
+TEST(NamedWindow, WhatAStepLaunched) {
+  TraceBuilder rows;
+  for (int64_t step = 0; step < 3; ++step) {
+    const int64_t at = step * 100;
+    rows.add(ApiRow{"user_annotation", "ProfilerStep#" + std::to_string(step), at, at + 80});
+    for (int64_t i = 0; i < 2; ++i) {
+      const int call = rows.add(ApiRow{"cuda_runtime", "cudaLaunchKernel", at + i, at + i + 5});
+      rows.add(OpRow{"k", 1000 + step * 500 + i * 20, 1010 + step * 500 + i * 20, call});
+    }
+  }
+  rows.add(OpRow{"unknown", 1100, 1200});
+  EXPECT_EQ(found("step:1", rows), "100..180");
+  EXPECT_EQ(found("launched:1", rows), "1500..1530");
+  EXPECT_EQ(found("launched:0..1", rows), "1000..1530");
+  EXPECT_NE(found("launched:3", rows).find("there are steps 0 to 2"), std::string::npos);
+}
+
 // Several ranks: from the first that begins the step to the last that ends it.
 TEST(NamedWindow, AStepOfSeveralProcesses) {
   TraceBuilder rows;

@@ -3,10 +3,6 @@
 namespace sonde::trace {
 namespace {
 
-bool is_on_a_thread(ApiKind kind) {
-  return kind != ApiKind::kDeviceMarker && kind != ApiKind::kDeviceSync;
-}
-
 // Calls that have begun before `start_ns` and have not ended then. Ranges of one thread may overlap
 // without nesting, so the innermost one around a call need not be the last.
 Row innermost(const Apis& apis, const std::vector<Row>& open, size_t api) {

@@ -62,6 +62,7 @@ Steps steps_of_period(const Trace& trace) {
       found.steps.push_back(
           {fmt::format("period {}", step + 1), {trace.ops.start_ns[first], end_ns}, process});
     }
+    found.of_device = true;
     found.source = fmt::format("{} kernels that come again {} times on GPU {}", period, count, gpu);
     break;
   }
@@ -92,6 +93,29 @@ size_t period_of(const std::vector<NameId>& sequence) {
     return all_equal ? 0 : period;  // one kernel again and again is no step
   }
   return 0;
+}
+
+std::vector<Row> step_of_ops(const Trace& trace, const Steps& steps) {
+  const auto step_at = [&](int32_t process, int64_t time_ns) -> Row {
+    const auto after =
+        std::partition_point(steps.steps.begin(), steps.steps.end(), [&](const Step& step) {
+          return step.process != process ? step.process < process : step.time.start_ns <= time_ns;
+        });
+    if (after == steps.steps.begin()) return kNone;
+    const Step& step = after[-1];
+    if (step.process != process || time_ns >= step.time.end_ns) return kNone;
+    return static_cast<Row>(after - steps.steps.begin() - 1);
+  };
+  std::vector<Row> found(trace.ops.size(), kNone);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (steps.of_device) {
+      found[i] = step_at(trace.ops.process[i], trace.ops.start_ns[i]);
+    } else if (trace.ops.api[i] != kNone) {
+      const auto api = static_cast<size_t>(trace.ops.api[i]);
+      found[i] = step_at(trace.threads[trace.apis.thread[api]].process, trace.apis.start_ns[api]);
+    }
+  }
+  return found;
 }
 
 Result<Steps> find_steps(const Trace& trace, const std::string& pattern) {

@@ -19,6 +19,7 @@ struct Step {
 struct Steps {
   std::vector<Step> steps;  // by process and start; those of one process do not overlap
   std::string source;       // how they were found, as a sentence; "" = not at all
+  bool of_device = false;   // their times are those of kernels, not of code that launched them
 };
 
 // The ranges of markers whose label matches `pattern`, an extended regular expression; ranges
@@ -26,6 +27,11 @@ struct Steps {
 // servers (execute_..., step[...]), else the period that is detected in the kernels of each GPU.
 // Needs `nesting`, and `ops` for the period.
 Result<Steps> find_steps(const Trace& trace, const std::string& pattern);
+
+// To which step each operation belongs, whenever it ran: the one of its process in which the call
+// that launched it began, or, with `of_device`, in which it began itself. By row of Trace::ops, an
+// index into steps or kNone. Needs `links`.
+std::vector<Row> step_of_ops(const Trace& trace, const Steps& steps);
 
 // The period of a sequence: the smallest p for which seq[i] == seq[i + p] holds for nearly all i
 // of its second half; 0 if there is none.

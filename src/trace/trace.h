@@ -194,7 +194,11 @@ struct Trace {
   std::vector<Monitor> monitors;
   std::vector<std::string> texts;  // of arguments; the first is ""
   Changed changed;
-  std::optional<Interval> window;     // Window::extent
+  std::optional<Interval> window;  // Window::extent
+  std::optional<int64_t> gpu;      // Request::gpu
+  // What --from counts from: the first start of all rows of the file, also of those left out. Known
+  // if both operations and calls were asked for.
+  int64_t origin_ns = 0;
   std::vector<std::string> warnings;  // drops, an unfinished recording, bad rows
 
   // What an operation is called: its kernel's name, or its type when it has none.

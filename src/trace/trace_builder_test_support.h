@@ -69,6 +69,9 @@ class TraceBuilder {
     }
     if (wanted.devices) trace.devices = devices_;
     trace.window = window.extent;
+    for (const auto& rows : {trace.ops.start_ns, trace.apis.start_ns}) {
+      for (const int64_t start_ns : rows) raw.first_ns = std::min(raw.first_ns, start_ns);
+    }
     arrange(completed(wanted), window, std::move(raw), trace);
     return trace;
   }

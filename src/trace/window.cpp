@@ -15,11 +15,13 @@ const char* const kWindowDefinition =
     "so the totals of windows side by side add up to the total of the trace.\n"
     "\n"
     "--window marker:REGEX is the window from the first start to the last end of the markers whose "
-    "name matches, kernel:REGEX that of kernels. step:N and step:N..M are steps, as sonde breakdown "
+    "name matches, marker:REGEX#K that of the K-th of them alone, from 1 (names that end in "
+    "a number themselves, as ProfilerStep#6 does, are meant as they are), kernel:REGEX that of kernels. step:N and step:N..M are steps, as sonde breakdown "
     "--per step finds them: ProfilerStep#N, else the markers of inference servers, else the period "
     "of the kernels; N is the number in their names, or their place from 1 where they have none. "
     "What a GPU does after the call that launched it can lie behind the window of a marker or "
-    "step. --from and --to then count from the begin and the end of that window.\n";
+    "step; launched:N and launched:N..M are from the first start to the last end of the operations "
+    "that were launched in these steps. --from and --to then count from the begin and the end of that window.\n";
 
 namespace {
 

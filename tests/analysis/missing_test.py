@@ -37,6 +37,7 @@ def fixtures():
         "one kernel": work[3:4],
         "one call": calls[:1],
         "one marker": [event("user_annotation", "step", 0, 50)],
+        "no durations": calls + [kernel("gemm", 30, 0, 1), kernel("add", 140, 0, 2)],
         "clock jump": calls[:1] + [kernel("never filled in", 0, 0, 9)] + jumped,
         "clock jump of calls": calls[:1] + jumped[:3],
     }
@@ -102,8 +103,12 @@ class Check:
             is_empty = self.check_json(where, name, answer)
             sentence = next((text for key, text in answer.items() if key.endswith("_missing")), "")
             self.check_forms(where, words, is_empty, sentence)
-            if label in ("nothing", "one marker") and name not in ("api", "diff"):
+            if label in ("nothing", "one marker") and name not in ("api", "diff", "stacks"):
                 self.hold(f"{where}: an answer from nothing", is_empty)
+            if label == "no durations" and name not in ("api", "memory", "collectives",
+                                                                 "diff"):
+                said = f"{sentence} {' '.join(answer.get('notes', []))}"
+                self.hold(f"{where}: no times, and no word of it", "times" in said)
             if label.startswith("clock jump"):
                 asks_calls = name in ("api", "operators", "critical-path", "diff")
                 if label == "clock jump" and name != "api" or asks_calls:

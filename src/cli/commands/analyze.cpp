@@ -17,6 +17,8 @@ namespace {
 using analysis::Analysis;
 using analysis::Parameters;
 
+constexpr trace::Request kNeeds{.ops = true};  // some of the analyses are about operations
+
 std::vector<const Analysis*> overview() {
   std::vector<const Analysis*> chosen;
   for (const Analysis* candidate : analysis::all_analyses()) {
@@ -49,6 +51,7 @@ struct Style {
   const report::Renderer* renderer;
   report::RenderOptions options;
   size_t limit = 0;
+  bool explains = false;
 };
 
 struct Answer {
@@ -66,6 +69,7 @@ Answer answer(const Analysis& analysis, const trace::Trace& trace, const Style& 
   for (report::Section& section : report->sections) {
     report::limit_table(section.table, style.limit);
   }
+  if (style.explains) report->definition = analysis.definition;
   answer.text = style.renderer->render(*report, style.options);
   return answer;
 }
@@ -138,7 +142,12 @@ std::string joined_text(const std::vector<Answer>& answers, const std::string& f
 Result<int> run(const Arguments& arguments) {
   const auto analyses = chosen_analyses(arguments);
   if (!analyses) return usage_error("analyze", analyses.error());
-  const auto choice = choice_of(arguments, "--kernel");
+  if (arguments.positionals().empty()) {
+    std::string definitions;
+    for (const Analysis* analysis : *analyses) definitions += analysis->definition + "\n";
+    return print_definition(definitions + trace::kWindowDefinition);
+  }
+  const auto choice = choice_of(arguments, kNeeds);
   if (!choice) return usage_error("analyze", choice.error());
   const std::string format = arguments.value_or("format", "text");
   SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
@@ -147,6 +156,7 @@ Result<int> run(const Arguments& arguments) {
   style.options.width = report::terminal_width(STDOUT_FILENO);
   style.options.colour = report::wants_colour(STDOUT_FILENO);
   style.options.full_names = arguments.flag("full-names");
+  style.explains = arguments.flag("explain");
   style.limit = static_cast<size_t>(limit.value_or(style.renderer->for_people ? 10 : 0));
   SONDE_ASSIGN(const auto answers, ask_all(arguments, *analyses, *choice, style));
   for (const Answer& answer : answers) {
@@ -178,11 +188,12 @@ const Command& analyze_command() {
         {"--only", "NAMES", "these analyses, separated by commas", "those for every trace"},
         as_option()};
     command.options = joined(std::move(command.options), window_options());
-    command.options = joined(std::move(command.options), choice_options("--kernel"));
+    command.options = joined(std::move(command.options), choice_options(kNeeds));
     command.options.push_back(
         {"--format", "FORMAT", "format of the output", "text", {"text", "markdown", "json"}});
     command.options.push_back(limit_option("10 rows of each table for people, else all"));
     command.options.push_back({"--full-names", "", "show names whole", ""});
+    command.options.push_back(explain_option());
     command.examples = {{"sonde analyze trace.json", "where the time went, and why"},
                         {"sonde analyze trace.rpd --only breakdown,idle --from 20% --format json",
                          "two answers as an array, for a script"}};

@@ -48,7 +48,7 @@ Result<int> run(const Arguments& arguments) {
   if (!least) return usage_error("check", least.error());
   const auto fatal = fatal_findings(arguments);
   if (!fatal) return usage_error("check", fatal.error());
-  SONDE_ASSIGN(const Choice choice, choice_of(arguments, "--kernel"));
+  SONDE_ASSIGN(const Choice choice, choice_of(arguments, analysis::findings_needs()));
   trace::Request request = analysis::findings_needs();
   choice.apply(request);
   SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
@@ -81,7 +81,7 @@ const Command& check_command() {
                        {"--least", "PERCENT", "leave out what costs less of the GPUs' time", "5"},
                        {"--fail-on", "LIST",
                         "exit with 3 on these findings, e.g. waits,launch-bound, or any", ""}},
-                      joined(choice_options("--kernel"), window_options())),
+                      joined(choice_options(analysis::findings_needs()), window_options())),
                report_options());
     command.examples = {{"sonde check trace.rpd", "what to look at first"},
                         {"sonde check --fail-on exposed-copies --least 10 trace.rpd",

@@ -10,14 +10,14 @@ namespace {
 
 Result<int> run(const Arguments& arguments) {
   if (arguments.positionals().empty()) return print_definition(analysis::kCollectivesDefinition);
-  const trace::WindowText window = window_text(arguments);
-  if (const Status status = trace::check_window(window); !status) {
-    return usage_error("collectives", status.error());
-  }
+  trace::Request request = analysis::collectives_needs();
+  const auto choice = choice_of(arguments, request);
+  if (!choice) return usage_error("collectives", choice.error());
+  choice->apply(request);
   std::vector<trace::Trace> traces;
   for (const std::string& path : arguments.positionals()) {
-    SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""),
-                                                      analysis::collectives_needs(), window));
+    SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""), request,
+                                                      window_text(arguments)));
     traces.push_back(std::move(trace));
   }
   report::Report report = analysis::collectives_report(traces);
@@ -40,7 +40,9 @@ const Command& collectives_command() {
     Positional files = trace_file();
     files.repeated = true;
     command.positionals = {files};
-    command.options = joined(joined({as_option()}, window_options()), report_options());
+    command.options = joined(joined(joined({as_option()}, window_options()),
+                                    choice_options(analysis::collectives_needs())),
+                             report_options());
     command.examples = {
         {"sonde collectives trace.rpd", "of all processes of a recording"},
         {"sonde collectives rank0.json rank1.json", "of two ranks, with skew and straggler"}};

@@ -15,13 +15,13 @@ Result<int> run(const Arguments& arguments) {
     return usage_error("diff", make_error(ErrorCode::kInvalidArgument, "needs two traces", "A B",
                                           "sonde diff before.rpd after.rpd"));
   }
-  const trace::WindowText window = window_text(arguments);
-  if (const Status status = trace::check_window(window); !status) {
-    return usage_error("diff", status.error());
-  }
+  trace::Request request = analysis::diff_needs();
+  const auto choice = choice_of(arguments, request);
+  if (!choice) return usage_error("diff", choice.error());
+  choice->apply(request);
   const std::string as = arguments.value_or("as", "");
   const auto load = [&](size_t i) {
-    return trace::load_file(arguments.positionals()[i], as, analysis::diff_needs(), window);
+    return trace::load_file(arguments.positionals()[i], as, request, window_text(arguments));
   };
   SONDE_ASSIGN(const trace::Trace a, load(0));
   SONDE_ASSIGN(const trace::Trace b, load(1));
@@ -43,7 +43,9 @@ const Command& diff_command() {
         "times, and every kernel and operator that is new, gone, or takes another time.";
     command.positionals = {
         {"TRACE", "two files, A and B: .rpd of any version, or traces of other tools", true, true}};
-    command.options = joined(joined({as_option()}, window_options()), report_options());
+    command.options = joined(
+        joined(joined({as_option()}, window_options()), choice_options(analysis::diff_needs())),
+        report_options());
     command.examples = {{"sonde diff before.rpd after.rpd", "what made it slower or faster"},
                         {"sonde diff a.json b.json --from 20% --to 80% --format json",
                          "the same of a part of each, for a script"}};

@@ -10,14 +10,14 @@ namespace {
 
 Result<int> run(const Arguments& arguments) {
   if (arguments.positionals().empty()) return print_definition(analysis::kRanksDefinition);
-  const trace::WindowText window = window_text(arguments);
-  if (const Status status = trace::check_window(window); !status) {
-    return usage_error("ranks", status.error());
-  }
+  trace::Request request = analysis::ranks_needs();
+  const auto choice = choice_of(arguments, request);
+  if (!choice) return usage_error("ranks", choice.error());
+  choice->apply(request);
   std::vector<trace::Trace> traces;
   for (const std::string& path : arguments.positionals()) {
-    SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""),
-                                                      analysis::ranks_needs(), window));
+    SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""), request,
+                                                      window_text(arguments)));
     traces.push_back(std::move(trace));
   }
   report::Report report = analysis::ranks_report(traces);
@@ -39,7 +39,9 @@ const Command& ranks_command() {
     Positional files = trace_file();
     files.repeated = true;
     command.positionals = {files};
-    command.options = joined(joined({as_option()}, window_options()), report_options());
+    command.options = joined(
+        joined(joined({as_option()}, window_options()), choice_options(analysis::ranks_needs())),
+        report_options());
     command.examples = {{"sonde ranks trace.rpd", "all processes of a recording"},
                         {"sonde ranks rank*.json.gz", "one trace of each rank"}};
     command.run = run;

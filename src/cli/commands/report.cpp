@@ -30,14 +30,16 @@ Result<int> write_page(const std::string& wanted, const std::string& text) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  const auto choice = choice_of(arguments, "--kernel");
+  if (arguments.positionals().empty()) return print_definition(analysis::page_definition());
+  const auto choice = choice_of(arguments, analysis::page_needs());
   if (!choice) return usage_error("report", choice.error());
   SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
   trace::Request request = analysis::page_needs();
   choice->apply(request);
   SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
   const auto rows = static_cast<size_t>(limit.value_or(kRows));
-  SONDE_ASSIGN(const report::Report page, analysis::page_of(trace, rows, kLeastPercentage));
+  SONDE_ASSIGN(report::Report page, analysis::page_of(trace, rows, kLeastPercentage));
+  if (arguments.flag("explain")) page.definition = analysis::page_definition();
   const std::string format = arguments.value_or("format", "html");
   const report::Renderer* renderer = report::find_renderer(format);
   report::RenderOptions options;
@@ -75,9 +77,10 @@ const Command& report_command() {
         {"--format", "FORMAT", "form of the page", "html", {"html", "markdown", "text"}},
         as_option()};
     command.options = joined(std::move(command.options), window_options());
-    command.options = joined(std::move(command.options), choice_options("--kernel"));
+    command.options = joined(std::move(command.options), choice_options(analysis::page_needs()));
     command.options.push_back(limit_option("15 rows of each table"));
     command.options.push_back({"--full-names", "", "show names whole", ""});
+    command.options.push_back(explain_option());
     command.examples = {{"sonde report trace.rpd", "write report.html"},
                         {"sonde report trace.json.gz --from 20% --format markdown",
                          "for an issue or a wiki, without the warm-up"}};

@@ -69,7 +69,7 @@ Result<int> run(const Arguments& arguments) {
   }
   trace::Request request;
   request.ops = true;
-  request.apis = true;
+  request.apis = request.nesting = true;
   SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
   const auto files = analysis::stats_files(trace);
   const std::string prefix = arguments.value_or("output", "results");
