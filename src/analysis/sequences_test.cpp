@@ -59,7 +59,8 @@ TEST(Sequences, NamesTellKernelsApart) {
     add("ends again" + std::to_string(i));
   }
   Lines names;
-  for (const auto& row : section_of(ask("sequences", rows), "sequences").table.rows) {
+  const report::Report report = ask("sequences", rows);
+  for (const auto& row : section_of(report, "sequences").table.rows) {
     names.push_back(cell_text(row[1]));
   }
   EXPECT_EQ(names, (Lines{"vectorized_elementwise_kernel<..AbsFunctor..> + kentry",

@@ -99,7 +99,7 @@ def calls_of_log(text):
     """The program's calls by HIP's log: a line when each begins and one when it ends, but none for
     the begin of the first call, and none for the end of some functions. Calls that HIP makes from
     within another are its own; hiprtc... is another interface."""
-    lines = re.findall(r"(\d+: \[tid:\w+\]) (?:\x1b\[\d+m)?(_*hip[A-Z]\w+)(?: (\()|: Returned hip)",
+    lines = re.findall(r"(\d+ *: \[tid:\w+\]) (?:\x1b\[\d+m)?(_*hip[A-Z]\w+)(?: (\()|: Returned hip)",
                        text)
     ended = {name for _, name, begins in lines if not begins}
     calls, inside = Counter(), {}
