@@ -11,12 +11,14 @@ be ended by a signal, print a sanitizer's report, or take more than a minute.
 """
 
 import argparse
+import concurrent.futures
 import os
 import re
 import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 
 import damage
@@ -74,32 +76,33 @@ def run(sonde, line, folder):
                           timeout=60, check=False, env={**os.environ, "TMPDIR": folder})
 
 
+def try_file(sonde, line, bad, name):
+    """One command on a fresh copy of a file, for it may write beside it; what is wrong, or None."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(bad)) as scratch:
+        path = os.path.join(scratch, name)
+        if os.path.isdir(os.path.join(bad, name)):
+            os.mkdir(path)
+        elif name != "missing.rpd":
+            shutil.copy(os.path.join(bad, name), path)
+        words = [path if word == "FILE" else word for word in line]
+        wrong = complaint(run(sonde, words, scratch), path, name.startswith("maybe"))
+    return wrong and f"{' '.join(line)} on {name}: {wrong}"
+
+
 def try_files(sonde, folder):
     make_good(os.path.join(folder, "good.rpd"))
     bad = os.path.join(folder, "files")
     damage.damage_file(os.path.join(folder, "good.rpd"), bad)
-    runs, problems = 0, []
     lines = commands_with_files(sonde)
     names = sorted(os.listdir(bad)) + ["missing.rpd"]
-    for name in names:
-        for line in lines:
-            scratch = os.path.join(folder, "scratch")
-            shutil.rmtree(scratch, ignore_errors=True)
-            os.mkdir(scratch)
-            path = os.path.join(scratch, name)  # a fresh copy: a command may write beside it
-            if os.path.isdir(os.path.join(bad, name)):
-                os.mkdir(path)
-            elif name != "missing.rpd":
-                shutil.copy(os.path.join(bad, name), path)
-            if line[0] == "record" and name in ("missing.rpd", "folder.rpd"):
-                continue  # a new trace, there or in it
-            words = [path if word == "FILE" else word for word in line]
-            result = run(sonde, words, scratch)
-            runs += 1
-            wrong = complaint(result, path, name.startswith("maybe"))
-            if wrong:
-                problems.append(f"{' '.join(line)} on {name}: {wrong}")
-    print(f"{runs} runs of {len(lines)} commands on {len(names)} files, {len(problems)} problems")
+    pairs = [(line, name) for name in names for line in lines
+             # A new trace, there or in it.
+             if line[0] != "record" or name not in ("missing.rpd", "folder.rpd")]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(lambda pair: try_file(sonde, pair[0], bad, pair[1]), pairs))
+    problems = [wrong for wrong in found if wrong]
+    print(f"{len(pairs)} runs of {len(lines)} commands on {len(names)} files, "
+          f"{len(problems)} problems")
     return problems
 
 
