@@ -8,16 +8,36 @@ namespace sonde::analysis {
 
 using trace::Interval;
 
-std::map<int32_t, GpuTime> gpu_times(const trace::Trace& trace) {
+namespace {
+
+// The GPUs, each with the extent of its first operation and room for its sets: growing step by step
+// touches three times the memory.
+std::map<int32_t, GpuTime> empty_gpus(const trace::Ops& ops) {
   std::map<int32_t, GpuTime> gpus;
+  std::map<int32_t, std::array<size_t, trace::kCategories>> counts;
+  auto count = counts.end();
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (i == 0 || ops.gpu[i] != ops.gpu[i - 1]) {
+      const auto [entry, is_new] = counts.try_emplace(ops.gpu[i]);
+      if (is_new) gpus[ops.gpu[i]].extent = {ops.start_ns[i], ops.end_ns[i]};
+      count = entry;
+    }
+    ++count->second[static_cast<size_t>(ops.category[i])];
+  }
+  for (const auto& [gpu, by_category] : counts) {
+    for (size_t k = 0; k < by_category.size(); ++k) gpus[gpu].sets[k].reserve(by_category[k]);
+  }
+  return gpus;
+}
+
+}  // namespace
+
+std::map<int32_t, GpuTime> gpu_times(const trace::Trace& trace) {
   const trace::Ops& ops = trace.ops;
+  std::map<int32_t, GpuTime> gpus = empty_gpus(ops);
   GpuTime* gpu = nullptr;
   for (size_t i = 0; i < ops.size(); ++i) {
-    if (gpu == nullptr || ops.gpu[i] != ops.gpu[i - 1]) {
-      const auto [entry, is_new] = gpus.try_emplace(ops.gpu[i]);
-      gpu = &entry->second;
-      if (is_new) gpu->extent = {ops.start_ns[i], ops.end_ns[i]};
-    }
+    if (gpu == nullptr || ops.gpu[i] != ops.gpu[i - 1]) gpu = &gpus.at(ops.gpu[i]);
     gpu->extent.end_ns = std::max(gpu->extent.end_ns, ops.end_ns[i]);
     extend(gpu->sets[static_cast<size_t>(ops.category[i])], {ops.start_ns[i], ops.end_ns[i]});
     if (!ops.process.empty() && ops.process[i] != trace::kNone) {

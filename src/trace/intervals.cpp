@@ -102,6 +102,9 @@ std::vector<Segment> sweep(std::span<const IntervalSet> sets) {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   SONDE_CHECK(sets.size() <= 32);
   std::vector<Segment> segments;
+  size_t most = 0;  // unless they overlap
+  for (const IntervalSet& set : sets) most += set.size();
+  segments.reserve(most);
   std::vector<size_t> next(sets.size(), 0);  // the interval of each set that is or will be open
   uint32_t mask = 0;
   int64_t since_ns = 0;
