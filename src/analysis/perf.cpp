@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -90,7 +91,7 @@ std::vector<PerfRow> rows_of(const trace::Trace& trace, const ModelledWork& work
 Value real(std::optional<double> value) { return value ? Value(*value) : Value(); }
 
 Value whole(double value) {
-  return value < 9e18 ? Value(static_cast<int64_t>(value + 0.5)) : Value();
+  return value < 9e18 ? Value(static_cast<int64_t>(std::llround(value))) : Value();
 }
 
 Value share(std::optional<double> part, std::optional<double> all) {

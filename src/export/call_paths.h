@@ -13,8 +13,8 @@ namespace sonde::exporting {
 
 struct CallPath {
   std::string_view name;
-  uint32_t thread = 0;      // index into Events::threads
-  uint32_t depth = 0;       // of a root: 0
+  uint32_t thread = 0;  // index into Events::threads
+  uint32_t depth = 0;   // of a root: 0
   // Of each call: with what it called, and without.
   Statistics inclusive, exclusive;
 };

@@ -13,7 +13,7 @@ namespace sonde::exporting {
 
 namespace {
 constexpr size_t kBufferSize = 256 << 10;  // stays in the cache that the threads share
-constexpr int kGzipHeader = 16;  // zlib: added to the window bits
+constexpr int kGzipHeader = 16;            // zlib: added to the window bits
 }  // namespace
 
 // The file and what stands between it and the buffers.

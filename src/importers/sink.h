@@ -25,8 +25,8 @@ struct Wants {
   bool ops = true;
   bool op_details = true;  // launch(), op_args
   bool apis = true;
-  bool args = true;    // of calls and operations
-  bool facts = true;   // of processes and threads: names, ranks
+  bool args = true;   // of calls and operations
+  bool facts = true;  // of processes and threads: names, ranks
   bool devices = true;
   bool others = true;  // queues, counters, notes ...; with it the devices too
 };

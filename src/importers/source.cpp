@@ -131,7 +131,7 @@ void Source::on_progress(Progress progress) { impl_->progress = std::move(progre
 Result<size_t> Source::read(char* to, size_t size) {
   if (impl_->head_done < impl_->head.size()) {
     const size_t part = std::min(size, impl_->head.size() - impl_->head_done);
-    std::memcpy(to, impl_->head.data() + impl_->head_done, part);
+    std::copy_n(impl_->head.data() + impl_->head_done, part, to);
     impl_->head_done += part;
     return part;
   }

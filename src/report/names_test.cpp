@@ -39,11 +39,10 @@ TEST(Names, LeavesOtherTextAlone) {
 }
 
 TEST(Names, FramesOfPythonKeepTheirLineAndFunction) {
-  const std::vector<std::string> names = {"threading.py(359): wait",
-                                          "threading.py(973): _bootstrap",
-                                          "torch/nn/modules/module.py(1501): _call_impl",
-                                          "<string>(2): __init__",
-                                          "<frozen importlib._bootstrap>(1007): _find_and_load"};
+  const std::vector<std::string> names = {
+      "threading.py(359): wait", "threading.py(973): _bootstrap",
+      "torch/nn/modules/module.py(1501): _call_impl", "<string>(2): __init__",
+      "<frozen importlib._bootstrap>(1007): _find_and_load"};
   EXPECT_EQ(short_names(names), names);
   for (const std::string& name : names) EXPECT_EQ(short_name(name), name);
 }

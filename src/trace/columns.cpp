@@ -239,7 +239,7 @@ void warn_of_no_such(const Request& request, const Raw& raw, Trace& trace) {
 
 }  // namespace
 
-void arrange(const Request& request, const Window& window, Raw raw, Trace& trace) {
+void arrange(const Request& request, const Window& window, const Raw& raw, Trace& trace) {
   trace.gpu = request.gpu;
   if (raw.first_ns != std::numeric_limits<int64_t>::max()) trace.origin_ns = raw.first_ns;
   warn_of_no_such(request, raw, trace);

@@ -85,6 +85,6 @@ Request completed(const Request& request);
 // The rows as they were read become a Trace: domains and classes of names, kinds of calls, links to
 // processes; bad rows repaired, rows outside of the window or unwanted taken out, the rest clipped
 // and sorted. Shapes are numbered by first use.
-void arrange(const Request& request, const Window& window, Raw raw, Trace& trace);
+void arrange(const Request& request, const Window& window, const Raw& raw, Trace& trace);
 
 }  // namespace sonde::trace

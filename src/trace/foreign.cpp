@@ -219,7 +219,7 @@ struct Columns {
 
 // The part of the file that --window names, from the columns that it asked for.
 Result<Interval> part_of(const NamedWindow& named, Columns& columns) {
-  arrange(columns.wanted, {}, std::move(columns.raw), columns.trace);
+  arrange(columns.wanted, {}, columns.raw, columns.trace);
   return named.find(columns.trace);
 }
 
@@ -248,7 +248,7 @@ Result<Trace> load_foreign(importers::Found& found, const std::string& path, con
     SONDE_ASSIGN(window, resolve_window(window_text, *span, part));
   }
   columns.trace.window = window.extent;
-  arrange(columns.wanted, window, std::move(columns.raw), columns.trace);
+  arrange(columns.wanted, window, columns.raw, columns.trace);
   return std::move(columns.trace);
 }
 

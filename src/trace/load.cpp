@@ -277,7 +277,7 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   if (wanted.streams) SONDE_TRY(load_streams(database, extras.id, trace));
   if (wanted.monitors) SONDE_TRY(load_monitors(database, wanted, trace));
   if (!wanted.op_ids) trace.ops.id.clear();
-  arrange(wanted, wanted.window, std::move(raw), trace);
+  arrange(wanted, wanted.window, raw, trace);
   if (wanted.samples || !trace.apis.stack.empty()) SONDE_TRY(load_samples(reader, wanted, trace));
   return trace;
 }

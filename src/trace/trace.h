@@ -45,7 +45,6 @@ struct LaunchShape {
 struct Queue {
   int32_t gpu = 0;
   int64_t queue = 0;  // the file's number
-  // NOLINTNEXTLINE(modernize-use-nullptr): the 0 that the compiler's own code compares with
   friend auto operator<=>(const Queue&, const Queue&) = default;
 };
 

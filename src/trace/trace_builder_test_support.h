@@ -72,7 +72,7 @@ class TraceBuilder {
     for (const auto& rows : {trace.ops.start_ns, trace.apis.start_ns}) {
       for (const int64_t start_ns : rows) raw.first_ns = std::min(raw.first_ns, start_ns);
     }
-    arrange(completed(wanted), window, std::move(raw), trace);
+    arrange(completed(wanted), window, raw, trace);
     return trace;
   }
 
