@@ -1,0 +1,52 @@
+"""What the cases of this folder share: a test case with a folder of its own that asks the tool."""
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from trace import Trace
+
+
+class Verdict(unittest.TestCase):
+    """One test is one small trace whose right answer is known by construction."""
+    sonde = ""  # set by run.py
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_sonde(self, *arguments):
+        """Standard output of the tool, which must succeed within a minute."""
+        made = subprocess.run([self.sonde, *map(str, arguments)], capture_output=True, text=True,
+                              timeout=60, stdin=subprocess.DEVNULL)
+        self.assertEqual(made.returncode, 0, f"{arguments}: {made.stderr}")
+        return made.stdout
+
+    def write(self, *traces):
+        """The files of these traces, in order."""
+        return [trace.write(self.folder / f"trace{i}.json") if isinstance(trace, Trace) else str(trace)
+                for i, trace in enumerate(traces)]
+
+    def ask(self, verb, *traces, options=()):
+        """The answer of `sonde VERB` to these traces (or paths) as JSON."""
+        return json.loads(self.run_sonde(verb, *self.write(*traces), *options, "--format", "json"))
+
+    def text(self, verb, *traces, options=()):
+        """The same as a reader at a terminal sees it."""
+        return self.run_sonde(verb, *self.write(*traces), *options)
+
+    # For check.
+
+    def findings(self, *traces, options=()):
+        """Findings by id, most expensive first."""
+        return {row["finding"]: row for row in self.ask("check", *traces, options=options)["check"]}
+
+    def assert_first(self, finding, *traces):
+        found = list(self.findings(*traces))
+        self.assertTrue(found, "nothing was found")
+        self.assertEqual(found[0], finding, f"found {found}")
+
+    def assert_not_found(self, finding, *traces):
+        self.assertNotIn(finding, self.findings(*traces))
