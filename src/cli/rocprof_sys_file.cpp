@@ -1,8 +1,10 @@
 #include "cli/rocprof_sys_file.h"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
+#include <pugixml.hpp>
 
 #include "base/strings.h"
 
@@ -90,59 +92,33 @@ Result<Entries> entries_of_json(const std::string& text, const std::string& path
   return entries;
 }
 
-std::string unescaped(std::string_view text) {
-  constexpr std::pair<std::string_view, char> kEntities[] = {
-      {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}, {"&amp;", '&'}};
-  std::string out;
-  while (!text.empty()) {
-    const auto entity = std::find_if(std::begin(kEntities), std::end(kEntities), [&](auto& each) {
-      return text.substr(0, each.first.size()) == each.first;
-    });
-    const bool known = entity != std::end(kEntities);
-    out += known ? entity->second : text[0];
-    text.remove_prefix(known ? entity->first.size() : 1);
+// All text within an element; elements within a value are those of a list.
+void add_words(const pugi::xml_node& element, std::vector<std::string>& words) {
+  for (const pugi::xml_node& child : element.children()) {
+    for (auto& word : words_of(child.value())) words.push_back(std::move(word));
+    add_words(child, words);
   }
-  return out;
 }
 
 // <settings><ROCPROFSYS_X><name>...</name><value>...</value></ROCPROFSYS_X></settings>, somewhere.
-// Elements within a value are those of a list.
 Result<Entries> entries_of_xml(const std::string& text, const std::string& path) {
-  Entries entries;
-  std::vector<std::string> open;
-  bool found = false;
-  for (size_t at = text.find('<'); at != text.npos; at = text.find('<', at)) {
-    const bool comment = text.compare(at, 4, "<!--") == 0;
-    const size_t close = comment ? text.find("-->", at) : text.find('>', at);
-    if (close == text.npos) return not_readable(path, "not valid XML: a tag does not end");
-    std::string_view tag = std::string_view(text).substr(at + 1, close - at - 1);
-    at = close;
-    if (comment || tag.empty() || tag[0] == '?' || tag[0] == '!') continue;
-    if (tag[0] == '/') {
-      if (open.empty() || trim(tag.substr(1)) != open.back()) {
-        return not_readable(path, "not valid XML: </" + valid_utf8(trim(tag.substr(1))) +
-                                      "> closes what is not open");
-      }
-      open.pop_back();
-      continue;
-    }
-    const size_t depth = open.size();
-    const std::string name(tag.substr(0, tag.find_first_of(" \t\r\n/")));
-    const auto settings = std::find(open.begin(), open.end(), "settings");
-    const auto above = static_cast<size_t>(open.end() - settings);  // 0: not within them
-    found = found || name == "settings";
-    if (above == 1) entries.push_back({name, {}, row_at(text, close)});
-    if (tag.back() != '/') open.push_back(name);
-    const bool in_value = above >= 2 && (above == 2 ? name : open[depth - above + 2]) == "value";
-    if (!in_value || tag.back() == '/') continue;
-    const size_t end = std::min(text.find('<', close), text.size());
-    for (auto& word : words_of(unescaped(text.substr(close + 1, end - close - 1)))) {
-      entries.back().words.push_back(std::move(word));
-    }
+  pugi::xml_document document;
+  const auto parsed = document.load_buffer(text.data(), text.size());
+  if (!parsed) {
+    return not_readable(
+        fmt::format("{}:{}", path, row_at(text, static_cast<size_t>(parsed.offset))),
+        std::string("not valid XML: ") + parsed.description());
   }
-  if (!open.empty())
-    return not_readable(path, "not valid XML: <" + open.back() + "> is not closed");
-  if (!found) return not_readable(path, "has no settings");
+  const pugi::xml_node settings = document.find_node(
+      [](const pugi::xml_node& node) { return std::string_view(node.name()) == "settings"; });
+  if (!settings) return not_readable(path, "has no settings");
+  Entries entries;
+  for (const pugi::xml_node& setting : settings.children()) {
+    if (setting.type() != pugi::node_element) continue;
+    entries.push_back(
+        {setting.name(), {}, row_at(text, static_cast<size_t>(setting.offset_debug()))});
+    add_words(setting.child("value"), entries.back().words);
+  }
   return entries;
 }
 
