@@ -1,6 +1,7 @@
-# The three kinds of things this project builds, each with its flags in one place:
+# The kinds of things this project builds, each with its flags in one place:
 #   sonde_library(name ...)         a static library of the tool
 #   sonde_target_library(name ...)  a shared library that is loaded into the traced program
+#   sonde_suite(name ...)           end-to-end tests
 #   sonde_registry(...)             a generated array of everything of one kind in a folder
 
 add_custom_target(product)  # the tool and what it loads into programs, without any test
@@ -53,6 +54,17 @@ function(sonde_unit_tests name)
     add_test(NAME unit.${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(unit.${name} PROPERTIES LABELS unit)
   endif()
+endfunction()
+
+# sonde_suite(e2e.cpu e2e cpu.toml): a suite of tests/e2e/run.py, as a test with a label. The runner
+# ends each case that takes too long; the limit here is for the runner itself.
+function(sonde_suite name label suite)
+  add_test(NAME ${name}
+           COMMAND /usr/bin/python3 ${PROJECT_SOURCE_DIR}/tests/e2e/run.py
+                   --build ${PROJECT_BINARY_DIR} ${suite}
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 PROCESSORS 2
+                       TIMEOUT 7200)
 endfunction()
 
 # Code that runs inside the traced program: no exceptions, no RTTI, nothing but libc, only the

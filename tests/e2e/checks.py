@@ -54,6 +54,8 @@ def sql(check, variables):
     query = substitute(check["sql"], variables)
     try:
         connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        # Back to Python now and then, so that a signal is heeded during a query, too.
+        connection.set_progress_handler(lambda: 0, 100_000)
         try:
             rows = ["|".join(_cell(c) for c in row) for row in connection.execute(query)]
         finally:

@@ -1,10 +1,9 @@
-"""Runs one case in a worker process of its own.
+"""Runs one case in a worker process (worker.py).
 
 The worker is the reaper of every process its case starts, so whatever is left at the end, orphans
 and daemons of a killed recorder included, is a descendant of the worker and is ended by its pid.
 """
 
-import ctypes
 import json
 import os
 import random
@@ -12,16 +11,16 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
 
 import checks
+from processes import descendants, end_below, wait_below
 from spec import SpecError, signal_number, substitute
 
-PR_SET_CHILD_SUBREAPER = 36
 OUTPUT_SHOWN = 4000
+PIPE_HOLDS = 65536  # bytes that can be written before anyone reads
 # Settings of the caller that would change what is measured or recorded.
 DROPPED_ENVIRONMENT = ("OPENCL_LAYERS", "LD_PRELOAD", "LD_AUDIT", "COLUMNS", "DEBUGINFOD_URLS",
                        "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "HSA_TOOLS_LIB",
@@ -38,27 +37,29 @@ class Outcome:
     seconds: float = 0
     log: str = ""  # commands with their output, for a failed case
     directory: str = ""
+    spoilt: bool = False  # the worker is not fit for another case
 
 
-def run_case(case, places, seed, keep):
+def run_case(case, places, seed, keep, current):
     """Never raises for what a test program does; a wrong suite is reported as a problem."""
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))  # so that `finally` runs
     outcome = Outcome()
     started = time.monotonic()
     rng = random.Random(seed)
     for _ in range(case.repeat):
         directory = tempfile.mkdtemp(prefix="sonde-e2e-")
+        current[:] = [] if keep else [directory]
         try:
             _run_once(case, {**places, "tmp": directory}, rng, outcome)
         except SpecError as error:
             outcome.problems.append(str(error))
-        finally:
-            end_descendants()
-            if keep:
-                outcome.directory = directory
-            else:
-                shutil.rmtree(directory, ignore_errors=True)
+        left = end_below(os.getpid())
+        if left:
+            outcome.problems.append(f"could not be ended: {left}")
+            outcome.spoilt = True
+        if keep:
+            outcome.directory = directory
+        else:
+            shutil.rmtree(directory, ignore_errors=True)
         if outcome.problems:
             break
     outcome.seconds = time.monotonic() - started
@@ -89,15 +90,15 @@ def _run_step(step, index, variables, rng, outcome, background_pids):
     err_path = os.path.join(variables["tmp"], f".err{index}")
     # Files instead of pipes: an orphan that keeps stdout open must not hold up the step.
     with open(out_path, "wb") as out, open(err_path, "wb") as err:
-        process = _start(step, variables, out, err, outcome, stdin=subprocess.PIPE)
+        with _typed(substitute(step.stdin, variables)) as typed:
+            process = _start(step, variables, out, err, outcome, stdin=typed)
         if process is None:
             return
-        _feed(process, substitute(step.stdin, variables) if step.stdin else "")
         deadline = time.monotonic() + step.timeout
         if step.kill:
             _kill_later(process, step.kill, variables, rng, deadline, outcome)
         _wait(process, deadline, step, outcome)
-        if step.wait_orphans and not wait_descendants(deadline, background_pids):
+        if step.wait_orphans and not wait_below(deadline, background_pids):
             outcome.problems.append(f"processes are left after {step.timeout} s")
     stdout, stderr = _read(out_path), _read(err_path)
     outcome.log += f"exit {process.returncode}\n"
@@ -141,12 +142,15 @@ def _environment(variables):
     return environment
 
 
-def _feed(process, text):
-    try:
-        process.stdin.write(text.encode())
-        process.stdin.close()
-    except BrokenPipeError:
-        pass  # the command did not want it; what it says about that is the test's business
+def _typed(text):
+    """A pipe that has the text already: whether and when it is read is the command's business."""
+    data = text.encode()
+    if len(data) > PIPE_HOLDS:
+        raise SpecError(f"stdin is longer than the {PIPE_HOLDS} bytes that a pipe holds")
+    reader, writer = os.pipe()
+    os.write(writer, data)
+    os.close(writer)
+    return os.fdopen(reader, "rb")
 
 
 def _wait(process, deadline, step, outcome):
@@ -172,7 +176,7 @@ def _kill_later(process, kill, variables, rng, deadline, outcome):
     if file and not _wait_for_data(file, process, variables, deadline):
         outcome.problems.append(f"{file} had no data when the command ended")
         return
-    time.sleep(after / 1000)
+    time.sleep(min(after / 1000, max(0.0, deadline - time.monotonic())))
     number = signal_number(kill.get("signal", "KILL"))
     outcome.log += f"[{number.name} to {pid} {after:.1f} ms after it started]\n"
     try:
@@ -256,29 +260,8 @@ def _link(path):
         return None
 
 
-def descendants(root, without=()):
-    """Pids below `root`, parents first; the trees below `without` are left out."""
-    found, queue = [], [root]
-    while queue:
-        pid = queue.pop(0)
-        try:
-            threads = os.listdir(f"/proc/{pid}/task")
-        except OSError:
-            continue
-        for thread in threads:
-            try:
-                with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
-                    children = [int(child) for child in file.read().split()]
-                    children = [child for child in children if child not in without]
-            except OSError:
-                continue
-            found += children
-            queue += children
-    return found
-
-
 def end_group(process):
-    """Ends a process this worker started, and its session: first asked, then forced."""
+    """Ends a process this worker started, and its group: first asked, then forced."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is None:
             try:
@@ -286,34 +269,3 @@ def end_group(process):
                 process.wait(3)
             except (ProcessLookupError, subprocess.TimeoutExpired):
                 pass
-
-
-def _reap():
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0] != 0:
-            pass
-    except ChildProcessError:
-        pass
-
-
-def wait_descendants(deadline, without=()):
-    while True:
-        _reap()
-        if not descendants(os.getpid(), without):
-            return True
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-
-
-def end_descendants():
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        _reap()
-        for pid in descendants(os.getpid()):
-            try:
-                os.kill(pid, number)
-            except ProcessLookupError:
-                pass
-        if wait_descendants(time.monotonic() + 2):
-            return
-    print(f"could not end {descendants(os.getpid())}", file=sys.stderr)

@@ -7,17 +7,17 @@ One line per case; the output of the commands only where a case fails. Exit stat
 
 import argparse
 import functools
-import multiprocessing
 import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import execute  # noqa: E402
+import pool  # noqa: E402
 import spec  # noqa: E402
 
 SKIPPED = 77
@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def main():
     arguments = parse_arguments()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: sys.exit(128 + number))
     places = find_places(arguments.build)
     try:
         cases = [case for suite in arguments.suites for case in spec.load(suite)]
@@ -88,17 +90,11 @@ def run_all(cases, places, arguments):
 
 
 def run_group(cases, jobs, places, arguments):
-    """Each worker runs one case and ends, so a case's processes never meet another's."""
-    if not cases:
-        return
-    context = multiprocessing.get_context("fork")
-    with context.Pool(min(jobs, len(cases)), maxtasksperchild=1) as pool:
-        pending = []
-        for case in cases:
-            task = (case, places, f"{arguments.seed}/{case.name}", arguments.keep)
-            pending.append((case, pool.apply_async(execute.run_case, task)))
-        for case, result in pending:
-            yield case, result.get()
+    """Yields each case with its outcome."""
+    tasks = [((case, places, f"{arguments.seed}/{case.name}", arguments.keep), case.limit())
+             for case in cases]
+    with pool.Pool(jobs) as workers:
+        yield from zip(cases, workers.run(tasks))
 
 
 def show(case, outcome, arguments):

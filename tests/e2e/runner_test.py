@@ -3,6 +3,7 @@
 
 import os
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,10 @@ import unittest
 from pathlib import Path
 
 RUNNER = Path(__file__).resolve().parent / "run.py"
+sys.path.insert(0, str(RUNNER.parent))
+import pool  # noqa: E402
+import run  # noqa: E402
+import spec  # noqa: E402
 
 
 class RunnerTest(unittest.TestCase):
@@ -145,6 +150,72 @@ class RunnerTest(unittest.TestCase):
     def test_orphans_and_daemons_are_ended(self):
         self.passes('run = "setsid sleep 52.7 & setsid sleep 52.7 & true"\nshell = true')
         self.assertEqual(running("52.7"), [])
+
+    def test_what_starts_more_while_it_is_ended_is_ended(self):
+        self.passes("""shell = true
+            run = "(trap '' TERM; while :; do setsid sleep 55.7 & sleep 0.002; done) & true" """)
+        self.assertEqual(running("55.7"), [])
+
+    def test_stopped_processes_are_ended(self):
+        self.passes('run = "sleep 56.7 & kill -STOP $!"\nshell = true')
+        self.assertEqual(running("56.7"), [])
+
+    def test_stdin_that_is_not_read_holds_nothing_up(self):
+        text = "x" * 65536
+        self.passes(f'run = "true"\ntimeout = 5\nstdin = "{text}"')
+        self.passes(f'run = "wc -c"\nexpect = "65536"\nstdin = "{text}"')
+        self.fails(f'run = "true"\nstdin = "{text}x"', "longer than the 65536 bytes")
+
+    def test_a_case_that_hangs_beside_its_commands_fails_alone(self):
+        suite = self.folder / "suite.toml"
+        endless = "with recursive t(a) as (select 1 union all select a from t) select a from t"
+        hangs = self.sql(endless, "is = 1").replace("@DB@", str(self.folder / "t.db"))
+        command = f'"setsid sleep 57.7 & pwd > {self.folder}/pwd"\nshell = true'
+        hangs = hangs.replace('"true"', command, 1)
+        suite.write_text("".join(f'[[case]]\nname = "{name}"\n{body}\n' for name, body in
+                                 (("a", 'run = "true"'), ("b", hangs), ("c", 'run = "true"'))))
+        places = run.find_places(str(self.folder))
+        tasks = [((case, places, "seed", False), 3) for case in spec.load(suite)]
+        with pool.Pool(1) as workers:
+            outcomes = list(workers.run(tasks))
+        self.assertEqual([len(outcome.problems) for outcome in outcomes], [0, 1, 0])
+        self.assertIn("no end within 3 s", outcomes[1].problems[0])
+        self.assertEqual(running("57.7"), [])
+        self.assertFalse(os.path.exists((self.folder / "pwd").read_text().strip()))
+
+    def test_many_cases_at_once(self):
+        suite = "".join(f'[[case]]\nname = "c{i}"\nrun = "echo {i}"\nexpect = "{i}"\n'
+                        for i in range(60))
+        done = self.run_suite(suite, "--jobs", "8")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        names = re.findall(r"(?m)^ok   c(\d+)", done.stdout)
+        self.assertEqual(names, [str(i) for i in range(60)])
+
+    def ends_with_the_runner(self, number, seconds):
+        suite = self.folder / "suite.toml"
+        suite.write_text(f'[[case]]\nname = "c"\nshell = true\n'
+                         f'run = "setsid sleep {seconds} & '
+                         f'pwd > {self.folder}/pwd; sleep {seconds}"')
+        runner = subprocess.Popen([sys.executable, str(RUNNER), str(suite)],
+                                  stdout=subprocess.DEVNULL)
+        self.wait_until(lambda: len(running(seconds)) == 2)
+        runner.send_signal(number)
+        status = runner.wait(60)
+        self.wait_until(lambda: not running(seconds))
+        folder = (self.folder / "pwd").read_text().strip()
+        self.wait_until(lambda: not os.path.exists(folder))
+        return status
+
+    def wait_until(self, condition):
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+    def test_nothing_is_left_when_the_runner_is_ended(self):
+        self.assertEqual(self.ends_with_the_runner(signal.SIGTERM, "58.7"), 128 + signal.SIGTERM)
+        self.assertNotEqual(self.ends_with_the_runner(signal.SIGINT, "59.7"), 0)
+        self.ends_with_the_runner(signal.SIGKILL, "60.7")
 
     def test_orphans_can_be_waited_for(self):
         body = 'run = "(sleep 0.4; echo x > late) &"\nshell = true\nfiles = "{tmp}/late"\n'

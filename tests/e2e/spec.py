@@ -55,6 +55,12 @@ class Case:
     repeat: int = 1
     exclusive: bool = False
 
+    def limit(self):
+        """Seconds after which a case hangs where its own limits do not reach: all of them together,
+        and as much again as ending what it left and reading its files may take."""
+        limits = [step.timeout for step in self.steps] + [b.timeout for b in self.background]
+        return self.repeat * (sum(limits) + 60)
+
 
 CASE_KEYS = {"name", "step", "background", "needs", "files", "expect-sql", "repeat", "exclusive"}
 SUITE_KEYS = {"case", "needs", "env", "timeout"}
