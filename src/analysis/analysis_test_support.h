@@ -112,7 +112,9 @@ inline void add_sample(trace::Trace& trace, const std::string& function, const s
   const int32_t caller =
       file.empty() ? trace::kNone : push("f", trace::FrameKind::kPython, trace::kNone);
   trace.samples.stack.push_back(push(function, trace::FrameKind::kNative, caller));
-  trace.samples.time_ns.push_back(0);
+  // Each stands for the time since the one before.
+  const int64_t before_ns = trace.samples.time_ns.empty() ? 0 : trace.samples.time_ns.back();
+  trace.samples.time_ns.push_back(before_ns + cpu_ns);
   trace.samples.cpu_ns.push_back(cpu_ns);
   trace.samples.thread.push_back(0);
 }

@@ -86,6 +86,7 @@ class Finder {
       Collective one;
       one.member = member_of(file, trace.ops.process[op]);
       one.op = op_or_name(trace.names[trace.label(op)]);
+      one.gpu = trace.ops.gpu[op];
       one.start_ns = trace.ops.start_ns[op];
       one.end_ns = trace.ops.end_ns[op];
       const Row described = tree.nearest(trace.ops.api[op], describes);

@@ -1,12 +1,11 @@
 #include "analysis/findings.h"
 
 #include <algorithm>
-#include <span>
 
 #include "analysis/analysis.h"
 #include "analysis/collectives.h"
 #include "analysis/findings_rules.h"
-#include "analysis/totals.h"
+#include "analysis/perf_work.h"
 #include "base/strings.h"
 #include "report/names.h"
 #include "report/render.h"
@@ -22,7 +21,7 @@ constexpr size_t kNameWidth = 60;
 
 std::vector<const Rule*> all_rules() {
   std::vector<const Rule*> rules = host_rules();
-  for (const auto& more : {work_rules(), cpu_rules()}) {
+  for (const auto& more : {work_rules(), kernel_rules(), rank_rules(), cpu_rules()}) {
     rules.insert(rules.end(), more.begin(), more.end());
   }
   return rules;
@@ -56,8 +55,10 @@ Evidence::Evidence(const trace::Trace& of) : trace(of), gpus(gpu_times(of)) {
   }
 }
 
-Finding make_finding(const Rule& rule, int64_t cost_ns, int64_t wall_ns, std::string evidence) {
-  return {rule.id, rule.title, std::move(evidence), rule.advice, cost_ns, wall_ns};
+int64_t length_ns(const Lanes& lanes) {
+  int64_t sum_ns = 0;
+  for (const auto& [lane, set] : lanes) sum_ns += trace::length_ns(set);
+  return sum_ns;
 }
 
 std::string time_text(int64_t ns) {
@@ -70,9 +71,9 @@ std::string short_name_of(const std::string& name) {
   return report::cut_names(report::short_names(std::span(&name, 1)), kNameWidth).front();
 }
 
-int64_t idle_within(const Evidence& evidence, std::map<int32_t, IntervalSet> ranges) {
+Lanes idle_within(const Evidence& evidence, Lanes ranges) {
   for (auto& [process, set] : ranges) trace::normalise(set);
-  int64_t idle_ns = 0;
+  Lanes idle;
   for (const auto& [id, gpu] : evidence.gpus) {
     IntervalSet busy, mine;
     for (const IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
@@ -81,9 +82,9 @@ int64_t idle_within(const Evidence& evidence, std::map<int32_t, IntervalSet> ran
           process == kNone || gpu.processes.empty() || gpu.processes.count(process) != 0;
       if (is_mine) mine = trace::unite(mine, set);
     }
-    idle_ns += trace::length_ns(trace::intersect(trace::gaps(busy, gpu.extent), mine));
+    idle[id] = trace::intersect(trace::gaps(busy, gpu.extent), mine);
   }
-  return idle_ns;
+  return idle;
 }
 
 std::vector<std::string> finding_ids() {
@@ -92,21 +93,26 @@ std::vector<std::string> finding_ids() {
   return ids;
 }
 
-std::vector<Finding> findings_of(const trace::Trace& trace, double least_percentage) {
-  std::vector<Finding> findings;
-  if (trace.ops.size() == 0) {
-    add_cpu_findings(trace, findings);
-  } else {
-    const Evidence evidence(trace);
-    add_host_findings(evidence, findings);
-    add_work_findings(evidence, findings);
+std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double least_percentage) {
+  const bool has_ops = std::any_of(traces.begin(), traces.end(),
+                                   [](const trace::Trace& one) { return one.ops.size() != 0; });
+  std::vector<Claims> claims(traces.size());
+  int64_t wall_ns = 0;
+  for (size_t i = 0; i < traces.size(); ++i) {
+    if (!has_ops) {
+      wall_ns += add_cpu_claims(traces[i], claims[i]);
+      continue;
+    }
+    const Evidence evidence(traces[i]);
+    wall_ns += evidence.all.total_ns;
+    add_host_claims(evidence, claims[i]);
+    add_work_claims(evidence, claims[i]);
+    add_kernel_claims(evidence, claims[i]);
   }
+  if (has_ops) add_rank_claims(traces, claims);
+  std::vector<Finding> findings = ranked(claims, wall_ns, traces);
   std::erase_if(findings, [&](const Finding& finding) {
-    return finding.cost_ns == 0 || finding.wall_percentage() < least_percentage;
-  });
-  const bool on_cpu = trace.ops.size() == 0;  // there the times are of different wholes
-  std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
-    return on_cpu ? a.wall_percentage() > b.wall_percentage() : a.cost_ns > b.cost_ns;
+    return finding.saving_ns == 0 || finding.saving_percentage() < least_percentage;
   });
   return findings;
 }
@@ -114,44 +120,33 @@ std::vector<Finding> findings_of(const trace::Trace& trace, double least_percent
 trace::Request findings_needs() {
   trace::Request request = trace::united(
       {.ops = true, .op_bytes = true, .links = true, .samples = true}, collectives_needs());
+  request = trace::united(request, modelled_work_needs());
+  request.args_named = [](std::string_view name) {
+    return collectives_want_args(name) || find_perf_model(name) != nullptr;
+  };
   request.all_apis = true;
+  request.whole = false;
   return request;
-}
-
-report::Report findings_report(const trace::Trace& trace, const std::vector<Finding>& findings) {
-  report::Report report = begin_report("check", trace);
-  const bool has_work =
-      trace.ops.size() != 0 || trace.apis.size() != 0 || trace.samples.size() != 0;
-  report::Section section;
-  section.key = "check";
-  section.empty_text = has_work ? "Nothing that stands out."
-                                : "No operations of a device, no calls and no samples, so nothing "
-                                  "can be said about its time.";
-  section.table.add_column({"finding", "Finding", Kind::kText});
-  section.table.add_column({"wall_percentage", "Wall", Kind::kPercent, 1});
-  section.table.add_column({"cost_ns", "Time", Kind::kTime});
-  section.table.add_column({"title", "What", Kind::kText});
-  for (const Finding& finding : findings) {
-    section.table.add_row({finding.id, finding.wall_percentage(), finding.cost_ns, finding.title});
-    section.remarks.push_back(finding.id + ": " + finding.evidence + ". " + finding.advice);
-  }
-  report.sections.push_back(std::move(section));
-  if (trace.ops.size() == 0 && has_work) {
-    report.notes.push_back("no operations of a device: the findings are about time of the CPU");
-  }
-  return report;
 }
 
 std::string findings_definition() {
   std::string text =
-      "check: what takes the GPUs' time and could be otherwise. Time is summed over GPUs, and Wall "
-      "is its share of the time between the first and the last operation of each GPU (or of the "
-      "window), summed as well. Findings that cost less than --least percent are left out; the "
-      "others stand in order of cost, which may overlap.\n\n";
-  for (const Rule* rule : all_rules()) text += indented(rule->id, rule->definition);
+      "check: what takes the GPUs' time and could be otherwise, in order of the time that could be "
+      "saved. Time at stake is what a finding is about, Could save the part of it that its rule "
+      "expects to win, and the share is that of the time between the first and the last operation "
+      "of each GPU (or of the window), all GPUs together. No moment of a GPU is counted for two "
+      "findings: one that names a cause takes its time first, then the others, the largest first; "
+      "so the shares never add up to more than the whole. Findings that could save less than "
+      "--least percent are left out. Where a trace has steps and the first of them are slower by "
+      "half than the median, what they launched is warm-up and is left out; --from, --to and "
+      "--window take what they say.\n\n";
+  for (const Rule* rule : all_rules()) {
+    text += indented(rule->id, std::string(rule->definition) + ". Could save: " + rule->saving);
+  }
   text +=
       "\nExposed and idle times are those of sonde breakdown. In a trace without operations of a "
-      "device Wall is the share of what the finding says its time is of, and orders them.\n";
+      "device, time is that in which a thread was sampled on a CPU or is between its first and its "
+      "last recorded call; samples within Python's import system are start-up and are left out.\n";
   return text;
 }
 

@@ -1,8 +1,10 @@
 // What in a trace is worth a person's time: rules over the figures of the other analyses, each with
-// its evidence and what to try. Used by `sonde check`.
+// its evidence, what to try, and an estimate of the time that this could save. Used by `sonde
+// check`.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,25 +14,40 @@
 namespace sonde::analysis {
 
 struct Finding {
-  std::string id;        // "launch-bound": what --fail-on names
-  std::string title;     // one sentence
-  std::string evidence;  // the figures behind it
-  std::string advice;    // what to try, and the command that shows more
-  int64_t cost_ns = 0;   // time of GPUs at stake; of CPUs in a trace without operations
-  int64_t wall_ns = 0;   // of all GPUs, or of what the rule says: what shares are of
-  double wall_percentage() const {
-    return wall_ns == 0 ? 0 : 100.0 * static_cast<double>(cost_ns) / static_cast<double>(wall_ns);
+  std::string id;         // "launch-bound": what --fail-on names
+  std::string title;      // one sentence
+  std::string evidence;   // the figures behind it
+  std::string advice;     // what to try, and the command that shows more
+  int64_t cost_ns = 0;    // time of GPUs at stake; of threads in a trace without operations
+  int64_t saving_ns = 0;  // what of it could be saved, as the rule estimates it
+  int64_t wall_ns = 0;    // of all GPUs or threads: what shares are of
+  double saving_percentage() const {
+    return wall_ns == 0 ? 0 : 100.0 * static_cast<double>(saving_ns) / static_cast<double>(wall_ns);
   }
 };
 
 // The ids that there are.
 std::vector<std::string> finding_ids();
 
-// Those that cost at least `least_percentage` of the time, the dearest first.
-std::vector<Finding> findings_of(const trace::Trace& trace, double least_percentage);
+// The steps that the findings are about.
+struct Pace {
+  int64_t steps = 0, warm_up = 0;  // of all processes; the first ones, which were taken out
+  int64_t median_ns = 0;           // of the steps that are left
+  bool of_device = false;          // told from kernels that come again, not from markers
+};
+// Takes out what steps of the warm-up launched, where a trace has steps, and its operations are not
+// chosen by a window.
+Pace leave_out_warm_up(trace::Trace& trace);
+
+// Of one trace for each file; those that could save at least `least_percentage` of the time, the
+// largest saving first. No time is counted for two findings, so that savings never add up to more
+// than the whole.
+std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double least_percentage);
 
 trace::Request findings_needs();
-report::Report findings_report(const trace::Trace& trace, const std::vector<Finding>& findings);
+// `paces` by trace.
+report::Report findings_report(std::span<const trace::Trace> traces, std::span<const Pace> paces,
+                               const std::vector<Finding>& findings);
 std::string findings_definition();
 
 }  // namespace sonde::analysis

@@ -17,6 +17,7 @@ using trace::Row;
 
 constexpr int64_t kLaunchLatencyNs = 30'000;  // the default of sonde idle --latency
 constexpr int64_t kFewAllocations = 10;
+constexpr double kPartOfDependencies = 0.5;
 
 constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
   std::array<Rule, kIdleReasons> rules{};
@@ -24,49 +25,60 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
       "waits", "GPUs are idle because the program waits for them before it launches more",
       "Take out synchronisations in the loop: .item(), .cpu(), printing of tensors, explicit "
       "device synchronisation; copy to the host asynchronously. sonde idle lists the longest.",
-      "the idle time of reason sync of sonde idle"};
+      "the idle time of reason sync of sonde idle", "all of it"};
   rules[static_cast<size_t>(IdleReason::kLaunchBound)] = {
       "launch-bound", "GPUs are idle because the program launches work too late",
       "Give each launch more to do, or launch less often: larger batches, fused operators "
       "(torch.compile), HIP or CUDA graphs, data loading in other processes. sonde sequences shows "
       "what could be fused, sonde operators where the launches come from.",
-      "the idle time of reason launch-bound of sonde idle"};
+      "the idle time of reason launch-bound of sonde idle", "all of it"};
   rules[static_cast<size_t>(IdleReason::kLaunchLatency)] = {
       "launch-latency", "GPUs are idle between a launch and its start",
       "Many short kernels pay this each time: graphs or fusion make fewer launches. sonde launches "
       "shows the time in the queue.",
-      "the idle time of reason launch latency of sonde idle"};
+      "the idle time of reason launch latency of sonde idle",
+      "all of it, which graphs come near to"};
   rules[static_cast<size_t>(IdleReason::kDependency)] = {
       "stream-waits", "GPUs are idle because a stream waits for another",
       "Look at what the event waits for, and whether independent work could run meanwhile. sonde "
       "critical-path shows the chain.",
-      "the idle time of reason dependency of sonde idle"};
+      "the idle time of reason dependency of sonde idle",
+      "half of it, as if half of the other work could be moved"};
   rules[static_cast<size_t>(IdleReason::kOther)] = {
       "slow-start", "GPUs are idle although their next work is launched",
       "If the launching call took the time, it loaded or compiled code at its first use: warm up "
       "first, or load early (HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). If it "
       "returned before, look for what the trace does not have: another process on the GPU, or a "
       "queue that waits.",
-      "the idle time of reason other of sonde idle: launched, and not begun"};
+      "the idle time of reason other of sonde idle: launched, and not begun", "all of it"};
   return rules;
 }();
 
 constexpr Rule kDataRule = {
-    "data-loading", "GPUs are idle while the program waits for its data",
+    "data-loading",
+    "GPUs are idle while the program waits for its data",
     "More workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; less work "
     "for each sample, or prepared samples on disk. sonde critical-path shows what bounds a step.",
-    "idle time within markers of data loaders (DataLoader in the name)"};
+    "idle time within markers of data loaders (DataLoader in the name)",
+    "all of it",
+    true};
 constexpr Rule kAllocationRule = {
-    "allocations", "GPUs are idle while the program allocates or frees their memory",
+    "allocations",
+    "GPUs are idle while the program allocates or frees their memory",
     "Allocate once, outside of the loop, or from a pool (hipMallocAsync, cudaMallocAsync, torch's "
     "caching allocator; expandable segments against fragmentation). sonde memory shows where.",
     "idle time within calls that allocate or free memory of a device, in the second half of the "
-    "time, where the warm-up is over; at least ten calls"};
+    "time, where the warm-up is over; at least ten calls",
+    "all of it",
+    true};
 constexpr Rule kCollectorRule = {
-    "python-gc", "GPUs are idle while Python collects garbage",
+    "python-gc",
+    "GPUs are idle while Python collects garbage",
     "gc.freeze() after the set-up, gc.disable() in the loop and gc.collect() at a chosen moment, the "
     "same on all ranks.",
-    "idle time within Python's garbage collection: markers and frames of it"};
+    "idle time within Python's garbage collection: markers and frames of it",
+    "all of it",
+    true};
 
 std::string name_text(const trace::Trace& trace, Row op) {
   if (op == kNone) return "the end of the trace";
@@ -108,11 +120,12 @@ std::string launch_text(const trace::Trace& trace, const Gap& gap) {
                      time_text(trace.api_ns(api)));
 }
 
-void add_idle(const Evidence& evidence, Findings& findings) {
+void add_idle(const Evidence& evidence, Claims& claims) {
   const trace::Trace& trace = evidence.trace;
   struct Sum {
     int64_t gaps = 0, total_ns = 0;
     const Gap* longest = nullptr;
+    Lanes lanes;
   };
   std::array<Sum, kIdleReasons> sums{};
   const std::vector<Gap> gaps = idle_gaps(trace, kLaunchLatencyNs);
@@ -121,26 +134,29 @@ void add_idle(const Evidence& evidence, Findings& findings) {
     Sum& sum = sums[static_cast<size_t>(gap.reason)];
     ++sum.gaps;
     sum.total_ns += length(gap);
+    sum.lanes[gap.gpu].push_back(gap.time);
     if (sum.longest == nullptr || length(gap) > length(*sum.longest)) sum.longest = &gap;
   }
   for (size_t reason = 0; reason < kIdleReasons; ++reason) {
-    const Sum& sum = sums[reason];
+    Sum& sum = sums[reason];
     if (kIdleRules[reason].id == nullptr || sum.gaps == 0) continue;
     std::string text =
         fmt::format("{} gap{}, {} on average; the longest, {}, ends with {}", sum.gaps,
                     sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
                     time_text(length(*sum.longest)), name_text(trace, sum.longest->next));
     if (reason == static_cast<size_t>(IdleReason::kLaunchBound)) text += launch_rate(trace);
-    const bool is_launched = reason == static_cast<size_t>(IdleReason::kDependency) ||
-                             reason == static_cast<size_t>(IdleReason::kOther);
-    if (is_launched) text += launch_text(trace, *sum.longest);
-    findings.push_back(
-        make_finding(kIdleRules[reason], sum.total_ns, evidence.all.total_ns, std::move(text)));
+    const bool is_dependency = reason == static_cast<size_t>(IdleReason::kDependency);
+    if (is_dependency || reason == static_cast<size_t>(IdleReason::kOther)) {
+      text += launch_text(trace, *sum.longest);
+    }
+    for (auto& [gpu, set] : sum.lanes) trace::normalise(set);
+    claims.push_back({&kIdleRules[reason], std::move(sum.lanes),
+                      is_dependency ? kPartOfDependencies : 1.0, std::move(text)});
   }
 }
 
 struct Ranges {
-  std::map<int32_t, IntervalSet> by_process;
+  Lanes by_process;
   int64_t count = 0, total_ns = 0;
 };
 
@@ -170,14 +186,13 @@ int64_t middle_of(const Evidence& evidence) {
 }
 
 void add_ranges(const Evidence& evidence, const Rule& rule, const char* what, Ranges ranges,
-                Findings& findings) {
+                Claims& claims) {
   if (ranges.count == 0) return;
-  const int64_t idle_ns = idle_within(evidence, std::move(ranges.by_process));
-  findings.push_back(
-      make_finding(rule, idle_ns, evidence.all.total_ns,
-                   fmt::format("{} {} take {}, and the GPUs are idle for {} meanwhile",
-                               format_count(static_cast<uint64_t>(ranges.count)), what,
-                               time_text(ranges.total_ns), time_text(idle_ns))));
+  Lanes idle = idle_within(evidence, std::move(ranges.by_process));
+  std::string text = fmt::format("{} {} take {}, and the GPUs are idle for {} meanwhile",
+                                 format_count(static_cast<uint64_t>(ranges.count)), what,
+                                 time_text(ranges.total_ns), time_text(length_ns(idle)));
+  claims.push_back({&rule, std::move(idle), 1.0, std::move(text)});
 }
 
 bool is_data_loader(std::string_view name) {
@@ -201,17 +216,17 @@ std::vector<const Rule*> host_rules() {
   return rules;
 }
 
-void add_host_findings(const Evidence& evidence, Findings& findings) {
-  add_idle(evidence, findings);
+void add_host_claims(const Evidence& evidence, Claims& claims) {
+  add_idle(evidence, claims);
   const int64_t start_ns = std::numeric_limits<int64_t>::min();
   add_ranges(evidence, kDataRule, "ranges of data loaders",
-             ranges_of(evidence.trace, start_ns, is_data_loader), findings);
+             ranges_of(evidence.trace, start_ns, is_data_loader), claims);
   add_ranges(evidence, kCollectorRule, "collections",
-             ranges_of(evidence.trace, start_ns, is_collector), findings);
+             ranges_of(evidence.trace, start_ns, is_collector), claims);
   Ranges allocations = ranges_of(evidence.trace, middle_of(evidence), trace::is_memory_call);
   if (allocations.count < kFewAllocations) return;
   add_ranges(evidence, kAllocationRule, "calls in the second half of the time",
-             std::move(allocations), findings);
+             std::move(allocations), claims);
 }
 
 }  // namespace sonde::analysis

@@ -5,17 +5,29 @@
 namespace sonde::analysis {
 namespace {
 
-Lines found(const trace::TraceBuilder& rows, double least = 5) {
+std::vector<Finding> findings_in(const trace::TraceBuilder& rows, double least) {
+  const trace::Trace trace = rows.build(0, findings_needs());
+  return findings_of({&trace, 1}, least);
+}
+
+// "ID SAVING/COST of WHOLE"
+Lines lines_of(const std::vector<Finding>& findings) {
   Lines lines;
-  for (const Finding& finding : findings_of(rows.build(0, findings_needs()), least)) {
-    lines.push_back(fmt::format("{} {} of {}", finding.id, finding.cost_ns, finding.wall_ns));
+  for (const Finding& finding : findings) {
+    lines.push_back(fmt::format("{} {}/{} of {}", finding.id, finding.saving_ns, finding.cost_ns,
+                                finding.wall_ns));
   }
   return lines;
 }
 
+Lines found(const trace::TraceBuilder& rows, double least = 5) {
+  return lines_of(findings_in(rows, least));
+}
+
 TEST(Findings, NoneWithoutWorkOfADevice) {
   EXPECT_TRUE(found({}).empty());
-  const auto report = findings_report(trace::TraceBuilder().build(), {});
+  const trace::Trace empty = trace::TraceBuilder().build();
+  const auto report = findings_report({&empty, 1}, {}, {});
   EXPECT_NE(report.sections.front().empty_text.find("No operations"), std::string::npos);
 }
 
@@ -26,9 +38,9 @@ TEST(Findings, LateLaunches) {
   const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 3900, 3950});
   rows.add(OpRow{"a", 100, 1100, first});
   rows.add(OpRow{"b", 4100, 5100, second});
-  EXPECT_EQ(found(rows), (Lines{"launch-bound 3000 of 5000", "one-kernel 1000 of 5000"}));
-  EXPECT_EQ(found(rows, 50), (Lines{"launch-bound 3000 of 5000"}));
-  const auto findings = findings_of(rows.build(0, findings_needs()), 50);
+  EXPECT_EQ(found(rows), (Lines{"launch-bound 3000/3000 of 5000", "one-kernel 500/1000 of 5000"}));
+  EXPECT_EQ(found(rows, 50), (Lines{"launch-bound 3000/3000 of 5000"}));
+  const auto findings = findings_in(rows, 50);
   EXPECT_NE(findings.front().evidence.find("1 gap, 3.00 us on average"), std::string::npos);
   EXPECT_NE(findings.front().evidence.find("ends with b"), std::string::npos);
 }
@@ -41,9 +53,10 @@ TEST(Findings, WorkThatIsLaunchedAndDoesNotBegin) {
   const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 101'000, 107'000});
   rows.add(OpRow{"a", 0, 100'000, first});
   rows.add(OpRow{"b", 501'000, 600'000, second});
-  EXPECT_EQ(found(rows, 0.1), (Lines{"slow-start 400000 of 600000", "one-kernel 100000 of 600000",
-                                     "launch-bound 1000 of 600000"}));
-  EXPECT_EQ(findings_of(rows.build(0, findings_needs()), 50).front().evidence,
+  EXPECT_EQ(found(rows, 0.1),
+            (Lines{"slow-start 400000/400000 of 600000", "one-kernel 50000/100000 of 600000",
+                   "launch-bound 1000/1000 of 600000"}));
+  EXPECT_EQ(findings_in(rows, 50).front().evidence,
             "1 gap, 400.00 us on average; the longest, 400.00 us, ends with b, whose "
             "hipLaunchKernel returned after 6.00 us");
 }
@@ -53,7 +66,8 @@ TEST(Findings, CopiesThatNothingHides) {
   rows.add(OpRow{"a", 0, 1000});
   rows.add(OpRow{"", 500, 2500, trace::kNone, 0, 1, "CopyHostToDevice", 64});
   rows.add(OpRow{"b", 2500, 4000});
-  EXPECT_EQ(found(rows), (Lines{"exposed-copies 1500 of 4000", "one-kernel 1500 of 4000"}));
+  EXPECT_EQ(found(rows),
+            (Lines{"exposed-copies 1500/1500 of 4000", "one-kernel 750/1500 of 4000"}));
 }
 
 // Each GPU counts with its own time, and both together are the whole.
@@ -62,10 +76,10 @@ TEST(Findings, SharesAreOfAllGpus) {
   rows.add(OpRow{"ncclDevKernel_AllReduce", 0, 1000, trace::kNone, 0});
   rows.add(OpRow{"a", 0, 3000, trace::kNone, 1});
   rows.add(OpRow{"b", 0, 3000, trace::kNone, 1, 1});
-  const auto findings = findings_of(rows.build(0, findings_needs()), 5);
-  ASSERT_EQ(findings.size(), 2u);
-  EXPECT_EQ(findings[1].id, "exposed-communication");
-  EXPECT_DOUBLE_EQ(findings[1].wall_percentage(), 25);
+  rows.add(OpRow{"c", 1000, 2000, trace::kNone, 0});
+  EXPECT_EQ(found(rows),
+            (Lines{"one-kernel 1500/3000 of 5000", "exposed-communication 1000/1000 of 5000"}));
+  EXPECT_DOUBLE_EQ(findings_in(rows, 5)[1].saving_percentage(), 20);
 }
 
 // One trace for each finding in which it costs something, and one that is nearly the same in which
@@ -182,6 +196,9 @@ constexpr Case kCases[] = {
     {"pageable-copies",
      [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pageable -> Device)"); },
      [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pinned -> Device)"); }},
+    {"device-copies",
+     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy DtoD (Device -> Device)"); },
+     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pinned -> Device)"); }},
     {"one-kernel", [](auto& rows) { add_copies(rows, 1, 8); },
      [](auto& rows) {
        for (int i = 0; i < 5; ++i) rows.add(OpRow{fmt::format("k{}", i), i * 10, i * 10 + 10});
@@ -230,7 +247,7 @@ constexpr Case kCases[] = {
 bool is_found(const Case& one, void (*fill)(trace::TraceBuilder& rows)) {
   trace::TraceBuilder rows;
   fill(rows);
-  const auto findings = findings_of(rows.build(0, findings_needs()), 1);
+  const auto findings = findings_in(rows, 1);
   return std::any_of(findings.begin(), findings.end(),
                      [&](const Finding& finding) { return finding.id == one.id; });
 }
@@ -243,6 +260,7 @@ TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
     ids.emplace_back(one.id);
   }
   ids.insert(ids.end(), {"cpu-function", "cpu-line"});  // below
+  ids.emplace_back("below-roofline");                   // tests/verdicts/check_cases.py
   std::vector<std::string> known = finding_ids();
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -265,7 +283,7 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
       add_sample(trace, one.function, one.line == 0 ? "" : "main.py", one.line, one.cpu_ns);
     }
     Lines lines;
-    for (const Finding& finding : findings_of(trace, 5)) {
+    for (const Finding& finding : findings_of({&trace, 1}, 0)) {
       lines.push_back(fmt::format("{} {} of {}: {}", finding.id, finding.cost_ns, finding.wall_ns,
                                   finding.evidence.substr(0, finding.evidence.find(", "))));
     }
@@ -274,13 +292,15 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
   EXPECT_EQ(sampled({{"dot", 3}, {"dot", 9}, {"dot", 0}, {"f0", 3}, {"f1", 0}, {"wait", 7, 0}}),
             (Lines{"cpu-function 60000000 of 100000000: dot: 60.00 ms",
                    "cpu-line 40000000 of 100000000: main.py(3): f: 40.00 ms"}));
+  EXPECT_EQ(sampled({{"dot", 3}, {"f0", 0}}),  // no sample is counted for both
+            (Lines{"cpu-function 20000000 of 40000000: dot: 20.00 ms"}));
   EXPECT_TRUE(sampled({{"f0", 0}, {"f1", 0}, {"f2", 0}, {"f3", 0}, {"f4", 0}}).empty());
 }
 
 TEST(Findings, EvidenceHasTheFigures) {
   trace::TraceBuilder rows;
   add_ranks(rows, 10, false);
-  for (const Finding& finding : findings_of(rows.build(0, findings_needs()), 1)) {
+  for (const Finding& finding : findings_in(rows, 1)) {
     if (finding.id != "straggler") continue;
     EXPECT_EQ(finding.cost_ns, 10 * 500);
     EXPECT_EQ(finding.evidence.rfind("rank 1 came last in 10 of 10 collectives; the others waited "
@@ -301,7 +321,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
         launch(rows, "k", called, called + 100, called + 200, rank + 1, static_cast<int32_t>(rank));
       }
     }
-    for (const Finding& finding : findings_of(rows.build(0, findings_needs()), 1)) {
+    for (const Finding& finding : findings_in(rows, 1)) {
       if (finding.id == "launch-bound") {
         return finding.evidence.substr(finding.evidence.find("; a launch"));
       }
@@ -314,7 +334,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
 
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 19u);
+  EXPECT_EQ(ids.size(), 21u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

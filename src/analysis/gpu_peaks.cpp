@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -120,6 +121,15 @@ Result<std::vector<GpuPeak>> gpu_peaks(const std::string& path) {
   SONDE_ASSIGN(std::vector<GpuPeak> peaks, parse_gpu_peaks(text.str(), path));
   peaks.insert(peaks.end(), built_in.begin(), built_in.end());
   return peaks;
+}
+
+const GpuPeak* peak_of(std::span<const GpuPeak> peaks, const trace::Trace& trace, int64_t gpu) {
+  const auto device = std::find_if(trace.devices.begin(), trace.devices.end(),
+                                   [&](const trace::Device& one) { return one.gpu == gpu; });
+  if (device == trace.devices.end()) return nullptr;
+  const auto peak = std::find_if(peaks.begin(), peaks.end(),
+                                 [&](const GpuPeak& one) { return one.fits(device->name); });
+  return peak == peaks.end() ? nullptr : &*peak;
 }
 
 }  // namespace sonde::analysis

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/tensors.h"
 #include "base/result.h"
+#include "trace/trace.h"
 
 namespace sonde::analysis {
 
@@ -28,5 +30,7 @@ struct GpuPeak {
 Result<std::vector<GpuPeak>> parse_gpu_peaks(std::string_view text, const std::string& place);
 // Those of the file at `path`, if it is not "", and then the ones that are built in.
 Result<std::vector<GpuPeak>> gpu_peaks(const std::string& path);
+// The entry that fits the device's name as the trace has it; nullptr if there is none.
+const GpuPeak* peak_of(std::span<const GpuPeak> peaks, const trace::Trace& trace, int64_t gpu);
 
 }  // namespace sonde::analysis

@@ -175,6 +175,22 @@ void add_notes(std::vector<std::string> notes, report::Report& page) {
   }
 }
 
+Section what_stands_out(trace::Trace trace, double least_percentage) {
+  trace.op_counters = {};
+  const Pace pace = leave_out_warm_up(trace);
+  std::vector<Finding> findings = findings_of({&trace, 1}, least_percentage);
+  const size_t left_out = findings.size() - std::min(findings.size(), kMostFindings);
+  findings.resize(findings.size() - left_out);
+  Section section = findings_report({&trace, 1}, {&pace, 1}, findings).sections.front();
+  section.title = "What stands out";
+  if (left_out != 0) {
+    section.remarks.push_back(std::to_string(left_out) +
+                              (left_out == 1 ? " more finding saves" : " more findings save") +
+                              " less: sonde check lists them all.");
+  }
+  return section;
+}
+
 }  // namespace
 
 trace::Request page_needs() {
@@ -193,19 +209,9 @@ std::string page_definition() {
   return text;
 }
 
-Result<report::Report> page_of(const trace::Trace& trace, size_t rows, double least_percentage) {
+Result<report::Report> page_of(trace::Trace trace, size_t rows, double least_percentage) {
   report::Report page = begin_report("report", trace);
   page.sections.push_back(facts_of(trace));
-  std::vector<Finding> findings = findings_of(trace, least_percentage);
-  const size_t left_out = findings.size() - std::min(findings.size(), kMostFindings);
-  findings.resize(findings.size() - left_out);
-  page.sections.push_back(findings_report(trace, findings).sections.front());
-  if (left_out != 0) {
-    page.sections.back().remarks.push_back(
-        std::to_string(left_out) + (left_out == 1 ? " more finding costs" : " more findings cost") +
-        " less: sonde check lists them all.");
-  }
-  page.sections.back().title = "What stands out";
   for (Section& section : cpu_sections(trace)) {
     if (trace.ops.size() == 0) add_section(std::move(section), cpu_part(), rows, page);
   }
@@ -220,6 +226,8 @@ Result<report::Report> page_of(const trace::Trace& trace, size_t rows, double le
   for (Section& section : cpu_sections(trace)) {
     if (trace.ops.size() != 0) add_section(std::move(section), cpu_part(), rows, page);
   }
+  page.sections.insert(page.sections.begin() + 1,
+                       what_stands_out(std::move(trace), least_percentage));
   return page;
 }
 

@@ -10,7 +10,8 @@ namespace sonde::analysis {
 
 trace::Request page_needs();
 std::string page_definition();
-// Tables have `rows` rows at most; findings that cost less than `least_percentage` are left out.
-Result<report::Report> page_of(const trace::Trace& trace, size_t rows, double least_percentage);
+// Tables have `rows` rows at most; findings that could save less than `least_percentage` are left
+// out.
+Result<report::Report> page_of(trace::Trace trace, size_t rows, double least_percentage);
 
 }  // namespace sonde::analysis

@@ -271,16 +271,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   return report;
 }
 
-bool wants_args(std::string_view name) { return find_perf_model(name) != nullptr; }
-
-trace::Request needs(const Parameters&) {
-  trace::Request request;
-  request.ops = request.links = request.devices = true;
-  request.all_apis = request.whole = true;
-  request.args_of = trace::bit_of(trace::ApiKind::kOperator);
-  request.args_named = wants_args;
-  return request;
-}
+trace::Request needs(const Parameters&) { return modelled_work_needs(); }
 
 constexpr const char* kDefinition =
     "perf: what operators of PyTorch had to calculate and to move, from the sizes and types of "

@@ -29,6 +29,7 @@ class Attribution {
   }
 
   ModelledWork attribute() {
+    result_.call_of_op.assign(trace_.ops.size(), kNone);
     std::vector<Row> owner(trace_.ops.size(), kNone);
     for (size_t op = 0; op < owner.size(); ++op) {
       if (trace_.class_of(op) != trace::OpClass::kKernel) continue;
@@ -107,6 +108,7 @@ class Attribution {
       result_.calls.push_back(
           {owner, model_of(owner), *one.estimate.work, trace_.ops.gpu[op], 0, 0});
     }
+    result_.call_of_op[op] = static_cast<Row>(one.call);
     ++result_.calls[one.call].kernels;
     result_.calls[one.call].gpu_ns += duration;
   }
@@ -142,7 +144,18 @@ class Attribution {
   ModelledWork result_;
 };
 
+bool wants_args(std::string_view name) { return find_perf_model(name) != nullptr; }
+
 }  // namespace
+
+trace::Request modelled_work_needs() {
+  trace::Request request;
+  request.ops = request.links = request.devices = true;
+  request.all_apis = request.whole = true;
+  request.args_of = trace::bit_of(ApiKind::kOperator);
+  request.args_named = wants_args;
+  return request;
+}
 
 ModelledWork modelled_work(const trace::Trace& trace) { return Attribution(trace).attribute(); }
 

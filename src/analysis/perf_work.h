@@ -29,11 +29,13 @@ struct ModelledWork {
   std::vector<ModelledCall> calls;     // in the order of their first kernels
   std::vector<Unmodelled> unmodelled;  // largest time first
   int64_t kernels = 0, gpu_ns = 0;     // all of them: those of calls and of unmodelled together
+  std::vector<trace::Row> call_of_op;  // of each operation; an index into calls, or kNone
 };
 
 // A kernel belongs to the innermost operator around its launch that has a model and sizes. A
 // product, convolution, attention or normalisation in which there is another such operator with
 // kernels of its own is left out: its work is that one's.
 ModelledWork modelled_work(const trace::Trace& trace);
+trace::Request modelled_work_needs();
 
 }  // namespace sonde::analysis

@@ -18,8 +18,28 @@ struct SampleTotals {
   std::vector<SampleTotal> functions;  // the innermost; the largest first, equal ones by name
   std::vector<SampleTotal> lines;      // the innermost of Python that is no library's
   int64_t samples = 0, cpu_ns = 0;     // of all that took CPU time
+  int64_t import_ns = 0;               // within Python's import system
 };
 
-SampleTotals sample_totals(const trace::Trace& trace);
+SampleTotals sample_totals(const trace::Trace& trace, bool with_imports = true);
+
+// What a stack (a node of Trace::stacks) is counted under.
+class StackPlaces {
+ public:
+  explicit StackPlaces(const trace::Trace& trace);
+  const std::string& function(int32_t node) const;
+  // "" if no line of the user's own is in the stack.
+  std::string line(int32_t node) const;
+  // Whether a module was being imported.
+  bool is_import(int32_t node) const {
+    return node != trace::kNone && is_import_[static_cast<size_t>(node)];
+  }
+
+ private:
+  const trace::CodeFrame& frame(int32_t node) const;
+
+  const trace::Trace& trace_;
+  std::vector<bool> is_import_;  // by node
+};
 
 }  // namespace sonde::analysis

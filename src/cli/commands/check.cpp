@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
+#include "trace/foreign.h"
 #include "trace/window.h"
 
 namespace sonde::cli {
@@ -51,9 +52,16 @@ Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(const Choice choice, choice_of(arguments, analysis::findings_needs()));
   trace::Request request = analysis::findings_needs();
   choice.apply(request);
-  SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
-  const auto findings = analysis::findings_of(trace, *least);
-  report::Report report = analysis::findings_report(trace, findings);
+  std::vector<trace::Trace> traces;
+  std::vector<analysis::Pace> paces;
+  for (const std::string& path : arguments.positionals()) {
+    SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""), request,
+                                                      window_text(arguments)));
+    paces.push_back(analysis::leave_out_warm_up(trace));
+    traces.push_back(std::move(trace));
+  }
+  const auto findings = analysis::findings_of(traces, *least);
+  report::Report report = analysis::findings_report(traces, paces, findings);
   if (arguments.flag("explain")) report.definition = analysis::findings_definition();
   SONDE_ASSIGN(const int status, print_report(arguments, std::move(report)));
   const bool found = std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
@@ -71,21 +79,25 @@ const Command& check_command() {
     command.group = "Ask";
     command.summary = "Say what costs time and could be otherwise";
     command.description =
-        "The findings that matter in a trace, the dearest first: what it costs, the figures behind "
-        "it, what to try, and which command shows more.\n\n"
+        "What ran and in which rhythm, then the findings that matter, the largest saving first: how "
+        "much time it could save, the figures behind it, what to try, and which command shows more. "
+        "Traces of several ranks are given together.\n\n"
         "With --fail-on the exit status is 3 if one of these findings is there, so that a test can "
         "guard a program's performance.";
-    command.positionals = {trace_file()};
-    command.options =
-        joined(joined({as_option(),
-                       {"--least", "PERCENT", "leave out what costs less of the GPUs' time", "5"},
-                       {"--fail-on", "LIST",
-                        "exit with 3 on these findings, e.g. waits,launch-bound, or any", ""}},
-                      joined(choice_options(analysis::findings_needs()), window_options())),
-               report_options());
+    Positional files = trace_file();
+    files.repeated = true;
+    command.positionals = {files};
+    command.options = joined(
+        joined({as_option(),
+                {"--least", "PERCENT", "leave out what could save less of the GPUs' time", "5"},
+                {"--fail-on", "LIST",
+                 "exit with 3 on these findings, e.g. waits,launch-bound, or any", ""}},
+               joined(choice_options(analysis::findings_needs()), window_options())),
+        report_options());
     command.examples = {{"sonde check trace.rpd", "what to look at first"},
                         {"sonde check --fail-on exposed-copies --least 10 trace.rpd",
-                         "fails where copies cost a tenth of the time"}};
+                         "fails where copies that could be hidden cost a tenth of the time"},
+                        {"sonde check rank*.json.gz", "all ranks of a job: who is late, too"}};
     command.run = run;
     command.definition = analysis::findings_definition() + "\n" + trace::kWindowDefinition;
     return command;

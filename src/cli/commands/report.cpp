@@ -36,9 +36,9 @@ Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
   trace::Request request = analysis::page_needs();
   choice->apply(request);
-  SONDE_ASSIGN(const trace::Trace trace, load_trace(arguments, request));
+  SONDE_ASSIGN(trace::Trace trace, load_trace(arguments, request));
   const auto rows = static_cast<size_t>(limit.value_or(kRows));
-  SONDE_ASSIGN(report::Report page, analysis::page_of(trace, rows, kLeastPercentage));
+  SONDE_ASSIGN(report::Report page, analysis::page_of(std::move(trace), rows, kLeastPercentage));
   if (arguments.flag("explain")) page.definition = analysis::page_definition();
   const std::string format = arguments.value_or("format", "html");
   const report::Renderer* renderer = report::find_renderer(format);

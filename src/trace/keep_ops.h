@@ -1,0 +1,14 @@
+// Leaves operations out of a trace that is loaded. Used where what is wanted shows only when all is
+// known, as the steady part of a training run.
+#pragma once
+
+#include <vector>
+
+#include "trace/trace.h"
+
+namespace sonde::trace {
+
+// `kept` by row of Trace::ops. Calls and samples stay; counters of operations must not be loaded.
+void keep_ops(Trace& trace, const std::vector<bool>& kept);
+
+}  // namespace sonde::trace

@@ -1,0 +1,180 @@
+"""What check names first, what it must not blame, and that savings never add up to more than the time."""
+import json
+
+from trace import Trace
+from verdict import Verdict
+
+
+def training(steps=10, compute=800, length=1000, warm_up=None, gap_by=None):
+    """A training job on one GPU: `compute` us of kernels in each step of `length` us. `gap_by` adds what the
+    host does in the rest: gap_by(trace, from, to)."""
+    trace = Trace()
+    at = 0
+    for number in range(steps):
+        lasts = warm_up if warm_up and number < 2 else length
+        trace.step(number, at, lasts)
+        for part in range(4):
+            trace.kernel(f"kernel{part}", at + 5 + part * compute / 4, compute / 4, launched=at + 1 + part * 0.5,
+                         call_lasts=0.4)
+        if gap_by:
+            gap_by(trace, at + 10 + compute, at + lasts)
+        at += lasts
+    return trace
+
+
+class Header(Verdict):
+    def facts(self, *traces):
+        return self.ask("check", *traces)["check_facts"]
+
+    def test_what_ran_comes_first(self):
+        """10 steps of 1 ms on one GPU that is busy for 0.8 ms of each."""
+        facts = self.facts(training())
+        self.assertEqual(facts["device"], "Test GPU")
+        self.assertEqual(facts["steps"], 10)
+        self.assertEqual(facts["step_median_ns"], 1_000_000)
+        self.assertAlmostEqual(facts["gpu_busy_percentage"], 80, delta=1)
+        self.assertEqual(facts["communication_percentage"], 0)
+
+    def test_busy_of_wall_is_not_busy_of_work(self):
+        """The program lasts 10 s, and the GPU works for 0.1 s in its middle."""
+        trace = Trace()
+        trace.range("main", 0, 10_000_000)
+        trace.kernel("work", 5_000_000, 100_000)
+        facts = self.facts(trace)
+        self.assertAlmostEqual(facts["gpu_busy_percentage"], 1)
+        self.assertEqual(facts["work_busy_percentage"], 100)
+        self.assertEqual(facts["before_gpu_ns"], 5_000_000_000)
+
+    def test_an_empty_trace_has_no_header(self):
+        answer = self.ask("check", Trace())
+        self.assertEqual(answer["check"], [])
+        self.assertNotIn("check_facts", answer)
+
+
+class WarmUp(Verdict):
+    def test_the_first_steps_are_left_out(self):
+        """Two steps of 50 ms that wait for a compiler, then ten of 1 ms that lack nothing."""
+        slow = training(steps=12, compute=990, warm_up=50_000)
+        facts = self.ask("check", slow)["check_facts"]
+        self.assertEqual((facts["steps"], facts["warm_up_steps"]), (12, 2))
+        self.assertNotIn("launch-bound", self.findings(slow))
+
+    def test_a_job_that_is_always_as_slow_has_no_warm_up(self):
+        slow = training(steps=12, compute=400)
+        self.assertEqual(self.ask("check", slow)["check_facts"]["warm_up_steps"], 0)
+        self.assert_first("launch-bound", slow)
+
+    def test_a_window_is_taken_as_it_is(self):
+        slow = training(steps=12, compute=990, warm_up=50_000)
+        answer = self.ask("check", slow, options=["--to", "100%"])
+        self.assertEqual(answer["check_facts"]["warm_up_steps"], 0)
+
+
+class Ranking(Verdict):
+    def test_the_cause_stands_before_what_it_makes_idle(self):
+        """Nothing is launched for half of each step because the data loader is not done."""
+        def load(trace, begin, end):
+            trace.range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", begin, end - begin)
+        found = list(self.findings(training(compute=500, gap_by=load)))
+        self.assertEqual(found[0], "data-loading")
+        self.assertNotIn("launch-bound", found)
+
+    def test_a_kernel_that_could_be_twice_as_fast_saves_half(self):
+        """One kernel of 6 ms, and 4 ms without work: the gap could be saved whole."""
+        trace = Trace()
+        trace.kernel("slow", 10, 6000)
+        trace.kernel("last", 10_010, 1)
+        rows = self.findings(trace)
+        self.assertEqual(list(rows), ["launch-bound", "one-kernel"])
+        self.assertEqual(rows["one-kernel"]["saving_ns"], 3_000_000)
+        self.assertEqual(rows["one-kernel"]["cost_ns"], 6_000_000)
+
+    def test_no_time_is_saved_twice(self):
+        """Small pageable copies that nothing hides: three findings are about the same time."""
+        trace = Trace()
+        trace.kernel("work", 10, 1000)
+        for i in range(200):
+            trace.copy("pageable", 1020 + i * 10, 9, 4096)
+        rows = self.ask("check", trace, options=["--least", "0"])["check"]
+        self.assertLessEqual(sum(row["saving_percentage"] for row in rows), 100)
+        copies = [row for row in rows if row["finding"].endswith("copies")]
+        self.assertEqual(copies[0]["saving_ns"], 200 * 9000)
+        self.assertEqual(sum(row["saving_ns"] for row in copies), 200 * 9000)
+
+    def test_one_operation_saves_no_more_than_it_took(self):
+        trace = Trace()
+        trace.kernel("only", 10, 1000)
+        rows = self.findings(trace)
+        self.assertEqual(list(rows), ["one-kernel"])
+        self.assertEqual(rows["one-kernel"]["saving_percentage"], 50)
+
+
+class Copies(Verdict):
+    def copies(self, kind, count=4000):
+        trace = Trace()
+        trace.kernel("work", 10, 50_000)
+        for i in range(count):
+            trace.copy(kind, 50_020 + i * 10, 9, 1 << 20)
+        return trace
+
+    def advice(self, finding, trace):
+        return next(text for text in self.ask("check", trace)["check_remarks"] if text.startswith(finding))
+
+    def test_copies_within_the_gpu_need_no_pinned_memory(self):
+        trace = self.copies("d2d")
+        self.assert_first("device-copies", trace)
+        self.assertIn("Pinned memory does not matter", self.advice("device-copies", trace))
+        self.assertNotIn("exposed-copies", self.findings(trace))
+
+    def test_copies_to_the_gpu_do(self):
+        self.assertIn("pinned memory", self.advice("exposed-copies", self.copies("h2d")))
+
+    def test_copies_beside_a_kernel_cost_nothing(self):
+        trace = self.copies("d2d")
+        trace.kernel("work", 50_020, 50_000, stream=8)
+        self.assert_not_found("device-copies", trace)
+
+
+class Roofline(Verdict):
+    def product(self, lasts, device="NVIDIA A100-SXM4-40GB"):
+        """A matrix product of 4096^3 in bf16: 0.44 ms at an A100's 312 TFLOP/s."""
+        trace = Trace()
+        trace.document["deviceProperties"][0]["name"] = device
+        trace.operator("aten::mm", 0, 10, **{"Input Dims": [[4096, 4096], [4096, 4096]],
+                                             "Input type": ["c10::BFloat16", "c10::BFloat16"],
+                                             "Input Strides": [[4096, 1], [4096, 1]]})
+        trace.kernel("gemm", 20, lasts, launched=2)
+        trace.operator("aten::add", lasts + 30, 2)
+        trace.kernel("add", lasts + 21, 1, launched=lasts + 31)
+        return trace
+
+    def test_a_product_at_a_tenth_of_the_peak(self):
+        rows = self.findings(self.product(4405))
+        self.assertEqual(list(rows)[0], "below-roofline")
+        self.assertAlmostEqual(rows["below-roofline"]["saving_ns"], 4_405_000 - 2 * 440_505, delta=20_000)
+
+    def test_a_product_near_the_peak(self):
+        self.assert_not_found("below-roofline", self.product(600))
+
+    def test_a_gpu_whose_peaks_are_not_known(self):
+        self.assert_not_found("below-roofline", self.product(4405, device="Test GPU"))
+
+
+class SeveralFiles(Verdict):
+    def rank(self, rank, gap):
+        trace = Trace(rank=rank, world=2, process=100 + rank)
+        for i in range(10):
+            trace.kernel(f"k{i % 5}", 10 + i * 1000, 1000 - gap)
+        return trace
+
+    def test_the_rank_with_the_gaps_is_named(self):
+        """Rank 1 launches too late; rank 0 does not."""
+        answer = self.ask("check", self.rank(0, 1), self.rank(1, 600))
+        self.assertEqual(answer["check"][0]["finding"], "launch-bound")
+        self.assertTrue(answer["check_remarks"][0].startswith("launch-bound: rank 1: "), answer["check_remarks"])
+        self.assertIn("2 x Test GPU", json.dumps(answer["check_facts"]))
+
+    def test_shares_are_of_all_ranks(self):
+        """Rank 1 is idle for 0.6 of its time: 0.3 of both."""
+        row = self.findings(self.rank(0, 1), self.rank(1, 600))["launch-bound"]
+        self.assertAlmostEqual(row["saving_percentage"], 28, delta=2)
