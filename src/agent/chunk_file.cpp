@@ -95,10 +95,11 @@ wire::ChunkHeader* map_new_file(const char* path, uint64_t bytes, wire::DropReas
 
 void start_chunk(wire::ChunkHeader* chunk, uint32_t ring, uint64_t file, uint64_t sequence,
                  uint32_t tid) {
-  store_release(chunk->magic, 0u);
+  store(chunk->magic, 0u);
+  keep_stores_behind();
   chunk->version = wire::kWireVersion;
   chunk->spool = g_state.spool;
-  chunk->pid = static_cast<uint32_t>(getpid());
+  chunk->pid = g_state.pid;
   chunk->ring = ring;
   chunk->sequence = sequence;
   chunk->file = file;

@@ -29,6 +29,8 @@ struct Definitions {
   Block* first = nullptr;
   Block* last = nullptr;
   wire::ChunkHeader* chunk = nullptr;  // of ring 0
+  Block* told = nullptr;               // up to where ring 0 has the log, while it is being begun
+  uint64_t told_bytes = 0;
   uint32_t* seen = nullptr;
 };
 Definitions g_definitions;
@@ -109,15 +111,6 @@ char* log_room(uint64_t bytes) {
   return d.last->records() + d.last->used;
 }
 
-// Copies a record to the end of the log.
-wire::RecordHeader* append_to_log(const wire::RecordHeader* record, uint64_t bytes) {
-  char* place = log_room(bytes);
-  if (place == nullptr) return nullptr;
-  memcpy(place, record, bytes);
-  g_definitions.last->used += bytes;
-  return reinterpret_cast<wire::RecordHeader*>(place);
-}
-
 // Copies a record to ring 0.
 bool append_to_ring(const wire::RecordHeader* record, uint64_t bytes) {
   auto& chunk = g_definitions.chunk;
@@ -144,13 +137,12 @@ bool append_to_ring(const wire::RecordHeader* record, uint64_t bytes) {
 wire::RecordHeader* add(const wire::RecordHeader* record) {
   auto& d = g_definitions;
   const uint64_t bytes = uint64_t{record->words} * 8;
-  wire::RecordHeader* kept = append_to_log(record, bytes);
+  auto* kept = reinterpret_cast<wire::RecordHeader*>(log_room(bytes));
   if (kept == nullptr) return nullptr;
+  memcpy(static_cast<void*>(kept), record, bytes);
   kept->id = d.next_id;
-  if (!append_to_ring(kept, bytes)) {
-    d.last->used -= bytes;
-    return nullptr;
-  }
+  if (!append_to_ring(kept, bytes)) return nullptr;
+  d.last->used += bytes;
   ++d.next_id;
   return kept;
 }
@@ -256,23 +248,78 @@ uint32_t try_define(wire::RecordHeader* record) {
   return try_lock_definitions() ? define_locked(record) : 0;
 }
 
+// Goes on where an attempt that failed has ended: what that wrote is in the spool.
 bool begin_definitions(const wire::RecordHeader* process) {
   if (!lock_definitions()) return false;
-  bool good = append_to_ring(process, uint64_t{process->words} * 8);
-  for (Block* block = g_definitions.first; block != nullptr && good; block = block->next) {
-    for (uint64_t at = 0; at < block->used && good;) {
-      const auto* record = reinterpret_cast<const wire::RecordHeader*>(block->records() + at);
-      good = append_to_ring(record, uint64_t{record->words} * 8);
-      at += uint64_t{record->words} * 8;
+  auto& d = g_definitions;
+  bool good = true;
+  if (d.chunk == nullptr) {
+    good = append_to_ring(process, uint64_t{process->words} * 8);
+    d.told = d.first;
+    d.told_bytes = 0;
+  }
+  while (good && d.told != nullptr) {
+    if (d.told_bytes >= d.told->used) {
+      d.told = d.told->next;
+      d.told_bytes = 0;
+      continue;
     }
+    const auto* record =
+        reinterpret_cast<const wire::RecordHeader*>(d.told->records() + d.told_bytes);
+    good = append_to_ring(record, uint64_t{record->words} * 8);
+    if (good) d.told_bytes += uint64_t{record->words} * 8;
   }
   unlock_definitions();
   return good;
 }
 
-void reset_definitions_after_fork() {
+bool definitions_have_begun() { return g_definitions.chunk != nullptr; }
+
+namespace {
+
+bool is_whole(const wire::RecordHeader* record, uint64_t room, uint32_t id) {
+  const uint64_t bytes = uint64_t{record->words} * 8;
+  if (bytes < sizeof *record || bytes > room || record->id != id) return false;
+  if (record->type != wire::RecordType::kString) return true;
+  const auto* string = reinterpret_cast<const wire::StringRecord*>(record);
+  return bytes >= sizeof *string + string->length + 1 &&
+         hash_text(string->text(), string->length) == string->hash;
+}
+
+// Ends the log before the first record that is not whole, and finds the strings anew.
+void look_through_log() {
+  auto& d = g_definitions;
+  d.next_id = 1;
+  d.strings = 0;
+  d.table = nullptr;  // left where it is: a signal may have come in the middle of a search
+  if (!prepare_memory()) d.first = nullptr;
+  d.last = d.first;
+  for (Block* block = d.first; block != nullptr; block = block->next) {
+    d.last = block;
+    for (uint64_t at = 0; at < block->used;) {
+      const auto* record = reinterpret_cast<const wire::RecordHeader*>(block->records() + at);
+      if (!is_whole(record, block->used - at, d.next_id)) {
+        block->used = at;
+        block->next = nullptr;
+        return;
+      }
+      if (record->type == wire::RecordType::kString) {
+        const auto* string = reinterpret_cast<const wire::StringRecord*>(record);
+        d.table[slot_of({string->text(), string->length, string->hash})] = string;
+        ++d.strings;
+      }
+      ++d.next_id;
+      at += uint64_t{record->words} * 8;
+    }
+  }
+}
+
+}  // namespace
+
+void reset_definitions_after_fork(bool whole) {
   g_definitions.chunk = nullptr;  // not mapped in the child (MADV_DONTFORK)
   g_definitions.lock.reset();
+  if (!whole && g_definitions.first != nullptr) look_through_log();
 }
 
 bool lock_definitions() {

@@ -36,10 +36,13 @@ uint32_t define(wire::RecordHeader* record);
 // The same without waiting: 0 as well if another thread is defining something.
 uint32_t try_define(wire::RecordHeader* record);
 
-// Starts ring 0 with this record and then every definition made so far. False: no space.
+// Starts ring 0 with this record and then every definition made so far. False: no space; the next
+// attempt goes on from there, if it has begun at all.
 bool begin_definitions(const wire::RecordHeader* process);
-// In a forked child: forget the parent's ring 0, keep the log.
-void reset_definitions_after_fork();
+bool definitions_have_begun();
+// In a forked child: forget the parent's ring 0, keep the log. Unless that is known to be `whole`,
+// because the thread that forked held the lock, it is looked through first.
+void reset_definitions_after_fork(bool whole);
 bool lock_definitions();
 bool try_lock_definitions();  // without waiting
 void unlock_definitions();

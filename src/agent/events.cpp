@@ -87,7 +87,9 @@ uint32_t open_text_top(const wire::ChunkHeader* chunk) {
 }
 
 inline void remove_open(wire::ChunkHeader* chunk, uint32_t index) {
-  const uint32_t count = load(chunk->open_count) - 1;
+  const uint32_t open = load(chunk->open_count);
+  if (index >= open) [[unlikely]] return;  // in a child that was forked meanwhile: see fork.cpp
+  const uint32_t count = open - 1;
   if (index != count) [[unlikely]] {
     memmove(&chunk->open[index], &chunk->open[index + 1], (count - index) * sizeof(wire::OpenSpan));
   }
@@ -138,7 +140,7 @@ inline void write_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
 
 void range_push(uint32_t domain, uint32_t category, const char* text) {
   Inside inside;
-  if (!inside) return count_drop(DropSource::kRange, DropReason::kReentrant);
+  if (!inside) return count_drop(DropSource::kRange, Inside::reason());
   Ring* ring = this_ring();
   if (ring == nullptr) return lost(DropSource::kRange);
   wire::ChunkHeader* chunk = ring->chunk;
@@ -174,7 +176,7 @@ int range_pop(uint32_t domain) {
   const uint64_t end = ticks();
   Inside inside;
   if (!inside) {
-    count_drop(DropSource::kRange, DropReason::kReentrant);
+    count_drop(DropSource::kRange, Inside::reason());
     return -1;
   }
   Ring* ring = t_state.ring;
@@ -197,7 +199,7 @@ int range_pop(uint32_t domain) {
 void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t begin, uint64_t end) {
   if (!recording()) return;
   Inside inside;
-  if (!inside) return count_drop(DropSource::kRange, DropReason::kReentrant);
+  if (!inside) return count_drop(DropSource::kRange, Inside::reason());
   Ring* ring = this_ring();
   if (ring == nullptr) return lost(DropSource::kRange);
   const TextReference reference = refer(ring, text);
@@ -232,7 +234,7 @@ sonde_call call_begin(uint32_t function, int kind) {
   Inside inside;
   Ring* ring = inside ? this_ring() : nullptr;
   if (ring == nullptr) {
-    inside ? lost(DropSource::kCall) : count_drop(DropSource::kCall, DropReason::kReentrant);
+    inside ? lost(DropSource::kCall) : count_drop(DropSource::kCall, Inside::reason());
     return call;
   }
   if (kind != SONDE_CALL_PLAIN) {
@@ -296,7 +298,7 @@ void call_end(const sonde_call* call, int64_t result, const uint64_t* words, siz
   const uint64_t end = ticks();
   if (call->private_data == 0) return;
   Inside inside;
-  if (!inside) return count_drop(DropSource::kCall, DropReason::kReentrant);
+  if (!inside) return count_drop(DropSource::kCall, Inside::reason());
   Ring* ring = t_state.ring;
   if (ring == nullptr || ring->chunk == nullptr) return;
   // Found where it was left, unless ranges below it were closed meanwhile.
@@ -315,7 +317,7 @@ void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, co
              size_t count) {
   if (!recording()) return;
   Inside inside;
-  if (!inside) return count_drop(DropSource::kCall, DropReason::kReentrant);
+  if (!inside) return count_drop(DropSource::kCall, Inside::reason());
   Ring* ring = this_ring();
   if (ring == nullptr) return lost(DropSource::kCall);
   write_call(ring, function, begin, end, 0, result, words, count);
@@ -327,7 +329,7 @@ namespace {
 void write_moment(RecordType type, DropSource source, uint32_t id, uint64_t value, uint32_t domain,
                   uint32_t category, const char* text) {
   Inside inside;
-  if (!inside) return count_drop(source, DropReason::kReentrant);
+  if (!inside) return count_drop(source, Inside::reason());
   Ring* ring = this_ring();
   if (ring == nullptr) return lost(source);
   TextReference reference;
@@ -462,7 +464,7 @@ wire::OpRecord op_record(const sonde_op& op) {
 void op(const sonde_op* op) {
   if (!recording()) return;
   Inside inside;
-  if (!inside) return count_drop(DropSource::kOp, DropReason::kReentrant);
+  if (!inside) return count_drop(DropSource::kOp, Inside::reason());
   Ring* ring = this_ring();
   constexpr uint64_t kRoom = sizeof(wire::RecordHeader) + wire::packed_room(wire::kOpValues);
   char* place = ring != nullptr ? reserve(ring, kRoom) : nullptr;

@@ -33,6 +33,10 @@ void store_release(T& target, V value) {
   std::atomic_ref(target).store(static_cast<T>(value), std::memory_order_release);
 }
 
+// What is stored from here on is not seen before what was stored until here. A release store alone
+// does not do that: it only keeps back itself.
+inline void keep_stores_behind() { __atomic_thread_fence(__ATOMIC_RELEASE); }
+
 // Zeroed private memory, or nullptr.
 inline void* map_memory(uint64_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

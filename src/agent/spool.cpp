@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -26,9 +27,23 @@ constexpr int64_t kRetryNs = 10000000;
 
 pthread_key_t g_exit_key;
 bool g_exit_key_made = false;
-bool g_definitions_held = false;  // by the thread that forks
-char* g_shield = nullptr;  // the chunk a forking thread was writing to, if fork interrupted that
-uint64_t g_shield_bytes = 0;
+
+// No handler of the program's runs while a chunk is made: one that forks would leave its child in
+// the middle of that.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 uint32_t thread_id() { return static_cast<uint32_t>(syscall(SYS_gettid)); }
 
@@ -180,11 +195,12 @@ wire::DropReason drop_reason() {
 
 Ring* slow_ring() {
   ErrnoKeeper keep;
+  if (is_new_child() && !notice_fork()) return nullptr;  // of clone() or _Fork()
   Ring* ring = t_state.ring;
-  if (g_state.unforked != nullptr && *g_state.unforked == 0) after_fork_in_child();  // raw clone()
-  if (t_state.ring == nullptr) ring = nullptr;
+  if (ring != nullptr && ring->index == 0) ring = t_state.ring = nullptr;  // the parent's, wiped
   if (ring == nullptr) {
     if (g_state.control == nullptr || ticks() < load(g_state.retry_at)) return nullptr;
+    const WithoutSignals without_signals;
     if (!ensure_spool() || ((ring = take_parked()) == nullptr && (ring = make_ring()) == nullptr)) {
       store(g_state.retry_at, retry_time());
       return nullptr;
@@ -198,6 +214,7 @@ Ring* slow_ring() {
     }
   }
   if (!may_retry(ring)) return nullptr;
+  const WithoutSignals without_signals;
   ring->chunk = next_chunk(ring, ring->limit);
   if (ring->chunk == nullptr) {
     ring->retry_at = retry_time();
@@ -212,6 +229,8 @@ char* slow_reserve(Ring* ring, uint64_t bytes) {
   ErrnoKeeper keep;
   if (bytes > wire::kPayloadBytes) return nullptr;
   if (ring->limit == 0 && !may_retry(ring)) return nullptr;
+  const WithoutSignals without_signals;
+  if (ring->index == 0) return nullptr;  // in a child that was forked meanwhile: see fork.cpp
   wire::ChunkHeader* full = ring->chunk;
   if (ring->limit != 0 && ring->used + bytes <= wire::payload_bytes(*full)) {
     prepare_more(ring);
@@ -299,43 +318,46 @@ bool write_process_record() {
 
 }  // namespace
 
+namespace {
+
+// The folder stays the same until ring 0 is whole.
+bool make_folder() {
+  if (definitions_have_begun()) return true;
+  const auto spool = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC)) << 1 | 1;
+  const int length = snprintf(g_state.folder, sizeof g_state.folder, "%s/p%d-%llx%s",
+                              g_state.session, getpid(), static_cast<unsigned long long>(spool),
+                              in_foreign_namespace() ? wire::kForeignSuffix : "");
+  if (length <= 0 || static_cast<size_t>(length) >= sizeof g_state.folder) return false;
+  g_state.spool = spool;  // chunks carry it
+  g_state.pid = static_cast<uint32_t>(getpid());
+  return mkdir(g_state.folder, 0700) == 0;
+}
+
+bool make_spool() {
+  if (!make_folder()) return false;
+  if (write_process_record()) return true;
+  if (!definitions_have_begun()) rmdir(g_state.folder);
+  return false;
+}
+
+}  // namespace
+
 bool ensure_spool() {
+  if (is_new_child() && !notice_fork()) return false;
   if (load_acquire(g_state.has_spool) != 0) return true;
-  if (!g_state.spool_lock.acquire()) return false;
+  if (ticks() < load(g_state.retry_at) || !g_state.spool_lock.acquire()) return false;
   bool good = load(g_state.has_spool) != 0;
   if (!good) {
-    const auto spool = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC)) << 1 | 1;
-    const int length = snprintf(g_state.folder, sizeof g_state.folder, "%s/p%d-%llx%s",
-                                g_state.session, getpid(), static_cast<unsigned long long>(spool),
-                                in_foreign_namespace() ? wire::kForeignSuffix : "");
-    if (length > 0 && static_cast<size_t>(length) < sizeof g_state.folder &&
-        mkdir(g_state.folder, 0700) == 0) {
-      g_state.spool = spool;  // chunks carry it
-      good = write_process_record();
-      if (!good) rmdir(g_state.folder);
-      // Only now for other threads: ring 0 begins with this process, before what they define.
-      store_release(g_state.has_spool, good ? 1u : 0u);
-    }
+    const WithoutSignals without_signals;
+    good = make_spool();
+    if (!good) store(g_state.retry_at, retry_time());
+    // Only now for other threads: ring 0 begins with this process and what it inherited, before
+    // what they define.
+    store_release(g_state.has_spool, good ? 1u : 0u);
   }
   g_state.spool_lock.release();
   return good;
 }
-
-namespace {
-
-// A byte that every kind of fork clears and vfork, which shares memory, does not.
-void watch_for_forks() {
-  if (g_state.unforked != nullptr) {
-    *g_state.unforked = 1;  // wiped by the fork just seen; still watched
-    return;
-  }
-  auto* byte = static_cast<char*>(map_memory(4096));
-  if (byte == nullptr || madvise(byte, 4096, MADV_WIPEONFORK) != 0) return;
-  *byte = 1;
-  g_state.unforked = byte;
-}
-
-}  // namespace
 
 bool attach(const char* session) {
   if (strlen(session) + 64 >= sizeof g_state.session) return false;
@@ -364,36 +386,8 @@ bool attach(const char* session) {
   return true;
 }
 
-void before_fork() {
-  // A signal handler that forks may have interrupted this very thread while it holds the lock.
-  g_definitions_held = t_state.busy != 0 ? try_lock_definitions() : lock_definitions();
-  // A signal handler that forks may have interrupted this thread inside its chunk.
-  wire::ChunkHeader* chunk =
-      t_state.busy != 0 && t_state.ring != nullptr ? t_state.ring->chunk : nullptr;
-  g_shield = reinterpret_cast<char*>(chunk);
-  g_shield_bytes = chunk != nullptr ? chunk->chunk_bytes : 0;
-}
-
-void after_fork_in_parent() {
-  if (g_definitions_held) unlock_definitions();
-}
-
-void after_fork_in_child() {
-  if (g_shield != nullptr) {  // the interrupted write goes on, into nothing
-    (void)mmap(g_shield, g_shield_bytes, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  }
+void forget_ring() {
   if (g_exit_key_made) pthread_setspecific(g_exit_key, nullptr);
-  t_state.ring = nullptr;
-  g_state.has_spool = 0;
-  g_state.forked = 1;
-  watch_for_forks();
-  g_state.next_ring = 1;
-  g_state.parked = nullptr;
-  g_state.parked_lock.reset();
-  g_state.spool_lock.reset();
-  g_state.retry_at = 0;
-  reset_definitions_after_fork();
 }
 
 }  // namespace sonde::agent

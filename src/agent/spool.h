@@ -57,10 +57,20 @@ bool attach(const char* session);
 // Makes this process' folder and ring 0 if it has none yet. False: no space.
 bool ensure_spool();
 
-// pthread_atfork and thread exit.
+// Thread exit.
+void park_ring(void* ring);
+// In a forked child: the thread's ring was its parent's.
+void forget_ring();
+
+// ---- fork.cpp ----
+
+// pthread_atfork.
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();
-void park_ring(void* ring);
+// Has every fork seen from now on, also one that calls no handlers: see is_new_child().
+void watch_for_forks();
+// The process is_new_child(): forgets what was the parent's. False: another thread is still at it.
+bool notice_fork();
 
 }  // namespace sonde::agent

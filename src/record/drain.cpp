@@ -31,6 +31,8 @@ bool read_at(int fd, void* to, size_t size, uint64_t offset) {
     offset += static_cast<uint64_t>(got);
     size -= static_cast<size_t>(got);
   }
+  // What a later call reads is not older than this.
+  std::atomic_thread_fence(std::memory_order_acquire);
   return true;
 }
 
@@ -151,6 +153,13 @@ void Drain::collect(Spool& spool, bool definitions, std::vector<Pending>& pendin
       chunk.drained = chunk.read_out = false;
     }
     const bool sealed = item.header.state != wire::ChunkState::kActive;
+    // One read of it all may have copied the other fields before the state: only a second one shows
+    // what the producer has sealed.
+    if (sealed && (!read_status(chunk.file.path, item.header) ||
+                   judge(spool, chunk, item.header) != wire::HeaderVerdict::kGood ||
+                   item.header.sequence != chunk.sequence)) {
+      continue;
+    }
     if (item.header.committed > chunk.offset || (sealed && !chunk.read_out && !chunk.drained)) {
       if (sealed) chunk.waiting = item.header;
       pending.push_back(item);

@@ -83,11 +83,18 @@ static_assert(sizeof(ChunkHeader) == kHeaderBytes);
 
 inline uint64_t payload_bytes(const ChunkStatus& chunk) { return chunk.chunk_bytes - kHeaderBytes; }
 
-enum class DropReason : uint32_t { kBufferLimit, kDiskFull, kReentrant, kTooDeep, kBusy };
-constexpr uint32_t kDropReasons = 5;
+enum class DropReason : uint32_t {
+  kBufferLimit,
+  kDiskFull,
+  kReentrant,
+  kTooDeep,
+  kBusy,
+  kNoThreadState
+};
+constexpr uint32_t kDropReasons = 6;
 constexpr const char* kDropReasonNames[kDropReasons] = {
     "buffer limit", "no space for the spool", "inside a signal handler", "nested too deep",
-    "definition table busy or full"};
+    "definition table busy or full", "by a thread that shares another's storage"};
 
 enum class DropSource : uint32_t {
   kCall,

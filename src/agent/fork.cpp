@@ -1,0 +1,137 @@
+// What happens to the agent when the process forks, by whatever means, and how a thread knows that
+// the agent's thread state is its own.
+//
+// fork() tells us by pthread_atfork. _Fork(), clone() and clone3() tell nobody: their child finds
+// the memory that the kernel was asked to wipe, at its first event that needs more than the ring of
+// its thread, which is wiped as well. vfork() and clone(CLONE_VM) share the memory, and what they
+// record is their parent's.
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/definitions.h"
+#include "agent/spool.h"
+
+namespace sonde::agent {
+
+namespace {
+
+constexpr uintptr_t kNear = 1 << 20;  // a stack goes on so far from where it was seen
+constexpr int kLooks = 1000;          // at a child that another thread is just dealing with
+
+// Extends a range by an address near to it; false if it is not near.
+bool extend(StackRange& range, uintptr_t here) {
+  if (range.bytes == 0 || here + kNear < range.low || here > range.low + range.bytes + kNear) {
+    return false;
+  }
+  const uintptr_t low = here < range.low ? here : range.low;
+  const uintptr_t high = here < range.low + range.bytes ? range.low + range.bytes : here + 1;
+  if (high - low > UINT32_MAX) return false;
+  range = {low, static_cast<uint32_t>(high - low)};
+  return true;
+}
+
+}  // namespace
+
+bool owns_state_elsewhere(uintptr_t here) {
+  ThreadState& state = t_state;
+  if (state.other_stack.has(here)) return true;
+  if (is_new_child()) notice_fork();
+  const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
+  if (state.generation != g_state.generation) {  // nobody's yet, or of a thread of the parent
+    state.generation = g_state.generation;
+    state.tid = tid;
+    state.stack = state.other_stack = {};
+  }
+  if (state.tid != tid) return false;
+  if (state.stack.bytes == 0) {
+    state.stack = {here, 1};
+  } else if (!extend(state.stack, here) && !extend(state.other_stack, here)) {
+    state.other_stack = {here, 1};
+  }
+  return true;
+}
+
+// A byte that every kind of fork clears and vfork, which shares memory, does not.
+void watch_for_forks() {
+  if (g_state.unforked != nullptr) return;
+  auto* byte = static_cast<char*>(map_memory(4096));
+  if (byte == nullptr || madvise(byte, 4096, MADV_WIPEONFORK) != 0) return;
+  *byte = kSeen;
+  g_state.unforked = byte;
+}
+
+void before_fork() {
+  ThreadState& state = t_state;
+  // What a signal handler that forks has interrupted may be another fork of this thread. Or this
+  // very thread may hold the lock: then there is nothing to wait for.
+  if (state.forking != 0 || (state.busy != 0 ? try_lock_definitions() : lock_definitions())) {
+    ++state.forking;
+  }
+  // Or it may be writing into its chunk, which the child does not have.
+  state.shield = state.busy != 0 && state.ring != nullptr ? state.ring->chunk : nullptr;
+  state.shield_units = state.shield != nullptr
+                           ? static_cast<uint16_t>(state.shield->chunk_bytes / wire::kChunkBytes)
+                           : uint16_t{0};
+}
+
+// The lock may not be this thread's: another's fork takes long, and waiting for it has its end.
+void after_fork_in_parent() {
+  ThreadState& state = t_state;
+  if (state.forking != 0 && --state.forking == 0) unlock_definitions();
+}
+
+namespace {
+
+// The interrupted write goes on, into nothing.
+void raise_shield(ThreadState& state) {
+  void* memory = mmap(state.shield, state.shield_units * wire::kChunkBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (memory == MAP_FAILED || state.ring == nullptr) return;
+  // A ring that was wiped, with a chunk to end a record in and no way to begin another.
+  state.ring->chunk = state.shield;
+  state.ring->retry_at = UINT64_MAX;
+}
+
+void begin_anew() {
+  ThreadState& state = t_state;
+  if (state.shield != nullptr) raise_shield(state);
+  forget_ring();
+  const bool whole = state.forking != 0;
+  const uint32_t busy = state.busy;
+  state = {};
+  state.busy = busy;
+  g_state.has_spool = 0;
+  g_state.forked = 1;
+  ++g_state.generation;
+  g_state.next_ring = 1;
+  g_state.parked = nullptr;
+  g_state.parked_lock.reset();
+  g_state.spool_lock.reset();
+  g_state.retry_at = 0;
+  reset_definitions_after_fork(whole);
+}
+
+}  // namespace
+
+// The child may have several threads by now.
+bool notice_fork() {
+  if (g_state.unforked == nullptr) return true;
+  char expected = kUnseen;
+  if (__atomic_compare_exchange_n(g_state.unforked, &expected, kBeingSeen, false, __ATOMIC_ACQUIRE,
+                                  __ATOMIC_ACQUIRE)) {
+    begin_anew();
+    store_release(*g_state.unforked, kSeen);
+    return true;
+  }
+  for (int i = 0; i < kLooks && load_acquire(*g_state.unforked) == kBeingSeen; ++i) relax();
+  return load_acquire(*g_state.unforked) == kSeen;
+}
+
+// An event in a handler before ours has noticed already. Without the byte this is the only way.
+void after_fork_in_child() {
+  if (g_state.unforked == nullptr) return begin_anew();
+  if (is_new_child()) notice_fork();
+}
+
+}  // namespace sonde::agent

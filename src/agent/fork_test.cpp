@@ -1,0 +1,312 @@
+// Forks of all kinds, and at bad moments. Each test has a process and a session of its own: what it
+// does to the agent is gone with them.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/definitions.h"
+#include "agent/spool.h"
+#include "base/test_support.h"
+#include "sonde/backend.h"
+#include "wire/decoder.h"
+#include "wire/session.h"
+
+namespace sonde::agent {
+bool attach_process(const char* session);
+}
+extern "C" const struct sonde_agent* sonde_agent_v1(void);
+
+namespace sonde {
+namespace {
+
+// What the definitions and the marks of a process say.
+struct Told {
+  int processes = 0, marks = 0, unknown_marks = 0;
+  std::map<uint32_t, std::string> strings;
+  std::vector<uint32_t> ids;  // of all definitions, in their order
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(in)), {});
+}
+
+void read_chunk(const std::string& path, Told& told) {
+  const std::string bytes = read_file(path);
+  ASSERT_GE(bytes.size(), wire::kChunkBytes);
+  wire::ChunkStatus header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  ASSERT_EQ(wire::judge_header(header), wire::HeaderVerdict::kGood);
+  std::vector<std::byte> payload(header.committed);
+  std::memcpy(payload.data(), bytes.data() + wire::kHeaderBytes, payload.size());
+  wire::Decoder decoder(payload);
+  while (const auto record = decoder.next()) {
+    if (record->type() == wire::RecordType::kProcess) {
+      ++told.processes;
+    } else if (header.ring == 0) {
+      told.ids.push_back(record->header->id);
+      if (record->type() == wire::RecordType::kString) {
+        told.strings[record->header->id] = record->text;
+      }
+    } else if (record->type() == wire::RecordType::kMark) {
+      ++told.marks;
+      const bool known = record->has_text || told.strings.count(record->header->id) != 0;
+      told.unknown_marks += known ? 0 : 1;
+    }
+  }
+  EXPECT_FALSE(decoder.malformed());
+}
+
+std::map<uint32_t, std::vector<Told>> read_session(const std::string& session) {
+  std::map<uint32_t, std::vector<Told>> processes;
+  for (const auto& folder : wire::list_spools(session)) {
+    Told told;
+    for (const auto& chunk : wire::list_chunks(folder.path)) read_chunk(chunk.path, told);
+    processes[folder.pid].push_back(std::move(told));
+  }
+  return processes;
+}
+
+// Every definition has a number of its own, the next one.
+void expect_whole(const Told& told) {
+  EXPECT_EQ(told.processes, 1);
+  EXPECT_EQ(told.unknown_marks, 0);
+  for (size_t i = 0; i < told.ids.size(); ++i) ASSERT_EQ(told.ids[i], i + 1);
+}
+
+// Runs `body` in a process that is recorded into `session`; it returns 0 if all went well.
+int run_recorded(const std::string& session, const std::function<int()>& body) {
+  auto control = wire::Control::create(session, {.clock = wire::best_clock()});
+  EXPECT_TRUE(control.ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!agent::attach_process(session.c_str())) _exit(99);
+    _exit(body());
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+uint32_t intern(const std::string& text) {
+  return sonde_agent_v1()->intern(text.data(), text.size());
+}
+
+TEST(AgentFork, AForkThatWaitedInVainForTheDefinitionsLeavesTheLockOfTheOther) {
+  const test::TemporaryDirectory directory;
+  EXPECT_EQ(run_recorded(directory.path(),
+                         [] {
+                           std::atomic<int> step{0};
+                           std::thread first([&] {
+                             agent::before_fork();
+                             step = 1;
+                             while (step != 2) usleep(100);
+                             agent::after_fork_in_parent();
+                             step = 3;
+                           });
+                           while (step != 1) usleep(100);
+                           agent::before_fork();  // waits for the lock until its time is over
+                           step = 2;
+                           while (step != 3) usleep(100);
+                           agent::after_fork_in_parent();
+                           first.join();
+                           if (intern("after both forks") == 0) return 1;
+                           // The other way round, and one fork inside of another.
+                           agent::before_fork();
+                           agent::before_fork();
+                           agent::after_fork_in_parent();
+                           if (agent::try_lock_definitions()) return 2;
+                           agent::after_fork_in_parent();
+                           return intern("after a fork in a fork") != 0 ? 0 : 3;
+                         }),
+            0);
+}
+
+TEST(AgentFork, ThreadsThatForkAtOnceHaveChildrenThatDefine) {
+  const test::TemporaryDirectory directory;
+  constexpr int kThreads = 4, kForks = 5;
+  EXPECT_EQ(run_recorded(directory.path(),
+                         [] {
+                           std::atomic<bool> over{false};
+                           std::thread defines([&] {
+                             for (int i = 0; !over; ++i)
+                               intern("defined meanwhile " + std::to_string(i % 500));
+                           });
+                           std::atomic<int> failed{0};
+                           std::vector<std::thread> threads;
+                           for (int t = 0; t < kThreads; ++t) {
+                             threads.emplace_back([&] {
+                               for (int i = 0; i < kForks; ++i) {
+                                 const pid_t child = fork();
+                                 if (child == 0) {
+                                   const bool defined =
+                                       sonde_agent_v1()->intern("of the child", 12) != 0;
+                                   sonde_agent_v1()->mark(0, 0, "of the child");
+                                   _exit(defined ? 0 : 1);
+                                 }
+                                 int status = 0;
+                                 waitpid(child, &status, 0);
+                                 if (status != 0) ++failed;
+                               }
+                             });
+                           }
+                           for (auto& thread : threads) thread.join();
+                           over = true;
+                           defines.join();
+                           return failed.load();
+                         }),
+            0);
+  const auto processes = read_session(directory.path());
+  EXPECT_EQ(processes.size(), 1u + kThreads * kForks);
+  for (const auto& [pid, images] : processes) {
+    ASSERT_EQ(images.size(), 1u);
+    expect_whole(images[0]);
+  }
+}
+
+TEST(AgentFork, ASpoolThatCannotBeMadeAtOnceIsMadeLaterAndWhole) {
+  const test::TemporaryDirectory directory;
+  constexpr int kStrings = 120;
+  EXPECT_EQ(run_recorded(directory.path(),
+                         [] {
+                           // More definitions than the first chunk has room for.
+                           for (int i = 0; i < kStrings; ++i)
+                             intern(std::to_string(i) + std::string(5000, 's'));
+                           const pid_t child = fork();
+                           if (child == 0) {
+                             auto* control = agent::g_state.control;
+                             const uint64_t limit = control->limit_bytes;
+                             control->limit_bytes = control->allocated_bytes + wire::kChunkBytes;
+                             for (int i = 0; i < 3; ++i) {
+                               if (intern("too early") != 0) _exit(1);
+                               usleep(20000);  // until it may be tried again
+                             }
+                             control->limit_bytes = limit;
+                             usleep(20000);
+                             if (intern("in time") == 0) _exit(2);
+                             sonde_agent_v1()->mark(0, 0, "in time");
+                             _exit(0);
+                           }
+                           int status = 0;
+                           waitpid(child, &status, 0);
+                           return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+                         }),
+            0);
+  const auto processes = read_session(directory.path());
+  ASSERT_EQ(processes.size(), 2u);
+  const auto& child = processes.rbegin()->second;
+  ASSERT_EQ(child.size(), 1u);
+  expect_whole(child[0]);
+  std::set<std::string> strings;
+  for (const auto& [id, text] : child[0].strings) strings.insert(text);
+  for (int i = 0; i < kStrings; ++i) {
+    EXPECT_EQ(strings.count(std::to_string(i) + std::string(5000, 's')), 1u) << i;
+  }
+  EXPECT_EQ(strings.count("in time"), 1u);
+  EXPECT_EQ(strings.count("too early"), 0u);
+  EXPECT_EQ(child[0].marks, 1);
+}
+
+// A signal handler that forks finds its thread in the middle of a record, at some time or other;
+// its child goes on with that record as the parent does.
+std::atomic<int> g_forks{0}, g_bad{0};
+void fork_in_handler(int) {
+  const pid_t child = fork();
+  if (child == 0) {
+    sonde_agent_v1()->mark(0, 0, "in the child's handler");
+    alarm(10);
+    g_forks = -1;
+    return;
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) ++g_bad;
+  ++g_forks;
+}
+
+TEST(AgentFork, AForkInASignalHandlerInTheMiddleOfARecordHarmsNobody) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer puts signals off";
+#endif
+  const test::TemporaryDirectory directory;
+  EXPECT_EQ(run_recorded(directory.path(),
+                         [] {
+                           struct sigaction action = {};
+                           action.sa_handler = fork_in_handler;
+                           sigaction(SIGALRM, &action, nullptr);
+                           const itimerval often = {{0, 2000}, {0, 2000}};
+                           setitimer(ITIMER_REAL, &often, nullptr);
+                           while (g_forks >= 0 && g_forks < 40) {
+                             for (int i = 0; i < 100; ++i) {
+                               sonde_agent_v1()->range_push(0, 0, "interrupted");
+                               sonde_agent_v1()->range_pop(0);
+                             }
+                           }
+                           if (g_forks < 0) _exit(0);  // a child
+                           const itimerval never = {};
+                           setitimer(ITIMER_REAL, &never, nullptr);
+                           return g_bad.load();
+                         }),
+            0);
+}
+
+#ifndef __SANITIZE_THREAD__  // which does not know _Fork()
+
+TEST(AgentFork, AChildThatNobodyWasToldOfDefinesWhatItInheritedOnce) {
+  const test::TemporaryDirectory directory;
+  constexpr int kForks = 25;
+  EXPECT_EQ(run_recorded(
+                directory.path(),
+                [] {
+                  std::atomic<bool> over{false};
+                  std::vector<std::thread> threads;
+                  for (int t = 0; t < 3; ++t) {
+                    threads.emplace_back([&, t] {
+                      for (int i = 0; !over; ++i) {
+                        intern("thread " + std::to_string(t) + " text " + std::to_string(i % 300));
+                      }
+                    });
+                  }
+                  int failed = 0;
+                  for (int i = 0; i < kForks; ++i) {
+                    const pid_t child = _Fork();
+                    if (child == 0) {
+                      const uint32_t before = sonde_agent_v1()->intern("only in the child", 17);
+                      const uint32_t again = sonde_agent_v1()->intern("only in the child", 17);
+                      for (int k = 0; k < 2; ++k)
+                        sonde_agent_v1()->mark(0, 0, "a mark of the child");
+                      _exit(before != 0 && before == again ? 0 : 1);
+                    }
+                    int status = 0;
+                    waitpid(child, &status, 0);
+                    failed += status != 0 ? 1 : 0;
+                  }
+                  over = true;
+                  for (auto& thread : threads) thread.join();
+                  return failed;
+                }),
+            0);
+  const auto processes = read_session(directory.path());
+  EXPECT_EQ(processes.size(), 1u + kForks);
+  for (const auto& [pid, images] : processes) {
+    ASSERT_EQ(images.size(), 1u);
+    expect_whole(images[0]);
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace sonde
