@@ -6,6 +6,7 @@ One line per case; the output of the commands only where a case fails. Exit stat
 """
 
 import argparse
+import contextlib
 import functools
 import os
 import random
@@ -18,9 +19,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import pool  # noqa: E402
+import reach  # noqa: E402
 import spec  # noqa: E402
 
 SKIPPED = 77
+OTHER_USER = "other-user"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -77,11 +80,12 @@ def run_all(cases, places, arguments):
             runnable.append(case)
     together = [case for case in runnable if not case.exclusive]
     alone = [case for case in runnable if case.exclusive]
-    for group, jobs in ((together, arguments.jobs), (alone, 1)):
-        for case, outcome in run_group(group, jobs, places, arguments):
-            if outcome.problems:
-                failed.append(case.name)
-            show(case, outcome, arguments)
+    with places_of(runnable, places) as places_for:
+        for group, jobs in ((together, arguments.jobs), (alone, 1)):
+            for case, outcome in run_group(group, jobs, places_for, arguments):
+                if outcome.problems:
+                    failed.append(case.name)
+                show(case, outcome, arguments)
     passed = len(cases) - len(failed) - len(skipped)
     print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
     if failed:
@@ -89,9 +93,22 @@ def run_all(cases, places, arguments):
     return SKIPPED if cases and len(skipped) == len(cases) else 0
 
 
-def run_group(cases, jobs, places, arguments):
+@contextlib.contextmanager
+def places_of(cases, places):
+    """A function from a case to the places that it uses."""
+    open_places, made = places, ""
+    if any(OTHER_USER in case.needs for case in cases):
+        open_places, made = reach.reachable(places)
+    try:
+        yield lambda case: open_places if OTHER_USER in case.needs else places
+    finally:
+        if made:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+def run_group(cases, jobs, places_for, arguments):
     """Yields each case with its outcome."""
-    tasks = [((case, places, f"{arguments.seed}/{case.name}", arguments.keep), case.limit())
+    tasks = [((case, places_for(case), f"{arguments.seed}/{case.name}", arguments.keep), case.limit())
              for case in cases]
     with pool.Pool(jobs) as workers:
         yield from zip(cases, workers.run(tasks))
@@ -175,6 +192,7 @@ CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0"
 NEED_CHECKS = {
     "opencl": lambda name, places: python_succeeds(HAS_OPENCL),
     "root": lambda name, places: os.geteuid() == 0,
+    OTHER_USER: lambda name, places: os.geteuid() == 0,
     "tsc": lambda name, places: keeps_time_by_tsc(),
     "private-network": lambda name, places: can_unshare_network(),
     "private-mounts": lambda name, places: can_unshare_mounts(),

@@ -124,6 +124,23 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(self.run_suite(need, SONDE_SHARED="/no/such/folder").returncode, 77)
         self.assertEqual(self.run_suite(need, SONDE_SHARED=str(self.folder)).returncode, 1)
 
+    def test_another_user_reaches_a_build_in_a_closed_home(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        home = self.folder / "home"
+        for folder in ("bin", "tests/programs"):
+            (home / "build" / folder).mkdir(parents=True)
+        program = home / "build/tests/programs/reached"
+        program.write_text("#!/bin/sh\necho reached as $(id -u)\n")
+        program.chmod(0o755)
+        home.chmod(0o700)
+        self.folder.chmod(0o755)
+        body = '[[case]]\nname = "c"\nrun = "setpriv --reuid 65534 --clear-groups reached"\n'
+        build = ("--build", str(home / "build"))
+        done = self.run_suite(f'{body}expect = "as 65534"\nneeds = "other-user"', *build)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.run_suite(f'{body}needs = "root"', *build).returncode, 1)
+
     def test_the_callers_settings_are_dropped(self):
         body = 'run = "sh -c \'echo got $RANK $SLURM_PROCID $SONDE_SPOOL $SONDE_SHARED\'"\n'
         suite = f'[[case]]\nname = "c"\n{body}expect = "got /s\\n"'
