@@ -129,6 +129,11 @@ void expand_variable(std::string& injection) {
 std::string injection_list(const std::vector<const Backend*>& backends, const std::string& session,
                            const std::string& library_folder) {
   std::string list = "SONDE_SESSION=" + session;
+  // AddressSanitizer's runtime, as a library of its own, ends a program before which others are
+  // loaded, unless it is told that this is meant. Its functions work behind ours.
+  list +=
+      "\x1f"
+      "ASAN_OPTIONS+=verify_asan_link_order=0";
   // Several backends may be in one library.
   std::set<std::string> known;
   // Preloaded in this order: the agent first, so that a backend finds it. Lists grow at the front.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/platform.h"
+#include "backends/cpu/arming.h"
 #include "backends/cpu/sampler.h"
 
 namespace sonde::cpu {
@@ -27,15 +28,6 @@ bool g_watching = false;
 agent::BoundedLock g_looking;  // whoever looks; in the end for good, by the thread that ends all
 uint64_t g_last_ns = 0;
 char g_packed[kPackedBytes];
-
-// The clock that clock_gettime() has for the CPU time of a thread.
-bool cpu_clock_of(int tid, uint64_t& ns) {
-  timespec now = {};
-  const auto clock = static_cast<clockid_t>(~static_cast<unsigned>(tid) << 3 | 6);
-  if (clock_gettime(clock, &now) != 0) return false;
-  ns = static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
-  return true;
-}
 
 char* put_text(char* end, const char* text) {
   while (*text != '\0') *end++ = *text++;
@@ -108,14 +100,14 @@ bool take_blocked(ThreadSampler& sampler, int tid, uint64_t cpu_ns) {
   unwind_blocked(place.pc, place.stack_pointer, moment.stack);
   walk_python_of(g_agent, agent::load(sampler.python), moment.python);
   uint64_t after_ns = 0;
-  return cpu_clock_of(tid, after_ns) && after_ns == cpu_ns;
+  return cpu_ns_of(tid, after_ns) && after_ns == cpu_ns;
 }
 
 void look_at(ThreadSampler& sampler, uint64_t elapsed_ns) {
   Watched& watched = sampler.watched;
   const int tid = agent::load_acquire(sampler.tid);
   uint64_t cpu_ns = 0;
-  const bool there = tid != 0 && cpu_clock_of(tid, cpu_ns);
+  const bool there = tid != 0 && cpu_ns_of(tid, cpu_ns);
   if (there && watched.is_blocked && tid == watched.tid && cpu_ns == watched.cpu_ns) {
     watched.moment.cpu_ns += elapsed_ns;
     if (watched.moment.cpu_ns >= kLongestPiece) record(sampler);

@@ -8,11 +8,12 @@
 //
 // Nothing that the program can see changes. The timer runs only while the thread does, and the
 // signal is raised on the way back to user mode, so no system call is ended early. The handler
-// keeps errno and works on a stack of its own. The signal is one that is ignored unless somebody
-// wants it (SIGURG), so one that comes late, after an exec say, does no harm.
+// keeps errno and works on a stack of its own, and so does the kernel for its part
+// (alternate_stack.h). Which signal it is, and what the program sees of it, is in signals.h.
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 
 #include "backends/cpu/packing.h"
@@ -30,8 +31,14 @@ struct Watched {
   Moment moment;  // its stack, and how long it has stood there and is not recorded yet
 };
 
+constexpr size_t kGuardBytes = 4096;
+constexpr size_t kSignalStackBytes = 256 * 1024;
+
 // Of one thread at a time; used again by a later thread.
 struct ThreadSampler {
+  // What the kernel leaves of an interrupted function, where the thread has no alternate stack of
+  // the program's. The part that is lowest is not to be touched.
+  alignas(kGuardBytes) char signal_stack[kGuardBytes + kSignalStackBytes];
   ThreadSampler* next = nullptr;  // of the free ones
   ThreadSampler* next_of_all = nullptr;
   int tid = 0;          // of the thread that it is armed for
@@ -45,9 +52,11 @@ struct ThreadSampler {
   uint64_t period_ns = 0;  // between samples of all of them, in the mean
   int64_t owed_ns = 0;     // CPU time for which there is no sample yet
   uint32_t armed = 0;
-  uint32_t at_launch = 0;    // takes a launch's stack: its memory is in use (launches.cpp)
-  uint64_t last_cpu_ns = 0;  // of the thread, at its last sample
-  uint64_t due_ns = 0;       // when its next one is due, in CPU time
+  uint32_t rests = 0;          // its alternate stack has no room for a signal
+  uint64_t rests_from_ns = 0;  // of its CPU time
+  uint32_t at_launch = 0;      // takes a launch's stack: its memory is in use (launches.cpp)
+  uint64_t last_cpu_ns = 0;    // of the thread, at its last sample
+  uint64_t due_ns = 0;         // when its next one is due, in CPU time
   uint64_t random = 0;
   uint32_t missed = 0, cost_ns = 0;
   uint32_t has_waiting = 0;
@@ -63,22 +72,14 @@ bool prepared();
 
 // Of the calling thread; nullptr: it has none.
 ThreadSampler* this_sampler();
+void set_this_sampler(ThreadSampler* sampler);
 
 // Calls on another stack: the thread's own may be small, or almost full.
 void call_on(char* top, void (*function)(void*), void* argument);
 
-ThreadSampler* take_sampler();  // nullptr: no memory
-void give_back(ThreadSampler* sampler);
-// All that were ever taken, linked by next_of_all.
-ThreadSampler* all_samplers();
-
-// For the calling thread.
-void arm(ThreadSampler* sampler);
-void disarm();
-void arm_again_in_child();
-
-// The program wants the signal for itself: nothing is sampled any more.
-bool is_sampling_signal(int number);
-void stop_for_good();
+// Whether a signal is one of a clock of ours, of whichever thread, and so none of the program's.
+bool is_of_a_clock(const siginfo_t& info);
+// The sample that is due and is not taken now: the next one stands for its time.
+void miss();
 
 }  // namespace sonde::cpu

@@ -2,11 +2,14 @@
 // are interposed because the backend is preloaded.
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "backends/cpu/arming.h"
+#include "backends/cpu/blocked.h"
+#include "backends/cpu/modules.h"
 #include "backends/cpu/sampler.h"
+#include "backends/cpu/signals.h"
 #include "base/errno_keeper.h"
 
 #define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -19,8 +22,6 @@ namespace {
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 using Close = int (*)(void*);
-using Signal = void (*(*)(int, void (*)(int)))(int);
-using Action = int (*)(int, const struct sigaction*, struct sigaction*);
 
 pthread_key_t g_end_key;
 bool g_has_end_key = false;
@@ -44,7 +45,7 @@ void* thread_main(void* argument) {
   void* (*const function)(void*) = sampler->function;
   void* const value = sampler->argument;
   if (g_has_end_key) pthread_setspecific(g_end_key, sampler);
-  arm(sampler);
+  arm(sampler, sampling_signal() != 0);
   return function(value);
 }
 
@@ -62,17 +63,26 @@ void find_default_stack() {
   pthread_attr_destroy(&attributes);
 }
 
+void on_fork() {
+  signals_after_fork();
+  modules_after_fork();
+  python_after_fork();
+  arm_again_in_child(sampling_signal() != 0);
+  watch_again_in_child();
+}
+
 __attribute__((constructor)) void start_up() {
   const ErrnoKeeper keep;
   if (!prepare(sonde_find_agent())) return;
   find_default_stack();
+  find_signal_calls();
   // In the thread's own memory, since it is one of the first keys: so it can be set in any thread.
   g_has_end_key = pthread_key_create(&g_end_key, on_thread_end) == 0;
-  pthread_atfork(nullptr, nullptr, arm_again_in_child);
+  pthread_atfork(nullptr, nullptr, on_fork);
   if (ThreadSampler* sampler = take_sampler()) {
     sampler->bounds.high = reinterpret_cast<uint64_t>(__libc_stack_end) + 64;
     sampler->bounds.low = sampler->bounds.high - (8 << 20);
-    arm(sampler);
+    arm(sampler, sampling_signal() != 0);
   }
 }
 
@@ -101,17 +111,4 @@ SONDE_EXPORT int dlclose(void* handle) {
   const int result = kNext(handle);
   forget_remembered();
   return result;
-}
-
-// A program that wants the signal gets it.
-SONDE_EXPORT int sigaction(int number, const struct sigaction* action, struct sigaction* before) {
-  static const auto kNext = next_of<Action>("sigaction");
-  if (action != nullptr && is_sampling_signal(number)) stop_for_good();
-  return kNext(number, action, before);
-}
-
-SONDE_EXPORT void (*signal(int number, void (*handler)(int)))(int) {
-  static const auto kNext = next_of<Signal>("signal");
-  if (is_sampling_signal(number)) stop_for_good();
-  return kNext(number, handler);
 }

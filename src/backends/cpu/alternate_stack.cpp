@@ -1,0 +1,135 @@
+#include "backends/cpu/alternate_stack.h"
+
+#include <cpuid.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/platform.h"
+#include "backends/cpu/arming.h"
+#include "backends/cpu/signals.h"
+
+namespace sonde::cpu {
+
+namespace {
+
+// The handler's own, before it goes on elsewhere, and what it must leave alone below the stack
+// pointer.
+constexpr uint64_t kHandlerBytes = 1024;
+// Besides the registers' state, where the kernel does not tell the sum (before Linux 5.14).
+constexpr uint64_t kFrameBytes = 1024;
+constexpr size_t kLeastAccepted = 2048;  // by the kernel
+constexpr int kMinimumStack = 51;        // AT_MINSIGSTKSZ
+constexpr int kGetPermitted = 0x1022;    // ARCH_GET_XCOMP_PERM
+constexpr unsigned kTiles = 18;          // AMX's registers, 8 KB, which a program has to ask for
+constexpr unsigned kTileSetup = 17;      // from which on they and their setup are stored
+
+const struct sonde_agent* g_agent = nullptr;
+uint64_t g_frame_bytes = 0;
+uint64_t g_tile_bytes = 0;  // of these
+uint32_t g_told = 0;
+
+// cpuid takes long in a virtual machine.
+void measure_frame() {
+  unsigned all = 0, place = 0, size = 0, rest = 0;
+  if (__get_cpuid_count(0xd, 0, &rest, &all, &size, &rest) == 0) all = 512;
+  g_frame_bytes = getauxval(kMinimumStack);
+  if (g_frame_bytes == 0) g_frame_bytes = all + kFrameBytes;
+  if (__get_cpuid_count(0xd, kTiles, &size, &place, &rest, &rest) == 0 || size == 0) return;
+  if (__get_cpuid_count(0xd, kTileSetup, &size, &place, &rest, &rest) == 0) return;
+  if (place != 0 && place < all) g_tile_bytes = all - place;
+}
+
+uint64_t needed_bytes() {
+  uint64_t permitted = 0;
+  const bool no_tiles = g_tile_bytes != 0 &&
+                        syscall(SYS_arch_prctl, kGetPermitted, &permitted) == 0 &&
+                        (permitted >> kTiles & 1) == 0;
+  return g_frame_bytes - (no_tiles ? g_tile_bytes : 0) + kHandlerBytes;
+}
+
+stack_t current_stack() {
+  stack_t now = {};
+  now.ss_flags = SS_DISABLE;
+  syscall(SYS_sigaltstack, nullptr, &now);
+  return now;
+}
+
+bool is_lent(const ThreadSampler& sampler, const stack_t& stack) {
+  return stack.ss_sp == sampler.signal_stack + kGuardBytes;
+}
+
+bool set_lent(ThreadSampler& sampler) {
+  stack_t ours = {};
+  ours.ss_sp = sampler.signal_stack + kGuardBytes;
+  ours.ss_size = kSignalStackBytes;
+  return syscall(SYS_sigaltstack, &ours, nullptr) == 0;
+}
+
+bool has_room(const stack_t& stack) { return stack.ss_size >= needed_bytes(); }
+
+// Told once; counted each time.
+void rest_for_want_of_room(ThreadSampler& sampler, const stack_t& stack) {
+  rest(sampler);
+  if (__atomic_exchange_n(&g_told, 1, __ATOMIC_RELAXED) != 0) return;
+  char text[200];
+  snprintf(text, sizeof text,
+           "a thread is not sampled: its alternate signal stack has %zu bytes, and a signal needs "
+           "%llu on this machine",
+           stack.ss_size, static_cast<unsigned long long>(needed_bytes()));
+  g_agent->diagnostic(SONDE_WARNING, "cpu", text);
+}
+
+}  // namespace
+
+void prepare_stacks(const struct sonde_agent* agent) {
+  g_agent = agent;
+  measure_frame();
+}
+
+void lend_stack(ThreadSampler& sampler) {
+  const stack_t now = current_stack();
+  if ((now.ss_flags & SS_DISABLE) != 0) {
+    set_lent(sampler);
+  } else if (!is_lent(sampler, now) && !has_room(now)) {
+    rest_for_want_of_room(sampler, now);
+  }
+}
+
+bool take_stack_back(ThreadSampler& sampler) {
+  if (!is_lent(sampler, current_stack())) return true;
+  stack_t none = {};
+  none.ss_flags = SS_DISABLE;
+  return syscall(SYS_sigaltstack, &none, nullptr) == 0;
+}
+
+int alternate_stack(const stack_t* wanted, stack_t* before, AlternateStack next) {
+  ThreadSampler* self = this_sampler();
+  const stack_t now = current_stack();
+  if (self == nullptr || sampling_signal() == 0 || !is_this_process() ||
+      (!is_lent(*self, now) && self->armed == 0)) {
+    return next(wanted, before);
+  }
+  stack_t told = now;
+  if (is_lent(*self, now)) {
+    told = {};
+    told.ss_flags = SS_DISABLE;
+  }
+  int result = 0;
+  if (wanted != nullptr && (wanted->ss_flags & SS_DISABLE) != 0) {
+    // While the program is on a stack of its own, the kernel refuses, as it would without us.
+    result = is_lent(*self, now) ? 0 : next(wanted, nullptr);
+    if (result == 0 && !is_lent(*self, now)) set_lent(*self);
+  } else if (wanted != nullptr) {
+    const stack_t asked = *wanted;
+    if (self->rests == 0 && asked.ss_size >= kLeastAccepted && !has_room(asked)) {
+      rest_for_want_of_room(*self, asked);
+    }
+    result = next(&asked, nullptr);
+  }
+  if (result == 0 && before != nullptr) *before = told;
+  return result;
+}
+
+}  // namespace sonde::cpu

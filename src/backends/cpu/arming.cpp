@@ -1,0 +1,268 @@
+#include "backends/cpu/arming.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/platform.h"
+#include "backends/cpu/alternate_stack.h"
+#include "backends/cpu/kernel_signals.h"
+#include "backends/cpu/signals.h"
+
+namespace sonde::cpu {
+
+namespace {
+
+const struct sonde_agent* g_agent = nullptr;
+uint64_t g_period_ns = 0;
+uint32_t g_by_event = 0;
+agent::BoundedLock g_free_lock;
+agent::BoundedLock g_arming;  // whoever starts and ends clocks
+ThreadSampler* g_free = nullptr;
+ThreadSampler* g_all = nullptr;  // only ever grows
+
+// The clock that clock_gettime() has for the CPU time of a thread.
+clockid_t cpu_clock_of(int tid) {
+  return static_cast<clockid_t>(~static_cast<unsigned>(tid) << 3 | 6);
+}
+
+// `least` and `range` are parts of a period, in 64ths.
+uint64_t random_interval(ThreadSampler& self, uint64_t least, uint64_t range) {
+  self.random = self.random * 6364136223846793005 + 1442695040888963407;
+  return g_period_ns * least / 64 + (self.random >> 32) * g_period_ns / 64 * range / (1ull << 32);
+}
+
+uint64_t next_interval(ThreadSampler& self) { return random_interval(self, 32, 64); }
+
+// Sets the next sample's time, from when the last one was due: one that came late, since timers
+// fire when the kernel's clock ticks, does not make the others late.
+uint32_t schedule(ThreadSampler& self, int timer, uint64_t now_ns) {
+  uint32_t missed = 0;
+  self.due_ns += next_interval(self);
+  for (; self.due_ns <= now_ns; self.due_ns += next_interval(self)) ++missed;
+  const auto due_ns = static_cast<int64_t>(self.due_ns);
+  const itimerspec times = {{}, {due_ns / 1000000000, due_ns % 1000000000}};
+  syscall(SYS_timer_settime, timer, TIMER_ABSTIME, &times, nullptr);
+  return missed;
+}
+
+// Events fire at times of their own, but so often: what is owed beyond that was due while the
+// thread was in the kernel.
+uint32_t count_missed(ThreadSampler& self, uint64_t elapsed_ns) {
+  const auto period_ns = static_cast<int64_t>(self.period_ns), most_ns = period_ns * kEvents;
+  self.owed_ns += static_cast<int64_t>(elapsed_ns) - period_ns;
+  if (self.owed_ns < -most_ns) self.owed_ns = -most_ns;
+  if (self.owed_ns < most_ns) return 0;
+  const int64_t missed = (self.owed_ns - most_ns) / period_ns + 1;
+  self.owed_ns -= missed * period_ns;
+  return static_cast<uint32_t>(missed);
+}
+
+void close_events(ThreadSampler& self) {
+  for (Event& event : self.events) close_event(event);
+}
+
+// Each with a period between 7/8 and 9/8 of so many periods as there are events.
+bool open_events(ThreadSampler& self, int number) {
+  double rate = 0;
+  for (Event& event : self.events) {
+    const uint64_t period_ns = random_interval(self, 56 * kEvents, 16 * kEvents);
+    rate += 1.0 / static_cast<double>(period_ns);
+    event = open_event(period_ns, number);
+    if (event.page == nullptr) {
+      close_events(self);
+      return false;
+    }
+  }
+  self.period_ns = static_cast<uint64_t>(1 / rate);
+  self.owed_ns = 0;
+  return true;
+}
+
+// Of any thread of the process.
+bool start_timer(ThreadSampler& self, int tid, int number, uint64_t now_ns) {
+  struct sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = number;
+  event.sigev_value.sival_ptr = &self;
+  event._sigev_un._tid = tid;
+  int timer = -1;
+  // Not through libc, which keeps lists of its own.
+  if (syscall(SYS_timer_create, cpu_clock_of(tid), &event, &timer) != 0) return false;
+  self.due_ns = now_ns;
+  agent::store(self.timer, timer);
+  schedule(self, timer, now_ns);
+  return true;
+}
+
+void stop_clock(ThreadSampler& self) {
+  const int timer = __atomic_exchange_n(&self.timer, -1, __ATOMIC_RELAXED);
+  if (timer >= 0) syscall(SYS_timer_delete, timer);
+  close_events(self);
+}
+
+bool start_own_clock(ThreadSampler& self) {
+  const int number = sampling_signal();
+  if (number == 0) return true;
+  if (clocks_are_events() && open_events(self, number)) return true;
+  return start_timer(self, self.tid, number, self.last_cpu_ns);
+}
+
+// Samples that would have been taken of a thread that rests.
+void count_rest(ThreadSampler& self) {
+  uint64_t cpu_ns = 0;
+  if (self.rests == 0 || self.tid == 0 || !cpu_ns_of(self.tid, cpu_ns)) return;
+  const uint64_t missed = (cpu_ns - self.rests_from_ns) / g_period_ns;
+  if (missed > 0) g_agent->dropped("samples", missed);
+  self.rests_from_ns = cpu_ns;
+}
+
+__attribute__((destructor)) void count_rests() {
+  const ErrnoKeeper keep;
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    count_rest(*one);
+  }
+}
+
+}  // namespace
+
+uint64_t thread_cpu_ns() { return static_cast<uint64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID)); }
+
+bool cpu_ns_of(int tid, uint64_t& ns) {
+  timespec now = {};
+  if (clock_gettime(cpu_clock_of(tid), &now) != 0) return false;
+  ns = static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+  return true;
+}
+
+void prepare_clocks(const struct sonde_agent* agent, uint32_t period_ns) {
+  g_agent = agent;
+  g_period_ns = period_ns;
+  g_by_event = events_work(period_ns) ? 1 : 0;
+}
+
+bool clocks_are_events() { return agent::load(g_by_event) != 0; }
+
+uint32_t ticks_per_second() {
+  timespec resolution = {};
+  clock_getres(CLOCK_MONOTONIC_COARSE, &resolution);
+  return resolution.tv_nsec > 0 ? static_cast<uint32_t>(1000000000 / resolution.tv_nsec) : 100;
+}
+
+ThreadSampler* take_sampler() {
+  ThreadSampler* sampler = nullptr;
+  if (g_free_lock.acquire()) {
+    sampler = g_free;
+    if (sampler != nullptr) g_free = sampler->next;
+    g_free_lock.release();
+  }
+  if (sampler != nullptr) return sampler;
+  sampler = static_cast<ThreadSampler*>(agent::map_memory(sizeof(ThreadSampler)));
+  if (sampler == nullptr) return nullptr;
+  mprotect(sampler->signal_stack, kGuardBytes, PROT_NONE);
+  sampler->timer = -1;
+  sampler->next_of_all = agent::load(g_all);
+  while (!__atomic_compare_exchange_n(&g_all, &sampler->next_of_all, sampler, true,
+                                      __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  }
+  return sampler;
+}
+
+ThreadSampler* all_samplers() { return agent::load_acquire(g_all); }
+
+void give_back(ThreadSampler* sampler) {
+  if (!g_free_lock.acquire()) return;
+  sampler->next = g_free;
+  g_free = sampler;
+  g_free_lock.release();
+}
+
+void arm(ThreadSampler* sampler, bool with_clock) {
+  const ErrnoKeeper keep;
+  sampler->last_cpu_ns = sampler->due_ns = thread_cpu_ns();
+  sampler->random ^= g_agent->ticks() ^ reinterpret_cast<uint64_t>(sampler);
+  sampler->missed = sampler->cost_ns = sampler->has_waiting = sampler->at_launch = 0;
+  agent::store(sampler->python, 0);
+  agent::store_release(sampler->tid, static_cast<int>(syscall(SYS_gettid)));
+  set_this_sampler(sampler);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  sampler->armed = 1;
+  if (!with_clock) return;
+  sampler->rests = 0;
+  sampler->rests_from_ns = sampler->last_cpu_ns;
+  lend_stack(*sampler);
+  if (!g_arming.acquire()) return g_agent->dropped("samples of a thread", 1);
+  const bool started = sampler->rests != 0 || start_own_clock(*sampler);
+  g_arming.release();
+  if (!started) {
+    g_agent->diagnostic(SONDE_WARNING, "cpu", "a thread is not sampled: no more timers");
+  }
+}
+
+void disarm() {
+  const ErrnoKeeper keep;
+  ThreadSampler* sampler = this_sampler();
+  if (sampler == nullptr) return;
+  sampler->armed = 0;
+  count_rest(*sampler);
+  const bool alone = g_arming.acquire();
+  agent::store(sampler->tid, 0);
+  stop_clock(*sampler);
+  if (alone) g_arming.release();
+  set_this_sampler(nullptr);
+  if (take_stack_back(*sampler)) give_back(sampler);
+}
+
+void arm_again_in_child(bool with_clock) {
+  g_free_lock.reset();
+  g_arming.reset();
+  ThreadSampler* sampler = this_sampler();
+  for (ThreadSampler* other = g_all; other != nullptr; other = other->next_of_all) other->tid = 0;
+  if (sampler == nullptr) return;
+  sampler->timer = -1;
+  for (Event& event : sampler->events) event = {};
+  arm(sampler, with_clock);
+}
+
+uint32_t schedule_next(ThreadSampler& self, uint64_t cpu_ns, uint64_t elapsed_ns) {
+  const int timer = agent::load(self.timer);
+  return timer >= 0 ? schedule(self, timer, cpu_ns) : count_missed(self, elapsed_ns);
+}
+
+void rest(ThreadSampler& self) {
+  const uint64_t mask = bit_of(sampling_signal());
+  const uint64_t before = block(mask);
+  const bool alone = g_arming.acquire();
+  self.rests_from_ns = thread_cpu_ns();
+  agent::store(self.rests, 1);
+  stop_clock(self);
+  if (alone) g_arming.release();
+  siginfo_t others[8], info;
+  uint32_t count = 0;
+  while (next_pending(mask, info) != 0) {
+    const bool of_event = info.si_code == POLL_IN;  // its page is gone, so it is not known any more
+    if (!of_event && !is_of_a_clock(info) && count < 8) others[count++] = info;
+  }
+  while (count > 0) send_again(others[--count]);
+  set_mask(before);
+}
+
+void change_signal(int before, void (*between)()) {
+  const bool alone = g_arming.acquire();
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    if (agent::load_acquire(one->tid) != 0) stop_clock(*one);
+  }
+  ignore(before);
+  agent::store(g_by_event, 0);
+  between();
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    const int tid = agent::load_acquire(one->tid);
+    uint64_t now_ns = 0;
+    if (tid != 0 && agent::load(one->rests) == 0 && cpu_ns_of(tid, now_ns)) {
+      start_timer(*one, tid, sampling_signal(), now_ns);
+    }
+  }
+  if (alone) g_arming.release();
+}
+
+}  // namespace sonde::cpu

@@ -1,0 +1,45 @@
+// The clocks of threads: a timer or perf events on the CPU time of each, which send it the signal.
+// They are changed by their own thread, and by the one that has all threads sampled by another
+// signal.
+#pragma once
+
+#include <stdint.h>
+
+#include "backends/cpu/sampler.h"
+
+namespace sonde::cpu {
+
+// How often, and whether perf events are permitted here.
+void prepare_clocks(const struct sonde_agent* agent, uint32_t period_ns);
+bool clocks_are_events();
+// Of the kernel's clock, at which it looks at timers.
+uint32_t ticks_per_second();
+
+ThreadSampler* take_sampler();  // nullptr: no memory
+void give_back(ThreadSampler* sampler);
+// All that were ever taken, linked by next_of_all.
+ThreadSampler* all_samplers();
+
+// For the calling thread. `with_clock`: samples are wanted of it.
+void arm(ThreadSampler* sampler, bool with_clock);
+void disarm();
+// Neither timers nor the pages of events came along.
+void arm_again_in_child(bool with_clock);
+
+// A sample is taken, or missed, now: sets the time of the next one. Returns how many were due and
+// are not taken.
+uint32_t schedule_next(ThreadSampler& sampler, uint64_t cpu_ns, uint64_t elapsed_ns);
+
+// The calling thread gets no signals from now on, and none is on its way when this returns: they
+// would find no room. The time that is not sampled is counted.
+void rest(ThreadSampler& sampler);
+
+// All threads are sampled by another signal, and timers. `between` is called when none is on its
+// way any more.
+void change_signal(int before, void (*between)());
+
+uint64_t thread_cpu_ns();
+// Of any thread. False: it has ended.
+bool cpu_ns_of(int tid, uint64_t& ns);
+
+}  // namespace sonde::cpu

@@ -1,0 +1,67 @@
+#include "backends/cpu/kernel_signals.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+// What a handler returns to. Debuggers and unwinders know it by these very bytes.
+asm(R"(
+  .text
+  .type sonde_cpu_restore, @function
+sonde_cpu_restore:
+  movq $15, %rax
+  syscall
+  .size sonde_cpu_restore, . - sonde_cpu_restore
+)");
+extern "C" __attribute__((visibility("hidden"))) void sonde_cpu_restore();
+
+namespace sonde::cpu {
+
+namespace {
+
+constexpr unsigned long kHasRestorer = 0x04000000;
+constexpr size_t kMaskBytes = sizeof(uint64_t);
+
+uint64_t change_mask(int how, uint64_t mask) {
+  uint64_t before = 0;
+  syscall(SYS_rt_sigprocmask, how, &mask, &before, kMaskBytes);
+  return before;
+}
+
+}  // namespace
+
+bool get_action(int number, KernelAction& action) {
+  return syscall(SYS_rt_sigaction, number, nullptr, &action, kMaskBytes) == 0;
+}
+
+bool set_action(int number, const KernelAction& action) {
+  return syscall(SYS_rt_sigaction, number, &action, nullptr, kMaskBytes) == 0;
+}
+
+void ignore(int number) {
+  KernelAction action;
+  action.handler = reinterpret_cast<decltype(action.handler)>(1);
+  set_action(number, action);
+}
+
+void install(int number, void (*handler)(int, siginfo_t*, void*), bool restart) {
+  unsigned long flags = SA_SIGINFO | SA_ONSTACK | kHasRestorer;
+  if (restart) flags |= SA_RESTART;
+  // The program's handlers wait for the few microseconds: none may leave ours by a longjmp.
+  set_action(number, {handler, flags, sonde_cpu_restore, ~uint64_t{0}});
+}
+
+uint64_t block(uint64_t mask) { return change_mask(SIG_BLOCK, mask); }
+uint64_t set_mask(uint64_t mask) { return change_mask(SIG_SETMASK, mask); }
+
+int next_pending(uint64_t mask, siginfo_t& info) {
+  const timespec none = {};
+  const long number = syscall(SYS_rt_sigtimedwait, &mask, &info, &none, kMaskBytes);
+  return number > 0 ? static_cast<int>(number) : 0;
+}
+
+void send_again(const siginfo_t& info) {
+  syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), info.si_signo, &info);
+}
+
+}  // namespace sonde::cpu
