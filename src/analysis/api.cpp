@@ -4,24 +4,28 @@
 #include "analysis/analysis.h"
 #include "analysis/api_totals.h"
 #include "analysis/totals.h"
+#include "trace/group_names.h"
 
 namespace sonde::analysis {
 
 using report::Kind;
 
+// Markers by what the program called them: RPD has one name for all.
 std::vector<ApiTotal> api_totals(const trace::Trace& trace) {
+  const trace::GroupNames groups(trace);
   std::unordered_map<uint64_t, size_t> row_of;  // (domain, name)
   std::vector<ApiTotal> totals;
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (!trace::is_on_a_thread(trace.apis.kind[i])) continue;
-    const uint64_t key = uint64_t{trace.apis.domain[i]} << 32 | trace.apis.name[i];
+    const trace::NameId name = groups.of(trace.apis.label[i]);
+    const uint64_t key = uint64_t{trace.apis.domain[i]} << 32 | name;
     const auto [entry, is_new] = row_of.try_emplace(key, totals.size());
-    if (is_new) totals.push_back({trace.apis.domain[i], trace.apis.name[i], {}});
+    if (is_new) totals.push_back({trace.apis.domain[i], groups.text(name), {}});
     totals[entry->second].time.add(trace.api_ns(i));
   }
   std::sort(totals.begin(), totals.end(), [&](const ApiTotal& a, const ApiTotal& b) {
     if (a.time.total_ns != b.time.total_ns) return a.time.total_ns > b.time.total_ns;
-    if (a.name != b.name) return trace.names[a.name] < trace.names[b.name];
+    if (a.name != b.name) return a.name < b.name;
     return trace.names[a.domain] < trace.names[b.domain];
   });
   return totals;
@@ -48,21 +52,22 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   for (const ApiTotal& total : totals) whole += total.time.total_ns;
   for (const ApiTotal& total : totals) {
     const Total& time = total.time;
-    table.add_row({trace.names[total.domain], trace.names[total.name], time.calls, time.total_ns,
-                   time.mean_ns(), time.min_ns, time.max_ns, percent_of(time.total_ns, whole)});
+    table.add_row({trace.names[total.domain], total.name, time.calls, time.total_ns, time.mean_ns(),
+                   time.min_ns, time.max_ns, percent_of(time.total_ns, whole)});
   }
   report.sections.push_back(std::move(section));
   return report;
 }
 
 constexpr const char* kDefinition =
-    "api: one row for each function of an API, and for each kind of marker, that the program "
-    "called. Domain is the API as the recorder named it; files before RPD schema 3 have none, and "
+    "api: one row for each function of an API, and for each marker by its own name, that the program "
+    "called; those that differ in their number only are one row (ProfilerStep#N, nn.Module: "
+    "Linear_N). Domain is the API as the recorder named it; files before RPD schema 3 have none, and "
     "it is told from the name (hip..., hsa_..., cl..., cuda..., nccl...). Total adds up the time "
     "from entering to leaving the function on the CPU, over all threads; calls and ranges that "
     "nest each count in full. What a file has of markers and waits as a device saw them is not time of "
     "the program and is left out. Mean is Total / Calls rounded down. Share is Total in percent of the "
-    "total of all rows. In SQL: sonde_api_top.\n";
+    "total of all rows. In SQL: sonde_api_top, with the markers of RPD's name UserMarker in one row.\n";
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // Needs `nesting`.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "analysis/totals.h"
@@ -10,7 +11,8 @@
 namespace sonde::analysis {
 
 struct ApiTotal {
-  trace::NameId domain = 0, name = 0;
+  trace::NameId domain = 0;
+  std::string name;  // of a marker what the program called it; steps and layers together
   Total time;
 };
 

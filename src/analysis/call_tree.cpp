@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "trace/group_names.h"
 #include "trace/op_tree.h"
 
 namespace sonde::analysis {
@@ -117,8 +118,12 @@ class StackNodes {
 
  private:
   uint32_t frame_of(const trace::CodeFrame& code, const trace::NameFilter& user) {
+    std::string file = trace_.names[code.file];
+    if (code.kind == trace::FrameKind::kPython && code.line != 0) {
+      file += ":" + std::to_string(code.line);
+    }
     return builder_.frame(
-        {trace_.names[code.function], trace_.names[code.file],
+        {trace_.names[code.function], std::move(file),
          is_user_code(trace_, code, user) ? FrameClass::kUser : FrameClass::kLibrary});
   }
 
@@ -170,6 +175,7 @@ class TreeOfCalls {
         builder_(builder),
         threads_(trace, options, builder),
         calls_(trace::build_op_tree(trace)),
+        names_(trace),
         stacks_(trace, builder),
         nodes_(trace.apis.size(), kNone) {}
 
@@ -193,11 +199,9 @@ class TreeOfCalls {
   }
 
   void add_calls() {
+    const std::vector<int64_t> self_ns = trace::self_times(trace_, [](size_t) { return true; });
     for (size_t i = 0; i < trace_.apis.size(); ++i) {
-      if (!is_time_of_a_thread(i)) continue;
-      builder_.add(node(static_cast<Row>(i)), trace_.api_ns(i), 1);
-      const Row parent = calls_.parent[i];
-      if (parent != kNone) builder_.add(node(parent), -trace_.api_ns(i), 0);
+      if (is_time_of_a_thread(i)) builder_.add(node(static_cast<Row>(i)), self_ns[i], 1);
     }
   }
 
@@ -260,7 +264,7 @@ class TreeOfCalls {
   }
 
   uint32_t frame_of(size_t api) {
-    const std::string& text = trace_.names[trace_.apis.label[api]];
+    const std::string& text = names_.text(trace_.apis.label[api]);
     FrameClass frame_class = FrameClass::kRuntime;
     if (trace::is_python(trace_, api)) {
       frame_class = user_->contains(api) ? FrameClass::kUser : FrameClass::kLibrary;
@@ -277,6 +281,7 @@ class TreeOfCalls {
   TreeBuilder& builder_;
   Threads threads_;
   trace::OpTree calls_;
+  trace::GroupNames names_;
   std::optional<trace::UserFrames> user_;
   StackNodes stacks_;
   std::vector<bool> has_python_;  // by node of Trace::stacks: it or a caller is Python's

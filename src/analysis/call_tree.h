@@ -18,7 +18,7 @@ const char* name_of(FrameClass frame_class);  // "user"
 
 struct TreeFrame {
   std::string text;  // the function, or the name of a call, range or operation
-  std::string file;  // where it is from; "" = not known
+  std::string file;  // where it is from, of Python with its line; "" = not known
   FrameClass frame_class = FrameClass::kLibrary;
 };
 

@@ -12,6 +12,7 @@
 #include "base/demangle.h"
 #include "base/strings.h"
 #include "report/names.h"
+#include "trace/group_names.h"
 #include "trace/op_tree.h"
 
 namespace sonde::analysis {
@@ -212,12 +213,15 @@ void by_label(const trace::Trace& trace, const Wanted& wanted, report::Column co
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i]) call[i] = call_of(i);
   }
-  const auto label = [&](size_t i) { return trace.apis.label[static_cast<size_t>(call[i])]; };
+  const trace::GroupNames names(trace);
+  const auto label = [&](size_t i) {
+    return names.of(trace.apis.label[static_cast<size_t>(call[i])]);
+  };
   number_rows(
       wanted, trace.names.size(), groups,
       [&](size_t i) { return call[i] == trace::kNone ? -1 : int64_t{label(i)}; },
       [&](size_t i) {
-        return Key{call[i] == trace::kNone ? std::string(none) : trace.names[label(i)]};
+        return Key{call[i] == trace::kNone ? std::string(none) : names.text(label(i))};
       });
 }
 

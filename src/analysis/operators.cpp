@@ -4,6 +4,7 @@
 #include "analysis/analysis.h"
 #include "analysis/groups.h"
 #include "analysis/totals.h"
+#include "trace/group_names.h"
 #include "trace/op_tree.h"
 
 namespace sonde::analysis {
@@ -54,15 +55,18 @@ class Operators {
         tree_(trace::build_op_tree(trace)),
         around_(operators_around(trace, tree_)),
         inside_(operators_inside(trace, around_)),
-        rows_(trace.names.size()) {
+        rows_(trace.names.size()),
+        groups_(trace) {
+    find_outermost();
     add_calls();
     add_gpu_time();
   }
   const std::vector<Operator>& rows() const { return rows_; }  // by NameId
   const Operator& unattributed() const { return unattributed_; }
+  const std::string& name(NameId name) const { return groups_.text(name); }
 
  private:
-  NameId label(Row api) const { return trace_.apis.label[static_cast<size_t>(api)]; }
+  NameId label(Row api) const { return groups_.of(trace_.apis.label[static_cast<size_t>(api)]); }
   // The only operator in one of its own name is the same call seen twice: by an overload that
   // calls another, or by a dispatch mode.
   bool is_seen_twice(Row api) const {
@@ -70,24 +74,48 @@ class Operators {
     return up != kNone && inside_[static_cast<size_t>(up)] == 1 && label(up) == label(api);
   }
 
-  bool is_inside_itself(Row api) const {
-    for (Row up = around_[static_cast<size_t>(api)]; up != kNone;
-         up = around_[static_cast<size_t>(up)]) {
-      if (label(up) == label(api)) return true;
+  // Of each operator itself or the nearest around it that is in no other of its own name. Going
+  // from one of these to the next, each name on the way up comes once.
+  void find_outermost() {
+    std::vector<std::vector<Row>> inside(around_.size() + 1);  // the last: in no operator
+    for (size_t i = 0; i < around_.size(); ++i) {
+      if (trace_.apis.kind[i] != ApiKind::kOperator) continue;
+      const size_t up = around_[i] == kNone ? around_.size() : static_cast<size_t>(around_[i]);
+      inside[up].push_back(static_cast<Row>(i));
     }
-    return false;
+    outermost_.assign(around_.size(), kNone);
+    std::vector<uint32_t> open(rows_.size(), 0);  // operators of each name on the way
+    struct Visit {
+      Row api;
+      bool is_over;
+    };
+    std::vector<Visit> visits;
+    for (const Row root : inside.back()) visits.push_back({root, false});
+    while (!visits.empty()) {
+      const auto [api, is_over] = visits.back();
+      visits.pop_back();
+      if (is_over) {
+        --open[label(api)];
+        continue;
+      }
+      const auto row = static_cast<size_t>(api);
+      const bool is_first = open[label(api)]++ == 0;
+      outermost_[row] = is_first ? api : outermost_[static_cast<size_t>(around_[row])];
+      visits.push_back({api, true});
+      for (const Row child : inside[row]) visits.push_back({child, false});
+    }
   }
 
   void add_calls() {
+    const std::vector<int64_t> self_ns = trace::self_times(
+        trace_, [&](size_t i) { return trace_.apis.kind[i] == ApiKind::kOperator; });
     for (size_t i = 0; i < trace_.apis.size(); ++i) {
       if (trace_.apis.kind[i] != ApiKind::kOperator) continue;
-      Operator& row = rows_[trace_.apis.label[i]];
-      const int64_t duration = trace_.api_ns(i);
+      Operator& row = rows_[label(static_cast<Row>(i))];
       row.listed = true;
-      row.cpu_self_ns += duration;
-      if (const Row up = around_[i]; up != kNone) rows_[label(up)].cpu_self_ns -= duration;
+      row.cpu_self_ns += self_ns[i];
       if (!is_seen_twice(static_cast<Row>(i))) ++row.calls;
-      if (!is_inside_itself(static_cast<Row>(i))) row.cpu_ns += duration;
+      if (outermost_[i] == static_cast<Row>(i)) row.cpu_ns += trace_.api_ns(i);
     }
   }
 
@@ -95,14 +123,11 @@ class Operators {
     std::vector<uint32_t> self(trace_.ops.size());
     // Each operation with each operator name it is in, once.
     std::vector<uint32_t> total_op, total_name;
-    std::vector<NameId> seen;
     for (size_t op = 0; op < self.size(); ++op) {
       const Row leaf = tree_.leaf[op];
       self[op] = leaf == kNone ? static_cast<uint32_t>(rows_.size()) : label(leaf);
-      seen.clear();
       for (Row up = leaf; up != kNone; up = around_[static_cast<size_t>(up)]) {
-        if (std::find(seen.begin(), seen.end(), label(up)) != seen.end()) continue;
-        seen.push_back(label(up));
+        if (const Row outer = outermost_[static_cast<size_t>(up)]; outer != kNone) up = outer;
         total_op.push_back(static_cast<uint32_t>(op));
         total_name.push_back(label(up));
       }
@@ -142,8 +167,10 @@ class Operators {
   trace::OpTree tree_;
   std::vector<Row> around_;
   std::vector<uint32_t> inside_;
+  std::vector<Row> outermost_;
   std::vector<Operator> rows_;
   Operator unattributed_;
+  trace::GroupNames groups_;
 };
 
 report::Section empty_section() {
@@ -200,7 +227,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
       add(kUnattributed, operators.unattributed(), false);
       unattributed_is_due = false;
     }
-    add(trace.names[name], rows[name], rows[name].calls != 0);
+    add(operators.name(static_cast<NameId>(name)), rows[name], rows[name].calls != 0);
   }
   if (unattributed_is_due) add(kUnattributed, operators.unattributed(), false);
   report.sections.push_back(std::move(section));
@@ -226,7 +253,8 @@ constexpr const char* kDefinition =
     "another, a dispatch mode) and not counted. Where a profiler wrote whole microseconds, calls "
     "that begin and end together may be counted differently by either. CPU adds up the durations "
     "of the calls that are in no other of the same name, so that no time counts twice; Self CPU, of "
-    "all calls, is without the operators inside. "
+    "all calls, is without the operators inside: of operators that overlap on a thread, the time is "
+    "that of the one that began last. "
     "With --from or --to GPU time is that in the window, whenever it was launched, and calls and "
     "CPU time are of the whole trace.\n";
 

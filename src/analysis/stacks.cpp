@@ -6,6 +6,7 @@
 #include "analysis/stacks_view.h"
 #include "analysis/totals.h"
 #include "trace/frames.h"
+#include "trace/group_names.h"
 
 namespace sonde::analysis {
 namespace {
@@ -19,14 +20,14 @@ using trace::Row;
 class OpenFrames {
  public:
   OpenFrames(const trace::Trace& trace, const trace::UserFrames& user)
-      : trace_(trace), tree_(trace::build_op_tree(trace)), user_(user) {}
+      : trace_(trace), tree_(trace::build_op_tree(trace)), names_(trace), user_(user) {}
 
   std::vector<std::string> of(Row api, bool users_only) const {
     std::vector<std::string> texts;
     for (; api != kNone; api = tree_.parent[static_cast<size_t>(api)]) {
       const auto row = static_cast<size_t>(api);
       if (users_only ? user_.contains(row) : trace::is_python(trace_, row)) {
-        texts.push_back(trace_.names[trace_.apis.label[row]]);
+        texts.push_back(names_.text(trace_.apis.label[row]));
       }
     }
     return texts;
@@ -35,6 +36,7 @@ class OpenFrames {
  private:
   const trace::Trace& trace_;
   trace::OpTree tree_;
+  trace::GroupNames names_;
   const trace::UserFrames& user_;
 };
 
@@ -226,7 +228,9 @@ constexpr const char* kDefinition =
     "Share is Total in "
     "percent of all. Count is the number of samples, calls or operations of the row itself. Rows of less "
     "than --min-share percent are left out of tree and callers. Kind is user, library, call (of a "
-    "runtime), device (an operation) or thread. The picture (--format svg or html) is the flame graph "
+    "runtime), device (an operation) or thread. File is the source file, of Python with the line that "
+    "ran; the lines of a function are rows of their own. Layers of one class (nn.Module: Linear_0, "
+    "Linear_1) are one frame. The picture (--format svg or html) is the flame graph "
     "of tree, or of callers.\n"
     "\n"
     "In the flat tables of GPU time each operation counts in one row: (no such frame) if the call has "

@@ -83,8 +83,7 @@ std::vector<StatsFile> stats_files(const trace::Trace& trace) {
   if (!copies.empty()) files.push_back(make_file(".copy_stats.csv", "copies", copies));
   std::map<std::string, std::vector<NamedTotal>> by_domain;
   for (const ApiTotal& total : api_totals(trace)) {
-    by_domain[file_word(trace.names[total.domain])].emplace_back(trace.names[total.name],
-                                                                 total.time);
+    by_domain[file_word(trace.names[total.domain])].emplace_back(total.name, total.time);
   }
   for (const auto& [domain, totals] : by_domain) {
     files.push_back(make_file("." + domain + "_stats.csv", domain + " calls", totals));

@@ -1,30 +1,46 @@
 #include "trace/op_tree.h"
 
+#include <algorithm>
+
 namespace sonde::trace {
 namespace {
 
-// Calls that have begun before `start_ns` and have not ended then. Ranges of one thread may overlap
-// without nesting, so the innermost one around a call need not be the last.
-Row innermost(const Apis& apis, const std::vector<Row>& open, size_t api) {
-  for (size_t i = open.size(); i > 0; --i) {
-    const int64_t end_ns = apis.end_ns[static_cast<size_t>(open[i - 1])];
-    if (end_ns >= apis.end_ns[api] && end_ns > apis.start_ns[api]) return open[i - 1];
+// Calls that have begun and not ended, those that begin later last. One that ends no later than a
+// call which began after it is in nobody's way to the innermost, and is left out: so each ends
+// before the one below it, and the innermost around a call is found by its end.
+class Open {
+ public:
+  explicit Open(const Apis& apis) : apis_(apis) {}
+
+  Row innermost(size_t api) {
+    const int64_t start_ns = apis_.start_ns[api];
+    while (!rows_.empty() && end_of(rows_.back()) <= start_ns) rows_.pop_back();
+    const int64_t least_ns = std::max(apis_.end_ns[api], start_ns + 1);
+    const auto after = std::partition_point(rows_.begin(), rows_.end(),
+                                            [&](Row row) { return end_of(row) >= least_ns; });
+    return after == rows_.begin() ? kNone : after[-1];
   }
-  return kNone;
-}
+  void add(size_t api) {
+    while (!rows_.empty() && end_of(rows_.back()) <= apis_.end_ns[api]) rows_.pop_back();
+    rows_.push_back(static_cast<Row>(api));
+  }
+
+ private:
+  int64_t end_of(Row row) const { return apis_.end_ns[static_cast<size_t>(row)]; }
+
+  const Apis& apis_;
+  std::vector<Row> rows_;
+};
 
 void find_parents(const Trace& trace, std::vector<Row>& parent) {
   const Apis& apis = trace.apis;
-  std::vector<std::vector<Row>> open_of(trace.threads.size());
+  std::vector<Open> open_of(trace.threads.size(), Open(apis));
   parent.assign(apis.size(), kNone);
   for (size_t i = 0; i < apis.size(); ++i) {
     if (!is_on_a_thread(apis.kind[i])) continue;
-    std::vector<Row>& open = open_of[apis.thread[i]];
-    while (!open.empty() && apis.end_ns[static_cast<size_t>(open.back())] <= apis.start_ns[i]) {
-      open.pop_back();
-    }
-    parent[i] = innermost(apis, open, i);
-    if (apis.end_ns[i] > apis.start_ns[i]) open.push_back(static_cast<Row>(i));
+    Open& open = open_of[apis.thread[i]];
+    parent[i] = open.innermost(i);
+    if (apis.end_ns[i] > apis.start_ns[i]) open.add(i);
   }
 }
 
