@@ -71,10 +71,18 @@ report::Section gpu_section(const trace::Trace& trace, const std::map<int32_t, S
   section.table.add_column({"gpu_id", "GPU", Kind::kId});
   if (ranks_known) section.table.add_column({"rank", "Rank", Kind::kId});
   add_columns(section.table);
+  section.table.add_column({"program_ns", "Program", Kind::kTime});
+  section.table.add_column({"idle_of_program_percentage", "Idle of program", Kind::kPercent, 1});
   for (const auto& [id, gpu] : gpus) {
     std::vector<Value> key = {int64_t{id}};
     if (ranks_known) key.push_back(rank_value(gpu.time));
-    section.table.add_row(row_of(std::move(key), breakdown_of(gpu.segments, gpu.time.extent)));
+    const Breakdown parts = breakdown_of(gpu.segments, gpu.time.extent);
+    std::vector<Value> row = row_of(std::move(key), parts);
+    const int64_t program_ns = trace.program ? trace.program->end_ns - trace.program->start_ns : 0;
+    const int64_t busy_ns = parts.total_ns - parts.idle_ns;
+    row.push_back(program_ns == 0 ? Value() : Value(program_ns));
+    row.push_back(percent_of(std::max<int64_t>(program_ns - busy_ns, 0), program_ns));
+    section.table.add_row(std::move(row));
   }
   return section;
 }
@@ -125,8 +133,33 @@ report::Section step_section(const trace::Trace& trace, const std::map<int32_t, 
   return section;
 }
 
+// How long any operation ran on a GPU until each moment.
+class BusyUntil {
+ public:
+  explicit BusyUntil(const std::vector<trace::Segment>& segments) : segments_(segments) {
+    sums_ns_.push_back(0);
+    for (const trace::Segment& segment : segments) {
+      sums_ns_.push_back(sums_ns_.back() + segment.time.end_ns - segment.time.start_ns);
+    }
+  }
+  int64_t in(Interval time) const { return until(time.end_ns) - until(time.start_ns); }
+
+ private:
+  int64_t until(int64_t time_ns) const {
+    const auto next =
+        std::partition_point(segments_.begin(), segments_.end(),
+                             [&](const trace::Segment& one) { return one.time.end_ns <= time_ns; });
+    const int64_t whole_ns = sums_ns_[static_cast<size_t>(next - segments_.begin())];
+    return next == segments_.end() ? whole_ns
+                                   : whole_ns + std::max<int64_t>(0, time_ns - next->time.start_ns);
+  }
+  const std::vector<trace::Segment>& segments_;
+  std::vector<int64_t> sums_ns_;
+};
+
 // Of each step what it launched, whenever that ran.
-report::Section launched_section(const trace::Trace& trace, const trace::Steps& steps) {
+report::Section launched_section(const trace::Trace& trace, const std::map<int32_t, Swept>& gpus,
+                                 const trace::Steps& steps) {
   report::Section section;
   section.key = "breakdown";
   section.empty_text = steps.steps.empty() ? kNoSteps : "No operation that a step launched.";
@@ -146,10 +179,18 @@ report::Section launched_section(const trace::Trace& trace, const trace::Steps& 
     gpu.rank = trace.rank_of_op(i);
     extend(gpu.sets[static_cast<size_t>(trace.ops.category[i])], time);
   }
+  std::map<int32_t, BusyUntil> busy;
+  for (const auto& [id, gpu] : gpus) busy.emplace(id, gpu.segments);
+  section.table.add_column({"other_steps_ns", "Other steps", Kind::kTime});
   for (const auto& [key, gpu] : launched) {
-    section.table.add_row(row_of(
+    Breakdown own = breakdown_of(trace::sweep(gpu.sets), gpu.extent);
+    const int64_t others_ns = busy.at(key.second).in(gpu.extent) - (own.total_ns - own.idle_ns);
+    own.idle_ns -= others_ns;
+    std::vector<Value> row = row_of(
         {steps.steps[static_cast<size_t>(key.first)].name, int64_t{key.second}, rank_value(gpu)},
-        breakdown_of(trace::sweep(gpu.sets), gpu.extent)));
+        own);
+    row.push_back(others_ns);
+    section.table.add_row(std::move(row));
   }
   return section;
 }
@@ -166,8 +207,8 @@ void note_later_work(const trace::Trace& trace, const trace::Steps& steps, repor
   }
   if (later == 0) return;
   report.notes.push_back(fmt::format(
-      "{} of the {} operations that the steps launched ran after them; --steps launched "
-      "counts these with the step that launched them",
+      "{} of the {} operations that the steps launched ran after them; --steps launched, the "
+      "default, counts these with the step that launched them",
       format_count(later), format_count(launched)));
 }
 
@@ -234,9 +275,15 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   if (per == "step") {
     SONDE_ASSIGN(const trace::Steps steps, trace::find_steps(trace, parameters.text("step")));
     const bool launched = parameters.text("steps") == "launched";
-    report.sections.push_back(launched ? launched_section(trace, steps)
+    report.sections.push_back(launched ? launched_section(trace, gpus, steps)
                                        : step_section(trace, gpus, steps));
     if (!launched) note_later_work(trace, steps, report);
+    if (launched && report.sections[0].table.rows.empty() && !steps.steps.empty() &&
+        !gpus.empty()) {
+      report.notes.push_back(
+          "the file does not say what the steps launched; --steps ran shows what "
+          "ran meanwhile");
+    }
     if (!steps.source.empty()) report.notes.push_back("steps: " + steps.source);
   } else {
     report.sections.push_back(per == "rank" ? rank_section(trace, gpus) : gpu_section(trace, gpus));
@@ -265,13 +312,18 @@ constexpr const char* kDefinition =
     "all-reduce kernels of inference servers are called. Work that was launched before the "
     "recording counts.\n"
     "\n"
+    "Program is the wall time of what was recorded (as in sonde busy), and Idle of program the share "
+    "of it in which the GPU did nothing, before its first and after its last operation too.\n"
+    "\n"
     "--per rank adds up the GPUs of each rank. --per step takes the ranges of markers that --step "
-    "matches (else ProfilerStep#N, else those of inference servers, else a period of kernels) as "
-    "seen on the CPU, and the GPUs on which the process of the marker ran something; a step's "
-    "kernels may run after it. With --steps launched a step has the operations that calls of its "
-    "process launched which began in it, by the file's own links, whenever they ran, and Total is "
-    "from the first start to the last end of these; steps that are a period of kernels have the "
-    "kernels that began in it.\n"
+    "matches (else ProfilerStep#N, else those of inference servers, else a period of kernels). A "
+    "step has the operations that calls of its process launched which began in it, by the file's own "
+    "links, whenever they ran, and Total is from the first start to the last end of these; steps that "
+    "are a period of kernels have the kernels that began in it. Other steps is the time in which "
+    "nothing of the step ran, but something else on that GPU: it is in the sum, and not idle. "
+    "With --steps ran a step is its range as seen on the CPU, and has what ran in it on the GPUs on "
+    "which the process of the marker ran something, whoever launched it; a step's own kernels may run "
+    "after it.\n"
     "\n"
     "In the plain classes of other tools: Busy is the union of all operations and Idle the rest of "
     "Total; Compute, Comm and Memory are the unions of their operations, where communication is "
@@ -284,7 +336,8 @@ trace::Request needs(const Parameters& parameters) {
   request.ops = true;
   request.links = parameters.text("per") != "gpu";
   request.nesting = request.links;
-  request.all_apis = parameters.text("steps") == "launched";
+  request.all_apis = parameters.text("per") == "step" && parameters.text("steps") == "launched";
+  request.program = true;
   return request;
 }
 
@@ -300,12 +353,12 @@ const Analysis& breakdown_analysis() {
       {{"sonde breakdown trace.rpd", "of each GPU"},
        {"sonde breakdown trace.json --per step", "of each ProfilerStep"},
        {"sonde breakdown trace.rpd --per step --step '^iteration'", "steps by a marker's name"},
-       {"sonde breakdown trace.json --per step --steps launched",
-        "of what each step launched, where the GPU runs behind the program"},
+       {"sonde breakdown trace.json --per step --steps ran",
+        "of what ran while the program was in each step"},
        {"sonde breakdown trace.rpd --from 2s --to 3s", "in the third second of the trace"}},
       {{"per", "WHAT", "what a row is", "gpu", {"gpu", "rank", "step"}},
        {"step", "REGEX", "markers that are steps", ""},
-       {"steps", "WHAT", "what a step has", "ran", {"ran", "launched"}}},
+       {"steps", "WHAT", "what a step has", "launched", {"launched", "ran"}}},
       needs,
       run,
       true};

@@ -47,8 +47,10 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   table.add_column({"gpu_id", "GPU", Kind::kId});
   table.add_column({"ops", "Ops", Kind::kInteger});
   table.add_column({"busy_ns", "Busy time", Kind::kTime});
-  table.add_column({"span_ns", "Window", Kind::kTime});
-  table.add_column({"busy", "Busy", Kind::kReal, 6});
+  table.add_column({"span_ns", trace.window ? "Window" : "First to last op", Kind::kTime});
+  table.add_column({"busy", "Busy of it", Kind::kReal, 6});
+  table.add_column({"program_ns", "Program", Kind::kTime});
+  table.add_column({"busy_of_program", "Busy of program", Kind::kReal, 6});
   table.add_column({"sum_ns", "Sum of ops", Kind::kTime});
   table.add_column({"rpd_wall_ns", "RPD wall", Kind::kTime});
   table.add_column({"rpd_busy", "RPD busy", Kind::kReal, 6});
@@ -65,8 +67,10 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
     const int64_t busy_ns = trace::length_ns(gpu.ops);
     const int64_t window_ns = window.end_ns - window.start_ns;
     const int64_t wall_ns = everything.end_ns - everything.start_ns;
-    table.add_row({int64_t{id}, ops, busy_ns, window_ns, ratio(busy_ns, window_ns), gpu.sum_ns,
-                   wall_ns, ratio(gpu.sum_ns, wall_ns)});
+    const int64_t program_ns = trace.program ? trace.program->end_ns - trace.program->start_ns : 0;
+    table.add_row({int64_t{id}, ops, busy_ns, window_ns, ratio(busy_ns, window_ns),
+                   program_ns == 0 ? report::Value() : report::Value(program_ns),
+                   ratio(busy_ns, program_ns), gpu.sum_ns, wall_ns, ratio(gpu.sum_ns, wall_ns)});
   }
   report.sections.push_back(std::move(section));
   return report;
@@ -74,10 +78,15 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
 
 constexpr const char* kDefinition =
     "busy: one row for each GPU. Busy time is the length of the union of the intervals [start, "
-    "end) of its operations: time in which several run counts once. Window is from the start of "
-    "the GPU's first operation to the end of its last; with --from or --to it is the window asked "
-    "for, cut to the time the trace covers. Busy is Busy time / Window, never above 1. With "
-    "--kernel only the operations chosen count, for the window too.\n"
+    "end) of its operations: time in which several run counts once. First to last op is from the "
+    "start of the GPU's first operation to the end of its last; with --from or --to it is the window "
+    "asked for, cut to the time the trace covers. Busy of it is Busy time divided by that, never "
+    "above 1. With --kernel only the operations chosen count, for the first and the last too.\n"
+    "\n"
+    "Program is the wall time of what was recorded: from the start of the first process to the end "
+    "of the last, or where the file does not say so, from the first to the last of its operations, "
+    "calls and markers; with --from or --to the window. A program that uses its GPU at the end only "
+    "keeps it busy from first to last operation, and idle most of its time.\n"
     "\n"
     "Sum of ops adds up all durations, so overlapping operations count several times. RPD wall is "
     "from the first start to the last end over all GPUs, and RPD busy is Sum of ops / RPD wall: "
@@ -90,14 +99,14 @@ const Analysis& busy_analysis() {
   static const Analysis kAnalysis{
       "busy",
       "Show how much of the time each GPU was busy",
-      "For each GPU the time in which at least one operation ran, as a share of its window, and "
-      "beside it the figure that RPD's tools print, which adds up overlapping operations.",
+      "For each GPU the time in which at least one operation ran, as a share of the time from its "
+      "first operation to its last and of the program's wall time, and beside it the figure that RPD's tools print, which adds up overlapping operations.",
       kDefinition,
       {{"sonde busy trace.rpd", "from the first to the last operation of each GPU"},
        {"sonde busy trace.rpd --from 2s --to 3s", "in the third second of the trace"},
        {"sonde busy trace.rpd --format json", "the same as values for a script"}},
       {},
-      [](const Parameters&) { return trace::Request{.ops = true}; },
+      [](const Parameters&) { return trace::Request{.ops = true, .program = true}; },
       run};
   return kAnalysis;
 }

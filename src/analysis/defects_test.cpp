@@ -71,7 +71,8 @@ TEST(Defects, launch_stats_include_hip) {
     rows.add(OpRow{"k", 12, 20, api});
     EXPECT_EQ(lines_of(section_of(ask("launches", rows), "launches").table,
                        {"phase", "count", "total_ns"}),
-              (Lines{"A: call|1|5", "Q: in the queue|1|7", "K: operation|1|8", "T: all|1|20"}))
+              (Lines{"A: call|1|5", "Q: in the queue|1|7", "K: operation|1|8", "T: all|1|20",
+                     "S: to its start, without W|1|12"}))
         << name;
   }
 }
@@ -187,14 +188,14 @@ TEST(Defects, steps_have_what_they_launched) {
     }
   }
   rows.add(OpRow{"launched before the recording", 0, 10});
-  const Settings ran = {{"per", "step"}};
+  const Settings ran = {{"per", "step"}, {"steps", "ran"}};
   const auto in_it = ask("breakdown", rows, ran);
   EXPECT_EQ(lines_of(section_of(in_it, "breakdown").table, {"step", "total_ns", "compute_ns"}),
             (Lines{"ProfilerStep#0|100|20", "ProfilerStep#1|100|90", "ProfilerStep#2|100|10"}));
   ASSERT_EQ(in_it.notes.size(), 3u);
   EXPECT_EQ(in_it.notes[0].substr(0, 62),
             "5 of the 6 operations that the steps launched ran after them; ");
-  const auto launched = ask("breakdown", rows, {{"per", "step"}, {"steps", "launched"}});
+  const auto launched = ask("breakdown", rows, {{"per", "step"}});
   EXPECT_EQ(lines_of(section_of(launched, "breakdown").table,
                      {"step", "gpu_id", "rank", "total_ns", "compute_ns", "idle_ns"}),
             (Lines{"ProfilerStep#0|0|4|300|200|100", "ProfilerStep#1|0|4|310|220|90",
@@ -244,14 +245,14 @@ TEST(Idle, Reasons) {
   };
   launch(0, 10, 100'000);
   rows.add(ApiRow{"", "hipDeviceSynchronize", 20, 120'000});
-  launch(130'000, 150'000, 200'000);  // sync: 50,000
+  launch(130'000, 150'000, 200'000);  // sync: 20,000, then launch-bound: 30,000
   launch(260'000, 270'000, 300'000);  // launch-bound: 70,000
   launch(280'000, 310'000, 400'000);  // launch latency: 10,000
   rows.add(ApiRow{"", "hipStreamWaitEvent", 330'000, 330'010});
   launch(340'000, 500'000, 600'000);  // dependency: 100,000
   launch(350'000, 700'000, 800'000);  // other: 100,000
   EXPECT_EQ(lines_of(section_of(ask("idle", rows), "idle").table, {"reason", "gaps", "total_ns"}),
-            (Lines{"dependency|1|100000", "other|1|100000", "launch-bound|1|70000", "sync|1|50000",
+            (Lines{"launch-bound|2|100000", "dependency|1|100000", "other|1|100000", "sync|1|20000",
                    "launch latency|1|10000"}));
 }
 

@@ -128,7 +128,7 @@ void add_idle(const Evidence& evidence, Claims& claims) {
     Lanes lanes;
   };
   std::array<Sum, kIdleReasons> sums{};
-  const std::vector<Gap> gaps = idle_gaps(trace, kLaunchLatencyNs);
+  const std::vector<Gap> gaps = idle_gaps(trace, HostTime(trace), kLaunchLatencyNs);
   const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
   for (const Gap& gap : gaps) {
     Sum& sum = sums[static_cast<size_t>(gap.reason)];
@@ -195,16 +195,6 @@ void add_ranges(const Evidence& evidence, const Rule& rule, const char* what, Ra
   claims.push_back({&rule, std::move(idle), 1.0, std::move(text)});
 }
 
-bool is_data_loader(std::string_view name) {
-  return name.find("DataLoader") != name.npos || name.find("dataloader") != name.npos;
-}
-
-// "Python GC" is torch's, the others are frames.
-bool is_collector(std::string_view name) {
-  return name == "Python GC" || name.find("<built-in function collect>") != name.npos ||
-         name.find("<built-in method collect of") != name.npos;
-}
-
 }  // namespace
 
 std::vector<const Rule*> host_rules() {
@@ -220,9 +210,9 @@ void add_host_claims(const Evidence& evidence, Claims& claims) {
   add_idle(evidence, claims);
   const int64_t start_ns = std::numeric_limits<int64_t>::min();
   add_ranges(evidence, kDataRule, "ranges of data loaders",
-             ranges_of(evidence.trace, start_ns, is_data_loader), claims);
+             ranges_of(evidence.trace, start_ns, trace::is_data_loader), claims);
   add_ranges(evidence, kCollectorRule, "collections",
-             ranges_of(evidence.trace, start_ns, is_collector), claims);
+             ranges_of(evidence.trace, start_ns, trace::is_collector), claims);
   Ranges allocations = ranges_of(evidence.trace, middle_of(evidence), trace::is_memory_call);
   if (allocations.count < kFewAllocations) return;
   add_ranges(evidence, kAllocationRule, "calls in the second half of the time",

@@ -8,6 +8,7 @@
 #include "analysis/totals.h"
 #include "base/strings.h"
 #include "trace/frames.h"
+#include "trace/group_names.h"
 
 namespace sonde::analysis {
 namespace {
@@ -57,10 +58,20 @@ report::Section reasons_section(const std::vector<Gap>& gaps,
   return section;
 }
 
+// "data loading: enumerate(DataLoader)#...": what a thread did, and in which call.
+std::string deed_text(const trace::Trace& trace, const HostDeed& deed) {
+  const std::string& label = trace.names[deed.label];
+  const std::string work = trace::host_work_name(deed.work);
+  return label.empty() ? work : work + ": " + label;
+}
+
 class Names {
  public:
   Names(const trace::Trace& trace, const trace::UserFrames& user)
       : trace_(trace), tree_(trace::build_op_tree(trace)), user_(user) {}
+  Value host(const Gap& gap) const {
+    return gap.host.time_ns == 0 ? Value() : Value(deed_text(trace_, gap.host));
+  }
   Value op(Row row) const {
     return row == kNone ? Value() : Value(trace_.names[trace_.label(static_cast<size_t>(row))]);
   }
@@ -101,6 +112,8 @@ report::Section longest_section(const trace::Trace& trace, std::vector<Gap> gaps
   table.add_column({"start_ns", "From", Kind::kTime});
   table.add_column({"duration_ns", "Gap", Kind::kTime});
   table.add_column({"reason", "Reason", Kind::kText});
+  table.add_column({"host", "Host", Kind::kText});
+  table.add_column({"host_ns", "For", Kind::kTime});
   table.add_column({"previous", "After", Kind::kName});
   table.add_column({"next", "Before", Kind::kName});
   table.add_column({"tid", "Thread", Kind::kId});
@@ -118,10 +131,140 @@ report::Section longest_section(const trace::Trace& trace, std::vector<Gap> gaps
   for (const Gap& gap : gaps) {
     table.add_row({int64_t{gap.gpu}, gap.time.start_ns - origin,
                    gap.time.end_ns - gap.time.start_ns, std::string(idle_reason_name(gap.reason)),
+                   names.host(gap), gap.host.time_ns == 0 ? Value() : Value(gap.host.time_ns),
                    names.op(gap.previous), names.op(gap.next), names.thread(gap.next),
                    names.leaf(gap.next), names.frame(gap.next)});
   }
   return section;
+}
+
+// What lies around the operations of a GPU in the wall time of the program.
+struct Around {
+  trace::Interval before, after;
+  Row first = kNone, last = kNone;  // operations
+};
+
+std::map<int32_t, Around> times_around(const trace::Trace& trace,
+                                       const std::map<int32_t, GpuTime>& gpus) {
+  std::map<int32_t, Around> around;
+  if (!trace.program) return around;
+  for (const auto& [id, gpu] : gpus) {
+    const trace::Interval program = *trace.program;
+    around[id].before = {program.start_ns, std::max(program.start_ns, gpu.extent.start_ns)};
+    around[id].after = {std::min(program.end_ns, gpu.extent.end_ns), program.end_ns};
+  }
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    Around& of = around[trace.ops.gpu[i]];
+    if (of.first == kNone) of.first = static_cast<Row>(i);
+    of.last = static_cast<Row>(i);
+  }
+  return around;
+}
+
+int64_t length_of(trace::Interval time) { return time.end_ns - time.start_ns; }
+
+report::Section program_section(const trace::Trace& trace, const std::vector<Gap>& gaps,
+                                const std::map<int32_t, Around>& around) {
+  report::Section section;
+  section.key = "program";
+  section.title = "Of the wall time of the program";
+  section.empty_text = "Not known.";
+  report::Table& table = section.table;
+  table.add_column({"gpu_id", "GPU", Kind::kId});
+  table.add_column({"program_ns", "Program", Kind::kTime});
+  table.add_column({"before_ns", "Before the first op", Kind::kTime});
+  table.add_column({"idle_ns", "Idle between", Kind::kTime});
+  table.add_column({"after_ns", "After the last", Kind::kTime});
+  table.add_column({"idle_percentage", "Idle of program", Kind::kPercent, 2});
+  for (const auto& [id, of] : around) {
+    const int64_t program_ns = length_of(*trace.program);
+    int64_t idle_ns = 0;
+    for (const Gap& gap : gaps) {
+      if (gap.gpu == id && gap.reason != IdleReason::kCopy) idle_ns += length_of(gap.time);
+    }
+    const int64_t before_ns = length_of(of.before), after_ns = length_of(of.after);
+    table.add_row({int64_t{id}, program_ns, before_ns, idle_ns, after_ns,
+                   percent_of(before_ns + idle_ns + after_ns, program_ns)});
+  }
+  return section;
+}
+
+// What the launching threads did while a GPU had nothing to do.
+class HostTable {
+ public:
+  HostTable(const trace::Trace& trace, const HostTime& host)
+      : trace_(trace), host_(host), groups_(trace) {}
+
+  void add(int32_t gpu, const char* when, Row op, trace::Interval time) {
+    const Row api = op == kNone ? kNone : trace_.ops.api[static_cast<size_t>(op)];
+    if (api == kNone || time.end_ns <= time.start_ns) return;
+    for (const HostDeed& deed :
+         host_.deeds_in(trace_.apis.thread[static_cast<size_t>(api)], time)) {
+      Line& line = lines_[{gpu, when, deed.work, groups_.of(deed.label)}];
+      ++line.times;
+      line.total_ns += deed.time_ns;
+      line.max_ns = std::max(line.max_ns, deed.time_ns);
+    }
+  }
+
+  report::Section section(const std::map<int32_t, GpuTime>& gpus) const {
+    report::Section section;
+    section.key = "host";
+    section.title = "What the host did while it had launched nothing";
+    section.empty_text = "Nothing that is known.";
+    report::Table& table = section.table;
+    table.add_column({"gpu_id", "GPU", Kind::kId});
+    table.add_column({"when", "When", Kind::kText});
+    table.add_column({"what", "What", Kind::kText});
+    table.add_column({"name", "Call", Kind::kText});
+    table.add_column({"gaps", "Gaps", Kind::kInteger});
+    table.add_column({"total_ns", "Total", Kind::kTime});
+    table.add_column({"max_ns", "Max", Kind::kTime});
+    std::vector<std::pair<Key, Line>> sorted(lines_.begin(), lines_.end());
+    std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
+      if (a.first.gpu != b.first.gpu) return a.first.gpu < b.first.gpu;
+      if (a.second.total_ns != b.second.total_ns) return a.second.total_ns > b.second.total_ns;
+      return groups_.text(a.first.label) < groups_.text(b.first.label);
+    });
+    for (const auto& [key, line] : sorted) {
+      if (gpus.count(key.gpu) == 0) continue;
+      const std::string& name = groups_.text(key.label);
+      table.add_row({int64_t{key.gpu}, std::string(key.when),
+                     std::string(trace::host_work_name(key.work)),
+                     name.empty() ? Value() : Value(name), line.times, line.total_ns, line.max_ns});
+    }
+    return section;
+  }
+
+ private:
+  struct Key {
+    int32_t gpu;
+    std::string_view when;
+    trace::HostWork work;
+    trace::NameId label;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Line {
+    int64_t times = 0, total_ns = 0, max_ns = 0;
+  };
+  const trace::Trace& trace_;
+  const HostTime& host_;
+  trace::GroupNames groups_;
+  std::map<Key, Line> lines_;
+};
+
+report::Section host_section(const trace::Trace& trace, const HostTime& host,
+                             const std::vector<Gap>& gaps, const std::map<int32_t, GpuTime>& gpus,
+                             const std::map<int32_t, Around>& around) {
+  HostTable table(trace, host);
+  for (const Gap& gap : gaps) {
+    if (gap.reason == IdleReason::kLaunchBound) table.add(gap.gpu, "between", gap.next, gap.time);
+  }
+  for (const auto& [id, of] : around) {
+    table.add(id, "before", of.first, of.before);
+    table.add(id, "after", of.last, of.after);
+  }
+  return table.section(gpus);
 }
 
 // Each gap by its own length.
@@ -159,10 +302,12 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace, parameters.text("user")));
   report::Report report = begin_report("idle", trace);
   const auto gpus = gpu_times(trace);
-  const std::vector<Gap> gaps = idle_gaps(trace, latency_ns);
-  report.sections = {reasons_section(gaps, gpus),
+  const HostTime host(trace);
+  const std::vector<Gap> gaps = idle_gaps(trace, host, latency_ns);
+  const auto around = times_around(trace, gpus);
+  report.sections = {reasons_section(gaps, gpus), host_section(trace, host, gaps, gpus, around),
                      longest_section(trace, gaps, static_cast<size_t>(most), user),
-                     lengths_section(gaps)};
+                     lengths_section(gaps), program_section(trace, gaps, around)};
   const bool any_unlinked = std::any_of(
       gaps.begin(), gaps.end(), [](const Gap& gap) { return gap.reason == IdleReason::kUnlinked; });
   if (any_unlinked) {
@@ -179,9 +324,9 @@ constexpr const char* kDefinition =
     "the first of these that holds for the operation that ends it:\n"
     "\n"
     "    copy            not idle: copies or memsets ran, and no kernel\n"
-    "    sync            its launching call began in the gap, and during the gap the thread that\n"
-    "                    made it was in a call that waits for a device\n"
-    "    launch-bound    its launching call began in the gap\n"
+    "    sync            until its launching call began, the thread that made it was in a call that\n"
+    "                    waits for a device\n"
+    "    launch-bound    until its launching call began, that thread did something else\n"
     "    launch latency  the call began before, and the gap is shorter than --latency\n"
     "    dependency      the call began before, and since the launch of the operation before it in\n"
     "                    its queue the thread had told a queue to wait (hipStreamWaitEvent)\n"
@@ -190,13 +335,25 @@ constexpr const char* kDefinition =
     "    other           none of these: the call began before, and what kept the GPU from the\n"
     "                    operation is not in the file\n"
     "\n"
-    "A gap is cut where its launching call began if the operation begins --latency or more after "
-    "that: the parts have their own reasons and count as two gaps.\n"
+    "A gap is cut where a call that waits begins or ends: what the thread does after it is not "
+    "waiting. It is cut where its launching call began, too; if the operation begins less than "
+    "--latency after that, this time counts with what the thread did before it launched. Parts have "
+    "their own reasons and count as gaps. Calls that wait are those for a device, stream or event, "
+    "and copies that return when they are done.\n"
     "\n"
     "copy is the exposed copy and memset time of sonde breakdown, and all other reasons add up to "
     "its Idle. Wall is the share of the time between first start and last end, or of the window.\n"
     "\n"
-    "The longest gaps: From counts from the first event of the trace that was loaded; Thread, "
+    "What the host did: the launch-bound time, and that of the program before the first and after the "
+    "last operation, by the innermost call, operator, Python frame or range in which the launching "
+    "thread was, or by the data loader, garbage collection, compiler, module load, free or "
+    "allocation around that. no call: nothing of that thread was recorded then. Numbered steps and "
+    "layers are one row (ProfilerStep#N). Of the wall time of the program: from the start of its "
+    "first process to the end of its last, or where the file does not say, from the first to the "
+    "last of its events.\n"
+    "\n"
+    "The longest gaps: Host is what took most of the gap on the launching thread, and For how much of "
+    "it. From counts from the first event of the trace that was loaded; Thread, "
     "Operator and Frame are those of the call that launched what ends the gap (as in sonde "
     "operators and sonde stacks). Gaps by length sorts each single gap by its own length; copy is "
     "in neither table.\n";
@@ -218,7 +375,8 @@ const Analysis& idle_analysis() {
        {"gaps", "N", "list this many of the longest gaps", "25"},
        {"user", "REGEX", "frames that are the user's own code", ""}},
       [](const Parameters&) {
-        return trace::Request{.ops = true, .links = true, .all_apis = true};
+        return trace::Request{
+            .ops = true, .links = true, .streams = true, .program = true, .all_apis = true};
       },
       run,
       true};

@@ -1,7 +1,6 @@
 #include "analysis/idle_gaps.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace sonde::analysis {
 namespace {
@@ -50,32 +49,29 @@ class CallsByThread {
 
 class Reasons {
  public:
-  Reasons(const trace::Trace& trace, int64_t latency_ns)
-      : trace_(trace),
-        latency_ns_(latency_ns),
-        syncs_(trace, trace::is_sync_call),
-        waits_(trace, trace::is_wait_call) {
+  Reasons(const trace::Trace& trace, const HostTime& host, int64_t latency_ns)
+      : trace_(trace), host_(host), latency_ns_(latency_ns), waits_(trace, trace::is_wait_call) {
     find_previous_in_queue();
   }
 
-  // In two parts if the launching call began in the gap and the operation much later: in the first
-  // the program had not launched, in the second it had.
+  // A gap before the launching call began is the program's: parts in which the launching thread
+  // waited for a device, and parts in which it did something else. What comes after is not, if the
+  // operation begins much later.
   void add(Gap gap, std::vector<Gap>& gaps) const {
     const trace::Apis& apis = trace_.apis;
     const Row api = trace_.ops.api[static_cast<size_t>(gap.next)];
     gap.reason = IdleReason::kUnlinked;
     if (api == kNone) return gaps.push_back(gap);
+    const uint32_t thread = apis.thread[static_cast<size_t>(api)];
     const int64_t launched_ns = apis.start_ns[static_cast<size_t>(api)];
     if (launched_ns >= gap.time.start_ns) {
-      Gap late = gap;
-      const bool is_slow = gap.time.end_ns - launched_ns >= latency_ns_;
-      if (is_slow) late.time.end_ns = launched_ns;
-      const Row sync = syncs_.last_before(api);
-      const bool waited =
-          sync != kNone && apis.end_ns[static_cast<size_t>(sync)] > gap.time.start_ns;
-      late.reason = waited ? IdleReason::kSync : IdleReason::kLaunchBound;
-      if (late.time.end_ns > late.time.start_ns) gaps.push_back(late);
-      if (!is_slow) return;
+      add_late(gap, launched_ns, thread, gaps);
+      const bool was_late = !gaps.empty() && gaps.back().reason == IdleReason::kLaunchBound &&
+                            gaps.back().gpu == gap.gpu && gaps.back().time.end_ns == launched_ns;
+      if (was_late && gap.time.end_ns - launched_ns < latency_ns_) {
+        gaps.back().time.end_ns = gap.time.end_ns;
+        return;
+      }
       gap.time.start_ns = launched_ns;
     }
     if (gap.time.end_ns - gap.time.start_ns < latency_ns_) {
@@ -83,7 +79,7 @@ class Reasons {
     } else {
       gap.reason = was_told_to_wait(gap.next, api) ? IdleReason::kDependency : IdleReason::kOther;
     }
-    gaps.push_back(gap);
+    add_part(gap, thread, gaps);
   }
 
  private:
@@ -106,9 +102,36 @@ class Reasons {
     }
   }
 
+  // From the begin of the gap until the launch.
+  void add_late(Gap gap, int64_t launched_ns, uint32_t thread, std::vector<Gap>& gaps) const {
+    const IntervalSet& waits = host_.waits_of(thread);
+    auto wait = std::partition_point(waits.begin(), waits.end(), [&](const Interval& one) {
+      return one.end_ns <= gap.time.start_ns;
+    });
+    while (gap.time.start_ns < launched_ns) {
+      Gap part = gap;
+      const bool is_in_wait = wait != waits.end() && wait->start_ns <= gap.time.start_ns;
+      const int64_t next_ns = wait == waits.end() ? launched_ns
+                              : is_in_wait        ? wait->end_ns
+                                                  : wait->start_ns;
+      part.reason = is_in_wait ? IdleReason::kSync : IdleReason::kLaunchBound;
+      part.time.end_ns = std::min(next_ns, launched_ns);
+      gap.time.start_ns = part.time.end_ns;
+      if (is_in_wait) ++wait;
+      add_part(part, thread, gaps);
+    }
+  }
+
+  void add_part(Gap gap, uint32_t thread, std::vector<Gap>& gaps) const {
+    if (gap.time.end_ns <= gap.time.start_ns) return;
+    gap.host = host_.main_deed_in(thread, gap.time);
+    gaps.push_back(gap);
+  }
+
   const trace::Trace& trace_;
+  const HostTime& host_;
   int64_t latency_ns_;
-  CallsByThread syncs_, waits_;
+  CallsByThread waits_;
   std::vector<Row> previous_in_queue_;
 };
 
@@ -140,9 +163,9 @@ const char* idle_reason_name(IdleReason reason) {
   return kNames[static_cast<size_t>(reason)];
 }
 
-std::vector<Gap> idle_gaps(const trace::Trace& trace, int64_t latency_ns) {
+std::vector<Gap> idle_gaps(const trace::Trace& trace, const HostTime& host, int64_t latency_ns) {
   std::vector<Gap> gaps;
-  const Reasons reasons(trace, latency_ns);
+  const Reasons reasons(trace, host, latency_ns);
   const auto lanes = lanes_of(trace);
   for (const auto& [id, gpu] : gpu_times(trace)) {
     const auto found = lanes.find(id);
@@ -152,7 +175,7 @@ std::vector<Gap> idle_gaps(const trace::Trace& trace, int64_t latency_ns) {
         trace::unite(set_of(gpu, Category::kCopy), set_of(gpu, Category::kMemset));
     const size_t first_of_gpu = gaps.size();
     for (const Interval& gap : trace::subtract(copies, kernels)) {
-      gaps.push_back({gap, id, IdleReason::kCopy, kNone, kNone});
+      gaps.push_back({gap, id, IdleReason::kCopy, kNone, kNone, {}});
     }
     size_t next = 0;  // the first operation that starts at or after the end of the gap
     const IntervalSet work =
@@ -162,7 +185,7 @@ std::vector<Gap> idle_gaps(const trace::Trace& trace, int64_t latency_ns) {
              trace.ops.start_ns[static_cast<size_t>(lane.ops[next])] < time.end_ns) {
         ++next;
       }
-      Gap gap{time, id, IdleReason::kEdge, kNone, kNone};
+      Gap gap{time, id, IdleReason::kEdge, kNone, kNone, {}};
       if (next > 0) gap.previous = lane.last_ended[next - 1];
       if (next < lane.ops.size()) gap.next = lane.ops[next];
       if (gap.previous != kNone && gap.next != kNone) {

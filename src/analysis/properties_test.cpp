@@ -56,11 +56,11 @@ trace::TraceBuilder generate(uint32_t seed) {
 TEST(Properties, breakdown_identity) {
   for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
     const auto rows = generate(seed);
-    for (const char* per : {"gpu", "rank", "step", "launched"}) {
-      const bool launched = std::string(per) == "launched";
+    for (const char* per : {"gpu", "rank", "step", "ran"}) {
+      const bool ran = std::string(per) == "ran";
       const auto report =
           ask("breakdown", rows,
-              launched ? Settings{{"per", "step"}, {"steps", "launched"}} : Settings{{"per", per}});
+              ran ? Settings{{"per", "step"}, {"steps", "ran"}} : Settings{{"per", per}});
       const auto& table = section_of(report, "breakdown").table;
       ASSERT_GT(table.rows.size(), 0u);
       for (size_t row = 0; row < table.rows.size(); ++row) {
@@ -69,6 +69,10 @@ TEST(Properties, breakdown_identity) {
                                  "exposed_memset_ns", "other_ns", "idle_ns"}) {
           ASSERT_GE(number(table, row, part), 0) << part;
           sum += number(table, row, part);
+        }
+        if (std::string(per) == "step") {
+          ASSERT_GE(number(table, row, "other_steps_ns"), 0);
+          sum += number(table, row, "other_steps_ns");
         }
         ASSERT_EQ(sum, number(table, row, "total_ns")) << per << ", seed " << seed;
       }

@@ -36,11 +36,15 @@ void print_busy(const trace::Trace& trace) {
   for (const auto& row : table.rows) {
     const auto busy = integer(value_of(table, row, "busy_ns"));
     const auto span = integer(value_of(table, row, "span_ns"));
-    const double share =
-        span > 0 ? 100.0 * static_cast<double>(busy) / static_cast<double>(span) : 0;
-    say(fmt::format("GPU {} was busy for {} of {} ({:.1f} %)",
-                    integer(value_of(table, row, "gpu_id")), format_duration(busy),
-                    format_duration(span), share));
+    const auto program = integer(value_of(table, row, "program_ns"));
+    const auto share = [&](int64_t whole) {
+      return whole > 0 ? 100.0 * static_cast<double>(busy) / static_cast<double>(whole) : 0.0;
+    };
+    say(
+        fmt::format("GPU {} was busy for {}: {:.1f} % of the program's {}, {:.1f} % of the {} from "
+                    "its first operation to its last",
+                    integer(value_of(table, row, "gpu_id")), format_duration(busy), share(program),
+                    format_duration(program), share(span), format_duration(span)));
   }
 }
 

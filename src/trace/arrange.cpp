@@ -38,6 +38,7 @@ void each_column(Apis& apis, Visit visit) {
   visit(apis.label);
   visit(apis.args);
   visit(apis.stream);
+  visit(apis.blocks);
   visit(apis.stack);
 }
 

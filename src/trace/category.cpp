@@ -115,8 +115,9 @@ bool is_sync_call(std::string_view name) {
     return true;
   }
   if (!starts_with_any(name, {"hip", "cuda", "cu"})) return false;
-  return name.find("Synchronize") != name.npos || name == "hipMemcpy" || name == "cudaMemcpy" ||
-         name == "hipMemcpyWithStream" || name == "hipMemcpyDtoH" || name == "hipMemcpyHtoD";
+  if (name.find("Synchronize") != name.npos) return true;
+  return starts_with_any(name, {"hipMemcpy", "cudaMemcpy", "cuMemcpy"}) &&
+         name.find("Async") == name.npos;
 }
 
 bool is_record_call(std::string_view name) {

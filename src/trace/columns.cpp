@@ -43,6 +43,7 @@ Request united(const Request& a, const Request& b) {
   both.samples |= b.samples;
   both.launch_stacks |= b.launch_stacks;
   both.monitors |= b.monitors;
+  both.program |= b.program;
   both.args_of |= b.args_of;
   if (a.args_of == 0) both.args_named = b.args_named;
   if (a.args_of != 0 && b.args_of != 0 && a.args_named != b.args_named) both.args_named = nullptr;
@@ -242,6 +243,7 @@ void warn_of_no_such(const Request& request, const Raw& raw, Trace& trace) {
 void arrange(const Request& request, const Window& window, const Raw& raw, Trace& trace) {
   trace.gpu = request.gpu;
   if (raw.first_ns != std::numeric_limits<int64_t>::max()) trace.origin_ns = raw.first_ns;
+  if (trace.window && trace.program) trace.program = trace.window;
   warn_of_no_such(request, raw, trace);
   complete_domains(trace);
   for (const std::string& name : trace.names) {

@@ -21,21 +21,25 @@ int64_t handle_of(std::string_view text) {
 }  // namespace
 
 Status load_streams(store::Database& database, const std::vector<int64_t>& api_ids, Trace& trace) {
-  const bool any_waits = std::any_of(
-      trace.names.begin(), trace.names.end(),
-      [](const std::string& name) { return is_wait_call(name) || is_record_call(name); });
   SONDE_ASSIGN(const bool kernels, database.has_table("rocpd_kernelapi"));
   SONDE_ASSIGN(const bool copies, database.has_table("rocpd_copyapi"));
-  if (!any_waits || !kernels || !copies) return ok_status();
+  if (!kernels || !copies) return ok_status();
   trace.apis.stream.assign(trace.apis.size(), kNoStream);
-  for (const char* table : {"rocpd_kernelapi", "rocpd_copyapi"}) {
-    RowIndex index(api_ids);
-    SONDE_TRY(store::scan(database, "api_ptr_id, stream", table, {}, [&](const store::Row& row) {
-      const auto api = index.row(row.integer(0));
-      if (api && !row.is_null(1)) trace.apis.stream[*api] = handle_of(row.text(1));
-    }));
-  }
-  return ok_status();
+  trace.apis.blocks.assign(trace.apis.size(), 0);
+  RowIndex of_kernels(api_ids), of_copies(api_ids);
+  SONDE_TRY(store::scan(database, "api_ptr_id, stream", "rocpd_kernelapi", {},
+                        [&](const store::Row& row) {
+                          const auto api = of_kernels.row(row.integer(0));
+                          if (api && !row.is_null(1))
+                            trace.apis.stream[*api] = handle_of(row.text(1));
+                        }));
+  return store::scan(database, "api_ptr_id, stream, sync", "rocpd_copyapi", {},
+                     [&](const store::Row& row) {
+                       const auto api = of_copies.row(row.integer(0));
+                       if (!api) return;
+                       if (!row.is_null(1)) trace.apis.stream[*api] = handle_of(row.text(1));
+                       trace.apis.blocks[*api] = row.integer_or(2, 0) != 0 ? 1 : 0;
+                     });
 }
 
 Status load_monitors(store::Database& database, const Request& request, Trace& trace) {

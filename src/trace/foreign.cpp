@@ -118,6 +118,11 @@ class ColumnSink : public importers::Sink {
     const auto row = static_cast<size_t>(row_of(launch.op));
     if (request_.op_bytes && launch.bytes >= 0) trace_.ops.bytes[row] = launch.bytes;
     if (request_.links && launch.api != 0) trace_.ops.api[row] = static_cast<Row>(launch.api) - 1;
+    if (request_.streams && launch.api != 0 && launch.stream != 0) {
+      trace_.apis.stream.resize(trace_.apis.size(), kNoStream);
+      trace_.apis.blocks.resize(trace_.apis.size(), 0);
+      trace_.apis.stream[static_cast<size_t>(launch.api) - 1] = static_cast<int64_t>(launch.stream);
+    }
     if (!request_.op_shapes || launch.grid[0] < 0) return;
     LaunchShape shape;
     for (int i = 0; i < 3; ++i) {
@@ -210,7 +215,7 @@ class BothSinks : public importers::Sink {
 // A Trace in the making.
 struct Columns {
   Columns(const Request& request, bool needs_span)
-      : wanted(completed(request)), sink(wanted, needs_span, trace, raw) {}
+      : wanted(completed(request)), sink(wanted, needs_span || request.program, trace, raw) {}
   const Request wanted;
   Trace trace;
   Raw raw;
@@ -248,6 +253,11 @@ Result<Trace> load_foreign(importers::Found& found, const std::string& path, con
     SONDE_ASSIGN(window, resolve_window(window_text, *span, part));
   }
   columns.trace.window = window.extent;
+  if (columns.wanted.program) columns.trace.program = span;
+  if (!columns.trace.apis.stream.empty()) {  // calls may come after the last launch
+    columns.trace.apis.stream.resize(columns.trace.apis.size(), kNoStream);
+    columns.trace.apis.blocks.resize(columns.trace.apis.size(), 0);
+  }
   arrange(columns.wanted, window, columns.raw, columns.trace);
   return std::move(columns.trace);
 }

@@ -276,6 +276,9 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   if (wanted.launch_stacks) SONDE_TRY(load_launch_stacks(database, extras.id, trace));
   if (wanted.streams) SONDE_TRY(load_streams(database, extras.id, trace));
   if (wanted.monitors) SONDE_TRY(load_monitors(database, wanted, trace));
+  if (wanted.program) {
+    SONDE_ASSIGN(trace.program, program_of(reader));
+  }
   if (!wanted.op_ids) trace.ops.id.clear();
   arrange(wanted, wanted.window, raw, trace);
   if (wanted.samples || !trace.apis.stack.empty()) SONDE_TRY(load_samples(reader, wanted, trace));

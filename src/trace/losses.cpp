@@ -29,6 +29,18 @@ Result<std::optional<Interval>> span_of(store::Reader& reader) {
   return first_to_last(database, "SELECT min(time_ns), max(time_ns) + 1 FROM sonde_sample");
 }
 
+Result<std::optional<Interval>> program_of(store::Reader& reader) {
+  store::Database& database = reader.database();
+  if (reader.made_by_sonde()) {
+    SONDE_ASSIGN(const auto lifetimes,
+                 first_to_last(database,
+                               "SELECT min(start_ns), max(end_ns) FROM sonde_process "
+                               "HAVING count(start_ns) = count(*) AND count(end_ns) = count(*)"));
+    if (lifetimes) return lifetimes;
+  }
+  return span_of(reader);
+}
+
 Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
   std::vector<std::string> warnings;
   for (const std::string& note : reader.notes()) warnings.push_back("not read: " + note);

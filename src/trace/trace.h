@@ -89,8 +89,9 @@ struct Apis {  // sorted by start, then the longest first, then by kind: parents
   std::vector<NameId> label;     // the name, or the text of a marker that RPD calls UserMarker
   std::vector<uint32_t> args;    // index into Trace::texts; 0 = none, or of a kind not asked for
   // The stream that a call launches into, as the program names it; kNoStream where the file does
-  // not say. Empty if no stream of the file waits for another.
+  // not say. Empty if it says of none.
   std::vector<int64_t> stream;
+  std::vector<uint8_t> blocks;  // with `stream`: 1 if the call returned after what it launched
   // The innermost node of Trace::stacks where a call that launched work was made, or kNone. Empty
   // if the file has no such stacks.
   std::vector<int32_t> stack;
@@ -152,6 +153,7 @@ struct Request {
   bool samples = false;        // Trace::samples, blocked and stacks
   bool launch_stacks = false;  // of calls, and Trace::stacks; implies links
   bool monitors = false;       // Trace::monitors
+  bool program = false;        // Trace::program
   bool whole = false;          // operations keep their whole times, for delays between events
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
@@ -195,6 +197,10 @@ struct Trace {
   Changed changed;
   std::optional<Interval> window;  // Window::extent
   std::optional<int64_t> gpu;      // Request::gpu
+  // If asked for: the wall time of what was recorded, from the start of the first process to the
+  // end of the last, or where the file does not say so from the first start to the last end of all
+  // its operations and calls. Cut to the window.
+  std::optional<Interval> program;
   // What --from counts from: the first start of all rows of the file, also of those left out. Known
   // if both operations and calls were asked for.
   int64_t origin_ns = 0;
@@ -222,6 +228,8 @@ Result<Trace> load(store::Reader& reader, const Request& request);
 // From the first start to the last end of all operations and calls, or where there are none from
 // the first sample to the last; nullopt for an empty trace.
 Result<std::optional<Interval>> span_of(store::Reader& reader);
+// Trace::program, not cut.
+Result<std::optional<Interval>> program_of(store::Reader& reader);
 
 // What every report must say about this file: drops by source, errors of the recorder, a recording
 // that was not finished.

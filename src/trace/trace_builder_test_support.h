@@ -20,6 +20,7 @@ class TraceBuilder {
     int64_t tid = 1, pid = 1;
     std::string domain = {}, args = {};
     int64_t stream = kNoStream;
+    bool blocks = false;
   };
   struct Op {
     std::string name;
@@ -72,6 +73,7 @@ class TraceBuilder {
     for (const auto& rows : {trace.ops.start_ns, trace.apis.start_ns}) {
       for (const int64_t start_ns : rows) raw.first_ns = std::min(raw.first_ns, start_ns);
     }
+    if (wanted.program) trace.program = span();
     arrange(completed(wanted), window, raw, trace);
     return trace;
   }
@@ -85,6 +87,18 @@ class TraceBuilder {
   }
 
  private:
+  std::optional<Interval> span() const {
+    std::optional<Interval> span;
+    const auto add = [&](const auto& row) {
+      if (!span) span = Interval{row.start_ns, row.end_ns};
+      span->start_ns = std::min(span->start_ns, row.start_ns);
+      span->end_ns = std::max(span->end_ns, row.end_ns);
+    };
+    for (const Api& api : apis_) add(api);
+    for (const Op& op : ops_) add(op);
+    return span;
+  }
+
   static NameId intern(Trace& trace, const std::string& text) {
     for (size_t i = 0; i < trace.names.size(); ++i) {
       if (trace.names[i] == text) return static_cast<NameId>(i);
@@ -119,6 +133,7 @@ class TraceBuilder {
       trace.apis.args.push_back(static_cast<uint32_t>(trace.texts.size()));
       trace.texts.push_back(api.args);
       if (has_streams) trace.apis.stream.push_back(api.stream);
+      if (has_streams) trace.apis.blocks.push_back(api.blocks ? 1 : 0);
     }
   }
 

@@ -18,6 +18,8 @@ COLLECTIVES = {"allreduce": "AllReduce_Sum_f32_RING_LL", "allgather": "AllGather
 
 
 class Trace:
+    suffix = ".json"
+
     def __init__(self, rank=None, world=None, process=7, base_ns=1_700_000_000_000_000_000):
         self.events = []
         self.process = process

@@ -5,7 +5,6 @@ import subprocess
 import tempfile
 import unittest
 
-from trace import Trace
 
 
 class Verdict(unittest.TestCase):
@@ -26,8 +25,8 @@ class Verdict(unittest.TestCase):
 
     def write(self, *traces):
         """The files of these traces, in order."""
-        return [trace.write(self.folder / f"trace{i}.json") if isinstance(trace, Trace) else str(trace)
-                for i, trace in enumerate(traces)]
+        return [trace.write(self.folder / f"trace{i}{trace.suffix}")
+                if hasattr(trace, "suffix") else str(trace) for i, trace in enumerate(traces)]
 
     def ask(self, verb, *traces, options=()):
         """The answer of `sonde VERB` to these traces (or paths) as JSON."""

@@ -1,0 +1,47 @@
+// What threads of the program did when: by the innermost call that was recorded, or by the nearest
+// one around it that has a purpose of its own, such as a data loader. Used by idle.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "trace/host_work.h"
+#include "trace/trace.h"
+
+namespace sonde::analysis {
+
+// Something that a thread did, and for how long.
+struct HostDeed {
+  trace::HostWork work = trace::HostWork::kNothing;
+  trace::NameId label = 0;  // of the call; that of "" if there was none
+  int64_t time_ns = 0;
+};
+
+class HostTime {
+ public:
+  // Needs `nesting`, and looks at `blocks` where it is there. Linear.
+  explicit HostTime(const trace::Trace& trace);
+
+  // What a thread did in a time, without order; the lengths add up to that of the time.
+  std::vector<HostDeed> deeds_in(uint32_t thread, trace::Interval time) const;
+  // The longest of these.
+  HostDeed main_deed_in(uint32_t thread, trace::Interval time) const;
+  // The times in which a thread was in calls that wait for a device; normalised.
+  const trace::IntervalSet& waits_of(uint32_t thread) const { return waits_[thread]; }
+
+ private:
+  struct Part {
+    trace::Interval time;
+    trace::Row api;
+  };
+  void find_purposes();
+  void find_waits();
+
+  const trace::Trace& trace_;
+  std::vector<trace::HostWork> work_;     // by call
+  std::vector<trace::Row> named_;         // by call: whose name tells what it does
+  std::vector<std::vector<Part>> parts_;  // by thread and time
+  std::vector<trace::IntervalSet> waits_;
+};
+
+}  // namespace sonde::analysis

@@ -1,0 +1,72 @@
+#include "trace/host_work.h"
+
+#include "base/strings.h"
+
+namespace sonde::trace {
+namespace {
+
+bool has(std::string_view name, std::string_view word) { return name.find(word) != name.npos; }
+
+HostWork work_of_call(std::string_view name) {
+  if (is_sync_call(name)) return HostWork::kWaiting;
+  if (starts_with_any(name, {"hiprtcCompile", "nvrtcCompile", "clBuildProgram", "clCompileProgram",
+                             "clLinkProgram"})) {
+    return HostWork::kCompiling;
+  }
+  if (starts_with_any(name, {"hipModuleLoad", "cuModuleLoad", "cudaModuleLoad", "hipLibraryLoad",
+                             "cuLibraryLoad", "cudaLibraryLoad", "hipModuleUnload",
+                             "cuModuleUnload", "hsa_executable_", "hsa_code_object_"})) {
+    return HostWork::kModuleLoad;
+  }
+  if (starts_with_any(name, {"hipFree", "hipHostFree", "cudaFree", "cuMemFree",
+                             "hsa_amd_memory_pool_free", "clReleaseMemObject"})) {
+    return HostWork::kFree;
+  }
+  if (is_memory_call(name) ||
+      starts_with_any(name, {"hipHostMalloc", "hipHostRegister", "cudaHost", "cudaMallocHost",
+                             "cuMemAlloc", "cuMemHost", "hsa_amd_memory_pool_allocate",
+                             "clCreateBuffer", "clCreateImage", "clSVMAlloc"})) {
+    return HostWork::kAllocation;
+  }
+  return HostWork::kCall;
+}
+
+}  // namespace
+
+const char* host_work_name(HostWork work) {
+  constexpr const char* kNames[kHostWorks] = {"data loading", "garbage collection",
+                                              "compiling",    "loading modules",
+                                              "freeing",      "allocating",
+                                              "waiting",      "call",
+                                              "operator",     "Python",
+                                              "range",        "no call"};
+  return kNames[static_cast<size_t>(work)];
+}
+
+bool is_data_loader(std::string_view name) {
+  return has(name, "DataLoader") || has(name, "dataloader");
+}
+
+bool is_collector(std::string_view name) {
+  return name == "Python GC" || has(name, "<built-in function collect>") ||
+         has(name, "<built-in method collect of");
+}
+
+HostWork host_work_of(ApiKind kind, std::string_view name) {
+  if (is_data_loader(name)) return HostWork::kDataLoading;
+  if (is_collector(name)) return HostWork::kCollection;
+  switch (kind) {
+    case ApiKind::kRuntime:
+      return work_of_call(name);
+    case ApiKind::kOperator:
+      return HostWork::kOperator;
+    case ApiKind::kPython:
+      return HostWork::kPython;
+    case ApiKind::kMarker:
+      return HostWork::kRange;
+    default:
+      return HostWork::kCall;
+  }
+}
+
+}  // namespace sonde::trace

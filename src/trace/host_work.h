@@ -1,0 +1,38 @@
+// What a call is for the host, where the host is what a GPU waits for: the tables of names are here
+// in one place, as those of category.h.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "trace/category.h"
+
+namespace sonde::trace {
+
+// What is done on purpose comes first: it is also what a call inside of it does.
+enum class HostWork : uint8_t {
+  kDataLoading,  // a data loader: markers and frames with DataLoader in the name
+  kCollection,   // Python's garbage collection
+  kCompiling,    // of kernels at run time
+  kModuleLoad,   // code for the device
+  kFree,         // of memory of a device, which waits for it as well
+  kAllocation,
+  kWaiting,  // a call that waits for a device
+  kCall,     // any other call of a runtime
+  kOperator,
+  kPython,
+  kRange,    // a marker, with nothing more exact in it
+  kNothing,  // no call that was recorded
+};
+constexpr size_t kHostWorks = 12;
+const char* host_work_name(HostWork work);  // "data loading"
+// Whether calls inside of it do the same.
+constexpr bool has_a_purpose(HostWork work) { return work <= HostWork::kAllocation; }
+
+HostWork host_work_of(ApiKind kind, std::string_view name);
+
+bool is_data_loader(std::string_view name);
+// "Python GC" is torch's, the others are frames.
+bool is_collector(std::string_view name);
+
+}  // namespace sonde::trace

@@ -1,0 +1,140 @@
+from trace import Trace
+from verdict import Verdict
+
+LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+
+
+def two_kernels(gap, sync=None, **second):
+    """kernel a from 100 to 1100, kernel b `gap` later, launched just before; the call before it
+    waits from 110 until `sync`."""
+    trace = Trace()
+    trace.kernel("a", at=100, lasts=1000)
+    if sync is not None:
+        trace.call("cudaStreamSynchronize", at=110, lasts=sync - 110)
+    trace.kernel("b", at=1100 + gap, lasts=1000, **second)
+    return trace
+
+
+class Idle(Verdict):
+    def reasons(self, *traces, options=()):
+        return {row["reason"]: row["total_ns"] // 1000
+                for row in self.ask("idle", *traces, options=options)["idle"]}
+
+    def host(self, trace, when="between"):
+        """What the host did, by kind, in whole microseconds."""
+        found = {}
+        for row in self.ask("idle", trace)["host"]:
+            if row["when"] == when:
+                found[row["what"]] = found.get(row["what"], 0) + row["total_ns"] // 1000
+        return found
+
+    def test_loading_after_a_sync_is_no_waiting(self):
+        """The sync is over 150 us after the kernel; for 500 ms after that a data loader runs."""
+        trace = two_kernels(gap=500_200, sync=1250)
+        trace.range(LOADER, at=1260, lasts=500_000)
+        self.assertEqual(self.reasons(trace), {"sync": 150, "launch-bound": 500_050})
+        self.assertEqual(self.host(trace)["data loading"], 500_000)
+        longest = self.ask("idle", trace)["gaps"][0]
+        self.assertEqual(longest["host"], "data loading: " + LOADER)
+        self.assertEqual(longest["host_ns"], 500_000_000)
+
+    def test_waiting_for_the_whole_gap_is_waiting(self):
+        """The sync returns 3 ms after the kernel, and b is launched at once."""
+        trace = two_kernels(gap=3000, sync=4098)
+        self.assertEqual(self.reasons(trace), {"sync": 2998, "launch latency": 2})
+
+    def test_a_sync_that_was_over_before_the_gap_waits_for_nothing(self):
+        """The sync returned while a ran; the host then did something that was not recorded."""
+        trace = two_kernels(gap=3000, sync=1050)
+        self.assertEqual(self.reasons(trace), {"launch-bound": 3000})
+        self.assertEqual(self.host(trace), {"no call": 2999, "call": 1})
+
+    def test_another_threads_sync_is_not_the_launching_threads(self):
+        """Thread 9 waits all the time; thread 7, which launches, is in Python."""
+        trace = two_kernels(gap=3000)
+        trace.call("cudaDeviceSynchronize", at=110, lasts=3900, thread=9)
+        trace.python("train.py(7): prepare", at=1100, lasts=2990)
+        self.assertEqual(self.reasons(trace), {"launch-bound": 3000})
+        self.assertEqual(self.host(trace)["Python"], 2990)
+
+    def test_two_syncs_with_work_between_them(self):
+        """The host waits 100, works 400, waits 200, works until it launches."""
+        trace = two_kernels(gap=1002, sync=1200)
+        trace.operator("aten::copy_", at=1200, lasts=400)
+        trace.call("cudaEventSynchronize", at=1600, lasts=200)
+        self.assertEqual(self.reasons(trace), {"sync": 300, "launch-bound": 702})
+        self.assertEqual(self.host(trace)["operator"], 400)
+
+    def test_the_longest_work_of_a_gap_is_its_evidence(self):
+        """1 ms in a data loader, 5 ms loading code: the gap is one of loading modules."""
+        trace = two_kernels(gap=7000)
+        trace.range(LOADER, at=1100, lasts=1000)
+        trace.call("cuModuleLoadData", at=2100, lasts=5000)
+        self.assertEqual(self.ask("idle", trace)["gaps"][0]["host"],
+                         "loading modules: cuModuleLoadData")
+        self.assertEqual(self.host(trace),
+                         {"loading modules": 5000, "data loading": 1000, "no call": 999, "call": 1})
+
+    def test_free_allocation_and_collection_have_names(self):
+        """hipFree 1 ms, hipMalloc 2 ms and Python's collector 4 ms, one after the other."""
+        trace = two_kernels(gap=7100)
+        trace.call("hipFree", at=1100, lasts=1000)
+        trace.call("hipMalloc", at=2100, lasts=2000)
+        trace.python("<built-in function collect>", at=4100, lasts=4000)
+        found = self.host(trace)
+        self.assertEqual((found["freeing"], found["allocating"], found["garbage collection"]),
+                         (1000, 2000, 4000))
+
+    def test_what_a_loader_calls_is_data_loading(self):
+        """A loader's operators and its sync are inside of it; the sync still waits."""
+        trace = two_kernels(gap=5000)
+        trace.range(LOADER, at=1100, lasts=4900)
+        trace.operator("aten::stack", at=1200, lasts=3000)
+        self.assertEqual(self.host(trace)["data loading"], 4900)
+
+    def test_a_launched_kernel_that_does_not_begin_is_nobodys_loading(self):
+        """b is launched during a and begins 2 ms after it: the loader that runs meanwhile is not
+        the cause."""
+        trace = two_kernels(gap=2000, launched=500)
+        trace.range(LOADER, at=600, lasts=2400)
+        self.assertEqual(self.reasons(trace), {"other": 2000})
+
+    def test_a_copy_that_blocks_waits_for_its_end_only(self):
+        """cudaMemcpy returns 100 us after its copy; b comes 900 us after that."""
+        trace = Trace()
+        trace.copy("d2h", at=100, lasts=1000, size=1 << 20, launched=50, by="cudaMemcpy",
+                   call_lasts=1150)
+        trace.kernel("b", at=2100, lasts=100)
+        self.assertEqual(self.reasons(trace), {"copy": 1000, "sync": 100, "launch-bound": 900})
+
+    def test_time_before_and_after_the_operations_is_told(self):
+        """10 s: 4.9 s of loading, 0.1 s of GPU, 5 s of saving. The GPU has no gap, and is idle for
+        99 % of the program."""
+        trace = Trace()
+        trace.python("train.py(10): load", at=0, lasts=4_900_000)
+        trace.kernel("gemm", at=4_900_010, lasts=100_000, launched=4_900_000)
+        trace.python("train.py(20): save", at=5_000_010, lasts=4_999_990)
+        answer = self.ask("idle", trace)
+        self.assertEqual(answer["idle"], [])
+        self.assertEqual(answer["program"][0]["idle_percentage"], 99.0)
+        self.assertEqual({(row["when"], row["name"]): row["total_ns"] // 1_000_000
+                          for row in answer["host"] if row["what"] == "Python"},
+                         {("before", "train.py(10): load"): 4900,
+                          ("after", "train.py(20): save"): 4999})
+
+    def test_one_operation_has_no_gap(self):
+        trace = Trace()
+        trace.kernel("only", at=100, lasts=50)
+        self.assertEqual(self.ask("idle", trace)["idle"], [])
+
+    def test_operations_that_overlap_have_no_gap(self):
+        trace = Trace()
+        for stream in range(4):
+            trace.kernel("k", at=100 + stream * 50, lasts=200, stream=stream)
+        self.assertEqual(self.ask("idle", trace)["idle"], [])
+
+    def test_an_empty_trace_was_not_idle(self):
+        trace = Trace()
+        trace.operator("aten::relu", at=0, lasts=10)
+        self.assertEqual(self.ask("idle", trace)["idle"], [])
+        self.assertIn("No operations of a device", self.text("idle", trace))
