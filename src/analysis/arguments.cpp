@@ -1,5 +1,7 @@
 #include "analysis/arguments.h"
 
+#include <charconv>
+
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -76,6 +78,15 @@ std::optional<std::string_view> argument(std::string_view args, std::string_view
 std::optional<int64_t> integer_argument(std::string_view args, std::string_view key) {
   const auto text = argument(args, key);
   return text ? parse_int(*text) : std::nullopt;
+}
+
+std::optional<int64_t> handle_argument(std::string_view args, std::string_view key) {
+  auto text = argument(args, key);
+  if (!text || text->substr(0, 2) != "0x") return std::nullopt;
+  text->remove_prefix(2);
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value, 16);
+  return error == std::errc() ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
 }
 
 }  // namespace sonde::analysis

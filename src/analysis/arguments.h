@@ -12,5 +12,7 @@ namespace sonde::analysis {
 // brackets; nullopt if there is no such member.
 std::optional<std::string_view> argument(std::string_view args, std::string_view key);
 std::optional<int64_t> integer_argument(std::string_view args, std::string_view key);
+// A pointer, "0x7f00".
+std::optional<int64_t> handle_argument(std::string_view args, std::string_view key);
 
 }  // namespace sonde::analysis

@@ -8,6 +8,7 @@
 #include "analysis/critical_path_graph.h"
 #include "analysis/totals.h"
 #include "base/strings.h"
+#include "trace/group_names.h"
 
 namespace sonde::analysis {
 namespace {
@@ -123,20 +124,22 @@ report::Section names_section(const Answer& answer) {
   table.add_column({"edges", "Edges", Kind::kInteger});
   table.add_column({"time_ns", "Time", Kind::kTime});
   table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  const trace::GroupNames names(answer.trace);
   std::map<std::pair<trace::NameId, BoundBy>, Sum> sums;
   for (size_t i = 0; i < answer.path.edges.size(); ++i) {
     const Edge& edge = answer.edge(i);
     if (edge.weight_ns == 0) continue;
-    sums[{label_of(answer.trace, event_of(answer, edge)), edge.bound}].add(answer, edge);
+    const trace::NameId name = names.of(label_of(answer.trace, event_of(answer, edge)));
+    sums[{name, edge.bound}].add(answer, edge);
   }
   std::vector<std::pair<std::pair<trace::NameId, BoundBy>, Sum>> rows(sums.begin(), sums.end());
   std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
     if (a.second.time_ns != b.second.time_ns) return a.second.time_ns > b.second.time_ns;
     if (a.first.first == b.first.first) return a.first.second < b.first.second;
-    return answer.trace.names[a.first.first] < answer.trace.names[b.first.first];
+    return names.text(a.first.first) < names.text(b.first.first);
   });
   for (const auto& [key, sum] : rows) {
-    table.add_row({answer.trace.names[key.first], std::string(bound_by_name(key.second)), sum.edges,
+    table.add_row({names.text(key.first), std::string(bound_by_name(key.second)), sum.edges,
                    sum.time_ns, percent_of(sum.time_ns, answer.path.length_ns)});
   }
   return section;
@@ -278,10 +281,16 @@ constexpr const char* kDefinition =
     "nearer to it than the launch and all else that came before it, the edge is the time of the "
     "operation before until then.\n"
     "launch delay: from the begin of a launching call to the begin of its operation, if the "
-    "operation before it on the queue had ended when the call began, or runs on beside it. Each "
+    "operation before it on the queue or in the stream had ended when the call began, or runs on "
+    "beside it. Each "
     "node of a graph has such an edge from the launch of the graph.\n"
-    "kernel-kernel delay: from the end of an operation to the begin of the next on its queue, if "
-    "that was launched before; longer ones than --kernel-gap are a dependency.\n"
+    "kernel-kernel delay: from the end of an operation to the begin of the next on its queue or in its "
+    "stream, if that was launched before; longer ones than --kernel-gap are a dependency. Where the "
+    "launching calls name their streams (HIP, CUDA), a stream is in order whichever queues it runs "
+    "on, and the null stream waits for the other streams of its process and GPU, and they for it, but "
+    "for those whose making as non-blocking is in the file, or whose making is not. Elsewhere "
+    "(OpenCL, HSA, traces of PyTorch) the queue of the file is what is in order; the wait lists of "
+    "OpenCL's out-of-order queues and the signals of HSA's packets are not recorded.\n"
     "sync: from the end of an operation to the end of the call that waited for it (of a device, "
     "queue or event), or to the begin of the operation whose queue was made to wait for it; 0. The "
     "file says so in records of synchronisation (CUDA), or in the arguments of the calls: an event "
@@ -290,7 +299,9 @@ constexpr const char* kDefinition =
     "while it waited, and the first operation that a thread launches after a wait of queues waits "
     "for what ended last on another queue. What has no call, on its queue before all that has one, "
     "was launched before the recording. Clocks differ: what ends after the call, but nearer to its "
-    "end than to its begin, was awaited too, and the edge is the time of the operation until then.\n"
+    "end than to its begin, was awaited too, and the edge is the time of the operation until then. "
+    "Copies that return when they are done wait for themselves (hipMemcpy, clEnqueueReadBuffer that "
+    "blocks), and hipFree and cudaFree wait like a synchronisation.\n"
     "dependency: from the end of a call to the begin of the next on the thread; 0.\n"
     "thread: to the begin of a call, from the end of the last call of another thread of the "
     "process, if its own thread was between calls meanwhile; 0. Which thread woke which is not "

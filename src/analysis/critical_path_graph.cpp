@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <queue>
 
 namespace sonde::analysis {
 namespace {
@@ -14,28 +13,13 @@ using trace::Row;
 
 constexpr uint32_t kNoNode = ~uint32_t{0};
 
-// What began on a queue until a moment: what of it had ended last, and what ends next.
-class QueueState {
- public:
-  void advance(int64_t time_ns) {
-    for (; !running_.empty() && running_.top().first <= time_ns; running_.pop()) {
-      ended_last_ = running_.top().second;
-    }
-  }
-  void begin(int64_t end_ns, Row op) { running_.push({end_ns, op}); }
-  Row ended_last() const { return ended_last_; }
-  Row ends_next() const { return running_.empty() ? kNone : running_.top().second; }
-
- private:
-  using End = std::pair<int64_t, Row>;
-  std::priority_queue<End, std::vector<End>, std::greater<>> running_;
-  Row ended_last_ = kNone;
-};
-
 class GraphBuilder {
  public:
   GraphBuilder(const trace::Trace& trace, const GraphOptions& options)
-      : trace_(trace), options_(options), waits_(find_waits(trace)) {
+      : trace_(trace),
+        options_(options),
+        order_(order_of_ops(trace)),
+        waits_(find_waits(trace, order_)) {
     graph_.api_count = trace.apis.size();
     graph_.op_count = trace.ops.size();
     graph_.time_ns.resize(2 * (graph_.api_count + graph_.op_count));
@@ -207,23 +191,19 @@ class GraphBuilder {
   }
 
   void add_ops() {
-    std::vector<QueueState> queues(trace_.queues.size());
     for (size_t op = 0; op < trace_.ops.size(); ++op) {
       const uint32_t begin = graph_.begin_of_op(op);
       add_edge(begin, begin + 1, EdgeKind::kSpan, trace_.op_ns(op), bound_of_op(op));
-      QueueState& queue = queues[trace_.ops.queue[op]];
-      queue.advance(trace_.ops.start_ns[op]);
-      add_start(op, queue);
-      queue.begin(trace_.ops.end_ns[op], static_cast<Row>(op));
+      add_start(op);
     }
   }
 
   // An operation begins when the last of what it needs is there: its launch, the operation before
-  // it on its queue, the operations that its queue waits for. Queues begin an operation some ns or
-  // us before they end the one before, and times are rounded: an end that comes after the begin
-  // counts if it is nearer to it than all that came before. Then the path goes through the part of
-  // that operation until the begin.
-  void add_start(size_t op, const QueueState& queue) {
+  // it on its queue or in its stream, the operations that its queue waits for. Queues begin an
+  // operation some ns or us before they end the one before, and times are rounded: an end that
+  // comes after the begin counts if it is nearer to it than all that came before. Then the path
+  // goes through the part of that operation until the begin.
+  void add_start(size_t op) {
     const uint32_t begin = graph_.begin_of_op(op);
     const int64_t start_ns = trace_.ops.start_ns[op];
     uint32_t from = kNoNode;
@@ -238,17 +218,18 @@ class GraphBuilder {
       offer(graph_.begin_of_api(static_cast<size_t>(trace_.ops.api[op])), EdgeKind::kLaunch);
     }
     const auto end_of = [&](Row row) { return graph_.begin_of_op(static_cast<size_t>(row)) + 1; };
-    if (queue.ended_last() != kNone) offer(end_of(queue.ended_last()), EdgeKind::kKernelKernel);
+    if (order_.after[op] != kNone) offer(end_of(order_.after[op]), EdgeKind::kKernelKernel);
     const auto waiter = static_cast<Row>(op);
     for (auto wait = wait_of(waits_.queues, waiter);
          wait != waits_.queues.end() && wait->waiter == waiter; ++wait) {
       offer(end_of(wait->awaited), EdgeKind::kSync);
     }
-    const Row running = queue.ends_next();
+    const Row running = order_.running[op];
     if (running != kNone) {
       const auto before = static_cast<size_t>(running);
       const int64_t overlap_ns = trace_.ops.end_ns[before] - start_ns;
-      if (from == kNoNode || overlap_ns < start_ns - graph_.time_ns[from]) {
+      if (trace_.ops.start_ns[before] <= start_ns &&
+          (from == kNoNode || overlap_ns < start_ns - graph_.time_ns[from])) {
         add_edge(graph_.begin_of_op(before), begin, EdgeKind::kSpan,
                  start_ns - trace_.ops.start_ns[before], bound_of_op(before));
         return;
@@ -267,6 +248,7 @@ class GraphBuilder {
 
   const trace::Trace& trace_;
   const GraphOptions options_;
+  const OpOrder order_;
   const Waits waits_;
   std::vector<bool> launches_;    // by call
   std::vector<bool> loads_data_;  // by name

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/op_order.h"
 #include "report/report.h"
 #include "trace/trace.h"
 
@@ -18,7 +19,7 @@ enum class EdgeKind : uint8_t {
   kDependency,    // the next call of a thread, or the next operation of a queue; unexplained time
   kThread,        // a thread that was between calls goes on after a call of another thread
   kLaunch,        // from the begin of a launching call to the begin of its operation
-  kKernelKernel,  // from the end of an operation to the begin of the next on the same queue
+  kKernelKernel,  // from the end of an operation to the begin of the next on its queue or stream
   kSync,          // from the end of an operation to what waited for it
 };
 constexpr size_t kEdgeKinds = 6;
@@ -73,7 +74,7 @@ struct Waits {
   std::vector<Wait> queues;  // by waiter
 };
 bool critical_path_wants_args(std::string_view name);
-Waits find_waits(const trace::Trace& trace);
+Waits find_waits(const trace::Trace& trace, const OpOrder& order);
 
 struct GraphOptions {
   int64_t kernel_gap_ns = 1'500'000;

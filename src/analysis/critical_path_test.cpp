@@ -83,7 +83,7 @@ TEST(CriticalPath, ACallThatReturnsWhileTheQueueRuns) {
   rows.add(runtime("hipStreamSynchronize", 20, 25));
   rows.add(OpRow{"k1", 12, 100, first});
   const trace::Trace trace = rows.build(0, find_analysis("critical-path")->needs({}));
-  EXPECT_TRUE(find_waits(trace).calls.empty());
+  EXPECT_TRUE(find_waits(trace, order_of_ops(trace)).calls.empty());
 }
 
 // The queue begins k2 2 ns before it ends k1, which k2 was behind since 20: the time until then is
@@ -281,7 +281,7 @@ TEST(CriticalPath, SynchronisationWithAnEventOfHip) {
   rows.add(OpRow{"short", 12, 100, first, 0, 1});
   rows.add(OpRow{"other", 15, 125, second, 0, 2});
   trace::Trace trace = rows.build(0, find_analysis("critical-path")->needs({}));
-  const Waits waits = find_waits(trace);
+  const Waits waits = find_waits(trace, order_of_ops(trace));
   ASSERT_EQ(waits.calls.size(), 1u);
   EXPECT_EQ(trace.names[trace.label(static_cast<size_t>(waits.calls[0].awaited))], "short");
 }

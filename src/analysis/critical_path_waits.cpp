@@ -1,10 +1,13 @@
 #include <algorithm>
-#include <charconv>
+#include <limits>
 #include <map>
+#include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "analysis/arguments.h"
 #include "analysis/critical_path_graph.h"
+#include "base/strings.h"
 
 namespace sonde::analysis {
 namespace {
@@ -80,14 +83,17 @@ Row last_launched_before(const QueueOps& queue, int64_t time_ns) {
 
 class WaitFinder {
  public:
-  explicit WaitFinder(const trace::Trace& trace)
+  WaitFinder(const trace::Trace& trace, const OpOrder& order)
       : trace_(trace),
+        order_(order),
         launched_ns_(launch_times(trace)),
         queues_(ops_of_queues(trace, launched_ns_)),
         is_told_(trace.apis.size(), false) {
     for (const std::string& name : trace.names) {
       is_sync_.push_back(trace::is_sync_call(name));
       is_wait_.push_back(trace::is_wait_call(name));
+      frees_.push_back(starts_with_any(name, {"hipFree", "cudaFree"}) &&
+                       name.find("Async") == name.npos);
     }
   }
 
@@ -99,8 +105,10 @@ class WaitFinder {
     take_own_copies();
     take_streams();
     for (size_t i = 0; i < trace_.apis.size(); ++i) {
-      if (is_runtime(i, is_sync_) && !is_told_[i]) guess_call(i);
+      const bool waits = is_runtime(i, is_sync_) || is_runtime(i, frees_);
+      if (waits && !is_told_[i]) of_many_.push_back({static_cast<Row>(i), kNone, true});
     }
+    take_waits_for_many();
     if (!waits_are_told_) guess_queues();
     for (std::vector<Waits::Wait>* list : {&waits_.calls, &waits_.queues}) {
       std::stable_sort(list->begin(), list->end(), [](const Waits::Wait& a, const Waits::Wait& b) {
@@ -111,6 +119,8 @@ class WaitFinder {
   }
 
  private:
+  using Ends = std::set<std::pair<int64_t, Row>>;  // operations by end
+
   bool is_runtime(size_t api, const std::vector<bool>& which) const {
     return trace_.apis.kind[api] == ApiKind::kRuntime && which[trace_.apis.name[api]];
   }
@@ -219,9 +229,7 @@ class WaitFinder {
       const QueueOps* queue = queue_of(gpu, integer_argument(args, "stream"));
       if (queue != nullptr) add_call(call, last_launched_before(*queue, start_ns));
     } else {
-      for (size_t i = 0; i < queues_.size(); ++i) {
-        if (trace_.queues[i].gpu == gpu) add_call(call, last_launched_before(queues_[i], start_ns));
-      }
+      of_many_.push_back({host, static_cast<int32_t>(gpu), false});
     }
   }
 
@@ -239,111 +247,121 @@ class WaitFinder {
   // put into its stream before it was recorded, and what a stream is given after a wait waits for
   // it.
   void take_streams() {
-    if (trace_.apis.stream.empty()) return;
-    index_streams();
+    if (order_.streams.empty()) return;
     for (size_t i = 0; i < trace_.apis.size(); ++i) {
       if (trace_.apis.kind[i] != ApiKind::kRuntime || trace_.apis.args[i] == 0) continue;
       const std::string& name = trace_.names[trace_.apis.name[i]];
       const auto event = handle_argument(args_of(i), "event");
       const auto stream = handle_argument(args_of(i), "stream");
       const int32_t process = trace_.threads[trace_.apis.thread[i]].process;
+      const auto call = static_cast<Row>(i);
       if (event && trace::is_record_call(name)) {
-        recorded_[{process, *event}] = last_in_stream(process, stream.value_or(0), i);
+        recorded_[{process, *event}] =
+            order_.last_before(trace_, process, stream.value_or(0), call);
       } else if (event && stream && is_wait_[trace_.apis.name[i]]) {
         waits_are_told_ = true;
-        add_stream_wait(process, *stream, i, recorded_of(process, *event));
-      } else if (is_sync_[trace_.apis.name[i]] && !is_told_[i]) {
-        // The default stream waits for others too, and is left to the guess.
-        const Row awaited = event                    ? recorded_of(process, *event)
-                            : stream && *stream != 0 ? last_in_stream(process, *stream, i)
-                                                     : kNone;
-        is_told_[i] = awaited != kNone;
-        add_call(i, awaited);
+        const Row waiter = order_.first_from(trace_, process, *stream, call);
+        for (const Row awaited : recorded_of(process, *event)) {
+          if (waiter != kNone && waiter != awaited) waits_.queues.push_back({waiter, awaited});
+        }
+      } else if (is_sync_[trace_.apis.name[i]] && !is_told_[i] && (event || stream)) {
+        const std::vector<Row> awaited = event ? recorded_of(process, *event)
+                                               : order_.last_before(trace_, process, *stream, call);
+        is_told_[i] = !awaited.empty();
+        for (const Row row : awaited) add_call(i, row);
       }
     }
   }
 
-  static std::optional<int64_t> handle_argument(std::string_view args, std::string_view key) {
-    auto text = argument(args, key);
-    if (!text || text->substr(0, 2) != "0x") return std::nullopt;
-    text->remove_prefix(2);
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value, 16);
-    return error == std::errc() ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
-  }
-
-  void index_streams() {
-    for (size_t op = 0; op < trace_.ops.size(); ++op) {
-      const Row api = trace_.ops.api[op];
-      if (api == kNone) continue;
-      const auto call = static_cast<size_t>(api);
-      int64_t stream = trace_.apis.stream[call];
-      if (stream == trace::kNoStream && trace_.apis.args[call] != 0) {  // of a graph
-        stream = handle_argument(args_of(call), "stream").value_or(trace::kNoStream);
-      }
-      if (stream == trace::kNoStream) continue;
-      const int32_t process = trace_.threads[trace_.apis.thread[call]].process;
-      in_stream_[{process, stream}].push_back({api, static_cast<Row>(op)});
-    }
-    for (auto& [stream, launches] : in_stream_) std::sort(launches.begin(), launches.end());
-  }
-
-  // What was launched into a stream before a call, last; kNone if nothing was.
-  Row last_in_stream(int32_t process, int64_t stream, size_t call) const {
-    const auto found = in_stream_.find({process, stream});
-    if (found == in_stream_.end()) return kNone;
-    const auto& launches = found->second;
-    const auto next = std::lower_bound(launches.begin(), launches.end(),
-                                       std::pair(static_cast<Row>(call), kNone));
-    return next == launches.begin() ? kNone : next[-1].second;
-  }
-
-  Row recorded_of(int32_t process, int64_t event) const {
+  std::vector<Row> recorded_of(int32_t process, int64_t event) const {
     const auto found = recorded_.find({process, event});
-    return found == recorded_.end() ? kNone : found->second;
+    return found == recorded_.end() ? std::vector<Row>() : found->second;
   }
 
-  void add_stream_wait(int32_t process, int64_t stream, size_t call, Row awaited) {
-    const auto found = in_stream_.find({process, stream});
-    if (found == in_stream_.end() || awaited == kNone) return;
-    const auto& launches = found->second;
-    const auto next = std::lower_bound(launches.begin(), launches.end(),
-                                       std::pair(static_cast<Row>(call), kNone));
-    if (next != launches.end() && next->second != awaited) {
-      waits_.queues.push_back({next->second, awaited});
-    }
+  // A call that returns when it is done waits for what it launched.
+  bool blocks(size_t api) const {
+    if (is_runtime(api, is_sync_)) return true;
+    if (!trace_.apis.blocks.empty() && trace_.apis.blocks[api] != 0) return true;
+    return trace_.apis.args[api] != 0 &&
+           integer_argument(args_of(api), "blocking").value_or(0) != 0;
   }
 
-  // A synchronous copy waits for itself.
   void take_own_copies() {
     for (size_t op = 0; op < trace_.ops.size(); ++op) {
       const Row api = trace_.ops.api[op];
-      if (api == kNone || !is_runtime(static_cast<size_t>(api), is_sync_)) continue;
+      if (api == kNone || !blocks(static_cast<size_t>(api))) continue;
       is_told_[static_cast<size_t>(api)] = true;
       add_call(static_cast<size_t>(api), static_cast<Row>(op));
     }
+  }
+
+  // Calls that wait for more than one queue, by when they were made: a sweep over all launches
+  // keeps what of each queue was launched until then and ended last.
+  void take_waits_for_many() {
+    std::stable_sort(of_many_.begin(), of_many_.end(),
+                     [](const WaitForMany& a, const WaitForMany& b) { return a.call < b.call; });
+    std::vector<Row> launches(trace_.ops.size());
+    std::iota(launches.begin(), launches.end(), 0);
+    const auto launched = [&](Row row) { return launched_ns_[static_cast<size_t>(row)]; };
+    std::stable_sort(launches.begin(), launches.end(),
+                     [&](Row a, Row b) { return launched(a) < launched(b); });
+    std::vector<Row> last(queues_.size(), kNone);  // by queue
+    auto next = launches.begin();
+    for (const WaitForMany& wait : of_many_) {
+      const auto call = static_cast<size_t>(wait.call);
+      for (; next != launches.end() && launched(*next) < trace_.apis.start_ns[call]; ++next) {
+        note_launch(*next, last[trace_.ops.queue[static_cast<size_t>(*next)]]);
+      }
+      if (wait.is_guess) {
+        guess_call(call);
+      } else {
+        add_all(call, by_gpu_[wait.gpu]);
+      }
+    }
+  }
+
+  void note_launch(Row op, Row& last) {
+    const auto ends_of = [&](Row row) {
+      const auto of = static_cast<size_t>(row);
+      return std::pair<Ends*, Ends*>(&by_gpu_[trace_.ops.gpu[of]],
+                                     &by_process_[trace_.ops.process[of]]);
+    };
+    if (last != kNone) {
+      if (end_of(op) < end_of(last)) return;
+      const auto [gpu, process] = ends_of(last);
+      gpu->erase({end_of(last), last});
+      process->erase({end_of(last), last});
+    }
+    last = op;
+    const auto [gpu, process] = ends_of(op);
+    gpu->insert({end_of(op), op});
+    process->insert({end_of(op), op});
+  }
+
+  // What had ended before the call was not awaited.
+  void add_all(size_t call, const Ends& ends) {
+    auto end = ends.upper_bound({trace_.apis.start_ns[call], std::numeric_limits<Row>::max()});
+    for (; end != ends.end(); ++end) add_call(call, end->second);
   }
 
   // The file does not tell: of what its process had launched, what ended last while it waited. What
   // ended after that may have been awaited if nothing else was.
   void guess_call(size_t call) {
     const int32_t process = trace_.threads[trace_.apis.thread[call]].process;
-    const auto end_of = [&](Row row) { return trace_.ops.end_ns[static_cast<size_t>(row)]; };
+    const std::pair latest(trace_.apis.end_ns[call], std::numeric_limits<Row>::max());
     Row awaited = kNone;
-    std::vector<Row> late;
-    for (const QueueOps& queue : queues_) {
-      const Row row = last_launched_before(queue, trace_.apis.start_ns[call]);
-      if (row == kNone) continue;
-      const int32_t of = trace_.ops.process[static_cast<size_t>(row)];
-      if (of != kNone && of != process) continue;
-      if (end_of(row) > trace_.apis.end_ns[call]) {
-        late.push_back(row);
-      } else if (awaited == kNone || end_of(row) > end_of(awaited)) {
-        awaited = row;
-      }
+    std::set<int32_t> processes = {process, kNone};  // the process of some is not known
+    for (const int32_t of : processes) {
+      const Ends& ends = by_process_[of];
+      auto end = ends.upper_bound(latest);
+      if (end == ends.begin()) continue;
+      --end;
+      if (awaited == kNone || end->first > end_of(awaited)) awaited = end->second;
     }
-    if (awaited != kNone && end_of(awaited) > trace_.apis.start_ns[call]) late = {awaited};
-    for (const Row row : late) add_call(call, row);
+    if (awaited != kNone && end_of(awaited) > trace_.apis.start_ns[call]) {
+      return add_call(call, awaited);
+    }
+    for (const int32_t of : processes) add_all(call, by_process_[of]);
   }
 
   // The first operation that a thread launches after a call that makes a queue wait waits for what
@@ -363,41 +381,61 @@ class WaitFinder {
       Row& known = first_launch.try_emplace(next[-1], static_cast<Row>(op)).first->second;
       if (api < trace_.ops.api[static_cast<size_t>(known)]) known = static_cast<Row>(op);
     }
-    for (const auto& [wait, op] : first_launch) {
-      const Row awaited = ended_last_elsewhere(static_cast<size_t>(op));
-      if (awaited != kNone) waits_.queues.push_back({op, awaited});
-    }
+    std::vector<Row> waiters;
+    for (const auto& [wait, op] : first_launch) waiters.push_back(op);
+    wait_for_others(std::move(waiters));
   }
 
-  Row ended_last_elsewhere(size_t op) const {
-    const auto& end_ns = trace_.ops.end_ns;
-    Row last = kNone;
-    for (size_t i = 0; i < queues_.size(); ++i) {
-      if (trace_.queues[i].gpu != trace_.ops.gpu[op] || i == trace_.ops.queue[op]) continue;
-      const std::vector<Row>& rows = queues_[i].by_end;
-      const auto next = std::upper_bound(
-          rows.begin(), rows.end(), trace_.ops.start_ns[op],
-          [&](int64_t time, Row row) { return time < end_ns[static_cast<size_t>(row)]; });
-      if (next == rows.begin()) continue;
-      const Row row = next[-1];
-      if (row == static_cast<Row>(op)) continue;
-      if (last == kNone || end_ns[static_cast<size_t>(row)] > end_ns[static_cast<size_t>(last)]) {
-        last = row;
+  // Each of these operations waits for what ended last before it on another queue of its GPU. A
+  // sweep by time keeps of each GPU what ended last, and what on another queue than that.
+  void wait_for_others(std::vector<Row> waiters) {
+    std::sort(waiters.begin(), waiters.end());  // by begin
+    std::vector<Row> by_end(trace_.ops.size());
+    std::iota(by_end.begin(), by_end.end(), 0);
+    std::stable_sort(by_end.begin(), by_end.end(),
+                     [&](Row a, Row b) { return end_of(a) < end_of(b); });
+    struct Latest {
+      Row last = kNone, on_another_queue = kNone;
+    };
+    std::unordered_map<int32_t, Latest> latest;  // by GPU
+    const auto queue_of_op = [&](Row op) { return trace_.ops.queue[static_cast<size_t>(op)]; };
+    auto next = by_end.begin();
+    for (const Row op : waiters) {
+      const auto row = static_cast<size_t>(op);
+      for (; next != by_end.end() && end_of(*next) <= trace_.ops.start_ns[row]; ++next) {
+        if (*next == op) continue;
+        Latest& of = latest[trace_.ops.gpu[static_cast<size_t>(*next)]];
+        if (of.last != kNone && queue_of_op(of.last) != queue_of_op(*next)) {
+          of.on_another_queue = of.last;
+        }
+        of.last = *next;
       }
+      const Latest& of = latest[trace_.ops.gpu[row]];
+      const bool is_own = of.last != kNone && queue_of_op(of.last) == queue_of_op(op);
+      const Row awaited = is_own ? of.on_another_queue : of.last;
+      if (awaited != kNone && awaited != op) waits_.queues.push_back({op, awaited});
     }
-    return last;
   }
 
+  int64_t end_of(Row op) const { return trace_.ops.end_ns[static_cast<size_t>(op)]; }
+
+  struct WaitForMany {
+    Row call = kNone;
+    int32_t gpu = kNone;    // all queues of this GPU
+    bool is_guess = false;  // or what the process had launched
+  };
   const trace::Trace& trace_;
+  const OpOrder& order_;
   const std::vector<int64_t> launched_ns_;  // by operation
   const std::vector<QueueOps> queues_;
-  std::vector<bool> is_told_;                                       // by call
-  std::vector<bool> is_sync_, is_wait_;                             // by name
-  std::multimap<std::pair<int64_t, int64_t>, Row> by_correlation_;  // by file and number
-  using Handle = std::pair<int32_t, int64_t>;                       // of a process
-  std::map<Handle, std::vector<std::pair<Row, Row>>> in_stream_;  // launching calls and operations
-  std::map<Handle, Row> recorded_;  // by event: the operation before its last record
+  std::vector<bool> is_told_;                                         // by call
+  std::vector<bool> is_sync_, is_wait_, frees_;                       // by name
+  std::multimap<std::pair<int64_t, int64_t>, Row> by_correlation_;    // by file and number
+  std::map<std::pair<int32_t, int64_t>, std::vector<Row>> recorded_;  // by process and event: what
+                                                                      // was before its last record
   bool waits_are_told_ = false;
+  std::vector<WaitForMany> of_many_;
+  std::unordered_map<int32_t, Ends> by_gpu_, by_process_;
   Waits waits_;
 };
 
@@ -406,9 +444,12 @@ class WaitFinder {
 bool critical_path_wants_args(std::string_view name) {
   return trace::is_record_call(name) || trace::is_sync_call(name) || trace::is_wait_call(name) ||
          name == "Stream Sync" || name == "Event Sync" || name == "Context Sync" ||
-         name == "Stream Wait Event" || name == "hipGraphLaunch";
+         name == "Stream Wait Event" || order_wants_args(name) ||
+         starts_with_any(name, {"clEnqueueRead", "clEnqueueWrite", "clEnqueueMap", "clEnqueueSVM"});
 }
 
-Waits find_waits(const trace::Trace& trace) { return WaitFinder(trace).find(); }
+Waits find_waits(const trace::Trace& trace, const OpOrder& order) {
+  return WaitFinder(trace, order).find();
+}
 
 }  // namespace sonde::analysis

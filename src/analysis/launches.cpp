@@ -5,6 +5,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/groups.h"
+#include "analysis/op_order.h"
 #include "analysis/quantile.h"
 #include "analysis/totals.h"
 #include "base/strings.h"
@@ -16,7 +17,8 @@ using report::Kind;
 using report::Value;
 
 // A: the call, Q: from its end to the start of the operation, K: the operation, T: from the begin
-// of the call to the end of both.
+// of the call to the end of both. W: of the time from the begin of the call to the start of the
+// operation, that in which something it had to wait for still ran; S: the rest of that time.
 struct Phase {
   const char* key;
   const char* title;
@@ -24,19 +26,33 @@ struct Phase {
 constexpr Phase kPhases[] = {{"api", "A: call"},
                              {"queue", "Q: in the queue"},
                              {"operation", "K: operation"},
-                             {"total", "T: all"}};
+                             {"total", "T: all"},
+                             {"behind", "W: behind other operations"},
+                             {"start", "S: to its start, without W"}};
 
 struct Launches {
   std::vector<uint32_t> ops;  // those with a call
-  std::vector<int64_t> phases[4];
+  std::vector<int64_t> phases[std::size(kPhases)];
   std::vector<int64_t> from_begin, from_end;  // signed delays, by index in ops
+  std::vector<int64_t> behind;                // W, by index in ops
   int64_t unlinked = 0, started_before_call = 0, started_before_end = 0;
   int64_t api_ns = 0;       // the call's time, once for each operation
   int64_t graph_calls = 0;  // calls that launched several operations
   int64_t calls = 0;
 };
 
+// For how long after a time something still ran that the operation had to wait for.
+int64_t behind_ns(const trace::Trace& trace, const OpOrder& order, size_t op, int64_t from_ns) {
+  int64_t ready = from_ns;
+  for (const trace::Row before : {order.after[op], order.running[op]}) {
+    if (before == trace::kNone) continue;
+    ready = std::max(ready, trace.ops.end_ns[static_cast<size_t>(before)]);
+  }
+  return std::max<int64_t>(0, std::min(ready, trace.ops.start_ns[op]) - from_ns);
+}
+
 Launches launches_of(const trace::Trace& trace) {
+  const OpOrder order = order_of_ops(trace);
   Launches found;
   std::vector<uint32_t> made(trace.apis.size(), 0);  // operations by call
   for (size_t i = 0; i < trace.ops.size(); ++i) {
@@ -52,6 +68,10 @@ Launches launches_of(const trace::Trace& trace) {
     found.ops.push_back(static_cast<uint32_t>(i));
     found.from_begin.push_back(start - begin);
     found.from_end.push_back(start - end);
+    const int64_t behind = behind_ns(trace, order, i, begin);
+    found.behind.push_back(behind);
+    if (behind > 0) found.phases[4].push_back(behind);
+    if (start >= begin) found.phases[5].push_back(start - begin - behind);
     found.api_ns += end - begin;
     found.started_before_call += start < begin ? 1 : 0;
     found.started_before_end += start < end ? 1 : 0;
@@ -245,9 +265,14 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   }
   report.sections.push_back(
       outliers_section(trace, launches, "slow_calls", "Calls", calls, limit_of(calls, call_limit)));
-  report.sections.push_back(outliers_section(trace, launches, "slow_starts",
-                                             "Starts after the call", launches.from_end,
-                                             limit_of(launches.from_end, delay_limit)));
+  // Late for no reason that the trace has: what was behind other operations was not late.
+  std::vector<int64_t> late(launches.ops.size());
+  for (size_t i = 0; i < late.size(); ++i) {
+    const int64_t call_ns = launches.from_begin[i] - launches.from_end[i];
+    late[i] = launches.from_begin[i] - std::max(call_ns, launches.behind[i]);
+  }
+  report.sections.push_back(outliers_section(
+      trace, launches, "slow_starts", "Starts after the call", late, limit_of(late, delay_limit)));
   if (launches.unlinked != 0) {
     report.notes.push_back(format_count(static_cast<uint64_t>(launches.unlinked)) +
                            " operations have no launching call in the file: they were launched "
@@ -261,7 +286,10 @@ constexpr const char* kDefinition =
     "CUDA, OpenCL, HSA). A is the launching call, counted once for a call that launched several. Q "
     "is the time from the end of the call to the start of the operation; operations that started "
     "before the call ended have none. K is the operation. T is from the begin of the call to the "
-    "end of the call or of the operation, whichever is later.\n"
+    "end of the call or of the operation, whichever is later. W is the part of the time from the begin "
+    "of the call to the start of the operation in which another operation still ran that it had to "
+    "wait for: the one before it on its queue or in its stream, or the null stream's (as in sonde "
+    "critical-path); S is the rest of that time.\n"
     "\n"
     "The facts above the table are about all operations whose call is known. Short operations take "
     "less than --short. Wall is as in sonde kernels. Start after end of call is start - end, and "
@@ -272,11 +300,18 @@ constexpr const char* kDefinition =
     "By name adds up A (once for each operation), Q and K of the operations of each name, and "
     "counts those that took less time than their call.\n"
     "\n"
-    "Calls beyond and Starts beyond count A and Q, and list the ten largest, above --slow-call and --slow-start, or "
+    "Calls beyond and Starts beyond count A, and of Q what is not in W, and list the ten largest, above --slow-call and --slow-start, or "
     "above median + 5 median absolute deviations where that is more. Call began at counts from the "
     "start of the trace, as --from does.\n";
 
-trace::Request needs(const Parameters&) { return {.ops = true, .links = true, .whole = true}; }
+trace::Request needs(const Parameters&) {
+  return {.ops = true,
+          .links = true,
+          .streams = true,
+          .whole = true,
+          .args_of = trace::bit_of(trace::ApiKind::kRuntime),
+          .args_named = order_wants_args};
+}
 
 }  // namespace
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "analysis/analysis.h"
 #include "analysis/groups.h"
+#include "analysis/op_order.h"
 #include "analysis/totals.h"
 
 namespace sonde::analysis {
@@ -99,13 +101,7 @@ Busy busy_of(const trace::Trace& trace, std::span<const uint32_t> rows) {
   return busy;
 }
 
-report::Section queues_section() {
-  report::Section section;
-  section.key = "queues";
-  section.empty_text = "No operations of a device.";
-  report::Table& table = section.table;
-  table.add_column({"gpu_id", "GPU", Kind::kId});
-  table.add_column({"queue_id", "Queue", Kind::kId});
+void add_figures(report::Table& table) {
   table.add_column({"ops", "Ops", Kind::kInteger});
   table.add_column({"linked_ops", "With call", Kind::kInteger});
   table.add_column({"busy_ns", "Busy", Kind::kTime});
@@ -119,6 +115,27 @@ report::Section queues_section() {
   table.add_column({"full_ns", "At full", Kind::kTime});
   table.add_column({"first_ns", "First start", Kind::kId});
   table.add_column({"last_ns", "Last end", Kind::kId});
+}
+
+report::Section queues_section() {
+  report::Section section;
+  section.key = "queues";
+  section.empty_text = "No operations of a device.";
+  section.table.add_column({"gpu_id", "GPU", Kind::kId});
+  section.table.add_column({"queue_id", "Queue", Kind::kId});
+  add_figures(section.table);
+  return section;
+}
+
+report::Section streams_section() {
+  report::Section section;
+  section.key = "streams";
+  section.title = "Streams, as the program names them";
+  section.empty_text = "The file does not say of streams other than the queues.";
+  section.table.add_column({"stream", "Stream", Kind::kText});
+  section.table.add_column({"pid", "PID", Kind::kId});
+  section.table.add_column({"queues", "Queues", Kind::kInteger});
+  add_figures(section.table);
   return section;
 }
 
@@ -194,11 +211,51 @@ Value if_linked(const QueueTimes& times, Value value) {
   return times.linked == 0 ? Value() : std::move(value);
 }
 
+// The cells of one row after its key.
+void add_row(const trace::Trace& trace, std::span<const uint32_t> rows, int64_t full,
+             QueueTimes& times, std::vector<Value> key, report::Table& table) {
+  const Busy busy = busy_of(trace, rows);
+  const int64_t span = busy.last_ns - busy.first_ns;
+  const Depth waiting = depth_of(times.waited_from, times.waited_to, full);
+  const Depth outstanding = depth_of(times.call_end, times.end, full);
+  const Depth plain = depth_of(times.call_begin, times.start, full);
+  for (Value value :
+       {Value(static_cast<int64_t>(rows.size())), Value(times.linked), Value(busy.busy_ns),
+        Value(span - busy.busy_ns), Value(busy.overlapping), if_linked(times, plain.max),
+        if_linked(times, waiting.max), if_linked(times, mean(waiting, span)),
+        if_linked(times, outstanding.max), if_linked(times, mean(outstanding, span)),
+        if_linked(times, outstanding.full_ns), Value(busy.first_ns), Value(busy.last_ns)}) {
+    key.push_back(std::move(value));
+  }
+  table.add_row(std::move(key));
+}
+
+void add_streams(const trace::Trace& trace, int64_t full, report::Section& section) {
+  const OpOrder order = order_of_ops(trace);
+  const Groups groups = group_rows(order.stream, order.streams.size());
+  for (size_t group = 0; group < groups.size(); ++group) {
+    const auto rows = groups.of(group);
+    const Stream& stream = order.streams[group];
+    std::set<uint32_t> queues;
+    for (const uint32_t row : rows) queues.insert(trace.ops.queue[row]);
+    std::string name = stream.handle == 0  ? fmt::format("null stream of GPU {}", stream.gpu)
+                       : stream.handle < 0 ? std::string("a thread's own")
+                                           : fmt::format("{:#x}", stream.handle);
+    const Value pid = stream.process == trace::kNone
+                          ? Value()
+                          : Value(trace.processes[static_cast<size_t>(stream.process)].pid);
+    QueueTimes times = times_of(trace, rows);
+    add_row(trace, rows, full, times, {std::move(name), pid, static_cast<int64_t>(queues.size())},
+            section.table);
+  }
+}
+
 Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
   SONDE_ASSIGN(const int64_t full, parameters.count("full"));
   SONDE_ASSIGN(const int64_t parts, parameters.count("parts"));
   report::Report report = begin_report("queues", trace);
   report::Section queues = queues_section();
+  report::Section streams = streams_section();
   report::Section series = series_section();
   const Groups groups = group_rows(trace.ops.queue, trace.queues.size());
   int64_t linked = 0;
@@ -206,31 +263,23 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
     const auto rows = groups.of(group);
     if (rows.empty()) continue;
     const trace::Queue& queue = trace.queues[group];
-    const Busy busy = busy_of(trace, rows);
     QueueTimes times = times_of(trace, rows);
     linked += times.linked;
-    const int64_t span = busy.last_ns - busy.first_ns;
-    const Depth waiting = depth_of(times.waited_from, times.waited_to, full);
-    const Depth outstanding = depth_of(times.call_end, times.end, full);
-    const Depth plain = depth_of(times.call_begin, times.start, full);
-    queues.table.add_row({int64_t{queue.gpu}, queue.queue, static_cast<int64_t>(rows.size()),
-                          times.linked, busy.busy_ns, span - busy.busy_ns, busy.overlapping,
-                          if_linked(times, plain.max), if_linked(times, waiting.max),
-                          if_linked(times, mean(waiting, span)), if_linked(times, outstanding.max),
-                          if_linked(times, mean(outstanding, span)),
-                          if_linked(times, outstanding.full_ns), busy.first_ns, busy.last_ns});
+    add_row(trace, rows, full, times, {int64_t{queue.gpu}, queue.queue}, queues.table);
     add_series(queue, times, parts, trace.origin_ns, series);
   }
   if (trace.ops.size() != 0 && linked == 0) {
     report.notes.push_back("the file has no launching calls, so the depth of queues is not known");
   }
   choose_drawn(series);
-  report.sections = {std::move(queues), std::move(series)};
+  add_streams(trace, full, streams);
+  report.sections = {std::move(queues), std::move(streams), std::move(series)};
   return report;
 }
 
 constexpr const char* kDefinition =
-    "queues: one row for each queue (stream) of each GPU. Busy is the union of its operations; Idle "
+    "queues: one row for each queue of each GPU: of the hardware, or what the file has for it, which "
+    "for traces of CUDA is the stream. Busy is the union of its operations; Idle "
     "between is the rest of the time from its first start to its last end; Overlapping counts the "
     "operations that start before all earlier ones of the queue have ended. First start and Last end are times of the "
     "file's clock.\n"
@@ -242,6 +291,10 @@ constexpr const char* kDefinition =
     "At full is the time in which at least --full operations were outstanding. All streams count, "
     "each by itself.\n"
     "\n"
+    "Streams: the same figures by stream, as the launching calls name them, where the file says so. "
+    "One stream may run on several queues (kernels on one, copies on another) and is in order all the "
+    "same; several may share one.\n"
+    "\n"
     "Max length is the plain convention of other tools: +1 at the begin of the launching call, -1 "
     "at the start of the operation.\n"
     "\n"
@@ -249,7 +302,14 @@ constexpr const char* kDefinition =
     "equal parts; From counts from that first call. The picture (--format svg or html) has the eight queues with most "
     "outstanding, over the time of the trace.\n";
 
-trace::Request needs(const Parameters&) { return {.ops = true, .links = true, .whole = true}; }
+trace::Request needs(const Parameters&) {
+  return {.ops = true,
+          .links = true,
+          .streams = true,
+          .whole = true,
+          .args_of = trace::bit_of(trace::ApiKind::kRuntime),
+          .args_named = order_wants_args};
+}
 
 }  // namespace
 

@@ -1,0 +1,147 @@
+from runtime_trace import RuntimeTrace
+from trace import Trace
+from verdict import Verdict
+
+
+def copy_behind_a_kernel(**kernel):
+    """A kernel of 1 s and a blocking copy that is asked for right after its launch."""
+    trace = RuntimeTrace()
+    trace.kernel("matmul", at=100, lasts=1_000_000, launched=50, **kernel)
+    trace.copy("d2h", at=1_000_120, lasts=1000, launched=60, returns=1_001_150)
+    return trace
+
+
+class CriticalPath(Verdict):
+    def path(self, *traces, options=()):
+        """Time on the path by name, in whole microseconds."""
+        answer = self.ask("critical-path", *traces, options=options)
+        found = {}
+        for row in answer.get("names", []):
+            found[row["name"]] = found.get(row["name"], 0) + row["time_ns"] // 1000
+        return found
+
+    def edges(self, *traces):
+        answer = self.ask("critical-path", *traces, options=["--show", "edges", "--limit", "0"])
+        return [(row["kind"], row["from"], row["to"]) for row in answer["edges"]]
+
+    def test_a_copy_waits_for_the_kernel_before_it_in_the_null_stream(self):
+        """Kernel and copy are on different queues of the hardware, and in one stream: the kernel's
+        second is on the path, and no launch took it."""
+        found = self.path(copy_behind_a_kernel())
+        self.assertEqual(found, {"matmul": 1_000_050, "CopyDeviceToHost": 1020})
+
+    def test_a_copy_in_a_stream_of_its_own_does_not(self):
+        """The kernel runs in a non-blocking stream: the copy in the null stream begins at once, and
+        the kernel is over long after it."""
+        trace = RuntimeTrace()
+        trace.stream(0x10, at=0, non_blocking=True)
+        trace.kernel("matmul", at=100, lasts=1000, launched=50, stream=0x10)
+        trace.copy("d2h", at=80, lasts=2000, launched=60, returns=2090)
+        self.assertEqual(self.edges(trace)[-1], ("sync", "end of CopyDeviceToHost", "end of hipMemcpy"))
+        self.assertNotIn("matmul", self.path(trace))
+
+    def test_the_null_stream_waits_for_a_blocking_stream(self):
+        """The stream was made without flags: a copy in the null stream waits for its kernel."""
+        trace = RuntimeTrace()
+        trace.stream(0x10, at=0)
+        trace.kernel("matmul", at=100, lasts=1000, launched=50, stream=0x10)
+        trace.copy("d2h", at=1110, lasts=100, launched=60, returns=1220)
+        self.assertEqual(self.path(trace)["matmul"], 1050)
+
+    def test_a_blocking_stream_waits_for_the_null_stream(self):
+        trace = RuntimeTrace()
+        trace.stream(0x10, at=0)
+        trace.kernel("first", at=100, lasts=1000, launched=50)
+        trace.kernel("second", at=1105, lasts=100, launched=60, stream=0x10, queue=5)
+        self.assertEqual(self.path(trace),
+                         {"hipStreamCreateWithFlags": 1, "first": 1050, "second": 105})
+
+    def test_the_null_streams_of_two_processes_do_not_wait_for_each_other(self):
+        """Both GPUs are number 0 of their process; the second process' kernel begins when it was
+        launched."""
+        trace = RuntimeTrace()
+        trace.kernel("a", at=100, lasts=1000, launched=50)
+        other = RuntimeTrace(process=200)
+        other.kernel("b", at=1110, lasts=5000, launched=1090, queue=5)
+        self.assertIn(("launch delay", "begin of hipLaunchKernel", "begin of b"),
+                      self.edges(trace.join(other)))
+
+    def test_an_event_carries_the_order_over(self):
+        """Stream 2 waits for an event that was recorded behind stream 1's kernel."""
+        trace = RuntimeTrace()
+        trace.stream(0x10, at=0, non_blocking=True)
+        trace.stream(0x20, at=2, non_blocking=True)
+        trace.kernel("first", at=100, lasts=1000, launched=50, stream=0x10, queue=3)
+        trace.call("hipEventRecord", 52, 53, event="0xe", stream="0x10")
+        trace.call("hipStreamWaitEvent", 54, 55, stream="0x20", event="0xe", flags=0)
+        trace.kernel("second", at=1110, lasts=100, launched=60, stream=0x20, queue=4)
+        self.assertIn(("sync", "end of first", "begin of second"), self.edges(trace))
+
+    def test_synchronising_the_null_stream_waits_for_blocking_streams(self):
+        """hipStreamSynchronize(0) returns when the blocking stream's kernel is over, not with that
+        of the non-blocking one, which ended in between."""
+        trace = RuntimeTrace()
+        trace.stream(0x10, at=0)
+        trace.stream(0x20, at=2, non_blocking=True)
+        trace.kernel("joined", at=100, lasts=1000, launched=50, stream=0x10, queue=3)
+        trace.kernel("apart", at=100, lasts=1003, launched=60, stream=0x20, queue=4)
+        trace.call("hipStreamSynchronize", 70, 1105, stream="0x0")
+        self.assertIn(("sync", "end of joined", "end of hipStreamSynchronize"), self.edges(trace))
+
+    def test_a_handle_that_is_given_out_again_is_another_stream(self):
+        """The first stream 0x10 was non-blocking; the second blocks, and the null stream waits."""
+        trace = RuntimeTrace()
+        trace.stream(0x10, at=0, non_blocking=True)
+        trace.kernel("old", at=20, lasts=10, launched=10, stream=0x10, queue=3)
+        trace.stream(0x10, at=40)
+        trace.kernel("new", at=100, lasts=1000, launched=50, stream=0x10, queue=3)
+        trace.copy("h2d", at=1110, lasts=100, launched=60, returns=1215)
+        self.assertEqual(self.path(trace)["new"], 1050)
+
+    def test_hip_free_waits_for_the_device(self):
+        """The kernel ends while hipFree runs: the program waited for it."""
+        trace = RuntimeTrace()
+        trace.kernel("matmul", at=100, lasts=1000, launched=50)
+        trace.call("hipFree", 60, 1120, ptr="0x7f00")
+        self.assertEqual(self.path(trace)["matmul"], 1050)
+
+    def test_opencl_reading_that_blocks_waits_for_the_kernel(self):
+        """clEnqueueReadBuffer takes a second because the kernel before it does: no CPU time."""
+        trace = RuntimeTrace("opencl")
+        trace.kernel("matmul", at=100, lasts=1_000_000, launched=50, stream=0x55, blocking=0)
+        trace.copy("d2h", at=1_000_110, lasts=1000, launched=60, returns=1_001_150, queue=0,
+                   stream=0x55, by="clEnqueueReadBuffer", blocking=1)
+        found = self.path(trace)
+        self.assertEqual(found["matmul"], 1_000_050)
+        self.assertNotIn("clEnqueueReadBuffer", found)
+
+    def test_opencl_reading_that_does_not_block_does_not(self):
+        """The call takes 500 us of its own, and returns before its copy is over."""
+        trace = RuntimeTrace("opencl")
+        trace.kernel("matmul", at=60, lasts=100, launched=50, stream=0x55)
+        trace.copy("d2h", at=165, lasts=2000, launched=70, returns=570, queue=0, stream=0x55,
+                   by="clEnqueueReadBuffer", blocks=False, blocking=0)
+        self.assertNotIn(("sync", "end of CopyDeviceToHost", "end of clEnqueueReadBuffer"),
+                         self.edges(trace))
+
+    def test_cudas_blocking_copy_waits_behind_its_stream(self):
+        """In a trace of PyTorch the queue is the stream; cudaMemcpy waits for kernel and copy."""
+        trace = Trace()
+        trace.kernel("gemm", at=20, lasts=1000, launched=10)
+        trace.copy("d2h", at=1025, lasts=50, size=4096, launched=15, by="cudaMemcpy", call_lasts=1065)
+        found = self.path(trace)
+        self.assertEqual((found["gemm"], found.get("cudaMemcpy")), (1010, None))
+
+    def test_launches_tell_waiting_from_launching(self):
+        """The copy began 1,000,060 us after its call, all but 20 of them behind the kernel."""
+        answer = self.ask("launches", copy_behind_a_kernel())
+        phases = {row["phase"][0]: row for row in answer["launches"]}
+        self.assertEqual(phases["W"]["total_ns"], 1_000_040_000)
+        self.assertEqual(phases["S"]["max_ns"], 50_000)  # of the kernel
+        self.assertEqual(answer["slow_starts_facts"]["slow_starts_count"], 0)
+
+    def test_queues_know_the_stream(self):
+        """One stream on two queues, never two operations at a time."""
+        rows = self.ask("queues", copy_behind_a_kernel())["streams"]
+        self.assertEqual([(row["stream"], row["ops"], row["queues"], row["overlapping_starts"])
+                          for row in rows], [("null stream of GPU 0", 2, 2, 0)])
