@@ -67,8 +67,8 @@ function(sonde_suite name label suite)
                        TIMEOUT 7200)
 endfunction()
 
-# Code that runs inside the traced program: no exceptions, no RTTI, nothing but libc, only the
-# symbols of its version script, never unloaded.
+# Code that runs inside the traced program: no exceptions, no RTTI, nothing but libc, of glibc 2.28
+# or newer, only the symbols of its version script, never unloaded.
 function(sonde_target_library name)
   cmake_parse_arguments(ARG "" "OUTPUT;EXPORTS;SONAME" "SOURCES" ${ARGN})
   add_library(${name} SHARED ${ARG_SOURCES})
@@ -81,6 +81,9 @@ function(sonde_target_library name)
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS})
   if(NOT SONDE_SANITIZE AND NOT SONDE_FUZZ)
     target_link_options(${name} PRIVATE -static-libgcc -Wl,-z,defs -Wl,--gc-sections)
+    target_compile_options(${name} PRIVATE -include ${PROJECT_SOURCE_DIR}/src/base/old_glibc.h)
+    target_link_libraries(${name} PRIVATE
+      -Wl,--push-state,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0 -Wl,--pop-state)
   endif()
   set_target_properties(${name} PROPERTIES
     OUTPUT_NAME ${ARG_OUTPUT} LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS}

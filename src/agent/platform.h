@@ -1,10 +1,14 @@
 // What the agent needs from the system, without the heap and without touching errno.
 #pragma once
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #ifdef __x86_64__
@@ -41,6 +45,12 @@ inline void keep_stores_behind() { __atomic_thread_fence(__ATOMIC_RELEASE); }
 inline void* map_memory(uint64_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
+}
+
+// Of an open file, or of one by its path: by a system call, since libc's functions have changed
+// their names with glibc 2.33.
+inline bool file_status(int fd, const char* path, struct stat& status) {
+  return syscall(SYS_newfstatat, fd, path, &status, *path == '\0' ? AT_EMPTY_PATH : 0) == 0;
 }
 
 inline void relax() {

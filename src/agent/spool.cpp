@@ -295,7 +295,8 @@ size_t describe_process(char* text, size_t size) {
 bool in_foreign_namespace() {
   const uint64_t recorders = g_state.control->pid_namespace;
   struct stat info;
-  return recorders != 0 && stat("/proc/self/ns/pid", &info) == 0 && info.st_ino != recorders;
+  return recorders != 0 && file_status(AT_FDCWD, "/proc/self/ns/pid", info) &&
+         info.st_ino != recorders;
 }
 
 bool write_process_record() {
@@ -367,7 +368,8 @@ bool attach(const char* session) {
   if (fd < 0) return false;
   struct stat info;
   void* memory = MAP_FAILED;
-  if (fstat(fd, &info) == 0 && info.st_size >= static_cast<off_t>(sizeof(wire::SessionControl))) {
+  if (file_status(fd, "", info) &&
+      info.st_size >= static_cast<off_t>(sizeof(wire::SessionControl))) {
     memory = mmap(nullptr, sizeof(wire::SessionControl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
   close(fd);

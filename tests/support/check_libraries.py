@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Checks the libraries that are loaded into traced programs: check_libraries.py BUILD_FOLDER.
 
-Each needs nothing but libc (PyTorch's also libtorch), exports only what its version script names,
-has at most 64 bytes of thread-local storage and one initialiser of its own, and is never unloaded; the agent is under
-100 KB. One line per violation; exit 1 if there is any.
+Each needs nothing but libc (PyTorch's also libtorch), no symbol of glibc newer than 2.28 (PyTorch's
+those of libtorch), exports only what its version script names, has at most 64 bytes of thread-local
+storage and one initialiser of its own, and is never unloaded; the agent is under 100 KB. One line
+per violation; exit 1 if there is any.
 """
 
 import fnmatch
@@ -13,7 +14,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ALLOWED_NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
+# The two in the middle are parts of libc since glibc 2.34.
+ALLOWED_NEEDED = {"libc.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2"}
+NEWEST_GLIBC = (2, 28)
 # Of libtorch's, which has been loaded with all it needs before.
 ALLOWED_OF_TORCH = re.compile(r"(libtorch_cpu|libc10|libstdc\+\+|libgcc_s|libm)\.so[.\d]*")
 MAX_TLS_BYTES = 64
@@ -42,6 +45,9 @@ def check(library):
         needed = {name for name in needed if not ALLOWED_OF_TORCH.fullmatch(name)}
     if needed:
         problems.append(f"needs {', '.join(sorted(needed))}")
+    new = newer_symbols(readelf("--dyn-syms", "-W", library))
+    if new and library.name != "libsonde-torch.so":
+        problems.append(f"needs {', '.join(new)}; at most GLIBC_{NEWEST_GLIBC[0]}.{NEWEST_GLIBC[1]}")
     if "NODELETE" not in dynamic:
         problems.append("could be unloaded (no -z nodelete)")
     allowed = allowed_exports(library)
@@ -65,6 +71,13 @@ def check(library):
 def readelf(*arguments):
     return subprocess.run(["readelf", *map(str, arguments)], capture_output=True, text=True,
                           check=True).stdout
+
+
+def newer_symbols(symbols):
+    """Undefined symbols of `readelf --dyn-syms -W` that glibc 2.28 does not have, with versions."""
+    found = re.findall(r"\bUND (\S+)@(GLIBC_(\d+)\.(\d+)\S*)", symbols)
+    return sorted(f"{name}@{version}" for name, version, major, minor in found
+                  if (int(major), int(minor)) > NEWEST_GLIBC)
 
 
 def exported(symbols):

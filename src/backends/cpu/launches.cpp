@@ -1,6 +1,5 @@
 #include "backends/cpu/launches.h"
 
-#include <link.h>
 #include <sched.h>
 #include <string.h>
 
@@ -25,9 +24,8 @@ bool is_ours(uint32_t number) {
   if (number == 0) return false;
   const uint8_t known = agent::load(g_whose[number]);
   if (known != kUnknown) return known == kOurs;
-  const auto* file = static_cast<const link_map*>(module_at(number).link_map);
-  const bool ours =
-      file != nullptr && file->l_name != nullptr && strstr(file->l_name, "/libsonde-") != nullptr;
+  const char* path = module_at(number).path;
+  const bool ours = path != nullptr && strstr(path, "/libsonde-") != nullptr;
   agent::store(g_whose[number], ours ? kOurs : kOthers);
   return ours;
 }

@@ -2,12 +2,15 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/platform.h"
+#include "backends/cpu/mapped_files.h"
 
 namespace sonde::cpu {
 
@@ -55,10 +58,117 @@ uint32_t add(const FoundObject& found) {
                       reinterpret_cast<uint64_t>(found.map_end),
                       static_cast<const uint8_t*>(found.eh_frame)};
     module.link_map = found.link_map;
+    module.path = found.link_map != nullptr ? found.link_map->l_name : nullptr;
     agent::store_release(g_count, number + 1);
   }
   __atomic_store_n(&g_adding, 0, __ATOMIC_RELEASE);
   return number;
+}
+
+// Without the loader: all files are looked for in the kernel's list when an address is in none of
+// them, but not again and again, since it may be of code made at run time.
+constexpr int64_t kPauseNs = 100'000'000;
+constexpr size_t kPathRoom = 256 * 1024;
+uint32_t g_look = 0;
+int g_must_look = 1;
+int64_t g_looked_ns = 0;
+char* g_paths = nullptr;
+size_t g_path_bytes = 0;
+
+uint32_t find_mapped(uint64_t pc) {
+  const uint32_t look = agent::load_acquire(g_look);
+  for (uint32_t i = agent::load_acquire(g_count); --i > 0;) {
+    const Module& module = g_modules[i];
+    if (module.link_map == nullptr && agent::load(module.seen) >= look &&
+        pc >= module.section.start && pc < module.section.end) {
+      return i;
+    }
+  }
+  return 0;
+}
+
+// Fails where the file has become shorter, instead of faulting.
+bool read_beginning(uint64_t from, char* to, size_t bytes) {
+  const iovec local = {to, bytes};
+  const iovec remote = {reinterpret_cast<void*>(from), bytes};
+  const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+  if (got < 0 && errno != EFAULT) memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return got == static_cast<ssize_t>(bytes) || (got < 0 && errno != EFAULT);
+}
+
+// Where the file would be if it began at 0, and its unwind table.
+bool read_segments(const MappedFile& file, Module& module) {
+  char text[4096];
+  ElfW(Ehdr) header;
+  if (!read_beginning(file.start, text, sizeof text)) return false;
+  memcpy(&header, text, sizeof header);
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)) ||
+      header.e_phoff > sizeof text ||
+      header.e_phoff + header.e_phnum * sizeof(ElfW(Phdr)) > sizeof text) {
+    return false;
+  }
+  module.section = {file.start, file.end, nullptr};
+  bool placed = false;
+  for (uint32_t i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    memcpy(&segment, text + header.e_phoff + i * sizeof segment, sizeof segment);
+    if (segment.p_type == PT_LOAD && !placed) {
+      module.bias = file.start - (segment.p_vaddr - segment.p_offset);
+      placed = true;
+    }
+    const uint64_t at = module.bias + segment.p_vaddr;
+    if (segment.p_type == PT_GNU_EH_FRAME && placed && at >= file.start &&
+        at + segment.p_memsz <= file.end) {
+      module.section.header = reinterpret_cast<const uint8_t*>(at);
+    }
+  }
+  return placed;
+}
+
+bool is_mapped(const Module& module, const MappedFile& file) {
+  return module.link_map == nullptr && module.section.start == file.start &&
+         module.section.end == file.end && module.path != nullptr &&
+         strncmp(module.path, file.path, file.path_bytes) == 0 &&
+         module.path[file.path_bytes] == '\0';
+}
+
+void take_mapped(const MappedFile& file, void* context) {
+  const uint32_t look = *static_cast<const uint32_t*>(context);
+  for (uint32_t i = g_count; --i > 0;) {
+    if (is_mapped(g_modules[i], file)) return agent::store(g_modules[i].seen, look);
+  }
+  if (g_count == kMaxModules || g_path_bytes + file.path_bytes + 1 > kPathRoom) return;
+  Module& module = g_modules[g_count];
+  if (!read_segments(file, module)) return;
+  char* path = g_paths + g_path_bytes;
+  memcpy(path, file.path, file.path_bytes);
+  path[file.path_bytes] = '\0';
+  g_path_bytes += file.path_bytes + 1;
+  module.path = path;
+  module.number = g_count;
+  module.seen = look;
+  agent::store_release(g_count, g_count + 1);
+}
+
+bool look_at_mappings() {
+  if (__atomic_exchange_n(&g_adding, 1, __ATOMIC_ACQUIRE) != 0) return false;
+  uint32_t look = g_look + 1;
+  agent::store(g_must_look, 0);
+  if (g_paths == nullptr) g_paths = static_cast<char*>(agent::map_memory(kPathRoom));
+  const bool good = g_paths != nullptr && for_each_mapped_file(take_mapped, &look);
+  if (good) agent::store_release(g_look, look);
+  agent::store(g_looked_ns, clock_ns(CLOCK_MONOTONIC));
+  __atomic_store_n(&g_adding, 0, __ATOMIC_RELEASE);
+  return good;
+}
+
+uint32_t mapped_module_of(uint64_t pc) {
+  const bool must = agent::load(g_must_look) != 0;
+  const uint32_t number = must ? 0 : find_mapped(pc);
+  if (number != 0) return number;
+  if (!must && clock_ns(CLOCK_MONOTONIC) - agent::load(g_looked_ns) < kPauseNs) return 0;
+  look_at_mappings();
+  return find_mapped(pc);
 }
 
 struct BuildId {
@@ -111,16 +221,22 @@ BuildId build_id_of(const Module& module) {
 
 }  // namespace
 
-bool prepare_modules() {
-  g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
-  return g_find_object != nullptr;
+bool prepare_modules(bool ask_loader) {
+  g_find_object = nullptr;
+  if (ask_loader) {
+    g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  }
+  return g_find_object != nullptr || look_at_mappings();
 }
+
+void forget_modules() { agent::store(g_must_look, 1); }
 
 void modules_after_fork() { __atomic_store_n(&g_adding, 0, __ATOMIC_RELAXED); }
 
 uint32_t module_of(uint64_t pc) {
   FoundObject found = {};
-  if (g_find_object == nullptr || g_find_object(reinterpret_cast<void*>(pc), &found) != 0) return 0;
+  if (g_find_object == nullptr) return mapped_module_of(pc);
+  if (g_find_object(reinterpret_cast<void*>(pc), &found) != 0) return 0;
   const uint32_t number = find(found);
   return number != 0 ? number : add(found);
 }
@@ -132,9 +248,8 @@ uint32_t module_definition(uint32_t number, const struct sonde_agent* agent) {
   Module& module = g_modules[number];
   const uint32_t known = agent::load(module.definition);
   if (known != 0) return known;
-  const auto* map = static_cast<const link_map*>(module.link_map);
   char executable[PATH_MAX];
-  const char* path = map != nullptr ? map->l_name : "";
+  const char* path = module.path;
   if (path == nullptr || *path == '\0') {  // the program itself
     const ssize_t length = readlink("/proc/self/exe", executable, sizeof executable - 1);
     executable[length > 0 ? length : 0] = '\0';

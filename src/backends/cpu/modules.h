@@ -1,6 +1,9 @@
 // The files that are mapped and executed, each with a small number. A module is known from the
-// first address of it that is met; the dynamic loader says which it is, without a lock. Safe in a
-// signal handler and from several threads.
+// first address of it that is met; the dynamic loader says which it is, without a lock, or, before
+// glibc 2.35, the kernel's list of mappings. Safe in a signal handler and from several threads.
+//
+// dl_iterate_phdr() is not used: it waits for the loader's lock, which another thread may hold
+// while it waits for memory that the interrupted thread has locked.
 #pragma once
 
 #include <stdint.h>
@@ -16,8 +19,10 @@ struct Module {
   uint32_t number = 0;  // 0: none
   uint64_t bias = 0;
   Section section;
-  const void* link_map = nullptr;
-  uint32_t definition = 0;  // the agent's number for it, 0: not defined yet
+  const void* link_map = nullptr;  // of the loader, if that told
+  const char* path = nullptr;      // the program's may be empty
+  uint32_t seen = 0;               // in the kernel's list, by the number of the look at it
+  uint32_t definition = 0;         // the agent's number for it, 0: not defined yet
 };
 
 // The number of the module that `pc` lies in, or 0.
@@ -26,8 +31,10 @@ const Module& module_at(uint32_t number);
 // The agent's number; 0 if it cannot be had now.
 uint32_t module_definition(uint32_t number, const struct sonde_agent* agent);
 
-// Before the first use: finds the dynamic loader's function. False: this libc has none.
-bool prepare_modules();
+// Before the first use. `ask_loader`: if it has a function for that. False: nobody tells.
+bool prepare_modules(bool ask_loader = true);
+// A file has been unmapped.
+void forget_modules();
 // In a forked child: another thread of the parent may have been adding one.
 void modules_after_fork();
 

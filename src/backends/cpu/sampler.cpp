@@ -158,7 +158,9 @@ bool prepare(const struct sonde_agent* agent) {
   if (agent == nullptr || agent->size < kNeeded) return false;
   g_agent = agent;
   if (!prepare_modules()) {
-    agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: this libc is older than glibc 2.35");
+    agent->diagnostic(
+        SONDE_WARNING, "cpu",
+        "not sampled: this libc is older than glibc 2.35, and /proc/self/maps cannot be read");
     return false;
   }
   g_own_module = module_of(reinterpret_cast<uint64_t>(&prepare));

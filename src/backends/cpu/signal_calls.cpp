@@ -22,7 +22,7 @@ struct Next {
   SignalFd signalfd;
   TimedWait sigtimedwait;
 };
-Next g_next;
+constinit Next g_next = {};
 
 template <typename Function>
 void find(Function& function, const char* name) {

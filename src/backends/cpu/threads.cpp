@@ -110,5 +110,6 @@ SONDE_EXPORT int dlclose(void* handle) {
   static const auto kNext = next_of<Close>("dlclose");
   const int result = kNext(handle);
   forget_remembered();
+  forget_modules();
   return result;
 }

@@ -3,8 +3,10 @@
 #include "backends/cpu/unwind.h"
 
 #include <alloca.h>
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -14,6 +16,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -143,6 +146,50 @@ TEST_F(UnwindTest, WithoutKnowingTheStack) {
   nested(20, {});
   EXPECT_EQ(g_taken.ours, g_taken.glibcs);
   EXPECT_EQ(g_taken.flags, 0u);
+}
+
+// As before glibc 2.35: the modules are in the kernel's list, with the same places, names and
+// tables.
+TEST_F(UnwindTest, WithoutTheLoadersHelp) {
+  const uint64_t places[] = {reinterpret_cast<uint64_t>(&compare_and_take),
+                             reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "qsort")),
+                             reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "__cxa_throw"))};
+  std::vector<Module> told;
+  for (const uint64_t place : places) told.push_back(module_at(module_of(place)));
+  forget_remembered();
+  ASSERT_TRUE(prepare_modules(false));
+  nested(20, g_bounds);
+  EXPECT_EQ(g_taken.ours, g_taken.glibcs);
+  EXPECT_EQ(g_taken.flags, 0u);
+  for (size_t i = 0; i < std::size(places); ++i) {
+    const Module& found = module_at(module_of(places[i]));
+    ASSERT_NE(found.number, 0u);
+    EXPECT_EQ(found.bias, told[i].bias);
+    EXPECT_EQ(found.section.header, told[i].section.header);
+    EXPECT_EQ(found.section.start, told[i].section.start);
+    const std::string path = *told[i].path != '\0' ? told[i].path : "/proc/self/exe";
+    EXPECT_TRUE(std::filesystem::equivalent(found.path, path)) << found.path;
+  }
+  EXPECT_EQ(module_of(reinterpret_cast<uint64_t>(&places)), 0u);  // no file
+  forget_remembered();
+}
+
+TEST_F(UnwindTest, FilesThatComeAndGoWithoutTheLoadersHelp) {
+  ASSERT_TRUE(prepare_modules(false));
+  for (int round = 0; round < 3; ++round) {
+    void* library = dlopen("libBrokenLocale.so.1", RTLD_NOW);
+    if (library == nullptr) GTEST_SKIP() << dlerror();
+    const link_map* map = nullptr;
+    ASSERT_EQ(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+    const auto place = reinterpret_cast<uint64_t>(map->l_ld);
+    forget_modules();
+    const uint32_t number = module_of(place);
+    ASSERT_NE(number, 0u);
+    EXPECT_NE(std::string(module_at(number).path).find("libBrokenLocale"), std::string::npos);
+    dlclose(library);
+    forget_modules();
+    EXPECT_EQ(module_of(place), 0u);
+  }
 }
 
 TEST_F(UnwindTest, OfAThreadThatWaits) {
