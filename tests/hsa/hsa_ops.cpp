@@ -1,9 +1,10 @@
 // hsa_ops: a program of HSA alone. Does one kind of work, gives everything back, and prints how
 // often it called what, as JSON. A failure ends it with 1.
 //
-//   hsa_ops dispatches COUNT SIZE SIGNALS   queues so many kernels behind a barrier that the host
-//                                           releases when all are there; SIGNALS: one for the
-//                                           "last", a "counting" one for all, or one for "each"
+//   hsa_ops dispatches COUNT SIZE SIGNALS [once]   queues so many kernels behind a barrier that the
+//                                           host releases when all are there; SIGNALS: one for the
+//                                           "last", a "counting" one for all, or one for "each";
+//                                           once: the doorbell rings when all are there
 //   hsa_ops copies COUNT                    copies to the device, on it, and back, some of them
 //   with
 //                                           a signal that counts several
@@ -100,6 +101,8 @@ struct Code {
 };
 
 // The header is written last: it makes the packet valid.
+bool rings_once;
+
 template <typename Packet>
 void put(hsa_queue_t* queue, Packet packet, uint16_t type, uint16_t setup) {
   const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
@@ -109,6 +112,7 @@ void put(hsa_queue_t* queue, Packet packet, uint16_t type, uint16_t setup) {
   memcpy(place + 4, reinterpret_cast<char*>(&packet) + 4, sizeof packet - 4);
   const uint32_t head = type | 1u << HSA_PACKET_HEADER_BARRIER | uint32_t{setup} << 16;
   __atomic_store_n(reinterpret_cast<uint32_t*>(place), head, __ATOMIC_RELEASE);
+  if (rings_once) return;
   hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
 }
 
@@ -144,6 +148,7 @@ void dispatches(int count, uint32_t size, const std::string& signals) {
     put_kernel(queue, code.kernel, 64u * (1 + static_cast<uint32_t>(i) % 3),
                told ? made.back() : hsa_signal_t{0});
   }
+  if (rings_once) hsa_signal_store_screlease(queue->doorbell_signal, count);
   hsa_signal_store_screlease(made[0], 0);
   for (const hsa_signal_t signal : made) wait_for(signal);
   COUNTED(hsa_queue_destroy, queue);
@@ -196,7 +201,8 @@ int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   const int count = argc > 2 ? atoi(argv[2]) : 1;
   MUST(hsa_init());
-  if (mode == "dispatches" && argc == 5) {
+  rings_once = argc == 6 && std::string(argv[5]) == "once";
+  if (mode == "dispatches" && argc == 5 + rings_once) {
     dispatches(count, static_cast<uint32_t>(atoi(argv[3])), argv[4]);
   } else if (mode == "copies" && argc == 3) {
     copies(count);

@@ -40,8 +40,10 @@ void* run_collector(void*) {
   for (;;) {
     const timespec pause = {0, kLookNs};
     nanosleep(&pause, nullptr);
-    collect_everything();
-    read_clock_again();
+    if (is_open()) {
+      collect_everything();
+      read_clock_again();
+    }
     quiet = all_idle() ? quiet + 1 : 0;
     if (quiet < kLooksBeforeSleep) continue;
     quiet = 0;
@@ -119,8 +121,7 @@ struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch) {
   return op;
 }
 
-void collect_queue(Queue* queue) {
-  if (queue->collecting.exchange(true, std::memory_order_acquire)) return;
+void collect_claimed(Queue* queue) {
   while (!idle(*queue)) {
     Dispatch* front = queue->over->next.load(std::memory_order_acquire);
     if (value_of(front->signal) > 0) break;
@@ -129,6 +130,11 @@ void collect_queue(Queue* queue) {
     queue->over = front;
     queue->head.store(queue->head.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
+}
+
+void collect_queue(Queue* queue) {
+  if (queue->collecting.exchange(true, std::memory_order_acquire)) return;
+  collect_claimed(queue);
   queue->collecting.store(false, std::memory_order_release);
 }
 

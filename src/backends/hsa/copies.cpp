@@ -2,6 +2,8 @@
 // copy whose signal counts several ops, or that has none, gets one of ours.
 #include <stdlib.h>
 
+#include <atomic>
+
 #include "backends/hsa/calls.h"
 #include "backends/hsa/queues.h"
 
@@ -39,43 +41,64 @@ struct sonde_op copy_op(AgentHandle dst_agent, AgentHandle src_agent, const void
   return op;
 }
 
+std::atomic<uint64_t> g_substitutes;
+
 // One op on a signal that counts several: ours until it has finished, then the program's.
 struct Substitute {
   Signal own, wanted;
   struct sonde_op op;
+  bool refused;  // the runtime did not take the copy
 };
 
 bool substitute_finished(int64_t, void* data) {
   auto* substitute = static_cast<Substitute*>(data);
-  Times times = {};
-  next().profiling_get_async_copy_time(substitute->own, &times);
-  substitute->op.start = times.start;
-  substitute->op.end = times.end;
-  agent().op(&substitute->op);
-  if (substitute->wanted.handle != 0) {
-    next().signal_subtract_screlease(substitute->wanted, 1);
+  if (!substitute->refused) {
+    Times times = {};
+    next().profiling_get_async_copy_time(substitute->own, &times);
+    substitute->op.start = times.start;
+    substitute->op.end = times.end;
+    agent().op(&substitute->op);
+    if (substitute->wanted.handle != 0) {
+      next().signal_subtract_screlease(substitute->wanted, 1);
+    }
   }
   next().signal_destroy(substitute->own);
   free(substitute);
+  g_substitutes.fetch_sub(1);
   return false;  // once
 }
 
 constexpr uint32_t kLess = 2;  // HSA_SIGNAL_CONDITION_LT
 
-// The signal to copy with.
-Signal substitute(Signal wanted, const struct sonde_op& op) {
+// For a copy that is to be made with its signal; nullptr: it cannot be watched.
+Substitute* substitute(Signal wanted, const struct sonde_op& op) {
   auto* made = static_cast<Substitute*>(calloc(1, sizeof(Substitute)));
   if (made != nullptr && next().signal_create(1, 0, nullptr, 0, &made->own) == kSuccess) {
     made->wanted = wanted;
     made->op = op;
+    g_substitutes.fetch_add(1);
     if (next().signal_async_handler(made->own, kLess, 1, substitute_finished, made) == kSuccess) {
-      return made->own;
+      return made;
     }
+    g_substitutes.fetch_sub(1);
     next().signal_destroy(made->own);
   }
   free(made);
   agent().dropped("copies", 1);
-  return wanted;
+  return nullptr;
+}
+
+template <typename Copy>
+Status copy_with_substitute(const struct sonde_op& op, Signal wanted, Copy copy) {
+  Substitute* made = substitute(wanted, op);
+  if (made == nullptr) return copy(wanted);
+  const Signal own = made->own;
+  const Status status = copy(own);
+  if (status != kSuccess) {
+    made->refused = true;
+    next().signal_subtract_screlease(own, 1);
+  }
+  return status;
 }
 
 // Makes the copy by `copy(signal)`, and has it watched.
@@ -88,7 +111,7 @@ Status watch(struct sonde_op op, Signal wanted, Copy copy) {
   Foreign foreign = {};
   const bool alone =
       wanted.handle != 0 && settle(wanted) && (foreign.value = value_of(wanted)) == 1;
-  if (!alone) return copy(substitute(wanted, op));
+  if (!alone) return copy_with_substitute(op, wanted, copy);
   foreign.signal = wanted;
   foreign.end_ts = end_of(wanted);
   foreign.op = op;
@@ -163,6 +186,8 @@ Status async_copy_rect(const PitchedPointer* dst, const Dim3* dst_offset, const 
 Status async_copy_enable(bool) { return kSuccess; }
 
 }  // namespace
+
+uint64_t lose_copies() { return g_substitutes.exchange(0); }
 
 void hook_copies(Functions* hooks) {
   hooks->memory_async_copy = async_copy;

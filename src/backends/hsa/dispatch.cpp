@@ -21,27 +21,23 @@
 namespace sonde::hsa {
 namespace {
 
-constexpr uint64_t kSpare = 2;  // packets the runtime wants for itself
-constexpr int kYields = 200;    // before sleeping
+constexpr int kYields = 200;  // before sleeping
 
 uint8_t type_of(const void* packet) { return *static_cast<const uint8_t*>(packet); }
-
-bool has_room(const Queue& queue, uint64_t packets) {
-  return queue.written + packets + kSpare <=
-         queue.consumed.load(std::memory_order_relaxed) + queue.size;
-}
 
 bool is_nearly_empty(const Queue& queue) {
   const uint64_t consumed = queue.consumed.load(std::memory_order_relaxed);
   return queue.written - consumed < queue.size / 64;
 }
 
-void wait_for_room(Queue* queue, uint64_t packets) {
-  if (has_room(*queue, packets)) return;
+// False: the queue ends before there is any.
+bool wait_for_room(Queue* queue, uint64_t packets) {
+  if (has_room(*queue, packets)) return true;
   for (int i = 0;; ++i) {
     collect_queue(queue);
     if (any_foreign()) collect_foreign();
-    if (has_room(*queue, packets)) return;
+    if (has_room(*queue, packets)) return true;
+    if (queue->ending.load()) return false;
     if (i < kYields) {
       sched_yield();
     } else {
@@ -54,7 +50,8 @@ void wait_for_room(Queue* queue, uint64_t packets) {
 // Handed on when the handler is done.
 void put(Queue* queue, const void* packet) {
   memcpy(queue->batch + queue->batched++, packet, sizeof(DispatchPacket));
-  ++queue->written;
+  queue->written.store(queue->written.load(std::memory_order_relaxed) + 1,
+                       std::memory_order_relaxed);
 }
 
 // Room for what the handler may make of so many packets; false without memory.
@@ -97,7 +94,7 @@ bool takes_signal(const DispatchPacket& packet) {
 void pass_on(Queue* queue, DispatchPacket packet) {
   if (packet.completion.handle != 0) settle(packet.completion);
   const bool probe = queue->written - queue->last_tracked >= queue->size / 4;
-  wait_for_room(queue, probe ? 2 : 1);
+  if (!wait_for_room(queue, probe ? 2 : 1)) return;
   Dispatch* dispatch = probe ? next_dispatch(queue) : nullptr;
   if (dispatch == nullptr) return put(queue, &packet);
   dispatch->silent = true;
@@ -114,16 +111,15 @@ void pass_on(Queue* queue, DispatchPacket packet) {
 }
 
 Launch launch_of(const Queue& queue, uint64_t index) {
-  const Reservation& reservation = queue.reservations[index % kReservations];
+  const Reservation& reservation = queue.reservations[index % queue.reservation_count];
   return reservation.index_plus_1.load(std::memory_order_acquire) == index + 1 ? reservation.launch
                                                                                : t_launch;
 }
 
 void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& launch) {
-  const Kernel* kernel = find_kernel(packet.kernel_object);
   const int dimensions = packet.setup & 3;
   dispatch->launch = launch;
-  dispatch->name = kernel != nullptr ? kernel->name : 0;
+  dispatch->name = kernel_name(packet.kernel_object);
   for (int i = 0; i < 3; ++i) {
     dispatch->grid[i] = i < dimensions ? packet.grid[i] : 0;
     dispatch->group[i] = i < dimensions ? packet.group[i] : uint16_t{0};
@@ -151,7 +147,7 @@ bool watch_foreign(Queue* queue, const DispatchPacket& packet, const Launch& lau
 
 void dispatch_packet(Queue* queue, DispatchPacket packet, const Launch& launch) {
   const Signal wanted = packet.completion;
-  wait_for_room(queue, 1);
+  if (!wait_for_room(queue, 1)) return agent().dropped("kernels", 1);
   if (wanted.handle != 0 && watch_foreign(queue, packet, launch)) {
     queue->last_tracked = queue->written + 1;
     work_was_queued();
@@ -204,10 +200,16 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* d
                     PacketWriter write) {
   auto* queue = static_cast<Queue*>(data);
   const auto* packet = static_cast<const DispatchPacket*>(packets);
-  if (!prepare_batch(queue, count)) {
-    wait_for_room(queue, count);
-    queue->written += count;
+  if (queue->handle.load(std::memory_order_acquire) ==
+      nullptr) {  // its end was announced too early
     agent().dropped("kernels", count);
+    return write(packets, count);
+  }
+  if (!prepare_batch(queue, count)) {
+    agent().dropped("kernels", count);
+    if (!wait_for_room(queue, count)) return;
+    queue->written += count;
+    queue->handled.store(index + count, std::memory_order_relaxed);
     return write(packets, count);
   }
   for (uint64_t i = 0; i < count; ++i, ++packet) {
@@ -217,7 +219,8 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* d
       pass_on(queue, *packet);
     }
   }
-  write(queue->batch, queue->batched);
+  queue->handled.store(index + count, std::memory_order_relaxed);
+  if (queue->batched != 0) write(queue->batch, queue->batched);
 }
 
 }  // namespace sonde::hsa

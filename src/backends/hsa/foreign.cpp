@@ -104,6 +104,29 @@ bool forget_failed(Signal signal) {
   return entry != nullptr;
 }
 
+uint64_t lose_foreign(const Queue* queue) {
+  Foreign* done = nullptr;
+  uint64_t lost = 0;
+  pthread_mutex_lock(&g_lock);
+  for (Foreign*& bucket : g_buckets) {
+    for (Foreign** at = &bucket; *at != nullptr;) {
+      if (queue != nullptr && (*at)->queue != queue) {
+        at = &(*at)->next;
+        continue;
+      }
+      const bool over = finished(*at, true);
+      Foreign* foreign = over ? take(at) : unlink(at);
+      Foreign*& chain = over ? done : g_free;
+      foreign->next = chain;
+      chain = foreign;
+      lost += over ? 0 : 1;
+    }
+  }
+  pthread_mutex_unlock(&g_lock);
+  finish(done);
+  return lost;
+}
+
 void forget(Signal signal) {
   if (!settle(signal) && forget_failed(signal)) agent().dropped("ops without a signal", 1);
 }

@@ -14,9 +14,12 @@ namespace {
 constexpr size_t kBuckets = 4096;
 constexpr size_t kMaxName = 64 * 1024;
 
+// Its name gets a number when it is first launched: a library may bring thousands of kernels.
 struct Node {
   Node* next;
-  Kernel kernel;
+  uint64_t object;
+  const char* text;  // never freed: another thread may be reading it
+  uint32_t name;     // 0: not launched yet
 };
 Node* g_buckets[kBuckets];
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -27,22 +30,24 @@ size_t bucket_of(uint64_t object) { return ((object >> 6) * 0x9e3779b97f4a7c15u)
 
 Node* find_node(uint64_t object) {
   Node* node = __atomic_load_n(&g_buckets[bucket_of(object)], __ATOMIC_ACQUIRE);
-  while (node != nullptr && node->kernel.object != object) node = node->next;
+  while (node != nullptr && node->object != object) node = node->next;
   return node;
 }
 
-void remember(uint64_t object, uint32_t name) {
+// Keeps `text`.
+void remember(uint64_t object, const char* text) {
   pthread_mutex_lock(&g_lock);
   Node* node = find_node(object);
   if (node == nullptr) {
     node = static_cast<Node*>(malloc(sizeof(Node)));
     if (node != nullptr) {
       Node** bucket = &g_buckets[bucket_of(object)];
-      *node = {*bucket, {object, name}};
+      *node = {*bucket, object, text, 0};
       __atomic_store_n(bucket, node, __ATOMIC_RELEASE);
     }
-  } else {
-    __atomic_store_n(&node->kernel.name, name, __ATOMIC_RELAXED);
+  } else if (strcmp(node->text, text) != 0) {
+    __atomic_store_n(&node->text, text, __ATOMIC_RELEASE);
+    __atomic_store_n(&node->name, 0, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(&g_lock);
 }
@@ -112,9 +117,8 @@ Status visit_symbol(Executable, Symbol symbol, void*) {
   size_t used = strlen(name);
   // The symbol of a kernel's descriptor; the kernel itself is called without ".kd".
   if (used > 3 && strcmp(name + used - 3, ".kd") == 0) name[used -= 3] = '\0';
-  remember(object, agent().intern(name, used));
   note_kernel(name, object, device_of(handle));
-  free(name);
+  remember(object, name);
   return kSuccess;
 }
 
@@ -161,9 +165,16 @@ Status freeze(Executable executable, const char* options) {
 
 }  // namespace
 
-const Kernel* find_kernel(uint64_t object) {
+uint32_t kernel_name(uint64_t object) {
   Node* node = find_node(object);
-  return node != nullptr ? &node->kernel : nullptr;
+  if (node == nullptr) return 0;
+  uint32_t name = __atomic_load_n(&node->name, __ATOMIC_ACQUIRE);
+  if (name == 0) {
+    const char* text = __atomic_load_n(&node->text, __ATOMIC_ACQUIRE);
+    name = agent().intern(text, strlen(text));
+    __atomic_store_n(&node->name, name, __ATOMIC_RELEASE);
+  }
+  return name;
 }
 
 void hook_kernels(Functions* hooks) { hooks->executable_freeze = freeze; }

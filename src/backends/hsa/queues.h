@@ -33,21 +33,23 @@ struct Reservation {
   std::atomic<uint64_t> index_plus_1;
   Launch launch;
 };
-// So many packets may be reserved and not yet handed to the runtime; of more, those that another
-// thread hands over are linked to that one's call.
-constexpr uint64_t kReservations = 1024;
+// Of Queue::ringing, which is a futex.
+enum Ringing : uint32_t { kNotRinging, kRinging };
+
+constexpr uint64_t kSpare = 2;  // packets of a queue that the runtime wants for itself
 
 struct QueueErrors;  // faults.cpp
 
 struct Queue {
   std::atomic<QueueMemory*> handle;  // nullptr: free to be used for a new one
   const Device* device;
+  Signal doorbell;
   QueueErrors* errors;
   uint32_t id;    // of define_queue()
   uint32_t size;  // packets
   // Written by the packet handler.
-  uint64_t written;       // packets in the hardware's queue, ever
-  uint64_t last_tracked;  // position behind the last packet whose end will be seen
+  std::atomic<uint64_t> written;  // packets in the hardware's queue, ever
+  uint64_t last_tracked;          // position behind the last packet whose end will be seen
   Dispatch* free;
   Dispatch* last;         // of the list of dispatches
   DispatchPacket* batch;  // what one call of the handler hands on
@@ -57,29 +59,49 @@ struct Queue {
   std::atomic<Dispatch*> returned;
   std::atomic<uint64_t> tail, head;  // dispatches that were queued, and that were seen to be over
   std::atomic<bool> collecting;
+  std::atomic<bool> dead;  // of a runtime that ended while it was held: nothing of it is touched
   // Of the collector's: before the front of the list. It is over, but a packet behind it may still
   // wait for its signal until the next one is over as well.
   Dispatch* over;
-  Reservation reservations[kReservations];
+  Reservation* reservations;  // as many as the queue has packets
+  uint64_t reservation_count;
+  // Of doorbells.cpp.
+  std::atomic<uint64_t> handled;  // packets that the program's queue was relieved of
+  std::atomic<uint64_t> rung;  // the highest value of the doorbell that the thread stores, plus 1
+  std::atomic<uint32_t> ringing;  // the thread does it
+  std::atomic<bool> has_ringer;
+  std::atomic<bool> ending;  // nobody waits for room any more
   Queue* next;
 };
 
 inline bool idle(const Queue& queue) {
+  if (queue.dead.load(std::memory_order_relaxed)) return true;
   return queue.head.load(std::memory_order_relaxed) == queue.tail.load(std::memory_order_acquire);
+}
+
+inline bool has_room(const Queue& queue, uint64_t packets) {
+  return queue.written.load(std::memory_order_relaxed) + packets + kSpare <=
+         queue.consumed.load(std::memory_order_relaxed) + queue.size;
 }
 
 // All queues there ever were; never freed.
 extern std::atomic<Queue*> g_queues;
 Queue* queue_of(const QueueMemory* handle);
-void destroy_signals();  // the runtime ends, and complains of those that are left
+Queue* queue_of_doorbell(Signal doorbell, QueueMemory** handle);
+// The runtime ends, and complains of signals that are left. Returns how many ops had not finished.
+uint64_t retire_queues();
 
 // dispatch.cpp
 Dispatch* take_dispatch(Queue* queue);  // a free one, with its signal at 1; nullptr: none to be had
 void handle_packets(const void* packets, uint64_t count, uint64_t index, void* queue,
                     PacketWriter write);
 
+// doorbells.cpp. Nobody is in the runtime for the queue any more, on our account.
+void stop_ringing(Queue* queue);
+
 // collect.cpp
 void collect_queue(Queue* queue);
+void collect_claimed(Queue* queue);  // likewise, by whoever has set `collecting`
 void give_back(Queue* queue, Dispatch* dispatch);
 void collect_everything();
 void work_was_queued();  // the collector looks again
@@ -112,6 +134,8 @@ struct Foreign {
 bool settle(Signal signal);
 void forget(Signal signal);         // the signal dies
 bool forget_failed(Signal signal);  // false: none was known. For when the op was refused
+// The queue is no more (nullptr: the runtime): records what has finished, returns how many had not.
+uint64_t lose_foreign(const Queue* queue);
 // Remembers an op; false without memory.
 bool add_foreign(const Foreign& foreign);
 void collect_foreign();

@@ -39,12 +39,8 @@ extern uint32_t g_clock;
 void find_clock();
 void read_clock_again();  // now and then, where the clock is one of the runtime's own
 
-// kernels.cpp
-struct Kernel {
-  uint64_t object;
-  uint32_t name;  // intern()ed, without ".kd"
-};
-const Kernel* find_kernel(uint64_t object);
+// kernels.cpp. The name of a kernel, without ".kd", intern()ed; 0: not known.
+uint32_t kernel_name(uint64_t object);
 
 // calls.cpp
 void define_calls();
@@ -56,14 +52,22 @@ void hook_copies(Functions* hooks);
 void hook_kernels(Functions* hooks);
 void hook_memory(Functions* hooks);
 void hook_handlers(Functions* hooks);
+void hook_doorbells(Functions* hooks);
 
-// runtime.cpp: called with the tables, and when the runtime is about to end. Whether the ops are
-// watched; without `ops` only what HIP's calls need is done.
+// runtime.cpp: called with the tables, which may come in two ways. Whether the ops are watched;
+// without `ops` only what HIP's calls need is done.
 bool load(ApiTable* table, bool ops);
 void unload();        // the runtime ends, and may start again
 void collect_last();  // the program ends
 
+// Whether the runtime runs, so that its signals may be looked at: after its end they are memory
+// that is gone.
+bool is_open();
+
 // handlers.cpp: whether our functions are in the tables already.
 bool is_hooked(const Functions& functions);
+
+// copies.cpp: the runtime has ended, and with it the copies that it was to tell the end of.
+uint64_t lose_copies();
 
 }  // namespace sonde::hsa

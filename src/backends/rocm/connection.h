@@ -2,6 +2,7 @@
 // is, so that the packets it makes can be linked to it. Set by hip/, read by hsa/.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 // A struct and a function of one name, as C allows: gcc's -Wshadow takes it for a mistake.
@@ -42,8 +43,17 @@ extern bool g_hip_reports_calls;
 // Set while it does so by its own callbacks, of ROCm 5.2.
 extern bool g_hip_callbacks;
 
+// Set once the HSA runtime's version is found to be none that is known.
+extern bool g_hsa_refused;
+
 // The tables of the HSA runtime (an hsa::ApiTable), however they came.
 void take_hsa_tables(void* table);
+
+// Of a table of functions that begins with its size in bytes.
+inline size_t entries_of(const void* table) {
+  const size_t words = *static_cast<const size_t*>(table) / sizeof(void*);
+  return words != 0 ? words - 1 : 0;
+}
 
 inline uint64_t word(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 inline void report(int severity, const char* source, const char* text) {

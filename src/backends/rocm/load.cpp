@@ -18,6 +18,7 @@ thread_local Launch t_launch;
 bool g_hsa_reports_ops;
 bool g_hip_reports_calls;
 bool g_hip_callbacks;
+bool g_hsa_refused;
 
 // Which parts the user wants, from the recorder: "hsa:hip".
 bool wanted(const char* part) {
@@ -37,6 +38,7 @@ bool connect() {
 }
 
 void take_hsa_tables(void* table) {
+  if (g_hsa_refused) return;
   g_hsa_reports_ops = hsa::load(static_cast<hsa::ApiTable*>(table), wanted("hsa"));
   if (g_hsa_reports_ops) hip::use_hsa_ops();
 }
@@ -53,7 +55,10 @@ __attribute__((visibility("default"))) bool OnLoad(hsa::ApiTable* table, uint64_
   const ErrnoKeeper keep;
   if (!rocm::connect()) return true;
   rocm::take_hsa_tables(table);
-  if (rocm::wanted("hip")) rocm::g_hip_reports_calls = hip::register_callbacks();
+  // Unless HIP has handed us its table.
+  if (rocm::wanted("hip") && !rocm::g_hip_reports_calls) {
+    rocm::g_hip_reports_calls = hip::register_callbacks();
+  }
   return true;
 }
 

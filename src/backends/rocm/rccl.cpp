@@ -35,12 +35,14 @@ enum Id : uint32_t {
   kScatter,
   kSend,
   kRecv,
+  kOfTable,
+  kBcast = kOfTable,  // in place; not in the table
   kIds
 };
 constexpr const char* kNames[] = {"ncclAllGather", "ncclAllReduce",     "ncclAllToAll",
                                   "ncclAllToAllv", "ncclBroadcast",     "ncclGather",
                                   "ncclReduce",    "ncclReduceScatter", "ncclScatter",
-                                  "ncclSend",      "ncclRecv"};
+                                  "ncclSend",      "ncclRecv",          "ncclBcast"};
 static_assert(sizeof kNames / sizeof kNames[0] == kIds);
 constexpr uint32_t kGroupStart = 13, kGroupEnd = 14, kCommCount = 27, kFunctions = 28;
 constexpr const char* kArguments =
@@ -168,6 +170,7 @@ int group() {
   if (t_depth != 0 || !watching()) return call_next(W, Id);
   const struct sonde_call call = agent().call_begin(g_defined[Id], SONDE_CALL_LAUNCHES);
   const int result = call_next(W, Id);
+  const ErrnoKeeper keep;
   agent().call_end(&call, result, nullptr, 0);
   return result;
 }
@@ -229,9 +232,7 @@ void find(uint32_t id, const void* caller) {
 }  // namespace
 
 void take_rccl_table(void* table) {
-  size_t bytes = 0;
-  memcpy(&bytes, table, sizeof bytes);
-  const size_t entries = bytes / sizeof(void*) - 1;
+  const size_t entries = entries_of(table);
   void** functions = static_cast<void**>(table) + 1;
   const auto take = [&](uint32_t id, auto* function) { put(functions, entries, id, function); };
   if (kCommCount < entries) g_next[kByTable][kCommCount] = functions[kCommCount];
@@ -302,6 +303,11 @@ EXPORT int ncclAllToAllv(Bytes send, const size_t* send_counts, const size_t* se
   FIND(kCommCount);
   return all_to_all_v<kByName>(send, send_counts, send_places, recv, recv_counts, recv_places, type,
                                comm, stream);
+}
+EXPORT int ncclBcast(void* memory, size_t count, int type, int root, void* comm, void* stream) {
+  FIND(kBcast);
+  return record(kByName, kBcast, {memory, memory, count, type, -1, root, comm, stream}, memory,
+                count, type, root, comm, stream);
 }
 EXPORT int ncclSend(Bytes send, size_t count, int type, int peer, void* comm, void* stream) {
   FIND(kSend);
