@@ -1,6 +1,9 @@
 // Stands in for ROCm's newer runtimes: hands tables of their layouts to the library that
 // rocprofiler-register would load, as that does, and then calls through them.
 //   fake_rocm hip BYTES    a HIP table of so many bytes (6.2: 3624, 6.3: 3696, later: 3712)
+//   fake_rocm newer BYTES  the same, and calls of functions that came later
+//   fake_rocm twice        two libraries of HIP and two of RCCL, each with a table of its own
+//   fake_rocm version NAME VERSION  a table of that version of hip or rccl; says if it was replaced
 //   fake_rocm rccl         RCCL's table of 37 functions
 //   fake_rocm rccl_by_name LIBRARY  loads the library for itself alone, which calls RCCL by name
 //   fake_rocm hsa BYTES    HSA's tables with an AMD table of so many bytes; says what was replaced
@@ -16,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace {
@@ -88,6 +92,121 @@ int fake_hip(size_t bytes) {
   call<int>(functions[kLaunch], address(0x30), Dim{4, 5, 6}, Dim{64, 2, 1},
             static_cast<void**>(nullptr), size_t{128}, address(0x88));
   printf("{\"status\": %d, \"failed\": %d}\n", status, failed);
+  return 0;
+}
+
+int fake_graph_launch(void* graph, void* stream) {
+  printf("graph %p %p\n", graph, stream);
+  return 0;
+}
+int fake_cooperative(void* function, uint32_t x, uint32_t y, uint32_t z, uint32_t block_x, uint32_t,
+                     uint32_t, uint32_t shared, void* stream, void**) {
+  printf("cooperative %p %u,%u,%u %u %u %p\n", function, x, y, z, block_x, shared, stream);
+  return 0;
+}
+int fake_launch_ex(const void* config, const void* function, void**) {
+  printf("launch ex %u %p\n", static_cast<const uint32_t*>(config)[0], function);
+  return 0;
+}
+int fake_drv_launch(const void* config, void* function, void**, void**) {
+  printf("drv launch %u %p\n", static_cast<const uint32_t*>(config)[0], function);
+  return 0;
+}
+int fake_batch(void** to, void** from, size_t* sizes, size_t count, void*, size_t*, size_t, size_t*,
+               void* stream) {
+  printf("batch %p %p %zu %zu %p\n", to[0], from[0], sizes[0], count, stream);
+  return 0;
+}
+int fake_last_error() { return 2; }
+
+// Functions behind the first 445 of the table, as far as it reaches.
+int fake_newer(size_t bytes) {
+  std::vector<void*> table(bytes / 8, pointer(never));
+  table[0] = address(bytes);
+  void** functions = table.data() + 1;
+  struct {
+    Dim grid, block;
+    size_t shared;
+    void* stream;
+    void* attributes;
+    uint32_t count;
+  } const config = {{8, 1, 1}, {64, 1, 1}, 16, address(0x99), nullptr, 0};
+  const auto put = [&](size_t index, void* function) {
+    if (index + 1 < table.size()) functions[index] = function;
+    return index + 1 < table.size();
+  };
+  constexpr int kCooperative = 306, kGraphLaunch = 420, kLastError = 439, kLaunchEx = 474,
+                kDrvLaunch = 475, kBatch = 487;
+  put(kCooperative, reinterpret_cast<void*>(fake_cooperative));
+  put(kGraphLaunch, reinterpret_cast<void*>(fake_graph_launch));
+  put(kLastError, pointer(fake_last_error));
+  put(kLaunchEx, reinterpret_cast<void*>(fake_launch_ex));
+  const bool newest = put(kDrvLaunch, reinterpret_cast<void*>(fake_drv_launch)) &&
+                      put(kBatch, reinterpret_cast<void*>(fake_batch));
+  hand_over("hip", 70000, table.data());
+  void** none = nullptr;
+  call<int>(functions[kCooperative], address(0x30), 2u, 3u, 4u, 64u, 1u, 1u, 128u, address(0x88),
+            none);
+  call<int>(functions[kGraphLaunch], address(0x40), address(0x88));
+  call<int>(functions[kLastError]);
+  if (newest) {
+    void *to[] = {address(0x10), address(0x11)}, *from[] = {address(0x20), address(0x21)};
+    size_t sizes[] = {1000, 24};
+    void* attributes = nullptr;
+    size_t *indices = nullptr, *failed = nullptr;
+    call<int>(functions[kLaunchEx], static_cast<const void*>(&config), address(0x31), none);
+    call<int>(functions[kDrvLaunch], static_cast<const void*>(&config), address(0x32), none, none);
+    call<int>(functions[kBatch], static_cast<void**>(to), static_cast<void**>(from),
+              static_cast<size_t*>(sizes), size_t{2}, attributes, indices, size_t{0}, failed,
+              address(0x77));
+  }
+  printf("{\"calls\": %d, \"replaced\": %ld}\n", newest ? 6 : 3,
+         std::count_if(table.begin() + 1, table.end(), [&](void* function) {
+           Dl_info place, own;
+           return dladdr(function, &place) != 0 && dladdr(pointer(never), &own) != 0 &&
+                  place.dli_fbase != own.dli_fbase;
+         }));
+  return 0;
+}
+
+int other_set_device(int device) {
+  printf("other device %d\n", device);
+  return 0;
+}
+int group_of(const char* which) {
+  printf("group of %s\n", which);
+  return 0;
+}
+
+int fake_twice() {
+  constexpr int kSetDevice = 327, kGroupStart = 13;
+  std::vector<void*> hip(453, pointer(never)), other_hip = hip, rccl(38, pointer(never));
+  hip[0] = other_hip[0] = address(453 * 8);
+  rccl[0] = address(38 * 8);
+  std::vector<void*> other_rccl = rccl;
+  hip[1 + kSetDevice] = reinterpret_cast<void*>(fake_set_device);
+  other_hip[1 + kSetDevice] = reinterpret_cast<void*>(other_set_device);
+  rccl[1 + kGroupStart] = pointer([] { return group_of("the first"); });
+  other_rccl[1 + kGroupStart] = pointer([] { return group_of("the other"); });
+  hand_over("hip", 60200, hip.data());
+  hand_over("rccl", 21803, rccl.data());
+  hand_over("hip", 60400, other_hip.data());
+  hand_over("rccl", 22105, other_rccl.data());
+  hand_over("hip", 60200, hip.data());  // as it is done again where a tool is attached
+  call<int>(hip[1 + kSetDevice], 1);
+  call<int>(other_hip[1 + kSetDevice], 2);
+  call<int>(rccl[1 + kGroupStart]);
+  call<int>(other_rccl[1 + kGroupStart]);
+  return 0;
+}
+
+int fake_version(const char* name, uint64_t version) {
+  std::vector<void*> table(453, pointer(never));
+  table[0] = address(453 * 8);
+  hand_over(name, version, table.data());
+  hand_over(name, version, table.data());
+  const bool kept = std::count(table.begin() + 1, table.end(), pointer(never)) == 452;
+  printf("replaced: %s\n", kept ? "no" : "yes");
   return 0;
 }
 
@@ -217,6 +336,10 @@ int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   const unsigned long bytes = argc > 2 ? strtoul(argv[2], nullptr, 10) : 0;
   if (strcmp(what, "hip") == 0) return fake_hip(bytes);
+  if (strcmp(what, "newer") == 0) return fake_newer(bytes);
+  if (strcmp(what, "twice") == 0) return fake_twice();
+  if (strcmp(what, "version") == 0 && argc > 3)
+    return fake_version(argv[2], strtoul(argv[3], nullptr, 10));
   if (strcmp(what, "rccl") == 0) return fake_rccl();
   if (strcmp(what, "rccl_by_name") == 0 && argc > 2) return rccl_by_name(argv[2]);
   if (strcmp(what, "hsa") == 0) return fake_hsa(static_cast<uint32_t>(bytes));

@@ -105,15 +105,16 @@ void find_kernel_names(void* library) {
 }
 
 uint32_t kernel_name(const FunctionInfo& function, const char* data) {
-  const bool module = strstr(function.name, "Module") != nullptr;
-  void* first;
-  memcpy(&first, data, sizeof first);
+  const bool module =
+      strstr(function.name, "Module") != nullptr || strstr(function.name, "Drv") != nullptr;
   const char* name = nullptr;
-  if (module && g_name_of_function != nullptr) {
-    name = g_name_of_function(first);
-  } else if (!module && g_name_by_pointer != nullptr && function.count != 0 &&
-             function.parameters[0].kind == Kind::kPointer) {
-    name = g_name_by_pointer(first, nullptr);
+  for (size_t i = 0; i < function.count; ++i) {
+    if (function.parameters[i].role != Role::kFunction) continue;
+    void* kernel;
+    memcpy(&kernel, data + function.parameters[i].offset, sizeof kernel);
+    if (module && g_name_of_function != nullptr) name = g_name_of_function(kernel);
+    if (!module && g_name_by_pointer != nullptr) name = g_name_by_pointer(kernel, nullptr);
+    break;
   }
   return name != nullptr ? agent().intern(name, strlen(name)) : 0;
 }

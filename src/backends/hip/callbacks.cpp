@@ -113,6 +113,17 @@ void* loaded_library() {
   return nullptr;
 }
 
+bool has_newer_data() {
+  constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6"};
+  for (const char* name : kNames) {
+    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    dlclose(library);
+    return true;
+  }
+  return false;
+}
+
 void use_hsa_ops() {
   for (uint32_t op = 0; g_enable != nullptr && op < kOpIds; ++op) g_enable(op, false);
 }
@@ -125,7 +136,7 @@ bool register_callbacks() {
   registered = called_by_name();
   // Without the HSA backend HIP's reports of ops are wanted, which come with those of calls.
   if (registered && rocm::g_hsa_reports_ops) return true;
-  prepare_functions();
+  prepare_functions(has_newer_data());
   if (register_old_callbacks(library)) {
     rocm::g_hip_callbacks = true;
     return registered = true;

@@ -11,11 +11,17 @@ namespace {
 
 using rocm::t_launch;
 
+// hipLaunchConfig_t and HIP_LAUNCH_CONFIG: grid, block, bytes of shared memory, stream.
+constexpr size_t kStreamOfConfig = 32;
+
 uint64_t stream_of(const FunctionInfo& function, const char* data) {
-  if (function.stream == function.count) return 0;
-  uint64_t stream;
-  memcpy(&stream, data + function.parameters[function.stream].offset, sizeof stream);
-  return stream;
+  const bool has_config = function.count != 0 && function.parameters[0].role == Role::kConfig;
+  if (function.stream == function.count && !has_config) return 0;
+  uint64_t value;
+  memcpy(&value, data + function.parameters[has_config ? 0 : function.stream].offset, sizeof value);
+  if (!has_config || value == 0) return value;
+  memcpy(&value, reinterpret_cast<const char*>(value) + kStreamOfConfig, sizeof value);
+  return value;
 }
 
 }  // namespace

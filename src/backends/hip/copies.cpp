@@ -11,6 +11,18 @@ namespace {
 // hipMemcpyKind
 enum CopyKind : int32_t { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kDefault };
 
+// hip_Memcpy2D.
+struct Copy2D {
+  uint64_t src_x, src_y;
+  uint64_t src_type;
+  uint64_t src_host, src_device, src_array, src_pitch;
+  uint64_t dst_x, dst_y;
+  uint64_t dst_type;
+  uint64_t dst_host, dst_device, dst_array, dst_pitch;
+  uint64_t width, height;
+};
+static_assert(sizeof(Copy2D) == 128);
+
 // hipMemcpy3DParms as it has been since ROCm 3: two arrays, positions, pitched pointers, the extent
 // and the kind.
 struct Copy3D {
@@ -29,11 +41,19 @@ bool starts_with(const char* text, const char* start) {
   return strncmp(text, start, strlen(start)) == 0;
 }
 
-// The direction that some functions have in their name.
+// The direction that some functions have in their name; A is an array, on the device.
 int32_t kind_of_name(const char* name) {
-  if (strstr(name, "DtoH") != nullptr) return kDeviceToHost;
-  if (strstr(name, "HtoD") != nullptr) return kHostToDevice;
-  if (strstr(name, "DtoD") != nullptr || strstr(name, "Peer") != nullptr) return kDeviceToDevice;
+  struct Named {
+    const char* text;
+    int32_t kind;
+  };
+  constexpr Named kNamed[] = {
+      {"DtoH", kDeviceToHost},   {"AtoH", kDeviceToHost},   {"HtoD", kHostToDevice},
+      {"HtoA", kHostToDevice},   {"DtoD", kDeviceToDevice}, {"DtoA", kDeviceToDevice},
+      {"AtoD", kDeviceToDevice}, {"AtoA", kDeviceToDevice}, {"Peer", kDeviceToDevice}};
+  for (const Named& named : kNamed) {
+    if (strstr(name, named.text) != nullptr) return named.kind;
+  }
   return kDefault;
 }
 
@@ -52,12 +72,42 @@ struct Described {
   int32_t kind = kDefault;
 };
 
-void read_3d(const char* data, Described* described) {
-  Copy3D copy;
+template <typename T>
+bool read_first(const char* data, T* value) {
   const char* pointer;
   memcpy(&pointer, data, sizeof pointer);  // the first parameter
-  if (pointer == nullptr) return;
-  memcpy(&copy, pointer, sizeof copy);
+  if (pointer != nullptr) memcpy(value, pointer, sizeof *value);
+  return pointer != nullptr;
+}
+
+void read_2d(const char* data, Described* described) {
+  Copy2D copy;
+  if (!read_first(data, &copy)) return;
+  described->src = copy.src_host != 0 ? copy.src_host : copy.src_device;
+  described->dst = copy.dst_host != 0 ? copy.dst_host : copy.dst_device;
+  described->width = copy.width;
+  described->height = copy.height;
+}
+
+// Many copies by one call: arrays of where to, where from and how much.
+void read_batch(const char* data, Described* described) {
+  struct {
+    void* const* dst;
+    void* const* src;
+    const uint64_t* bytes;
+    uint64_t count;
+  } batch;
+  memcpy(&batch, data, sizeof batch);
+  described->bytes = 0;
+  if (batch.count == 0 || batch.bytes == nullptr) return;
+  for (uint64_t i = 0; i < batch.count; ++i) described->bytes += batch.bytes[i];
+  described->dst = rocm::word(batch.dst[0]);
+  described->src = rocm::word(batch.src[0]);
+}
+
+void read_3d(const char* data, Described* described) {
+  Copy3D copy;
+  if (!read_first(data, &copy)) return;
   described->src = copy.src_pointer[0];
   described->dst = copy.dst_pointer[0];
   described->width = copy.extent[0];
@@ -98,6 +148,8 @@ void read_parameters(const FunctionInfo& function, const char* data, Described* 
         described->kind = static_cast<int32_t>(read_word(data, parameter));
         break;
       case Role::kNone:
+      case Role::kFunction:
+      case Role::kConfig:
         break;
     }
   }
@@ -105,13 +157,23 @@ void read_parameters(const FunctionInfo& function, const char* data, Described* 
 
 }  // namespace
 
-bool describes_copy(const FunctionInfo& function) { return function.category == Category::copy; }
+// Not of those whose struct differs between versions, or says no size in bytes.
+bool describes_copy(const FunctionInfo& function) {
+  return function.category == Category::copy && !starts_with(function.name, "hipDrvMemcpy3D") &&
+         !starts_with(function.name, "hipMemcpy3DPeer") &&
+         !starts_with(function.name, "hipMemcpy3DBatch");
+}
 
 void describe_copy(const FunctionInfo& function, const char* data, uint64_t correlation) {
   Described described;
   described.kind = kind_of_name(function.name);
   read_parameters(function, data, &described);
   if (starts_with(function.name, "hipMemcpy3D")) read_3d(data, &described);
+  if (strcmp(function.name, "hipMemcpyBatchAsync") == 0) read_batch(data, &described);
+  if (starts_with(function.name, "hipMemcpyParam2D") ||
+      strcmp(function.name, "hipDrvMemcpy2DUnaligned") == 0) {
+    read_2d(data, &described);
+  }
   if (described.bytes == 0) {
     described.bytes = described.width * (described.height != 0 ? described.height : 1) *
                       (described.depth != 0 ? described.depth : 1);

@@ -50,7 +50,7 @@ bool watching() {
   if (known == kNotKnown) {
     const ErrnoKeeper keep;
     known = rocm::wanted("hip") && rocm::connect() ? kYes : kNo;
-    if (known == kYes) prepare_functions();
+    if (known == kYes) prepare_functions(has_newer_data());
     __atomic_store_n(&state, known, __ATOMIC_RELEASE);
   }
   return known == kYes && rocm::recording();

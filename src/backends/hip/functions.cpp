@@ -47,7 +47,7 @@ struct Token {
   bool copied;
 };
 
-bool next_token(const char** cursor, Token* token) {
+bool next_token(const char** cursor, Token* token, bool newer) {
   while (**cursor == ' ') ++*cursor;
   if (**cursor == '\0') return false;
   token->name = *cursor;
@@ -58,6 +58,7 @@ bool next_token(const char** cursor, Token* token) {
   token->copied = colon[2] == '/';
   char* end = const_cast<char*>(colon + 2);
   token->number = static_cast<uint16_t>(strtoul(colon + 2 + (token->copied ? 1 : 0), &end, 10));
+  if (newer && *end == '/') token->number = static_cast<uint16_t>(strtoul(end + 1, nullptr, 10));
   *cursor = strchr(colon, ' ');
   if (*cursor == nullptr) *cursor = colon + strlen(colon);
   return true;
@@ -111,12 +112,26 @@ Role role_of(const Token& token) {
     const char* name;
     Role role;
   };
-  constexpr Named kNames[] = {
-      {"dst", Role::kDst},         {"dstDevice", Role::kDst},   {"dstHost", Role::kDst},
-      {"src", Role::kSrc},         {"srcDevice", Role::kSrc},   {"srcHost", Role::kSrc},
-      {"sizeBytes", Role::kBytes}, {"sizebytes", Role::kBytes}, {"count", Role::kBytes},
-      {"ByteCount", Role::kBytes}, {"kind", Role::kCopyKind},   {"stream", Role::kStream},
-      {"hStream", Role::kStream},  {"width", Role::kWidth},     {"height", Role::kHeight}};
+  constexpr Named kNames[] = {{"dst", Role::kDst},
+                              {"dstDevice", Role::kDst},
+                              {"dstHost", Role::kDst},
+                              {"src", Role::kSrc},
+                              {"srcDevice", Role::kSrc},
+                              {"srcHost", Role::kSrc},
+                              {"sizeBytes", Role::kBytes},
+                              {"sizebytes", Role::kBytes},
+                              {"count", Role::kBytes},
+                              {"ByteCount", Role::kBytes},
+                              {"kind", Role::kCopyKind},
+                              {"stream", Role::kStream},
+                              {"hStream", Role::kStream},
+                              {"width", Role::kWidth},
+                              {"height", Role::kHeight},
+                              {"function_address", Role::kFunction},
+                              {"f", Role::kFunction},
+                              {"fPtr", Role::kFunction},
+                              {"hostFunction", Role::kFunction},
+                              {"config", Role::kConfig}};
   const Kind kind = kind_of(token.letter);
   for (const Named& named : kNames) {
     if (strncmp(named.name, token.name, token.length) != 0 || named.name[token.length] != '\0') {
@@ -134,6 +149,10 @@ Category category_of(const char* name) {
   return static_cast<Category>(i);
 }
 
+bool starts_with(const char* text, const char* start) {
+  return strncmp(text, start, strlen(start)) == 0;
+}
+
 bool ends_with(const char* text, const char* end) {
   const size_t length = strlen(text), wanted = strlen(end);
   return length >= wanted && strcmp(text + length - wanted, end) == 0;
@@ -141,10 +160,10 @@ bool ends_with(const char* text, const char* end) {
 
 }  // namespace
 
-size_t parse_parameters(const char* text, Parameter* parameters) {
+size_t parse_parameters(const char* text, Parameter* parameters, bool newer) {
   size_t count = 0, offset = 0;
   Token token;
-  while (count < kMaxParameters && next_token(&text, &token)) {
+  while (count < kMaxParameters && next_token(&text, &token, newer)) {
     const Size size = size_of(token);
     offset = (offset + size.align - 1) / size.align * size.align;
     parameters[count++] = {kind_of(token.letter), role_of(token), static_cast<uint16_t>(offset)};
@@ -165,7 +184,7 @@ void write_formats(const char* text, char* formats, size_t room) {
       used += static_cast<size_t>(length);
   };
   Token token;
-  while (next_token(&text, &token)) {
+  while (next_token(&text, &token, false)) {
     switch (kind_of(token.letter)) {
       case Kind::kPointer:
       case Kind::kOutPointer:
@@ -227,11 +246,13 @@ namespace {
 bool asks_for_work(const FunctionInfo& info) {
   const char* name = info.name;
   return info.category == Category::copy || info.category == Category::memset ||
-         strcmp(name, "hipGraphLaunch") == 0 || strcmp(name, "hipMemPrefetchAsync") == 0 ||
+         starts_with(name, "hipGraphLaunch") || starts_with(name, "hipMemPrefetchAsync") ||
+         strcmp(name, "hipStreamBatchMemOp") == 0 ||
          (info.category == Category::launch && strstr(name, "Launch") != nullptr) ||
-         strncmp(name, "hipStreamWriteValue", 19) == 0 ||
-         strncmp(name, "hipStreamWaitValue", 18) == 0;
+         starts_with(name, "hipStreamWriteValue") || starts_with(name, "hipStreamWaitValue");
 }
+
+bool g_newer;
 
 void define_all() {
   char formats[1024];
@@ -243,7 +264,8 @@ void define_all() {
     info.heavy = source.weight == '+';
     info.launches = info.heavy && asks_for_work(info);
     info.async = strstr(source.name, "Async") != nullptr;
-    info.count = static_cast<uint8_t>(parse_parameters(source.parameters, info.parameters));
+    info.count =
+        static_cast<uint8_t>(parse_parameters(source.parameters, info.parameters, g_newer));
     info.by_value = shows_values(info.parameters, info.count);
     info.stream = 0;
     while (info.stream < info.count && info.parameters[info.stream].role != Role::kStream) {
@@ -257,8 +279,9 @@ void define_all() {
 
 }  // namespace
 
-void prepare_functions() {
+void prepare_functions(bool newer) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (newer) g_newer = true;
   pthread_once(&once, define_all);
 }
 

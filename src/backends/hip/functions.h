@@ -46,6 +46,8 @@ enum class Role : uint8_t {
   kStream,
   kWidth,
   kHeight,
+  kFunction,  // the kernel
+  kConfig,    // a struct that the stream is in
 };
 
 struct Parameter {
@@ -87,8 +89,9 @@ struct FunctionInfo {
 
 extern FunctionInfo g_functions[kFunctionCount];
 
-// Parses functions.inc and defines every function with the agent.
-void prepare_functions();
+// Parses functions.inc and defines every function with the agent. `newer`: the data of callbacks
+// are those of HIP 6 and later.
+void prepare_functions(bool newer);
 
 const char* name_of(Function function);
 
@@ -100,7 +103,7 @@ FunctionInfo* function_of_name(const char* name);
 uint32_t define_unknown(uint32_t id, const char* (*name_of)(uint32_t id));
 
 // Parses the parameters of one function; returns their number. For the tests, too.
-size_t parse_parameters(const char* text, Parameter* parameters);
+size_t parse_parameters(const char* text, Parameter* parameters, bool newer = false);
 // Whether they are all shown as they are passed.
 bool shows_values(const Parameter* parameters, size_t count);
 // The formats of sonde/backend.h for them.

@@ -9,6 +9,9 @@ bool register_callbacks();
 // The HIP runtime of this process, or nullptr while it is not loaded.
 void* loaded_library();
 
+// Whether it is HIP 6 or later, which lays out the data of its callbacks in another way.
+bool has_newer_data();
+
 // Whether this thread is in a call that came through exports.cpp.
 bool called_by_name();
 

@@ -2,6 +2,8 @@
 // the runtime in a fixed order behind the size of the table. Ours are put in the place of those
 // known.
 #include "backends/hip/table.h"
+
+#include "backends/hip/hip.h"
 #include "backends/hip/interpose.h"
 #include "backends/hip/signatures.h"
 
@@ -40,13 +42,15 @@ constexpr Place kPlaces[] = {
 #undef Y
 };
 
+// Of tables of so many entries there are two, with another order behind the first.
+constexpr size_t kTwoOrders = 461, kSameInAll = 445;
+
 }  // namespace
 
 size_t take_table(void* table) {
-  size_t bytes = 0;
-  memcpy(&bytes, table, sizeof bytes);
-  const size_t entries = bytes / sizeof(void*) - 1;
-  prepare_functions();
+  size_t entries = rocm::entries_of(table);
+  if (entries == kTwoOrders) entries = kSameInAll;
+  prepare_functions(has_newer_data());
   size_t taken = 0;
   for (const Place& place : kPlaces) {
     if (place.index >= entries) continue;

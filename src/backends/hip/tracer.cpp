@@ -4,6 +4,7 @@
 // get the arguments. They are written behind the data of the call, whose size is one of a few: for
 // a version it is not known for, calls are not traced and ops are.
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "backends/hip/activity.h"
@@ -27,19 +28,38 @@ uint32_t tail_of(int version) {
   const int major = version / 10000000;
   const int minor = version / 100000 % 100;
   if (major == 5) return 840;
-  if (major == 6 && minor <= 2) return 1520;
+  if (major == 6 && minor <= 4) return 1520;
+  char text[160];
+  snprintf(text, sizeof text,
+           "HIP %d.%d is not a version whose callbacks this version of Sonde knows: calls that the "
+           "program finds by dlsym() are not recorded",
+           major, minor);
+  rocm::report(SONDE_WARNING, "hip", text);
   return 0;
 }
 
-const FunctionInfo& info_of(uint32_t id) {
-  static const FunctionInfo kOther = {"", Category::device, true, false, false, 0, 0, {}, 0};
-  // Ids moved little between versions, but they are not promised to stay.
+const FunctionInfo kOther = {"", Category::device, true, false, false, 0, 0, {}, 0, false};
+
+// Ids moved little between versions, but they are not promised to stay: the name counts.
+const FunctionInfo* find_info(uint32_t id) {
+  const char* name = g_name_of != nullptr ? g_name_of(id) : nullptr;
   const FunctionInfo* function = function_of_id(id);
-  if (function != nullptr && g_name_of != nullptr) {
-    const char* name = g_name_of(id);
-    if (name != nullptr && strcmp(name, function->name) != 0) function = function_of_name(name);
+  if (name == nullptr || (function != nullptr && strcmp(name, function->name) == 0))
+    return function;
+  return function_of_name(name);
+}
+
+const FunctionInfo& info_of(uint32_t id) {
+  constexpr uint32_t kMaxId = 1000;
+  static const FunctionInfo* known[kMaxId];  // two threads that look for one at once do no harm
+  if (id >= kMaxId) return kOther;
+  const FunctionInfo* function = __atomic_load_n(&known[id], __ATOMIC_ACQUIRE);
+  if (function == nullptr) {
+    function = find_info(id);
+    if (function == nullptr) function = &kOther;
+    __atomic_store_n(&known[id], function, __ATOMIC_RELEASE);
   }
-  return function != nullptr ? *function : kOther;
+  return *function;
 }
 
 void on_enter(uint32_t id, void* data) {
