@@ -166,7 +166,7 @@ void AqlQueue::finish() {
   state_ = State::kFetch;
   record_.end_ns = time_ns_;
   bool kernel = record_.kind == "kernel";
-  if (kernel) gpu_.load.add(!record_.transfer.empty(), record_.start_ns, record_.end_ns);
+  end_work();
   if (services_.oracle.enabled()) {
     services_.oracle.packet(record_);
     if (kernel) services_.oracle.op({record_, 1});

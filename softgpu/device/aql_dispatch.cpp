@@ -170,6 +170,7 @@ bool AqlQueue::compute() {
 }
 
 Step AqlQueue::execute_kernel() {
+  begin_work(!record_.transfer.empty());
   const TimeModel& time = gpu_.config.time;
   double model_ns = static_cast<double>(time.kernel_base_ns) +
                     time.kernel_item_ns * static_cast<double>(items(packet_.dispatch.grid));

@@ -4,6 +4,15 @@
 
 namespace softgpu {
 
+void LoadMeter::Track::begin(int64_t start_ns) {
+  if (running++ == 0) running_since_ns = start_ns;
+}
+
+void LoadMeter::Track::end(int64_t start_ns, int64_t end_ns) {
+  --running;
+  add(start_ns, end_ns);
+}
+
 void LoadMeter::Track::add(int64_t start_ns, int64_t end_ns) {
   start_ns = std::max(start_ns, busy_until_ns);
   if (end_ns <= start_ns) return;
@@ -22,20 +31,28 @@ void LoadMeter::Track::add(int64_t start_ns, int64_t end_ns) {
 }
 
 double LoadMeter::Track::share(int64_t now_ns) const {
+  Track seen = *this;
+  if (running > 0) seen.add(running_since_ns, now_ns);
   int64_t last = now_ns / kSlotNs, sum = 0;
   for (size_t i = 0; i < slot.size(); ++i) {
-    if (slot[i] > last - 16 && slot[i] <= last) sum += busy_ns[i];
+    if (seen.slot[i] > last - 16 && seen.slot[i] <= last) sum += seen.busy_ns[i];
   }
   // The slot that is running is not over yet.
   double seconds = 15.0 * kSlotNs + static_cast<double>(now_ns % kSlotNs);
   return std::clamp(static_cast<double>(sum) / seconds, 0.0, 1.0);
 }
 
-void LoadMeter::add(bool copy, int64_t start_ns, int64_t end_ns) {
+void LoadMeter::begin(bool copy, int64_t start_ns) {
+  std::lock_guard lock(mutex_);
+  engine_.begin(start_ns);
+  if (copy) memory_.begin(start_ns);
+}
+
+void LoadMeter::end(bool copy, int64_t start_ns, int64_t end_ns) {
   std::lock_guard lock(mutex_);
   ++(copy ? copies_ : dispatches_);
-  engine_.add(start_ns, end_ns);
-  if (copy) memory_.add(start_ns, end_ns);
+  engine_.end(start_ns, end_ns);
+  if (copy) memory_.end(start_ns, end_ns);
 }
 
 Load LoadMeter::read(int64_t now_ns) const {

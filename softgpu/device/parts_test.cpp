@@ -118,15 +118,34 @@ TEST(Load, IsTheShareOfTheLastSecondAndCountsOverlapOnce) {
   LoadMeter meter;
   constexpr int64_t kSecond = 1'000'000'000, kNow = 100 * kSecond;
   EXPECT_EQ(meter.read(kNow).busy, 0);
-  meter.add(false, kNow - kSecond / 2, kNow - kSecond / 4);
-  meter.add(true, kNow - kSecond / 2, kNow - kSecond / 4);
+  const auto add = [&](bool copy, int64_t start_ns, int64_t end_ns) {
+    meter.begin(copy, start_ns);
+    meter.end(copy, start_ns, end_ns);
+  };
+  add(false, kNow - kSecond / 2, kNow - kSecond / 4);
+  add(true, kNow - kSecond / 2, kNow - kSecond / 4);
   EXPECT_NEAR(meter.read(kNow).busy, 0.25, 0.02);
   EXPECT_NEAR(meter.read(kNow).memory_busy, 0.25, 0.02);
   EXPECT_NEAR(meter.read(kNow + 2 * kSecond).busy, 0, 0.001);
-  meter.add(false, kNow, kNow + 20 * kSecond);
+  add(false, kNow, kNow + 20 * kSecond);
   EXPECT_NEAR(meter.read(kNow + 20 * kSecond).busy, 1, 0.02);
   EXPECT_EQ(meter.read(kNow).dispatches, 2u);
   EXPECT_EQ(meter.read(kNow).copies, 1u);
+}
+
+TEST(LoadMeter, WorkThatIsUnderWayCounts) {
+  LoadMeter meter;
+  constexpr int64_t kSecond = 1'000'000'000, kNow = 100 * kSecond;
+  meter.begin(false, kNow);
+  EXPECT_NEAR(meter.read(kNow + kSecond / 2).busy, 0.5, 0.05);
+  EXPECT_NEAR(meter.read(kNow + 5 * kSecond).busy, 1, 0.02);
+  EXPECT_EQ(meter.read(kNow + 5 * kSecond).memory_busy, 0);
+  meter.begin(true, kNow + 5 * kSecond);
+  meter.end(false, kNow, kNow + 6 * kSecond);
+  EXPECT_NEAR(meter.read(kNow + 9 * kSecond).memory_busy, 1, 0.02);
+  meter.end(true, kNow + 5 * kSecond, kNow + 9 * kSecond);
+  EXPECT_NEAR(meter.read(kNow + 9 * kSecond).busy, 1, 0.02);
+  EXPECT_NEAR(meter.read(kNow + 11 * kSecond).busy, 0, 0.001);
 }
 
 TEST(Oracle, SeveralProcessesShareAFile) {

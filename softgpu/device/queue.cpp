@@ -51,10 +51,28 @@ void Queue::begin_record(std::string_view kind) {
   record_.start_ns = time_ns_;
 }
 
+// Destroyed in the middle of a packet.
+Queue::~Queue() {
+  record_.end_ns = monotonic_ns();
+  end_work();
+}
+
+void Queue::begin_work(bool copy) {
+  working_ = true;
+  copying_ = copy;
+  gpu_.load.begin(copy, record_.start_ns);
+}
+
+void Queue::end_work() {
+  if (working_) gpu_.load.end(copying_, record_.start_ns, record_.end_ns);
+  working_ = false;
+}
+
 void Queue::faulted(std::string_view what) {
   dead_ = true;
   record_.fault = what;
   record_.end_ns = monotonic_ns();
+  end_work();
   services_.oracle.packet(record_);
 }
 

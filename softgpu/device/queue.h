@@ -52,7 +52,7 @@ struct Step {
 class Queue {
  public:
   Queue(const QueueSpec& spec, Services& services, Gpu& gpu);
-  virtual ~Queue() = default;
+  virtual ~Queue();
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
@@ -86,6 +86,9 @@ class Queue {
   double copy_ns(uint64_t bytes, bool first) const;
   uint64_t ticks(int64_t ns) const { return device_ticks_at(gpu_.config.clock, ns); }
   void begin_record(std::string_view kind);
+  // Of the current packet, which keeps the GPU busy from record_.start_ns to record_.end_ns.
+  void begin_work(bool copy);
+  void end_work();
   // The queue is dead; the log says of what.
   void faulted(std::string_view what);
   void page_fault(uint64_t address, MemoryFault reason);
@@ -104,6 +107,7 @@ class Queue {
 
  private:
   int64_t follow_seen_ns_ = 0;
+  bool working_ = false, copying_ = false;
   std::atomic<bool> owned_{false}, stopped_{false};
 };
 

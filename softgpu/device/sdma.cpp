@@ -195,6 +195,7 @@ bool SdmaQueue::poll_ready() const {
 Step SdmaQueue::execute() {
   double model_ns = 0;
   if (const auto& transfer = packet_.transfer) {
+    begin_work(true);
     if (Fault fault = run_transfer(*transfer, memory_)) {
       page_fault(*fault, MemoryFault::kNotPresent);
       return {Step::kIdle};
@@ -279,7 +280,7 @@ void SdmaQueue::finish() {
   running_ = false;
   record_.end_ns = time_ns_;
   if (packet_.transfer) {
-    gpu_.load.add(true, record_.start_ns, record_.end_ns);
+    end_work();
     add_to_op();
   }
   next_ += uint64_t{packet_.dwords} * 4;
