@@ -52,6 +52,9 @@ WITH_ONE_MORE(ncclReduceScatter)
 WITH_ONE_MORE(ncclBroadcast)
 WITH_ONE_MORE(ncclGather)
 WITH_ONE_MORE(ncclScatter)
+EXPORT int ncclBcast(void* memory, size_t count, int type, int root, void* comm, void* stream) {
+  return ncclBroadcast(memory, memory, count, type, root, comm, stream);
+}
 EXPORT int ncclReduce(const void* send, void* recv, size_t count, int type, int op, int root,
                       void* comm, void* stream) {
   (void)comm;

@@ -13,6 +13,7 @@ int ncclAllToAll(const void*, void*, size_t, int, void*, void*);
 int ncclAllReduce(const void*, void*, size_t, int, int, void*, void*);
 int ncclReduceScatter(const void*, void*, size_t, int, int, void*, void*);
 int ncclBroadcast(const void*, void*, size_t, int, int, void*, void*);
+int ncclBcast(void*, size_t, int, int, void*, void*);
 int ncclGather(const void*, void*, size_t, int, int, void*, void*);
 int ncclScatter(const void*, void*, size_t, int, int, void*, void*);
 int ncclReduce(const void*, void*, size_t, int, int, int, void*, void*);
@@ -30,6 +31,7 @@ __attribute__((visibility("default"))) int use_rccl(void) {
   failed += ncclAllToAll(send, recv, 3, 8, comm, stream);
   failed += ncclAllToAllv(send, counts, places, recv, counts, places, 6, comm, stream);
   failed += ncclBroadcast(send, recv, 4, 0, 2, comm, stream);
+  failed += ncclBcast(recv, 5, 1, 1, comm, stream);
   failed += ncclGather(send, recv, 5, 4, 2, comm, stream);
   failed += ncclReduce(send, recv, 6, 9, 3, 1, comm, stream);
   failed += ncclReduceScatter(send, recv, 7, 2, 0, comm, stream);
@@ -38,7 +40,7 @@ __attribute__((visibility("default"))) int use_rccl(void) {
   failed += ncclGroupEnd();
   if (failed != 0) return failed;
   const int result = ncclSend(send, 2000000, 7, 2, comm, stream);  // which the fake refuses
-  printf("{\"calls\": 13, \"result\": %d}\n", result);
+  printf("{\"calls\": 14, \"result\": %d}\n", result);
   return 0;
 }
 

@@ -209,7 +209,7 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* d
     agent().dropped("kernels", count);
     if (!wait_for_room(queue, count)) return;
     queue->written += count;
-    queue->handled.store(index + count, std::memory_order_relaxed);
+    queue->handled.store(index + 1, std::memory_order_relaxed);
     return write(packets, count);
   }
   for (uint64_t i = 0; i < count; ++i, ++packet) {
@@ -219,7 +219,8 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* d
       pass_on(queue, *packet);
     }
   }
-  queue->handled.store(index + count, std::memory_order_relaxed);
+  // The program's packets come one at a time; what another tool made of one may be several.
+  queue->handled.store(index + 1, std::memory_order_relaxed);
   if (queue->batched != 0) write(queue->batch, queue->batched);
 }
 

@@ -155,6 +155,18 @@ Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallb
   return status;
 }
 
+// By another tool, whose handler is called before ours then: it was registered later.
+Status create_intercepted(AgentHandle agent_handle, uint32_t size, uint32_t type,
+                          QueueCallback callback, void* data, uint32_t private_bytes,
+                          uint32_t group_bytes, QueueMemory** queue) {
+  const Device* device = device_of(agent_handle);
+  if (device == nullptr || !device->is_gpu || queue == nullptr) {
+    return next().queue_intercept_create(agent_handle, size, type, callback, data, private_bytes,
+                                         group_bytes, queue);
+  }
+  return create_watched(device, size, type, callback, data, private_bytes, group_bytes, queue);
+}
+
 Status destroy(QueueMemory* handle) {
   Call call(kQueueDestroy);
   Queue* queue = queue_of(handle);
@@ -277,6 +289,7 @@ void hook_queues(Functions* hooks) {
   using F = Functions;
   hooks->queue_create = create;
   hooks->queue_destroy = destroy;
+  hooks->queue_intercept_create = create_intercepted;
   hooks->profiling_set_profiler_enabled = set_profiler_enabled;
   hooks->queue_add_write_index_scacq_screl = add_index<&F::queue_add_write_index_scacq_screl>;
   hooks->queue_add_write_index_scacquire = add_index<&F::queue_add_write_index_scacquire>;
