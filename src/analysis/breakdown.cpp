@@ -53,8 +53,8 @@ struct Swept {
   std::vector<trace::Segment> segments;
 };
 
-std::map<int32_t, Swept> swept_gpus(const trace::Trace& trace) {
-  std::map<int32_t, Swept> swept;
+std::map<int64_t, Swept> swept_gpus(const trace::Trace& trace) {
+  std::map<int64_t, Swept> swept;
   for (auto& [id, time] : gpu_times(trace)) {
     Swept& gpu = swept[id];
     gpu.segments = trace::sweep(time.sets);
@@ -63,7 +63,7 @@ std::map<int32_t, Swept> swept_gpus(const trace::Trace& trace) {
   return swept;
 }
 
-report::Section gpu_section(const trace::Trace& trace, const std::map<int32_t, Swept>& gpus) {
+report::Section gpu_section(const trace::Trace& trace, const std::map<int64_t, Swept>& gpus) {
   report::Section section;
   section.key = "breakdown";
   section.empty_text = no_op_times(trace);
@@ -87,7 +87,7 @@ report::Section gpu_section(const trace::Trace& trace, const std::map<int32_t, S
   return section;
 }
 
-report::Section rank_section(const trace::Trace& trace, const std::map<int32_t, Swept>& gpus) {
+report::Section rank_section(const trace::Trace& trace, const std::map<int64_t, Swept>& gpus) {
   report::Section section;
   section.key = "breakdown";
   section.empty_text = no_op_times(trace);
@@ -106,7 +106,7 @@ report::Section rank_section(const trace::Trace& trace, const std::map<int32_t, 
   return section;
 }
 
-report::Section step_section(const trace::Trace& trace, const std::map<int32_t, Swept>& gpus,
+report::Section step_section(const trace::Trace& trace, const std::map<int64_t, Swept>& gpus,
                              const trace::Steps& steps) {
   report::Section section;
   section.key = "breakdown";
@@ -158,7 +158,7 @@ class BusyUntil {
 };
 
 // Of each step what it launched, whenever that ran.
-report::Section launched_section(const trace::Trace& trace, const std::map<int32_t, Swept>& gpus,
+report::Section launched_section(const trace::Trace& trace, const std::map<int64_t, Swept>& gpus,
                                  const trace::Steps& steps) {
   report::Section section;
   section.key = "breakdown";
@@ -168,7 +168,7 @@ report::Section launched_section(const trace::Trace& trace, const std::map<int32
   section.table.add_column({"rank", "Rank", Kind::kId});
   add_columns(section.table);
   const std::vector<trace::Row> step_of = trace::step_of_ops(trace, steps);
-  std::map<std::pair<trace::Row, int32_t>, GpuTime> launched;
+  std::map<std::pair<trace::Row, int64_t>, GpuTime> launched;
   for (size_t i = 0; i < step_of.size() && has_op_times(trace); ++i) {
     if (step_of[i] == trace::kNone) continue;
     const Interval time = {trace.ops.start_ns[i], trace.ops.end_ns[i]};
@@ -179,7 +179,7 @@ report::Section launched_section(const trace::Trace& trace, const std::map<int32
     gpu.rank = trace.rank_of_op(i);
     extend(gpu.sets[static_cast<size_t>(trace.ops.category[i])], time);
   }
-  std::map<int32_t, BusyUntil> busy;
+  std::map<int64_t, BusyUntil> busy;
   for (const auto& [id, gpu] : gpus) busy.emplace(id, gpu.segments);
   section.table.add_column({"other_steps_ns", "Other steps", Kind::kTime});
   for (const auto& [key, gpu] : launched) {
@@ -219,8 +219,8 @@ struct Plain {
   UnionLength all, compute, communication, memory, kernels, known;  // known: kernels and memory
 };
 
-std::map<int32_t, Plain> plain_classes(const trace::Trace& trace) {
-  std::map<int32_t, Plain> gpus;
+std::map<int64_t, Plain> plain_classes(const trace::Trace& trace) {
+  std::map<int64_t, Plain> gpus;
   Plain* gpu = nullptr;
   std::vector<int8_t> is_xccl(trace.names.size(), -1);
   for (size_t i = 0; i < trace.ops.size(); ++i) {
@@ -240,7 +240,7 @@ std::map<int32_t, Plain> plain_classes(const trace::Trace& trace) {
   return gpus;
 }
 
-report::Section plain_section(const trace::Trace& trace, const std::map<int32_t, Swept>& swept) {
+report::Section plain_section(const trace::Trace& trace, const std::map<int64_t, Swept>& swept) {
   report::Section section;
   section.key = "plain";
   section.title = "In the plain classes of other tools";
@@ -269,7 +269,7 @@ report::Section plain_section(const trace::Trace& trace, const std::map<int32_t,
 
 Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
   report::Report report = begin_report("breakdown", trace);
-  std::map<int32_t, Swept> gpus;
+  std::map<int64_t, Swept> gpus;
   if (has_op_times(trace)) gpus = swept_gpus(trace);
   const std::string& per = parameters.text("per");
   if (per == "step") {

@@ -21,8 +21,8 @@ void widen(Interval& extent, int64_t start_ns, int64_t end_ns) {
   extent.end_ns = std::max(extent.end_ns, end_ns);
 }
 
-std::map<int32_t, Gpu> by_gpu(const trace::Trace& trace) {
-  std::map<int32_t, Gpu> gpus;
+std::map<int64_t, Gpu> by_gpu(const trace::Trace& trace) {
+  std::map<int64_t, Gpu> gpus;
   Gpu* gpu = nullptr;
   for (size_t i = 0; i < trace.ops.size(); ++i) {
     if (gpu == nullptr || trace.ops.gpu[i] != trace.ops.gpu[i - 1]) gpu = &gpus[trace.ops.gpu[i]];
@@ -54,7 +54,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   table.add_column({"sum_ns", "Sum of ops", Kind::kTime});
   table.add_column({"rpd_wall_ns", "RPD wall", Kind::kTime});
   table.add_column({"rpd_busy", "RPD busy", Kind::kReal, 6});
-  std::map<int32_t, Gpu> gpus;
+  std::map<int64_t, Gpu> gpus;
   if (has_op_times(trace)) gpus = by_gpu(trace);
   Interval everything = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
   for (const auto& [id, gpu] : gpus) {

@@ -157,7 +157,7 @@ class WaitFinder {
 
   const QueueOps* queue_of(int64_t gpu, std::optional<int64_t> stream) const {
     if (!stream) return nullptr;
-    const trace::Queue wanted = {static_cast<int32_t>(gpu), *stream};
+    const trace::Queue wanted = {gpu, *stream};
     const auto found = std::lower_bound(trace_.queues.begin(), trace_.queues.end(), wanted);
     if (found == trace_.queues.end() || *found != wanted) return nullptr;
     return &queues_[static_cast<size_t>(found - trace_.queues.begin())];
@@ -229,7 +229,7 @@ class WaitFinder {
       const QueueOps* queue = queue_of(gpu, integer_argument(args, "stream"));
       if (queue != nullptr) add_call(call, last_launched_before(*queue, start_ns));
     } else {
-      of_many_.push_back({host, static_cast<int32_t>(gpu), false});
+      of_many_.push_back({host, gpu, false});
     }
   }
 
@@ -397,7 +397,7 @@ class WaitFinder {
     struct Latest {
       Row last = kNone, on_another_queue = kNone;
     };
-    std::unordered_map<int32_t, Latest> latest;  // by GPU
+    std::unordered_map<int64_t, Latest> latest;  // by GPU
     const auto queue_of_op = [&](Row op) { return trace_.ops.queue[static_cast<size_t>(op)]; };
     auto next = by_end.begin();
     for (const Row op : waiters) {
@@ -421,7 +421,7 @@ class WaitFinder {
 
   struct WaitForMany {
     Row call = kNone;
-    int32_t gpu = kNone;    // all queues of this GPU
+    int64_t gpu = kNone;    // all queues of this GPU
     bool is_guess = false;  // or what the process had launched
   };
   const trace::Trace& trace_;
@@ -435,7 +435,8 @@ class WaitFinder {
                                                                       // was before its last record
   bool waits_are_told_ = false;
   std::vector<WaitForMany> of_many_;
-  std::unordered_map<int32_t, Ends> by_gpu_, by_process_;
+  std::unordered_map<int64_t, Ends> by_gpu_;
+  std::unordered_map<int32_t, Ends> by_process_;
   Waits waits_;
 };
 

@@ -91,7 +91,7 @@ std::string launch_rate(const trace::Trace& trace) {
     int64_t count = 0, first_ns = 0, last_ns = 0;
     Row last = kNone;
   };
-  std::map<std::pair<int32_t, int32_t>, Launches> by_gpu;  // of a process
+  std::map<std::pair<int32_t, int64_t>, Launches> by_gpu;  // of a process
   for (size_t op = 0; op < trace.ops.size(); ++op) {
     const Row api = trace.ops.api[op];
     if (api == kNone) continue;

@@ -123,7 +123,7 @@ void add_roofline(const Evidence& evidence, Claims& claims) {
   const auto peaks = gpu_peaks("");
   const ModelledWork work = modelled_work(trace);
   if (!peaks.ok() || work.calls.empty()) return;
-  using Key = std::tuple<trace::NameId, std::string, int32_t>;
+  using Key = std::tuple<trace::NameId, std::string, int64_t>;
   const auto key_of = [&](const ModelledCall& call) {
     return Key{trace.apis.label[static_cast<size_t>(call.api)], call.work.shape, call.gpu};
   };

@@ -10,7 +10,7 @@ namespace sonde::analysis {
 namespace {
 
 using trace::IntervalSet;
-using Lane = std::pair<size_t, int32_t>;  // of a trace
+using Lane = std::pair<size_t, int64_t>;  // of a trace
 using Share = std::map<Lane, IntervalSet>;
 
 // A rule in all traces.

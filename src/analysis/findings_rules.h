@@ -25,7 +25,7 @@ struct Rule {
 };
 
 // Time by GPU, or by thread in a trace without operations.
-using Lanes = std::map<int32_t, trace::IntervalSet>;
+using Lanes = std::map<int64_t, trace::IntervalSet>;
 
 // A rule and the time that it is about, in one trace.
 struct Claim {
@@ -39,11 +39,11 @@ using Claims = std::vector<Claim>;
 // What the rules look at.
 struct Evidence {
   const trace::Trace& trace;
-  const std::map<int32_t, GpuTime> gpus;
+  const std::map<int64_t, GpuTime> gpus;
   Breakdown all;  // summed over GPUs
   explicit Evidence(const trace::Trace& trace);
   // When some operation of a category ran on a GPU.
-  const trace::IntervalSet& set_of(int32_t gpu, trace::Category category) const {
+  const trace::IntervalSet& set_of(int64_t gpu, trace::Category category) const {
     return gpus.at(gpu).sets[static_cast<size_t>(category)];
   }
 };

@@ -12,9 +12,9 @@ namespace {
 
 // The GPUs, each with the extent of its first operation and room for its sets: growing step by step
 // touches three times the memory.
-std::map<int32_t, GpuTime> empty_gpus(const trace::Ops& ops) {
-  std::map<int32_t, GpuTime> gpus;
-  std::map<int32_t, std::array<size_t, trace::kCategories>> counts;
+std::map<int64_t, GpuTime> empty_gpus(const trace::Ops& ops) {
+  std::map<int64_t, GpuTime> gpus;
+  std::map<int64_t, std::array<size_t, trace::kCategories>> counts;
   auto count = counts.end();
   for (size_t i = 0; i < ops.size(); ++i) {
     if (i == 0 || ops.gpu[i] != ops.gpu[i - 1]) {
@@ -32,9 +32,9 @@ std::map<int32_t, GpuTime> empty_gpus(const trace::Ops& ops) {
 
 }  // namespace
 
-std::map<int32_t, GpuTime> gpu_times(const trace::Trace& trace) {
+std::map<int64_t, GpuTime> gpu_times(const trace::Trace& trace) {
   const trace::Ops& ops = trace.ops;
-  std::map<int32_t, GpuTime> gpus = empty_gpus(ops);
+  std::map<int64_t, GpuTime> gpus = empty_gpus(ops);
   GpuTime* gpu = nullptr;
   for (size_t i = 0; i < ops.size(); ++i) {
     if (gpu == nullptr || ops.gpu[i] != ops.gpu[i - 1]) gpu = &gpus.at(ops.gpu[i]);

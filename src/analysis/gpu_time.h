@@ -47,7 +47,7 @@ struct UnionLength {
 };
 
 // By GPU.
-std::map<int32_t, GpuTime> gpu_times(const trace::Trace& trace);
+std::map<int64_t, GpuTime> gpu_times(const trace::Trace& trace);
 
 report::Value rank_value(const GpuTime& gpu);
 

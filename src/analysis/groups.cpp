@@ -48,8 +48,8 @@ Spread spread_of(std::vector<int64_t>& durations) {
 
 int64_t busy_ns(const trace::Trace& trace, std::span<const uint32_t> rows) {
   int64_t busy = 0;
-  std::map<int32_t, int64_t> covered_until;  // by GPU
-  int32_t gpu = 0;
+  std::map<int64_t, int64_t> covered_until;  // by GPU
+  int64_t gpu = 0;
   int64_t* until = nullptr;
   for (const uint32_t row : rows) {
     if (until == nullptr || trace.ops.gpu[row] != gpu) {

@@ -29,7 +29,7 @@ struct Sum {
 };
 
 report::Section reasons_section(const std::vector<Gap>& gaps,
-                                const std::map<int32_t, GpuTime>& gpus) {
+                                const std::map<int64_t, GpuTime>& gpus) {
   report::Section section;
   section.key = "idle";
   section.empty_text = gpus.empty() ? "No operations of a device."
@@ -42,9 +42,9 @@ report::Section reasons_section(const std::vector<Gap>& gaps,
   table.add_column({"wall_percentage", "Wall", Kind::kPercent, 2});
   table.add_column({"mean_ns", "Mean", Kind::kTime});
   table.add_column({"max_ns", "Max", Kind::kTime});
-  std::map<std::pair<int32_t, IdleReason>, Sum> sums;
+  std::map<std::pair<int64_t, IdleReason>, Sum> sums;
   for (const Gap& gap : gaps) sums[{gap.gpu, gap.reason}].add(gap);
-  std::vector<std::pair<std::pair<int32_t, IdleReason>, Sum>> order(sums.begin(), sums.end());
+  std::vector<std::pair<std::pair<int64_t, IdleReason>, Sum>> order(sums.begin(), sums.end());
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return a.first.first != b.first.first ? a.first.first < b.first.first
                                           : a.second.total_ns > b.second.total_ns;
@@ -144,9 +144,9 @@ struct Around {
   Row first = kNone, last = kNone;  // operations
 };
 
-std::map<int32_t, Around> times_around(const trace::Trace& trace,
-                                       const std::map<int32_t, GpuTime>& gpus) {
-  std::map<int32_t, Around> around;
+std::map<int64_t, Around> times_around(const trace::Trace& trace,
+                                       const std::map<int64_t, GpuTime>& gpus) {
+  std::map<int64_t, Around> around;
   if (!trace.program) return around;
   for (const auto& [id, gpu] : gpus) {
     const trace::Interval program = *trace.program;
@@ -164,7 +164,7 @@ std::map<int32_t, Around> times_around(const trace::Trace& trace,
 int64_t length_of(trace::Interval time) { return time.end_ns - time.start_ns; }
 
 report::Section program_section(const trace::Trace& trace, const std::vector<Gap>& gaps,
-                                const std::map<int32_t, Around>& around) {
+                                const std::map<int64_t, Around>& around) {
   report::Section section;
   section.key = "program";
   section.title = "Of the wall time of the program";
@@ -195,7 +195,7 @@ class HostTable {
   HostTable(const trace::Trace& trace, const HostTime& host)
       : trace_(trace), host_(host), groups_(trace) {}
 
-  void add(int32_t gpu, const char* when, Row op, trace::Interval time) {
+  void add(int64_t gpu, const char* when, Row op, trace::Interval time) {
     const Row api = op == kNone ? kNone : trace_.ops.api[static_cast<size_t>(op)];
     if (api == kNone || time.end_ns <= time.start_ns) return;
     for (const HostDeed& deed :
@@ -207,7 +207,7 @@ class HostTable {
     }
   }
 
-  report::Section section(const std::map<int32_t, GpuTime>& gpus) const {
+  report::Section section(const std::map<int64_t, GpuTime>& gpus) const {
     report::Section section;
     section.key = "host";
     section.title = "What the host did while it had launched nothing";
@@ -238,7 +238,7 @@ class HostTable {
 
  private:
   struct Key {
-    int32_t gpu;
+    int64_t gpu;
     std::string_view when;
     trace::HostWork work;
     trace::NameId label;
@@ -254,8 +254,8 @@ class HostTable {
 };
 
 report::Section host_section(const trace::Trace& trace, const HostTime& host,
-                             const std::vector<Gap>& gaps, const std::map<int32_t, GpuTime>& gpus,
-                             const std::map<int32_t, Around>& around) {
+                             const std::vector<Gap>& gaps, const std::map<int64_t, GpuTime>& gpus,
+                             const std::map<int64_t, Around>& around) {
   HostTable table(trace, host);
   for (const Gap& gap : gaps) {
     if (gap.reason == IdleReason::kLaunchBound) table.add(gap.gpu, "between", gap.next, gap.time);

@@ -141,8 +141,8 @@ struct Lane {
   std::vector<Row> last_ended;
 };
 
-std::map<int32_t, Lane> lanes_of(const trace::Trace& trace) {
-  std::map<int32_t, Lane> lanes;
+std::map<int64_t, Lane> lanes_of(const trace::Trace& trace) {
+  std::map<int64_t, Lane> lanes;
   for (size_t i = 0; i < trace.ops.size(); ++i) {
     if (trace.op_ns(i) == 0) continue;
     Lane& lane = lanes[trace.ops.gpu[i]];

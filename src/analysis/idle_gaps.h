@@ -25,7 +25,7 @@ const char* idle_reason_name(IdleReason reason);
 
 struct Gap {
   trace::Interval time;
-  int32_t gpu = 0;
+  int64_t gpu = 0;
   IdleReason reason = IdleReason::kOther;
   trace::Row previous = trace::kNone;  // the operation whose end begins the gap
   trace::Row next = trace::kNone;      // the one whose start ends it; kNone for kCopy

@@ -115,7 +115,7 @@ class OrderFinder {
     if (handle == kLegacy) handle = 0;
     if (handle == kPerThread) handle = -1 - int64_t{trace_.apis.thread[call]};
     const int32_t process = process_of(call);
-    const int32_t gpu = trace_.ops.gpu[static_cast<size_t>(op)];
+    const int64_t gpu = trace_.ops.gpu[static_cast<size_t>(op)];
     const auto [entry, is_new] =
         current_.try_emplace({process, handle == 0 ? gpu : kNone, handle}, order_.streams.size());
     if (is_new) {
@@ -183,7 +183,7 @@ class OrderFinder {
   }
 
   const trace::Trace& trace_;
-  std::map<std::tuple<int32_t, int32_t, int64_t>, size_t> current_;  // process, GPU, handle
+  std::map<std::tuple<int32_t, int64_t, int64_t>, size_t> current_;  // process, GPU, handle
   std::map<std::pair<int32_t, int64_t>, bool> joins_;  // of streams whose making is in the file
   OpOrder order_;
 };
@@ -198,7 +198,7 @@ std::vector<Row> OpOrder::last_before(const trace::Trace& trace, int32_t process
     if (count != 0) found.push_back(line.latest[count - 1]);
   };
   if (handle == 0) {
-    for (auto line = joint.lower_bound({process, std::numeric_limits<int32_t>::min()});
+    for (auto line = joint.lower_bound({process, std::numeric_limits<int64_t>::min()});
          line != joint.end() && line->first.first == process; ++line) {
       add(line->second);
     }

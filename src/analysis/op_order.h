@@ -17,7 +17,7 @@ namespace sonde::analysis {
 
 struct Stream {
   int32_t process = trace::kNone;
-  int32_t gpu = trace::kNone;  // of the null stream, of which each GPU has one
+  int64_t gpu = trace::kNone;  // of the null stream, of which each GPU has one
   int64_t handle = 0;       // as the program names it; 0: the null stream; below 0: a thread's own
   bool joins_null = false;  // waits for the null stream, and it for this
 };
@@ -45,7 +45,7 @@ struct OpOrder {
     std::vector<trace::Row> ops, latest;
   };
   std::vector<Line> lines;                                               // by stream
-  std::map<std::pair<int32_t, int32_t>, Line> joint;                     // by process and GPU
+  std::map<std::pair<int32_t, int64_t>, Line> joint;                     // by process and GPU
   std::map<std::pair<int32_t, int64_t>, std::vector<size_t>> of_handle;  // streams, by process
 };
 

@@ -17,7 +17,7 @@ const IntervalSet& set_of(const GpuTime& gpu, Category category) {
   return gpu.sets[static_cast<size_t>(category)];
 }
 
-report::Section pairs_section(const trace::Trace& trace, const std::map<int32_t, GpuTime>& gpus) {
+report::Section pairs_section(const trace::Trace& trace, const std::map<int64_t, GpuTime>& gpus) {
   report::Section section;
   section.key = "overlap";
   section.empty_text = !has_op_times(trace)
@@ -53,7 +53,7 @@ report::Section pairs_section(const trace::Trace& trace, const std::map<int32_t,
 }
 
 // Each kernel of a communication library: its time by name, and how much of it compute hides.
-report::Section kernels_section(const trace::Trace& trace, const std::map<int32_t, GpuTime>& gpus) {
+report::Section kernels_section(const trace::Trace& trace, const std::map<int64_t, GpuTime>& gpus) {
   report::Section section;
   section.key = "communication";
   section.title = "Kernels of communication";
@@ -69,7 +69,7 @@ report::Section kernels_section(const trace::Trace& trace, const std::map<int32_
                                       return trace.ops.category[op] == Category::kCommunication;
                                     }));
   std::vector<int64_t> hidden_ns(groups.groups.size());
-  std::map<int32_t, size_t> next;  // by GPU: the first interval of compute that may overlap
+  std::map<int64_t, size_t> next;  // by GPU: the first interval of compute that may overlap
   for (size_t i = 0; i < trace.ops.size(); ++i) {
     if (groups.group_of[i] == kNoGroup) continue;
     const IntervalSet& compute = set_of(gpus.at(trace.ops.gpu[i]), Category::kCompute);
@@ -103,7 +103,7 @@ report::Section depth_section(const trace::Trace& trace) {
     std::map<int64_t, int64_t> time_of_depth;
     int64_t since_ns = 0;
   };
-  std::map<int32_t, Running> gpus;
+  std::map<int64_t, Running> gpus;
   const auto leave_until = [](Running& running, int64_t time_ns) {
     while (!running.ends.empty() && running.ends.top() <= time_ns) {
       const int64_t end = running.ends.top();

@@ -13,7 +13,7 @@ const std::string kMm = sizes("[[100,200],[200,300]]", R"(["float","float"])");
 
 // An operator with a launch inside, whose kernel takes `duration_ns`.
 void add_call(trace::TraceBuilder& rows, const char* name, const std::string& args, int64_t at,
-              int64_t duration_ns, int32_t gpu = 0) {
+              int64_t duration_ns, int64_t gpu = 0) {
   rows.add(ApiRow{"cpu_op", name, at, at + 50, 1, 1, {}, args});
   const int api = rows.add(ApiRow{"cuda_runtime", "hipLaunchKernel", at + 10, at + 20});
   rows.add(OpRow{"k", at + 100, at + 100 + duration_ns, api, gpu});

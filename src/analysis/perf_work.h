@@ -15,7 +15,7 @@ struct ModelledCall {
   trace::Row api = trace::kNone;
   const PerfModel* model = nullptr;
   Work work;
-  int32_t gpu = 0;
+  int64_t gpu = 0;
   int64_t kernels = 0, gpu_ns = 0;
 };
 

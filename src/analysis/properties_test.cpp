@@ -41,7 +41,7 @@ trace::TraceBuilder generate(uint32_t seed) {
         const bool is_kernel = below(4) != 0;
         OpRow op_row{is_kernel ? kernels[below(5)] : "", begin, begin + length,
                      below(12) == 0 ? trace::kNone : api};
-        op_row.gpu = static_cast<int32_t>(pid / 10 * 2 + below(2));
+        op_row.gpu = pid / 10 * 2 + below(2);
         op_row.queue = below(3);
         if (!is_kernel) op_row.type = others[below(4)];
         op_row.bytes = is_kernel ? -1 : below(1 << 20);

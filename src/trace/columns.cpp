@@ -153,7 +153,7 @@ void complete_categories(Trace& trace) {
 void complete_processes(Trace& trace) {
   Ops& ops = trace.ops;
   constexpr int32_t kSeveral = -2;
-  std::unordered_map<int32_t, int32_t> of_gpu;
+  std::unordered_map<int64_t, int32_t> of_gpu;
   int32_t only = kNone;
   ops.process.assign(ops.size(), kNone);
   const auto meet = [](int32_t& known, int32_t process) {

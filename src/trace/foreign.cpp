@@ -88,7 +88,7 @@ class ColumnSink : public importers::Sink {
     const auto number = static_cast<int64_t>(row_of_op_.size());
     if (!kept) return number;
     Ops& ops = trace_.ops;
-    const auto gpu = static_cast<int32_t>(row.gpu);
+    const int64_t gpu = row.gpu;
     ops.start_ns.push_back(row.start_ns);
     ops.end_ns.push_back(row.end_ns);
     ops.gpu.push_back(gpu);

@@ -48,8 +48,8 @@ Status load_op_columns(store::Database& database, const Request& request, bool w
     if (times.start_ns >= request.window.select.end_ns) return;  // the rest is arrange()'s
     ops.start_ns.push_back(times.start_ns);
     ops.end_ns.push_back(times.end_ns);
-    ops.gpu.push_back(static_cast<int32_t>(gpu));
-    ops.queue.push_back(queues.index({static_cast<int32_t>(gpu), row.integer(3)}));
+    ops.gpu.push_back(gpu);
+    ops.queue.push_back(queues.index({gpu, row.integer(3)}));
     ops.name.push_back(names.index(row.integer(4)));
     ops.type.push_back(names.index(row.integer(5)));
     if (with_ids) ops.id.push_back(row.integer(6));

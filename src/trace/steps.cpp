@@ -39,7 +39,7 @@ struct Sequence {
 };
 
 Steps steps_of_period(const Trace& trace) {
-  std::map<int32_t, Sequence> by_gpu;
+  std::map<int64_t, Sequence> by_gpu;
   for (size_t i = 0; i < trace.ops.size(); ++i) {
     if (trace.class_of(i) != OpClass::kKernel) continue;
     Sequence& sequence = by_gpu[trace.ops.gpu[i]];

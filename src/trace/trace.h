@@ -5,7 +5,7 @@
 //
 // Both tables are sorted by start, so that a sweep over them is a loop. The order does not depend
 // on that of the file, but for calls of one thread that are equal in start, end and kind. A Trace
-// is not changed after load(). Cost: 33 bytes an operation plus the optional columns, 24 bytes a
+// is not changed after load(). Cost: 37 bytes an operation plus the optional columns, 24 bytes a
 // call.
 #pragma once
 
@@ -43,7 +43,7 @@ struct LaunchShape {
 
 // Where the operations of one GPU are ordered.
 struct Queue {
-  int32_t gpu = 0;
+  int64_t gpu = 0;
   int64_t queue = 0;  // the file's number
   friend auto operator<=>(const Queue&, const Queue&) = default;
 };
@@ -65,7 +65,7 @@ struct Thread {
 
 struct Ops {  // sorted by start, end, GPU, queue, name, type
   std::vector<int64_t> start_ns, end_ns;
-  std::vector<int32_t> gpu;
+  std::vector<int64_t> gpu;
   std::vector<uint32_t> queue;  // index into Trace::queues
   std::vector<NameId> name;     // the kernel's; the id of "" for ops without one
   std::vector<NameId> type;

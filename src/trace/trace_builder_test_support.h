@@ -26,7 +26,7 @@ class TraceBuilder {
     std::string name;
     int64_t start_ns = 0, end_ns = 0;
     int api = kNone;  // what add() returned
-    int32_t gpu = 0;
+    int64_t gpu = 0;
     int64_t queue = 0;
     std::string type = "KernelExecution";
     int64_t bytes = -1;
