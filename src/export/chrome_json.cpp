@@ -264,6 +264,17 @@ bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
+// The numbers by which files link calls and operations are those of a process.
+bool one_process_launches(const Events& events) {
+  std::optional<int64_t> pid;
+  for (const Link& link : events.links) {
+    const int64_t launcher = events.threads[events.apis[link.api].thread].pid;
+    if (pid && *pid != launcher) return false;
+    pid = launcher;
+  }
+  return true;
+}
+
 Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
                             const Options& options) {
   SONDE_ASSIGN(const Events events, load_events(reader, options, true));
@@ -271,7 +282,8 @@ Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
   const auto encoding = ends_with(path, ".gz") ? Sink::Encoding::kGzip : Sink::Encoding::kPlain;
   SONDE_ASSIGN(Sink sink, Sink::create(path, encoding));
   // The files of several ranks use the same numbers for different calls.
-  const bool one_numbering = events.imports == 1 || (events.imports > 1 && options.rank);
+  const bool one_numbering =
+      (events.imports == 1 || (events.imports > 1 && options.rank)) && one_process_launches(events);
   SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
   const Counts counts = ChromeWriter(events, facts, one_numbering, sink)
                             .write(reader.path(), samples, options.overlay);

@@ -28,15 +28,16 @@ store::OpClass class_of(Category category) {
 
 }  // namespace
 
-void LaunchLinks::call(std::string_view name, const LaunchArgs& args, int64_t api,
-                       int64_t process) {
+void LaunchLinks::call(std::string_view name, const LaunchArgs& args, int64_t pid, const Api& row,
+                       int64_t api) {
   if (starts_with_any(name, {"hip"})) is_amd_ = true;
   if (args.correlation == kNone) return;
-  const auto [entry, is_new] = calls_.try_emplace(args.correlation, Call{api, process, -1, {}});
-  if (!is_new) return;
-  if (name == "hipExtModuleLaunchKernel") entry->second.unit = GridUnit::kWorkItems;
+  const auto id = static_cast<int64_t>(calls_.size());
+  table_.add({pid, args.correlation, row.start_ns, row.end_ns, id});
+  Call& call = calls_.emplace_back(Call{api, row.process, -1, {}});
+  if (name == "hipExtModuleLaunchKernel") call.unit = GridUnit::kWorkItems;
   if (args.grid[0] == kNone && args.bytes == kNone && args.shared_bytes == kNone) return;
-  entry->second.facts = static_cast<int32_t>(facts_.size());
+  call.facts = static_cast<int32_t>(facts_.size());
   Facts& facts = facts_.emplace_back();
   std::copy(std::begin(args.grid), std::end(args.grid), facts.grid);
   std::copy(std::begin(args.block), std::end(args.block), facts.block);
@@ -44,7 +45,8 @@ void LaunchLinks::call(std::string_view name, const LaunchArgs& args, int64_t ap
   facts.shared_bytes = args.shared_bytes;
 }
 
-void LaunchLinks::op(const LaunchArgs& args, Category category, Name name, int64_t op) {
+void LaunchLinks::op(const LaunchArgs& args, Category category, int64_t pid,
+                     std::optional<int64_t> owner, const Op& row, int64_t op) {
   ++ops_;
   if (args.kind.substr(0, 8) == "Dispatch") is_amd_ = true;  // only AMD's say so
   if ((wants_.others || wants_.devices) && args.device != kNone && args.stream != kNone &&
@@ -56,13 +58,27 @@ void LaunchLinks::op(const LaunchArgs& args, Category category, Name name, int64
                  args.context == kNone ? std::nullopt : std::optional(args.context)});
   }
   if (!wants_.op_details) return;
-  const Waiting row{args.correlation, args, category, name, op};
-  const auto found = calls_.find(args.correlation);
-  if (args.correlation != kNone && found == calls_.end()) {
-    waiting_.push_back(row);
-  } else {
-    link(row, args.correlation == kNone ? nullptr : &found->second);
+  const auto next = static_cast<uint32_t>(tracks_.size());
+  const uint32_t track = tracks_.try_emplace({pid, row.gpu}, next).first->second;
+  waiting_.push_back({args, category, row.name, op, row.start_ns, owner, track});
+  // What comes after so many operations is hardly another process, and memory stays bounded.
+  if (waiting_.size() >= kRoom && table_.processes().size() == 1) link_known();
+}
+
+void LaunchLinks::link_known() {
+  const int64_t process = table_.processes().front();
+  std::vector<Waiting> rest;
+  for (const Waiting& op : waiting_) {
+    const bool has_number = op.args.correlation != kNone;
+    const int64_t id =
+        has_number ? table_.find(process, op.args.correlation, op.start_ns) : CallTable::kNoCall;
+    if (has_number && id == CallTable::kNoCall && rest.size() < kRoom / 2) {
+      rest.push_back(op);
+    } else {
+      link(op, called(id));
+    }
   }
+  waiting_ = std::move(rest);
 }
 
 void LaunchLinks::link(const Waiting& op, const Call* call) {
@@ -105,14 +121,50 @@ void LaunchLinks::link(const Waiting& op, const Call* call) {
   sink_.launch(launch);
 }
 
-void LaunchLinks::finish(Tally& tally) {
-  for (const Waiting& op : waiting_) {
-    const auto found = calls_.find(op.correlation);
-    link(op, found == calls_.end() ? nullptr : &found->second);
+void LaunchLinks::link_by_track(const std::function<std::string(int64_t pid)>& label,
+                                Tally& tally) {
+  std::vector<std::string> tracks(tracks_.size()), processes;
+  for (const auto& [place, track] : tracks_) tracks[track] = label(place.first);
+  for (const int64_t pid : table_.processes()) {
+    processes.push_back(label(pid) + " " + std::to_string(pid));
+  }
+  std::vector<int64_t> calls(waiting_.size(), CallTable::kNoCall);
+  std::vector<TrackedOp> ops;
+  std::vector<size_t> tracked;  // index into waiting_
+  for (size_t i = 0; i < waiting_.size(); ++i) {
+    const Waiting& op = waiting_[i];
+    if (op.args.correlation == kNone) continue;
+    if (op.owner) calls[i] = table_.find(*op.owner, op.args.correlation, op.start_ns);
+    if (calls[i] != CallTable::kNoCall) continue;
+    ops.push_back({op.track, op.args.correlation, op.start_ns});
+    tracked.push_back(i);
+  }
+  const Launchers launchers = who_launched(table_, ops, tracks, processes);
+  for (size_t i = 0; i < tracked.size(); ++i) {
+    if (launchers.calls[i] != nullptr) calls[tracked[i]] = launchers.calls[i]->id;
+  }
+  for (size_t i = 0; i < waiting_.size(); ++i) link(waiting_[i], called(calls[i]));
+  if (launchers.guessed_tracks == 0) return;
+  tally.remark(format_count(processes.size()) +
+               " processes use the same correlation numbers, and the file does not say whose " +
+               format_count(launchers.guessed_tracks) +
+               " GPUs are: they are given to the processes in the order of the file");
+}
+
+void LaunchLinks::finish(const std::function<std::string(int64_t pid)>& label, Tally& tally) {
+  if (table_.processes().size() > 1) {
+    link_by_track(label, tally);
+  } else {
+    for (const Waiting& op : waiting_) {
+      const bool may_have = op.args.correlation != kNone && !table_.empty();
+      link(op, called(may_have ? table_.find(table_.processes().front(), op.args.correlation,
+                                             op.start_ns)
+                               : CallTable::kNoCall));
+    }
   }
   waiting_.clear();
   if (unlinked_ == 0) return;
-  if (calls_.empty()) {
+  if (table_.empty()) {
     tally.remark("the file has no launching calls, only GPU operations");
   } else {
     tally.remark(format_count(unlinked_) + " of " + format_count(ops_) +

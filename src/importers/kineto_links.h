@@ -1,12 +1,16 @@
-// LaunchLinks: which call launched which operation of a GPU, by correlation number, and what the
-// call knows about the launch where the operation does not. Private to the kineto importer.
+// LaunchLinks: which call launched which operation of a GPU, by process and correlation number, and
+// what the call knows about the launch where the operation does not. Operations wait until all
+// calls are known, or a room of them is full and there is one process only. Private to the kineto
+// importer.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <set>
-#include <unordered_map>
 #include <vector>
 
+#include "importers/call_table.h"
 #include "importers/kineto_events.h"
 #include "importers/kineto_frame.h"
 #include "importers/sink.h"
@@ -18,12 +22,15 @@ class LaunchLinks {
  public:
   LaunchLinks(Sink& sink, const Wants& wants) : sink_(sink), wants_(wants) {}
 
-  // A call into the runtime. The first one with a correlation number is the launching one.
-  void call(std::string_view name, const LaunchArgs& args, int64_t api, int64_t process);
-  // An operation, and what its own arguments say.
-  void op(const LaunchArgs& args, Category category, Name name, int64_t op);
-  // Links the operations whose calls came after them, and says how many have none.
-  void finish(Tally& tally);
+  // A call into the runtime, by the process `pid` of the file.
+  void call(std::string_view name, const LaunchArgs& args, int64_t pid, const Api& row,
+            int64_t api);
+  // An operation, and what its own arguments say. `pid` is where the file shows it, and `owner` the
+  // pid of the process it is of, if the file says so.
+  void op(const LaunchArgs& args, Category category, int64_t pid, std::optional<int64_t> owner,
+          const Op& row, int64_t op);
+  // Links all operations, and says how many have no call. `label` is what the file calls a pid.
+  void finish(const std::function<std::string(int64_t pid)>& label, Tally& tally);
 
   // Tells the sink what is known of the GPUs that operations ran on, and of all others there are.
   void describe_devices(const Frame& frame);
@@ -41,22 +48,31 @@ class LaunchLinks {
     int64_t bytes, shared_bytes;
   };
   struct Waiting {
-    int64_t correlation;
     LaunchArgs args;  // its views are not valid any more
     Category category;
     Name name;
-    int64_t op;
+    int64_t op, start_ns;
+    std::optional<int64_t> owner;
+    uint32_t track;
   };
+  static constexpr size_t kRoom = 100'000;
 
   void link(const Waiting& op, const Call* call);
+  void link_known();
+  void link_by_track(const std::function<std::string(int64_t pid)>& label, Tally& tally);
+  const Call* called(int64_t id) const {
+    return id == CallTable::kNoCall ? nullptr : &calls_[static_cast<size_t>(id)];
+  }
 
   Sink& sink_;
   Wants wants_;
   bool is_amd_ = false;
-  std::unordered_map<int64_t, Call> calls_;
+  CallTable table_;  // of indices into calls_
+  std::vector<Call> calls_;
   std::vector<Facts> facts_;
   std::vector<Waiting> waiting_;
-  std::set<std::pair<int64_t, int64_t>> queues_;  // device, stream
+  std::map<std::pair<int64_t, int64_t>, uint32_t> tracks_;  // number by pid and device
+  std::set<std::pair<int64_t, int64_t>> queues_;            // device, stream
   uint64_t ops_ = 0, unlinked_ = 0;
 };
 

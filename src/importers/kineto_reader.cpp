@@ -221,7 +221,11 @@ void KinetoReader::take_complete(const Event& event, const EventBatch& batch) {
   if (is_gpu_op(event.category)) return take_op(event, batch);
   if (!wants_.apis) {
     if (event.launch >= 0) {
-      links_.call(event.name, batch.launches[static_cast<size_t>(event.launch)], 1, 0);
+      Api row;
+      row.start_ns = event.ts;
+      if (__builtin_add_overflow(event.ts, event.dur, &row.end_ns)) row.end_ns = event.ts;
+      links_.call(event.name, batch.launches[static_cast<size_t>(event.launch)], pid_of(event), row,
+                  1);
     }
     return;
   }
@@ -251,7 +255,7 @@ void KinetoReader::take_api(const Event& event, Api& row, const LaunchArgs* laun
   }
   const int64_t api = sink_.api(row);
   if (facts.unfinished) sink_.unfinished(api);
-  if (launch != nullptr) links_.call(event.name, *launch, api, row.process);
+  if (launch != nullptr) links_.call(event.name, *launch, pid_of(event), row, api);
 }
 
 void KinetoReader::take_op(const Event& event, const EventBatch& batch) {
@@ -279,7 +283,7 @@ void KinetoReader::take_op(const Event& event, const EventBatch& batch) {
   }
   const int64_t op = sink_.op(row);
   for (const auto& [name, value] : facts.counters) sink_.op_counter(op, name, value);
-  links_.op(*args, event.category, row.name, op);
+  links_.op(*args, event.category, pid_of(event), facts.pid, row, op);
 }
 
 void KinetoReader::take_instant(const Event& event) {
@@ -402,7 +406,13 @@ void KinetoReader::finish(Frame frame) {
   frame.own_numbers = sonde_.is_recorded();
   close_open_ranges();
   python_.finish(sink_);
-  links_.finish(tally_);
+  links_.finish(
+      [&](int64_t pid) {
+        const auto known = facts_.find(pid);
+        return known == facts_.end() ? std::string()
+                                     : known->second.name + " " + known->second.labels;
+      },
+      tally_);
   for (size_t phase = 0; phase < 128; ++phase) {
     for (size_t category = 0; category < kCategories; ++category) {
       if (counts_[phase][category] == 0) continue;

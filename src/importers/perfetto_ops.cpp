@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "importers/perfetto_rows.h"
+#include "importers/rocprof_names.h"
 
 namespace sonde::importers {
 
@@ -129,10 +130,7 @@ void PerfettoRows::slice_op(size_t index) {
   if (detail != nullptr && !sondes_own) op.args = arguments(*detail);
   Launch launch;
   launch.op = sink_.op(op);
-  launch.api = correlations_.find(facts.correlation);
-  if (const auto api = api_of_op_.find(index); launch.api == 0 && api != api_of_op_.end()) {
-    launch.api = api->second;
-  }
+  if (const auto api = api_of_op_.find(index); api != api_of_op_.end()) launch.api = api->second;
   const int64_t pid = model_.tracks.only_pid();
   if (pid > 0) launch.process = sink_.process(pid);
   launch.name = op.name;

@@ -117,6 +117,7 @@ void PerfettoRows::slices() {
   for (uint32_t track = 0; track < by_track.size(); ++track) {
     if (!by_track[track].empty()) slices_of(track, std::move(by_track[track]));
   }
+  launchers_by_number();
   launchers_by_flow();
 }
 
@@ -187,12 +188,13 @@ void PerfettoRows::call(const PerfettoSlice& slice, uint32_t track) {
     sink_.unfinished(api);
     tally_.count("slices without an end");
   }
-  links_of(detail, api);
+  links_of(detail, row, place.pid, api);
   remember_flows(detail, slice.start_ns, api, kNoOp, place);
   tally_.count(slice.start_ns == slice.end_ns ? "moments" : "slices");
 }
 
-void PerfettoRows::links_of(const PerfettoDetail& detail, int64_t api) {
+void PerfettoRows::links_of(const PerfettoDetail& detail, const Api& row, int64_t pid,
+                            int64_t api) {
   for (uint32_t i = 0; i < detail.stack_size; ++i) {
     // rocpd_stackframe counts from the innermost.
     sink_.stack_frame(api, static_cast<int>(detail.stack_size - 1 - i),
@@ -202,7 +204,8 @@ void PerfettoRows::links_of(const PerfettoDetail& detail, int64_t api) {
     api_of_stage_.try_emplace(model_.submitted[detail.submits + i], api);
   }
   if (detail.facts != kNoDetail) {
-    correlations_.add(model_.facts[detail.facts].correlation, api);
+    const int64_t correlation = model_.facts[detail.facts].correlation;
+    if (correlation > 0) calls_.add({pid, correlation, row.start_ns, row.end_ns, api});
   }
 }
 
@@ -215,6 +218,47 @@ void PerfettoRows::remember_flows(const PerfettoDetail& detail, int64_t time_ns,
 }
 
 // A flow from a call to an operation is a launch.
+int64_t PerfettoRows::correlation_of(const SliceOp& one) const {
+  const uint32_t detail = model_.events[one.slice.event].detail;
+  const bool has_facts = detail != kNoDetail && model_.details[detail].facts != kNoDetail;
+  return has_facts ? model_.facts[model_.details[detail].facts].correlation : 0;
+}
+
+std::string PerfettoRows::process_label(int64_t pid) const {
+  const auto& processes = model_.tracks.processes();
+  const auto known = processes.find(pid);
+  return std::to_string(pid) + " " + (known == processes.end() ? "" : known->second.name);
+}
+
+// A track that hangs below a process is of that process; of others the numbers and times tell.
+void PerfettoRows::launchers_by_number() {
+  std::vector<TrackedOp> ops;
+  std::vector<size_t> tracked;  // index into slice_ops_
+  std::vector<std::string> tracks, processes;
+  std::unordered_map<uint32_t, uint32_t> number_of;
+  for (size_t i = 0; i < slice_ops_.size(); ++i) {
+    const SliceOp& one = slice_ops_[i];
+    const int64_t correlation = correlation_of(one);
+    if (correlation <= 0) continue;
+    const int64_t pid = model_.tracks.place(one.track).pid;
+    const int64_t call = calls_.find(pid, correlation, one.slice.start_ns);
+    if (call != CallTable::kNoCall) {
+      api_of_op_.emplace(i, call);
+      continue;
+    }
+    const auto next = static_cast<uint32_t>(tracks.size());
+    const auto [number, is_new] = number_of.try_emplace(one.track, next);
+    if (is_new) tracks.emplace_back(text(model_.tracks.at(one.track).name));
+    ops.push_back({number->second, correlation, one.slice.start_ns});
+    tracked.push_back(i);
+  }
+  for (const int64_t pid : calls_.processes()) processes.push_back(process_label(pid));
+  const Launchers launchers = who_launched(calls_, ops, tracks, processes);
+  for (size_t i = 0; i < tracked.size(); ++i) {
+    if (launchers.calls[i] != nullptr) api_of_op_.emplace(tracked[i], launchers.calls[i]->id);
+  }
+}
+
 void PerfettoRows::launchers_by_flow() {
   std::stable_sort(flow_ends_.begin(), flow_ends_.end(), [](const FlowEnd& a, const FlowEnd& b) {
     return a.id != b.id ? a.id < b.id : a.time_ns < b.time_ns;

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "importers/call_table.h"
 #include "importers/perfetto_model.h"
 #include "importers/perfetto_slices.h"
-#include "importers/rocprof_names.h"
 
 namespace sonde::importers {
 
@@ -54,7 +54,7 @@ class PerfettoRows {
   void slices_of(uint32_t track, std::vector<uint32_t> events);
   bool is_operation(std::string_view category, const PerfettoDetail* detail) const;
   void call(const PerfettoSlice& slice, uint32_t track);
-  void links_of(const PerfettoDetail& detail, int64_t api);
+  void links_of(const PerfettoDetail& detail, const Api& row, int64_t pid, int64_t api);
   void remember_flows(const PerfettoDetail& detail, int64_t time_ns, int64_t api, size_t op,
                       const PerfettoTracks::Place& place);
   void slice_op(size_t index);
@@ -66,6 +66,9 @@ class PerfettoRows {
   void counters();
   void flows();
   void launchers_by_flow();
+  void launchers_by_number();
+  int64_t correlation_of(const SliceOp& one) const;
+  std::string process_label(int64_t pid) const;
 
   const PerfettoModel& model_;
   const std::string& path_;
@@ -78,7 +81,7 @@ class PerfettoRows {
   std::unordered_map<uint64_t, int64_t> api_of_stage_;  // by event id
   std::unordered_map<size_t, int64_t> api_of_op_;       // by index into slice_ops_
   std::unordered_map<int64_t, int64_t> gpu_of_number_;  // in the .rpd, by place in GpuInfo
-  Correlations correlations_;
+  CallTable calls_;
 };
 
 }  // namespace sonde::importers

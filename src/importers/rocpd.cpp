@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "importers/call_table.h"
 #include "importers/importer.h"
 #include "importers/rocprof_names.h"
 #include "store/database.h"
@@ -96,7 +97,7 @@ class RecordingReader {
   std::unordered_map<int64_t, Agent> agents_;
   std::unordered_map<int64_t, Name> kernels_;
   std::unordered_map<int64_t, std::string> arguments_;  // by event
-  Correlations correlations_;
+  CallTable calls_;
 };
 
 bool RecordingReader::has_times(int64_t start_ns, int64_t end_ns, const char* base) {
@@ -200,7 +201,8 @@ void RecordingReader::add_call(const Row& row, int64_t start_ns, int64_t end_ns)
     api.name = sink_.name(string(row.integer(3)));
     if (args != arguments_.end()) api.args = args->second;
   }
-  correlations_.add(row.integer(6), sink_.api(api));
+  const int64_t id = sink_.api(api);
+  if (row.integer(6) > 0) calls_.add({api.process, row.integer(6), start_ns, end_ns, id});
   tally_.count("region");
 }
 
@@ -246,7 +248,8 @@ Status RecordingReader::counters() {
 void RecordingReader::launch(const Row& row, Op op, Launch launch, int first) {
   launch.op = sink_.op(op);
   launch.process = process(row.integer(first));
-  launch.api = correlations_.find(row.integer(first + 1));
+  const int64_t call = calls_.find(launch.process, row.integer(first + 1), op.start_ns);
+  if (call != CallTable::kNoCall) launch.api = call;
   launch.stream = static_cast<uint64_t>(row.integer(first + 2));
   launch.name = op.name;
   sink_.launch(launch);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 namespace sonde::importers {
 
@@ -16,21 +15,5 @@ std::string_view domain_of_kind(std::string_view kind);
 bool is_marker_kind(std::string_view kind);
 // "kernel.kd" -> "kernel"
 std::string_view kernel_name(std::string_view symbol);
-
-// The calls of a file by correlation id, so that operations find theirs.
-class Correlations {
- public:
-  void add(int64_t correlation, int64_t api) {
-    if (correlation > 0) apis_.try_emplace(correlation, api);
-  }
-  // 0 = no such call is in the file.
-  int64_t find(int64_t correlation) const {
-    const auto at = apis_.find(correlation);
-    return at == apis_.end() ? 0 : at->second;
-  }
-
- private:
-  std::unordered_map<int64_t, int64_t> apis_;
-};
 
 }  // namespace sonde::importers

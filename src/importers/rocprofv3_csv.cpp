@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/strings.h"
+#include "importers/call_table.h"
 #include "importers/csv_table.h"
 #include "importers/importer.h"
 #include "importers/rocprof_names.h"
@@ -118,6 +120,8 @@ class SetReader {
       }
     }
   }
+  // After the last table: links the operations whose process is not told.
+  void finish();
 
  private:
   using RowReader = void (SetReader::*)(CsvTable&);
@@ -144,7 +148,8 @@ class SetReader {
   void counter(CsvTable& table);
   void copy(CsvTable& table);
   void memory(CsvTable& table);
-  Launch launch_of(const CsvTable& table, int64_t op, int64_t correlation);
+  int64_t owner(const CsvTable& table);
+  void launch(const CsvTable& table, const Op& op, std::string_view agent, Launch launch);
 
   // "Agent 3" or "3". GPUs count from 0 after the host's nodes, where those are known.
   int64_t gpu(std::string_view agent) const {
@@ -163,8 +168,15 @@ class SetReader {
   int64_t hosts_ = 0;
   int64_t only_pid_ = 0;
   bool several_pids_ = false;
-  Correlations correlations_;
-  std::unordered_map<int64_t, int64_t> process_of_correlation_;
+  static constexpr int64_t kSeveral = -1;
+  CallTable calls_;
+  std::unordered_map<int64_t, int64_t> process_of_tid_;  // kSeveral: of several
+  struct Waiting {  // an operation of a set of several processes
+    Launch launch;
+    int64_t correlation, start_ns;
+    std::string agent;
+  };
+  std::vector<Waiting> waiting_;
   std::unordered_map<int64_t, int64_t> op_of_dispatch_;
 };
 
@@ -206,19 +218,57 @@ void SetReader::api(CsvTable& table) {
     row.name = sink_.name(function);
   }
   const int64_t correlation = table.integer_or("Correlation_Id", 0);
-  correlations_.add(correlation, sink_.api(row));
-  process_of_correlation_.try_emplace(correlation, row.process);
+  const int64_t id = sink_.api(row);
+  if (correlation > 0) calls_.add({row.process, correlation, row.start_ns, row.end_ns, id});
+  const auto [known, is_new] = process_of_tid_.try_emplace(row.tid, row.process);
+  if (!is_new && known->second != row.process) known->second = kSeveral;
   tally_.count(domain);
 }
 
-Launch SetReader::launch_of(const CsvTable& table, int64_t op, int64_t correlation) {
-  Launch launch;
-  launch.op = op;
-  launch.api = correlations_.find(correlation);
-  const auto known = process_of_correlation_.find(correlation);
-  launch.process = known == process_of_correlation_.end() ? process(table) : known->second;
+// Newer tables of operations name the thread that launched them.
+int64_t SetReader::owner(const CsvTable& table) {
+  const auto known = process_of_tid_.find(table.integer_or("Thread_Id", -1));
+  if (!several_pids_ || known == process_of_tid_.end() || known->second == kSeveral) {
+    return process(table);
+  }
+  return known->second;
+}
+
+void SetReader::launch(const CsvTable& table, const Op& op, std::string_view agent, Launch launch) {
+  const int64_t correlation = table.integer_or("Correlation_Id", 0);
+  launch.process = owner(table);
   launch.stream = static_cast<uint64_t>(table.integer_or("Stream_Id", 0));
-  return launch;
+  const int64_t call = calls_.find(launch.process, correlation, op.start_ns);
+  if (call != CallTable::kNoCall) launch.api = call;
+  if (launch.api == 0 && correlation > 0 && calls_.processes().size() > 1) {
+    waiting_.push_back({launch, correlation, op.start_ns, std::string(agent)});
+  } else {
+    sink_.launch(launch);
+  }
+}
+
+void SetReader::finish() {
+  std::vector<std::string> agents;
+  std::vector<std::string> processes(calls_.processes().size());  // have no names here
+  std::vector<TrackedOp> ops;
+  for (const Waiting& one : waiting_) {
+    auto agent = std::find(agents.begin(), agents.end(), one.agent);
+    if (agent == agents.end()) agent = agents.insert(agents.end(), one.agent);
+    ops.push_back({static_cast<uint32_t>(agent - agents.begin()), one.correlation, one.start_ns});
+  }
+  const Launchers launchers = who_launched(calls_, ops, agents, processes);
+  for (size_t i = 0; i < waiting_.size(); ++i) {
+    Launch& launch = waiting_[i].launch;
+    if (const CallTable::Call* call = launchers.calls[i]; call != nullptr) {
+      launch.api = call->id;
+      launch.process = call->process;
+    }
+    sink_.launch(launch);
+  }
+  if (launchers.guessed_tracks == 0) return;
+  tally_.remark(
+      "several processes use the same correlation numbers, and the tables do not say whose the "
+      "operations are: GPUs are given to the processes in the order of the tables");
 }
 
 void SetReader::kernel(CsvTable& table) {
@@ -235,7 +285,8 @@ void SetReader::kernel(CsvTable& table) {
     }
   }
   op.args = args;
-  Launch launch = launch_of(table, sink_.op(op), table.integer_or("Correlation_Id", 0));
+  Launch launch;
+  launch.op = sink_.op(op);
   launch.name = op.name;
   launch.op_class = store::OpClass::kKernel;
   launch.group_segment_bytes = table.integer_or("LDS_Block_Size", -1);
@@ -245,7 +296,7 @@ void SetReader::kernel(CsvTable& table) {
     launch.grid[i] = table.integer_or(std::string("Grid_Size_") + axes[i], -1);
     launch.group[i] = table.integer_or(std::string("Workgroup_Size_") + axes[i], -1);
   }
-  sink_.launch(launch);
+  this->launch(table, op, table.text("Agent_Id"), launch);
   op_of_dispatch_[table.integer_or("Dispatch_Id", -1)] = launch.op;
   tally_.count("KERNEL_DISPATCH");
 }
@@ -273,13 +324,15 @@ void SetReader::copy(CsvTable& table) {
   if (!times(table, op.start_ns, op.end_ns)) return;
   const std::string_view type = copy_type(table.text("Direction"));
   const bool to_host = type == "CopyDeviceToHost";
-  op.gpu = gpu(table.text(to_host ? "Source_Agent_Id" : "Destination_Agent_Id"));
+  const std::string_view agent = table.text(to_host ? "Source_Agent_Id" : "Destination_Agent_Id");
+  op.gpu = gpu(agent);
   op.queue = -1;  // a copy engine, which the table does not name
   op.type = sink_.name(valid_utf8(type));
-  Launch launch = launch_of(table, sink_.op(op), table.integer_or("Correlation_Id", 0));
+  Launch launch;
+  launch.op = sink_.op(op);
   launch.op_class = store::OpClass::kCopy;
   launch.bytes = table.integer_or("Size_Bytes", -1);  // Sonde's exports have it
-  sink_.launch(launch);
+  this->launch(table, op, agent, launch);
   tally_.count("MEMORY_COPY");
 }
 
@@ -312,6 +365,7 @@ Status read(Source& source, Sink& sink, Tally& tally) {
     SONDE_TRY(reader.read(other));
     also += (also.empty() ? "" : ", ") + std::filesystem::path(member.path).filename().string();
   }
+  reader.finish();
   if (!also.empty()) tally.remark("read with it: " + also);
   return ok_status();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "importers/call_table.h"
 #include "importers/importer.h"
 #include "importers/json_close.h"
 #include "importers/rocprof_names.h"
@@ -113,6 +114,10 @@ class ProcessReader {
   void copy(element record);
   void memory(element record);
   void counters(element record);
+  int64_t call_of(element record, int64_t start_ns) const {
+    const int64_t call = calls_.find(process_, number(record, "correlation_id/internal"), start_ns);
+    return call == CallTable::kNoCall ? 0 : call;
+  }
   int64_t gpu(int64_t agent) const {
     const auto at = gpus_.find(agent);
     return at == gpus_.end() ? -1 : at->second;
@@ -129,7 +134,7 @@ class ProcessReader {
   std::unordered_map<int64_t, std::string_view> messages_;  // of markers, by correlation id
   std::unordered_map<int64_t, Name> counter_names_;
   std::unordered_map<int64_t, int64_t> op_of_dispatch_;
-  Correlations correlations_;
+  CallTable calls_;
 };
 
 void ProcessReader::describe(element metadata) {
@@ -213,7 +218,8 @@ void ProcessReader::api(std::string_view table, element record) {
   } else {
     row.name = sink_.name(words_.operation(kind, number(record, "operation")));
   }
-  correlations_.add(correlation, sink_.api(row));
+  const int64_t id = sink_.api(row);
+  if (correlation > 0) calls_.add({process_, correlation, row.start_ns, row.end_ns, id});
   tally_.count(table);
 }
 
@@ -227,7 +233,7 @@ void ProcessReader::kernel(element record) {
   op.type = sink_.name("KernelExecution");
   Launch launch;
   launch.op = sink_.op(op);
-  launch.api = correlations_.find(number(record, "correlation_id/internal"));
+  launch.api = call_of(record, op.start_ns);
   launch.process = process_;
   launch.name = op.name;
   launch.op_class = store::OpClass::kKernel;
@@ -255,7 +261,7 @@ void ProcessReader::copy(element record) {
   op.type = sink_.name(copy_type(direction));
   Launch launch;
   launch.op = sink_.op(op);
-  launch.api = correlations_.find(number(record, "correlation_id/internal"));
+  launch.api = call_of(record, op.start_ns);
   launch.process = process_;
   launch.op_class = store::OpClass::kCopy;
   launch.bytes = number(record, "bytes");

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/strings.h"
+#include "importers/call_table.h"
 #include "importers/importer.h"
 #include "importers/proto_reader.h"
 #include "importers/rocprof_names.h"
@@ -140,7 +141,7 @@ class SpaceReader {
   Tally& tally_;
   int64_t process_ = 0, gpu_ = 0, next_line_tid_ = kFirstLineTid;
   bool nvidia_ = false;
-  Correlations correlations_;
+  CallTable calls_;
 };
 
 void SpaceReader::plane(std::string_view message) {
@@ -253,7 +254,9 @@ void SpaceReader::call(const XPlane& plane, const XLine& line, int64_t tid, cons
   if (plane.name.find("python") != plane.name.npos) row.domain = sink_.name("python");
   row.args = stats.json;
   const int64_t api = sink_.api(row);
-  if (!device) correlations_.add(stats.correlation, api);
+  if (!device && stats.correlation > 0) {
+    calls_.add({process_, stats.correlation, row.start_ns, row.end_ns, api});
+  }
   tally_.count(plane.name);
 }
 
@@ -278,7 +281,8 @@ void SpaceReader::operation(const XPlane& plane, const XLine& line, const XEvent
   if (launch.op_class == store::OpClass::kKernel) op.name = name;
   launch.name = op.name;
   launch.op = sink_.op(op);
-  launch.api = correlations_.find(stats.correlation);
+  const int64_t call = calls_.find(process_, stats.correlation, op.start_ns);
+  if (call != CallTable::kNoCall) launch.api = call;
   launch.process = process_;
   const auto number = [](std::string_view value) { return parse_int(value).value_or(-1); };
   if (stats.has_copy) launch.bytes = number(detail(stats.copy, "size"));
