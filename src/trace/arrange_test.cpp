@@ -73,6 +73,55 @@ TEST(Arrange, straggler_matches_all_comm_kernels) {
   EXPECT_FALSE(is_xccl("mscclpp::allreduce7"));
 }
 
+// Names as profilers print them.
+TEST(Arrange, FusedAndOtherKernelsThatCommunicate) {
+  for (
+      const char* name :
+      {"void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<("
+       "flashinfer::trtllm_allreduce_fusion::AllReduceFusionPattern)1, __nv_bfloat16, 8, true>(...)",
+       "void tensorrt_llm::kernels::ar_fusion::allreduce_fusion_kernel_twoshot_sync<(int)3, half>()",
+       "void tensorrt_llm::kernels::oneShotAllReduceKernel<half, 8, true>(AllReduceParams)",
+       "tensorrt_llm::kernels::lamport_style_one_shot_all_reduce_norm_kernel<half>",
+       "void tensorrt_llm::kernels::moe_comm::fusedMoeAlltoallKernel<8>(Params)",
+       "void sglang::cross_device_reduce_2stage<__nv_bfloat16, 8>(sglang::RankData*)",
+       "void aiter::allreduce_fusion_kernel_1stage<__hip_bfloat16, 8, 1024>()",
+       "void aiter::reduce_scatter_cross_device_store<half, 8>(aiter::RankData*)",
+       "void quickreduce::allreduce_prototype_twoshot<quickreduce::CodecFP<half, 8>, half>()",
+       "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(float*)",
+       "void c10d::symmetric_memory::(anonymous namespace)::two_shot_all_reduce_kernel_inplace<4>()",
+       "c10d::symmetric_memory::put_signal_kernel(unsigned int**, int)",
+       "void deep_ep::internode_ll::combine<true, 4, 7168, 9>(void*)",
+       "void deep_ep::intranode::dispatch<8, 768>(int4*)",
+       "nvshmemi_quiet_kernel",
+       "_ZN4vllm26cross_device_reduce_1stageIfLi8EEEvPNS_8RankDataE",
+       "rcclGenericKernel<1, false>",
+       "rocshmem_put_wave",
+       "%all-reduce-start.3 = f32[1024]{0} all-reduce-start(%add.1)",
+       "one_shot_all_reduce_kernel",
+       "void (anonymous namespace)::barrier_all_gather<8>()"}) {
+    EXPECT_TRUE(is_communication(name)) << name;
+  }
+  for (const char* name :
+       {"void blockAllReduceSoftmax<float>(float*)", "void warp_all_reduce_kernel<4>(float*)",
+        "%fusion.2 = f32[1024]{0} fusion(%all-reduce.1, %add.3)",
+        "void at::native::elementwise_kernel<128, 4, AllReduceFunctor>(int)",
+        "void gather_kernel<int>(int*)", "broadcast_in_dim", "ampere_sgemm_128x64_nn",
+        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>()"}) {
+    EXPECT_FALSE(is_communication(name)) << name;
+  }
+}
+
+TEST(Arrange, RowsOfCommunicationWords) {
+  CommunicationWords words;
+  EXPECT_EQ(words.add("# comment\n\nanywhere Ring_\n own exchange\nnot selfexchange\n"
+                      "somewhere x\nown\nown two words\n"),
+            (std::vector<std::string>{"somewhere x", "own", "own two words"}));
+  EXPECT_TRUE(words.match("my::ring_::kernel<int>"));
+  EXPECT_TRUE(words.match("void Ex_Change<int>(float*)"));
+  EXPECT_FALSE(words.match("void kernel<exchange>(float*)"));
+  EXPECT_FALSE(words.match("self_exchange"));
+}
+
 TEST(Arrange, hip_api_is_not_communication) {
   EXPECT_EQ(kind_of_api("", "hip", "hipLaunchKernel"), ApiKind::kRuntime);
   EXPECT_EQ(kind_of_api("cuda_runtime", "hip", "hipMemcpyAsync"), ApiKind::kRuntime);

@@ -15,13 +15,6 @@ bool contains_ignoring_case(std::string_view text, std::string_view word) {
   return false;
 }
 
-bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
-  for (const std::string_view word : words) {
-    if (text.find(word) != text.npos) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 const char* category_name(Category category) {
@@ -32,15 +25,6 @@ const char* category_name(Category category) {
 
 bool is_xccl(std::string_view kernel) {
   return contains_ignoring_case(kernel, "nccl") || contains_ignoring_case(kernel, "rccl");
-}
-
-bool is_communication(std::string_view kernel) {
-  return is_xccl(kernel) ||
-         contains_any(kernel, {"mscclpp", "msccl_", "nvshmem", "rocshmem", "roc_shmem", "deep_ep",
-                               "deepep", "cross_device_reduce", "quickreduce", "uccl::", "oneccl",
-                               "multimem_all_reduce", "one_shot_all_reduce", "two_shot_all_reduce",
-                               "allreduce_prototype", "userbuffers_fp16_sum", "oneShotAllReduce",
-                               "twoShotAllReduce"});
 }
 
 Category category_of_op(store::OpClass op_class, std::string_view name) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "store/op_class.h"
 
@@ -19,9 +21,30 @@ const char* category_name(Category category);  // "communication"
 // and fills with are copies and memsets. Barriers, host functions and unknown types are other.
 Category category_of_op(store::OpClass op_class, std::string_view name);
 
-// Kernels of NCCL, RCCL, MSCCL++, NVSHMEM, rocSHMEM, DeepEP, UCCL, oneCCL, and the all-reduce
-// kernels of inference servers.
+// By the words of communication.txt and of the user's file (communication.cpp): kernels of NCCL,
+// RCCL, MSCCL++, NVSHMEM, rocSHMEM, DeepEP and others, and the fused all-reduce kernels of
+// inference servers.
 bool is_communication(std::string_view kernel);
+
+// Which kernels communicate, as a list of words; communication.txt says what its rows mean.
+class CommunicationWords {
+ public:
+  // Adds the rows of a text; those that are none are returned.
+  std::vector<std::string> add(std::string_view text);
+  bool match(std::string_view kernel) const;
+
+ private:
+  enum class Where : uint8_t { kAnywhere, kOwn, kNot };
+  struct Word {
+    Where where;
+    std::string text;
+  };
+  std::vector<Word> words_;
+};
+// "void ns::kernel<int>(float*)" -> "nskernel": of the name what is the kernel's own, in small
+// letters and digits.
+std::string own_name(std::string_view kernel);
+
 // The plain convention of other tools: nccl or rccl anywhere in the name.
 bool is_xccl(std::string_view kernel);
 
