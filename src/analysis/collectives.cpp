@@ -25,12 +25,12 @@ struct SameKind {
 struct Answer {
   Collectives all;
   Matched matched;
+  Rates rates;
   const Collective& first(const Instance& instance) const {
     return all.list[instance.parts.front()];
   }
-  int64_t group_size(const Instance& instance) const {
-    const int64_t told = first(instance).group_size;
-    return told != 0 ? told : static_cast<int64_t>(instance.parts.size());
+  const ClockGroup& clock(const Instance& instance) const {
+    return matched.clocks[matched.clock_of[first(instance).member]];
   }
 };
 
@@ -40,12 +40,22 @@ Value bandwidth(int64_t bytes, int64_t time_ns, double factor = 1) {
 }
 
 // Of one instance. Time that is the arrival of the last one is not that of the transfer.
-const char* class_of(const Instance& instance, int64_t residual_ns) {
+const char* class_of(const Instance& instance, const ClockGroup& clock) {
   if (instance.parts.size() < 2) return "one rank";
-  if (residual_ns * 3 >= instance.span_ns) return "inconclusive";
+  if (clock.residual_ns * 3 >= instance.span_ns) return "inconclusive";
   if (instance.skew_ns * 3 >= instance.span_ns * 2) return "skew";
   if (instance.skew_ns * 3 <= instance.span_ns) return "transfer";
   return "mixed";
+}
+
+std::string ranks_text(const Answer& answer, const std::vector<size_t>& members) {
+  constexpr size_t kMost = 16;
+  std::string text;
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (i == kMost) return text + ", ...";
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", answer.all.members[members[i]].rank);
+  }
+  return text;
 }
 
 report::Section kinds_section(const Answer& answer) {
@@ -67,19 +77,26 @@ report::Section kinds_section(const Answer& answer) {
   table.add_column({"bus_gb_per_s", "Bus GB/s", Kind::kReal, 3});
   table.add_column({"skew_ns", "Skew", Kind::kTime});
   table.add_column({"max_skew_ns", "Max skew", Kind::kTime});
-  std::map<SameKind, std::vector<const Instance*>> kinds;
-  for (const Instance& instance : answer.matched.instances) {
-    const Collective& first = answer.first(instance);
-    kinds[{first.group, first.op, first.bytes, answer.group_size(instance)}].push_back(&instance);
+  table.add_column({"usual_gb_per_s", "Usual GB/s", Kind::kReal, 3});
+  table.add_column({"peak_gb_per_s", "Peak GB/s", Kind::kReal, 3});
+  table.add_column({"slow", "Slow", Kind::kInteger});
+  const std::vector<Instance>& all = answer.matched.instances;
+  std::map<SameKind, std::vector<size_t>> kinds;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Collective& first = answer.first(all[i]);
+    kinds[{first.group, first.op, first.bytes, ranks_of(answer.all, all[i])}].push_back(i);
   }
   for (const auto& [kind, instances] : kinds) {
     std::vector<int64_t> latencies, skews;
-    int64_t total_ns = 0;
-    for (const Instance* instance : instances) {
-      latencies.push_back(instance->latency_ns);
-      if (instance->parts.size() > 1) skews.push_back(instance->skew_ns);
-      total_ns += instance->latency_ns;
+    int64_t total_ns = 0, slow = 0;
+    for (const size_t i : instances) {
+      latencies.push_back(all[i].latency_ns);
+      if (all[i].parts.size() > 1) skews.push_back(all[i].skew_ns);
+      total_ns += all[i].latency_ns;
+      slow += answer.rates.is_slow(i) ? 1 : 0;
     }
+    const double usual = answer.rates.usual[instances.front()];
+    const double peak = answer.rates.peak[instances.front()];
     const auto count = static_cast<int64_t>(instances.size());
     const auto factor = bus_factor(kind.op, kind.group_size);
     const int64_t bytes = kind.bytes < 0 ? -1 : kind.bytes * count;
@@ -88,7 +105,9 @@ report::Section kinds_section(const Answer& answer) {
                    kind.group_size, count, total_ns, median(latencies), bandwidth(bytes, total_ns),
                    factor ? bandwidth(bytes, total_ns, *factor) : unknown,
                    skews.empty() ? unknown : Value(median(skews)),
-                   skews.empty() ? unknown : Value(*std::max_element(skews.begin(), skews.end()))});
+                   skews.empty() ? unknown : Value(*std::max_element(skews.begin(), skews.end())),
+                   usual > 0 ? Value(usual) : unknown, peak > 0 ? Value(peak) : unknown,
+                   usual > 0 ? Value(slow) : unknown});
   }
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     return std::get<int64_t>(a[5]) > std::get<int64_t>(b[5]);
@@ -106,40 +125,74 @@ report::Section ranks_section(const Answer& answer, std::span<const trace::Trace
   table.add_column({"total_ns", "Total", Kind::kTime});
   table.add_column({"waited_ns", "Waited", Kind::kTime});
   table.add_column({"last", "Came last", Kind::kInteger});
+  table.add_column({"late_ns", "Late", Kind::kTime});
+  table.add_column({"caused_ns", "Others waited", Kind::kTime});
   table.add_column({"clock_ahead_ns", "Clock ahead", Kind::kTime});
+  table.add_column({"clock_group", "Clock group", Kind::kId});
   table.add_column({"file", "File", Kind::kText});
   struct Sum {
-    int64_t count = 0, total_ns = 0, waited_ns = 0, last = 0;
-    bool matched = false;
+    int64_t count = 0, total_ns = 0;
   };
   std::vector<Sum> sums(answer.all.members.size());
   for (const Collective& one : answer.all.list) {
     ++sums[one.member].count;
     sums[one.member].total_ns += one.duration_ns();
   }
-  const auto start_of = [&](size_t part) {
-    const Collective& one = answer.all.list[part];
-    return one.start_ns - answer.matched.offset_ns[one.member];
-  };
-  for (const Instance& instance : answer.matched.instances) {
-    if (instance.parts.size() < 2) continue;
-    int64_t latest = std::numeric_limits<int64_t>::min();
-    for (const size_t part : instance.parts) latest = std::max(latest, start_of(part));
-    for (const size_t part : instance.parts) {
-      Sum& sum = sums[answer.all.list[part].member];
-      sum.waited_ns += latest - start_of(part);
-      sum.matched = true;
-    }
-    ++sums[instance.last].last;
-  }
   const Value unknown = std::monostate{};
+  const std::vector<Lateness> late = lateness(answer.all, answer.matched);
   for (size_t i = 0; i < sums.size(); ++i) {
-    const Sum& sum = sums[i];
     const Member& member = answer.all.members[i];
-    table.add_row(
-        {member.rank, sum.count, sum.total_ns, sum.matched ? Value(sum.waited_ns) : unknown,
-         sum.matched ? Value(sum.last) : unknown,
-         sum.matched ? Value(answer.matched.offset_ns[i]) : unknown, traces[member.file].path});
+    const auto known = [&](int64_t value) {
+      return late[i].collectives != 0 ? Value(value) : unknown;
+    };
+    table.add_row({member.rank, sums[i].count, sums[i].total_ns, known(late[i].waited_ns),
+                   known(late[i].last), known(late[i].late_ns), known(late[i].caused_ns),
+                   known(answer.matched.offset_ns[i]),
+                   known(static_cast<int64_t>(answer.matched.clock_of[i])),
+                   traces[member.file].path});
+  }
+  return section;
+}
+
+// What a user wants to know first.
+std::string late_text(const Answer& answer) {
+  const auto late = stragglers(answer.all, answer.matched);
+  if (late.empty()) return "nobody is late: no rank comes last in most collectives of a group";
+  const Lateness& first = late.front();
+  const Collective& one = answer.first(answer.matched.instances[first.worst_group]);
+  std::string text = fmt::format(
+      "rank {} comes last in {} of {} collectives of its group{}, {} late on average; others "
+      "waited {} for it",
+      answer.all.members[first.member].rank, first.last_in_group, first.in_group,
+      one.group.empty() ? "" : " '" + one.group + "'",
+      format_duration(first.late_ns / std::max<int64_t>(1, first.last)),
+      format_duration(first.caused_ns));
+  if (late.size() > 1) text += fmt::format("; {} more ranks are late", late.size() - 1);
+  return text;
+}
+
+report::Section time_section(const Answer& answer) {
+  report::Section section;
+  section.key = "time";
+  section.title = "Waiting, slow links and transfers";
+  const CommunicationTime time = communication_time(answer.all, answer.matched);
+  if (answer.all.members.size() > 1 && !answer.matched.instances.empty()) {
+    section.add_fact({"late", "Late", Kind::kText, late_text(answer)});
+  }
+  if (time.verdict() != nullptr) {
+    section.add_fact({"verdict", "Most of the time", Kind::kText, std::string(time.verdict())});
+  }
+  report::Table& table = section.table;
+  table.add_column({"part", "Part", Kind::kText});
+  table.add_column({"time_ns", "All ranks", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent, 1});
+  const std::pair<const char*, int64_t> parts[] = {{"waiting", time.waiting_ns},
+                                                   {"slow link", time.slow_ns},
+                                                   {"waiting or a slow link", time.held_ns},
+                                                   {"transfer", time.transfer_ns}};
+  for (const auto& [name, time_ns] : parts) {
+    if (time_ns == 0) continue;
+    table.add_row({std::string(name), time_ns, percent_of(time_ns, time.total_ns)});
   }
   return section;
 }
@@ -156,7 +209,7 @@ report::Section classes_section(const Answer& answer) {
   for (const char* name : {"transfer", "mixed", "skew", "inconclusive"}) {
     int64_t count = 0, span_ns = 0, skew_ns = 0;
     for (const Instance& instance : answer.matched.instances) {
-      if (std::string_view(class_of(instance, answer.matched.residual_ns)) != name) continue;
+      if (std::string_view(class_of(instance, answer.clock(instance))) != name) continue;
       ++count;
       span_ns += instance.span_ns;
       skew_ns += instance.skew_ns;
@@ -168,12 +221,25 @@ report::Section classes_section(const Answer& answer) {
 
 void add_notes(const Answer& answer, report::Report& report) {
   report.notes = answer.matched.refused;
+  report.notes.insert(report.notes.end(), answer.matched.left_out.begin(),
+                      answer.matched.left_out.end());
   if (answer.all.members.size() == 1) {
     report.notes.push_back(
         "one rank only: latency includes the wait for the others, and skew is not known");
-  } else if (answer.all.members.size() > 1 && !answer.matched.instances.empty()) {
-    report.notes.push_back(fmt::format("ends of collectives lie {} apart on the common clock",
-                                       format_duration(answer.matched.residual_ns)));
+  }
+  size_t shared = 0;
+  for (const ClockGroup& clock : answer.matched.clocks) shared += clock.instances != 0 ? 1 : 0;
+  for (const ClockGroup& clock : answer.matched.clocks) {
+    if (clock.instances == 0) continue;
+    report.notes.push_back(
+        fmt::format("{}ends of collectives lie {} apart on the common clock",
+                    shared > 1 ? fmt::format("ranks {}: ", ranks_text(answer, clock.members)) : "",
+                    format_duration(clock.residual_ns)));
+  }
+  if (shared > 1) {
+    report.notes.push_back(
+        "ranks of different clock groups share no collective, directly or through others: their "
+        "times cannot be compared");
   }
 }
 
@@ -191,6 +257,7 @@ report::Report collectives_report(std::span<const trace::Trace> traces) {
   Answer answer;
   answer.all = find_collectives(traces);
   answer.matched = match_collectives(answer.all);
+  answer.rates = bus_rates(answer.all, answer.matched);
   report::Report report;
   report.name = "collectives";
   for (const trace::Trace& trace : traces) {
@@ -198,7 +265,10 @@ report::Report collectives_report(std::span<const trace::Trace> traces) {
     report.warnings.insert(report.warnings.end(), trace.warnings.begin(), trace.warnings.end());
   }
   report.sections.push_back(kinds_section(answer));
-  if (!answer.all.list.empty()) report.sections.push_back(ranks_section(answer, traces));
+  if (!answer.all.list.empty()) {
+    report.sections.push_back(time_section(answer));
+    report.sections.push_back(ranks_section(answer, traces));
+  }
   if (answer.all.members.size() > 1 && !answer.matched.instances.empty()) {
     report.sections.push_back(classes_section(answer));
   }
@@ -207,28 +277,51 @@ report::Report collectives_report(std::span<const trace::Trace> traces) {
 }
 
 const char* const kCollectivesDefinition =
-    "collectives: the kernels of communication libraries (NCCL, RCCL, MSCCL++, NVSHMEM ...; where a "
-    "trace has none, calls of gloo, MPI and UCC), by communicator, operation and size of the "
+    "collectives: the kernels of communication libraries (NCCL, RCCL, MSCCL++, NVSHMEM ...; of "
+    "processes that have none, calls of gloo, MPI and UCC), by communicator, operation and size of the "
     "message. Group, size and number of ranks are those of the record_param_comms around the "
-    "launch, or the size that of the call of RCCL; unknown where there is none. Message is what a rank puts in, for allgather what it "
+    "launch, or the size that of the call of RCCL; unknown where there is none. More names of kernels are "
+    "taken from the file that SONDE_COMMUNICATION names (docs/configuration.md). Message is what a rank puts in, for allgather what it "
     "gets out: elements x bytes of their type.\n"
     "\n"
     "Ranks are the processes of a file, or several files given together. Their collectives are "
-    "matched by group, number and operation; where the file does not number them, by order, and "
-    "only if all ranks of the group have the same operations with the same sizes; else nothing is "
-    "matched, and a note says where they differ. Ends of a collective coincide, so the median "
-    "distance of ends is what a rank's clock is ahead of the first one's (Clock ahead); it is taken "
-    "out, and a note says how far apart ends lie then.\n"
+    "matched by group, number and operation. Where the file does not number them, the longest common "
+    "run of operations and sizes says how far apart the clocks are, and what ends together belongs "
+    "together; what not all ranks of a group have is left out, and a note says how much. Of sides that "
+    "share less than half in a row nothing is matched.\n"
+    "\n"
+    "Clocks: nobody leaves a collective before all have come, so its ends coincide, and the median "
+    "distance of ends is what a rank's clock is ahead (Clock ahead). That is solved for all ranks that "
+    "share collectives, directly or through others (Clock group, ahead of its first rank); ranks of "
+    "different groups have no common clock and are not compared. Begins are then compared with an "
+    "uncertainty: 90 % of the ends lie no further apart, and at least a tenth of the transfer between "
+    "1 and 20 us (a quarter of it where less than four collectives set the clock). A constant "
+    "difference is all that is taken out: a clock that drifts shows in how far ends lie apart.\n"
     "\n"
     "Latency is the shortest duration over the ranks, for who comes last does not wait; the table "
     "has its median, and Total their sum. Algorithm GB/s is bytes / Total, 1 GB = 10^9 bytes. Bus "
     "GB/s is that times 2(n-1)/n for allreduce, (n-1)/n for allgather, reducescatter and alltoall, "
     "and 1 for broadcast, reduce and send and receive. Skew is the last begin - the first begin "
-    "(median, largest).\n"
+    "(median, largest). Usual and Peak GB/s are the median and the 95th percentile of the bus rates "
+    "of the size class (operation, ranks, size by powers of two) if it has four collectives or more; "
+    "Slow counts those at less than half the usual rate. A link that is slow all the time is usual "
+    "here: compare Bus GB/s with what the link can do.\n"
     "\n"
-    "Waited adds up, for each rank, the last begin - its own; the straggler is who waited least and "
-    "came last most often. A collective is transfer if its skew is at most a third of the time from "
-    "its first begin to its last end, skew if at least two thirds, else mixed; inconclusive if the "
-    "clocks fit no better than to a third of it.\n";
+    "Waited adds up, for each rank, the last begin in a collective - its own, if that is more than the "
+    "uncertainty; waits count in their group only. A rank comes last if it alone does, by more than the "
+    "uncertainty: a tie is nobody's fault. Late adds up by how much it came after the one before it, "
+    "which is what being in time would save, and Others waited what all others waited then. The rank "
+    "that is late comes last in at least 60 % of the collectives of one of its groups, and waits for "
+    "others itself less than three quarters of what it is late: who is late because it waited for a "
+    "third is not meant.\n"
+    "\n"
+    "Waiting, slow links and transfers: the time of collectives of all ranks. Waiting is what is before "
+    "the last begin; slow link what a slow transfer takes longer than a usual one of its class; of one "
+    "rank alone that is waiting or a slow link; transfer is the rest, which can only be hidden behind "
+    "computation or made smaller.\n"
+    "\n"
+    "What the time of collectives is: transfer if the skew is at most a third of the time from its "
+    "first begin to its last end, skew if at least two thirds, else mixed; inconclusive if the clocks "
+    "fit no better than to a third of it.\n";
 
 }  // namespace sonde::analysis

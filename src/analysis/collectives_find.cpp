@@ -2,6 +2,7 @@
 #include <cctype>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "analysis/arguments.h"
 #include "analysis/collectives.h"
@@ -29,13 +30,14 @@ class Finder {
   Collectives find() {
     for (size_t file = 0; file < traces_.size(); ++file) {
       const trace::Trace& trace = traces_[file];
-      const bool has_kernels = std::find(trace.ops.category.begin(), trace.ops.category.end(),
-                                         Category::kCommunication) != trace.ops.category.end();
-      if (has_kernels) {
-        add_kernels(file);
-      } else {
-        add_calls(file);
+      std::set<int32_t> with_kernels;  // processes
+      for (size_t op = 0; op < trace.ops.size(); ++op) {
+        if (trace.ops.category[op] == Category::kCommunication) {
+          with_kernels.insert(trace.ops.process[op]);
+        }
       }
+      if (!with_kernels.empty()) add_kernels(file);
+      if (with_kernels.count(kNone) == 0) add_calls(file, with_kernels);
     }
     order_members();
     std::stable_sort(found_.list.begin(), found_.list.end(),
@@ -100,16 +102,18 @@ class Finder {
     }
   }
 
-  void add_calls(size_t file) {
+  // Of processes that have no kernels.
+  void add_calls(size_t file, const std::set<int32_t>& with_kernels) {
     const trace::Trace& trace = traces_[file];
     std::vector<bool> wanted;
     for (const std::string& name : trace.names) {
-      wanted.push_back(starts_with_any(name, {"gloo:", "mpi:", "ucc:"}));
+      wanted.push_back(is_collective_call(name));
     }
     for (size_t api = 0; api < trace.apis.size(); ++api) {
-      if (!wanted[trace.apis.label[api]]) continue;
+      const int32_t process = trace.threads[trace.apis.thread[api]].process;
+      if (!wanted[trace.apis.label[api]] || with_kernels.count(process) != 0) continue;
       Collective one;
-      one.member = member_of(file, trace.threads[trace.apis.thread[api]].process);
+      one.member = member_of(file, process);
       one.op = op_or_name(trace.names[trace.apis.label[api]]);
       one.start_ns = trace.apis.start_ns[api];
       one.end_ns = trace.apis.end_ns[api];
@@ -159,6 +163,15 @@ std::string collective_op(std::string_view name) {
     if (letters.find(op) != letters.npos) return op;
   }
   return "";
+}
+
+// PyTorch's gloo:all_reduce, mpi:..., ucc:..., and MPI_Allreduce, which waits; MPI_Iallreduce
+// returns at once, and MPI_Send is between two.
+bool is_collective_call(std::string_view name) {
+  if (starts_with_any(name, {"gloo:", "mpi:", "ucc:"})) return true;
+  if (!starts_with_any(name, {"MPI_"}) || starts_with_any(name, {"MPI_I"})) return false;
+  const std::string op = collective_op(name);
+  return !op.empty() && op != "send" && op != "recv" && op != "sendrecv";
 }
 
 std::optional<double> bus_factor(std::string_view op, int64_t n) {

@@ -1,5 +1,7 @@
 #include "analysis/collectives.h"
 
+#include <map>
+
 #include "analysis/analysis_test_support.h"
 #include "base/test_support.h"
 #include "trace/foreign.h"
@@ -60,22 +62,53 @@ TEST(Collectives, bandwidth_si_units) {
                                  "skew is not known"}));
 }
 
-// Rank 1 has a clock that is 1000000 ahead, and comes 600, 0 and 300 later.
+constexpr int64_t kUs = 1000;
+
+// A rank whose clock is ahead, by the times of its collectives in us.
+Rank rank_at(int64_t ahead_us, std::vector<Rank::Times> times) {
+  for (Rank::Times& time : times) {
+    time.start_ns = (time.start_ns + ahead_us) * kUs;
+    time.end_ns = (time.end_ns + ahead_us) * kUs;
+  }
+  return Rank{std::move(times)};
+}
+
+// Rank 1 has a clock that is 1 s ahead, and comes 600, 0 and 300 us later.
 TEST(Collectives, SkewStragglerAndClocks) {
   const std::vector<trace::Trace> traces = {
-      Rank{{{1000, 2000}, {3000, 3400}, {5000, 5900}}}.build(),
-      Rank{{{1001600, 1002000}, {1003000, 1003400}, {1005300, 1005900}}}.build()};
+      rank_at(0, {{1000, 2000}, {3000, 3400}, {5000, 5900}}).build(),
+      rank_at(1'000'000, {{1600, 2000}, {3000, 3400}, {5300, 5900}}).build()};
   const report::Report report = collectives_report(traces);
   EXPECT_EQ(lines_of(section_of(report, "collectives").table,
                      {"count", "total_ns", "latency_ns", "skew_ns", "max_skew_ns"}),
-            (Lines{"3|1400|400|300|600"}));
+            (Lines{"3|1400000|400000|300000|600000"}));
   EXPECT_EQ(lines_of(section_of(report, "ranks").table,
-                     {"rank", "collectives", "total_ns", "waited_ns", "clock_ahead_ns"}),
-            (Lines{"0|3|2300|900|0", "1|3|1400|0|1000000"}));
+                     {"rank", "collectives", "total_ns", "waited_ns", "last", "late_ns",
+                      "caused_ns", "clock_ahead_ns"}),
+            (Lines{"0|3|2300000|900000|0|0|0|0", "1|3|1400000|0|2|900000|900000|1000000000"}));
   EXPECT_EQ(
       lines_of(section_of(report, "classes").table, {"class", "collectives", "time_ns", "skew_ns"}),
-      (Lines{"transfer|2|1300|300", "mixed|1|1000|600"}));
+      (Lines{"transfer|2|1300000|300000", "mixed|1|1000000|600000"}));
+  EXPECT_EQ(lines_of(section_of(report, "time").table, {"part", "time_ns"}),
+            (Lines{"waiting|900000", "transfer|2800000"}));
   EXPECT_EQ(report.notes, (Lines{"ends of collectives lie 0 ns apart on the common clock"}));
+}
+
+// One side goes on before the other begins; the times between collectives tell where it belongs.
+TEST(Collectives, AlignByTheLongestCommonRun) {
+  const std::vector<Rank::Times> all = {{0, 100},     {1000, 1100}, {2300, 2400},
+                                        {3100, 3200}, {4700, 4800}, {5200, 5300}};
+  const std::vector<trace::Trace> traces = {rank_at(0, {all.begin(), all.end() - 1}).build(),
+                                            rank_at(70'000, {all.begin() + 2, all.end()}).build()};
+  const Collectives found = find_collectives(traces);
+  const Matched matched = match_collectives(found);
+  ASSERT_EQ(matched.instances.size(), 3u);
+  EXPECT_EQ(matched.offset_ns, (std::vector<int64_t>{0, 70'000 * kUs}));
+  for (const Instance& instance : matched.instances) EXPECT_EQ(instance.skew_ns, 0);
+  EXPECT_EQ(
+      matched.left_out,
+      (Lines{"collectives of group '0 [0, 1]' that not all ranks have are left out: 2 of rank "
+             "0, 1 of rank 1"}));
 }
 
 TEST(Collectives, AreNotMatchedWhereTheyDiffer) {
@@ -83,14 +116,124 @@ TEST(Collectives, AreNotMatchedWhereTheyDiffer) {
                                             Rank{{{100, 200}}}.build()};
   const report::Report report = collectives_report(traces);
   EXPECT_TRUE(section_of(report, "collectives").table.rows.empty());
-  EXPECT_EQ(report.notes.at(0),
-            "collectives of group '0 [0, 1]' are not matched: rank 0 has 2 and rank 1 has 1, which "
-            "differ from number 2 on, and the files do not number them");
+  EXPECT_EQ(
+      report.notes.at(0),
+      "collectives of group '0 [0, 1]' are not matched: rank 0 has 2 and rank 1 has 1, no half "
+      "of which are the same in a row, and the files do not number them");
   // With numbers what both have is.
   const std::vector<trace::Trace> numbered = {Rank{{{100, 200}, {300, 400}}, 8, true}.build(),
                                               Rank{{{100, 200}}, 8, true}.build()};
   EXPECT_EQ(lines_of(section_of(collectives_report(numbered), "collectives").table, {"count"}),
             (Lines{"1"}));
+}
+
+// Rows of ranks with a group of their own for each pair.
+class Job {
+ public:
+  // Of `members`, each beginning at its time (us) and all ending at `end`.
+  void collective(const std::string& group, const std::vector<int64_t>& members,
+                  const std::vector<int64_t>& starts, int64_t end, int64_t bytes = 4'000'000) {
+    int64_t& number = numbers_[group];
+    ++number;
+    for (size_t i = 0; i < members.size(); ++i) {
+      Collectives all;
+      Collective one;
+      one.member = static_cast<size_t>(members[i]);
+      one.group = group;
+      one.op = "allreduce";
+      one.start_ns = starts[i] * kUs + ahead_ns[one.member];
+      one.end_ns = end * kUs + ahead_ns[one.member];
+      one.bytes = bytes;
+      one.sequence = number;
+      list_.push_back(one);
+    }
+  }
+  Collectives found() {
+    Collectives all;
+    for (size_t i = 0; i < ahead_ns.size(); ++i) {
+      all.members.push_back({0, static_cast<int32_t>(i), static_cast<int64_t>(i)});
+    }
+    all.list = list_;
+    std::stable_sort(all.list.begin(), all.list.end(),
+                     [](const Collective& a, const Collective& b) {
+                       return a.member != b.member ? a.member < b.member : a.start_ns < b.start_ns;
+                     });
+    return all;
+  }
+  std::vector<int64_t> ahead_ns;  // by member
+
+ private:
+  std::map<std::string, int64_t> numbers_;
+  std::vector<Collective> list_;
+};
+
+// Pairs {0, 1} and {2, 3} that share nothing: the clock of 3 is 10 s ahead, and nobody is late.
+TEST(Collectives, ClocksOfRanksThatShareNothing) {
+  Job job;
+  job.ahead_ns = {0, 0, 0, 10'000'000 * kUs};
+  for (int64_t i = 0; i < 15; ++i) {
+    job.collective("a", {0, 1}, {1000 * i, 1000 * i}, 1000 * i + 100);
+    job.collective("b", {2, 3}, {1000 * i + 7, 1000 * i + 7}, 1000 * i + 107);
+  }
+  const Collectives all = job.found();
+  const Matched matched = match_collectives(all);
+  EXPECT_EQ(matched.clock_of, (std::vector<size_t>{0, 0, 1, 1}));
+  EXPECT_EQ(matched.offset_ns, (std::vector<int64_t>{0, 0, 0, 10'000'000 * kUs}));
+  EXPECT_TRUE(stragglers(all, matched).empty());
+  for (const Lateness& one : lateness(all, matched)) EXPECT_EQ(one.waited_ns, 0);
+}
+
+// Clocks are compared through others: 0 with 1, 1 with 2, 2 with 3.
+TEST(Collectives, ClocksThroughOthers) {
+  Job job;
+  job.ahead_ns = {5 * kUs, 900 * kUs, -70'000 * kUs, 3 * kUs};
+  for (int64_t i = 0; i < 8; ++i) {
+    for (int64_t first = 0; first < 3; ++first) {
+      job.collective(std::to_string(first), {first, first + 1}, {1000 * i, 1000 * i + 40},
+                     1000 * i + 100);
+    }
+  }
+  const Matched matched = match_collectives(job.found());
+  EXPECT_EQ(matched.offset_ns, (std::vector<int64_t>{0, 895 * kUs, -70'005 * kUs, -2 * kUs}));
+}
+
+// Rank 3 is late in its pair; rank 2, which waits for it there, then comes late to that of 0.
+TEST(Collectives, WhoWaitedIsNotToBlame) {
+  Job job;
+  job.ahead_ns = {0, 0, 0, 0};
+  for (int64_t i = 0; i < 10; ++i) {
+    const int64_t t = 20'000 * i;
+    job.collective("tp", {2, 3}, {t, t + 5000}, t + 5100);
+    job.collective("dp", {0, 2}, {t + 200, t + 5200}, t + 5300);
+    job.collective("tp0", {0, 1}, {t, t}, t + 100);
+  }
+  const Collectives all = job.found();
+  const auto late = stragglers(all, match_collectives(all));
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0].member, 3u);
+  EXPECT_EQ(late[0].last_in_group, 10);
+  EXPECT_EQ(late[0].late_ns, 10 * 5000 * kUs);
+}
+
+// One transfer in ten takes ten times as long, and nobody is late.
+TEST(Collectives, ASlowLinkIsNoWaiting) {
+  Job job;
+  job.ahead_ns = {0, 0};
+  for (int64_t i = 0; i < 10; ++i) {
+    const int64_t t = 20'000 * i;
+    job.collective("dp", {0, 1}, {t, t}, t + (i == 4 ? 10'000 : 1000));
+  }
+  const Collectives all = job.found();
+  const Matched matched = match_collectives(all);
+  const Rates rates = bus_rates(all, matched);
+  EXPECT_DOUBLE_EQ(rates.usual[0], 4.0);
+  EXPECT_DOUBLE_EQ(rates.bus[4], 0.4);
+  const CommunicationTime time = communication_time(all, matched);
+  EXPECT_EQ(time.total_ns, 2 * 19'000 * kUs);
+  EXPECT_EQ(time.waiting_ns, 0);
+  EXPECT_EQ(time.slow_ns, 2 * 9000 * kUs);
+  EXPECT_EQ(time.transfer_ns, 2 * 10'000 * kUs);
+  EXPECT_STREQ(time.verdict(), "transfer");
 }
 
 TEST(Collectives, straggler_matches_all_comm_kernels) {
@@ -154,17 +297,15 @@ TEST(Collectives, OneRankOfNccl) {
                           [](const Collective& one) { return one.bytes > 0; }));
 }
 
-// Two ranks of a gloo job, without numbers: the second has one allreduce more, so that nobody knows
-// which belong together.
+// Two ranks of a gloo job, without numbers: the second has one allreduce more.
 TEST(Collectives, TwoRanksOfGlooThatDiffer) {
   const auto traces = real_traces({"legacy_torch113_ddp_rank0", "legacy_torch113_ddp_rank1"});
   if (traces.empty()) GTEST_SKIP() << "no legacy_torch113_ddp";
   const report::Report report = collectives_report(traces);
-  EXPECT_EQ(lines_of(section_of(report, "ranks").table, {"rank", "collectives", "waited_ns"}),
-            (Lines{"0|10|-", "1|11|-"}));
-  EXPECT_EQ(report.notes, (Lines{"collectives of group '' are not matched: rank 0 has 10 and rank "
-                                 "1 has 11, which differ from number 11 on, and the files do not "
-                                 "number them"}));
+  EXPECT_EQ(lines_of(section_of(report, "ranks").table, {"rank", "collectives"}),
+            (Lines{"0|10", "1|11"}));
+  EXPECT_EQ(report.notes.at(0),
+            "collectives of group '' that not all ranks have are left out: 1 of rank 1");
 }
 
 }  // namespace

@@ -13,15 +13,14 @@ constexpr Rule kStragglerRule = {
     "Ranks wait in collectives for one that comes late",
     "Look at what the late rank does before: its share of the data, its host, its clocks. sonde "
     "ranks compares them, sonde collectives shows who waited for whom.",
-    "what ranks waited in collectives for the one that came last, if it was one rank in most of "
-    "them, and longer than the clocks are apart",
+    "what ranks waited in collectives for a rank that alone came last, by more than the clocks are "
+    "uncertain, in 60 % of those of one of its groups, and that does not itself wait for others as "
+    "long",
     "all of it",
     true};
 
-constexpr double kMostOfThem = 0.6;
-
 // Collectives of the host (gloo, MPI) take no GPU's time.
-void extend_lane(Lanes& lanes, int32_t gpu, trace::Interval time) {
+void extend_lane(Lanes& lanes, int64_t gpu, trace::Interval time) {
   if (gpu != trace::kNone && time.start_ns < time.end_ns) lanes[gpu].push_back(time);
 }
 
@@ -33,34 +32,24 @@ void add_rank_claims(std::span<const trace::Trace> traces, std::span<Claims> cla
   const Collectives all = find_collectives(traces);
   if (all.members.size() < 2) return;
   const Matched matched = match_collectives(all);
-  std::vector<int64_t> times_last(all.members.size(), 0);
+  const auto late = stragglers(all, matched);
+  if (late.empty()) return;
+  const Lateness& first = late.front();
   std::vector<Lanes> waits(traces.size());
-  int64_t waited_ns = 0, count = 0, instances = 0;
   for (const Instance& instance : matched.instances) {
-    if (instance.parts.size() < 2) continue;
-    ++instances;
-    ++times_last[instance.last];
-    const auto offset_of = [&](size_t part) { return matched.offset_ns[all.list[part].member]; };
-    int64_t last_ns = std::numeric_limits<int64_t>::min();
-    for (const size_t part : instance.parts) {
-      last_ns = std::max(last_ns, all.list[part].start_ns - offset_of(part));
+    if (instance.last != first.member) continue;
+    for (size_t i = 0; i < instance.parts.size(); ++i) {
+      const Collective& one = all.list[instance.parts[i]];
+      const int64_t waited_ns = std::min(one.duration_ns(), instance.waited_ns[i]);
+      extend_lane(waits[all.members[one.member].file], one.gpu,
+                  {one.start_ns, one.start_ns + waited_ns});
     }
-    for (const size_t part : instance.parts) {
-      const Collective& one = all.list[part];
-      const int64_t until_ns = std::min(one.end_ns, last_ns + offset_of(part));
-      waited_ns += std::max<int64_t>(0, until_ns - one.start_ns);
-      const Member& member = all.members[one.member];
-      extend_lane(waits[member.file], one.gpu, {one.start_ns, until_ns});
-    }
-    count += static_cast<int64_t>(instance.parts.size()) - 1;
   }
-  if (instances == 0 || waited_ns <= count * matched.residual_ns) return;
-  const auto most = std::max_element(times_last.begin(), times_last.end());
-  if (static_cast<double>(*most) < kMostOfThem * static_cast<double>(instances)) return;
-  const Member& late = all.members[static_cast<size_t>(most - times_last.begin())];
-  const std::string text =
-      fmt::format("rank {} came last in {} of {} collectives; the others waited {}, {} each time",
-                  late.rank, *most, instances, time_text(waited_ns), time_text(waited_ns / count));
+  const std::string text = fmt::format(
+      "rank {} came last in {} of {} collectives of its group, {} late each time; the "
+      "others waited {}",
+      all.members[first.member].rank, first.last_in_group, first.in_group,
+      time_text(first.late_ns / std::max<int64_t>(1, first.last)), time_text(first.caused_ns));
   for (size_t i = 0; i < traces.size(); ++i) {
     for (auto& [gpu, set] : waits[i]) trace::normalise(set);
     claims[i].push_back({&kStragglerRule, std::move(waits[i]), 1.0, text});

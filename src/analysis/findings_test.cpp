@@ -91,7 +91,7 @@ struct Case {
 };
 
 void launch(trace::TraceBuilder& rows, const char* kernel, int64_t called, int64_t start,
-            int64_t end, int64_t pid = 1, int32_t gpu = 0) {
+            int64_t end, int64_t pid = 1, int64_t gpu = 0) {
   const int api = rows.add(ApiRow{"hip", "hipLaunchKernel", called, called + 10, 1, pid});
   rows.add(OpRow{kernel, start, end, api, gpu});
 }
@@ -120,8 +120,9 @@ void add_ranks(trace::TraceBuilder& rows, int collectives, bool takes_turns) {
     rows.set_rank(rank + 1, rank);
     for (int64_t i = 0; i < collectives; ++i) {
       const bool is_late = takes_turns ? i % 2 == rank : rank == 1;
-      launch(rows, "ncclDevKernel_AllReduce_Sum_f32", i * 1000, i * 1000 + (is_late ? 600 : 100),
-             i * 1000 + 700, rank + 1, static_cast<int32_t>(rank));
+      const int64_t at = i * 1'000'000;
+      launch(rows, "ncclDevKernel_AllReduce_Sum_f32", at, at + (is_late ? 600'000 : 100'000),
+             at + 700'000, rank + 1, rank);
     }
   }
 }
@@ -302,11 +303,12 @@ TEST(Findings, EvidenceHasTheFigures) {
   add_ranks(rows, 10, false);
   for (const Finding& finding : findings_in(rows, 1)) {
     if (finding.id != "straggler") continue;
-    EXPECT_EQ(finding.cost_ns, 10 * 500);
-    EXPECT_EQ(finding.evidence.rfind("rank 1 came last in 10 of 10 collectives; the others waited "
-                                     "5.00 us, 500 ns each time",
-                                     0),
-              0u)
+    EXPECT_EQ(finding.cost_ns, 10 * 500'000);
+    EXPECT_EQ(
+        finding.evidence.rfind("rank 1 came last in 10 of 10 collectives of its group, 500.00 us "
+                               "late each time; the others waited 5.00 ms",
+                               0),
+        0u)
         << finding.evidence;
   }
 }
@@ -318,7 +320,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
     for (int64_t rank = 0; rank < ranks; ++rank) {
       for (int64_t i = 0; i < 4; ++i) {
         const int64_t called = 50'000 * i + 10'000 * rank;
-        launch(rows, "k", called, called + 100, called + 200, rank + 1, static_cast<int32_t>(rank));
+        launch(rows, "k", called, called + 100, called + 200, rank + 1, rank);
       }
     }
     for (const Finding& finding : findings_in(rows, 1)) {

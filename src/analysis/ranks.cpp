@@ -1,7 +1,10 @@
 #include "analysis/ranks.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include "analysis/collectives.h"
 #include "analysis/gpu_time.h"
 #include "analysis/quantile.h"
 #include "analysis/totals.h"
@@ -12,27 +15,154 @@ namespace {
 using report::Kind;
 using report::Value;
 using trace::Category;
+using trace::IntervalSet;
+using trace::kNone;
 
-// A GPU of a rank.
-struct Member {
+// A GPU of a rank, or a rank that has none.
+struct RankTime {
   Value rank;
-  int64_t gpu = 0;
+  Value gpu;
   int64_t ops = 0;
   Breakdown time;
   std::string file;
 };
 
-std::vector<Member> find_members(std::span<const trace::Trace> traces) {
-  std::vector<Member> members;
-  for (const trace::Trace& trace : traces) {
-    std::map<int32_t, int64_t> ops;
-    for (const int32_t gpu : trace.ops.gpu) ++ops[gpu];
-    for (const auto& [id, gpu] : gpu_times(trace)) {
-      members.push_back({rank_value(gpu), id, ops[id],
-                         breakdown_of(trace::sweep(gpu.sets), gpu.extent), trace.path});
+Value rank_of(const trace::Trace& trace, int32_t process) {
+  if (process == kNone) return {};
+  const auto& rank = trace.processes[static_cast<size_t>(process)].rank;
+  return rank ? Value(*rank) : Value();
+}
+
+struct Work {
+  GpuTime time;
+  int64_t ops = 0;
+};
+
+// Two ranks may share a GPU, or the numbers of those of their machines. Operations of no known
+// process count for the one process of their GPU, if there is only one.
+std::map<std::pair<int64_t, int32_t>, Work> work_by_process(const trace::Trace& trace) {
+  const trace::Ops& ops = trace.ops;
+  std::map<int64_t, std::set<int32_t>> processes;  // by GPU
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (ops.process[i] != kNone) processes[ops.gpu[i]].insert(ops.process[i]);
+  }
+  std::map<std::pair<int64_t, int32_t>, Work> found;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const auto& of_gpu = processes[ops.gpu[i]];
+    const int32_t process = of_gpu.size() == 1 ? *of_gpu.begin() : ops.process[i];
+    Work& work = found[{ops.gpu[i], process}];
+    const trace::Interval time = {ops.start_ns[i], ops.end_ns[i]};
+    if (work.ops++ == 0) work.time.extent = time;
+    work.time.extent.end_ns = std::max(work.time.extent.end_ns, time.end_ns);
+    extend(work.time.sets[static_cast<size_t>(ops.category[i])], time);
+  }
+  return found;
+}
+
+std::vector<bool> collective_names(const trace::Trace& trace) {
+  std::vector<bool> are;
+  for (const std::string& name : trace.names) are.push_back(is_collective_call(name));
+  return are;
+}
+
+// Of a process that launches nothing.
+struct CpuProcess {
+  int32_t process = kNone;
+  bool collectives = false;
+  int64_t calls = 0;
+  bool is_better_than(const CpuProcess& other) const {
+    return std::pair(collectives, calls) > std::pair(other.collectives, other.calls);
+  }
+};
+
+// Ranks without a GPU: of the processes of a rank, helpers among them, the one that calls
+// collectives, or most; of those without a rank the ones that call collectives. Of a file without
+// any, and without operations, the one with the most calls.
+std::set<int32_t> cpu_ranks(const trace::Trace& trace) {
+  if (trace.gpu) return {};  // --gpu asks for one GPU
+  const std::vector<bool> collective = collective_names(trace);
+  std::map<int32_t, CpuProcess> processes;
+  // Those that call a GPU's runtime have one, even if its operations are not asked for.
+  std::set<int32_t> with_gpu(trace.ops.process.begin(), trace.ops.process.end());
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    const int32_t process = trace.threads[trace.apis.thread[i]].process;
+    if (process == kNone || !trace::is_on_a_thread(trace.apis.kind[i])) continue;
+    CpuProcess& one = processes[process];
+    one.process = process;
+    ++one.calls;
+    one.collectives |= collective[trace.apis.label[i]];
+    if (trace.apis.kind[i] == trace::ApiKind::kRuntime) with_gpu.insert(process);
+  }
+  const auto rank = [&](int32_t process) {
+    return trace.processes[static_cast<size_t>(process)].rank;
+  };
+  std::set<int64_t> taken;  // ranks with a GPU
+  for (const int32_t process : with_gpu) {
+    if (process != kNone && rank(process)) taken.insert(*rank(process));
+    processes.erase(process);
+  }
+  std::set<int32_t> found;
+  std::map<int64_t, CpuProcess> by_rank;
+  for (const auto& [process, one] : processes) {
+    if (!rank(process)) {
+      if (one.collectives) found.insert(process);
+    } else if (taken.count(*rank(process)) == 0) {
+      CpuProcess& best = by_rank[*rank(process)];
+      if (one.is_better_than(best)) best = one;
     }
   }
-  std::stable_sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
+  for (const auto& [number, one] : by_rank) found.insert(one.process);
+  return found;
+}
+
+// Of a process: communication is time of a thread in a collective, compute time of a thread in an
+// operator and in no collective.
+GpuTime cpu_time(const trace::Trace& trace, int32_t process) {
+  std::map<uint32_t, std::array<IntervalSet, 2>> threads;
+  const std::vector<bool> collective = collective_names(trace);
+  GpuTime time;
+  bool any = false;
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    const uint32_t thread = trace.apis.thread[i];
+    if (trace.threads[thread].process != process || !trace::is_on_a_thread(trace.apis.kind[i])) {
+      continue;
+    }
+    const trace::Interval call = {trace.apis.start_ns[i], trace.apis.end_ns[i]};
+    if (!any) time.extent = call;
+    any = true;
+    time.extent.end_ns = std::max(time.extent.end_ns, call.end_ns);
+    const bool is_operator = trace.apis.kind[i] == trace::ApiKind::kOperator;
+    if (collective[trace.apis.label[i]]) {
+      extend(threads[thread][1], call);
+    } else if (is_operator) {
+      extend(threads[thread][0], call);
+    }
+  }
+  for (auto& [thread, sets] : threads) {
+    IntervalSet& compute = time.sets[static_cast<size_t>(Category::kCompute)];
+    IntervalSet& communication = time.sets[static_cast<size_t>(Category::kCommunication)];
+    compute = trace::unite(compute, trace::subtract(sets[0], sets[1]));
+    communication = trace::unite(communication, sets[1]);
+  }
+  if (trace.window) time.extent = *trace.window;
+  return time;
+}
+
+std::vector<RankTime> find_members(std::span<const trace::Trace> traces) {
+  std::vector<RankTime> members;
+  for (const trace::Trace& trace : traces) {
+    for (auto& [place, work] : work_by_process(trace)) {
+      if (trace.window) work.time.extent = *trace.window;
+      members.push_back({rank_of(trace, place.second), place.first, work.ops,
+                         breakdown_of(trace::sweep(work.time.sets), work.time.extent), trace.path});
+    }
+    for (const int32_t process : cpu_ranks(trace)) {
+      const GpuTime time = cpu_time(trace, process);
+      members.push_back({rank_of(trace, process), Value(), 0,
+                         breakdown_of(trace::sweep(time.sets), time.extent), trace.path});
+    }
+  }
+  std::stable_sort(members.begin(), members.end(), [](const RankTime& a, const RankTime& b) {
     return a.rank < b.rank;  // unknown ones first
   });
   return members;
@@ -41,27 +171,27 @@ std::vector<Member> find_members(std::span<const trace::Trace> traces) {
 struct Metric {
   const char* key;
   const char* title;
-  int64_t (*of)(const Member& member);
+  int64_t (*of)(const RankTime& member);
 };
 
-int64_t exposed(const Member& member, Category category) {
+int64_t exposed(const RankTime& member, Category category) {
   return member.time.exposed_ns[static_cast<size_t>(category)];
 }
 
 constexpr Metric kMetrics[] = {
-    {"total_ns", "Total", [](const Member& m) { return m.time.total_ns; }},
-    {"compute_ns", "Compute", [](const Member& m) { return exposed(m, Category::kCompute); }},
+    {"total_ns", "Total", [](const RankTime& m) { return m.time.total_ns; }},
+    {"compute_ns", "Compute", [](const RankTime& m) { return exposed(m, Category::kCompute); }},
     {"exposed_communication_ns", "Exposed comm",
-     [](const Member& m) { return exposed(m, Category::kCommunication); }},
+     [](const RankTime& m) { return exposed(m, Category::kCommunication); }},
     {"exposed_copy_ns", "Exposed copy",
-     [](const Member& m) { return exposed(m, Category::kCopy); }},
+     [](const RankTime& m) { return exposed(m, Category::kCopy); }},
     {"exposed_memset_ns", "Exposed memset",
-     [](const Member& m) { return exposed(m, Category::kMemset); }},
-    {"other_ns", "Other", [](const Member& m) { return exposed(m, Category::kOther); }},
-    {"idle_ns", "Idle", [](const Member& m) { return m.time.idle_ns; }},
+     [](const RankTime& m) { return exposed(m, Category::kMemset); }},
+    {"other_ns", "Other", [](const RankTime& m) { return exposed(m, Category::kOther); }},
+    {"idle_ns", "Idle", [](const RankTime& m) { return m.time.idle_ns; }},
 };
 
-report::Section members_section(const std::vector<Member>& members) {
+report::Section members_section(const std::vector<RankTime>& members) {
   report::Section section;
   section.key = "ranks";
   section.empty_text = "No operations of a device.";
@@ -71,7 +201,7 @@ report::Section members_section(const std::vector<Member>& members) {
   table.add_column({"ops", "Ops", Kind::kInteger});
   for (const Metric& metric : kMetrics) table.add_column({metric.key, metric.title, Kind::kTime});
   table.add_column({"file", "File", Kind::kText});
-  for (const Member& member : members) {
+  for (const RankTime& member : members) {
     std::vector<Value> row = {member.rank, member.gpu, member.ops};
     for (const Metric& metric : kMetrics) row.emplace_back(metric.of(member));
     row.emplace_back(member.file);
@@ -80,7 +210,7 @@ report::Section members_section(const std::vector<Member>& members) {
   return section;
 }
 
-report::Section spread_section(const std::vector<Member>& members) {
+report::Section spread_section(const std::vector<RankTime>& members) {
   report::Section section;
   section.key = "spread";
   section.title = "Across ranks";
@@ -94,7 +224,7 @@ report::Section spread_section(const std::vector<Member>& members) {
   table.add_column({"max_rank", "Max of rank", Kind::kId});
   for (const Metric& metric : kMetrics) {
     std::vector<int64_t> values;
-    for (const Member& member : members) values.push_back(metric.of(member));
+    for (const RankTime& member : members) values.push_back(metric.of(member));
     const auto min = std::min_element(values.begin(), values.end());
     const auto max = std::max_element(values.begin(), values.end());
     if (*max == 0) continue;
@@ -125,7 +255,7 @@ report::Report ranks_report(std::span<const trace::Trace> traces) {
     if (trace.ops.size() == 0 || has_op_times(trace)) continue;
     report.notes.push_back(trace.path + " has no times of operations: zeros are not measured");
   }
-  const std::vector<Member> members = find_members(traces);
+  const std::vector<RankTime> members = find_members(traces);
   report.sections.push_back(members_section(members));
   if (members.size() > 1) {
     report.sections.push_back(spread_section(members));
@@ -140,7 +270,12 @@ const char* const kRanksDefinition =
     "several files given together. A rank is what the file says it is, and unknown where it does "
     "not. The parts are those of sonde breakdown (time of several classes counts as the first of "
     "compute, communication, copy, memset, other) and add up to Total, which is the window, or the "
-    "time from the first begin to the last end of the operations of that GPU.\n"
+    "time from the first begin to the last end of the operations of that GPU. Processes that share "
+    "a GPU, or GPUs of one number, have a row each.\n"
+    "\n"
+    "A rank without a GPU (a process that has a rank, or calls collectives of gloo, MPI or UCC) has "
+    "none in its row: compute is the time of a thread in an operator and in no collective, "
+    "communication that in a collective, and Total goes from its first call to its last.\n"
     "\n"
     "Across ranks: Spread is (Max - Min) / Median. Little compute and much exposed communication on "
     "one rank, and the other way round on another, means that the one waits for the other: sonde "

@@ -40,7 +40,7 @@ TEST(Ranks, PartsAddUp) {
       const int launch = rows.add(ApiRow{"", "hipLaunchKernel", start, start + 2, 1, pid, "hip"});
       const char* names[] = {"gemm", "ncclDevKernel", "__amd_rocclr_copyBuffer"};
       rows.add(OpRow{names[random() % 3], start, start + static_cast<int64_t>(random() % 80),
-                     launch, static_cast<int32_t>(pid)});
+                     launch, pid});
     }
     const std::vector<trace::Trace> traces = {rows.build(seed, ranks_needs())};
     const report::Report report = ranks_report(traces);

@@ -54,8 +54,8 @@ class Trace:
     def step(self, number, at, lasts, **place):
         return self.range(f"ProfilerStep#{number}", at, lasts, **place)
 
-    def operator(self, name, at, lasts, **args):
-        return self.event("cpu_op", name, at, lasts, **args)
+    def operator(self, name, at, lasts, process=None, thread=None, **args):
+        return self.event("cpu_op", name, at, lasts, process, thread, **args)
 
     def python(self, name, at, lasts, **place):
         """A frame of Python: "train.py(12): step"."""
@@ -84,14 +84,20 @@ class Trace:
                            category="gpu_memset", bytes=size, **place)
 
     def collective(self, kind, at, lasts, ranks, elements=1 << 20, group="0", launched="just before",
-                   stream=20, **place):
-        """A kernel of NCCL (`kind`: a key of COLLECTIVES) among `ranks`, as the profiler describes it."""
+                   stream=20, number=None, **place):
+        """A kernel of NCCL (`kind`: a key of COLLECTIVES) among `ranks`, as the profiler describes it,
+        also in the operator that launches it; `number` is the group's own count."""
+        said = {"Collective name": kind, "In msg nelems": elements, "Out msg nelems": elements,
+                "Group size": len(ranks), "dtype": "Float", "Process Group Name": group,
+                "Process Group Ranks": str(list(ranks))}
+        if number is not None:
+            said["Seq"] = number
+        if launched == "just before":
+            launched = at - 3
+        if launched is not None:
+            self.operator("record_param_comms", launched - 1, 4, thread=place.get("thread"), **said)
         return self.kernel(f"ncclDevKernel_{COLLECTIVES[kind]}(ncclDevKernelArgsStorage<4096ul>)", at,
-                           lasts, launched, "cudaLaunchKernelExC", stream=stream, **place,
-                           **{"Collective name": kind, "In msg nelems": elements,
-                              "Out msg nelems": elements, "Group size": len(ranks), "dtype": "Float",
-                              "Process Group Name": group,
-                              "Process Group Ranks": str(list(ranks))})
+                           lasts, launched, "cudaLaunchKernelExC", stream=stream, **place, **said)
 
     def write(self, path):
         path = str(path)

@@ -1,0 +1,292 @@
+"""Who is late, whose clock is off, and what the time of collectives is."""
+from trace import Trace
+from verdict import Verdict
+
+
+class Job:
+    """Ranks of a job, each with a clock of its own that is `ahead` (us) of the true time."""
+
+    def __init__(self, ahead):
+        self.ahead = ahead
+        self.ranks = [Trace(rank=rank, world=len(ahead), process=100 + rank) for rank in range(len(ahead))]
+
+    def collective(self, begins, end, members=None, kind="allreduce", number=None, group="0", **more):
+        """Begins on each of `members` at its time, and ends on all at `end` (or each at its own)."""
+        members = list(range(len(self.ranks))) if members is None else members
+        ends = end if isinstance(end, list) else [end] * len(members)
+        for rank, begin, done in zip(members, begins, ends):
+            self.ranks[rank].collective(kind, self.ahead[rank] + begin, done - begin, members,
+                                        number=number, group=group, **more)
+
+
+class Collectives(Verdict):
+    def told(self, *traces, options=()):
+        return self.ask("collectives", *traces, options=options)
+
+    def remarks(self, *traces):
+        """What check says of what it found, however little it costs."""
+        return " ".join(self.ask("check", *traces, options=("--least", "0"))["check_remarks"])
+
+    def merged(self, job):
+        path = self.folder / "job.rpd"
+        self.run_sonde("merge", *self.write(*job.ranks), "-o", path)
+        return path
+
+    def each_way(self, job):
+        """The answer to the files of the ranks, and to all of them merged."""
+        for name, traces in (("files", job.ranks), ("merged", [self.merged(job)])):
+            with self.subTest(name):
+                yield self.told(*traces)
+
+    def assert_late(self, told, rank, times):
+        self.assertRegex(told["time_facts"]["late"], rf"^rank {rank} comes last in {times} of {times} ")
+
+    def assert_nobody_late(self, told):
+        self.assertRegex(told["time_facts"]["late"], "^nobody is late")
+        self.assertEqual({row["waited_ns"] for row in told["ranks"]}, {0})
+
+    def test_late_in_its_pair(self):
+        """Ranks 0 and 1 come together 40 times; rank 3 comes 5 ms after rank 2, 15 times."""
+        job = Job([0, 0, 0, 0])
+        for i in range(40):
+            t = 1000 + 20_000 * i
+            job.collective([t, t], t + 100, [0, 1], number=i, group="tp0")
+            if i < 15:
+                job.collective([t, t + 5000], t + 5100, [2, 3], number=i, group="tp1")
+        for told in self.each_way(job):
+            self.assert_late(told, 3, 15)
+            waited = {row["rank"]: row["waited_ns"] for row in told["ranks"]}
+            self.assertEqual(waited, {0: 0, 1: 0, 2: 15 * 5_000_000, 3: 0})
+        self.assertIn("straggler: rank 3 came last in 15 of 15 collectives of its group",
+                      self.remarks(self.merged(job)))
+
+    def test_a_clock_that_nobody_shares(self):
+        """Pairs {0, 1} and {2, 3} come together each time; the clock of rank 3 is 10 s ahead."""
+        job = Job([0, 0, 0, 10_000_000])
+        for i in range(15):
+            t = 1000 + 1000 * i
+            job.collective([t, t], t + 100, [0, 1], number=i, group="tp0")
+            job.collective([t, t], t + 100, [2, 3], number=i, group="tp1")
+        for told in self.each_way(job):
+            self.assert_nobody_late(told)
+            ahead = {row["rank"]: row["clock_ahead_ns"] for row in told["ranks"]}
+            self.assertEqual(ahead, {0: 0, 1: 0, 2: 0, 3: 10_000_000_000})
+            groups = {row["rank"]: row["clock_group"] for row in told["ranks"]}
+            self.assertEqual([groups[0] == groups[1], groups[2] == groups[3], groups[0] == groups[2]],
+                             [True, True, False])
+        self.assertNotIn("straggler", self.remarks(self.merged(job)))
+
+    def test_clocks_compared_through_others(self):
+        """0 with 1, 1 with 2: the clock of 2 is known by that of 0, though they never meet."""
+        job = Job([0, 700, -30_000])
+        for i in range(10):
+            t = 1000 + 1000 * i
+            job.collective([t, t], t + 100, [0, 1], number=i, group="a")
+            job.collective([t + 300, t + 300], t + 400, [1, 2], number=i, group="b")
+        for told in self.each_way(job):
+            self.assert_nobody_late(told)
+            self.assertEqual([row["clock_ahead_ns"] for row in told["ranks"]], [0, 700_000, -30_000_000])
+
+    def test_ties_within_the_jitter(self):
+        """Rank 1 comes last each time, by 1 us of a transfer of 100 us whose ends jitter by 4 us."""
+        job = Job([0, 0])
+        for i in range(20):
+            t = 1000 + 1000 * i
+            job.collective([t, t + 1], [t + 100, t + 100 + (4 if i % 2 else -4)], number=i)
+        for told in self.each_way(job):
+            self.assert_nobody_late(told)
+
+    def test_ends_that_always_differ_are_no_lateness(self):
+        """All begin together; rank 1 ends 3 us after rank 0 each time, which is no clock."""
+        job = Job([0, 0])
+        for i in range(20):
+            t = 1000 + 1000 * i
+            job.collective([t, t], [t + 100, t + 103], number=i)
+        for told in self.each_way(job):
+            self.assert_nobody_late(told)
+
+    def test_late_in_turns(self):
+        """Each rank is 500 us late in every third collective: there is waiting, and no straggler."""
+        job = Job([0, 0, 0])
+        for i in range(30):
+            t = 1000 + 5000 * i
+            job.collective([t + (500 if i % 3 == rank else 0) for rank in range(3)], t + 600, number=i)
+        for told in self.each_way(job):
+            self.assertRegex(told["time_facts"]["late"], "^nobody is late")
+            self.assertEqual({row["waited_ns"] for row in told["ranks"]}, {20 * 500_000})
+            self.assertEqual({row["last"] for row in told["ranks"]}, {10})
+        self.assertNotIn("straggler", self.remarks(self.merged(job)))
+
+    def test_two_late_together(self):
+        """Ranks 2 and 3 come 2 ms late, at the same moment: no single one is to blame, 0 and 1 wait."""
+        job = Job([0, 0, 0, 0])
+        for i in range(12):
+            t = 1000 + 9000 * i
+            job.collective([t, t, t + 2000, t + 2000], t + 2100, number=i)
+        for told in self.each_way(job):
+            self.assertRegex(told["time_facts"]["late"], "^nobody is late")
+            self.assertEqual({row["rank"]: row["waited_ns"] for row in told["ranks"]},
+                             {0: 24_000_000, 1: 24_000_000, 2: 0, 3: 0})
+
+    def test_who_waited_is_not_to_blame(self):
+        """Rank 3 is late; rank 2 waits for it in their pair, and so comes late to that with rank 0."""
+        job = Job([0, 50_000, -7, 123_456])
+        for i in range(10):
+            t = 1000 + 20_000 * i
+            job.collective([t, t + 5000], t + 5100, [2, 3], number=i, group="tp1")
+            job.collective([t, t], t + 100, [0, 1], number=i, group="tp0")
+            job.collective([t + 200, t + 5200], t + 5300, [0, 2], number=i, group="dp0")
+        for told in self.each_way(job):
+            self.assert_late(told, 3, 10)
+            self.assertNotIn("more ranks", told["time_facts"]["late"])
+
+    def test_one_more_in_front(self):
+        """Rank 0's recording begins one collective earlier, and nothing is numbered."""
+        job = Job([0, 0])
+        for i in range(30):
+            t = 1000 + 1000 * i
+            job.collective([t + 40], t + 100, [0])
+            if i > 0:
+                job.collective([t], t + 100, [1])
+        # Of an unknown group, as where only kernels were recorded.
+        for rank in job.ranks:
+            rank.events = [event for event in rank.events if event["name"] != "record_param_comms"]
+        for told in self.each_way(job):
+            self.assertEqual(told["collectives"][0]["count"], 29)
+            self.assert_late(told, 0, 29)
+            self.assertEqual([row["waited_ns"] for row in told["ranks"]], [0, 29 * 40_000])
+
+    def test_windows_that_differ_at_both_ends(self):
+        """Both ranks have 20 collectives, rank 1 those that are three later; its clock is 9 s ahead. The
+        times between them vary, so that only one alignment lets them end together."""
+        job = Job([0, 9_000_000])
+        t = 1000
+        for i in range(23):
+            t += 1000 + (i * 7919) % 400
+            for rank in (0, 1):
+                if i < 20 if rank == 0 else i >= 3:
+                    job.collective([t + 30 * rank], t + 100, [rank])
+        for rank in job.ranks:
+            rank.events = [event for event in rank.events if event["name"] != "record_param_comms"]
+        told = self.told(*job.ranks)
+        self.assertEqual(told["collectives"][0]["count"], 17)
+        self.assertEqual(told["ranks"][1]["clock_ahead_ns"], 9_000_000_000)
+        self.assert_late(told, 1, 17)
+
+    def test_one_lost_in_the_middle(self):
+        """Rank 1's recording lacks collective 12 of 30, and nothing is numbered: the others still match."""
+        job = Job([0, 4_000])
+        t = 1000
+        for i in range(30):
+            t += 1000 + (i * 7919) % 500
+            job.collective([t + 50], t + 100, [0])
+            if i != 12:
+                job.collective([t], t + 100, [1])
+        for rank in job.ranks:
+            rank.events = [event for event in rank.events if event["name"] != "record_param_comms"]
+        for told in self.each_way(job):
+            self.assertEqual(told["collectives"][0]["count"], 29)
+            self.assert_late(told, 0, 29)
+
+    def test_a_number_that_one_lacks(self):
+        """Numbered, and rank 1 lacks 3: 9 of 10 match, and who is late is known."""
+        job = Job([0, 0])
+        for i in range(10):
+            t = 1000 + 3000 * i
+            job.collective([t, t + 1000][:1 if i == 3 else 2], t + 1100, [0, 1], number=i)
+        for told in self.each_way(job):
+            self.assertEqual(told["collectives"][0]["count"], 9)
+            self.assert_late(told, 1, 9)
+
+    def test_nothing_in_common(self):
+        """The ranks have other operations: nothing is matched, and nobody is named."""
+        job = Job([0, 0])
+        for i in range(8):
+            t = 1000 + 1000 * i
+            job.collective([t], t + 100, [0])
+            job.collective([t + 50], t + 100, [1], kind="allgather")
+        for rank in job.ranks:
+            rank.events = [event for event in rank.events if event["name"] != "record_param_comms"]
+        for told in self.each_way(job):
+            self.assertEqual(told["collectives"], [])
+            self.assertNotIn("late", told.get("time_facts", {}))
+            self.assertTrue(any("not matched" in note for note in told["notes"]))
+        self.assertNotIn("straggler", self.remarks(self.merged(job)))
+
+    def test_a_name_of_several_groups(self):
+        """Both pairs call their group "tp", and the files do not list its ranks: not one group of four."""
+        job = Job([0, 0, 0, 0])
+        for i in range(8):
+            t = 1000 + 1000 * i
+            job.collective([t, t], t + 100, [0, 1], number=i, group="tp")
+            job.collective([t + 500, t + 500], t + 600, [2, 3], number=i, group="tp")
+        for rank in job.ranks:
+            for event in rank.events:
+                event["args"].pop("Process Group Ranks", None)
+        for told in self.each_way(job):
+            self.assertNotIn("late", told.get("time_facts", {}))
+            self.assertTrue(any("name of several groups" in note for note in told["notes"]))
+
+    def test_the_root_of_a_broadcast_leaves_early(self):
+        """A root is done 400 us before the others; its clock is right, and nobody is late."""
+        job = Job([0, 0, 0])
+        for i in range(12):
+            t = 1000 + 5000 * i
+            job.collective([t, t, t], [t + 100, t + 500, t + 500], kind="broadcast", number=3 * i)
+            job.collective([t + 1000] * 3, t + 1100, number=3 * i + 1)
+        for told in self.each_way(job):
+            self.assertEqual([row["clock_ahead_ns"] for row in told["ranks"]], [0, 0, 0])
+            self.assertRegex(told["time_facts"]["late"], "^nobody is late")
+
+    def test_slow_link(self):
+        """All come together; six of ten transfers of 4 MiB take 1 ms, four 9 ms."""
+        job = Job([0, 0])
+        for i in range(10):
+            t = 1000 + 20_000 * i
+            job.collective([t, t], t + (9000 if i % 5 > 2 else 1000), number=i)
+        for told in self.each_way(job):
+            self.assertEqual(told["time_facts"]["verdict"], "slow link")
+            self.assertEqual(told["collectives"][0]["slow"], 4)
+            self.assertEqual({row["part"]: row["time_ns"] for row in told["time"]},
+                             {"slow link": 2 * 4 * 8_000_000, "transfer": 2 * 10_000_000})
+
+    def test_waiting_and_no_slow_link(self):
+        """The same durations on rank 0, but because rank 1 comes 8 ms late."""
+        job = Job([0, 0])
+        for i in range(10):
+            t = 1000 + 20_000 * i
+            late = 8000 if i % 5 > 2 else 0
+            job.collective([t, t + late], t + late + 1000, number=i)
+        for told in self.each_way(job):
+            self.assertEqual(told["collectives"][0]["slow"], 0)
+            self.assertEqual(told["ranks"][0]["waited_ns"], 4 * 8_000_000)
+
+    def test_one_rank_cannot_tell(self):
+        """Rank 0 alone: 8 of 21 collectives take nine times as long, waiting or a slow link."""
+        job = Job([0, 0])
+        for i in range(21):
+            t = 1000 + 20_000 * i
+            job.collective([t, t], t + (9000 if i % 5 > 2 else 1000), number=i)
+        told = self.told(job.ranks[0])
+        self.assertEqual(told["time_facts"]["verdict"], "waiting or a slow link")
+        self.assertNotIn("late", told.get("time_facts", {}))
+
+    def test_calls_of_gloo(self):
+        """Ranks without a GPU: rank 1 comes 2 ms late to each allreduce of gloo."""
+        ranks = [Trace(rank=rank, world=2, process=100 + rank) for rank in (0, 1)]
+        for i in range(10):
+            t = 1000 + 10_000 * i
+            for rank, begin in enumerate((t, t + 2000)):
+                ranks[rank].operator("gloo:all_reduce", begin, t + 2300 - begin)
+        told = self.told(*ranks)
+        self.assert_late(told, 1, 10)
+        self.assertEqual(told["ranks"][0]["waited_ns"], 20_000_000)
+
+    def test_no_collectives(self):
+        """Two ranks with kernels and no collective: nobody is late."""
+        ranks = [Trace(rank=rank) for rank in (0, 1)]
+        for rank in ranks:
+            rank.kernel("gemm", 100, 50)
+        told = self.told(*ranks)
+        self.assertEqual(told["collectives"], [])
+        self.assertNotIn("time", told)
