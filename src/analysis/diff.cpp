@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "analysis/collectives.h"
 #include "analysis/op_groups.h"
+#include "analysis/totals.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -21,13 +23,6 @@ struct Pair {
   int64_t delta_ns() const { return b_ns - a_ns; }
 };
 using Pairs = std::map<std::string, Pair>;
-
-const char* change_of(int64_t calls_a, int64_t calls_b) {
-  if (calls_a == 0) return "added";
-  if (calls_b == 0) return "removed";
-  if (calls_a == calls_b) return "unchanged";
-  return calls_a < calls_b ? "increased" : "decreased";
-}
 
 template <typename Row, typename Delta>
 void sort_by_delta(std::vector<Row>& rows, Delta delta) {
@@ -54,20 +49,67 @@ std::string signed_time(int64_t time_ns) {
   return (time_ns < 0 ? "-" : "+") + format_duration(std::abs(time_ns));
 }
 
-std::string verdict_of(const WallParts& a, const WallParts& b, const std::vector<Part>& parts,
-                       int64_t unexplained_ns) {
+// Two traces with their steps, where they have such of the same kind.
+struct Sides {
+  const trace::Trace& a;
+  const trace::Trace& b;
+  std::optional<StepTimes> steps_a, steps_b;
+  Sides(const trace::Trace& in_a, const trace::Trace& in_b)
+      : a(in_a), b(in_b), steps_a(step_times(in_a)), steps_b(step_times(in_b)) {
+    if (!steps_a || !steps_b || steps_a->of_device != steps_b->of_device) {
+      steps_a.reset();
+      steps_b.reset();
+    }
+  }
+  // Calls are compared by step where the numbers of steps differ.
+  int64_t count_a() const { return steps_a ? steps_a->count : 1; }
+  int64_t count_b() const { return steps_b ? steps_b->count : 1; }
+};
+
+// That one side has more steps, or a first step that is no other, is no change of the program.
+std::string steps_text(const Sides& sides) {
+  if (!sides.steps_a) return "";
+  const StepTimes &a = *sides.steps_a, &b = *sides.steps_b;
+  std::string text = fmt::format(
+      "; a step takes {:.3f} times as long, {} in the median of {} and {} in that of {}",
+      static_cast<double>(b.median_ns) / static_cast<double>(a.median_ns),
+      format_duration(a.median_ns), a.count, format_duration(b.median_ns), b.count);
+  constexpr int64_t kWarmUp = 3;
+  for (const auto& [name, times] : {std::pair("A", a), std::pair("B", b)}) {
+    if (times.first_ns <= kWarmUp * times.median_ns) continue;
+    text += fmt::format("; the first step of {} takes {}, as in a warm-up", name,
+                        format_duration(times.first_ns));
+  }
+  return text;
+}
+
+std::string without_times(const Sides& sides) {
+  const auto lacks = [](const trace::Trace& trace) {
+    return trace.ops.size() != 0 && !has_op_times(trace);
+  };
+  if (!lacks(sides.a) && !lacks(sides.b)) return "";
+  return fmt::format("{} no times of operations, so that GPU work and idle time cannot be compared",
+                     lacks(sides.a) && lacks(sides.b) ? "A and B have"
+                     : lacks(sides.a)                 ? "A has"
+                                                      : "B has");
+}
+
+std::string verdict_of(const Sides& sides, const WallParts& a, const WallParts& b,
+                       const std::vector<Part>& parts, int64_t unexplained_ns) {
   const int64_t delta_ns = b.wall_ns - a.wall_ns;
   if (a.wall_ns == 0 || b.wall_ns == 0) return "one of the traces has no time in it";
+  if (const std::string text = without_times(sides); !text.empty()) return text;
   int64_t busy_ns = 0, idle_ns = 0;
   for (const Part& part : parts) (part.what == "busy" ? busy_ns : idle_ns) += part.delta_ns();
   std::string text = fmt::format(
       "B takes {:.3f} times as long as A, {}: GPU work {}, calls while no GPU works {}, neither {}",
       static_cast<double>(b.wall_ns) / static_cast<double>(a.wall_ns), signed_time(delta_ns),
       signed_time(busy_ns), signed_time(idle_ns), signed_time(unexplained_ns));
-  return text;
+  return text + steps_text(sides);
 }
 
-report::Section wall_section(const trace::Trace& trace_a, const trace::Trace& trace_b) {
+report::Section wall_section(const Sides& sides) {
+  const trace::Trace &trace_a = sides.a, &trace_b = sides.b;
   const WallParts a = wall_parts(trace_a), b = wall_parts(trace_b);
   std::vector<Part> parts;
   add_parts("busy", a.busy_ns, b.busy_ns, parts);
@@ -78,7 +120,8 @@ report::Section wall_section(const trace::Trace& trace_a, const trace::Trace& tr
   report::Section section;
   section.key = "wall";
   section.empty_text = "Neither trace has operations or calls.";
-  section.add_fact({"verdict", "Verdict", Kind::kText, verdict_of(a, b, parts, unexplained_ns)});
+  section.add_fact(
+      {"verdict", "Verdict", Kind::kText, verdict_of(sides, a, b, parts, unexplained_ns)});
   section.add_fact({"a", "A", Kind::kText, trace_a.path});
   section.add_fact({"b", "B", Kind::kText, trace_b.path});
   if (a.wall_ns != 0) section.add_fact({"wall_a_ns", "Wall time of A", Kind::kTime, a.wall_ns});
@@ -87,6 +130,12 @@ report::Section wall_section(const trace::Trace& trace_a, const trace::Trace& tr
     section.add_fact({"delta_ns", "Difference", Kind::kTime, delta_ns});
     section.add_fact({"explained_ns", "Explained", Kind::kTime, delta_ns - unexplained_ns});
     section.add_fact({"unexplained_ns", "Unexplained", Kind::kTime, unexplained_ns});
+  }
+  if (sides.steps_a) {
+    section.add_fact({"steps_a", "Steps of A", Kind::kInteger, sides.steps_a->count});
+    section.add_fact({"steps_b", "Steps of B", Kind::kInteger, sides.steps_b->count});
+    section.add_fact({"step_a_ns", "Median step of A", Kind::kTime, sides.steps_a->median_ns});
+    section.add_fact({"step_b_ns", "Median step of B", Kind::kTime, sides.steps_b->median_ns});
   }
   report::Table& table = section.table;
   table.add_column({"what", "GPU", Kind::kText});
@@ -102,8 +151,15 @@ report::Section wall_section(const trace::Trace& trace_a, const trace::Trace& tr
   return section;
 }
 
-report::Section names_section(const char* key, const char* title, const char* empty_text,
-                              const Pairs& pairs) {
+const char* change_of(const Sides& sides, int64_t calls_a, int64_t calls_b) {
+  if (calls_a == 0) return "added";
+  if (calls_b == 0) return "removed";
+  if (calls_a * sides.count_b() == calls_b * sides.count_a()) return "unchanged";
+  return calls_a < calls_b ? "increased" : "decreased";
+}
+
+report::Section names_section(const Sides& sides, const char* key, const char* title,
+                              const char* empty_text, const Pairs& pairs) {
   report::Section section;
   section.key = key;
   section.title = title;
@@ -112,7 +168,7 @@ report::Section names_section(const char* key, const char* title, const char* em
   std::vector<const Pairs::value_type*> rows;
   for (const auto& entry : pairs) {
     rows.push_back(&entry);
-    ++changes[change_of(entry.second.calls_a, entry.second.calls_b)];
+    ++changes[change_of(sides, entry.second.calls_a, entry.second.calls_b)];
   }
   for (const char* change : {"added", "removed", "increased", "decreased", "unchanged"}) {
     if (pairs.empty()) break;
@@ -136,9 +192,28 @@ report::Section names_section(const char* key, const char* title, const char* em
   };
   for (const auto* row : rows) {
     const Pair& pair = row->second;
-    table.add_row({row->first, std::string(change_of(pair.calls_a, pair.calls_b)), pair.calls_a,
-                   pair.calls_b, pair.a_ns, pair.b_ns, pair.delta_ns(),
+    table.add_row({row->first, std::string(change_of(sides, pair.calls_a, pair.calls_b)),
+                   pair.calls_a, pair.calls_b, pair.a_ns, pair.b_ns, pair.delta_ns(),
                    mean(pair.a_ns, pair.calls_a), mean(pair.b_ns, pair.calls_b)});
+  }
+  return section;
+}
+
+report::Section renamed_section(const Sides& sides) {
+  report::Section section;
+  section.key = "renamed";
+  section.title = "Kernels that may have been renamed";
+  report::Table& table = section.table;
+  table.add_column({"name_a", "In A", Kind::kName});
+  table.add_column({"name_b", "In B", Kind::kName});
+  table.add_column({"calls_a", "A", Kind::kInteger});
+  table.add_column({"calls_b", "B", Kind::kInteger});
+  table.add_column({"total_a_ns", "Total A", Kind::kTime});
+  table.add_column({"total_b_ns", "Total B", Kind::kTime});
+  table.add_column({"delta_ns", "B - A", Kind::kTime});
+  for (const Renamed& one : renamed_kernels(sides.a, sides.b, sides.count_a(), sides.count_b())) {
+    table.add_row(
+        {one.a, one.b, one.calls_a, one.calls_b, one.a_ns, one.b_ns, one.b_ns - one.a_ns});
   }
   return section;
 }
@@ -225,7 +300,8 @@ report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& tr
 
 }  // namespace
 
-trace::Request diff_needs() { return {.ops = true, .links = true}; }
+// Of collectives, for the clocks of ranks.
+trace::Request diff_needs() { return collectives_needs(); }
 
 report::Report diff_report(const trace::Trace& a, const trace::Trace& b) {
   report::Report report;
@@ -241,11 +317,15 @@ report::Report diff_report(const trace::Trace& a, const trace::Trace& b) {
   add_operations(b, true, operations);
   add_operators(a, false, operators);
   add_operators(b, true, operators);
-  report.sections.push_back(wall_section(a, b));
-  report.sections.push_back(names_section("operations", "Kernels, copies and memsets",
+  const Sides sides(a, b);
+  report.sections.push_back(wall_section(sides));
+  report.sections.push_back(names_section(sides, "operations", "Kernels, copies and memsets",
                                           "Neither trace has operations of a device.", operations));
+  if (auto renamed = renamed_section(sides); !renamed.table.rows.empty()) {
+    report.sections.push_back(std::move(renamed));
+  }
   report.sections.push_back(names_section(
-      "operators", "Operators", "Neither trace has operators of a framework.", operators));
+      sides, "operators", "Operators", "Neither trace has operators of a framework.", operators));
   report.sections.push_back(tree_section(a, b));
   return report;
 }
@@ -263,8 +343,15 @@ const char* const kDiffDefinition =
     "Explained and Unexplained add up to the difference of the wall times, and the rows of the first "
     "table to Explained.\n"
     "\n"
+    "Steps: where both traces have three or more of the same kind (sonde breakdown --per step), the "
+    "verdict tells how much longer the median step takes, which does not depend on how many there are "
+    "nor on a warm-up; a first step of more than three times the median is said. In a file of several "
+    "ranks clocks are put right by their collectives first, as in sonde collectives.\n"
+    "\n"
     "Kernels and Operators: joined by name. Added and removed are those that only B, and only A, "
-    "has; increased, decreased and unchanged go by the number of calls. Total adds up durations, "
+    "has; increased, decreased and unchanged go by the number of calls, by step where the traces have "
+    "steps. Kernels may have been renamed if one that only A has and one that only B has stand between "
+    "the same kernels on their queue as many times a step, and no other pair does. Total adds up durations, "
     "which may overlap; that of an operator includes the operators in it.\n"
     "\n"
     "Operators by where they are called: operators and markers by the path of those around them, "

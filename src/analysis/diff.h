@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,27 @@ struct WallParts {
   int64_t nothing_ns = 0;                  // neither
 };
 WallParts wall_parts(const trace::Trace& trace);
+
+// What the clock of each process is ahead of the first rank's that it shares collectives with, so
+// that ranks of machines with other clocks do not make a file longer (diff_match.cpp).
+std::vector<int64_t> clock_offsets(const trace::Trace& trace);
+
+// Steps of the process that has most; nullopt for less than three.
+struct StepTimes {
+  int64_t count = 0, first_ns = 0, median_ns = 0;
+  bool of_device = false;
+};
+std::optional<StepTimes> step_times(const trace::Trace& trace);
+
+// A kernel that A has and B has not, and one the other way round, that stand at the same place: the
+// same kernels before and after them on their queue, and as many calls a step; only where one such
+// pair is possible.
+struct Renamed {
+  std::string a, b;
+  int64_t calls_a = 0, calls_b = 0, a_ns = 0, b_ns = 0;
+};
+std::vector<Renamed> renamed_kernels(const trace::Trace& a, const trace::Trace& b, int64_t steps_a,
+                                     int64_t steps_b);
 
 // Operators and markers by the path of those around them; node 0 is the root (diff_tree.cpp).
 struct PathTree {

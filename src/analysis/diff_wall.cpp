@@ -45,6 +45,13 @@ class ThreadTime {
            std::tuple(other.launches_, other.calls_, other.length_ns_);
   }
   const std::vector<Piece>& pieces() const { return pieces_; }
+  // To a clock that is behind by so much.
+  void move(int64_t ahead_ns) {
+    for (Piece& piece : pieces_) {
+      piece.time.start_ns -= ahead_ns;
+      piece.time.end_ns -= ahead_ns;
+    }
+  }
 
  private:
   void cut(const trace::Apis& apis, int64_t time_ns) {
@@ -61,7 +68,43 @@ class ThreadTime {
   bool launches_ = false;
 };
 
-std::vector<ThreadTime> thread_times(const trace::Trace& trace) {
+// The times of a trace with the clocks of its processes put right.
+class Times {
+ public:
+  explicit Times(const trace::Trace& trace) : trace_(trace), offsets_(clock_offsets(trace)) {
+    moved_ = std::any_of(offsets_.begin(), offsets_.end(), [](int64_t ns) { return ns != 0; });
+  }
+  int64_t of_thread(uint32_t thread) const {
+    const int32_t process = trace_.threads[thread].process;
+    return process == trace::kNone ? 0 : offsets_[static_cast<size_t>(process)];
+  }
+  Interval op(size_t row) const {
+    const int32_t process = trace_.ops.process[row];
+    const int64_t offset_ns = process == trace::kNone ? 0 : offsets_[static_cast<size_t>(process)];
+    return {trace_.ops.start_ns[row] - offset_ns, trace_.ops.end_ns[row] - offset_ns};
+  }
+  Interval api(size_t row) const {
+    const int64_t offset_ns = of_thread(trace_.apis.thread[row]);
+    return {trace_.apis.start_ns[row] - offset_ns, trace_.apis.end_ns[row] - offset_ns};
+  }
+  // Rows of operations by their begin.
+  std::vector<size_t> ops() const {
+    std::vector<size_t> order(trace_.ops.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    if (moved_) {
+      std::stable_sort(order.begin(), order.end(),
+                       [&](size_t a, size_t b) { return op(a).start_ns < op(b).start_ns; });
+    }
+    return order;
+  }
+
+ private:
+  const trace::Trace& trace_;
+  std::vector<int64_t> offsets_;  // by process
+  bool moved_ = false;
+};
+
+std::vector<ThreadTime> thread_times(const trace::Trace& trace, const Times& times) {
   std::vector<ThreadTime> threads(trace.threads.size());
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (is_work(trace.apis.kind[i])) threads[trace.apis.thread[i]].begin(trace.apis, i);
@@ -69,6 +112,8 @@ std::vector<ThreadTime> thread_times(const trace::Trace& trace) {
   for (ThreadTime& thread : threads) {
     thread.end_until(trace.apis, std::numeric_limits<int64_t>::max());
   }
+  for (size_t i = 0; i < threads.size(); ++i)
+    threads[i].move(times.of_thread(static_cast<uint32_t>(i)));
   for (const Row api : trace.ops.api) {
     if (api != trace::kNone) threads[trace.apis.thread[static_cast<size_t>(api)]].launch();
   }
@@ -77,19 +122,17 @@ std::vector<ThreadTime> thread_times(const trace::Trace& trace) {
   return threads;
 }
 
-Interval extent_of(const trace::Trace& trace) {
+Interval extent_of(const trace::Trace& trace, const Times& times) {
   if (trace.window) return *trace.window;
   Interval extent = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
-  const auto widen = [&](int64_t start_ns, int64_t end_ns) {
-    extent.start_ns = std::min(extent.start_ns, start_ns);
-    extent.end_ns = std::max(extent.end_ns, end_ns);
+  const auto widen = [&](Interval time) {
+    extent.start_ns = std::min(extent.start_ns, time.start_ns);
+    extent.end_ns = std::max(extent.end_ns, time.end_ns);
   };
-  for (size_t i = 0; i < trace.ops.size(); ++i) widen(trace.ops.start_ns[i], trace.ops.end_ns[i]);
+  for (size_t i = 0; i < trace.ops.size(); ++i) widen(times.op(i));
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     const ApiKind kind = trace.apis.kind[i];
-    if (is_work(kind) || kind == ApiKind::kMarker) {
-      widen(trace.apis.start_ns[i], trace.apis.end_ns[i]);
-    }
+    if (is_work(kind) || kind == ApiKind::kMarker) widen(times.api(i));
   }
   return extent.start_ns > extent.end_ns ? Interval{} : extent;
 }
@@ -98,21 +141,23 @@ Interval extent_of(const trace::Trace& trace) {
 
 WallParts wall_parts(const trace::Trace& trace) {
   WallParts parts;
-  const Interval extent = extent_of(trace);
+  const Times times(trace);
+  const Interval extent = extent_of(trace, times);
   parts.wall_ns = extent.end_ns - extent.start_ns;
   std::vector<int64_t> busy(trace.names.size(), 0), idle(trace.names.size(), 0);
   IntervalSet covered;
   int64_t until_ns = extent.start_ns;
-  for (size_t i = 0; i < trace.ops.size(); ++i) {
-    const int64_t start_ns = std::max(trace.ops.start_ns[i], until_ns);
-    if (trace.ops.end_ns[i] <= start_ns) continue;
-    busy[trace.label(i)] += trace.ops.end_ns[i] - start_ns;
-    covered.push_back({start_ns, trace.ops.end_ns[i]});
-    until_ns = trace.ops.end_ns[i];
+  for (const size_t i : times.ops()) {
+    const int64_t start_ns = std::max(times.op(i).start_ns, until_ns);
+    const int64_t end_ns = std::min(times.op(i).end_ns, extent.end_ns);
+    if (end_ns <= start_ns) continue;
+    busy[trace.label(i)] += end_ns - start_ns;
+    covered.push_back({start_ns, end_ns});
+    until_ns = end_ns;
   }
   trace::normalise(covered);
   IntervalSet rest = trace::gaps(covered, extent);
-  for (const ThreadTime& thread : thread_times(trace)) {
+  for (const ThreadTime& thread : thread_times(trace, times)) {
     if (thread.pieces().empty() || rest.empty()) continue;
     IntervalSet explained;
     size_t first = 0;

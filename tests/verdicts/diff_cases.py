@@ -1,0 +1,124 @@
+"""What changed between two traces, and what only looks like a change."""
+from trace import Trace
+from verdict import Verdict
+
+
+def training(steps, kernel_us=400, name="gemm", first_us=0, process=7, **more):
+    """Steps of 1000 us, each with three kernels; the first may take `first_us` more."""
+    trace = Trace(process=process, **more)
+    at = 0
+    for i in range(steps):
+        lasts = 1000 + kernel_us - 400 + (first_us if i == 0 else 0)
+        trace.step(i, at, lasts)
+        start = at + 100 + (first_us if i == 0 else 0)
+        trace.kernel("load", start, 50, launched=at + 10)
+        trace.kernel(name, start + 100, kernel_us, launched=at + 20)
+        trace.kernel("store", start + 200 + kernel_us, 50, launched=at + 30)
+        at += lasts
+    return trace
+
+
+class Diff(Verdict):
+    def verdict(self, *traces):
+        told = self.ask("diff", *traces)
+        return told["wall_facts"]["verdict"], told
+
+    def changes(self, told):
+        return {row["name"]: row["change"] for row in told["operations"]}
+
+    def test_the_same_twice(self):
+        """A trace and itself: nothing is longer, added or renamed."""
+        verdict, told = self.verdict(training(10), training(10))
+        self.assertIn("a step takes 1.000 times as long", verdict)
+        self.assertEqual(set(self.changes(told).values()), {"unchanged"})
+        self.assertNotIn("renamed", told)
+        self.assertEqual(told["wall_facts"]["delta_ns"], 0)
+
+    def test_more_steps_are_no_change(self):
+        """B has 15 steps and A 10; each does the same in the same time."""
+        verdict, told = self.verdict(training(10), training(15))
+        self.assertIn("a step takes 1.000 times as long", verdict)
+        self.assertEqual(set(self.changes(told).values()), {"unchanged"})
+
+    def test_fewer_steps_hide_no_slowdown(self):
+        """B has 5 steps of 1200 us and A 10 of 1000: B is shorter, and its steps are slower."""
+        verdict, _ = self.verdict(training(10), training(5, kernel_us=600))
+        self.assertIn("a step takes 1.200 times as long", verdict)
+
+    def test_a_warm_up_in_one(self):
+        """The first step of B takes 50 ms, and all others are as those of A."""
+        verdict, _ = self.verdict(training(10), training(10, first_us=50_000))
+        self.assertIn("a step takes 1.000 times as long", verdict)
+        self.assertIn("the first step of B takes 51.00 ms, as in a warm-up", verdict)
+
+    def test_a_warm_up_in_both_is_not_told_of_one(self):
+        verdict, _ = self.verdict(training(10, first_us=50_000), training(10, first_us=50_000))
+        self.assertIn("the first step of A", verdict)
+        self.assertIn("the first step of B", verdict)
+
+    def test_a_kernel_renamed(self):
+        """"gemm" is called "gemm_v2" in B, between the same kernels, and takes 100 us less."""
+        _, told = self.verdict(training(10), training(10, name="gemm_v2", kernel_us=300))
+        row, = told["renamed"]
+        self.assertEqual((row["name_a"], row["name_b"], row["delta_ns"]), ("gemm", "gemm_v2", -1_000_000))
+
+    def test_a_kernel_gone_and_another_new(self):
+        """A has one at the end of each step, B another twice a step: not the same under a new name."""
+        a, b = training(10), training(10)
+        for i in range(10):
+            a.kernel("old", 1000 * i + 950, 10)
+            b.kernel("new", 1000 * i + 20, 10)
+            b.kernel("new", 1000 * i + 40, 10)
+        _, told = self.verdict(a, b)
+        self.assertNotIn("renamed", told)
+        self.assertEqual([self.changes(told)[name] for name in ("old", "new")], ["removed", "added"])
+
+    def test_two_possible_names_are_a_guess(self):
+        """Two kernels go and two come at the same place: which is which nobody knows."""
+        a, b = training(10), training(10)
+        for i in range(10):
+            for j in range(2):
+                a.kernel(f"a{j}", 1000 * i + 20 + 20 * j, 10, stream=9)
+                b.kernel(f"b{1 - j}", 1000 * i + 20 + 20 * j, 10, stream=9)
+        _, told = self.verdict(a, b)
+        self.assertEqual(sorted(name for name, change in self.changes(told).items()
+                                if change != "unchanged"), ["a0", "a1", "b0", "b1"])
+
+    def test_ranks_swapped(self):
+        """The same job, merged in another order of its files."""
+        files = self.write(*[training(10, rank=rank, world=2, process=100) for rank in (0, 1)])
+        for name, order in (("ab", files), ("ba", files[::-1])):
+            self.run_sonde("merge", *order, "-o", self.folder / f"{name}.rpd")
+        verdict, told = self.verdict(self.folder / "ab.rpd", self.folder / "ba.rpd")
+        self.assertIn("B takes 1.000 times as long", verdict)
+        self.assertEqual(set(self.changes(told).values()), {"unchanged"})
+
+    def test_a_clock_ahead_is_no_time(self):
+        """In B the clock of rank 1 is 10 s ahead of that of rank 0, and the job is the same."""
+        jobs = []
+        for name, ahead in (("a", 0), ("b", 10_000_000)):
+            ranks = [Trace(rank=rank, world=2, process=100) for rank in (0, 1)]
+            for rank, offset in enumerate((0, ahead)):
+                for i in range(8):
+                    ranks[rank].kernel("gemm", offset + 1000 * i, 600)
+                    ranks[rank].collective("allreduce", offset + 1000 * i + 700, 100, [0, 1], number=i)
+            jobs.append(self.folder / f"{name}.rpd")
+            self.run_sonde("merge", *self.write(*ranks), "-o", jobs[-1])
+        verdict, told = self.verdict(*jobs)
+        self.assertIn("B takes 1.000 times as long", verdict)
+        self.assertEqual(told["wall_facts"]["wall_b_ns"], told["wall_facts"]["wall_a_ns"])
+
+    def test_one_side_without_times(self):
+        """B says which kernels ran, and not how long: nothing got faster."""
+        b = training(10)
+        for event in b.events:
+            if event["cat"] == "kernel":
+                event["dur"] = 0
+        verdict, _ = self.verdict(training(10), b)
+        self.assertIn("B has no times of operations", verdict)
+        self.assertNotIn("times as long", verdict)
+
+    def test_an_empty_side(self):
+        """B has nothing: no figure is told of it."""
+        verdict, _ = self.verdict(training(10), Trace())
+        self.assertEqual(verdict, "one of the traces has no time in it")
