@@ -4,5 +4,5 @@ install(FILES include/sonde/sonde.h include/sonde/backend.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sonde)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(PROGRAMS python/rpd2tracing.py DESTINATION ${CMAKE_INSTALL_BINDIR})
-# For PYTHONPATH; `pip install` takes it from the sources.
+# For PYTHONPATH; pip takes it from the sources.
 install(DIRECTORY python/sonde DESTINATION lib/sonde/python FILES_MATCHING PATTERN "*.py")

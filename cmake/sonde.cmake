@@ -4,7 +4,7 @@
 #   sonde_suite(name ...)           end-to-end tests
 #   sonde_registry(...)             a generated array of everything of one kind in a folder
 
-add_custom_target(product)  # the tool and what it loads into programs, without any test
+add_custom_target(product)  # all that is installed: no test
 
 add_library(sonde_flags INTERFACE)
 target_include_directories(sonde_flags INTERFACE ${PROJECT_SOURCE_DIR}/src
@@ -47,10 +47,9 @@ endfunction()
 # Unit tests stand beside their source: foo_test.cpp. One executable per folder.
 function(sonde_unit_tests name)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
-  if(tests AND NOT SONDE_FUZZ)
-    find_package(GTest REQUIRED)
+  if(tests AND HAS_GTEST AND NOT SONDE_FUZZ)
     add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE ${ARGN} sonde_flags GTest::gtest GTest::gtest_main)
+    target_link_libraries(${name}_test PRIVATE ${ARGN} sonde_flags optional::gtest)
     add_test(NAME unit.${name} COMMAND ${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(unit.${name} PROPERTIES LABELS unit)
   endif()

@@ -1,5 +1,8 @@
 // The small parts of the device, each alone.
 #include <gtest/gtest.h>
+#include <hsa/amd_hsa_kernel_code.h>
+#include <hsa/amd_hsa_queue.h>
+#include <hsa/amd_hsa_signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,12 +15,6 @@
 #include "device/pm4.h"
 #include "device/rig.h"
 #include "device/transfer.h"
-
-#if __has_include(<hsa/amd_hsa_queue.h>)
-#include <hsa/amd_hsa_kernel_code.h>
-#include <hsa/amd_hsa_queue.h>
-#include <hsa/amd_hsa_signal.h>
-#endif
 
 namespace softgpu::testing {
 namespace {
@@ -199,7 +196,6 @@ TEST(Pm4, FlushesAreToldFromCounters) {
   EXPECT_FALSE(only_flushes_caches(packet, memory));
 }
 
-#if __has_include(<hsa/amd_hsa_queue.h>)
 TEST(Abi, AgreesWithTheHsaHeaders) {
   EXPECT_EQ(offsetof(AmdSignal, value), offsetof(amd_signal_t, value));
   EXPECT_EQ(offsetof(AmdSignal, event_mailbox), offsetof(amd_signal_t, event_mailbox_ptr));
@@ -224,7 +220,6 @@ TEST(Abi, AgreesWithTheHsaHeaders) {
             offsetof(hsa_kernel_dispatch_packet_t, kernarg_address));
   EXPECT_EQ(offsetof(AqlBarrier, dep), offsetof(hsa_barrier_and_packet_t, dep_signal));
 }
-#endif
 
 }  // namespace
 }  // namespace softgpu::testing

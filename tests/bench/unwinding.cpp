@@ -1,5 +1,5 @@
-// needs: libunwind.h
-// link: sonde_cpu_parts unwind -rdynamic
+// needs: unwind
+// link: sonde_cpu_parts -rdynamic
 // What a call stack costs, in CPU time a frame: the sampler's unwinder with what it remembers and
 // the first time, glibc's backtrace(), and libunwind, on the same stack; and Python's frames alone.
 // One stack is of 40 frames and more, of functions of several shapes and through libc. The other is

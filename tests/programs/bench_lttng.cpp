@@ -1,5 +1,4 @@
-// link: lttng-ust
-// needs: lttng/tracepoint.h
+// needs: lttng
 // LTTng-UST's pair of tracepoints on the same loop, for tests/bench/markers.py.
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE

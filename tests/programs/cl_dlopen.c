@@ -1,4 +1,4 @@
-// needs: CL/cl.h
+// needs: opencl_headers
 // Uses OpenCL through dlopen and dlsym only: nothing that a preloaded library could stand before.
 //   cl_dlopen [N]   N kernels and N/10 writes. Prints its counts as one JSON line.
 #include <dlfcn.h>

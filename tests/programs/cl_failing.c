@@ -1,5 +1,4 @@
-// link: OpenCL
-// needs: CL/cl.h
+// needs: opencl opencl_headers
 // A command that ends with an error: the user event it waits for is set to one.
 #include "cl_common.h"
 

@@ -1,5 +1,4 @@
-// link: OpenCL
-// needs: CL/cl.h
+// needs: opencl opencl_headers
 // Forks with OpenCL in use. Prints the counts of the process whose work must be in the trace.
 //   cl_fork after    work is pending at fork; the child leaves through exit(), the parent finishes
 //   it cl_fork exec     as above, and the child executes this program with "child" cl_fork before

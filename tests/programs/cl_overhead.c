@@ -1,5 +1,4 @@
-// link: OpenCL
-// needs: CL/cl.h
+// needs: opencl opencl_headers
 // Measures what a call costs the program, to be compared with and without a tracer.
 //   cl_overhead [N]   N enqueues and 100 N cheap calls; prints ns per call, the best of five rounds
 #include <time.h>

@@ -1,5 +1,4 @@
-// link: OpenCL
-// needs: CL/cl.h
+// needs: opencl opencl_headers
 // Work for a device from functions with kernels of their own, so that the time of each function is
 // that of its kernels: in two threads, and before that in a forked child. cl_split [N]: N rounds.
 #include <errno.h>

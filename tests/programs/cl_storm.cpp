@@ -1,5 +1,4 @@
-// link: OpenCL
-// needs: CL/cl.h
+// needs: opencl opencl_headers
 // Enqueues everything there is, from several threads on several queues, and counts it.
 //   cl_storm [--threads N] [--rounds N] [--queues N] [--out-of-order] [--contexts N]
 //            [--profiling] [--kernels-only] [--no-finish] [--kill]

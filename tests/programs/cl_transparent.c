@@ -1,5 +1,4 @@
-// link: OpenCL
-// needs: CL/cl.h
+// needs: opencl opencl_headers
 // Prints everything a program can observe of its queues, events and references. The output must be
 // the same with and without a tracer. Values that a runtime changes by itself shortly after a
 // command has finished are waited for.

@@ -44,6 +44,9 @@ RUNTIME_HEADERS = {"string", "vector", "map", "unordered_map", "set", "iostream"
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.MULTILINE)
 # Home folders and this kind of absolute path have no place in the repository.
 MACHINE_PATH = re.compile(r"(?<![\w.{}$/-])/(?:home|root|work|Users)/[\w.-]+")
+# A package that is looked for and may be missing.
+OPTIONAL = re.compile(r"^ *(?:find_(?:package|path|file|library|program)|check_include_file)"
+                      r"(?:_cxx)?\((?![^)]*REQUIRED)[^)]*\)", re.MULTILINE)
 
 
 def main():
@@ -78,6 +81,11 @@ def check_file(path, text):
             problems.append(f"{path}:{row}: a path of one machine: {match.group(0)}")
     if path.suffix in (".h", ".c", ".cpp") and path.parts[0] == "src":
         problems += check_includes(path, text)
+    if path.name == "CMakeLists.txt":
+        for match in OPTIONAL.finditer(text):
+            row = text.count("\n", 0, match.start()) + 1
+            problems.append(f"{path}:{row}: what is not REQUIRED is looked for in "
+                            f"cmake/optional.cmake only: {match.group(0).strip()}")
     return problems
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import check_arrows  # noqa: E402
 import check_libraries  # noqa: E402
+import reuse_object  # noqa: E402
 import summarise  # noqa: E402
 
 
@@ -76,6 +77,25 @@ class LibrariesTest(unittest.TestCase):
         self.assertEqual(check_libraries.global_names(script), {"a", "b", "d"})
 
 
+class OptionalTest(unittest.TestCase):
+    def test_an_optional_package_is_looked_for_in_one_place(self):
+        def found(text):
+            return check_arrows.check_file(Path("src/x/CMakeLists.txt"), text)
+        self.assertEqual(found("find_package(fmt REQUIRED)\nfind_library(DW dw REQUIRED)\n"), [])
+        for text in ("find_package(TBB QUIET)", "  find_path(A a.h\n PATHS /b)",
+                     "check_include_file_cxx(a.h HAS_A)"):
+            self.assertEqual(len(found(f"set(a 1)\n{text}\n")), 1, text)
+
+    def test_an_object_is_reused_where_only_folders_differ(self):
+        def key(build, *words):
+            return reuse_object.key(["c++", f"-I{build}/generated", *words, "-c", "/a.cpp"], build)
+        plain = key("/b/build", "-o", "x.o")
+        self.assertEqual(plain, key("/o", "-I/o/hidden", "-MD", "-MT", "y.o", "-MF", "y.d", "-o",
+                                    "y.o"))
+        self.assertNotEqual(plain, key("/o", "-DSONDE_ZSTD", "-o", "x.o"))
+        self.assertNotEqual(plain, key("/o", "-O0", "-o", "x.o"))
+
+
 class SummariseTest(unittest.TestCase):
     def test_every_kind_of_result(self):
         tests = xml.fromstring("""<testsuite>
@@ -90,6 +110,17 @@ class SummariseTest(unittest.TestCase):
         self.assertEqual(passed, 1)
         self.assertEqual(failed, ["c", "e"])
         self.assertEqual(skipped, ["a: b: needs root", "a: Store.Reads", "d"])
+
+    def test_what_was_not_built_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "junit.xml").write_text('<testsuite><testcase name="a" status="run"/>'
+                                                 "</testsuite>")
+            Path(folder, "left_out.txt").write_text("the tests of HSA alone (no lld-15)\n")
+            tool = Path(summarise.__file__)
+            said = subprocess.run([sys.executable, tool, "release", f"{folder}/junit.xml", "3"],
+                                  capture_output=True, text=True, check=True).stdout
+        self.assertEqual(said, "release      1 passed, 0 failed, 0 skipped, 3 s\n"
+                               "    left out the tests of HSA alone (no lld-15)\n")
 
 
 class DevTest(unittest.TestCase):

@@ -8,6 +8,12 @@
 #include <tuple>
 #include <type_traits>
 
+#include "backends/rocm/connection.h"
+
+namespace sonde::rocm {
+const Agent* g_agent;  // the library's is in load.cpp, which these tests do without
+}
+
 namespace sonde::hip {
 namespace {
 

@@ -1,8 +1,7 @@
 // Where the parameters of a call lie in the data of HIP's callbacks, against HIP's own header.
-// Left out where that is missing.
 #define __HIP_PLATFORM_AMD__ 1
 #include <gtest/gtest.h>
-#if __has_include(<hip/amd_detail/hip_prof_str.h>)
+#ifdef SONDE_HIP_HEADERS
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
 #pragma GCC diagnostic ignored "-Wextra"
@@ -14,11 +13,6 @@
 
 #include "backends/hip/functions.h"
 #include "backends/hip/hip_abi.h"
-#include "backends/rocm/connection.h"
-
-namespace sonde::rocm {
-const Agent* g_agent;  // the functions are parsed here, not defined
-}
 
 namespace sonde::hip {
 namespace {
@@ -76,4 +70,6 @@ TEST(Layout, EveryIdIsTheHeaders) {
 
 }  // namespace
 }  // namespace sonde::hip
+#else
+TEST(Layout, OfHipsOwnHeaders) { GTEST_SKIP() << "built without HIP's headers"; }
 #endif

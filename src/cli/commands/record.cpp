@@ -52,7 +52,7 @@ Result<std::string> softgpu_launcher() {
   const auto launcher = tool.parent_path() / "softgpu";
   if (!error && std::filesystem::exists(launcher, error)) return launcher.string();
   return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
-                    "./dev build installs what it needs");
+                    "./dev demo installs what it needs and builds it");
 }
 
 Result<record::Options> options_of(const Resolved& resolved) {
