@@ -78,6 +78,8 @@ def check_command(line, replaced, place):
     if lines.first_word(line.text) == "./dev":
         return dev_verb(line.text)
     entry = replaced.get(line.text, {})
+    if lines.first_word(line.text) == "softgpu" and not missing_is_said("bin/softgpu", place):
+        return None
     if any(not missing_is_said(need, place) for need in entry.get("needs", [])):
         return None
     command = entry.get("run", line.text)
@@ -107,6 +109,8 @@ def missing_is_said(need, place):
 
 def check_mention(line, replaced, place):
     """The command and the options are there."""
+    if lines.first_word(line.text) == "softgpu" and not missing_is_said("bin/softgpu", place):
+        return None
     if line.text in replaced:
         return check_command(line, replaced, place)
     words = line.text.split()

@@ -1,7 +1,7 @@
 """Finds the command lines of a page in Markdown.
 
 A line of an indented block, or of a fenced one without a language, is a command line if its first word
-is a program; a "$ " before it and a comment after it do not count. In the text, code like `this` is one
+is a program, and the block's first line's is one; a "$ " before it and a comment after it do not count. In the text, code like `this` is one
 if it names a file or runs another program than Sonde's; otherwise it mentions a command and options,
 which have to exist. A block that begins with SELECT or WITH is a query.
 """
@@ -60,6 +60,9 @@ def of_block(block, name, programs):
         text = "\n".join(line for _, line in block)
         return [Line("query", text, f"{name}:{block[0][0]}")]
     found = []
+    # A definition, or what a command prints, may begin with a word that is a program's name too.
+    if not is_program(first_word(block[0][1].removeprefix("$ ")), programs):
+        return []
     for number, line in block:
         text = COMMENT.sub("", line.removeprefix("$ ")).strip()
         if text and is_program(first_word(text), programs) and "[OPTIONS]" not in text:
