@@ -5,6 +5,9 @@
 //                                           host releases when all are there; SIGNALS: one for the
 //                                           "last", a "counting" one for all, or one for "each";
 //                                           once: the doorbell rings when all are there
+//   hsa_ops abandons COUNT SIZE             the same, but destroys the queue without releasing
+//   them, and
+//                                           does 20 in another one
 //   hsa_ops copies COUNT                    copies to the device, on it, and back, some of them
 //   with
 //                                           a signal that counts several
@@ -155,6 +158,19 @@ void dispatches(int count, uint32_t size, const std::string& signals) {
   for (const hsa_signal_t signal : made) MUST(hsa_signal_destroy(signal));
 }
 
+void abandons(int count, uint32_t size) {
+  const Machine machine = find_machine();
+  const Code code(machine.gpu);
+  hsa_queue_t* queue;
+  COUNTED(hsa_queue_create, machine.gpu, size, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+          UINT32_MAX, &queue);
+  const hsa_signal_t never = make_signal(1);
+  put_barrier(queue, never);
+  for (int i = 0; i < count; ++i) put_kernel(queue, code.kernel, 64, {0});
+  COUNTED(hsa_queue_destroy, queue);
+  MUST(hsa_signal_destroy(never));
+}
+
 void* allocate(hsa_amd_memory_pool_t pool, size_t bytes, const Machine& machine) {
   void* memory;
   COUNTED(hsa_amd_memory_pool_allocate, pool, bytes, 0, &memory);
@@ -204,6 +220,9 @@ int main(int argc, char** argv) {
   rings_once = argc == 6 && std::string(argv[5]) == "once";
   if (mode == "dispatches" && argc == 5 + rings_once) {
     dispatches(count, static_cast<uint32_t>(atoi(argv[3])), argv[4]);
+  } else if (mode == "abandons" && argc == 4) {
+    abandons(count, static_cast<uint32_t>(atoi(argv[3])));
+    dispatches(20, 64, "last");
   } else if (mode == "copies" && argc == 3) {
     copies(count);
   } else if (mode == "again") {
