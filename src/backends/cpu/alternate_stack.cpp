@@ -30,18 +30,25 @@ uint64_t g_frame_bytes = 0;
 uint64_t g_tile_bytes = 0;  // of these
 uint32_t g_told = 0;
 
-// cpuid takes long in a virtual machine.
+// What AMX's registers take, which come last; 0: there are none.
+uint64_t tile_bytes(unsigned all) {
+  unsigned place = 0, size = 0, rest = 0;
+  if (__get_cpuid_count(0xd, kTiles, &size, &place, &rest, &rest) == 0 || size == 0) return 0;
+  if (__get_cpuid_count(0xd, kTileSetup, &size, &place, &rest, &rest) == 0) return 0;
+  return place != 0 && place < all ? all - place : 0;
+}
+
+// cpuid takes long in a virtual machine: only where a program has alternate stacks.
 void measure_frame() {
-  unsigned all = 0, place = 0, size = 0, rest = 0;
-  if (__get_cpuid_count(0xd, 0, &rest, &all, &size, &rest) == 0) all = 512;
-  g_frame_bytes = getauxval(kMinimumStack);
-  if (g_frame_bytes == 0) g_frame_bytes = all + kFrameBytes;
-  if (__get_cpuid_count(0xd, kTiles, &size, &place, &rest, &rest) == 0 || size == 0) return;
-  if (__get_cpuid_count(0xd, kTileSetup, &size, &place, &rest, &rest) == 0) return;
-  if (place != 0 && place < all) g_tile_bytes = all - place;
+  unsigned all = 0, rest = 0;
+  if (__get_cpuid_count(0xd, 0, &rest, &all, &rest, &rest) == 0) all = 512;
+  const uint64_t told = getauxval(kMinimumStack);
+  g_tile_bytes = tile_bytes(all);
+  agent::store_release(g_frame_bytes, told != 0 ? told : all + kFrameBytes);
 }
 
 uint64_t needed_bytes() {
+  if (agent::load_acquire(g_frame_bytes) == 0) measure_frame();
   uint64_t permitted = 0;
   const bool no_tiles = g_tile_bytes != 0 &&
                         syscall(SYS_arch_prctl, kGetPermitted, &permitted) == 0 &&
@@ -83,10 +90,7 @@ void rest_for_want_of_room(ThreadSampler& sampler, const stack_t& stack) {
 
 }  // namespace
 
-void prepare_stacks(const struct sonde_agent* agent) {
-  g_agent = agent;
-  measure_frame();
-}
+void prepare_stacks(const struct sonde_agent* agent) { g_agent = agent; }
 
 void lend_stack(ThreadSampler& sampler) {
   const stack_t now = current_stack();
