@@ -17,6 +17,7 @@ MAX_LINES = 500
 # folder -> folders it may include, besides itself and include/sonde/.
 ARROWS = {
     "base": set(),
+    "gpu": {"base"},
     "wire": {"base"},
     "agent": {"wire", "base"},
     "backends": {"agent", "wire", "base"},
