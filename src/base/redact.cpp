@@ -2,66 +2,105 @@
 
 #include <algorithm>
 #include <cctype>
-#include <utility>
+#include <iterator>
+
+#include "base/redact_scan.h"
 
 namespace sonde {
 
 namespace {
 
 constexpr std::string_view kHidden = "***";
-constexpr std::string_view kWords[] = {
-    "token",  "password",   "passwd",      "passphrase", "secret", "apikey", "auth",
-    "cookie", "credential", "credentials", "pwd",        "pass",   "bearer", "authorization"};
-// Ends of words run together: PGPASSWORD, MYAPIKEY. Not "pass": a COMPASS is no secret.
-constexpr std::string_view kEndings[] = {"token",     "password", "passwd",     "passphrase",
-                                         "secret",    "apikey",   "accesskey",  "secretkey",
-                                         "authtoken", "sshpass",  "privatekey", "credentials"};
 
-bool ends_secretly(std::string_view word) {
-  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view ending) {
-    return word.size() >= ending.size() && word.substr(word.size() - ending.size()) == ending;
+constexpr std::string_view kAnywhere[] = {"token", "key", "secret", "pass", "jwt", "credential"};
+constexpr std::string_view kWords[] = {"auth",   "authorization", "oauth", "pwd",
+                                       "cookie", "bearer",        "pw"};
+// Words of options that have one of kAnywhere in them, and are no secrets.
+constexpr std::string_view kHarmless[] = {
+    "tokenizer", "tokenizers", "tokenize", "tokenized",   "tokenization", "tokens",
+    "keyboard",  "keyframe",   "keypoint", "keypoints",   "keys",         "monkey",
+    "bypass",    "passes",     "compass",  "passthrough", "passive",      "passenger"};
+
+constexpr std::string_view kTold[] = {"PATH",      "LANG",        "LANGUAGE",   "TZ",
+                                      "RANK",      "WORLD_SIZE",  "LOCAL_RANK", "LOCAL_WORLD_SIZE",
+                                      "NODE_RANK", "GROUP_RANK",  "ROLE_RANK",  "ROLE_WORLD_SIZE",
+                                      "NNODES",    "MASTER_ADDR", "MASTER_PORT"};
+constexpr std::string_view kToldPrefixes[] = {
+    "ROCM_",   "ROCR_",    "ROCPROF", "ROCBLAS_", "HIP_",     "HIPBLAS", "HSA_",
+    "AMD_",    "GPU_",     "MIOPEN_", "TENSILE_", "CUDA_",    "CUDNN_",  "CUBLAS_",
+    "NVIDIA_", "NCCL_",    "RCCL_",   "TORCH",    "PYTORCH_", "TRITON_", "XLA_",
+    "JAX_",    "TF_",      "OMP_",    "GOMP_",    "KMP_",     "MKL_",    "OPENBLAS_",
+    "BLIS_",   "NUMEXPR_", "NUMBA_",  "TBB_",     "OMPI_",    "PMI_",    "PMIX_",
+    "MPI_",    "MPICH_",   "MV2_",    "I_MPI_",   "UCX_",     "FI_",     "SLURM_",
+    "PBS_",    "LSB_",     "FLUX_",   "LD_",      "LC_",      "MALLOC_", "GLIBC_TUNABLES",
+    "OCL_",    "OPENCL_",  "POCL_",   "CL_",      "PYTHON",   "SONDE_",  "VLLM_",
+    "RAY_",    "DS_",      "CUPY_",   "AOTRITON", "AITER_",   "CK_",     "MAGMA_"};
+
+bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+template <size_t kSize>
+bool is_one_of(std::string_view word, const std::string_view (&words)[kSize]) {
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+// Whether a word of the name, in lower case, is as `test` says.
+template <typename Test>
+bool any_word(std::string_view name, Test test) {
+  std::string word;
+  for (size_t i = 0; i <= name.size(); ++i) {
+    if (i < name.size() && is_alphanumeric(name[i])) {
+      word += name[i];
+      continue;
+    }
+    if (!word.empty() && test(lower(word))) return true;
+    word.clear();
+  }
+  return false;
+}
+
+bool holds_secret_word(std::string_view text) {
+  return std::any_of(std::begin(kAnywhere), std::end(kAnywhere), [&](std::string_view part) {
+    return text.find(part) != std::string_view::npos;
   });
 }
 
-// Hides the password in "scheme://user:password@host".
-std::string redact_url(std::string_view text) {
-  const size_t scheme = text.find("://");
-  if (scheme == std::string_view::npos) return std::string(text);
-  const size_t begin = scheme + 3;
-  const size_t at = text.find('@', begin);
-  const size_t colon = text.find(':', begin);
-  const size_t slash = text.find('/', begin);
-  if (at == std::string_view::npos || colon == std::string_view::npos || colon > at || slash < at) {
-    return std::string(text);
-  }
-  return std::string(text.substr(0, colon + 1)) + std::string(kHidden) +
-         std::string(text.substr(at));
+// PWD and OLDPWD are the working directory.
+bool is_secret_word(const std::string& word, std::string_view name) {
+  return is_one_of(word, kWords) && name != "PWD" && name != "OLDPWD";
+}
+
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
+    return !is_alphanumeric(c) && c != '_';
+  }) && std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
 }  // namespace
 
 bool names_a_secret(std::string_view name) {
-  std::string word;
-  std::vector<std::string> words;
-  for (const char c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    } else if (!word.empty()) {
-      words.push_back(std::exchange(word, {}));
-    }
-  }
-  if (!word.empty()) words.push_back(word);
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (std::find(std::begin(kWords), std::end(kWords), words[i]) != std::end(kWords)) {
-      // PWD and OLDPWD are the working directory.
-      if (words[i] == "pwd" && words.size() == 1) continue;
-      return true;
-    }
-    if (ends_secretly(words[i])) return true;
-    // API_KEY, access-key, PRIVATE_KEY, SSH_KEY; but not KEYBOARD or MONKEY.
-    if (words[i] == "key" && words.size() > 1) return true;
-  }
-  return false;
+  return holds_secret_word(lower(name)) ||
+         any_word(name, [&](const std::string& word) { return is_secret_word(word, name); });
+}
+
+bool option_names_a_secret(std::string_view name) {
+  if (is_variable_name(name)) return names_a_secret(name);
+  return any_word(name, [&](const std::string& word) {
+    return (holds_secret_word(word) && !is_one_of(word, kHarmless)) || is_secret_word(word, name);
+  });
+}
+
+bool explains_performance(std::string_view name) {
+  const bool is_path = name.size() >= 4 && name.substr(name.size() - 4) == "PATH";
+  return is_path || is_one_of(name, kTold) ||
+         std::any_of(
+             std::begin(kToldPrefixes), std::end(kToldPrefixes),
+             [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; });
 }
 
 std::string redact_variable(std::string_view entry) {
@@ -69,10 +108,8 @@ std::string redact_variable(std::string_view entry) {
   if (equals == std::string_view::npos) return std::string(entry);
   const auto name = entry.substr(0, equals);
   const auto value = entry.substr(equals + 1);
-  if (!value.empty() && names_a_secret(name)) {
-    return std::string(name) + "=" + std::string(kHidden);
-  }
-  return std::string(name) + "=" + redact_url(value);
+  const bool told = value.empty() || (explains_performance(name) && !names_a_secret(name));
+  return std::string(name) + "=" + (told ? redact_text(value) : std::string(kHidden));
 }
 
 std::vector<std::string> redact_arguments(const std::vector<std::string>& arguments) {
@@ -82,18 +119,55 @@ std::vector<std::string> redact_arguments(const std::vector<std::string>& argume
     const bool option = argument.size() > 1 && argument[0] == '-';
     const size_t equals = argument.find('=');
     const size_t colon = argument.find(':');
+    const std::string name = argument.substr(0, std::min(equals, colon));
+    const bool is_header = colon < equals && argument.compare(colon, 3, "://") != 0;
+    const bool is_line = name.find(' ') != std::string::npos;  // for a shell, say
     if (hide_next && argument.rfind("--", 0) != 0) {
       redacted.emplace_back(kHidden);
-    } else if (colon < equals && names_a_secret(argument.substr(0, colon))) {
-      redacted.push_back(argument.substr(0, colon) + ": " + std::string(kHidden));  // a header
-    } else if (equals != std::string::npos) {
-      redacted.push_back(redact_variable(argument));
+    } else if (is_line) {
+      redacted.push_back(redact_text(argument));
+    } else if (is_header && option_names_a_secret(name)) {
+      redacted.push_back(name + ": " + std::string(kHidden));
+    } else if (equals < colon && equals + 1 < argument.size() && option_names_a_secret(name)) {
+      redacted.push_back(name + "=" + std::string(kHidden));
     } else {
-      redacted.push_back(redact_url(argument));
+      redacted.push_back(redact_text(argument));
     }
-    hide_next = option && equals == std::string::npos && names_a_secret(argument);
+    hide_next = option && equals == std::string::npos && option_names_a_secret(argument);
   }
   return redacted;
+}
+
+std::string redact_text(std::string_view text) {
+  std::string result;
+  size_t kept = 0;  // up to where `text` is in the result
+  const auto hide = [&](redact::Part part) {
+    result.append(text.substr(kept, part.begin - kept));
+    result.append(kHidden);
+    kept = part.end;
+  };
+  for (size_t at = 0; at < text.size();) {
+    const redact::Word word = redact::next_word(text, at);
+    at = word.end;
+    if (word.begin == word.end) break;
+    if (const auto part = redact::secret_of_url(text, word)) {
+      if (part->begin != part->end) hide(*part);
+      at = part->end;
+    } else if (redact::has_form_of_token(text.substr(word.begin, word.end - word.begin))) {
+      hide({word.begin, word.end});
+    } else if (option_names_a_secret(text.substr(word.begin, word.end - word.begin))) {
+      const redact::Part value = redact::value_behind(text, word);
+      if (value.begin == value.end) continue;
+      hide(value);
+      at = value.end;
+    }
+  }
+  result.append(text.substr(kept));
+  return result;
+}
+
+std::string redact_fact(std::string_view name, std::string_view value) {
+  return !value.empty() && option_names_a_secret(name) ? std::string(kHidden) : redact_text(value);
 }
 
 }  // namespace sonde

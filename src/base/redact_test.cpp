@@ -5,20 +5,30 @@
 namespace sonde {
 namespace {
 
-TEST(Redact, Variables) {
-  EXPECT_EQ(redact_variable("HF_TOKEN=abc"), "HF_TOKEN=***");
-  EXPECT_EQ(redact_variable("AWS_SECRET_ACCESS_KEY=abc"), "AWS_SECRET_ACCESS_KEY=***");
-  EXPECT_EQ(redact_variable("WANDB_API_KEY=abc"), "WANDB_API_KEY=***");
-  EXPECT_EQ(redact_variable("PWD=/home"), "PWD=/home");
-  EXPECT_EQ(redact_variable("KEYBOARD=us"), "KEYBOARD=us");
-  EXPECT_EQ(redact_variable("MONKEY=1"), "MONKEY=1");
-  EXPECT_EQ(redact_variable("PGPASSWORD=abc"), "PGPASSWORD=***");
-  EXPECT_EQ(redact_variable("MYAPIKEY=abc"), "MYAPIKEY=***");
-  EXPECT_EQ(redact_variable("COMPASS=north"), "COMPASS=north");
-  EXPECT_EQ(redact_variable("TOKENIZERS_PARALLELISM=1"), "TOKENIZERS_PARALLELISM=1");
-  EXPECT_EQ(redact_variable("http_proxy=http://me:pw@host:80/x"),
-            "http_proxy=http://me:***@host:80/x");
-  EXPECT_EQ(redact_variable("URL=http://host:80/a@b"), "URL=http://host:80/a@b");
+TEST(Redact, VariablesThatExplainPerformanceAreTold) {
+  for (const char* told :
+       {"HSA_ENABLE_SDMA=0", "OMP_NUM_THREADS=8", "NCCL_DEBUG=INFO", "LD_LIBRARY_PATH=/x:/y",
+        "SLURM_PROCID=3", "RANK=1", "PYTORCH_HIP_ALLOC_CONF=expandable_segments:True",
+        "CUDA_VISIBLE_DEVICES=0,1", "MKL_NUM_THREADS=4", "LC_ALL=C.UTF-8", "PATH=/usr/bin",
+        "OMPI_COMM_WORLD_RANK=0", "HIP_VISIBLE_DEVICES="}) {
+    EXPECT_EQ(redact_variable(told), told);
+  }
+}
+
+TEST(Redact, OfOtherVariablesOnlyTheName) {
+  EXPECT_EQ(redact_variable("HOME=/home/me"), "HOME=***");
+  EXPECT_EQ(redact_variable("DATABASE_URL=postgres://me:pw@host"), "DATABASE_URL=***");
+  EXPECT_EQ(redact_variable("EMPTY="), "EMPTY=");
+  EXPECT_EQ(redact_variable("http_proxy=http://me:pw@host:80/x"), "http_proxy=***");
+}
+
+TEST(Redact, ASecretIsNeverToldWhateverTheListSays) {
+  for (const char* name : {"HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "WANDB_API_KEY", "PGPASSWORD",
+                           "VLLM_API_KEY", "SLURM_JWT", "OMPI_MCA_KEYFILE", "TORCH_CREDENTIALS",
+                           "HIP_PASSPHRASE", "NCCL_Secret", "PYTHON_KEYRING", "TOKENS_PATH"}) {
+    EXPECT_EQ(redact_variable(std::string(name) + "=abc"), std::string(name) + "=***");
+  }
+  EXPECT_EQ(redact_variable("PYTHONPATH=https://me:pw@host/x"), "PYTHONPATH=https://me:***@host/x");
 }
 
 TEST(Redact, Arguments) {
@@ -32,6 +42,61 @@ TEST(Redact, Arguments) {
             (std::vector<std::string>{"--password", "***", "--secret", "--other"}));
   EXPECT_EQ(redact_arguments({"curl", "https://u:p@h/"}),
             (std::vector<std::string>{"curl", "https://u:***@h/"}));
+  EXPECT_EQ(redact_arguments({"env", "PASSWORD=abc", "MYPASS=abc", "LR=1", "--db=mysql://a:b@c"}),
+            (std::vector<std::string>{"env", "PASSWORD=***", "MYPASS=***", "LR=1",
+                                      "--db=mysql://a:***@c"}));
+  EXPECT_EQ(
+      redact_arguments({"sh", "-c", "cd x; HF_TOKEN=abc python --password 'x y' --lr 1"}),
+      (std::vector<std::string>{"sh", "-c", "cd x; HF_TOKEN=*** python --password '***' --lr 1"}));
+  EXPECT_EQ(redact_arguments({"PASSWORD=a long phrase"}),
+            (std::vector<std::string>{"PASSWORD=***"}));
+}
+
+TEST(Redact, OptionsThatOnlySoundLikeSecretsAreTold) {
+  const std::vector<std::string> plain = {
+      "--tokenizer=gpt2", "--max-tokens=512", "--tokenizer", "gpt2", "--passes", "3"};
+  EXPECT_EQ(redact_arguments(plain), plain);
+}
+
+TEST(Redact, TextsOfOtherTools) {
+  EXPECT_EQ(redact_text(R"({"PATH": "/bin", "HF_TOKEN": "abc", "max_tokens": 5})"),
+            R"({"PATH": "/bin", "HF_TOKEN": "***", "max_tokens": 5})");
+  EXPECT_EQ(redact_text(R"("{\"HF_TOKEN\": \"a b\", \"x\": 1}")"),
+            R"("{\"HF_TOKEN\": \"***\", \"x\": 1}")");
+  EXPECT_EQ(redact_text("A=1\nAPI_KEY=abc\nB=2"), "A=1\nAPI_KEY=***\nB=2");
+  EXPECT_EQ(redact_text("python t.py --token=abc --lr 1"), "python t.py --token=*** --lr 1");
+  EXPECT_EQ(redact_text("get https://h/p?access_token=abc&n=1"),
+            "get https://h/p?access_token=***&n=1");
+  EXPECT_EQ(redact_text("Authorization: Bearer abc def"), "Authorization: *** def");
+  EXPECT_EQ(redact_text("git clone https://0123456789abcdef0123@github.com/x"),
+            "git clone https://***@github.com/x");
+  EXPECT_EQ(redact_text("ssh://git@host/x http://host:80/a@b"),
+            "ssh://git@host/x http://host:80/a@b");
+  EXPECT_EQ(redact_text("run hf_abcdefghijklmnopqrstuv now"), "run *** now");
+  EXPECT_EQ(redact_text("x eyJhbGciOi.eyJzdWIiOiIx.SflKx y"), "x *** y");
+  EXPECT_EQ(redact_text(R"({"num_key": 8, "keys": [1], "key": {"b": 2}})"),
+            R"({"num_key": 8, "keys": [1], "key": {"b": 2}})");
+  EXPECT_EQ(redact_text("void moe::token::sort<key_t>"), "void moe::token::sort<key_t>");
+  EXPECT_EQ(redact_text("key"), "key");
+  EXPECT_EQ(redact_text("run --no-auth --lr 1 --api-key abc"),
+            "run --no-auth --lr 1 --api-key ***");
+  EXPECT_EQ(redact_text("password:"), "password:");
+  EXPECT_EQ(redact_text("password=\""), "password=\"");
+  EXPECT_EQ(redact_text(R"(token\)"), R"(token\)");
+  EXPECT_EQ(redact_text(""), "");
+}
+
+TEST(Redact, Facts) {
+  EXPECT_EQ(redact_fact("HF_TOKEN", "abc"), "***");
+  EXPECT_EQ(redact_fact("host", "HF_TOKEN=abc"), "HF_TOKEN=***");
+  EXPECT_EQ(redact_fact("password", ""), "");
+  EXPECT_EQ(redact_fact("with_stack", "1"), "1");
+}
+
+TEST(Redact, TakesTimeLinearInTheText) {
+  std::string text;
+  while (text.size() < (4u << 20)) text += "token=\"x\\\" http://a:b ";
+  EXPECT_LE(redact_text(text).size(), text.size() * 2);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "base/temporary_directory.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -12,7 +14,10 @@ Result<TemporaryDirectory> TemporaryDirectory::create() {
   for (const char* parent : {static_cast<const char*>(std::getenv("TMPDIR")), "/var/tmp", "/tmp"}) {
     if (parent == nullptr || *parent == '\0') continue;
     std::string path = std::string(parent) + "/sonde.XXXXXX";
-    if (::mkdtemp(path.data()) != nullptr) return TemporaryDirectory(std::move(path));
+    if (::mkdtemp(path.data()) != nullptr) {
+      ::chmod(path.c_str(), 0700);  // whatever the umask leaves of it
+      return TemporaryDirectory(std::move(path));
+    }
     error = errno;
   }
   return errno_error("cannot make a temporary directory", "TMPDIR", error);

@@ -1,14 +1,14 @@
 #include "export/new_folder.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <filesystem>
+
+#include "base/private_file.h"
 
 namespace sonde::exporting {
 
 Result<NewFolder> NewFolder::create(const std::string& path) {
-  if (::mkdir(path.c_str(), 0777) != 0) return errno_error("cannot create the folder", path, errno);
+  if (!create_private_folder(path)) return errno_error("cannot create the folder", path, errno);
   return NewFolder(path);
 }
 

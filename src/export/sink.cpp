@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/unique_fd.h"
+#include "base/private_file.h"
 
 namespace sonde::exporting {
 
@@ -77,7 +77,7 @@ class Sink::File {
 };
 
 Result<Sink> Sink::create(const std::string& path, Encoding encoding) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  UniqueFd fd = create_private_file(path, O_WRONLY);
   if (!fd.valid()) return errno_error("cannot create", path, errno);
   return Sink(std::make_unique<File>(std::move(fd), path, encoding));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/redact.h"
 #include "base/strings.h"
 #include "store/api_domain.h"
 
@@ -203,7 +204,7 @@ void StoreSink::describe(int64_t process, const ProcessFacts& facts) {
   if (facts.ppid) known.ppid = facts.ppid;
   if (facts.rank) known.rank = facts.rank;
   take(known.executable, facts.executable);
-  take(known.command, facts.command);
+  take(known.command, redact_text(facts.command));
   take(known.directory, facts.directory);
   take(known.host, facts.host);
   take(known.exit, facts.exit);
@@ -260,7 +261,8 @@ void StoreSink::unfinished(int64_t api) {
 
 void StoreSink::note(int64_t process, std::string_view key, std::string_view value) {
   insert("INSERT INTO sonde_note (process_id, key, value) VALUES (?, ?, ?)",
-         IntegerOrNull(process == 0 ? std::nullopt : std::optional(process)), key, value);
+         IntegerOrNull(process == 0 ? std::nullopt : std::optional(process)), key,
+         std::string_view(redact_fact(key, value)));
 }
 
 void StoreSink::clock(int64_t process, std::string_view name, int64_t value, int64_t time_ns) {

@@ -5,13 +5,12 @@
 
 #include <string_view>
 
+#include "base/private_file.h"
 #include "base/time.h"
 
 namespace sonde::record {
 
 namespace {
-
-constexpr int kPrivate = 0600;
 
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -28,11 +27,9 @@ Result<StderrTap> StderrTap::open(const std::string& log, std::string prefix) {
   StderrTap tap;
   const std::string printed = log + ".stderr";
   tap.prefix_ = std::move(prefix);
-  tap.writing_ = UniqueFd(
-      ::open(printed.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, kPrivate));
+  tap.writing_ = create_private_file(printed, O_WRONLY | O_APPEND);
   tap.reading_ = UniqueFd(::open(printed.c_str(), O_RDONLY | O_CLOEXEC));
-  tap.log_ =
-      UniqueFd(::open(log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, kPrivate));
+  tap.log_ = create_private_file(log, O_WRONLY | O_APPEND);
   if (!tap.writing_.valid() || !tap.reading_.valid() || !tap.log_.valid()) {
     return errno_error("cannot be made", printed, errno);
   }

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/unique_fd.h"
+#include "base/private_file.h"
 
 namespace sonde::store {
 
@@ -88,7 +88,7 @@ std::string immutable_uri(const std::string& path) {
 }
 
 Status create_empty(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  const UniqueFd fd = create_private_file(path, O_RDWR);
   if (fd.valid()) return ok_status();
   if (errno == EEXIST) {
     return make_error(ErrorCode::kInvalidArgument, "the file exists already", path,

@@ -1,6 +1,9 @@
 #include "store/database.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "store/fixtures_test_support.h"
 
@@ -23,6 +26,18 @@ class DatabaseTest : public ::testing::Test {
   std::string path_ = directory_ / "t.db";
   std::unique_ptr<Database> database_;
 };
+
+TEST_F(DatabaseTest, IsForItsOwnerAloneWhateverTheUmask) {
+  for (const mode_t mask : {0, 022, 0777}) {
+    const std::string path = directory_ / ("m" + std::to_string(mask));
+    const mode_t before = ::umask(mask);
+    const bool created = Database::open(path, Database::Mode::kCreate).ok();
+    ::umask(before);
+    ASSERT_TRUE(created);
+    EXPECT_EQ(std::filesystem::status(path).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  }
+}
 
 TEST_F(DatabaseTest, BindsAndReturnsEveryType) {
   auto query = database_->prepare("SELECT ?1, ?2, ?3, ?4, ?5");

@@ -2,8 +2,8 @@
 
 #include <sys/stat.h>
 
+#include "base/redact.h"
 #include "base/strings.h"
-
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -43,7 +43,7 @@ Status read_processes(Database& database, FileInfo& info) {
       [&](const Statement& rows) {
         info.processes.push_back({rows.integer(0), integer_or_none(rows, 1),
                                   integer_or_none(rows, 2), integer_or_none(rows, 3),
-                                  std::string(rows.text(4)), std::string(rows.text(5)),
+                                  redact_text(rows.text(4)), std::string(rows.text(5)),
                                   rows.integer(6)});
       });
 }
@@ -90,15 +90,16 @@ Status read_diagnostics(Database& database, FileInfo& info) {
 
 Status read_metadata(Database& database, FileInfo& info) {
   const auto take = [&](const Statement& rows) {
-    info.metadata.push_back({std::string(rows.text(0)), std::string(rows.text(1))});
+    info.metadata.push_back({std::string(rows.text(0)), redact_fact(rows.text(0), rows.text(1))});
   };
   const auto take_fact = [&](const Statement& rows) {
     if (rows.text(0) != "sonde::environment") return take(rows);
     for (const auto entry : split(rows.text(1), '\n')) {
-      const size_t equals = entry.find('=');
-      if (equals == std::string_view::npos) continue;
-      info.environment.push_back(
-          {std::string(entry.substr(0, equals)), std::string(entry.substr(equals + 1))});
+      // What an older Sonde has recorded may say more than is told now.
+      const std::string told = redact_variable(entry);
+      const size_t equals = told.find('=');
+      if (equals == std::string::npos) continue;
+      info.environment.push_back({told.substr(0, equals), told.substr(equals + 1)});
     }
   };
   SONDE_TRY(each_row_of(database, "rocpd_metadata",

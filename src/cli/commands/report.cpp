@@ -5,6 +5,7 @@
 
 #include "analysis/page.h"
 #include "base/free_name.h"
+#include "base/private_file.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
 #include "report/layout.h"
@@ -19,6 +20,9 @@ constexpr double kLeastPercentage = 5;
 // Into a new file: what is there is never overwritten.
 Result<int> write_page(const std::string& wanted, const std::string& text) {
   const std::string path = free_name(wanted);
+  if (!create_private_file(path, O_WRONLY).valid()) {
+    return errno_error("cannot write the report", path, errno);
+  }
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();

@@ -6,7 +6,7 @@
 
 #include "analysis/stats.h"
 #include "analysis/totals.h"
-#include "base/unique_fd.h"
+#include "base/private_file.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
 #include "trace/window.h"
@@ -15,8 +15,11 @@ namespace sonde::cli {
 namespace {
 
 Status write_file(const std::string& path, const std::string& text, bool overwrite) {
-  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (overwrite ? O_TRUNC : O_EXCL);
-  const UniqueFd fd(::open(path.c_str(), flags, 0644));
+  UniqueFd fd = create_private_file(path, O_WRONLY);
+  // One that is overwritten keeps its mode.
+  if (!fd.valid() && errno == EEXIST && overwrite) {
+    fd = UniqueFd(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  }
   if (!fd.valid()) {
     if (errno == EEXIST) {
       return make_error(ErrorCode::kInvalidArgument, "the file exists already", path,
