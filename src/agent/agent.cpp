@@ -18,7 +18,7 @@ template <typename T>
 uint32_t define_record(wire::RecordType type, T& record) {
   Inside inside;
   ErrnoKeeper keep;
-  if (!inside || !ensure_spool()) return 0;
+  if (!may_define(static_cast<bool>(inside))) return 0;
   record.header = {type, 0, sizeof(T) / 8, 0};
   return define(&record.header);
 }
@@ -125,6 +125,10 @@ __attribute__((constructor)) static void start_up() {
   sonde::ErrnoKeeper keep;
   sonde::agent::remember_environment();
   if (const char* session = getenv("SONDE_SESSION")) sonde::agent::attach_process(session);
+}
+
+__attribute__((destructor)) static void finish() {
+  if (sonde::agent::g_state.control != nullptr) sonde::agent::write_last_names();
 }
 #endif
 

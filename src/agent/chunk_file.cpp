@@ -1,5 +1,6 @@
 #include "agent/chunk_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -19,12 +20,42 @@ bool chunk_path(char* path, size_t size, uint32_t ring, uint64_t file) {
   return length > 0 && static_cast<size_t>(length) < size;
 }
 
-// Counts `bytes` against the session's limit; false if that would exceed it.
-bool reserve(uint64_t bytes) {
+// Whether nobody holds the lock of whoever reads the session. Not known: no.
+bool is_orphaned() {
+  char path[PATH_MAX + 16];
+  snprintf(path, sizeof path, "%s/control", g_state.session);
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct flock held = {};
+  held.l_type = F_WRLCK;
+  held.l_whence = SEEK_SET;
+  const bool free = fcntl(fd, F_OFD_GETLK, &held) == 0 && held.l_type == F_UNLCK;
+  close(fd);
+  return free;
+}
+
+// The recorder is gone, and what is recorded from now on stays where it is until somebody recovers
+// it: no more than the room that was given for that. Several processes may notice at once, and come
+// to about the same limit.
+void bound_orphan() {
   auto& control = *g_state.control;
+  const uint64_t bound = load(control.allocated_bytes) + load(control.orphan_bytes);
+  uint64_t limit = load(control.limit_bytes);
+  while (bound < limit && !__atomic_compare_exchange_n(&control.limit_bytes, &limit, bound, false,
+                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  store(control.orphaned, 1u);
+}
+
+// Counts `bytes` against the session's limit; false if that would exceed it.
+bool reserve(uint64_t bytes, wire::DropReason* reason) {
+  auto& control = *g_state.control;
+  if (load(control.orphaned) == 0 && is_orphaned()) bound_orphan();
   const uint64_t before = __atomic_fetch_add(&control.allocated_bytes, bytes, __ATOMIC_RELAXED);
   if (before + bytes <= load(control.limit_bytes)) return true;
   __atomic_fetch_sub(&control.allocated_bytes, bytes, __ATOMIC_RELAXED);
+  *reason =
+      load(control.orphaned) != 0 ? wire::DropReason::kOrphaned : wire::DropReason::kBufferLimit;
   return false;
 }
 
@@ -51,7 +82,9 @@ bool write_zeros(int fd, uint64_t from, uint64_t bytes) {
 // Beyond the limit on file sizes a write would raise SIGXFSZ.
 bool may_write(uint64_t bytes) {
   rlimit limit;
-  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes) return true;
+  errno = EFBIG;
+  return false;
 }
 
 // Allocates the file's blocks, so that no later store can meet a full disk (a SIGBUS in the
@@ -63,25 +96,30 @@ bool allocate(int fd, uint64_t bytes) {
   return write_zeros(fd, 0, bytes);
 }
 
+// A new file with its blocks, or MAP_FAILED and errno. Private whatever the program's umask is, and
+// readable for the recorder.
+void* make_file(const char* path, uint64_t bytes) {
+  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return MAP_FAILED;
+  void* memory = MAP_FAILED;
+  if (fchmod(fd, 0600) == 0 && allocate(fd, bytes)) {
+    // Only a thread that fills many pages saves time by it.
+    if (bytes > wire::kChunkBytes) write_zeros(fd, 0, wire::kChunkBytes);
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  const int error = errno;
+  close(fd);
+  if (memory == MAP_FAILED) unlink(path);
+  errno = error;
+  return memory;
+}
+
 // A file of this size, allocated and mapped.
 wire::ChunkHeader* map_new_file(const char* path, uint64_t bytes, wire::DropReason* reason) {
-  if (!reserve(bytes)) {
-    *reason = wire::DropReason::kBufferLimit;
-    return nullptr;
-  }
-  *reason = wire::DropReason::kDiskFull;
-  void* memory = MAP_FAILED;
-  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd >= 0) {
-    if (allocate(fd, bytes)) {
-      // Only a thread that fills many pages saves time by it.
-      if (bytes > wire::kChunkBytes) write_zeros(fd, 0, wire::kChunkBytes);
-      memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
-    close(fd);
-    if (memory == MAP_FAILED) unlink(path);
-  }
+  if (!reserve(bytes, reason)) return nullptr;
+  void* memory = make_file(path, bytes);
   if (memory == MAP_FAILED) {
+    *reason = reason_of(errno);
     unreserve(bytes);
     return nullptr;
   }
@@ -92,6 +130,26 @@ wire::ChunkHeader* map_new_file(const char* path, uint64_t bytes, wire::DropReas
 }
 
 }  // namespace
+
+wire::DropReason reason_of(int error) {
+  using wire::DropReason;
+  static constexpr struct {
+    int error;
+    DropReason reason;
+  } kReasons[] = {
+      {ENOSPC, DropReason::kNoSpace},      {EDQUOT, DropReason::kQuota},
+      {EMFILE, DropReason::kProcessFiles}, {ENFILE, DropReason::kSystemFiles},
+      {EACCES, DropReason::kDenied},       {EPERM, DropReason::kDenied},
+      {EROFS, DropReason::kReadOnly},      {EFBIG, DropReason::kFileSize},
+      {ENOMEM, DropReason::kMemory},       {ENOENT, DropReason::kDeleted},
+      {ENOTDIR, DropReason::kDeleted},     {EIO, DropReason::kDiskError},
+  };
+  for (const auto& known : kReasons) {
+    if (known.error == error) return known.reason;
+  }
+  store(g_state.control->system_error, error);
+  return DropReason::kSystem;
+}
 
 void start_chunk(wire::ChunkHeader* chunk, uint32_t ring, uint64_t file, uint64_t sequence,
                  uint32_t tid) {
@@ -109,17 +167,18 @@ void start_chunk(wire::ChunkHeader* chunk, uint32_t ring, uint64_t file, uint64_
   chunk->identity_sum = wire::identity_checksum(*chunk);
   store(chunk->committed, 0u);
   store(chunk->state, wire::ChunkState::kActive);
-  store(chunk->open_count, 0u);
+  store(chunk->open_ranges, 0u);
+  store(chunk->open_calls, 0u);
   store_release(chunk->magic, wire::kChunkMagic);
 }
 
 wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, uint32_t tid,
                               uint64_t bytes, wire::DropReason* reason) {
   char path[PATH_MAX + 64];
-  *reason = wire::DropReason::kDiskFull;
-  if (load(g_state.control->closed) != 0 || !chunk_path(path, sizeof path, ring, file)) {
-    return nullptr;
-  }
+  *reason = wire::DropReason::kClosed;
+  if (load(g_state.control->closed) != 0) return nullptr;
+  *reason = wire::DropReason::kSystem;
+  if (!chunk_path(path, sizeof path, ring, file)) return nullptr;
   wire::ChunkHeader* chunk = map_new_file(path, bytes, reason);
   if (chunk == nullptr && bytes > wire::kChunkBytes) {
     chunk = map_new_file(path, wire::kChunkBytes, reason);

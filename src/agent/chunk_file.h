@@ -7,6 +7,9 @@
 
 namespace sonde::agent {
 
+// Why no chunk was to be had, by errno.
+wire::DropReason reason_of(int error);
+
 // A new chunk of `ring`, really allocated on disk and mapped, its header filled and visible; or
 // nullptr when there is no space or the limit is reached (the reason goes to *reason). `bytes` as
 // in wire/chunk.h; where there is no room for that, the smallest chunk is made. Of a larger one, as

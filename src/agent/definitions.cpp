@@ -9,7 +9,10 @@ namespace sonde::agent {
 
 namespace {
 
-constexpr uint64_t kTableSlots = 1 << 16;  // strings; filled to three quarters at most
+constexpr uint64_t kFirstSlots = 1 << 16;  // a power of two
+// Texts of markers that are interned; more are written where they occur, which costs the program no
+// memory.
+constexpr uint64_t kMostMarkerTexts = 3 << 14;
 constexpr uint64_t kBlockBytes = 256 * 1024;
 constexpr uint32_t kSeenSlots = 4096;
 
@@ -21,10 +24,20 @@ struct Block {
   static constexpr uint64_t kCapacity = kBlockBytes - 2 * sizeof(uint64_t);
 };
 
+// The strings, by hash, with open addressing; filled to three quarters at most. One that grows is
+// replaced by a copy of twice the size and stays where it is, because others may be looking into
+// it: all copies together take as much as the last one.
+struct Table {
+  uint64_t slots;
+  const wire::StringRecord** entries() {
+    return reinterpret_cast<const wire::StringRecord**>(this + 1);
+  }
+};
+
 struct Definitions {
   BoundedLock lock;
-  const wire::StringRecord** table = nullptr;  // open addressing by hash
-  uint64_t strings = 0;
+  Table* table = nullptr;
+  uint64_t strings = 0, marker_texts = 0;
   uint32_t next_id = 1;
   Block* first = nullptr;
   Block* last = nullptr;
@@ -90,13 +103,26 @@ bool equal_text(const char* a, const char* b, size_t length) {
   return true;
 }
 
+bool lose(wire::DropReason reason) {
+  count_drop(wire::DropSource::kDefinition, reason);
+  return false;
+}
+
+Table* map_table(uint64_t slots) {
+  auto* table = static_cast<Table*>(map_memory(sizeof(Table) + slots * sizeof(void*)));
+  if (table != nullptr) table->slots = slots;
+  return table;
+}
+
+// Memory and a number for one more definition; without, it is counted as lost.
 bool prepare_memory() {
   auto& d = g_definitions;
-  if (d.table == nullptr) {
-    d.table = static_cast<const wire::StringRecord**>(map_memory(kTableSlots * sizeof(void*)));
-    d.seen = static_cast<uint32_t*>(map_memory(kSeenSlots * sizeof(uint32_t)));
+  if (d.next_id >= wire::kMostDefinitions) return lose(wire::DropReason::kTableFull);
+  if (d.seen == nullptr) {
+    store_release(d.seen, static_cast<uint32_t*>(map_memory(kSeenSlots * sizeof(uint32_t))));
   }
-  return d.table != nullptr && d.seen != nullptr;
+  if (d.table == nullptr) store_release(d.table, map_table(kFirstSlots));
+  return (d.table != nullptr && d.seen != nullptr) || lose(wire::DropReason::kMemory);
 }
 
 // Room at the end of the log; it counts once `used` is raised.
@@ -104,7 +130,10 @@ char* log_room(uint64_t bytes) {
   auto& d = g_definitions;
   if (d.last == nullptr || d.last->used + bytes > Block::kCapacity) {
     auto* block = static_cast<Block*>(map_memory(kBlockBytes));
-    if (block == nullptr) return nullptr;
+    if (block == nullptr) {
+      lose(wire::DropReason::kMemory);
+      return nullptr;
+    }
     (d.last != nullptr ? d.last->next : d.first) = block;
     d.last = block;
   }
@@ -119,8 +148,8 @@ bool append_to_ring(const wire::RecordHeader* record, uint64_t bytes) {
     const uint64_t sequence = chunk == nullptr ? 0 : chunk->sequence + 1;
     auto* fresh = make_chunk(0, sequence, sequence, 0, wire::kChunkBytes, &reason);
     if (fresh == nullptr) {
-      count_drop(wire::DropSource::kDefinition, reason);
-      return false;
+      store(g_state.out_because, reason);
+      return lose(reason);
     }
     if (chunk != nullptr) {
       seal_chunk(chunk);
@@ -148,10 +177,10 @@ wire::RecordHeader* add(const wire::RecordHeader* record) {
 }
 
 // Slot of the text, or of the empty place where it belongs.
-uint64_t slot_of(const Text& text) {
-  uint64_t slot = text.hash % kTableSlots;
-  for (;; slot = (slot + 1) % kTableSlots) {
-    const wire::StringRecord* entry = load_acquire(g_definitions.table[slot]);
+uint64_t slot_of(Table& table, const Text& text) {
+  const uint64_t mask = table.slots - 1;
+  for (uint64_t slot = text.hash & mask;; slot = (slot + 1) & mask) {
+    const wire::StringRecord* entry = load_acquire(table.entries()[slot]);
     if (entry == nullptr) return slot;
     if (entry->hash == text.hash && entry->length == text.length &&
         equal_text(entry->text(), text.data, text.length)) {
@@ -160,11 +189,33 @@ uint64_t slot_of(const Text& text) {
   }
 }
 
+bool is_full() { return g_definitions.strings >= g_definitions.table->slots / 4 * 3; }
+
+// Under the lock: a table of twice the size, in which all strings are.
+bool grow() {
+  Table* const full = g_definitions.table;
+  Table* const larger = map_table(full->slots * 2);
+  if (larger == nullptr) return lose(wire::DropReason::kMemory);
+  for (uint64_t i = 0; i < full->slots; ++i) {
+    const wire::StringRecord* entry = full->entries()[i];
+    if (entry == nullptr) continue;
+    const uint64_t mask = larger->slots - 1;
+    uint64_t slot = entry->hash & mask;
+    while (larger->entries()[slot] != nullptr) slot = (slot + 1) & mask;
+    larger->entries()[slot] = entry;
+  }
+  store_release(g_definitions.table, larger);
+  return true;
+}
+
 const wire::StringRecord* add_string(const Text& text) {
   auto& d = g_definitions;
-  const uint64_t slot = slot_of(text);
-  if (d.table[slot] != nullptr) return d.table[slot];  // another thread was faster
-  if (d.strings >= kTableSlots / 4 * 3) return nullptr;
+  uint64_t slot = slot_of(*d.table, text);
+  if (d.table->entries()[slot] != nullptr) return d.table->entries()[slot];  // another was faster
+  if (is_full()) {
+    if (!grow()) return nullptr;
+    slot = slot_of(*d.table, text);
+  }
   const uint64_t bytes = (sizeof(wire::StringRecord) + text.length + 1 + 7) / 8 * 8;
   // Built in the log itself: texts may be long, the stack may be short.
   auto* record = reinterpret_cast<wire::StringRecord*>(log_room(bytes));
@@ -178,7 +229,7 @@ const wire::StringRecord* add_string(const Text& text) {
   d.last->used += bytes;
   ++d.next_id;
   ++d.strings;
-  store_release(d.table[slot], record);
+  store_release(d.table->entries()[slot], record);
   return record;
 }
 
@@ -200,8 +251,8 @@ Text make_text(const char* text) {
 }
 
 const wire::StringRecord* find_string(const Text& text) {
-  if (g_definitions.table == nullptr) return nullptr;
-  return load_acquire(g_definitions.table[slot_of(text)]);
+  Table* const table = load_acquire(g_definitions.table);
+  return table != nullptr ? load_acquire(table->entries()[slot_of(*table, text)]) : nullptr;
 }
 
 uint32_t intern_text(const Text& text) {
@@ -217,14 +268,14 @@ uint32_t intern_text(const Text& text) {
 uint32_t intern_text(const char* text) { return intern_text(make_text(text)); }
 
 bool seen_before(const Text& text) {
-  if (g_definitions.seen == nullptr) return true;  // the first text of all makes the tables
+  uint32_t* const seen = load_acquire(g_definitions.seen);
+  if (seen == nullptr) return true;  // the first text of all makes the tables
   // Two places for each text, so that two that share one do not drive each other out for ever.
-  uint32_t* const seen = g_definitions.seen;
   uint32_t& first = seen[text.hash % kSeenSlots];
   uint32_t& second = seen[(text.hash >> 16) % kSeenSlots];
   const auto mark = static_cast<uint32_t>(text.hash >> 32) | 1;
   if (load(first) == mark || load(second) == mark) {
-    return load(g_definitions.strings) < kTableSlots / 4 * 3;
+    return __atomic_fetch_add(&g_definitions.marker_texts, 1, __ATOMIC_RELAXED) < kMostMarkerTexts;
   }
   store((text.hash & 1 << 30) != 0 || load(first) == 0 ? first : second, mark);
   return false;
@@ -246,6 +297,11 @@ uint32_t define(wire::RecordHeader* record) {
 
 uint32_t try_define(wire::RecordHeader* record) {
   return try_lock_definitions() ? define_locked(record) : 0;
+}
+
+bool may_define(bool inside) {
+  if (!inside) return lose(wire::DropReason::kReentrant);
+  return ensure_spool() || lose(load(g_state.out_because));
 }
 
 // Goes on where an attempt that failed has ended: what that wrote is in the spool.
@@ -303,9 +359,11 @@ void look_through_log() {
         block->next = nullptr;
         return;
       }
-      if (record->type == wire::RecordType::kString) {
+      // One that there is no place for is defined again when it comes again.
+      if (record->type == wire::RecordType::kString && (!is_full() || grow())) {
         const auto* string = reinterpret_cast<const wire::StringRecord*>(record);
-        d.table[slot_of({string->text(), string->length, string->hash})] = string;
+        const uint64_t slot = slot_of(*d.table, {string->text(), string->length, string->hash});
+        d.table->entries()[slot] = string;
         ++d.strings;
       }
       ++d.next_id;

@@ -30,6 +30,10 @@ uint32_t intern_text(const char* text);
 // iteration count, say) is cheaper written where it occurs.
 bool seen_before(const Text& text);
 
+// Whether there is a spool to define something in. False, counted as a drop: there is none, or the
+// thread is `inside` the agent already.
+bool may_define(bool inside);
+
 // Writes a definition; header.type and header.words are filled in by the caller, header.id here.
 // Returns the id, or 0.
 uint32_t define(wire::RecordHeader* record);

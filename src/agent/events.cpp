@@ -3,6 +3,7 @@
 #include "agent/events.h"
 
 #include "agent/definitions.h"
+#include "agent/open.h"
 #include "agent/spool.h"
 #include "wire/pack.h"
 
@@ -58,19 +59,8 @@ void write_text(char* place, const char* data, uint32_t length) {
 
 void lost(DropSource source) { count_drop(source, drop_reason()); }
 
-// ---- the stack of open ranges and calls, kept in the chunk's header ----
-
-// Bytes of open text in use.
-uint32_t open_text_top(const wire::ChunkHeader* chunk) {
-  for (uint32_t i = load(chunk->open_count); i-- > 0;) {
-    const wire::OpenSpan& span = chunk->open[i];
-    if (span.text_length != 0) return span.text_offset + span.text_length;
-  }
-  return 0;
-}
-
 // Keeps a text until its range ends. One that does not fit is interned after all, or cut.
-[[gnu::noinline]] void keep_text(Ring* ring, wire::OpenSpan& span, const char* full_text) {
+[[gnu::noinline]] void keep_text(Ring* ring, wire::OpenRange& span, const char* full_text) {
   wire::ChunkHeader* chunk = ring->chunk;
   const TextReference text = refer_by_content(ring, full_text);
   span.id = text.id;
@@ -86,19 +76,9 @@ uint32_t open_text_top(const wire::ChunkHeader* chunk) {
   memcpy(chunk->open_text + top, text.data, span.text_length);
 }
 
-inline void remove_open(wire::ChunkHeader* chunk, uint32_t index) {
-  const uint32_t open = load(chunk->open_count);
-  if (index >= open) [[unlikely]] return;  // in a child that was forked meanwhile: see fork.cpp
-  const uint32_t count = open - 1;
-  if (index != count) [[unlikely]] {
-    memmove(&chunk->open[index], &chunk->open[index + 1], (count - index) * sizeof(wire::OpenSpan));
-  }
-  store_release(chunk->open_count, count);
-}
-
 // The record of a range, without its text, where there is room for one with a domain. Returns its
 // length.
-inline uint64_t put_range(char* place, const wire::OpenSpan& span, uint64_t end) {
+inline uint64_t put_range(char* place, const wire::OpenRange& span, uint64_t end) {
   const bool has_domain = (span.domain | span.category) != 0;
   auto* record = reinterpret_cast<wire::SpanRecord*>(place);
   record->header = {RecordType::kRange, static_cast<uint8_t>(has_domain ? wire::kHasDomain : 0),
@@ -114,7 +94,7 @@ inline uint64_t put_range(char* place, const wire::OpenSpan& span, uint64_t end)
 constexpr uint64_t kMostRangeBytes = sizeof(wire::SpanRecord) + 8;
 
 // A range with a text of its own, or one for which a new chunk is needed.
-[[gnu::noinline]] void write_long_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
+[[gnu::noinline]] void write_long_range(Ring* ring, const wire::OpenRange& span, uint64_t end) {
   const bool inline_text = span.id == 0 && span.text_length != 0;
   const uint64_t text_bytes =
       inline_text ? sizeof(wire::ContinuationRecord) + wire::words_for(span.text_length) * 8 : 0;
@@ -128,9 +108,9 @@ constexpr uint64_t kMostRangeBytes = sizeof(wire::SpanRecord) + 8;
   commit(ring, bytes + text_bytes);
 }
 
-inline void write_range(Ring* ring, const wire::OpenSpan& span, uint64_t end) {
+inline void write_range(Ring* ring, const wire::OpenRange& span, uint64_t end) {
   if (span.text_length != 0 || ring->used + kMostRangeBytes > ring->limit) {
-    const wire::OpenSpan copy = span;  // the chunk it lies in may be left
+    const wire::OpenRange copy = span;  // the chunk it lies in may be left
     return write_long_range(ring, copy, end);
   }
   commit(ring, put_range(payload(ring->chunk) + ring->used, span, end));
@@ -144,18 +124,18 @@ void range_push(uint32_t domain, uint32_t category, const char* text) {
   Ring* ring = this_ring();
   if (ring == nullptr) return lost(DropSource::kRange);
   wire::ChunkHeader* chunk = ring->chunk;
-  const uint32_t count = load(chunk->open_count);
-  if (count >= wire::kMaxOpen) {
-    ++ring->too_deep;
-    return count_drop(DropSource::kRange, DropReason::kTooDeep);
+  const uint32_t count = load(chunk->open_ranges);
+  const bool has_deep = ring->too_deep_ranges != 0 && has_deep_range(ring, domain);
+  if (count >= wire::kMaxOpenRanges || has_deep) [[unlikely]] {
+    return lose_deep_range(ring, domain);
   }
-  wire::OpenSpan& span = chunk->open[count];
+  wire::OpenRange& span = chunk->ranges[count];
   span = {};
   span.domain = domain;
   span.category = category;
   for (uint32_t i = count; i-- > 0;) {
-    if (chunk->open[i].is_call == 0 && chunk->open[i].domain == domain) {
-      span.level = chunk->open[i].level + 1;
+    if (chunk->ranges[i].domain == domain) {
+      span.level = chunk->ranges[i].level + 1;
       break;
     }
   }
@@ -169,7 +149,7 @@ void range_push(uint32_t domain, uint32_t category, const char* text) {
       span.begin = ticks();
     }
   }
-  store_release(chunk->open_count, count + 1);
+  store_release(chunk->open_ranges, count + 1);
 }
 
 int range_pop(uint32_t domain) {
@@ -181,18 +161,18 @@ int range_pop(uint32_t domain) {
   }
   Ring* ring = t_state.ring;
   if (ring == nullptr || ring->chunk == nullptr) return -1;
-  if (ring->too_deep != 0) {  // the push was not kept either
-    --ring->too_deep;
-    return static_cast<int>(wire::kMaxOpen + ring->too_deep);
+  if (ring->too_deep_ranges != 0) [[unlikely]] {
+    if (const int level = end_deep_range(ring, domain); level >= 0) return level;
   }
-  uint32_t index = load(ring->chunk->open_count);
+  wire::ChunkHeader* chunk = ring->chunk;
+  uint32_t index = load(chunk->open_ranges);
   do {
     if (index-- == 0) return -1;
-  } while (ring->chunk->open[index].is_call != 0 || ring->chunk->open[index].domain != domain);
-  const wire::OpenSpan& span = ring->chunk->open[index];
+  } while (chunk->ranges[index].domain != domain);
+  const wire::OpenRange& span = chunk->ranges[index];
   const auto level = static_cast<int>(span.level);
   if (span.muted == 0) write_range(ring, span, end);
-  remove_open(ring->chunk, index);
+  remove_open(ring->chunk->ranges, ring->chunk->open_ranges, index);
   return level;
 }
 
@@ -205,7 +185,7 @@ void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t beg
   const TextReference reference = refer(ring, text);
   char* room = reserve(ring, kMostRangeBytes + text_bytes(reference));
   if (room == nullptr) return lost(DropSource::kRange);
-  wire::OpenSpan span = {};
+  wire::OpenRange span = {};
   span.begin = begin < end ? begin : end;
   span.id = reference.id;
   span.domain = domain;
@@ -247,22 +227,17 @@ sonde_call call_begin(uint32_t function, int kind) {
     }
   }
   wire::ChunkHeader* chunk = ring->chunk;
-  const uint32_t count = load(chunk->open_count);
-  if (count >= wire::kMaxOpen) {
+  const uint32_t count = load(chunk->open_calls);
+  if (count >= wire::kMaxOpenCalls) {
     count_drop(DropSource::kCall, DropReason::kTooDeep);
     return call;
   }
-  wire::OpenSpan& span = chunk->open[count];
-  span.id = function;
-  span.domain = 0;
-  span.category = 0;
-  span.text_length = 0;
-  span.is_call = 1;
-  span.muted = 0;
-  span.level = ++ring->call_serial;
-  call.private_data = pack(count + 1, span.level);
+  wire::OpenCall& span = chunk->calls[count];
+  span.function = function;
+  span.serial = ++ring->call_serial;
+  call.private_data = pack(count + 1, span.serial);
   span.begin = ticks();
-  store_release(chunk->open_count, count + 1);
+  store_release(chunk->open_calls, count + 1);
   return call;
 }
 
@@ -301,16 +276,17 @@ void call_end(const sonde_call* call, int64_t result, const uint64_t* words, siz
   if (!inside) return count_drop(DropSource::kCall, Inside::reason());
   Ring* ring = t_state.ring;
   if (ring == nullptr || ring->chunk == nullptr) return;
-  // Found where it was left, unless ranges below it were closed meanwhile.
+  // Found where it was left, unless calls below it were closed meanwhile.
+  wire::ChunkHeader* chunk = ring->chunk;
   const auto serial = static_cast<uint32_t>(call->private_data >> 32);
   uint32_t index = static_cast<uint32_t>(call->private_data);
-  if (index > load(ring->chunk->open_count)) index = load(ring->chunk->open_count);
+  if (index > load(chunk->open_calls)) index = load(chunk->open_calls);
   do {
     if (index-- == 0) return;
-  } while (ring->chunk->open[index].is_call == 0 || ring->chunk->open[index].level != serial);
-  const wire::OpenSpan& span = ring->chunk->open[index];
-  write_call(ring, span.id, span.begin, end, call->correlation, result, words, count);
-  remove_open(ring->chunk, index);
+  } while (chunk->calls[index].serial != serial);
+  const wire::OpenCall& span = chunk->calls[index];
+  write_call(ring, span.function, span.begin, end, call->correlation, result, words, count);
+  remove_open(ring->chunk->calls, ring->chunk->open_calls, index);
 }
 
 void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, const uint64_t* words,
@@ -415,9 +391,9 @@ void name_thread(uint32_t tid, const char* name) {
   if (tid == 0 || tid == self) {
     Ring* ring = nullptr;
     if (Inside inside; inside) ring = this_ring();
-    if (ring != nullptr) write_event(RecordType::kThread, 0, ring->tid, name);
+    if (ring != nullptr) write_event(RecordType::kThread, wire::kNamedByProgram, ring->tid, name);
   } else {
-    write_event(RecordType::kThread, 1, tid, name);  // flag 1: names a thread, not this ring's
+    write_event(RecordType::kThread, wire::kOtherThread | wire::kNamedByProgram, tid, name);
   }
 }
 
@@ -488,10 +464,10 @@ void clock_snapshot(uint32_t clock, uint64_t value, uint64_t before, uint64_t af
 }
 
 uint32_t intern(const char* text, size_t length) {
+  if (text == nullptr || length == 0) return 0;
   Inside inside;
-  if (!inside || text == nullptr || length == 0 || !ensure_spool()) return 0;
   ErrnoKeeper keep;
-  return intern_text(make_text(text, length));
+  return may_define(static_cast<bool>(inside)) ? intern_text(make_text(text, length)) : 0;
 }
 
 }  // namespace sonde::agent

@@ -105,6 +105,7 @@ void begin_anew() {
   g_state.forked = 1;
   ++g_state.generation;
   g_state.next_ring = 1;
+  g_state.rings = nullptr;
   g_state.parked = nullptr;
   g_state.parked_lock.reset();
   g_state.spool_lock.reset();

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -53,26 +54,43 @@ uint64_t retry_time() {
   return ticks() + static_cast<uint64_t>(kRetryNs);
 }
 
-void write_thread_record(Ring* ring) {
+using ThreadName = char[16];
+
+// Records that the thread has this name; `flags` as in a kThread. False: no space.
+bool write_name(Ring* ring, uint8_t flags, uint32_t tid, const ThreadName& name) {
   struct {
     wire::EventRecord event;
     wire::ContinuationRecord text;
-    char name[16];
+    ThreadName name;
   } record = {};
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%u/comm", ring->tid);
-  ssize_t length = 0;
-  if (const int fd = open(path, O_RDONLY | O_CLOEXEC); fd >= 0) {
-    length = read(fd, record.name, sizeof record.name);
-    close(fd);
-  }
-  while (length > 0 && record.name[length - 1] == '\n') --length;
-  record.event = {{wire::RecordType::kThread, 0, 2, ring->tid}, ticks()};
-  record.text = {{wire::RecordType::kText, 0, 3, static_cast<uint32_t>(length > 0 ? length : 0)}};
-  if (char* room = reserve(ring, sizeof record)) {
-    memcpy(room, &record, sizeof record);
-    commit(ring, sizeof record);
-  }
+  record.event = {{wire::RecordType::kThread, flags, 2, tid}, ticks()};
+  const auto length = static_cast<uint32_t>(strnlen(name, sizeof name));
+  record.text = {{wire::RecordType::kText, 0, 3, length}};
+  memcpy(record.name, name, length);
+  char* room = reserve(ring, sizeof record);
+  if (room == nullptr) return false;
+  memcpy(room, &record, sizeof record);
+  commit(ring, sizeof record);
+  return true;
+}
+
+// This thread's name, which needs no file and so no descriptor.
+void read_own_name(ThreadName& name) {
+  memset(name, 0, sizeof name);
+  prctl(PR_GET_NAME, name, 0, 0, 0);
+}
+
+void write_thread_record(Ring* ring, uint8_t flags = 0) {
+  read_own_name(ring->name);
+  // Else the next chunk tells it.
+  if (!write_name(ring, flags, ring->tid, ring->name)) memset(ring->name, 0, sizeof ring->name);
+}
+
+// The thread may have another name than when it began.
+void note_new_name(Ring* ring) {
+  ThreadName name;
+  read_own_name(name);
+  if (memcmp(name, ring->name, sizeof name) != 0) write_thread_record(ring, wire::kRenamed);
 }
 
 Ring* take_parked() {
@@ -87,9 +105,16 @@ Ring* take_parked() {
 
 Ring* make_ring() {
   auto* ring = static_cast<Ring*>(map_memory(sizeof(Ring)));
-  if (ring == nullptr) return nullptr;
+  if (ring == nullptr) {
+    store(g_state.out_because, wire::DropReason::kMemory);
+    return nullptr;
+  }
   madvise(ring, sizeof(Ring), MADV_WIPEONFORK);
   ring->index = __atomic_fetch_add(&g_state.next_ring, 1, __ATOMIC_RELAXED);
+  ring->next_made = load(g_state.rings);
+  while (!__atomic_compare_exchange_n(&g_state.rings, &ring->next_made, ring, false,
+                                      __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  }
   return ring;
 }
 
@@ -177,6 +202,17 @@ void prepare_more(Ring* ring) {
   ring->limit += wire::kChunkBytes;
 }
 
+// What is open moves along, so that the newest chunk always tells what the thread is doing.
+void move_open(wire::ChunkHeader* to, const wire::ChunkHeader* from) {
+  if (from->open_ranges != 0) {
+    memcpy(to->ranges, from->ranges, sizeof to->ranges[0] * from->open_ranges);
+    memcpy(to->open_text, from->open_text, sizeof to->open_text);
+  }
+  memcpy(to->calls, from->calls, sizeof to->calls[0] * from->open_calls);
+  store(to->open_ranges, from->open_ranges);
+  store_release(to->open_calls, from->open_calls);
+}
+
 bool may_retry(const Ring* ring) {
   return ticks() >= ring->retry_at || (ring->sealed_count > 0 && drained_count(ring) > 0);
 }
@@ -190,7 +226,7 @@ void count_drop(wire::DropSource source, wire::DropReason reason, uint64_t count
 }
 
 wire::DropReason drop_reason() {
-  return t_state.ring != nullptr ? t_state.ring->out_because : wire::DropReason::kDiskFull;
+  return t_state.ring != nullptr ? t_state.ring->out_because : load(g_state.out_because);
 }
 
 Ring* slow_ring() {
@@ -227,7 +263,7 @@ Ring* slow_ring() {
 
 char* slow_reserve(Ring* ring, uint64_t bytes) {
   ErrnoKeeper keep;
-  if (bytes > wire::kPayloadBytes) return nullptr;
+  if (bytes > wire::kMaxRecordBytes) return nullptr;
   if (ring->limit == 0 && !may_retry(ring)) return nullptr;
   const WithoutSignals without_signals;
   if (ring->index == 0) return nullptr;  // in a child that was forked meanwhile: see fork.cpp
@@ -244,17 +280,13 @@ char* slow_reserve(Ring* ring, uint64_t bytes) {
     ring->retry_at = retry_time();
     return nullptr;
   }
-  // The open ranges move along, so that the newest chunk always tells what the thread is doing.
-  if (full->open_count != 0) {
-    memcpy(fresh->open, full->open, sizeof fresh->open[0] * full->open_count);
-    memcpy(fresh->open_text, full->open_text, sizeof fresh->open_text);
-  }
-  store_release(fresh->open_count, full->open_count);
+  move_open(fresh, full);
   retire_current(ring);
   ring->chunk = fresh;
   ring->used = 0;
   ring->limit = ready;
-  return payload(fresh);
+  note_new_name(ring);
+  return payload(fresh) + ring->used;
 }
 
 void park_ring(void* memory) {
@@ -263,11 +295,44 @@ void park_ring(void* memory) {
   auto* ring = static_cast<Ring*>(memory);
   t_state.ring = nullptr;
   if (ring->index == 0) return;
-  if (ring->chunk != nullptr) store_release(ring->chunk->open_count, 0u);
+  if (ring->chunk != nullptr) {
+    store(ring->chunk->open_ranges, 0u);
+    store_release(ring->chunk->open_calls, 0u);
+    memset(ring->too_deep, 0, sizeof ring->too_deep);
+    ring->too_deep_ranges = 0;
+    note_new_name(ring);
+  }
+  store(ring->tid, 0u);
   if (g_state.parked_lock.acquire()) {
     ring->next_parked = g_state.parked;
     g_state.parked = ring;
     g_state.parked_lock.release();
+  }
+}
+
+// Other threads cannot write any more, or are not asked to: what they are called is written by this
+// one.
+void write_last_names() {
+  ErrnoKeeper keep;
+  const Inside inside;
+  Ring* const own = t_state.ring;
+  if (!inside || own == nullptr || own->chunk == nullptr || own->index == 0) return;
+  note_new_name(own);
+  for (Ring* ring = load_acquire(g_state.rings); ring != nullptr; ring = ring->next_made) {
+    const uint32_t tid = load(ring->tid);
+    if (ring == own || tid == 0) continue;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%u/comm", tid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    ThreadName name = {};
+    const ssize_t length = read(fd, name, sizeof name);
+    close(fd);
+    if (length <= 0) continue;
+    name[length - 1] = '\0';  // the end of the line
+    if (memcmp(name, ring->name, sizeof name) != 0) {
+      write_name(own, wire::kOtherThread | wire::kRenamed, tid, name);
+    }
   }
 }
 
@@ -302,7 +367,10 @@ bool in_foreign_namespace() {
 bool write_process_record() {
   constexpr size_t kBytes = 32 * 1024;
   void* memory = map_memory(kBytes);
-  if (memory == nullptr) return false;
+  if (memory == nullptr) {
+    store(g_state.out_because, wire::DropReason::kMemory);
+    return false;
+  }
   auto* record = static_cast<wire::ProcessRecord*>(memory);
   record->header = {wire::RecordType::kProcess, 0, 0, static_cast<uint32_t>(getpid())};
   record->parent_pid = static_cast<uint32_t>(getppid());
@@ -331,7 +399,10 @@ bool make_folder() {
   if (length <= 0 || static_cast<size_t>(length) >= sizeof g_state.folder) return false;
   g_state.spool = spool;  // chunks carry it
   g_state.pid = static_cast<uint32_t>(getpid());
-  return mkdir(g_state.folder, 0700) == 0;
+  // Private whatever the program's umask is, and open to the recorder.
+  if (mkdir(g_state.folder, 0700) == 0 && chmod(g_state.folder, 0700) == 0) return true;
+  store(g_state.out_because, reason_of(errno));
+  return false;
 }
 
 bool make_spool() {
@@ -376,6 +447,9 @@ bool attach(const char* session) {
   if (memory == MAP_FAILED) return false;
   auto* control = static_cast<wire::SessionControl*>(memory);
   if (control->magic != wire::kControlMagic || control->version != wire::kWireVersion) {
+    if (control->magic == wire::kControlMagic && control->version >= wire::kFirstThatCounts) {
+      __atomic_fetch_add(&control->refused, 1, __ATOMIC_RELAXED);
+    }
     munmap(memory, sizeof(wire::SessionControl));
     return false;
   }

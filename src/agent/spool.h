@@ -22,12 +22,17 @@ struct Ring {
   uint64_t next_sequence, next_file;
   uint64_t next_correlation, next_range;
   uint32_t call_serial;
-  uint32_t too_deep;              // ranges open beyond what the chunk's header holds
+  struct {
+    uint32_t domain, ranges;
+  } too_deep[16];                 // ranges open beyond what the chunk's header holds
+  uint32_t too_deep_ranges;       // of all domains
+  char name[16];                  // of the thread, as recorded
   uint64_t retry_at;              // ticks: no attempt to get a chunk before
   wire::DropReason out_because;   // why the last attempt failed
   wire::ChunkHeader* sealed[64];  // waiting for the consumer, oldest first
   uint32_t sealed_count;
   Ring* next_parked;
+  Ring* next_made;
   TextCache texts;
 };
 
@@ -59,6 +64,8 @@ bool ensure_spool();
 
 // Thread exit.
 void park_ring(void* ring);
+// Before the process ends: threads may have other names than when they began.
+void write_last_names();
 // In a forked child: the thread's ring was its parent's.
 void forget_ring();
 

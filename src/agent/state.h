@@ -27,6 +27,9 @@ struct State {
   BoundedLock parked_lock;
   BoundedLock spool_lock;
   uint64_t retry_at = 0;  // ticks: no attempt to make a chunk before
+  // Why the last attempt to make the spool, or a ring, failed.
+  wire::DropReason out_because = wire::DropReason::kSystem;
+  Ring* rings = nullptr;  // all that were made, the newest first
   char session[PATH_MAX] = {};
   char folder[PATH_MAX] = {};  // of this process' chunks
 };

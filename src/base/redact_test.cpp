@@ -16,7 +16,7 @@ TEST(Redact, VariablesThatExplainPerformanceAreTold) {
 }
 
 TEST(Redact, OfOtherVariablesOnlyTheName) {
-  EXPECT_EQ(redact_variable("HOME=/home/me"), "HOME=***");
+  EXPECT_EQ(redact_variable("HOME=/somewhere/me"), "HOME=***");
   EXPECT_EQ(redact_variable("DATABASE_URL=postgres://me:pw@host"), "DATABASE_URL=***");
   EXPECT_EQ(redact_variable("EMPTY="), "EMPTY=");
   EXPECT_EQ(redact_variable("http_proxy=http://me:pw@host:80/x"), "http_proxy=***");

@@ -1,6 +1,7 @@
 #include "record/drain.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -363,14 +364,16 @@ void Drain::note_open(Spool& spool) {
     }
     auto [found, fresh] = newest.try_emplace(header.ring, header);
     const auto age = [](const wire::ChunkHeader& h) {
-      return std::pair(h.committed != 0 || h.open_count != 0, h.sequence);
+      return std::pair(h.committed != 0 || h.open_ranges != 0 || h.open_calls != 0, h.sequence);
     };
     if (!fresh && age(found->second) < age(header)) found->second = header;
   }
   if (!defined && !newest.empty()) ingest_->drop("chunks", "no definitions: names are missing", 1);
   for (const auto& [ring, header] : newest) {
-    const uint32_t count = std::min(header.open_count, wire::kMaxOpen);
-    for (uint32_t i = 0; i < count; ++i) ingest_->unfinished(header, header.open[i]);
+    const uint32_t ranges = std::min(header.open_ranges, wire::kMaxOpenRanges);
+    for (uint32_t i = 0; i < ranges; ++i) ingest_->unfinished(header, header.ranges[i]);
+    const uint32_t calls = std::min(header.open_calls, wire::kMaxOpenCalls);
+    for (uint32_t i = 0; i < calls; ++i) ingest_->unfinished(header, header.calls[i]);
   }
 }
 
@@ -394,8 +397,19 @@ Status Drain::finish() {
     for (uint32_t reason = 0; reason < wire::kDropReasons; ++reason) {
       const uint64_t count = __atomic_load_n(&(*control_)->drops[source][reason], __ATOMIC_RELAXED);
       if (count == 0) continue;
-      ingest_->set_drop(wire::kDropSourceNames[source], wire::kDropReasonNames[reason], count);
+      std::string name = wire::kDropReasonNames[reason];
+      if (static_cast<wire::DropReason>(reason) == wire::DropReason::kSystem) {
+        name += fmt::format(" ({})", std::strerror(static_cast<int>((*control_)->system_error)));
+      }
+      ingest_->set_drop(wire::kDropSourceNames[source], name, count);
     }
+  }
+  const uint32_t refused = __atomic_load_n(&(*control_)->refused, __ATOMIC_RELAXED);
+  if (refused != 0) {
+    ingest_->diagnostic(
+        "agent", fmt::format("{} processes were not recorded: the libsonde-agent.so in them is of "
+                             "another version of Sonde",
+                             refused));
   }
   SONDE_TRY(commit(true));
   return ingest_->finish();

@@ -61,15 +61,15 @@ class DrainTest : public ::testing::Test {
   }
 
   // A new session and a new, empty trace.
-  void fresh(uint64_t limit = uint64_t{1} << 30) {
+  void fresh(uint64_t limit = uint64_t{1} << 30, uint64_t orphan = uint64_t{1} << 30) {
     close();
     fs::remove_all(session());
     fs::remove(trace());
     fs::create_directory(session());
     for (auto& count : progress_->marks) count = 0;
     progress_->stop = false;
-    auto control =
-        wire::Control::create(session(), {.limit_bytes = limit, .clock = wire::best_clock()});
+    auto control = wire::Control::create(
+        session(), {.limit_bytes = limit, .orphan_bytes = orphan, .clock = wire::best_clock()});
     ASSERT_TRUE(control);
     control_ = std::make_unique<wire::Control>(std::move(control).value());
     ASSERT_TRUE(write_output_name(session(), trace()));
@@ -101,6 +101,7 @@ class DrainTest : public ::testing::Test {
   pid_t start(const std::function<void(Agent)>& work) {
     const pid_t child = fork();
     if (child != 0) return child;
+    control_.reset();  // or it would hold the lock as well
     if (!agent::attach_process(session().c_str())) _exit(9);
     work(sonde_agent_v1());
     _exit(0);
@@ -325,6 +326,31 @@ TEST_F(DrainTest, DropsAreCountedExactly) {
     }
     EXPECT_EQ(made + lost(), 3 * 40'000);
   }
+}
+
+TEST_F(DrainTest, WithoutAReaderAProgramKeepsToItsRoom) {
+  fresh(uint64_t{1} << 30, 2 << 20);
+  const pid_t child = start(marks(2, int64_t{1} << 40, 2000));
+  while (progress_->marks[0] == 0 || progress_->marks[1] == 0) usleep(1000);
+  drain_->poll();
+  const uint64_t before = drain_->spool_bytes();
+  EXPECT_EQ((*control_)->orphaned, 0u);
+  close();
+  usleep(800'000);  // more than 2 MiB are made meanwhile
+  uint64_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(session())) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  EXPECT_LE(bytes, before + (2u << 20) + 2 * wire::kMaxChunkBytes);
+  progress_->stop = true;
+  wait_for(child);
+  const auto outcome = recover(session(), "");
+  ASSERT_TRUE(outcome) << outcome.error().to_line();
+  EXPECT_GT(lost(), 0);
+  EXPECT_EQ(rows("t0") + rows("t1") + lost(), progress_->marks[0] + progress_->marks[1]);
+  EXPECT_EQ(value("SELECT count(*) FROM sonde_drop WHERE reason <> 'recorder gone and the room for "
+                  "that full'"),
+            0);
 }
 
 // ---- damaged files ----

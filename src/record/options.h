@@ -14,15 +14,16 @@ namespace sonde::record {
 enum class WaitPolicy { kNone, kAll };  // for processes that outlive the command
 
 struct Options {
-  std::string output;           // "" = trace.rpd; each rank of a job has its own
-  bool append = false;          // add to an existing trace of Sonde's
-  std::string spool_folder;     // "" = $SONDE_SPOOL_DIR, $TMPDIR or /tmp
-  uint64_t buffer_limit = 0;    // bytes of all chunks; 0 = half of the free space, 16 GiB at most
-  bool drop_when_full = false;  // --buffer-policy drop: the limit is 256 MiB if not given
-  uint64_t max_size = 0;        // of the .rpd, in bytes; recording stops there; 0 = none
-  bool start = true;            // false: recording waits for sonde_start()
-  int64_t delay_ns = 0;         // recording begins after
-  int64_t duration_ns = 0;      // and lasts; 0 = to the end
+  std::string output;         // "" = trace.rpd; each rank of a job has its own
+  bool append = false;        // add to an existing trace of Sonde's
+  std::string spool_folder;   // "" = $SONDE_SPOOL_DIR, $TMPDIR or /tmp
+  uint64_t buffer_limit = 0;  // bytes of all chunks; 0 = by the free space (session_limit)
+  uint64_t orphan_limit = uint64_t{256} << 20;  // of those made when the recorder is gone
+  bool drop_when_full = false;           // --buffer-policy drop: the limit is 256 MiB if not given
+  uint64_t max_size = 0;                 // of the .rpd, in bytes; recording stops there; 0 = none
+  bool start = true;                     // false: recording waits for sonde_start()
+  int64_t delay_ns = 0;                  // recording begins after
+  int64_t duration_ns = 0;               // and lasts; 0 = to the end
   std::optional<wire::ClockKind> clock;  // nullopt = the best of this machine
   WaitPolicy wait = WaitPolicy::kNone;
   std::optional<std::vector<std::string>> backends;  // by name; nullopt = all

@@ -132,6 +132,7 @@ void Recording::abandon() {
 Status Recording::prepare() {
   wire::SessionOptions session;
   session.limit_bytes = session_limit(options_, session_);
+  session.orphan_bytes = options_.orphan_limit;
   session.autostart = options_.start;
   session.recording = options_.delay_ns == 0;
   session.sample_hz = options_.sample_hz;

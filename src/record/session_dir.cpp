@@ -1,11 +1,15 @@
 #include "record/session_dir.h"
 
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "base/private_file.h"
+#include "record/memory_limit.h"
 
 namespace sonde::record {
 
@@ -26,21 +30,30 @@ Result<std::string> make_session_dir(const Options& options) {
     failure.hint = "choose another place with --spool-dir";
     return failure;
   }
+  ::chmod(path.c_str(), 0700);  // whatever the umask leaves of it
   return path;
 }
 
 uint64_t session_limit(const Options& options, const std::string& session) {
   constexpr uint64_t kMost = uint64_t{16} << 30;
   constexpr uint64_t kDropDefault = uint64_t{256} << 20;
+  constexpr uint64_t kMemoryShare = 4;
   if (options.buffer_limit != 0) return options.buffer_limit;
-  if (options.drop_when_full) return kDropDefault;
+  uint64_t limit = options.drop_when_full ? kDropDefault : kMost;
   struct statvfs info {};
-  if (::statvfs(session.c_str(), &info) != 0) return kMost;
-  return std::min(kMost, uint64_t{info.f_bavail} * info.f_frsize / 2);
+  // ramfs has no size.
+  if (::statvfs(session.c_str(), &info) == 0 && info.f_blocks != 0) {
+    limit = std::min(limit, uint64_t{info.f_bavail} * info.f_frsize / 2);
+  }
+  if (is_in_memory(session)) {
+    limit = std::min(limit, available_memory().value_or(kDropDefault) / kMemoryShare);
+  }
+  return limit;
 }
 
 Status write_output_name(const std::string& session, const std::string& output) {
   std::error_code error;
+  create_private_file(session + "/output", O_WRONLY);  // or it is there already
   std::ofstream file(session + "/output");
   file << fs::absolute(output, error).string();
   file.close();

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/redact.h"
 #include "base/strings.h"
 #include "sonde/backend.h"
 #include "store/ingest_state.h"
@@ -116,7 +117,15 @@ void Ingest::Impl::snapshot(Process& process, const wire::Record& record) {
 
 void Ingest::Impl::thread(Process& process, KnownRing& ring, const wire::Record& record) {
   const uint32_t tid = record.header->id;
-  if ((record.header->flags & 1) == 0) ring.tid = tid;  // else it only names another thread
+  const uint8_t flags = record.header->flags;
+  if ((flags & wire::kOtherThread) == 0) ring.tid = tid;
+  if ((flags & wire::kNamedByProgram) != 0) {
+    process.named.insert(tid);
+  } else if ((flags & wire::kRenamed) == 0) {
+    process.named.erase(tid);  // a new thread, perhaps with the number of one that has ended
+  } else if (process.named.count(tid) != 0) {
+    return;
+  }
   const auto name = valid_utf8(record.text);
   auto [known, fresh] = process.threads.try_emplace(tid, name);
   if (fresh) {
@@ -135,7 +144,7 @@ void Ingest::Impl::note(Process& process, const wire::Record& record) {
   const auto label = valid_utf8(text(process, record.header->id));
   if (record.type() == wire::RecordType::kNote) {
     insert("INSERT INTO sonde_note (process_id, key, value) VALUES (?1, ?2, ?3)", process.id, label,
-           valid_utf8(record.text));
+           redact_fact(label, valid_utf8(record.text)));
     return;
   }
   static constexpr std::string_view kSeverities[] = {"info", "warning", "error"};

@@ -42,8 +42,9 @@ class Ingest {
   void definition(const wire::ChunkStatus& chunk, const wire::Record& record);
   // A record of another ring; `ring` and `tid` of the header say whose.
   void event(const wire::ChunkStatus& chunk, const wire::Record& record);
-  // A span that was open when its process ended.
-  void unfinished(const wire::ChunkHeader& chunk, const wire::OpenSpan& span);
+  // What was open when its process ended.
+  void unfinished(const wire::ChunkHeader& chunk, const wire::OpenRange& range);
+  void unfinished(const wire::ChunkHeader& chunk, const wire::OpenCall& call);
   // A process image ended: "exit 0", "signal 9", "exec" ...
   void ended(uint64_t spool, int64_t end_ns, std::string_view how);
   bool has_ended(uint64_t spool) const;

@@ -11,7 +11,6 @@ namespace sonde::store {
 namespace {
 
 // Ids are dense but for lost definitions; one far beyond the others is of a damaged record.
-constexpr uint32_t kMaxDefinitions = 1 << 22;
 constexpr uint32_t kMaxGap = 1 << 18;
 
 std::string host_name() {
@@ -98,11 +97,13 @@ void Ingest::Impl::define_queue(Process& process, const wire::Record& record) {
 
 namespace {
 
-// Room for the definition `id`; false if there can be no such one.
+// Room for the definition `id`, all kinds of which share one sequence; false if there can be no
+// such one.
 template <typename T>
-bool make_room(std::vector<T>& known, uint32_t id) {
+bool make_room(Process& process, std::vector<T>& known, uint32_t id) {
   if (id < known.size()) return true;
-  if (id > kMaxDefinitions || id > known.size() + kMaxGap) return false;
+  if (id > wire::kMostDefinitions || id > process.newest_definition + kMaxGap) return false;
+  process.newest_definition = std::max(process.newest_definition, id);
   known.resize(id + 1);
   return true;
 }
@@ -117,12 +118,12 @@ void Ingest::Impl::define(Process& process, const wire::Record& record) {
     case wire::RecordType::kProcess:
       return define_process(process, record);
     case wire::RecordType::kString:
-      if (!make_room(process.strings, id)) return damaged();
+      if (!make_room(process, process.strings, id)) return damaged();
       if (process.strings[id].text.empty()) process.strings[id].text = valid_utf8(record.text);
       return;
     case wire::RecordType::kFunction: {
       const auto& fields = record.as<wire::FunctionRecord>();
-      if (!make_room(process.functions, id)) return damaged();
+      if (!make_room(process, process.functions, id)) return damaged();
       process.functions[id] = {next_function++,
                                string_id(process, fields.name),
                                string_id(process, fields.domain),

@@ -156,7 +156,7 @@ void Ingest::Impl::sample(Process& process, KnownRing& ring, const wire::Record&
   const int64_t truncated = record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep);
   const int64_t time_ns = ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks));
   if ((record.header->flags & wire::kLaunch) != 0) {
-    if (ring.launches.size() >= wire::kMaxOpen) ring.launches.erase(ring.launches.begin());
+    if (ring.launches.size() >= wire::kMaxOpenCalls) ring.launches.erase(ring.launches.begin());
     ring.launches.push_back({fields.cpu_ns, leaf, truncated});
     return;
   }

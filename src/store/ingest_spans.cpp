@@ -169,34 +169,52 @@ void Ingest::Impl::range_stop(Process& process, const wire::Record& record) {
   process.started.erase(start);
 }
 
-void Ingest::unfinished(const wire::ChunkHeader& chunk, const wire::OpenSpan& span) {
-  auto& impl = *impl_;
-  Process& process = impl.process(chunk.spool, chunk.pid);
+// What an open range and an open call have in common; false if it is in the file already: its
+// process ended before it could be taken off the stack.
+bool Ingest::Impl::begin_unfinished(Process& process, const wire::ChunkHeader& chunk,
+                                    uint64_t begin, ApiRow& row) {
   KnownRing& ring = process.rings[chunk.ring];
   if (ring.tid == 0) ring.tid = chunk.tid;
-  // Written already, and the process ended before it could be taken off the stack.
-  if (span.muted != 0 || span.begin == ring.last_begin) return;
-  ApiRow row;
+  if (begin == ring.last_begin) return false;
   row.pid = process.pid;
   row.tid = ring.tid;
-  row.start_ns = impl.ticks.to_monotonic_ns(static_cast<int64_t>(span.begin));
-  row.end_ns = std::max(row.start_ns, impl.now_ns);
+  row.start_ns = ticks.to_monotonic_ns(static_cast<int64_t>(begin));
+  row.end_ns = std::max(row.start_ns, now_ns);
+  return true;
+}
+
+void Ingest::Impl::add_unfinished(const ApiRow& row) {
+  insert("INSERT OR IGNORE INTO sonde_unfinished (api_id) VALUES (?1)", add_api(row));
+}
+
+void Ingest::unfinished(const wire::ChunkHeader& chunk, const wire::OpenRange& range) {
+  auto& impl = *impl_;
+  Process& process = impl.process(chunk.spool, chunk.pid);
+  ApiRow row;
+  if (range.muted != 0 || !impl.begin_unfinished(process, chunk, range.begin, row)) return;
+  const uint64_t end = uint64_t{range.text_offset} + range.text_length;
   row.name_id = impl.marker_name_id;
-  if (span.is_call != 0) {
-    if (span.id >= process.functions.size()) return;
-    const KnownFunction& function = process.functions[span.id];
-    row.name_id = function.name_id;
-    row.domain_id = function.domain_id;
-    row.category_id = function.category_id;
-  } else {
-    const uint64_t end = uint64_t{span.text_offset} + span.text_length;
-    row.domain_id = span.domain != 0 ? impl.string_id(process, span.domain) : impl.sonde_domain_id;
-    row.category_id = impl.string_id(process, span.category);
-    row.args_id = span.id == 0 && end <= wire::kOpenTextBytes
-                      ? impl.ustring({chunk.open_text + span.text_offset, span.text_length})
-                      : impl.ustring_id(process, span.id);
+  row.domain_id = range.domain != 0 ? impl.string_id(process, range.domain) : impl.sonde_domain_id;
+  row.category_id = impl.string_id(process, range.category);
+  row.args_id = range.id == 0 && end <= wire::kOpenTextBytes
+                    ? impl.ustring({chunk.open_text + range.text_offset, range.text_length})
+                    : impl.ustring_id(process, range.id);
+  impl.add_unfinished(row);
+}
+
+void Ingest::unfinished(const wire::ChunkHeader& chunk, const wire::OpenCall& call) {
+  auto& impl = *impl_;
+  Process& process = impl.process(chunk.spool, chunk.pid);
+  ApiRow row;
+  if (call.function >= process.functions.size() ||
+      !impl.begin_unfinished(process, chunk, call.begin, row)) {
+    return;
   }
-  impl.insert("INSERT OR IGNORE INTO sonde_unfinished (api_id) VALUES (?1)", impl.add_api(row));
+  const KnownFunction& function = process.functions[call.function];
+  row.name_id = function.name_id;
+  row.domain_id = function.domain_id;
+  row.category_id = function.category_id;
+  impl.add_unfinished(row);
 }
 
 }  // namespace sonde::store

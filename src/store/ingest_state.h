@@ -104,6 +104,7 @@ struct Process {
   uint32_t pid = 0;
   bool described = false;  // its sonde_process row is filled in
   bool ended = false;
+  uint32_t newest_definition = 0;        // the largest id
   std::vector<KnownString> strings;      // by definition id; ids are dense
   std::vector<KnownFunction> functions;  // by definition id
   std::unordered_map<uint32_t, KnownDevice> devices;
@@ -122,6 +123,7 @@ struct Process {
   std::unordered_map<uint64_t, int64_t> stopped;  // stops that came before their start
   std::unordered_map<uint32_t, KnownRing> rings;
   std::unordered_map<uint32_t, std::string> threads;  // tid -> name, as in sonde_thread
+  std::set<uint32_t> named;                           // tids whose names the program gave itself
 };
 
 // Forgets the longest waiting ops that are more than `limit`: their calls were lost.
@@ -185,6 +187,9 @@ struct Ingest::Impl {
   int64_t add_marker(const Process& process, const MarkerText& text, int64_t tid, int64_t start_ns,
                      int64_t end_ns);
   int64_t add_api(const ApiRow& row);
+  bool begin_unfinished(Process& process, const wire::ChunkHeader& chunk, uint64_t begin,
+                        ApiRow& row);
+  void add_unfinished(const ApiRow& row);
   int64_t arguments_id(Process& process, const KnownFunction& function, const wire::Record& record,
                        int64_t result);
 

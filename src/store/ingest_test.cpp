@@ -229,23 +229,25 @@ TEST_F(IngestTest, WhatWasOpenIsNoted) {
   auto header = kRing;
   const std::string own = "own text";
   std::memcpy(header.open_text + 100, own.data(), own.size());
-  const auto open = [&](uint64_t begin, uint32_t id, uint8_t is_call, uint8_t muted = 0) {
-    wire::OpenSpan span{};
-    span.begin = at(static_cast<int64_t>(begin));
-    span.id = id;
-    span.is_call = is_call;
-    span.muted = muted;
-    span.text_offset = 100;
-    span.text_length = static_cast<uint32_t>(own.size());
-    file->unfinished(header, span);
+  const auto open = [&](int64_t begin, uint32_t id, uint16_t muted = 0) {
+    wire::OpenRange range{};
+    range.begin = at(begin);
+    range.id = id;
+    range.muted = muted;
+    range.text_offset = 100;
+    range.text_length = static_cast<uint32_t>(own.size());
+    file->unfinished(header, range);
   };
-  open(10, 10, 0);
-  open(11, 0, 0);
-  open(12, 5, 1);
-  open(13, 10, 0, 1);  // was muted
-  open(32, 5, 1);      // written already
-  open(14, 999, 1);    // no such function
-  wire::OpenSpan beyond{};
+  const auto open_call = [&](int64_t begin, uint32_t function) {
+    file->unfinished(header, wire::OpenCall{at(begin), function, 1});
+  };
+  open(10, 10);
+  open(11, 0);
+  open_call(12, 5);
+  open(13, 10, 1);     // was muted
+  open_call(32, 5);    // written already
+  open_call(14, 999);  // no such function
+  wire::OpenRange beyond{};
   beyond.begin = at(15);
   beyond.text_offset = 65535;
   beyond.text_length = 0xffffffff;
@@ -425,7 +427,7 @@ TEST_F(IngestTest, TextIsAlwaysUtf8) {
            thread(5, at(1), wrong) + record(wire::RecordType::kNote, 20, 0, {1}) + text(wrong));
   auto header = kRing;
   std::memcpy(header.open_text, wrong.data(), wrong.size());
-  wire::OpenSpan span{};
+  wire::OpenRange span{};
   span.begin = at(77);
   span.text_length = static_cast<uint32_t>(wrong.size());
   file->unfinished(header, span);

@@ -1,4 +1,5 @@
 #include "base/strings.h"
+#include "store/unfinished.h"
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -57,15 +58,8 @@ Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
                          " were not recorded: " + std::string(rows.text(1)));
     }
   }
-  SONDE_ASSIGN(const bool has_ingest, database.has_table("sonde_ingest"));
-  if (has_ingest) {
-    SONDE_ASSIGN(const int64_t left, database.integer("SELECT count(*) FROM sonde_ingest"));
-    if (left != 0) {
-      warnings.push_back(
-          "the recording is not finished: these are the events that have arrived so far "
-          "(a recording whose recorder died is finished by sonde recover)");
-    }
-  }
+  SONDE_ASSIGN(const auto session, store::unfinished_session(database));
+  if (session) warnings.push_back(store::unfinished_text(reader.path(), *session));
   SONDE_ASSIGN(const bool has_diagnostics, database.has_table("sonde_diagnostic"));
   if (has_diagnostics) {
     SONDE_ASSIGN(

@@ -15,7 +15,8 @@ namespace sonde::wire {
 
 constexpr uint64_t kChunkMagic = 0x4B4E4843444E4F53;    // "SONDCHNK"
 constexpr uint64_t kControlMagic = 0x4C525443444E4F53;  // "SONDCTRL"
-constexpr uint32_t kWireVersion = 3;
+constexpr uint32_t kWireVersion = 4;
+constexpr uint32_t kFirstThatCounts = 4;  // control files from here on have `refused`
 
 // A chunk's size is a multiple of the smallest one: a thread that fills its chunks fast gets larger
 // ones, because making a file and its pages is most of what an event costs then.
@@ -26,8 +27,9 @@ constexpr uint64_t kPayloadBytes = kChunkBytes - kHeaderBytes;  // of the smalle
 constexpr uint64_t kMaxRecordBytes = 200 * 1024;
 constexpr uint64_t kMaxTextBytes = 192 * 1024;
 
-constexpr uint32_t kMaxOpen = 240;
-constexpr uint32_t kOpenTextBytes = 8192;
+constexpr uint32_t kMaxOpenRanges = 240;
+constexpr uint32_t kMaxOpenCalls = 240;
+constexpr uint32_t kOpenTextBytes = 4352;
 
 enum class ClockKind : uint32_t { kMonotonic = 0, kTsc = 1 };
 enum class ChunkState : uint32_t { kActive = 0, kSealed = 1, kDrained = 2, kAbandoned = 3 };
@@ -38,18 +40,24 @@ struct ClockReading {
   int64_t monotonic_ns, raw_ns, realtime_ns, boottime_ns;
 };
 
-// A range or call that has begun and not ended: what the thread was doing when it was killed.
-struct OpenSpan {
+// Ranges and calls that have begun and not ended: what the thread was doing when it was killed.
+// They are kept apart, so that a program that forgets to end its ranges loses no calls.
+struct OpenRange {
   uint64_t begin;  // ticks
-  uint32_t id;     // text of a range (0: in the open text), function of a call
+  uint32_t id;     // its text; 0: in the open text
   uint32_t domain, category;
   uint32_t text_length;
   uint16_t text_offset;
-  uint8_t is_call;
-  uint8_t muted;   // begun while recording was off: never written
+  uint16_t muted;  // 1: begun while recording was off: never written
   uint32_t level;  // ranges of this domain below it
 };
-static_assert(sizeof(OpenSpan) == 32);
+static_assert(sizeof(OpenRange) == 32);
+struct OpenCall {
+  uint64_t begin;  // ticks
+  uint32_t function;
+  uint32_t serial;  // among the thread's calls
+};
+static_assert(sizeof(OpenCall) == 16);
 
 struct ChunkStatus {
   // Identity, written once per use of the chunk and covered by `identity_sum`; magic comes last.
@@ -68,14 +76,16 @@ struct ChunkStatus {
   // Live.
   uint64_t committed;  // bytes of payload that hold whole records
   ChunkState state;
-  uint32_t open_count;
+  uint32_t open_ranges, open_calls;  // how many of the arrays below count
+  uint32_t padding;
   uint64_t payload_sum;  // of the committed bytes, valid when sealed
 };
 
 // The first 16 KiB of a chunk file.
 struct ChunkHeader : ChunkStatus {
-  uint64_t reserved[47];
-  OpenSpan open[kMaxOpen];
+  uint64_t reserved[46];
+  OpenRange ranges[kMaxOpenRanges];
+  OpenCall calls[kMaxOpenCalls];
   char open_text[kOpenTextBytes];
 };
 static_assert(sizeof(ChunkStatus) + sizeof(ChunkHeader::reserved) == 512);
@@ -83,18 +93,49 @@ static_assert(sizeof(ChunkHeader) == kHeaderBytes);
 
 inline uint64_t payload_bytes(const ChunkStatus& chunk) { return chunk.chunk_bytes - kHeaderBytes; }
 
+// Why events are lost. From kNoSpace to kSystem: what the system said when a chunk was to be made.
 enum class DropReason : uint32_t {
   kBufferLimit,
-  kDiskFull,
+  kNoSpace,
+  kQuota,
+  kProcessFiles,
+  kSystemFiles,
+  kDenied,
+  kReadOnly,
+  kFileSize,
+  kMemory,
+  kDeleted,
+  kDiskError,
+  kSystem,
+  kClosed,
+  kOrphaned,
   kReentrant,
   kTooDeep,
   kBusy,
+  kTableFull,
   kNoThreadState
 };
-constexpr uint32_t kDropReasons = 6;
+constexpr uint32_t kDropReasons = 19;
 constexpr const char* kDropReasonNames[kDropReasons] = {
-    "buffer limit", "no space for the spool", "inside a signal handler", "nested too deep",
-    "definition table busy or full", "by a thread that shares another's storage"};
+    "buffer limit",
+    "no space for the spool (ENOSPC)",
+    "disk quota used up (EDQUOT)",
+    "too many open files in the process (EMFILE)",
+    "too many open files on the machine (ENFILE)",
+    "spool not accessible to the process (EACCES)",
+    "spool on a read-only file system (EROFS)",
+    "limit on file sizes reached (EFBIG)",
+    "no memory (ENOMEM)",
+    "session directory not found (ENOENT)",
+    "error of the spool's disk (EIO)",
+    "spool cannot be written",
+    "recording had ended",
+    "recorder gone and the room for that full",
+    "inside a signal handler",
+    "nested too deep",
+    "definition table busy",
+    "definition table full",
+    "by a thread that shares another's storage"};
 
 enum class DropSource : uint32_t {
   kCall,
@@ -114,25 +155,33 @@ constexpr const char* kDropSourceNames[kDropSources] = {
 // to the recorder.
 constexpr char kForeignSuffix[] = "-f";
 
-// <session>/control, mapped by the recorder and by every traced process.
+// <session>/control, mapped by the recorder and by every traced process. Its first five fields are
+// the same in every version from 4 on.
+//
+// Whoever reads the session (the recorder, then `sonde recover`) holds a lock on the file, an open
+// file description lock, which ends with its process and with nothing else: not when it is stopped,
+// suspended or slow.
 struct SessionControl {
   uint64_t magic;
   uint32_t version;
   uint32_t control_bytes;
+  uint32_t refused;  // processes whose agent is of another version: not recorded
   ClockKind clock;
   uint32_t autostart;        // 0: processes wait for sonde_start()
   uint32_t recording;        // session-wide switch
   uint32_t closed;           // the recorder is gone for good: make no new chunks
+  uint32_t orphaned;         // a process found nobody to read the session: the limit is lowered
   uint64_t limit_bytes;      // of all chunks together; at most
   uint64_t allocated_bytes;  // of all chunks together; now
+  uint64_t orphan_bytes;     // how many more there may be once the session is orphaned
   uint64_t drops[kDropSources][kDropReasons];
   uint64_t id;              // of the session, in any place it is moved to
   uint64_t pid_namespace;   // the recorder's; 0: not known
+  uint32_t system_error;    // errno behind kSystem
   uint32_t sample_hz;       // how often each thread is sampled per second of CPU time; 0: not
   uint32_t sample_blocked;  // 1: blocked threads are looked at as well
   uint32_t launch_stacks;   // 1: calls that launch work take their stack
-  uint32_t padding;
-  uint64_t reserved[7];
+  uint64_t reserved[8];
 };
 
 // FNV-1a over 64-bit words in four independent lanes: fast without special instructions, catches

@@ -52,6 +52,9 @@ static_assert(sizeof(RecordHeader) == 8);
 constexpr uint8_t kHasCorrelation = 1;  // kCall: a correlation word follows
 constexpr uint8_t kHasResult = 2;       // kCall: a result word follows (it was not 0)
 constexpr uint8_t kHasDomain = 4;       // markers: a domain/category word follows
+constexpr uint8_t kOtherThread = 1;     // kThread: names a thread that is not this ring's
+constexpr uint8_t kNamedByProgram = 2;  // kThread: counts for more than the system's names
+constexpr uint8_t kRenamed = 4;         // kThread: the same thread as before
 
 // kCall: header.id = function. kRange: header.id = text (0: the kText that follows).
 struct SpanRecord {
@@ -96,9 +99,9 @@ static_assert(sizeof(OpRecord) % 8 == 0);
 constexpr uint64_t kCallValues = 4, kMostArguments = 96;
 constexpr uint64_t kOpValues = (sizeof(OpRecord) - sizeof(RecordHeader)) / 8;
 
-// kThread: header.id = tid; the ring belongs to this thread from here on; the name follows as
-// kText. kDiagnostic: header.id = source, flags = severity. kNote: header.id = key. Both: kText
-// follows.
+// kThread: header.id = tid; the ring belongs to this thread from here on, unless flags say that it
+// is of another; the name follows as kText. kDiagnostic: header.id = source, flags = severity.
+// kNote: header.id = key. Both: kText follows.
 struct EventRecord {
   RecordHeader header;
   uint64_t ticks;
@@ -200,6 +203,10 @@ struct ProcessRecord {
   uint64_t start_ticks;
   uint64_t forked;  // 1: made by fork, 0: by exec
 };
+
+// Most definitions of a process. The agent makes no more, so what a reader keeps for them is
+// bounded.
+constexpr uint32_t kMostDefinitions = 1 << 22;
 
 // Names of rocpd_op.opType, indexed by enum sonde_op_kind of backend.h. The first ones are RPD's.
 constexpr const char* kOpTypeNames[] = {"Other",

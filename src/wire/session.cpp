@@ -1,7 +1,6 @@
 #include "wire/session.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/private_file.h"
 #include "base/strings.h"
 #include "base/unique_fd.h"
 #include "wire/clocks.h"
@@ -24,10 +24,18 @@ namespace sonde::wire {
 
 namespace {
 
+struct flock whole_file() {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
 // A recorder that has just been killed may hold the lock until its memory is given back.
 bool lock_soon(int fd) {
+  struct flock lock = whole_file();
   for (int attempt = 0; attempt < 50; ++attempt) {
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (::fcntl(fd, F_OFD_SETLK, &lock) == 0) return true;
     ::usleep(20000);
   }
   return false;
@@ -80,19 +88,22 @@ Control::~Control() {
 
 Result<Control> Control::create(const std::string& session, const SessionOptions& options) {
   const std::string path = session + "/control";
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  UniqueFd fd = create_private_file(path, O_RDWR);
   if (!fd.valid()) return errno_error("cannot create the control file", path, errno);
   if (const int error = ::posix_fallocate(fd.get(), 0, sizeof(SessionControl)); error != 0) {
     return errno_error("no space for the session", session, error);
   }
   SessionControl* control = map_control(fd.get());
   if (control == nullptr) return errno_error("cannot map the control file", path, errno);
+  struct flock lock = whole_file();
+  ::fcntl(fd.get(), F_OFD_SETLK, &lock);  // before any process can see that it is not held
   control->version = kWireVersion;
   control->control_bytes = sizeof(SessionControl);
   control->clock = options.clock;
   control->autostart = options.autostart ? 1 : 0;
   control->recording = options.recording ? 1 : 0;
   control->limit_bytes = options.limit_bytes;
+  control->orphan_bytes = options.orphan_bytes;
   control->sample_hz = options.sample_hz;
   control->sample_blocked = options.sample_blocked ? 1 : 0;
   control->launch_stacks = options.launch_stacks ? 1 : 0;
@@ -101,7 +112,6 @@ Result<Control> Control::create(const std::string& session, const SessionOptions
   struct stat info {};
   if (::stat("/proc/self/ns/pid", &info) == 0) control->pid_namespace = info.st_ino;
   __atomic_store_n(&control->magic, kControlMagic, __ATOMIC_RELEASE);
-  ::flock(fd.get(), LOCK_EX | LOCK_NB);
   return Control(control, std::move(fd));
 }
 
@@ -131,6 +141,12 @@ Result<Control> Control::open(const std::string& session) {
                       "use the sonde that recorded it");
   }
   return mapped;
+}
+
+bool is_being_read(const std::string& session) {
+  UniqueFd fd(::open((session + "/control").c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock lock = whole_file();
+  return fd.valid() && ::fcntl(fd.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 ClockKind best_clock() {

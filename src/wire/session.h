@@ -15,9 +15,10 @@
 namespace sonde::wire {
 
 struct SessionOptions {
-  uint64_t limit_bytes = uint64_t{4} << 30;  // of all chunks together
-  bool autostart = true;                     // false: processes wait for sonde_start()
-  bool recording = true;                     // false: until set in the control file
+  uint64_t limit_bytes = uint64_t{4} << 30;     // of all chunks together
+  uint64_t orphan_bytes = uint64_t{256} << 20;  // of what is made when the recorder is gone
+  bool autostart = true;                        // false: processes wait for sonde_start()
+  bool recording = true;                        // false: until set in the control file
   ClockKind clock = ClockKind::kMonotonic;
   uint32_t sample_hz = 0;  // of the CPU; 0 = not at all
   bool sample_blocked = false;
@@ -46,6 +47,9 @@ class Control {
   SessionControl* control_ = nullptr;
   UniqueFd fd_;  // holds the lock
 };
+
+// Whether a recorder or a recovery has the session's control file now.
+bool is_being_read(const std::string& session);
 
 // The best clock of this machine: the TSC where it is invariant and the kernel keeps time by it.
 ClockKind best_clock();

@@ -1,6 +1,7 @@
 #include "wire/session.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -37,6 +38,30 @@ TEST_F(Session, WhatIsNoSessionIsRefused) {
   const auto opened = Control::open(folder_);
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().to_line().find("not of this version"), std::string::npos);
+}
+
+TEST_F(Session, IsReadByWhoeverHasItsControlFile) {
+  EXPECT_FALSE(is_being_read(folder_));
+  {
+    const auto control = Control::create(folder_, {});
+    ASSERT_TRUE(control);
+    EXPECT_TRUE(is_being_read(folder_));
+    EXPECT_FALSE(Control::open(folder_));
+    EXPECT_TRUE(is_being_read(folder_));  // trying took nothing away
+  }
+  EXPECT_FALSE(is_being_read(folder_));
+  const auto control = Control::open(folder_);
+  ASSERT_TRUE(control);
+  EXPECT_TRUE(is_being_read(folder_));
+}
+
+TEST_F(Session, IsForItsOwnerAlone) {
+  const mode_t before = ::umask(0);
+  const auto control = Control::create(folder_, {});
+  ::umask(before);
+  ASSERT_TRUE(control);
+  EXPECT_EQ(fs::status(folder_ / "control").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(Session, OnlyProperNamesAreListed) {

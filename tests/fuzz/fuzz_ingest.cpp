@@ -108,9 +108,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     header->tid = who;
     feed(trace.ingest(), *header, words);
     if ((then & 1) != 0 && words.size() >= 4) {
-      wire::OpenSpan span;
-      std::memcpy(&span, words.data(), sizeof span);
-      trace.ingest().unfinished(*header, span);
+      wire::OpenRange range;
+      std::memcpy(&range, words.data(), sizeof range);
+      trace.ingest().unfinished(*header, range);
+      wire::OpenCall call;
+      std::memcpy(&call, words.data(), sizeof call);
+      trace.ingest().unfinished(*header, call);
     }
     if ((then & 2) != 0) trace.ingest().ended(header->spool, then, "ended");
     if ((then & 12) == 12) SONDE_CHECK(trace.ingest().commit().ok());

@@ -96,7 +96,7 @@ def check_includes(path, text):
         folder = "record"  # what the recorder knows of the backend; part of the tool
     if folder not in ARROWS:
         return [f"{path}: src/{folder} has no entry in ARROWS of {Path(__file__).name}"]
-    is_test = path.stem.endswith("_test")
+    is_test = path.stem.endswith(("_test", "_test_support"))
     problems = []
     for match in INCLUDE.finditer(text):
         quoted, header = match.group(1) == '"', match.group(2)

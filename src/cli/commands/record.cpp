@@ -62,6 +62,9 @@ Result<record::Options> options_of(const Resolved& resolved) {
   options.append = arguments.flag("append");
   options.spool_folder = arguments.value_or("spool-dir", "");
   options.buffer_limit = size_option(arguments, "buffer-limit");
+  if (arguments.value("orphan-limit")) {
+    options.orphan_limit = size_option(arguments, "orphan-limit");
+  }
   options.drop_when_full = arguments.value_or("buffer-policy", "grow") == "drop";
   options.max_size = size_option(arguments, "max-size");
   options.start = !arguments.flag("no-start");
@@ -141,7 +144,13 @@ const Command& record_command() {
           "into the trace while the command runs. If the command is killed, everything it recorded "
           "is in the trace; if sonde itself is killed, the command goes on, and sonde recover "
           "finishes the trace. When much is still to be stored after the command has ended, a second "
-          "Ctrl-C leaves that to sonde recover as well.\n\n"
+          "Ctrl-C leaves that to sonde recover as well. The command goes on recording without sonde "
+          "for --orphan-limit (256 MiB), after which events are counted as lost.\n\n"
+          "The space for records is limited: see --buffer-limit. Where the session directory is "
+          "kept in memory (tmpfs, as /tmp often is) the limit is a quarter of what the machine "
+          "and the control groups can still give. When there is no space, no file descriptor or "
+          "no permission, the command goes on, and the events are counted as lost with that "
+          "cause, which sonde info tells.\n\n"
           "Some programs cannot be recorded: statically linked, setuid and 32-bit ones, and those "
           "that a program starts with system() or popen() after it has "
           "emptied its own environment. What it starts with exec or posix_spawn is recorded with "
@@ -158,8 +167,13 @@ const Command& record_command() {
           "config file, which sonde config writes and explains. The command line comes before the "
           "environment, that before the config file, and a preset stands for its values at the "
           "place where it is named. A flag that is set elsewhere is taken back by --no-FLAG.\n\n"
-          "The command line and the environment are stored in the trace; values that look like "
-          "secrets are left out.",
+          "The command line and the environment are stored in the trace, which only its owner can "
+          "read (mode 0600). Of the environment those variables are stored that explain "
+          "performance: of ROCm, HIP, HSA, CUDA, NCCL, RCCL, OpenMP, MKL, PyTorch, Slurm and MPI, "
+          "search paths and locale; of all others only the names. Never stored is the value of a "
+          "variable, an option or an argument NAME=VALUE whose name has TOKEN, KEY, SECRET, PASS, "
+          "JWT or CREDENTIAL in it, nor the password in a URL. A secret that is given as a plain "
+          "argument cannot be told from others: it is stored.",
       .options = setting_options(),
       .examples = {{"sonde record -- python train.py", "record a training run into trace.rpd"},
                    {"sonde record -o run.rpd --delay 30s --duration 10s -- ./solver input.dat",

@@ -1,17 +1,53 @@
 // sonde recover: finishes a recording whose recorder or machine stopped in the middle.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <ctime>
+
+#include "base/strings.h"
 #include "cli/command.h"
+#include "cli/common.h"
 #include "cli/record_summary.h"
 #include "record/record.h"
+#include "record/sessions.h"
 
 namespace sonde::cli {
 
 namespace {
 
+std::string date_of(int64_t seconds) {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm local{};
+  return ::localtime_r(&time, &local) != nullptr ? fmt::format("{:%Y-%m-%d %H:%M:%S}", local) : "";
+}
+
+// What can be recovered, the newest first.
+Result<int> list(const Arguments& arguments) {
+  report::Report report;
+  report.name = "recover";
+  report.subject = "recordings that were not finished";
+  report::Section section;
+  section.key = "sessions";
+  section.empty_text = "There is nothing to recover.";
+  for (const auto& [name, heading] :
+       {std::pair("last_written", "Last written"), std::pair("size", "Size"),
+        std::pair("session", "Session directory"), std::pair("trace", "Trace"),
+        std::pair("state", "State")}) {
+    section.table.add_column({name, heading, report::Kind::kText});
+  }
+  for (const auto& session : record::find_sessions(record::session_places())) {
+    section.table.add_row(
+        {date_of(session.changed_s), format_size(session.bytes), session.path, session.output,
+         std::string(session.being_read ? "still being recorded" : "sonde recover finishes it")});
+  }
+  report.sections.push_back(std::move(section));
+  return print_report(arguments, std::move(report), 0);
+}
+
 Result<int> run(const Arguments& arguments) {
-  SONDE_ASSIGN(const auto outcome,
-               record::recover(arguments.positionals()[0], arguments.value_or("output", "")));
+  if (arguments.positionals().empty()) return list(arguments);
+  SONDE_ASSIGN(const std::string session, record::session_of(arguments.positionals()[0]));
+  SONDE_ASSIGN(const auto outcome, record::recover(session, arguments.value_or("output", "")));
   print_record_summary(outcome);
   return 0;
 }
@@ -27,11 +63,22 @@ const Command& recover_command() {
           "When sonde record itself is killed, or its disk is full, the records of the program "
           "stay in the session directory. This command brings them into the trace, exactly from "
           "where the recorder stopped, and removes the directory. Processes that still run are no "
-          "longer recorded from then on.",
-      .positionals = {{"SESSION", "the session directory, e.g. /tmp/sonde-a1B2c3"}},
+          "longer recorded from then on.\n\n"
+          "WHAT is the trace (also one that was to be made and is not there yet), or the session "
+          "directory. Without it, the recordings that can be finished are listed, the newest "
+          "first: those in $SONDE_SPOOL_DIR, $TMPDIR, /tmp, /var/tmp, /dev/shm and the current "
+          "folder. A trace knows its session directory wherever that is.\n\n"
+          "A program whose recorder was killed goes on recording until the session directory has "
+          "taken another 256 MiB (sonde record --orphan-limit); what comes after is counted as "
+          "lost, and all before it is recovered. A recorder that is only stopped or suspended is "
+          "waited for.",
+      .positionals = {{"WHAT", "the trace or the session directory, e.g. /tmp/sonde-a1B2c3",
+                       false}},
       .options = {{"-o,--output", "FILE", "write the trace here instead of where the recording did",
-                   ""}},
-      .examples = {{"sonde recover /tmp/sonde-a1B2c3", "finish the trace where it was begun"},
+                   ""},
+                  format_option()},
+      .examples = {{"sonde recover", "list what can be finished"},
+                   {"sonde recover trace.rpd", "finish this trace"},
                    {"sonde recover /tmp/sonde-a1B2c3 -o /data/run.rpd",
                     "finish it on a disk that has space"}},
       .run = run};

@@ -1,0 +1,176 @@
+// For tests of the agent: it records this process into a session directory of the test's own, and
+// what it wrote is read back with the decoder.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/test_support.h"
+#include "sonde/sonde.h"
+#include "wire/decoder.h"
+#include "wire/session.h"
+
+namespace sonde::agent {
+bool attach_process(const char* session);
+}
+extern "C" const struct sonde_agent* sonde_agent_v1(void);
+
+namespace sonde {
+
+struct SeenCall {
+  uint32_t function;
+  uint64_t begin, end;
+  std::vector<uint64_t> arguments;
+  bool operator==(const SeenCall&) const = default;
+};
+
+struct Seen {
+  std::vector<SeenCall> calls;
+  std::map<uint32_t, std::string> strings;
+  std::map<std::string, int> ranges, marks;
+  std::map<uint32_t, std::vector<std::pair<int, std::string>>> threads;  // names, with flags
+  std::map<std::string, std::pair<uint64_t, uint64_t>> times;  // of the last range of a text
+  std::map<std::string, int> functions;
+  int ops = 0, counters = 0, starts = 0, stops = 0, processes = 0, malformed = 0, damaged = 0;
+  uint64_t largest_chunk = 0;
+  std::vector<std::string> open;
+  std::vector<uint32_t> open_calls;
+  std::vector<std::pair<bool, uint64_t>> correlated;  // samples (true) and calls, in their order
+};
+
+inline std::vector<std::byte> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::vector<std::byte> bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+inline void read_chunk(const std::string& path, Seen& seen) {
+  const auto bytes = read_file(path);
+  ASSERT_GE(bytes.size(), wire::kChunkBytes);
+  const auto& header = *reinterpret_cast<const wire::ChunkHeader*>(bytes.data());
+  EXPECT_EQ(bytes.size(), header.chunk_bytes);
+  seen.largest_chunk = std::max(seen.largest_chunk, uint64_t{header.chunk_bytes});
+  if (wire::judge_header(header) != wire::HeaderVerdict::kGood) {
+    ++seen.damaged;
+    return;
+  }
+  if (header.state == wire::ChunkState::kSealed) {
+    EXPECT_EQ(header.payload_sum,
+              wire::checksum(bytes.data() + wire::kHeaderBytes, header.committed));
+  }
+  wire::Decoder decoder({bytes.data() + wire::kHeaderBytes, header.committed});
+  const auto text_of = [&](const wire::Record& r) {
+    return r.has_text ? std::string(r.text) : seen.strings[r.header->id];
+  };
+  while (const auto record = decoder.next()) {
+    switch (record->type()) {
+      case wire::RecordType::kString:
+        seen.strings[record->header->id] = record->text;
+        break;
+      case wire::RecordType::kProcess:
+        ++seen.processes;
+        break;
+      case wire::RecordType::kThread:
+        seen.threads[record->header->id].emplace_back(record->header->flags, record->text);
+        break;
+      case wire::RecordType::kRange:
+        EXPECT_LE(record->as<wire::SpanRecord>().begin, record->as<wire::SpanRecord>().end);
+        ++seen.ranges[text_of(*record)];
+        seen.times[text_of(*record)] = {record->as<wire::SpanRecord>().begin,
+                                        record->as<wire::SpanRecord>().end};
+        break;
+      case wire::RecordType::kMark:
+        ++seen.marks[text_of(*record)];
+        break;
+      case wire::RecordType::kSample:
+        seen.correlated.emplace_back(true, record->as<wire::SampleRecord>().cpu_ns);
+        break;
+      case wire::RecordType::kCall:
+        if ((record->header->flags & wire::kHasCorrelation) != 0) {
+          seen.correlated.emplace_back(false, record->extra<wire::SpanRecord>(0));
+        }
+        seen.calls.push_back({record->header->id,
+                              record->as<wire::SpanRecord>().begin,
+                              record->as<wire::SpanRecord>().end,
+                              {record->arguments.begin(), record->arguments.end()}});
+        break;
+      case wire::RecordType::kOp:
+        ++seen.ops;
+        break;
+      case wire::RecordType::kCounter:
+        ++seen.counters;
+        break;
+      case wire::RecordType::kRangeStart:
+        ++seen.starts;
+        break;
+      case wire::RecordType::kRangeStop:
+        ++seen.stops;
+        break;
+      default:
+        break;
+    }
+  }
+  if (decoder.malformed()) ++seen.malformed;
+  if (header.state == wire::ChunkState::kActive && header.ring != 0) {
+    for (uint32_t i = 0; i < header.open_ranges; ++i) {
+      const auto& range = header.ranges[i];
+      seen.open.push_back(
+          range.id != 0 ? seen.strings[range.id]
+                        : std::string(header.open_text + range.text_offset, range.text_length));
+    }
+    for (uint32_t i = 0; i < header.open_calls; ++i) {
+      seen.open_calls.push_back(header.calls[i].function);
+    }
+  }
+}
+
+inline Seen read_spool(const wire::SpoolFolder& folder) {
+  Seen seen;
+  for (const auto& chunk : wire::list_chunks(folder.path)) read_chunk(chunk.path, seen);
+  return seen;
+}
+
+// One session for the process: the agent attaches once.
+inline const std::string& session() {
+  static const test::TemporaryDirectory directory;
+  static const bool attached = [] {
+    auto control = wire::Control::create(directory.path(),
+                                         {.clock = wire::best_clock(), .launch_stacks = true});
+    return control.ok() && agent::attach_process(directory.path().c_str());
+  }();
+  SONDE_CHECK(attached);
+  return directory.path();
+}
+
+inline Seen read_own() {
+  for (const auto& folder : wire::list_spools(session())) {
+    if (folder.pid == static_cast<uint32_t>(getpid())) return read_spool(folder);
+  }
+  return {};
+}
+
+inline uint64_t drops(wire::DropSource source, wire::DropReason reason) {
+  auto control = wire::Control::open(session());
+  return control ? (*control)->drops[static_cast<int>(source)][static_cast<int>(reason)] : ~0ull;
+}
+
+class Agent : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    session();
+    agent_ = sonde_agent_v1();
+    ASSERT_NE(agent_, nullptr);
+  }
+  const struct sonde_agent* agent_ = nullptr;
+};
+
+}  // namespace sonde

@@ -1,0 +1,212 @@
+// What happens at the limits of the agent's tables, and of what the system gives it.
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <thread>
+
+#include "agent/agent_test_support.h"
+
+namespace sonde {
+namespace {
+
+TEST_F(Agent, DeepNestingIsCountedAndStaysBalanced) {
+  const uint64_t before = drops(wire::DropSource::kRange, wire::DropReason::kTooDeep);
+  for (int i = 0; i < 400; ++i) agent_->range_push(0, 0, "deep");
+  for (int i = 399; i >= 0; --i) EXPECT_EQ(agent_->range_pop(0), i);
+  EXPECT_EQ(agent_->range_pop(0), -1);
+  EXPECT_EQ(read_own().ranges.at("deep"), static_cast<int>(wire::kMaxOpenRanges));
+  EXPECT_EQ(drops(wire::DropSource::kRange, wire::DropReason::kTooDeep) - before,
+            400 - wire::kMaxOpenRanges);
+}
+
+TEST_F(Agent, ARangeTooDeepEndsInItsOwnDomain) {
+  const uint32_t other = agent_->intern("domain beside the deep one", 26);
+  agent_->range_push(other, 0, "beside the deep ones");
+  for (int i = 0; i < 300; ++i) agent_->range_push(0, 0, "deep beside");
+  EXPECT_EQ(agent_->range_pop(other), 0);
+  EXPECT_EQ(agent_->range_pop(other), -1);
+  agent_->range_push(0, 0, "deeper still");  // there is a place now, but not in its order
+  EXPECT_EQ(agent_->range_pop(0), 300);
+  for (int i = 299; i >= 0; --i) EXPECT_EQ(agent_->range_pop(0), i);
+  EXPECT_EQ(agent_->range_pop(0), -1);
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.ranges.count("deeper still"), 0u);
+  EXPECT_EQ(seen.ranges.at("beside the deep ones"), 1);
+  EXPECT_EQ(seen.ranges.at("deep beside"), static_cast<int>(wire::kMaxOpenRanges) - 1);
+}
+
+TEST_F(Agent, RangesThatAreNeverEndedLoseNoCalls) {
+  const uint32_t function = agent_->define_function("hip", "launch", "hipLaunchKernel", "");
+  std::thread([&] {
+    for (int i = 0; i < 300; ++i) agent_->range_push(0, 0, "forgotten");
+    for (int i = 0; i < 1000; ++i) {
+      const sonde_call call = agent_->call_begin(function, 2);
+      agent_->call_end(&call, 0, nullptr, 0);
+    }
+  }).join();
+  const auto calls = read_own().calls;
+  EXPECT_EQ(std::count_if(calls.begin(), calls.end(),
+                          [&](const SeenCall& call) { return call.function == function; }),
+            1000);
+  EXPECT_EQ(drops(wire::DropSource::kCall, wire::DropReason::kTooDeep), 0u);
+}
+
+TEST_F(Agent, CallsTooDeepAreCounted) {
+  const uint32_t function = agent_->define_function("test", "", "recursive", "");
+  std::vector<sonde_call> open;
+  for (int i = 0; i < 250; ++i) open.push_back(agent_->call_begin(function, 0));
+  const Seen during = read_own();
+  EXPECT_EQ(std::count(during.open_calls.begin(), during.open_calls.end(), function),
+            static_cast<int>(wire::kMaxOpenCalls));
+  for (; !open.empty(); open.pop_back()) agent_->call_end(&open.back(), 0, nullptr, 0);
+  const auto calls = read_own().calls;
+  EXPECT_EQ(std::count_if(calls.begin(), calls.end(),
+                          [&](const SeenCall& call) { return call.function == function; }),
+            static_cast<int>(wire::kMaxOpenCalls));
+  EXPECT_EQ(drops(wire::DropSource::kCall, wire::DropReason::kTooDeep), 250 - wire::kMaxOpenCalls);
+}
+
+constexpr int kTexts = 120'000;  // the table grows twice
+constexpr int kInterning = 4;
+
+std::string kernel_text(int i) {
+  return "kernel with some template arguments " + std::to_string(i);
+}
+
+// Threads that define texts of their own, and look up what the others have defined, while the table
+// grows. Returns how many ids were 0 or differed.
+int intern_many(const struct sonde_agent* agent) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < kInterning; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = t; i < kTexts; i += kInterning) {
+        const std::string own = kernel_text(i), other = kernel_text(i / 2);
+        const uint32_t id = agent->intern(own.data(), own.size());
+        const uint32_t first = agent->intern(other.data(), other.size());
+        if (id == 0) ++wrong;
+        if (first == 0) ++wrong;
+        const uint32_t second = first != 0 ? agent->intern(other.data(), other.size()) : 0;
+        if (second != first) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return wrong;
+}
+
+// In a child: all that is defined here is defined again in every child of this process.
+TEST_F(Agent, AsManyTextsAreInternedAsThereAre) {
+  const auto lost = [] {
+    uint64_t sum = 0;
+    for (uint32_t reason = 0; reason < wire::kDropReasons; ++reason) {
+      sum += drops(wire::DropSource::kDefinition, static_cast<wire::DropReason>(reason));
+    }
+    return sum;
+  };
+  const uint64_t before = lost();
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int wrong = intern_many(agent_);
+    _exit(write(pipe[1], &wrong, sizeof wrong) == sizeof wrong ? 0 : 1);
+  }
+  int wrong = -1, status = -1;
+  ASSERT_EQ(read(pipe[0], &wrong, sizeof wrong), static_cast<ssize_t>(sizeof wrong));
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  close(pipe[0]);
+  close(pipe[1]);
+  // On a busy machine a thread may not get its turn for so long that the others give up.
+  EXPECT_EQ(static_cast<uint64_t>(wrong), lost() - before);
+  for (const auto& folder : wire::list_spools(session())) {
+    if (folder.pid != static_cast<uint32_t>(child)) continue;
+    const Seen seen = read_spool(folder);
+    std::map<std::string, int> times;
+    for (const auto& [id, text] : seen.strings) ++times[text];
+    int missing = 0;
+    for (int i = 0; i < kTexts; ++i) missing += times[kernel_text(i)] == 1 ? 0 : 1;
+    EXPECT_LE(missing, wrong);
+  }
+}
+
+TEST_F(Agent, AThreadsLastNameIsRecorded) {
+  uint32_t tid = 0, named = 0;
+  std::thread([&] {
+    tid = static_cast<uint32_t>(gettid());
+    agent_->mark(0, 0, "first");
+    pthread_setname_np(pthread_self(), "renamed");
+  }).join();
+  std::thread([&] {
+    named = static_cast<uint32_t>(gettid());
+    agent_->name_thread(0, "by the program");
+    pthread_setname_np(pthread_self(), "by the system");
+  }).join();
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.threads.at(tid).back(), (std::pair<int, std::string>{wire::kRenamed, "renamed"}));
+  ASSERT_GE(seen.threads.at(named).size(), 2u);
+  const auto& names = seen.threads.at(named);
+  EXPECT_EQ(names[names.size() - 2].first, wire::kNamedByProgram);
+  EXPECT_EQ(names.back().first, wire::kRenamed);  // which counts for less
+}
+
+TEST_F(Agent, WhatTheSystemRefusesIsCountedByItsName) {
+  const auto lost_in_a_thread = [&] {
+    std::thread([&] {
+      std::thread([&] {  // the first one takes a ring that has a chunk
+        for (int i = 0; i < 10; ++i) agent_->mark(0, 0, "lost");
+      })
+          .join();
+    }).join();
+  };
+  // Every parked ring is taken, so that the next thread needs a file.
+  std::vector<std::thread> holders;
+  std::atomic<bool> stop = false;
+  std::atomic<int> ready = 0;
+  for (int i = 0; i < 64; ++i) {
+    holders.emplace_back([&] {
+      agent_->mark(0, 0, "holds a ring");
+      ++ready;
+      while (!stop) usleep(1000);
+    });
+  }
+  while (ready != 64) usleep(1000);
+  rlimit before;
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none = {3, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  lost_in_a_thread();
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(drops(wire::DropSource::kMark, wire::DropReason::kProcessFiles), 10u);
+  usleep(30'000);  // so long nothing is tried again
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small = {1000, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  lost_in_a_thread();
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(drops(wire::DropSource::kMark, wire::DropReason::kFileSize), 10u);
+  EXPECT_EQ(drops(wire::DropSource::kMark, wire::DropReason::kNoSpace), 0u);
+  stop = true;
+  for (auto& holder : holders) holder.join();
+}
+
+TEST(AgentOfAnotherVersion, IsCountedAndNotRecorded) {
+  const test::TemporaryDirectory directory;
+  auto control = wire::Control::create(directory.path(), {});
+  ASSERT_TRUE(control.ok());
+  for (const uint32_t version : {wire::kWireVersion + 1, wire::kWireVersion - 1}) {
+    (*control)->version = version;
+    const pid_t child = fork();
+    if (child == 0) _exit(agent::attach_process(directory.path().c_str()) ? 1 : 0);
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ((*control)->refused, 1u);  // a control file of version 3 does not count
+  EXPECT_TRUE(wire::list_spools(directory.path()).empty());
+}
+
+}  // namespace
+}  // namespace sonde

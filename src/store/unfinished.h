@@ -1,0 +1,19 @@
+// A trace whose recording was not finished says where the rest of it is.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "store/database.h"
+
+namespace sonde::store {
+
+// The session directory of the recording that the file has part of; nullopt: it is finished.
+// "": it does not say.
+Result<std::optional<std::string>> unfinished_session(Database& database);
+
+// How that is to be told to whoever reads the file at `path`, and what finishes it.
+std::string unfinished_text(const std::string& path, const std::string& session);
+
+}  // namespace sonde::store
