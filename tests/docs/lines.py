@@ -77,7 +77,7 @@ def first_word(text):
 
 def is_program(word, programs):
     """A shell's own commands are those that a page might show."""
-    if word in ("source", "export") or word.startswith("./"):
+    if word in ("source", "export") or word.startswith("./") or word.split("-")[0] in OURS:
         return True
     return any(shutil.which(word, path=folder) for folder in (None, *programs))
 
