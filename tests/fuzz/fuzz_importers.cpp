@@ -127,7 +127,9 @@ class CheckingSink : public Sink {
 void read(const Importer& importer, const std::string& path) {
   CheckingSink sink;
   Tally tally;
-  (void)read_into(importer, path, sink, tally);
+  Found found;
+  found.importer = &importer;
+  (void)read_into(found, path, sink, tally);
   for (const std::string& line : tally.warnings()) SONDE_CHECK(line.find('\n') == line.npos);
   if (importer.clock == nullptr) return;
   auto source = Source::open(path);
