@@ -74,13 +74,21 @@ bool ProcessReader::read_stat(Round& round) {
   return true;
 }
 
+// A process that has just ended has files that belong to root, or none. Nothing is missing then.
+void ProcessReader::complain(Round& round, const std::string& file, int error) {
+  if (zombie_ || error == ESRCH || error == ENOENT) return;
+  const auto text = read_file(folder_ + "/stat");
+  if (!text) return;
+  std::string_view rest = *text;
+  rest.remove_prefix(std::min(rest.rfind(')') + 1, rest.size()));
+  const std::string_view state = take_word(rest);
+  if (state != "Z" && state != "X") round.missing("process", file, error);
+}
+
 void ProcessReader::read_io(Round& round) {
   int error = 0;
   const auto text = read_file(folder_ + "/io", &error);
-  if (!text) {
-    if (error != ESRCH && error != ENOENT) round.missing("process", folder_ + "/io", error);
-    return;
-  }
+  if (!text) return complain(round, folder_ + "/io", error);
   const int64_t read = field(*text, "read_bytes"), written = field(*text, "write_bytes");
   if (read >= 0 && round.wants(Id::kRead)) round.put(Id::kRead, pid_, static_cast<double>(read));
   if (written >= 0 && round.wants(Id::kWritten)) {
@@ -91,10 +99,7 @@ void ProcessReader::read_io(Round& round) {
 void ProcessReader::read_pss(Round& round) {
   int error = 0;
   const auto text = read_file(folder_ + "/smaps_rollup", &error);
-  if (!text) {
-    if (error != ESRCH) round.missing("process", folder_ + "/smaps_rollup", error);
-    return;
-  }
+  if (!text) return complain(round, folder_ + "/smaps_rollup", error);
   if (const int64_t kib = field(*text, "Pss"); kib >= 0) {
     round.put(Id::kPss, pid_, static_cast<double>(kib) * 1024);
   }

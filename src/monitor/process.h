@@ -30,6 +30,7 @@ class ProcessReader {
   void read_pss(Round& round);
   void read_switches(Round& round);
   void list_threads();
+  void complain(Round& round, const std::string& file, int error);
 
   struct Switches {
     int64_t voluntary = 0, involuntary = 0;

@@ -156,6 +156,22 @@ TEST_F(SamplerTest, AFolderWithoutProcessesIsMissing) {
   EXPECT_NE(how_to_allow(sampler.missing()[0]).find("--proc-root"), std::string::npos);
 }
 
+// What cannot be read of a process that has just ended is not missing: it belongs to root by then.
+TEST_F(SamplerTest, NothingIsMissingOfAProcessThatHasEnded) {
+  const int64_t pid[] = {7};
+  // A folder can be opened by nobody as a file, not even by root.
+  std::filesystem::create_directories(folder_.path() + "/proc/7/io");
+  std::filesystem::create_directories(folder_.path() + "/proc/7/smaps_rollup");
+  auto ended = this->sampler("process,process.pss_bytes");
+  process(1, "Z");
+  ended.tick(kTick, pid);
+  EXPECT_TRUE(ended.missing().empty());
+  auto running = this->sampler("process,process.pss_bytes");
+  process(1);
+  running.tick(kTick, pid);
+  EXPECT_EQ(running.missing().size(), 2u);
+}
+
 TEST_F(SamplerTest, WhatIsMissingIsSaidOnceAndTheRestGoesOn) {
   memory(600);
   auto sampler = this->sampler("memory,power,gpu,cpu,pressure");

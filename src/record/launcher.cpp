@@ -4,10 +4,16 @@
 
 namespace sonde::record {
 
-bool is_softgpu(const std::string& file) {
+std::string softgpu_launcher() {
   std::error_code error;
   const auto tool = std::filesystem::read_symlink("/proc/self/exe", error);
-  return std::filesystem::equivalent(file, tool.parent_path() / "softgpu", error);
+  const auto launcher = tool.parent_path() / "softgpu";
+  return !error && std::filesystem::exists(launcher, error) ? launcher.string() : std::string();
+}
+
+bool is_softgpu(const std::string& file) {
+  std::error_code error;
+  return std::filesystem::equivalent(file, softgpu_launcher(), error);
 }
 
 Status share_end(store::Database& database, pid_t launcher, int64_t since_ns,

@@ -11,7 +11,10 @@
 
 namespace sonde::record {
 
-// Whether the file is the launcher that is installed beside this tool.
+// The launcher of software GPUs that is installed beside this tool; "" if there is none.
+std::string softgpu_launcher();
+
+// Whether the file is that launcher.
 bool is_softgpu(const std::string& file);
 
 // How the launcher ended is how the process ended that it had started, since `since_ns`. Only a

@@ -10,6 +10,7 @@
 #include "monitor/permissions.h"
 #include "monitor/probe.h"
 #include "record/backend.h"
+#include "record/launcher.h"
 #include "record/options.h"
 #include "record/session_dir.h"
 #include "wire/session.h"
@@ -91,6 +92,11 @@ report::Section recording_section() {
        std::string(wire::best_clock() == wire::ClockKind::kTsc
                        ? "TSC (invariant, and the kernel's clock source)"
                        : "clock_gettime (no invariant TSC; about 30 ns more per event)")});
+  section.add_fact(
+      {"softgpu", "Without an AMD GPU", report::Kind::kText,
+       std::string(record::softgpu_launcher().empty()
+                       ? "this build has no software GPU (sonde record --softgpu)"
+                       : "sonde record --softgpu runs HIP programs on a software GPU")});
   const record::Options options;
   auto session = record::make_session_dir(options);
   if (session) {

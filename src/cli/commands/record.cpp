@@ -12,6 +12,7 @@
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "record/child.h"
+#include "record/launcher.h"
 #include "record/record.h"
 #include "wire/session.h"
 
@@ -47,10 +48,8 @@ Result<monitor::Settings> metrics_of(const Resolved& resolved) {
 
 // The software GPU's launcher, installed beside sonde.
 Result<std::string> softgpu_launcher() {
-  std::error_code error;
-  const auto tool = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto launcher = tool.parent_path() / "softgpu";
-  if (!error && std::filesystem::exists(launcher, error)) return launcher.string();
+  std::string launcher = record::softgpu_launcher();
+  if (!launcher.empty()) return launcher;
   return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
                     "./dev demo installs what it needs and builds it");
 }
@@ -122,7 +121,7 @@ Result<int> run(const Arguments& given) {
     const ErrorCode code = outcome.error().code;
     const bool shell_error = code == ErrorCode::kNotFound || code == ErrorCode::kUnsupported;
     if (!shell_error) return std::move(outcome).error();
-    fmt::print(stderr, "sonde: {}\n", outcome.error().to_line());
+    print_error_line(outcome.error().to_line());
     return code == ErrorCode::kNotFound ? 127 : 126;
   }
   if (!options.quiet || !outcome->kept_session.empty()) print_record_summary(*outcome);
