@@ -15,9 +15,6 @@ import subprocess
 import sys
 import tempfile
 
-CHUNK = 1 << 20
-EVENTS = b'"traceEvents":['
-
 
 def sonde():
     beside = pathlib.Path(__file__).resolve().parent / "sonde"
@@ -42,16 +39,6 @@ def window(option, text, path):
     return [option, f"{max(int(text) * 1000 - first_ns(path), 0)}ns"]
 
 
-def as_array(source, out):
-    """The events alone. Everything before them is in the first chunk."""
-    head = source.read(CHUNK)
-    out.write(b"[" + head[head.index(EVENTS) + len(EVENTS):])
-    shutil.copyfileobj(source, out, CHUNK)
-    out.seek(-len(b"}\n"), os.SEEK_END)
-    out.truncate()
-    out.write(b"\n")
-
-
 def main():
     parser = argparse.ArgumentParser(description="Write an .rpd file as Chrome JSON, with sonde.")
     parser.add_argument("input")
@@ -63,16 +50,14 @@ def main():
     output = pathlib.Path(arguments.output or pathlib.Path(arguments.input).with_suffix(".json"))
     with tempfile.TemporaryDirectory(dir=output.resolve().parent, prefix=".rpd2tracing.") as folder:
         made = pathlib.Path(folder) / "trace.json"
-        done = subprocess.run([sonde(), "export", arguments.input, "--format", "chrome", "-o", made,
+        array = ["--array"] if arguments.format == "array" else []
+        done = subprocess.run([sonde(), "export", arguments.input, "--format", "chrome", *array,
+                               "-o", made,
                                *window("--from", arguments.start, arguments.input),
                                *window("--to", arguments.end, arguments.input)],
                               stdout=subprocess.DEVNULL)
         if done.returncode != 0:
             sys.exit(done.returncode)
-        if arguments.format == "array":
-            plain, made = made, made.with_suffix(".array")
-            with open(plain, "rb") as source, open(made, "wb+") as out:
-                as_array(source, out)
         os.replace(made, output)
 
 

@@ -1,5 +1,10 @@
 #include "analysis/info.h"
 
+#include <algorithm>
+#include <cctype>
+
+#include "base/strings.h"
+
 namespace sonde::analysis {
 namespace {
 
@@ -13,6 +18,37 @@ Value integer_or_none(const std::optional<int64_t>& integer) {
   return integer ? Value(*integer) : Value();
 }
 
+std::string kind_of(const trace::ImportedFrom& imported) {
+  if (imported.kind.empty()) return "a kind that is not known";
+  return imported.kind + ": " + imported.summary;
+}
+
+std::string recorder_of(const trace::FileInfo& info) {
+  if (!info.made_by_sonde) return "another tool (rocmProfileData)";
+  const auto is_ours = [](const trace::ImportedFrom& each) { return each.kind == "rpd"; };
+  const bool ours = std::all_of(info.imported.begin(), info.imported.end(), is_ours);
+  return ours ? "Sonde" : info.is_foreign ? "another tool" : "another tool, imported by Sonde";
+}
+
+// What the times count, in words.
+std::string clock_of(const trace::FileInfo& info) {
+  if (info.imported.empty()) return "CLOCK_MONOTONIC of the recorded machine";
+  std::string text;
+  for (const std::string& clock : info.process_clocks) {
+    text += text.empty() ? "" : "; ";
+    if (clock.empty()) {
+      text += "the trace's own, from a beginning that it does not tell";
+    } else if (clock == "realtime") {
+      text += "the time of day, from the trace's base time";
+    } else {
+      text += "CLOCK_";
+      for (const char c : clock) text += static_cast<char>(std::toupper(c));
+      text += " of the recorded machine";
+    }
+  }
+  return text.empty() ? "not known" : text;
+}
+
 Section file_section(const trace::FileInfo& info) {
   Section section;
   section.key = "info";
@@ -21,15 +57,20 @@ Section file_section(const trace::FileInfo& info) {
   };
   fact("file", "File", Kind::kText, info.path);
   fact("file_bytes", "Size", Kind::kBytes, info.file_bytes);
-  fact("format", "Format", Kind::kText, "RPD schema " + info.flavour);
-  fact("made_by", "Recorded by", Kind::kText,
-       std::string(info.made_by_sonde ? "Sonde" : "another tool (rocmProfileData)"));
+  fact("format", "Format", Kind::kText,
+       info.is_foreign ? kind_of(info.imported[0]) : "RPD schema " + info.flavour);
+  fact("made_by", "Recorded by", Kind::kText, recorder_of(info));
+  for (size_t i = 0; !info.is_foreign && i < info.imported.size(); ++i) {
+    const std::string key = i == 0 ? "imported_from" : "imported_from_" + std::to_string(i + 1);
+    fact(key.c_str(), "Imported from", Kind::kText,
+         info.imported[i].path + " (" + kind_of(info.imported[i]) + ")");
+  }
   if (info.span) {
     fact("duration_ns", "Duration", Kind::kTime, info.span->end_ns - info.span->start_ns);
     fact("start_ns", "First event", Kind::kTime, info.span->start_ns);
     fact("end_ns", "Last event", Kind::kTime, info.span->end_ns);
   }
-  fact("clock", "Clock", Kind::kText, std::string("CLOCK_MONOTONIC of the recorded machine"));
+  fact("clock", "Clock", Kind::kText, clock_of(info));
   std::string snapshots;
   for (const auto& clock : info.clocks) snapshots += (snapshots.empty() ? "" : ", ") + clock;
   if (!snapshots.empty()) fact("snapshots", "Compared with", Kind::kText, snapshots);
@@ -101,17 +142,32 @@ Section facts_section(const char* key, const char* title,
   return section;
 }
 
+// What tools write about themselves may be pages long.
+std::vector<trace::KeyValue> shortened(std::vector<trace::KeyValue> facts) {
+  constexpr size_t kLong = 160;
+  for (trace::KeyValue& fact : facts) {
+    if (fact.value.size() <= kLong && fact.value.find('\n') == fact.value.npos) continue;
+    fact.value =
+        "(" + format_count(display_width(fact.value)) + " characters; --metadata shows it)";
+  }
+  return facts;
+}
+
 }  // namespace
 
-report::Report info_report(const trace::FileInfo& info, bool with_environment) {
+report::Report info_report(const trace::FileInfo& info, const InfoOptions& options) {
   report::Report report;
   report.name = "info";
   report.subject = info.path;
   report.sections = {
-      file_section(info),        processes_section(info),
-      devices_section(info),     counts_section(info),
-      diagnostics_section(info), facts_section("metadata", "Metadata", info.metadata)};
-  if (with_environment) {
+      file_section(info),
+      processes_section(info),
+      devices_section(info),
+      counts_section(info),
+      diagnostics_section(info),
+      facts_section("metadata", "Metadata",
+                    options.long_metadata ? info.metadata : shortened(info.metadata))};
+  if (options.environment) {
     report.sections.push_back(facts_section("environment", "Environment", info.environment));
   }
   report.warnings = info.warnings;

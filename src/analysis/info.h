@@ -5,6 +5,9 @@
 #include "trace/file_info.h"
 
 namespace sonde::analysis {
-// `with_environment` adds the variables that the recording ran with.
-report::Report info_report(const trace::FileInfo& info, bool with_environment);
+struct InfoOptions {
+  bool environment = false;   // the variables that the recording ran with, too
+  bool long_metadata = true;  // whole; else the length stands for what is long
+};
+report::Report info_report(const trace::FileInfo& info, const InfoOptions& options);
 }  // namespace sonde::analysis

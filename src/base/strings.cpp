@@ -148,8 +148,30 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 }  // namespace
 
+namespace {
+
+constexpr char kHex[] = "0123456789abcdef";
+
+// One character beyond ASCII. Those that would drive a terminal or turn the order of letters around
+// are escaped, too.
+void append_code_point(std::string& out, std::string_view bytes) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  uint32_t code = 0;
+  if (bytes.size() == 2) code = (byte(0) & 0x1Fu) << 6 | (byte(1) & 0x3Fu);
+  if (bytes.size() == 3) {
+    code = (byte(0) & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
+  }
+  const bool hidden = (code >= 0x80 && code <= 0x9F) || code == 0x61C || code == 0x200E ||
+                      code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
+                      (code >= 0x2066 && code <= 0x2069);
+  if (!hidden) return void(out.append(bytes));
+  out += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[code >> shift & 15];
+}
+
+}  // namespace
+
 void append_json_escaped(std::string& out, std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
   for (size_t i = 0; i < text.size();) {
     const unsigned char c = static_cast<unsigned char>(text[i]);
     if (c == '"' || c == '\\') {
@@ -167,8 +189,14 @@ void append_json_escaped(std::string& out, std::string_view text) {
         out += kHex[c & 15];
       }
       ++i;
+    } else if (c < 0x7f) {
+      out += static_cast<char>(c);
+      ++i;
+    } else if (c == 0x7f) {
+      out += "\\u007f";
+      ++i;
     } else if (const size_t length = utf8_length(text, i); length != 0) {
-      out.append(text, i, length);
+      append_code_point(out, text.substr(i, length));
       i += length;
     } else {
       out += kReplacement;

@@ -50,7 +50,7 @@ Option align_option() {
 Result<int> import_files(const Arguments& arguments, const std::string& wanted) {
   const auto& inputs = arguments.positionals();
   const std::string output = free_name(wanted);
-  if (output != wanted) fmt::print(stderr, "sonde: {} exists; writing {}\n", wanted, output);
+  if (output != wanted) print_error_line(wanted + " exists; writing " + output);
   ProgressLine line;
   importers::ImportOptions options;
   options.as = arguments.value_or("as", "");
@@ -69,7 +69,7 @@ Result<int> import_files(const Arguments& arguments, const std::string& wanted) 
       print_error_line(file.path + ": " + remark);
     }
   }
-  fmt::print("{}\n", summary_line(*imported));
+  SONDE_TRY(write_stdout(summary_line(*imported) + "\n"));
   return 0;
 }
 

@@ -25,9 +25,9 @@ void append(const char* importer, const std::string& log, const record::Outcome&
     print_error_line("warning: " + warning);
   }
   if (quiet) return;
-  fmt::print(stderr, "sonde: {} entries of the {} are in the trace\n",
-             format_count(appended->entries),
-             std::string_view(importer) == "amd-log" ? "log of HIP" : "log of MIOpen");
+  print_error_line(
+      fmt::format("{} entries of the {} are in the trace", format_count(appended->entries),
+                  std::string_view(importer) == "amd-log" ? "log of HIP" : "log of MIOpen"));
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ void ProgramLogs::append_to(const record::Outcome& outcome, bool quiet) const {
     }
   }
   if (hip_ && !any_of_hip && !quiet) {
-    fmt::print(stderr, "sonde: HIP wrote no log: the program did not use it\n");
+    print_error_line("HIP wrote no log: the program did not use it");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/printable.h"
 #include "base/strings.h"
 #include "base/time.h"
 
@@ -29,7 +30,8 @@ void ProgressLine::update(const std::string& what, uint64_t done, uint64_t total
   const int64_t now = monotonic_now_ns();
   if (!active_ || now - last_ns_ < kRedrawNs) return;
   last_ns_ = now;
-  std::string line = fmt::format("\r\x1b[K[sonde] {}  {}", what, format_size(done));
+  std::string line =
+      fmt::format("\r\x1b[K[sonde] {}  {}", printable(what, Lines::kJoin), format_size(done));
   if (total > 0) line += fmt::format(" of {}  {}%", format_size(total), done * 100 / total);
   (void)!::write(STDERR_FILENO, line.data(), line.size());
   drawn_ = true;

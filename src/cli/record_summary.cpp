@@ -8,6 +8,7 @@
 #include "analysis/analysis.h"
 #include "base/demangle.h"
 #include "base/strings.h"
+#include "cli/terminal.h"
 #include "report/names.h"
 #include "trace/trace.h"
 
@@ -15,7 +16,7 @@ namespace sonde::cli {
 
 namespace {
 
-void say(const std::string& line) { fmt::print(stderr, "sonde: {}\n", line); }
+void say(const std::string& line) { print_error_line(line); }
 
 // The value of a row's column by key; monostate where there is none.
 report::Value value_of(const report::Table& table, const std::vector<report::Value>& row,

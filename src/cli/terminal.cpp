@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/strings.h"
+#include "base/printable.h"
 
 namespace sonde::cli {
 
 Status write_stdout(std::string_view text) {
+  std::string safe;
+  if (!is_safe_output(text, safe)) text = safe;
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written >= 0) {
@@ -26,11 +28,7 @@ Status write_stdout(std::string_view text) {
 }
 
 void print_error_line(std::string_view text) {
-  std::string line = valid_utf8(text);
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  fmt::print(stderr, "sonde: {}\n", line);
+  fmt::print(stderr, "sonde: {}\n", printable(text, Lines::kJoin));
 }
 
 int usage_error(std::string_view command, const Error& error) {

@@ -8,7 +8,8 @@
 
 namespace sonde::cli {
 
-// Writes all of it and flushes. When the reader is gone, exits with status 0 at once.
+// Writes all of it and flushes; what would drive a terminal, save our own colours, is taken out
+// (base/printable.h). When the reader is gone, exits with status 0 at once.
 Status write_stdout(std::string_view text);
 
 // One line "sonde: TEXT", newlines and control characters taken out.

@@ -69,9 +69,10 @@ void ChromeWriter::apis() {
 
 void ChromeWriter::api_lane(const Lane& lane, const Layout& layout) {
   const Thread& thread = events_.threads[lane.track];
-  const int64_t tid = lane.lane == 0 ? thread.tid : next_lane_tid_[thread.pid]++;
+  const int64_t tid =
+      lane.lane == 0 ? numbers_.tid(thread.pid, thread.tid) : numbers_.free_tid(thread.pid);
   thread_name(thread, tid, lane.lane);
-  const std::string place = place_text(thread.pid, tid);
+  const std::string place = place_text(numbers_.pid(thread.pid), tid);
   for (uint32_t i = lane.begin; i < lane.end; ++i) {
     const size_t index = layout.order[i];
     api(events_.apis[index], index, place);
@@ -109,6 +110,7 @@ void ChromeWriter::api(const Api& api, size_t index, const std::string& place) {
   for (uint32_t link = api.first_link; link < links_end; ++link) {
     if (!has_arrow(events_.links[link])) continue;
     ++counts_.flows;
+    number_arrow(link);
     flow("{\"ph\":\"s\",\"id\":", link, place, api.start_ns);
     sink_.append("}");
   }

@@ -8,34 +8,24 @@
 #include "export/chrome_samples.h"
 #include "export/chrome_writer.h"
 #include "export/exporter.h"
+#include "export/silent_threads.h"
 #include "export/titles.h"
 
 namespace sonde::exporting {
 
 namespace {
 
-// Process numbers that are no real process. Linux gives out at most 2^22 and tools that merge nodes
-// multiply by ten millions; where a file goes beyond, so do we.
-constexpr int64_t kFirstGpuPid = 1'000'000'000;
-constexpr int64_t kFirstLaneTid = 1'000'000'000;
 constexpr int64_t kGpuSortIndex = 5'000'000;  // below the processes, as PyTorch's traces do
 // Microseconds with three decimals are exact in a double up to here.
 constexpr int64_t kLargestExactNs = int64_t{1} << 53;
 // ns since 1970 are beyond this since 2001; ns since a machine's start are not.
 constexpr int64_t kSurelyRealtimeNs = 1'000'000'000'000'000'000;
 
-// A number above that of a real process or thread. Beyond any that a system gives out, only a
-// damaged file can hold one.
-int64_t above(int64_t number) {
-  constexpr int64_t kNonsense = int64_t{1} << 60;
-  return number < kNonsense ? number + 1 : 0;
-}
-
 // Facts of an imported file that the document has anyhow, and Sonde's own about the import.
 bool is_written_anyhow(const std::string& key) {
   static const std::set<std::string> kOwn = {
-      "schemaVersion", "displayTimeUnit",     "clock",       "baseTimeNanoseconds",
-      "traceName",     "realtimeNanoseconds", "traceEvents", "imported from"};
+      "schemaVersion",       "displayTimeUnit", "clock",         "baseTimeNanoseconds", "traceName",
+      "realtimeNanoseconds", "traceEvents",     "imported from", "imported as"};
   return kOwn.count(key) > 0 || key.compare(0, 7, "events ") == 0;
 }
 
@@ -47,6 +37,7 @@ ChromeWriter::ChromeWriter(const Events& events, const TraceFacts& facts, bool k
       facts_(facts),
       keep_correlations_(keep_correlations),
       sink_(sink),
+      numbers_(events),
       quoted_names_(events.names.size()) {
   // Times of an imported file stay as its own tools show them, if a double can hold them.
   const bool stay = imported() && events.first_ns < kLargestExactNs;
@@ -54,34 +45,27 @@ ChromeWriter::ChromeWriter(const Events& events, const TraceFacts& facts, bool k
 }
 
 Counts ChromeWriter::write(const std::string& source_path, const CallSamples& call_samples,
-                           const Overlay& over) {
-  number_processes();
-  header(source_path);
+                           const Overlay& over, bool array) {
+  array ? sink_.append("[\n") : header(source_path);
   trace_metadata();
   process_metadata();
+  silent_threads();
   device_metadata();
   apis();
   ops();
   other_flows();
   samples();
   overlay(over);
+  profiles(call_samples);
   sink_.append("\n]");
-  write_chrome_samples(sink_, call_samples, origin_ns_);
+  if (!array) {
+    write_chrome_samples(sink_, call_samples, origin_ns_, numbers_);
+    sink_.append("}");
+  }
   counts_.samples = call_samples.samples.size();
-  sink_.append("}\n");
+  sink_.append("\n");
   counts_.skipped = events_.skipped;
   return counts_;
-}
-
-void ChromeWriter::number_processes() {
-  int64_t next = kFirstGpuPid;
-  for (const Process& process : events_.processes) next = std::max(next, above(process.pid));
-  for (const Thread& thread : events_.threads) {
-    int64_t& tid = next_lane_tid_.try_emplace(thread.pid, kFirstLaneTid).first->second;
-    tid = std::max(tid, above(thread.tid));
-  }
-  for (size_t i = 0; i < events_.devices.size(); ++i) device_pids_.push_back(next++);
-  counters_pid_ = next;
 }
 
 const std::string& ChromeWriter::quoted_name(uint32_t name) {
@@ -183,12 +167,11 @@ void ChromeWriter::sort_index(std::string_view kind, int64_t pid, int64_t tid, i
 }
 
 void ChromeWriter::process_name(const Process& process) {
-  const auto known = facts_.executables.find(process.pid);
-  const std::string executable = known == facts_.executables.end() ? "" : known->second;
-  begin_metadata("process_name", process.pid, 0);
-  member("\"name\":",
-         process.command.empty() && !executable.empty() ? executable : process_title(process));
-  if (!executable.empty()) member(",\"sonde executable\":", executable);
+  const int64_t pid = numbers_.pid(process.pid);
+  begin_metadata("process_name", pid, 0);
+  member("\"name\":", process_title(process));
+  if (pid != process.pid) member(",\"sonde pid\":", process.pid);
+  if (!process.executable.empty()) member(",\"sonde executable\":", process.executable);
   if (!process.command.empty()) member(",\"sonde command\":", process.command);
   if (process.rank >= 0) member(",\"sonde rank\":", process.rank);
   sink_.append("}}");
@@ -198,28 +181,50 @@ void ChromeWriter::process_metadata() {
   int64_t index = 0;
   for (const Process& process : events_.processes) {
     process_name(process);
-    if (!process.command.empty()) metadata("process_labels", process.pid, 0, process.command);
-    sort_index("process_sort_index", process.pid, 0, ++index);
+    const int64_t pid = numbers_.pid(process.pid);
+    if (!process.command.empty()) metadata("process_labels", pid, 0, process.command);
+    sort_index("process_sort_index", pid, 0, ++index);
   }
   for (const Series& series : events_.series) {
-    if (series.pid >= 0) continue;
-    metadata("process_name", counters_pid_, 0, "Monitors");
+    if (!series.of_machine()) continue;
+    counters_pid_ = numbers_.free_pid();
+    begin_metadata("process_name", counters_pid_, 0);
+    sink_.append("\"name\":\"Monitors\",\"sonde monitors\":1}}");
     sort_index("process_sort_index", counters_pid_, 0, kGpuSortIndex - 1);
     return;
   }
 }
 
+// Threads without calls get their names here, the others where their slices are.
+void ChromeWriter::silent_threads() {
+  for (const Thread& thread : exporting::silent_threads(events_)) {
+    thread_name(thread, numbers_.tid(thread.pid, thread.tid), 0);
+  }
+}
+
+// The place of an event that is no slice. A thread that only such events name is told of here, if
+// its number is another one in the file.
+ChromeWriter::Place ChromeWriter::place_of(int64_t pid, int64_t tid) {
+  const int64_t shown = numbers_.tid(pid, tid);
+  if (shown != tid && named_.count({pid, tid}) == 0) thread_name({pid, tid, {}}, shown, 0);
+  return {numbers_.pid(pid), shown};
+}
+
 void ChromeWriter::thread_name(const Thread& thread, int64_t tid, uint32_t lane) {
-  begin_metadata("thread_name", thread.pid, tid);
+  named_.insert({thread.pid, thread.tid});
+  const int64_t pid = numbers_.pid(thread.pid);
+  begin_metadata("thread_name", pid, tid);
   member("\"name\":", thread_title(thread, lane));
+  if (pid != thread.pid) member(",\"sonde pid\":", thread.pid);
   if (tid != thread.tid) member(",\"sonde tid\":", thread.tid);
   if (!thread.name.empty()) member(",\"sonde name\":", thread.name);
   sink_.append("}}");
-  sort_index("thread_sort_index", thread.pid, tid, thread.tid);
+  sort_index("thread_sort_index", pid, tid, thread.tid);
 }
 
 void ChromeWriter::device_metadata() {
   for (size_t i = 0; i < events_.devices.size(); ++i) {
+    device_pids_.push_back(numbers_.free_pid());
     metadata("process_name", device_pids_[i], 0, device_title(events_.devices[i]));
     sort_index("process_sort_index", device_pids_[i], 0, kGpuSortIndex + static_cast<int64_t>(i));
   }
@@ -229,31 +234,42 @@ void ChromeWriter::samples() {
   for (const Sample& sample : events_.samples) {
     const Series& series = events_.series[sample.series];
     ++counts_.counters;
+    Place place{counters_pid_, 0};
+    if (!series.of_machine()) place = place_of(series.pid, sample.tid);
     begin_event();
     member("\"ph\":\"C\",\"name\":", series.name);
-    member(",\"pid\":", series.pid >= 0 ? series.pid : counters_pid_);
-    if (sample.tid != 0) member(",\"tid\":", sample.tid);
+    member(",\"pid\":", place.pid);
+    if (sample.tid != 0) member(",\"tid\":", place.tid);
     sink_.append(",\"ts\":");
     time(sample.time_ns);
     sink_.append(",\"args\":{\"value\":");
     append_real(sink_, sample.value);
-    sink_.append(series.pid >= 0 ? "}}" : ",\"sonde monitor\":1}}");
+    sink_.append("}}");
   }
 }
 
 void ChromeWriter::other_flows() {
+  std::map<std::string, int64_t, std::less<>> numbers;  // of ids that are none
   for (const FlowEnd& end : facts_.flows) {
+    const Place place = place_of(end.pid, end.tid);
+    std::optional<int64_t> id = parse_int(end.id);
+    const bool is_number = id && *id >= 0 && *id < kFirstArrow;
+    if (!is_number) {
+      id = kFirstArrow + static_cast<int64_t>(events_.links.size() + numbers.size());
+      id = numbers.try_emplace(end.id, *id).first->second;
+    }
     begin_event();
     sink_.append("\"ph\":");
     text(std::string_view(&end.phase, 1));
-    sink_.append(",\"id\":");
-    parse_int(end.id) ? sink_.append(end.id) : text(end.id);
+    member(",\"id\":", *id);
     member(",\"cat\":", events_.names.at(end.category));
     member(",\"name\":", events_.names.at(end.name));
-    member(",\"pid\":", end.pid);
-    member(",\"tid\":", end.tid);
+    member(",\"pid\":", place.pid);
+    member(",\"tid\":", place.tid);
     sink_.append(",\"ts\":");
     time(end.time_ns);
+    if (!is_number) member(",\"args\":{\"sonde id\":", end.id);
+    if (!is_number) sink_.append("}");
     sink_.append(end.phase == 'f' ? ",\"bp\":\"e\"}" : "}");
   }
 }
@@ -277,16 +293,16 @@ bool one_process_launches(const Events& events) {
 
 Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
                             const Options& options) {
-  SONDE_ASSIGN(const Events events, load_events(reader, options, true));
+  SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
+  SONDE_ASSIGN(const Events events, load_events(reader, options, true, &samples));
   SONDE_ASSIGN(const TraceFacts facts, load_facts(reader, options, events));
   const auto encoding = ends_with(path, ".gz") ? Sink::Encoding::kGzip : Sink::Encoding::kPlain;
   SONDE_ASSIGN(Sink sink, Sink::create(path, encoding));
   // The files of several ranks use the same numbers for different calls.
   const bool one_numbering =
       (events.imports == 1 || (events.imports > 1 && options.rank)) && one_process_launches(events);
-  SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
   const Counts counts = ChromeWriter(events, facts, one_numbering, sink)
-                            .write(reader.path(), samples, options.overlay);
+                            .write(reader.path(), samples, options.overlay, options.array);
   SONDE_TRY(sink.finish());
   return counts;
 }

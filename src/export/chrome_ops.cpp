@@ -61,7 +61,8 @@ void ChromeWriter::op_lane(const Lane& lane, const Layout& layout) {
   const Queue& queue = events_.queues[lane.track];
   const uint32_t device = events_.device_of(queue);
   const int64_t pid = device_pids_[device];
-  const int64_t tid = ++next_lane_tid_[pid];
+  device_tids_.resize(device_pids_.size());
+  const int64_t tid = ++device_tids_[device];
   metadata("thread_name", pid, tid, queue_title(events_, queue, lane.lane));
   sort_index("thread_sort_index", pid, tid, tid);
   const std::string place =
@@ -122,7 +123,7 @@ void ChromeWriter::own_op_arguments(const Op& op) {
   member(",\"stream\":", queue.queue_id);
   if (op.first_link != kNone) {
     member(",\"correlation\":", correlation_of(events_.links[op.first_link].api));
-  } else if (queue.pid >= 0) {
+  } else if (queue.pid != kNoPid) {
     member(",\"sonde pid\":", queue.pid);
   }
   if (op.name != op.type) {
@@ -161,20 +162,22 @@ void ChromeWriter::copied_bytes(const Op& op) {
 }
 
 // The arrow to the first operation of a call has the number that links them, as in PyTorch's
-// traces; further ones, which would be the same arrow to a viewer, have one of their own.
+// traces; further ones, and those of calls with a number that others have too, would be the same
+// arrow to a viewer and have one of their own.
+void ChromeWriter::number_arrow(size_t link) {
+  const uint32_t api = events_.links[link].api;
+  const int64_t number = correlation_of(api);
+  const bool fits = link == events_.apis[api].first_link && number >= 0 && number < kFirstArrow;
+  if (own_arrow_.empty()) own_arrow_.resize(events_.links.size());
+  own_arrow_[link] = !fits || (imported() && !arrows_.insert(number).second);
+}
+
 void ChromeWriter::flow(std::string_view phase, size_t link, const std::string& place,
                         int64_t time_ns) {
-  const uint32_t api = events_.links[link].api;
-  const size_t further = link - events_.apis[api].first_link;
   sink_.append(",\n");
   sink_.append(phase);
-  if (further > 0) sink_.append("\"");
-  append_integer(sink_, correlation_of(api));
-  if (further > 0) {
-    sink_.append("/");
-    append_integer(sink_, static_cast<int64_t>(further));
-    sink_.append("\"");
-  }
+  append_integer(sink_, own_arrow_[link] ? kFirstArrow + static_cast<int64_t>(link)
+                                         : correlation_of(events_.links[link].api));
   sink_.append(",\"cat\":\"ac2g\",\"name\":\"ac2g\"");
   sink_.append(place);
   time(time_ns);

@@ -7,7 +7,7 @@ namespace sonde::exporting {
 
 void ChromeWriter::overlay(const Overlay& overlay) {
   if (overlay.slices.empty()) return;
-  const int64_t pid = counters_pid_ + 1;
+  const int64_t pid = numbers_.free_pid();
   metadata("process_name", pid, 0, overlay.title);
   sort_index("process_sort_index", pid, 0, -1);  // above all others
   for (size_t lane = 0; lane < overlay.lanes.size(); ++lane) {

@@ -46,15 +46,16 @@ void write_frames(Sink& sink, const CallSamples& samples) {
 
 }  // namespace
 
-void write_chrome_samples(Sink& sink, const CallSamples& samples, int64_t origin_ns) {
+void write_chrome_samples(Sink& sink, const CallSamples& samples, int64_t origin_ns,
+                          ViewerNumbers& numbers) {
   if (samples.samples.empty()) return;
   write_frames(sink, samples);
   sink.append(",\"samples\":[");
   bool first = true;
   for (const CallSample& sample : samples.samples) {
-    member(sink, first ? "\n{\"pid\":" : ",\n{\"pid\":", sample.pid);
+    member(sink, first ? "\n{\"pid\":" : ",\n{\"pid\":", numbers.pid(sample.pid));
     first = false;
-    member(sink, ",\"tid\":", sample.tid);
+    member(sink, ",\"tid\":", numbers.tid(sample.pid, sample.tid));
     sink.append(",\"ts\":");
     append_thousandths(sink, sample.time_ns - origin_ns);
     sink.append(sample.blocked_ns > 0 ? ",\"name\":\"blocked\"" : ",\"name\":\"cpu\"");

@@ -1,5 +1,5 @@
 // ChromeWriter: one Chrome JSON document (docs/exports.md). Its parts are in chrome_json.cpp (what
-// stands around the events), chrome_calls.cpp and chrome_ops.cpp.
+// stands around the events), chrome_calls.cpp, chrome_ops.cpp and chrome_profiles.cpp.
 //
 // Rows of an imported file that came with JSON arguments get these back as they were, so that the
 // readers of PyTorch's traces find what they look for. All other rows say what the .rpd knows of
@@ -8,9 +8,12 @@
 #pragma once
 
 #include <array>
-#include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "export/call_samples.h"
@@ -21,8 +24,13 @@
 #include "export/numbering.h"
 #include "export/sink.h"
 #include "export/trace_facts.h"
+#include "export/viewer_numbers.h"
 
 namespace sonde::exporting {
+
+// Numbers of arrows that are no correlation's begin here. All are whole numbers that a double
+// holds: some viewers read a text as hexadecimal, or not at all.
+constexpr int64_t kFirstArrow = int64_t{1} << 52;
 
 class ChromeWriter {
  public:
@@ -30,11 +38,15 @@ class ChromeWriter {
   // in all that is written.
   ChromeWriter(const Events& events, const TraceFacts& facts, bool keep_correlations, Sink& sink);
 
+  // With `array` the document is the array of its events, without what stands around it.
   Counts write(const std::string& source_path, const CallSamples& call_samples,
-               const Overlay& overlay);
+               const Overlay& overlay, bool array);
 
  private:
-  void number_processes();
+  struct Place {  // in the viewer
+    int64_t pid = 0, tid = 0;
+  };
+  Place place_of(int64_t pid, int64_t tid);
 
   void header(const std::string& source_path);
   void base_time();
@@ -45,11 +57,17 @@ class ChromeWriter {
   void metadata(std::string_view kind, int64_t pid, int64_t tid, std::string_view value);
   void sort_index(std::string_view kind, int64_t pid, int64_t tid, int64_t index);
   void process_metadata();
+  void silent_threads();
   void process_name(const Process& process);
   void thread_name(const Thread& thread, int64_t tid, uint32_t lane);
   void device_metadata();
   void samples();
   void other_flows();
+  void profiles(const CallSamples& call_samples);
+  void begin_profile_event(std::string_view name, int64_t number, const Place& place,
+                           int64_t time_ns);
+  void profile_nodes(const CallSamples& call_samples, std::span<const CallSample* const> samples,
+                     std::vector<bool>& known);
 
   void overlay(const Overlay& overlay);
   void overlay_slice(const OverlaySlice& slice, int64_t pid);
@@ -78,6 +96,7 @@ class ChromeWriter {
   void copied_bytes(const Op& op);
   void extras(uint32_t op);
 
+  void number_arrow(size_t link);
   void flow(std::string_view phase, size_t link, const std::string& place, int64_t time_ns);
 
   // The text between two events; none before the first.
@@ -112,12 +131,15 @@ class ChromeWriter {
   const bool keep_correlations_;
   Sink& sink_;
   int64_t origin_ns_ = 0;  // ts counts from here
+  ViewerNumbers numbers_;
   std::vector<std::string> quoted_names_;
-  std::vector<int64_t> device_pids_;
+  std::set<std::pair<int64_t, int64_t>> named_;  // threads, by pid and tid of the file
+  std::vector<int64_t> device_pids_, device_tids_;
   int64_t counters_pid_ = 0;
-  std::map<int64_t, int64_t> next_lane_tid_;  // by pid
   std::vector<std::string> shapes_;
   std::vector<int64_t> correlations_;                 // by call; empty: they are the ids
+  std::vector<bool> own_arrow_;                       // by link: its number is not the correlation
+  std::unordered_set<int64_t> arrows_;                // correlations that are an arrow's number
   Numbering<std::array<uint32_t, 3>> words_numbers_;  // name, domain, category
   std::vector<CallWords> words_;
   std::vector<JsonMember> members_;

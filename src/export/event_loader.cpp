@@ -10,7 +10,7 @@
 
 namespace sonde::exporting {
 
-Result<Events> EventLoader::load(bool all_of_ops) {
+Result<Events> EventLoader::load(bool all_of_ops, const CallSamples* call_samples) {
   SONDE_TRY(look_for_imports());
   SONDE_TRY(load_names());
   SONDE_TRY(load_ops(all_of_ops));
@@ -20,12 +20,13 @@ Result<Events> EventLoader::load(bool all_of_ops) {
   SONDE_TRY(load_apis());
   SONDE_TRY(load_links());
   SONDE_TRY(load_args());
+  if (call_samples != nullptr) add_sampled_threads(*call_samples);
+  SONDE_TRY(load_counters());
+  SONDE_TRY(load_monitors());
   SONDE_TRY(load_processes());
   SONDE_TRY(load_thread_names());
   SONDE_TRY(load_devices());
-  SONDE_TRY(load_counters());
-  SONDE_TRY(load_monitors());
-  set_first_time();
+  set_first_time(call_samples);
   return std::move(events_);
 }
 
@@ -85,28 +86,35 @@ Status EventLoader::load_apis() {
     events_.apis.reserve(rows + 1);
     args_ids_.reserve(rows);
   }
-  SONDE_TRY(scan_window(
-      "id, pid, tid, start_ns, end_ns, name_id, domain_id, category_id, "
-      "args_id",
-      "v_api", [&](const store::Row& row) {
-        Api api;
-        api.start_ns = row.integer(3);
-        api.end_ns = row.integer(4);
-        if (!accept(api.start_ns, api.end_ns)) return;
-        api.id = row.integer(0);
-        api_ids_.add(api.id);
-        api.name = name_number(row.integer(5));
-        api.domain = row.is_null(6) ? kNone : events_.names.find(row.integer(6));
-        api.category = row.is_null(7) ? kNone : events_.names.find(row.integer(7));
-        api.args = kNone;
-        const auto [thread, added] = thread_numbers_.number({row.integer(1), row.integer(2)});
-        if (added) events_.threads.push_back({row.integer(1), row.integer(2), {}});
-        api.thread = thread;
-        events_.apis.push_back(api);
-        args_ids_.push_back(row.integer(8));
-      }));
+  SONDE_TRY(
+      scan_window("id, pid, tid, start_ns, end_ns, name_id, domain_id, category_id, "
+                  "args_id",
+                  "v_api", [&](const store::Row& row) {
+                    Api api;
+                    api.start_ns = row.integer(3);
+                    api.end_ns = row.integer(4);
+                    if (!accept(api.start_ns, api.end_ns)) return;
+                    api.id = row.integer(0);
+                    api_ids_.add(api.id);
+                    api.name = name_number(row.integer(5));
+                    api.domain = row.is_null(6) ? kNone : events_.names.find(row.integer(6));
+                    api.category = row.is_null(7) ? kNone : events_.names.find(row.integer(7));
+                    api.args = kNone;
+                    add_thread(row.integer(1), row.integer(2));
+                    api.thread = thread_numbers_.number({row.integer(1), row.integer(2)}).first;
+                    events_.apis.push_back(api);
+                    args_ids_.push_back(row.integer(8));
+                  }));
   api_ids_.finish();
   return ok_status();
+}
+
+void EventLoader::add_thread(int64_t pid, int64_t tid) {
+  if (thread_numbers_.number({pid, tid}).second) events_.threads.push_back({pid, tid, {}});
+}
+
+void EventLoader::add_sampled_threads(const CallSamples& call_samples) {
+  for (const CallSample& sample : call_samples.samples) add_thread(sample.pid, sample.tid);
 }
 
 Status EventLoader::load_links() {
@@ -153,16 +161,20 @@ void EventLoader::set_queue_pids(const std::map<int64_t, int64_t>& pid_of_proces
   }
   for (const Op& op : events_.ops) {
     Queue& queue = events_.queues[op.queue];
-    if (queue.pid >= 0 || op.first_link == kNone) continue;
+    if (queue.pid != kNoPid || op.first_link == kNone) continue;
     queue.pid = events_.threads[events_.apis[events_.links[op.first_link].api].thread].pid;
   }
 }
 
 Status EventLoader::load_processes() {
   std::map<int64_t, size_t> index_of_pid;
-  for (const Thread& thread : events_.threads) {
-    if (!index_of_pid.try_emplace(thread.pid, events_.processes.size()).second) continue;
-    events_.processes.push_back({thread.pid});
+  const auto add = [&](int64_t pid) {
+    if (!index_of_pid.try_emplace(pid, events_.processes.size()).second) return;
+    events_.processes.push_back({pid});
+  };
+  for (const Thread& thread : events_.threads) add(thread.pid);
+  for (const Series& series : events_.series) {
+    if (!series.of_machine()) add(series.pid);
   }
   std::map<int64_t, int64_t> pid_of_process;
   SONDE_TRY(store::scan(database_, "pid, start_ns, command, rank, id", "v_process", {},
@@ -179,7 +191,12 @@ Status EventLoader::load_processes() {
                           process.command = row.text(2);
                         }));
   set_queue_pids(pid_of_process);
-  return ok_status();
+  if (!grid_in_items_) return ok_status();  // only Sonde's own files know it
+  return store::scan(database_, "pid, executable", "sonde_process", {}, [&](const store::Row& row) {
+    const auto at = index_of_pid.find(row.integer(0));
+    if (at == index_of_pid.end() || row.text(1).empty()) return;
+    events_.processes[at->second].executable = row.text(1);
+  });
 }
 
 Status EventLoader::load_thread_names() {
@@ -249,8 +266,8 @@ Status EventLoader::load_monitors() {
                           name += row.text(3);
                           name += ' ';
                           name += row.text(4);
-                          const auto [series, added] = series_numbers_.number({-1, name});
-                          if (added) events_.series.push_back({-1, name});
+                          const auto [series, added] = series_numbers_.number({kNoPid, name});
+                          if (added) events_.series.push_back({kNoPid, name});
                           events_.samples.push_back({time_ns, value, series});
                         }));
   const auto before = [](const Sample& a, const Sample& b) {
@@ -260,13 +277,18 @@ Status EventLoader::load_monitors() {
   return ok_status();
 }
 
-void EventLoader::set_first_time() {
+void EventLoader::set_first_time(const CallSamples* call_samples) {
   int64_t first = std::numeric_limits<int64_t>::max();
   for (const Op& op : events_.ops) first = std::min(first, op.start_ns);
   for (size_t i = 0; i < events_.api_count(); ++i) {
     first = std::min(first, events_.apis[i].start_ns);
   }
   for (const Sample& sample : events_.samples) first = std::min(first, sample.time_ns);
+  for (size_t i = 0; call_samples != nullptr && i < call_samples->samples.size(); ++i) {
+    if (is_time(call_samples->samples[i].time_ns)) {
+      first = std::min(first, call_samples->samples[i].time_ns);
+    }
+  }
   events_.first_ns = first == std::numeric_limits<int64_t>::max() ? 0 : first;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "export/call_samples.h"
 #include "export/events.h"
 #include "export/numbering.h"
 #include "store/scan.h"
@@ -22,7 +23,7 @@ class EventLoader {
       : database_(reader.database()), options_(options), grid_in_items_(reader.made_by_sonde()) {}
 
   // At most once. The order is that of the functions below.
-  Result<Events> load(bool all_of_ops);
+  Result<Events> load(bool all_of_ops, const CallSamples* call_samples);
 
  private:
   bool takes_all() const {
@@ -57,13 +58,15 @@ class EventLoader {
   Status load_apis();
   Status load_links();
   Status load_args();
+  void add_thread(int64_t pid, int64_t tid);
+  void add_sampled_threads(const CallSamples& call_samples);
   Status load_processes();
   Status load_thread_names();
   Status load_devices();
   Status load_counters();
   Status load_monitors();
   void set_queue_pids(const std::map<int64_t, int64_t>& pid_of_process);
-  void set_first_time();
+  void set_first_time(const CallSamples* call_samples);
 
   store::Database& database_;
   const Options& options_;

@@ -38,8 +38,9 @@ uint32_t Events::device_of(const Queue& queue) const {
   return static_cast<uint32_t>(at - devices.begin());
 }
 
-Result<Events> load_events(store::Reader& reader, const Options& options, bool all_of_ops) {
-  SONDE_ASSIGN(Events events, EventLoader(reader, options).load(all_of_ops));
+Result<Events> load_events(store::Reader& reader, const Options& options, bool all_of_ops,
+                           const CallSamples* call_samples) {
+  SONDE_ASSIGN(Events events, EventLoader(reader, options).load(all_of_ops, call_samples));
   keep_wanted(events, options);
   return events;
 }

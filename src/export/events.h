@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,18 +20,24 @@
 
 namespace sonde::exporting {
 
+struct CallSamples;
+
 constexpr uint32_t kNone = IdIndex::kNone;
 
 using store::OpClass;
+
+// Traces of other tools have pids of any kind, negative ones too.
+constexpr int64_t kNoPid = std::numeric_limits<int64_t>::min();
 
 // One queue of one GPU as one process sees it.
 struct Queue {
   int64_t gpu_id = 0;
   int64_t process_id = -1;  // sonde_process.id, or -1
   int64_t queue_id = 0;
-  int64_t pid = -1;  // of the process, or -1
+  int64_t pid = kNoPid;  // of the process
 };
 
+// One that made calls, or of which there is a sampled stack or a counter.
 struct Thread {
   int64_t pid = 0, tid = 0;
   std::string name;
@@ -41,7 +48,7 @@ struct Process {
   int64_t pid = 0;
   int64_t image_start_ns = 0;
   int64_t rank = -1;
-  std::string command;
+  std::string command, executable;
 };
 
 struct Device {
@@ -109,10 +116,12 @@ struct Sample {
   int64_t tid = 0;
 };
 
-// One counter: of a process, or (pid -1) of the machine.
+// One counter: of a process, whose pid may be any number in a trace of another tool, or of the
+// machine.
 struct Series {
-  int64_t pid = -1;
+  int64_t pid = kNoPid;
   std::string name;
+  bool of_machine() const { return pid == kNoPid; }
 };
 
 struct Events {
@@ -126,7 +135,7 @@ struct Events {
 
   std::vector<Queue> queues;
   std::vector<Thread> threads;
-  std::vector<Process> processes;  // every pid of threads has one
+  std::vector<Process> processes;  // every pid of threads and series has one
   std::vector<Device> devices;     // every gpu_id of queues has one; ascending gpu_id
   std::vector<Shape> shapes;
 
@@ -153,7 +162,8 @@ struct Events {
 };
 
 // The arguments of operations, which only imported files have, their extras and counters come with
-// `all_of_ops`.
-Result<Events> load_events(store::Reader& reader, const Options& options, bool all_of_ops = false);
+// `all_of_ops`; the threads and processes that have nothing but sampled stacks with `call_samples`.
+Result<Events> load_events(store::Reader& reader, const Options& options, bool all_of_ops = false,
+                           const CallSamples* call_samples = nullptr);
 
 }  // namespace sonde::exporting

@@ -36,6 +36,7 @@ struct Options {
   int64_t to_ns = std::numeric_limits<int64_t>::max();
   bool by_start = false;        // ... those that begin in it, instead
   bool arguments = true;        // the arguments of API calls
+  bool array = false;           // Chrome JSON: the events alone
   bool track_events = false;    // .pftrace: for viewers that know no render stages
   std::optional<int64_t> gpu;   // operations of this GPU only; calls are all written
   Overlay overlay;              // Chrome JSON and .pftrace; others leave it out

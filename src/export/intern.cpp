@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "base/demangle.h"
 #include "base/strings.h"
 
 namespace sonde::exporting {
@@ -48,6 +49,37 @@ void write_interned(PacketStream& stream, InternField field, uint64_t iid, std::
   stream.end_packet(packet);
 }
 
+uint64_t InternedKernels::iid(uint32_t index) {
+  if (written_[index]) return uint64_t{index} + 1;
+  written_[index] = true;
+  const std::string_view name = names_.at(index);
+  const std::string readable = demangle(name);
+  std::string scratch;
+  ProtoBuffer& out = stream_.out();
+  const size_t packet = stream_.begin_packet();
+  const size_t data = out.begin(kInternedData);
+  const size_t entry = out.begin(static_cast<uint32_t>(InternField::kComputeKernel));
+  out.varint(1, uint64_t{index} + 1);
+  out.bytes(2, fit_text(name, scratch));
+  if (readable != name) out.bytes(3, fit_text(readable, scratch));
+  out.end(entry);
+  out.end(data);
+  stream_.end_packet(packet);
+  return uint64_t{index} + 1;
+}
+
+uint64_t InternedKernels::demangled_iid(uint32_t index) {
+  if (demangled_[index] == Known::kNot) {
+    const std::string_view name = names_.at(index);
+    const std::string readable = demangle(name);
+    demangled_[index] = readable == name ? Known::kSame : Known::kOther;
+    if (readable != name) {
+      write_interned(stream_, InternField::kEventName, kFirstIid + index, readable);
+    }
+  }
+  return demangled_[index] == Known::kOther ? kFirstIid + index : 0;
+}
+
 uint64_t InternedSet::iid(std::string_view text) {
   if (const auto at = iids_.find(text); at != iids_.end()) return at->second;
   const uint64_t iid = iids_.size() + 1;
@@ -66,6 +98,21 @@ uint64_t InternedRepeats::iid(uint32_t index) {
   }
   if (slot.iid == 0) {
     slot.iid = static_cast<uint32_t>(next_iid_++);
+    write_interned(stream_, field_, slot.iid, text);
+  }
+  return slot.iid;
+}
+
+uint64_t InternedValues::iid(std::string_view text) {
+  if (text.size() > kLongest) return 0;
+  Slot& slot = slots_[std::hash<std::string_view>()(text) % kSlots];
+  if (slot.text != text) {
+    slot.text = text;
+    slot.iid = 0;
+    return 0;
+  }
+  if (slot.iid == 0) {
+    slot.iid = next_iid_++;
     write_interned(stream_, field_, slot.iid, text);
   }
   return slot.iid;

@@ -51,6 +51,27 @@ class InternedTable {
   std::vector<bool> written_;
 };
 
+// Names of kernels: the compute kernel has the name as it was recorded and as people read it, and
+// where these differ there is an event name of the second, too.
+class InternedKernels {
+ public:
+  InternedKernels(PacketStream& stream, const TextTable& names)
+      : stream_(stream), names_(names), written_(names.size()), demangled_(names.size()) {}
+
+  uint64_t iid(uint32_t index);            // of the compute kernel
+  uint64_t demangled_iid(uint32_t index);  // of the event name; 0 = it is the recorded one
+
+ private:
+  enum class Known : uint8_t { kNot, kSame, kOther };
+  // Event names of tables have 32 bits.
+  static constexpr uint64_t kFirstIid = uint64_t{1} << 33;
+
+  PacketStream& stream_;
+  const TextTable& names_;
+  std::vector<bool> written_;
+  std::vector<Known> demangled_;
+};
+
 // A handful of texts that are looked up by their content.
 class InternedSet {
  public:
@@ -85,6 +106,28 @@ class InternedRepeats {
   InternField field_;
   const TextTable& table_;
   uint64_t next_iid_;
+  std::vector<Slot> slots_;
+};
+
+// The same for texts that are in no table.
+class InternedValues {
+ public:
+  InternedValues(PacketStream& stream, InternField field)
+      : stream_(stream), field_(field), slots_(kSlots) {}
+
+  uint64_t iid(std::string_view text);
+
+ private:
+  static constexpr size_t kSlots = 1 << 14;
+  static constexpr size_t kLongest = 256;                   // a longer one is written in place
+  static constexpr uint64_t kFirstIid = uint64_t{1} << 33;  // those of tables have 32 bits
+  struct Slot {
+    std::string text;
+    uint64_t iid = 0;
+  };
+  PacketStream& stream_;
+  InternField field_;
+  uint64_t next_iid_ = kFirstIid;
   std::vector<Slot> slots_;
 };
 

@@ -55,8 +55,8 @@ void keep_wanted(Events& events, const Options& options) {
     return of_rank(events.threads[api.thread].pid);
   });
   keep_rows(events.samples, events.samples.size(), [&](const Sample& sample) {
-    const int64_t pid = events.series[sample.series].pid;
-    return pid < 0 || of_rank(pid);
+    const Series& series = events.series[sample.series];
+    return series.of_machine() || of_rank(series.pid);
   });
 
   keep_rows(events.processes, events.processes.size(),

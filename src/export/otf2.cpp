@@ -197,7 +197,7 @@ void Otf2Writer::groups() {
   };
   for (const Process& process : events_.processes) add(process.pid, process_title(process));
   for (const Series& series : events_.series) {
-    add(series.pid, series.pid < 0 ? "Monitors" : process_title({series.pid}));
+    add(series.pid, series.of_machine() ? "Monitors" : process_title({series.pid}));
   }
   first_device_ = static_cast<OTF2_LocationGroupRef>(groups_.size());
   for (const Device& device : events_.devices) {
@@ -317,7 +317,7 @@ void Otf2Writer::counter_definitions(OTF2_GlobalDefWriter* writer) {
   }
   for (uint32_t i = 0; i < count; ++i) {
     const int64_t pid = events_.series[i].pid;
-    const bool of_machine = pid < 0;
+    const bool of_machine = events_.series[i].of_machine();
     note(OTF2_GlobalDefWriter_WriteMetricInstance(
         writer, instance_of(i), i, recorder_[i],
         of_machine ? OTF2_SCOPE_SYSTEM_TREE_NODE : OTF2_SCOPE_LOCATION_GROUP,

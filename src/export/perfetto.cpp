@@ -3,8 +3,10 @@
 // tracks. Times are CLOCK_MONOTONIC ns. Field numbers are those of Perfetto's public .proto files.
 #include <algorithm>
 
+#include "export/counter_unit.h"
 #include "export/exporter.h"
 #include "export/perfetto_writer.h"
+#include "export/silent_threads.h"
 #include "export/titles.h"
 
 namespace sonde::exporting {
@@ -12,13 +14,18 @@ namespace sonde::exporting {
 namespace {
 
 // TracePacket
-constexpr uint32_t kClockSnapshot = 6, kTrackEvent = 11, kTimestampClock = 58, kDefaults = 59,
-                   kTrackDescriptor = 60;
+constexpr uint32_t kProcessTree = 2, kClockSnapshot = 6, kTrackEvent = 11, kTimestampClock = 58,
+                   kDefaults = 59, kTrackDescriptor = 60;
 // TrackEvent
 constexpr uint32_t kCategoryIids = 3, kAnnotation = 4, kType = 9, kNameIid = 10, kTrackUuid = 11,
                    kName = 23, kDoubleCounter = 44, kFlow = 47, kCorrelationId = 52,
                    kGpuCorrelation = 3000, kGpuApi = 3001;
 constexpr uint64_t kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4;
+// DebugAnnotation
+constexpr uint32_t kAnnotationInt = 4, kAnnotationText = 6, kAnnotationJson = 9,
+                   kAnnotationTextIid = 17;
+// TrackDescriptor
+constexpr uint32_t kDescription = 14;
 // BuiltinClock
 constexpr uint64_t kRealtime = 1, kMonotonic = 3, kBoottime = 6;
 
@@ -57,17 +64,46 @@ void PerfettoWriter::clock_snapshot() {
   stream_.end_packet(packet);
 }
 
+// Viewers take command lines from here alone, and the first word as the name of the process.
+void PerfettoWriter::process_tree() {
+  for (const Process& process : events_.processes) {
+    if (process.command.empty()) continue;
+    const size_t packet = stream_.begin_packet();
+    const size_t tree = out_.begin(kProcessTree);
+    const size_t entry = out_.begin(1);
+    out_.varint(1, static_cast<uint64_t>(numbers_.pid(process.pid)));
+    const std::string title = process_title(process);
+    out_.bytes(3, fit_text(title, scratch_));
+    const size_t arguments = process.command.find(' ');
+    if (arguments != process.command.npos) {
+      out_.bytes(3, fit_text(std::string_view(process.command).substr(arguments + 1), scratch_));
+    }
+    out_.end(entry);
+    out_.end(tree);
+    stream_.end_packet(packet);
+  }
+}
+
+// The number that a process or thread has in the file, where viewers want another one.
+void PerfettoWriter::real_number(std::string_view word, int64_t number, int64_t shown) {
+  if (number == shown) return;
+  const std::string text = std::string(word) + std::to_string(number);
+  out_.bytes(kDescription, text);
+}
+
 void PerfettoWriter::process_tracks() {
   for (const Process& process : events_.processes) {
+    const int64_t pid = numbers_.pid(process.pid);
     const size_t packet = stream_.begin_packet();
     const size_t track = out_.begin(kTrackDescriptor);
     out_.varint(1, next_uuid_++);
     const size_t body = out_.begin(3);
-    out_.varint(1, static_cast<uint64_t>(process.pid));
+    out_.varint(1, static_cast<uint64_t>(pid));
     if (!process.command.empty()) out_.bytes(2, fit_text(process.command, scratch_));
     const std::string title = process_title(process);
     out_.bytes(6, fit_text(title, scratch_));
     out_.end(body);
+    real_number("sonde pid ", process.pid, pid);
     out_.end(track);
     stream_.end_packet(packet);
   }
@@ -87,11 +123,13 @@ uint64_t PerfettoWriter::thread_track(const Thread& thread) {
   out_.varint(1, uuid);
   out_.varint(5, process_track(thread.pid));
   const size_t body = out_.begin(4);
-  out_.varint(1, static_cast<uint64_t>(thread.pid));
-  out_.varint(2, static_cast<uint64_t>(thread.tid));
+  const int64_t tid = numbers_.tid(thread.pid, thread.tid);
+  out_.varint(1, static_cast<uint64_t>(numbers_.pid(thread.pid)));
+  out_.varint(2, static_cast<uint64_t>(tid));
   const std::string title = thread_title(thread, 0);
   out_.bytes(5, fit_text(title, scratch_));
   out_.end(body);
+  real_number("sonde tid ", thread.tid, tid);
   out_.end(track);
   stream_.end_packet(packet);
   return uuid;
@@ -127,6 +165,11 @@ void PerfettoWriter::apis() {
   }
 }
 
+// Threads of which there are sampled stacks and nothing else: a viewer takes their names from here.
+void PerfettoWriter::silent_threads() {
+  for (const Thread& thread : exporting::silent_threads(events_)) thread_track(thread);
+}
+
 // The events of a lane nest, so the ends come out in the right order from a stack.
 void PerfettoWriter::api_lane(const Lane& lane, const Layout& layout, uint64_t track) {
   std::vector<int64_t> open;
@@ -160,6 +203,35 @@ void PerfettoWriter::end_event(int64_t time_ns, uint64_t track) {
   stream_.end_packet(packet);
 }
 
+// The arguments of a call as annotations. Numbers first: a new one writes a packet of its own.
+void PerfettoWriter::intern_arguments(const Api& api) {
+  annotations_.clear();
+  const std::string_view text = events_.arguments(api);
+  if (text.empty()) return;
+  if (!arguments_.split(text)) {
+    annotations_.push_back({args_name_, kAnnotationText, 0, args_.iid(api.args), text});
+    return;
+  }
+  if (!arguments_.was_json()) {
+    annotations_.push_back({annotation_names_.iid(kPairsName), kAnnotationInt, 1, 0, {}});
+  }
+  for (const CallArgument& argument : arguments_.list()) {
+    const uint64_t name = annotation_names_.iid(argument.name);
+    switch (argument.kind) {
+      case CallArgument::Kind::kInteger:
+        annotations_.push_back({name, kAnnotationInt, argument.integer, 0, {}});
+        break;
+      case CallArgument::Kind::kText:
+        annotations_.push_back(
+            {name, kAnnotationText, 0, values_.iid(argument.text), argument.text});
+        break;
+      case CallArgument::Kind::kJson:
+        annotations_.push_back({name, kAnnotationJson, 0, 0, argument.text});
+        break;
+    }
+  }
+}
+
 void PerfettoWriter::api_event(size_t index, uint64_t track) {
   ++counts_.apis;
   const Api& api = events_.apis[index];
@@ -167,8 +239,7 @@ void PerfettoWriter::api_event(size_t index, uint64_t track) {
   const bool own_name = events_.is_mark(api) && api.args != kNone;
   const uint64_t name = own_name ? marker_names_.iid(api.args) : names_.iid(api.name);
   const uint64_t category = category_iid(api);
-  const std::string_view arguments = events_.arguments(api);
-  const uint64_t arguments_iid = arguments.empty() ? 0 : args_.iid(api.args);
+  intern_arguments(api);
 
   const size_t packet = stream_.begin_packet(api.start_ns);
   const size_t event = out_.begin(kTrackEvent);
@@ -181,13 +252,15 @@ void PerfettoWriter::api_event(size_t index, uint64_t track) {
     out_.bytes(kName, fit_text(events_.title(api), scratch_));
   }
   out_.varint(kCorrelationId, static_cast<uint64_t>(api.id));
-  if (!arguments.empty()) {
+  for (const Annotation& argument : annotations_) {
     const size_t annotation = out_.begin(kAnnotation);
-    out_.varint(1, args_name_);
-    if (arguments_iid != 0) {
-      out_.varint(17, arguments_iid);
+    out_.varint(1, argument.name_iid);
+    if (argument.field == kAnnotationInt) {
+      out_.varint(kAnnotationInt, static_cast<uint64_t>(argument.integer));
+    } else if (argument.value_iid != 0) {
+      out_.varint(kAnnotationTextIid, argument.value_iid);
     } else {
-      out_.bytes(6, fit_text(arguments, scratch_));
+      out_.bytes(argument.field, fit_text(argument.text, scratch_));
     }
     out_.end(annotation);
   }
@@ -221,23 +294,41 @@ void PerfettoWriter::launch_fields(size_t index) {
   if (number != 0) out_.varint(kGpuApi, number);
 }
 
+// Values of the machine hang below a track of their device: "gpu 0", "host 0".
+uint64_t PerfettoWriter::counter_parent(const Series& series) {
+  if (!series.of_machine()) return process_track(series.pid);
+  const size_t number = series.name.find(' ');
+  const std::string device = series.name.substr(0, series.name.find(' ', number + 1));
+  const auto [known, is_new] = device_tracks_.try_emplace(device, 0);
+  if (is_new) known->second = named_track(0, device);
+  return known->second;
+}
+
+uint64_t PerfettoWriter::counter_track(const Series& series) {
+  const uint64_t parent = counter_parent(series);
+  const uint64_t track = next_uuid_++;
+  const size_t packet = stream_.begin_packet();
+  const size_t descriptor = out_.begin(kTrackDescriptor);
+  out_.varint(1, track);
+  if (parent != 0) out_.varint(5, parent);
+  out_.bytes(2, fit_text(series.name, scratch_));
+  const size_t counter = out_.begin(8);
+  const CounterUnit unit = counter_unit(series.name);
+  if (unit.number != 0) out_.varint(3, unit.number);
+  if (!unit.name.empty()) out_.bytes(6, unit.name);
+  out_.end(counter);
+  out_.end(descriptor);
+  stream_.end_packet(packet);
+  return track;
+}
+
 void PerfettoWriter::samples() {
   uint64_t track = 0;
   uint32_t last_series = kNone;
   for (const Sample& sample : events_.samples) {
     if (sample.series != last_series) {
       last_series = sample.series;
-      const Series& series = events_.series[sample.series];
-      track = next_uuid_++;
-      const size_t packet = stream_.begin_packet();
-      const size_t descriptor = out_.begin(kTrackDescriptor);
-      out_.varint(1, track);
-      const uint64_t parent = series.pid >= 0 ? process_track(series.pid) : 0;
-      if (parent != 0) out_.varint(5, parent);
-      out_.bytes(2, fit_text(series.name, scratch_));
-      out_.end(out_.begin(8));
-      out_.end(descriptor);
-      stream_.end_packet(packet);
+      track = counter_track(events_.series[sample.series]);
     }
     ++counts_.counters;
     const size_t packet = stream_.begin_packet(sample.time_ns);
@@ -271,8 +362,8 @@ Result<ClockOffsets> load_clocks(store::Reader& reader) {
 Result<Counts> write_perfetto(store::Reader& reader, const std::string& path,
                               const Options& options) {
   SONDE_ASSIGN(const ClockOffsets clocks, load_clocks(reader));
-  SONDE_ASSIGN(const Events events, load_events(reader, options));
   SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
+  SONDE_ASSIGN(const Events events, load_events(reader, options, false, &samples));
   SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
   const Counts counts =
       PerfettoWriter(events, samples, clocks, options.track_events, sink).write(options.overlay);

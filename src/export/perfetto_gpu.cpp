@@ -94,7 +94,7 @@ void PerfettoWriter::contexts_and_queues() {
     const size_t data = out_.begin(kInternedData);
     const size_t context = out_.begin(kGraphicsContexts);
     out_.varint(1, i + 1);
-    if (queue.pid >= 0) out_.varint(2, static_cast<uint64_t>(queue.pid));
+    if (queue.pid != kNoPid) out_.varint(2, static_cast<uint64_t>(numbers_.pid(queue.pid)));
     uint64_t api = api_number(events_.devices[device].backend);
     if (api == 0 && events_.devices[device].backend.empty()) api = kHip;
     out_.varint(3, api);
@@ -138,11 +138,17 @@ void PerfettoWriter::ops() {
   for (size_t i = 0; i < events_.ops.size(); ++i) op(i);
 }
 
+// As people read it; a mangled one is kept as the compute kernel's.
+uint64_t PerfettoWriter::op_name(const Op& op) {
+  const uint64_t demangled = kernels_.demangled_iid(op.name);
+  return demangled != 0 ? demangled : names_.iid(op.name);
+}
+
 void PerfettoWriter::op(size_t index) {
   ++counts_.ops;
   const Op& op = events_.ops[index];
   const Queue& queue = events_.queues[op.queue];
-  const uint64_t name = names_.iid(op.name);
+  const uint64_t name = op_name(op);
   const bool compute = events_.class_of(op) == OpClass::kKernel;
   const uint64_t kernel = compute ? kernels_.iid(op.name) : 0;
 

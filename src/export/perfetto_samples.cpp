@@ -32,10 +32,11 @@ std::string bytes_of_hex(const std::string& hex) {
 
 class SampleWriter {
  public:
-  SampleWriter(PacketStream& stream, const CallSamples& samples)
+  SampleWriter(PacketStream& stream, const CallSamples& samples, ViewerNumbers& numbers)
       : stream_(stream),
         out_(stream.out()),
         samples_(samples),
+        numbers_(numbers),
         frames_(samples.frames.size()),
         mappings_(samples.modules.size() + 1),
         stacks_(samples.stacks.size()) {}
@@ -48,8 +49,8 @@ class SampleWriter {
       const size_t packet = stream_.begin_packet(sample.time_ns);
       const size_t body = out_.begin(kPerfSample);
       out_.varint(1, 0);  // which CPU is not known
-      out_.varint(2, static_cast<uint64_t>(sample.pid));
-      out_.varint(3, static_cast<uint64_t>(sample.tid));
+      out_.varint(2, static_cast<uint64_t>(numbers_.pid(sample.pid)));
+      out_.varint(3, static_cast<uint64_t>(numbers_.tid(sample.pid, sample.tid)));
       out_.varint(4, uint64_t{sample.stack} + 1);
       out_.varint(5, kUserMode);
       out_.end(body);
@@ -147,6 +148,7 @@ class SampleWriter {
   PacketStream& stream_;
   ProtoBuffer& out_;
   const CallSamples& samples_;
+  ViewerNumbers& numbers_;
   std::vector<bool> frames_, mappings_, stacks_;
   std::string scratch_;
 };
@@ -162,8 +164,9 @@ void write_sample_defaults(ProtoBuffer& out) {
 }
 
 uint64_t write_call_samples(PacketStream& stream, const CallSamples& samples,
-                            const std::vector<BlockedSlice>& blocked, uint64_t category) {
-  SampleWriter writer(stream, samples);
+                            ViewerNumbers& numbers, const std::vector<BlockedSlice>& blocked,
+                            uint64_t category) {
+  SampleWriter writer(stream, samples, numbers);
   const uint64_t written = writer.write();
   for (const BlockedSlice& slice : blocked) writer.slice(slice, category);
   return written + blocked.size();

@@ -9,6 +9,7 @@
 
 #include "export/call_samples.h"
 #include "export/packets.h"
+#include "export/viewer_numbers.h"
 
 namespace sonde::exporting {
 
@@ -27,6 +28,7 @@ struct BlockedSlice {
 // Samples of running threads, and the slices, those of a track by time and none within another,
 // with the interned category. Returns how many of both.
 uint64_t write_call_samples(PacketStream& stream, const CallSamples& samples,
-                            const std::vector<BlockedSlice>& blocked, uint64_t category);
+                            ViewerNumbers& numbers, const std::vector<BlockedSlice>& blocked,
+                            uint64_t category);
 
 }  // namespace sonde::exporting

@@ -14,7 +14,7 @@ constexpr uint32_t kCategoryIids = 3, kAnnotation = 4, kType = 9, kNameIid = 10,
                    kTerminatingFlow = 48;
 constexpr uint64_t kBegin = 1, kInstant = 3;
 // DebugAnnotation
-constexpr uint32_t kAnnotationNameIid = 1, kAnnotationInt = 4;
+constexpr uint32_t kAnnotationNameIid = 1, kAnnotationInt = 4, kAnnotationText = 6;
 
 std::string_view category_of(OpClass op_class) {
   return op_class == OpClass::kKernel ? "kernel" : store::moves_memory(op_class) ? "copy" : "op";
@@ -54,7 +54,8 @@ void PerfettoWriter::op_slice(size_t index, uint64_t track) {
   ++counts_.ops;
   const Op& op = events_.ops[index];
   const Queue& queue = events_.queues[op.queue];
-  const uint64_t name = names_.iid(op.name);
+  const uint64_t name = op_name(op);
+  const bool mangled = kernels_.demangled_iid(op.name) != 0;
   const uint64_t category = categories_.iid(category_of(events_.class_of(op)));
   const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
   const std::pair<std::string_view, int64_t> facts[] = {
@@ -62,6 +63,7 @@ void PerfettoWriter::op_slice(size_t index, uint64_t track) {
       {"grid_x", shape.grid[0]},   {"grid_y", shape.grid[1]},   {"grid_z", shape.grid[2]},
       {"group_x", shape.group[0]}, {"group_y", shape.group[1]}, {"group_z", shape.group[2]}};
   for (const auto& [fact, value] : facts) annotation_names_.iid(fact);
+  const uint64_t mangled_name = annotation_names_.iid("mangled_name");
 
   const size_t packet = stream_.begin_packet(op.start_ns);
   const size_t event = out_.begin(kTrackEvent);
@@ -74,6 +76,12 @@ void PerfettoWriter::op_slice(size_t index, uint64_t track) {
     const size_t annotation = out_.begin(kAnnotation);
     out_.varint(kAnnotationNameIid, annotation_names_.iid(fact));
     out_.varint(kAnnotationInt, static_cast<uint64_t>(value));
+    out_.end(annotation);
+  }
+  if (mangled) {
+    const size_t annotation = out_.begin(kAnnotation);
+    out_.varint(kAnnotationNameIid, mangled_name);
+    out_.bytes(kAnnotationText, fit_text(events_.names.at(op.name), scratch_));
     out_.end(annotation);
   }
   for (uint32_t link = op.first_link; link != kNone; link = events_.links[link].next_of_op) {

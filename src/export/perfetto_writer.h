@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "export/call_arguments.h"
 #include "export/call_samples.h"
 #include "export/events.h"
 #include "export/exporter.h"
@@ -18,6 +19,7 @@
 #include "export/packets.h"
 #include "export/perfetto_samples.h"
 #include "export/sink.h"
+#include "export/viewer_numbers.h"
 
 namespace sonde::exporting {
 
@@ -41,27 +43,31 @@ class PerfettoWriter {
         track_events_(track_events),
         stream_(sink),
         out_(stream_.out()),
+        numbers_(events),
         names_(stream_, InternField::kEventName, events.names),
-        kernels_(stream_, InternField::kComputeKernel, events.names),
+        kernels_(stream_, events.names),
         arg_names_(stream_, InternField::kComputeArgName),
         annotation_names_(stream_, InternField::kAnnotationName),
         categories_(stream_, InternField::kCategory),
         args_(stream_, InternField::kStringValue, events.args, 1),
         marker_names_(stream_, InternField::kEventName, events.args,
-                      uint64_t{events.names.size()} + 1) {}
+                      uint64_t{events.names.size()} + 1),
+        values_(stream_, InternField::kStringValue) {}
 
   Counts write(const Overlay& over) {
     first_packet();
     clock_snapshot();
+    process_tree();
     process_tracks();
     if (!track_events_) devices();
     apis();
+    silent_threads();
     track_events_ ? op_tracks() : ops();
     samples();
     overlay(over);
     const std::vector<BlockedSlice> blocked = blocked_slices();
     const uint64_t category = blocked.empty() ? 0 : categories_.iid(kBlockedCategory);
-    counts_.samples = write_call_samples(stream_, call_samples_, blocked, category);
+    counts_.samples = write_call_samples(stream_, call_samples_, numbers_, blocked, category);
     stream_.finish();
     counts_.skipped = events_.skipped;
     return counts_;
@@ -70,7 +76,10 @@ class PerfettoWriter {
  private:
   void first_packet();
   void clock_snapshot();
+  void process_tree();
   void process_tracks();
+  void real_number(std::string_view word, int64_t number, int64_t shown);
+  void silent_threads();
   void devices();
   void contexts_and_queues();
   void stages();
@@ -79,16 +88,20 @@ class PerfettoWriter {
   uint64_t lane_track(uint64_t thread_track, const Thread& thread, uint32_t lane);
   void api_lane(const Lane& lane, const Layout& layout, uint64_t track);
   void api_event(size_t index, uint64_t track);
+  void intern_arguments(const Api& api);
   void launch_fields(size_t index);
   uint64_t category_iid(const Api& api);
   void end_event(int64_t time_ns, uint64_t track);
   void ops();
   std::string shape_fields(const Shape& shape);
+  uint64_t op_name(const Op& op);
   void op(size_t index);
   void compute_arg(ProtoBuffer& out, std::string_view name, int64_t value);
   uint64_t named_track(uint64_t parent, const std::string& name);
   void op_tracks();
   void op_slice(size_t index, uint64_t track);
+  uint64_t counter_parent(const Series& series);
+  uint64_t counter_track(const Series& series);
   void samples();
   std::vector<BlockedSlice> blocked_slices();
   void overlay(const Overlay& overlay);
@@ -102,9 +115,22 @@ class PerfettoWriter {
   const bool track_events_;
   PacketStream stream_;
   ProtoBuffer& out_;
-  InternedTable names_, kernels_;
+  ViewerNumbers numbers_;
+  InternedTable names_;
+  InternedKernels kernels_;
   InternedSet arg_names_, annotation_names_, categories_;
   InternedRepeats args_, marker_names_;
+  InternedValues values_;
+  struct Annotation {
+    uint64_t name_iid;
+    uint32_t field;  // of DebugAnnotation
+    int64_t integer;
+    uint64_t value_iid;  // 0: the text is written in place
+    std::string_view text;
+  };
+  CallArguments arguments_;
+  std::vector<Annotation> annotations_;            // of the call that is being written
+  std::map<std::string, uint64_t> device_tracks_;  // of metrics
   bool real_gpu_numbers_ = true;
   uint64_t next_uuid_ = 1;
   std::map<std::pair<int64_t, int64_t>, uint64_t> thread_tracks_;  // by pid and tid

@@ -202,7 +202,7 @@ Status RocpdWriter::processes() {
   }
   // Operations whose process made no call that was recorded.
   for (const Queue& queue : events_.queues) {
-    const int64_t pid = queue.pid < 0 ? any_pid() : queue.pid;
+    const int64_t pid = queue.pid == kNoPid ? any_pid() : queue.pid;
     if (!pids.insert(pid).second) continue;
     SONDE_TRY(
         insert("rocpd_info_process", "id, nid, pid", fmt::format("{0}, {1}, {0}", pid, kNode)));
@@ -243,7 +243,7 @@ Status RocpdWriter::queues() {
     queue_ids_.push_back(ids.take(queue.queue_id));
     SONDE_TRY(insert("rocpd_info_queue", "id, nid, pid, name",
                      fmt::format("{}, {}, {}, 'Queue {}'", queue_ids_.back(), kNode,
-                                 queue.pid < 0 ? any_pid() : queue.pid, queue.queue_id)));
+                                 queue.pid == kNoPid ? any_pid() : queue.pid, queue.queue_id)));
   }
   return insert("rocpd_info_stream", "id, nid, pid, name",
                 fmt::format("{}, {}, {}, 'Default Stream'", kDefaultStream, kNode, any_pid()));
@@ -325,7 +325,7 @@ Status RocpdWriter::op(const Op& op) {
   const bool copies = store::moves_memory(events_.class_of(op));
   SONDE_ASSIGN(const int64_t event_id, event(copies ? "MEMORY_COPY" : "KERNEL_DISPATCH",
                                              call == nullptr ? 0 : call->id, "{}"));
-  const int64_t pid = queue.pid < 0 ? any_pid() : queue.pid;
+  const int64_t pid = queue.pid == kNoPid ? any_pid() : queue.pid;
   const int64_t tid = call == nullptr ? -1 : thread_ids_[call->thread];
   return copies ? copy(op, pid, tid, event_id) : kernel(op, pid, tid, event_id);
 }
@@ -361,7 +361,7 @@ Result<int64_t> RocpdWriter::track(int64_t pid, int64_t tid, std::string_view na
   const auto [at, added] = track_ids_.try_emplace({pid, tid, name_id}, id);
   if (!added) return at->second;
   SONDE_TRY(insert("rocpd_track", "id, nid, pid, tid, name_id",
-                   fmt::format("{}, {}, {}, {}, {}", id, kNode, pid < 0 ? any_pid() : pid,
+                   fmt::format("{}, {}, {}, {}, {}", id, kNode, pid == kNoPid ? any_pid() : pid,
                                tid < 0 ? std::string("NULL") : std::to_string(tid), name_id)));
   return id;
 }
@@ -377,7 +377,7 @@ Status RocpdWriter::samples() {
       const std::string name = quoted(series.name);
       SONDE_TRY(insert("rocpd_info_pmc", "id, nid, pid, name, symbol, value_type",
                        fmt::format("{}, {}, {}, {}, {}, 'ABS'", ++pmc_id, kNode,
-                                   series.pid < 0 ? any_pid() : series.pid, name, name)));
+                                   series.of_machine() ? any_pid() : series.pid, name, name)));
     }
     ++counts_.counters;
     SONDE_ASSIGN(const int64_t event_id, event("COUNTER", 0, "{}"));

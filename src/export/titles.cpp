@@ -20,6 +20,7 @@ std::string program_of(const std::string& command) {
 
 std::string process_title(const Process& process) {
   std::string program = program_of(process.command);
+  if (program.empty()) program = process.executable;  // what an imported file calls it
   if (program.empty()) program = fmt::format("process {}", process.pid);
   return process.rank >= 0 ? fmt::format("rank {}: {}", process.rank, program) : program;
 }
@@ -38,7 +39,8 @@ std::string queue_title(const Events& events, const Queue& queue, uint32_t lane)
   std::string number = queue.queue_id >= 0 && queue.queue_id < 100'000
                            ? fmt::format("Queue {}", queue.queue_id)
                            : fmt::format("Queue {:#x}", static_cast<uint64_t>(queue.queue_id));
-  if (events.processes.size() > 1 && queue.pid >= 0) number += fmt::format(" of {}", queue.pid);
+  if (events.processes.size() > 1 && queue.pid != kNoPid)
+    number += fmt::format(" of {}", queue.pid);
   return with_lane(number, lane);
 }
 

@@ -53,11 +53,9 @@ Result<TraceFacts> load_facts(store::Reader& reader, const Options& options, con
                         [&](const store::Row& row) { facts.realtime_at_0_ns = row.integer(0); }));
   SONDE_TRY(load_notes(database, facts));
   std::map<int64_t, int64_t> pid_of_process;
-  SONDE_TRY(
-      store::scan(database, "id, pid, executable", "sonde_process", {}, [&](const store::Row& row) {
-        pid_of_process[row.integer(0)] = row.integer(1);
-        if (!row.text(2).empty()) facts.executables[row.integer(1)] = row.text(2);
-      }));
+  SONDE_TRY(store::scan(database, "id, pid", "sonde_process", {}, [&](const store::Row& row) {
+    pid_of_process[row.integer(0)] = row.integer(1);
+  }));
   SONDE_TRY(store::scan(database, "api_id", "sonde_unfinished", {},
                         [&](const store::Row& row) { facts.unfinished.insert(row.integer(0)); }));
   SONDE_TRY(load_flows(database, options, events, std::move(pid_of_process), facts));

@@ -27,7 +27,6 @@ struct TraceFacts {
   // The time of day when the trace's clock showed 0, where a clock reading tells.
   std::optional<int64_t> realtime_at_0_ns;
   std::vector<std::pair<std::string, std::string>> notes;  // of the trace; keys are unique
-  std::map<int64_t, std::string> executables;              // by pid
   std::vector<FlowEnd> flows;                              // in the window
   std::unordered_set<int64_t> unfinished;                  // calls that their file does not end
 };

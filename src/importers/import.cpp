@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/temporary_directory.h"
+#include "importers/checked_sink.h"
 #include "importers/first_time.h"
 #include "importers/rpd_input.h"
 
@@ -41,7 +42,8 @@ Result<std::vector<Input>> look_at(const std::vector<std::string>& paths, const 
 // The libraries under the importers throw when memory runs out, and so do containers.
 Status read_guarded(const Importer& importer, Source& source, Sink& sink, Tally& tally) {
   try {
-    return importer.read(source, sink, tally);
+    CheckedSink checked(sink, tally, source.path());
+    return importer.read(source, checked, tally);
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::kIo, "out of memory", source.path(), "import it in parts");
   }
@@ -128,7 +130,7 @@ Status write_inputs(std::vector<Input>& inputs, const ImportOptions& options, St
                     Imported& imported) {
   for (Input& input : inputs) {
     ImportedFile file{input.path, input.found.importer->name, {}};
-    sink.begin_file(input.path, input.shift_ns);
+    sink.begin_file(input.path, input.found.importer->name, input.shift_ns);
     SONDE_TRY(read_into(input.found, input.path, sink, file.tally, options.progress));
     SONDE_TRY(sink.status());
     sink.keep(file.tally);

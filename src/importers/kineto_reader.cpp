@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/possible_span.h"
 #include "base/strings.h"
 #include "importers/decimal.h"
 #include "importers/kineto_args.h"
@@ -178,7 +179,7 @@ void KinetoReader::take_event(const Event& event, const EventBatch& batch) {
   if (event.phase == 'M') return take_metadata(event);
   if (event.phase == 0) return void(skip(event, "events without a phase (ph)"));
   if (!event.has_ts) return void(skip(event, "events without a time (ts)"));
-  first_ns_ = std::min(first_ns_, event.ts);
+  if (is_possible_span(event.ts, event.ts)) first_ns_ = std::min(first_ns_, event.ts);
   switch (event.phase) {
     case 'X':
       return take_complete(event, batch);
@@ -205,6 +206,9 @@ void KinetoReader::take_event(const Event& event, const EventBatch& batch) {
     case 't':
     case 'f':
       return take_flow(event);
+    case 'P':
+      if (sonde_.is_ours()) return;  // the samples of a recording, which are not read back
+      [[fallthrough]];
     default:
       skip(event, "events of a phase that an .rpd has no place for");
   }
@@ -348,7 +352,7 @@ void KinetoReader::take_flow(const Event& event) {
   Flow row;
   row.category = sink_.name(event.category_text);
   row.name = sink_.name(event.name);
-  row.id = event.id;
+  row.id = sonde_.is_ours() ? sonde_.flow_id(event) : event.id;
   row.phase = event.phase;
   row.process = process_of(pid_of(event));
   row.tid = tid_of(event);

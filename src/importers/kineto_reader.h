@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/possible_span.h"
 #include "importers/kineto_events.h"
 #include "importers/kineto_frame.h"
 #include "importers/kineto_links.h"
@@ -60,7 +61,9 @@ class KinetoReader {
   Name category_name(const Event& event);
   bool skip(const Event& event, const char* what);
   std::string place_of(uint64_t offset) const;
-  void seen_until(int64_t time_ns) { last_ns_ = std::max(last_ns_, time_ns); }
+  void seen_until(int64_t time_ns) {
+    if (is_possible_span(time_ns, time_ns)) last_ns_ = std::max(last_ns_, time_ns);
+  }
   void close_open_ranges();
   void describe_processes(const Frame& frame);
 

@@ -34,27 +34,38 @@ bool SondeTrace::take_metadata(const Event& event) {
     return true;
   }
   if (!ours_ || (event.name != "process_name" && event.name != "thread_name")) return ours_;
-  Process& process = processes_[event.pid];
-  int64_t tid = event.tid;
+  int64_t pid = event.pid, tid = event.tid;
+  each_argument(event.args, [&](std::string_view key, std::string_view value) {
+    if (key == "sonde pid") pid = parse_int(value).value_or(pid);
+    if (key == "sonde tid") tid = parse_int(value).value_or(tid);
+    if (key == "sonde monitors") monitors_pid_ = pid;
+  });
+  if (pid != event.pid) real_pid_[event.pid] = pid;
+  if (tid != event.tid) real_tid_[{event.pid, event.tid}] = tid;
+  Process& process = processes_[pid];
   std::string name;
   each_argument(event.args, [&](std::string_view key, std::string_view value) {
     if (key == "sonde executable") process.executable = value;
     if (key == "sonde command") process.command = value;
     if (key == "sonde rank") process.rank = parse_int(value);
-    if (key == "sonde tid") tid = parse_int(value).value_or(tid);
     if (key == "sonde name") name = value;
   });
-  if (tid != event.tid) real_tid_[{event.pid, event.tid}] = tid;
   if (!name.empty()) process.threads[tid] = name;
   return true;
 }
 
 Event SondeTrace::in_place(const Event& event) const {
+  if (event.phase == 'M') return event;  // what says where the others belong
   Event moved = event;
   if (event.has_ts && __builtin_add_overflow(event.ts, origin_ns_, &moved.ts)) moved.ts = event.ts;
-  if (real_tid_.empty()) return moved;
-  const auto real = real_tid_.find({event.pid, event.tid});
-  if (real != real_tid_.end()) moved.tid = real->second;
+  if (!real_tid_.empty()) {
+    const auto real = real_tid_.find({event.pid, event.tid});
+    if (real != real_tid_.end()) moved.tid = real->second;
+  }
+  if (!real_pid_.empty()) {
+    const auto real = real_pid_.find(event.pid);
+    if (real != real_pid_.end()) moved.pid = real->second;
+  }
   return moved;
 }
 
@@ -119,11 +130,11 @@ SondeTrace::OpFacts SondeTrace::restore(const Event& event, Sink& sink, Op& row,
 }
 
 bool SondeTrace::sample(const Event& event, Sink& sink) const {
-  bool monitor = false;
+  bool monitor = event.pid == monitors_pid_;
   std::string value;
   each_argument(event.args, [&](std::string_view key, std::string_view said) {
     if (key == "value") value = said;
-    if (key == "sonde monitor") monitor = true;
+    if (key == "sonde monitor") monitor = true;  // of older exports
   });
   // "gpu 0 sclk"
   const size_t first = event.name.find(' ');
@@ -133,6 +144,16 @@ bool SondeTrace::sample(const Event& event, Sink& sink) const {
   sink.sample({event.name.substr(0, first), event.name.substr(second + 1), value,
                device.value_or(0), event.ts, event.ts});
   return true;
+}
+
+std::string_view SondeTrace::flow_id(const Event& event) {
+  std::string_view id = event.id;
+  each_argument(event.args, [&](std::string_view key, std::string_view value) {
+    if (key != "sonde id") return;
+    args_ = value;
+    id = args_;
+  });
+  return id;
 }
 
 bool SondeTrace::describe(int64_t pid, ProcessFacts& facts) const {

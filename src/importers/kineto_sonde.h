@@ -43,6 +43,9 @@ class SondeTrace {
   OpFacts restore(const Event& event, Sink& sink, Op& row, LaunchArgs& launch);
   // A value of a monitor; false if it is a counter of a program.
   bool sample(const Event& event, Sink& sink) const;
+  // The id that an arrow of another tool had, where it was no number; its own otherwise. Valid
+  // until the next call.
+  std::string_view flow_id(const Event& event);
 
   // What is known of a process. The views are valid as long as this.
   bool describe(int64_t pid, ProcessFacts& facts) const;
@@ -57,7 +60,9 @@ class SondeTrace {
 
   bool ours_ = false, recorded_ = false;
   int64_t origin_ns_ = 0;
-  std::map<std::pair<int64_t, int64_t>, int64_t> real_tid_;  // by pid and the tid of a lane
+  std::map<int64_t, int64_t> real_pid_;                      // by the pid of the document
+  std::map<std::pair<int64_t, int64_t>, int64_t> real_tid_;  // by pid and tid of the document
+  std::optional<int64_t> monitors_pid_;                      // of the document
   std::map<int64_t, Process> processes_;
   std::string args_;
 };

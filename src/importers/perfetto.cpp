@@ -65,6 +65,7 @@ Status read(Source& source, Sink& sink, Tally& tally) {
                       "--as says what it is");
   }
   reader.finish(source.path());
+  model->tracks.settle();
   return write_perfetto(*model, source.path(), sink, tally);
 }
 

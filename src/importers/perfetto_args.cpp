@@ -1,6 +1,7 @@
 #include "importers/perfetto_args.h"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <charconv>
@@ -22,6 +23,7 @@ constexpr int kMaxDepth = 32;
 struct Writer {
   PerfettoSequence& sequence;
   const TextPool& pool;
+  simdjson::dom::parser& parser;
 
   std::string_view name_of(std::string_view annotation) {
     ProtoReader reader(annotation);
@@ -43,9 +45,19 @@ struct Writer {
     out += '"';
   }
 
+  void json(std::string& out, std::string_view text);
   void value(std::string& out, std::string_view annotation, int depth);
   void nested(std::string& out, std::string_view message, int depth);
 };
+
+// A value that is JSON already; a text if it is not.
+void Writer::json(std::string& out, std::string_view text) {
+  simdjson::dom::element element;
+  if (parser.parse(text.data(), text.size()).get(element) != simdjson::SUCCESS) {
+    return quoted(out, text);
+  }
+  out += text;
+}
 
 // Appends the value of an annotation as JSON.
 void Writer::value(std::string& out, std::string_view annotation, int depth) {
@@ -74,7 +86,8 @@ void Writer::value(std::string& out, std::string_view annotation, int depth) {
     if (field == kUnsigned) return void(out += std::to_string(reader.number()));
     if (field == kSigned) return void(out += std::to_string(reader.integer()));
     if (field == kReal) return real(out, reader.real());
-    if (field == kText || field == kJson) return quoted(out, reader.bytes());
+    if (field == kJson) return json(out, reader.bytes());
+    if (field == kText) return quoted(out, reader.bytes());
     if (field == kPointer) return void(out += fmt::format("\"{:#x}\"", reader.number()));
     if (field == kNested) return nested(out, reader.bytes(), depth + 1);
     if (field == kTextIid) {
@@ -189,23 +202,45 @@ void take_fact(PerfettoOpFacts& facts, std::string_view name, std::string_view t
 
 }  // namespace
 
+PerfettoArgs::PerfettoArgs() : parser_(std::make_unique<simdjson::dom::parser>()) {}
+PerfettoArgs::~PerfettoArgs() = default;
+
+void PerfettoArgs::clear() {
+  text.clear();
+  facts = {};
+  marker = false;
+  only_text_.clear();
+  as_pairs_ = false;
+  pairs_.clear();
+  count_ = 0;
+}
+
 void PerfettoArgs::add(PerfettoSequence& sequence, const TextPool& pool,
                        std::string_view annotation) {
-  Writer writer{sequence, pool};
+  Writer writer{sequence, pool, *parser_};
   const std::string_view name = writer.name_of(annotation);
   if (name == "marker") {
     marker = true;
     return;
   }
+  if (name == "sonde args") {
+    as_pairs_ = true;
+    return;
+  }
+  if (as_pairs_) return add_pair(sequence, pool, name, annotation);
   text += count_++ == 0 ? '{' : ',';
   writer.quoted(text, name);
   text += ':';
   const size_t begin = text.size();
   writer.value(text, annotation, 0);
   take_fact(facts, name, std::string_view(text).substr(begin));
-  if (name != "args") return;
+  if (name != "args" && name != "mangled_name") return;
   ProtoReader reader(annotation);
   while (reader.next()) {
+    if (reader.field() == kText && name == "mangled_name") {
+      facts.mangled_name = valid_utf8(reader.bytes());
+      return;
+    }
     if (reader.field() == kText) only_text_ = valid_utf8(reader.bytes());
     if (reader.field() == kTextIid) {
       only_text_ = pool.at(sequence.text(PerfettoSequence::kStringValue, reader.number()));
@@ -213,7 +248,26 @@ void PerfettoArgs::add(PerfettoSequence& sequence, const TextPool& pool,
   }
 }
 
+void PerfettoArgs::add_pair(PerfettoSequence& sequence, const TextPool& pool, std::string_view name,
+                            std::string_view annotation) {
+  if (!pairs_.empty()) pairs_ += " | ";
+  pairs_ += name;
+  pairs_ += " = ";
+  ProtoReader reader(annotation);
+  while (reader.next()) {
+    if (reader.field() == kSigned) pairs_ += std::to_string(reader.integer());
+    if (reader.field() == kText) pairs_ += valid_utf8(reader.bytes());
+    if (reader.field() == kTextIid) {
+      pairs_ += pool.at(sequence.text(PerfettoSequence::kStringValue, reader.number()));
+    }
+  }
+}
+
 void PerfettoArgs::finish() {
+  if (as_pairs_) {
+    text = valid_utf8(pairs_);
+    return;
+  }
   if (count_ > 0) text += '}';
   if (count_ == 1 && !only_text_.empty()) text = std::move(only_text_);
 }

@@ -3,10 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "importers/perfetto_texts.h"
+
+namespace simdjson::dom {
+class parser;
+}
 
 namespace sonde::importers {
 
@@ -18,20 +23,29 @@ struct PerfettoOpFacts {
   int64_t group_segment_bytes = -1, private_segment_bytes = -1;
   bool grid_in_groups = false;  // grid_x ..., as Sonde writes it; else in work items
   bool has_device = false, has_stream = false;
+  std::string mangled_name;  // of a kernel, as Sonde writes it
 };
 
 struct PerfettoArgs {
+  PerfettoArgs();
+  ~PerfettoArgs();
   std::string text;  // a JSON object; a text called "args" alone stands for itself
   PerfettoOpFacts facts;
   bool marker = false;
 
-  void clear() { *this = {}; }
+  void clear();
   void add(PerfettoSequence& sequence, const TextPool& pool, std::string_view annotation);
   void finish();
 
  private:
+  void add_pair(PerfettoSequence& sequence, const TextPool& pool, std::string_view name,
+                std::string_view annotation);
+
   std::string only_text_;  // of "args"
+  bool as_pairs_ = false;  // as Sonde marks them: "name = value | name = value"
+  std::string pairs_;
   int count_ = 0;
+  std::unique_ptr<simdjson::dom::parser> parser_;  // of values that are JSON
 };
 
 }  // namespace sonde::importers

@@ -62,7 +62,7 @@ void PerfettoRows::stage(const PerfettoStage& stage) {
   if (const auto api = api_of_stage_.find(stage.event); api != api_of_stage_.end()) {
     launch.api = api->second;
   }
-  if (stage.pid >= 0) launch.process = sink_.process(stage.pid);
+  if (stage.pid >= 0) launch.process = sink_.process(model_.tracks.real_pid(stage.pid));
   launch.name = op.name;
   launch.op_class = store::class_of_op(foreign && stage.compute ? store::OpClass::kKernel : by_type,
                                        op.name != 0);
@@ -126,13 +126,15 @@ void PerfettoRows::slice_op(size_t index) {
   op.start_ns = one.slice.start_ns;
   op.end_ns = one.slice.end_ns;
   op.type = sink_.name(type);
-  if (by_type == store::OpClass::kKernel && title != type) op.name = name(event.name);
+  if (by_type == store::OpClass::kKernel && title != type) {
+    op.name = facts.mangled_name.empty() ? name(event.name) : sink_.name(facts.mangled_name);
+  }
   if (detail != nullptr && !sondes_own) op.args = arguments(*detail);
   Launch launch;
   launch.op = sink_.op(op);
   if (const auto api = api_of_op_.find(index); api != api_of_op_.end()) launch.api = api->second;
   const int64_t pid = model_.tracks.only_pid();
-  if (pid > 0) launch.process = sink_.process(pid);
+  if (pid != 0) launch.process = sink_.process(pid);
   launch.name = op.name;
   launch.op_class = store::class_of_op(by_type, op.name != 0);
   launch.bytes = facts.bytes;
@@ -192,7 +194,7 @@ void PerfettoRows::counters() {
     // "gpu 0 temperature", of no process: a value of a device, as Sonde writes it.
     const size_t first = title.find(' ');
     const size_t second = first == title.npos ? first : title.find(' ', first + 1);
-    if (track.parent == 0 && second != title.npos) {
+    if (!place.process && second != title.npos) {
       if (const auto device = parse_int(title.substr(first + 1, second - first - 1))) {
         sample(title.substr(0, first), title.substr(second + 1), *device, one.time_ns, one.value);
         continue;

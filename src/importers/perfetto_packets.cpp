@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/unpack_limit.h"
 #include "importers/unpack.h"
 
 namespace sonde::importers {
@@ -88,8 +89,9 @@ Result<bool> PerfettoPackets::next_outer(std::string_view& packet) {
   }
 }
 
-void PerfettoPackets::unpack(uint32_t field, std::string_view compressed) {
+Status PerfettoPackets::unpack(uint32_t field, std::string_view compressed) {
   unpacked_.clear();
+  compressed_bytes_ += compressed.size();
   const auto unpacker =
       field == kCompressedPackets ? Unpacker::for_zlib() : Unpacker::for_stream(compressed);
   bool good = unpacker != nullptr;
@@ -99,6 +101,8 @@ void PerfettoPackets::unpack(uint32_t field, std::string_view compressed) {
     unpacked_.resize(used + kPiece);
     const size_t made = unpacker->unpack(compressed, unpacked_.data() + used, kPiece);
     unpacked_.resize(used + made);
+    unpacked_bytes_ += made;
+    SONDE_TRY(UnpackLimit(source_.path()).check(compressed_bytes_, unpacked_bytes_));
     good = unpacker->error().empty() && unpacked_.size() <= kMaxPacket &&
            (made > 0 || compressed.size() < before || unpacker->complete());
   }
@@ -106,6 +110,7 @@ void PerfettoPackets::unpack(uint32_t field, std::string_view compressed) {
     tally_.repair("compressed packets that cannot be unpacked to their end", place());
   }
   inner_ = ProtoReader(unpacked_);
+  return ok_status();
 }
 
 Result<bool> PerfettoPackets::next(std::string_view& packet) {
@@ -125,7 +130,7 @@ Result<bool> PerfettoPackets::next(std::string_view& packet) {
     if (!more) return false;
     const std::string_view compressed = compressed_part(packet, field);
     if (compressed.empty()) return true;
-    unpack(field, compressed);
+    SONDE_TRY(unpack(field, compressed));
   }
 }
 

@@ -26,7 +26,7 @@ class PerfettoPackets {
  private:
   Result<bool> next_outer(std::string_view& packet);
   Result<bool> fill(size_t wanted);
-  void unpack(uint32_t field, std::string_view compressed);
+  Status unpack(uint32_t field, std::string_view compressed);
   bool broken(const char* what);
 
   Source& source_;
@@ -35,6 +35,7 @@ class PerfettoPackets {
   size_t begin_ = 0;
   bool at_end_ = false;
   std::string unpacked_;
+  uint64_t compressed_bytes_ = 0, unpacked_bytes_ = 0;  // of the packets so far
   ProtoReader inner_{{}};
   uint64_t count_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/demangle.h"
 #include "base/strings.h"
 #include "importers/perfetto_reader.h"
 
@@ -78,7 +79,10 @@ void PerfettoReader::render_stage(std::string_view message, Packet& packet) {
     return tally_.skip("operations with an impossible duration", packet.packets.place());
   }
   launch(launched, sequence, stage);
-  if (stage.name == 0) stage.name = kernel;
+  // A mangled name is the one that the program used; what is shown is made of it.
+  const bool mangled = stage.name != 0 && kernel != 0 && stage.name != kernel &&
+                       demangle(model_.pool.at(kernel)) == model_.pool.at(stage.name);
+  if (stage.name == 0 || mangled) stage.name = kernel;
   if (!stage.args.empty()) stage.args += '}';
   model_.stages.push_back(std::move(stage));
 }

@@ -85,8 +85,11 @@ void PerfettoRows::describe() {
     if (starts_with_any(title, {"rank "})) {
       const size_t colon = title.find(':');
       facts.rank = parse_int(title.substr(5, colon == title.npos ? colon : colon - 5));
+      if (facts.rank) title.remove_prefix(std::min(colon, title.size() - 2) + 2);
     }
-    if (said.command.empty()) facts.executable = said.name;
+    // Nor is "process 7" a name.
+    if (title == "process " + std::to_string(pid)) title = {};
+    if (said.command.empty()) facts.executable = title;
     const std::string clock = PerfettoClocks::name(model_.clocks.trace_clock());
     facts.clock = clock;
     sink_.describe(process, facts);

@@ -1,5 +1,6 @@
 #include "importers/perfetto_texts.h"
 
+#include "base/demangle.h"
 #include "base/strings.h"
 #include "importers/proto_reader.h"
 
@@ -94,8 +95,11 @@ void PerfettoSequence::intern(std::string_view message, TextPool& pool) {
     while (entry.next()) {
       if (entry.field() == 1) iid = entry.number();
       if (entry.field() == 2) text = entry.bytes();
-      // The demangled name of a kernel is the one to show.
-      if (field == 1000 && entry.field() == 3 && !entry.bytes().empty()) text = entry.bytes();
+      // The readable name of a kernel, unless it can be made of the one that the program used.
+      if (field == 1000 && entry.field() == 3 && !entry.bytes().empty() &&
+          demangle(text) != entry.bytes()) {
+        text = entry.bytes();
+      }
     }
     texts[kind][iid] = pool.id(text);
   }

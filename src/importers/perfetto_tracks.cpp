@@ -21,6 +21,12 @@ std::optional<int64_t> tid_in_name(std::string_view name) {
   return parse_int(name.substr(open + 1, name.size() - open - 2));
 }
 
+// How Sonde writes a number that viewers have no room for.
+std::optional<int64_t> number_behind(std::string_view word, std::string_view description) {
+  if (description.substr(0, word.size()) != word) return std::nullopt;
+  return parse_int(description.substr(word.size()));
+}
+
 }  // namespace
 
 uint32_t PerfettoTracks::index(uint64_t uuid) {
@@ -32,8 +38,10 @@ uint32_t PerfettoTracks::index(uint64_t uuid) {
 void PerfettoTracks::describe(std::string_view message) {
   ProtoReader reader(message);
   uint64_t uuid = 0;
+  std::string_view description;
   while (reader.next()) {
     if (reader.field() == 1) uuid = reader.number();
+    if (reader.field() == 14) description = reader.bytes();
   }
   PerfettoTrack& track = tracks_[index(uuid)];
   track.described = true;
@@ -46,9 +54,12 @@ void PerfettoTracks::describe(std::string_view message) {
         break;
       case 3:
         process(track, reader.bytes());
+        if (const auto real = number_behind("sonde pid ", description); real && track.pid) {
+          real_pids_[*track.pid] = *real;
+        }
         break;
       case 4:
-        thread(track, reader.bytes());
+        thread(track, reader.bytes(), description);
         break;
       case 5:
         track.parent = reader.number();
@@ -92,7 +103,8 @@ void PerfettoTracks::add_thread(int64_t pid, int64_t tid, std::string_view name)
   threads_.push_back({pid, tid, valid_utf8(name)});
 }
 
-void PerfettoTracks::thread(PerfettoTrack& track, std::string_view message) {
+void PerfettoTracks::thread(PerfettoTrack& track, std::string_view message,
+                            std::string_view description) {
   std::string_view name;
   ProtoReader reader(message);
   while (reader.next()) {
@@ -102,6 +114,7 @@ void PerfettoTracks::thread(PerfettoTrack& track, std::string_view message) {
   }
   if (!track.pid) track.pid = 0;
   if (!track.tid) track.tid = 0;
+  track.tid = number_behind("sonde tid ", description).value_or(*track.tid);
   add_thread(*track.pid, *track.tid, name);
 }
 
@@ -147,7 +160,23 @@ uint32_t PerfettoTracks::sequence_track(uint32_t sequence) {
 void PerfettoTracks::sequence_thread(uint32_t sequence, std::string_view message) {
   PerfettoTrack& track = tracks_[sequence_track(sequence)];
   track.described = true;
-  thread(track, message);
+  thread(track, message, {});
+}
+
+int64_t PerfettoTracks::real_pid(int64_t pid) const {
+  const auto real = real_pids_.find(pid);
+  return real == real_pids_.end() ? pid : real->second;
+}
+
+void PerfettoTracks::settle() {
+  if (real_pids_.empty()) return;
+  for (PerfettoTrack& track : tracks_) {
+    if (track.pid) track.pid = real_pid(*track.pid);
+  }
+  for (Thread& thread : threads_) thread.pid = real_pid(thread.pid);
+  std::unordered_map<int64_t, PerfettoProcess> processes;
+  for (auto& [pid, process] : processes_) processes[real_pid(pid)] = std::move(process);
+  processes_ = std::move(processes);
 }
 
 int64_t PerfettoTracks::only_pid() const {
@@ -169,6 +198,7 @@ PerfettoTracks::Place PerfettoTracks::place(uint32_t index) const {
     at = parent->second;
   }
   place.pid = pid.value_or(only_pid());
+  place.process = pid.has_value();
   place.thread = tid.has_value();
   // A track of a process itself, or a track that is nobody's thread.
   place.tid = tid.value_or(tracks_[index].pid ? *tracks_[index].pid

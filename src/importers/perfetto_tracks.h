@@ -40,10 +40,15 @@ class PerfettoTracks {
   const PerfettoTrack& at(uint32_t index) const { return tracks_[index]; }
   size_t size() const { return tracks_.size(); }
 
+  // After the last description: puts pids that Sonde moved for the viewers back.
+  void settle();
+  int64_t real_pid(int64_t pid) const;
+
   // Where the rows of a track belong. Asked when all tracks are known.
   struct Place {
     int64_t pid = 0, tid = 0;
-    bool thread = false;  // of its own, or of the thread it hangs below
+    bool process = false;  // of a process that the file names for it
+    bool thread = false;   // of its own, or of the thread it hangs below
   };
   Place place(uint32_t index) const;
   // The only process of the file, or 0: of tracks that name none.
@@ -58,7 +63,7 @@ class PerfettoTracks {
 
  private:
   void process(PerfettoTrack& track, std::string_view message);
-  void thread(PerfettoTrack& track, std::string_view message);
+  void thread(PerfettoTrack& track, std::string_view message, std::string_view description);
   void add_thread(int64_t pid, int64_t tid, std::string_view name);
 
   TextPool& pool_;
@@ -67,6 +72,7 @@ class PerfettoTracks {
   std::unordered_map<uint32_t, uint32_t> by_sequence_;
   std::unordered_map<int64_t, PerfettoProcess> processes_;
   std::vector<Thread> threads_;
+  std::unordered_map<int64_t, int64_t> real_pids_;
 };
 
 }  // namespace sonde::importers

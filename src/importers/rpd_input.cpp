@@ -289,7 +289,7 @@ Status RpdInput::facts() {
     if (const int64_t api = apis_.at(row.integer(0)); api != 0) sink_.unfinished(api);
   }));
   SONDE_TRY(each("process_id, key, value", "sonde_note", [&](const Row& row) {
-    if (row.text(1) == "imported from") return;
+    if (row.text(1) == "imported from" || row.text(1) == "imported as") return;
     sink_.note(process_of(row.integer_or(0, -1)), row.text(1), row.text(2));
   }));
   SONDE_TRY(each("tag, value", "rocpd_metadata", [&](const Row& row) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "base/unpack_limit.h"
 #include "importers/unpack.h"
 
 namespace sonde::importers {
@@ -39,6 +40,7 @@ struct Source::Impl {
   bool packed_end = false;
   std::string head;      // what was read to look at it
   size_t head_done = 0;  // how much of that was read by the user
+  uint64_t unpacked = 0;
   std::string broken;
   Progress progress;
 
@@ -58,6 +60,8 @@ Result<size_t> Source::Impl::fetch_unpacked(char* to, size_t size) {
     const size_t before = packed_left.size();
     const size_t made = unpacker->unpack(packed_left, to, size);
     broken = unpacker->error();
+    unpacked += made;
+    SONDE_TRY(UnpackLimit(path).check(done, unpacked));
     if (made > 0) return made;
     if (packed_end && packed_left.size() == before && !unpacker->complete()) {
       broken = "the compressed file is cut off";

@@ -86,12 +86,13 @@ void StoreSink::add(Buffer& buffer, const Values&... values) {
   if (buffer.full()) keep_status(buffer.flush());
 }
 
-void StoreSink::begin_file(const std::string& path, int64_t shift_ns) {
+void StoreSink::begin_file(const std::string& path, const std::string& kind, int64_t shift_ns) {
   file_index_ = next_index_++;
   ++counts_.files;
   shift_ns_ = shift_ns;
   process_of_.clear();
   note(0, "imported from", path);
+  note(0, "imported as", kind);
 }
 
 Name StoreSink::name(std::string_view text) {
@@ -244,6 +245,7 @@ void StoreSink::counter(const Counter& row) {
 void StoreSink::sample(const Sample& row) {
   writer_.monitor({row.device_type, row.type, row.value, row.device + file_index_ * kGpuStride,
                    row.start_ns + shift_ns_, row.end_ns + shift_ns_});
+  ++counts_.counters;
 }
 
 void StoreSink::flow(const Flow& row) {

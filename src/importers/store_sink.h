@@ -21,7 +21,8 @@ class StoreSink : public Sink {
   static Result<StoreSink> create(const std::string& path);
 
   // The rows that follow are of this file. `shift_ns` is added to all times.
-  void begin_file(const std::string& path, int64_t shift_ns);
+  // `kind` is the importer's name.
+  void begin_file(const std::string& path, const std::string& kind, int64_t shift_ns);
   // Writes what the importer could not use or wants to be known into the file.
   void keep(const Tally& tally);
   // Completes the .rpd.

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/free_name.h"
+#include "base/printable.h"
 #include "base/redact.h"
 #include "base/strings.h"
 #include "base/time.h"
@@ -37,7 +38,7 @@ constexpr uint64_t kBacklogBytes = 8 << 20;   // more is waiting, surely: no pau
 constexpr int64_t kOnePressNs = 200'000'000;  // Ctrl-C can reach us twice: in a group, and alone
 constexpr int64_t kGraceNs = 200'000'000;     // for processes that are just ending with the command
 
-void say(const std::string& line) { fmt::print(stderr, "sonde: {}\n", line); }
+void say(std::string_view line) { fmt::print(stderr, "sonde: {}\n", printable(line)); }
 
 class Recording {
  public:

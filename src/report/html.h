@@ -8,8 +8,8 @@
 
 namespace sonde::report {
 
-// For text and for attributes in quotes, of HTML and of SVG: what XML does not allow becomes
-// U+FFFD.
+// For text and for attributes in quotes, of HTML and of SVG; without what XML does not allow or
+// what would turn the order of letters around (base/printable.h).
 std::string html_escaped(std::string_view text);
 std::string html_section(const Section& section, const RenderOptions& options);
 extern const char* const kHtmlStyle;  // the inside of <style>

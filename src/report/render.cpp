@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/printable.h"
 #include "base/strings.h"
 
 namespace sonde::report {
@@ -37,20 +38,11 @@ std::string integer_text(int64_t value, const Column& column) {
   }
 }
 
-// Control characters would break the line, and invalid UTF-8 the width.
-std::string one_line(std::string_view text) {
-  std::string line = valid_utf8(text);
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return line;
-}
-
 }  // namespace
 
 std::string text_of(const Value& value, const Column& column) {
   if (const auto* integer = std::get_if<int64_t>(&value)) return integer_text(*integer, column);
-  if (const auto* text = std::get_if<std::string>(&value)) return one_line(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return printable(*text, Lines::kJoin);
   if (const auto* real = std::get_if<double>(&value)) {
     if (!std::isfinite(*real)) return "-";
     return fmt::format("{:.{}f}", *real, column.decimals);

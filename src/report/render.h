@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "report/report.h"
 
@@ -17,12 +18,21 @@ struct RenderOptions {
   bool full_names = false;  // kName cells whole, not shortened
 };
 
+// One of the parts in which a table is written that may be too long to be held. The report has one
+// section with the rows of the part, and nothing but the table.
+struct Part {
+  bool first = true, last = true;
+  size_t rows_before = 0;
+  std::vector<size_t> widths = {};  // of text, which the first part decides
+};
+
 struct Renderer {
   std::string name;     // "json": value of --format
   std::string summary;  // one phrase for --help
   bool for_people;      // rows may be left out and names shortened unless asked otherwise
   bool shows_warnings;  // false: the caller prints Report::warnings on stderr
   std::string (*render)(const Report& report, const RenderOptions& options);
+  std::string (*render_part)(const Report& report, const RenderOptions& options, Part& part);
 };
 
 // Generated from the files of report/.

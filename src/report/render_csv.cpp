@@ -3,14 +3,33 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 
+#include "base/printable.h"
 #include "report/csv.h"
 #include "report/render.h"
 
 namespace sonde::report {
 
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+namespace {
+
+// A spreadsheet takes a cell that begins so as a formula, and runs it. Numbers stay numbers.
+bool would_run(std::string_view text) {
+  if (text.empty() || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos) {
+    return false;
+  }
+  const std::string copy(text);
+  char* end = nullptr;
+  std::strtod(copy.c_str(), &end);
+  return *end != '\0' || end == copy.c_str();
+}
+
+}  // namespace
+
+std::string csv_field(std::string_view given) {
+  std::string text = would_run(given) ? "'" : "";
+  text += printable(given, Lines::kKeep);
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';
@@ -31,12 +50,15 @@ std::string csv_value(const Value& value) {
   return "";
 }
 
-void append_table(std::string& out, const Table& table) {
+void append_header(std::string& out, const Table& table) {
   for (size_t i = 0; i < table.columns.size(); ++i) {
     if (i != 0) out += ',';
     out += csv_field(table.columns[i].key);
   }
   out += '\n';
+}
+
+void append_rows(std::string& out, const Table& table) {
   for (const auto& row : table.rows) {
     for (size_t i = 0; i < row.size(); ++i) {
       if (i != 0) out += ',';
@@ -58,16 +80,25 @@ std::string render(const Report& report, const RenderOptions&) {
     }
     if (!section.table.columns.empty()) {
       if (!out.empty()) out += '\n';
-      append_table(out, section.table);
+      append_header(out, section.table);
+      append_rows(out, section.table);
     }
   }
+  return out;
+}
+
+std::string render_part(const Report& report, const RenderOptions&, Part& part) {
+  std::string out;
+  if (part.first) append_header(out, report.sections[0].table);
+  append_rows(out, report.sections[0].table);
   return out;
 }
 
 }  // namespace
 
 const Renderer& csv_renderer() {
-  static const Renderer kRenderer{"csv", "exact values, one header row", false, false, render};
+  static const Renderer kRenderer{"csv",      "exact values, one header row", false, false, render,
+                                  render_part};
   return kRenderer;
 }
 

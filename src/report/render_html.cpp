@@ -3,6 +3,7 @@
 // whole value as a tooltip.
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "base/strings.h"
 #include "report/cells.h"
 #include "report/html.h"
@@ -12,7 +13,7 @@ namespace sonde::report {
 
 std::string html_escaped(std::string_view text) {
   std::string out;
-  for (const char c : valid_utf8(text)) {
+  for (const char c : printable(text, Lines::kKeep)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -26,14 +27,8 @@ std::string html_escaped(std::string_view text) {
       case '"':
         out += "&quot;";
         break;
-      default: {
-        const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-        if (is_control && c != '\t' && c != '\n') {
-          out += "\xef\xbf\xbd";
-        } else {
-          out += c;
-        }
-      }
+      default:
+        out += c;
     }
   }
   return out;
@@ -69,14 +64,16 @@ void append_cells(std::string& out, const Table& table, const RenderOptions& opt
   }
 }
 
-void append_table(std::string& out, const Table& table, const RenderOptions& options) {
+void append_header(std::string& out, const Table& table) {
   out += "<table>\n<tr>";
   for (const Column& column : table.columns) {
     out += is_text(column.kind) ? "<th>" : "<th class=\"n\">";
     out += html_escaped(title_of(column)) + "</th>";
   }
   out += "</tr>\n";
-  append_cells(out, table, options);
+}
+
+void append_end(std::string& out, const Table& table) {
   out += "</table>\n";
   if (table.rows_left_out != 0) {
     out += fmt::format("<p class=\"more\">{} more rows are left out.</p>\n",
@@ -103,7 +100,9 @@ std::string html_section(const Section& section, const RenderOptions& options) {
     if (section.table.rows.empty() && !section.empty_text.empty()) {
       out += "<p>" + html_escaped(section.empty_text) + "</p>\n";
     } else {
-      append_table(out, section.table, options);
+      append_header(out, section.table);
+      append_cells(out, section.table, options);
+      append_end(out, section.table);
     }
   }
   for (const std::string& remark : section.remarks) {
@@ -114,13 +113,18 @@ std::string html_section(const Section& section, const RenderOptions& options) {
 
 namespace {
 
-std::string render(const Report& report, const RenderOptions& options) {
+std::string head_of(const Report& report) {
   const std::string title = html_escaped("sonde " + report.name + ": " + report.subject);
-  std::string out =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
-      title + "</title>\n<style>" + kHtmlStyle + "</style>\n</head>\n<body>\n<h1>" + title +
-      "</h1>\n";
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
+         title + "</title>\n<style>" + kHtmlStyle + "</style>\n</head>\n<body>\n<h1>" + title +
+         "</h1>\n";
+}
+
+constexpr std::string_view kEnd = "</body>\n</html>\n";
+
+std::string render(const Report& report, const RenderOptions& options) {
+  std::string out = head_of(report);
   for (const std::string& warning : report.warnings) {
     out += "<p class=\"warning\">Warning: " + html_escaped(warning) + "</p>\n";
   }
@@ -131,13 +135,27 @@ std::string render(const Report& report, const RenderOptions& options) {
   if (!report.definition.empty()) {
     out += "<h2>What the figures mean</h2>\n<pre>" + html_escaped(report.definition) + "</pre>\n";
   }
-  return out + "</body>\n</html>\n";
+  return out.append(kEnd);
+}
+
+std::string render_part(const Report& report, const RenderOptions& options, Part& part) {
+  const Table& table = report.sections[0].table;
+  std::string out;
+  if (part.first) {
+    out = head_of(report);
+    append_header(out, table);
+  }
+  append_cells(out, table, options);
+  if (!part.last) return out;
+  append_end(out, table);
+  return out.append(kEnd);
 }
 
 }  // namespace
 
 const Renderer& html_renderer() {
-  static const Renderer kRenderer{"html", "one self-contained page", true, true, render};
+  static const Renderer kRenderer{"html",     "one self-contained page", true, true, render,
+                                  render_part};
   return kRenderer;
 }
 

@@ -31,19 +31,30 @@ void append_facts(std::string& out, const Section& section) {
   out += section.facts.empty() ? "}" : "\n  }";
 }
 
-void append_rows(std::string& out, const Table& table) {
+void append_rows(std::string& out, const Table& table, const Part& part) {
   std::vector<std::string> keys;
   for (const Column& column : table.columns) keys.push_back(json_quote(column.key) + ": ");
-  out += '[';
+  if (part.first) out += '[';
   for (size_t r = 0; r < table.rows.size(); ++r) {
-    out += r == 0 ? "\n    {" : ",\n    {";
+    out += r + part.rows_before == 0 ? "\n    {" : ",\n    {";
     for (size_t i = 0; i < keys.size(); ++i) {
       if (i != 0) out += ", ";
       out += keys[i] + json_value(table.rows[r][i]);
     }
     out += '}';
   }
-  out += table.rows.empty() ? "]" : "\n  ]";
+  if (part.last) out += table.rows.size() + part.rows_before == 0 ? "]" : "\n  ]";
+}
+
+void append_left_out(std::string& out, const Section& section) {
+  if (section.table.rows_left_out == 0) return;
+  out += fmt::format(",\n  {}: {}", json_quote(section.key + "_rows_left_out"),
+                     section.table.rows_left_out);
+}
+
+std::string head_of(const Report& report) {
+  return "{\n  \"report\": " + json_quote(report.name) +
+         ",\n  \"file\": " + json_quote(report.subject);
 }
 
 void append_texts(std::string& out, std::string_view key, const std::vector<std::string>& texts) {
@@ -57,8 +68,7 @@ void append_texts(std::string& out, std::string_view key, const std::vector<std:
 }
 
 std::string render(const Report& report, const RenderOptions&) {
-  std::string out = "{\n  \"report\": " + json_quote(report.name);
-  out += ",\n  \"file\": " + json_quote(report.subject);
+  std::string out = head_of(report);
   for (const Section& section : report.sections) {
     const bool has_table = !section.table.columns.empty();
     if (!section.facts.empty() || !has_table) {
@@ -67,11 +77,8 @@ std::string render(const Report& report, const RenderOptions&) {
     }
     if (has_table) {
       out += ",\n  " + json_quote(section.key) + ": ";
-      append_rows(out, section.table);
-      if (section.table.rows_left_out != 0) {
-        out += fmt::format(",\n  {}: {}", json_quote(section.key + "_rows_left_out"),
-                           section.table.rows_left_out);
-      }
+      append_rows(out, section.table, {});
+      append_left_out(out, section);
       if (section.table.rows.empty() && !section.empty_text.empty()) {
         out += ",\n  " + json_quote(section.key + "_missing") + ": ";
         out += json_quote(section.empty_text);
@@ -88,10 +95,21 @@ std::string render(const Report& report, const RenderOptions&) {
   return out;
 }
 
+std::string render_part(const Report& report, const RenderOptions&, Part& part) {
+  const Section& section = report.sections[0];
+  std::string out;
+  if (part.first) out = head_of(report) + ",\n  " + json_quote(section.key) + ": ";
+  append_rows(out, section.table, part);
+  if (!part.last) return out;
+  append_left_out(out, section);
+  return out + "\n}\n";
+}
+
 }  // namespace
 
 const Renderer& json_renderer() {
-  static const Renderer kRenderer{"json", "exact values, one object", false, true, render};
+  static const Renderer kRenderer{"json",     "exact values, one object", false, true, render,
+                                  render_part};
   return kRenderer;
 }
 

@@ -2,6 +2,7 @@
 // headings.
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "base/strings.h"
 #include "report/cells.h"
 #include "report/render.h"
@@ -12,7 +13,7 @@ namespace {
 // A bar ends a cell; the others begin emphasis, code, links or tags.
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text, Lines::kKeep)) {
     if (c == '|' || c == '\\' || c == '`' || c == '*' || c == '_' || c == '<' || c == '[') {
       out += '\\';
     }
@@ -21,13 +22,16 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-void append_table(std::string& out, const Table& table, const RenderOptions& options) {
-  const auto cells = cells_of(table, options.full_names);
+void append_header(std::string& out, const Table& table) {
   out += '|';
   for (const Column& column : table.columns) out += " " + escaped(title_of(column)) + " |";
   out += "\n|";
   for (const Column& column : table.columns) out += is_text(column.kind) ? "---|" : "---:|";
   out += '\n';
+}
+
+void append_rows(std::string& out, const Table& table, const RenderOptions& options) {
+  const auto cells = cells_of(table, options.full_names);
   for (size_t r = 0; r < table.rows.size(); ++r) {
     out += '|';
     for (const auto& column : cells) out += " " + escaped(column[r]) + " |";
@@ -45,8 +49,12 @@ void append_facts(std::string& out, const Section& section) {
   }
 }
 
+std::string head_of(const Report& report) {
+  return fmt::format("# sonde {}: {}\n", report.name, escaped(report.subject));
+}
+
 std::string render(const Report& report, const RenderOptions& options) {
-  std::string out = fmt::format("# sonde {}: {}\n", report.name, escaped(report.subject));
+  std::string out = head_of(report);
   for (const std::string& warning : report.warnings) {
     out += "\n**Warning:** " + escaped(warning) + "\n";
   }
@@ -59,9 +67,10 @@ std::string render(const Report& report, const RenderOptions& options) {
     if (!section.table.columns.empty()) {
       out += '\n';
       if (section.table.rows.empty() && !section.empty_text.empty()) {
-        out += section.empty_text + "\n";
+        out += escaped(section.empty_text) + "\n";
       } else {
-        append_table(out, section.table, options);
+        append_header(out, section.table);
+        append_rows(out, section.table, options);
       }
     }
     for (const std::string& remark : section.remarks) out += "\n" + escaped(remark) + "\n";
@@ -73,10 +82,22 @@ std::string render(const Report& report, const RenderOptions& options) {
   return out;
 }
 
+std::string render_part(const Report& report, const RenderOptions& options, Part& part) {
+  const Table& table = report.sections[0].table;
+  std::string out;
+  if (part.first) {
+    out = head_of(report) + "\n";
+    append_header(out, table);
+  }
+  append_rows(out, table, options);
+  return out;
+}
+
 }  // namespace
 
 const Renderer& markdown_renderer() {
-  static const Renderer kRenderer{"markdown", "tables for issues and wikis", true, true, render};
+  static const Renderer kRenderer{"markdown", "tables for issues and wikis", true, true, render,
+                                  render_part};
   return kRenderer;
 }
 

@@ -18,11 +18,16 @@ std::string render(const Report& report, const RenderOptions&) {
          html_escaped(report.name) + ": nothing to draw</text></svg>\n";
 }
 
+// A table that is not held as a whole has no picture.
+std::string render_part(const Report& report, const RenderOptions& options, Part& part) {
+  return part.first ? render(report, options) : std::string();
+}
+
 }  // namespace
 
 const Renderer& svg_renderer() {
-  static const Renderer kRenderer{"svg", "the picture of a report, where it has one", true, false,
-                                  render};
+  static const Renderer kRenderer{
+      "svg", "the picture of a report, where it has one", true, false, render, render_part};
   return kRenderer;
 }
 

@@ -53,11 +53,53 @@ TEST(Render, TextFitsTheTerminal) {
   }
 }
 
+TEST(Render, CsvCellsAreNoFormulasAndNumbersStayNumbers) {
+  Report report;
+  Section section{"rows", "", {}, {}, ""};
+  section.table.add_column({"text", "Text", Kind::kText});
+  for (const char* const text :
+       {"=1+1", "+1+1", "-1-1", "@a", "\t=1", "\r=1", "-5", "+2.5e3", "a=1", "- b",
+        "\xc2\x9b"
+        "2J\x1b[2J"}) {
+    section.table.add_row({std::string(text)});
+  }
+  section.table.add_row({int64_t{-5}});
+  section.table.add_row({-2.5});
+  report.sections.push_back(section);
+  EXPECT_EQ(rendered(report, "csv"),
+            "text\n'=1+1\n'+1+1\n'-1-1\n'@a\n'\t=1\n' =1\n-5\n+2.5e3\na=1\n'- b\n"
+            "\xEF\xBF\xBD"
+            "2J [2J\n-5\n-2.5\n");
+}
+
+TEST(Render, PartsTogetherAreTheWhole) {
+  for (const char* const format : {"text", "csv", "json", "markdown", "html"}) {
+    Report whole = sample();
+    whole.sections[0].title.clear();
+    Report part = whole;
+    const auto rows = whole.sections[0].table.rows;
+    std::string together;
+    Part where;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      part.sections[0].table.rows = {rows[i]};
+      where.last = i + 1 == rows.size();
+      together += find_renderer(format)->render_part(part, {}, where);
+      where.first = false;
+      ++where.rows_before;
+    }
+    if (std::string(format) == "text") {  // the first part decides the widths
+      EXPECT_EQ(together.substr(0, together.find('\n')).find("Name"), 0u);
+      continue;
+    }
+    EXPECT_EQ(together, rendered(whole, format)) << format;
+  }
+}
+
 TEST(Render, CsvIsExact) {
   EXPECT_EQ(rendered(sample(), "csv"),
             "name,calls,total_ns,moved_bytes,percent\n"
             "void k<int>(int*),1234,157178063,20000000000,85.4609201610961\n"
-            "\"a,\"\"b\"\"\n\xff\",2,-5,,\n");
+            "\"a,\"\"b\"\"\n\xEF\xBF\xBD\",2,-5,,\n");
 }
 
 TEST(Render, JsonIsExactAndValidForAnyBytes) {

@@ -31,9 +31,11 @@ std::vector<size_t> widths_of(const Table& table,
   return fit_widths(natural, shrinkable, room);
 }
 
-void append_table(std::string& out, const Table& table, const RenderOptions& options) {
+void append_table(std::string& out, const Table& table, const RenderOptions& options, Part& part) {
   auto cells = cells_of(table, options.full_names);
-  const auto widths = widths_of(table, cells, options.width);
+  if (part.first) part.widths = widths_of(table, cells, options.width);
+  const std::vector<size_t>& widths = part.widths;
+  const bool may_cut = options.width != 0;
   for (size_t c = 0; c < cells.size(); ++c) {
     if (table.columns[c].kind == Kind::kName) cells[c] = cut_names(cells[c], widths[c]);
   }
@@ -41,13 +43,17 @@ void append_table(std::string& out, const Table& table, const RenderOptions& opt
     std::string line;
     for (size_t c = 0; c < widths.size(); ++c) {
       if (c != 0) line += "  ";
-      line += pad(ellipsize(cell_of(c), widths[c]), widths[c], !is_text(table.columns[c].kind));
+      const std::string cell =
+          may_cut || part.first ? ellipsize(cell_of(c), widths[c]) : cell_of(c);
+      line += pad(cell, widths[c], !is_text(table.columns[c].kind));
     }
     while (!line.empty() && line.back() == ' ') line.pop_back();
     return line;
   };
-  const std::string header = append_line([&](size_t c) { return title_of(table.columns[c]); });
-  out += options.colour ? fmt::format("{}{}{}\n", kBold, header, kReset) : header + "\n";
+  if (part.first) {
+    const std::string header = append_line([&](size_t c) { return title_of(table.columns[c]); });
+    out += options.colour ? fmt::format("{}{}{}\n", kBold, header, kReset) : header + "\n";
+  }
   for (size_t r = 0; r < table.rows.size(); ++r) {
     out += append_line([&](size_t c) { return cells[c][r]; }) + "\n";
   }
@@ -83,7 +89,8 @@ void append_section(std::string& out, const Section& section, const RenderOption
     if (section.table.rows.empty() && !section.empty_text.empty()) {
       out += section.empty_text + "\n";
     } else {
-      append_table(out, section.table, options);
+      Part whole;
+      append_table(out, section.table, options, whole);
     }
   }
   for (const std::string& remark : section.remarks) {
@@ -106,10 +113,16 @@ std::string render(const Report& report, const RenderOptions& options) {
   return out;
 }
 
+std::string render_part(const Report& report, const RenderOptions& options, Part& part) {
+  std::string out;
+  append_table(out, report.sections[0].table, options, part);
+  return out;
+}
+
 }  // namespace
 
 const Renderer& text_renderer() {
-  static const Renderer kRenderer{"text", "tables for people", true, true, render};
+  static const Renderer kRenderer{"text", "tables for people", true, true, render, render_part};
   return kRenderer;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/temporary_directory.h"
 #include "base/unique_fd.h"
+#include "base/unpack_limit.h"
 
 namespace sonde::store {
 
@@ -78,6 +79,8 @@ Status unpack_gzip(const std::string& from, const std::string& to) {
   if (input == nullptr) return errno_error("cannot open the file", from, errno);
   gzbuffer(input.get(), 256 * 1024);
   std::vector<char> buffer(kCopyBytes);
+  const UnpackLimit limit(from);
+  uint64_t unpacked = 0;
   for (bool first = true;; first = false) {
     const int got = gzread(input.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     int code = Z_OK;
@@ -93,6 +96,8 @@ Status unpack_gzip(const std::string& from, const std::string& to) {
       return make_error(ErrorCode::kBadData, "the gzip file does not hold an .rpd", from,
                         "give a gzip-compressed .rpd");
     }
+    unpacked += start.size();
+    SONDE_TRY(limit.check(static_cast<uint64_t>(gzoffset(input.get())), unpacked));
     SONDE_TRY(write_all(output.get(), buffer.data(), start.size(), from));
   }
 }

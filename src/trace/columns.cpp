@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/strings.h"
 #include "store/api_domain.h"
 #include "trace/arrange.h"
 
@@ -256,6 +257,11 @@ void arrange(const Request& request, const Window& window, const Raw& raw, Trace
   complete_categories(trace);
   if (request.links) complete_processes(trace);
   sort_queues(trace);
+  if (raw.impossible != 0) {
+    trace.warnings.push_back(format_count(raw.impossible) +
+                             " operations and calls at impossible times (before 1897 or after "
+                             "2116, or more than a year long) are left out");
+  }
   arrange_rows(request, window, trace);
   renumber_shapes(trace);
 }

@@ -74,6 +74,7 @@ struct Raw {
   std::vector<NameId> api_category;  // by row of apis, if `nesting`; then taken into Apis::kind
   std::set<int64_t> gpus;            // that have operations, if Request::gpu chooses one
   int64_t first_ns = std::numeric_limits<int64_t>::max();  // start of any row, chosen or not
+  uint64_t impossible = 0;  // rows at times that no clock shows (base/possible_span.h); left out
 };
 
 // Adds a device, or the name of one that is known without.

@@ -2,8 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "base/redact.h"
 #include "base/strings.h"
+#include "importers/importer.h"
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -46,6 +49,41 @@ Status read_processes(Database& database, FileInfo& info) {
                                   redact_text(rows.text(4)), std::string(rows.text(5)),
                                   rows.integer(6)});
       });
+}
+
+// What imported traces call their processes, and what they count time by.
+Status read_imported(Database& database, FileInfo& info) {
+  SONDE_TRY(each_row_of(database, "sonde_note",
+                        "SELECT key, value FROM sonde_note WHERE key IN ('imported from', "
+                        "'imported as') ORDER BY rowid",
+                        [&](const Statement& rows) {
+                          if (rows.text(0) == "imported from") {
+                            info.imported.push_back({std::string(rows.text(1)), "", ""});
+                          } else if (!info.imported.empty()) {
+                            info.imported.back().kind = rows.text(1);
+                          }
+                        }));
+  for (ImportedFrom& each : info.imported) {
+    if (each.kind == "rpd") each.summary = "a trace of Sonde or RPD";
+    for (const importers::Importer* importer : importers::all_importers()) {
+      if (importer->name == each.kind) each.summary = importer->summary;
+    }
+  }
+  if (info.imported.empty()) return ok_status();
+  info.is_foreign = info.imported.size() == 1 && info.imported[0].path == info.path;
+  return each_row_of(database, "sonde_process",
+                     "SELECT pid, coalesce(executable, ''), coalesce(clock, '') FROM sonde_process",
+                     [&](const Statement& rows) {
+                       for (ProcessInfo& process : info.processes) {
+                         if (process.pid != rows.integer(0) || !process.command.empty()) continue;
+                         process.command = rows.text(1);
+                       }
+                       auto& clocks = info.process_clocks;
+                       const std::string clock(rows.text(2));
+                       if (std::find(clocks.begin(), clocks.end(), clock) == clocks.end()) {
+                         clocks.push_back(clock);
+                       }
+                     });
 }
 
 Status read_devices(Database& database, FileInfo& info) {
@@ -104,7 +142,9 @@ Status read_metadata(Database& database, FileInfo& info) {
   };
   SONDE_TRY(each_row_of(database, "rocpd_metadata",
                         "SELECT tag, value FROM rocpd_metadata ORDER BY id", take_fact));
-  return each_row_of(database, "sonde_note", "SELECT key, value FROM sonde_note ORDER BY rowid",
+  return each_row_of(database, "sonde_note",
+                     "SELECT key, value FROM sonde_note WHERE key NOT IN ('imported from', "
+                     "'imported as') ORDER BY rowid",
                      take);
 }
 
@@ -120,6 +160,7 @@ Result<FileInfo> file_info(store::Reader& reader) {
   SONDE_ASSIGN(info.span, span_of(reader));
   Database& database = reader.database();
   SONDE_TRY(read_processes(database, info));
+  SONDE_TRY(read_imported(database, info));
   SONDE_TRY(read_devices(database, info));
   SONDE_TRY(read_counts(database, info));
   SONDE_TRY(read_diagnostics(database, info));

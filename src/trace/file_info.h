@@ -15,7 +15,7 @@ namespace sonde::trace {
 struct ProcessInfo {
   int64_t pid = 0;
   std::optional<int64_t> rank, start_ns, end_ns;
-  std::string command;  // "" = not known
+  std::string command;  // "" = not known; of an imported trace the name that it has there
   std::string exit;
   int64_t threads = 0;
 };
@@ -40,9 +40,19 @@ struct KeyValue {
   std::string key, value;
 };
 
+// A file that the .rpd was made of.
+struct ImportedFrom {
+  std::string path;
+  std::string kind;     // name of the importer; "" = not known
+  std::string summary;  // the importer's, of what it reads
+};
+
 struct FileInfo {
   std::string path;
-  std::string flavour;  // "v2a"
+  std::vector<ImportedFrom> imported;
+  bool is_foreign = false;                  // the file is the trace of another tool itself
+  std::vector<std::string> process_clocks;  // what the times of imported files count
+  std::string flavour;                      // "v2a"
   bool made_by_sonde = false;
   int64_t file_bytes = 0;  // as it lies on disk
   std::optional<Interval> span;

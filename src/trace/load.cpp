@@ -2,6 +2,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/possible_span.h"
 #include "store/scan.h"
 #include "trace/columns.h"
 #include "trace/extras.h"
@@ -42,6 +43,10 @@ Status load_op_columns(store::Database& database, const Request& request, bool w
   return store::scan(database, columns, "v_op", {}, [&](const store::Row& row) {
     const int64_t gpu = row.integer(2);
     const Interval times = {row.integer(0), row.integer(1)};
+    if (!is_possible_span(times.start_ns, times.end_ns)) {
+      ++raw.impossible;
+      return;
+    }
     raw.first_ns = std::min(raw.first_ns, times.start_ns);
     if (request.gpu) raw.gpus.insert(gpu);
     if (request.gpu && *request.gpu != gpu) return;
@@ -90,6 +95,10 @@ Status load_api_columns(store::Database& database, const Request& request, NameT
   const std::string columns = std::string("start_ns, end_ns, name_id, domain_id") +
                               (nesting ? ", category_id, pid, tid, id, args_id" : "");
   return store::scan(database, columns, "v_api", {}, [&](const store::Row& row) {
+    if (!is_possible_span(row.integer(0), row.integer(1))) {
+      ++raw.impossible;
+      return;
+    }
     raw.first_ns = std::min(raw.first_ns, row.integer(0));
     apis.start_ns.push_back(row.integer(0));
     apis.end_ns.push_back(row.integer(1));

@@ -6,7 +6,7 @@ namespace sonde::trace {
 
 namespace {
 
-Result<std::optional<Interval>> first_to_last(store::Database& database, const char* query) {
+Result<std::optional<Interval>> first_to_last(store::Database& database, const std::string& query) {
   SONDE_ASSIGN(auto rows, database.prepare(query));
   SONDE_ASSIGN(const bool found, rows.step());
   if (!found || rows.is_null(0) || rows.is_null(1)) return std::optional<Interval>();
@@ -19,11 +19,18 @@ Result<std::optional<Interval>> first_to_last(store::Database& database, const c
 
 Result<std::optional<Interval>> span_of(store::Reader& reader) {
   store::Database& database = reader.database();
+  // As is_possible_span() has it.
+  const std::string possible =
+      "start_ns BETWEEN -(1 << 61) AND 1 << 62 AND end_ns BETWEEN -(1 << 61) AND 1 << 62 AND "
+      "end_ns - start_ns <= 1 << 55";
   SONDE_ASSIGN(const auto span,
                first_to_last(database,
                              "SELECT min(a), max(b) FROM ("
-                             "SELECT min(start_ns) AS a, max(end_ns) AS b FROM v_op UNION ALL "
-                             "SELECT min(start_ns), max(end_ns) FROM v_api)"));
+                             "SELECT min(start_ns) AS a, max(end_ns) AS b FROM v_op WHERE " +
+                                 possible +
+                                 " UNION ALL SELECT min(start_ns), max(end_ns) FROM "
+                                 "v_api WHERE " +
+                                 possible + ")"));
   if (span) return span;
   SONDE_ASSIGN(const bool has_samples, database.has_table("sonde_sample"));
   if (!has_samples) return span;

@@ -66,9 +66,10 @@ def bench_kineto():
         _, loading, _ = measure("analyze", str(path), "--only", "api")
         row(f"reading alone, {label}: CPU", loading * 1e9 / events, "ns an event")
         for name in EACH:
-            wall, cpu, _ = measure(name, *[str(path)] * (2 if name in TWO_FILES else 1),
+            wall, cpu, memory = measure(name, *[str(path)] * (2 if name in TWO_FILES else 1),
                                    *MORE.get(name, []))
             row(f"{name} with reading, {label}: CPU", cpu * 1e9 / events, "ns an event")
+            row(f"{name} with reading, {label}: memory", memory, "MB")
             if name == "critical-path" and events == 1_000_000:
                 row(f"{name}, {label}: time", wall, "s", goal=2.0)
         path.unlink()

@@ -56,6 +56,9 @@ class ExportCase(unittest.TestCase):
         script, limit = FORMATS[extension]
         output, summary = self.export(source, extension, *options)
         found, want = check(script, output), expected(source, limit, window)
+        if "kernels" in found:  # .pftrace shows names demangled
+            found["names"] = {self.recorded(name, found["kernels"]): times
+                              for name, times in found["names"].items()}
         for key in ("ops", "ops_ns", "apis", "apis_ns", "instants", "names"):
             self.assertEqual(found[key], want[key], f"{extension} {key}")
         self.assertEqual(found["flows"], want["launches" if extension == "pftrace" else "arrows"])
@@ -65,6 +68,11 @@ class ExportCase(unittest.TestCase):
             self.assertNotIn("skipped", summary)
         self.judge(output)
         return found
+
+    @staticmethod
+    def recorded(name, kernels):
+        kind, shown = name.split(" ", 1)
+        return f"{kind} {kernels.get(shown, shown)}" if kind == "op" else name
 
     def judge(self, output):
         """Loads the export in Perfetto's own trace_processor, where there is one."""
@@ -328,8 +336,10 @@ class Decoders(unittest.TestCase):
             check(script, self.path)
 
     def chrome(self, *events, base=1):
-        name = '{"ph":"M","name":"thread_name","pid":1,"tid":1,"ts":0.000,"args":{"name":"t"}}'
-        texts = ",".join((name, *events))
+        names = [f'{{"ph":"M","name":"{kind}_name","pid":1,"tid":{tid},"ts":0.000,'
+                 '"args":{"name":"t"}}' for kind, tid in (("process", 0), ("thread", 1),
+                                                          ("thread", 2))]
+        texts = ",".join((*names, *events))
         return f'{{"baseTimeNanoseconds":{base},"traceEvents":[{texts}]}}'.encode()
 
     @staticmethod
@@ -338,8 +348,9 @@ class Decoders(unittest.TestCase):
                 '"args":{}}')
 
     @staticmethod
-    def flow(phase, ts, tid=1):
-        return f'{{"ph":"{phase}","cat":"ac2g","name":"n","id":1,"pid":1,"tid":{tid},"ts":{ts}}}'
+    def flow(phase, ts, tid=1, number="1"):
+        return (f'{{"ph":"{phase}","cat":"ac2g","name":"n","id":{number},"pid":1,"tid":{tid},'
+                f'"ts":{ts}}}')
 
     def test_chrome_json(self):
         refuses = lambda message, *events: \
@@ -355,6 +366,12 @@ class Decoders(unittest.TestCase):
         refuses("one end only", whole, self.flow("s", "1.000"))
         refuses("flow s .* in no slice", whole, self.flow("s", "9.000"), self.flow("f", "1.000"))
         refuses("flow f .* in no slice", whole, self.flow("s", "1.000"), self.flow("f", "1.000", 2))
+        refuses("number that all readers take", whole, self.flow("s", "1.000", number='"812/1"'))
+        refuses("no number of 31 bits", whole.replace('"pid":1', '"pid":-1'))
+        refuses("thread 0 of a process", whole.replace('"tid":1', '"tid":0'))
+        refuses("process has no name", whole.replace('"pid":1', '"pid":2'))
+        refuses("more than one track", '{"ph":"C","name":"c","pid":1,"ts":1.000,'
+                                       '"args":{"value":1,"sonde monitor":1}}')
         refuses("NaN", whole.replace('"args":{}', '"args":{"a":NaN}'))
         refuses("duplicate key", whole.replace('"args":{}', '"ph":"X"'))
         refuses("Decode", whole.replace('"n"', '"a\n"'))

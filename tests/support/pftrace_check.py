@@ -6,11 +6,15 @@ viewer would drop or show wrongly. Shares no code with the exporter: standard li
 
 Printed: ops, apis, slices, instants, flows, counters, processes, threads, lanes, max_nesting, names
 {"api|op name": [count, total ns]}, ops_ns and apis_ns, gpus, gpu_tracks, api_tracks, packets,
-largest_packet, args_texts, clocks, first_ns, last_ns.
+largest_packet, args_texts, clocks, first_ns, last_ns, process_names {pid: name}, command_lines {pid:
+text}, real {"pid N"|"tid PID/N": the number in the file}, thread_names {"pid/tid": name}, counter_tracks
+{name: [parent's name, unit]}, kernels {shown name: recorded name}.
 Failures: broken wire format, packets of 512 KB and more, packets that need state that was never
 set, no clock, unknown iids and tracks, an iid that is given twice, text that is not UTF-8, slices
 that end without beginning, do not end, or are not in time order, launches of operations that are
-not there, two operations with one id.
+not there, two operations with one id, pids and tids that are no 31-bit numbers (viewers make 0 of
+them), a thread 0 of a process, samples and contexts of processes and threads without a name, counters
+without a unit that their name says.
 """
 import json
 import struct
@@ -107,6 +111,9 @@ class Decoder:
         self.largest = 0
         self.args_texts = 0
         self.times = []
+        self.process_names, self.command_lines, self.real, self.thread_names = {}, {}, {}, {}
+        self.counter_tracks, self.kernels = {}, {}
+        self.sampled, self.contexts = set(), set()
 
     def read(self, data):
         for field, packet in fields(data):
@@ -139,7 +146,11 @@ class Decoder:
         if data is not None:
             self.intern(data)
         time = one(values, 8)
-        for field, handler in ((6, self.snapshot), (60, self.descriptor), (128, self.gpu_info)):
+        for data in values[66]:
+            sample = message(data)
+            self.sampled.add((one(sample, 2), one(sample, 3)))
+        for field, handler in ((2, self.process_tree), (6, self.snapshot), (60, self.descriptor),
+                               (128, self.gpu_info)):
             if (body := one(values, field)) is not None:
                 handler(message(body))
         for field, handler in ((11, self.track_event), (53, self.render_stage)):
@@ -151,6 +162,8 @@ class Decoder:
 
     def intern(self, data):
         for field, entry in fields(data):
+            if 5 <= field <= 7 or 16 <= field <= 19:  # of sampled stacks
+                continue
             require(field in INTERNED, f"interned data {field}")
             kind = INTERNED[field]
             values = message(entry)
@@ -158,6 +171,12 @@ class Decoder:
             require(iid and iid not in self.interned[kind], f"{kind} {iid} is given twice or 0")
             if kind == "context":
                 self.interned[kind][iid] = (one(values, 2), one(values, 3))
+                if one(values, 2) is not None:
+                    self.contexts.add(self.small(one(values, 2)))
+            elif kind == "kernel":
+                recorded = text(one(values, 2, b""))
+                self.interned[kind][iid] = text(one(values, 3)) if 3 in values else recorded
+                self.kernels[self.interned[kind][iid]] = recorded
             else:
                 self.interned[kind][iid] = text(one(values, 2, b""))
 
@@ -171,6 +190,51 @@ class Decoder:
             entry = message(clock)
             self.clocks[one(entry, 1)] = one(entry, 2)
         require(one(values, 2) == MONOTONIC, "primary clock is not CLOCK_MONOTONIC")
+
+    @staticmethod
+    def small(number):
+        require(number < 1 << 31, f"{signed(number)} is no number that viewers keep")
+        return number
+
+    def process_tree(self, values):
+        for data in values[1]:
+            process = message(data)
+            words = [text(word) for word in process[3]]
+            self.command_lines[self.small(one(process, 1))] = " ".join(words)
+            # Viewers take the first word as the name, before all others.
+            self.process_names[one(process, 1)] = words[0]
+
+    def described_process(self, values, description):
+        body = message(one(values, 3))
+        pid = self.small(one(body, 1))
+        name = one(body, 6)
+        if name is not None:
+            known = self.process_names.setdefault(pid, text(name))
+            require(known == text(name), f"process {pid} is {known} and {text(name)}")
+        if description.startswith("sonde pid "):
+            self.real[f"pid {pid}"] = int(description[10:])
+        for command in body[2]:
+            text(command)
+        return name
+
+    def described_thread(self, values, description):
+        body = message(one(values, 4))
+        pid, tid = self.small(one(body, 1)), self.small(one(body, 2))
+        require(tid != 0 or pid == 0, f"thread 0 of process {pid}")
+        require(f"{pid}/{tid}" not in self.thread_names, f"thread {pid}/{tid} twice")
+        name = one(body, 5)
+        self.thread_names[f"{pid}/{tid}"] = text(name or b"")
+        if description.startswith("sonde tid "):
+            self.real[f"tid {pid}/{tid}"] = int(description[10:])
+        return name
+
+    def described_counter(self, values, parent):
+        name, unit = text(one(values, 2)), message(one(values, 8))
+        require(parent in self.tracks, f"counter {name} has no parent")
+        kind = {1: "ns", 2: "count", 3: "bytes"}.get(one(unit, 3)) or text(one(unit, 6, b""))
+        for end in ("_bytes", "_percent", "mhz", " sclk", "_w", "_ms"):
+            require(kind or not name.endswith(end), f"counter {name} has no unit")
+        self.counter_tracks[name] = [self.tracks[parent][1], kind]
 
     def descriptor(self, values):
         uuid = one(values, 1)
@@ -186,13 +250,13 @@ class Decoder:
         elif kind == "lane":
             require(self.tracks[parent][0] == "thread", "lane outside a thread")
         name = one(values, 2)
+        description = text(one(values, 14, b""))
         if kind == "process":
-            body = message(one(values, 3))
-            name = one(body, 6)
-            for command in body[2]:
-                text(command)
+            name = self.described_process(values, description)
         elif kind == "thread":
-            name = one(message(one(values, 4)), 5)
+            name = self.described_thread(values, description)
+        elif kind == "counter":
+            self.described_counter(values, parent)
         require(name, f"track {uuid} has no name")
         self.tracks[uuid] = (kind, text(name))
 
@@ -203,10 +267,14 @@ class Decoder:
     def annotation(self, data):
         values = message(data)
         name = self.lookup("annotation name", one(values, 1))
-        require((17 in values) + (6 in values) + (4 in values) == 1,
+        require((17 in values) + (6 in values) + (4 in values) + (9 in values) == 1,
                 f"annotation {name} has not one value")
-        if 4 in values:
-            return
+        if 9 in values:
+            json.loads(text(one(values, 9)))
+        if 4 in values or 9 in values:
+            return None
+        if name == "mangled_name":
+            return text(one(values, 6))
         if 17 in values:
             self.lookup("string value", one(values, 17))
         else:
@@ -230,7 +298,9 @@ class Decoder:
                 else text(one(values, 23))
             self.lookup("category", one(values, 3))
         for data in values[4]:
-            self.annotation(data)
+            mangled = self.annotation(data)
+            if mangled is not None:
+                self.kernels[name] = mangled
         for data in values[3000]:
             self.launched += message(data)[1]
         for flow in values[47]:
@@ -323,6 +393,10 @@ class Decoder:
         for event in self.launched:
             require(event in self.ops, f"a launch points to the unknown operation {event}")
         require(self.flow_starts == self.flow_ends, "a flow has one end")
+        for pid, tid in self.sampled:
+            require(self.thread_names.get(f"{pid}/{tid}"), f"sampled thread {pid}/{tid} has no name")
+        for pid in self.contexts:
+            require(pid in self.process_names, f"process {pid} of a queue has no name")
         kinds = [kind for kind, _ in self.tracks.values()]
         ends = [time + duration for time, duration in self.ops.values()]
         return {"ops": len(self.ops), "ops_ns": sum(d for _, d in self.ops.values()),
@@ -334,7 +408,10 @@ class Decoder:
                 "largest_packet": self.largest, "args_texts": self.args_texts,
                 "max_nesting": deepest, "first_ns": min(self.times, default=0),
                 "last_ns": max(self.times + ends, default=0), "clocks": self.clocks,
-                "names": dict(self.names)}
+                "names": dict(self.names), "process_names": self.process_names,
+                "command_lines": self.command_lines, "real": self.real,
+                "thread_names": self.thread_names, "counter_tracks": self.counter_tracks,
+                "kernels": self.kernels}
 
 
 def main():

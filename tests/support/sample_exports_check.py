@@ -14,6 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import chrome_check  # noqa: E402
 import pftrace_check  # noqa: E402
 import stacks_check  # noqa: E402
 
@@ -109,6 +110,13 @@ def chrome(path, rows):
     found = [(int(row["ts"] * 1000) + base, row["pid"], row["tid"], row["weight"],
               row["name"] == "blocked", names(row["sf"])) for row in document["samples"]]
     assert sorted(found) == sorted(rows), (len(found), len(rows))
+    # The same once more as events, in whole microseconds, of threads that ran.
+    profiles = chrome_check.check(str(path))["profiles"]
+    events = [(us, *map(int, place.split("/")), tuple(names)) for place, taken in profiles.items()
+              for us, names in taken]
+    ran = [((time - base) // 1000, pid, tid, names) for time, pid, tid, ns, blocked, names in rows
+           if not blocked and ns > 0]
+    assert sorted(events) == sorted(ran), (len(events), len(ran))
     return len(found)
 
 

@@ -415,6 +415,25 @@ class Rpd2tracing(TableCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertTrue((self.folder / "in.json").exists())
 
+    def test_an_array_of_a_recording_with_sampled_stacks(self):
+        """What stands behind the events in a document has no place in an array."""
+        source = self.fixture()
+        subprocess.run([SONDE, "upgrade", source, "-o", self.folder / "new.rpd"], check=True,
+                       capture_output=True)
+        with sqlite3.connect(self.folder / "new.rpd") as database:
+            process, = database.execute("SELECT min(id) FROM sonde_process").fetchone()
+            database.executescript(f"""
+                INSERT INTO sonde_frame (id, kind, address, function) VALUES (1, 'native', 1, 'f');
+                INSERT INTO sonde_stack (id, frame_id) VALUES (1, 1);
+                INSERT INTO sonde_sample (process_id, tid, time_ns, stack_id, cpu_ns, missed,
+                  cost_ns, truncated, by_timer) VALUES ({process}, 100, 1500, 1, 10, 0, 0, 0, 1);
+                INSERT INTO sonde_note (key, value) VALUES ('odd', '{{"traceEvents":[1, 2]}}');""")
+        done = self.run_script("new.rpd", "new.json", "--format", "array")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        events = json.loads((self.folder / "new.json").read_text())
+        self.assertIsInstance(events, list)
+        self.assertIn("ProfileChunk", {event["name"] for event in events})
+
     def slices(self, path, array=False):
         content = json.loads((self.folder / path).read_text())
         return [e for e in (content if array else content["traceEvents"]) if e["ph"] in "Xi"]

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/terminal.h"
 #include "export/exporter.h"
 #include "export/output_name.h"
 #include "export/split.h"
@@ -86,6 +87,7 @@ Result<int> run(const Arguments& arguments) {
   exporting::Options options;
   options.arguments = !arguments.flag("no-args");
   options.track_events = arguments.flag("track-events");
+  options.array = arguments.flag("array");
   SONDE_ASSIGN(options.gpu, whole_number(arguments, "gpu"));
   SONDE_ASSIGN(options.rank, whole_number(arguments, "rank"));
   SONDE_ASSIGN(const trace::Window window, trace::window_of(reader, window_text(arguments)));
@@ -100,7 +102,7 @@ Result<int> run(const Arguments& arguments) {
                       "choose a format that is one file");
   }
   if (output.path != output.wanted) {
-    fmt::print(stderr, "sonde: {} exists; writing {}\n", output.wanted, output.path);
+    print_error_line(output.wanted + " exists; writing " + output.path);
   }
   if (arguments.flag("critical-path")) {
     const std::string& format = output.exporter->name;
@@ -113,13 +115,13 @@ Result<int> run(const Arguments& arguments) {
   if (!most_bytes) {
     SONDE_ASSIGN(const exporting::Counts counts,
                  output.exporter->write(reader, output.path, options));
-    fmt::print("{}\n", summary_line(output.path, counts));
+    SONDE_TRY(write_stdout(summary_line(output.path, counts) + "\n"));
     return 0;
   }
   SONDE_ASSIGN(const auto parts,
                exporting::write_split(*output.exporter, reader, output.path, options, *most_bytes));
   for (const exporting::Part& part : parts) {
-    fmt::print("{}\n", summary_line(part.path, part.counts));
+    SONDE_TRY(write_stdout(summary_line(part.path, part.counts) + "\n"));
   }
   return 0;
 }
@@ -158,6 +160,7 @@ Command make_command() {
        {"--format", "NAME", "format of the output", "perfetto", exporting::exporter_names()},
        {"--no-args", "", "leave out the arguments of API calls", ""},
        {"--track-events", "", "perfetto: for viewers older than v55, without render stages", ""},
+       {"--array", "", "chrome: the array of the events alone, as old readers want it", ""},
        {"--critical-path", "", "chrome, perfetto: with the critical path (sonde critical-path)",
         ""},
        {"--split-size", "BYTES", "several files of at most this size, by time", ""},

@@ -1,6 +1,7 @@
 #include "analysis/info.h"
 
 #include "cli/common.h"
+#include "report/render.h"
 #include "trace/file_info.h"
 
 namespace sonde::cli {
@@ -9,7 +10,12 @@ namespace {
 Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(auto reader, open_trace(arguments));
   SONDE_ASSIGN(const trace::FileInfo info, trace::file_info(reader));
-  return print_report(arguments, analysis::info_report(info, arguments.flag("environment")), 0);
+  const report::Renderer* const renderer =
+      report::find_renderer(arguments.value_or("format", "text"));
+  analysis::InfoOptions options;
+  options.environment = arguments.flag("environment");
+  options.long_metadata = arguments.flag("metadata") || !renderer->for_people;
+  return print_report(arguments, analysis::info_report(info, options), 0);
 }
 
 }  // namespace
@@ -19,12 +25,13 @@ const Command& info_command() {
       "info",
       "Ask",
       "Tell what a trace file is and holds",
-      "The file's format and who made it, the recorded processes with their commands and how they "
+      "The file's format and who made it, of the trace of another tool as it is, the recorded processes with their commands and how they "
       "ended, devices, time span, number of rows, and whatever the recorder has to say: drops and "
       "errors are printed as warnings, here and by every other command.",
       {trace_file()},
       {as_option(),
        format_option(),
+       {"--metadata", "", "show long metadata whole (csv and json always do)", ""},
        {"--environment", "", "also list the environment of the recording (secrets left out)", ""}},
       {{"sonde info trace.rpd", "the overview"},
        {"sonde info trace.rpd --format json | jq .processes", "the processes, for a script"}},

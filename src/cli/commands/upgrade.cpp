@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "cli/common.h"
+#include "cli/terminal.h"
 #include "store/upgrade.h"
 
 namespace sonde::cli {
@@ -20,9 +21,11 @@ Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(const auto report, store::upgrade(input, output));
   int64_t rows = 0;
   for (const auto& table : report.tables) rows += table.rows_after;
-  fmt::print("{}: {} rewritten as v3 into {}, {} rows\n", input, store::flavour_name(report.from),
-             output, format_count(static_cast<uint64_t>(rows)));
-  for (const auto& note : report.notes) fmt::print("  {}\n", note);
+  std::string text = fmt::format("{}: {} rewritten as v3 into {}, {} rows\n", input,
+                                 store::flavour_name(report.from), output,
+                                 format_count(static_cast<uint64_t>(rows)));
+  for (const auto& note : report.notes) text += "  " + note + "\n";
+  SONDE_TRY(write_stdout(text));
   return 0;
 }
 

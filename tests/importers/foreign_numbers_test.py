@@ -1,0 +1,188 @@
+#!/usr/bin/python3
+"""Pids and tids that viewers have no room for (negative, 0, beyond 31 bits), arrows with ids that are no
+numbers, several arrows of a call, counters and threads that only have samples: in both formats for
+viewers they are what Perfetto's reader keeps apart, and come back as they were.
+
+    foreign_numbers_test.py --sonde PATH [unittest options]"""
+import json
+import pathlib
+import sqlite3
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import chrome_check  # noqa: E402
+import import_case  # noqa: E402
+
+# Texts become numbers below -999.
+PLACES = [(-1, -1), (-1, 5), ("Spans", "PyTorch Profiler (0)"), ("Traces", "x"), (7, 7), (7, 0),
+          (7, -5), (7, 1 << 40), (1 << 33, 3), (1 << 33, 1 << 33), (0, 0), (1_000_000_000, 1),
+          (1_000_000_000, 1_000_000_000)]
+PLACES_SQL = """SELECT a.pid, a.tid, a.start, n.string FROM rocpd_api a
+                JOIN rocpd_string n ON n.id = a.apiName_id ORDER BY a.start"""
+LINKS_SQL = """SELECT a.pid, a.start, o.start FROM rocpd_api_ops l JOIN rocpd_api a ON a.id = l.api_id
+               JOIN rocpd_op o ON o.id = l.op_id ORDER BY o.start"""
+NAMES_SQL = """SELECT pid, coalesce(nullif(command, ''), executable) FROM sonde_process
+               WHERE pid IN (SELECT pid FROM rocpd_api) ORDER BY pid"""
+COUNTERS_SQL = """SELECT p.pid, c.tid, c.time_ns, n.string, c.value FROM sonde_counter c
+                  JOIN sonde_process p ON p.id = c.process_id
+                  JOIN rocpd_string n ON n.id = c.name_id ORDER BY c.time_ns"""
+FLOWS_SQL = """SELECT f.flow, f.phase, p.pid, f.tid, f.time_ns FROM sonde_flow f
+               JOIN sonde_process p ON p.id = f.process_id ORDER BY f.time_ns"""
+MANGLED = "_Z6squarePfi"
+
+
+def document():
+    events = []
+    for i, (pid, tid) in enumerate(PLACES):
+        at = 1000 * i
+        events += [{"ph": "X", "cat": "cpu_op", "name": f"op {i}", "pid": pid, "tid": tid, "ts": at,
+                    "dur": 100, "args": {}},
+                   {"ph": "X", "cat": "cuda_runtime", "name": "hipGraphLaunch", "pid": pid,
+                    "tid": tid, "ts": at + 10, "dur": 20, "args": {"correlation": 812 + i}}]
+        for k in range(3):  # a graph: three operations of one call
+            events.append({"ph": "X", "cat": "kernel", "name": MANGLED, "pid": 0, "tid": 3,
+                           "ts": at + 200 + 10 * k, "dur": 5,
+                           "args": {"device": 0, "stream": 3, "correlation": 812 + i}})
+        events.append({"ph": "C", "name": "loss", "pid": pid, "ts": at + 50, "args": {"value": i}})
+    for i, number in enumerate((12, "0x1f", "fwd/1", "-3", 1 << 60)):
+        for phase, at in (("s", 20), ("f", 1020)):
+            events.append({"ph": phase, "cat": "fwdbwd", "name": "fwdbwd", "id": number, "pid": 7,
+                           "tid": -5 if i == 1 else 7, "ts": at + i, "bp": "e"})
+    events.append({"ph": "M", "name": "process_name", "pid": -1, "args": {"name": "overhead"}})
+    events.append({"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "python3"}})
+    events.append({"ph": "M", "name": "thread_name", "pid": 7, "tid": 7, "args": {"name": "main"}})
+    return {"schemaVersion": 1, "traceEvents": events}
+
+
+class ForeignNumbers(import_case.ImportCase):
+    def setUp(self):
+        super().setUp()
+        trace = self.folder / "foreign.json"
+        trace.write_text(json.dumps(document()))
+        self.source = self.folder / "source.rpd"
+        subprocess.run([import_case.SONDE, "import", trace, "-o", self.source], check=True,
+                       capture_output=True)
+        database = sqlite3.connect(self.source)
+        database.execute("INSERT INTO rocpd_monitor (deviceType, deviceId, monitorType, start, end, "
+                         "value) VALUES ('gpu', 1, 'sclk', 5000, 5000, '1700.5'), "
+                         "('host', 0, 'mem_used_bytes', 5000, 5000, '4096')")
+        database.commit()
+        database.close()
+
+    def export(self, form, *options):
+        out = self.folder / f"out.{form}"
+        out.unlink(missing_ok=True)
+        subprocess.run([import_case.SONDE, "export", self.source, "-o", out, *options], check=True,
+                       capture_output=True)
+        return out
+
+    def pftrace(self, path):
+        script = pathlib.Path(chrome_check.__file__).with_name("pftrace_check.py")
+        done = subprocess.run([sys.executable, script, path], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def of_source(self, sql):
+        database = sqlite3.connect(self.source)
+        self.addCleanup(database.close)
+        return database.execute(sql).fetchall()
+
+    def same(self, out, *queries):
+        self.load_file(out)
+        for sql in queries:
+            self.assertEqual(self.rows(sql), self.of_source(sql), sql)
+
+    def check_numbers(self, shown, threads):
+        """`shown`: real pid by that which is shown; `threads`: (shown pid, shown tid, real tid)."""
+        pids = {pid for pid, _, _, _ in self.of_source(PLACES_SQL)}
+        self.assertEqual(sorted(shown.values()), sorted(pids))  # each once
+        places = {(shown[pid], tid) for pid, _, tid in threads if pid in shown}
+        self.assertLessEqual({(pid, tid) for pid, tid, _, _ in self.of_source(PLACES_SQL)}, places)
+        # None of them became the main thread of its process, unless it is that.
+        for pid, tid, real in threads:
+            if pid in shown and pid == tid:
+                self.assertEqual(real, shown[pid])
+
+    def test_chrome(self):
+        out = self.export("json")
+        found = chrome_check.check(str(out))
+        gpus = {pid for pid, (name, _) in found["processes"].items() if name.startswith("GPU")}
+        shown = {int(pid): real for pid, (name, real) in found["processes"].items()
+                 if pid not in gpus and name != "Monitors"}
+        threads = [(*map(int, place.split("/")), real)
+                   for place, (_, real) in found["threads"].items()]
+        self.check_numbers(shown, threads)
+        names = {real: name for name, real in found["processes"].values()}
+        self.assertEqual((names[-1], names[7]), ("overhead", "python3"))
+        # An arrow for each operation, all told apart; one track for each counter.
+        self.assertEqual(found["flows"], 3 * len(PLACES))
+        self.assertEqual(len(found["counter_tracks"]), len({pid for pid, _ in PLACES}) + 2)
+        events = json.loads(out.read_text())["traceEvents"]
+        first = [e["id"] for e in events if e["ph"] == "s" and e["cat"] == "ac2g"]
+        self.assertLessEqual({812 + i for i in range(len(PLACES))}, set(first))
+        other = {}
+        for event in events:
+            if event.get("cat") == "fwdbwd":
+                other.setdefault(event["id"], []).append(event["ph"])
+        self.assertEqual(sorted(map(sorted, other.values())), [["f", "s"]] * 5)
+        self.assertIn(12, other)
+        self.same(out, PLACES_SQL, LINKS_SQL, NAMES_SQL, COUNTERS_SQL, FLOWS_SQL)
+        self.assertEqual(self.rows("SELECT deviceType, deviceId, monitorType, start, value "
+                                   "FROM rocpd_monitor ORDER BY 1"),
+                         [("gpu", 1, "sclk", 5000, "1700.5"), ("host", 0, "mem_used_bytes", 5000,
+                                                               "4096")])
+
+    def test_pftrace(self):
+        for options in ((), ("--track-events",)):
+            out = self.export("pftrace", *options)
+            found = self.pftrace(out)
+            real = found["real"]
+            shown = {int(pid): real.get(f"pid {pid}", int(pid)) for pid in found["process_names"]}
+            threads = [(pid, tid, real.get(f"tid {pid}/{tid}", tid)) for pid, tid in
+                       (map(int, place.split("/")) for place in found["thread_names"])]
+            self.check_numbers(shown, threads)
+            names = {real: found["process_names"][str(pid)] for pid, real in shown.items()}
+            self.assertEqual((names[-1], names[7]), ("overhead", "python3"))
+            self.assertEqual(found["counter_tracks"]["gpu 1 sclk"], ["gpu 1", "MHz"])
+            self.assertEqual(found["counter_tracks"]["host 0 mem_used_bytes"], ["host 0", "bytes"])
+            self.assertEqual(found["names"].keys() & {"op square(float*, int)", f"op {MANGLED}"},
+                             {"op square(float*, int)"})
+            self.assertEqual(found["kernels"], {"square(float*, int)": MANGLED})
+            self.same(out, PLACES_SQL, LINKS_SQL, NAMES_SQL,
+                      COUNTERS_SQL.replace("c.tid", "0"))
+            self.assertEqual({name for name, in self.rows(
+                "SELECT n.string FROM rocpd_op o JOIN rocpd_string n ON n.id = o.description_id")},
+                {MANGLED})
+            self.assertEqual(self.rows("SELECT deviceType, deviceId, monitorType, start FROM "
+                                       "rocpd_monitor ORDER BY 1"),
+                             [("gpu", 1, "sclk", 5000), ("host", 0, "mem_used_bytes", 5000)])
+
+    def test_command_lines_and_threads_with_samples_only(self):
+        database = sqlite3.connect(self.source)
+        process = database.execute("SELECT id FROM sonde_process WHERE pid = 7").fetchone()[0]
+        database.executescript(f"""
+            UPDATE sonde_process SET command = '/usr/bin/train.py --fast', rank = 3 WHERE pid = 7;
+            INSERT INTO sonde_thread (process_id, tid, name) VALUES ({process}, 4242, 'worker');
+            INSERT INTO sonde_frame (id, kind, address, function) VALUES (1, 'native', 16, 'main'),
+              (2, 'native', 32, 'spin');
+            INSERT INTO sonde_stack (id, parent_id, frame_id) VALUES (1, NULL, 1), (2, 1, 2);
+            INSERT INTO sonde_sample (process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns,
+              truncated, by_timer) VALUES ({process}, 4242, 2500, 2, 1000, 0, 0, 0, 1),
+              ({process}, 4242, 12500, 1, 1000, 0, 0, 0, 1),
+              ({process}, 4242, 1500, 2, 1000, 0, 0, 0, 1);""")
+        database.commit()
+        database.close()
+        found = chrome_check.check(str(self.export("json")))
+        self.assertEqual(found["threads"]["7/4242"][0], "worker")
+        self.assertEqual(found["profiles"], {"7/4242": [[1, ("main", "spin")], [2, ("main", "spin")],
+                                                        [12, ("main",)]]})
+        found = self.pftrace(self.export("pftrace"))
+        self.assertEqual(found["thread_names"]["7/4242"], "worker")
+        self.assertEqual((found["process_names"]["7"], found["command_lines"]["7"]),
+                         ("rank 3: train.py", "rank 3: train.py --fast"))
+
+
+if __name__ == "__main__":
+    import_case.main()

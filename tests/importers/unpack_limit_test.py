@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+"""A small file that unpacks to a huge one is refused, whatever it is packed with, soon and without the
+memory; SONDE_UNPACK_LIMIT=off lets it through.
+
+    unpack_limit_test.py --sonde PATH [unittest options]"""
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import zlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import import_case  # noqa: E402
+from protobuf import message  # noqa: E402
+
+GIB = 1 << 30
+HEAD = b'{"schemaVersion": 1, "traceEvents": ['
+TAIL = (b'{"ph": "X", "cat": "cpu_op", "name": "last", "pid": 1, "tid": 1, "ts": 1, "dur": 1, '
+        b'"args": {}}]}')
+
+
+def packed(head, size, tail=b"", kind=31):
+    """`head`, blanks and `tail`, compressed as zlib does: about 1000 to 1."""
+    engine = zlib.compressobj(9, zlib.DEFLATED, kind)
+    parts = [engine.compress(head)]
+    blanks = b" " * (1 << 20)
+    for _ in range(size >> 20):
+        parts.append(engine.compress(blanks))
+    return b"".join(parts) + engine.compress(tail) + engine.flush()
+
+
+class UnpackLimit(import_case.ImportCase):
+    def ask(self, path, memory=512 << 20, **variables):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (memory + GIB, memory + GIB))
+        return subprocess.run([import_case.SONDE, "top", path], capture_output=True, text=True,
+                              preexec_fn=limit, env={**os.environ, **variables}, timeout=300)
+
+    def refused(self, path):
+        done = self.ask(path)
+        self.assertEqual(done.returncode, 1, done.stdout[:200] + done.stderr[:200])
+        self.assertIn("unpacks to more than 1 GiB and 200 times its size", done.stderr)
+        self.assertIn("SONDE_UNPACK_LIMIT=off", done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_gzip(self):
+        path = self.folder / "bomb.json.gz"
+        path.write_bytes(packed(HEAD, GIB + (64 << 20), TAIL))
+        self.assertLess(path.stat().st_size, 2 << 20)
+        self.refused(path)
+
+    def test_zstd(self):
+        if not shutil.which("zstd"):
+            self.skipTest("no zstd")
+        path = self.folder / "bomb.json.zst"
+        with open(path, "wb") as out:
+            pack = subprocess.Popen(["zstd", "-q", "-c"], stdin=subprocess.PIPE, stdout=out)
+            pack.stdin.write(HEAD)
+            for _ in range((GIB >> 20) + 64):
+                pack.stdin.write(b" " * (1 << 20))
+            pack.stdin.write(TAIL)
+            pack.stdin.close()
+            self.assertEqual(pack.wait(), 0)
+        done = self.ask(path)
+        if "which this build cannot unpack" in done.stderr:
+            self.skipTest("this build has no zstd")
+        self.refused(path)
+
+    def test_rpd(self):
+        path = self.folder / "bomb.rpd.gz"
+        path.write_bytes(packed(b"SQLite format 3\0" + bytes(84), GIB + (64 << 20)))
+        self.refused(path)
+
+    def test_packets_of_perfetto(self):
+        """Each of them is small enough."""
+        block = packed(b"", 128 << 20, kind=15)
+        packet = message((1, message((50, block))))
+        path = self.folder / "bomb.pftrace"
+        path.write_bytes(message((1, [(10, 1)])) + packet * 9)
+        done = self.ask(path, memory=1 << 30)
+        self.assertEqual(done.returncode, 1, done.stderr[:200])
+        self.assertIn("unpacks to more than 1 GiB and 200 times its size", done.stderr)
+
+    def test_what_is_large_or_dense_alone_passes(self):
+        """A tenth of a gigabyte, a thousand times its packed size."""
+        path = self.folder / "dense.json.gz"
+        path.write_bytes(packed(HEAD, 100 << 20, TAIL))
+        done = self.ask(path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_the_switch(self):
+        path = self.folder / "bomb.json.gz"
+        path.write_bytes(packed(HEAD, GIB + (64 << 20), TAIL))
+        done = self.ask(path, memory=4 << 30, SONDE_UNPACK_LIMIT="off")
+        self.assertNotIn("unpacks to more than", done.stderr)
+
+
+if __name__ == "__main__":
+    import_case.main()
