@@ -4,6 +4,7 @@
 
 #include <alloca.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/environment_merge.h"
+#include "base/errno_keeper.h"
 
 namespace sonde::agent {
 
@@ -31,9 +33,32 @@ bool is_of_another(char* const* environment) {
   return false;
 }
 
-bool wants_merge(char* const* environment) {
-  return g_inject[0] != '\0' && !is_of_another(environment) &&
-         merge_is_needed(environment, g_inject);
+// Whether what is preloaded is not there, or not readable: the process may have another root by
+// now, or be another user. The loader would complain of each file, and rocprofiler-register, whose
+// library is one of them, would end the program.
+bool files_are_out_of_reach() {
+  const ErrnoKeeper keep;
+  bool out_of_reach = false;
+  const char* cursor = g_inject;
+  for (InjectItem item; next_inject_item(&cursor, &item);) {
+    if (item.name_length != 10 || memcmp(item.name, "LD_PRELOAD", 10) != 0) continue;
+    for_each_part(item.value, item.value_length, ':', [&](const char* part, size_t length) {
+      char path[PATH_MAX];
+      if (out_of_reach || length >= sizeof path) return;
+      memcpy(path, part, length);
+      path[length] = '\0';
+      out_of_reach = access(path, R_OK) != 0;
+    });
+  }
+  return out_of_reach;
+}
+
+enum class Change { kNone, kMerge, kStrip };
+
+Change wanted_change(char* const* environment) {
+  if (g_inject[0] == '\0' || is_of_another(environment)) return Change::kNone;
+  if (files_are_out_of_reach()) return Change::kStrip;
+  return merge_is_needed(environment, g_inject) ? Change::kMerge : Change::kNone;
 }
 
 #endif
@@ -47,15 +72,18 @@ void remember_environment() {
 
 }  // namespace sonde::agent
 
-// The merged list lives in the caller's frame.
-#define SONDE_MERGED(environment)                                               \
-  char** merged = const_cast<char**>(environment);                              \
-  if (sonde::agent::wants_merge(merged)) {                                      \
-    const auto room = sonde::merge_room(merged, sonde::agent::g_inject);        \
-    char** entries = static_cast<char**>(alloca(room.entries * sizeof(char*))); \
-    char* text = static_cast<char*>(alloca(room.bytes));                        \
-    sonde::merge_environment(merged, sonde::agent::g_inject, entries, text);    \
-    merged = entries;                                                           \
+// The changed list lives in the caller's frame.
+#define SONDE_MERGED(environment)                                                    \
+  char** merged = const_cast<char**>(environment);                                   \
+  const auto change = sonde::agent::wanted_change(merged);                           \
+  if (change != sonde::agent::Change::kNone) {                                       \
+    const auto room = sonde::merge_room(merged, sonde::agent::g_inject);             \
+    char** entries = static_cast<char**>(alloca(room.entries * sizeof(char*)));      \
+    char* text = static_cast<char*>(alloca(room.bytes));                             \
+    (change == sonde::agent::Change::kMerge                                          \
+         ? sonde::merge_environment                                                  \
+         : sonde::strip_environment)(merged, sonde::agent::g_inject, entries, text); \
+    merged = entries;                                                                \
   }
 
 #define SONDE_REAL(name) reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))

@@ -5,6 +5,7 @@
 // the memory that the kernel was asked to wipe, at its first event that needs more than the ring of
 // its thread, which is wiped as well. vfork() and clone(CLONE_VM) share the memory, and what they
 // record is their parent's.
+#include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,7 +38,13 @@ bool owns_state_elsewhere(uintptr_t here) {
   ThreadState& state = t_state;
   if (state.other_stack.has(here)) return true;
   if (is_new_child()) notice_fork();
-  const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
+  const int error = errno;
+  const long number = syscall(SYS_gettid);
+  if (number < 0) {  // in a sandbox, where nothing can be known
+    errno = error;
+    return true;
+  }
+  const auto tid = static_cast<uint32_t>(number);
   if (state.generation != g_state.generation) {  // nobody's yet, or of a thread of the parent
     state.generation = g_state.generation;
     state.tid = tid;

@@ -172,4 +172,67 @@ inline void merge_environment(char* const* environment, const char* inject, char
   entries[count] = nullptr;
 }
 
+// ---- taking it all out again, for a program that starts where our files are not ----
+
+// Calls `use(part, length)` for each part of a list.
+template <typename Use>
+void for_each_part(const char* list, size_t length, char separator, Use use) {
+  const char* const end = list + length;
+  for (const char* at = list; at <= end;) {
+    const void* found = memchr(at, separator, static_cast<size_t>(end - at));
+    const char* stop = found != nullptr ? static_cast<const char*>(found) : end;
+    use(at, static_cast<size_t>(stop - at));
+    at = stop + 1;
+  }
+}
+
+// "NAME=" and those parts of `old` that are not the item's, at `text`; nullptr if there are none.
+inline char* write_rest(char* text, const InjectItem& item, const char* old) {
+  const char separator = separator_of(item);
+  memcpy(text, item.name, item.name_length);
+  text[item.name_length] = '=';
+  char* end = text + item.name_length + 1;
+  bool any = false;
+  for_each_part(old, strlen(old), separator, [&](const char* part, size_t length) {
+    bool ours = false;
+    for_each_part(item.value, item.value_length, separator, [&](const char* own, size_t size) {
+      ours |= size == length && memcmp(own, part, length) == 0;
+    });
+    if (ours) return;
+    if (any) *end++ = separator;
+    any = true;
+    memcpy(end, part, length);
+    end += length;
+  });
+  if (!any) return nullptr;
+  *end++ = '\0';
+  return end;
+}
+
+// What merge_environment() has added is not in `entries`; room as for that one.
+inline void strip_environment(char* const* environment, const char* inject, char** entries,
+                              char* text) {
+  size_t count = 0;
+  const InjectItem itself = inject_itself(inject);
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    char* entry = *environment;
+    if (value_of(entry, itself) != nullptr) continue;
+    const char* cursor = inject;
+    for (InjectItem item; entry != nullptr && next_inject_item(&cursor, &item);) {
+      const char* old = value_of(entry, item);
+      if (old == nullptr) continue;
+      if (item.mode == '+' || item.mode == '~') {
+        char* const end = write_rest(text, item, old);
+        entry = end != nullptr ? text : nullptr;
+        if (end != nullptr) text = end;
+      } else if (strlen(old) == item.value_length &&
+                 memcmp(old, item.value, item.value_length) == 0) {
+        entry = nullptr;
+      }
+    }
+    if (entry != nullptr) entries[count++] = entry;
+  }
+  entries[count] = nullptr;
+}
+
 }  // namespace sonde

@@ -274,5 +274,40 @@ TEST(MergedEnvironment, RandomOnesFollowTheRulesAndTheRoomIsEnough) {
   }
 }
 
+std::vector<std::string> stripped(const std::vector<std::string>& environment,
+                                  const std::string& inject) {
+  std::vector<char*> pointers;
+  for (const auto& entry : environment) pointers.push_back(const_cast<char*>(entry.c_str()));
+  pointers.push_back(nullptr);
+  const MergeRoom room = merge_room(pointers.data(), inject.c_str());
+  std::vector<char*> entries(room.entries);
+  std::vector<char> text(room.bytes);
+  strip_environment(pointers.data(), inject.c_str(), entries.data(), text.data());
+  std::vector<std::string> rest;
+  for (char** entry = entries.data(); *entry != nullptr; ++entry) rest.emplace_back(*entry);
+  return rest;
+}
+
+TEST(StrippedEnvironment, IsWhatTheProgramsOwnWas) {
+  const std::string inject =
+      "SONDE_SESSION=/s\x1fLIST+=/ours/a:/ours/b\x1fTOOLS~=/ours/t\x1fONE?=/ours/o\x1fLIST+=/ours/c";
+  const std::vector<std::vector<std::string>> cases = {
+      {},
+      {"A=1", "LIST=/mine", "TOOLS=mine other", "ONE=/mine"},
+      {"LIST=:/mine::/mine:", "TOOLS=mine", "B="},
+      {"LISTING=/ours/a", "SONDE_SESSIONS=/s"},
+  };
+  for (const auto& before : cases) {
+    std::vector<char*> pointers;
+    for (const auto& entry : before) pointers.push_back(const_cast<char*>(entry.c_str()));
+    pointers.push_back(nullptr);
+    EXPECT_EQ(stripped(merged_environment(pointers.data(), inject), inject), before);
+  }
+  // What the program has moved, or set itself, is told apart by the parts.
+  EXPECT_EQ(stripped({"LIST=/mine:/ours/b:/ours/a2:/ours/a", "ONE=/ours/o", "SONDE_SESSION=/other"},
+                     inject),
+            (std::vector<std::string>{"LIST=/mine:/ours/a2", "SONDE_SESSION=/other"}));
+}
+
 }  // namespace
 }  // namespace sonde::record
