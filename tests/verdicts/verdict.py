@@ -26,7 +26,7 @@ class Verdict(unittest.TestCase):
     def write(self, *traces):
         """The files of these traces, in order."""
         return [trace.write(self.folder / f"trace{i}{trace.suffix}")
-                if hasattr(trace, "suffix") else str(trace) for i, trace in enumerate(traces)]
+                if hasattr(trace, "write") else str(trace) for i, trace in enumerate(traces)]
 
     def ask(self, verb, *traces, options=()):
         """The answer of `sonde VERB` to these traces (or paths) as JSON."""
