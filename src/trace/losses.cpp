@@ -37,16 +37,19 @@ Result<std::optional<Interval>> span_of(store::Reader& reader) {
   return first_to_last(database, "SELECT min(time_ns), max(time_ns) + 1 FROM sonde_sample");
 }
 
+// Of an imported process the file knows its calls only, which its operations may outlast.
 Result<std::optional<Interval>> program_of(store::Reader& reader) {
   store::Database& database = reader.database();
-  if (reader.made_by_sonde()) {
-    SONDE_ASSIGN(const auto lifetimes,
-                 first_to_last(database,
-                               "SELECT min(start_ns), max(end_ns) FROM sonde_process "
-                               "HAVING count(start_ns) = count(*) AND count(end_ns) = count(*)"));
-    if (lifetimes) return lifetimes;
-  }
-  return span_of(reader);
+  SONDE_ASSIGN(std::optional<Interval> program, span_of(reader));
+  if (!program || !reader.made_by_sonde()) return program;
+  SONDE_ASSIGN(const auto lifetimes,
+               first_to_last(database,
+                             "SELECT min(start_ns), max(end_ns) FROM sonde_process "
+                             "HAVING count(start_ns) = count(*) AND count(end_ns) = count(*)"));
+  if (!lifetimes) return program;
+  program->start_ns = std::min(program->start_ns, lifetimes->start_ns);
+  program->end_ns = std::max(program->end_ns, lifetimes->end_ns);
+  return program;
 }
 
 Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {

@@ -94,6 +94,8 @@ class Check:
             self.hold(f"{where}: {form} says nothing", made.stdout.strip() != "")
             if is_empty:
                 plain = re.sub(r"\s+", " ", text)
+                if form == "markdown":  # where it escapes what would be markup
+                    plain = re.sub(r"\\(\W|_)", r"\1", plain)
                 self.hold(f"{where}: {form} does not say '{sentence}'", sentence in plain)
 
     def check_trace(self, label, path):

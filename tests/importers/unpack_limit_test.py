@@ -16,18 +16,18 @@ import import_case  # noqa: E402
 from protobuf import message  # noqa: E402
 
 GIB = 1 << 30
+FILLING = b'{},\n' * (1 << 18)  # small events, as a reader gives up on one of 256 MiB by itself
 HEAD = b'{"schemaVersion": 1, "traceEvents": ['
 TAIL = (b'{"ph": "X", "cat": "cpu_op", "name": "last", "pid": 1, "tid": 1, "ts": 1, "dur": 1, '
         b'"args": {}}]}')
 
 
 def packed(head, size, tail=b"", kind=31):
-    """`head`, blanks and `tail`, compressed as zlib does: about 1000 to 1."""
+    """`head`, FILLING and `tail`, compressed as zlib does: about 1000 to 1."""
     engine = zlib.compressobj(9, zlib.DEFLATED, kind)
     parts = [engine.compress(head)]
-    blanks = b" " * (1 << 20)
     for _ in range(size >> 20):
-        parts.append(engine.compress(blanks))
+        parts.append(engine.compress(FILLING))
     return b"".join(parts) + engine.compress(tail) + engine.flush()
 
 
@@ -59,7 +59,7 @@ class UnpackLimit(import_case.ImportCase):
             pack = subprocess.Popen(["zstd", "-q", "-c"], stdin=subprocess.PIPE, stdout=out)
             pack.stdin.write(HEAD)
             for _ in range((GIB >> 20) + 64):
-                pack.stdin.write(b" " * (1 << 20))
+                pack.stdin.write(FILLING)
             pack.stdin.write(TAIL)
             pack.stdin.close()
             self.assertEqual(pack.wait(), 0)
