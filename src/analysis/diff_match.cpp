@@ -83,8 +83,13 @@ std::map<std::string, Company> companies(const trace::Trace& trace,
 std::optional<StepTimes> step_times(const trace::Trace& trace) {
   const auto found = trace::find_steps(trace, "");
   if (!found.ok()) return std::nullopt;
+  // A choice of GPUs leaves operations of their processes only.
+  const std::set<int32_t> with_ops(trace.ops.process.begin(), trace.ops.process.end());
   std::map<int32_t, std::vector<int64_t>> by_process;
   for (const trace::Step& step : found->steps) {
+    const bool is_chosen =
+        step.process == trace::kNone || with_ops.empty() || with_ops.count(step.process) != 0;
+    if (!is_chosen) continue;
     by_process[step.process].push_back(step.time.end_ns - step.time.start_ns);
   }
   StepTimes times;
