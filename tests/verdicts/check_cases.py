@@ -178,3 +178,36 @@ class SeveralFiles(Verdict):
         """Rank 1 is idle for 0.6 of its time: 0.3 of both."""
         row = self.findings(self.rank(0, 1), self.rank(1, 600))["launch-bound"]
         self.assertAlmostEqual(row["saving_percentage"], 28, delta=2)
+
+
+class SlowCollectives(Verdict):
+    def steps(self, slow):
+        """20 all-reduces of 4 MB behind 300 us of work each: 100 us, but `slow` of them take 1 ms."""
+        trace = Trace(rank=0, world=2)
+        at = 10
+        for i in range(20):
+            trace.kernel(f"work{i % 5}", at, 300)
+            lasts = 1000 if i < slow else 100
+            trace.collective("allreduce", at + 310, lasts, [0, 1])
+            at += 320 + lasts
+        return trace
+
+    def test_a_few_are_slow(self):
+        """Overlapping would not help: five of them wait, or the link is slow."""
+        trace = self.steps(5)
+        self.assert_first("slow-collectives", trace)
+        row = self.findings(trace)["slow-collectives"]
+        self.assertEqual(row["cost_ns"], 5_000_000)
+        self.assertAlmostEqual(row["saving_ns"], 4_500_000, delta=10)  # rates are of whole bytes a ns
+
+    def test_all_are_the_same(self):
+        self.assert_not_found("slow-collectives", self.steps(0))
+
+    def test_other_sizes_take_other_times(self):
+        """Four are ten times as long because they are ten times as large."""
+        trace = self.steps(0)
+        at = 20_000
+        for _ in range(4):
+            trace.collective("allreduce", at, 1000, [0, 1], elements=10 << 20)
+            at += 1100
+        self.assert_not_found("slow-collectives", trace)
