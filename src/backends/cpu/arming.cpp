@@ -135,8 +135,9 @@ bool cpu_ns_of(int tid, uint64_t& ns) {
   return true;
 }
 
-void prepare_clocks(const struct sonde_agent* agent, uint32_t period_ns) {
-  g_agent = agent;
+void prepare_arming(const struct sonde_agent* agent) { g_agent = agent; }
+
+void prepare_clocks(uint32_t period_ns) {
   g_period_ns = period_ns;
   g_by_event = events_work(period_ns) ? 1 : 0;
 }

@@ -9,8 +9,10 @@
 
 namespace sonde::cpu {
 
+// Before a thread is armed, with a clock or without.
+void prepare_arming(const struct sonde_agent* agent);
 // How often, and whether perf events are permitted here.
-void prepare_clocks(const struct sonde_agent* agent, uint32_t period_ns);
+void prepare_clocks(uint32_t period_ns);
 bool clocks_are_events();
 // Of the kernel's clock, at which it looks at timers.
 uint32_t ticks_per_second();

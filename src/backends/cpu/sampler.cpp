@@ -137,7 +137,7 @@ bool prepare_sampling(uint32_t hz) {
     return false;
   }
   const uint32_t period_ns = 1000000000 / hz;
-  prepare_clocks(g_agent, period_ns);
+  prepare_clocks(period_ns);
   prepare_stacks(g_agent);
   if (begin_signals(g_agent, hz, on_signal) == 0) {
     g_agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the program uses all signals itself");
@@ -157,6 +157,7 @@ bool prepare(const struct sonde_agent* agent) {
   constexpr size_t kNeeded = offsetof(struct sonde_agent, define_code) + sizeof(void*);
   if (agent == nullptr || agent->size < kNeeded) return false;
   g_agent = agent;
+  prepare_arming(agent);
   if (!prepare_modules()) {
     agent->diagnostic(
         SONDE_WARNING, "cpu",
