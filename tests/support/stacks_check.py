@@ -18,12 +18,14 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def frames_of(database):
-    """{stack id: ((function, file) ...)}, outermost first, inlined functions too."""
+    """{stack id: ((function, file) ...)}, outermost first, inlined functions too; of Python "file:line"."""
     modules = dict(database.execute("SELECT id, path FROM sonde_module"))
     frame = {}
-    for number, module, address, function, file, inlined in database.execute(
-            "SELECT id, module_id, address, function, file, inlined_into FROM sonde_frame"):
+    for number, kind, module, address, function, file, line, inlined in database.execute(
+            "SELECT id, kind, module_id, address, function, file, line, inlined_into FROM sonde_frame"):
         text = f"{address:#x}" if function is None else function
+        if kind == "python" and line:
+            file = f"{file}:{line}"
         frame[number] = ((text, modules.get(module, "") if file is None else file), inlined)
     paths = {}
     for number, parent, innermost in database.execute(
