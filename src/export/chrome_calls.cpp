@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/strings.h"
 #include "export/chrome_writer.h"
@@ -20,6 +21,11 @@ bool is_kineto_category(std::string_view text) {
       "cuda_sync",      "cuda_event",   "overhead",    "gpu_user_annotation", "cpu_instant_event",
       "collective_comm"};
   return std::find(std::begin(kCategories), std::end(kCategories), text) != std::end(kCategories);
+}
+
+// The categories of calls that importers link operations to.
+bool is_launching_category(std::string_view text) {
+  return text == "cuda_runtime" || text == "cuda_driver" || text == "Runtime";
 }
 
 bool is_runtime(std::string_view domain) { return domain == "hip" || domain == "cuda"; }
@@ -150,6 +156,38 @@ int64_t ChromeWriter::given_api_arguments(const Api& api, bool is_linked) {
   if (separator.empty()) sink_.append("\"sonde given\":1");
   sonde_members(api);
   return correlation.value_or(api.id);
+}
+
+std::optional<int64_t> ChromeWriter::given_correlation(std::string_view arguments) {
+  if (arguments.find("\"correlation\"") == arguments.npos) return std::nullopt;
+  if (!json_members(arguments, members_)) return std::nullopt;
+  for (const JsonMember& given : members_) {
+    if (given.key == "correlation") return parse_int(given.value);
+  }
+  return std::nullopt;
+}
+
+// Whether each number by which the imported file links is one process's. The numbers are those of a
+// process, and readers of a document look for them in all of it.
+bool ChromeWriter::correlations_are_unambiguous() {
+  const std::vector<Thread>& threads = events_.threads;
+  const auto is_other = [&](const Thread& thread) { return thread.pid != threads.front().pid; };
+  if (std::none_of(threads.begin(), threads.end(), is_other)) return true;
+  std::unordered_map<int64_t, int64_t> pids;  // by number
+  for (size_t i = 0; i < events_.api_count(); ++i) {
+    const Api& api = events_.apis[i];
+    const auto number = given_correlation(events_.arguments(api));
+    if (!number || !is_launching_category(api_category(api))) continue;
+    const int64_t pid = threads[api.thread].pid;
+    if (pids.try_emplace(*number, pid).first->second != pid) return false;
+  }
+  // An operation whose call is not there must not find one of another process.
+  for (const Op& op : events_.ops) {
+    if (op.first_link != kNone) continue;
+    const auto number = given_correlation(events_.op_args.at(op.args));
+    if (number && pids.count(*number) > 0) return false;
+  }
+  return true;
 }
 
 // What a call's name, domain and category say; few calls differ in them.

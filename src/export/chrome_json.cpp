@@ -31,17 +31,16 @@ bool is_written_anyhow(const std::string& key) {
 
 }  // namespace
 
-ChromeWriter::ChromeWriter(const Events& events, const TraceFacts& facts, bool keep_correlations,
-                           Sink& sink)
+ChromeWriter::ChromeWriter(const Events& events, const TraceFacts& facts, bool one_rank, Sink& sink)
     : events_(events),
       facts_(facts),
-      keep_correlations_(keep_correlations),
       sink_(sink),
       numbers_(events),
       quoted_names_(events.names.size()) {
   // Times of an imported file stay as its own tools show them, if a double can hold them.
   const bool stay = imported() && events.first_ns < kLargestExactNs;
   origin_ns_ = stay ? 0 : events.first_ns;
+  keep_correlations_ = one_rank && correlations_are_unambiguous();
 }
 
 Counts ChromeWriter::write(const std::string& source_path, const CallSamples& call_samples,
@@ -280,17 +279,6 @@ bool ends_with(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-// The numbers by which files link calls and operations are those of a process.
-bool one_process_launches(const Events& events) {
-  std::optional<int64_t> pid;
-  for (const Link& link : events.links) {
-    const int64_t launcher = events.threads[events.apis[link.api].thread].pid;
-    if (pid && *pid != launcher) return false;
-    pid = launcher;
-  }
-  return true;
-}
-
 Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
                             const Options& options) {
   SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
@@ -299,9 +287,8 @@ Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
   const auto encoding = ends_with(path, ".gz") ? Sink::Encoding::kGzip : Sink::Encoding::kPlain;
   SONDE_ASSIGN(Sink sink, Sink::create(path, encoding));
   // The files of several ranks use the same numbers for different calls.
-  const bool one_numbering =
-      (events.imports == 1 || (events.imports > 1 && options.rank)) && one_process_launches(events);
-  const Counts counts = ChromeWriter(events, facts, one_numbering, sink)
+  const bool one_rank = events.imports == 1 || (events.imports > 1 && options.rank);
+  const Counts counts = ChromeWriter(events, facts, one_rank, sink)
                             .write(reader.path(), samples, options.overlay, options.array);
   SONDE_TRY(sink.finish());
   return counts;

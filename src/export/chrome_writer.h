@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -34,9 +35,9 @@ constexpr int64_t kFirstArrow = int64_t{1} << 52;
 
 class ChromeWriter {
  public:
-  // `keep_correlations`: the numbers that imported files link calls and operations by mean the same
-  // in all that is written.
-  ChromeWriter(const Events& events, const TraceFacts& facts, bool keep_correlations, Sink& sink);
+  // `one_rank`: all that is written is of one rank. The files of several use the same numbers to
+  // link calls and operations.
+  ChromeWriter(const Events& events, const TraceFacts& facts, bool one_rank, Sink& sink);
 
   // With `array` the document is the array of its events, without what stands around it.
   Counts write(const std::string& source_path, const CallSamples& call_samples,
@@ -79,6 +80,8 @@ class ChromeWriter {
   void api(const Api& api, size_t index, const std::string& place);
   void own_api_arguments(const Api& api);
   int64_t given_api_arguments(const Api& api, bool is_linked);
+  bool correlations_are_unambiguous();
+  std::optional<int64_t> given_correlation(std::string_view arguments);
   // JSON that is the same for all calls of one name, domain and category.
   struct CallWords {
     std::string category, members;
@@ -128,9 +131,9 @@ class ChromeWriter {
 
   const Events& events_;
   const TraceFacts& facts_;
-  const bool keep_correlations_;
   Sink& sink_;
-  int64_t origin_ns_ = 0;  // ts counts from here
+  bool keep_correlations_ = false;  // the numbers of the imported file are those of the document
+  int64_t origin_ns_ = 0;           // ts counts from here
   ViewerNumbers numbers_;
   std::vector<std::string> quoted_names_;
   std::set<std::pair<int64_t, int64_t>> named_;  // threads, by pid and tid of the file

@@ -45,8 +45,8 @@ void LaunchLinks::call(std::string_view name, const LaunchArgs& args, int64_t pi
   facts.shared_bytes = args.shared_bytes;
 }
 
-void LaunchLinks::op(const LaunchArgs& args, Category category, int64_t pid,
-                     std::optional<int64_t> owner, const Op& row, int64_t op) {
+void LaunchLinks::op(const LaunchArgs& args, Category category, int64_t pid, const Op& row,
+                     int64_t op) {
   ++ops_;
   if (args.kind.substr(0, 8) == "Dispatch") is_amd_ = true;  // only AMD's say so
   if ((wants_.others || wants_.devices) && args.device != kNone && args.stream != kNone &&
@@ -60,7 +60,7 @@ void LaunchLinks::op(const LaunchArgs& args, Category category, int64_t pid,
   if (!wants_.op_details) return;
   const auto next = static_cast<uint32_t>(tracks_.size());
   const uint32_t track = tracks_.try_emplace({pid, row.gpu}, next).first->second;
-  waiting_.push_back({args, category, row.name, op, row.start_ns, owner, track});
+  waiting_.push_back({args, category, row.name, op, row.start_ns, track});
   // What comes after so many operations is hardly another process, and memory stays bounded.
   if (waiting_.size() >= kRoom && table_.processes().size() == 1) link_known();
 }
@@ -134,8 +134,6 @@ void LaunchLinks::link_by_track(const std::function<std::string(int64_t pid)>& l
   for (size_t i = 0; i < waiting_.size(); ++i) {
     const Waiting& op = waiting_[i];
     if (op.args.correlation == kNone) continue;
-    if (op.owner) calls[i] = table_.find(*op.owner, op.args.correlation, op.start_ns);
-    if (calls[i] != CallTable::kNoCall) continue;
     ops.push_back({op.track, op.args.correlation, op.start_ns});
     tracked.push_back(i);
   }

@@ -22,13 +22,12 @@ class LaunchLinks {
  public:
   LaunchLinks(Sink& sink, const Wants& wants) : sink_(sink), wants_(wants) {}
 
-  // A call into the runtime, by the process `pid` of the file.
+  // A call into the runtime, by the process `pid` of the file. In a file that has each correlation
+  // number once, all calls may have the same `pid`.
   void call(std::string_view name, const LaunchArgs& args, int64_t pid, const Api& row,
             int64_t api);
-  // An operation, and what its own arguments say. `pid` is where the file shows it, and `owner` the
-  // pid of the process it is of, if the file says so.
-  void op(const LaunchArgs& args, Category category, int64_t pid, std::optional<int64_t> owner,
-          const Op& row, int64_t op);
+  // An operation, and what its own arguments say. `pid` is where the file shows it.
+  void op(const LaunchArgs& args, Category category, int64_t pid, const Op& row, int64_t op);
   // Links all operations, and says how many have no call. `label` is what the file calls a pid.
   void finish(const std::function<std::string(int64_t pid)>& label, Tally& tally);
 
@@ -52,7 +51,6 @@ class LaunchLinks {
     Category category;
     Name name;
     int64_t op, start_ns;
-    std::optional<int64_t> owner;
     uint32_t track;
   };
   static constexpr size_t kRoom = 100'000;

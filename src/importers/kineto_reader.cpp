@@ -228,8 +228,8 @@ void KinetoReader::take_complete(const Event& event, const EventBatch& batch) {
       Api row;
       row.start_ns = event.ts;
       if (__builtin_add_overflow(event.ts, event.dur, &row.end_ns)) row.end_ns = event.ts;
-      links_.call(event.name, batch.launches[static_cast<size_t>(event.launch)], pid_of(event), row,
-                  1);
+      links_.call(event.name, batch.launches[static_cast<size_t>(event.launch)], numbering(event),
+                  row, 1);
     }
     return;
   }
@@ -259,7 +259,7 @@ void KinetoReader::take_api(const Event& event, Api& row, const LaunchArgs* laun
   }
   const int64_t api = sink_.api(row);
   if (facts.unfinished) sink_.unfinished(api);
-  if (launch != nullptr) links_.call(event.name, *launch, pid_of(event), row, api);
+  if (launch != nullptr) links_.call(event.name, *launch, numbering(event), row, api);
 }
 
 void KinetoReader::take_op(const Event& event, const EventBatch& batch) {
@@ -287,7 +287,7 @@ void KinetoReader::take_op(const Event& event, const EventBatch& batch) {
   }
   const int64_t op = sink_.op(row);
   for (const auto& [name, value] : facts.counters) sink_.op_counter(op, name, value);
-  links_.op(*args, event.category, pid_of(event), facts.pid, row, op);
+  links_.op(*args, event.category, pid_of(event), row, op);
 }
 
 void KinetoReader::take_instant(const Event& event) {

@@ -57,6 +57,8 @@ class KinetoReader {
   Api row_of(const Event& event);
   int64_t pid_of(const Event& event);
   int64_t tid_of(const Event& event);
+  // Whose correlation number the event has: a process's own, but Sonde's documents have each once.
+  int64_t numbering(const Event& event) { return sonde_.is_ours() ? 0 : pid_of(event); }
   int64_t process_of(int64_t pid);
   Name category_name(const Event& event);
   bool skip(const Event& event, const char* what);

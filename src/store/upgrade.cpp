@@ -365,6 +365,7 @@ Result<UpgradeReport> write_upgraded(Reader& reader, Database& out) {
   SONDE_TRY(job.copy_metadata());
   SONDE_TRY(job.describe_processes());
   SONDE_TRY(job.copy_extension_tables());
+  SONDE_TRY(out.exec(sample_tables()));
   SONDE_TRY(out.exec(rpd_v3_name_index()));
   SONDE_TRY(out.exec(rpd_v3_argument_index()));
   SONDE_TRY(out.exec(sonde_indices()));

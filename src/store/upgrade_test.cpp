@@ -93,6 +93,20 @@ TEST_P(UpgradeOfFlavour, UpgradedFilesCanBeUpgradedAndAppendedTo) {
   EXPECT_EQ(number(reader.database(), "SELECT count(DISTINCT value) " + references), 3);
 }
 
+TEST_P(UpgradeOfFlavour, HasTheTablesAndViewsOfCallStacks) {
+  run_upgrade(input_, output_);
+  testing::run_sql(output_,
+                   "INSERT INTO sonde_frame (id, kind, function) VALUES (1, 'native', 'f');"
+                   "INSERT INTO sonde_stack (id, frame_id) VALUES (1, 1);"
+                   "INSERT INTO sonde_sample (process_id, tid, time_ns, stack_id, cpu_ns, missed, "
+                   "cost_ns, truncated, by_timer) VALUES (1, 1, 1500, 1, 10, 0, 0, 0, 1);");
+  const std::string again = directory_ / "again.rpd";
+  run_upgrade(output_, again);
+  Reader reader = open_reader(again);
+  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM sonde_sample"), 1);
+  EXPECT_EQ(number(reader.database(), "SELECT count(*) FROM sonde_cpu_top"), 1);
+}
+
 class UpgradeTest : public ::testing::Test {
  protected:
   testing::TemporaryDirectory directory_;

@@ -134,6 +134,58 @@ class ForeignNumbers(import_case.ImportCase):
                          [("gpu", 1, "sclk", 5000, "1700.5"), ("host", 0, "mem_used_bytes", 5000,
                                                                "4096")])
 
+    def ranks(self, numbers_of_second, stray=78):
+        """A trace of two processes that launch, each on a GPU of its own and with its own numbers;
+        the first two calls of the second have no kernels. Exported and imported again, its links
+        are the same. Returns the numbers that the export has and that the trace has, with the
+        categories of their events."""
+        events = []
+        for pid, first, base in ((100, 0, 0), (200, 2, numbers_of_second)):
+            for i in range(4):
+                number, at = base + i + 1, 1000 * i + pid
+                events.append({"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel",
+                               "pid": pid, "tid": pid, "ts": at, "dur": 5,
+                               "args": {"correlation": number}})
+                if i >= first:
+                    events.append({"ph": "X", "cat": "kernel", "name": f"kernel of {pid}",
+                                   "pid": pid // 200, "tid": 3, "ts": at + 10, "dur": 5,
+                                   "args": {"device": pid // 200, "stream": 3,
+                                            "correlation": number}})
+        # Launched before the recording. 77 as `stray` is a call of the other process.
+        events.append({"ph": "X", "cat": "kernel", "name": "kernel of 200", "pid": 1, "tid": 3,
+                       "ts": 1, "dur": 5, "args": {"device": 1, "stream": 3, "correlation": 77}})
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "hipEventRecord", "pid": 100,
+                       "tid": 100, "ts": 9000, "dur": 5,
+                       "args": {"correlation": stray}})
+        trace = self.folder / "ranks.json"
+        trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+        self.source.unlink()
+        subprocess.run([import_case.SONDE, "import", trace, "-o", self.source], check=True,
+                       capture_output=True)
+        out = self.export("json")
+        self.assertEqual(len(self.of_source(LINKS_SQL)), 6)
+        self.same(out, LINKS_SQL)
+        return [(e["args"]["correlation"], e["cat"])
+                for e in json.loads(out.read_text())["traceEvents"]
+                if "correlation" in e.get("args", {})], [
+                    (e["args"]["correlation"], e["cat"]) for e in events]
+
+    def test_numbers_of_two_processes_are_kept_where_each_is_one_call(self):
+        written, given = self.ranks(numbers_of_second=10)
+        self.assertEqual(sorted(written), sorted(given))
+
+    def test_an_operation_without_a_call_finds_none_of_another_process(self):
+        written, _ = self.ranks(numbers_of_second=10, stray=77)
+        self.assertNotIn((77, "kernel"), written)
+
+    def test_numbers_that_two_processes_use_become_ids(self):
+        written, _ = self.ranks(numbers_of_second=0)
+        calls = [number for number, category in written if category == "cuda_runtime"]
+        kernels = [number for number, category in written if category == "kernel"]
+        self.assertEqual(len(calls), 6)  # those that launched something here
+        self.assertEqual(sorted(calls), sorted(set(calls)))
+        self.assertEqual(sorted(calls), sorted(kernels))
+
     def test_pftrace(self):
         for options in ((), ("--track-events",)):
             out = self.export("pftrace", *options)
