@@ -1,6 +1,16 @@
 #include "backends/hip/arguments.h"
 
 namespace sonde::hip {
+
+// What is stored for a function by its types is read by its description.
+#define S(size) Struct<size>
+#define X(id, name, category, weight, parameters, count, types)            \
+  static_assert(describes(parameters, static_cast<int(*) types>(nullptr)), \
+                #name ": parameters and types differ");
+#include "backends/hip/functions.inc"
+#undef X
+#undef S
+
 namespace {
 
 template <typename T>

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <initializer_list>
+
 #include "backends/hip/functions.h"
 #include "backends/hip/signatures.h"
 #include "backends/rocm/connection.h"
@@ -13,7 +15,22 @@ namespace sonde::hip {
 // Of any call; what a pointer leads to is looked at if the call has succeeded and so has set it.
 void pack_all(struct sonde_args* args, const FunctionInfo& function, const char* data, int result);
 
-constexpr size_t kImageBytes = 1024;
+// Room for the data of any call, whichever version's.
+constexpr size_t most_bytes() {
+  size_t most = 0;
+  for (const char* text : {
+#define X(id, name, category, weight, parameters, count, types) parameters,
+#include "backends/hip/functions.inc"
+#undef X
+       }) {
+    for (const bool newer : {false, true}) {
+      const size_t bytes = layout_of(text, newer).bytes;
+      if (most < bytes) most = bytes;
+    }
+  }
+  return most;
+}
+constexpr size_t kImageBytes = most_bytes();
 
 template <typename... A>
 void store_parameters(const FunctionInfo& function, char* image, A... values) {

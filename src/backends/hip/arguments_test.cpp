@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <type_traits>
 
@@ -39,22 +40,36 @@ bool compare(const char* name, const char* parameters, int (*)(A...)) {
   function.count = static_cast<uint8_t>(parse_parameters(parameters, function.parameters));
   if (!shows_values(function.parameters, function.count)) return false;
   const std::tuple<A...> values{next_value<A>(&seed)...};
-  alignas(16) char image[kImageBytes];
+  struct {
+    alignas(16) char image[kImageBytes];
+    char behind[2048] = {};
+  } stored;
   uint64_t words[kMaxParameters * kMostWords];
   size_t count = 0;
   std::apply(
       [&](A... value) {
-        store_parameters(function, image, value...);
+        store_parameters(function, stored.image, value...);
         count = pack_values(words, value...);
       },
       values);
   sonde_args args;
   args.count = 0;
-  pack_all(&args, function, image, 0);
+  pack_all(&args, function, stored.image, 0);
+  EXPECT_TRUE(std::all_of(std::begin(stored.behind), std::end(stored.behind), [](char byte) {
+    return byte == 0;
+  })) << name;
   EXPECT_EQ(count, args.count) << name;
   EXPECT_TRUE(std::equal(words, words + count, args.words, args.words + args.count)) << name;
   return true;
 }
+
+static_assert(layout_of("prop:p/1472 device:i", false).bytes == 1484);
+static_assert(layout_of("prop:p/792/1472 device:i", true).bytes == 1484);
+static_assert(kImageBytes >= 1484);
+static_assert(describes("a:D b:p/12 c:x64", static_cast<int (*)(D, P, Struct<64>)>(nullptr)));
+static_assert(!describes("a:p b:i", static_cast<int (*)(P)>(nullptr)));
+static_assert(!describes("a:p", static_cast<int (*)(P, I)>(nullptr)));
+static_assert(!describes("a:i", static_cast<int (*)(W)>(nullptr)));
 
 TEST(Arguments, OfEveryFunctionAreTheSameByTypeAndByDescription) {
   size_t compared = 0;

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backends/rocm/connection.h"
@@ -33,79 +32,6 @@ constexpr const char* kCategories[] = {"launch",  "copy",  "memset",  "memory", 
 
 constexpr uint32_t kMaxId = 400;
 uint16_t g_by_id[kMaxId];  // index + 1
-
-// Size in the data, and in a copy of what a pointer points to.
-struct Size {
-  uint16_t bytes, align, copied;
-};
-
-struct Token {
-  const char* name;
-  size_t length;
-  char letter;
-  uint16_t number;  // of p/N and xN
-  bool copied;
-};
-
-bool next_token(const char** cursor, Token* token, bool newer) {
-  while (**cursor == ' ') ++*cursor;
-  if (**cursor == '\0') return false;
-  token->name = *cursor;
-  const char* colon = strchr(*cursor, ':');
-  if (colon == nullptr) return false;
-  token->length = static_cast<size_t>(colon - *cursor);
-  token->letter = colon[1];
-  token->copied = colon[2] == '/';
-  char* end = const_cast<char*>(colon + 2);
-  token->number = static_cast<uint16_t>(strtoul(colon + 2 + (token->copied ? 1 : 0), &end, 10));
-  if (newer && *end == '/') token->number = static_cast<uint16_t>(strtoul(end + 1, nullptr, 10));
-  *cursor = strchr(colon, ' ');
-  if (*cursor == nullptr) *cursor = colon + strlen(colon);
-  return true;
-}
-
-Kind kind_of(char letter) {
-  constexpr char kLetters[] = "poiIuUzZefFhbsDEPx";
-  const char* found = strchr(kLetters, letter);
-  return static_cast<Kind>(found != nullptr ? found - kLetters : 0);
-}
-
-Size size_of(const Token& token) {
-  switch (kind_of(token.letter)) {
-    case Kind::kPointer:
-      return {8, 8, token.number};
-    case Kind::kOutPointer:
-    case Kind::kOutWord:
-      return {8, 8, 8};
-    case Kind::kOutInt:
-    case Kind::kOutUnsigned:
-    case Kind::kOutFloat:
-      return {8, 8, 4};
-    case Kind::kText:
-      return {8, 8, 1};
-    case Kind::kWord:
-      return {8, 8, 0};
-    case Kind::kHalf:
-      return {2, 2, 0};
-    case Kind::kByte:
-      return {1, 1, 0};
-    case Kind::kDim3:
-      return {12, 4, 0};
-    case Kind::kExtent:
-      return {24, 8, 0};
-    case Kind::kPitched:
-      return {32, 8, 0};
-    case Kind::kStruct:
-      // The only ones that are not made of words are the handles for other processes.
-      return {token.number,
-              static_cast<uint16_t>(token.number == 64      ? 1
-                                    : token.number % 8 == 0 ? 8
-                                                            : 4),
-              0};
-    default:
-      return {4, 4, 0};
-  }
-}
 
 Role role_of(const Token& token) {
   struct Named {
@@ -161,17 +87,13 @@ bool ends_with(const char* text, const char* end) {
 }  // namespace
 
 size_t parse_parameters(const char* text, Parameter* parameters, bool newer) {
-  size_t count = 0, offset = 0;
+  Layout layout;
   Token token;
-  while (count < kMaxParameters && next_token(&text, &token, newer)) {
-    const Size size = size_of(token);
-    offset = (offset + size.align - 1) / size.align * size.align;
-    parameters[count++] = {kind_of(token.letter), role_of(token), static_cast<uint16_t>(offset)};
-    offset += size.bytes;
-    // A copy follows its pointer, which is aligned enough for any.
-    offset += size.copied;
+  while (layout.count < kMaxParameters && next_token(&text, &token, newer)) {
+    Parameter& parameter = parameters[layout.count];
+    parameter = {kind_of(token.letter), role_of(token), static_cast<uint16_t>(layout.add(token))};
   }
-  return count;
+  return layout.count;
 }
 
 void write_formats(const char* text, char* formats, size_t room) {

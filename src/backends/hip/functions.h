@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backends/hip/parameters.h"
+
 namespace sonde::hip {
 
 // Order of functions.inc.
@@ -13,27 +15,6 @@ enum Function : uint16_t {
 #include "backends/hip/functions.inc"
 #undef X
   kFunctionCount
-};
-
-enum class Kind : uint8_t {
-  kPointer,  // p
-  kOutPointer,
-  kInt,  // i
-  kOutInt,
-  kUnsigned,  // u
-  kOutUnsigned,
-  kWord,  // z
-  kOutWord,
-  kEnum,   // e
-  kFloat,  // f
-  kOutFloat,
-  kHalf,     // h
-  kByte,     // b
-  kText,     // s
-  kDim3,     // D
-  kExtent,   // E
-  kPitched,  // P
-  kStruct,   // xN
 };
 
 // What a parameter means for the op that its call launches.
@@ -71,8 +52,6 @@ enum class Category : uint8_t {
   error,
   profiler
 };
-
-constexpr size_t kMaxParameters = 16;
 
 struct FunctionInfo {
   const char* name;
