@@ -67,7 +67,7 @@ constexpr const char* kDefinition =
     "from entering to leaving the function on the CPU, over all threads; calls and ranges that "
     "nest each count in full. What a file has of markers and waits as a device saw them is not time of "
     "the program and is left out. Mean is Total / Calls rounded down. Share is Total in percent of the "
-    "total of all rows. In SQL: sonde_api_top, with the markers of RPD's name UserMarker in one row.\n";
+    "total of all rows. In SQL: sonde_api_top, where each numbered name has its own row.\n";
 
 }  // namespace
 

@@ -144,6 +144,12 @@ std::vector<GeneratedOp> generate(const std::string& path, uint32_t seed) {
         writer.api({7, 8, start, end, writer.string("step"), writer.string("gpu_user_annotation"),
                     writer.string("torch"), 0});
       }
+      if (i % 40 == 0) {  // markers go by their text, where they have one
+        const int64_t text =
+            i % 120 == 0 ? 0 : writer.ustring(i % 80 == 0 ? "forward" : "backward");
+        writer.api(
+            {7, 8, start, end, writer.string("UserMarker"), 0, writer.string("other"), text});
+      }
       const int64_t id =
           writer.op({gpu, 0, 0, start, end, kernel.empty() ? 0 : writer.string(kernel),
                      writer.string(types[type])});

@@ -196,15 +196,18 @@ constexpr View kSondeViews[] = {
   ORDER BY total_ns DESC, name)sql"},
     {"sonde_api_top", R"sql(
   WITH part AS (
-    SELECT domain_id, name_id, count(*) AS calls, sum(max(end_ns - start_ns, 0)) AS total_ns,
+    SELECT domain_id, name_id, CASE WHEN name_id IN
+        (SELECT id FROM {string} WHERE string = 'UserMarker') THEN args_id END AS text_id,
+      count(*) AS calls, sum(max(end_ns - start_ns, 0)) AS total_ns,
       min(max(end_ns - start_ns, 0)) AS min_ns, max(max(end_ns - start_ns, 0)) AS max_ns
     FROM {api}
     WHERE category_id IS NULL OR category_id NOT IN
       (SELECT id FROM {string} WHERE string IN ('gpu_user_annotation', 'cuda_sync'))
-    GROUP BY domain_id, name_id)
-  SELECT d.string AS domain, {name:n:o.name_id} AS name,
+    GROUP BY 1, 2, 3)
+  SELECT d.string AS domain, coalesce(nullif(u.string, ''), {name:n:o.name_id}) AS name,
     {totals}
   FROM part o
+  LEFT JOIN {ustring} u ON u.id = o.text_id
   LEFT JOIN {string} n ON n.id = o.name_id
   LEFT JOIN {string} d ON d.id = o.domain_id
   GROUP BY 1, 2
