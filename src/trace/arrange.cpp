@@ -135,6 +135,7 @@ Order order_ops(const Request& request, Interval window, Trace& trace) {
   Ops& ops = trace.ops;
   const std::vector<bool> names = wanted_names(trace, request.op_names);
   const auto wanted = [&](size_t i) {
+    if (request.gpu && ops.gpu[i] != *request.gpu) return false;
     if (request.rank && trace.rank_of_op(i) != request.rank) return false;
     return names.empty() || names[trace.label(i)];
   };
@@ -252,6 +253,23 @@ void warn_of_jump(const Table& table, const char* what, Trace& trace) {
 }
 
 }  // namespace
+
+void extend_program(Trace& trace, int64_t rank) {
+  const std::vector<bool> processes = processes_of_rank(trace, rank);
+  const auto take = [&](int64_t start_ns, int64_t end_ns) {
+    if (!trace.program) trace.program = Interval{start_ns, end_ns};
+    trace.program->start_ns = std::min(trace.program->start_ns, start_ns);
+    trace.program->end_ns = std::max({trace.program->end_ns, start_ns, end_ns});
+  };
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    const int32_t process = trace.threads[trace.apis.thread[i]].process;
+    if (process == kNone || !processes[static_cast<size_t>(process)]) continue;
+    take(trace.apis.start_ns[i], trace.apis.end_ns[i]);
+  }
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    if (trace.rank_of_op(i) == rank) take(trace.ops.start_ns[i], trace.ops.end_ns[i]);
+  }
+}
 
 void arrange_rows(const Request& request, const Window& window, Trace& trace) {
   const size_t api_count = trace.apis.size();

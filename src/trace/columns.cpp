@@ -244,7 +244,6 @@ void warn_of_no_such(const Request& request, const Raw& raw, Trace& trace) {
 void arrange(const Request& request, const Window& window, const Raw& raw, Trace& trace) {
   trace.gpu = request.gpu;
   if (raw.first_ns != std::numeric_limits<int64_t>::max()) trace.origin_ns = raw.first_ns;
-  if (trace.window && trace.program) trace.program = trace.window;
   warn_of_no_such(request, raw, trace);
   complete_domains(trace);
   for (const std::string& name : trace.names) {
@@ -256,6 +255,8 @@ void arrange(const Request& request, const Window& window, const Raw& raw, Trace
   }
   complete_categories(trace);
   if (request.links) complete_processes(trace);
+  if (request.program && request.rank) extend_program(trace, *request.rank);
+  if (trace.window && request.program) trace.program = trace.window;
   sort_queues(trace);
   if (raw.impossible != 0) {
     trace.warnings.push_back(format_count(raw.impossible) +

@@ -77,6 +77,15 @@ struct Raw {
   uint64_t impossible = 0;  // rows at times that no clock shows (base/possible_span.h); left out
 };
 
+// Whether operations of a GPU are loaded: how long the program of a rank took, those of its other
+// GPUs tell as well. arrange() leaves them out.
+inline bool wants_gpu(const Request& request, int64_t gpu) {
+  return !request.gpu || *request.gpu == gpu || (request.program && request.rank);
+}
+
+// From the start of the first process of a rank to the end of the last, where the file says so.
+Result<std::optional<Interval>> lifetime_of_rank(store::Reader& reader, int64_t rank);
+
 // Adds a device, or the name of one that is known without.
 void describe_device(Trace& trace, int64_t gpu, std::string_view name);
 

@@ -83,7 +83,7 @@ class ColumnSink : public importers::Sink {
     extend_span(row.start_ns, row.end_ns);
     raw_.first_ns = std::min(raw_.first_ns, row.start_ns);
     if (request_.gpu) raw_.gpus.insert(row.gpu);
-    const bool kept = request_.ops && (!request_.gpu || *request_.gpu == row.gpu);
+    const bool kept = request_.ops && wants_gpu(request_, row.gpu);
     row_of_op_.push_back(kept ? static_cast<Row>(trace_.ops.size()) : kNone);
     const auto number = static_cast<int64_t>(row_of_op_.size());
     if (!kept) return number;
@@ -121,7 +121,8 @@ class ColumnSink : public importers::Sink {
     if (request_.streams && launch.api != 0 && launch.stream != 0) {
       trace_.apis.stream.resize(trace_.apis.size(), kNoStream);
       trace_.apis.blocks.resize(trace_.apis.size(), 0);
-      trace_.apis.stream[static_cast<size_t>(launch.api) - 1] = static_cast<int64_t>(launch.stream);
+      trace_.apis.stream[static_cast<size_t>(launch.api) - 1] =
+          static_cast<int64_t>(launch.stream);
     }
     if (!request_.op_shapes || launch.grid[0] < 0) return;
     LaunchShape shape;
@@ -253,7 +254,7 @@ Result<Trace> load_foreign(importers::Found& found, const std::string& path, con
     SONDE_ASSIGN(window, resolve_window(window_text, *span, part));
   }
   columns.trace.window = window.extent;
-  if (columns.wanted.program) columns.trace.program = span;
+  if (columns.wanted.program && !columns.wanted.rank) columns.trace.program = span;
   if (!columns.trace.apis.stream.empty()) {  // calls may come after the last launch
     columns.trace.apis.stream.resize(columns.trace.apis.size(), kNoStream);
     columns.trace.apis.blocks.resize(columns.trace.apis.size(), 0);

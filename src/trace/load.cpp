@@ -49,7 +49,7 @@ Status load_op_columns(store::Database& database, const Request& request, bool w
     }
     raw.first_ns = std::min(raw.first_ns, times.start_ns);
     if (request.gpu) raw.gpus.insert(gpu);
-    if (request.gpu && *request.gpu != gpu) return;
+    if (!wants_gpu(request, gpu)) return;
     if (times.start_ns >= request.window.select.end_ns) return;  // the rest is arrange()'s
     ops.start_ns.push_back(times.start_ns);
     ops.end_ns.push_back(times.end_ns);
@@ -286,7 +286,8 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   if (wanted.streams) SONDE_TRY(load_streams(database, extras.id, trace));
   if (wanted.monitors) SONDE_TRY(load_monitors(database, wanted, trace));
   if (wanted.program) {
-    SONDE_ASSIGN(trace.program, program_of(reader));
+    SONDE_ASSIGN(trace.program,
+                 wanted.rank ? lifetime_of_rank(reader, *wanted.rank) : program_of(reader));
   }
   if (!wanted.op_ids) trace.ops.id.clear();
   arrange(wanted, wanted.window, raw, trace);

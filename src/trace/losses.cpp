@@ -1,6 +1,6 @@
 #include "base/strings.h"
 #include "store/unfinished.h"
-#include "trace/trace.h"
+#include "trace/columns.h"
 
 namespace sonde::trace {
 
@@ -37,15 +37,27 @@ Result<std::optional<Interval>> span_of(store::Reader& reader) {
   return first_to_last(database, "SELECT min(time_ns), max(time_ns) + 1 FROM sonde_sample");
 }
 
+namespace {
+
+// Nothing if the file does not know of each process when it began and ended.
+Result<std::optional<Interval>> lifetime_of(store::Reader& reader, const std::string& which) {
+  if (!reader.made_by_sonde()) return std::optional<Interval>();
+  return first_to_last(reader.database(),
+                       "SELECT min(start_ns), max(end_ns) FROM sonde_process WHERE " + which +
+                           " HAVING count(start_ns) = count(*) AND count(end_ns) = count(*)");
+}
+
+}  // namespace
+
+Result<std::optional<Interval>> lifetime_of_rank(store::Reader& reader, int64_t rank) {
+  return lifetime_of(reader, "rank = " + std::to_string(rank));
+}
+
 // Of an imported process the file knows its calls only, which its operations may outlast.
 Result<std::optional<Interval>> program_of(store::Reader& reader) {
-  store::Database& database = reader.database();
   SONDE_ASSIGN(std::optional<Interval> program, span_of(reader));
-  if (!program || !reader.made_by_sonde()) return program;
-  SONDE_ASSIGN(const auto lifetimes,
-               first_to_last(database,
-                             "SELECT min(start_ns), max(end_ns) FROM sonde_process "
-                             "HAVING count(start_ns) = count(*) AND count(end_ns) = count(*)"));
+  if (!program) return program;
+  SONDE_ASSIGN(const auto lifetimes, lifetime_of(reader, "true"));
   if (!lifetimes) return program;
   program->start_ns = std::min(program->start_ns, lifetimes->start_ns);
   program->end_ns = std::max(program->end_ns, lifetimes->end_ns);
