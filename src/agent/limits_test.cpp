@@ -68,7 +68,7 @@ TEST_F(Agent, CallsTooDeepAreCounted) {
   EXPECT_EQ(drops(wire::DropSource::kCall, wire::DropReason::kTooDeep), 250 - wire::kMaxOpenCalls);
 }
 
-constexpr int kTexts = 120'000;  // the table grows twice
+constexpr int kTexts = 60'000;  // the table grows
 constexpr int kInterning = 4;
 
 std::string kernel_text(int i) {

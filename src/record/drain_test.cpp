@@ -353,6 +353,20 @@ TEST_F(DrainTest, WithoutAReaderAProgramKeepsToItsRoom) {
             0);
 }
 
+TEST_F(DrainTest, OfAFinishedTraceOnlyTheSessionIsLeftToRemove) {
+  const pid_t child = start(marks(1, 100));
+  wait_for(child);
+  end();
+  close();  // as a recorder that is killed before it has removed the session
+  ASSERT_TRUE(fs::exists(session() + "/control"));
+  const auto outcome = recover(session(), "");
+  ASSERT_TRUE(outcome) << outcome.error().to_line();
+  EXPECT_EQ(outcome->apis, 100u);
+  EXPECT_EQ(rows("t0"), 100);
+  EXPECT_EQ(value("SELECT value FROM rocpd_metadata WHERE tag = 'session_count'"), 1);
+  EXPECT_FALSE(fs::exists(session()));
+}
+
 // ---- damaged files ----
 
 struct Damage {

@@ -1,12 +1,15 @@
 #include <signal.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "record/drain.h"
 #include "record/liveness.h"
 #include "record/record.h"
 #include "record/session_dir.h"
 #include "record/symbols.h"
+#include "store/database.h"
+#include "store/unfinished.h"
 #include "store/writer.h"
 
 namespace sonde::record {
@@ -70,9 +73,26 @@ Result<store::Writer> open_trace(const std::string& recorded, const std::string&
   return store::Writer::open(output, store::Writer::Mode::kAppend);
 }
 
-Result<uint64_t> count_rows(store::Writer& writer, const std::string& table) {
-  SONDE_ASSIGN(const int64_t rows, writer.database().integer("SELECT count(*) FROM " + table));
-  return static_cast<uint64_t>(rows);
+// A recorder may be killed when all is in the trace and only the directory is left to remove.
+// Opened for writing, the trace is rid of what a killed writer has left beside it.
+std::optional<store::Database> finished_trace(const std::string& session,
+                                              const std::string& trace) {
+  std::error_code error;
+  if (!wire::list_spools(session).empty() || !fs::exists(trace, error)) return std::nullopt;
+  auto database = store::Database::open(trace, store::Database::Mode::kReadWrite);
+  if (!database) return std::nullopt;
+  const auto unfinished = store::unfinished_session(*database);
+  if (!unfinished || *unfinished) return std::nullopt;
+  return std::move(database).value();
+}
+
+// With what the recorder had stored before it was killed.
+Status count_outcome(store::Database& database, Outcome& outcome) {
+  SONDE_ASSIGN(const int64_t apis, database.integer("SELECT count(*) FROM rocpd_api"));
+  SONDE_ASSIGN(const int64_t ops, database.integer("SELECT count(*) FROM rocpd_op"));
+  outcome.apis = static_cast<uint64_t>(apis);
+  outcome.ops = static_cast<uint64_t>(ops);
+  return ok_status();
 }
 
 }  // namespace
@@ -84,6 +104,15 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
   if (!recorded && output.empty()) return std::move(recorded).error();
   std::error_code ignored;
   const std::string path = output.empty() ? *recorded : fs::absolute(output, ignored).string();
+  Outcome outcome;
+  outcome.path = path;
+  if (recorded && path == *recorded) {
+    if (auto finished = finished_trace(session, path)) {
+      SONDE_TRY(count_outcome(*finished, outcome));
+      remove_session_dir(session);
+      return outcome;
+    }
+  }
   SONDE_ASSIGN(auto writer, open_trace(recorded ? *recorded : path, path));
   SONDE_ASSIGN(auto ingest, store::Ingest::open(writer, control->id, session));
   // From here on this file and the session belong together: an interrupted recovery goes on with
@@ -93,8 +122,6 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
   __atomic_store_n(&control->recording, 0, __ATOMIC_RELAXED);
 
   Drain drain(session, control, ingest);
-  Outcome outcome;
-  outcome.path = path;
   while (drain.poll() != 0) SONDE_TRY(drain.commit(false));
   Liveness liveness;
   for (const auto& live : drain.live()) {
@@ -105,9 +132,7 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
   }
   SONDE_TRY(name_frames(writer.database()));
   SONDE_TRY(drain.finish());
-  // With what the recorder had stored before it was killed.
-  SONDE_ASSIGN(outcome.apis, count_rows(writer, "rocpd_api"));
-  SONDE_ASSIGN(outcome.ops, count_rows(writer, "rocpd_op"));
+  SONDE_TRY(count_outcome(writer.database(), outcome));
   outcome.lost = ingest.lost();
   remove_session_dir(session);
   return outcome;

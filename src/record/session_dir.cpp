@@ -10,6 +10,7 @@
 
 #include "base/private_file.h"
 #include "record/memory_limit.h"
+#include "wire/session.h"
 
 namespace sonde::record {
 
@@ -73,6 +74,8 @@ Result<std::string> read_output_name(const std::string& session) {
 
 void remove_session_dir(const std::string& session) {
   std::error_code error;
+  for (const auto& folder : wire::list_spools(session)) fs::remove_all(folder.path, error);
+  fs::remove(session + "/control", error);
   fs::remove_all(session, error);
 }
 

@@ -17,6 +17,8 @@ uint64_t session_limit(const Options& options, const std::string& session);
 Status write_output_name(const std::string& session, const std::string& output);
 Result<std::string> read_output_name(const std::string& session);
 
+// Without its control file a directory is no session: that goes last but for what nobody needs, so
+// that one whose removal was interrupted can be removed by `sonde recover`.
 void remove_session_dir(const std::string& session);
 
 }  // namespace sonde::record

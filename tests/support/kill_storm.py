@@ -109,7 +109,7 @@ class Moment:
     def strike(self):
         wait_until(lambda: sum(words_of(self.progress)[:self.threads]) > 0,
                    f"the program begins nothing (recorder: {self.recorder.poll()})")
-        self.pause(0.25)
+        self.pause(0.02 if self.full else 0.25)
         pids = {"program": [self.program()], "recorder": [self.recorder.pid],
                 "both": [self.program(), self.recorder.pid]}[self.whom]
         self.rng.shuffle(pids)
@@ -118,13 +118,26 @@ class Moment:
             if self.rng.random() < 0.5:
                 self.pause(0.02)
         if self.whom == "recorder":
-            if self.full:  # so long that the room is full
-                time.sleep(1)
+            if self.full:
+                self.wait_until_full()
             self.pause(0.1)
             if self.rng.random() < 0.5:
                 kill(self.program())
             else:
                 self.stop_program()
+
+    def wait_until_full(self):
+        """Until the session does not grow although operations are made."""
+        before, made = -1, 0
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline:
+            time.sleep(0.3)
+            size = sum(os.path.getsize(os.path.join(root, name))
+                       for root, _, names in os.walk(self.session()) for name in names)
+            now = sum(words_of(self.progress)[:self.threads])
+            if size == before and now > made + 100_000:
+                return
+            before, made = size, now
 
     def stop_program(self):
         with open(self.progress, "r+b") as file:
@@ -146,7 +159,7 @@ class Moment:
 
     def session(self):
         found = [f"{self.folder}/{name}" for name in os.listdir(self.folder)
-                 if name.startswith("sonde-")]
+                 if os.path.exists(f"{self.folder}/{name}/control")]
         return found[0] if found else None
 
     def check(self):
