@@ -68,7 +68,6 @@ void PerfettoRows::stage(const PerfettoStage& stage) {
                                        op.name != 0);
   launch.bytes = stage.bytes;
   launch.status = stage.status;
-  launch.stream = 0;
   launch.group_segment_bytes = stage.group_segment_bytes;
   launch.private_segment_bytes = stage.private_segment_bytes;
   std::copy_n(stage.group, 3, launch.group);
@@ -138,7 +137,7 @@ void PerfettoRows::slice_op(size_t index) {
   launch.name = op.name;
   launch.op_class = store::class_of_op(by_type, op.name != 0);
   launch.bytes = facts.bytes;
-  launch.stream = sondes_own ? 0 : static_cast<uint64_t>(std::max<int64_t>(facts.stream, 0));
+  if (!sondes_own) launch.stream = stream_unless_0(facts.stream);
   launch.group_segment_bytes = facts.group_segment_bytes;
   launch.private_segment_bytes = facts.private_segment_bytes;
   std::copy_n(facts.group, 3, launch.group);

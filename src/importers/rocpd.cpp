@@ -250,7 +250,7 @@ void RecordingReader::launch(const Row& row, Op op, Launch launch, int first) {
   launch.process = process(row.integer(first));
   const int64_t call = calls_.find(launch.process, row.integer(first + 1), op.start_ns);
   if (call != CallTable::kNoCall) launch.api = call;
-  launch.stream = static_cast<uint64_t>(row.integer(first + 2));
+  launch.stream = stream_unless_0(row.integer(first + 2));
   launch.name = op.name;
   sink_.launch(launch);
 }

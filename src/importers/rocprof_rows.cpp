@@ -125,7 +125,7 @@ int64_t RocprofRows::operation(const RocprofRecord& record, std::string_view pla
   launch.op_class = moves     ? store::OpClass::kCopy
                     : barrier ? store::OpClass::kOther
                               : store::OpClass::kKernel;
-  launch.stream = static_cast<uint64_t>(std::max<int64_t>(record.integer_or("stream-id", 0), 0));
+  launch.stream = stream_unless_0(record.integer_or("stream-id", 0));
   launch_of_op_[launch.op] = launches_.size();
   launches_.push_back(launch);
   tally_.count("operations");

@@ -237,7 +237,7 @@ int64_t SetReader::owner(const CsvTable& table) {
 void SetReader::launch(const CsvTable& table, const Op& op, std::string_view agent, Launch launch) {
   const int64_t correlation = table.integer_or("Correlation_Id", 0);
   launch.process = owner(table);
-  launch.stream = static_cast<uint64_t>(table.integer_or("Stream_Id", 0));
+  launch.stream = stream_unless_0(table.integer_or("Stream_Id", 0));
   const int64_t call = calls_.find(launch.process, correlation, op.start_ns);
   if (call != CallTable::kNoCall) launch.api = call;
   if (launch.api == 0 && correlation > 0 && calls_.processes().size() > 1) {

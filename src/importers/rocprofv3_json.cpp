@@ -237,7 +237,7 @@ void ProcessReader::kernel(element record) {
   launch.process = process_;
   launch.name = op.name;
   launch.op_class = store::OpClass::kKernel;
-  launch.stream = static_cast<uint64_t>(number(record, "stream_id/handle", 0));
+  launch.stream = stream_unless_0(number(record, "stream_id/handle", 0));
   const char* const axes[3] = {"x", "y", "z"};
   for (int i = 0; i < 3; ++i) {
     launch.grid[i] = number(record, std::string("dispatch_info/grid_size/") + axes[i]);
@@ -265,7 +265,7 @@ void ProcessReader::copy(element record) {
   launch.process = process_;
   launch.op_class = store::OpClass::kCopy;
   launch.bytes = number(record, "bytes");
-  launch.stream = static_cast<uint64_t>(number(record, "stream_id/handle", 0));
+  launch.stream = stream_unless_0(number(record, "stream_id/handle", 0));
   sink_.launch(launch);
   tally_.count("memory_copy");
 }

@@ -183,6 +183,7 @@ Status RpdInput::ops() {
 Status RpdInput::streams() {
   auto take = [&](const Row& row) {
     const std::string text(row.text(1));
+    if (text.empty()) return;
     streams_.try_emplace(row.integer(0), std::strtoull(text.c_str(), nullptr, 0));
   };
   SONDE_TRY(each("api_id, stream", "v_copy", take));

@@ -71,6 +71,11 @@ struct Op {
   int64_t sequence = 0;
 };
 
+// The stream of a file that has 0 where it does not know one.
+constexpr std::optional<uint64_t> stream_unless_0(int64_t number) {
+  return number <= 0 ? std::nullopt : std::optional(static_cast<uint64_t>(number));
+}
+
 // What else is known of an operation. Negative = not known.
 struct Launch {
   int64_t op = 0;       // of Sink::op()
@@ -84,7 +89,9 @@ struct Launch {
   int64_t group[3] = {-1, -1, -1};  // work items of a work group
   int64_t group_segment_bytes = -1, private_segment_bytes = -1;
   int64_t status = 0;
-  uint64_t stream = 0;  // handle, as the launching call saw it
+  // Handle, as the launching call saw it; 0 is the null stream. Nothing where the file does not
+  // say.
+  std::optional<uint64_t> stream;
 };
 
 // A value that the program counted, at one moment.

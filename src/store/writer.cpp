@@ -292,15 +292,17 @@ void Writer::api_op(int64_t api_id, int64_t op_id) {
 }
 
 void Writer::kernel_api(const KernelApiRow& row) {
-  const HexText stream(row.stream);
-  impl_->add(impl_->kernel_rows, row.api_id, stream.view(), row.grid[0], row.grid[1], row.grid[2],
+  const HexText stream(row.stream.value_or(0));
+  const std::string_view stream_text = row.stream ? stream.view() : "";
+  impl_->add(impl_->kernel_rows, row.api_id, stream_text, row.grid[0], row.grid[1], row.grid[2],
              row.group[0], row.group[1], row.group[2], row.group_segment_bytes,
              row.private_segment_bytes, or_empty(row.kernel_name_id));
 }
 
 void Writer::copy_api(const CopyApiRow& row) {
-  const HexText stream(row.stream), dst(row.dst), src(row.src);
-  impl_->add(impl_->copy_rows, row.api_id, stream.view(), row.size_bytes, row.width, row.height,
+  const HexText stream(row.stream.value_or(0)), dst(row.dst), src(row.src);
+  const std::string_view stream_text = row.stream ? stream.view() : "";
+  impl_->add(impl_->copy_rows, row.api_id, stream_text, row.size_bytes, row.width, row.height,
              row.kind, dst.view(), src.view(), row.dst_device, row.src_device,
              static_cast<int64_t>(row.sync), static_cast<int64_t>(row.pinned));
 }

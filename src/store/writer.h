@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,7 +49,7 @@ struct OpDetailRow {
 
 struct KernelApiRow {
   int64_t api_id = 0;
-  uint64_t stream = 0;  // written as "0x..."
+  std::optional<uint64_t> stream;  // written as "0x...", or "" where it is not known
   int64_t grid[3] = {0, 0, 0}, group[3] = {0, 0, 0};
   int64_t group_segment_bytes = 0, private_segment_bytes = 0;
   int64_t kernel_name_id = 0;
@@ -56,7 +57,8 @@ struct KernelApiRow {
 
 struct CopyApiRow {
   int64_t api_id = 0;
-  uint64_t stream = 0, dst = 0, src = 0;  // written as "0x..."
+  std::optional<uint64_t> stream;  // written as "0x...", or "" where it is not known
+  uint64_t dst = 0, src = 0;       // written as "0x..."
   int64_t size_bytes = 0, width = 0, height = 0, kind = 0;
   int64_t dst_device = 0, src_device = 0;
   bool sync = false, pinned = false;

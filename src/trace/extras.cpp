@@ -33,13 +33,23 @@ Status load_streams(store::Database& database, const std::vector<int64_t>& api_i
                           if (api && !row.is_null(1))
                             trace.apis.stream[*api] = handle_of(row.text(1));
                         }));
-  return store::scan(database, "api_ptr_id, stream, sync", "rocpd_copyapi", {},
-                     [&](const store::Row& row) {
-                       const auto api = of_copies.row(row.integer(0));
-                       if (!api) return;
-                       if (!row.is_null(1)) trace.apis.stream[*api] = handle_of(row.text(1));
-                       trace.apis.blocks[*api] = row.integer_or(2, 0) != 0 ? 1 : 0;
-                     });
+  SONDE_TRY(store::scan(database, "api_ptr_id, stream, sync", "rocpd_copyapi", {},
+                        [&](const store::Row& row) {
+                          const auto api = of_copies.row(row.integer(0));
+                          if (!api) return;
+                          if (!row.is_null(1)) trace.apis.stream[*api] = handle_of(row.text(1));
+                          trace.apis.blocks[*api] = row.integer_or(2, 0) != 0 ? 1 : 0;
+                        }));
+  const auto& streams = trace.apis.stream;
+  const auto& blocks = trace.apis.blocks;
+  const bool says_nothing =
+      std::all_of(streams.begin(), streams.end(), [](int64_t of) { return of == kNoStream; }) &&
+      std::all_of(blocks.begin(), blocks.end(), [](uint8_t of) { return of == 0; });
+  if (says_nothing) {
+    trace.apis.stream.clear();
+    trace.apis.blocks.clear();
+  }
+  return ok_status();
 }
 
 Status load_monitors(store::Database& database, const Request& request, Trace& trace) {

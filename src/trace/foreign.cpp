@@ -118,11 +118,11 @@ class ColumnSink : public importers::Sink {
     const auto row = static_cast<size_t>(row_of(launch.op));
     if (request_.op_bytes && launch.bytes >= 0) trace_.ops.bytes[row] = launch.bytes;
     if (request_.links && launch.api != 0) trace_.ops.api[row] = static_cast<Row>(launch.api) - 1;
-    if (request_.streams && launch.api != 0 && launch.stream != 0) {
+    if (request_.streams && launch.api != 0 && launch.stream) {
       trace_.apis.stream.resize(trace_.apis.size(), kNoStream);
       trace_.apis.blocks.resize(trace_.apis.size(), 0);
       trace_.apis.stream[static_cast<size_t>(launch.api) - 1] =
-          static_cast<int64_t>(launch.stream);
+          static_cast<int64_t>(*launch.stream);
     }
     if (!request_.op_shapes || launch.grid[0] < 0) return;
     LaunchShape shape;
