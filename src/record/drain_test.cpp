@@ -59,8 +59,6 @@ class DrainTest : public ::testing::Test {
     munmap(progress_, sizeof(Progress));
     fs::remove_all(folder_);
   }
-
-  // A new session and a new, empty trace.
   void fresh(uint64_t limit = uint64_t{1} << 30, uint64_t orphan = uint64_t{1} << 30) {
     close();
     fs::remove_all(session());
@@ -84,7 +82,6 @@ class DrainTest : public ::testing::Test {
     ingest_ = std::make_unique<store::Ingest>(std::move(ingest).value());
     drain_ = std::make_unique<Drain>(session(), *control_, *ingest_);
   }
-  // What a SIGKILL of the recorder leaves.
   void crash() {
     drain_.reset();
     ingest_.reset();
@@ -96,7 +93,6 @@ class DrainTest : public ::testing::Test {
   }
   std::string session() const { return folder_ + "/session"; }
   std::string trace() const { return folder_ + "/t.rpd"; }
-
   // Runs `work` in a child that is recorded.
   pid_t start(const std::function<void(Agent)>& work) {
     const pid_t child = fork();
@@ -153,7 +149,6 @@ class DrainTest : public ::testing::Test {
     }
     return {};
   }
-
   std::string folder_;
   Progress* progress_ = nullptr;
   std::unique_ptr<wire::Control> control_;
