@@ -1,6 +1,5 @@
 // Opcodes of the machine code of AMD's GPUs (gfx906, gfx908, gfx90a) and where their operands are.
-// The table is made by tools/gpu_opcodes.py. Used by the decoder, the disassembly and the software
-// GPU's engine.
+// The table is made by tools/gpu_opcodes.py. Used by the decoder and the disassembly.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
-// Assembly of an instruction, as LLVM's disassembler writes it. Used by reports and by the software
-// GPU's messages.
+// Assembly of an instruction, as LLVM's disassembler writes it.
 #pragma once
 
 #include <string>
