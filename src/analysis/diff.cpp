@@ -248,17 +248,16 @@ struct TreeRow {
 std::string path_of(const PathTree& a, const PathTree& b, const std::vector<AlignedNode>& aligned,
                     size_t i) {
   if (i == 0) return "(no operator)";
-  std::string path;
+  std::vector<std::string> names;
   for (; i != 0; i = aligned[i].parent) {
     const AlignedNode& node = aligned[i];
     const std::string& name =
         node.a != AlignedNode::kNone ? a.nodes[node.a].name : b.nodes[node.b].name;
     const bool is_renamed = node.a != AlignedNode::kNone && node.b != AlignedNode::kNone &&
                             b.nodes[node.b].name != name;
-    const std::string shown = is_renamed ? name + " => " + b.nodes[node.b].name : name;
-    path = path.empty() ? shown : shown + " / " + path;
+    names.push_back(is_renamed ? name + " => " + b.nodes[node.b].name : name);
   }
-  return path;
+  return fmt::format("{}", fmt::join(names.rbegin(), names.rend(), " / "));
 }
 
 report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& trace_b) {

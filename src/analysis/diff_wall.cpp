@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <queue>
 #include <tuple>
 
 #include "analysis/diff.h"
@@ -137,6 +138,48 @@ Interval extent_of(const trace::Trace& trace, const Times& times) {
   return extent.start_ns > extent.end_ns ? Interval{} : extent;
 }
 
+// A piece of a thread, and how many threads come before it where several explain the same time.
+struct Claim {
+  Piece piece;
+  size_t rank = 0;
+};
+
+std::vector<Claim> claims_of(const std::vector<ThreadTime>& threads) {
+  std::vector<Claim> claims;
+  for (size_t rank = 0; rank < threads.size(); ++rank) {
+    for (const Piece& piece : threads[rank].pieces()) claims.push_back({piece, rank});
+  }
+  std::sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) {
+    return std::tuple(a.piece.time.start_ns, a.rank) < std::tuple(b.piece.time.start_ns, b.rank);
+  });
+  return claims;
+}
+
+// Gives each part of the gaps to the open claim of the least rank, by name; returns what nobody
+// claims. One pass over gaps and claims, both in order of their begin.
+int64_t explain(const IntervalSet& gaps, const std::vector<Claim>& claims,
+                std::vector<int64_t>& by_name) {
+  const auto comes_later = [](const Claim* a, const Claim* b) { return a->rank > b->rank; };
+  std::priority_queue<const Claim*, std::vector<const Claim*>, decltype(comes_later)> open(
+      comes_later);
+  int64_t unclaimed_ns = 0;
+  size_t next = 0;
+  for (const Interval& gap : gaps) {
+    for (int64_t at_ns = gap.start_ns; at_ns < gap.end_ns;) {
+      for (; next < claims.size() && claims[next].piece.time.start_ns <= at_ns; ++next) {
+        open.push(&claims[next]);
+      }
+      while (!open.empty() && open.top()->piece.time.end_ns <= at_ns) open.pop();
+      int64_t until_ns = gap.end_ns;
+      if (next < claims.size()) until_ns = std::min(until_ns, claims[next].piece.time.start_ns);
+      if (!open.empty()) until_ns = std::min(until_ns, open.top()->piece.time.end_ns);
+      (open.empty() ? unclaimed_ns : by_name[open.top()->piece.name]) += until_ns - at_ns;
+      at_ns = until_ns;
+    }
+  }
+  return unclaimed_ns;
+}
+
 }  // namespace
 
 WallParts wall_parts(const trace::Trace& trace) {
@@ -156,24 +199,8 @@ WallParts wall_parts(const trace::Trace& trace) {
     until_ns = end_ns;
   }
   trace::normalise(covered);
-  IntervalSet rest = trace::gaps(covered, extent);
-  for (const ThreadTime& thread : thread_times(trace, times)) {
-    if (thread.pieces().empty() || rest.empty()) continue;
-    IntervalSet explained;
-    size_t first = 0;
-    for (const Piece& piece : thread.pieces()) {
-      while (first < rest.size() && rest[first].end_ns <= piece.time.start_ns) ++first;
-      for (size_t i = first; i < rest.size() && rest[i].start_ns < piece.time.end_ns; ++i) {
-        const Interval both = {std::max(rest[i].start_ns, piece.time.start_ns),
-                               std::min(rest[i].end_ns, piece.time.end_ns)};
-        idle[piece.name] += both.end_ns - both.start_ns;
-        explained.push_back(both);
-      }
-    }
-    trace::normalise(explained);
-    rest = trace::subtract(rest, explained);
-  }
-  parts.nothing_ns = trace::length_ns(rest);
+  parts.nothing_ns =
+      explain(trace::gaps(covered, extent), claims_of(thread_times(trace, times)), idle);
   for (size_t i = 0; i < trace.names.size(); ++i) {
     if (busy[i] != 0) parts.busy_ns[trace.names[i]] += busy[i];
     if (idle[i] != 0) parts.idle_ns[trace.names[i]] += idle[i];
