@@ -59,6 +59,7 @@ Part value_behind(std::string_view text, Word name) {
   if (is_quoted) ++at;
   const size_t next = skip_blanks(text, at);
   if (text.substr(next, 2) == "::") return none;  // a name of C++
+  if (text.substr(next, 2) == "==") return none;  // a package and its version
   if (next < text.size() && (text[next] == '=' || text[next] == ':')) {
     at = skip_blanks(text, next + 1);
   } else if (is_option && next > at && text.substr(next, 2) != "--") {

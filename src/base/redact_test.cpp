@@ -77,6 +77,7 @@ TEST(Redact, TextsOfOtherTools) {
   EXPECT_EQ(redact_text(R"({"num_key": 8, "keys": [1], "key": {"b": 2}})"),
             R"({"num_key": 8, "keys": [1], "key": {"b": 2}})");
   EXPECT_EQ(redact_text("void moe::token::sort<key_t>"), "void moe::token::sort<key_t>");
+  EXPECT_EQ(redact_text("asttokens==3.0.0, a==1"), "asttokens==3.0.0, a==1");
   EXPECT_EQ(redact_text("key"), "key");
   EXPECT_EQ(redact_text("run --no-auth --lr 1 --api-key abc"),
             "run --no-auth --lr 1 --api-key ***");

@@ -12,6 +12,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent /
 TRACES = SHARED / "data" / "kineto"
 SKIPPED = 77
 GPU = {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset"}
+SECRET = re.compile("TOKEN|KEY|SECRET|PASS|JWT|CREDENTIAL", re.IGNORECASE)
 # Members of the document that an export makes itself.
 OWN_HEAD = {"traceEvents", "traceName", "displayTimeUnit", "baseTimeNanoseconds", "schemaVersion"}
 # What the table reader makes columns of, and what the tree reader looks up.
@@ -49,6 +51,14 @@ def read(path):
 
 def frozen(value):
     return json.dumps(value, sort_keys=True, default=str)
+
+
+def told(value):
+    """What an export tells of the document's members: no value of a name that speaks of a secret."""
+    if not isinstance(value, dict):
+        return value
+    return {name: "***" if SECRET.search(name) and isinstance(inner, str) else told(inner)
+            for name, inner in value.items()}
 
 
 class Reader:
@@ -140,7 +150,7 @@ class Reader:
                        if e["ph"] in "stf" and e.get("cat") not in ("ac2g", "async_cpu_to_gpu"))
 
     def head(self):
-        return {key: frozen(value) for key, value in self.document.items() if key not in OWN_HEAD}
+        return {key: frozen(told(value)) for key, value in self.document.items() if key not in OWN_HEAD}
 
     def durations(self):
         sums = defaultdict(lambda: [0, 0])
