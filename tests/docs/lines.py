@@ -1,9 +1,9 @@
 """Finds the command lines of a page in Markdown.
 
 A line of an indented block, or of a fenced one without a language, is a command line if its first word
-is a program, and the block's first line's is one; a "$ " before it and a comment after it do not count. In the text, code like `this` is one
-if it names a file or runs another program than Sonde's; otherwise it mentions a command and options,
-which have to exist. A block that begins with SELECT or WITH is a query.
+is a program, and the block's first line's is one; a "$ " before it and a comment after it do not
+count. In the text, code like `this` is one if it names a file or runs another program than Sonde's;
+otherwise it mentions a command and options, which have to exist. A block that begins with SELECT or WITH is a query.
 """
 
 import re
@@ -11,6 +11,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w*)")
 COMMENT = re.compile(r"\s+# .*$")
 CODE = re.compile(r"`([^`\n]+)`")
@@ -76,9 +77,11 @@ def first_word(text):
 
 
 def is_program(word, programs):
-    """A shell's own commands are those that a page might show."""
+    """A shell's own commands are those that a page might show; paths are those of the checkout."""
     if word in ("source", "export") or word.startswith("./") or word.split("-")[0] in OURS:
         return True
+    if "/" in word:
+        return word.startswith("build/bin/") or shutil.which(ROOT / word) is not None
     return any(shutil.which(word, path=folder) for folder in (None, *programs))
 
 
