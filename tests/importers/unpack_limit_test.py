@@ -7,6 +7,7 @@ import os
 import pathlib
 import resource
 import shutil
+import struct
 import subprocess
 import sys
 import zlib
@@ -16,19 +17,33 @@ import import_case  # noqa: E402
 from protobuf import message  # noqa: E402
 
 GIB = 1 << 30
-FILLING = b'{},\n' * (1 << 18)  # small events, as a reader gives up on one of 256 MiB by itself
+GZIP, ZLIB = "gzip", "zlib"
+# A megabyte of small events, as a reader gives up on one of 256 MiB by itself.
+FILLING = (b'{"x": "' + b"-" * (4096 - 11) + b'"},\n') * 256
 HEAD = b'{"schemaVersion": 1, "traceEvents": ['
 TAIL = (b'{"ph": "X", "cat": "cpu_op", "name": "last", "pid": 1, "tid": 1, "ts": 1, "dur": 1, '
         b'"args": {}}]}')
 
 
-def packed(head, size, tail=b"", kind=31):
-    """`head`, FILLING and `tail`, compressed as zlib does: about 1000 to 1."""
-    engine = zlib.compressobj(9, zlib.DEFLATED, kind)
-    parts = [engine.compress(head)]
-    for _ in range(size >> 20):
-        parts.append(engine.compress(FILLING))
-    return b"".join(parts) + engine.compress(tail) + engine.flush()
+def packed(head, size, tail=b"", kind=GZIP):
+    """`head`, FILLING again and again, and `tail`, compressed about 1000 to 1. FILLING is compressed
+    once, and what comes of it repeated: after a full flush nothing refers to what is before."""
+    engine = zlib.compressobj(9, zlib.DEFLATED, -15)
+    count = size // len(FILLING)
+    begin = engine.compress(head) + engine.flush(zlib.Z_FULL_FLUSH)
+    block = engine.compress(FILLING) + engine.flush(zlib.Z_FULL_FLUSH)
+    end = engine.compress(tail) + engine.flush()
+    check = zlib.crc32 if kind == GZIP else zlib.adler32
+    value = check(head)
+    for _ in range(count):
+        value = check(FILLING, value)
+    value = check(tail, value)
+    whole = len(head) + count * len(FILLING) + len(tail)
+    data = begin + block * count + end
+    if kind == ZLIB:
+        return b"\x78\xda" + data + struct.pack(">I", value)
+    return (b"\x1f\x8b\x08" + bytes(6) + b"\xff" + data +
+            struct.pack("<II", value, whole % (1 << 32)))
 
 
 class UnpackLimit(import_case.ImportCase):
@@ -75,7 +90,7 @@ class UnpackLimit(import_case.ImportCase):
 
     def test_packets_of_perfetto(self):
         """Each of them is small enough."""
-        block = packed(b"", 128 << 20, kind=15)
+        block = packed(b"", 128 << 20, kind=ZLIB)
         packet = message((1, message((50, block))))
         path = self.folder / "bomb.pftrace"
         path.write_bytes(message((1, [(10, 1)])) + packet * 9)
