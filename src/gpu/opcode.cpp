@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kNames[] = {"gfx906", "gfx908", "gfx90a"};
 constexpr size_t kNumbers = 1024;  // the widest opcode field has ten bits
 
-const Opcode kOpcodes[] = {
+constexpr Opcode kOpcodes[] = {
 #include "gpu/opcodes.inc"
 };
 
