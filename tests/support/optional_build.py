@@ -10,6 +10,7 @@ header that is hidden.
 import argparse
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -32,7 +33,7 @@ def main():
     arguments = parser.parse_args()
     build, folder = os.path.abspath(arguments.build), os.path.abspath(arguments.folder)
     run("cmake", "-G", "Ninja", "-S", str(ROOT), "-B", folder, f"-DSONDE_HIDE={arguments.name}",
-        f"-DCMAKE_BUILD_TYPE={build_type(build)}", f"-DCMAKE_C_COMPILER_LAUNCHER={LAUNCHER}",
+        *settings(build), f"-DCMAKE_C_COMPILER_LAUNCHER={LAUNCHER}",
         f"-DCMAKE_CXX_COMPILER_LAUNCHER={LAUNCHER}", "--log-level=WARNING")
     objects = objects_without(build, hidden_headers(folder))
     reuse = Path(folder) / "reuse.json"
@@ -43,11 +44,18 @@ def main():
         check(folder, arguments.name, place)
 
 
-def build_type(build):
+def settings(build):
+    """What decides how an object comes out, for another build to do the same."""
+    cache = {}
     for line in (Path(build) / "CMakeCache.txt").read_text().splitlines():
-        if line.startswith("CMAKE_BUILD_TYPE:"):
-            return line.partition("=")[2]
-    sys.exit(f"{build} is no build folder")
+        if match := re.match(r"(\w+):\w+=(.*)", line):
+            cache[match[1]] = match[2]
+    if "CMAKE_BUILD_TYPE" not in cache:
+        sys.exit(f"{build} is no build folder")
+    kind = cache["CMAKE_BUILD_TYPE"].upper()
+    names = ["CMAKE_BUILD_TYPE", *(f"CMAKE_{language}_{what}" for language in ("C", "CXX")
+                                   for what in ("COMPILER", "FLAGS", f"FLAGS_{kind}"))]
+    return [f"-D{name}={cache[name]}" for name in names if cache.get(name)]
 
 
 def hidden_headers(folder):
