@@ -13,6 +13,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/importers"))
 import make_json  # noqa: E402
 
+sys.path.insert(0, str(ROOT / "tests/metrics"))
+import make_workload  # noqa: E402
+
 LIMIT_SECONDS = 120
 KINETO = {"trace.json": None, "a.json": None, "b.json": None, "before.json": None,
           "after.json": None, "rank0.json": 0, "rank1.json": 1}
@@ -84,6 +87,8 @@ class World:
         (self.made / "input.dat").write_text("1 2 3\n")
         (self.made / "sonde.toml").write_text("[record]\n")
         (self.made / "results.csv").write_text(COUNTERS)
+        for name in ("vcopy", "before", "after"):
+            make_workload.make(self.made / "workloads" / name)
         os.symlink(self.build, self.made / "build")
         os.symlink(ROOT / "dev", self.made / "dev")
         os.symlink(ROOT / "python", self.made / "python")

@@ -1,0 +1,69 @@
+#include "metrics/roofline.h"
+
+#include "cli/common.h"
+#include "cli/terminal.h"
+#include "cli/workload_options.h"
+#include "metrics/panels.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr const char* kDefinition =
+    "roofline: how fast kernels compute beside what the GPU can do. Work is 64 lanes for each vector "
+    "instruction of floating point, an FMA as two, and 512 for each unit in which matrix "
+    "instructions are counted. FLOP/B are work by the bytes that went through a level of memory: "
+    "requests to it times the bytes of each. GFLOP/s is the mean work of a dispatch by the mean "
+    "time of one. Time is the share of the kernel in the time of all dispatches. Lowest roof is "
+    "the least of what the bandwidths of all levels allow at this intensity and of the compute "
+    "roofs of --type, and Of roof is GFLOP/s by it.\n"
+    "\n"
+    "Roofs are measured where the workload has a roofline.csv, and theoretical otherwise: from the "
+    "highest clocks of the GPU.\n";
+
+Result<int> run(const Arguments& arguments) {
+  if (arguments.positionals().empty()) return print_definition(kDefinition);
+  SONDE_ASSIGN(metrics::Workload workload, open_workload(arguments, arguments.positionals()[0]));
+  SONDE_ASSIGN(const metrics::Definitions definitions, metrics::definitions_for(workload.gpu));
+  SONDE_TRY(read_chosen(arguments, metrics::wanted_names(definitions, {}), workload));
+  metrics::RooflineOptions options;
+  options.by_dispatch = arguments.value_or("by", "kernel") == "dispatch";
+  options.type = arguments.value_or("type", "FP32");
+  const auto device = whole_number(arguments, "device");
+  if (!device) return usage_error("roofline", device.error());
+  options.device = static_cast<size_t>(device->value_or(0));
+  auto roofline = metrics::roofline_of(definitions, workload, options);
+  if (!roofline) return usage_error("roofline", roofline.error());
+  report::Report report = metrics::roofline_report(*roofline, workload, options);
+  if (arguments.flag("explain")) report.definition = kDefinition;
+  return print_report(arguments, std::move(report));
+}
+
+}  // namespace
+
+const Command& roofline_command() {
+  static const Command kCommand = [] {
+    Command command;
+    command.name = "roofline";
+    command.group = "Ask";
+    command.summary = "Show how fast kernels compute beside the roofs of the GPU, from counters";
+    command.description =
+        "Places each kernel under the roofline of its GPU: FLOP for each byte at every level of "
+        "memory, GFLOP/s, and the roof that is lowest there. The html format has the picture.";
+    command.positionals = {{"WORKLOAD", "a folder of rocprof-compute, or a trace with counters"}};
+    command.options = joined(
+        joined({{"--by", "WHAT", "what a row is", "kernel", {"kernel", "dispatch"}},
+                {"--type", "TYPE", "whose compute roofs count", "FP32", metrics::roofline_types()},
+                {"--device", "N", "row of roofline.csv with the measured roofs", "0"}},
+               workload_options()),
+        report_options());
+    command.examples = {{"sonde roofline workloads/vcopy", "each kernel under its roofs"},
+                        {"sonde roofline workloads/vcopy --type FP64 --by dispatch --format csv",
+                         "each dispatch, for a spreadsheet"}};
+    command.run = run;
+    command.definition = kDefinition;
+    return command;
+  }();
+  return kCommand;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,145 @@
+#include "metrics/sol_report.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "cli/common.h"
+#include "cli/terminal.h"
+#include "cli/workload_options.h"
+#include "metrics/advice.h"
+#include "report/render.h"
+
+namespace sonde::cli {
+namespace {
+
+using metrics::Definitions;
+using metrics::Workload;
+
+constexpr const char* kDefinition =
+    "sol: metrics from the hardware counters of kernels, as fractions of what the GPU can do where "
+    "there is such a limit. Each metric is a formula of counters that is worked out for each "
+    "dispatch; Avg, Min, Max and the others are over the dispatches, each counting alike however "
+    "long it was. Peak is what the GPU can do at its highest clock, and Of peak is Avg by it. A "
+    "figure is not available where a counter was not read, where the file has no time, or where a "
+    "divisor is zero.\n"
+    "\n"
+    "--per divides counts by the number of wavefronts, by cycles in which the GPU was busy or by "
+    "seconds of each dispatch; per kernel they are counts of a dispatch. Rates and percentages are "
+    "the same for all.\n"
+    "\n"
+    "Counters are read in several runs of the program where they do not all fit into one, so "
+    "figures that join counters of different passes hold only if the runs were alike; where busy "
+    "cycles differ by more than a tenth between passes, that is said.\n"
+    "\n"
+    "What bounds the hot kernels is told for the five that take most time, from their own "
+    "dispatches. A launch is too small if it has fewer waves than the GPU has SIMDs. Otherwise "
+    "the bound is that of memory, L2, L1, LDS, vector and matrix instructions that is nearest to "
+    "its peak, if it takes 60 % of it or more, and latency if none does. Reads and writes of memory "
+    "are added up. Waves that fit on a SIMD follow from registers, LDS and work group alone.\n";
+
+metrics::SolOptions options_of(const Arguments& arguments) {
+  metrics::SolOptions options;
+  options.per = arguments.value_or("per", "kernel");
+  options.panels = arguments.values("panel");
+  options.all = arguments.flag("all");
+  options.keep_empty = !report::find_renderer(arguments.value_or("format", "text"))->for_people;
+  return options;
+}
+
+// --explain METRIC stands behind the workload like a workload: what is no path is a metric.
+bool is_metric(const Arguments& arguments, const std::string& text) {
+  std::error_code error;
+  return arguments.flag("explain") && !std::filesystem::exists(text, error);
+}
+
+Result<int> explain(const Arguments& arguments, const std::string& path,
+                    const std::string& metric) {
+  SONDE_ASSIGN(Workload workload, open_workload(arguments, path));
+  SONDE_ASSIGN(const Definitions definitions, metrics::definitions_for(workload.gpu));
+  std::vector<const metrics::MetricTable*> tables;
+  for (const metrics::MetricTable& table : definitions.tables) tables.push_back(&table);
+  SONDE_TRY(read_chosen(arguments, metrics::wanted_names(definitions, tables), workload));
+  SONDE_ASSIGN(report::Report report,
+               metrics::explain_metric(definitions, workload, metric, options_of(arguments)));
+  return print_report(arguments, std::move(report), 0);
+}
+
+Result<int> run(const Arguments& arguments) {
+  std::vector<std::string> paths = arguments.positionals();
+  if (paths.empty()) return print_definition(kDefinition);
+  if (paths.size() == 2 && is_metric(arguments, paths[1])) {
+    return explain(arguments, paths[0], paths[1]);
+  }
+  const metrics::SolOptions options = options_of(arguments);
+  std::vector<Workload> workloads;
+  std::vector<Definitions> definitions;
+  std::vector<std::vector<const metrics::MetricTable*>> tables;
+  definitions.reserve(paths.size());  // tables point into them
+  for (const std::string& path : paths) {
+    SONDE_ASSIGN(Workload workload, open_workload(arguments, path));
+    SONDE_ASSIGN(Definitions of_gpu, metrics::definitions_for(workload.gpu));
+    definitions.push_back(std::move(of_gpu));
+    auto chosen = metrics::chosen_tables(definitions.back(), options);
+    if (!chosen) return usage_error("sol", chosen.error());
+    metrics::Names wanted = metrics::wanted_names(definitions.back(), *chosen);
+    wanted.merge(metrics::advice_names(definitions.back()));
+    SONDE_TRY(read_chosen(arguments, wanted, workload));
+    tables.push_back(std::move(*chosen));
+    workloads.push_back(std::move(workload));
+  }
+  report::Report report =
+      workloads.size() == 1 ? metrics::sol_report(definitions[0], workloads[0], tables[0], options)
+                            : metrics::sol_comparison(definitions, workloads, tables[0], options);
+  if (arguments.flag("explain")) report.definition = kDefinition;
+  return print_report(arguments, std::move(report), 0);
+}
+
+}  // namespace
+
+const Command& sol_command() {
+  static const Command kCommand = [] {
+    Command command;
+    command.name = "sol";
+    command.group = "Ask";
+    command.summary = "Show metrics of kernels from hardware counters: Speed-of-Light and panels";
+    command.description =
+        "Works out metrics from the hardware counters of kernels and compares them with what the "
+        "GPU can do.\n"
+        "\n"
+        "WORKLOAD is a folder that rocprof-compute or omniperf profile wrote, or a trace that has "
+        "counters of kernels: an .rpd, or a file of rocprof, rocprofv3 or rocpd. Nothing in it is "
+        "changed. With --explain and the id or the name of a metric after it, that metric alone is "
+        "explained, with the values that went into it.";
+    command.positionals = {
+        {"WORKLOAD",
+         "folders of rocprof-compute or traces with counters; the first is what the others are "
+         "compared with",
+         true, true}};
+    command.options =
+        joined(joined({{"--all", "", "all panels, not Speed-of-Light alone", ""},
+                       {"--panel", "ID", "this panel or table: 2, 16.3", "", {}, false, true},
+                       {"--per",
+                        "WHAT",
+                        "what counts are divided by",
+                        "kernel",
+                        {"kernel", "wave", "cycle", "second"}}},
+                      workload_options()),
+               report_options());
+    for (Option& option : command.options) {
+      if (option.names == "--limit") option.fallback = "all";
+    }
+    command.examples = {
+        {"sonde sol workloads/vcopy", "Speed-of-Light"},
+        {"sonde sol workloads/vcopy --all --per wave --format json",
+         "everything, counts by wavefront, for a script"},
+        {"sonde sol workloads/before workloads/after", "what changed, metric by metric"},
+        {"sonde sol workloads/vcopy --explain 2.1.20",
+         "what a metric means, its formula, and the counters that went into it"}};
+    command.run = run;
+    command.definition = kDefinition;
+    return command;
+  }();
+  return kCommand;
+}
+
+}  // namespace sonde::cli

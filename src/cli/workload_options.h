@@ -1,0 +1,24 @@
+// What the commands on hardware counters share: which dispatches of which workload. Used by
+// `sonde sol` and `sonde roofline`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "metrics/definitions.h"
+#include "metrics/workload.h"
+#include "metrics/workload_folder.h"
+
+namespace sonde::cli {
+
+// --kernel, --dispatch, --gpu, --gpu-model.
+std::vector<Option> workload_options();
+// The workload at `path`, a folder or a trace, with its GPU. A folder's counters are not read yet.
+Result<metrics::Workload> open_workload(const Arguments& arguments, const std::string& path);
+// With its counters, of the dispatches that the options choose.
+Status read_chosen(const Arguments& arguments, const metrics::Names& wanted,
+                   metrics::Workload& workload);
+
+}  // namespace sonde::cli

@@ -1,0 +1,260 @@
+#include "metrics/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "metrics/evaluate.h"
+#include "metrics/occupancy.h"
+
+namespace sonde::metrics {
+namespace {
+
+using report::Kind;
+
+constexpr double kBusy = 60;        // per cent of a peak from which a resource is the bound
+constexpr double kAlmostPeak = 90;  // from which there is nothing more to get from it
+
+struct Resource {
+  const char* bound;
+  std::vector<const char*> metrics;  // whose shares of peak are added up
+};
+
+const std::vector<Resource>& resources() {
+  static const std::vector<Resource> kResources = {
+      {"memory bandwidth", {"L2-Fabric Read BW", "L2-Fabric Write BW"}},
+      {"L2 bandwidth", {"L2 Cache BW"}},
+      {"L1 bandwidth", {"vL1D Cache BW"}},
+      {"LDS bandwidth", {"Theoretical LDS Bandwidth"}},
+      {"vector instructions", {"VALU Utilization"}},
+      {"matrix instructions", {"MFMA Utilization"}}};
+  return kResources;
+}
+
+// Metrics of the rows of one kernel, by name, of Speed-of-Light.
+class Figures {
+ public:
+  Figures(const Definitions& definitions, const Workload& workload)
+      : definitions_(definitions), evaluator_(definitions, workload, "kernel") {}
+
+  std::optional<double> mean(const char* name) {
+    const Metric* metric = definitions_.find(name);
+    if (metric == nullptr) return std::nullopt;
+    return figure_of(*metric, Statistics::kMean, evaluator_);
+  }
+  std::optional<double> share(const char* name) {
+    const Metric* metric = definitions_.find(name);
+    const auto value = mean(name);
+    if (!value) return std::nullopt;
+    const auto peak = mean_of(evaluator_.evaluate(metric->peak, metric->pass));
+    return peak && *peak > 0 ? std::optional(100 * *value / *peak) : std::nullopt;
+  }
+  std::string id(const char* name) const {
+    const Metric* metric = definitions_.find(name);
+    return metric == nullptr ? "" : metric->id;
+  }
+  std::optional<double> column(const char* name) {
+    const Column* column = evaluator_.counter(name, "");
+    return column == nullptr ? std::nullopt : mean_of(Value{Value::Kind::kColumn, 0, *column});
+  }
+  std::optional<double> fact(const char* name) { return mean_of(evaluator_.variable(name, "")); }
+
+ private:
+  const Definitions& definitions_;
+  Evaluator evaluator_;
+};
+
+struct Use {
+  const Resource* resource = nullptr;
+  double percent = 0;
+};
+
+// Of what was measured, the resource that is nearest to its peak.
+std::optional<Use> highest_use(Figures& figures) {
+  std::optional<Use> best;
+  for (const Resource& resource : resources()) {
+    double percent = 0;
+    bool is_known = true;
+    for (const char* metric : resource.metrics) {
+      const auto share = figures.share(metric);
+      is_known = is_known && share.has_value();
+      percent += share.value_or(0);
+    }
+    if (is_known && (!best || percent > best->percent)) best = Use{&resource, percent};
+  }
+  return best;
+}
+
+std::string ids_of(const Resource& resource, const Figures& figures) {
+  std::vector<std::string> ids;
+  for (const char* metric : resource.metrics) ids.push_back(figures.id(metric));
+  return fmt::format("{}", fmt::join(ids, ", "));
+}
+
+std::optional<Occupancy> occupancy(Figures& figures, const std::string& gpu) {
+  const auto vgprs = figures.column("Arch_VGPR");
+  if (!vgprs) return std::nullopt;
+  const auto whole = [&](const char* name) {
+    return static_cast<int>(std::clamp(figures.column(name).value_or(0), 0.0, 1e6));
+  };
+  return occupancy_of(gpu, {static_cast<int>(std::clamp(*vgprs, 0.0, 1e6)), whole("Accum_VGPR"),
+                            whole("SGPR"), whole("LDS_Per_Workgroup"), whole("Workgroup_Size")});
+}
+
+// What a bandwidth that is used up points at.
+std::string attempt_for_memory(Figures& figures) {
+  const auto hits = figures.mean("L2 Cache Hit Rate");
+  if (hits && *hits < 50) {
+    return fmt::format(
+        "Move fewer bytes: the L2 has {:.0f} % of what is asked of it (metric {}), so "
+        "tiles that are used again while they are in it, or smaller types, help.",
+        *hits, figures.id("L2 Cache Hit Rate"));
+  }
+  return "Move fewer bytes: fuse it with the kernels before and after it, or use smaller types.";
+}
+
+std::string attempt_for(const Resource& resource, Figures& figures) {
+  const std::string bound = resource.bound;
+  if (bound == "memory bandwidth") return attempt_for_memory(figures);
+  if (bound == "LDS bandwidth") {
+    const auto conflicts = figures.mean("LDS Bank Conflicts/Access");
+    if (conflicts && *conflicts > 0.1) {
+      return fmt::format(
+          "Lay the LDS out without bank conflicts: there are {:.2f} cycles of them "
+          "for each of access (metric {}).",
+          *conflicts, figures.id("LDS Bank Conflicts/Access"));
+    }
+    return "Keep what is read from the LDS several times in registers.";
+  }
+  if (bound == "vector instructions") {
+    const auto threads = figures.mean("VALU Active Threads");
+    if (threads && *threads < 48) {
+      return fmt::format(
+          "Let the lanes of a wave take the same way: {:.0f} of 64 are on in a vector "
+          "instruction (metric {}).",
+          *threads, figures.id("VALU Active Threads"));
+    }
+    return "Do less work, use packed or matrix instructions, or smaller types.";
+  }
+  if (bound == "matrix instructions") return "Use smaller types, or less work.";
+  return "Use what is in a cache line together: coalesce accesses, and keep what is used again in "
+         "the LDS or in registers.";
+}
+
+std::string attempt_for_latency(Figures& figures, const std::string& gpu) {
+  const auto fits = occupancy(figures, gpu);
+  if (fits && !fits->limiter.empty() && 2 * fits->waves_per_simd <= fits->most_waves) {
+    return fmt::format(
+        "Have more waves to switch between: {} let {} of {} be on a SIMD (registers, "
+        "LDS and work group of the kernel).",
+        fits->limiter, fits->waves_per_simd, fits->most_waves);
+  }
+  const auto conflicts = figures.mean("LDS Bank Conflicts/Access");
+  if (conflicts && *conflicts > 1) {
+    return fmt::format(
+        "Lay the LDS out without bank conflicts: there are {:.2f} cycles of them for "
+        "each of access (metric {}).",
+        *conflicts, figures.id("LDS Bank Conflicts/Access"));
+  }
+  return "Have more independent loads in flight: unroll loops, load ahead of use.";
+}
+
+void judge(Figures& figures, const std::string& gpu, Advice& advice) {
+  const auto use = highest_use(figures);
+  const auto waves = figures.column("SQ_WAVES");
+  const auto cus = figures.fact("cu_per_gpu");
+  const auto simds = figures.fact("simd_per_cu");
+  if (waves && cus && simds && *waves < *cus * *simds) {
+    advice.bound = "launch too small";
+    advice.of_bound = 100 * *waves / (*cus * *simds);
+    advice.why = fmt::format(
+        "Too small for the GPU: it has {:.0f} waves for {:.0f} SIMDs (counter "
+        "SQ_WAVES).",
+        *waves, *cus * *simds);
+    advice.distance = fmt::format("At most {:.0f} % of the GPU can be busy.", *advice.of_bound);
+    advice.attempt = "Launch more work at once: a larger batch, or several such kernels together.";
+    return;
+  }
+  if (!use) {
+    advice.bound = "unknown";
+    advice.why = "The counters that would tell what bounds it were not read, or it has no time.";
+    return;
+  }
+  advice.of_bound = use->percent;
+  const std::string ids = ids_of(*use->resource, figures);
+  if (use->percent >= kBusy) {
+    advice.bound = use->resource->bound;
+    advice.why = fmt::format("Bound by {}: it takes {:.0f} % of the peak (metric {}).",
+                             advice.bound, use->percent, ids);
+    advice.distance =
+        use->percent >= kAlmostPeak
+            ? "There is next to nothing left of that peak."
+            : fmt::format("At the peak it would be {:.2f} times as fast.", 100 / use->percent);
+    advice.attempt = attempt_for(*use->resource, figures);
+    return;
+  }
+  advice.bound = "latency";
+  advice.why = fmt::format(
+      "Bound by latency: of all that was measured, {} comes nearest to a peak, "
+      "with {:.0f} % (metric {}).",
+      use->resource->bound, use->percent, ids);
+  if (use->percent > 0) {
+    advice.distance =
+        fmt::format("That peak would allow {:.1f} times the speed.", 100 / use->percent);
+  }
+  advice.attempt = attempt_for_latency(figures, gpu);
+}
+
+}  // namespace
+
+std::vector<Advice> advice_of(const Definitions& definitions, const Workload& workload,
+                              size_t most) {
+  const std::vector<KernelRows> kernels = by_kernel(workload);
+  double total = 0;
+  for (const KernelRows& kernel : kernels) total += kernel.total_ns;
+  std::vector<Advice> result;
+  for (size_t i = 0; i < kernels.size() && i < most; ++i) {
+    std::vector<bool> keep(workload.rows(), false);
+    for (const size_t row : kernels[i].rows) keep[row] = true;
+    const Workload own = only_rows(workload, keep);
+    Figures figures(definitions, own);
+    Advice advice;
+    advice.kernel = kernels[i].name;
+    advice.share = total > 0 ? kernels[i].total_ns / total : 0;
+    judge(figures, workload.gpu, advice);
+    result.push_back(std::move(advice));
+  }
+  return result;
+}
+
+report::Section advice_section(const std::vector<Advice>& advice) {
+  report::Section section;
+  section.key = "bounds";
+  section.title = "What bounds the hot kernels";
+  section.table.add_column({"kernel", "Kernel", Kind::kName});
+  section.table.add_column({"share", "Time", Kind::kPercent, 1});
+  section.table.add_column({"bound", "Bound by", Kind::kText});
+  section.table.add_column({"of_bound", "Of peak", Kind::kPercent, 1});
+  for (const Advice& one : advice) {
+    section.table.add_row({one.kernel, 100 * one.share, one.bound,
+                           one.of_bound ? report::Value(*one.of_bound) : report::Value()});
+    section.remarks.push_back(one.kernel + ": " + one.why +
+                              (one.distance.empty() ? "" : " " + one.distance) +
+                              (one.attempt.empty() ? "" : " " + one.attempt));
+  }
+  return section;
+}
+
+Names advice_names(const Definitions& definitions) {
+  std::vector<const MetricTable*> tables;
+  for (const MetricTable& table : definitions.tables) {
+    if (table.id == "2.1") tables.push_back(&table);
+  }
+  Names names = wanted_names(definitions, tables);
+  names.insert(
+      {"Arch_VGPR", "Accum_VGPR", "SGPR", "LDS_Per_Workgroup", "Workgroup_Size", "SQ_WAVES"});
+  return names;
+}
+
+}  // namespace sonde::metrics

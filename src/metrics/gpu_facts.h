@@ -1,0 +1,26 @@
+// Facts of GPUs that formulas ask for (gpus.ini), for traces that only name their GPU. Used by
+// workload_trace.h.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace sonde::metrics {
+
+struct GpuFacts {
+  std::string model;  // "MI210"
+  std::string arch;   // "gfx90a"
+  std::vector<std::string> match;
+  std::map<std::string, double, std::less<>> facts;  // "cu_per_gpu" ...
+};
+
+// Fails on a line that says nothing of a GPU; `place` is said in errors.
+Result<std::vector<GpuFacts>> parse_gpu_facts(std::string_view text, const std::string& place);
+// The first entry that fits a name that a driver reports, ignoring case.
+Result<GpuFacts> gpu_facts_of(std::string_view device);
+
+}  // namespace sonde::metrics

@@ -1,0 +1,304 @@
+#include "metrics/roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "metrics/evaluate.h"
+#include "metrics/panels.h"
+
+namespace sonde::metrics {
+namespace {
+
+using report::Kind;
+
+struct BandwidthRoof {
+  const char* name;
+  const char* measured;  // column of roofline.csv
+  const char* metric;    // whose peak it is otherwise
+};
+constexpr BandwidthRoof kBandwidths[] = {{"HBM", "HBMBw", "L2-Fabric Read BW"},
+                                         {"L2", "L2Bw", "L2 Cache BW"},
+                                         {"L1", "L1Bw", "vL1D Cache BW"},
+                                         {"LDS", "LDSBw", "Theoretical LDS Bandwidth"}};
+
+struct TypeRoofs {
+  const char* type;
+  const char* vector;         // column of roofline.csv; "": there is none
+  const char* vector_metric;  // whose peak it is otherwise
+  const char* matrix;
+  const char* matrix_metric;
+};
+constexpr TypeRoofs kTypes[] = {
+    {"FP64", "FP64Flops", "", "MFMAF64Flops", "MFMA FLOPs (F64)"},
+    {"FP32", "FP32Flops", "VALU FLOPs", "MFMAF32Flops", "MFMA FLOPs (F32)"},
+    {"FP16", "FP16Flops", "", "MFMAF16Flops", "MFMA FLOPs (F16)"},
+    {"BF16", "BF16Flops", "", "MFMABF16Flops", "MFMA FLOPs (BF16)"},
+    {"FP8", "FP8Flops", "", "MFMAF8Flops", "MFMA FLOPs (F8)"},
+    {"I8", "I8Ops", "", "MFMAI8Ops", "MFMA IOPs (Int8)"}};
+
+std::optional<double> positive(std::optional<double> number) {
+  return number && std::isfinite(*number) && *number > 0 ? number : std::nullopt;
+}
+
+class RoofReader {
+ public:
+  RoofReader(const Definitions& definitions, const Workload& workload, size_t device)
+      : definitions_(definitions), evaluator_(definitions, workload, "kernel") {
+    if (device < workload.roofs.size()) measured_ = &workload.roofs[device];
+  }
+
+  void add(const std::string& name, bool is_bandwidth, const char* column, const char* metric,
+           std::vector<Roof>& roofs) {
+    if (measured_ != nullptr) {
+      const auto found = measured_->find(column);
+      if (found != measured_->end()) roofs.push_back({name, is_bandwidth, found->second, true});
+      if (found != measured_->end()) return;
+    }
+    const Metric* known = definitions_.find(metric);
+    if (known == nullptr) return;
+    const auto peak = positive(mean_of(evaluator_.evaluate(known->peak, "")));
+    if (peak) roofs.push_back({name, is_bandwidth, *peak, false});
+  }
+
+ private:
+  const Definitions& definitions_;
+  Evaluator evaluator_;
+  const Roofs* measured_ = nullptr;
+};
+
+std::optional<double> mean_over(const Value& value, const std::vector<size_t>& rows) {
+  if (value.kind != Value::Kind::kColumn) return std::nullopt;
+  double sum = 0;
+  size_t count = 0;
+  for (const size_t row : rows) {
+    if (std::isnan((*value.column)[row])) continue;
+    sum += (*value.column)[row];
+    ++count;
+  }
+  return count == 0 ? std::nullopt : std::optional(sum / static_cast<double>(count));
+}
+
+// Nothing moved: there is no such intensity.
+std::optional<double> intensity(std::optional<double> flops, std::optional<double> bytes) {
+  return flops && positive(bytes) ? std::optional(*flops / *bytes) : std::nullopt;
+}
+
+struct Columns {
+  Value flops, hbm, l2, l1, lds, time;
+};
+
+RooflinePoint point_of(const Columns& columns, const std::vector<size_t>& rows) {
+  RooflinePoint point;
+  point.dispatches = rows.size();
+  point.mean_flops = mean_over(columns.flops, rows);
+  point.mean_ns = positive(mean_over(columns.time, rows));
+  if (point.mean_flops && point.mean_ns) point.gflop_per_s = *point.mean_flops / *point.mean_ns;
+  point.hbm = intensity(point.mean_flops, mean_over(columns.hbm, rows));
+  point.l2 = intensity(point.mean_flops, mean_over(columns.l2, rows));
+  point.l1 = intensity(point.mean_flops, mean_over(columns.l1, rows));
+  point.lds = intensity(point.mean_flops, mean_over(columns.lds, rows));
+  return point;
+}
+
+// The highest compute roof of the chosen type.
+const Roof* compute_roof(const Roofline& roofline, const std::string& type) {
+  const Roof* best = nullptr;
+  for (const Roof& roof : roofline.roofs) {
+    const bool fits = roof.name == type || roof.name == "Matrix " + type;
+    if (!roof.is_bandwidth && fits && (best == nullptr || roof.value > best->value)) best = &roof;
+  }
+  return best;
+}
+
+struct Limit {
+  std::string name;
+  double gflop_per_s = 0;
+};
+
+// The lowest of the roofs above a point.
+std::optional<Limit> limit_of(const Roofline& roofline, const RooflinePoint& point,
+                              const std::string& type) {
+  std::optional<Limit> limit;
+  const auto lower = [&](const std::string& name, double value) {
+    if (!limit || value < limit->gflop_per_s) limit = Limit{name, value};
+  };
+  for (const Roof& roof : roofline.roofs) {
+    const auto at = roof.name == "HBM"   ? point.hbm
+                    : roof.name == "L2"  ? point.l2
+                    : roof.name == "L1"  ? point.l1
+                    : roof.name == "LDS" ? point.lds
+                                         : std::nullopt;
+    if (roof.is_bandwidth && at) lower(roof.name, *at * roof.value);
+  }
+  if (const Roof* compute = compute_roof(roofline, type)) lower(compute->name, compute->value);
+  return limit;
+}
+
+report::Value value_of(std::optional<double> number) {
+  return number ? report::Value(*number) : report::Value();
+}
+
+report::Section roofs_section(const Roofline& roofline) {
+  report::Section section;
+  section.key = "roofs";
+  section.title = "Roofs";
+  section.table.add_column({"roof", "Roof", Kind::kText});
+  section.table.add_column({"value", "Value", Kind::kReal, 1});
+  section.table.add_column({"unit", "Unit", Kind::kText});
+  section.table.add_column({"source", "Source", Kind::kText});
+  for (const Roof& roof : roofline.roofs) {
+    section.table.add_row({roof.name, roof.value, roof.is_bandwidth ? "GB/s" : "GFLOP/s",
+                           roof.is_measured ? "measured" : "theoretical"});
+  }
+  section.empty_text = "Neither roofline.csv nor the clocks of the GPU are known.";
+  return section;
+}
+
+report::Series roof_line(const Roof& roof, double top, double least, double most) {
+  report::Series series;
+  series.name =
+      fmt::format("{} {:.4g} {}{}", roof.name, roof.value, roof.is_bandwidth ? "GB/s" : "GFLOP/s",
+                  roof.is_measured ? "" : " (theoretical)");
+  const double bend = roof.is_bandwidth ? top / roof.value : most;
+  series.places = {least, roof.is_bandwidth ? std::max(bend, least) : most};
+  series.values = {roof.is_bandwidth ? least * roof.value : roof.value,
+                   roof.is_bandwidth ? std::max(top, least * roof.value) : roof.value};
+  return series;
+}
+
+report::Chart chart_of(const Roofline& roofline, const std::string& type) {
+  report::Chart chart;
+  chart.key = "roofline";
+  chart.title = "Roofline";
+  chart.x = {"Intensity (FLOP/B)", Kind::kReal, true};
+  chart.y = {"GFLOP/s", Kind::kReal, true};
+  std::vector<report::Series> levels;
+  double least = 0.01, most = 100;
+  const auto add_level = [&](const char* name, std::optional<double> RooflinePoint::*intensity) {
+    report::Series series;
+    series.name = std::string("by bytes of ") + name;
+    series.mark = report::Mark::kPoints;
+    for (const RooflinePoint& point : roofline.points) {
+      const auto place = point.*intensity;
+      if (!positive(place) || !positive(point.gflop_per_s)) continue;
+      series.places.push_back(*place);
+      series.values.push_back(*point.gflop_per_s);
+      series.labels.push_back(
+          fmt::format("{}: {:.1f} % of the time", point.kernel, 100 * point.share));
+      least = std::min(least, *place / 2);
+      most = std::max(most, *place * 2);
+    }
+    if (!series.places.empty()) levels.push_back(std::move(series));
+  };
+  add_level("HBM", &RooflinePoint::hbm);
+  add_level("L2", &RooflinePoint::l2);
+  add_level("L1", &RooflinePoint::l1);
+  add_level("LDS", &RooflinePoint::lds);
+  const Roof* top = compute_roof(roofline, type);
+  if (levels.empty() || top == nullptr) return chart;
+  for (const Roof& roof : roofline.roofs) {
+    const bool fits = roof.name == type || roof.name == "Matrix " + type;
+    if (roof.is_bandwidth || fits) {
+      chart.series.push_back(roof_line(roof, top->value, least, most));
+    }
+  }
+  for (report::Series& series : levels) chart.series.push_back(std::move(series));
+  return chart;
+}
+
+report::Section points_section(const Roofline& roofline, const RooflineOptions& options) {
+  report::Section section;
+  section.key = "points";
+  report::Table& table = section.table;
+  table.add_column({"kernel", "Kernel", Kind::kName});
+  if (options.by_dispatch) table.add_column({"dispatch", "Dispatch", Kind::kId});
+  if (!options.by_dispatch) table.add_column({"dispatches", "Dispatches", Kind::kInteger});
+  table.add_column({"share", "Time", Kind::kPercent, 2});
+  table.add_column({"gflop_per_s", "GFLOP/s", Kind::kReal, 1});
+  table.add_column({"ai_hbm", "FLOP/B HBM", Kind::kReal, 3});
+  table.add_column({"ai_l2", "of L2", Kind::kReal, 3});
+  table.add_column({"ai_l1", "of L1", Kind::kReal, 3});
+  table.add_column({"ai_lds", "of LDS", Kind::kReal, 3});
+  table.add_column({"roof", "Lowest roof", Kind::kText});
+  table.add_column({"of_roof", "Of roof", Kind::kPercent, 1});
+  for (const RooflinePoint& point : roofline.points) {
+    const auto limit =
+        positive(point.gflop_per_s) ? limit_of(roofline, point, options.type) : std::nullopt;
+    const auto count = static_cast<int64_t>(point.dispatches);
+    table.add_row(
+        {point.kernel, options.by_dispatch ? point.dispatch.value_or(0) : count, 100 * point.share,
+         value_of(point.gflop_per_s), value_of(point.hbm), value_of(point.l2), value_of(point.l1),
+         value_of(point.lds), limit ? report::Value(limit->name) : report::Value(),
+         limit ? report::Value(100 * *point.gflop_per_s / limit->gflop_per_s) : report::Value()});
+  }
+  section.charts.push_back(chart_of(roofline, options.type));
+  if (section.charts.back().series.empty()) section.charts.clear();
+  return section;
+}
+
+}  // namespace
+
+std::vector<std::string> roofline_types() {
+  std::vector<std::string> types;
+  for (const TypeRoofs& type : kTypes) types.push_back(type.type);
+  return types;
+}
+
+Result<Roofline> roofline_of(const Definitions& definitions, const Workload& workload,
+                             const RooflineOptions& options) {
+  if (!workload.roofs.empty() && options.device >= workload.roofs.size()) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      fmt::format("roofline.csv has {} devices", workload.roofs.size()),
+                      "--device");
+  }
+  Roofline roofline;
+  RoofReader reader(definitions, workload, options.device);
+  for (const BandwidthRoof& roof : kBandwidths) {
+    reader.add(roof.name, true, roof.measured, roof.metric, roofline.roofs);
+  }
+  for (const TypeRoofs& type : kTypes) {
+    reader.add(type.type, false, type.vector, type.vector_metric, roofline.roofs);
+    reader.add(std::string("Matrix ") + type.type, false, type.matrix, type.matrix_metric,
+               roofline.roofs);
+  }
+  Evaluator evaluator(definitions, workload, "kernel");
+  const Columns columns{evaluator.variable("flops", ""),     evaluator.variable("hbm_bytes", ""),
+                        evaluator.variable("l2_bytes", ""),  evaluator.variable("l1_bytes", ""),
+                        evaluator.variable("lds_bytes", ""), evaluator.variable("duration", "")};
+  const std::vector<KernelRows> kernels = by_kernel(workload);
+  double total_ns = 0;
+  for (const KernelRows& kernel : kernels) total_ns += kernel.total_ns;
+  const std::vector<double> times = durations(workload);
+  const auto share = [&](double ns) { return total_ns > 0 && ns > 0 ? ns / total_ns : 0; };
+  for (const KernelRows& kernel : kernels) {
+    if (!options.by_dispatch) {
+      roofline.points.push_back(point_of(columns, kernel.rows));
+      roofline.points.back().kernel = kernel.name;
+      roofline.points.back().share = share(kernel.total_ns);
+    }
+    for (size_t i = 0; options.by_dispatch && i < kernel.rows.size(); ++i) {
+      roofline.points.push_back(point_of(columns, {kernel.rows[i]}));
+      roofline.points.back().kernel = kernel.name;
+      roofline.points.back().dispatch = workload.dispatches[kernel.rows[i]];
+      roofline.points.back().share = share(times[kernel.rows[i]]);
+    }
+  }
+  std::stable_sort(roofline.points.begin(), roofline.points.end(),
+                   [](const auto& a, const auto& b) { return a.share > b.share; });
+  return roofline;
+}
+
+report::Report roofline_report(const Roofline& roofline, const Workload& workload,
+                               const RooflineOptions& options) {
+  report::Report report;
+  report.name = "roofline";
+  report.subject = workload.path;
+  report.warnings = workload.warnings;
+  report.sections.push_back(points_section(roofline, options));
+  report.sections.push_back(roofs_section(roofline));
+  return report;
+}
+
+}  // namespace sonde::metrics
