@@ -8,6 +8,8 @@
 #include "base/temporary_directory.h"
 #include "metrics/definitions.h"
 #include "metrics/evaluate.h"
+#include "metrics/gpu_facts.h"
+#include "metrics/occupancy.h"
 #include "metrics/panels.h"
 #include "metrics/sol_report.h"
 #include "metrics/workload_folder.h"
@@ -239,6 +241,48 @@ TEST(Panels, ChannelsThatAFileOnlyClaimsCostNothing) {
   const auto tables = chosen_tables(*definitions, options);
   const report::Report report = sol_report(*definitions, *workload, *tables, options);
   EXPECT_FALSE(report.sections.empty());
+}
+
+int waves(std::string_view gpu, const KernelResources& kernel) {
+  const auto occupancy = occupancy_of(gpu, kernel);
+  return occupancy ? occupancy->waves_per_simd : -1;
+}
+
+// By the sizes that the instruction set manuals give: 256 registers for a lane on gfx908, 512
+// shared with accumulation registers from gfx90a on, 800 SGPRs, 64 KiB of LDS.
+TEST(Occupancy, FollowsFromRegistersAndLds) {
+  EXPECT_EQ(waves("gfx908", {.vgprs = 24, .sgprs = 32}), 10);
+  EXPECT_EQ(waves("gfx908", {.vgprs = 25, .sgprs = 32}), 9);  // 28 are given out
+  EXPECT_EQ(waves("gfx908", {.vgprs = 32, .agprs = 128}), 2);
+  EXPECT_EQ(waves("gfx908", {.vgprs = 24, .sgprs = 102}), 7);
+  EXPECT_EQ(waves("gfx90a", {.vgprs = 64}), 8);
+  EXPECT_EQ(waves("gfx90a", {.vgprs = 65}), 7);
+  EXPECT_EQ(waves("gfx90a", {.vgprs = 100, .agprs = 28}), 4);
+  EXPECT_EQ(waves("gfx942", {.vgprs = 512}), 1);
+  EXPECT_EQ(waves("gfx90a", {.vgprs = 32, .lds_bytes = 32768, .group_items = 256}), 2);
+  EXPECT_EQ(waves("gfx950", {.vgprs = 32, .lds_bytes = 32768, .group_items = 256}), 4);
+  EXPECT_EQ(occupancy_of("gfx90a", {.vgprs = 128})->limiter, "VGPRs");
+  EXPECT_EQ(occupancy_of("gfx90a", {.vgprs = 8})->limiter, "");
+}
+
+TEST(Occupancy, IsNotMadeUp) {
+  EXPECT_EQ(waves("gfx1100", {.vgprs = 8}), -1);
+  EXPECT_EQ(waves("gfx90a", {.vgprs = 1000}), -1);
+  EXPECT_EQ(waves("gfx90a", {.vgprs = -1}), -1);
+  EXPECT_EQ(waves("gfx90a", {.vgprs = 8, .lds_bytes = 65537, .group_items = 64}), -1);
+}
+
+TEST(GpuFacts, AreFoundByTheNamesOfDrivers) {
+  for (const auto& [device, model] : {std::pair{"AMD Instinct MI300X", "MI300X"},
+                                      std::pair{"gfx90a", "MI210"}, std::pair{"mi100", "MI100"}}) {
+    const auto gpu = gpu_facts_of(device);
+    ASSERT_TRUE(gpu) << device;
+    EXPECT_EQ(gpu->model, model);
+    EXPECT_TRUE(definitions_for(gpu->arch));
+  }
+  EXPECT_FALSE(gpu_facts_of(""));
+  EXPECT_FALSE(gpu_facts_of("NVIDIA H100"));
+  EXPECT_FALSE(parse_gpu_facts("[gpu X]\ncu_per_gpu = many\n", "f.ini"));
 }
 
 }  // namespace
