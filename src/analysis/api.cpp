@@ -42,11 +42,11 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   table.add_column({"domain", "Domain", Kind::kText});
   table.add_column({"name", "Name", Kind::kName});
   table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
-  table.add_column({"mean_ns", "Mean", Kind::kTime, 0, true});
-  table.add_column({"min_ns", "Min", Kind::kTime, 0, true});
-  table.add_column({"max_ns", "Max", Kind::kTime, 0, true});
-  table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
+  table.add_column({"min_ns", "Min", Kind::kTime});
+  table.add_column({"max_ns", "Max", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
   const auto totals = api_totals(trace);
   int64_t whole = 0;
   for (const ApiTotal& total : totals) whole += total.time.total_ns;

@@ -26,8 +26,8 @@ void add_columns(report::Table& table) {
   table.add_column({"exposed_memset_ns", "Exposed memset", Kind::kTime});
   table.add_column({"other_ns", "Other", Kind::kTime});
   table.add_column({"idle_ns", "Idle", Kind::kTime});
-  table.add_column({"compute_percentage", "Compute", Kind::kPercent, 1});
-  table.add_column({"idle_percentage", "Idle", Kind::kPercent, 1});
+  table.add_column({"compute_percentage", "Compute", Kind::kPercent});
+  table.add_column({"idle_percentage", "Idle", Kind::kPercent});
 }
 
 std::vector<Value> row_of(std::vector<Value> key, const Breakdown& breakdown) {
@@ -72,7 +72,7 @@ report::Section gpu_section(const trace::Trace& trace, const std::map<int64_t, S
   if (ranks_known) section.table.add_column({"rank", "Rank", Kind::kId});
   add_columns(section.table);
   section.table.add_column({"program_ns", "Program", Kind::kTime});
-  section.table.add_column({"idle_of_program_percentage", "Idle of program", Kind::kPercent, 1});
+  section.table.add_column({"idle_of_program_percentage", "Idle of program", Kind::kPercent});
   for (const auto& [id, gpu] : gpus) {
     std::vector<Value> key = {int64_t{id}};
     if (ranks_known) key.push_back(rank_value(gpu.time));

@@ -90,12 +90,14 @@ class Threads {
 // anew for each.
 class StackNodes {
  public:
-  StackNodes(const trace::Trace& trace, TreeBuilder& builder) : trace_(trace), builder_(builder) {}
+  StackNodes(const trace::Trace& trace, const TreeOptions& options, TreeBuilder& builder)
+      : trace_(trace), native_(options.native), builder_(builder) {}
 
   Status prepare(const std::string& user) {
     SONDE_ASSIGN(const auto filter, user_filter(user));
     for (const trace::CodeFrame& code : trace_.stacks.frames) {
       frames_.push_back(frame_of(code, filter));
+      is_folded_.push_back(!native_ && is_interpreter(code));
     }
     return ok_status();
   }
@@ -111,12 +113,23 @@ class StackNodes {
     int32_t node = stack == kNone ? root : known[static_cast<size_t>(stack)];
     for (size_t i = path.size(); i-- > 0;) {
       const auto at = static_cast<size_t>(path[i]);
-      node = known[at] = builder_.node(node, frames_[trace_.stacks.frame[at]]);
+      const uint32_t frame = trace_.stacks.frame[at];
+      // Its time is that of the frame which it executes.
+      if (!is_folded_[frame] || node == root) node = builder_.node(node, frames_[frame]);
+      known[at] = node;
     }
     return node;
   }
 
  private:
+  // Code of python3 or libpython3: how Python executes the frames of Python.
+  bool is_interpreter(const trace::CodeFrame& code) const {
+    if (code.kind != trace::FrameKind::kNative) return false;
+    std::string_view file = trace_.names[code.file];
+    file.remove_prefix(file.rfind('/') + 1);
+    return file.starts_with("python3") || file.starts_with("libpython3");
+  }
+
   uint32_t frame_of(const trace::CodeFrame& code, const trace::NameFilter& user) {
     std::string file = trace_.names[code.file];
     if (code.kind == trace::FrameKind::kPython && code.line != 0) {
@@ -128,8 +141,10 @@ class StackNodes {
   }
 
   const trace::Trace& trace_;
+  const bool native_;
   TreeBuilder& builder_;
   std::vector<uint32_t> frames_;
+  std::vector<bool> is_folded_;                    // by frame
   std::map<int32_t, std::vector<int32_t>> nodes_;  // by root and node of Trace::stacks
 };
 
@@ -140,7 +155,7 @@ class SampledTree {
         options_(options),
         builder_(builder),
         threads_(trace, options, builder),
-        stacks_(trace, builder) {}
+        stacks_(trace, options, builder) {}
 
   Status build() {
     SONDE_TRY(stacks_.prepare(options_.user));
@@ -176,7 +191,7 @@ class TreeOfCalls {
         threads_(trace, options, builder),
         calls_(trace::build_op_tree(trace)),
         names_(trace),
-        stacks_(trace, builder),
+        stacks_(trace, options, builder),
         nodes_(trace.apis.size(), kNone) {}
 
   Status build() {

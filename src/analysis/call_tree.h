@@ -45,6 +45,7 @@ struct TreeOptions {
   bool by_thread = false;           // a root for each thread
   std::optional<int64_t> pid, tid;  // of these only
   std::string user;                 // regular expression of frames that are the user's own
+  bool native = false;              // frames of the Python interpreter itself, too
 };
 
 // --user, for is_user_code(); an empty one leaves it to the built-in rule.

@@ -185,7 +185,7 @@ report::Section time_section(const Answer& answer) {
   report::Table& table = section.table;
   table.add_column({"part", "Part", Kind::kText});
   table.add_column({"time_ns", "All ranks", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent, 1});
+  table.add_column({"percentage", "Share", Kind::kPercent});
   const std::pair<const char*, int64_t> parts[] = {{"waiting", time.waiting_ns},
                                                    {"slow link", time.slow_ns},
                                                    {"waiting or a slow link", time.held_ns},

@@ -27,8 +27,8 @@ report::Section copies_section(const OpGroups& directions) {
   section.empty_text = "No copies.";
   section.table.add_column({"direction", "Direction", Kind::kText});
   section.table.add_column({"calls", "Calls", Kind::kInteger});
-  section.table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
-  section.table.add_column({"mean_ns", "Mean", Kind::kTime, 0, true});
+  section.table.add_column({"total_ns", "Total", Kind::kTime});
+  section.table.add_column({"mean_ns", "Mean", Kind::kTime});
   section.table.add_column({"sized_calls", "With size", Kind::kInteger});
   section.table.add_column({"moved_bytes", "Bytes", Kind::kBytes});
   section.table.add_column({"gb_per_s", "GB/s", Kind::kReal, 3});
@@ -53,7 +53,7 @@ report::Section sizes_section(const trace::Trace& trace, const OpGroups& directi
   section.table.add_column({"below_bytes", "Below", Kind::kBytes});
   section.table.add_column({"calls", "Calls", Kind::kInteger});
   section.table.add_column({"moved_bytes", "Bytes", Kind::kBytes});
-  section.table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
+  section.table.add_column({"total_ns", "Total", Kind::kTime});
   section.table.add_column({"gb_per_s", "GB/s", Kind::kReal, 3});
   std::map<std::string, size_t> place;
   for (const OpGroup& direction : directions.groups) place.emplace(direction.name(), place.size());
@@ -87,7 +87,7 @@ report::Section calls_section(const trace::Trace& trace, int64_t& pageable_async
   table.add_column({"memory", "Memory", Kind::kText});
   table.add_column({"calls", "Calls", Kind::kInteger});
   table.add_column({"moved_bytes", "Bytes", Kind::kBytes});
-  table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
+  table.add_column({"total_ns", "Total", Kind::kTime});
   table.add_column({"gb_per_s", "GB/s", Kind::kReal, 3});
   const OpGroups calls =
       group_ops(trace, {"type", "call", "memory"}, ops_where(trace, [&](size_t op) {

@@ -63,7 +63,7 @@ void add_columns(report::Table& table) {
   table.add_column({"mean", "Mean", Kind::kReal, 2});
   table.add_column({"min", "Min", Kind::kReal, 2});
   table.add_column({"max", "Max", Kind::kReal, 2});
-  table.add_column({"gpu_ns", "GPU time", Kind::kTime, 0, true});
+  table.add_column({"gpu_ns", "GPU time", Kind::kTime});
   table.add_column({"per_s", "Per second", Kind::kReal, 0});
 }
 

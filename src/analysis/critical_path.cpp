@@ -69,7 +69,7 @@ report::Section bound_section(const Answer& answer) {
   report::Table& table = section.table;
   table.add_column({"bound_by", "Bound by", Kind::kText});
   table.add_column({"time_ns", "Time", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  table.add_column({"percentage", "Share", Kind::kPercent});
   table.add_column({"edges", "Edges", Kind::kInteger});
   std::vector<size_t> order;
   for (size_t i = 0; i < kBoundBy; ++i) {
@@ -123,7 +123,7 @@ report::Section names_section(const Answer& answer) {
   table.add_column({"bound_by", "Bound by", Kind::kText});
   table.add_column({"edges", "Edges", Kind::kInteger});
   table.add_column({"time_ns", "Time", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  table.add_column({"percentage", "Share", Kind::kPercent});
   const trace::GroupNames names(answer.trace);
   std::map<std::pair<trace::NameId, BoundBy>, Sum> sums;
   for (size_t i = 0; i < answer.path.edges.size(); ++i) {
@@ -170,11 +170,11 @@ report::Section edges_section(const Answer& answer) {
   section.key = "edges";
   section.empty_text = "No path: no calls and no operations that depend on each other.";
   report::Table& table = section.table;
-  table.add_column({"at_ns", "At", Kind::kTime, 0, true});
-  table.add_column({"elapsed_ns", "Elapsed", Kind::kTime, 0, true});
+  table.add_column({"at_ns", "At", Kind::kTime});
+  table.add_column({"elapsed_ns", "Elapsed", Kind::kTime});
   table.add_column({"kind", "Kind", Kind::kText});
   table.add_column({"bound_by", "Bound by", Kind::kText});
-  table.add_column({"time_ns", "Time", Kind::kTime, 0, true});
+  table.add_column({"time_ns", "Time", Kind::kTime});
   table.add_column({"name", "Of", Kind::kName});
   table.add_column({"from", "From", Kind::kName});
   table.add_column({"to", "To", Kind::kName});
@@ -214,9 +214,9 @@ report::Section slack_section(const Answer& answer) {
   section.empty_text = "No operations of a device.";
   report::Table& table = section.table;
   table.add_column({"name", "Name", Kind::kName});
-  table.add_column({"at_ns", "At", Kind::kTime, 0, true});
-  table.add_column({"duration_ns", "Duration", Kind::kTime, 0, true});
-  table.add_column({"slack_ns", "Slack", Kind::kTime, 0, true});
+  table.add_column({"at_ns", "At", Kind::kTime});
+  table.add_column({"duration_ns", "Duration", Kind::kTime});
+  table.add_column({"slack_ns", "Slack", Kind::kTime});
   add_place_columns(table);
   for (size_t op = 0; op < answer.trace.ops.size(); ++op) {
     const Moment moment = {static_cast<trace::Row>(op), true, false};

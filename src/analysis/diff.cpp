@@ -143,7 +143,7 @@ report::Section wall_section(const Sides& sides) {
   table.add_column({"a_ns", "A", Kind::kTime});
   table.add_column({"b_ns", "B", Kind::kTime});
   table.add_column({"delta_ns", "B - A", Kind::kTime});
-  table.add_column({"percentage", "Of difference", Kind::kPercent, 2});
+  table.add_column({"percentage", "Of difference", Kind::kPercent});
   for (const Part& part : parts) {
     table.add_row({part.what, part.name, part.a_ns, part.b_ns, part.delta_ns(),
                    percent_of(part.delta_ns(), delta_ns)});
@@ -185,8 +185,8 @@ report::Section names_section(const Sides& sides, const char* key, const char* t
   table.add_column({"total_a_ns", "Total A", Kind::kTime});
   table.add_column({"total_b_ns", "Total B", Kind::kTime});
   table.add_column({"delta_ns", "B - A", Kind::kTime});
-  table.add_column({"mean_a_ns", "Mean A", Kind::kTime, 0, true});
-  table.add_column({"mean_b_ns", "Mean B", Kind::kTime, 0, true});
+  table.add_column({"mean_a_ns", "Mean A", Kind::kTime});
+  table.add_column({"mean_b_ns", "Mean B", Kind::kTime});
   const auto mean = [](int64_t total_ns, int64_t calls) {
     return calls == 0 ? Value(std::monostate{}) : Value(total_ns / calls);
   };

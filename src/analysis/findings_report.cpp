@@ -197,7 +197,7 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
   add_header(overview_of(traces), paces, section);
   section.table.add_column({"finding", "Finding", Kind::kText});
   section.table.add_column({"saving_ns", "Could save", Kind::kTime});
-  section.table.add_column({"saving_percentage", "Share", Kind::kPercent, 1});
+  section.table.add_column({"saving_percentage", "Share", Kind::kPercent});
   section.table.add_column({"cost_ns", "Of", Kind::kTime});
   section.table.add_column({"title", "What", Kind::kText});
   for (const Finding& finding : findings) {

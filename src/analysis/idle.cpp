@@ -39,7 +39,7 @@ report::Section reasons_section(const std::vector<Gap>& gaps,
   table.add_column({"reason", "Reason", Kind::kText});
   table.add_column({"gaps", "Gaps", Kind::kInteger});
   table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"wall_percentage", "Wall", Kind::kPercent, 2});
+  table.add_column({"wall_percentage", "Wall", Kind::kPercent});
   table.add_column({"mean_ns", "Mean", Kind::kTime});
   table.add_column({"max_ns", "Max", Kind::kTime});
   std::map<std::pair<int64_t, IdleReason>, Sum> sums;
@@ -175,7 +175,7 @@ report::Section program_section(const trace::Trace& trace, const std::vector<Gap
   table.add_column({"before_ns", "Before the first op", Kind::kTime});
   table.add_column({"idle_ns", "Idle between", Kind::kTime});
   table.add_column({"after_ns", "After the last", Kind::kTime});
-  table.add_column({"idle_percentage", "Idle of program", Kind::kPercent, 2});
+  table.add_column({"idle_percentage", "Idle of program", Kind::kPercent});
   for (const auto& [id, of] : around) {
     const int64_t program_ns = length_of(*trace.program);
     int64_t idle_ns = 0;

@@ -48,15 +48,15 @@ report::Value extent_text(const ShapeUse& use, const int64_t (&extent)[3]) {
 void add_columns(const OpGroups& groups, bool with_shapes, report::Table& table) {
   for (const report::Column& column : groups.columns) table.add_column(column);
   table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
-  table.add_column({"percentage", "Share", Kind::kPercent, 2});
-  table.add_column({"wall_percentage", "Wall", Kind::kPercent, 2});
-  table.add_column({"busy_ns", "Busy", Kind::kTime, 0, true});
-  table.add_column({"mean_ns", "Mean", Kind::kTime, 0, true});
-  table.add_column({"median_ns", "Median", Kind::kTime, 0, true});
-  table.add_column({"p95_ns", "P95", Kind::kTime, 0, true});
-  table.add_column({"min_ns", "Min", Kind::kTime, 0, true});
-  table.add_column({"max_ns", "Max", Kind::kTime, 0, true});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
+  table.add_column({"wall_percentage", "Wall", Kind::kPercent});
+  table.add_column({"busy_ns", "Busy", Kind::kTime});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
+  table.add_column({"median_ns", "Median", Kind::kTime});
+  table.add_column({"p95_ns", "P95", Kind::kTime});
+  table.add_column({"min_ns", "Min", Kind::kTime});
+  table.add_column({"max_ns", "Max", Kind::kTime});
   table.add_column({"cv", "CV", Kind::kReal, 2});
   if (!with_shapes) return;
   table.add_column({"grid", "Grid", Kind::kText});

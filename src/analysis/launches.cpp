@@ -101,12 +101,12 @@ report::Section phases_section(Launches& launches, int64_t short_ops, int64_t sh
   report::Table& table = section.table;
   table.add_column({"phase", "Phase", Kind::kText});
   table.add_column({"count", "Count", Kind::kInteger});
-  table.add_column({"total_ns", "Sum", Kind::kTime, 0, true});
-  table.add_column({"mean_ns", "Mean", Kind::kTime, 0, true});
-  table.add_column({"median_ns", "Median", Kind::kTime, 0, true});
-  table.add_column({"p95_ns", "P95", Kind::kTime, 0, true});
-  table.add_column({"min_ns", "Min", Kind::kTime, 0, true});
-  table.add_column({"max_ns", "Max", Kind::kTime, 0, true});
+  table.add_column({"total_ns", "Sum", Kind::kTime});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
+  table.add_column({"median_ns", "Median", Kind::kTime});
+  table.add_column({"p95_ns", "P95", Kind::kTime});
+  table.add_column({"min_ns", "Min", Kind::kTime});
+  table.add_column({"max_ns", "Max", Kind::kTime});
   const auto fact = [&](const char* key, const char* title, Kind kind, Value value) {
     section.add_fact({key, title, kind, std::move(value)});
   };
@@ -152,10 +152,10 @@ report::Section by_name_section(const trace::Trace& trace, const Launches& launc
   report::Table& table = section.table;
   table.add_column({"name", "Name", Kind::kName});
   table.add_column({"count", "Count", Kind::kInteger});
-  table.add_column({"api_ns", "A", Kind::kTime, 0, true});
-  table.add_column({"queue_ns", "Q", Kind::kTime, 0, true});
-  table.add_column({"operation_ns", "K", Kind::kTime, 0, true});
-  table.add_column({"median_queue_ns", "Median Q", Kind::kTime, 0, true});
+  table.add_column({"api_ns", "A", Kind::kTime});
+  table.add_column({"queue_ns", "Q", Kind::kTime});
+  table.add_column({"operation_ns", "K", Kind::kTime});
+  table.add_column({"median_queue_ns", "Median Q", Kind::kTime});
   table.add_column({"shorter_than_call", "K < A", Kind::kInteger});
   std::vector<uint32_t> group_of(launches.ops.size());
   for (size_t i = 0; i < group_of.size(); ++i) group_of[i] = trace.label(launches.ops[i]);

@@ -397,11 +397,11 @@ report::Table totals_table(const OpGroups& groups) {
   report::Table table;
   table.columns = groups.columns;
   table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
-  table.add_column({"mean_ns", "Mean", Kind::kTime, 0, true});
-  table.add_column({"min_ns", "Min", Kind::kTime, 0, true});
-  table.add_column({"max_ns", "Max", Kind::kTime, 0, true});
-  table.add_column({"percentage", "Share", Kind::kPercent, 6});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
+  table.add_column({"min_ns", "Min", Kind::kTime});
+  table.add_column({"max_ns", "Max", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
   const int64_t whole = groups.total_ns();
   for (const OpGroup& group : groups.groups) {
     const Total& time = group.time;

@@ -181,14 +181,14 @@ report::Section empty_section() {
   table.add_column({"operator", "Operator", Kind::kText});
   table.add_column({"calls", "Calls", Kind::kInteger});
   table.add_column({"self_ops", "Ops", Kind::kInteger});
-  table.add_column({"self_gpu_ns", "Self GPU", Kind::kTime, 0, true});
-  table.add_column({"percentage", "Share", Kind::kPercent, 2});
-  table.add_column({"self_busy_ns", "Self busy", Kind::kTime, 0, true});
+  table.add_column({"self_gpu_ns", "Self GPU", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
+  table.add_column({"self_busy_ns", "Self busy", Kind::kTime});
   table.add_column({"total_ops", "Total ops", Kind::kInteger});
-  table.add_column({"total_gpu_ns", "Total GPU", Kind::kTime, 0, true});
-  table.add_column({"total_busy_ns", "Total busy", Kind::kTime, 0, true});
-  table.add_column({"cpu_ns", "CPU", Kind::kTime, 0, true});
-  table.add_column({"cpu_self_ns", "Self CPU", Kind::kTime, 0, true});
+  table.add_column({"total_gpu_ns", "Total GPU", Kind::kTime});
+  table.add_column({"total_busy_ns", "Total busy", Kind::kTime});
+  table.add_column({"cpu_ns", "CPU", Kind::kTime});
+  table.add_column({"cpu_self_ns", "Self CPU", Kind::kTime});
   return section;
 }
 

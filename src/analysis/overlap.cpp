@@ -30,7 +30,7 @@ report::Section pairs_section(const trace::Trace& trace, const std::map<int64_t,
   table.add_column({"total_ns", "Total", Kind::kTime});
   table.add_column({"hidden_ns", "Hidden", Kind::kTime});
   table.add_column({"exposed_ns", "Exposed", Kind::kTime});
-  table.add_column({"hidden_percentage", "Hidden", Kind::kPercent, 2});
+  table.add_column({"hidden_percentage", "Hidden", Kind::kPercent});
   struct Pair {
     Category what, behind;
   };
@@ -64,7 +64,7 @@ report::Section kernels_section(const trace::Trace& trace, const std::map<int64_
   table.add_column({"total_ns", "Total", Kind::kTime});
   table.add_column({"hidden_ns", "Hidden", Kind::kTime});
   table.add_column({"exposed_ns", "Exposed", Kind::kTime});
-  table.add_column({"hidden_percentage", "Hidden", Kind::kPercent, 2});
+  table.add_column({"hidden_percentage", "Hidden", Kind::kPercent});
   const OpGroups groups = group_ops(trace, {"name"}, ops_where(trace, [&](size_t op) {
                                       return trace.ops.category[op] == Category::kCommunication;
                                     }));

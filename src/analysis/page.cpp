@@ -50,6 +50,7 @@ const std::vector<Part>& parts() {
         {"other_ns", "other"},
         {"idle_ns", "idle"}}},
       {"idle", "Why they were idle", {"gpu_id", "reason"}, {{"total_ns", "idle"}}},
+      {"steps", "Steps", {}, {}},
       {"kernels", "Kernels", {"name"}, {{"total_ns", "time"}}},
       {"operators", "Operators", {}, {}, true},
       {"copies", "Copies", {}, {}},
@@ -129,6 +130,13 @@ Section facts_of(const trace::Trace& trace) {
     if (number == 0) return;  // the sections below say what is missing
     section.add_fact({key, title, Kind::kInteger, static_cast<int64_t>(number)});
   };
+  std::set<std::string> devices;
+  for (const trace::Device& device : trace.devices) {
+    if (!device.name.empty()) devices.insert(device.name);
+  }
+  std::string names;
+  for (const std::string& name : devices) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty()) section.add_fact({"devices", "Device", Kind::kText, names});
   count("gpus", "GPUs", gpus.size());
   count("ranks", "Ranks", ranks.size());
   count("operations", "Operations", trace.ops.size());
@@ -195,7 +203,13 @@ Section what_stands_out(trace::Trace trace, double least_percentage) {
 
 trace::Request page_needs() {
   trace::Request request = findings_needs();
-  for (const Part& part : parts()) request = trace::united(request, needs_of(part.analysis));
+  for (const Part& part : parts()) {
+    // Steps need nothing more, and would have the arguments of every operator with the others.
+    if (part.analysis != std::string_view("steps")) {
+      request = trace::united(request, needs_of(part.analysis));
+    }
+  }
+  request.devices = true;
   request.all_apis = true;
   return request;
 }
@@ -219,6 +233,7 @@ Result<report::Report> page_of(trace::Trace trace, size_t rows, double least_per
     if (trace.ops.size() == 0 && !part.is_of_cpu) continue;
     SONDE_ASSIGN(report::Report answer, run_analysis(part.analysis, trace));
     Section section = std::move(answer.sections.front());
+    if (section.key == "steps" && section.table.rows.empty()) continue;  // not every trace has some
     section.title = part.title;
     add_section(std::move(section), part, rows, page);
     add_notes(std::move(answer.notes), page);

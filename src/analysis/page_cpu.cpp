@@ -20,7 +20,7 @@ Section samples_section(const char* key, const char* title, Kind kind,
   section.table.add_column({"name", "Name", kind});
   section.table.add_column({"samples", "Samples", Kind::kInteger});
   section.table.add_column({"cpu_ns", "CPU", Kind::kTime});
-  section.table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  section.table.add_column({"percentage", "Share", Kind::kPercent});
   for (const SampleTotal& total : totals) {
     section.table.add_row(
         {total.name, total.samples, total.cpu_ns, percent_of(total.cpu_ns, whole_ns)});

@@ -104,18 +104,18 @@ void add_columns(report::Table& table) {
   table.add_column({"type", "Type", Kind::kText});
   table.add_column({"calls", "Calls", Kind::kInteger});
   table.add_column({"kernels", "Kernels", Kind::kInteger});
-  table.add_column({"gpu_ns", "GPU time", Kind::kTime, 0, true});
-  table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  table.add_column({"gpu_ns", "GPU time", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
   table.add_column({"flops", "FLOP", Kind::kInteger});
   table.add_column({"model_bytes", "Bytes", Kind::kBytes});
   table.add_column({"flop_per_byte", "FLOP/B", Kind::kReal, 1});
   table.add_column({"tflop_per_s", "TFLOP/s", Kind::kReal, 2});
   table.add_column({"gb_per_s", "GB/s", Kind::kReal, 1});
-  table.add_column({"compute_percentage", "Of peak", Kind::kPercent, 1});
-  table.add_column({"bandwidth_percentage", "Of bandwidth", Kind::kPercent, 1});
+  table.add_column({"compute_percentage", "Of peak", Kind::kPercent});
+  table.add_column({"bandwidth_percentage", "Of bandwidth", Kind::kPercent});
   table.add_column({"bound", "Bound", Kind::kText});
-  table.add_column({"roofline_ns", "Roofline", Kind::kTime, 0, true});
-  table.add_column({"roofline_percentage", "Of roofline", Kind::kPercent, 1});
+  table.add_column({"roofline_ns", "Roofline", Kind::kTime});
+  table.add_column({"roofline_percentage", "Of roofline", Kind::kPercent});
 }
 
 report::Section shapes_section(const std::vector<PerfRow>& rows, int64_t all_ns) {
@@ -149,13 +149,13 @@ report::Section kinds_section(const std::vector<PerfRow>& rows, const ModelledWo
   report::Table& table = section.table;
   table.add_column({"kind", "Kind", Kind::kText});
   table.add_column({"kernels", "Kernels", Kind::kInteger});
-  table.add_column({"gpu_ns", "GPU time", Kind::kTime, 0, true});
-  table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  table.add_column({"gpu_ns", "GPU time", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
   table.add_column({"flops", "FLOP", Kind::kInteger});
   table.add_column({"model_bytes", "Bytes", Kind::kBytes});
   table.add_column({"tflop_per_s", "TFLOP/s", Kind::kReal, 2});
   table.add_column({"gb_per_s", "GB/s", Kind::kReal, 1});
-  table.add_column({"roofline_percentage", "Of roofline", Kind::kPercent, 1});
+  table.add_column({"roofline_percentage", "Of roofline", Kind::kPercent});
   for (size_t kind = 0; kind < kWorkKinds; ++kind) {
     int64_t kernels = 0, gpu_ns = 0;
     double flops = 0, bytes = 0, bound_ns = 0;
@@ -198,8 +198,8 @@ report::Section unmodelled_section(const ModelledWork& work) {
   table.add_column({"operator", "Operator", Kind::kText});
   table.add_column({"reason", "Reason", Kind::kText});
   table.add_column({"kernels", "Kernels", Kind::kInteger});
-  table.add_column({"gpu_ns", "GPU time", Kind::kTime, 0, true});
-  table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  table.add_column({"gpu_ns", "GPU time", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
   for (const Unmodelled& row : work.unmodelled) {
     table.add_row(
         {row.name, row.why, row.kernels, row.gpu_ns, percent_of(row.gpu_ns, work.gpu_ns)});

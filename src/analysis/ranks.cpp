@@ -219,7 +219,7 @@ report::Section spread_section(const std::vector<RankTime>& members) {
   table.add_column({"min_ns", "Min", Kind::kTime});
   table.add_column({"median_ns", "Median", Kind::kTime});
   table.add_column({"max_ns", "Max", Kind::kTime});
-  table.add_column({"spread_percentage", "Spread", Kind::kPercent, 1});
+  table.add_column({"spread_percentage", "Spread", Kind::kPercent});
   table.add_column({"min_rank", "Min of rank", Kind::kId});
   table.add_column({"max_rank", "Max of rank", Kind::kId});
   for (const Metric& metric : kMetrics) {

@@ -128,11 +128,11 @@ Result<report::Report> launched_by(const trace::Trace& trace, const Parameters& 
   section.key = "stacks";
   section.empty_text = "No operations of a device.";
   report::Table& table = section.table;
-  table.add_column({"frame", "Frame", Kind::kText});
+  table.add_column({"frame", "Frame", Kind::kText, 0, false, 1});
   table.add_column({"ops", "Ops", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
-  table.add_column({"percentage", "Share", Kind::kPercent, 2});
-  table.add_column({"busy_ns", "Busy", Kind::kTime, 0, true});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
+  table.add_column({"busy_ns", "Busy", Kind::kTime});
   table.add_column({"top_op", "Most of it", Kind::kName});
   struct Line {
     int64_t total_ns = 0;
@@ -188,6 +188,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   options.weight = weight;
   options.user = parameters.text("user");
   options.by_thread = parameters.flag("threads");
+  options.native = parameters.flag("native");
   SONDE_ASSIGN(options.pid, number_of(parameters, "pid"));
   SONDE_ASSIGN(options.tid, number_of(parameters, "tid"));
   SONDE_ASSIGN(const double least, least_share(parameters));
@@ -233,6 +234,11 @@ constexpr const char* kDefinition =
     "Linear_1) are one frame. The picture (--format svg or html) is the flame graph "
     "of tree, or of callers.\n"
     "\n"
+    "Self is the time of a row without what it called, Total that with it: samples in which the frame "
+    "is anywhere on the stack, each once. What the Python interpreter itself does (frames of python3 and "
+    "libpython3) is the time of the Python frame that it executes; --native shows these frames. A tree "
+    "in text has every path of at least --min-share, whatever --limit is by default.\n"
+    "\n"
     "In the flat tables of GPU time each operation counts in one row: (no such frame) if the call has "
     "none around it, (unattributed) if the file does not have the call. Busy is the length of the union "
     "of their times on each GPU, Most of it names the operation with the largest part of Total.\n";
@@ -255,6 +261,7 @@ const Analysis& stacks_analysis() {
       {{"weight", "TIME", "which time", "auto", {"auto", "cpu", "wall", "gpu"}},
        {"by", "WHAT", "what a row is", "user", {"user", "leaf", "stack", "tree", "callers"}},
        {"user", "REGEX", "frames that are the user's own code", ""},
+       {"native", "", "show the frames of the Python interpreter itself", ""},
        {"threads", "", "a tree for each thread", ""},
        {"pid", "PID", "of this process only", ""},
        {"tid", "TID", "of this thread only", ""},

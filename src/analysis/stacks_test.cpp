@@ -92,6 +92,31 @@ TEST(Stacks, tree_is_indented_below_what_all_have_in_common) {
   EXPECT_NE(text.find("\n memcpy "), text.npos) << text;
 }
 
+TEST(Stacks, flat_rows_have_total_and_self) {
+  Sampled rows;
+  rows.add({"main", "work", "again", "work"}, 30).add({"main", "work"}, 20).add({"main"}, 5);
+  EXPECT_EQ(rows.lines({{"weight", "cpu"}, {"by", "leaf"}}, {"frame", "total_ns", "inclusive_ns"}),
+            (Lines{"work|50|50", "main|5|55"}));
+}
+
+TEST(Stacks, interpreter_is_folded_into_what_it_executes) {
+  Sampled rows;
+  rows.add({"main", "step", "_PyEval_EvalFrameDefault", "kernel"}, 30)
+      .add({"main", "step", "_PyEval_EvalFrameDefault"}, 20);
+  trace::Trace& trace = rows.trace();
+  trace.names.push_back("/usr/bin/python3.11");
+  for (trace::CodeFrame& frame : trace.stacks.frames) {
+    if (trace.names[frame.function].starts_with("_Py")) {
+      frame.file = static_cast<uint32_t>(trace.names.size() - 1);
+    }
+  }
+  const std::vector<std::string> keys = {"depth", "frame", "total_ns", "self_ns"};
+  EXPECT_EQ(rows.lines({{"weight", "cpu"}, {"by", "tree"}}, keys),
+            (Lines{"0|step|50|20", "1|kernel|30|30"}));
+  EXPECT_EQ(rows.lines({{"weight", "cpu"}, {"by", "tree"}, {"native", "yes"}}, keys),
+            (Lines{"0|_PyEval_EvalFrameDefault|50|20", "1|kernel|30|30"}));
+}
+
 TEST(Stacks, callers_are_the_tree_turned_round) {
   EXPECT_EQ(program().lines({{"weight", "cpu"}, {"by", "callers"}}, {"depth", "frame", "total_ns"}),
             (Lines{"0|memcpy|40", "1|work|30", "2|main|30", "3|start|30", "1|rest|10", "2|main|10",

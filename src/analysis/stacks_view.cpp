@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "analysis/totals.h"
 #include "base/strings.h"
@@ -53,14 +54,16 @@ report::Table empty_table(bool is_tree, bool has_self) {
   report::Table table;
   report::Column frame{"frame", "Frame", Kind::kText};
   frame.indented = is_tree;
+  frame.priority = 1;
   table.add_column(frame);
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent, 2});
+  table.add_column({"total_ns", is_tree ? "Total" : "Self", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
   if (has_self) table.add_column({"self_ns", "Self", Kind::kTime});
+  if (!is_tree) table.add_column({"inclusive_ns", "Total", Kind::kTime});
   if (has_self || !is_tree) table.add_column({"count", "Count", Kind::kInteger});
   table.add_column({"kind", "Kind", Kind::kText});
   table.add_column({"file", "File", Kind::kText});
-  if (is_tree) table.add_column({"depth", "Depth", Kind::kId});
+  if (is_tree) table.add_column({"depth", "Depth", Kind::kId, 0, false, -1});
   return table;
 }
 
@@ -140,13 +143,14 @@ class FlatRows {
       row.total_ns += node.self_ns;
       row.count += node.count;
     }
+    add_inclusive(rows);
     std::vector<std::pair<Key, Row>> sorted(rows.begin(), rows.end());
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
       return a.second.total_ns > b.second.total_ns;
     });
     for (const auto& [key, row] : sorted) {
-      table.add_row({key.text, row.total_ns, percent_of(row.total_ns, tree_.whole_ns()), row.count,
-                     key.kind, key.file});
+      table.add_row({key.text, row.total_ns, percent_of(row.total_ns, tree_.whole_ns()),
+                     row.inclusive_ns, row.count, key.kind, key.file});
     }
   }
 
@@ -156,8 +160,24 @@ class FlatRows {
     auto operator<=>(const Key&) const = default;
   };
   struct Row {
-    int64_t total_ns = 0, count = 0;
+    int64_t total_ns = 0, count = 0, inclusive_ns = 0;
   };
+
+  // Each row that has time of its own also gets that of what it called, once where it recurs.
+  void add_inclusive(std::map<Key, Row>& rows) const {
+    for (size_t i = 0; i < tree_.nodes.size(); ++i) {
+      if (tree_.nodes[i].self_ns == 0) continue;
+      std::set<Key> seen;
+      for (auto at = static_cast<int32_t>(i); at != kNone;) {
+        const Key key = key_of(at);
+        const auto row = rows.find(key);
+        if (row != rows.end() && seen.insert(key).second) {
+          row->second.inclusive_ns += tree_.nodes[i].self_ns;
+        }
+        at = tree_.nodes[static_cast<size_t>(at)].parent;
+      }
+    }
+  }
 
   const TreeFrame& frame(int32_t node) const {
     return tree_.frames[tree_.nodes[static_cast<size_t>(node)].frame];

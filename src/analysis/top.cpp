@@ -32,7 +32,7 @@ const Analysis& top_analysis() {
       "top",
       "List the operations of the GPUs that took most time",
       "Kernels, copies and everything else the devices did, added up by name: the first look at a "
-      "trace. Times in text are microseconds, with the nanoseconds after the point.",
+      "trace.",
       kDefinition,
       {{"sonde top trace.rpd", "the 25 names with the largest total"},
        {"sonde top trace.rpd --from 20% --to 40%", "the same for a part of the run"},

@@ -100,13 +100,13 @@ void add_columns(report::Table& table) {
   table.add_column({"after", "After", Kind::kText});
   table.add_column({"calls", "Calls", Kind::kInteger});
   table.add_column({"excess_ns", "Excess", Kind::kTime});
-  table.add_column({"p5_ns", "P5", Kind::kTime, 0, true});
-  table.add_column({"median_ns", "Median", Kind::kTime, 0, true});
-  table.add_column({"mean_ns", "Mean", Kind::kTime, 0, true});
-  table.add_column({"p95_ns", "P95", Kind::kTime, 0, true});
+  table.add_column({"p5_ns", "P5", Kind::kTime});
+  table.add_column({"median_ns", "Median", Kind::kTime});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
+  table.add_column({"p95_ns", "P95", Kind::kTime});
   table.add_column({"p95_by_median", "P95/median", Kind::kReal, 2});
   table.add_column({"cv", "CV", Kind::kReal, 3});
-  table.add_column({"drift_percentage", "Drift", Kind::kPercent, 1});
+  table.add_column({"drift_percentage", "Drift", Kind::kPercent});
 }
 
 std::set<std::string> sensors_of(const trace::Trace& trace) {
@@ -150,7 +150,7 @@ report::Section sensors_section(const trace::Trace& trace, const KernelNames& na
   table.add_column({"sensor", "Sensor", Kind::kText});
   table.add_column({"calls", "Calls", Kind::kInteger});
   table.add_column({"reading", "Mean", Kind::kReal, 1});
-  table.add_column({"reading_drift_percentage", "Its drift", Kind::kPercent, 1});
+  table.add_column({"reading_drift_percentage", "Its drift", Kind::kPercent});
   table.add_column({"correlation", "Correlation", Kind::kReal, 3});
   for (const size_t context : shown) {
     const auto rows = groups.of(context);

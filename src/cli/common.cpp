@@ -2,12 +2,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
+#include "cli/print_rows.h"
 #include "cli/terminal.h"
+#include "cli/verbs.h"
 #include "importers/import.h"
 #include "report/layout.h"
 #include "report/render.h"
 #include "report/sort.h"
+#include "store/read_only.h"
 #include "trace/foreign.h"
 #include "trace/window.h"
 
@@ -41,6 +46,11 @@ Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& ren
   return renderer.for_people ? rows_for_people : size_t{0};
 }
 
+bool is_tree(const report::Table& table) {
+  return std::any_of(table.columns.begin(), table.columns.end(),
+                     [](const report::Column& column) { return column.indented; });
+}
+
 const char* name_option(const trace::Request& needs) { return needs.ops ? "--kernel" : "--name"; }
 
 trace::Request usual_needs(const analysis::Analysis& analysis) {
@@ -59,10 +69,29 @@ analysis::Parameters parameters_of(const analysis::Analysis& analysis, const Arg
   return parameters;
 }
 
+// RPD's own figures, as its view in the file gives them: no window, no filter.
+Result<int> print_rpd_view(const analysis::Analysis& analysis, const Arguments& arguments) {
+  for (const char* option : {"from", "to", "window", "kernel", "gpu", "rank", "sort", "table"}) {
+    if (arguments.value(option)) {
+      return usage_error(analysis.name,
+                         make_error(ErrorCode::kInvalidArgument,
+                                    "RPD's views are of the whole trace and in its own order",
+                                    std::string("--") + option, "leave it out, or --rpd"));
+    }
+  }
+  SONDE_ASSIGN(const auto limit, whole_number(arguments, "limit"));
+  SONDE_ASSIGN(auto reader, open_trace(arguments));
+  SONDE_ASSIGN(auto rows, store::prepare_read_only(reader.database(),
+                                                   "SELECT * FROM " + rpd_view_of(analysis.name)));
+  SONDE_TRY(print_rows(arguments, rows, static_cast<size_t>(limit.value_or(0))));
+  return 0;
+}
+
 Result<int> run_analysis(const analysis::Analysis& analysis, const Arguments& arguments) {
   if (arguments.positionals().empty()) return print_definition(analysis.definition);
   auto choice = choice_of(arguments, usual_needs(analysis));
   if (!choice) return usage_error(analysis.name, choice.error());
+  if (arguments.flag("rpd")) return print_rpd_view(analysis, arguments);
   const analysis::Parameters parameters = parameters_of(analysis, arguments);
   trace::Request request = analysis.needs(parameters);
   choice->apply(request);
@@ -167,6 +196,16 @@ Option explain_option() {
   return explain;
 }
 
+Option exact_option() {
+  return {"--exact", "",
+          "in text, times in nanoseconds and sizes in bytes (csv and json always do)", ""};
+}
+
+Option table_option() {
+  return {"--table", "NAME", "only this table; csv is always one, the first unless NAME is given",
+          ""};
+}
+
 std::vector<Option> report_options() {
   return {
       format_option(),
@@ -174,6 +213,8 @@ std::vector<Option> report_options() {
       {"--sort", "COLUMN",
        "sort by this column of the CSV output, largest first (--sort=-COLUMN: smallest first)", ""},
       {"--full-names", "", "show names whole in text (csv and json always do)", ""},
+      exact_option(),
+      table_option(),
       explain_option()};
 }
 
@@ -187,6 +228,14 @@ Result<int> print_report(const Arguments& arguments, report::Report report,
                          size_t rows_for_people) {
   const report::Renderer* renderer = report::find_renderer(arguments.value_or("format", "text"));
   SONDE_CHECK(renderer != nullptr);  // the parser has checked the choices
+  const bool is_csv = renderer->name == "csv";
+  if (arguments.value("table") || is_csv) {
+    const auto others = report::choose_table(report, arguments.value_or("table", ""));
+    if (!others) return usage_error(report.name, others.error());
+    if (!arguments.value("table") && !others->empty()) {
+      print_error_line(report.subject + ": other tables (--table NAME): " + *others);
+    }
+  }
   if (!report.sections.empty()) {
     report::Table& table = report.sections.front().table;
     if (const auto column = arguments.value("sort")) {
@@ -195,12 +244,17 @@ Result<int> print_report(const Arguments& arguments, report::Report report,
     }
     const auto limit = row_limit(arguments, *renderer, rows_for_people);
     if (!limit) return usage_error(report.name, limit.error());
-    for (report::Section& section : report.sections) report::limit_table(section.table, *limit);
+    for (report::Section& section : report.sections) {
+      // A tree is cut by share: a row count would hide branches of any size.
+      if (is_tree(section.table) && !arguments.value("limit")) continue;
+      report::limit_table(section.table, *limit);
+    }
   }
   report::RenderOptions options;
   options.width = report::terminal_width(STDOUT_FILENO);
   options.colour = report::wants_colour(STDOUT_FILENO);
   options.full_names = arguments.flag("full-names");
+  options.exact = arguments.flag("exact");
   SONDE_TRY(write_stdout(renderer->render(report, options)));
   if (!renderer->shows_warnings) {
     for (const report::Section& section : report.sections) {
@@ -225,6 +279,10 @@ Command analysis_command(const analysis::Analysis& analysis) {
   for (const analysis::Option& option : analysis.options) {
     command.options.push_back(
         {"--" + option.name, option.value, option.help, option.fallback, option.choices});
+  }
+  if (const std::string view = rpd_view_of(analysis.name); !view.empty()) {
+    command.options.push_back(
+        {"--rpd", "", "RPD's own figures instead, as its view " + view + " gives them", ""});
   }
   command.options.push_back(as_option());
   command.options = joined(std::move(command.options), window_options());

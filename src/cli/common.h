@@ -20,7 +20,9 @@ namespace sonde::cli {
 Option format_option();
 Option limit_option(const char* fallback);
 Option explain_option();  // --explain
-// --format, --limit, --sort, --full-names, --explain.
+Option exact_option();    // --exact
+Option table_option();    // --table
+// --format, --limit, --sort, --full-names, --exact, --table, --explain.
 std::vector<Option> report_options();
 // --from, --to, --window.
 std::vector<Option> window_options();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/parser.h"
+#include "cli/verbs.h"
 #include "report/layout.h"
 
 namespace sonde::cli {
@@ -43,20 +44,34 @@ std::string option_help(const Option& option) {
   return option.fallback.empty() ? help : help + " [" + option.fallback + "]";
 }
 
-std::vector<std::pair<std::string, std::vector<const Command*>>> by_group(Commands commands) {
+std::vector<std::pair<std::string, std::vector<const Command*>>> by_question(Commands commands) {
   std::vector<std::pair<std::string, std::vector<const Command*>>> groups;
-  for (const char* name : {"Record", "Ask", "Export", "Maintain"}) groups.push_back({name, {}});
-  for (const Command* command : commands) {
+  const auto add = [&](const std::string& question, const Command* command) {
     auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto& g) { return g.first == command->group; });
-    if (group == groups.end()) {
-      groups.push_back({command->group, {}});
-      group = std::prev(groups.end());
-    }
+                              [&](const auto& known) { return known.first == question; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {question, {}});
     group->second.push_back(command);
+  };
+  std::vector<const Command*> others(commands.begin(), commands.end());
+  for (const Verb& verb : shown_verbs()) {
+    const auto found = std::find_if(others.begin(), others.end(), [&](const Command* command) {
+      return command->name == verb.name;
+    });
+    if (found == others.end()) continue;
+    add(verb.question, *found);
+    others.erase(found);
   }
-  std::erase_if(groups, [](const auto& group) { return group.second.empty(); });
+  for (const Command* command : others) {
+    const bool is_said = !whole_of(command->name).empty() || command->name == "help";
+    if (!is_said) add(command->group, command);
+  }
   return groups;
+}
+
+std::string said_of_view(const Command& command) {
+  const std::string_view whole = whole_of(command.name);
+  if (whole.empty()) return {};
+  return fmt::format("sonde {0} is the same as sonde {1} --{0}.", command.name, whole);
 }
 
 namespace {
@@ -98,8 +113,8 @@ std::string overview_help(Commands commands, const HelpStyle& style) {
       width, 0);
   out += "\n" + heading("Usage", style) + "  sonde COMMAND [OPTIONS] ...\n";
   size_t left = 0;
-  for (const Command* command : commands) left = std::max(left, command->name.size());
-  for (const auto& [name, members] : by_group(commands)) {
+  for (const Verb& verb : shown_verbs()) left = std::max(left, std::string_view(verb.name).size());
+  for (const auto& [name, members] : by_question(commands)) {
     out += "\n" + heading(name, style);
     for (const Command* command : members) {
       append_row(out, command->name, command->summary, left, width);
@@ -108,7 +123,17 @@ std::string overview_help(Commands commands, const HelpStyle& style) {
   out += "\n" + heading("Options", style);
   append_row(out, "-h, --help", "print this help, or with a command its own", 13, width);
   append_row(out, "-V, --version", "print the version", 13, width);
-  out += "\nsonde COMMAND --help explains a command.\n";
+  out += "\n" + report::wrap(
+                    "sonde COMMAND --help explains a command and its views: sonde kernels --top is "
+                    "also sonde top.",
+                    width, 0);
+  std::string views;
+  for (const Verb& verb : shown_verbs()) {
+    for (const View& view : verb.views) {
+      views += (views.empty() ? "" : ", ") + std::string(view.name);
+    }
+  }
+  out += report::wrap("Views: " + views + ".", width, 0);
   return out;
 }
 
@@ -117,12 +142,20 @@ std::string command_help(const Command& command, const HelpStyle& style) {
   std::string out = heading("Usage", style) + "  " + usage_of(command) + "\n\n";
   out += report::wrap(command.summary + ".", width, 0);
   if (!command.description.empty()) out += "\n" + report::wrap(command.description, width, 0);
+  const std::string view = said_of_view(command);
+  if (!view.empty()) out += "\n" + report::wrap(view, width, 0);
   constexpr size_t kLeft = 20;
   if (!command.positionals.empty()) {
     out += "\n" + heading("Arguments", style);
     for (const Positional& positional : command.positionals) {
       append_row(out, positional.name, positional.help, kLeft, width);
     }
+  }
+  const auto& views = views_of(command.name);
+  if (!views.empty()) out += "\n" + heading("Views", style);
+  for (const View& part : views) {
+    append_row(out, fmt::format("--{}", part.name),
+               fmt::format("{}; its options: sonde {} --help", part.what, part.name), kLeft, width);
   }
   out += "\n" + heading("Options", style);
   for (const Option& option : command.options) {

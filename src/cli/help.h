@@ -38,8 +38,11 @@ std::string usage_of(const Command& command);
 std::string option_heading(const Option& option);
 // The help sentence with choices and default: "output format: text, csv or json [text]"
 std::string option_help(const Option& option);
-// Commands by group, groups in the order a newcomer needs them.
-std::vector<std::pair<std::string, std::vector<const Command*>>> by_group(Commands commands);
+// The commands that stand for themselves, by the question they answer (verbs.h); one that verbs.h
+// does not know comes last, under its group.
+std::vector<std::pair<std::string, std::vector<const Command*>>> by_question(Commands commands);
+// "sonde top is the same as sonde kernels --top." for a view, "" for others.
+std::string said_of_view(const Command& command);
 // Every command's option --help.
 const Option& help_option();
 

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "cli/help.h"
+#include "cli/verbs.h"
 
 namespace sonde::cli {
 namespace {
@@ -66,7 +67,7 @@ std::string overview_man(Commands commands) {
   out +=
       "Sonde records what a program did on its CPUs and GPUs into one SQLite file and answers "
       "questions about it. Each command has a page of its own, sonde\\-COMMAND(1).\n";
-  for (const auto& [name, members] : by_group(commands)) {
+  for (const auto& [name, members] : by_question(commands)) {
     out += ".SH " + upper(roff(name)) + "\n";
     for (const Command* command : members) out += tagged(command->name, command->summary);
   }
@@ -81,10 +82,15 @@ std::string command_man(const Command& command) {
   out += fmt::format(".SH NAME\nsonde\\-{} \\- {}\n", roff(command.name), roff(command.summary));
   out += ".SH SYNOPSIS\n" + roff(usage_of(command)) + "\n";
   if (!command.description.empty()) out += ".SH DESCRIPTION\n" + paragraphs(command.description);
+  const std::string said = said_of_view(command);
+  if (!said.empty()) out += ".SH VIEW\n" + roff(said) + "\n";
   if (!command.positionals.empty()) out += ".SH ARGUMENTS\n";
   for (const Positional& positional : command.positionals) {
     out += tagged(positional.name, positional.help);
   }
+  const auto& views = views_of(command.name);
+  if (!views.empty()) out += ".SH VIEWS\n";
+  for (const View& view : views) out += tagged(fmt::format("--{}", view.name), view.what);
   out += ".SH OPTIONS\n";
   for (const Option& option : command.options) {
     out += tagged(option_heading(option), option_help(option));

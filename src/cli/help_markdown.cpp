@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/help.h"
+#include "cli/verbs.h"
 #include "report/layout.h"
 #include "trace/window.h"
 
@@ -23,11 +24,26 @@ std::string cell(std::string_view text) {
 
 std::string overview_markdown(Commands commands) {
   std::string out = "# Commands of sonde\n";
-  for (const auto& [name, members] : by_group(commands)) {
+  const auto add = [&](const Command& command) {
+    out += fmt::format("| [{0}]({0}.md) | {1} |\n", command.name, cell(command.summary));
+  };
+  for (const auto& [name, members] : by_question(commands)) {
     out += fmt::format("\n## {}\n\n| command | what it does |\n|---|---|\n", name);
-    for (const Command* command : members) {
-      out += fmt::format("| [{0}]({0}.md) | {1} |\n", command->name, cell(command->summary));
-    }
+    for (const Command* command : members) add(*command);
+  }
+  out +=
+      "\n## Views\n\nEach is an option of another command, and a command of its own under the name that RPD or "
+      "an\nearlier version gave it: `sonde kernels --top` is `sonde top`, to the last figure.\n\n"
+      "| view | of | what it shows |\n|---|---|---|\n";
+  for (const Command* command : commands) {
+    const std::string_view whole = whole_of(command->name);
+    if (whole.empty()) continue;
+    out += fmt::format("| [{0}]({0}.md) | [{1}]({1}.md) | {2} |\n", command->name, whole,
+                       cell(command->summary));
+  }
+  out += "\n| command | what it does |\n|---|---|\n";
+  for (const Command* command : commands) {
+    if (command->name == "help") add(*command);
   }
   out +=
       "\nThese pages are printed by `sonde help --format markdown [COMMAND]`; do not edit them.\n";
@@ -39,9 +55,15 @@ std::string command_markdown(const Command& command) {
   out += report::wrap(command.summary + ".", kWidth, 0);
   out += fmt::format("\n    {}\n", usage_of(command));
   if (!command.description.empty()) out += "\n" + report::wrap(command.description, kWidth, 0);
+  const std::string view = said_of_view(command);
+  if (!view.empty()) out += "\n" + report::wrap(view, kWidth, 0);
   if (!command.positionals.empty()) out += "\n| argument | |\n|---|---|\n";
   for (const Positional& positional : command.positionals) {
     out += fmt::format("| `{}` | {} |\n", positional.name, cell(positional.help));
+  }
+  if (!views_of(command.name).empty()) out += "\n| view | |\n|---|---|\n";
+  for (const View& part : views_of(command.name)) {
+    out += fmt::format("| [`--{0}`]({0}.md) | {1} |\n", part.name, part.what);
   }
   out += "\n| option | |\n|---|---|\n";
   for (const Option& option : command.options) {

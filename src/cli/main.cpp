@@ -7,10 +7,13 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/next_step.h"
 #include "cli/parser.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
+#include "cli/verbs.h"
 #include "report/layout.h"
+#include "store/reader.h"
 
 namespace sonde::cli {
 namespace {
@@ -55,11 +58,24 @@ int run_command(const Command& command, std::span<const std::string> words) {
   return 1;
 }
 
-int run(std::span<const std::string> words) {
-  if (words.empty()) {
+// `sonde` alone: what the newest trace of the folder says, if there is one.
+int without_words() {
+  const std::string path = newest_trace(".");
+  if (path.empty()) {
     return usage_error("", make_error(ErrorCode::kInvalidArgument, "no command given", {},
                                       "sonde --help lists the commands"));
   }
+  auto reader = store::Reader::open(path);
+  if (!reader) return finish(reader.error());
+  const auto lines = next_steps(*reader, path);
+  if (!lines) return finish(lines.error());
+  std::string text = path + " is the newest trace here\n";
+  for (const std::string& line : *lines) text += line + "\n";
+  return finish(write_stdout(text + "sonde --help lists the commands\n"));
+}
+
+int run(std::span<const std::string> words) {
+  if (words.empty()) return without_words();
   const std::string& first = words[0];
   if (first == "--help" || first == "-h") {
     return finish(write_stdout(overview_help(all_commands(), style_of_stdout())));
@@ -68,7 +84,10 @@ int run(std::span<const std::string> words) {
     return finish(write_stdout("sonde " SONDE_VERSION "\n"));
   }
   const Command* command = find_command(first);
-  return command == nullptr ? unknown_command(first) : run_command(*command, words.subspan(1));
+  if (command == nullptr) return unknown_command(first);
+  std::vector<std::string> rest(words.begin() + 1, words.end());
+  const std::string meant = take_view(first, command->takes_command_line, rest);
+  return run_command(meant == first ? *command : *find_command(meant), rest);
 }
 
 }  // namespace

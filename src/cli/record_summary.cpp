@@ -8,6 +8,7 @@
 #include "analysis/analysis.h"
 #include "base/demangle.h"
 #include "base/strings.h"
+#include "cli/next_step.h"
 #include "cli/terminal.h"
 #include "report/names.h"
 #include "trace/trace.h"
@@ -118,13 +119,14 @@ void print_record_summary(const record::Outcome& outcome) {
   if (!reader) return say(reader.error().to_line());
   print_warnings(*reader);
   if (outcome.ops != 0) {
-    auto trace = trace::load(*reader, {.ops = true});
+    auto trace = trace::load(*reader, {.ops = true, .program = true});
     if (!trace) return say(trace.error().to_line());
     print_busy(*trace);
     print_top(*trace);
   }
-  const char* next = outcome.ops != 0 ? "top" : outcome.apis != 0 ? "api" : "info";
-  say(fmt::format("next: sonde {} {}", next, outcome.path));
+  const auto lines = next_steps(*reader, outcome.path);
+  if (!lines) return say(lines.error().to_line());
+  for (const std::string& line : *lines) say(line);
 }
 
 }  // namespace sonde::cli

@@ -82,8 +82,8 @@ report::Section kernels_section(const Workload& workload) {
   report::Table& table = section.table;
   table.add_column({"name", "Kernel", Kind::kName});
   table.add_column({"dispatches", "Dispatches", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime, 0, true});
-  table.add_column({"mean_ns", "Mean", Kind::kTime, 0, true});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
   table.add_column({"share", "Share", Kind::kPercent, 2});
   const std::vector<KernelRows> kernels = by_kernel(workload);
   double total = 0;

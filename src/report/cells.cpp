@@ -1,7 +1,7 @@
 #include "report/cells.h"
 
 #include "report/names.h"
-#include "report/render.h"
+#include "report/unit.h"
 
 namespace sonde::report {
 
@@ -19,30 +19,62 @@ void indent(std::vector<std::string>& cells, const Table& table) {
   }
 }
 
+void choose_units(const Table& table, bool exact, Part& part) {
+  part.units.clear();
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    std::vector<int64_t> times;
+    for (const auto& row : table.rows) {
+      const auto* ns = std::get_if<int64_t>(&row[c]);
+      if (ns != nullptr && table.columns[c].kind == Kind::kTime) times.push_back(*ns);
+    }
+    part.units.push_back(exact ? TimeUnit::kNanosecond : unit_that_fits(std::move(times)));
+  }
+}
+
+std::string title_of(const Column& column, TimeUnit unit, bool exact) {
+  const std::string unit_name = column.kind == Kind::kPercent          ? "%"
+                                : column.kind == Kind::kTime           ? name_of(unit)
+                                : column.kind == Kind::kBytes && exact ? "bytes"
+                                                                       : "";
+  if (unit_name.empty() || column.title.empty()) return column.title + unit_name;
+  return column.title + " " + unit_name;
+}
+
+std::string cell_of(const Value& value, const Column& column, TimeUnit unit, bool exact) {
+  const auto* ns = std::get_if<int64_t>(&value);
+  if (ns == nullptr || column.kind != Kind::kTime || exact) return text_of(value, column, exact);
+  return text_in(unit, *ns);
+}
+
 }  // namespace
 
-std::string title_of(const Column& column) {
-  if (column.kind == Kind::kPercent) return column.title + " %";
-  if (column.kind == Kind::kTime && column.microseconds) return column.title + " us";
-  return column.title;
-}
-
-std::string fact_text(const Fact& fact) {
+std::string fact_text(const Fact& fact, bool exact) {
   Column column;
   column.kind = fact.kind;
-  const std::string text = text_of(fact.value, column);
-  return fact.kind == Kind::kPercent ? text + " %" : text;
+  std::string text = text_of(fact.value, column, exact);
+  const bool known = !std::holds_alternative<std::monostate>(fact.value);
+  if (known && fact.kind == Kind::kPercent) text += " %";
+  if (exact && known && fact.kind == Kind::kTime) text += " ns";
+  if (exact && known && fact.kind == Kind::kBytes) text += " bytes";
+  return text;
 }
 
-std::vector<std::vector<std::string>> cells_of(const Table& table, bool full_names) {
-  std::vector<std::vector<std::string>> cells(table.columns.size());
+Cells cells_of(const Table& table, const RenderOptions& options, Part& part) {
+  if (part.first) choose_units(table, options.exact, part);
+  Cells cells;
+  cells.texts.resize(table.columns.size());
   for (size_t c = 0; c < table.columns.size(); ++c) {
-    for (const auto& row : table.rows) cells[c].push_back(text_of(row[c], table.columns[c]));
-    if (table.columns[c].kind == Kind::kName) {
-      cells[c] =
-          full_names ? demangled_names(cells[c]) : cut_names(short_names(cells[c]), kLongestName);
+    const Column& column = table.columns[c];
+    cells.titles.push_back(title_of(column, part.units[c], options.exact));
+    std::vector<std::string>& texts = cells.texts[c];
+    for (const auto& row : table.rows) {
+      texts.push_back(cell_of(row[c], column, part.units[c], options.exact));
     }
-    if (table.columns[c].indented) indent(cells[c], table);
+    if (column.kind == Kind::kName) {
+      texts =
+          options.full_names ? demangled_names(texts) : cut_names(short_names(texts), kLongestName);
+    }
+    if (column.indented) indent(texts, table);
   }
   return cells;
 }

@@ -31,7 +31,17 @@ constexpr int kTicksUp = 5;
 constexpr const char* kColours[] = {"#3b82c4", "#d97b29", "#4a9d5b", "#b8557f",
                                     "#8b7bc8", "#9a8a2e", "#2f9c9c", "#888888"};
 
-const char* colour_of(size_t series) { return kColours[series % std::size(kColours)]; }
+// What a series is called decides its colour where it is one that several charts have.
+const char* colour_of(const Series& series, size_t number) {
+  constexpr std::pair<std::string_view, size_t> kNamed[] = {
+      {"compute", 0}, {"time", 0},         {"usual", 0},          {"exposed communication", 1},
+      {"slow", 1},    {"exposed copy", 2}, {"exposed memset", 3}, {"CPU time", 4},
+      {"other", 5},   {"idle", 7}};
+  for (const auto& [name, colour] : kNamed) {
+    if (series.name == name) return kColours[colour];
+  }
+  return kColours[number % std::size(kColours)];
+}
 
 bool drawable(double value, const Axis& axis) {
   return std::isfinite(value) && (!axis.logarithmic || value > 0);
@@ -77,7 +87,7 @@ double append_legend(std::string& out, const Chart& chart, double top) {
       y += kLineHeight;
     }
     out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\" fill=\"{}\"/>\n",
-                       x, y - 10, colour_of(s));
+                       x, y - 10, colour_of(chart.series[s], s));
     out += text_at(x + 18, y, "start", name);
     x += width;
   }
@@ -134,7 +144,7 @@ void append_bar(std::string& out, const Chart& chart, size_t row, const Frame& f
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\">"
         "<title>{}</title></rect>\n",
         frame.left + from * frame.width, y + 3, (to - from) * frame.width, kBarHeight - 6,
-        colour_of(s), html_escaped(hint(series.name, value, chart.x)));
+        colour_of(series, s), html_escaped(hint(series.name, value, chart.x)));
   }
   out += fmt::format("<g><title>{}</title>", html_escaped(chart.rows[row]));
   out += text_at(frame.left - 8, y + 15, "end", ellipsize(chart.rows[row], kLabelLength));
@@ -177,7 +187,8 @@ struct Place {
   double x, y;
 };
 
-void append_path(std::string& out, const std::vector<Place>& places, bool steps, size_t s) {
+void append_path(std::string& out, const std::vector<Place>& places, bool steps,
+                 const char* colour) {
   std::string path;
   for (const Place& place : places) {
     if (path.empty()) {
@@ -189,7 +200,7 @@ void append_path(std::string& out, const std::vector<Place>& places, bool steps,
   }
   if (path.empty()) return;
   out += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", path,
-                     colour_of(s));
+                     colour);
 }
 
 void append_series(std::string& out, const Chart& chart, size_t s, const Frame& frame,
@@ -206,9 +217,11 @@ void append_series(std::string& out, const Chart& chart, size_t s, const Frame& 
     out += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.7\">"
         "<title>{}</title></circle>\n",
-        place.x, place.y, colour_of(s), html_escaped(hint(name, series.values[i], chart.y)));
+        place.x, place.y, colour_of(series, s),
+        html_escaped(hint(name, series.values[i], chart.y)));
   }
-  if (series.mark != Mark::kPoints) append_path(out, places, series.mark == Mark::kSteps, s);
+  if (series.mark != Mark::kPoints)
+    append_path(out, places, series.mark == Mark::kSteps, colour_of(series, s));
 }
 
 double append_plot(std::string& out, const Chart& chart, double top) {

@@ -10,33 +10,57 @@
 
 namespace sonde::report {
 
-std::vector<size_t> fit_widths(std::vector<size_t> natural, const std::vector<bool>& shrinkable,
-                               size_t room) {
-  constexpr size_t kLeast = 12;
-  if (room == 0 || natural.empty()) return natural;
-  const auto total = [&] {
-    size_t sum = 2 * (natural.size() - 1);
-    for (const size_t width : natural) sum += width;
-    return sum;
-  };
-  while (total() > room) {
-    size_t widest = natural.size();
-    size_t second = kLeast;
-    for (size_t i = 0; i < natural.size(); ++i) {
-      if (!shrinkable[i] || natural[i] <= kLeast) continue;
-      if (widest == natural.size() || natural[i] > natural[widest]) {
-        if (widest != natural.size()) second = std::max(second, natural[widest]);
-        widest = i;
-      } else {
-        second = std::max(second, natural[i]);
-      }
-    }
-    if (widest == natural.size()) break;
-    const size_t excess = total() - room;
-    const size_t step = std::max<size_t>(1, std::min(excess, natural[widest] - second));
-    natural[widest] -= std::min(step, natural[widest] - kLeast);
+namespace {
+
+size_t total_of(const std::vector<size_t>& widths) {
+  size_t sum = 0;
+  for (const size_t width : widths) {
+    if (width != kLeftOut) sum += width + (sum == 0 ? 0 : 2);
   }
-  return natural;
+  return sum;
+}
+
+// The widest column that is wider than its least gives way, at most to the next widest.
+bool shrink_widest(const std::vector<ColumnNeed>& needs, size_t excess,
+                   std::vector<size_t>& widths) {
+  size_t widest = widths.size();
+  size_t second = 0;
+  for (size_t i = 0; i < widths.size(); ++i) {
+    if (widths[i] == kLeftOut || widths[i] <= needs[i].least) continue;
+    if (widest == widths.size() || widths[i] > widths[widest]) {
+      if (widest != widths.size()) second = std::max(second, widths[widest]);
+      widest = i;
+    } else {
+      second = std::max(second, widths[i]);
+    }
+  }
+  if (widest == widths.size()) return false;
+  const size_t step = std::clamp<size_t>(widths[widest] - second, 1, excess);
+  widths[widest] -= std::min(step, widths[widest] - needs[widest].least);
+  return true;
+}
+
+}  // namespace
+
+std::vector<size_t> fit_columns(const std::vector<ColumnNeed>& needs, size_t room) {
+  std::vector<size_t> widths;
+  for (const ColumnNeed& need : needs) widths.push_back(room == 0 ? need.natural : need.least);
+  if (room == 0) return widths;
+  for (size_t left = widths.size(); left > 1 && total_of(widths) > room; --left) {
+    size_t out = widths.size();
+    for (size_t i = widths.size(); i-- > 0;) {
+      if (widths[i] == kLeftOut) continue;
+      if (out == widths.size() || needs[i].priority < needs[out].priority) out = i;
+    }
+    widths[out] = kLeftOut;
+  }
+  for (size_t i = 0; i < widths.size(); ++i) {
+    if (widths[i] != kLeftOut) widths[i] = needs[i].natural;
+  }
+  for (size_t total = total_of(widths); total > room; total = total_of(widths)) {
+    if (!shrink_widest(needs, total - room, widths)) break;
+  }
+  return widths;
 }
 
 namespace {

@@ -2,16 +2,26 @@
 // columns of valid UTF-8 (base/strings.h display_width). Used by the text renderer and by --help.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace sonde::report {
 
-// Widths for columns that are separated by two spaces and fit into `room` (0 = no limit): the
-// widest shrinkable columns give way first, none below 12; the others keep their natural width.
-std::vector<size_t> fit_widths(std::vector<size_t> natural, const std::vector<bool>& shrinkable,
-                               size_t room);
+// What a column of a table wants: its natural width, the least that is still of use (the natural
+// one where it cannot be cut), and how long it stays where not all fit.
+struct ColumnNeed {
+  size_t natural = 0;
+  size_t least = 0;
+  int priority = 0;
+};
+constexpr size_t kLeftOut = SIZE_MAX;
+
+// Widths for columns that are separated by two spaces and fit into `room` (0 = no limit). Columns
+// leave, by rising priority and of equal ones the rightmost first, until the least of all others
+// fits; then the widest give way first. The last column does not leave.
+std::vector<size_t> fit_columns(const std::vector<ColumnNeed>& needs, size_t room);
 
 // Cuts the middle out of a text wider than `width`, where long names differ least.
 std::string ellipsize(std::string_view text, size_t width);

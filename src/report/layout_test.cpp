@@ -10,11 +10,20 @@ namespace sonde::report {
 namespace {
 
 TEST(Layout, WidestColumnsGiveWayFirst) {
-  EXPECT_EQ(fit_widths({50, 30, 10}, {true, true, false}, 0), (std::vector<size_t>{50, 30, 10}));
-  EXPECT_EQ(fit_widths({50, 30, 10}, {true, true, false}, 80), (std::vector<size_t>{36, 30, 10}));
-  EXPECT_EQ(fit_widths({50, 30, 10}, {true, true, false}, 64), (std::vector<size_t>{25, 25, 10}));
-  EXPECT_EQ(fit_widths({50, 30, 10}, {true, true, false}, 20), (std::vector<size_t>{12, 12, 10}));
-  EXPECT_EQ(fit_widths({50}, {false}, 20), (std::vector<size_t>{50}));
+  const std::vector<ColumnNeed> needs = {{50, 12, 0}, {30, 12, 0}, {10, 10, 0}};
+  EXPECT_EQ(fit_columns(needs, 0), (std::vector<size_t>{50, 30, 10}));
+  EXPECT_EQ(fit_columns(needs, 80), (std::vector<size_t>{36, 30, 10}));
+  EXPECT_EQ(fit_columns(needs, 64), (std::vector<size_t>{25, 25, 10}));
+  EXPECT_EQ(fit_columns(needs, 38), (std::vector<size_t>{12, 12, 10}));
+}
+
+TEST(Layout, ColumnsLeaveByPriorityThenFromTheRight) {
+  const std::vector<ColumnNeed> needs = {{50, 40, 9}, {30, 16, 0}, {10, 10, 1}, {8, 8, 0}};
+  EXPECT_EQ(fit_columns(needs, 80), (std::vector<size_t>{40, 16, 10, 8}));
+  EXPECT_EQ(fit_columns(needs, 79), (std::vector<size_t>{40, 25, 10, kLeftOut}));
+  EXPECT_EQ(fit_columns(needs, 69), (std::vector<size_t>{50, kLeftOut, 10, kLeftOut}));
+  EXPECT_EQ(fit_columns(needs, 50), (std::vector<size_t>{50, kLeftOut, kLeftOut, kLeftOut}));
+  EXPECT_EQ(fit_columns({{50, 50, 0}}, 20), (std::vector<size_t>{50}));
 }
 
 TEST(Layout, CutsTheMiddleByCodePoints) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/demangle.h"
+#include "base/strings.h"
 #include "report/layout.h"
 
 namespace sonde::report {
@@ -313,21 +314,42 @@ std::vector<std::string> short_names(std::span<const std::string> names) {
   return out;
 }
 
+namespace {
+
+// Cuts inside the template arguments, where names of one family differ least in what matters to a
+// reader; only where even none of them fit, the name as a whole.
+std::string cut_name(const std::string& name, size_t width) {
+  if (display_width(name) <= width) return name;
+  for (size_t i = 1; i < name.size(); ++i) {
+    if (name[i] != '<' || !is_identifier(name[i - 1])) continue;
+    const size_t end = closing(name, i);
+    if (end == std::string::npos) break;
+    constexpr size_t kLeastInside = 8;  // less than this says nothing
+    const std::string before = name.substr(0, i + 1), after = name.substr(end - 1);
+    const size_t outside = display_width(before) + display_width(after);
+    if (outside + kLeastInside > width) break;
+    return before + ellipsize(name.substr(i + 1, end - i - 2), width - outside) + after;
+  }
+  return ellipsize(name, width);
+}
+
+}  // namespace
+
 std::vector<std::string> cut_names(std::span<const std::string> names, size_t width) {
   std::map<std::string, std::vector<std::string>> alike;  // different names, in order of appearance
   for (const std::string& name : names) {
-    auto& group = alike[ellipsize(name, width)];
+    auto& group = alike[cut_name(name, width)];
     if (std::find(group.begin(), group.end(), name) == group.end()) group.push_back(name);
   }
   std::vector<std::string> out;
   out.reserve(names.size());
   for (const std::string& name : names) {
-    std::string text = ellipsize(name, width);
+    std::string text = cut_name(name, width);
     const auto& group = alike[text];
     if (group.size() > 1) {
       const auto number = std::find(group.begin(), group.end(), name) - group.begin() + 1;
       const std::string suffix = fmt::format(" #{}", number);
-      text = ellipsize(name, width > suffix.size() ? width - suffix.size() : 1) + suffix;
+      text = cut_name(name, width > suffix.size() ? width - suffix.size() : 1) + suffix;
     }
     out.push_back(std::move(text));
   }

@@ -18,17 +18,11 @@ const Renderer* find_renderer(std::string_view name) {
 
 namespace {
 
-// Exact: nanoseconds are the digits after the point.
-std::string microseconds_text(int64_t ns) {
-  const bool negative = ns < 0;
-  const uint64_t magnitude = negative ? 0 - static_cast<uint64_t>(ns) : static_cast<uint64_t>(ns);
-  return fmt::format("{}{}.{:03}", negative ? "-" : "", magnitude / 1000, magnitude % 1000);
-}
-
-std::string integer_text(int64_t value, const Column& column) {
+std::string integer_text(int64_t value, const Column& column, bool exact) {
+  if (exact) return fmt::format("{}", value);
   switch (column.kind) {
     case Kind::kTime:
-      return column.microseconds ? microseconds_text(value) : format_duration(value);
+      return format_duration(value);
     case Kind::kBytes:
       return value < 0 ? fmt::format("{} B", value) : format_size(static_cast<uint64_t>(value));
     case Kind::kInteger:
@@ -38,15 +32,22 @@ std::string integer_text(int64_t value, const Column& column) {
   }
 }
 
+std::string real_text(double value, const Column& column, bool exact) {
+  if (!std::isfinite(value)) return "-";
+  if (exact) return fmt::format("{}", value);
+  if (column.kind != Kind::kPercent) return fmt::format("{:.{}f}", value, column.decimals);
+  if (value > 0 && value < 0.05) return "<0.1";  // not none
+  return fmt::format("{:.1f}", value);
+}
+
 }  // namespace
 
-std::string text_of(const Value& value, const Column& column) {
-  if (const auto* integer = std::get_if<int64_t>(&value)) return integer_text(*integer, column);
-  if (const auto* text = std::get_if<std::string>(&value)) return printable(*text, Lines::kJoin);
-  if (const auto* real = std::get_if<double>(&value)) {
-    if (!std::isfinite(*real)) return "-";
-    return fmt::format("{:.{}f}", *real, column.decimals);
+std::string text_of(const Value& value, const Column& column, bool exact) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) {
+    return integer_text(*integer, column, exact);
   }
+  if (const auto* text = std::get_if<std::string>(&value)) return printable(*text, Lines::kJoin);
+  if (const auto* real = std::get_if<double>(&value)) return real_text(*real, column, exact);
   return "-";
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/report.h"
+#include "report/unit.h"
 
 namespace sonde::report {
 
@@ -16,6 +17,7 @@ struct RenderOptions {
   size_t width = 0;  // terminal columns; 0 = as wide as needed
   bool colour = false;
   bool full_names = false;  // kName cells whole, not shortened
+  bool exact = false;       // times in nanoseconds, sizes in bytes, shares with all their digits
 };
 
 // One of the parts in which a table is written that may be too long to be held. The report has one
@@ -23,7 +25,9 @@ struct RenderOptions {
 struct Part {
   bool first = true, last = true;
   size_t rows_before = 0;
-  std::vector<size_t> widths = {};  // of text, which the first part decides
+  // The first part decides them.
+  std::vector<TimeUnit> units = {};
+  std::vector<size_t> widths = {};  // of text
 };
 
 struct Renderer {
@@ -40,6 +44,6 @@ std::span<const Renderer* const> all_renderers();
 const Renderer* find_renderer(std::string_view name);
 
 // One value for people ("12.3 ms", "1.5 GiB", "-" if unknown), of a column's kind.
-std::string text_of(const Value& value, const Column& column);
+std::string text_of(const Value& value, const Column& column, bool exact = false);
 
 }  // namespace sonde::report

@@ -44,12 +44,13 @@ const char* const kHtmlStyle =
     "white-space:pre}"
     "td.n,th.n{text-align:right}h1{font-size:1.4em}h2{font-size:1.1em;margin-top:1.6em}"
     "svg{display:block;max-width:100%;height:auto;margin:.6em 0}.warning{color:var(--warn)}"
+    "nav ul{display:flex;flex-wrap:wrap;gap:.2em 1.2em;list-style:none;padding:0}"
     ".note,.more{color:var(--quiet)}pre{white-space:pre-wrap}";
 
 namespace {
 
-void append_cells(std::string& out, const Table& table, const RenderOptions& options) {
-  const auto cells = cells_of(table, options.full_names);
+void append_cells(std::string& out, const Table& table, const Cells& shown) {
+  const auto& cells = shown.texts;
   for (size_t r = 0; r < table.rows.size(); ++r) {
     out += "<tr>";
     for (size_t c = 0; c < cells.size(); ++c) {
@@ -64,11 +65,11 @@ void append_cells(std::string& out, const Table& table, const RenderOptions& opt
   }
 }
 
-void append_header(std::string& out, const Table& table) {
+void append_header(std::string& out, const Table& table, const Cells& cells) {
   out += "<table>\n<tr>";
-  for (const Column& column : table.columns) {
-    out += is_text(column.kind) ? "<th>" : "<th class=\"n\">";
-    out += html_escaped(title_of(column)) + "</th>";
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    out += is_text(table.columns[c].kind) ? "<th>" : "<th class=\"n\">";
+    out += html_escaped(cells.titles[c]) + "</th>";
   }
   out += "</tr>\n";
 }
@@ -85,12 +86,15 @@ void append_end(std::string& out, const Table& table) {
 
 std::string html_section(const Section& section, const RenderOptions& options) {
   std::string out;
-  if (!section.title.empty()) out += "<h2>" + html_escaped(section.title) + "</h2>\n";
+  if (!section.title.empty()) {
+    out += fmt::format("<h2 id=\"{}\">{}</h2>\n", html_escaped(section.key),
+                       html_escaped(section.title));
+  }
   if (!section.facts.empty()) {
     out += "<table>\n";
     for (const Fact& fact : section.facts) {
       out += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td></tr>\n", html_escaped(fact.title),
-                         html_escaped(fact_text(fact)));
+                         html_escaped(fact_text(fact, options.exact)));
     }
     out += "</table>\n";
   }
@@ -100,8 +104,10 @@ std::string html_section(const Section& section, const RenderOptions& options) {
     if (section.table.rows.empty() && !section.empty_text.empty()) {
       out += "<p>" + html_escaped(section.empty_text) + "</p>\n";
     } else {
-      append_header(out, section.table);
-      append_cells(out, section.table, options);
+      Part whole;
+      const Cells cells = cells_of(section.table, options, whole);
+      append_header(out, section.table, cells);
+      append_cells(out, section.table, cells);
       append_end(out, section.table);
     }
   }
@@ -123,8 +129,22 @@ std::string head_of(const Report& report) {
 
 constexpr std::string_view kEnd = "</body>\n</html>\n";
 
+// Links to the sections, where there are enough to get lost in.
+std::string contents_of(const Report& report) {
+  constexpr size_t kEnough = 3;
+  std::string links;
+  size_t count = 0;
+  for (const Section& section : report.sections) {
+    if (section.title.empty()) continue;
+    ++count;
+    links += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", html_escaped(section.key),
+                         html_escaped(section.title));
+  }
+  return count < kEnough ? "" : "<nav><ul>\n" + links + "</ul></nav>\n";
+}
+
 std::string render(const Report& report, const RenderOptions& options) {
-  std::string out = head_of(report);
+  std::string out = head_of(report) + contents_of(report);
   for (const std::string& warning : report.warnings) {
     out += "<p class=\"warning\">Warning: " + html_escaped(warning) + "</p>\n";
   }
@@ -140,12 +160,13 @@ std::string render(const Report& report, const RenderOptions& options) {
 
 std::string render_part(const Report& report, const RenderOptions& options, Part& part) {
   const Table& table = report.sections[0].table;
+  const Cells cells = cells_of(table, options, part);
   std::string out;
   if (part.first) {
     out = head_of(report);
-    append_header(out, table);
+    append_header(out, table, cells);
   }
-  append_cells(out, table, options);
+  append_cells(out, table, cells);
   if (!part.last) return out;
   append_end(out, table);
   return out.append(kEnd);

@@ -22,16 +22,16 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-void append_header(std::string& out, const Table& table) {
+void append_header(std::string& out, const Table& table, const Cells& cells) {
   out += '|';
-  for (const Column& column : table.columns) out += " " + escaped(title_of(column)) + " |";
+  for (const std::string& title : cells.titles) out += " " + escaped(title) + " |";
   out += "\n|";
   for (const Column& column : table.columns) out += is_text(column.kind) ? "---|" : "---:|";
   out += '\n';
 }
 
-void append_rows(std::string& out, const Table& table, const RenderOptions& options) {
-  const auto cells = cells_of(table, options.full_names);
+void append_rows(std::string& out, const Table& table, const Cells& shown) {
+  const auto& cells = shown.texts;
   for (size_t r = 0; r < table.rows.size(); ++r) {
     out += '|';
     for (const auto& column : cells) out += " " + escaped(column[r]) + " |";
@@ -42,10 +42,11 @@ void append_rows(std::string& out, const Table& table, const RenderOptions& opti
   }
 }
 
-void append_facts(std::string& out, const Section& section) {
+void append_facts(std::string& out, const Section& section, const RenderOptions& options) {
   out += "| | |\n|---|---:|\n";
   for (const Fact& fact : section.facts) {
-    out += fmt::format("| {} | {} |\n", escaped(fact.title), escaped(fact_text(fact)));
+    out +=
+        fmt::format("| {} | {} |\n", escaped(fact.title), escaped(fact_text(fact, options.exact)));
   }
 }
 
@@ -62,15 +63,17 @@ std::string render(const Report& report, const RenderOptions& options) {
     if (!section.title.empty()) out += "\n## " + escaped(section.title) + "\n";
     if (!section.facts.empty()) {
       out += '\n';
-      append_facts(out, section);
+      append_facts(out, section, options);
     }
     if (!section.table.columns.empty()) {
       out += '\n';
       if (section.table.rows.empty() && !section.empty_text.empty()) {
         out += escaped(section.empty_text) + "\n";
       } else {
-        append_header(out, section.table);
-        append_rows(out, section.table, options);
+        Part whole;
+        const Cells cells = cells_of(section.table, options, whole);
+        append_header(out, section.table, cells);
+        append_rows(out, section.table, cells);
       }
     }
     for (const std::string& remark : section.remarks) out += "\n" + escaped(remark) + "\n";
@@ -84,12 +87,13 @@ std::string render(const Report& report, const RenderOptions& options) {
 
 std::string render_part(const Report& report, const RenderOptions& options, Part& part) {
   const Table& table = report.sections[0].table;
+  const Cells cells = cells_of(table, options, part);
   std::string out;
   if (part.first) {
     out = head_of(report) + "\n";
-    append_header(out, table);
+    append_header(out, table, cells);
   }
-  append_rows(out, table, options);
+  append_rows(out, table, cells);
   return out;
 }
 

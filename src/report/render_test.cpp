@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "base/strings.h"
+#include "report/names.h"
 #include "report/sort.h"
+#include "report/unit.h"
 
 namespace sonde::report {
 namespace {
@@ -18,9 +20,9 @@ Report sample() {
   section.key = "top";
   section.table.add_column({"name", "Name", Kind::kName});
   section.table.add_column({"calls", "Calls", Kind::kInteger});
-  section.table.add_column({"total_ns", "Total", Kind::kTime, 2, true});
+  section.table.add_column({"total_ns", "Total", Kind::kTime});
   section.table.add_column({"moved_bytes", "Moved", Kind::kBytes});
-  section.table.add_column({"percent", "Share", Kind::kPercent, 6});
+  section.table.add_column({"percent", "Share", Kind::kPercent});
   section.table.add_row({std::string("void k<int>(int*)"), int64_t{1234}, int64_t{157178063},
                          int64_t{20000000000}, 85.4609201610961});
   section.table.add_row({std::string("a,\"b\"\n\xff"), int64_t{2}, int64_t{-5}, std::monostate{},
@@ -37,9 +39,77 @@ std::string rendered(const Report& report, const char* format, size_t width = 0)
 
 TEST(Render, TextAlignsAndUsesUnits) {
   EXPECT_EQ(rendered(sample(), "text"),
-            "Name     Calls    Total us     Moved    Share %\n"
-            "k        1,234  157178.063  18.6 GiB  85.460920\n"
-            "a,\"b\" \xEF\xBF\xBD      2      -0.005         -          -\n");
+            "Name     Calls  Total ms     Moved  Share %\n"
+            "k        1,234       157  18.6 GiB     85.5\n"
+            "a,\"b\" \xEF\xBF\xBD      2   >-0.001         -        -\n");
+}
+
+TEST(Render, ExactTextHasWholeNumbers) {
+  RenderOptions options;
+  options.exact = true;
+  const std::string text = find_renderer("text")->render(sample(), options);
+  for (const char* const part :
+       {"Total ns", "157178063", "20000000000", "85.4609201610961", "-5"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+}
+
+TEST(Render, ColumnsOfTimesHaveOneUnitAndThreeDigits) {
+  EXPECT_EQ(unit_that_fits({}), TimeUnit::kMicrosecond);
+  EXPECT_EQ(unit_that_fits({0, 0, 900}), TimeUnit::kNanosecond);
+  EXPECT_EQ(unit_that_fits({5'000, 60'000, 4'160'000}), TimeUnit::kMicrosecond);
+  EXPECT_EQ(unit_that_fits({5'000, 6'000, 4'160'000'000}), TimeUnit::kMillisecond);
+  EXPECT_EQ(unit_that_fits({-4'160'000'000}), TimeUnit::kSecond);
+  EXPECT_EQ(text_in(TimeUnit::kSecond, 4'162'000'000), "4.16");
+  EXPECT_EQ(text_in(TimeUnit::kMicrosecond, 52'949), "52.9");
+  EXPECT_EQ(text_in(TimeUnit::kMicrosecond, 99'960), "100");
+  EXPECT_EQ(text_in(TimeUnit::kMillisecond, 4'160'700'000), "4,161");
+  EXPECT_EQ(text_in(TimeUnit::kMillisecond, 52'949), "0.0529");
+  EXPECT_EQ(text_in(TimeUnit::kMillisecond, 999), "<0.001");
+  EXPECT_EQ(text_in(TimeUnit::kMillisecond, -1'500'000), "-1.50");
+  EXPECT_EQ(text_in(TimeUnit::kMillisecond, 0), "0");
+  EXPECT_EQ(text_in(TimeUnit::kNanosecond, 7), "7");
+}
+
+TEST(Render, SmallSharesAreNotNone) {
+  Column share;
+  share.kind = Kind::kPercent;
+  EXPECT_EQ(text_of(Value(0.0), share), "0.0");
+  EXPECT_EQ(text_of(Value(0.01), share), "<0.1");
+  EXPECT_EQ(text_of(Value(99.96), share), "100.0");
+}
+
+TEST(Render, NamesAreCutWithinTheirTemplateArgumentsFirst) {
+  const std::vector<std::string> names = {
+      "outer_kernel<float, very::long_argument<int, 4>, another_argument>::run"};
+  const std::string cut = cut_names(names, 48).front();
+  EXPECT_EQ(cut.size(), 48u);
+  EXPECT_EQ(cut.substr(0, 13), "outer_kernel<");
+  EXPECT_EQ(cut.substr(cut.size() - 6), ">::run");
+}
+
+TEST(Render, WhatDoesNotFitIsNamed) {
+  const std::string text = rendered(sample(), "text", 40);
+  EXPECT_NE(text.find("... no room for: Share"), std::string::npos) << text;
+  EXPECT_EQ(rendered(sample(), "text", 80).find("no room"), std::string::npos);
+}
+
+TEST(Tables, OneIsChosenByItsKey) {
+  Report report = sample();
+  report.sections.push_back({"more", "", {}, {}, ""});
+  report.sections[1].add_fact({"calls", "Calls", Kind::kInteger, int64_t{5}});
+  report.sections[0].add_fact({"ops", "Ops", Kind::kInteger, int64_t{7}});
+  Report facts = report;
+  const auto others = choose_table(facts, "top_facts");
+  ASSERT_TRUE(others.ok());
+  EXPECT_EQ(*others, "top, more");
+  EXPECT_EQ(rendered(facts, "csv"), "key,value\nops,7\n");
+  Report first = report;
+  ASSERT_TRUE(choose_table(first, "").ok());
+  EXPECT_EQ(rendered(first, "csv"), rendered(sample(), "csv"));
+  const auto unknown = choose_table(report, "colour");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().to_line().find("top_facts"), std::string::npos);
 }
 
 TEST(Render, TextFitsTheTerminal) {

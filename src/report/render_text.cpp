@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/strings.h"
 #include "report/cells.h"
@@ -18,49 +19,92 @@ constexpr std::string_view kBold = "\x1b[1m";
 constexpr std::string_view kYellow = "\x1b[33m";
 constexpr std::string_view kReset = "\x1b[0m";
 
-std::vector<size_t> widths_of(const Table& table,
-                              const std::vector<std::vector<std::string>>& cells, size_t room) {
-  std::vector<size_t> natural;
-  std::vector<bool> shrinkable;
-  for (size_t c = 0; c < cells.size(); ++c) {
-    size_t width = display_width(title_of(table.columns[c]));
-    for (const auto& cell : cells[c]) width = std::max(width, display_width(cell));
-    natural.push_back(width);
-    shrinkable.push_back(is_text(table.columns[c].kind));
+// The column that stays: one that has a priority, else the first of names, else the first of text.
+size_t leading_column(const Table& table) {
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.columns[c].priority > 0) return c;
   }
-  return fit_widths(natural, shrinkable, room);
+  for (const bool wants_name : {true, false}) {
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      const Kind kind = table.columns[c].kind;
+      if (wants_name ? kind == Kind::kName : is_text(kind)) return c;
+    }
+  }
+  return 0;
 }
 
-void append_table(std::string& out, const Table& table, const RenderOptions& options, Part& part) {
-  auto cells = cells_of(table, options.full_names);
-  if (part.first) part.widths = widths_of(table, cells, options.width);
-  const std::vector<size_t>& widths = part.widths;
-  const bool may_cut = options.width != 0;
-  for (size_t c = 0; c < cells.size(); ++c) {
-    if (table.columns[c].kind == Kind::kName) cells[c] = cut_names(cells[c], widths[c]);
-  }
-  const auto append_line = [&](auto cell_of) {
-    std::string line;
-    for (size_t c = 0; c < widths.size(); ++c) {
-      if (c != 0) line += "  ";
-      const std::string cell =
-          may_cut || part.first ? ellipsize(cell_of(c), widths[c]) : cell_of(c);
-      line += pad(cell, widths[c], !is_text(table.columns[c].kind));
+std::vector<size_t> widths_of(const Table& table, const Cells& cells, size_t room) {
+  constexpr size_t kLeastName = 40, kLeastText = 16;
+  const size_t leading = leading_column(table);
+  std::vector<ColumnNeed> needs;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    size_t width = display_width(cells.titles[c]);
+    for (const auto& cell : cells.texts[c]) width = std::max(width, display_width(cell));
+    ColumnNeed need{width, width, table.columns[c].priority};
+    if (is_text(table.columns[c].kind)) need.least = std::min(width, kLeastText);
+    if (c == leading) {
+      // A terminal of less than 80 columns has half of them for names.
+      if (is_text(table.columns[c].kind)) {
+        need.least = std::min({width, kLeastName, std::max(room / 2, kLeastText)});
+      }
+      need.priority = std::numeric_limits<int>::max();
     }
-    while (!line.empty() && line.back() == ' ') line.pop_back();
-    return line;
-  };
-  if (part.first) {
-    const std::string header = append_line([&](size_t c) { return title_of(table.columns[c]); });
-    out += options.colour ? fmt::format("{}{}{}\n", kBold, header, kReset) : header + "\n";
+    needs.push_back(need);
   }
-  for (size_t r = 0; r < table.rows.size(); ++r) {
-    out += append_line([&](size_t c) { return cells[c][r]; }) + "\n";
+  return fit_columns(needs, room);
+}
+
+// One line of a table, without spaces at its end.
+template <typename CellOf>
+std::string line_of(const Table& table, const std::vector<size_t>& widths, bool may_cut,
+                    CellOf cell_of) {
+  std::string line;
+  for (size_t c = 0; c < widths.size(); ++c) {
+    if (widths[c] == kLeftOut) continue;
+    if (!line.empty()) line += "  ";
+    const std::string cell = may_cut ? ellipsize(cell_of(c), widths[c]) : cell_of(c);
+    line += pad(cell, widths[c], !is_text(table.columns[c].kind));
   }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+// What was left out of a table is said below it.
+void append_left_out(std::string& out, const Table& table, const RenderOptions& options,
+                     const std::vector<size_t>& widths) {
   if (table.rows_left_out != 0) {
     out +=
         fmt::format("... {} more rows (--limit 0 shows all)\n", format_count(table.rows_left_out));
   }
+  std::string titles;
+  for (size_t c = 0; c < widths.size(); ++c) {
+    if (widths[c] != kLeftOut) continue;
+    titles += (titles.empty() ? "" : ", ") + table.columns[c].title;
+  }
+  if (!titles.empty()) out += wrap("... no room for: " + titles, options.width, 4);
+}
+
+void append_table(std::string& out, const Table& table, const RenderOptions& options, Part& part) {
+  Cells cells = cells_of(table, options, part);
+  if (part.first) part.widths = widths_of(table, cells, options.width);
+  const std::vector<size_t>& widths = part.widths;
+  const bool may_cut = options.width != 0;
+  for (size_t c = 0; c < widths.size(); ++c) {
+    if (table.columns[c].kind == Kind::kName && widths[c] != kLeftOut) {
+      cells.texts[c] = cut_names(cells.texts[c], widths[c]);
+    }
+  }
+  if (part.first) {
+    const std::string header =
+        line_of(table, widths, may_cut, [&](size_t c) { return cells.titles[c]; });
+    out += options.colour ? fmt::format("{}{}{}\n", kBold, header, kReset) : header + "\n";
+  }
+  for (size_t r = 0; r < table.rows.size(); ++r) {
+    out +=
+        line_of(table, widths, may_cut || part.first, [&](size_t c) { return cells.texts[c][r]; }) +
+        "\n";
+  }
+  append_left_out(out, table, options, widths);
 }
 
 void append_facts(std::string& out, const Section& section, const RenderOptions& options) {
@@ -69,7 +113,7 @@ void append_facts(std::string& out, const Section& section, const RenderOptions&
     title_width = std::max(title_width, display_width(fact.title));
   }
   for (const Fact& fact : section.facts) {
-    std::string value = fact_text(fact);
+    std::string value = fact_text(fact, options.exact);
     if (options.width > title_width + 22) {
       value = ellipsize(value, options.width - title_width - 2);
     }
@@ -87,7 +131,7 @@ void append_section(std::string& out, const Section& section, const RenderOption
   if (!section.table.columns.empty()) {
     if (!section.facts.empty()) out += '\n';
     if (section.table.rows.empty() && !section.empty_text.empty()) {
-      out += section.empty_text + "\n";
+      out += wrap(section.empty_text, options.width == 0 ? kTextWidth : options.width, 0);
     } else {
       Part whole;
       append_table(out, section.table, options, whole);

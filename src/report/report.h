@@ -18,9 +18,11 @@ struct Column {
   std::string key;    // "total_ns": the name in CSV and JSON
   std::string title;  // "Total"
   Kind kind = Kind::kText;
-  int decimals = 2;           // of kReal and kPercent in text
-  bool microseconds = false;  // a kTime column that text shows in us, so that rows can be compared
-  bool indented = false;      // for people: by as many spaces as the row's column "depth" says
+  int decimals = 2;       // of kReal in text
+  bool indented = false;  // for people: by as many spaces as the row's column "depth" says
+  // Where a table does not fit, the column of the lowest priority leaves first, of equal ones the
+  // rightmost. The first one above 0 stays, else the first column of names or text.
+  int priority = 0;
 };
 
 struct Table {

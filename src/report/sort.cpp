@@ -46,6 +46,52 @@ Status sort_table(Table& table, std::string_view column) {
   return ok_status();
 }
 
+namespace {
+
+// The parts of a report that are a table, each a section of its own.
+std::vector<Section> tables_of(const Report& report) {
+  std::vector<Section> tables;
+  std::vector<Section> facts;
+  for (const Section& section : report.sections) {
+    Section only = section;
+    only.remarks.clear();
+    const bool has_table = !section.table.columns.empty();
+    if (has_table) {
+      only.facts.clear();
+      tables.push_back(only);
+    }
+    if (section.facts.empty()) continue;
+    only = Section();
+    only.key = has_table ? section.key + "_facts" : section.key;
+    only.facts = section.facts;
+    (has_table || !tables.empty() ? facts : tables).push_back(std::move(only));
+  }
+  tables.insert(tables.end(), std::make_move_iterator(facts.begin()),
+                std::make_move_iterator(facts.end()));
+  return tables;
+}
+
+}  // namespace
+
+Result<std::string> choose_table(Report& report, std::string_view name) {
+  std::vector<Section> tables = tables_of(report);
+  if (tables.empty()) return std::string();
+  size_t chosen = name.empty() ? 0 : tables.size();
+  std::string names;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (tables[i].key == name) chosen = i;
+  }
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (i != chosen) names += (names.empty() ? "" : ", ") + tables[i].key;
+  }
+  if (chosen == tables.size()) {
+    return make_error(ErrorCode::kInvalidArgument, "no table '" + std::string(name) + "'",
+                      "--table", "there are: " + names);
+  }
+  report.sections = {std::move(tables[chosen])};
+  return names;
+}
+
 void limit_table(Table& table, size_t limit) {
   if (limit == 0 || table.rows.size() <= limit) return;
   table.rows_left_out += table.rows.size() - limit;

@@ -42,7 +42,8 @@ def make_good(path):
 def commands_with_files(sonde):
     """Command lines with FILE in the place of the file."""
     listing = subprocess.run([sonde, "--help"], capture_output=True, text=True, check=True).stdout
-    names = re.findall(r"^  ([a-z]+)  +[A-Z]", listing, re.MULTILINE)
+    names = re.findall(r"^  ([a-z-]+)  +[A-Z]", listing, re.MULTILINE)
+    names += re.findall(r"[a-z-]+", listing.split("Views:")[1])
     lines = []
     for name in names:
         text = subprocess.run([sonde, name, "--help"], capture_output=True, text=True, check=True)

@@ -17,6 +17,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         for name, value in attrs:
+            if name == "href" and (value or "").startswith("#"):  # a place on the page itself
+                continue
             if name in ("src", "href") or name.startswith("on") or "url(" in (value or ""):
                 sys.exit(f"page_check: {tag} has {name}")
         if tag in ("script", "link", "iframe", "img"):

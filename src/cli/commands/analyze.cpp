@@ -123,7 +123,8 @@ Result<std::vector<Answer>> ask_all(const Arguments& arguments,
   return all;
 }
 
-std::string joined_text(const std::vector<Answer>& answers, const std::string& format) {
+std::string joined_text(const std::vector<Answer>& answers, const std::string& format,
+                        size_t width) {
   std::string out;
   for (const Answer& answer : answers) {
     if (format == "json") {
@@ -132,8 +133,11 @@ std::string joined_text(const std::vector<Answer>& answers, const std::string& f
       continue;
     }
     if (!out.empty()) out += '\n';
-    if (format == "text")
-      out += fmt::format("== {}: {}\n\n", answer.analysis->name, answer.analysis->summary);
+    if (format == "text") {
+      const std::string title =
+          fmt::format("== {}: {}", answer.analysis->name, answer.analysis->summary);
+      out += report::wrap(title, width == 0 ? 100 : width, 3) + "\n";
+    }
     out += answer.text;
   }
   return format == "json" ? (out.empty() ? "[" : out) + "]\n" : out;
@@ -162,7 +166,7 @@ Result<int> run(const Arguments& arguments) {
   for (const Answer& answer : answers) {
     if (answer.error) return *answer.error;
   }
-  SONDE_TRY(write_stdout(joined_text(answers, format)));
+  SONDE_TRY(write_stdout(joined_text(answers, format, style.options.width)));
   if (!answers.empty()) {
     for (const std::string& warning : answers.front().warnings) {
       print_error_line(arguments.positionals().at(0) + ": warning: " + warning);

@@ -141,7 +141,8 @@ const Command& doctor_command() {
           "recorded.",
       .options = {{"--proc-root", "DIR", "look for metrics here instead of in /proc", "/proc"},
                   {"--sys-root", "DIR", "look for metrics here instead of in /sys", "/sys"},
-                  format_option()},
+                  format_option(),
+                  table_option()},
       .examples = {{"sonde doctor", "check this machine"},
                    {"sonde doctor --format json", "the same for a script"}},
       .run = run};

@@ -31,6 +31,7 @@ const Command& info_command() {
       {trace_file()},
       {as_option(),
        format_option(),
+       table_option(),
        {"--metadata", "", "show long metadata whole (csv and json always do)", ""},
        {"--environment", "", "also list the environment of the recording (secrets left out)", ""}},
       {{"sonde info trace.rpd", "the overview"},

@@ -1,0 +1,87 @@
+// Steps of traces that a test writes down: which are slow, why, and whether data is the limit.
+#include "analysis/analysis_test_support.h"
+
+namespace sonde::analysis {
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+
+struct Plan {
+  int64_t load_ms = 10, wait_ms = 0, gpu_ms = 5;
+};
+
+// Steps one after another: a data loader, a launch, and perhaps a wait for what was launched.
+trace::TraceBuilder steps_of(const std::vector<Plan>& plans, bool prefetches = false) {
+  trace::TraceBuilder rows;
+  int64_t at = 0;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const Plan& plan = plans[i];
+    const int64_t launch = at + plan.load_ms * kMs;
+    const int64_t end = launch + kMs + plan.wait_ms * kMs;
+    rows.add({"user_annotation", "ProfilerStep#" + std::to_string(i), at, end});
+    rows.add({"user_annotation", "DataLoader: next", at, launch});
+    const int api = rows.add(
+        trace::TraceBuilder::Api{"", "hipLaunchKernel", launch, launch + kMs / 10, 1, 1, "hip"});
+    if (plan.wait_ms != 0) {
+      rows.add({"", "hipDeviceSynchronize", launch + kMs, end, 1, 1, "hip"});
+    }
+    rows.add(trace::TraceBuilder::Op{"gemm", launch + kMs / 10,
+                                     launch + kMs / 10 + plan.gpu_ms * kMs, api});
+    // Work of before that hides the loading.
+    if (prefetches) rows.add(trace::TraceBuilder::Op{"gemm", at, launch, api});
+    at = end;
+  }
+  return rows;
+}
+
+std::string fact(const report::Report& report, const char* key) {
+  for (const report::Fact& fact : report.sections.front().facts) {
+    if (fact.key != key) continue;
+    const auto* number = std::get_if<int64_t>(&fact.value);
+    return number != nullptr ? std::to_string(*number) : std::get<std::string>(fact.value);
+  }
+  return "";
+}
+
+TEST(Steps, slow_ones_are_named_with_what_was_different) {
+  std::vector<Plan> plans(12);
+  plans[4].load_ms = 60;
+  plans[8].wait_ms = 40;
+  plans[8].gpu_ms = 40;
+  const report::Report report = ask("steps", steps_of(plans));
+  EXPECT_EQ(fact(report, "median_ns"), "11000000");
+  EXPECT_EQ(fact(report, "slow"), "2");
+  EXPECT_EQ(
+      lines_of(section_of(report, "slow").table, {"step", "more_ns", "difference"}),
+      (Lines{"ProfilerStep#4|50000000|DataLoader: next +50.00 ms",
+             "ProfilerStep#8|40000000|waiting for the GPU +40.00 ms; of the GPU gemm +35.00 ms"}));
+}
+
+TEST(Steps, equal_and_few_steps_are_not_slow) {
+  EXPECT_EQ(fact(ask("steps", steps_of(std::vector<Plan>(12))), "slow"), "0");
+  EXPECT_EQ(fact(ask("steps", steps_of({{10}, {10}, {90}, {10}})), "slow"), "0");
+}
+
+// A loader is the limit where the GPU waits for it, and not where it works meanwhile.
+TEST(Steps, the_data_loader_is_the_limit_only_where_the_gpu_waits) {
+  const std::vector<Plan> plans(6);
+  EXPECT_EQ(fact(ask("steps", steps_of(plans)), "data_loader_bound").substr(0, 4), "yes:");
+  EXPECT_EQ(fact(ask("steps", steps_of(plans, true)), "data_loader_bound").substr(0, 3), "no:");
+}
+
+TEST(Steps, the_rate_is_of_the_median_step) {
+  const report::Report report = ask("steps", steps_of(std::vector<Plan>(6)), {{"batch", "22"}});
+  EXPECT_EQ(fact(report, "per_second"), "2000 (22 a step, --batch)");
+  EXPECT_EQ(fact(ask("steps", steps_of(std::vector<Plan>(6))), "per_second"), "");
+}
+
+TEST(Steps, a_trace_without_steps_says_so) {
+  trace::TraceBuilder rows;
+  rows.add(trace::TraceBuilder::Op{"gemm", 0, 5});
+  const report::Report report = ask("steps", rows);
+  EXPECT_TRUE(section_of(report, "steps").table.rows.empty());
+  EXPECT_NE(section_of(report, "steps").empty_text, "");
+}
+
+}  // namespace
+}  // namespace sonde::analysis

@@ -1,0 +1,97 @@
+#include "cli/verbs.h"
+
+#include <algorithm>
+
+namespace sonde::cli {
+
+const std::vector<Verb>& shown_verbs() {
+  constexpr const char* kRecord = "Record, or bring traces together";
+  constexpr const char* kFirst = "What should I look at first?";
+  constexpr const char* kTime = "Where did the time go?";
+  constexpr const char* kIdle = "Why was the GPU idle?";
+  constexpr const char* kNear = "How near is it to what the GPU can do?";
+  constexpr const char* kChanged = "What changed?";
+  constexpr const char* kRank = "Is one rank slow?";
+  constexpr const char* kElse = "Take it to another tool, or ask in SQL";
+  constexpr const char* kSetUp = "What can be recorded here?";
+  static const std::vector<Verb> kVerbs = {
+      {"record", kRecord, {{"recover", "finish a recording whose recorder died"}}},
+      {"import",
+       kRecord,
+       {{"merge", "the traces of several ranks as one .rpd"},
+        {"upgrade", "an old .rpd as schema v3"}}},
+      {"check", kFirst, {{"analyze", "the usual answers, one after the other"}}},
+      {"report", kFirst},
+      {"info", kFirst},
+      {"kernels",
+       kTime,
+       {{"top", "totals of all operations, copies too"},
+        {"ktop", "totals of kernels only"},
+        {"stats", "the CSV files of rocprof --stats"},
+        {"sequences", "what repeats"},
+        {"variability", "what varies from call to call"}}},
+      {"breakdown",
+       kTime,
+       {{"busy", "how busy each GPU was, as RPD tells it too"},
+        {"overlap", "what ran while something else ran"}}},
+      {"steps", kTime},
+      {"operators", kTime},
+      {"stacks", kTime},
+      {"memory", kTime, {{"copies", "what was copied, how fast, in which pieces"}}},
+      {"idle", kIdle},
+      {"launches",
+       kIdle,
+       {{"queues", "how many operations wait in each queue"},
+        {"api", "which calls took the CPU's time"}}},
+      {"critical-path", kIdle},
+      {"perf", kNear, {{"counters", "what the hardware counted"}}},
+      {"sol", kNear},
+      {"roofline", kNear},
+      {"diff", kChanged},
+      {"ranks", kRank},
+      {"collectives", kRank},
+      {"export", kElse},
+      {"query", kElse},
+      {"doctor",
+       kSetUp,
+       {{"avail", "backends, metrics and settings"}, {"config", "the settings file"}}},
+  };
+  return kVerbs;
+}
+
+std::string_view whole_of(std::string_view name) {
+  for (const Verb& verb : shown_verbs()) {
+    for (const View& view : verb.views) {
+      if (view.name == name) return verb.name;
+    }
+  }
+  return {};
+}
+
+const std::vector<View>& views_of(std::string_view name) {
+  static const std::vector<View> kNone;
+  for (const Verb& verb : shown_verbs()) {
+    if (verb.name == name) return verb.views;
+  }
+  return kNone;
+}
+
+std::string take_view(std::string_view name, bool takes_command_line,
+                      std::vector<std::string>& words) {
+  const auto end = takes_command_line ? words.begin() + (words.empty() ? 0 : 1)
+                                      : std::find(words.begin(), words.end(), "--");
+  for (const View& view : views_of(name)) {
+    const auto option = std::find(words.begin(), end, "--" + std::string(view.name));
+    if (option == end) continue;
+    words.erase(option);
+    return view.name;
+  }
+  return std::string(name);
+}
+
+std::string rpd_view_of(std::string_view name) {
+  if (name == "kernels") return "ktop";
+  return name == "top" || name == "ktop" || name == "busy" ? std::string(name) : std::string();
+}
+
+}  // namespace sonde::cli
