@@ -43,7 +43,9 @@ FORMATS = {
     "Sop1": (range(0x100), lambda op: [[0xbe8 << 20 | VDST << 16 | op << 8 | SRC0]]),
     "Sopc": (range(0x80), lambda op: [[0xbf << 24 | op << 16 | SRC1 << 8 | SRC0]]),
     "Sopp": (range(0x80), lambda op: [[0xbf8 << 20 | op << 16 | 1, 0xbf8 << 20 | op << 16]]),
-    "Smem": (range(0x100), lambda op: [[0xc0 << 24 | op << 18 | 1 << 17 | VDST << 6 | SRC0 >> 1 | 0x40 << 32]]),
+    # Those without an address have no offset either.
+    "Smem": (range(0x100), lambda op: [[0xc0 << 24 | op << 18 | 1 << 17 | VDST << 6 | SRC0 >> 1 | 0x40 << 32,
+                                        0xc0 << 24 | op << 18 | VDST << 6, 0xc0 << 24 | op << 18]]),
     "Vop2": (range(0x3e), lambda op: [[op << 25 | VDST << 17 | SRC1 << 9 | 256 + SRC0],
                                       [op << 25 | VDST << 17 | SRC1 << 9 | SRC0]]),
     "Vop1": (range(0x100), lambda op: [[0x7e << 24 | VDST << 17 | op << 9 | 256 + SRC0],

@@ -108,7 +108,8 @@ void read_vop3p(Bits bits, bool is_matrix, bool is_accumulator_move, Fields& fie
   fields.src[0] = static_cast<uint16_t>(bits(40, 32));
   fields.src[1] = static_cast<uint16_t>(bits(49, 41));
   fields.src[2] = static_cast<uint16_t>(bits(58, 50));
-  if (is_matrix || is_accumulator_move) {
+  if (is_accumulator_move) return;  // its opcode says which is the accumulator
+  if (is_matrix) {
     fields.acc_src[0] = bits[59];
     fields.acc_src[1] = bits[60];
     fields.acc_dst = fields.acc_src[2] = bits[15];

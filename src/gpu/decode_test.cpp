@@ -39,6 +39,10 @@ TEST(Decode, EachFormatAsLlvmWritesIt) {
       {{0xd1c10405, 0xa4120702}, "v_mad_f32 v5, -v2, v3, -|v4|"},
       {{0xd87a8000, 0x00000001}, "ds_swizzle_b32 v0, v1 offset:swizzle(QUAD_PERM,0,0,0,0)"},
       {{0xc0240002, 0x00000000}, "s_buffer_load_dwordx2 s[0:1], s[4:7], s0"},
+      {{0xd3d94015, 0x18000128}, "v_accvgpr_write_b32 a21, v40"},
+      {{0xd3d84028, 0x18000115}, "v_accvgpr_read_b32 v40, a21"},
+      {{0xc0940100, 0x00000000}, "s_memrealtime s[4:5]"},
+      {{0xc0800000, 0x00000000}, "s_dcache_inv"},
       {{0xd3d48000, 0x04020d01}, "v_mfma_i32_32x32x8i8 a[0:15], v1, v6, a[0:15]"},
   };
   for (const auto& [words, expected] : known) {
