@@ -37,34 +37,35 @@ static_assert(sizeof(Packet) == 64);
 struct Job {
   const SoftgpuKernel* kernel = nullptr;
   SoftgpuGroup group{};
-  uint32_t grid[3], size[3], groups[3];
-  uint64_t total = 0, step = 1;
+  GroupCode* code = nullptr;  // instead of a kernel
+  Grid grid;
+  uint64_t step = 1;
   std::atomic<uint64_t> next{0};
   std::atomic<bool> stopped{false};
   int helpers = 0;  // threads in it beside the caller; under the pool's mutex
   std::mutex mutex;
   Outcome outcome;
 
-  void fill(SoftgpuGroup& at, uint64_t index) const {
-    at.id[0] = static_cast<uint32_t>(index % groups[0]);
-    at.id[1] = static_cast<uint32_t>(index / groups[0] % groups[1]);
-    at.id[2] = static_cast<uint32_t>(index / groups[0] / groups[1]);
-    for (int d = 0; d < 3; d++) at.size[d] = std::min(size[d], grid[d] - at.id[d] * size[d]);
+  Outcome run_some(GroupRunner& runner, uint64_t first, uint64_t end) const {
+    if (code != nullptr) return code->run(grid, first, end);
+    SoftgpuGroup own = group;
+    Outcome result;
+    for (uint64_t i = first; i < end && result.kind == Outcome::kDone; i++) {
+      grid.place(i, own.id, own.size);
+      result = runner.run(*kernel, own);
+    }
+    return result;
   }
 
   void work(GroupRunner& runner) {
-    SoftgpuGroup own = group;
     while (!stopped.load(std::memory_order_relaxed)) {
       uint64_t first = next.fetch_add(step);
-      if (first >= total) return;
-      for (uint64_t i = first; i < std::min(first + step, total); i++) {
-        fill(own, i);
-        Outcome result = runner.run(*kernel, own);
-        if (result.kind == Outcome::kDone) continue;
-        std::lock_guard lock(mutex);
-        if (!stopped.exchange(true)) outcome = result;
-        return;
-      }
+      if (first >= grid.total) return;
+      Outcome result = run_some(runner, first, std::min(first + step, grid.total));
+      if (result.kind == Outcome::kDone) continue;
+      std::lock_guard lock(mutex);
+      if (!stopped.exchange(true)) outcome = std::move(result);
+      return;
     }
   }
 };
@@ -130,7 +131,7 @@ struct Executor::Impl {
       wake.wait(lock, [this] { return ending || !jobs.empty(); });
       if (ending) return;
       Job* job = jobs.front();
-      if (job->next.load() >= job->total) {
+      if (job->next.load() >= job->grid.total) {
         jobs.pop_front();
         continue;
       }
@@ -144,7 +145,9 @@ struct Executor::Impl {
 
   void run(Job& job) {
     install_fault_handlers();
-    bool shares = threads > 1 && job.total > job.step;
+    // Some pieces for each thread, so that they end together; not too small to be worth taking.
+    job.step = std::max<uint64_t>(1, job.grid.total / (static_cast<uint64_t>(threads) * 16));
+    bool shares = threads > 1 && job.grid.total > job.step;
     if (shares) {
       std::lock_guard lock(mutex);
       while (pool.size() + 1 < static_cast<size_t>(threads)) pool.emplace_back([this] { help(); });
@@ -179,21 +182,37 @@ bool Executor::knows(std::string_view kernel) const {
   return find_kernel(kernel).kernel != nullptr;
 }
 
+Grid::Grid(const Dispatch& dispatch) : total(1) {
+  for (int d = 0; d < 3; d++) {
+    items[d] = dispatch.grid[d];
+    size[d] = std::max(1u, dispatch.group[d]);
+    groups[d] = (items[d] + size[d] - 1) / size[d];
+    total *= groups[d];
+  }
+}
+
+void Grid::place(uint64_t index, uint32_t (&id)[3], uint32_t (&own)[3]) const {
+  id[0] = static_cast<uint32_t>(index % groups[0]);
+  id[1] = static_cast<uint32_t>(index / groups[0] % groups[1]);
+  id[2] = static_cast<uint32_t>(index / groups[0] / groups[1]);
+  for (int d = 0; d < 3; d++) own[d] = std::min(size[d], items[d] - id[d] * size[d]);
+}
+
+Outcome Executor::run(GroupCode& code, const Dispatch& dispatch) {
+  Job job;
+  job.code = &code;
+  job.grid = Grid(dispatch);
+  impl_->run(job);
+  return job.outcome;
+}
+
 Outcome Executor::run(std::string_view kernel, const Dispatch& dispatch) {
   RegisteredKernel found = find_kernel(kernel);
-  if (!found.kernel) return {Outcome::kNoCode, 0};
+  if (!found.kernel) return {Outcome::kNoCode, 0, {}};
 
   Job job;
   job.kernel = found.kernel;
-  job.total = 1;
-  for (int d = 0; d < 3; d++) {
-    job.grid[d] = dispatch.grid[d];
-    job.size[d] = std::max(1u, dispatch.group[d]);
-    job.groups[d] = (job.grid[d] + job.size[d] - 1) / job.size[d];
-    job.total *= job.groups[d];
-  }
-  // Some pieces for each thread, so that they end together; not too small to be worth taking.
-  job.step = std::max<uint64_t>(1, job.total / (static_cast<uint64_t>(impl_->threads) * 16));
+  job.grid = Grid(dispatch);
 
   Packet packet{};
   if (dispatch.packet) {
@@ -201,8 +220,8 @@ Outcome Executor::run(std::string_view kernel, const Dispatch& dispatch) {
   } else {
     packet.setup = 3;
     for (int d = 0; d < 3; d++) {
-      packet.group[d] = static_cast<uint16_t>(job.size[d]);
-      packet.grid[d] = job.grid[d];
+      packet.group[d] = static_cast<uint16_t>(job.grid.size[d]);
+      packet.grid[d] = job.grid.items[d];
     }
     packet.group_bytes = found.kernel->lds_bytes + dispatch.dynamic_group_bytes;
     packet.kernarg = reinterpret_cast<uint64_t>(dispatch.kernarg);

@@ -1,10 +1,12 @@
-// Executor: runs kernels that exist as host code, on all host cores. Used by the device for each
-// kernel dispatch. A program built with softgpu-hipcc carries its kernels as host code and
-// registers them by name when it is loaded (kernel_abi.h).
+// Executor: runs the work groups of kernels on all host cores. Used by the device for each kernel
+// dispatch. A program built with softgpu-hipcc carries its kernels as host code and registers them
+// by name when it is loaded (kernel_abi.h); other code comes as a GroupCode (isa/ has one that runs
+// machine code).
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace softgpu {
@@ -19,8 +21,35 @@ struct Dispatch {
 };
 
 struct Outcome {
-  enum Kind { kDone, kNoCode, kMemoryFault, kTrap } kind = kDone;
+  enum Kind {
+    kDone,
+    kNoCode,
+    kMemoryFault,
+    kTrap,
+    kIllegalInstruction,
+    kApertureViolation,
+  } kind = kDone;
   uint64_t address = 0;  // of a memory fault
+  std::string detail;  // for a reader: what stopped it, and where; "" where there is no more to say
+};
+
+// The work groups of a dispatch by their number.
+struct Grid {
+  uint32_t items[3] = {}, size[3] = {}, groups[3] = {};
+  uint64_t total = 0;
+
+  explicit Grid(const Dispatch& dispatch);
+  Grid() = default;
+  // The id of a group and its own size, which is less than the others' at the edge.
+  void place(uint64_t index, uint32_t (&id)[3], uint32_t (&own)[3]) const;
+};
+
+// What can run the work groups of one dispatch, from several threads at once.
+class GroupCode {
+ public:
+  virtual ~GroupCode() = default;
+  // The groups [first, end), until one does not end well.
+  virtual Outcome run(const Grid& grid, uint64_t first, uint64_t end) = 0;
 };
 
 class Executor {
@@ -32,6 +61,7 @@ class Executor {
   bool knows(std::string_view kernel) const;
   // Runs all work groups and returns when the last has ended. May be called from several threads.
   Outcome run(std::string_view kernel, const Dispatch& dispatch);
+  Outcome run(GroupCode& code, const Dispatch& dispatch);
 
  private:
   struct Impl;

@@ -171,13 +171,13 @@ Outcome GroupRunner::run(const SoftgpuKernel& kernel, SoftgpuGroup group) {
   group_.api = &api();
   group_.runner = this;
   fault_ = {};
-  if (!prepare_lds()) return {Outcome::kTrap, 0};
+  if (!prepare_lds()) return {Outcome::kTrap, 0, {}};
   group_.lds = lds_;
   if (kernel.run_item) {
-    if (!prepare_items(kernel)) return {Outcome::kTrap, 0};
+    if (!prepare_items(kernel)) return {Outcome::kTrap, 0, {}};
     run_items();
   } else {
-    if (!group_stack_.reserve(1, kGroupStack, true)) return {Outcome::kTrap, 0};
+    if (!group_stack_.reserve(1, kGroupStack, true)) return {Outcome::kTrap, 0, {}};
     lanes_.resize(std::max<size_t>(lanes_.size(), 1));
     Lane& lane = lanes_[0];
     lane.runner = this;

@@ -61,12 +61,21 @@ struct FaultRule {
   uint64_t address = 0xdead0000000;
 };
 
+// What computes kernels.
+enum class EngineChoice {
+  kAuto,  // host code where there is some, else machine code
+  kHost,  // host code (softgpu-hipcc)
+  kIsa,   // machine code
+  kNone,  // nothing: kernels complete without computing
+};
+
 struct Config {
   std::vector<GpuConfig> gpus;
   std::vector<FaultRule> faults;
   std::string log_path;  // the oracle's; "" = none
   std::string tree;      // directory that holds the /sys, /dev and /proc this process sees
   int log_level = 0;     // diagnostics on stderr
+  EngineChoice engine = EngineChoice::kHost;
   int threads = 0;       // that compute kernels; 0 = one a core
 };
 

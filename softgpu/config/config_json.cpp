@@ -46,6 +46,20 @@ std::string_view fault_name(FaultKind kind) {
   return "?";
 }
 
+constexpr std::pair<EngineChoice, std::string_view> kEngines[] = {
+    {EngineChoice::kAuto, "auto"},
+    {EngineChoice::kHost, "host"},
+    {EngineChoice::kIsa, "isa"},
+    {EngineChoice::kNone, "none"},
+};
+
+std::string_view engine_name(EngineChoice engine) {
+  for (const auto& [each, name] : kEngines) {
+    if (each == engine) return name;
+  }
+  return "?";
+}
+
 // Reads the members of one object. Every read marks its key as known; done() names what is left.
 // The first error stays and makes all later reads do nothing.
 class Reader {
@@ -267,6 +281,9 @@ Result<Config> parse_config(std::string_view text, std::string_view name) {
   reader.text("tree", config.tree);
   reader.integer("log_level", config.log_level, 0, 9);
   reader.integer("threads", config.threads, 0, 4096);
+  std::string engine(engine_name(config.engine));
+  reader.text("engine", engine);
+  SONDE_ASSIGN(config.engine, parse_engine(engine));
   SONDE_TRY(reader.done(name));
   if (gpus != nullptr) {
     SONDE_TRY(read_gpus(*gpus, name, config));
@@ -286,8 +303,13 @@ Result<Config> read_config(const std::string& path) {
 }
 
 std::string config_text(const Config& config) {
-  Json json{{"gpus", Json::array()}, {"faults", Json::array()},       {"log", config.log_path},
-            {"tree", config.tree},   {"log_level", config.log_level}, {"threads", config.threads}};
+  Json json{{"gpus", Json::array()},
+            {"faults", Json::array()},
+            {"log", config.log_path},
+            {"tree", config.tree},
+            {"log_level", config.log_level},
+            {"threads", config.threads},
+            {"engine", engine_name(config.engine)}};
   for (const GpuConfig& gpu : config.gpus) json["gpus"].push_back(gpu_json(gpu));
   for (const FaultRule& rule : config.faults) {
     json["faults"].push_back(Json{{"kind", fault_name(rule.kind)},
@@ -311,6 +333,14 @@ Result<std::vector<GpuConfig>> parse_gpu_option(std::string_view text) {
   }
   SONDE_ASSIGN(GpuConfig gpu, make_gpu(text.substr(0, colon)));
   return std::vector<GpuConfig>(static_cast<size_t>(count), gpu);
+}
+
+Result<EngineChoice> parse_engine(std::string_view text) {
+  for (const auto& [engine, name] : kEngines) {
+    if (name == text) return engine;
+  }
+  return make_error(ErrorCode::kInvalidArgument, "unknown engine '" + std::string(text) + "'", {},
+                    "known: auto, host, isa, none");
 }
 
 Result<FaultRule> parse_fault_option(std::string_view text) {

@@ -31,7 +31,8 @@ AqlQueue::AqlQueue(const QueueSpec& spec, Services& services, Gpu& gpu)
     : Queue(spec, services, gpu),
       shared_(
           reinterpret_cast<AmdQueue*>(spec.write_pointer - offsetof(AmdQueue, write_dispatch_id))),
-      names_(memory_) {}
+      names_(memory_),
+      machine_code_(services.engine, memory_, gpu.config.model) {}
 
 Step AqlQueue::advance() {
   switch (state_) {

@@ -6,6 +6,7 @@
 
 #include "device/amd_abi.h"
 #include "device/blit.h"
+#include "device/machine_code.h"
 #include "device/names.h"
 #include "device/queue.h"
 
@@ -39,6 +40,9 @@ class AqlQueue : public Queue {
   Step start_dispatch();
   Step execute_kernel();
   bool compute();
+  bool uses_host_code() const;
+  bool uses_machine_code() const;
+  Outcome run_kernel(const Dispatch& dispatch, const AqlDispatch& packet);
   bool check_dispatch();
   bool needs_scratch();
   bool strike();
@@ -55,6 +59,7 @@ class AqlQueue : public Queue {
 
   AmdQueue* shared_;
   KernelNames names_;
+  MachineCode machine_code_;
   State state_ = State::kFetch;
   uint64_t next_ = 0;       // index of the packet that is next or current
   uint64_t written_ = 0;    // packets below this are being written or are ready

@@ -129,12 +129,40 @@ bool AqlQueue::strike() {
 
 bool AqlQueue::is_heavy() const {
   if (blit_) return blit_->transfer && blit_->transfer->bytes() > kHeavyBytes;
+  return uses_host_code() || uses_machine_code();
+}
+
+bool AqlQueue::uses_host_code() const {
+  const EngineChoice engine = services_.config.engine;
+  if (engine != EngineChoice::kAuto && engine != EngineChoice::kHost) return false;
   return services_.executor.knows(name_);
+}
+
+bool AqlQueue::uses_machine_code() const {
+  const EngineChoice engine = services_.config.engine;
+  if (engine != EngineChoice::kAuto && engine != EngineChoice::kIsa) return false;
+  return machine_code_.find(packet_.dispatch.kernel_object).has_value();
 }
 
 void AqlQueue::run_heavy() { execute_kernel(); }
 
-// Runs the kernel's host code if there is any. False after a fault.
+Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet) {
+  if (uses_host_code()) return services_.executor.run(name_, dispatch);
+  if (!uses_machine_code()) return {Outcome::kNoCode, 0, {}};
+  const auto place = machine_code_.find(packet.kernel_object);
+  isa::Launch launch = machine_code_.launch(packet, reinterpret_cast<uint64_t>(dispatch.kernarg),
+                                            reinterpret_cast<uint64_t>(shared_));
+  launch.context = this;
+  launch.interrupt = [](void* queue, uint32_t event) {
+    static_cast<AqlQueue*>(queue)->services_.host.set_event(event);
+  };
+  launch.clock = [](void* queue) {
+    return device_ticks(static_cast<AqlQueue*>(queue)->gpu_.config.clock);
+  };
+  return services_.executor.run(*machine_code_.kernel(*place, launch), dispatch);
+}
+
+// Runs the kernel's host code, or its machine code, if there is any. False after a fault.
 bool AqlQueue::compute() {
   const AqlDispatch packet = packet_.dispatch;
   const auto& descriptor = *reinterpret_cast<const KernelDescriptor*>(packet.kernel_object);
@@ -151,7 +179,10 @@ bool AqlQueue::compute() {
   dispatch.kernarg =
       arguments.empty() ? reinterpret_cast<const void*>(packet.kernarg) : arguments.data();
   dispatch.wave_size = descriptor.code_properties & kWave32 ? 32 : 64;
-  Outcome outcome = services_.executor.run(name_, dispatch);
+  Outcome outcome = run_kernel(dispatch, packet);
+  if (!outcome.detail.empty()) {
+    services_.notices.once("kernel " + name_ + ": " + outcome.detail);
+  }
   switch (outcome.kind) {
     case Outcome::kMemoryFault:
       page_fault(outcome.address, MemoryFault::kNotPresent);
@@ -159,12 +190,21 @@ bool AqlQueue::compute() {
     case Outcome::kTrap:
       fail(kExceptionError);
       return false;
+    case Outcome::kIllegalInstruction:
+      fail(kIllegalInstructionError);
+      return false;
+    case Outcome::kApertureViolation:
+      fail(kApertureError);
+      return false;
     case Outcome::kDone:
       record_.computed = true;
       break;
     case Outcome::kNoCode:
       services_.notices.once("kernel " + (name_.empty() ? "without a name" : name_) +
-                             " has no host code: completed without computing");
+                             (services_.config.engine == EngineChoice::kHost
+                                  ? " has no host code"
+                                  : " has no code that can be run here") +
+                             ": completed without computing");
   }
   return true;
 }

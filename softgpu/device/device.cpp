@@ -74,6 +74,7 @@ struct Device::Impl {
   Oracle oracle;
   FaultScript faults;
   Executor executor;
+  isa::Engine engine;
   Services services;
   std::vector<std::unique_ptr<Gpu>> gpus;
   Doorbells doorbells;
@@ -94,7 +95,7 @@ Device::Impl::Impl(const Config& device_config, Host& host)
       oracle(config, notices),
       faults(config.faults),
       executor(config.threads),
-      services{host, executor, oracle, faults, notices} {
+      services{host, executor, engine, config, oracle, faults, notices} {
   for (const GpuConfig& gpu : config.gpus) gpus.push_back(std::make_unique<Gpu>(gpu));
 }
 

@@ -17,6 +17,7 @@
 #include "device/notices.h"
 #include "device/oracle.h"
 #include "device/signal.h"
+#include "isa/kernel.h"
 
 namespace softgpu {
 
@@ -32,6 +33,8 @@ struct Gpu {
 struct Services {
   Host& host;
   Executor& executor;
+  isa::Engine& engine;
+  const Config& config;
   Oracle& oracle;
   FaultScript& faults;
   Notices& notices;

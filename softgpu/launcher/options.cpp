@@ -39,7 +39,7 @@ std::string model_table() {
 
 struct Raw {
   std::vector<std::string> gpus, faults;
-  std::string config, log;
+  std::string config, log, engine;
   std::optional<int> verbose, threads;
   bool real_time = false, list_models = false, print_config = false;
 };
@@ -66,6 +66,9 @@ Result<Config> make_config(const Raw& raw) {
   }
   config.log_level = raw.verbose.value_or(config.log_level);
   config.threads = raw.threads.value_or(config.threads);
+  if (!raw.engine.empty()) {
+    SONDE_ASSIGN(config.engine, parse_engine(raw.engine));
+  }
   SONDE_TRY(finish_config(config));
   for (GpuConfig& gpu : config.gpus) gpu.time.real_time |= raw.real_time;
   return config;
@@ -86,6 +89,11 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
   app.add_option("--log", raw.log, "Write what the GPUs execute to this file")->type_name("FILE");
   app.add_flag("--real-time", raw.real_time,
                "Computed kernels take as long as the host takes, not what the time model says");
+  app.add_option(
+         "--engine", raw.engine,
+         "What computes kernels: auto (host code where there is some, else machine code), host, "
+         "isa, none [host]")
+      ->type_name("ENGINE");
   app.add_option("--threads", raw.threads, "Threads that compute kernels [one a core]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));

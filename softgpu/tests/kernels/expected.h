@@ -12,6 +12,7 @@
 
 #include "common.h"
 #include "compute/executor.h"
+#include "machine.h"
 
 #define EACH(M, C)                 \
   for (int l = 0; l < kLanes; l++) \
@@ -173,14 +174,52 @@ LANE(dpp) {
 
 inline int failures = 0, checked = 0;
 inline softgpu::Executor* executor = nullptr;
+inline MachineCodeFile* machine_code = nullptr;
 
+// THREADS [CODE OBJECT]: the kernels as machine code as well.
 inline void begin(int argc, char** argv) {
   executor = new softgpu::Executor(argc > 1 ? atoi(argv[1]) : 0);
+  if (argc < 3) return;
+  machine_code = new MachineCodeFile;
+  if (!machine_code->load(argv[2])) {
+    printf("%s cannot be run\n", argv[2]);
+    exit(1);
+  }
 }
 inline int finish() {
   printf("%d kernels, %d differ\n", checked, failures);
   delete executor;
   return failures || !checked;
+}
+
+// What a kernel writes.
+struct Results {
+  std::vector<uint64_t> values, counters = std::vector<uint64_t>(128, 0);
+  explicit Results(size_t count) : values(count, 1) {
+    for (int i = 64; i < 80; i++) counters[i] = 0xffffffff;
+  }
+};
+
+inline void compare(const char* name, const char* way, const softgpu::Outcome& outcome, const Results& got,
+                    const Results& want, uint32_t values) {
+  checked++;
+  auto differs = std::mismatch(got.values.begin(), got.values.end(), want.values.begin());
+  auto counter = std::mismatch(got.counters.begin(), got.counters.end(), want.counters.begin());
+  if (outcome.kind == softgpu::Outcome::kDone && differs.first == got.values.end() &&
+      counter.first == got.counters.end())
+    return;
+  failures++;
+  printf("%s as %s code: outcome %d (address %llx) %s", name, way, outcome.kind,
+         (unsigned long long)outcome.address, outcome.detail.c_str());
+  if (differs.first != got.values.end()) {
+    size_t at = size_t(differs.first - got.values.begin());
+    printf(", item %zu v%zu is %llx, should be %llx", at / values, at % values,
+           (unsigned long long)*differs.first, (unsigned long long)*differs.second);
+  }
+  if (counter.first != got.counters.end())
+    printf(", counter %zd is %llx, should be %llx", counter.first - got.counters.begin(),
+           (unsigned long long)*counter.first, (unsigned long long)*counter.second);
+  printf("\n");
 }
 
 template <class A, class Expect>
@@ -191,9 +230,7 @@ void check(const char* name, const A& arguments, Expect expect, std::array<uint3
   for (int i = 0; i < 1024; i++)
     ints[i] = int32_t(uint32_t(i) * 2654435761u), floats[i] = float(i * 37 % 1000) / 8 - 60;
   size_t items = size_t(grid[0]) * grid[1] * grid[2];
-  std::vector<uint64_t> got(items * values, 1), want(items * values, 1);
-  std::vector<uint64_t> got_counters(128, 0), want_counters(128, 0);
-  for (int i = 64; i < 80; i++) got_counters[i] = want_counters[i] = 0xffffffff;
+  Results want(items * values), by_host(items * values), by_machine(items * values);
   struct {
     A arguments;
     const int32_t* ints;
@@ -201,31 +238,20 @@ void check(const char* name, const A& arguments, Expect expect, std::array<uint3
     uint64_t* out;
     uint64_t* counters;
     char implicit[256];
-  } kernarg = {arguments, ints.data(), floats.data(), got.data(), got_counters.data(), {}};
+  } kernarg = {arguments, ints.data(), floats.data(), by_host.values.data(), by_host.counters.data(), {}};
   softgpu::Dispatch dispatch;
   for (int d = 0; d < 3; d++) dispatch.grid[d] = grid[d], dispatch.group[d] = group[d];
   dispatch.kernarg = &kernarg;
   dispatch.dynamic_group_bytes = dynamic_bytes;
-  softgpu::Outcome outcome = executor->run(name, dispatch);
   for (uint32_t z = 0; z * group[2] < grid[2]; z++)
     for (uint32_t y = 0; y * group[1] < grid[1]; y++)
       for (uint32_t x = 0; x * group[0] < grid[0]; x++)
-        expect(arguments, ints.data(), floats.data(), want.data(), want_counters.data(), x, y, z);
-  checked++;
-  auto differs = std::mismatch(got.begin(), got.end(), want.begin());
-  auto counter = std::mismatch(got_counters.begin(), got_counters.end(), want_counters.begin());
-  if (outcome.kind == softgpu::Outcome::kDone && differs.first == got.end() &&
-      counter.first == got_counters.end())
-    return;
-  failures++;
-  printf("%s: outcome %d (address %llx)", name, outcome.kind, (unsigned long long)outcome.address);
-  if (differs.first != got.end()) {
-    size_t at = size_t(differs.first - got.begin());
-    printf(", item %zu v%zu is %llx, should be %llx", at / values, at % values,
-           (unsigned long long)*differs.first, (unsigned long long)*differs.second);
+        expect(arguments, ints.data(), floats.data(), want.values.data(), want.counters.data(), x, y, z);
+  if (executor->knows(name)) {
+    compare(name, "host", executor->run(name, dispatch), by_host, want, values);
   }
-  if (counter.first != got_counters.end())
-    printf(", counter %zd is %llx, should be %llx", counter.first - got_counters.begin(),
-           (unsigned long long)*counter.first, (unsigned long long)*counter.second);
-  printf("\n");
+  if (machine_code == nullptr) return;
+  kernarg.out = by_machine.values.data();
+  kernarg.counters = by_machine.counters.data();
+  compare(name, "machine", machine_code->run(*executor, name, dispatch), by_machine, want, values);
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Builds and runs random kernels, each against its host program (generate.py).
+"""Builds and runs random kernels, each against its host program (generate.py): as host code, as machine
+code on the engine, or both.
 
   random_kernels.py --build build --seeds 1-3 --kernels 8      what ctest runs
   random_kernels.py --build build --seeds 100-400              a longer run
@@ -30,22 +31,31 @@ def run(command, limit_s):
 
 def check(seed, args, folder):
     kernels = os.path.join(folder, "kernels.o")
+    code = os.path.join(folder, "kernels.co")
     program = os.path.join(folder, "check")
+    sources = [os.path.join(folder, "kernels.hip")]
+    device = ["-std=c++17", args.optimise, "-w", "-ffp-contract=off", f"-I{HERE}"]
+    by_host, by_machine = args.ways in ("both", "host"), args.ways in ("both", "machine")
+    host_objects = [kernels] if by_host else []
+    libraries = [os.path.join(args.build, name) for name in
+                 ("softgpu/libsoftgpu_isa.a", "softgpu/libsoftgpu_compute.a", "src/gpu/libsonde_gpu.a",
+                  "src/base/libsonde_base.a")]
     steps = [
         [sys.executable, os.path.join(HERE, "generate.py"), "--seed", str(seed), "--kernels", str(args.kernels),
          "--out", folder],
-        [os.path.join(args.build, "softgpu/compiler/softgpu-hipcc"), "-std=c++17", args.optimise, "-w",
-         "-ffp-contract=off", "--offload-arch=gfx90a", f"-I{HERE}", "--softgpu-kernels",
-         f"--softgpu-march={args.march}", "-c", os.path.join(folder, "kernels.hip"), "-o", kernels],
+        [os.path.join(args.build, "softgpu/compiler/softgpu-hipcc"), *device, "--offload-arch=gfx90a",
+         "--softgpu-kernels", f"--softgpu-march={args.march}", "-c", *sources, "-o", kernels] if by_host else [],
+        ["hipcc", *device, f"--offload-arch={args.arch}", "--cuda-device-only", "-c", *sources,
+         "-o", code] if by_machine else [],
         [args.cxx, "-std=c++20", "-O1", "-w", "-ffp-contract=off", "-rdynamic", f"-I{HERE}", f"-I{SOFTGPU}",
-         os.path.join(folder, "expected.cpp"), kernels,
-         os.path.join(args.build, "softgpu/libsoftgpu_compute.a"), "-lpthread", "-o", program],
-        [program, str(args.threads)],
+         f"-I{os.path.join(SOFTGPU, '..', 'src')}", os.path.join(folder, "expected.cpp"), *host_objects, *libraries,
+         "-lfmt", "-lpthread", "-o", program],
+        [program, str(args.threads), *([code] if by_machine else [])],
     ]
-    for step in steps:
-        code, output = run(step, 300)
-        if code != 0 or "warning" in output:
-            print(f"seed {seed}: {' '.join(step)}: status {code}\n{output}")
+    for step in filter(None, steps):
+        status, output = run(step, 300)
+        if status != 0 or "warning" in output:
+            print(f"seed {seed}: {' '.join(step)}: status {status}\n{output}")
             return False
     print(f"seed {seed}: {output.strip()}", flush=True)
     return True
@@ -60,6 +70,8 @@ def main():
     parser.add_argument("--optimise", default="-O2", help="-O0 to -O3, of the device side")
     parser.add_argument("--march", default="x86-64")
     parser.add_argument("--cxx", default="g++")
+    parser.add_argument("--ways", default="both", choices=("both", "host", "machine"))
+    parser.add_argument("--arch", default="gfx90a", help="of the machine code")
     parser.add_argument("--keep", action="store_true", help="keep what was built")
     args = parser.parse_args()
     if not shutil.which("hipcc"):

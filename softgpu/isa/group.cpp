@@ -1,0 +1,196 @@
+#include "isa/group.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+
+namespace softgpu::isa {
+namespace {
+
+constexpr uint64_t kTurn = 20'000;  // instructions, before the next wave has its turn
+constexpr size_t kStackBytes = 256 * 1024;
+
+void* map(size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+// Room for so many bytes; what was there before is lost when there is more to have.
+bool grow(void*& memory, size_t& mapped, size_t bytes) {
+  if (bytes <= mapped) return true;
+  if (memory != nullptr) munmap(memory, mapped);
+  mapped = (bytes + 0xffff) & ~size_t{0xffff};
+  memory = map(mapped);
+  if (memory == nullptr) mapped = 0;
+  return memory != nullptr;
+}
+
+}  // namespace
+
+GroupRunner::~GroupRunner() {
+  for (Wave* wave : waves_) munmap(wave, sizeof(Wave));
+  if (lds_ != nullptr) munmap(lds_, lds_mapped_);
+  if (private_ != nullptr) munmap(private_, private_mapped_);
+}
+
+bool GroupRunner::prepare(const Launch& launch, uint32_t waves) {
+  while (waves_.size() < waves) {
+    void* memory = map(sizeof(Wave));
+    if (memory == nullptr) return false;
+    waves_.push_back(static_cast<Wave*>(memory));
+    clear(*waves_.back());
+  }
+  // Private memory has a dword of each lane in a row, so its size is rounded up to dwords.
+  const uint32_t private_bytes = (launch.private_bytes + 3) & ~3U;
+  state_.private_bytes = private_bytes;
+  state_.lds_bytes = launch.lds_bytes;
+  state_.interrupt = launch.interrupt;
+  state_.clock = launch.clock;
+  state_.context = launch.context;
+  if (!grow(lds_, lds_mapped_, std::max<size_t>(launch.lds_bytes, 64))) return false;
+  if (!grow(private_, private_mapped_, size_t{private_bytes} * kLanes * waves)) return false;
+  state_.lds = static_cast<uint8_t*>(lds_);
+  return stack_.reserve(1, kStackBytes, true);
+}
+
+void GroupRunner::start(Wave& wave, const Launch& launch, const uint32_t (&size)[3]) {
+  const sonde::gpu::KernelDescriptor& kernel = launch.descriptor;
+  wave.pc = launch.entry;
+  wave.scc = wave.gpr_index = wave.trap_id = 0;
+  wave.mode = kernel.float_mode() | uint32_t{kernel.clamps_like_dx10()} << 8 |
+              uint32_t{kernel.is_ieee()} << 9;
+  wave.group = &state_;
+  wave.executed = 0;
+  wave.private_memory =
+      static_cast<uint8_t*>(private_) + size_t{state_.private_bytes} * kLanes * wave.number;
+  std::fill(wave.s, wave.s + sonde::gpu::kZero, 0);
+  const auto scratch = reinterpret_cast<uint64_t>(wave.private_memory);
+  unsigned at = 0;
+  const auto put = [&](uint64_t value) {
+    wave.set64(at, value);
+    at += 2;
+  };
+  if (kernel.has_private_buffer()) {
+    put((scratch & 0xffffffffffff) | uint64_t{1} << 63);  // swizzled
+    put(uint64_t{0x00e00000} << 32 | 0xffffffff);         // 64 lanes side by side, the lane added
+  }
+  if (kernel.has_dispatch_pointer()) put(launch.packet);
+  if (kernel.has_queue_pointer()) put(launch.queue);
+  if (kernel.has_kernarg_pointer()) put(launch.kernarg);
+  if (kernel.has_dispatch_id()) put(0);
+  if (kernel.has_flat_scratch()) put(scratch);
+  if (kernel.has_private_size()) wave.s[at++] = state_.private_bytes;
+  at = std::max(at, kernel.user_sgprs());
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    if (kernel.has_group_id(axis)) wave.s[at++] = state_.id[axis];
+  }
+  if (kernel.has_group_info()) wave.s[at++] = 0;
+  if (kernel.has_scratch_offset()) wave.s[at++] = 0;  // it is in the address already
+
+  const uint32_t items = size[0] * size[1] * size[2], first = wave.number * kLanes;
+  uint64_t exec = 0;
+  for (uint32_t lane = 0; lane < kLanes && first + lane < items; ++lane) {
+    const uint32_t item = first + lane, x = item % size[0], y = item / size[0] % size[1],
+                   z = item / size[0] / size[1];
+    wave.v[0][lane] = launch.packs_item_ids ? x | y << 10 | z << 20 : x;
+    if (!launch.packs_item_ids) {
+      wave.v[1][lane] = y;
+      wave.v[2][lane] = z;
+    }
+    exec |= uint64_t{1} << lane;
+  }
+  wave.set64(sonde::gpu::kExec, exec);
+  wave.s[sonde::gpu::kM0] = ~0U;
+}
+
+Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3]) {
+  const uint32_t items = size[0] * size[1] * size[2];
+  count_ = (items + kLanes - 1) / kLanes;
+  launch_ = &launch;
+  fault_.outcome = {};
+  if (!prepare(launch, count_)) return {Outcome::kTrap, 0, "no memory for its waves"};
+  std::copy(std::begin(id), std::end(id), state_.id);
+  for (uint32_t i = 0; i < count_; ++i) {
+    waves_[i]->number = i;
+    start(*waves_[i], launch, size);
+  }
+  // On a stack of its own, which is left where it is at a fault.
+  fiber_ = make_fiber(stack_.end(0), enter, this);
+  catch_faults_in(&fault_);
+  softgpu_fiber_switch(&fault_.resume, fiber_);
+  catch_faults_in(nullptr);
+  for (uint32_t i = 0; i < count_; ++i) executed_ += waves_[i]->executed;
+  Outcome outcome = fault_.outcome;
+  if (outcome.kind == Outcome::kMemoryFault) {
+    char text[128];
+    std::snprintf(text, sizeof(text), "memory fault before %#llx (code + %#llx)",
+                  static_cast<unsigned long long>(current_->pc),
+                  static_cast<unsigned long long>(current_->pc - launch.program->begin()));
+    outcome.detail = text;
+  }
+  return outcome;
+}
+
+void GroupRunner::enter(void* runner) {
+  auto& self = *static_cast<GroupRunner*>(runner);
+  self.run_waves();
+  softgpu_fiber_switch(&self.fiber_, self.fault_.resume);
+}
+
+void GroupRunner::run_waves() {
+  stops_.assign(count_, Stop::kBudget);
+  uint32_t ended = 0, waiting = 0;
+  while (ended < count_) {
+    bool somebody_waits = false;
+    for (uint32_t i = 0; i < count_; ++i) {
+      if (stops_[i] != Stop::kBudget) continue;
+      if (!take_turn(*waves_[i])) {
+        fault_.outcome = stopped_at(*waves_[i]);
+        return;
+      }
+      stops_[i] = waves_[i]->stop;
+      ended += stops_[i] == Stop::kEnd;
+      waiting += stops_[i] == Stop::kBarrier;
+      somebody_waits |= stops_[i] == Stop::kBudget;
+    }
+    if (waiting != 0 && waiting + ended == count_) {
+      std::replace(stops_.begin(), stops_.end(), Stop::kBarrier, Stop::kBudget);
+      waiting = 0;
+    } else if (somebody_waits) {
+      sched_yield();  // perhaps for a group on another thread
+    }
+  }
+}
+
+bool GroupRunner::take_turn(Wave& wave) {
+  current_ = &wave;
+  isa::run(wave, *launch_->program, kTurn);
+  return wave.stop == Stop::kBudget || wave.stop == Stop::kEnd || wave.stop == Stop::kBarrier;
+}
+
+Outcome GroupRunner::stopped_at(const Wave& wave) const {
+  char place[64];
+  std::snprintf(place, sizeof(place), " at %#llx (code + %#llx)",
+                static_cast<unsigned long long>(wave.pc),
+                static_cast<unsigned long long>(wave.pc - launch_->program->begin()));
+  switch (wave.stop) {
+    case Stop::kUnknownInstruction: {
+      const Op* op = launch_->program->at(wave.pc);
+      return {Outcome::kIllegalInstruction, wave.pc,
+              "instruction " + name_of(*op) + place + " is not known"};
+    }
+    case Stop::kOutsideCode:
+      return {Outcome::kIllegalInstruction, wave.pc, std::string("it left its code") + place};
+    case Stop::kMemoryViolation:
+      return {Outcome::kApertureViolation, wave.pc,
+              std::string("an access outside of its LDS or private memory before") + (place + 3)};
+    default:
+      return {Outcome::kTrap, wave.pc, "trap " + std::to_string(wave.trap_id) + place};
+  }
+}
+
+}  // namespace softgpu::isa

@@ -1,0 +1,69 @@
+// Group: runs work groups of a dispatch from machine code, one at a time, on the thread that calls.
+// Waves start as the packet processor starts them, and take turns until all have ended.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compute/executor.h"
+#include "compute/fault.h"
+#include "compute/fiber.h"
+#include "gpu/code_object.h"
+#include "isa/program.h"
+
+namespace softgpu::isa {
+
+// What a dispatch is, as its waves see it.
+struct Launch {
+  Program* program = nullptr;
+  sonde::gpu::KernelDescriptor descriptor{};
+  uint64_t entry = 0;
+  uint64_t packet = 0, kernarg = 0, queue = 0;  // addresses
+  uint32_t private_bytes = 0;                   // of a lane
+  uint32_t lds_bytes = 0;
+  bool packs_item_ids = true;  // into v0; else v0, v1, v2
+  void (*interrupt)(void* context, uint32_t event) = nullptr;
+  uint64_t (*clock)(void* context) = nullptr;
+  void* context = nullptr;
+};
+
+class GroupRunner {
+ public:
+  GroupRunner() = default;
+  ~GroupRunner();
+  GroupRunner(const GroupRunner&) = delete;
+  GroupRunner& operator=(const GroupRunner&) = delete;
+
+  // The group `id` of these sizes. The outcome's detail names what a wave stopped at.
+  Outcome run(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3]);
+  // Instructions of waves so far.
+  uint64_t executed() const { return executed_; }
+  // The wave that ran last: after a fault the one that faulted.
+  const Wave* last() const { return current_; }
+
+ private:
+  bool prepare(const Launch& launch, uint32_t waves);
+  void start(Wave& wave, const Launch& launch, const uint32_t (&size)[3]);
+  void run_waves();
+  bool take_turn(Wave& wave);
+  Outcome stopped_at(const Wave& wave) const;
+  static void enter(void* runner);
+
+  GroupState state_;
+  const Launch* launch_ = nullptr;
+  std::vector<Wave*> waves_;
+  std::vector<Stop> stops_;
+  uint32_t count_ = 0;
+  Wave* current_ = nullptr;
+  void* lds_ = nullptr;
+  size_t lds_mapped_ = 0;
+  void* private_ = nullptr;
+  size_t private_mapped_ = 0;
+  uint64_t executed_ = 0;
+  Stacks stack_;
+  void* fiber_ = nullptr;
+  FaultSlot fault_;
+};
+
+}  // namespace softgpu::isa

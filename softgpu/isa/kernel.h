@@ -1,0 +1,46 @@
+// MachineKernel: a dispatch as the executor runs it from machine code. Engine: the programs that
+// are loaded, decoded as far as they have run. One engine for each device; thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "compute/executor.h"
+#include "isa/group.h"
+
+namespace softgpu::isa {
+
+class Engine {
+ public:
+  // The code at this place, as it is now.
+  std::shared_ptr<Program> program(sonde::gpu::Architecture architecture, uint64_t begin,
+                                   uint64_t bytes);
+  // For a thread, until it is given back.
+  std::unique_ptr<GroupRunner> take_runner();
+  void give_back(std::unique_ptr<GroupRunner> runner);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, std::shared_ptr<Program>> programs_;  // by their begin
+  std::vector<std::unique_ptr<GroupRunner>> runners_;
+};
+
+class MachineKernel : public GroupCode {
+ public:
+  MachineKernel(Engine& engine, std::shared_ptr<Program> program, const Launch& launch)
+      : engine_(engine), program_(std::move(program)), launch_(launch) {
+    launch_.program = program_.get();
+  }
+  Outcome run(const Grid& grid, uint64_t first, uint64_t end) override;
+  uint64_t executed() const { return executed_; }
+
+ private:
+  Engine& engine_;
+  const std::shared_ptr<Program> program_;
+  Launch launch_;
+  std::atomic<uint64_t> executed_{0};
+};
+
+}  // namespace softgpu::isa

@@ -1,0 +1,392 @@
+// What instructions on all lanes are made of: operands as arrays of 64 values, functions applied to
+// them, results merged under EXEC. Loops over the lanes are plain, so that compilers vectorise
+// them.
+//
+// Compiled several times, for different instruction sets of the host: so all of it is in a
+// namespace of the level, and nothing here instantiates a template of the standard library.
+#pragma once
+
+#include "isa/op.h"
+
+#ifndef SOFTGPU_ISA_LEVEL
+#define SOFTGPU_ISA_LEVEL level1
+#endif
+
+namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
+
+using u8 = uint8_t;
+using u16 = uint16_t;
+using u32 = uint32_t;
+using u64 = uint64_t;
+using i8 = int8_t;
+using i16 = int16_t;
+using i32 = int32_t;
+using i64 = int64_t;
+using f32 = float;
+using f64 = double;
+using sonde::gpu::Encoding;
+
+constexpr u64 kAll = ~u64{0};
+
+template <class To, class From>
+[[gnu::always_inline]] inline To as(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  return __builtin_bit_cast(To, from);
+}
+
+// IEEE's 16-bit number. Sums, products, quotients and roots of two computed as f32 and rounded
+// again are correctly rounded.
+struct Half {
+  u16 bits;
+  Half() = default;
+  explicit Half(u16 raw) : bits(raw) {}
+  [[gnu::always_inline]] explicit Half(f32 value) {
+    const u32 all = as<u32>(value), sign = all >> 16 & 0x8000, x = all & 0x7fffffff;
+    const u32 tiny = as<u32>(as<f32>(x) + 0.5F) - 0x3f000000;
+    const u32 usual = (x + 0xfff + (x >> 13 & 1) - (112U << 23)) >> 13;
+    u32 made = x < 0x38800000 ? tiny : usual;
+    made = x >= 0x477ff000 ? 0x7c00 : made;
+    made = x > 0x7f800000 ? 0x7e00 | (x >> 13 & 0x3ff) : made;
+    bits = static_cast<u16>(sign | made);
+  }
+  [[gnu::always_inline]] operator f32() const {  // NOLINT(google-explicit-constructor)
+    const u32 x = (bits & 0x7fffU) << 13;
+    u32 made = as<u32>(as<f32>(x) * 0x1p112F);
+    made = x >= 0x0f800000 ? x | 0x7f800000 : made;
+    return as<f32>(made | (bits & 0x8000U) << 16);
+  }
+};
+
+template <class T>
+inline constexpr bool kIsFloat = false;
+template <>
+inline constexpr bool kIsFloat<f32> = true;
+template <>
+inline constexpr bool kIsFloat<f64> = true;
+template <>
+inline constexpr bool kIsFloat<Half> = true;
+
+template <size_t bytes>
+struct RawOf;
+template <>
+struct RawOf<2> {
+  using Type = u16;
+};
+template <>
+struct RawOf<4> {
+  using Type = u32;
+};
+template <>
+struct RawOf<8> {
+  using Type = u64;
+};
+template <class T>
+using Raw = typename RawOf<sizeof(T)>::Type;
+template <class T>
+constexpr Raw<T> kSign = static_cast<Raw<T>>(Raw<T>{1} << (sizeof(T) * 8 - 1));
+
+// Scalar operands.
+
+[[gnu::always_inline]] inline u32 scalar(const Wave& w, const Op& op, unsigned n) {
+  if (n < 251) return w.s[n];
+  switch (n) {
+    case sonde::gpu::kVccz:
+      return w.vcc() == 0;
+    case sonde::gpu::kExecz:
+      return w.exec() == 0;
+    case sonde::gpu::kScc:
+      return w.scc;
+    case sonde::gpu::kLiteral:
+      return op.literal;
+  }
+  return 0;
+}
+u64 wide_constant(const Wave& w, const Op& op, unsigned n, bool is_float);
+[[gnu::always_inline]] inline u64 scalar64(const Wave& w, const Op& op, unsigned n,
+                                           bool is_float = false) {
+  return n < 128 ? w.s64(n) : wide_constant(w, op, n, is_float);
+}
+Half half_constant(const Wave& w, const Op& op, unsigned n);
+
+template <class T>
+T scalar_as(const Wave& w, const Op& op, unsigned n) {
+  if constexpr (sizeof(T) == 8) {
+    return as<T>(scalar64(w, op, n, kIsFloat<T>));
+  } else if constexpr (sizeof(T) == 4) {
+    return as<T>(scalar(w, op, n));
+  } else if constexpr (kIsFloat<T>) {
+    return half_constant(w, op, n);
+  } else {
+    return static_cast<T>(scalar(w, op, n));
+  }
+}
+
+// What SDWA and DPP make of a row. permute() also says which lanes have a value.
+void select_part(unsigned selection, bool is_signed, const u32* from, u32* to);
+void permute(const Wave& w, const Op& op, const u32* from, u32* to, u64& mask);
+
+// A source as 64 values; `mask` loses the lanes that DPP does not write.
+template <class T>
+struct Source {
+  const T* p;
+  alignas(64) T own[kLanes];
+
+  [[gnu::always_inline]] T operator[](int lane) const { return p[lane]; }
+
+  [[gnu::always_inline]] Source(const Wave& w, const Op& op, int which, u64& mask,
+                                bool has_signs = true) {
+    const unsigned n = op.src[which];
+    if (n >= kFirstVgpr && op.is_plain && sizeof(T) == 4) {
+      p = reinterpret_cast<const T*>(w.v[n - kFirstVgpr]);
+      return;
+    }
+    p = own;
+    if (n >= kFirstVgpr && op.is_plain) {
+      spread(w.v[n - kFirstVgpr], w.v[(n - kFirstVgpr + 1) & 511], 0);
+    } else if (op.is_plain) {
+      fill(scalar_as<T>(w, op, n));
+    } else {
+      load_modified(w, op, which, mask, has_signs);
+    }
+  }
+
+ private:
+  [[gnu::always_inline]] void fill(T value) {
+    for (int l = 0; l < kLanes; l++) own[l] = value;
+  }
+  [[gnu::always_inline]] void spread(const u32* low, const u32* high, int shift) {
+    (void)high;
+    for (int l = 0; l < kLanes; l++) {
+      if constexpr (sizeof(T) == 8) {
+        own[l] = as<T>(low[l] | u64{high[l]} << 32);
+      } else if constexpr (sizeof(T) == 4) {
+        own[l] = as<T>(low[l]);
+      } else {
+        own[l] = as<T>(static_cast<u16>(low[l] >> shift));
+      }
+    }
+  }
+  [[gnu::noinline]] void load_modified(const Wave& w, const Op& op, int which, u64& mask,
+                                       bool has_signs) {
+    const unsigned n = op.src[which];
+    const bool selects = op.encoding == Encoding::kSdwa && which < 2 && op.mods.src_sel[which] != 6;
+    alignas(64) u32 rows[2][kLanes];
+    if (n >= kFirstVgpr) {
+      const u32* row = w.v[n - kFirstVgpr];
+      const u32* next = w.v[(n - kFirstVgpr + 1) & 511];
+      if (op.encoding == Encoding::kDpp && which == 0) {
+        permute(w, op, row, rows[0], mask);
+        if (sizeof(T) == 8) permute(w, op, next, rows[1], mask);
+        row = rows[0];
+        next = rows[1];
+      } else if (selects) {
+        select_part(op.mods.src_sel[which], op.mods.sext >> which & 1, row, rows[0]);
+        row = rows[0];
+      }
+      const bool takes_high = op.encoding == Encoding::kPlain && (op.mods.op_sel >> which & 1);
+      spread(row, next, takes_high ? 16 : 0);
+    } else if (selects) {
+      for (u32& value : rows[1]) value = scalar(w, op, n);
+      select_part(op.mods.src_sel[which], op.mods.sext >> which & 1, rows[1], rows[0]);
+      spread(rows[0], rows[0], 0);
+    } else if (sizeof(T) == 2 && n < 128 && (op.mods.op_sel >> which & 1)) {
+      fill(as<T>(static_cast<Raw<T>>(w.s[n] >> 16)));
+    } else {
+      fill(scalar_as<T>(w, op, n));
+    }
+    if (kIsFloat<T> && has_signs) apply_signs(op, which);
+  }
+  void apply_signs(const Op& op, int which) {
+    const Raw<T> keep =
+        op.mods.abs >> which & 1 ? static_cast<Raw<T>>(~kSign<T>) : static_cast<Raw<T>>(~Raw<T>{0});
+    const Raw<T> flip = op.mods.neg >> which & 1 ? kSign<T> : Raw<T>{0};
+    for (int l = 0; l < kLanes; l++) {
+      own[l] = as<T>(static_cast<Raw<T>>((as<Raw<T>>(own[l]) & keep) ^ flip));
+    }
+  }
+};
+
+// Results.
+
+[[gnu::always_inline]] inline void store_row(Wave& w, unsigned row, const u32* x, u64 mask) {
+  u32* to = w.v[row & 511];
+  if (mask == kAll) {
+    for (int l = 0; l < kLanes; l++) to[l] = x[l];
+    return;
+  }
+  for (int half = 0; half < 2; half++) {
+    const u32 bits = static_cast<u32>(mask >> 32 * half);
+    for (int l = 0; l < 32; l++) {
+      const int at = 32 * half + l;
+      to[at] = bits & (1U << l) ? x[at] : to[at];
+    }
+  }
+}
+
+// Of 16-bit instructions: those with op_sel in their first form on gfx9 keep the other half, the
+// older ones clear it.
+enum class HighHalf : u8 { kCleared, kKept };
+void store_part(Wave& w, const Op& op, const u32* x, u64 mask, HighHalf high);
+
+template <class T>
+[[gnu::noinline]] void modify_result(const Op& op, T* x) {
+  if constexpr (kIsFloat<T>) {
+    using Wide = decltype(T{} * 1.0F);
+    constexpr f32 kScale[] = {1, 2, 4, 0.5F};
+    for (int l = 0; l < kLanes; l++) {
+      Wide value = x[l];
+      if (op.mods.omod) value *= static_cast<Wide>(kScale[op.mods.omod]);
+      if (op.mods.clamp) value = value > 0 ? (value < 1 ? value : 1) : 0;
+      x[l] = T(value);
+    }
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void finish(Wave& w, const Op& op, T* x, u64 mask,
+                                          HighHalf high = HighHalf::kCleared) {
+  if (!op.is_plain && (op.mods.omod || op.mods.clamp)) modify_result(op, x);
+  if constexpr (sizeof(T) == 8) {
+    alignas(64) u32 low[kLanes], upper[kLanes];
+    for (int l = 0; l < kLanes; l++) {
+      low[l] = static_cast<u32>(as<u64>(x[l]));
+      upper[l] = static_cast<u32>(as<u64>(x[l]) >> 32);
+    }
+    store_row(w, op.dst, low, mask);
+    store_row(w, op.dst + 1U, upper, mask);
+  } else if constexpr (sizeof(T) == 4) {
+    const u32* out = reinterpret_cast<const u32*>(x);
+    if (op.is_plain) {
+      store_row(w, op.dst, out, mask);
+    } else {
+      store_part(w, op, out, mask, HighHalf::kCleared);
+    }
+  } else {
+    alignas(64) u32 wide[kLanes];
+    for (int l = 0; l < kLanes; l++) wide[l] = as<u16>(x[l]);
+    if (op.is_plain && high == HighHalf::kCleared) {
+      store_row(w, op.dst, wide, mask);
+    } else {
+      store_part(w, op, wide, mask, high);
+    }
+  }
+}
+
+// Bit l of the result is bits[l].
+[[gnu::always_inline]] inline u64 packed_bits(const u8* bits) {
+  u64 mask = 0;
+  for (int l = 0; l < kLanes; l += 8) {
+    u64 eight;
+    __builtin_memcpy(&eight, bits + l, 8);
+    mask |= (eight * 0x0102040810204080U >> 56) << l;
+  }
+  return mask;
+}
+
+template <class F>
+[[gnu::always_inline]] inline void each(u64 mask, F f) {
+  for (; mask; mask &= mask - 1) f(__builtin_ctzll(mask));
+}
+
+// f(a), f(a, b), f(a, b, c) on all lanes; the types are those of f's parameters and result. The
+// function is its type: a lambda without captures.
+
+template <class F, HighHalf high, class R, class A>
+void apply(Wave& w, const Op& op) {
+  u64 mask = w.exec();
+  const Source<A> a(w, op, 0, mask);
+  alignas(64) R out[kLanes];
+  for (int l = 0; l < kLanes; l++) out[l] = F{}(a[l]);
+  finish(w, op, out, mask, high);
+}
+template <class F, HighHalf high, class R, class A, class B>
+void apply(Wave& w, const Op& op) {
+  u64 mask = w.exec();
+  const Source<A> a(w, op, 0, mask);
+  const Source<B> b(w, op, 1, mask);
+  alignas(64) R out[kLanes];
+  for (int l = 0; l < kLanes; l++) out[l] = F{}(a[l], b[l]);
+  finish(w, op, out, mask, high);
+}
+template <class F, HighHalf high, class R, class A, class B, class C>
+void apply(Wave& w, const Op& op) {
+  u64 mask = w.exec();
+  const Source<A> a(w, op, 0, mask);
+  const Source<B> b(w, op, 1, mask);
+  const Source<C> c(w, op, 2, mask);
+  alignas(64) R out[kLanes];
+  for (int l = 0; l < kLanes; l++) out[l] = F{}(a[l], b[l], c[l]);
+  finish(w, op, out, mask, high);
+}
+template <HighHalf high, class F, class R, class... A>
+Handler lanes_of(R (F::*)(A...) const) {
+  return [](Wave& w, const Op& op) { apply<F, high, R, A...>(w, op); };
+}
+template <HighHalf high = HighHalf::kCleared, class F>
+Handler lanes(F) {
+  return lanes_of<high, F>(&F::operator());
+}
+
+// d = f(a, b, d).
+template <class F, class R, class A, class B, class C>
+Handler accumulating_of(R (F::*)(A, B, C) const) {
+  return [](Wave& w, const Op& op) {
+    Op with = op;
+    with.src[2] = static_cast<uint16_t>(op.dst + kFirstVgpr);
+    with.mods.op_sel &= 3;
+    apply<F, HighHalf::kCleared, R, A, B, C>(w, with);
+  };
+}
+template <class F>
+Handler accumulating(F) {
+  return accumulating_of<F>(&F::operator());
+}
+
+// Sums and the like of integers: f computes them in 64 bits; with clamp they stay in T's range.
+template <class F, class T>
+void apply_clamped(Wave& w, const Op& op) {
+  u64 mask = w.exec();
+  const Source<T> a(w, op, 0, mask);
+  const Source<T> b(w, op, 1, mask);
+  alignas(64) T out[kLanes];
+  constexpr bool is_signed = T(-1) < T(0);
+  constexpr i64 most =
+      is_signed ? (i64{1} << (sizeof(T) * 8 - 1)) - 1 : (i64{1} << sizeof(T) * 8) - 1;
+  constexpr i64 least = is_signed ? -most - 1 : 0;
+  if (!op.mods.clamp) {
+    for (int l = 0; l < kLanes; l++) out[l] = static_cast<T>(F{}(i64{a[l]}, i64{b[l]}));
+  } else {
+    for (int l = 0; l < kLanes; l++) {
+      const i64 value = F{}(i64{a[l]}, i64{b[l]});
+      out[l] = static_cast<T>(value < least ? least : value > most ? most : value);
+    }
+  }
+  finish(w, op, out, mask);
+}
+template <class T, class F>
+Handler clamped(F) {
+  return [](Wave& w, const Op& op) { apply_clamped<F, T>(w, op); };
+}
+
+// What each file of instructions adds.
+void add_scalar(Table& table);
+void add_scalar_memory(Table& table);
+void add_control(Table& table);
+void add_integer(Table& table);
+void add_integer_three(Table& table);
+void add_float(Table& table);
+void add_half(Table& table);
+void add_convert(Table& table);
+void add_divide(Table& table);
+void add_compare(Table& table);
+void add_lane(Table& table);
+void add_packed(Table& table);
+void add_dot(Table& table);
+void add_matrix(Table& table);
+void add_lds(Table& table);
+void add_lds_atomic(Table& table);
+void add_flat(Table& table);
+void add_flat_atomic(Table& table);
+void add_buffer(Table& table);
+
+}  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

@@ -1,0 +1,142 @@
+// Flat, global and scratch instructions.
+#include "isa/atomics.h"
+#include "isa/memory.h"
+
+namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
+namespace {
+
+enum class Segment : u8 { kFlat, kGlobal, kScratch };
+
+template <Segment segment>
+[[gnu::always_inline]] inline void find_addresses(const Wave& w, const Op& op, u64* to) {
+  const unsigned row = op.src[0] - kFirstVgpr;
+  const u64 offset = static_cast<u64>(i64{op.mods.offset});
+  if (segment == Segment::kScratch) {
+    for (int l = 0; l < kLanes; l++) {
+      const u32 base = op.mods.scalar_base ? w.s[*op.mods.scalar_base] : w.v[row][l];
+      to[l] = static_cast<u32>(base + static_cast<u32>(offset));
+    }
+  } else if (segment == Segment::kGlobal && op.mods.scalar_base) {
+    const u64 base = w.s64(*op.mods.scalar_base) + offset;
+    for (int l = 0; l < kLanes; l++) to[l] = base + w.v[row][l];
+  } else {
+    const u32* high = w.v[(row + 1) & 511];
+    for (int l = 0; l < kLanes; l++) to[l] = offset + (w.v[row][l] | u64{high[l]} << 32);
+  }
+}
+
+template <Segment segment>
+[[gnu::always_inline]] inline Place place_of(Wave& w, u64 address, int lane, u32 bytes) {
+  if (segment == Segment::kScratch) return private_place(w, address, lane, bytes);
+  if (segment == Segment::kFlat) {
+    const u32 aperture = static_cast<u32>(address >> 32);
+    if (aperture == kLdsAperture) {
+      const Place found = lds_place(w, static_cast<u32>(address), bytes);
+      if (!found.exists()) w.stop = Stop::kMemoryViolation;
+      return found;
+    }
+    if (aperture == kPrivateAperture)
+      return private_place(w, static_cast<u32>(address), lane, bytes);
+  }
+  return {reinterpret_cast<u8*>(address), 4};
+}
+
+template <Segment segment>
+struct Transfers {
+  Table& table;
+  const char* prefix;
+
+  template <class T, int count, Into into>
+  void load(const char* name) {
+    add(table, prefix, name, [](Wave& w, const Op& op) {
+      alignas(64) u64 at[kLanes];
+      find_addresses<segment>(w, op, at);
+      each(w.exec(), [&](int l) {
+        load_lane<T, count, into>(w, op.dst, l, place_of<segment>(w, at[l], l, sizeof(T) * count));
+      });
+    });
+  }
+  template <class T, int count, Into half>
+  void store(const char* name) {
+    add(table, prefix, name, [](Wave& w, const Op& op) {
+      alignas(64) u64 at[kLanes];
+      find_addresses<segment>(w, op, at);
+      const unsigned row = op.src[1] - kFirstVgpr;
+      each(w.exec(), [&](int l) {
+        store_lane<T, count, half>(w, row, l, place_of<segment>(w, at[l], l, sizeof(T) * count));
+      });
+    });
+  }
+};
+
+template <class T, Segment segment, class F>
+void atomic(Wave& w, const Op& op) {
+  alignas(64) u64 at[kLanes];
+  find_addresses<segment>(w, op, at);
+  const unsigned row = op.src[1] - kFirstVgpr;
+  each(w.exec(), [&](int l) {
+    const Place place = place_of<segment>(w, at[l], l, sizeof(T));
+    if (!place.exists()) return;
+    const T data = lane_value<T>(w, row, l);
+    const T old = exchange<T>(place.p, [data](T value) { return F{}(value, data); });
+    if (op.mods.glc) set_lane_value(w, op.dst, l, old);
+  });
+}
+template <class T, Segment segment>
+void compare_and_swap(Wave& w, const Op& op) {
+  alignas(64) u64 at[kLanes];
+  find_addresses<segment>(w, op, at);
+  const unsigned row = op.src[1] - kFirstVgpr;
+  each(w.exec(), [&](int l) {
+    const Place place = place_of<segment>(w, at[l], l, sizeof(T));
+    if (!place.exists()) return;
+    const T data = lane_value<T>(w, row, l), wanted = lane_value<T>(w, row + sizeof(T) / 4, l);
+    T old = wanted;
+    __atomic_compare_exchange_n(reinterpret_cast<T*>(place.p), &old, data, false, __ATOMIC_ACQ_REL,
+                                __ATOMIC_ACQUIRE);
+    if (op.mods.glc) set_lane_value(w, op.dst, l, old);
+  });
+}
+
+template <Segment segment>
+struct Atomics {
+  Table& table;
+  const char* prefix;
+
+  template <class T, class F>
+  void make(const char* name, const char* suffix, F) {
+    char whole[32];
+    unsigned at = 0;
+    for (const char* part : {"atomic_", name, suffix}) {
+      while (*part) whole[at++] = *part++;
+    }
+    whole[at] = 0;
+    add(table, prefix, whole, atomic<T, segment, F>);
+  }
+};
+
+template <Segment segment>
+void add_atomics(Table& table, const char* prefix) {
+  Atomics<segment> maker{table, prefix};
+  each_atomic(maker);
+  add(table, prefix, "atomic_cmpswap", compare_and_swap<u32, segment>);
+  add(table, prefix, "atomic_cmpswap_x2", compare_and_swap<u64, segment>);
+}
+
+}  // namespace
+
+void add_flat(Table& table) {
+  Transfers<Segment::kFlat> flat{table, "flat_"};
+  each_transfer(flat);
+  Transfers<Segment::kGlobal> global{table, "global_"};
+  each_transfer(global);
+  Transfers<Segment::kScratch> scratch{table, "scratch_"};
+  each_transfer(scratch);
+}
+
+void add_flat_atomic(Table& table) {
+  add_atomics<Segment::kFlat>(table, "flat_");
+  add_atomics<Segment::kGlobal>(table, "global_");
+}
+
+}  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

@@ -1,0 +1,95 @@
+// Arithmetic of 16-bit floating point numbers. What is computed as f32 and rounded to f16 is
+// correctly rounded; a fused sum is made odd where it is inexact, so that rounding twice is
+// rounding once.
+#include "isa/half.h"
+
+namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
+namespace {
+
+constexpr f64 kTwoPi = 6.283185307179586476925286766559;
+
+f64 turns(f32 x) { return (f64{x} - __builtin_floor(f64{x})) * kTwoPi; }
+i32 exponent(f32 x) {  // of a half as f32, so never denormal
+  const i32 field = static_cast<i32>(as<u32>(x) >> 23 & 255);
+  return x == 0 || field == 255 ? 0 : field - 126;
+}
+f32 mantissa(f32 x) {
+  const u32 field = as<u32>(x) >> 23 & 255;
+  return x == 0 || field == 255 ? x : as<f32>((as<u32>(x) & 0x807fffff) | 126U << 23);
+}
+f32 fraction(f32 x) {
+  const f32 made = x - __builtin_floorf(x), last = 0x1.ffcp-1F;
+  return made < last ? made : x == x ? last : x;
+}
+f32 median(f32 a, f32 b, f32 c) {
+  if (a != a || b != b || c != c) return half_least(half_least(a, b), c);
+  return half_most(half_least(a, b), half_least(half_most(a, b), c));
+}
+
+template <bool literal_is_factor>
+void with_literal(Wave& w, const Op& op) {  // v_madmk, v_madak
+  u64 mask = w.exec();
+  const Source<Half> a(w, op, 0, mask);
+  const Source<Half> b(w, op, 1, mask);
+  const f32 k = Half(static_cast<u16>(op.literal));
+  alignas(64) Half out[kLanes];
+  for (int l = 0; l < kLanes; l++) {
+    out[l] =
+        literal_is_factor ? Half(f32(Half(a[l] * k)) + b[l]) : Half(f32(Half(a[l] * b[l])) + k);
+  }
+  finish(w, op, out, mask);
+}
+
+void add_functions(Table& t) {
+  add(t, "v_rcp_f16", lanes([](Half a) { return Half(1 / f32(a)); }));
+  add(t, "v_sqrt_f16", lanes([](Half a) { return Half(__builtin_sqrtf(a)); }));
+  add(t, "v_rsq_f16",
+      lanes([](Half a) { return Half(static_cast<f32>(1 / __builtin_sqrt(f64{f32(a)}))); }));
+  add(t, "v_log_f16",
+      lanes([](Half a) { return Half(static_cast<f32>(__builtin_log2(f64{f32(a)}))); }));
+  add(t, "v_exp_f16",
+      lanes([](Half a) { return Half(static_cast<f32>(__builtin_exp2(f64{f32(a)}))); }));
+  add(t, "v_sin_f16",
+      lanes([](Half a) { return Half(static_cast<f32>(__builtin_sin(turns(a)))); }));
+  add(t, "v_cos_f16",
+      lanes([](Half a) { return Half(static_cast<f32>(__builtin_cos(turns(a)))); }));
+  add(t, "v_floor_f16", lanes([](Half a) { return Half(__builtin_floorf(a)); }));
+  add(t, "v_ceil_f16", lanes([](Half a) { return Half(__builtin_ceilf(a)); }));
+  add(t, "v_trunc_f16", lanes([](Half a) { return Half(__builtin_truncf(a)); }));
+  add(t, "v_rndne_f16", lanes([](Half a) { return Half(__builtin_rintf(a)); }));
+  add(t, "v_fract_f16", lanes([](Half a) { return Half(fraction(a)); }));
+  add(t, "v_frexp_mant_f16", lanes([](Half a) { return Half(mantissa(a)); }));
+  add(t, "v_frexp_exp_i16_f16", lanes([](Half a) { return static_cast<i16>(exponent(a)); }));
+  add(t, "v_ldexp_f16",
+      lanes([](Half a, i16 b) { return Half(static_cast<f32>(__builtin_ldexp(f64{f32(a)}, b))); }));
+}
+
+}  // namespace
+
+void add_half(Table& t) {
+  constexpr auto kKept = HighHalf::kKept;
+  add(t, "v_add_f16", lanes([](Half a, Half b) { return Half(a + b); }));
+  add(t, "v_sub_f16", lanes([](Half a, Half b) { return Half(a - b); }));
+  add(t, "v_subrev_f16", lanes([](Half a, Half b) { return Half(b - a); }));
+  add(t, "v_mul_f16", lanes([](Half a, Half b) { return Half(a * b); }));
+  add(t, "v_min_f16", lanes([](Half a, Half b) { return Half(half_least(a, b)); }));
+  add(t, "v_max_f16", lanes([](Half a, Half b) { return Half(half_most(a, b)); }));
+  add(t, "v_mac_f16",
+      accumulating([](Half a, Half b, Half c) { return Half(f32(Half(a * b)) + c); }));
+  add(t, "v_mad_f16",
+      lanes<kKept>([](Half a, Half b, Half c) { return Half(f32(Half(a * b)) + c); }));
+  add(t, "v_mad_legacy_f16",
+      lanes([](Half a, Half b, Half c) { return Half(f32(Half(a * b)) + c); }));
+  add(t, "v_madmk_f16", with_literal<true>);
+  add(t, "v_madak_f16", with_literal<false>);
+  add(t, "v_fma_f16", lanes<kKept>([](Half a, Half b, Half c) { return half_fused(a, b, c); }));
+  add(t, "v_fma_legacy_f16", lanes([](Half a, Half b, Half c) { return half_fused(a, b, c); }));
+  add(t, "v_min3_f16",
+      lanes<kKept>([](Half a, Half b, Half c) { return Half(half_least(half_least(a, b), c)); }));
+  add(t, "v_max3_f16",
+      lanes<kKept>([](Half a, Half b, Half c) { return Half(half_most(half_most(a, b), c)); }));
+  add(t, "v_med3_f16", lanes<kKept>([](Half a, Half b, Half c) { return Half(median(a, b, c)); }));
+  add_functions(t);
+}
+
+}  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

@@ -1,0 +1,197 @@
+// Packed instructions: two 16-bit numbers of a register, or two 32-bit ones of a pair, each
+// source's halves chosen by op_sel for the lower result and by op_sel_hi for the upper.
+#include "isa/half.h"
+
+namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
+namespace {
+
+// A source of packed halves, as 64 words.
+struct Words {
+  const u32* p;
+  alignas(64) u32 own[kLanes];
+
+  Words(const Wave& w, const Op& op, int which, bool is_float) {
+    const unsigned n = op.src[which];
+    p = own;
+    if (n >= kFirstVgpr) {
+      p = w.v[n - kFirstVgpr];
+      return;
+    }
+    const bool is_constant = n >= sonde::gpu::kHalf && n < sonde::gpu::kHalf + 9;
+    const u32 value = is_float && is_constant ? half_constant(w, op, n).bits : scalar(w, op, n);
+    for (u32& each_own : own) each_own = value;
+  }
+};
+
+struct Choice {
+  int shift;
+  u16 flip;  // of the sign
+};
+Choice choice_of(const Op& op, int which, bool is_upper) {
+  const u8 selected = is_upper ? op.mods.op_sel_hi : op.mods.op_sel;
+  const u8 negated = is_upper ? op.mods.neg_hi : op.mods.neg;
+  return {selected >> which & 1 ? 16 : 0, static_cast<u16>(negated >> which & 1 ? 0x8000 : 0)};
+}
+
+template <class T>
+[[gnu::always_inline]] inline T part(u32 word, Choice choice) {
+  const u16 bits = static_cast<u16>(word >> choice.shift);
+  if constexpr (kIsFloat<T>) {
+    return Half(static_cast<u16>(bits ^ choice.flip));
+  } else {
+    return static_cast<T>(bits);
+  }
+}
+u16 clamped_part(Half value) {
+  const f32 wide = value;
+  return Half(wide > 0 ? (wide < 1 ? wide : 1) : 0).bits;
+}
+
+template <class T, int sources, class F>
+void packed(Wave& w, const Op& op) {
+  const Words a(w, op, 0, kIsFloat<T>), b(w, op, 1, kIsFloat<T>),
+      c(w, op, sources == 3 ? 2 : 1, kIsFloat<T>);
+  alignas(64) u32 out[kLanes];
+  for (int upper = 0; upper < 2; upper++) {
+    const Choice x = choice_of(op, 0, upper), y = choice_of(op, 1, upper),
+                 z = choice_of(op, 2, upper);
+    for (int l = 0; l < kLanes; l++) {
+      u16 made;
+      if constexpr (kIsFloat<T>) {
+        const Half value = F{}(part<T>(a.p[l], x), part<T>(b.p[l], y), part<T>(c.p[l], z));
+        made = op.mods.clamp ? clamped_part(value) : value.bits;
+      } else {
+        constexpr bool is_signed = T(-1) < T(0);
+        constexpr i32 most = is_signed ? 32767 : 65535, least = is_signed ? -32768 : 0;
+        i32 value = F{}(i32{part<T>(a.p[l], x)}, i32{part<T>(b.p[l], y)}, i32{part<T>(c.p[l], z)});
+        if (op.mods.clamp) value = value < least ? least : value > most ? most : value;
+        made = static_cast<u16>(value);
+      }
+      out[l] = upper ? (out[l] & 0xffff) | u32{made} << 16 : made;
+    }
+  }
+  store_row(w, op.dst, out, w.exec());
+}
+template <class T, int sources, class F>
+Handler pair_of(F) {
+  return packed<T, sources, F>;
+}
+
+// 32-bit numbers: a register of the pair, or of two SGPRs; a constant is the same for both.
+template <class T, int sources, class F>
+void packed_wide(Wave& w, const Op& op) {
+  alignas(64) T out[2][kLanes];
+  alignas(64) T in[3][kLanes];
+  for (unsigned upper = 0; upper < 2; upper++) {
+    for (int which = 0; which < sources; which++) {
+      const unsigned n = op.src[which];
+      const bool takes_upper = (upper ? op.mods.op_sel_hi : op.mods.op_sel) >> which & 1;
+      const bool is_negated = (upper ? op.mods.neg_hi : op.mods.neg) >> which & 1;
+      const u32 flip = kIsFloat<T> && is_negated ? 0x80000000 : 0;
+      if (n >= kFirstVgpr) {
+        const u32* row = w.v[(n - kFirstVgpr + takes_upper) & 511];
+        for (int l = 0; l < kLanes; l++) in[which][l] = as<T>(row[l] ^ flip);
+      } else {
+        const u32 value = n < 128 ? w.s[n + takes_upper] : scalar(w, op, n);
+        for (int l = 0; l < kLanes; l++) in[which][l] = as<T>(value ^ flip);
+      }
+    }
+    for (int l = 0; l < kLanes; l++) out[upper][l] = F{}(in[0][l], in[1][l], in[2][l]);
+    if (kIsFloat<T> && op.mods.clamp) {
+      for (int l = 0; l < kLanes; l++)
+        out[upper][l] = out[upper][l] > 0 ? (out[upper][l] < 1 ? out[upper][l] : T(1)) : T(0);
+    }
+  }
+  store_row(w, op.dst, reinterpret_cast<u32*>(out[0]), w.exec());
+  store_row(w, op.dst + 1U, reinterpret_cast<u32*>(out[1]), w.exec());
+}
+// v_pk_mov_b32 takes the lower result from the first source and the upper from the second.
+void move_two(Wave& w, const Op& op) {
+  alignas(64) u32 out[2][kLanes];
+  for (int which = 0; which < 2; which++) {
+    const unsigned n = op.src[which], upper = op.mods.op_sel >> which & 1;
+    if (n >= kFirstVgpr) {
+      const u32* row = w.v[(n - kFirstVgpr + upper) & 511];
+      for (int l = 0; l < kLanes; l++) out[which][l] = row[l];
+    } else {
+      const u32 value = n < 128 ? w.s[n + upper] : scalar(w, op, n);
+      for (int l = 0; l < kLanes; l++) out[which][l] = value;
+    }
+  }
+  store_row(w, op.dst, out[0], w.exec());
+  store_row(w, op.dst + 1U, out[1], w.exec());
+}
+
+// v_fma_mix: each source is f32, or with op_sel_hi a half of it; neg_hi stands for the absolute
+// value.
+enum class MixResult : u8 { kSingle, kLow, kHigh };
+template <MixResult result>
+void mix(Wave& w, const Op& op) {
+  alignas(64) f32 in[3][kLanes];
+  for (int which = 0; which < 3; which++) {
+    const bool is_half = op.mods.op_sel_hi >> which & 1;
+    const Words words(w, op, which, is_half);
+    const int shift = op.mods.op_sel >> which & 1 ? 16 : 0;
+    for (int l = 0; l < kLanes; l++) {
+      f32 value = is_half ? f32(Half(static_cast<u16>(words.p[l] >> shift))) : as<f32>(words.p[l]);
+      if (op.mods.neg_hi >> which & 1) value = __builtin_fabsf(value);
+      in[which][l] = op.mods.neg >> which & 1 ? -value : value;
+    }
+  }
+  alignas(64) u32 out[kLanes];
+  for (int l = 0; l < kLanes; l++) {
+    f32 value = __builtin_fmaf(in[0][l], in[1][l], in[2][l]);
+    if (op.mods.clamp) value = value > 0 ? (value < 1 ? value : 1) : 0;
+    const u32 old = w.v[op.dst][l];
+    if (result == MixResult::kSingle) out[l] = as<u32>(value);
+    if (result == MixResult::kLow) out[l] = (old & 0xffff0000) | Half(value).bits;
+    if (result == MixResult::kHigh) out[l] = (old & 0xffff) | u32{Half(value).bits} << 16;
+  }
+  store_row(w, op.dst, out, w.exec());
+}
+
+template <class T>
+void add_integers(Table& t, const char* of) {
+  add(t, "v_pk_mad_", of, pair_of<T, 3>([](i32 a, i32 b, i32 c) {
+        return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
+      }));
+  add(t, "v_pk_add_", of, pair_of<T, 2>([](i32 a, i32 b, i32) { return a + b; }));
+  add(t, "v_pk_sub_", of, pair_of<T, 2>([](i32 a, i32 b, i32) { return a - b; }));
+  add(t, "v_pk_max_", of, pair_of<T, 2>([](i32 a, i32 b, i32) { return a > b ? a : b; }));
+  add(t, "v_pk_min_", of, pair_of<T, 2>([](i32 a, i32 b, i32) { return a < b ? a : b; }));
+}
+
+}  // namespace
+
+void add_packed(Table& t) {
+  add_integers<i16>(t, "i16");
+  add_integers<u16>(t, "u16");
+  add(t, "v_pk_mul_lo_u16", pair_of<u16, 2>([](i32 a, i32 b, i32) {
+        return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b));
+      }));
+  add(t, "v_pk_lshlrev_b16", pair_of<u16, 2>([](i32 a, i32 b, i32) { return b << (a & 15); }));
+  add(t, "v_pk_lshrrev_b16", pair_of<u16, 2>([](i32 a, i32 b, i32) { return b >> (a & 15); }));
+  add(t, "v_pk_ashrrev_i16", pair_of<i16, 2>([](i32 a, i32 b, i32) { return b >> (a & 15); }));
+  add(t, "v_pk_add_f16", pair_of<Half, 2>([](f32 a, f32 b, f32) { return Half(a + b); }));
+  add(t, "v_pk_mul_f16", pair_of<Half, 2>([](f32 a, f32 b, f32) { return Half(a * b); }));
+  add(t, "v_pk_min_f16",
+      pair_of<Half, 2>([](f32 a, f32 b, f32) { return Half(half_least(a, b)); }));
+  add(t, "v_pk_max_f16", pair_of<Half, 2>([](f32 a, f32 b, f32) { return Half(half_most(a, b)); }));
+  add(t, "v_pk_fma_f16", pair_of<Half, 3>([](f32 a, f32 b, f32 c) { return half_fused(a, b, c); }));
+  add(t, "v_pk_fmac_f16", [](Wave& w, const Op& op) {  // VOP2: no choice of halves
+    Op with = op;
+    with.src[2] = static_cast<uint16_t>(op.dst + kFirstVgpr);
+    with.mods.op_sel_hi = 7;
+    packed<Half, 3, decltype([](f32 a, f32 b, f32 c) { return half_fused(a, b, c); })>(w, with);
+  });
+  add(t, "v_pk_add_f32", packed_wide<f32, 2, decltype([](f32 a, f32 b, f32) { return a + b; })>);
+  add(t, "v_pk_mul_f32", packed_wide<f32, 2, decltype([](f32 a, f32 b, f32) { return a * b; })>);
+  add(t, "v_pk_fma_f32",
+      packed_wide<f32, 3, decltype([](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); })>);
+  add(t, "v_pk_mov_b32", move_two);
+  add(t, "v_fma_mix_f32", mix<MixResult::kSingle>);
+  add(t, "v_fma_mixlo_f16", mix<MixResult::kLow>);
+  add(t, "v_fma_mixhi_f16", mix<MixResult::kHigh>);
+}
+
+}  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL
