@@ -286,4 +286,6 @@ Outcome Executor::run(std::string_view kernel, const Dispatch& dispatch) {
   return code(dispatch);
 }
 
+Outcome Executor::run(GroupCode&, const Dispatch&) { return {Outcome::kNoCode}; }
+
 }  // namespace softgpu

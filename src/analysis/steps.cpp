@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "analysis/analysis.h"
@@ -203,6 +204,19 @@ std::string difference(const trace::Trace& trace, const StepTime& slow,
   return "nothing that was recorded";
 }
 
+// Of all processes, so that the last ones of each are the last; equal ones by rank.
+void sort_by_start(const trace::Trace& trace, std::vector<StepTime>& times) {
+  const auto key = [&](const StepTime& time) {
+    const int32_t process = time.step->process;
+    const auto rank =
+        process == kNone ? std::nullopt : trace.processes[static_cast<size_t>(process)].rank;
+    const int64_t pid = process == kNone ? 0 : trace.processes[static_cast<size_t>(process)].pid;
+    return std::tuple(time.step->time.start_ns, rank, pid);
+  };
+  std::stable_sort(times.begin(), times.end(),
+                   [&](const StepTime& a, const StepTime& b) { return key(a) < key(b); });
+}
+
 // Percent by which the last third is slower than the first.
 Value trend_of(std::span<const StepTime> times) {
   const size_t third = times.size() / 3;
@@ -357,6 +371,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   add_host(trace, times);
   add_ops(trace, step_of, times);
   std::erase_if(times, [](const StepTime& time) { return time.time_ns <= 0; });
+  sort_by_start(trace, times);
   mark_slow(times);
   if (batch.size == 0 && !times.empty())
     batch = batch_of(trace, times[times.size() / 2].step->time);
