@@ -1,5 +1,7 @@
 #include "report/cells.h"
 
+#include <algorithm>
+
 #include "report/names.h"
 #include "report/unit.h"
 
@@ -9,13 +11,17 @@ namespace {
 // Names that are not C++ and yet hundreds of characters long (Tensile's) are cut even where the
 // output has no width.
 constexpr size_t kLongestName = 80;
+// Deeper ones are no further to the right: no screen shows more, and a path of n frames would print
+// n * n spaces.
+constexpr int64_t kDeepest = 64;
 
 void indent(std::vector<std::string>& cells, const Table& table) {
   const int depth = find_column(table, "depth");
   if (depth < 0) return;
   for (size_t row = 0; row < cells.size(); ++row) {
     const auto* spaces = std::get_if<int64_t>(&table.rows[row][static_cast<size_t>(depth)]);
-    if (spaces != nullptr && *spaces > 0) cells[row].insert(0, static_cast<size_t>(*spaces), ' ');
+    if (spaces == nullptr || *spaces <= 0) continue;
+    cells[row].insert(0, static_cast<size_t>(std::min(*spaces, kDeepest)), ' ');
   }
 }
 
