@@ -90,7 +90,7 @@ class Oracle:
 
 
 def ask(sonde, file, weight, *arguments):
-    run = subprocess.run([sonde, "stacks", file, "--weight", weight, *arguments],
+    run = subprocess.run([sonde, "stacks", file, "--native", "--weight", weight, *arguments],
                          capture_output=True, text=True, timeout=60)
     assert run.returncode == 0 and run.stderr == "", run.stderr
     return run.stdout
