@@ -125,8 +125,8 @@ def run(*command, **environment):
 
 def refuses(command, said):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 1 or said not in done.stderr:
-        sys.exit(f"{' '.join(command)}: exit {done.returncode}, expected 1 and '{said}'\n"
+    if done.returncode not in (1, 2) or said not in done.stderr:
+        sys.exit(f"{' '.join(command)}: exit {done.returncode}, expected 1 or 2 and '{said}'\n"
                  f"{done.stdout}{done.stderr}")
 
 
