@@ -39,6 +39,10 @@ const Importer* surest_importer(const std::string& path, std::string_view head) 
 
 Error unknown_kind(const Source& source) {
   if (source.head().empty()) {
+    if (!source.broken().empty()) {
+      return make_error(ErrorCode::kBadData, "it cannot be unpacked", source.path(),
+                        source.broken());
+    }
     return make_error(ErrorCode::kBadData, "the file is empty", source.path(),
                       "there is nothing in it");
   }
