@@ -22,6 +22,9 @@ if(SONDE_SANITIZE)
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(sonde_flags INTERFACE -fsanitize=${SONDE_SANITIZE})
 endif()
+if(SONDE_SANITIZE MATCHES thread)  # for tests; gcc and clang say it differently
+  target_compile_definitions(sonde_flags INTERFACE SONDE_TSAN)
+endif()
 # libFuzzer goes by what of the code was reached. (All that fuzzer-no-link adds, clang's name for it,
 # takes half as long again to compile.)
 set(SONDE_FUZZ OFF)

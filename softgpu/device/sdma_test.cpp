@@ -186,7 +186,7 @@ TEST_F(Sdma, TimestampsRoundACopyAreItsTimes) {
 
 // The size must survive more than 32 bits. The memory is one file of 4 MiB, mapped again and again.
 TEST_F(Sdma, CopyOfMoreThan4GiBKeepsItsSize) {
-#ifdef __SANITIZE_THREAD__
+#ifdef SONDE_TSAN
   GTEST_SKIP() << "minutes under ThreadSanitizer";
 #endif
   constexpr uint64_t kPiece = 4 << 20, kPieces = 1025, kChunk = kPiece - 32;

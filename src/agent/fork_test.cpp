@@ -237,7 +237,7 @@ void fork_in_handler(int) {
 }
 
 TEST(AgentFork, AForkInASignalHandlerInTheMiddleOfARecordHarmsNobody) {
-#ifdef __SANITIZE_THREAD__
+#ifdef SONDE_TSAN
   GTEST_SKIP() << "ThreadSanitizer puts signals off";
 #endif
   const test::TemporaryDirectory directory;
@@ -262,7 +262,7 @@ TEST(AgentFork, AForkInASignalHandlerInTheMiddleOfARecordHarmsNobody) {
             0);
 }
 
-#ifndef __SANITIZE_THREAD__  // which does not know _Fork()
+#ifndef SONDE_TSAN  // which does not know _Fork()
 
 TEST(AgentFork, AChildThatNobodyWasToldOfDefinesWhatItInheritedOnce) {
   const test::TemporaryDirectory directory;
