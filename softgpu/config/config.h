@@ -76,7 +76,7 @@ struct Config {
   std::string tree;      // directory that holds the /sys, /dev and /proc this process sees
   int log_level = 0;     // diagnostics on stderr
   EngineChoice engine = EngineChoice::kHost;
-  int threads = 0;       // that compute kernels; 0 = one a core
+  int threads = 0;  // that compute kernels; 0 = one a core
 };
 
 }  // namespace softgpu

@@ -1,5 +1,5 @@
-// LoadMeter: how busy a GPU was in the last second. Queues say when they begin and end work; what is
-// under way counts, too. Anyone reads.
+// LoadMeter: how busy a GPU was in the last second. Queues say when they begin and end work; what
+// is under way counts, too. Anyone reads.
 #pragma once
 
 #include <array>

@@ -80,9 +80,9 @@ std::vector<HostDeed> HostTime::deeds_in(uint32_t thread, Interval time) const {
 HostDeed HostTime::main_deed_in(uint32_t thread, Interval time) const {
   HostDeed longest;
   for (const HostDeed& deed : deeds_in(thread, time)) {
-    const bool is_longer = deed.time_ns > longest.time_ns ||
-                           (deed.time_ns == longest.time_ns && deed.time_ns > 0 &&
-                            trace_.names[deed.label] < trace_.names[longest.label]);
+    const bool is_longer =
+        deed.time_ns > longest.time_ns || (deed.time_ns == longest.time_ns && deed.time_ns > 0 &&
+                                           trace_.names[deed.label] < trace_.names[longest.label]);
     if (is_longer) longest = deed;
   }
   return longest;

@@ -1,5 +1,5 @@
-/* What a sanitizer watches: threads, memory, a signal's handler and a child; then, where it is asked
- * to, one mistake of the kind that each of them finds: use, leak, race, unset. */
+/* What a sanitizer watches: threads, memory, a signal's handler and a child; then, where it is
+ * asked to, one mistake of the kind that each of them finds: use, leak, race, unset. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// libother_hsa_tool.so: an HSA tool of the user's own (HSA_TOOLS_LIB). Wraps all of the core table, as
-// tracers do, and counts; says at its end how many calls it saw of a few functions.
+// libother_hsa_tool.so: an HSA tool of the user's own (HSA_TOOLS_LIB). Wraps all of the core table,
+// as tracers do, and counts; says at its end how many calls it saw of a few functions.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -25,8 +25,8 @@ static int64_t cpu_ns(void) {
   return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
-/* What is sampled: the work before and after the program has shown what it wants. What stands behind
- * keeps the calls from becoming jumps, and the functions from becoming one. */
+/* What is sampled: the work before and after the program has shown what it wants. What stands
+ * behind keeps the calls from becoming jumps, and the functions from becoming one. */
 static APART void burn(int ms) {
   volatile uint64_t x = 0;
   for (const int64_t end = cpu_ns() + ms * 1000000ll; cpu_ns() < end;) {

@@ -17,8 +17,9 @@ BOTH T to_int(F v) {
   return T(int(v));
 }
 
-// LLVM 15 divides unsigned numbers that were sign-extended as if they had as few bits (-1 as a number of
-// 64 bits by 85 as 2^32 by 85), which is what the GPU would do then, too; it does not look into memory.
+// LLVM 15 divides unsigned numbers that were sign-extended as if they had as few bits (-1 as a
+// number of 64 bits by 85 as 2^32 by 85), which is what the GPU would do then, too; it does not
+// look into memory.
 template <class T, char kOperation>
 BOTH T divide(T dividend, T b) {
   volatile T kept = dividend;

@@ -200,8 +200,8 @@ struct Results {
   }
 };
 
-inline void compare(const char* name, const char* way, const softgpu::Outcome& outcome, const Results& got,
-                    const Results& want, uint32_t values) {
+inline void compare(const char* name, const char* way, const softgpu::Outcome& outcome,
+                    const Results& got, const Results& want, uint32_t values) {
   checked++;
   auto differs = std::mismatch(got.values.begin(), got.values.end(), want.values.begin());
   auto counter = std::mismatch(got.counters.begin(), got.counters.end(), want.counters.begin());
@@ -238,7 +238,8 @@ void check(const char* name, const A& arguments, Expect expect, std::array<uint3
     uint64_t* out;
     uint64_t* counters;
     char implicit[256];
-  } kernarg = {arguments, ints.data(), floats.data(), by_host.values.data(), by_host.counters.data(), {}};
+  } kernarg = {
+      arguments, ints.data(), floats.data(), by_host.values.data(), by_host.counters.data(), {}};
   softgpu::Dispatch dispatch;
   for (int d = 0; d < 3; d++) dispatch.grid[d] = grid[d], dispatch.group[d] = group[d];
   dispatch.kernarg = &kernarg;
@@ -246,7 +247,8 @@ void check(const char* name, const A& arguments, Expect expect, std::array<uint3
   for (uint32_t z = 0; z * group[2] < grid[2]; z++)
     for (uint32_t y = 0; y * group[1] < grid[1]; y++)
       for (uint32_t x = 0; x * group[0] < grid[0]; x++)
-        expect(arguments, ints.data(), floats.data(), want.values.data(), want.counters.data(), x, y, z);
+        expect(arguments, ints.data(), floats.data(), want.values.data(), want.counters.data(), x,
+               y, z);
   if (executor->knows(name)) {
     compare(name, "host", executor->run(name, dispatch), by_host, want, values);
   }
