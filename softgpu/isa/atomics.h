@@ -25,6 +25,17 @@ struct TwoHalves {
   }
 };
 
+// "atomic_" and what follows, as flat and buffer instructions are called behind their prefix.
+struct AtomicName {
+  AtomicName(const char* name, const char* suffix) {
+    unsigned at = 0;
+    for (const char* part : {"atomic_", name, suffix}) {
+      while (*part) text[at++] = *part++;
+    }
+  }
+  char text[32] = {};
+};
+
 // maker.add<T>(name, f) for each: add, sub ... of T unsigned and S signed, with names as flat and
 // buffer instructions have them.
 template <class T, class S, class Maker>

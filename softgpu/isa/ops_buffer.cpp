@@ -131,13 +131,7 @@ struct Atomics {
 
   template <class T, class F>
   void make(const char* name, const char* suffix, F) {
-    char whole[32];
-    unsigned at = 0;
-    for (const char* part : {"atomic_", name, suffix}) {
-      while (*part) whole[at++] = *part++;
-    }
-    whole[at] = 0;
-    add(table, "buffer_", whole, atomic<T, F>);
+    add(table, "buffer_", AtomicName(name, suffix).text, atomic<T, F>);
   }
 };
 

@@ -105,13 +105,7 @@ struct Atomics {
 
   template <class T, class F>
   void make(const char* name, const char* suffix, F) {
-    char whole[32];
-    unsigned at = 0;
-    for (const char* part : {"atomic_", name, suffix}) {
-      while (*part) whole[at++] = *part++;
-    }
-    whole[at] = 0;
-    add(table, prefix, whole, atomic<T, segment, F>);
+    add(table, prefix, AtomicName(name, suffix).text, atomic<T, segment, F>);
   }
 };
 
