@@ -33,11 +33,11 @@ if(SONDE_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(sonde_flags INTERFACE -fsanitize-coverage=inline-8bit-counters,pc-table)
 endif()
 
-# sonde_library(store DEPENDS base wire) takes every *.cpp of the folder but the tests, and but
-# those named by WITHOUT.
+# sonde_library(store DEPENDS base wire) takes every *.cpp of the folder and of those within it but the
+# tests, and but those named by WITHOUT.
 function(sonde_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;WITHOUT" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(TRANSFORM ARG_WITHOUT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(REMOVE_ITEM sources ${ARG_WITHOUT} "")
@@ -55,9 +55,9 @@ function(sonde_library name)
   sonde_unit_tests(${name} sonde_${name})
 endfunction()
 
-# Unit tests stand beside their source: foo_test.cpp. One executable per folder.
+# Unit tests stand beside their source: foo_test.cpp. One executable per folder of src/.
 function(sonde_unit_tests name)
-  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
   if(tests AND HAS_GTEST)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE ${ARGN} sonde_flags optional::gtest)
@@ -119,6 +119,7 @@ function(sonde_defined)
       list(APPEND names ${CMAKE_MATCH_1})
     endforeach()
   endforeach()
+  list(SORT names)
   set(${ARG_OUT} ${names} PARENT_SCOPE)
 endfunction()
 

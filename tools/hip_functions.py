@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Brings src/backends/hip/functions.inc and table.inc up to date with HIP's headers.
+"""Brings src/backends/rocm/hip/functions.inc and table.inc up to date with HIP's headers.
 
     tools/hip_functions.py                        of /usr/include
     tools/hip_functions.py --include DIR          of another version, unpacked to DIR
@@ -18,8 +18,8 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FUNCTIONS = "src/backends/hip/functions.inc"
-TABLE = "src/backends/hip/table.inc"
+FUNCTIONS = "src/backends/rocm/hip/functions.inc"
+TABLE = "src/backends/rocm/hip/table.inc"
 WIDTH = 100
 
 # Of the dispatch table, and not recorded, with the reason that docs/backends/hip.md gives.

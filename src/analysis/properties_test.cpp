@@ -5,9 +5,9 @@
 #include <set>
 
 #include "analysis/analysis_test_support.h"
-#include "analysis/collectives.h"
-#include "analysis/page.h"
-#include "analysis/ranks.h"
+#include "analysis/collectives/collectives.h"
+#include "analysis/page/page.h"
+#include "analysis/ranks/ranks.h"
 
 namespace sonde::analysis {
 namespace {

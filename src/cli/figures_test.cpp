@@ -9,8 +9,8 @@
 #include <random>
 
 #include "analysis/analysis.h"
+#include "analysis/operations/stats.h"
 #include "analysis/quantile.h"
-#include "analysis/stats.h"
 #include "base/test_support.h"
 #include "store/reader.h"
 #include "store/writer.h"

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "analysis/findings.h"
+#include "analysis/findings/findings.h"
 #include "trace/steps.h"
 #include "trace/trace.h"
 

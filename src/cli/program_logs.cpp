@@ -6,7 +6,7 @@
 
 #include "base/strings.h"
 #include "cli/terminal.h"
-#include "importers/append_log.h"
+#include "importers/logs/append_log.h"
 
 namespace sonde::cli {
 

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 #include "cli/common.h"
-#include "metrics/workload_trace.h"
+#include "metrics/workload/trace.h"
 #include "trace/foreign.h"
 #include "trace/name_filter.h"
 

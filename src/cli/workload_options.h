@@ -8,8 +8,8 @@
 #include "base/result.h"
 #include "cli/command.h"
 #include "metrics/definitions.h"
-#include "metrics/workload.h"
-#include "metrics/workload_folder.h"
+#include "metrics/workload/folder.h"
+#include "metrics/workload/workload.h"
 
 namespace sonde::cli {
 

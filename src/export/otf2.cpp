@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "export/events.h"
+#include "export/events/events.h"
+#include "export/events/lanes.h"
+#include "export/events/titles.h"
 #include "export/exporter.h"
-#include "export/lanes.h"
-#include "export/new_folder.h"
-#include "export/rocprof_words.h"
-#include "export/titles.h"
+#include "export/output/new_folder.h"
+#include "export/rocprof/words.h"
 
 namespace sonde::exporting {
 

@@ -6,9 +6,9 @@
 #include <new>
 
 #include "base/temporary_directory.h"
-#include "importers/checked_sink.h"
-#include "importers/first_time.h"
-#include "importers/rpd_input.h"
+#include "importers/rpd/input.h"
+#include "importers/sink/checked_sink.h"
+#include "importers/sink/first_time.h"
 
 namespace sonde::importers {
 

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "importers/importer.h"
-#include "importers/store_sink.h"
+#include "importers/sink/store_sink.h"
 #include "store/reader.h"
 
 namespace sonde::importers {

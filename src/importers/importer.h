@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "importers/sink.h"
-#include "importers/source.h"
-#include "importers/tally.h"
+#include "importers/input/source.h"
+#include "importers/sink/sink.h"
+#include "importers/sink/tally.h"
 
 namespace sonde::importers {
 

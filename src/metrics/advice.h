@@ -7,7 +7,7 @@
 
 #include "metrics/definitions.h"
 #include "metrics/panels.h"
-#include "metrics/workload.h"
+#include "metrics/workload/workload.h"
 #include "report/report.h"
 
 namespace sonde::metrics {

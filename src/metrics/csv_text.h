@@ -1,6 +1,6 @@
 // A CSV file held in memory, row by row, for tables of thousands of columns of which few are
 // wanted: fields are views, and numbers are read when they are asked for. Used by
-// workload_folder.cpp. A field in quotes may hold commas, line ends and doubled quotes.
+// workload/folder.cpp. A field in quotes may hold commas, line ends and doubled quotes.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "metrics/definitions.h"
-#include "metrics/workload.h"
+#include "metrics/workload/workload.h"
 
 namespace sonde::metrics {
 

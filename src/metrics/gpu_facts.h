@@ -1,5 +1,5 @@
 // Facts of GPUs that formulas ask for (gpus.ini), for traces that only name their GPU. Used by
-// workload_trace.h.
+// workload/trace.h.
 #pragma once
 
 #include <map>

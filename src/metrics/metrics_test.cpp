@@ -11,8 +11,8 @@
 #include "metrics/gpu_facts.h"
 #include "metrics/occupancy.h"
 #include "metrics/panels.h"
-#include "metrics/sol_report.h"
-#include "metrics/workload_folder.h"
+#include "metrics/sol/report.h"
+#include "metrics/workload/folder.h"
 
 namespace sonde::metrics {
 namespace {

@@ -1,4 +1,4 @@
-// Tables of metrics of a workload: the definitions evaluated. Used by sol_report.h.
+// Tables of metrics of a workload: the definitions evaluated. Used by sol/report.h.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 #include "metrics/definitions.h"
 #include "metrics/evaluate.h"
-#include "metrics/workload.h"
-#include "metrics/workload_folder.h"
+#include "metrics/workload/folder.h"
+#include "metrics/workload/workload.h"
 
 namespace sonde::metrics {
 

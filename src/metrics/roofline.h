@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "metrics/definitions.h"
-#include "metrics/workload.h"
+#include "metrics/workload/workload.h"
 #include "report/report.h"
 
 namespace sonde::metrics {

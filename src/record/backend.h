@@ -1,6 +1,7 @@
 // What the recorder knows about a capture backend: which variables load it into the program, and
-// whether this machine has what it watches. A backend is a folder backends/NAME/ with its library
-// and a descriptor.cpp that defines `const Backend& NAME_backend()`; the build finds it.
+// whether this machine has what it watches. A backend is a folder src/backends/NAME/ with its
+// library and a file record/backends/NAME.cpp that defines `const Backend& NAME_backend()`; the
+// build finds it.
 #pragma once
 
 #include <span>

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/ingest.h"
+#include "store/ingest/ingest.h"
 #include "wire/decoder.h"
 #include "wire/session.h"
 

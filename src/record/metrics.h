@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "monitor/sampler.h"
-#include "store/ingest.h"
+#include "store/ingest/ingest.h"
 #include "store/writer.h"
 
 namespace sonde::record {

@@ -9,7 +9,7 @@
 #include "record/session_dir.h"
 #include "record/symbols.h"
 #include "store/database.h"
-#include "store/unfinished.h"
+#include "store/ingest/unfinished.h"
 #include "store/writer.h"
 
 namespace sonde::record {

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "record/session_dir.h"
+#include "store/ingest/unfinished.h"
 #include "store/input_file.h"
-#include "store/unfinished.h"
 #include "wire/session.h"
 
 namespace sonde::record {

@@ -5,7 +5,7 @@
 
 #include "base/strings.h"
 #include "store/input_file.h"
-#include "store/schema.h"
+#include "store/schema/schema.h"
 
 namespace sonde::store {
 

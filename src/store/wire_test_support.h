@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "store/ingest.h"
+#include "store/ingest/ingest.h"
 #include "wire/decoder.h"
 
 namespace sonde::store::testing {

@@ -8,7 +8,7 @@
 
 #include "store/detail_rows.h"
 #include "store/row_buffer.h"
-#include "store/schema.h"
+#include "store/schema/schema.h"
 #include "store/string_table.h"
 
 namespace sonde::store {

@@ -1,5 +1,5 @@
 #include "base/strings.h"
-#include "store/unfinished.h"
+#include "store/ingest/unfinished.h"
 #include "trace/columns.h"
 
 namespace sonde::trace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "store/ingest.h"
+#include "store/ingest/ingest.h"
 #include "store/writer.h"
 #include "wire/chunk.h"
 #include "wire/decoder.h"

@@ -9,7 +9,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.path.join(ROOT, "tools/hip_functions.py")
-INC = "src/backends/hip"
+INC = "src/backends/rocm/hip"
 
 RUNTIME = """#include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Checks the sources against the rules of ARCHITECTURE.md and STYLE.md that a program can check.
 
-Which folder includes which (ARROWS), that SQLite stays behind store/, that the side that runs in
+Which folder includes which (ARROWS), that the folders within one go no circle, that SQLite stays behind store/, that the side that runs in
 the traced program uses no C++ runtime, that no file is too long, and that no file names a machine's
 own paths. One line per violation; exit 1 if there is any.
 """
@@ -52,9 +52,11 @@ OPTIONAL = re.compile(r"^ *(?:find_(?:package|path|file|library|program)|check_i
 
 def main():
     problems = []
-    for path in tracked_files():
-        if (ROOT / path).is_file():
-            problems += check_file(path, (ROOT / path).read_text(errors="replace"))
+    texts = {path: (ROOT / path).read_text(errors="replace")
+             for path in tracked_files() if (ROOT / path).is_file()}
+    for path, text in texts.items():
+        problems += check_file(path, text)
+    problems += check_circles(texts)
     print("\n".join(problems) or "arrows: every include goes the allowed way")
     return 1 if problems else 0
 
@@ -92,8 +94,6 @@ def check_file(path, text):
 
 def check_includes(path, text):
     folder = path.parts[1]
-    if folder == "backends" and path.name == "descriptor.cpp":
-        folder = "record"  # what the recorder knows of the backend; part of the tool
     if folder not in ARROWS:
         return [f"{path}: src/{folder} has no entry in ARROWS of {Path(__file__).name}"]
     is_test = path.stem.endswith(("_test", "_test_support"))
@@ -110,6 +110,46 @@ def check_includes(path, text):
         if folder in IN_TARGET and not is_test and header in RUNTIME_HEADERS:
             problems.append(f"{where}: <{header}> does not belong in the traced program")
     return problems
+
+
+def check_circles(texts):
+    """One line for each circle of includes between the folders within a folder of src/. A header that
+    stands beside such folders, and not in one, counts for itself; nothing includes a source."""
+    graph = {}
+    for path, text in texts.items():
+        if path.parts[0] != "src" or path.suffix not in (".h", ".cpp") or len(path.parts) < 3:
+            continue
+        if path.stem.endswith(("_test", "_test_support")):
+            continue
+        if len(path.parts) == 3 and path.suffix == ".cpp":
+            continue
+        node = place(path.parts[1:])
+        for match in INCLUDE.finditer(text):
+            parts = tuple(match.group(2).split("/"))
+            if match.group(1) == '"' and len(parts) > 1 and parts[0] == path.parts[1]:
+                graph.setdefault(node, set()).add(place(parts))
+    return [f"src: a circle of includes: {' -> '.join(circle)}" for circle in circles(graph)]
+
+
+def place(parts):
+    return "/".join(parts[:2]) if len(parts) > 2 else "/".join(parts).rsplit(".", 1)[0]
+
+
+def circles(graph):
+    """The circles that a walk through the graph meets, each as a list that ends as it begins."""
+    found, done = [], set()
+
+    def walk(node, trail):
+        if node in trail:
+            found.append([*trail[trail.index(node):], node])
+        elif node not in done:
+            for after in sorted(graph.get(node, set()) - {node}):
+                walk(after, [*trail, node])
+            done.add(node)
+
+    for node in sorted(graph):
+        walk(node, [])
+    return found
 
 
 if __name__ == "__main__":

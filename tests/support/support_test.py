@@ -44,10 +44,22 @@ class ArrowsTest(unittest.TestCase):
     def test_unknown_folder(self):
         self.assertEqual(len(self.problems("src/misc/a.h", "")), 1)
 
-    def test_the_descriptor_of_a_backend_is_part_of_the_tool(self):
+    def test_what_the_tool_knows_of_a_backend_is_in_record(self):
         text = '#include "record/backend.h"\n#include <string>\n'
-        self.assertEqual(self.problems("src/backends/x/descriptor.cpp", text), [])
+        self.assertEqual(self.problems("src/record/backends/x.cpp", text), [])
         self.assertEqual(len(self.problems("src/backends/x/other.cpp", text)), 2)
+
+    def test_circles_between_the_folders_of_a_folder(self):
+        def circles(**files):
+            texts = {Path("src/store") / name: "".join(f'#include "store/{header}"\n' for header in told)
+                     for name, told in files.items()}
+            return check_arrows.check_circles(texts)
+        self.assertEqual(circles(**{"a/x.h": ["b/y.h", "a/z.h"], "b/y.cpp": ["b/y.h", "c.h"]}), [])
+        self.assertEqual(circles(**{"a/x.h": ["b/y.h"], "b/y.cpp": ["a/z.h"]}),
+                         ["src: a circle of includes: store/a -> store/b -> store/a"])
+        self.assertEqual(len(circles(**{"a/x.h": ["c.h"], "c.h": ["a/x.h"]})), 1)
+        self.assertEqual(circles(**{"a/x.h": ["c.h"], "c.cpp": ["a/x.h"]}), [])
+        self.assertEqual(circles(**{"a/x_test.cpp": ["b/y.h"], "b/y.cpp": ["a/z.h"]}), [])
 
     def test_length_and_paths(self):
         self.assertEqual(len(self.problems("src/base/a.h", "\n" * 501)), 1)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/hip/hip.h"
-#include "backends/hsa/runtime.h"
 #include "backends/rocm/connection.h"
+#include "backends/rocm/hip/hip.h"
+#include "backends/rocm/hsa/runtime.h"
 #include "base/errno_keeper.h"
 
 namespace sonde::rocm {

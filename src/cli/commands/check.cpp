@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "analysis/findings.h"
+#include "analysis/findings/findings.h"
 #include "base/strings.h"
 #include "cli/common.h"
 #include "cli/terminal.h"

@@ -1,4 +1,4 @@
-#include "analysis/collectives.h"
+#include "analysis/collectives/collectives.h"
 
 #include "cli/common.h"
 #include "cli/terminal.h"

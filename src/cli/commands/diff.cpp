@@ -1,4 +1,4 @@
-#include "analysis/diff.h"
+#include "analysis/diff/diff.h"
 
 #include "base/strings.h"
 #include "cli/common.h"

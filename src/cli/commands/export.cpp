@@ -4,14 +4,14 @@
 #include <map>
 
 #include "analysis/analysis.h"
-#include "analysis/critical_path_graph.h"
+#include "analysis/critical_path/graph.h"
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
 #include "export/exporter.h"
-#include "export/output_name.h"
-#include "export/split.h"
+#include "export/output/output_name.h"
+#include "export/output/split.h"
 #include "store/reader.h"
 #include "trace/window.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/info.h"
+#include "analysis/page/info.h"
 
 #include "cli/common.h"
 #include "report/render.h"

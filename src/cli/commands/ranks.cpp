@@ -1,4 +1,4 @@
-#include "analysis/ranks.h"
+#include "analysis/ranks/ranks.h"
 
 #include "cli/common.h"
 #include "cli/terminal.h"

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "analysis/page.h"
+#include "analysis/page/page.h"
 #include "base/free_name.h"
 #include "base/private_file.h"
 #include "cli/common.h"

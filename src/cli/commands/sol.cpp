@@ -1,4 +1,4 @@
-#include "metrics/sol_report.h"
+#include "metrics/sol/report.h"
 
 #include <filesystem>
 #include <system_error>

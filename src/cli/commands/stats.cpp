@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "analysis/stats.h"
+#include "analysis/operations/stats.h"
 #include "analysis/totals.h"
 #include "base/private_file.h"
 #include "cli/common.h"

@@ -6,7 +6,7 @@
 #include "base/strings.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
-#include "store/upgrade.h"
+#include "store/schema/upgrade.h"
 
 namespace sonde::cli {
 

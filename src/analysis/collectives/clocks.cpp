@@ -1,0 +1,302 @@
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "analysis/collectives/collectives.h"
+#include "analysis/quantile.h"
+#include "base/strings.h"
+
+namespace sonde::analysis {
+namespace {
+
+// Nobody can leave these before all have come, so that their ends coincide. A broadcast's root may
+// be done long before.
+bool ends_together(const Collective& one) {
+  return one.op == "allreduce" || one.op == "allgather" || one.op == "reducescatter" ||
+         one.op == "alltoall" || one.op == "barrier";
+}
+
+struct Edge {
+  size_t a = 0, b = 0;
+  std::vector<int64_t> distances;  // end of b - end of a
+};
+
+class Clocks {
+ public:
+  Clocks(const Collectives& all, Matched& matched)
+      : all_(all), matched_(matched), offset_(all.members.size(), 0) {}
+
+  void solve() {
+    group_members();
+    for (ClockGroup& group : matched_.clocks) {
+      spread_over(group);
+      settle(group);
+      const int64_t first_ns = offset_[group.members.front()];
+      for (const size_t member : group.members) offset_[member] -= first_ns;
+    }
+    matched_.offset_ns = offset_;
+  }
+
+ private:
+  // Those that tell of clocks, of two members or more.
+  bool tells(const Instance& instance, const ClockGroup& group) const {
+    const Collective& first = all_.list[instance.parts.front()];
+    if (instance.parts.size() < 2) return false;
+    if (matched_.clock_of[first.member] != matched_.clock_of[group.members.front()]) return false;
+    return ends_together(first) || !has_together_[matched_.clock_of[first.member]];
+  }
+
+  void group_members() {
+    std::vector<size_t> root(all_.members.size());
+    std::iota(root.begin(), root.end(), 0);
+    const auto find = [&](size_t member) {
+      while (root[member] != member) member = root[member] = root[root[member]];
+      return member;
+    };
+    for (const Instance& instance : matched_.instances) {
+      const size_t first = find(all_.list[instance.parts.front()].member);
+      for (const size_t part : instance.parts) {
+        const size_t other = find(all_.list[part].member);
+        root[std::max(first, other)] = std::min(find(first), other);
+      }
+    }
+    std::map<size_t, size_t> number;
+    matched_.clock_of.resize(root.size());
+    for (size_t member = 0; member < root.size(); ++member) {
+      const auto [entry, is_new] = number.try_emplace(find(member), matched_.clocks.size());
+      if (is_new) matched_.clocks.emplace_back();
+      matched_.clock_of[member] = entry->second;
+      matched_.clocks[entry->second].members.push_back(member);
+    }
+    has_together_.assign(matched_.clocks.size(), false);
+    for (const Instance& instance : matched_.instances) {
+      const Collective& first = all_.list[instance.parts.front()];
+      if (instance.parts.size() > 1 && ends_together(first)) {
+        has_together_[matched_.clock_of[first.member]] = true;
+      }
+    }
+  }
+
+  // From the first member on to those that share collectives with it, and so on: along the pairs
+  // that share most.
+  void spread_over(const ClockGroup& group) {
+    std::map<std::pair<size_t, size_t>, Edge> edges;
+    for (const Instance& instance : matched_.instances) {
+      if (!tells(instance, group)) continue;
+      const Collective& first = all_.list[instance.parts.front()];
+      for (const size_t part : instance.parts) {
+        const Collective& one = all_.list[part];
+        if (one.member == first.member) continue;
+        Edge& edge = edges[{first.member, one.member}];
+        edge.a = first.member;
+        edge.b = one.member;
+        edge.distances.push_back(one.end_ns - first.end_ns);
+      }
+    }
+    std::vector<Edge*> order;
+    for (auto& [members, edge] : edges) order.push_back(&edge);
+    std::stable_sort(order.begin(), order.end(), [](const Edge* a, const Edge* b) {
+      return a->distances.size() > b->distances.size();
+    });
+    std::vector<bool> known(all_.members.size(), false);
+    known[group.members.front()] = true;
+    for (bool found = true; found;) {
+      found = false;
+      for (Edge* edge : order) {
+        if (known[edge->a] == known[edge->b]) continue;
+        const int64_t distance_ns = median(edge->distances);
+        if (known[edge->a]) {
+          offset_[edge->b] = offset_[edge->a] + distance_ns;
+        } else {
+          offset_[edge->a] = offset_[edge->b] - distance_ns;
+        }
+        known[edge->a] = known[edge->b] = found = true;
+        break;
+      }
+    }
+  }
+
+  // Each clock goes to where its ends lie among those of the others, all of them together.
+  void settle(const ClockGroup& group) {
+    if (group.members.size() < 3) return;
+    constexpr int kRounds = 8;
+    for (int round = 0; round < kRounds; ++round) {
+      std::map<size_t, std::vector<int64_t>> away;
+      for (const Instance& instance : matched_.instances) {
+        if (!tells(instance, group)) continue;
+        std::vector<int64_t> ends;
+        for (const size_t part : instance.parts) ends.push_back(end_of(part));
+        const int64_t middle = median(ends);
+        for (const size_t part : instance.parts) {
+          away[all_.list[part].member].push_back(end_of(part) - middle);
+        }
+      }
+      bool is_settled = true;
+      for (auto& [member, distances] : away) {
+        const int64_t by_ns = median(distances);
+        is_settled &= by_ns == 0;
+        offset_[member] += by_ns;
+      }
+      if (is_settled) return;
+    }
+  }
+
+  int64_t end_of(size_t part) const {
+    const Collective& one = all_.list[part];
+    return one.end_ns - offset_[one.member];
+  }
+
+  const Collectives& all_;
+  Matched& matched_;
+  std::vector<int64_t> offset_;     // by member
+  std::vector<bool> has_together_;  // by clock group
+};
+
+void measure_times(const Collectives& all, const Matched& matched, Instance& instance) {
+  int64_t first_start = std::numeric_limits<int64_t>::max();
+  int64_t last_start = std::numeric_limits<int64_t>::min();
+  int64_t last_end = last_start;
+  instance.latency_ns = first_start;
+  for (const size_t part : instance.parts) {
+    const Collective& one = all.list[part];
+    const int64_t offset_ns = matched.offset_ns[one.member];
+    first_start = std::min(first_start, one.start_ns - offset_ns);
+    last_start = std::max(last_start, one.start_ns - offset_ns);
+    last_end = std::max(last_end, one.end_ns - offset_ns);
+    instance.latency_ns = std::min(instance.latency_ns, one.duration_ns());
+  }
+  instance.skew_ns = last_start - first_start;
+  instance.span_ns = last_end - first_start;
+}
+
+// How far ends lie apart says how well begins can be compared.
+void measure_clocks(const Collectives& all, Matched& matched) {
+  std::vector<std::vector<int64_t>> distances(matched.clocks.size());
+  std::vector<bool> together(matched.clocks.size(), false);
+  const auto clock_of = [&](const Instance& instance) {
+    return matched.clock_of[all.list[instance.parts.front()].member];
+  };
+  const auto is_together = [&](const Instance& instance) {
+    return ends_together(all.list[instance.parts.front()]);
+  };
+  for (const Instance& instance : matched.instances) {
+    if (instance.parts.size() > 1 && is_together(instance)) together[clock_of(instance)] = true;
+  }
+  for (const Instance& instance : matched.instances) {
+    if (instance.parts.size() < 2) continue;
+    if (together[clock_of(instance)] && !is_together(instance)) continue;
+    std::vector<int64_t> ends;
+    for (const size_t part : instance.parts) {
+      ends.push_back(all.list[part].end_ns - matched.offset_ns[all.list[part].member]);
+    }
+    const auto [first, last] = std::minmax_element(ends.begin(), ends.end());
+    distances[clock_of(instance)].push_back(*last - *first);
+  }
+  for (size_t i = 0; i < distances.size(); ++i) {
+    ClockGroup& group = matched.clocks[i];
+    group.instances = static_cast<int64_t>(distances[i].size());
+    group.residual_ns = median(distances[i]);
+    group.uncertainty_ns = quantile(distances[i], 90);
+  }
+}
+
+// Ends that differ by the same each time cannot be told from a clock that is ahead, and a clock
+// that few collectives set fits them by force; both stay within a part of the transfer.
+int64_t uncertainty_of(const Instance& instance, const ClockGroup& group) {
+  constexpr int64_t kLeast = 1'000, kMost = 20'000, kFew = 4;
+  const bool is_few = group.instances < kFew;
+  const int64_t of_transfer = std::clamp(instance.latency_ns / (is_few ? 4 : 10), kLeast,
+                                         is_few ? std::numeric_limits<int64_t>::max() : kMost);
+  return std::max(group.uncertainty_ns, of_transfer);
+}
+
+void find_last(const Collectives& all, const Matched& matched, Instance& instance) {
+  instance.waited_ns.assign(instance.parts.size(), 0);
+  if (instance.parts.size() < 2) return;
+  std::vector<std::pair<int64_t, size_t>> starts;  // and members
+  for (const size_t part : instance.parts) {
+    const Collective& one = all.list[part];
+    starts.emplace_back(one.start_ns - matched.offset_ns[one.member], one.member);
+  }
+  std::vector<std::pair<int64_t, size_t>> order = starts;
+  std::partial_sort(order.begin(), order.begin() + 2, order.end(), std::greater<>());
+  const int64_t last_ns = order[0].first;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const int64_t waited_ns = last_ns - starts[i].first;
+    if (waited_ns > instance.uncertainty_ns) instance.waited_ns[i] = waited_ns;
+  }
+  if (last_ns - order[1].first <= instance.uncertainty_ns) return;
+  instance.last = order[0].second;
+  instance.late_ns = last_ns - order[1].first;
+}
+
+}  // namespace
+
+void put_on_one_clock(const Collectives& all, Matched& matched) {
+  Clocks(all, matched).solve();
+  measure_clocks(all, matched);
+  for (Instance& instance : matched.instances) {
+    const size_t member = all.list[instance.parts.front()].member;
+    measure_times(all, matched, instance);
+    instance.uncertainty_ns = uncertainty_of(instance, matched.clocks[matched.clock_of[member]]);
+    find_last(all, matched, instance);
+  }
+}
+
+std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
+  struct InGroup {
+    size_t instance = kNobody;
+    int64_t last = 0, count = 0;
+  };
+  std::vector<Lateness> result(all.members.size());
+  std::map<std::pair<size_t, std::string>, InGroup> groups;  // by member
+  for (size_t i = 0; i < matched.instances.size(); ++i) {
+    const Instance& instance = matched.instances[i];
+    if (instance.parts.size() < 2) continue;
+    int64_t waited_ns = 0;
+    for (size_t part = 0; part < instance.parts.size(); ++part) {
+      const Collective& one = all.list[instance.parts[part]];
+      waited_ns += instance.waited_ns[part];
+      ++result[one.member].collectives;
+      result[one.member].waited_ns += instance.waited_ns[part];
+      InGroup& group = groups[{one.member, one.group}];
+      group.instance = i;
+      ++group.count;
+      group.last += instance.last == one.member ? 1 : 0;
+    }
+    if (instance.last == kNobody) continue;
+    ++result[instance.last].last;
+    result[instance.last].late_ns += instance.late_ns;
+    result[instance.last].caused_ns += waited_ns;
+  }
+  for (size_t member = 0; member < result.size(); ++member) result[member].member = member;
+  for (const auto& [key, group] : groups) {
+    Lateness& one = result[key.first];
+    // last / count is greater, in integers
+    if (one.worst_group != kNobody &&
+        group.last * one.in_group <= one.last_in_group * group.count) {
+      continue;
+    }
+    one.worst_group = group.instance;
+    one.last_in_group = group.last;
+    one.in_group = group.count;
+  }
+  return result;
+}
+
+std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched) {
+  constexpr int64_t kMostOfThem = 60;  // percent
+  std::vector<Lateness> late;
+  for (const Lateness& one : lateness(all, matched)) {
+    const bool is_often =
+        one.last_in_group > 0 && one.last_in_group * 100 >= one.in_group * kMostOfThem;
+    // Who waited is late for the next by about as much.
+    const bool is_its_own = one.waited_ns < one.late_ns - one.late_ns / 4;
+    if (is_often && is_its_own) late.push_back(one);
+  }
+  std::stable_sort(late.begin(), late.end(),
+                   [](const Lateness& a, const Lateness& b) { return a.late_ns > b.late_ns; });
+  return late;
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,327 @@
+#include "analysis/collectives/collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/quantile.h"
+#include "analysis/totals.h"
+#include "base/strings.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+
+// Instances of one operation with one size in one group.
+struct SameKind {
+  std::string group, op;
+  int64_t bytes = -1, group_size = 0;
+  friend auto operator<=>(const SameKind&, const SameKind&) = default;
+};
+
+struct Answer {
+  Collectives all;
+  Matched matched;
+  Rates rates;
+  const Collective& first(const Instance& instance) const {
+    return all.list[instance.parts.front()];
+  }
+  const ClockGroup& clock(const Instance& instance) const {
+    return matched.clocks[matched.clock_of[first(instance).member]];
+  }
+};
+
+Value bandwidth(int64_t bytes, int64_t time_ns, double factor = 1) {
+  if (bytes < 0 || time_ns <= 0) return std::monostate{};
+  return static_cast<double>(bytes) * factor / static_cast<double>(time_ns);  // GB/s
+}
+
+// Of one instance. Time that is the arrival of the last one is not that of the transfer.
+const char* class_of(const Instance& instance, const ClockGroup& clock) {
+  if (instance.parts.size() < 2) return "one rank";
+  if (clock.residual_ns * 3 >= instance.span_ns) return "inconclusive";
+  if (instance.skew_ns * 3 >= instance.span_ns * 2) return "skew";
+  if (instance.skew_ns * 3 <= instance.span_ns) return "transfer";
+  return "mixed";
+}
+
+std::string ranks_text(const Answer& answer, const std::vector<size_t>& members) {
+  constexpr size_t kMost = 16;
+  std::string text;
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (i == kMost) return text + ", ...";
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", answer.all.members[members[i]].rank);
+  }
+  return text;
+}
+
+report::Section kinds_section(const Answer& answer) {
+  report::Section section;
+  section.key = "collectives";
+  section.empty_text =
+      answer.all.list.empty()
+          ? "No kernel of a communication library, and no call of gloo, MPI or UCC."
+          : "No collectives that all ranks have.";
+  report::Table& table = section.table;
+  table.add_column({"group", "Group", Kind::kText});
+  table.add_column({"op", "Operation", Kind::kName});
+  table.add_column({"message_bytes", "Message", Kind::kBytes});
+  table.add_column({"ranks", "Ranks", Kind::kInteger});
+  table.add_column({"count", "Count", Kind::kInteger});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"latency_ns", "Latency", Kind::kTime});
+  table.add_column({"algorithm_gb_per_s", "Algorithm GB/s", Kind::kReal, 3});
+  table.add_column({"bus_gb_per_s", "Bus GB/s", Kind::kReal, 3});
+  table.add_column({"skew_ns", "Skew", Kind::kTime});
+  table.add_column({"max_skew_ns", "Max skew", Kind::kTime});
+  table.add_column({"usual_gb_per_s", "Usual GB/s", Kind::kReal, 3});
+  table.add_column({"peak_gb_per_s", "Peak GB/s", Kind::kReal, 3});
+  table.add_column({"slow", "Slow", Kind::kInteger});
+  const std::vector<Instance>& all = answer.matched.instances;
+  std::map<SameKind, std::vector<size_t>> kinds;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Collective& first = answer.first(all[i]);
+    kinds[{first.group, first.op, first.bytes, ranks_of(answer.all, all[i])}].push_back(i);
+  }
+  for (const auto& [kind, instances] : kinds) {
+    std::vector<int64_t> latencies, skews;
+    int64_t total_ns = 0, slow = 0;
+    for (const size_t i : instances) {
+      latencies.push_back(all[i].latency_ns);
+      if (all[i].parts.size() > 1) skews.push_back(all[i].skew_ns);
+      total_ns += all[i].latency_ns;
+      slow += answer.rates.is_slow(i) ? 1 : 0;
+    }
+    const double usual = answer.rates.usual[instances.front()];
+    const double peak = answer.rates.peak[instances.front()];
+    const auto count = static_cast<int64_t>(instances.size());
+    const auto factor = bus_factor(kind.op, kind.group_size);
+    const int64_t bytes = kind.bytes < 0 ? -1 : kind.bytes * count;
+    const Value unknown = std::monostate{};
+    table.add_row({kind.group, kind.op, kind.bytes < 0 ? unknown : Value(kind.bytes),
+                   kind.group_size, count, total_ns, median(latencies), bandwidth(bytes, total_ns),
+                   factor ? bandwidth(bytes, total_ns, *factor) : unknown,
+                   skews.empty() ? unknown : Value(median(skews)),
+                   skews.empty() ? unknown : Value(*std::max_element(skews.begin(), skews.end())),
+                   usual > 0 ? Value(usual) : unknown, peak > 0 ? Value(peak) : unknown,
+                   usual > 0 ? Value(slow) : unknown});
+  }
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
+    return std::get<int64_t>(a[5]) > std::get<int64_t>(b[5]);
+  });
+  return section;
+}
+
+report::Section ranks_section(const Answer& answer, std::span<const trace::Trace> traces) {
+  report::Section section;
+  section.key = "ranks";
+  section.title = "Who waited for whom";
+  report::Table& table = section.table;
+  table.add_column({"rank", "Rank", Kind::kId});
+  table.add_column({"collectives", "Collectives", Kind::kInteger});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"waited_ns", "Waited", Kind::kTime});
+  table.add_column({"last", "Came last", Kind::kInteger});
+  table.add_column({"late_ns", "Late", Kind::kTime});
+  table.add_column({"caused_ns", "Others waited", Kind::kTime});
+  table.add_column({"clock_ahead_ns", "Clock ahead", Kind::kTime});
+  table.add_column({"clock_group", "Clock group", Kind::kId});
+  table.add_column({"file", "File", Kind::kText});
+  struct Sum {
+    int64_t count = 0, total_ns = 0;
+  };
+  std::vector<Sum> sums(answer.all.members.size());
+  for (const Collective& one : answer.all.list) {
+    ++sums[one.member].count;
+    sums[one.member].total_ns += one.duration_ns();
+  }
+  const Value unknown = std::monostate{};
+  const std::vector<Lateness> late = lateness(answer.all, answer.matched);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const Member& member = answer.all.members[i];
+    const auto known = [&](int64_t value) {
+      return late[i].collectives != 0 ? Value(value) : unknown;
+    };
+    table.add_row({member.rank, sums[i].count, sums[i].total_ns, known(late[i].waited_ns),
+                   known(late[i].last), known(late[i].late_ns), known(late[i].caused_ns),
+                   known(answer.matched.offset_ns[i]),
+                   known(static_cast<int64_t>(answer.matched.clock_of[i])),
+                   traces[member.file].path});
+  }
+  return section;
+}
+
+// What a user wants to know first.
+std::string late_text(const Answer& answer) {
+  const auto late = stragglers(answer.all, answer.matched);
+  if (late.empty()) return "nobody is late: no rank comes last in most collectives of a group";
+  const Lateness& first = late.front();
+  const Collective& one = answer.first(answer.matched.instances[first.worst_group]);
+  std::string text = fmt::format(
+      "rank {} comes last in {} of {} collectives of its group{}, {} late on average; others "
+      "waited {} for it",
+      answer.all.members[first.member].rank, first.last_in_group, first.in_group,
+      one.group.empty() ? "" : " '" + one.group + "'",
+      format_duration(first.late_ns / std::max<int64_t>(1, first.last)),
+      format_duration(first.caused_ns));
+  if (late.size() > 1) text += fmt::format("; {} more ranks are late", late.size() - 1);
+  return text;
+}
+
+report::Section time_section(const Answer& answer) {
+  report::Section section;
+  section.key = "time";
+  section.title = "Waiting, slow links and transfers";
+  const CommunicationTime time = communication_time(answer.all, answer.matched);
+  if (answer.all.members.size() > 1 && !answer.matched.instances.empty()) {
+    section.add_fact({"late", "Late", Kind::kText, late_text(answer)});
+  }
+  if (time.verdict() != nullptr) {
+    section.add_fact({"verdict", "Most of the time", Kind::kText, std::string(time.verdict())});
+  }
+  report::Table& table = section.table;
+  table.add_column({"part", "Part", Kind::kText});
+  table.add_column({"time_ns", "All ranks", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
+  const std::pair<const char*, int64_t> parts[] = {{"waiting", time.waiting_ns},
+                                                   {"slow link", time.slow_ns},
+                                                   {"waiting or a slow link", time.held_ns},
+                                                   {"transfer", time.transfer_ns}};
+  for (const auto& [name, time_ns] : parts) {
+    if (time_ns == 0) continue;
+    table.add_row({std::string(name), time_ns, percent_of(time_ns, time.total_ns)});
+  }
+  return section;
+}
+
+report::Section classes_section(const Answer& answer) {
+  report::Section section;
+  section.key = "classes";
+  section.title = "What the time of collectives is";
+  report::Table& table = section.table;
+  table.add_column({"class", "Class", Kind::kText});
+  table.add_column({"collectives", "Collectives", Kind::kInteger});
+  table.add_column({"time_ns", "Begin to end", Kind::kTime});
+  table.add_column({"skew_ns", "Skew", Kind::kTime});
+  for (const char* name : {"transfer", "mixed", "skew", "inconclusive"}) {
+    int64_t count = 0, span_ns = 0, skew_ns = 0;
+    for (const Instance& instance : answer.matched.instances) {
+      if (std::string_view(class_of(instance, answer.clock(instance))) != name) continue;
+      ++count;
+      span_ns += instance.span_ns;
+      skew_ns += instance.skew_ns;
+    }
+    if (count != 0) table.add_row({std::string(name), count, span_ns, skew_ns});
+  }
+  return section;
+}
+
+void add_notes(const Answer& answer, report::Report& report) {
+  report.notes = answer.matched.refused;
+  report.notes.insert(report.notes.end(), answer.matched.left_out.begin(),
+                      answer.matched.left_out.end());
+  if (answer.all.members.size() == 1) {
+    report.notes.push_back(
+        "one rank only: latency includes the wait for the others, and skew is not known");
+  }
+  size_t shared = 0;
+  for (const ClockGroup& clock : answer.matched.clocks) shared += clock.instances != 0 ? 1 : 0;
+  for (const ClockGroup& clock : answer.matched.clocks) {
+    if (clock.instances == 0) continue;
+    report.notes.push_back(
+        fmt::format("{}ends of collectives lie {} apart on the common clock",
+                    shared > 1 ? fmt::format("ranks {}: ", ranks_text(answer, clock.members)) : "",
+                    format_duration(clock.residual_ns)));
+  }
+  if (shared > 1) {
+    report.notes.push_back(
+        "ranks of different clock groups share no collective, directly or through others: their "
+        "times cannot be compared");
+  }
+}
+
+}  // namespace
+
+trace::Request collectives_needs() {
+  return {
+      .ops = true,
+      .links = true,
+      .args_of = trace::bit_of(trace::ApiKind::kOperator) | trace::bit_of(trace::ApiKind::kRuntime),
+      .args_named = collectives_want_args};
+}
+
+report::Report collectives_report(std::span<const trace::Trace> traces) {
+  Answer answer;
+  answer.all = find_collectives(traces);
+  answer.matched = match_collectives(answer.all);
+  answer.rates = bus_rates(answer.all, answer.matched);
+  report::Report report;
+  report.name = "collectives";
+  for (const trace::Trace& trace : traces) {
+    report.subject += (report.subject.empty() ? "" : ", ") + trace.path;
+    report.warnings.insert(report.warnings.end(), trace.warnings.begin(), trace.warnings.end());
+  }
+  report.sections.push_back(kinds_section(answer));
+  if (!answer.all.list.empty()) {
+    report.sections.push_back(time_section(answer));
+    report.sections.push_back(ranks_section(answer, traces));
+  }
+  if (answer.all.members.size() > 1 && !answer.matched.instances.empty()) {
+    report.sections.push_back(classes_section(answer));
+  }
+  add_notes(answer, report);
+  return report;
+}
+
+const char* const kCollectivesDefinition =
+    "collectives: the kernels of communication libraries (NCCL, RCCL, MSCCL++, NVSHMEM ...; of "
+    "processes that have none, calls of gloo, MPI and UCC), by communicator, operation and size of the "
+    "message. Group, size and number of ranks are those of the record_param_comms around the "
+    "launch, or the size that of the call of RCCL; unknown where there is none. More names of kernels are "
+    "taken from the file that SONDE_COMMUNICATION names (docs/configuration.md). Message is what a rank puts in, for allgather what it "
+    "gets out: elements x bytes of their type.\n"
+    "\n"
+    "Ranks are the processes of a file, or several files given together. Their collectives are "
+    "matched by group, number and operation. Where the file does not number them, the longest common "
+    "run of operations and sizes says how far apart the clocks are, and what ends together belongs "
+    "together; what not all ranks of a group have is left out, and a note says how much. Of sides that "
+    "share less than half in a row nothing is matched.\n"
+    "\n"
+    "Clocks: nobody leaves a collective before all have come, so its ends coincide, and the median "
+    "distance of ends is what a rank's clock is ahead (Clock ahead). That is solved for all ranks that "
+    "share collectives, directly or through others (Clock group, ahead of its first rank); ranks of "
+    "different groups have no common clock and are not compared. Begins are then compared with an "
+    "uncertainty: 90 % of the ends lie no further apart, and at least a tenth of the transfer between "
+    "1 and 20 us (a quarter of it where less than four collectives set the clock). A constant "
+    "difference is all that is taken out: a clock that drifts shows in how far ends lie apart.\n"
+    "\n"
+    "Latency is the shortest duration over the ranks, for who comes last does not wait; the table "
+    "has its median, and Total their sum. Algorithm GB/s is bytes / Total, 1 GB = 10^9 bytes. Bus "
+    "GB/s is that times 2(n-1)/n for allreduce, (n-1)/n for allgather, reducescatter and alltoall, "
+    "and 1 for broadcast, reduce and send and receive. Skew is the last begin - the first begin "
+    "(median, largest). Usual and Peak GB/s are the median and the 95th percentile of the bus rates "
+    "of the size class (operation, ranks, size by powers of two) if it has four collectives or more; "
+    "Slow counts those at less than half the usual rate. A link that is slow all the time is usual "
+    "here: compare Bus GB/s with what the link can do.\n"
+    "\n"
+    "Waited adds up, for each rank, the last begin in a collective - its own, if that is more than the "
+    "uncertainty; waits count in their group only. A rank comes last if it alone does, by more than the "
+    "uncertainty: a tie is nobody's fault. Late adds up by how much it came after the one before it, "
+    "which is what being in time would save, and Others waited what all others waited then. The rank "
+    "that is late comes last in at least 60 % of the collectives of one of its groups, and waits for "
+    "others itself less than three quarters of what it is late: who is late because it waited for a "
+    "third is not meant.\n"
+    "\n"
+    "Waiting, slow links and transfers: the time of collectives of all ranks. Waiting is what is before "
+    "the last begin; slow link what a slow transfer takes longer than a usual one of its class; of one "
+    "rank alone that is waiting or a slow link; transfer is the rest, which can only be hidden behind "
+    "computation or made smaller.\n"
+    "\n"
+    "What the time of collectives is: transfer if the skew is at most a third of the time from its "
+    "first begin to its last end, skew if at least two thirds, else mixed; inconclusive if the clocks "
+    "fit no better than to a third of it.\n";
+
+}  // namespace sonde::analysis

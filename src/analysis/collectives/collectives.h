@@ -1,0 +1,144 @@
+// Collective operations of one or several ranks. Used by `sonde collectives`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/report.h"
+#include "trace/trace.h"
+
+namespace sonde::analysis {
+
+extern const char* const kCollectivesDefinition;
+trace::Request collectives_needs();
+bool collectives_want_args(std::string_view name);  // calls that say what a collective is
+// One trace for each file; ranks of the same file are told by their processes.
+report::Report collectives_report(std::span<const trace::Trace> traces);
+
+// One collective as one rank saw it.
+struct Collective {
+  size_t member = 0;           // index into Collectives::members
+  int64_t gpu = trace::kNone;  // kNone: a call of the host
+  std::string group;           // the communicator, as the file names it; "" if it does not
+  std::string op;              // "allreduce"; the name as it is, if it is none that is known
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t bytes = -1;      // the message; -1 = not known
+  int64_t group_size = 0;  // 0 = not known
+  int64_t sequence = -1;   // number in the group; -1 = not known
+  int64_t duration_ns() const { return end_ns - start_ns; }
+};
+
+// A process that took part.
+struct Member {
+  size_t file = 0;
+  int32_t process = trace::kNone;
+  int64_t rank = 0;  // the file's, or the number of the member
+};
+
+struct Collectives {
+  std::vector<Member> members;   // by rank
+  std::vector<Collective> list;  // by member and start
+};
+// Kernels of communication libraries; of processes that have none, the calls of gloo, MPI and UCC.
+Collectives find_collectives(std::span<const trace::Trace> traces);
+
+// "nccl:all_reduce", "ncclDevKernel_AllReduce_Sum_f32_RING_LL" -> "allreduce"; "" if none is known.
+std::string collective_op(std::string_view name);
+// A call of a CPU that is a collective: of gloo, MPI, UCC.
+bool is_collective_call(std::string_view name);
+// Bus bandwidth / algorithm bandwidth of n ranks; nullopt where no such factor is defined.
+std::optional<double> bus_factor(std::string_view op, int64_t n);
+// Bytes of one element of a type of torch ("BFloat16"); 0 = not known.
+int64_t bytes_of_type(std::string_view type);
+
+constexpr size_t kNobody = ~size_t{0};
+
+// The same collective of all ranks of a group, on one clock.
+struct Instance {
+  std::vector<size_t> parts;       // of Collectives::list, by member
+  std::vector<int64_t> waited_ns;  // of each part: from its begin to the last begin
+  int64_t latency_ns = 0;          // the shortest duration: who came last did not wait
+  int64_t skew_ns = 0;             // last begin - first begin
+  int64_t span_ns = 0;             // last end - first begin
+  int64_t uncertainty_ns = 0;      // begins nearer together than this are a tie
+  size_t last = kNobody;           // the member that began last; kNobody: a tie, nobody's fault
+  int64_t late_ns = 0;             // last begin - the one before it; 0 in a tie
+};
+
+// Members that share collectives, directly or through others: only they have a common clock.
+struct ClockGroup {
+  std::vector<size_t> members;  // the first has the clock that the others are compared with
+  int64_t instances = 0;
+  int64_t residual_ns = 0;     // the median distance of ends on the common clock
+  int64_t uncertainty_ns = 0;  // 90 % of the ends lie no further apart
+};
+
+struct Matched {
+  std::vector<Instance> instances;
+  std::vector<ClockGroup> clocks;
+  std::vector<size_t> clock_of;       // by member: index into clocks
+  std::vector<int64_t> offset_ns;     // by member: what its clock is ahead of the first one's there
+  std::vector<std::string> refused;   // which groups could not be matched, and why
+  std::vector<std::string> left_out;  // collectives that not all ranks of a group have
+};
+// By group, number and operation. Where numbers are not known, the longest common run of operations
+// and sizes says how far apart clocks are, and what ends together belongs together
+// (align.cpp).
+Matched match_collectives(const Collectives& collectives);
+
+// The rows of `b` that are the same collectives as those of `a`: pairs of places in both,
+// ascending. Ends of a collective coincide but for a constant difference of the clocks. Linear but
+// for the shifts that are tried.
+std::vector<std::pair<size_t, size_t>> align_rows(const Collectives& all, std::span<const size_t> a,
+                                                  std::span<const size_t> b);
+
+// Solves offset_ns, clocks and what follows from them (clocks.cpp). Needs parts.
+void put_on_one_clock(const Collectives& all, Matched& matched);
+
+// What a member cost those that waited for it, and what it waited itself.
+struct Lateness {
+  size_t member = 0;
+  int64_t collectives = 0;       // that it took part in, of two members or more
+  int64_t last = 0;              // in which it alone came last
+  int64_t late_ns = 0;           // sum of Instance::late_ns of these: what being in time would save
+  int64_t caused_ns = 0;         // what the others waited in these, all of them together
+  int64_t waited_ns = 0;         // what it waited for others
+  size_t worst_group = kNobody;  // an instance of the group in which it came last most often
+  int64_t last_in_group = 0, in_group = 0;  // in that group: how often, and of how many
+};
+std::vector<Lateness> lateness(const Collectives& all, const Matched& matched);  // by member
+
+// The members that others wait for, who costs most first: in one of their groups they come last in
+// at least 60 % of the collectives, and by more than they wait for others themselves (who is late
+// only because it waited for a third is not meant). Empty if nobody is late.
+std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched);
+
+// What the time of collectives is, summed over the ranks (rate.cpp). The parts add up
+// to total_ns. `sonde check` tells "it waits", "the link is slow" and "overlap it" apart with it.
+struct CommunicationTime {
+  int64_t total_ns = 0;
+  int64_t waiting_ns = 0;   // before the last rank of the group came
+  int64_t slow_ns = 0;      // transfers at less than half the usual rate: beyond the usual time
+  int64_t held_ns = 0;      // the same where one rank is known only: waiting, or a slow link
+  int64_t transfer_ns = 0;  // all else: what can only be hidden behind computation
+  // The largest of the four, by these names; nullptr without any time.
+  const char* verdict() const;  // "waiting", "slow link", "waiting or a slow link", "transfer"
+};
+CommunicationTime communication_time(const Collectives& all, const Matched& matched);
+
+// Bytes a nanosecond on the bus (GB/s), by Instance; 0 = not known. The usual rate of its class,
+// which is its operation, number of ranks and size (by powers of two), is the median of those of
+// four instances or more, else 0.
+struct Rates {
+  std::vector<double> bus, usual, peak;
+  bool is_slow(size_t instance) const { return bus[instance] * 2 < usual[instance]; }
+};
+Rates bus_rates(const Collectives& all, const Matched& matched);
+int64_t ranks_of(const Collectives& all, const Instance& instance);  // told, or seen
+
+}  // namespace sonde::analysis

@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "analysis/arguments.h"
+#include "analysis/collectives/collectives.h"
+#include "base/strings.h"
+#include "trace/op_tree.h"
+
+namespace sonde::analysis {
+namespace {
+
+using trace::Category;
+using trace::kNone;
+using trace::Row;
+
+// ncclAllReduce, and not nccl:all_reduce or ncclDevKernel_AllReduce.
+bool is_rccl_call(std::string_view name) {
+  return name.size() > 4 && name.substr(0, 4) == "nccl" &&
+         std::isupper(static_cast<unsigned char>(name[4])) != 0 && !collective_op(name).empty() &&
+         name.find_first_of("_(") == name.npos;
+}
+
+class Finder {
+ public:
+  explicit Finder(std::span<const trace::Trace> traces) : traces_(traces) {}
+
+  Collectives find() {
+    for (size_t file = 0; file < traces_.size(); ++file) {
+      const trace::Trace& trace = traces_[file];
+      std::set<int32_t> with_kernels;  // processes
+      for (size_t op = 0; op < trace.ops.size(); ++op) {
+        if (trace.ops.category[op] == Category::kCommunication) {
+          with_kernels.insert(trace.ops.process[op]);
+        }
+      }
+      if (!with_kernels.empty()) add_kernels(file);
+      if (with_kernels.count(kNone) == 0) add_calls(file, with_kernels);
+    }
+    order_members();
+    std::stable_sort(found_.list.begin(), found_.list.end(),
+                     [](const Collective& a, const Collective& b) {
+                       return a.member != b.member ? a.member < b.member : a.start_ns < b.start_ns;
+                     });
+    return std::move(found_);
+  }
+
+ private:
+  // By rank, whoever came first: the clock of the first is what others are compared with.
+  void order_members() {
+    std::vector<size_t> order(found_.members.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return found_.members[a].rank < found_.members[b].rank;
+    });
+    std::vector<Member> members;
+    std::vector<size_t> place(order.size());
+    for (const size_t old : order) {
+      place[old] = members.size();
+      members.push_back(found_.members[old]);
+    }
+    found_.members = std::move(members);
+    for (Collective& one : found_.list) one.member = place[one.member];
+  }
+
+  size_t member_of(size_t file, int32_t process) {
+    const auto [entry, is_new] = members_.try_emplace({file, process}, found_.members.size());
+    if (is_new) {
+      const auto number = static_cast<int64_t>(found_.members.size());
+      const auto& processes = traces_[file].processes;
+      const auto rank =
+          process == kNone ? std::nullopt : processes[static_cast<size_t>(process)].rank;
+      found_.members.push_back({file, process, rank.value_or(number)});
+    }
+    return entry->second;
+  }
+
+  void add_kernels(size_t file) {
+    const trace::Trace& trace = traces_[file];
+    const trace::OpTree tree = trace::build_op_tree(trace);
+    const auto describes = [&](size_t api) {
+      return collectives_want_args(trace.names[trace.apis.name[api]]);
+    };
+    for (size_t op = 0; op < trace.ops.size(); ++op) {
+      if (trace.ops.category[op] != Category::kCommunication) continue;
+      Collective one;
+      one.member = member_of(file, trace.ops.process[op]);
+      one.op = op_or_name(trace.names[trace.label(op)]);
+      one.gpu = trace.ops.gpu[op];
+      one.start_ns = trace.ops.start_ns[op];
+      one.end_ns = trace.ops.end_ns[op];
+      const Row described = tree.nearest(trace.ops.api[op], describes);
+      if (described != kNone) {
+        const auto api = static_cast<size_t>(described);
+        const std::string& name = trace.names[trace.apis.name[api]];
+        if (is_rccl_call(name)) one.op = collective_op(name);
+        describe(trace.texts[trace.apis.args[api]], one);
+      }
+      found_.list.push_back(std::move(one));
+    }
+  }
+
+  // Of processes that have no kernels.
+  void add_calls(size_t file, const std::set<int32_t>& with_kernels) {
+    const trace::Trace& trace = traces_[file];
+    std::vector<bool> wanted;
+    for (const std::string& name : trace.names) {
+      wanted.push_back(is_collective_call(name));
+    }
+    for (size_t api = 0; api < trace.apis.size(); ++api) {
+      const int32_t process = trace.threads[trace.apis.thread[api]].process;
+      if (!wanted[trace.apis.label[api]] || with_kernels.count(process) != 0) continue;
+      Collective one;
+      one.member = member_of(file, process);
+      one.op = op_or_name(trace.names[trace.apis.label[api]]);
+      one.start_ns = trace.apis.start_ns[api];
+      one.end_ns = trace.apis.end_ns[api];
+      found_.list.push_back(std::move(one));
+    }
+  }
+
+  static std::string op_or_name(const std::string& name) {
+    const std::string op = collective_op(name);
+    return op.empty() ? name : op;
+  }
+
+  static void describe(const std::string& args, Collective& one) {
+    one.bytes = integer_argument(args, "bytes").value_or(-1);  // of a call of RCCL
+    if (one.op == "allgather") one.bytes = -1;                 // what it gets out is not told
+    const auto name = argument(args, "Collective name");
+    if (name && !collective_op(*name).empty()) one.op = collective_op(*name);
+    const auto group = argument(args, "Process Group Name");
+    const auto ranks = argument(args, "Process Group Ranks");
+    one.group = std::string(group.value_or(""));
+    if (ranks && !ranks->empty()) one.group += " " + std::string(*ranks);
+    one.group_size = integer_argument(args, "Group size").value_or(0);
+    one.sequence = integer_argument(args, "Seq").value_or(-1);
+    const char* key = one.op == "allgather" ? "Out msg nelems" : "In msg nelems";
+    const auto elements = integer_argument(args, key);
+    const int64_t width = bytes_of_type(argument(args, "dtype").value_or(""));
+    if (elements && width != 0) one.bytes = *elements * width;
+  }
+
+  std::span<const trace::Trace> traces_;
+  std::map<std::pair<size_t, int32_t>, size_t> members_;
+  Collectives found_;
+};
+
+}  // namespace
+
+std::string collective_op(std::string_view name) {
+  std::string letters;
+  for (const char c : name.substr(0, name.find('('))) {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  // Those whose names are part of others' come later.
+  for (const char* op : {"allreduce", "allgather", "reducescatter", "alltoall", "sendrecv",
+                         "broadcast", "barrier", "gather", "scatter", "reduce", "send", "recv"}) {
+    if (letters.find(op) != letters.npos) return op;
+  }
+  return "";
+}
+
+// PyTorch's gloo:all_reduce, mpi:..., ucc:..., and MPI_Allreduce, which waits; MPI_Iallreduce
+// returns at once, and MPI_Send is between two.
+bool is_collective_call(std::string_view name) {
+  if (starts_with_any(name, {"gloo:", "mpi:", "ucc:"})) return true;
+  if (!starts_with_any(name, {"MPI_"}) || starts_with_any(name, {"MPI_I"})) return false;
+  const std::string op = collective_op(name);
+  return !op.empty() && op != "send" && op != "recv" && op != "sendrecv";
+}
+
+std::optional<double> bus_factor(std::string_view op, int64_t n) {
+  if (n < 1) return std::nullopt;
+  const auto ranks = static_cast<double>(n);
+  if (op == "allreduce") return 2 * (ranks - 1) / ranks;
+  if (op == "allgather" || op == "reducescatter" || op == "alltoall") return (ranks - 1) / ranks;
+  if (op == "broadcast" || op == "reduce" || op == "sendrecv") return 1.0;
+  return std::nullopt;
+}
+
+int64_t bytes_of_type(std::string_view type) {
+  struct Type {
+    std::string_view name;
+    int64_t bytes;
+  };
+  constexpr Type kTypes[] = {
+      {"Float", 4},         {"Half", 2},        {"BFloat16", 2},        {"Double", 8},
+      {"Long", 8},          {"Int", 4},         {"Short", 2},           {"Char", 1},
+      {"Byte", 1},          {"Bool", 1},        {"ComplexFloat", 8},    {"ComplexDouble", 16},
+      {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}, {"Float8_e4m3fnuz", 1}, {"Float8_e5m2fnuz", 1}};
+  for (const Type& known : kTypes) {
+    if (known.name == type) return known.bytes;
+  }
+  return 0;
+}
+
+bool collectives_want_args(std::string_view name) {
+  return name == "record_param_comms" || is_rccl_call(name);
+}
+
+Collectives find_collectives(std::span<const trace::Trace> traces) { return Finder(traces).find(); }
+
+}  // namespace sonde::analysis

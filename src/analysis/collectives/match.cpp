@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/collectives/collectives.h"
+
+namespace sonde::analysis {
+namespace {
+
+// The collectives of one group, by member.
+using Group = std::map<size_t, std::vector<size_t>>;
+
+int64_t rank_of(const Collectives& all, size_t member) { return all.members[member].rank; }
+
+void note_left_out(const Collectives& all, const std::string& name, const Group& group,
+                   size_t matched, Matched& result) {
+  std::string sides;
+  for (const auto& [member, rows] : group) {
+    if (rows.size() == matched) continue;
+    sides += fmt::format("{}{} of rank {}", sides.empty() ? "" : ", ", rows.size() - matched,
+                         rank_of(all, member));
+  }
+  if (sides.empty()) return;
+  result.left_out.push_back(fmt::format(
+      "collectives of group '{}' that not all ranks have are left out: {}", name, sides));
+}
+
+// Several kernels of one number (of a coalesced call) are told apart by their order.
+void match_by_number(const Collectives& all, const std::string& name, const Group& group,
+                     Matched& matched) {
+  std::map<std::pair<int64_t, std::string>, Group> by_number;
+  for (const auto& [member, rows] : group) {
+    for (const size_t row : rows) {
+      by_number[{all.list[row].sequence, all.list[row].op}][member].push_back(row);
+    }
+  }
+  size_t count = 0;
+  for (const auto& [number, sides] : by_number) {
+    const size_t size = sides.begin()->second.size();
+    const bool is_whole = sides.size() == group.size() &&
+                          std::all_of(sides.begin(), sides.end(),
+                                      [&](const auto& side) { return side.second.size() == size; });
+    for (size_t i = 0; is_whole && i < size; ++i) {
+      Instance instance;
+      for (const auto& [member, rows] : sides) instance.parts.push_back(rows[i]);
+      matched.instances.push_back(std::move(instance));
+      ++count;
+    }
+  }
+  note_left_out(all, name, group, count, matched);
+}
+
+// Each member beside the one with most; what all have is matched.
+void match_by_order(const Collectives& all, const std::string& name, const Group& group,
+                    Matched& matched) {
+  auto most = group.begin();
+  for (auto side = group.begin(); side != group.end(); ++side) {
+    if (side->second.size() > most->second.size()) most = side;
+  }
+  std::vector<Instance> instances(most->second.size());
+  for (const auto& [member, rows] : group) {
+    if (member == most->first) {
+      for (size_t i = 0; i < rows.size(); ++i) instances[i].parts.push_back(rows[i]);
+      continue;
+    }
+    const auto pairs = align_rows(all, most->second, rows);
+    if (pairs.empty()) {
+      matched.refused.push_back(fmt::format(
+          "collectives of group '{}' are not matched: rank {} has {} and rank {} has {}, no half "
+          "of which are the same in a row, and the files do not number them",
+          name, rank_of(all, most->first), most->second.size(), rank_of(all, member), rows.size()));
+      return;
+    }
+    for (const auto& [in_most, in_rows] : pairs) instances[in_most].parts.push_back(rows[in_rows]);
+  }
+  size_t count = 0;
+  for (Instance& instance : instances) {
+    if (instance.parts.size() != group.size()) continue;
+    std::sort(instance.parts.begin(), instance.parts.end(),
+              [&](size_t a, size_t b) { return all.list[a].member < all.list[b].member; });
+    matched.instances.push_back(std::move(instance));
+    ++count;
+  }
+  note_left_out(all, name, group, count, matched);
+}
+
+}  // namespace
+
+Matched match_collectives(const Collectives& collectives) {
+  std::map<std::string, Group> groups;
+  for (size_t i = 0; i < collectives.list.size(); ++i) {
+    groups[collectives.list[i].group][collectives.list[i].member].push_back(i);
+  }
+  Matched matched;
+  for (const auto& [name, group] : groups) {
+    const int64_t told = collectives.list[group.begin()->second.front()].group_size;
+    if (told > 0 && static_cast<int64_t>(group.size()) > told) {
+      matched.refused.push_back(fmt::format(
+          "collectives of group '{}' are not matched: it is of {} ranks and {} have it, so that it is "
+          "the name of several groups",
+          name, told, group.size()));
+      continue;
+    }
+    bool is_numbered = true;
+    for (const auto& [member, rows] : group) {
+      for (const size_t row : rows) is_numbered &= collectives.list[row].sequence >= 0;
+    }
+    if (is_numbered) {
+      match_by_number(collectives, name, group, matched);
+    } else {
+      match_by_order(collectives, name, group, matched);
+    }
+  }
+  put_on_one_clock(collectives, matched);
+  return matched;
+}
+
+}  // namespace sonde::analysis

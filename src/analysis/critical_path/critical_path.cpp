@@ -1,0 +1,388 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "analysis/analysis.h"
+#include "analysis/critical_path/graph.h"
+#include "analysis/totals.h"
+#include "base/strings.h"
+#include "trace/group_names.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+using trace::kNone;
+
+struct Answer {
+  const trace::Trace& trace;
+  Graph graph;
+  LongestPath path;
+  const Edge& edge(size_t i) const { return graph.edges[path.edges[i]]; }
+  int64_t elapsed_ns(const Edge& edge) const {
+    return graph.time_ns[edge.to] - graph.time_ns[edge.from];
+  }
+};
+
+trace::NameId label_of(const trace::Trace& trace, const Moment& moment) {
+  const auto row = static_cast<size_t>(moment.row);
+  return moment.is_op ? trace.label(row) : trace.apis.label[row];
+}
+
+const std::string& name_of(const trace::Trace& trace, const Moment& moment) {
+  return trace.names[label_of(trace, moment)];
+}
+
+int64_t start_of(const Answer& answer) {
+  return answer.path.edges.empty() ? 0 : answer.graph.time_ns[answer.edge(0).from];
+}
+
+// Whose time an edge is: of a span the call or operation itself, else what it leads to.
+Moment event_of(const Answer& answer, const Edge& edge) {
+  if (edge.api != kNone) return {edge.api, false, false};
+  return answer.graph.moment_of(edge.kind == EdgeKind::kSpan ? edge.from : edge.to);
+}
+
+struct Sum {
+  int64_t edges = 0, time_ns = 0, elapsed_ns = 0;
+  void add(const Answer& answer, const Edge& edge) {
+    ++edges;
+    time_ns += edge.weight_ns;
+    elapsed_ns += answer.elapsed_ns(edge);
+  }
+};
+
+report::Section bound_section(const Answer& answer) {
+  report::Section section;
+  section.key = "bound_by";
+  section.empty_text = "No path: no calls and no operations that depend on each other.";
+  std::array<Sum, kBoundBy> sums;
+  int64_t elapsed_ns = 0;
+  for (size_t i = 0; i < answer.path.edges.size(); ++i) {
+    const Edge& edge = answer.edge(i);
+    sums[static_cast<size_t>(edge.bound)].add(answer, edge);
+    elapsed_ns += answer.elapsed_ns(edge);
+  }
+  report::Table& table = section.table;
+  table.add_column({"bound_by", "Bound by", Kind::kText});
+  table.add_column({"time_ns", "Time", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
+  table.add_column({"edges", "Edges", Kind::kInteger});
+  std::vector<size_t> order;
+  for (size_t i = 0; i < kBoundBy; ++i) {
+    if (sums[i].time_ns != 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return sums[a].time_ns > sums[b].time_ns; });
+  for (const size_t i : order) {
+    table.add_row({std::string(bound_by_name(static_cast<BoundBy>(i))), sums[i].time_ns,
+                   percent_of(sums[i].time_ns, answer.path.length_ns), sums[i].edges});
+  }
+  if (answer.path.edges.empty()) return section;
+  section.add_fact({"length_ns", "Length", Kind::kTime, answer.path.length_ns});
+  section.add_fact({"elapsed_ns", "From begin to end", Kind::kTime, elapsed_ns});
+  section.add_fact(
+      {"unexplained_ns", "Unexplained", Kind::kTime, elapsed_ns - answer.path.length_ns});
+  section.add_fact({"start_ns", "Begins at", Kind::kTime, start_of(answer)});
+  section.add_fact(
+      {"edges", "Edges", Kind::kInteger, static_cast<int64_t>(answer.path.edges.size())});
+  return section;
+}
+
+report::Section kinds_section(const Answer& answer) {
+  report::Section section;
+  section.key = "edge_kinds";
+  section.title = "Edges of the path by kind";
+  report::Table& table = section.table;
+  table.add_column({"kind", "Kind", Kind::kText});
+  table.add_column({"edges", "Edges", Kind::kInteger});
+  table.add_column({"time_ns", "Time", Kind::kTime});
+  table.add_column({"elapsed_ns", "From begin to end", Kind::kTime});
+  table.add_column({"unexplained_ns", "Unexplained", Kind::kTime});
+  std::array<Sum, kEdgeKinds> sums;
+  for (size_t i = 0; i < answer.path.edges.size(); ++i) {
+    sums[static_cast<size_t>(answer.edge(i).kind)].add(answer, answer.edge(i));
+  }
+  for (size_t i = 0; i < kEdgeKinds; ++i) {
+    if (sums[i].edges == 0) continue;
+    table.add_row({std::string(edge_kind_name(static_cast<EdgeKind>(i))), sums[i].edges,
+                   sums[i].time_ns, sums[i].elapsed_ns, sums[i].elapsed_ns - sums[i].time_ns});
+  }
+  return section;
+}
+
+report::Section names_section(const Answer& answer) {
+  report::Section section;
+  section.key = "names";
+  section.title = "What the path consists of";
+  report::Table& table = section.table;
+  table.add_column({"name", "Name", Kind::kName});
+  table.add_column({"bound_by", "Bound by", Kind::kText});
+  table.add_column({"edges", "Edges", Kind::kInteger});
+  table.add_column({"time_ns", "Time", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
+  const trace::GroupNames names(answer.trace);
+  std::map<std::pair<trace::NameId, BoundBy>, Sum> sums;
+  for (size_t i = 0; i < answer.path.edges.size(); ++i) {
+    const Edge& edge = answer.edge(i);
+    if (edge.weight_ns == 0) continue;
+    const trace::NameId name = names.of(label_of(answer.trace, event_of(answer, edge)));
+    sums[{name, edge.bound}].add(answer, edge);
+  }
+  std::vector<std::pair<std::pair<trace::NameId, BoundBy>, Sum>> rows(sums.begin(), sums.end());
+  std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
+    if (a.second.time_ns != b.second.time_ns) return a.second.time_ns > b.second.time_ns;
+    if (a.first.first == b.first.first) return a.first.second < b.first.second;
+    return names.text(a.first.first) < names.text(b.first.first);
+  });
+  for (const auto& [key, sum] : rows) {
+    table.add_row({names.text(key.first), std::string(bound_by_name(key.second)), sum.edges,
+                   sum.time_ns, percent_of(sum.time_ns, answer.path.length_ns)});
+  }
+  return section;
+}
+
+void add_place_columns(report::Table& table) {
+  table.add_column({"gpu_id", "GPU", Kind::kId});
+  table.add_column({"queue_id", "Queue", Kind::kId});
+  table.add_column({"pid", "Process", Kind::kId});
+  table.add_column({"tid", "Thread", Kind::kId});
+}
+
+void add_place(const trace::Trace& trace, const Moment& moment, std::vector<Value>& row) {
+  const auto event = static_cast<size_t>(moment.row);
+  if (moment.is_op) {
+    const trace::Queue& queue = trace.queues[trace.ops.queue[event]];
+    row.insert(row.end(), {int64_t{queue.gpu}, queue.queue, std::monostate{}, std::monostate{}});
+    return;
+  }
+  const trace::Thread& thread = trace.threads[trace.apis.thread[event]];
+  Value pid;
+  if (thread.process != kNone) pid = trace.processes[static_cast<size_t>(thread.process)].pid;
+  row.insert(row.end(), {std::monostate{}, std::monostate{}, pid, thread.tid});
+}
+
+report::Section edges_section(const Answer& answer) {
+  report::Section section;
+  section.key = "edges";
+  section.empty_text = "No path: no calls and no operations that depend on each other.";
+  report::Table& table = section.table;
+  table.add_column({"at_ns", "At", Kind::kTime});
+  table.add_column({"elapsed_ns", "Elapsed", Kind::kTime});
+  table.add_column({"kind", "Kind", Kind::kText});
+  table.add_column({"bound_by", "Bound by", Kind::kText});
+  table.add_column({"time_ns", "Time", Kind::kTime});
+  table.add_column({"name", "Of", Kind::kName});
+  table.add_column({"from", "From", Kind::kName});
+  table.add_column({"to", "To", Kind::kName});
+  add_place_columns(table);
+  const auto moment_text = [&](uint32_t node) {
+    const Moment moment = answer.graph.moment_of(node);
+    return fmt::format("{} {}", moment.is_end ? "end of" : "begin of",
+                       name_of(answer.trace, moment));
+  };
+  for (size_t i = 0; i < answer.path.edges.size(); ++i) {
+    const Edge& edge = answer.edge(i);
+    const Moment event = event_of(answer, edge);
+    std::vector<Value> row = {answer.graph.time_ns[edge.from] - start_of(answer),
+                              answer.elapsed_ns(edge),
+                              std::string(edge_kind_name(edge.kind)),
+                              std::string(bound_by_name(edge.bound)),
+                              edge.weight_ns,
+                              name_of(answer.trace, event),
+                              moment_text(edge.from),
+                              moment_text(edge.to)};
+    add_place(answer.trace, event, row);
+    table.add_row(std::move(row));
+  }
+  return section;
+}
+
+// How much longer an event could take before the longest path became longer.
+int64_t slack_ns(const Answer& answer, uint32_t begin) {
+  const LongestPath& path = answer.path;
+  const auto through = [&](uint32_t node) { return path.before_ns[node] + path.after_ns[node]; };
+  return path.length_ns - std::max(through(begin), through(begin + 1));
+}
+
+report::Section slack_section(const Answer& answer) {
+  report::Section section;
+  section.key = "slack";
+  section.empty_text = "No operations of a device.";
+  report::Table& table = section.table;
+  table.add_column({"name", "Name", Kind::kName});
+  table.add_column({"at_ns", "At", Kind::kTime});
+  table.add_column({"duration_ns", "Duration", Kind::kTime});
+  table.add_column({"slack_ns", "Slack", Kind::kTime});
+  add_place_columns(table);
+  for (size_t op = 0; op < answer.trace.ops.size(); ++op) {
+    const Moment moment = {static_cast<trace::Row>(op), true, false};
+    std::vector<Value> row = {
+        name_of(answer.trace, moment), answer.trace.ops.start_ns[op] - start_of(answer),
+        answer.trace.op_ns(op), slack_ns(answer, answer.graph.begin_of_op(op))};
+    add_place(answer.trace, moment, row);
+    table.add_row(std::move(row));
+  }
+  return section;
+}
+
+void add_notes(const Answer& answer, report::Report& report) {
+  const auto say = [&](uint64_t count, const char* what) {
+    if (count != 0) report.notes.push_back(format_count(count) + what);
+  };
+  say(answer.graph.against_time,
+      " edges are left out, because they lead to an earlier time: clocks differ");
+  say(answer.path.unordered, " begins and ends are left out, because they wait for each other");
+  if (answer.trace.ops.size() == 0) report.notes.push_back("the trace has no operations");
+  if (answer.trace.apis.size() == 0) report.notes.push_back("the trace has no calls");
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+  SONDE_ASSIGN(const int64_t gap_ns, parameters.duration_ns("kernel-gap"));
+  report::Report report = begin_report("critical-path", trace);
+  Answer answer{trace, build_graph(trace, {gap_ns}), {}};
+  answer.path = longest_path(answer.graph);
+  const std::string& show = parameters.text("show");
+  if (show == "edges") {
+    report.sections.push_back(edges_section(answer));
+  } else if (show == "slack") {
+    report.sections.push_back(slack_section(answer));
+  } else {
+    report.sections.push_back(bound_section(answer));
+    if (!answer.path.edges.empty()) {
+      report.sections.push_back(kinds_section(answer));
+      report.sections.push_back(names_section(answer));
+    }
+    const std::string& what_if = parameters.text("what-if");
+    if (!what_if.empty()) {
+      SONDE_ASSIGN(report::Section section,
+                   what_if_section(trace, answer.graph, answer.path, what_if));
+      report.sections.push_back(std::move(section));
+    }
+  }
+  add_notes(answer, report);
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "critical-path: the longest chain of work that waited for each other. Begins and ends of calls "
+    "and operations are nodes; an edge leads from what had to be over to what it allowed. The path "
+    "is the chain with the largest sum of weights (of equal ones that which ends last), Length is "
+    "that sum, From begin to end the time between its first and last node, and Unexplained the "
+    "part of it that no weight explains. Share is of Length.\n"
+    "\n"
+    "Edges, and their weights:\n"
+    "span: the time of an operation, or the own time of a call, that is without the calls in it. "
+    "0 for what is left of a call that waited for an operation. Queues begin an operation a little "
+    "before they end the one before, and times are rounded: if that end comes after the begin, but "
+    "nearer to it than the launch and all else that came before it, the edge is the time of the "
+    "operation before until then.\n"
+    "launch delay: from the begin of a launching call to the begin of its operation, if the "
+    "operation before it on the queue or in the stream had ended when the call began, or runs on "
+    "beside it. Each "
+    "node of a graph has such an edge from the launch of the graph.\n"
+    "kernel-kernel delay: from the end of an operation to the begin of the next on its queue or in its "
+    "stream, if that was launched before; longer ones than --kernel-gap are a dependency. Where the "
+    "launching calls name their streams (HIP, CUDA), a stream is in order whichever queues it runs "
+    "on, and the null stream waits for the other streams of its process and GPU, and they for it, but "
+    "for those whose making as non-blocking is in the file, or whose making is not. Elsewhere "
+    "(OpenCL, HSA, traces of PyTorch) the queue of the file is what is in order; the wait lists of "
+    "OpenCL's out-of-order queues and the signals of HSA's packets are not recorded.\n"
+    "sync: from the end of an operation to the end of the call that waited for it (of a device, "
+    "queue or event), or to the begin of the operation whose queue was made to wait for it; 0. The "
+    "file says so in records of synchronisation (CUDA), or in the arguments of the calls: an event "
+    "stands for what was put into its stream before its last record (HIP, as sonde record keeps "
+    "it). Where it has neither, a call waits for what its process launched before and ended last "
+    "while it waited, and the first operation that a thread launches after a wait of queues waits "
+    "for what ended last on another queue. What has no call, on its queue before all that has one, "
+    "was launched before the recording. Clocks differ: what ends after the call, but nearer to its "
+    "end than to its begin, was awaited too, and the edge is the time of the operation until then. "
+    "Copies that return when they are done wait for themselves (hipMemcpy, clEnqueueReadBuffer that "
+    "blocks), and hipFree and cudaFree wait like a synchronisation.\n"
+    "dependency: from the end of a call to the begin of the next on the thread; 0.\n"
+    "thread: to the begin of a call, from the end of the last call of another thread of the "
+    "process, if its own thread was between calls meanwhile; 0. Which thread woke which is not "
+    "recorded.\n"
+    "\n"
+    "An operation has one edge to its begin: from whatever came last of launch, queue and wait. "
+    "Calls are operators of a framework and calls of a runtime, and markers of data loaders. Python "
+    "frames and other markers are not work.\n"
+    "\n"
+    "Bound by: cpu and data_loading (in a range whose name has DataLoader) are spans of calls; "
+    "gpu_compute, gpu_communication and gpu_copy (with memsets) spans of operations; "
+    "kernel_launch_overhead and kernel_kernel_overhead the delays.\n"
+    "\n"
+    "--show edges lists the path, in order; At counts from the begin of the path. --show slack lists every operation with its slack: by "
+    "how much it could be longer before Length grew; 0 on the path.\n"
+    "\n"
+    "--what-if takes so many percent off the weights of a bound-by class, or of the spans of calls "
+    "and operations whose name a regular expression finds, and finds the longest path of the graph "
+    "anew: what comes instead counts. Unexplained time is not in it.\n";
+
+std::string place_of(const trace::Trace& trace, const Moment& moment) {
+  const auto event = static_cast<size_t>(moment.row);
+  if (moment.is_op) {
+    const trace::Queue& queue = trace.queues[trace.ops.queue[event]];
+    return fmt::format("GPU {}, queue {}", queue.gpu, queue.queue);
+  }
+  const trace::Thread& thread = trace.threads[trace.apis.thread[event]];
+  if (thread.process == kNone) return fmt::format("thread {}", thread.tid);
+  return fmt::format("thread {} of process {}", thread.tid,
+                     trace.processes[static_cast<size_t>(thread.process)].pid);
+}
+
+}  // namespace
+
+std::vector<Step> critical_path_steps(const trace::Trace& trace) {
+  Answer answer{trace, build_graph(trace, {}), {}};
+  answer.path = longest_path(answer.graph);
+  std::vector<Step> steps;
+  for (size_t i = 0; i < answer.path.edges.size(); ++i) {
+    const Edge& edge = answer.edge(i);
+    if (answer.elapsed_ns(edge) == 0) continue;
+    const Moment event = event_of(answer, edge);
+    steps.push_back({answer.graph.time_ns[edge.from], answer.graph.time_ns[edge.to], edge.weight_ns,
+                     edge.kind, edge.bound, name_of(trace, event), place_of(trace, event)});
+  }
+  return steps;
+}
+
+const Analysis& critical_path_analysis() {
+  static const Analysis kAnalysis{
+      "critical-path",
+      "Show the chain of work that decided how long the program took",
+      "The longest path through what waited for what: calls, launches, kernels, queues and "
+      "synchronisation; how long it is, what bounds it, and what lies on it.",
+      kDefinition,
+      {{"sonde critical-path trace.json", "what bounds the program"},
+       {"sonde critical-path trace.rpd --show edges --limit 0", "the whole path, step by step"},
+       {"sonde critical-path trace.rpd --show slack --sort=-slack", "what lies nearly on it"},
+       {"sonde critical-path trace.rpd --what-if gemm=50",
+        "what matrix products of half the time would gain"}},
+      {{"show",
+        "WHAT",
+        "the summary, the path itself, or the slack of every operation",
+        "summary",
+        {"summary", "edges", "slack"}},
+       {"kernel-gap", "TIME", "longer gaps between operations of a queue are no delay of the queue",
+        "1500us"},
+       {"what-if", "NAME=PERCENT",
+        "how long the path would be if a bound-by class, or calls and kernels with such a name, took "
+        "so much less",
+        ""}},
+      [](const Parameters&) {
+        return trace::Request{.ops = true,
+                              .links = true,
+                              .streams = true,
+                              .args_of = trace::bit_of(trace::ApiKind::kRuntime) |
+                                         trace::bit_of(trace::ApiKind::kDeviceSync),
+                              .args_named = critical_path_wants_args};
+      },
+      run};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

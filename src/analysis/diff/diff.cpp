@@ -1,0 +1,362 @@
+#include "analysis/diff/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/collectives/collectives.h"
+#include "analysis/operations/op_groups.h"
+#include "analysis/totals.h"
+#include "base/strings.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+using trace::ApiKind;
+
+// The same thing in both traces.
+struct Pair {
+  int64_t calls_a = 0, calls_b = 0;
+  int64_t a_ns = 0, b_ns = 0;
+  int64_t delta_ns() const { return b_ns - a_ns; }
+};
+using Pairs = std::map<std::string, Pair>;
+
+template <typename Row, typename Delta>
+void sort_by_delta(std::vector<Row>& rows, Delta delta) {
+  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+    return std::abs(delta(a)) > std::abs(delta(b));
+  });
+}
+
+struct Part {
+  std::string what, name;
+  int64_t a_ns = 0, b_ns = 0;
+  int64_t delta_ns() const { return b_ns - a_ns; }
+};
+
+void add_parts(const char* what, const std::map<std::string, int64_t>& a,
+               const std::map<std::string, int64_t>& b, std::vector<Part>& parts) {
+  std::map<std::string, Part> by_name;
+  for (const auto& [name, time_ns] : a) by_name[name].a_ns = time_ns;
+  for (const auto& [name, time_ns] : b) by_name[name].b_ns = time_ns;
+  for (const auto& [name, part] : by_name) parts.push_back({what, name, part.a_ns, part.b_ns});
+}
+
+std::string signed_time(int64_t time_ns) {
+  return (time_ns < 0 ? "-" : "+") + format_duration(std::abs(time_ns));
+}
+
+// Two traces with their steps, where they have such of the same kind.
+struct Sides {
+  const trace::Trace& a;
+  const trace::Trace& b;
+  std::optional<StepTimes> steps_a, steps_b;
+  Sides(const trace::Trace& in_a, const trace::Trace& in_b)
+      : a(in_a), b(in_b), steps_a(step_times(in_a)), steps_b(step_times(in_b)) {
+    if (!steps_a || !steps_b || steps_a->of_device != steps_b->of_device) {
+      steps_a.reset();
+      steps_b.reset();
+    }
+  }
+  // Calls are compared by step where the numbers of steps differ.
+  int64_t count_a() const { return steps_a ? steps_a->count : 1; }
+  int64_t count_b() const { return steps_b ? steps_b->count : 1; }
+};
+
+// That one side has more steps, or a first step that is no other, is no change of the program.
+std::string steps_text(const Sides& sides) {
+  if (!sides.steps_a) return "";
+  const StepTimes &a = *sides.steps_a, &b = *sides.steps_b;
+  std::string text = fmt::format(
+      "; a step takes {:.3f} times as long, {} in the median of {} and {} in that of {}",
+      static_cast<double>(b.median_ns) / static_cast<double>(a.median_ns),
+      format_duration(a.median_ns), a.count, format_duration(b.median_ns), b.count);
+  constexpr int64_t kWarmUp = 3;
+  for (const auto& [name, times] : {std::pair("A", a), std::pair("B", b)}) {
+    if (times.first_ns <= kWarmUp * times.median_ns) continue;
+    text += fmt::format("; the first step of {} takes {}, as in a warm-up", name,
+                        format_duration(times.first_ns));
+  }
+  return text;
+}
+
+std::string without_times(const Sides& sides) {
+  const auto lacks = [](const trace::Trace& trace) {
+    return trace.ops.size() != 0 && !has_op_times(trace);
+  };
+  if (!lacks(sides.a) && !lacks(sides.b)) return "";
+  return fmt::format("{} no times of operations, so that GPU work and idle time cannot be compared",
+                     lacks(sides.a) && lacks(sides.b) ? "A and B have"
+                     : lacks(sides.a)                 ? "A has"
+                                                      : "B has");
+}
+
+std::string verdict_of(const Sides& sides, const WallParts& a, const WallParts& b,
+                       const std::vector<Part>& parts, int64_t unexplained_ns) {
+  const int64_t delta_ns = b.wall_ns - a.wall_ns;
+  if (a.wall_ns == 0 || b.wall_ns == 0) return "one of the traces has no time in it";
+  if (const std::string text = without_times(sides); !text.empty()) return text;
+  int64_t busy_ns = 0, idle_ns = 0;
+  for (const Part& part : parts) (part.what == "busy" ? busy_ns : idle_ns) += part.delta_ns();
+  std::string text = fmt::format(
+      "B takes {:.3f} times as long as A, {}: GPU work {}, calls while no GPU works {}, neither {}",
+      static_cast<double>(b.wall_ns) / static_cast<double>(a.wall_ns), signed_time(delta_ns),
+      signed_time(busy_ns), signed_time(idle_ns), signed_time(unexplained_ns));
+  return text + steps_text(sides);
+}
+
+report::Section wall_section(const Sides& sides) {
+  const trace::Trace &trace_a = sides.a, &trace_b = sides.b;
+  const WallParts a = wall_parts(trace_a), b = wall_parts(trace_b);
+  std::vector<Part> parts;
+  add_parts("busy", a.busy_ns, b.busy_ns, parts);
+  add_parts("idle", a.idle_ns, b.idle_ns, parts);
+  sort_by_delta(parts, [](const Part& part) { return part.delta_ns(); });
+  const int64_t delta_ns = b.wall_ns - a.wall_ns;
+  const int64_t unexplained_ns = b.nothing_ns - a.nothing_ns;
+  report::Section section;
+  section.key = "wall";
+  section.empty_text = "Neither trace has operations or calls.";
+  section.add_fact(
+      {"verdict", "Verdict", Kind::kText, verdict_of(sides, a, b, parts, unexplained_ns)});
+  section.add_fact({"a", "A", Kind::kText, trace_a.path});
+  section.add_fact({"b", "B", Kind::kText, trace_b.path});
+  if (a.wall_ns != 0) section.add_fact({"wall_a_ns", "Wall time of A", Kind::kTime, a.wall_ns});
+  if (b.wall_ns != 0) section.add_fact({"wall_b_ns", "Wall time of B", Kind::kTime, b.wall_ns});
+  if (a.wall_ns != 0 && b.wall_ns != 0) {
+    section.add_fact({"delta_ns", "Difference", Kind::kTime, delta_ns});
+    section.add_fact({"explained_ns", "Explained", Kind::kTime, delta_ns - unexplained_ns});
+    section.add_fact({"unexplained_ns", "Unexplained", Kind::kTime, unexplained_ns});
+  }
+  if (sides.steps_a) {
+    section.add_fact({"steps_a", "Steps of A", Kind::kInteger, sides.steps_a->count});
+    section.add_fact({"steps_b", "Steps of B", Kind::kInteger, sides.steps_b->count});
+    section.add_fact({"step_a_ns", "Median step of A", Kind::kTime, sides.steps_a->median_ns});
+    section.add_fact({"step_b_ns", "Median step of B", Kind::kTime, sides.steps_b->median_ns});
+  }
+  report::Table& table = section.table;
+  table.add_column({"what", "GPU", Kind::kText});
+  table.add_column({"name", "In", Kind::kName});
+  table.add_column({"a_ns", "A", Kind::kTime});
+  table.add_column({"b_ns", "B", Kind::kTime});
+  table.add_column({"delta_ns", "B - A", Kind::kTime});
+  table.add_column({"percentage", "Of difference", Kind::kPercent});
+  for (const Part& part : parts) {
+    table.add_row({part.what, part.name, part.a_ns, part.b_ns, part.delta_ns(),
+                   percent_of(part.delta_ns(), delta_ns)});
+  }
+  return section;
+}
+
+const char* change_of(const Sides& sides, int64_t calls_a, int64_t calls_b) {
+  if (calls_a == 0) return "added";
+  if (calls_b == 0) return "removed";
+  if (calls_a * sides.count_b() == calls_b * sides.count_a()) return "unchanged";
+  return calls_a < calls_b ? "increased" : "decreased";
+}
+
+report::Section names_section(const Sides& sides, const char* key, const char* title,
+                              const char* empty_text, const Pairs& pairs) {
+  report::Section section;
+  section.key = key;
+  section.title = title;
+  section.empty_text = empty_text;
+  std::map<std::string, int64_t> changes;
+  std::vector<const Pairs::value_type*> rows;
+  for (const auto& entry : pairs) {
+    rows.push_back(&entry);
+    ++changes[change_of(sides, entry.second.calls_a, entry.second.calls_b)];
+  }
+  for (const char* change : {"added", "removed", "increased", "decreased", "unchanged"}) {
+    if (pairs.empty()) break;
+    std::string title_of = change;
+    title_of[0] = static_cast<char>(title_of[0] - 'a' + 'A');
+    section.add_fact({change, title_of, Kind::kInteger, changes[change]});
+  }
+  sort_by_delta(rows, [](const auto* row) { return row->second.delta_ns(); });
+  report::Table& table = section.table;
+  table.add_column({"name", "Name", Kind::kName});
+  table.add_column({"change", "Calls", Kind::kText});
+  table.add_column({"calls_a", "A", Kind::kInteger});
+  table.add_column({"calls_b", "B", Kind::kInteger});
+  table.add_column({"total_a_ns", "Total A", Kind::kTime});
+  table.add_column({"total_b_ns", "Total B", Kind::kTime});
+  table.add_column({"delta_ns", "B - A", Kind::kTime});
+  table.add_column({"mean_a_ns", "Mean A", Kind::kTime});
+  table.add_column({"mean_b_ns", "Mean B", Kind::kTime});
+  const auto mean = [](int64_t total_ns, int64_t calls) {
+    return calls == 0 ? Value(std::monostate{}) : Value(total_ns / calls);
+  };
+  for (const auto* row : rows) {
+    const Pair& pair = row->second;
+    table.add_row({row->first, std::string(change_of(sides, pair.calls_a, pair.calls_b)),
+                   pair.calls_a, pair.calls_b, pair.a_ns, pair.b_ns, pair.delta_ns(),
+                   mean(pair.a_ns, pair.calls_a), mean(pair.b_ns, pair.calls_b)});
+  }
+  return section;
+}
+
+report::Section renamed_section(const Sides& sides) {
+  report::Section section;
+  section.key = "renamed";
+  section.title = "Kernels that may have been renamed";
+  report::Table& table = section.table;
+  table.add_column({"name_a", "In A", Kind::kName});
+  table.add_column({"name_b", "In B", Kind::kName});
+  table.add_column({"calls_a", "A", Kind::kInteger});
+  table.add_column({"calls_b", "B", Kind::kInteger});
+  table.add_column({"total_a_ns", "Total A", Kind::kTime});
+  table.add_column({"total_b_ns", "Total B", Kind::kTime});
+  table.add_column({"delta_ns", "B - A", Kind::kTime});
+  for (const Renamed& one : renamed_kernels(sides.a, sides.b, sides.count_a(), sides.count_b())) {
+    table.add_row(
+        {one.a, one.b, one.calls_a, one.calls_b, one.a_ns, one.b_ns, one.b_ns - one.a_ns});
+  }
+  return section;
+}
+
+// Totals of one trace by name, put into their half of the pairs.
+void add_operations(const trace::Trace& trace, bool is_b, Pairs& pairs) {
+  for (const OpGroup& group : group_ops(trace, {"name"}, all_ops(trace)).groups) {
+    Pair& pair = pairs[group.name()];
+    (is_b ? pair.calls_b : pair.calls_a) += group.time.calls;
+    (is_b ? pair.b_ns : pair.a_ns) += group.time.total_ns;
+  }
+}
+
+void add_operators(const trace::Trace& trace, bool is_b, Pairs& pairs) {
+  std::vector<Total> totals(trace.names.size());
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (trace.apis.kind[i] == ApiKind::kOperator) totals[trace.apis.label[i]].add(trace.api_ns(i));
+  }
+  for (size_t i = 0; i < totals.size(); ++i) {
+    if (totals[i].calls == 0) continue;
+    Pair& pair = pairs[trace.names[i]];
+    (is_b ? pair.calls_b : pair.calls_a) += totals[i].calls;
+    (is_b ? pair.b_ns : pair.a_ns) += totals[i].total_ns;
+  }
+}
+
+struct TreeRow {
+  size_t aligned = 0;
+  int64_t delta_ns = 0;
+};
+
+std::string path_of(const PathTree& a, const PathTree& b, const std::vector<AlignedNode>& aligned,
+                    size_t i) {
+  if (i == 0) return "(no operator)";
+  std::vector<std::string> names;
+  for (; i != 0; i = aligned[i].parent) {
+    const AlignedNode& node = aligned[i];
+    const std::string& name =
+        node.a != AlignedNode::kNone ? a.nodes[node.a].name : b.nodes[node.b].name;
+    const bool is_renamed = node.a != AlignedNode::kNone && node.b != AlignedNode::kNone &&
+                            b.nodes[node.b].name != name;
+    names.push_back(is_renamed ? name + " => " + b.nodes[node.b].name : name);
+  }
+  return fmt::format("{}", fmt::join(names.rbegin(), names.rend(), " / "));
+}
+
+report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& trace_b) {
+  const PathTree a = path_tree(trace_a), b = path_tree(trace_b);
+  const std::vector<AlignedNode> aligned = align(a, b);
+  static const PathTree::Node kAbsent;
+  const auto node = [](const PathTree& tree, size_t i) -> const PathTree::Node& {
+    return i == AlignedNode::kNone ? kAbsent : tree.nodes[i];
+  };
+  std::vector<TreeRow> rows;
+  for (size_t i = 0; i < aligned.size(); ++i) {
+    const PathTree::Node& in_a = node(a, aligned[i].a);
+    const PathTree::Node& in_b = node(b, aligned[i].b);
+    if (in_a.ops == 0 && in_b.ops == 0 && in_a.calls == in_b.calls) continue;
+    rows.push_back({i, in_b.gpu_ns - in_a.gpu_ns});
+  }
+  sort_by_delta(rows, [](const TreeRow& row) { return row.delta_ns; });
+  report::Section section;
+  section.key = "tree";
+  section.title = "Operators by where they are called";
+  section.empty_text = "No operators.";
+  report::Table& table = section.table;
+  table.add_column({"path", "Operator", Kind::kName});
+  table.add_column({"calls_a", "Calls A", Kind::kInteger});
+  table.add_column({"calls_b", "Calls B", Kind::kInteger});
+  table.add_column({"ops_a", "Ops A", Kind::kInteger});
+  table.add_column({"ops_b", "Ops B", Kind::kInteger});
+  table.add_column({"gpu_a_ns", "GPU A", Kind::kTime});
+  table.add_column({"gpu_b_ns", "GPU B", Kind::kTime});
+  table.add_column({"delta_ns", "B - A", Kind::kTime});
+  for (const TreeRow& row : rows) {
+    const PathTree::Node& in_a = node(a, aligned[row.aligned].a);
+    const PathTree::Node& in_b = node(b, aligned[row.aligned].b);
+    table.add_row({path_of(a, b, aligned, row.aligned), in_a.calls, in_b.calls, in_a.ops, in_b.ops,
+                   in_a.gpu_ns, in_b.gpu_ns, row.delta_ns});
+  }
+  return section;
+}
+
+}  // namespace
+
+// Of collectives, for the clocks of ranks.
+trace::Request diff_needs() { return collectives_needs(); }
+
+report::Report diff_report(const trace::Trace& a, const trace::Trace& b) {
+  report::Report report;
+  report.name = "diff";
+  report.subject = a.path + " and " + b.path;
+  for (const trace::Trace* trace : {&a, &b}) {
+    for (const std::string& warning : trace->warnings) {
+      report.warnings.push_back((trace == &a ? "A: " : "B: ") + warning);
+    }
+  }
+  Pairs operations, operators;
+  add_operations(a, false, operations);
+  add_operations(b, true, operations);
+  add_operators(a, false, operators);
+  add_operators(b, true, operators);
+  const Sides sides(a, b);
+  report.sections.push_back(wall_section(sides));
+  report.sections.push_back(names_section(sides, "operations", "Kernels, copies and memsets",
+                                          "Neither trace has operations of a device.", operations));
+  if (auto renamed = renamed_section(sides); !renamed.table.rows.empty()) {
+    report.sections.push_back(std::move(renamed));
+  }
+  report.sections.push_back(names_section(
+      sides, "operators", "Operators", "Neither trace has operators of a framework.", operators));
+  report.sections.push_back(tree_section(a, b));
+  return report;
+}
+
+const char* const kDiffDefinition =
+    "diff: what B takes longer or shorter than A, and why. Differences are B - A.\n"
+    "\n"
+    "Wall time is the window, or the time from the first begin to the last end of operations, "
+    "operators, markers, Python frames and calls of runtimes. It is cut into parts that add up to "
+    "it. Busy: the time in which an operation ran on any GPU, given to the operation; time of "
+    "several counts for the one that began first. Idle: the time in which none ran, given to the "
+    "innermost call, operator or Python frame of one thread: of those that launched operations the "
+    "one with the most calls, where it was in none the next, and last those that launched nothing, "
+    "such as helpers that wait. What is left, no operation and no call, is not explained. So "
+    "Explained and Unexplained add up to the difference of the wall times, and the rows of the first "
+    "table to Explained.\n"
+    "\n"
+    "Steps: where both traces have three or more of the same kind (sonde breakdown --per step), the "
+    "verdict tells how much longer the median step takes, which does not depend on how many there are "
+    "nor on a warm-up; a first step of more than three times the median is said. In a file of several "
+    "ranks clocks are put right by their collectives first, as in sonde collectives.\n"
+    "\n"
+    "Kernels and Operators: joined by name. Added and removed are those that only B, and only A, "
+    "has; increased, decreased and unchanged go by the number of calls, by step where the traces have "
+    "steps. Kernels may have been renamed if one that only A has and one that only B has stand between "
+    "the same kernels on their queue as many times a step, and no other pair does. Total adds up durations, "
+    "which may overlap; that of an operator includes the operators in it.\n"
+    "\n"
+    "Operators by where they are called: operators and markers by the path of those around them, "
+    "numbers of iterations left out. Children of one parent are the same if their names are; else, "
+    "in the order in which they come first, if their names share a word of at least four letters "
+    "(miopen_convolution => cudnn_convolution). GPU is the time of the operations whose innermost "
+    "operator it is, so that each operation is in one row; (no operator) has the rest.\n";
+
+}  // namespace sonde::analysis

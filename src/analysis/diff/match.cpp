@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/collectives/collectives.h"
+#include "analysis/diff/diff.h"
+#include "analysis/quantile.h"
+#include "trace/steps.h"
+
+namespace sonde::analysis {
+namespace {
+
+using trace::NameId;
+
+constexpr size_t kFewSteps = 3;
+
+// A kernel by the company it keeps: who runs before it and after it on its queue, most often. Names
+// that only one side has are all the same here.
+struct Company {
+  std::string before, after;
+  int64_t calls = 0, total_ns = 0;
+};
+
+std::set<std::string> names_of(const trace::Trace& trace) {
+  std::set<std::string> names;
+  std::vector<bool> seen(trace.names.size(), false);
+  for (size_t op = 0; op < trace.ops.size(); ++op) {
+    if (seen[trace.label(op)]) continue;
+    seen[trace.label(op)] = true;
+    names.insert(trace.names[trace.label(op)]);
+  }
+  return names;
+}
+
+std::string most_often(const std::map<NameId, int64_t>& counts, const trace::Trace& trace,
+                       const std::set<std::string>& other) {
+  std::map<std::string, int64_t> by_name;
+  for (const auto& [name, count] : counts) {
+    const std::string& text = trace.names[name];
+    by_name[other.count(text) != 0 ? text : "?"] += count;
+  }
+  const auto most =
+      std::max_element(by_name.begin(), by_name.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == by_name.end() ? "" : most->first;
+}
+
+// Of the kernels that the other side does not have.
+std::map<std::string, Company> companies(const trace::Trace& trace,
+                                         const std::set<std::string>& other) {
+  struct Seen {
+    std::map<NameId, int64_t> before, after;
+    int64_t calls = 0, total_ns = 0;
+  };
+  std::map<NameId, Seen> seen;
+  std::vector<bool> is_own(trace.names.size(), false);
+  for (size_t i = 0; i < trace.names.size(); ++i) is_own[i] = other.count(trace.names[i]) == 0;
+  std::vector<size_t> last(trace.queues.size(), kNobody);  // operation of each queue
+  for (size_t op = 0; op < trace.ops.size(); ++op) {
+    const NameId name = trace.label(op);
+    size_t& before = last[trace.ops.queue[op]];
+    if (is_own[name]) {
+      Seen& one = seen[name];
+      ++one.calls;
+      one.total_ns += trace.op_ns(op);
+      if (before != kNobody) ++one.before[trace.label(before)];
+    }
+    if (before != kNobody && is_own[trace.label(before)]) ++seen[trace.label(before)].after[name];
+    before = op;
+  }
+  std::map<std::string, Company> found;
+  for (const auto& [name, one] : seen) {
+    found[trace.names[name]] = {most_often(one.before, trace, other),
+                                most_often(one.after, trace, other), one.calls, one.total_ns};
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<StepTimes> step_times(const trace::Trace& trace) {
+  const auto found = trace::find_steps(trace, "");
+  if (!found.ok()) return std::nullopt;
+  // A choice of GPUs leaves operations of their processes only.
+  const std::set<int32_t> with_ops(trace.ops.process.begin(), trace.ops.process.end());
+  std::map<int32_t, std::vector<int64_t>> by_process;
+  for (const trace::Step& step : found->steps) {
+    const bool is_chosen =
+        step.process == trace::kNone || with_ops.empty() || with_ops.count(step.process) != 0;
+    if (!is_chosen) continue;
+    by_process[step.process].push_back(step.time.end_ns - step.time.start_ns);
+  }
+  StepTimes times;
+  for (auto& [process, durations] : by_process) {
+    if (durations.size() < kFewSteps || static_cast<int64_t>(durations.size()) <= times.count) {
+      continue;
+    }
+    times.count = static_cast<int64_t>(durations.size());
+    times.first_ns = durations.front();
+    times.median_ns = median(durations);
+  }
+  times.of_device = found->of_device;
+  return times.count == 0 || times.median_ns <= 0 ? std::nullopt : std::optional(times);
+}
+
+std::vector<Renamed> renamed_kernels(const trace::Trace& a, const trace::Trace& b, int64_t steps_a,
+                                     int64_t steps_b) {
+  const std::set<std::string> names_a = names_of(a), names_b = names_of(b);
+  const auto only_a = companies(a, names_b), only_b = companies(b, names_a);
+  const auto fits = [&](const Company& in_a, const Company& in_b) {
+    return in_a.before == in_b.before && in_a.after == in_b.after &&
+           in_a.calls * steps_b == in_b.calls * steps_a;
+  };
+  std::vector<Renamed> renamed;
+  for (const auto& [name_a, in_a] : only_a) {
+    const std::string* match = nullptr;
+    size_t matches = 0;
+    for (const auto& [name_b, in_b] : only_b) {
+      if (!fits(in_a, in_b)) continue;
+      match = &name_b;
+      ++matches;
+    }
+    if (matches != 1) continue;  // several would be a guess
+    const Company& in_b = only_b.at(*match);
+    const auto rivals = std::count_if(only_a.begin(), only_a.end(),
+                                      [&](const auto& rival) { return fits(rival.second, in_b); });
+    if (rivals != 1) continue;
+    renamed.push_back({name_a, *match, in_a.calls, in_b.calls, in_a.total_ns, in_b.total_ns});
+  }
+  std::stable_sort(renamed.begin(), renamed.end(), [](const Renamed& x, const Renamed& y) {
+    return std::max(x.a_ns, x.b_ns) > std::max(y.a_ns, y.b_ns);
+  });
+  return renamed;
+}
+
+std::vector<int64_t> clock_offsets(const trace::Trace& trace) {
+  std::vector<int64_t> offsets(trace.processes.size(), 0);
+  const Collectives all = find_collectives(std::span(&trace, 1));
+  if (all.members.size() < 2) return offsets;
+  const Matched matched = match_collectives(all);
+  for (size_t member = 0; member < all.members.size(); ++member) {
+    const int32_t process = all.members[member].process;
+    const ClockGroup& clock = matched.clocks[matched.clock_of[member]];
+    const int64_t offset_ns = matched.offset_ns[member];
+    // Clocks that agree as well as can be known are left as they are.
+    if (process == trace::kNone || std::abs(offset_ns) <= clock.uncertainty_ns) continue;
+    offsets[static_cast<size_t>(process)] = offset_ns;
+  }
+  return offsets;
+}
+
+}  // namespace sonde::analysis

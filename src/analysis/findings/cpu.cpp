@@ -1,0 +1,220 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/findings/rules.h"
+#include "analysis/stacks/sample_totals.h"
+#include "base/strings.h"
+#include "trace/op_tree.h"
+
+namespace sonde::analysis {
+namespace {
+
+using trace::ApiKind;
+using trace::kNone;
+
+constexpr Rule kFunctionRule = {
+    "cpu-function", "One function takes most of the CPU time",
+    "Begin with this function: its algorithm, its library, the flags that it was built with. sonde "
+    "stacks shows who calls it.",
+    "without operations of a device: the CPU time of the samples whose innermost function it is, if "
+    "that is a quarter of all samples' time",
+    "half of it, as if it were twice as fast"};
+constexpr Rule kLineRule = {
+    "cpu-line", "One line of Python takes most of the CPU time",
+    "Do there what is done for each element in one call of a library, or not at all. sonde "
+    "stacks shows what calls it.",
+    "without operations of a device: the CPU time of the samples whose innermost line of the "
+    "user's own code it is, if that is a quarter of all samples' time",
+    "half of it, as if it were twice as fast"};
+constexpr Rule kOperatorRule = {
+    "cpu-operator", "One operator takes most of the operators' time",
+    "Its shapes, its type and its number of threads (OMP_NUM_THREADS, torch.set_num_threads); "
+    "another memory format (channels_last), oneDNN, torch.compile. sonde operators shows the rest.",
+    "without operations of a device: the time of the operator with the largest own time, without "
+    "operators in it, if that is a quarter of that of all operators; of the time between the first "
+    "and the last call of the threads that call operators",
+    "half of it, as if it were twice as fast"};
+constexpr Rule kDataRule = {
+    "cpu-data-loading",
+    "The program waits for its data",
+    "More workers, a larger prefetch_factor, persistent_workers=True; less work for each sample, or "
+    "prepared samples on disk.",
+    "without operations of a device: time within markers of data loaders (DataLoader in the name), "
+    "of the time between the first and the last call of their threads",
+    "all of it",
+    true};
+
+constexpr double kMostPercentage = 25;
+constexpr double kGain = 0.5;
+
+double percentage_of(int64_t part, int64_t whole) {
+  return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// When the samples were taken that `wanted` takes, by thread: each is the CPU time before it.
+template <typename Wanted>
+Lanes sampled(const trace::Trace& trace, Wanted wanted) {
+  const trace::Samples& samples = trace.samples;
+  Lanes lanes;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (!wanted(samples.stack[i])) continue;
+    lanes[static_cast<int32_t>(samples.thread[i])].push_back(
+        {samples.time_ns[i] - samples.cpu_ns[i], samples.time_ns[i]});
+  }
+  for (auto& [thread, set] : lanes) trace::normalise(set);
+  return lanes;
+}
+
+// Where most of the CPU time of the samples went that `wanted` takes; "" if that is nowhere.
+template <typename Wanted, typename Place>
+std::string largest_part(const trace::Trace& trace, Wanted wanted, Place place_of) {
+  std::map<int32_t, int64_t> by_stack;
+  for (size_t i = 0; i < trace.samples.size(); ++i) {
+    if (wanted(trace.samples.stack[i])) by_stack[trace.samples.stack[i]] += trace.samples.cpu_ns[i];
+  }
+  std::map<std::string, int64_t> by_place;
+  for (const auto& [stack, cpu_ns] : by_stack) by_place[place_of(stack)] += cpu_ns;
+  by_place.erase("");
+  const auto most =
+      std::max_element(by_place.begin(), by_place.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == by_place.end() ? "" : most->first;
+}
+
+// A function and a line are two views of the same samples, so each names the other.
+void add_samples(const trace::Trace& trace, Claims& claims) {
+  const StackPlaces places(trace);
+  const SampleTotals totals = sample_totals(trace, false);
+  const auto function_of = [&](int32_t stack) { return places.function(stack); };
+  const auto line_of = [&](int32_t stack) { return places.line(stack); };
+  const auto add_first = [&](const Rule& rule, const std::vector<SampleTotal>& list,
+                             const auto& place_of, const auto& other_of, const char* other) {
+    if (list.empty()) return;
+    const SampleTotal& first = list.front();
+    const double share = percentage_of(first.cpu_ns, totals.cpu_ns);
+    if (share < kMostPercentage) return;
+    const auto is_mine = [&](int32_t stack) {
+      return !places.is_import(stack) && place_of(stack) == first.name;
+    };
+    const bool is_function = &rule == &kFunctionRule;
+    std::string text =
+        fmt::format("{}: {}, {:.1f} % of the CPU time of {} samples",
+                    is_function ? short_name_of(first.name) : first.name, time_text(first.cpu_ns),
+                    share, format_count(static_cast<uint64_t>(totals.samples)));
+    const std::string most = largest_part(trace, is_mine, other_of);
+    if (!most.empty()) text += fmt::format(", {} {}", other, most);
+    claims.push_back({&rule, sampled(trace, is_mine), kGain, std::move(text)});
+  };
+  add_first(kFunctionRule, totals.functions, function_of, line_of, "most of it below");
+  add_first(kLineRule, totals.lines, line_of, function_of, "most of it in");
+}
+
+// Calls of operators without the operators in them, by operator.
+struct OwnTime {
+  std::vector<int64_t> sums_ns;  // by name
+  int64_t whole_ns = 0;
+};
+
+OwnTime own_time_of_operators(const trace::Trace& trace, const trace::OpTree& tree) {
+  const auto is_operator = [&](size_t i) { return trace.apis.kind[i] == ApiKind::kOperator; };
+  OwnTime own{std::vector<int64_t>(trace.names.size()), 0};
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (!is_operator(i)) continue;
+    own.sums_ns[trace.apis.label[i]] += trace.api_ns(i);
+    const trace::Row parent = tree.nearest(tree.parent[i], is_operator);
+    if (parent == kNone) {
+      own.whole_ns += trace.api_ns(i);
+    } else {
+      own.sums_ns[trace.apis.label[static_cast<size_t>(parent)]] -= trace.api_ns(i);
+    }
+  }
+  return own;
+}
+
+// When calls of an operator ran, and no operator in them.
+Lanes own_lanes(const trace::Trace& trace, const trace::OpTree& tree, trace::NameId name) {
+  const auto is_operator = [&](size_t i) { return trace.apis.kind[i] == ApiKind::kOperator; };
+  Lanes mine, inside;
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (!is_operator(i)) continue;
+    const trace::Interval time = {trace.apis.start_ns[i], trace.apis.end_ns[i]};
+    const auto thread = static_cast<int32_t>(trace.apis.thread[i]);
+    if (trace.apis.label[i] == name) extend(mine[thread], time);
+    const trace::Row parent = tree.nearest(tree.parent[i], is_operator);
+    const bool is_inside = parent != kNone && trace.apis.label[static_cast<size_t>(parent)] == name;
+    if (is_inside && trace.apis.label[i] != name) extend(inside[thread], time);
+  }
+  for (auto& [thread, set] : mine) set = trace::subtract(set, inside[thread]);
+  return mine;
+}
+
+void add_operators(const trace::Trace& trace, Claims& claims) {
+  const trace::OpTree tree = trace::build_op_tree(trace);
+  const OwnTime own = own_time_of_operators(trace, tree);
+  size_t largest = trace.empty_name;
+  for (size_t name = 0; name < own.sums_ns.size(); ++name) {
+    const int64_t sum_ns = own.sums_ns[name], most_ns = own.sums_ns[largest];
+    const bool is_larger =
+        sum_ns > most_ns || (sum_ns == most_ns && trace.names[name] < trace.names[largest]);
+    if (is_larger) largest = name;
+  }
+  if (own.sums_ns.empty()) return;
+  const double share = percentage_of(own.sums_ns[largest], own.whole_ns);
+  if (share < kMostPercentage) return;
+  claims.push_back(
+      {&kOperatorRule, own_lanes(trace, tree, static_cast<trace::NameId>(largest)), kGain,
+       fmt::format("{}: {}, {:.1f} % of the operators' time", short_name_of(trace.names[largest]),
+                   time_text(own.sums_ns[largest]), share)});
+}
+
+void add_data_loading(const trace::Trace& trace, int64_t whole_ns, Claims& claims) {
+  Lanes loading;
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (trace.apis.kind[i] != ApiKind::kMarker) continue;
+    const std::string& label = trace.names[trace.apis.label[i]];
+    if (label.find("DataLoader") == label.npos) continue;
+    extend(loading[static_cast<int32_t>(trace.apis.thread[i])],
+           {trace.apis.start_ns[i], trace.apis.end_ns[i]});
+  }
+  const int64_t loading_ns = length_ns(loading);
+  if (loading_ns == 0) return;
+  std::string text =
+      fmt::format("{} of {} are in data loaders", time_text(loading_ns), time_text(whole_ns));
+  claims.push_back({&kDataRule, std::move(loading), 1.0, std::move(text)});
+}
+
+// When threads were sampled on a CPU, or between their first and their last recorded call.
+Lanes times_of_threads(const trace::Trace& trace) {
+  Lanes lanes = sampled(
+      trace, [places = StackPlaces(trace)](int32_t stack) { return !places.is_import(stack); });
+  std::map<int32_t, trace::Interval> extents;
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    const trace::Interval time = {trace.apis.start_ns[i], trace.apis.end_ns[i]};
+    const auto [entry, is_new] =
+        extents.try_emplace(static_cast<int32_t>(trace.apis.thread[i]), time);
+    entry->second.end_ns = std::max(entry->second.end_ns, time.end_ns);
+  }
+  for (const auto& [thread, extent] : extents) {
+    if (extent.start_ns < extent.end_ns) {
+      lanes[thread] = trace::unite(lanes[thread], {extent});
+    }
+  }
+  return lanes;
+}
+
+}  // namespace
+
+std::vector<const Rule*> cpu_rules() {
+  return {&kFunctionRule, &kLineRule, &kOperatorRule, &kDataRule};
+}
+
+int64_t add_cpu_claims(const trace::Trace& trace, Claims& claims) {
+  const int64_t whole_ns = length_ns(times_of_threads(trace));
+  add_samples(trace, claims);
+  add_operators(trace, claims);
+  add_data_loading(trace, whole_ns, claims);
+  return whole_ns;
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,153 @@
+#include "analysis/findings/findings.h"
+
+#include <algorithm>
+
+#include "analysis/analysis.h"
+#include "analysis/collectives/collectives.h"
+#include "analysis/findings/rules.h"
+#include "analysis/perf/work.h"
+#include "base/strings.h"
+#include "report/names.h"
+#include "report/render.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using trace::IntervalSet;
+using trace::kNone;
+
+constexpr size_t kNameWidth = 60;
+
+std::vector<const Rule*> all_rules() {
+  std::vector<const Rule*> rules = host_rules();
+  for (const auto& more : {work_rules(), kernel_rules(), rank_rules(), cpu_rules()}) {
+    rules.insert(rules.end(), more.begin(), more.end());
+  }
+  return rules;
+}
+
+// Words in lines of a width, the first behind `label`, the others below it.
+std::string indented(const std::string& label, std::string_view text) {
+  constexpr size_t kIndent = 27, kWidth = 95;
+  std::string line = "    " + label;
+  line.resize(std::max(line.size() + 1, kIndent), ' ');
+  std::string lines;
+  size_t words = 0;
+  for (const std::string_view word : split(text, ' ')) {
+    if (words != 0 && line.size() + word.size() > kWidth) {
+      lines += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+      line.assign(kIndent, ' ');
+    }
+    line += std::string(word) + " ";
+    ++words;
+  }
+  return lines + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+}  // namespace
+
+Evidence::Evidence(const trace::Trace& of) : trace(of), gpus(gpu_times(of)) {
+  for (const auto& [id, gpu] : gpus) {
+    const Breakdown own = breakdown_of(trace::sweep(gpu.sets), gpu.extent);
+    all.total_ns += own.total_ns;
+    for (size_t i = 0; i < own.exposed_ns.size(); ++i) all.exposed_ns[i] += own.exposed_ns[i];
+  }
+}
+
+int64_t length_ns(const Lanes& lanes) {
+  int64_t sum_ns = 0;
+  for (const auto& [lane, set] : lanes) sum_ns += trace::length_ns(set);
+  return sum_ns;
+}
+
+std::string time_text(int64_t ns) {
+  report::Column column;
+  column.kind = Kind::kTime;
+  return report::text_of(ns, column);
+}
+
+std::string short_name_of(const std::string& name) {
+  return report::cut_names(report::short_names(std::span(&name, 1)), kNameWidth).front();
+}
+
+Lanes idle_within(const Evidence& evidence, Lanes ranges) {
+  for (auto& [process, set] : ranges) trace::normalise(set);
+  Lanes idle;
+  for (const auto& [id, gpu] : evidence.gpus) {
+    IntervalSet busy, mine;
+    for (const IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
+    for (const auto& [process, set] : ranges) {
+      const bool is_mine =
+          process == kNone || gpu.processes.empty() || gpu.processes.count(process) != 0;
+      if (is_mine) mine = trace::unite(mine, set);
+    }
+    idle[id] = trace::intersect(trace::gaps(busy, gpu.extent), mine);
+  }
+  return idle;
+}
+
+std::vector<std::string> finding_ids() {
+  std::vector<std::string> ids;
+  for (const Rule* rule : all_rules()) ids.emplace_back(rule->id);
+  return ids;
+}
+
+std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double least_percentage) {
+  const bool has_ops = std::any_of(traces.begin(), traces.end(),
+                                   [](const trace::Trace& one) { return one.ops.size() != 0; });
+  std::vector<Claims> claims(traces.size());
+  int64_t wall_ns = 0;
+  for (size_t i = 0; i < traces.size(); ++i) {
+    if (!has_ops) {
+      wall_ns += add_cpu_claims(traces[i], claims[i]);
+      continue;
+    }
+    const Evidence evidence(traces[i]);
+    wall_ns += evidence.all.total_ns;
+    add_host_claims(evidence, claims[i]);
+    add_work_claims(evidence, claims[i]);
+    add_kernel_claims(evidence, claims[i]);
+  }
+  if (has_ops) add_rank_claims(traces, claims);
+  std::vector<Finding> findings = ranked(claims, wall_ns, traces);
+  std::erase_if(findings, [&](const Finding& finding) {
+    return finding.saving_ns == 0 || finding.saving_percentage() < least_percentage;
+  });
+  return findings;
+}
+
+trace::Request findings_needs() {
+  trace::Request request = trace::united(
+      {.ops = true, .op_bytes = true, .links = true, .samples = true}, collectives_needs());
+  request = trace::united(request, modelled_work_needs());
+  request.args_named = [](std::string_view name) {
+    return collectives_want_args(name) || find_perf_model(name) != nullptr;
+  };
+  request.all_apis = true;
+  request.whole = false;
+  return request;
+}
+
+std::string findings_definition() {
+  std::string text =
+      "check: what takes the GPUs' time and could be otherwise, in order of the time that could be "
+      "saved. Time at stake is what a finding is about, Could save the part of it that its rule "
+      "expects to win, and the share is that of the time between the first and the last operation "
+      "of each GPU (or of the window), all GPUs together. No moment of a GPU is counted for two "
+      "findings: one that names a cause takes its time first, then the others, the largest first; "
+      "so the shares never add up to more than the whole. Findings that could save less than "
+      "--least percent are left out. Where a trace has steps and the first of them are slower by "
+      "half than the median, what they launched is warm-up and is left out; --from, --to and "
+      "--window take what they say.\n\n";
+  for (const Rule* rule : all_rules()) {
+    text += indented(rule->id, std::string(rule->definition) + ". Could save: " + rule->saving);
+  }
+  text +=
+      "\nExposed and idle times are those of sonde breakdown. In a trace without operations of a "
+      "device, time is that in which a thread was sampled on a CPU or is between its first and its "
+      "last recorded call; samples within Python's import system are start-up and are left out.\n";
+  return text;
+}
+
+}  // namespace sonde::analysis

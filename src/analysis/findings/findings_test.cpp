@@ -1,0 +1,347 @@
+#include "analysis/findings/findings.h"
+
+#include "analysis/analysis_test_support.h"
+
+namespace sonde::analysis {
+namespace {
+
+std::vector<Finding> findings_in(const trace::TraceBuilder& rows, double least) {
+  const trace::Trace trace = rows.build(0, findings_needs());
+  return findings_of({&trace, 1}, least);
+}
+
+// "ID SAVING/COST of WHOLE"
+Lines lines_of(const std::vector<Finding>& findings) {
+  Lines lines;
+  for (const Finding& finding : findings) {
+    lines.push_back(fmt::format("{} {}/{} of {}", finding.id, finding.saving_ns, finding.cost_ns,
+                                finding.wall_ns));
+  }
+  return lines;
+}
+
+Lines found(const trace::TraceBuilder& rows, double least = 5) {
+  return lines_of(findings_in(rows, least));
+}
+
+TEST(Findings, NoneWithoutWorkOfADevice) {
+  EXPECT_TRUE(found({}).empty());
+  const trace::Trace empty = trace::TraceBuilder().build();
+  const auto report = findings_report({&empty, 1}, {}, {});
+  EXPECT_NE(report.sections.front().empty_text.find("No operations"), std::string::npos);
+}
+
+// 1000 ns of kernel, 3000 ns in which the next launch was not made, 1000 ns of another kernel.
+TEST(Findings, LateLaunches) {
+  trace::TraceBuilder rows;
+  const int first = rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50});
+  const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 3900, 3950});
+  rows.add(OpRow{"a", 100, 1100, first});
+  rows.add(OpRow{"b", 4100, 5100, second});
+  EXPECT_EQ(found(rows), (Lines{"launch-bound 3000/3000 of 5000", "one-kernel 500/1000 of 5000"}));
+  EXPECT_EQ(found(rows, 50), (Lines{"launch-bound 3000/3000 of 5000"}));
+  const auto findings = findings_in(rows, 50);
+  EXPECT_NE(findings.front().evidence.find("1 gap, 3.00 us on average"), std::string::npos);
+  EXPECT_NE(findings.front().evidence.find("ends with b"), std::string::npos);
+}
+
+// The call comes 1000 ns into the gap and takes 6000, and its kernel begins 400,000 after it: not
+// the program is late.
+TEST(Findings, WorkThatIsLaunchedAndDoesNotBegin) {
+  trace::TraceBuilder rows;
+  const int first = rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50});
+  const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 101'000, 107'000});
+  rows.add(OpRow{"a", 0, 100'000, first});
+  rows.add(OpRow{"b", 501'000, 600'000, second});
+  EXPECT_EQ(found(rows, 0.1),
+            (Lines{"slow-start 400000/400000 of 600000", "one-kernel 50000/100000 of 600000",
+                   "launch-bound 1000/1000 of 600000"}));
+  EXPECT_EQ(findings_in(rows, 50).front().evidence,
+            "1 gap, 400.00 us on average; the longest, 400.00 us, ends with b, whose "
+            "hipLaunchKernel returned after 6.00 us");
+}
+
+TEST(Findings, CopiesThatNothingHides) {
+  trace::TraceBuilder rows;
+  rows.add(OpRow{"a", 0, 1000});
+  rows.add(OpRow{"", 500, 2500, trace::kNone, 0, 1, "CopyHostToDevice", 64});
+  rows.add(OpRow{"b", 2500, 4000});
+  EXPECT_EQ(found(rows),
+            (Lines{"exposed-copies 1500/1500 of 4000", "one-kernel 750/1500 of 4000"}));
+}
+
+// Each GPU counts with its own time, and both together are the whole.
+TEST(Findings, SharesAreOfAllGpus) {
+  trace::TraceBuilder rows;
+  rows.add(OpRow{"ncclDevKernel_AllReduce", 0, 1000, trace::kNone, 0});
+  rows.add(OpRow{"a", 0, 3000, trace::kNone, 1});
+  rows.add(OpRow{"b", 0, 3000, trace::kNone, 1, 1});
+  rows.add(OpRow{"c", 1000, 2000, trace::kNone, 0});
+  EXPECT_EQ(found(rows),
+            (Lines{"one-kernel 1500/3000 of 5000", "exposed-communication 1000/1000 of 5000"}));
+  EXPECT_DOUBLE_EQ(findings_in(rows, 5)[1].saving_percentage(), 20);
+}
+
+// One trace for each finding in which it costs something, and one that is nearly the same in which
+// it does not, or not for certain.
+struct Case {
+  const char* id;
+  void (*fires)(trace::TraceBuilder& rows);
+  void (*is_quiet)(trace::TraceBuilder& rows);
+};
+
+void launch(trace::TraceBuilder& rows, const char* kernel, int64_t called, int64_t start,
+            int64_t end, int64_t pid = 1, int64_t gpu = 0) {
+  const int api = rows.add(ApiRow{"hip", "hipLaunchKernel", called, called + 10, 1, pid});
+  rows.add(OpRow{kernel, start, end, api, gpu});
+}
+
+void add_copies(trace::TraceBuilder& rows, int64_t count, int64_t bytes, const char* name = "") {
+  rows.add(OpRow{"k", 0, 1000});
+  for (int64_t i = 0; i < count; ++i) {
+    rows.add(
+        OpRow{name, 1000 + i * 20, 1010 + i * 20, trace::kNone, 0, 1, "CopyHostToDevice", bytes});
+  }
+}
+
+// Two kernels with 8000 ns between them, and something that the program does meanwhile.
+void add_gap_with(trace::TraceBuilder& rows, const char* category, const char* name, int64_t start,
+                  int64_t end, int64_t calls = 1) {
+  launch(rows, "a", 0, 20, 1000);
+  for (int64_t i = 0; i < calls; ++i) {
+    rows.add(ApiRow{category, name, start + i * (end - start), start + (i + 1) * (end - start)});
+  }
+  launch(rows, "b", 8980, 9000, 10'000);
+}
+
+// Ranks 0 and 1, whose clocks differ by nothing, in collectives of which `late` begins last.
+void add_ranks(trace::TraceBuilder& rows, int collectives, bool takes_turns) {
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    rows.set_rank(rank + 1, rank);
+    for (int64_t i = 0; i < collectives; ++i) {
+      const bool is_late = takes_turns ? i % 2 == rank : rank == 1;
+      const int64_t at = i * 1'000'000;
+      launch(rows, "ncclDevKernel_AllReduce_Sum_f32", at, at + (is_late ? 600'000 : 100'000),
+             at + 700'000, rank + 1, rank);
+    }
+  }
+}
+
+constexpr Case kCases[] = {
+    {"waits", [](auto& rows) { add_gap_with(rows, "hip", "hipDeviceSynchronize", 500, 8970); },
+     [](auto& rows) { add_gap_with(rows, "hip", "hipGetDevice", 500, 8970); }},
+    {"launch-bound", [](auto& rows) { add_gap_with(rows, "cpu_op", "aten::item", 500, 8970); },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 900, 9000, 10'000);
+     }},
+    {"launch-latency",
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 900, 9000, 10'000);
+     },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 900, 50'000, 51'000);
+     }},
+    {"stream-waits",
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       rows.add(ApiRow{"hip", "hipStreamWaitEvent", 500, 510});
+       launch(rows, "b", 900, 50'000, 51'000);
+     },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 900, 50'000, 51'000);
+     }},
+    {"slow-start",
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 1100, 50'000, 51'000);
+     },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch(rows, "b", 49'000, 50'000, 51'000);
+     }},
+    {"data-loading",
+     [](auto& rows) {
+       add_gap_with(rows, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", 1100, 8900);
+     },
+     [](auto& rows) {
+       add_gap_with(rows, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 900);
+     }},
+    {"allocations", [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 6000, 6200, 10); },
+     [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 1000, 1200, 10); }},
+    {"python-gc",
+     [](auto& rows) { add_gap_with(rows, "python_function", "Python GC", 1100, 8900); },
+     [](auto& rows) { add_gap_with(rows, "python_function", "train.py(3): gc", 1100, 8900); }},
+    {"exposed-communication",
+     [](auto& rows) {
+       rows.add(OpRow{"k", 0, 1000});
+       rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, trace::kNone, 0, 1});
+     },
+     [](auto& rows) {
+       rows.add(OpRow{"k", 0, 2000});
+       rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 1000, 2000, trace::kNone, 0, 1});
+     }},
+    {"exposed-copies", [](auto& rows) { add_copies(rows, 10, 1 << 20); },
+     [](auto& rows) {
+       add_copies(rows, 10, 1 << 20);
+       rows.add(OpRow{"k", 1000, 2000});
+     }},
+    {"small-copies", [](auto& rows) { add_copies(rows, 100, 4096); },
+     [](auto& rows) {
+       add_copies(rows, 99, 4096);
+       add_copies(rows, 100, 1 << 20);
+     }},
+    {"pageable-copies",
+     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pageable -> Device)"); },
+     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pinned -> Device)"); }},
+    {"device-copies",
+     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy DtoD (Device -> Device)"); },
+     [](auto& rows) { add_copies(rows, 10, 1 << 20, "Memcpy HtoD (Pinned -> Device)"); }},
+    {"one-kernel", [](auto& rows) { add_copies(rows, 1, 8); },
+     [](auto& rows) {
+       for (int i = 0; i < 5; ++i) rows.add(OpRow{fmt::format("k{}", i), i * 10, i * 10 + 10});
+     }},
+    {"float32-products",
+     [](auto& rows) {
+       rows.add(OpRow{"volta_sgemm_128x64_nn", 0, 100});
+       rows.add(OpRow{"cutlass_80_simt_sgemm_256x128_8x4_nn_align1", 100, 150});
+     },
+     [](auto& rows) {
+       rows.add(OpRow{"ampere_sgemm_tf32_128x64_nn", 0, 100});
+       rows.add(OpRow{"cutlass_80_tensorop_s1688gemm_128x128_nn", 100, 150});
+       rows.add(OpRow{"Cijk_Ailk_Bljk_SB_MT64x64x16_MI32x32x2x1", 150, 200});
+     }},
+    {"straggler", [](auto& rows) { add_ranks(rows, 10, false); },
+     [](auto& rows) { add_ranks(rows, 10, true); }},
+    {"cpu-operator",
+     [](auto& rows) {
+       rows.add(ApiRow{"cpu_op", "aten::linear", 0, 100});
+       rows.add(ApiRow{"cpu_op", "aten::addmm", 5, 95});
+     },
+     [](auto& rows) {
+       for (int i = 0; i < 5; ++i) {
+         rows.add(ApiRow{"cpu_op", fmt::format("aten::op{}", i), i * 10, i * 10 + 10});
+       }
+     }},
+    {"cpu-operator",
+     [](auto& rows) {
+       rows.add(ApiRow{"cpu_op", "aten::mm", 0, 100});
+     },
+     [](auto& rows) {  // there is hardly any work of operators
+       rows.add(ApiRow{"cpu_op", "aten::mm", 0, 100});
+       rows.add(ApiRow{"user_annotation", "wait", 0, 100'000});
+     }},
+    {"cpu-data-loading",
+     [](auto& rows) {
+       rows.add(ApiRow{"user_annotation", "enumerate(DataLoader)#next", 0, 100});
+       rows.add(ApiRow{"cpu_op", "aten::mm", 100, 300});
+     },
+     [](auto& rows) {
+       rows.add(ApiRow{"user_annotation", "step", 0, 100});
+       rows.add(ApiRow{"cpu_op", "aten::mm", 100, 300});
+     }},
+};
+
+bool is_found(const Case& one, void (*fill)(trace::TraceBuilder& rows)) {
+  trace::TraceBuilder rows;
+  fill(rows);
+  const auto findings = findings_in(rows, 1);
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Finding& finding) { return finding.id == one.id; });
+}
+
+TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
+  std::vector<std::string> ids;
+  for (const Case& one : kCases) {
+    EXPECT_TRUE(is_found(one, one.fires)) << one.id;
+    EXPECT_FALSE(is_found(one, one.is_quiet)) << one.id;
+    ids.emplace_back(one.id);
+  }
+  ids.insert(ids.end(), {"cpu-function", "cpu-line"});  // below
+  // Those of tests/verdicts/check_cases.py.
+  ids.insert(ids.end(), {"below-roofline", "slow-collectives"});
+  std::vector<std::string> known = finding_ids();
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::sort(known.begin(), known.end());
+  EXPECT_EQ(ids, known);
+}
+
+// 60 of 100 ms in one function, which two lines call; and none where five have 20 each. A sample of
+// a blocked thread is no CPU time.
+TEST(Findings, FunctionsAndLinesOfSamples) {
+  struct Sample {
+    const char* function;
+    int64_t line;
+    int64_t cpu_ns = 20'000'000;
+  };
+  const auto sampled = [](const std::vector<Sample>& samples) {
+    trace::Trace trace;
+    trace.names = {""};
+    for (const Sample& one : samples) {
+      add_sample(trace, one.function, one.line == 0 ? "" : "main.py", one.line, one.cpu_ns);
+    }
+    Lines lines;
+    for (const Finding& finding : findings_of({&trace, 1}, 0)) {
+      lines.push_back(fmt::format("{} {} of {}: {}", finding.id, finding.cost_ns, finding.wall_ns,
+                                  finding.evidence.substr(0, finding.evidence.find(", "))));
+    }
+    return lines;
+  };
+  EXPECT_EQ(sampled({{"dot", 3}, {"dot", 9}, {"dot", 0}, {"f0", 3}, {"f1", 0}, {"wait", 7, 0}}),
+            (Lines{"cpu-function 60000000 of 100000000: dot: 60.00 ms",
+                   "cpu-line 40000000 of 100000000: main.py(3): f: 40.00 ms"}));
+  EXPECT_EQ(sampled({{"dot", 3}, {"f0", 0}}),  // no sample is counted for both
+            (Lines{"cpu-function 20000000 of 40000000: dot: 20.00 ms"}));
+  EXPECT_TRUE(sampled({{"f0", 0}, {"f1", 0}, {"f2", 0}, {"f3", 0}, {"f4", 0}}).empty());
+}
+
+TEST(Findings, EvidenceHasTheFigures) {
+  trace::TraceBuilder rows;
+  add_ranks(rows, 10, false);
+  for (const Finding& finding : findings_in(rows, 1)) {
+    if (finding.id != "straggler") continue;
+    EXPECT_EQ(finding.cost_ns, 10 * 500'000);
+    EXPECT_EQ(
+        finding.evidence.rfind("rank 1 came last in 10 of 10 collectives of its group, 500.00 us "
+                               "late each time; the others waited 5.00 ms",
+                               0),
+        0u)
+        << finding.evidence;
+  }
+}
+
+// Two ranks that launch every 50 us, the second 10 us after the first: each GPU gets one every 50.
+TEST(Findings, LaunchesAreCountedForEachGpu) {
+  const auto evidence = [](int64_t ranks) {
+    trace::TraceBuilder rows;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      for (int64_t i = 0; i < 4; ++i) {
+        const int64_t called = 50'000 * i + 10'000 * rank;
+        launch(rows, "k", called, called + 100, called + 200, rank + 1, rank);
+      }
+    }
+    for (const Finding& finding : findings_in(rows, 1)) {
+      if (finding.id == "launch-bound") {
+        return finding.evidence.substr(finding.evidence.find("; a launch"));
+      }
+    }
+    return std::string();
+  };
+  EXPECT_EQ(evidence(1), "; a launch every 50.00 us");
+  EXPECT_EQ(evidence(2), "; a launch every 50.00 us on each GPU");
+}
+
+TEST(Findings, EveryIdIsKnown) {
+  const auto ids = finding_ids();
+  EXPECT_EQ(ids.size(), 22u);
+  for (const std::string& id : ids) {
+    EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
+  }
+}
+
+}  // namespace
+}  // namespace sonde::analysis

@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "analysis/findings/rules.h"
+#include "analysis/time/idle_gaps.h"
+#include "base/strings.h"
+
+namespace sonde::analysis {
+namespace {
+
+using trace::ApiKind;
+using trace::IntervalSet;
+using trace::kNone;
+using trace::Row;
+
+constexpr int64_t kLaunchLatencyNs = 30'000;  // the default of sonde idle --latency
+constexpr int64_t kFewAllocations = 10;
+constexpr double kPartOfDependencies = 0.5;
+
+constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
+  std::array<Rule, kIdleReasons> rules{};
+  rules[static_cast<size_t>(IdleReason::kSync)] = {
+      "waits", "GPUs are idle because the program waits for them before it launches more",
+      "Take out synchronisations in the loop: .item(), .cpu(), printing of tensors, explicit "
+      "device synchronisation; copy to the host asynchronously. sonde idle lists the longest.",
+      "the idle time of reason sync of sonde idle", "all of it"};
+  rules[static_cast<size_t>(IdleReason::kLaunchBound)] = {
+      "launch-bound", "GPUs are idle because the program launches work too late",
+      "Give each launch more to do, or launch less often: larger batches, fused operators "
+      "(torch.compile), HIP or CUDA graphs, data loading in other processes. sonde sequences shows "
+      "what could be fused, sonde operators where the launches come from.",
+      "the idle time of reason launch-bound of sonde idle", "all of it"};
+  rules[static_cast<size_t>(IdleReason::kLaunchLatency)] = {
+      "launch-latency", "GPUs are idle between a launch and its start",
+      "Many short kernels pay this each time: graphs or fusion make fewer launches. sonde launches "
+      "shows the time in the queue.",
+      "the idle time of reason launch latency of sonde idle",
+      "all of it, which graphs come near to"};
+  rules[static_cast<size_t>(IdleReason::kDependency)] = {
+      "stream-waits", "GPUs are idle because a stream waits for another",
+      "Look at what the event waits for, and whether independent work could run meanwhile. sonde "
+      "critical-path shows the chain.",
+      "the idle time of reason dependency of sonde idle",
+      "half of it, as if half of the other work could be moved"};
+  rules[static_cast<size_t>(IdleReason::kOther)] = {
+      "slow-start", "GPUs are idle although their next work is launched",
+      "If the launching call took the time, it loaded or compiled code at its first use: warm up "
+      "first, or load early (HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). If it "
+      "returned before, look for what the trace does not have: another process on the GPU, or a "
+      "queue that waits.",
+      "the idle time of reason other of sonde idle: launched, and not begun", "all of it"};
+  return rules;
+}();
+
+constexpr Rule kDataRule = {
+    "data-loading",
+    "GPUs are idle while the program waits for its data",
+    "More workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; less work "
+    "for each sample, or prepared samples on disk. sonde critical-path shows what bounds a step.",
+    "idle time within markers of data loaders (DataLoader in the name)",
+    "all of it",
+    true};
+constexpr Rule kAllocationRule = {
+    "allocations",
+    "GPUs are idle while the program allocates or frees their memory",
+    "Allocate once, outside of the loop, or from a pool (hipMallocAsync, cudaMallocAsync, torch's "
+    "caching allocator; expandable segments against fragmentation). sonde memory shows where.",
+    "idle time within calls that allocate or free memory of a device, in the second half of the "
+    "time, where the warm-up is over; at least ten calls",
+    "all of it",
+    true};
+constexpr Rule kCollectorRule = {
+    "python-gc",
+    "GPUs are idle while Python collects garbage",
+    "gc.freeze() after the set-up, gc.disable() in the loop and gc.collect() at a chosen moment, the "
+    "same on all ranks.",
+    "idle time within Python's garbage collection: markers and frames of it",
+    "all of it",
+    true};
+
+std::string name_text(const trace::Trace& trace, Row op) {
+  if (op == kNone) return "the end of the trace";
+  return short_name_of(trace.names[trace.label(static_cast<size_t>(op))]);
+}
+
+// How often a process launches operations for a GPU: what its host can do. Of several the mean.
+std::string launch_rate(const trace::Trace& trace) {
+  struct Launches {
+    int64_t count = 0, first_ns = 0, last_ns = 0;
+    Row last = kNone;
+  };
+  std::map<std::pair<int32_t, int64_t>, Launches> by_gpu;  // of a process
+  for (size_t op = 0; op < trace.ops.size(); ++op) {
+    const Row api = trace.ops.api[op];
+    if (api == kNone) continue;
+    Launches& launches = by_gpu[{trace.ops.process[op], trace.ops.gpu[op]}];
+    if (api == launches.last) continue;
+    const int64_t time_ns = trace.apis.start_ns[static_cast<size_t>(api)];
+    launches.first_ns = launches.count == 0 ? time_ns : std::min(launches.first_ns, time_ns);
+    launches.last_ns = launches.count == 0 ? time_ns : std::max(launches.last_ns, time_ns);
+    launches.last = api;
+    ++launches.count;
+  }
+  int64_t total_ns = 0, count = 0;
+  for (const auto& [gpu, launches] : by_gpu) {
+    total_ns += launches.last_ns - launches.first_ns;
+    count += launches.count - 1;
+  }
+  if (total_ns == 0) return "";
+  return fmt::format("; a launch every {}{}", time_text(total_ns / count),
+                     by_gpu.size() == 1 ? "" : " on each GPU");
+}
+
+// Whether the launching call took the time, or came back before.
+std::string launch_text(const trace::Trace& trace, const Gap& gap) {
+  const auto api = static_cast<size_t>(trace.ops.api[static_cast<size_t>(gap.next)]);
+  return fmt::format(", whose {} returned after {}", trace.names[trace.apis.name[api]],
+                     time_text(trace.api_ns(api)));
+}
+
+void add_idle(const Evidence& evidence, Claims& claims) {
+  const trace::Trace& trace = evidence.trace;
+  struct Sum {
+    int64_t gaps = 0, total_ns = 0;
+    const Gap* longest = nullptr;
+    Lanes lanes;
+  };
+  std::array<Sum, kIdleReasons> sums{};
+  const std::vector<Gap> gaps = idle_gaps(trace, HostTime(trace), kLaunchLatencyNs);
+  const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
+  for (const Gap& gap : gaps) {
+    Sum& sum = sums[static_cast<size_t>(gap.reason)];
+    ++sum.gaps;
+    sum.total_ns += length(gap);
+    sum.lanes[gap.gpu].push_back(gap.time);
+    if (sum.longest == nullptr || length(gap) > length(*sum.longest)) sum.longest = &gap;
+  }
+  for (size_t reason = 0; reason < kIdleReasons; ++reason) {
+    Sum& sum = sums[reason];
+    if (kIdleRules[reason].id == nullptr || sum.gaps == 0) continue;
+    std::string text =
+        fmt::format("{} gap{}, {} on average; the longest, {}, ends with {}", sum.gaps,
+                    sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
+                    time_text(length(*sum.longest)), name_text(trace, sum.longest->next));
+    if (reason == static_cast<size_t>(IdleReason::kLaunchBound)) text += launch_rate(trace);
+    const bool is_dependency = reason == static_cast<size_t>(IdleReason::kDependency);
+    if (is_dependency || reason == static_cast<size_t>(IdleReason::kOther)) {
+      text += launch_text(trace, *sum.longest);
+    }
+    for (auto& [gpu, set] : sum.lanes) trace::normalise(set);
+    claims.push_back({&kIdleRules[reason], std::move(sum.lanes),
+                      is_dependency ? kPartOfDependencies : 1.0, std::move(text)});
+  }
+}
+
+struct Ranges {
+  Lanes by_process;
+  int64_t count = 0, total_ns = 0;
+};
+
+// Calls for whose names `wanted` holds, from a time on.
+template <typename Wanted>
+Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted) {
+  std::vector<int8_t> known(trace.names.size(), -1);
+  Ranges ranges;
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (trace.apis.kind[i] == ApiKind::kDeviceMarker || trace.apis.start_ns[i] < from_ns) continue;
+    int8_t& is_wanted = known[trace.apis.label[i]];
+    if (is_wanted < 0) is_wanted = wanted(trace.names[trace.apis.label[i]]) ? 1 : 0;
+    if (is_wanted == 0) continue;
+    const int32_t process = trace.threads[trace.apis.thread[i]].process;
+    ranges.by_process[process].push_back({trace.apis.start_ns[i], trace.apis.end_ns[i]});
+    ++ranges.count;
+    ranges.total_ns += trace.api_ns(i);
+  }
+  return ranges;
+}
+
+int64_t middle_of(const Evidence& evidence) {
+  int64_t start_ns = evidence.trace.ops.start_ns.front();
+  int64_t end_ns = start_ns;
+  for (const auto& [id, gpu] : evidence.gpus) end_ns = std::max(end_ns, gpu.extent.end_ns);
+  return start_ns + (end_ns - start_ns) / 2;
+}
+
+void add_ranges(const Evidence& evidence, const Rule& rule, const char* what, Ranges ranges,
+                Claims& claims) {
+  if (ranges.count == 0) return;
+  Lanes idle = idle_within(evidence, std::move(ranges.by_process));
+  std::string text = fmt::format("{} {} take {}, and the GPUs are idle for {} meanwhile",
+                                 format_count(static_cast<uint64_t>(ranges.count)), what,
+                                 time_text(ranges.total_ns), time_text(length_ns(idle)));
+  claims.push_back({&rule, std::move(idle), 1.0, std::move(text)});
+}
+
+}  // namespace
+
+std::vector<const Rule*> host_rules() {
+  std::vector<const Rule*> rules;
+  for (const Rule& rule : kIdleRules) {
+    if (rule.id != nullptr) rules.push_back(&rule);
+  }
+  rules.insert(rules.end(), {&kDataRule, &kAllocationRule, &kCollectorRule});
+  return rules;
+}
+
+void add_host_claims(const Evidence& evidence, Claims& claims) {
+  add_idle(evidence, claims);
+  const int64_t start_ns = std::numeric_limits<int64_t>::min();
+  add_ranges(evidence, kDataRule, "ranges of data loaders",
+             ranges_of(evidence.trace, start_ns, trace::is_data_loader), claims);
+  add_ranges(evidence, kCollectorRule, "collections",
+             ranges_of(evidence.trace, start_ns, trace::is_collector), claims);
+  Ranges allocations = ranges_of(evidence.trace, middle_of(evidence), trace::is_memory_call);
+  if (allocations.count < kFewAllocations) return;
+  add_ranges(evidence, kAllocationRule, "calls in the second half of the time",
+             std::move(allocations), claims);
+}
+
+}  // namespace sonde::analysis

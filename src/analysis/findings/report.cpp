@@ -1,0 +1,219 @@
+// The header of `sonde check`: what ran, for how long, in which rhythm; and the findings as a
+// table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/analysis.h"
+#include "analysis/findings/rules.h"
+#include "analysis/stacks/sample_totals.h"
+#include "analysis/totals.h"
+#include "trace/keep_ops.h"
+#include "trace/steps.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Section;
+using report::Value;
+using trace::Category;
+using trace::Interval;
+using trace::kNone;
+
+constexpr size_t kFewSteps = 5;  // too few to tell which are slower than the others
+constexpr double kWarmUp = 1.5;  // of the median
+
+// From the first start to the last end of everything.
+std::optional<Interval> extent_of(const trace::Trace& trace) {
+  std::optional<Interval> extent;
+  const auto add = [&](int64_t start_ns, int64_t end_ns) {
+    if (!extent) extent = Interval{start_ns, end_ns};
+    extent->start_ns = std::min(extent->start_ns, start_ns);
+    extent->end_ns = std::max(extent->end_ns, end_ns);
+  };
+  for (size_t i = 0; i < trace.ops.size(); ++i) add(trace.ops.start_ns[i], trace.ops.end_ns[i]);
+  for (size_t i = 0; i < trace.apis.size(); ++i) add(trace.apis.start_ns[i], trace.apis.end_ns[i]);
+  for (const int64_t time_ns : trace.samples.time_ns) add(time_ns, time_ns);
+  return trace.window ? trace.window : extent;
+}
+
+// Sums over traces and GPUs.
+struct Overview {
+  std::map<std::string, int64_t> devices;  // how many of each name
+  int64_t wall_ns = 0, before_ns = 0;      // the longest; before the first operation
+  int64_t gpu_wall_ns = 0, work_ns = 0;    // of all GPUs: wall time, and first to last operation
+  int64_t busy_ns = 0, communication_ns = 0, exposed_ns = 0;
+  int64_t import_ns = 0;
+};
+
+void add_gpus(const trace::Trace& trace, int64_t wall_ns, Overview& overview) {
+  for (const auto& [id, gpu] : gpu_times(trace)) {
+    trace::IntervalSet busy;
+    for (const trace::IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
+    const auto& communication = gpu.sets[static_cast<size_t>(Category::kCommunication)];
+    const auto& compute = gpu.sets[static_cast<size_t>(Category::kCompute)];
+    overview.gpu_wall_ns += wall_ns;
+    overview.work_ns += gpu.extent.end_ns - gpu.extent.start_ns;
+    overview.busy_ns += trace::length_ns(busy);
+    overview.communication_ns += trace::length_ns(communication);
+    overview.exposed_ns += trace::length_ns(trace::subtract(communication, compute));
+    const auto device = std::find_if(trace.devices.begin(), trace.devices.end(),
+                                     [gpu_id = id](const auto& one) { return one.gpu == gpu_id; });
+    const bool is_named = device != trace.devices.end() && !device->name.empty();
+    ++overview.devices[is_named ? device->name : "GPU whose name the file does not tell"];
+  }
+}
+
+Overview overview_of(std::span<const trace::Trace> traces) {
+  Overview overview;
+  for (const trace::Trace& trace : traces) {
+    const auto extent = extent_of(trace);
+    if (!extent) continue;
+    const int64_t wall_ns = extent->end_ns - extent->start_ns;
+    overview.wall_ns = std::max(overview.wall_ns, wall_ns);
+    if (trace.ops.size() != 0) {
+      const int64_t before_ns = trace.ops.start_ns.front() - extent->start_ns;
+      overview.before_ns = std::max(overview.before_ns, before_ns);
+    }
+    add_gpus(trace, wall_ns, overview);
+    overview.import_ns += sample_totals(trace, false).import_ns;
+  }
+  return overview;
+}
+
+std::string devices_text(const std::map<std::string, int64_t>& devices) {
+  std::string text;
+  for (const auto& [name, count] : devices) {
+    text += (text.empty() ? "" : ", ") + (count == 1 ? "" : fmt::format("{} x ", count)) + name;
+  }
+  return text;
+}
+
+void add_header(const Overview& overview, std::span<const Pace> paces, Section& section) {
+  if (overview.wall_ns == 0) return;
+  const bool has_gpus = !overview.devices.empty();
+  const auto share = [](int64_t part, int64_t whole) { return percent_of(part, whole); };
+  section.add_fact({"device", "Device", Kind::kText,
+                    has_gpus ? devices_text(overview.devices) : std::string("the CPU alone")});
+  section.add_fact({"wall_ns", "Wall time", Kind::kTime, overview.wall_ns});
+  if (has_gpus) {
+    section.add_fact(
+        {"before_gpu_ns", "Before the first GPU operation", Kind::kTime, overview.before_ns});
+  }
+  if (overview.import_ns != 0) {
+    section.add_fact({"import_ns", "CPU time of imports", Kind::kTime, overview.import_ns});
+  }
+  Pace all;
+  for (const Pace& pace : paces) {
+    all.steps += pace.steps;
+    all.warm_up += pace.warm_up;
+    all.median_ns = std::max(all.median_ns, pace.median_ns);
+  }
+  if (all.steps > 1) {
+    section.add_fact({"steps", "Steps", Kind::kInteger, all.steps});
+    section.add_fact({"warm_up_steps", "Of these warm-up, left out", Kind::kInteger, all.warm_up});
+    section.add_fact({"step_median_ns", "Median step", Kind::kTime, all.median_ns});
+  }
+  if (!has_gpus) return;
+  section.add_fact({"gpu_busy_percentage", "GPU busy, of wall time", Kind::kPercent,
+                    share(overview.busy_ns, overview.gpu_wall_ns)});
+  section.add_fact({"work_busy_percentage", "GPU busy, first to last operation", Kind::kPercent,
+                    share(overview.busy_ns, overview.work_ns)});
+  section.add_fact({"communication_percentage", "Communication", Kind::kPercent,
+                    share(overview.communication_ns, overview.work_ns)});
+  if (overview.communication_ns == 0) return;
+  section.add_fact({"exposed_communication_percentage", "Communication that nothing hides",
+                    Kind::kPercent, share(overview.exposed_ns, overview.work_ns)});
+}
+
+// How many of the first steps of a process are slower than the others.
+size_t warm_up_of(std::span<const trace::Step> steps, int64_t& median_ns) {
+  std::vector<int64_t> lengths;
+  for (const trace::Step& step : steps) lengths.push_back(step.time.end_ns - step.time.start_ns);
+  std::vector<int64_t> sorted = lengths;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  median_ns = *middle;
+  size_t warm_up = 0;
+  const auto is_slow = [&](int64_t ns) {
+    return static_cast<double>(ns) > kWarmUp * static_cast<double>(median_ns);
+  };
+  while (steps.size() >= kFewSteps && is_slow(lengths[warm_up])) ++warm_up;
+  return warm_up;
+}
+
+}  // namespace
+
+Pace leave_out_warm_up(trace::Trace& trace) {
+  const auto found = trace::find_steps(trace, "");
+  Pace pace;
+  if (!found.ok() || found->steps.empty()) return pace;
+  const std::vector<trace::Step>& steps = found->steps;
+  pace.of_device = found->of_device;
+  std::vector<bool> is_steady(steps.size(), true);
+  for (size_t first = 0, end = 0; first < steps.size(); first = end) {
+    while (end < steps.size() && steps[end].process == steps[first].process) ++end;
+    int64_t median_ns = 0;
+    const size_t warm_up = warm_up_of(std::span(steps).subspan(first, end - first), median_ns);
+    std::fill_n(is_steady.begin() + static_cast<std::ptrdiff_t>(first), warm_up, false);
+    pace.steps += static_cast<int64_t>(end - first);
+    pace.warm_up += static_cast<int64_t>(warm_up);
+    pace.median_ns = std::max(pace.median_ns, median_ns);
+  }
+  if (trace.window) pace.warm_up = 0;
+  if (pace.warm_up == 0) return pace;
+  // What no step launched belongs to the steps that it runs beside.
+  const std::vector<trace::Row> step_of = trace::step_of_ops(trace, *found);
+  std::vector<bool> kept(trace.ops.size(), false);
+  int64_t from_ns = std::numeric_limits<int64_t>::max();
+  for (size_t op = 0; op < kept.size(); ++op) {
+    if (step_of[op] == kNone || !is_steady[static_cast<size_t>(step_of[op])]) continue;
+    kept[op] = true;
+    from_ns = std::min(from_ns, trace.ops.start_ns[op]);
+  }
+  for (size_t op = 0; op < kept.size(); ++op) {
+    if (step_of[op] == kNone) kept[op] = trace.ops.start_ns[op] >= from_ns;
+  }
+  trace::keep_ops(trace, kept);
+  return pace;
+}
+
+report::Report findings_report(std::span<const trace::Trace> traces, std::span<const Pace> paces,
+                               const std::vector<Finding>& findings) {
+  report::Report report = begin_report("check", traces.front());
+  const auto any = [&](auto has) { return std::any_of(traces.begin(), traces.end(), has); };
+  const bool has_ops = any([](const auto& one) { return one.ops.size() != 0; });
+  const bool has_work = has_ops || any([](const auto& one) {
+                          return one.apis.size() != 0 || one.samples.size() != 0;
+                        });
+  Section section;
+  section.key = "check";
+  section.empty_text = has_work ? "Nothing that stands out."
+                                : "No operations of a device, no calls and no samples, so nothing "
+                                  "can be said about its time.";
+  add_header(overview_of(traces), paces, section);
+  section.table.add_column({"finding", "Finding", Kind::kText});
+  section.table.add_column({"saving_ns", "Could save", Kind::kTime});
+  section.table.add_column({"saving_percentage", "Share", Kind::kPercent});
+  section.table.add_column({"cost_ns", "Of", Kind::kTime});
+  section.table.add_column({"title", "What", Kind::kText});
+  for (const Finding& finding : findings) {
+    section.table.add_row({finding.id, finding.saving_ns, finding.saving_percentage(),
+                           finding.cost_ns, finding.title});
+    section.remarks.push_back(finding.id + ": " + finding.evidence + ". " + finding.advice);
+  }
+  report.sections.push_back(std::move(section));
+  for (size_t i = 1; i < traces.size(); ++i) {
+    report.subject += ", " + traces[i].path;
+    for (const std::string& warning : traces[i].warnings) report.warnings.push_back(warning);
+  }
+  if (!has_ops && has_work) {
+    report.notes.push_back("no operations of a device: the findings are about time of the CPU");
+  }
+  return report;
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,80 @@
+// What the rules of findings.h share. Each file of rules adds its claims to time, whatever they
+// cost; rank.cpp gives each moment to one of them and estimates what it could save.
+// Private to the findings.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/findings/findings.h"
+#include "analysis/time/gpu_time.h"
+
+namespace sonde::analysis {
+
+// What a rule says; the figures come from the trace.
+struct Rule {
+  const char* id;
+  const char* title;
+  const char* advice;
+  const char* definition;    // what its time is
+  const char* saving;        // what of it could be saved
+  bool is_specific = false;  // takes its time before rules that only say what was idle or exposed
+};
+
+// Time by GPU, or by thread in a trace without operations.
+using Lanes = std::map<int64_t, trace::IntervalSet>;
+
+// A rule and the time that it is about, in one trace.
+struct Claim {
+  const Rule* rule = nullptr;
+  Lanes at_stake;    // normalised
+  double saved = 1;  // the share of it that could be saved
+  std::string evidence;
+};
+using Claims = std::vector<Claim>;
+
+// What the rules look at.
+struct Evidence {
+  const trace::Trace& trace;
+  const std::map<int64_t, GpuTime> gpus;
+  Breakdown all;  // summed over GPUs
+  explicit Evidence(const trace::Trace& trace);
+  // When some operation of a category ran on a GPU.
+  const trace::IntervalSet& set_of(int64_t gpu, trace::Category category) const {
+    return gpus.at(gpu).sets[static_cast<size_t>(category)];
+  }
+};
+
+int64_t length_ns(const Lanes& lanes);
+std::string time_text(int64_t ns);
+std::string short_name_of(const std::string& name);
+
+// When no operation ran on a GPU, while one of the ranges did: calls of the GPU's own processes,
+// where these are known. `ranges` by process (kNone: of all), not normalised.
+Lanes idle_within(const Evidence& evidence, Lanes ranges);
+
+// The findings of claims (by trace), of time whose whole is `wall_ns`.
+std::vector<Finding> ranked(std::span<const Claims> claims, int64_t wall_ns,
+                            std::span<const trace::Trace> traces);
+
+// host.cpp: what programs do while GPUs are idle.
+std::vector<const Rule*> host_rules();
+void add_host_claims(const Evidence& evidence, Claims& claims);
+// work.cpp: communication and copies that nothing hides.
+std::vector<const Rule*> work_rules();
+void add_work_claims(const Evidence& evidence, Claims& claims);
+// kernels.cpp: what runs.
+std::vector<const Rule*> kernel_rules();
+void add_kernel_claims(const Evidence& evidence, Claims& claims);
+// ranks.cpp: who waits for whom, in all traces together.
+std::vector<const Rule*> rank_rules();
+void add_rank_claims(std::span<const trace::Trace> traces, std::span<Claims> claims);
+// cpu.cpp: traces without operations of a device. Returns the threads' time that the
+// claims are about.
+std::vector<const Rule*> cpu_rules();
+int64_t add_cpu_claims(const trace::Trace& trace, Claims& claims);
+
+}  // namespace sonde::analysis

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/findings/rules.h"
+#include "base/strings.h"
+
+namespace sonde::analysis {
+namespace {
+
+using trace::Category;
+using trace::IntervalSet;
+
+constexpr const char* kHidden = "as much of it as there is computation with nothing beside it";
+
+constexpr Rule kCommunicationRule = {
+    "exposed-communication", "Communication runs while no kernel computes",
+    "Overlap it with computation: buckets of gradients, prefetch of shards, another stream. sonde "
+    "overlap shows how much is hidden, sonde collectives who was late.",
+    "Exposed comm of sonde breakdown", kHidden};
+constexpr Rule kCopyRule = {
+    "exposed-copies", "Copies run while no kernel computes",
+    "Copy asynchronously and in another stream, and to or from the host from pinned memory; keep on "
+    "the GPU what is used again. sonde copies shows which copies, and how fast.",
+    "Exposed copy and Exposed memset of sonde breakdown", kHidden};
+constexpr Rule kSmallCopiesRule = {
+    "small-copies",
+    "Many small copies run while no kernel computes",
+    "Put what belongs together into one buffer and copy it once; keep counters and flags on the "
+    "GPU. sonde copies shows the sizes.",
+    "the exposed time of copies of less than 64 KiB, if there are a hundred or more",
+    "all of it",
+    true};
+constexpr Rule kPageableRule = {
+    "pageable-copies",
+    "Copies from or to pageable memory run while no kernel computes",
+    "Pin the host's memory (pin_memory=True, hipHostMalloc): such copies are faster, and only they "
+    "are asynchronous. sonde copies shows the rates.",
+    "the exposed time of copies whose name says that a side is pageable",
+    "half of it: pinned memory is about twice as fast",
+    true};
+constexpr Rule kDeviceCopiesRule = {
+    "device-copies",
+    "Copies within the GPU run while no kernel computes",
+    "Let the operators work in place or on views: .contiguous(), torch.cat, clone() and assignments "
+    "to slices copy; a fused kernel or torch.compile takes such copies out. Pinned memory does not "
+    "matter here. sonde copies shows the rates, sonde operators who copies.",
+    "the exposed time of copies from a device to the same one",
+    "all of it",
+    true};
+
+constexpr int64_t kSmallBytes = 64 << 10;
+constexpr int64_t kManyCopies = 100;
+constexpr double kGainOfPinning = 0.5;
+
+Lanes without_kernels(const Evidence& evidence, Lanes lanes) {
+  for (auto& [id, set] : lanes) {
+    set = trace::subtract(set, trace::unite(evidence.set_of(id, Category::kCompute),
+                                            evidence.set_of(id, Category::kCommunication)));
+  }
+  return lanes;
+}
+
+// The share of exposed time that computation which runs alone could hide.
+double part_to_hide(const Evidence& evidence, const Lanes& exposed) {
+  int64_t hidden_ns = 0;
+  for (const auto& [id, set] : exposed) {
+    IntervalSet alone = evidence.set_of(id, Category::kCompute);
+    for (const Category other : {Category::kCommunication, Category::kCopy, Category::kMemset}) {
+      alone = trace::subtract(alone, evidence.set_of(id, other));
+    }
+    hidden_ns += std::min(trace::length_ns(alone), trace::length_ns(set));
+  }
+  const int64_t exposed_ns = length_ns(exposed);
+  return exposed_ns == 0 ? 0 : static_cast<double>(hidden_ns) / static_cast<double>(exposed_ns);
+}
+
+void add_communication(const Evidence& evidence, Claims& claims) {
+  Lanes exposed;
+  int64_t whole_ns = 0;
+  for (const auto& [id, gpu] : evidence.gpus) {
+    const IntervalSet& set = evidence.set_of(id, Category::kCommunication);
+    whole_ns += trace::length_ns(set);
+    exposed[id] = trace::subtract(set, evidence.set_of(id, Category::kCompute));
+  }
+  if (whole_ns == 0) return;
+  const int64_t exposed_ns = length_ns(exposed);
+  const double hidden =
+      100 - 100.0 * static_cast<double>(exposed_ns) / static_cast<double>(whole_ns);
+  const double part = part_to_hide(evidence, exposed);
+  claims.push_back(
+      {&kCommunicationRule, std::move(exposed), part,
+       fmt::format("{} of {} of communication are not hidden behind computation ({:.1f} % are)",
+                   time_text(exposed_ns), time_text(whole_ns), hidden)});
+}
+
+// Of the copies that `wanted` takes: how many, and when no kernel ran beside them.
+struct Exposed {
+  int64_t copies = 0, bytes = 0;
+  Lanes lanes;
+  std::string text() const {
+    return fmt::format("{} copies, {}, {} of their time is not hidden",
+                       format_count(static_cast<uint64_t>(copies)),
+                       format_size(static_cast<uint64_t>(bytes)), time_text(length_ns(lanes)));
+  }
+};
+
+template <typename Wanted>
+Exposed exposed_copies(const Evidence& evidence, Wanted wanted) {
+  const trace::Trace& trace = evidence.trace;
+  Exposed found;
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    if (!trace::moves_memory(trace.class_of(i)) || !wanted(i)) continue;
+    ++found.copies;
+    found.bytes += std::max<int64_t>(0, trace.ops.bytes[i]);
+    extend(found.lanes[trace.ops.gpu[i]], {trace.ops.start_ns[i], trace.ops.end_ns[i]});
+  }
+  found.lanes = without_kernels(evidence, std::move(found.lanes));
+  return found;
+}
+
+// A copy whose both ends are on a device, as profilers and runtimes name it.
+bool is_within_device(const trace::Trace& trace, size_t op) {
+  for (const trace::NameId id : {trace.ops.name[op], trace.ops.type[op]}) {
+    const std::string& name = trace.names[id];
+    if (name.find("DtoD") != name.npos || name.find("DeviceToDevice") != name.npos) return true;
+  }
+  return false;
+}
+
+void add_copies(const Evidence& evidence, Claims& claims) {
+  const trace::Trace& trace = evidence.trace;
+  Exposed all = exposed_copies(evidence, [](size_t) { return true; });
+  if (all.copies == 0) return;
+  const double part = part_to_hide(evidence, all.lanes);
+  std::string text = time_text(length_ns(all.lanes)) + " of copies and memsets are not hidden";
+  claims.push_back({&kCopyRule, std::move(all.lanes), part, std::move(text)});
+  Exposed small = exposed_copies(evidence, [&](size_t op) {
+    return trace.ops.bytes[op] >= 0 && trace.ops.bytes[op] < kSmallBytes &&
+           !is_within_device(trace, op);
+  });
+  if (small.copies >= kManyCopies) {
+    text = fmt::format("{} copies of {} on average, {} of their time is not hidden",
+                       format_count(static_cast<uint64_t>(small.copies)),
+                       format_size(static_cast<uint64_t>(small.bytes / small.copies)),
+                       time_text(length_ns(small.lanes)));
+    claims.push_back({&kSmallCopiesRule, std::move(small.lanes), 1.0, std::move(text)});
+  }
+  Exposed pageable = exposed_copies(evidence, [&](size_t op) {
+    return trace.names[trace.ops.name[op]].find("Pageable") != std::string::npos;
+  });
+  text = pageable.text();
+  claims.push_back({&kPageableRule, std::move(pageable.lanes), kGainOfPinning, std::move(text)});
+  Exposed within = exposed_copies(evidence, [&](size_t op) { return is_within_device(trace, op); });
+  text = within.text();
+  claims.push_back({&kDeviceCopiesRule, std::move(within.lanes), 1.0, std::move(text)});
+}
+
+}  // namespace
+
+std::vector<const Rule*> work_rules() {
+  return {&kCommunicationRule, &kCopyRule, &kSmallCopiesRule, &kPageableRule, &kDeviceCopiesRule};
+}
+
+void add_work_claims(const Evidence& evidence, Claims& claims) {
+  add_communication(evidence, claims);
+  add_copies(evidence, claims);
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "analysis/analysis.h"
+#include "analysis/host/api_totals.h"
+#include "analysis/totals.h"
+#include "trace/group_names.h"
+
+namespace sonde::analysis {
+
+using report::Kind;
+
+// Markers by what the program called them: RPD has one name for all.
+std::vector<ApiTotal> api_totals(const trace::Trace& trace) {
+  const trace::GroupNames groups(trace);
+  std::unordered_map<uint64_t, size_t> row_of;  // (domain, name)
+  std::vector<ApiTotal> totals;
+  for (size_t i = 0; i < trace.apis.size(); ++i) {
+    if (!trace::is_on_a_thread(trace.apis.kind[i])) continue;
+    const trace::NameId name = groups.of(trace.apis.label[i]);
+    const uint64_t key = uint64_t{trace.apis.domain[i]} << 32 | name;
+    const auto [entry, is_new] = row_of.try_emplace(key, totals.size());
+    if (is_new) totals.push_back({trace.apis.domain[i], groups.text(name), {}});
+    totals[entry->second].time.add(trace.api_ns(i));
+  }
+  std::sort(totals.begin(), totals.end(), [&](const ApiTotal& a, const ApiTotal& b) {
+    if (a.time.total_ns != b.time.total_ns) return a.time.total_ns > b.time.total_ns;
+    if (a.name != b.name) return a.name < b.name;
+    return trace.names[a.domain] < trace.names[b.domain];
+  });
+  return totals;
+}
+
+namespace {
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
+  report::Report report = begin_report("api", trace);
+  report::Section section;
+  section.key = "api";
+  section.empty_text = "No API calls.";
+  report::Table& table = section.table;
+  table.add_column({"domain", "Domain", Kind::kText});
+  table.add_column({"name", "Name", Kind::kName});
+  table.add_column({"calls", "Calls", Kind::kInteger});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
+  table.add_column({"min_ns", "Min", Kind::kTime});
+  table.add_column({"max_ns", "Max", Kind::kTime});
+  table.add_column({"percentage", "Share", Kind::kPercent});
+  const auto totals = api_totals(trace);
+  int64_t whole = 0;
+  for (const ApiTotal& total : totals) whole += total.time.total_ns;
+  for (const ApiTotal& total : totals) {
+    const Total& time = total.time;
+    table.add_row({trace.names[total.domain], total.name, time.calls, time.total_ns, time.mean_ns(),
+                   time.min_ns, time.max_ns, percent_of(time.total_ns, whole)});
+  }
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "api: one row for each function of an API, and for each marker by its own name, that the program "
+    "called; those that differ in their number only are one row (ProfilerStep#N, nn.Module: "
+    "Linear_N). Domain is the API as the recorder named it; files before RPD schema 3 have none, and "
+    "it is told from the name (hip..., hsa_..., cl..., cuda..., nccl...). Total adds up the time "
+    "from entering to leaving the function on the CPU, over all threads; calls and ranges that "
+    "nest each count in full. What a file has of markers and waits as a device saw them is not time of "
+    "the program and is left out. Mean is Total / Calls rounded down. Share is Total in percent of the "
+    "total of all rows. In SQL: sonde_api_top, where each numbered name has its own row.\n";
+
+}  // namespace
+
+const Analysis& api_analysis() {
+  static const Analysis kAnalysis{
+      "api",
+      "List the API calls and markers that took most CPU time",
+      "Calls into HIP, OpenCL and other recorded APIs, and the program's own markers, added up by "
+      "name.",
+      kDefinition,
+      {{"sonde api trace.rpd", "the 25 names with the largest total"},
+       {"sonde api trace.rpd --name Memcpy --sort max", "the slowest single copies first"}},
+      {},
+      [](const Parameters&) { return trace::Request{.apis = true, .nesting = true}; },
+      run};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

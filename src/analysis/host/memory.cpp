@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <map>
+
+#include "analysis/analysis.h"
+#include "analysis/host/allocations.h"
+#include "analysis/totals.h"
+#include "base/strings.h"
+#include "trace/frames.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+using trace::kNone;
+using trace::Row;
+
+struct Usage {
+  int64_t allocations = 0, frees = 0, allocated_bytes = 0, freed_bytes = 0;
+  int64_t in_use_bytes = 0, peak_bytes = 0, peak_at_ns = 0;
+  std::optional<int64_t> peak_reserved_bytes;
+  bool totals_known = false;                  // the file says what is in use
+  std::vector<std::optional<int64_t>> peaks;  // by part of the time
+};
+
+struct Span {
+  int64_t start_ns = 0, length_ns = 1, parts = 1;
+  size_t part_of(int64_t time_ns) const {
+    return static_cast<size_t>(std::min(parts - 1, (time_ns - start_ns) / part_ns()));
+  }
+  int64_t part_ns() const { return std::max<int64_t>(1, (length_ns + parts - 1) / parts); }
+};
+
+std::map<std::string, Usage> usage_of(const std::vector<Allocation>& allocations, Span span) {
+  std::map<std::string, Usage> devices;
+  for (const Allocation& allocation : allocations) {
+    Usage& device = devices[allocation.device];
+    device.peaks.resize(static_cast<size_t>(span.parts));
+    ++(allocation.bytes < 0 ? device.frees : device.allocations);
+    (allocation.bytes < 0 ? device.freed_bytes : device.allocated_bytes) +=
+        std::abs(allocation.bytes);
+    device.totals_known |= allocation.in_use_bytes.has_value();
+    device.in_use_bytes = allocation.in_use_bytes.value_or(device.in_use_bytes + allocation.bytes);
+    if (allocation.reserved_bytes) {
+      device.peak_reserved_bytes =
+          std::max(device.peak_reserved_bytes.value_or(0), *allocation.reserved_bytes);
+    }
+    if (device.in_use_bytes > device.peak_bytes) {
+      device.peak_bytes = device.in_use_bytes;
+      device.peak_at_ns = allocation.time_ns - span.start_ns;
+    }
+    auto& peak = device.peaks[span.part_of(allocation.time_ns)];
+    peak = std::max(peak.value_or(device.in_use_bytes), device.in_use_bytes);
+  }
+  return devices;
+}
+
+report::Section devices_section(const std::map<std::string, Usage>& devices) {
+  report::Section section;
+  section.key = "memory";
+  section.empty_text =
+      "No allocations in the file (torch.profiler: profile_memory=True; sonde record: hipMalloc).";
+  report::Table& table = section.table;
+  table.add_column({"device", "Device", Kind::kText});
+  table.add_column({"allocations", "Allocations", Kind::kInteger});
+  table.add_column({"frees", "Frees", Kind::kInteger});
+  table.add_column({"allocated_bytes", "Allocated", Kind::kBytes});
+  table.add_column({"freed_bytes", "Freed", Kind::kBytes});
+  table.add_column({"peak_in_use_bytes", "Peak in use", Kind::kBytes});
+  table.add_column({"peak_at_ns", "Peak at", Kind::kTime});
+  table.add_column({"last_in_use_bytes", "In use at the end", Kind::kBytes});
+  table.add_column({"peak_reserved_bytes", "Peak reserved", Kind::kBytes});
+  for (const auto& [name, device] : devices) {
+    table.add_row({name, device.allocations, device.frees, device.allocated_bytes,
+                   device.freed_bytes, device.peak_bytes, device.peak_at_ns, device.in_use_bytes,
+                   device.peak_reserved_bytes ? Value(*device.peak_reserved_bytes) : Value()});
+  }
+  return section;
+}
+
+report::Section series_section(const std::map<std::string, Usage>& devices, Span span) {
+  report::Section section;
+  section.key = "series";
+  section.title = "In use over time";
+  section.empty_text = "None.";
+  section.table.add_column({"device", "Device", Kind::kText});
+  section.table.add_column({"from_ns", "From", Kind::kTime});
+  section.table.add_column({"peak_in_use_bytes", "Most in use", Kind::kBytes});
+  report::Chart chart;
+  chart.key = section.key;
+  chart.title = "Memory in use";
+  chart.x = {"Time since the first allocation", Kind::kTime};
+  chart.y = {"Most in use", Kind::kBytes};
+  for (const auto& [name, device] : devices) {
+    report::Series series{name, {}, {}, report::Mark::kSteps, {}};
+    for (size_t part = 0; part < device.peaks.size(); ++part) {
+      if (!device.peaks[part]) continue;  // nothing changed
+      const int64_t from_ns = static_cast<int64_t>(part) * span.part_ns();
+      section.table.add_row({name, from_ns, *device.peaks[part]});
+      series.places.push_back(static_cast<double>(from_ns));
+      series.values.push_back(static_cast<double>(*device.peaks[part]));
+    }
+    chart.series.push_back(std::move(series));
+  }
+  if (!chart.series.empty()) section.charts.push_back(std::move(chart));
+  return section;
+}
+
+struct Site {
+  int64_t allocations = 0, bytes = 0, largest_bytes = 0;
+};
+
+report::Section sites_section(const trace::Trace& trace, const std::vector<Allocation>& allocations,
+                              const trace::UserFrames& user) {
+  report::Section section;
+  section.key = "sites";
+  section.title = "Where it was allocated";
+  section.empty_text = "None.";
+  report::Table& table = section.table;
+  table.add_column({"device", "Device", Kind::kText});
+  table.add_column({"operator", "Operator", Kind::kText});
+  table.add_column({"frame", "Frame", Kind::kText});
+  table.add_column({"allocations", "Allocations", Kind::kInteger});
+  table.add_column({"total_bytes", "Bytes", Kind::kBytes});
+  table.add_column({"largest_bytes", "Largest", Kind::kBytes});
+  const trace::OpTree tree = trace::build_op_tree(trace);
+  const auto text = [&](Row api) {
+    return api == kNone ? std::string() : trace.names[trace.apis.label[static_cast<size_t>(api)]];
+  };
+  std::map<std::array<std::string, 3>, Site> sites;
+  for (const Allocation& allocation : allocations) {
+    if (allocation.bytes <= 0) continue;
+    const Row op = tree.nearest(
+        allocation.api, [&](size_t i) { return trace.apis.kind[i] == trace::ApiKind::kOperator; });
+    const Row frame = tree.nearest(allocation.api, [&](size_t i) { return user.contains(i); });
+    Site& site = sites[{allocation.device, text(op), text(frame)}];
+    ++site.allocations;
+    site.bytes += allocation.bytes;
+    site.largest_bytes = std::max(site.largest_bytes, allocation.bytes);
+  }
+  std::vector<std::pair<std::array<std::string, 3>, Site>> order(sites.begin(), sites.end());
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+  const auto known = [](const std::string& name) { return name.empty() ? Value() : Value(name); };
+  for (const auto& [key, site] : order) {
+    table.add_row(
+        {key[0], known(key[1]), known(key[2]), site.allocations, site.bytes, site.largest_bytes});
+  }
+  return section;
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+  SONDE_ASSIGN(const int64_t parts, parameters.count("parts"));
+  SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace, parameters.text("user")));
+  report::Report report = begin_report("memory", trace);
+  uint64_t unpaired = 0;
+  std::vector<Allocation> allocations = allocations_of(trace, unpaired);
+  if (trace.gpu) {
+    const size_t elsewhere = std::erase_if(
+        allocations, [&](const Allocation& allocation) { return allocation.gpu != trace.gpu; });
+    if (elsewhere != 0) {
+      report.notes.push_back(format_count(elsewhere) +
+                             " events of other devices, or of one that is not known, are left out");
+    }
+  }
+  Span span;
+  span.parts = std::max<int64_t>(1, parts);
+  if (!allocations.empty()) {
+    span.start_ns = allocations.front().time_ns;
+    span.length_ns = std::max<int64_t>(1, allocations.back().time_ns - span.start_ns);
+  }
+  const auto devices = usage_of(allocations, span);
+  report.sections = {devices_section(devices), series_section(devices, span),
+                     sites_section(trace, allocations, user)};
+  for (const auto& [name, device] : devices) {
+    if (device.totals_known) continue;
+    report.notes.push_back(name +
+                           ": the file does not say what was in use before its first "
+                           "allocation, so amounts in use count from there");
+  }
+  if (unpaired != 0) {
+    report.notes.push_back(format_count(unpaired) +
+                           " frees of memory that was allocated before the recording are left out");
+  }
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "memory: memory in use over time, from the allocations that the file has: torch's [memory] "
+    "events (with profile_memory=True), and calls like hipMalloc and hipFree with their arguments. "
+    "Allocated and Freed add up the sizes. In use is what the file says after each event (Total "
+    "Allocated of torch's caching allocator), or else the sum of all sizes so far, from 0 at the "
+    "first allocation. Peak at counts from the first allocation in the file. Peak reserved is the "
+    "largest Total Reserved: what torch's allocator held, in use or not. Where several processes "
+    "allocate, each has devices of its own.\n"
+    "\n"
+    "In use over time cuts the time between the first and the last allocation into --parts equal "
+    "parts and gives the most that was in use after an event of each part. Where it was allocated "
+    "adds up the sizes by the innermost operator and the innermost frame of the user's own code (as "
+    "in sonde stacks) around each allocation.\n";
+
+trace::Request needs(const Parameters&) {
+  trace::Request request;
+  request.apis = request.nesting = true;
+  request.args_of = bit_of(trace::ApiKind::kMemory);
+  return request;
+}
+
+}  // namespace
+
+const Analysis& memory_analysis() {
+  static const Analysis kAnalysis{
+      "memory",
+      "Show memory in use over time, and where it was allocated",
+      "For each device the peak, the course over time, and the operators and lines that allocated "
+      "most.",
+      kDefinition,
+      {{"sonde memory trace.json", "of a trace of torch.profiler with profile_memory=True"},
+       {"sonde memory trace.json --parts 100 --format csv", "the course, finer"}},
+      {{"parts", "N", "parts of the time in the series", "20"},
+       {"user", "REGEX", "frames that are the user's own code", ""}},
+      needs,
+      run,
+      true};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,336 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "analysis/analysis.h"
+#include "analysis/groups.h"
+#include "analysis/launches/op_order.h"
+#include "analysis/quantile.h"
+#include "analysis/totals.h"
+#include "base/strings.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+
+// A: the call, Q: from its end to the start of the operation, K: the operation, T: from the begin
+// of the call to the end of both. W: of the time from the begin of the call to the start of the
+// operation, that in which something it had to wait for still ran; S: the rest of that time.
+struct Phase {
+  const char* key;
+  const char* title;
+};
+constexpr Phase kPhases[] = {{"api", "A: call"},
+                             {"queue", "Q: in the queue"},
+                             {"operation", "K: operation"},
+                             {"total", "T: all"},
+                             {"behind", "W: behind other operations"},
+                             {"start", "S: to its start, without W"}};
+
+struct Launches {
+  std::vector<uint32_t> ops;  // those with a call
+  std::vector<int64_t> phases[std::size(kPhases)];
+  std::vector<int64_t> from_begin, from_end;  // signed delays, by index in ops
+  std::vector<int64_t> behind;                // W, by index in ops
+  int64_t unlinked = 0, started_before_call = 0, started_before_end = 0;
+  int64_t api_ns = 0;       // the call's time, once for each operation
+  int64_t graph_calls = 0;  // calls that launched several operations
+  int64_t calls = 0;
+};
+
+// For how long after a time something still ran that the operation had to wait for.
+int64_t behind_ns(const trace::Trace& trace, const OpOrder& order, size_t op, int64_t from_ns) {
+  int64_t ready = from_ns;
+  for (const trace::Row before : {order.after[op], order.running[op]}) {
+    if (before == trace::kNone) continue;
+    ready = std::max(ready, trace.ops.end_ns[static_cast<size_t>(before)]);
+  }
+  return std::max<int64_t>(0, std::min(ready, trace.ops.start_ns[op]) - from_ns);
+}
+
+Launches launches_of(const trace::Trace& trace) {
+  const OpOrder order = order_of_ops(trace);
+  Launches found;
+  std::vector<uint32_t> made(trace.apis.size(), 0);  // operations by call
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    const trace::Row row = trace.ops.api[i];
+    if (row == trace::kNone) {
+      ++found.unlinked;
+      continue;
+    }
+    const auto api = static_cast<size_t>(row);
+    const int64_t begin = trace.apis.start_ns[api];
+    const int64_t end = trace.apis.end_ns[api];
+    const int64_t start = trace.ops.start_ns[i];
+    found.ops.push_back(static_cast<uint32_t>(i));
+    found.from_begin.push_back(start - begin);
+    found.from_end.push_back(start - end);
+    const int64_t behind = behind_ns(trace, order, i, begin);
+    found.behind.push_back(behind);
+    if (behind > 0) found.phases[4].push_back(behind);
+    if (start >= begin) found.phases[5].push_back(start - begin - behind);
+    found.api_ns += end - begin;
+    found.started_before_call += start < begin ? 1 : 0;
+    found.started_before_end += start < end ? 1 : 0;
+    if (made[api]++ == 0) {
+      ++found.calls;
+      found.phases[0].push_back(end - begin);
+    }
+    found.graph_calls += made[api] == 2 ? 1 : 0;
+    if (start >= end) found.phases[1].push_back(start - end);
+    found.phases[2].push_back(trace.op_ns(i));
+    found.phases[3].push_back(std::max(end, trace.ops.end_ns[i]) - std::min(begin, start));
+  }
+  return found;
+}
+
+int64_t sum(const std::vector<int64_t>& values) {
+  int64_t total = 0;
+  for (const int64_t value : values) total += value;
+  return total;
+}
+
+report::Section phases_section(Launches& launches, int64_t short_ops, int64_t short_ns,
+                               int64_t wall) {
+  report::Section section;
+  section.key = "launches";
+  section.empty_text = "No operation whose launching call is known.";
+  report::Table& table = section.table;
+  table.add_column({"phase", "Phase", Kind::kText});
+  table.add_column({"count", "Count", Kind::kInteger});
+  table.add_column({"total_ns", "Sum", Kind::kTime});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
+  table.add_column({"median_ns", "Median", Kind::kTime});
+  table.add_column({"p95_ns", "P95", Kind::kTime});
+  table.add_column({"min_ns", "Min", Kind::kTime});
+  table.add_column({"max_ns", "Max", Kind::kTime});
+  const auto fact = [&](const char* key, const char* title, Kind kind, Value value) {
+    section.add_fact({key, title, kind, std::move(value)});
+  };
+  const auto linked = static_cast<int64_t>(launches.ops.size());
+  if (linked + launches.unlinked == 0) return section;
+  fact("gpu_ops_with_runtime", "Operations with a call", Kind::kInteger, linked);
+  fact("gpu_ops_without_runtime", "Operations without", Kind::kInteger, launches.unlinked);
+  if (linked == 0) return section;
+  fact("calls", "Calls that launched something", Kind::kInteger, launches.calls);
+  fact("calls_with_many_ops", "Calls that launched several (graphs)", Kind::kInteger,
+       launches.graph_calls);
+  fact("short_ops", "Short operations", Kind::kInteger, short_ops);
+  fact("short_ops_percentage", "Short operations, of those with a call", Kind::kPercent,
+       percent_of(short_ops, linked));
+  fact("short_ops_ns", "Time of short operations", Kind::kTime, short_ns);
+  fact("short_ops_wall_percentage", "Time of short operations, of wall", Kind::kPercent,
+       percent_of(short_ns, wall));
+  fact("started_before_call_ended", "Started before the call ended", Kind::kInteger,
+       launches.started_before_end);
+  fact("kernel_before_call_begin", "Started before the call began (clocks)", Kind::kInteger,
+       launches.started_before_call);
+  fact("delay_from_call_begin_sum_ns", "Start after begin of call, sum", Kind::kTime,
+       sum(launches.from_begin));
+  std::vector<int64_t> from_begin = launches.from_begin;
+  fact("delay_from_call_begin_median_ns", "Start after begin of call, median", Kind::kTime,
+       median(from_begin));
+  fact("delay_from_call_end_sum_ns", "Start after end of call, sum", Kind::kTime,
+       sum(launches.from_end));
+  fact("api_dur_sum_ns", "Time of calls, once for each operation", Kind::kTime, launches.api_ns);
+  for (size_t i = 0; i < std::size(kPhases); ++i) {
+    Spread spread = spread_of(launches.phases[i]);
+    if (spread.calls == 0) continue;
+    table.add_row({std::string(kPhases[i].title), spread.calls, spread.total_ns, spread.mean_ns(),
+                   spread.median_ns, spread.p95_ns, spread.min_ns, spread.max_ns});
+  }
+  return section;
+}
+
+report::Section by_name_section(const trace::Trace& trace, const Launches& launches) {
+  report::Section section;
+  section.key = "by_name";
+  section.title = "By name";
+  report::Table& table = section.table;
+  table.add_column({"name", "Name", Kind::kName});
+  table.add_column({"count", "Count", Kind::kInteger});
+  table.add_column({"api_ns", "A", Kind::kTime});
+  table.add_column({"queue_ns", "Q", Kind::kTime});
+  table.add_column({"operation_ns", "K", Kind::kTime});
+  table.add_column({"median_queue_ns", "Median Q", Kind::kTime});
+  table.add_column({"shorter_than_call", "K < A", Kind::kInteger});
+  std::vector<uint32_t> group_of(launches.ops.size());
+  for (size_t i = 0; i < group_of.size(); ++i) group_of[i] = trace.label(launches.ops[i]);
+  const Groups groups = group_rows(group_of, trace.names.size());
+  struct Line {
+    size_t name;
+    int64_t api_ns = 0, queue_ns = 0, op_ns = 0, median_ns = 0, shorter = 0, count = 0;
+  };
+  std::vector<Line> lines;
+  std::vector<int64_t> queued;
+  for (size_t name = 0; name < groups.size(); ++name) {
+    if (groups.of(name).empty()) continue;
+    Line line{name};
+    queued.clear();
+    for (const uint32_t i : groups.of(name)) {
+      const int64_t api = launches.from_begin[i] - launches.from_end[i];
+      const int64_t duration = trace.op_ns(launches.ops[i]);
+      ++line.count;
+      line.api_ns += api;
+      line.op_ns += duration;
+      line.shorter += duration < api ? 1 : 0;
+      if (launches.from_end[i] >= 0) queued.push_back(launches.from_end[i]);
+    }
+    line.queue_ns = sum(queued);
+    line.median_ns = median(queued);
+    lines.push_back(line);
+  }
+  std::sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) {
+    return a.api_ns != b.api_ns ? a.api_ns > b.api_ns : trace.names[a.name] < trace.names[b.name];
+  });
+  for (const Line& line : lines) {
+    table.add_row({trace.names[line.name], line.count, line.api_ns, line.queue_ns, line.op_ns,
+                   line.median_ns, line.shorter});
+  }
+  return section;
+}
+
+// The longest calls and delays beyond a limit: the fixed one, or median + 5 median absolute
+// deviations where that is larger.
+struct Limit {
+  int64_t fixed_ns = 0, spread_ns = 0;
+  int64_t value() const { return std::max(fixed_ns, spread_ns); }
+};
+
+Limit limit_of(std::vector<int64_t> values, int64_t fixed_ns) {
+  constexpr int64_t kDeviations = 5;
+  const int64_t middle = median(values);
+  for (int64_t& value : values) value = std::abs(value - middle);
+  return {fixed_ns, middle + kDeviations * median(values)};
+}
+
+report::Section outliers_section(const trace::Trace& trace, const Launches& launches,
+                                 const char* key, const char* title,
+                                 const std::vector<int64_t>& values, Limit limit) {
+  report::Section section;
+  section.key = key;
+  section.title = fmt::format("{} beyond {}, the longest", title, format_duration(limit.value()));
+  section.empty_text = "None.";
+  report::Table& table = section.table;
+  table.add_column({"time_ns", "Time", Kind::kTime});
+  table.add_column({"call", "Call", Kind::kText});
+  table.add_column({"name", "Operation", Kind::kName});
+  table.add_column({"call_begin_ns", "Call began at", Kind::kTime});
+  std::vector<uint32_t> beyond;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] > limit.value()) beyond.push_back(static_cast<uint32_t>(i));
+  }
+  std::stable_sort(beyond.begin(), beyond.end(),
+                   [&](uint32_t a, uint32_t b) { return values[a] > values[b]; });
+  section.add_fact(
+      {std::string(key) + "_count", "Count", Kind::kInteger, static_cast<int64_t>(beyond.size())});
+  constexpr size_t kMostLines = 10;
+  if (beyond.size() > kMostLines) beyond.resize(kMostLines);
+  for (const uint32_t i : beyond) {
+    const size_t op = launches.ops[i];
+    const auto api = static_cast<size_t>(trace.ops.api[op]);
+    table.add_row({values[i], trace.names[trace.apis.name[api]], trace.names[trace.label(op)],
+                   trace.apis.start_ns[api] - trace.origin_ns});
+  }
+  return section;
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+  SONDE_ASSIGN(const int64_t short_limit, parameters.duration_ns("short"));
+  SONDE_ASSIGN(const int64_t call_limit, parameters.duration_ns("slow-call"));
+  SONDE_ASSIGN(const int64_t delay_limit, parameters.duration_ns("slow-start"));
+  report::Report report = begin_report("launches", trace);
+  Launches launches = launches_of(trace);
+  int64_t short_ops = 0;
+  int64_t short_ns = 0;
+  for (const uint32_t op : launches.ops) {
+    if (trace.op_ns(op) >= short_limit) continue;
+    ++short_ops;
+    short_ns += trace.op_ns(op);
+  }
+  report.sections.push_back(phases_section(launches, short_ops, short_ns, wall_ns(trace)));
+  if (launches.ops.empty()) {
+    if (launches.unlinked != 0) {
+      report.notes.push_back("the file does not say which calls launched its operations");
+    }
+    return report;
+  }
+  report.sections.push_back(by_name_section(trace, launches));
+  std::vector<int64_t> calls(launches.ops.size());
+  for (size_t i = 0; i < calls.size(); ++i) {
+    calls[i] = launches.from_begin[i] - launches.from_end[i];
+  }
+  report.sections.push_back(
+      outliers_section(trace, launches, "slow_calls", "Calls", calls, limit_of(calls, call_limit)));
+  // Late for no reason that the trace has: what was behind other operations was not late.
+  std::vector<int64_t> late(launches.ops.size());
+  for (size_t i = 0; i < late.size(); ++i) {
+    const int64_t call_ns = launches.from_begin[i] - launches.from_end[i];
+    late[i] = launches.from_begin[i] - std::max(call_ns, launches.behind[i]);
+  }
+  report.sections.push_back(outliers_section(
+      trace, launches, "slow_starts", "Starts after the call", late, limit_of(late, delay_limit)));
+  if (launches.unlinked != 0) {
+    report.notes.push_back(format_count(static_cast<uint64_t>(launches.unlinked)) +
+                           " operations have no launching call in the file: they were launched "
+                           "before the recording, or the file does not say");
+  }
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "launches: what lies between a call and the operation it launched, whatever the runtime (HIP, "
+    "CUDA, OpenCL, HSA). A is the launching call, counted once for a call that launched several. Q "
+    "is the time from the end of the call to the start of the operation; operations that started "
+    "before the call ended have none. K is the operation. T is from the begin of the call to the "
+    "end of the call or of the operation, whichever is later. W is the part of the time from the begin "
+    "of the call to the start of the operation in which another operation still ran that it had to "
+    "wait for: the one before it on its queue or in its stream, or the null stream's (as in sonde "
+    "critical-path); S is the rest of that time.\n"
+    "\n"
+    "The facts above the table are about all operations whose call is known. Short operations take "
+    "less than --short. Wall is as in sonde kernels. Start after end of call is start - end, and "
+    "negative for an operation that started before its call ended; its sum and that of start after "
+    "begin of call are the figures of other tools, over all operations, copies and memsets too. "
+    "The median is rounded down to a nanosecond.\n"
+    "\n"
+    "By name adds up A (once for each operation), Q and K of the operations of each name, and "
+    "counts those that took less time than their call.\n"
+    "\n"
+    "Calls beyond and Starts beyond count A, and of Q what is not in W, and list the ten largest, above --slow-call and --slow-start, or "
+    "above median + 5 median absolute deviations where that is more. Call began at counts from the "
+    "start of the trace, as --from does.\n";
+
+trace::Request needs(const Parameters&) {
+  return {.ops = true,
+          .links = true,
+          .streams = true,
+          .whole = true,
+          .args_of = trace::bit_of(trace::ApiKind::kRuntime),
+          .args_named = order_wants_args};
+}
+
+}  // namespace
+
+const Analysis& launches_analysis() {
+  static const Analysis kAnalysis{
+      "launches",
+      "Show what launching costs: the call, the time in the queue, the operation",
+      "Time of the launching calls, of waiting in the queue and of the operations, short operations, "
+      "and the calls and starts that took unusually long.",
+      kDefinition,
+      {{"sonde launches trace.json", "of all operations"},
+       {"sonde launches trace.json --kernel gemm --short 5us", "of matrix products"}},
+      {{"short", "TIME", "an operation that takes less is short", "10us"},
+       {"slow-call", "TIME", "a call that takes more is listed", "50us"},
+       {"slow-start", "TIME", "a start later than this after its call is listed", "100us"}},
+      needs,
+      run,
+      true};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,332 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <set>
+
+#include "analysis/analysis.h"
+#include "analysis/groups.h"
+#include "analysis/launches/op_order.h"
+#include "analysis/totals.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+using Times = std::vector<int64_t>;
+
+// How many are in a queue over time, as the moments at which the number changes. An operation that
+// comes and one that goes at the same moment are both there at it.
+struct Depth {
+  int64_t max = 0;
+  int64_t sum_ns = 0;   // of depth times time, to the mean
+  int64_t full_ns = 0;  // time at `full` or more
+};
+
+template <typename Visit>  // visit(from_ns, to_ns, depth)
+int64_t walk(Times& in, Times& out, Visit visit) {
+  std::sort(in.begin(), in.end());
+  std::sort(out.begin(), out.end());
+  int64_t depth = 0;
+  int64_t max = 0;
+  int64_t since_ns = in.empty() ? 0 : in.front();
+  size_t i = 0;
+  for (size_t o = 0; o < out.size();) {
+    const bool comes = i < in.size() && in[i] <= out[o];
+    const int64_t time_ns = comes ? in[i] : out[o];
+    if (time_ns > since_ns && depth > 0) visit(since_ns, time_ns, depth);
+    since_ns = time_ns;
+    depth += comes ? 1 : -1;
+    max = std::max(max, depth);
+    ++(comes ? i : o);
+  }
+  return max;
+}
+
+Depth depth_of(Times& in, Times& out, int64_t full) {
+  Depth depth;
+  depth.max = walk(in, out, [&](int64_t from_ns, int64_t to_ns, int64_t length) {
+    depth.sum_ns += length * (to_ns - from_ns);
+    if (length >= full) depth.full_ns += to_ns - from_ns;
+  });
+  return depth;
+}
+
+// What of one queue's operations a figure is about.
+struct QueueTimes {
+  Times call_begin, call_end, start, end;  // of operations whose call is known
+  Times waited_from, waited_to;            // of those that waited after their call
+  int64_t linked = 0;
+};
+
+QueueTimes times_of(const trace::Trace& trace, std::span<const uint32_t> rows) {
+  QueueTimes times;
+  for (const uint32_t row : rows) {
+    const trace::Row api = trace.ops.api[row];
+    if (api == trace::kNone) continue;
+    const int64_t call_end = trace.apis.end_ns[static_cast<size_t>(api)];
+    const int64_t start = trace.ops.start_ns[row];
+    ++times.linked;
+    times.call_begin.push_back(trace.apis.start_ns[static_cast<size_t>(api)]);
+    // A clock that is off can put a start before the call: it waited for no time.
+    times.call_end.push_back(std::min(call_end, trace.ops.end_ns[row]));
+    times.start.push_back(start);
+    times.end.push_back(trace.ops.end_ns[row]);
+    if (start > call_end) {
+      times.waited_from.push_back(call_end);
+      times.waited_to.push_back(start);
+    }
+  }
+  return times;
+}
+
+struct Busy {
+  int64_t busy_ns = 0, first_ns = 0, last_ns = 0;
+  int64_t overlapping = 0;  // operations that start before all earlier ones have ended
+};
+
+Busy busy_of(const trace::Trace& trace, std::span<const uint32_t> rows) {
+  Busy busy;
+  busy.first_ns = trace.ops.start_ns[rows.front()];
+  busy.last_ns = std::numeric_limits<int64_t>::min();
+  for (const uint32_t row : rows) {
+    const int64_t start = trace.ops.start_ns[row];
+    const int64_t end = trace.ops.end_ns[row];
+    if (start < busy.last_ns) ++busy.overlapping;
+    busy.busy_ns += std::max<int64_t>(0, end - std::max(start, busy.last_ns));
+    busy.last_ns = std::max(busy.last_ns, end);
+  }
+  return busy;
+}
+
+void add_figures(report::Table& table) {
+  table.add_column({"ops", "Ops", Kind::kInteger});
+  table.add_column({"linked_ops", "With call", Kind::kInteger});
+  table.add_column({"busy_ns", "Busy", Kind::kTime});
+  table.add_column({"idle_between_ns", "Idle between", Kind::kTime});
+  table.add_column({"overlapping_starts", "Overlapping", Kind::kInteger});
+  table.add_column({"max_queue_len", "Max length", Kind::kInteger});
+  table.add_column({"max_waiting", "Max waiting", Kind::kInteger});
+  table.add_column({"mean_waiting", "Mean waiting", Kind::kReal, 2});
+  table.add_column({"max_outstanding", "Max outstanding", Kind::kInteger});
+  table.add_column({"mean_outstanding", "Mean outstanding", Kind::kReal, 2});
+  table.add_column({"full_ns", "At full", Kind::kTime});
+  table.add_column({"first_ns", "First start", Kind::kId});
+  table.add_column({"last_ns", "Last end", Kind::kId});
+}
+
+report::Section queues_section() {
+  report::Section section;
+  section.key = "queues";
+  section.empty_text = "No operations of a device.";
+  section.table.add_column({"gpu_id", "GPU", Kind::kId});
+  section.table.add_column({"queue_id", "Queue", Kind::kId});
+  add_figures(section.table);
+  return section;
+}
+
+report::Section streams_section() {
+  report::Section section;
+  section.key = "streams";
+  section.title = "Streams, as the program names them";
+  section.empty_text = "The file does not say of streams other than the queues.";
+  section.table.add_column({"stream", "Stream", Kind::kText});
+  section.table.add_column({"pid", "PID", Kind::kId});
+  section.table.add_column({"queues", "Queues", Kind::kInteger});
+  add_figures(section.table);
+  return section;
+}
+
+report::Section series_section() {
+  report::Section section;
+  section.key = "depth";
+  section.title = "Outstanding over time";
+  section.empty_text = "No operation whose launching call is known.";
+  section.table.add_column({"gpu_id", "GPU", Kind::kId});
+  section.table.add_column({"queue_id", "Queue", Kind::kId});
+  section.table.add_column({"from_ns", "From", Kind::kTime});
+  section.table.add_column({"max_outstanding", "Max", Kind::kInteger});
+  section.table.add_column({"mean_outstanding", "Mean", Kind::kReal, 2});
+  report::Chart chart;
+  chart.key = section.key;
+  chart.title = section.title;
+  chart.x = {"Time", Kind::kTime};
+  chart.y = {"Outstanding operations, mean", Kind::kReal};
+  section.charts.push_back(std::move(chart));
+  return section;
+}
+
+// The time from the first call to the last end in equal parts.
+void add_series(const trace::Queue& queue, QueueTimes& times, int64_t parts, int64_t origin_ns,
+                report::Section& section) {
+  if (times.linked == 0 || parts == 0) return;
+  const int64_t first = *std::min_element(times.call_end.begin(), times.call_end.end());
+  const int64_t last = *std::max_element(times.end.begin(), times.end.end());
+  if (last <= first) return;
+  const int64_t width = (last - first + parts - 1) / parts;
+  std::vector<Depth> series(static_cast<size_t>((last - first + width - 1) / width));
+  walk(times.call_end, times.end, [&](int64_t from_ns, int64_t to_ns, int64_t depth) {
+    for (int64_t part = (from_ns - first) / width; first + part * width < to_ns; ++part) {
+      Depth& there = series[static_cast<size_t>(part)];
+      const int64_t begin = std::max(from_ns, first + part * width);
+      const int64_t end = std::min(to_ns, first + (part + 1) * width);
+      there.max = std::max(there.max, depth);
+      there.sum_ns += depth * (end - begin);
+    }
+  });
+  report::Series drawn;
+  drawn.name = fmt::format("GPU {}, queue {}", queue.gpu, queue.queue);
+  drawn.mark = report::Mark::kSteps;
+  for (size_t part = 0; part < series.size(); ++part) {
+    const auto from = static_cast<int64_t>(part) * width;
+    const int64_t length = std::min(width, last - first - from);
+    const double mean = static_cast<double>(series[part].sum_ns) / static_cast<double>(length);
+    section.table.add_row({int64_t{queue.gpu}, queue.queue, from, series[part].max, mean});
+    drawn.places.push_back(static_cast<double>(first - origin_ns + from));
+    drawn.values.push_back(mean);
+  }
+  section.charts.front().series.push_back(std::move(drawn));
+}
+
+// Those of the most work, as many as can be told apart; none of a trace without queues.
+void choose_drawn(report::Section& section) {
+  constexpr size_t kMostSeries = 8;
+  auto& series = section.charts.front().series;
+  std::stable_sort(series.begin(), series.end(), [](const auto& a, const auto& b) {
+    return std::accumulate(a.values.begin(), a.values.end(), 0.0) >
+           std::accumulate(b.values.begin(), b.values.end(), 0.0);
+  });
+  if (series.size() > kMostSeries) series.resize(kMostSeries);
+  if (series.empty()) section.charts.clear();
+}
+
+Value mean(const Depth& depth, int64_t wall) {
+  if (wall <= 0) return std::monostate{};
+  return static_cast<double>(depth.sum_ns) / static_cast<double>(wall);
+}
+
+Value if_linked(const QueueTimes& times, Value value) {
+  return times.linked == 0 ? Value() : std::move(value);
+}
+
+// The cells of one row after its key.
+void add_row(const trace::Trace& trace, std::span<const uint32_t> rows, int64_t full,
+             QueueTimes& times, std::vector<Value> key, report::Table& table) {
+  const Busy busy = busy_of(trace, rows);
+  const int64_t span = busy.last_ns - busy.first_ns;
+  const Depth waiting = depth_of(times.waited_from, times.waited_to, full);
+  const Depth outstanding = depth_of(times.call_end, times.end, full);
+  const Depth plain = depth_of(times.call_begin, times.start, full);
+  for (Value value :
+       {Value(static_cast<int64_t>(rows.size())), Value(times.linked), Value(busy.busy_ns),
+        Value(span - busy.busy_ns), Value(busy.overlapping), if_linked(times, plain.max),
+        if_linked(times, waiting.max), if_linked(times, mean(waiting, span)),
+        if_linked(times, outstanding.max), if_linked(times, mean(outstanding, span)),
+        if_linked(times, outstanding.full_ns), Value(busy.first_ns), Value(busy.last_ns)}) {
+    key.push_back(std::move(value));
+  }
+  table.add_row(std::move(key));
+}
+
+void add_streams(const trace::Trace& trace, int64_t full, report::Section& section) {
+  const OpOrder order = order_of_ops(trace);
+  const Groups groups = group_rows(order.stream, order.streams.size());
+  for (size_t group = 0; group < groups.size(); ++group) {
+    const auto rows = groups.of(group);
+    const Stream& stream = order.streams[group];
+    std::set<uint32_t> queues;
+    for (const uint32_t row : rows) queues.insert(trace.ops.queue[row]);
+    std::string name = stream.handle == 0  ? fmt::format("null stream of GPU {}", stream.gpu)
+                       : stream.handle < 0 ? std::string("a thread's own")
+                                           : fmt::format("{:#x}", stream.handle);
+    const Value pid = stream.process == trace::kNone
+                          ? Value()
+                          : Value(trace.processes[static_cast<size_t>(stream.process)].pid);
+    QueueTimes times = times_of(trace, rows);
+    add_row(trace, rows, full, times, {std::move(name), pid, static_cast<int64_t>(queues.size())},
+            section.table);
+  }
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+  SONDE_ASSIGN(const int64_t full, parameters.count("full"));
+  SONDE_ASSIGN(const int64_t parts, parameters.count("parts"));
+  report::Report report = begin_report("queues", trace);
+  report::Section queues = queues_section();
+  report::Section streams = streams_section();
+  report::Section series = series_section();
+  const Groups groups = group_rows(trace.ops.queue, trace.queues.size());
+  int64_t linked = 0;
+  for (size_t group = 0; group < groups.size(); ++group) {
+    const auto rows = groups.of(group);
+    if (rows.empty()) continue;
+    const trace::Queue& queue = trace.queues[group];
+    QueueTimes times = times_of(trace, rows);
+    linked += times.linked;
+    add_row(trace, rows, full, times, {int64_t{queue.gpu}, queue.queue}, queues.table);
+    add_series(queue, times, parts, trace.origin_ns, series);
+  }
+  if (trace.ops.size() != 0 && linked == 0) {
+    report.notes.push_back("the file has no launching calls, so the depth of queues is not known");
+  }
+  choose_drawn(series);
+  add_streams(trace, full, streams);
+  report.sections = {std::move(queues), std::move(streams), std::move(series)};
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "queues: one row for each queue of each GPU: of the hardware, or what the file has for it, which "
+    "for traces of CUDA is the stream. Busy is the union of its operations; Idle "
+    "between is the rest of the time from its first start to its last end; Overlapping counts the "
+    "operations that start before all earlier ones of the queue have ended. First start and Last end are times of the "
+    "file's clock.\n"
+    "\n"
+    "With call counts the operations whose launching call is known; the figures that follow are "
+    "about these. An operation is outstanding from the end of the call that launched it to its own "
+    "end, and waiting from the end of the call to its start; one that started before the call "
+    "returned never waits. Means are over the time from the queue's first start to its last end. "
+    "At full is the time in which at least --full operations were outstanding. All streams count, "
+    "each by itself.\n"
+    "\n"
+    "Streams: the same figures by stream, as the launching calls name them, where the file says so. "
+    "One stream may run on several queues (kernels on one, copies on another) and is in order all the "
+    "same; several may share one.\n"
+    "\n"
+    "Max length is the plain convention of other tools: +1 at the begin of the launching call, -1 "
+    "at the start of the operation.\n"
+    "\n"
+    "Outstanding over time cuts the time from the queue's first call to its last end into --parts "
+    "equal parts; From counts from that first call. The picture (--format svg or html) has the eight queues with most "
+    "outstanding, over the time of the trace.\n";
+
+trace::Request needs(const Parameters&) {
+  return {.ops = true,
+          .links = true,
+          .streams = true,
+          .whole = true,
+          .args_of = trace::bit_of(trace::ApiKind::kRuntime),
+          .args_named = order_wants_args};
+}
+
+}  // namespace
+
+const Analysis& queues_analysis() {
+  static const Analysis kAnalysis{
+      "queues",
+      "Show how many operations wait in each queue, and when a queue is full",
+      "Queues that run empty leave the GPU idle; queues that are full make the program wait.",
+      kDefinition,
+      {{"sonde queues trace.json", "each queue, and its depth over time"},
+       {"sonde queues trace.json --full 512", "a queue of 512 entries is full"}},
+      {{"full", "N", "a queue with this many outstanding operations is full", "1024"},
+       {"parts", "N", "parts of the time in the series", "20"}},
+      needs,
+      run,
+      true};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

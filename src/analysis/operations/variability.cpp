@@ -1,0 +1,252 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analysis/analysis.h"
+#include "analysis/groups.h"
+#include "analysis/operations/queue_kernels.h"
+#include "analysis/quantile.h"
+#include "analysis/totals.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+
+// The same kernel after the same kernels.
+struct Contexts {
+  std::vector<uint32_t> of_op;                     // by operation; kNoGroup: no kernel
+  std::vector<std::vector<trace::NameId>> before;  // by context, the nearest last
+};
+
+Contexts find_contexts(const trace::Trace& trace, size_t depth) {
+  Contexts contexts;
+  contexts.of_op.assign(trace.ops.size(), kNoGroup);
+  std::map<std::vector<trace::NameId>, uint32_t> numbers;  // the kernel itself is the last name
+  for (const std::vector<size_t>& queue : kernels_of_queues(trace)) {
+    std::vector<trace::NameId> names;
+    for (const size_t op : queue) {
+      if (names.size() > depth) names.erase(names.begin());
+      names.push_back(trace.label(op));
+      const auto [entry, is_new] =
+          numbers.try_emplace(names, static_cast<uint32_t>(contexts.before.size()));
+      if (is_new) contexts.before.emplace_back(names.begin(), names.end() - 1);
+      contexts.of_op[op] = entry->second;
+    }
+  }
+  return contexts;
+}
+
+// Sums over pairs of x and y, for the line through them and for how well it fits.
+struct Line {
+  double x_mean = 0, y_mean = 0, xx = 0, xy = 0, yy = 0;
+  Line(const std::vector<double>& x, const std::vector<double>& y) {
+    for (size_t i = 0; i < x.size(); ++i) {
+      x_mean += x[i] / static_cast<double>(x.size());
+      y_mean += y[i] / static_cast<double>(x.size());
+    }
+    for (size_t i = 0; i < x.size(); ++i) {
+      xx += (x[i] - x_mean) * (x[i] - x_mean);
+      xy += (x[i] - x_mean) * (y[i] - y_mean);
+      yy += (y[i] - y_mean) * (y[i] - y_mean);
+    }
+  }
+  Value correlation() const {
+    if (xx == 0 || yy == 0) return std::monostate{};
+    return xy / std::sqrt(xx * yy);
+  }
+};
+
+// By how much a value grows from the first to the last call, in percent of its mean: the slope of
+// the least-squares line over the time. Unknown if all begin at once.
+Value drift_of(const std::vector<double>& times, const std::vector<double>& values) {
+  const Line line(times, values);
+  if (line.xx == 0 || line.y_mean == 0) return std::monostate{};
+  return line.xy / line.xx * (times.back() - times.front()) / line.y_mean * 100;
+}
+
+struct Course {
+  std::vector<double> times, durations;
+};
+
+Course course_of(const trace::Trace& trace, std::span<const uint32_t> rows) {
+  Course course;
+  for (const uint32_t row : rows) {
+    course.times.push_back(
+        static_cast<double>(trace.ops.start_ns[row] - trace.ops.start_ns[rows.front()]));
+    course.durations.push_back(static_cast<double>(trace.op_ns(row)));
+  }
+  return course;
+}
+
+// What the sensor showed last when an operation began; nullptr before its first reading.
+const trace::Monitor::Reading* reading_at(const trace::Monitor& monitor, int64_t time_ns) {
+  const auto next = std::upper_bound(monitor.readings.begin(), monitor.readings.end(), time_ns,
+                                     [](int64_t time, const trace::Monitor::Reading& reading) {
+                                       return time < reading.time.start_ns;
+                                     });
+  return next == monitor.readings.begin() ? nullptr : &next[-1];
+}
+
+Value ratio_of(int64_t part, int64_t whole) {
+  if (whole == 0) return std::monostate{};
+  return static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void add_columns(report::Table& table) {
+  table.add_column({"name", "Name", Kind::kName});
+  table.add_column({"after", "After", Kind::kText});
+  table.add_column({"calls", "Calls", Kind::kInteger});
+  table.add_column({"excess_ns", "Excess", Kind::kTime});
+  table.add_column({"p5_ns", "P5", Kind::kTime});
+  table.add_column({"median_ns", "Median", Kind::kTime});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
+  table.add_column({"p95_ns", "P95", Kind::kTime});
+  table.add_column({"p95_by_median", "P95/median", Kind::kReal, 2});
+  table.add_column({"cv", "CV", Kind::kReal, 3});
+  table.add_column({"drift_percentage", "Drift", Kind::kPercent});
+}
+
+std::set<std::string> sensors_of(const trace::Trace& trace) {
+  std::set<std::string> sensors;
+  for (const trace::Monitor& monitor : trace.monitors) sensors.insert(monitor.what);
+  return sensors;
+}
+
+// What the calls took beyond what the quickest of them show to be possible.
+std::vector<Value> row_of(const trace::Trace& trace, const std::string& after,
+                          std::span<const uint32_t> rows) {
+  std::vector<int64_t> durations;
+  for (const uint32_t row : rows) durations.push_back(trace.op_ns(row));
+  const int64_t golden_ns = quantile(durations, 5);
+  const Spread spread = spread_of(durations);
+  const Course course = course_of(trace, rows);
+  const int64_t excess_ns = spread.total_ns - golden_ns * spread.calls;
+  return {trace.names[trace.label(rows.front())],
+          after,
+          spread.calls,
+          excess_ns,
+          golden_ns,
+          spread.median_ns,
+          spread.mean_ns(),
+          spread.p95_ns,
+          ratio_of(spread.p95_ns, spread.median_ns),
+          spread.cv(),
+          drift_of(course.times, course.durations)};
+}
+
+report::Section sensors_section(const trace::Trace& trace, const KernelNames& names,
+                                const Contexts& contexts, const Groups& groups,
+                                const std::vector<size_t>& shown) {
+  report::Section section;
+  section.key = "sensors";
+  section.title = "Beside the sensors of the GPUs";
+  section.empty_text = "No reading was taken before these kernels.";
+  report::Table& table = section.table;
+  table.add_column({"name", "Name", Kind::kName});
+  table.add_column({"after", "After", Kind::kText});
+  table.add_column({"sensor", "Sensor", Kind::kText});
+  table.add_column({"calls", "Calls", Kind::kInteger});
+  table.add_column({"reading", "Mean", Kind::kReal, 1});
+  table.add_column({"reading_drift_percentage", "Its drift", Kind::kPercent});
+  table.add_column({"correlation", "Correlation", Kind::kReal, 3});
+  for (const size_t context : shown) {
+    const auto rows = groups.of(context);
+    for (const std::string& what : sensors_of(trace)) {
+      Course course;
+      std::vector<double> readings;
+      for (const uint32_t row : rows) {
+        for (const trace::Monitor& monitor : trace.monitors) {
+          if (monitor.what != what || monitor.gpu != trace.ops.gpu[row]) continue;
+          const auto* reading = reading_at(monitor, trace.ops.start_ns[row]);
+          if (reading == nullptr) continue;
+          course.times.push_back(
+              static_cast<double>(trace.ops.start_ns[row] - trace.ops.start_ns[rows.front()]));
+          course.durations.push_back(static_cast<double>(trace.op_ns(row)));
+          readings.push_back(reading->value);
+        }
+      }
+      if (readings.empty()) continue;
+      const Line line(readings, course.durations);
+      table.add_row({trace.names[trace.label(rows.front())], names.joined(contexts.before[context]),
+                     what, static_cast<int64_t>(readings.size()), line.x_mean,
+                     drift_of(course.times, readings), line.correlation()});
+    }
+  }
+  return section;
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+  SONDE_ASSIGN(const int64_t depth, parameters.count("context"));
+  SONDE_ASSIGN(const int64_t least, parameters.count("count"));
+  report::Report report = begin_report("variability", trace);
+  const Contexts contexts =
+      find_contexts(trace, static_cast<size_t>(std::clamp<int64_t>(depth, 0, 64)));
+  const Groups groups = group_rows(contexts.of_op, contexts.before.size());
+  report::Section section;
+  section.key = "variability";
+  section.empty_text =
+      contexts.before.empty() ? "No kernels." : "No kernel comes that often in one context.";
+  add_columns(section.table);
+  const KernelNames names(trace);
+  std::vector<std::pair<std::vector<Value>, size_t>> found;  // with the context
+  for (size_t context = 0; context < groups.size(); ++context) {
+    const auto rows = groups.of(context);
+    if (static_cast<int64_t>(rows.size()) < std::max<int64_t>(least, 2)) continue;
+    found.emplace_back(row_of(trace, names.joined(contexts.before[context]), rows), context);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::get<int64_t>(a.first[3]) > std::get<int64_t>(b.first[3]);
+  });
+  std::vector<size_t> shown;
+  for (auto& [row, context] : found) {
+    section.table.add_row(std::move(row));
+    shown.push_back(context);
+  }
+  report.sections.push_back(std::move(section));
+  if (!trace.monitors.empty() && !shown.empty()) {
+    report.sections.push_back(sensors_section(trace, names, contexts, groups, shown));
+  }
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "variability: how differently long the same kernel takes in the same place. A place is a kernel "
+    "together with the --context kernels before it on its queue, so that one that is called for "
+    "several purposes is not taken for one that varies. Shown are those that come at least --count "
+    "times; names in After are shortened.\n"
+    "\n"
+    "P5 is the smallest duration that at least 5 % of the calls do not exceed: what is possible, "
+    "without relying on one lucky call. Excess is Total - P5 x Calls: what the calls took beyond "
+    "it. CV is the standard deviation of the sample / mean. Drift is the slope of the least-squares "
+    "line through the durations over time, times the time from the first call to the last, in "
+    "percent of the mean: positive if the kernel became slower (clocks that go down, memory that "
+    "fragments).\n"
+    "\n"
+    "Where the file has readings of sensors (clock, temperature, power), each call has the last "
+    "reading of its GPU that was begun before it. Mean and Its drift are of these readings; "
+    "Correlation is that of durations and readings: near -1 for a clock, the kernel is slow when "
+    "the clock is low; near 0, something else makes it vary.\n";
+
+}  // namespace
+
+const Analysis& variability_analysis() {
+  static const Analysis kAnalysis{
+      "variability",
+      "Show kernels that take differently long in the same place",
+      "How much time went beyond what a kernel needs when it is quick, how the durations spread, "
+      "and whether they drift.",
+      kDefinition,
+      {{"sonde variability trace.rpd", "the kernels that lose most time first"},
+       {"sonde variability trace.rpd --context 0 --sort drift_percentage",
+        "kernels wherever they are called, those that become slower first"}},
+      {{"context", "N", "how many kernels before it make up the place of a kernel", "2"},
+       {"count", "N", "how often a kernel must come in one place", "10"}},
+      [](const Parameters&) { return trace::Request{.ops = true, .monitors = true}; },
+      run};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

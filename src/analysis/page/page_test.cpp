@@ -1,0 +1,128 @@
+#include "analysis/page/page.h"
+
+#include "analysis/analysis_test_support.h"
+#include "analysis/findings/findings.h"
+#include "report/html.h"
+
+namespace sonde::analysis {
+namespace {
+
+report::Report page(const trace::TraceBuilder& rows) {
+  auto made = page_of(rows.build(0, page_needs()), 15, 5);
+  EXPECT_TRUE(made.ok());
+  return made.ok() ? std::move(*made) : report::Report{};
+}
+
+trace::TraceBuilder busy_and_idle() {
+  trace::TraceBuilder rows;
+  const int first = rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50});
+  const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 3900, 3950});
+  rows.add(OpRow{"void a<int>(int*)", 100, 1100, first});
+  rows.add(OpRow{"b & \"c\"", 4100, 5100, second});
+  return rows;
+}
+
+TEST(Page, SaysWhatRanAndWhatStandsOut) {
+  const auto report = page(busy_and_idle());
+  const auto& facts = section_of(report, "trace").facts;
+  Lines lines;
+  for (const auto& fact : facts) lines.push_back(fact.key + "=" + cell_text(fact.value));
+  EXPECT_EQ(lines,
+            (Lines{"gpus=1", "operations=2", "calls=2", "wall_ns=5000", "busy_percentage=40"}));
+  EXPECT_EQ(lines_of(section_of(report, "check").table, {"finding", "cost_ns"}).front(),
+            "launch-bound|3000");
+  EXPECT_FALSE(section_of(report, "check").remarks.empty());
+}
+
+// The charts are drawn from the tables below them, and leave out what is not there.
+TEST(Page, ChartsShowTheTables) {
+  const auto report = page(busy_and_idle());
+  const auto& breakdown = section_of(report, "breakdown");
+  ASSERT_EQ(breakdown.charts.size(), 1u);
+  const report::Chart& chart = breakdown.charts.front();
+  EXPECT_EQ(chart.rows, (std::vector<std::string>{"GPU 0"}));
+  ASSERT_EQ(chart.series.size(), 2u);
+  EXPECT_EQ(chart.series[0].name, "compute");
+  EXPECT_EQ(chart.series[0].values, (std::vector<double>{2000}));
+  EXPECT_EQ(chart.series[1].values, (std::vector<double>{3000}));
+  EXPECT_EQ(section_of(report, "kernels").charts.front().rows,
+            (std::vector<std::string>{"b & \"c\"", "a"}));
+}
+
+// Who cannot see a chart hears what it shows.
+TEST(Page, ChartsHaveLabels) {
+  const std::string html = report::find_renderer("html")->render(page(busy_and_idle()), {});
+  EXPECT_NE(html.find("aria-label=\"compute, idle of GPU 0\""), std::string::npos) << html;
+  EXPECT_NE(html.find("aria-label=\"time of b &amp; &quot;c&quot;, a\""), std::string::npos);
+  EXPECT_EQ(html.find("aria-label=\"\""), std::string::npos);
+}
+
+TEST(Page, IsOnePageThatNeedsNothingElse) {
+  const std::string html = report::find_renderer("html")->render(page(busy_and_idle()), {});
+  EXPECT_NE(html.find("<svg"), std::string::npos);
+  EXPECT_NE(html.find("b &amp; &quot;c&quot;"), std::string::npos);
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+  EXPECT_EQ(html.find("src="), std::string::npos);
+  for (size_t at = html.find("href="); at != html.npos; at = html.find("href=", at + 1)) {
+    EXPECT_EQ(html.substr(at, 7), "href=\"#");  // a place of the page itself
+  }
+}
+
+TEST(Page, SaysWhatIsMissing) {
+  const auto report = page({});
+  EXPECT_TRUE(section_of(report, "check").table.rows.empty());
+  EXPECT_NE(section_of(report, "check").empty_text.find("No operations"), std::string::npos);
+  EXPECT_TRUE(section_of(report, "trace").facts.empty());
+}
+
+// The page has the dearest findings only, and says how many there are besides.
+TEST(Page, SaysHowManyFindingsItLeavesOut) {
+  trace::TraceBuilder rows = busy_and_idle();
+  rows.add(OpRow{"ncclDevKernel_AllReduce_Sum_f32", 5100, 6100, trace::kNone, 0, 1});
+  rows.add(OpRow{"Memcpy HtoD (Pageable -> Device)", 6100, 6900, trace::kNone, 0, 1,
+                 "CopyHostToDevice", 1 << 20});
+  rows.add(OpRow{"", 6900, 7500, trace::kNone, 0, 1, "FillBuffer", 64});
+  rows.add(OpRow{"volta_sgemm_128x64_nn", 7500, 8000});
+  rows.add(ApiRow{"hip", "hipDeviceSynchronize", 5000, 5090});
+  rows.add(ApiRow{"hip", "hipMalloc", 3000, 3800});
+  const trace::Trace trace = rows.build(0, page_needs());
+  const size_t all = findings_of({&trace, 1}, 0).size();
+  ASSERT_GT(all, 5u);
+  const auto made = page_of(trace, 15, 0);
+  ASSERT_TRUE(made.ok());
+  const auto& section = section_of(*made, "check");
+  EXPECT_EQ(section.table.rows.size(), 5u);
+  EXPECT_EQ(section.remarks.back().substr(0, 14), std::to_string(all - 5) + " more finding");
+  EXPECT_EQ(section_of(page(busy_and_idle()), "check").remarks.size(),
+            section_of(page(busy_and_idle()), "check").table.rows.size());
+}
+
+// Of a trace of the CPU alone: operators, ranges and samples, and nothing about GPUs.
+TEST(Page, AnswersForTheCpu) {
+  trace::TraceBuilder rows;
+  rows.add(ApiRow{"user_annotation", "step", 0, 100});
+  rows.add(ApiRow{"cpu_op", "aten::mm", 10, 90});
+  trace::Trace trace = rows.build(0, page_needs());
+  add_sample(trace, "dot_kernel", "", 0, 10'000'000);
+  add_sample(trace, "dot_kernel", "main.py", 7, 30'000'000);
+  const auto made = page_of(trace, 15, 5);
+  ASSERT_TRUE(made.ok());
+  std::vector<std::string> keys;
+  for (const auto& section : made->sections) keys.push_back(section.key);
+  EXPECT_EQ(keys,
+            (Lines{"trace", "check", "functions", "lines", "markers", "operators", "memory"}));
+  EXPECT_EQ(lines_of(section_of(*made, "functions").table, {"name", "samples", "cpu_ns"}),
+            (Lines{"dot_kernel|2|40000000"}));
+  EXPECT_EQ(section_of(*made, "functions").charts.size(), 1u);
+  EXPECT_EQ(lines_of(section_of(*made, "lines").table, {"name", "percentage"}),
+            (Lines{"main.py(7): f|75"}));
+  EXPECT_EQ(lines_of(section_of(*made, "markers").table, {"name", "count", "total_ns"}),
+            (Lines{"step|1|100"}));
+  EXPECT_EQ(report::find_column(section_of(*made, "operators").table, "self_gpu_ns"), -1);
+  EXPECT_EQ(lines_of(section_of(*made, "check").table, {"finding"}), (Lines{"cpu-function"}));
+  EXPECT_NE(section_of(*made, "check").remarks.front().find("most of it below main.py(7): f"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sonde::analysis

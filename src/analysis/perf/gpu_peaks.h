@@ -1,0 +1,36 @@
+// What GPUs can do at most (gpu_peaks.toml). Used by the roofline of `sonde perf`.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/perf/tensors.h"
+#include "base/result.h"
+#include "trace/trace.h"
+
+namespace sonde::analysis {
+
+struct GpuPeak {
+  std::string name, match, source, date;
+  double bandwidth_gb_per_s = 0;
+  // By Precision, in TFLOP/s; 0 = no figure.
+  std::array<double, kPrecisions> matrix{}, vector{};
+
+  bool fits(std::string_view device) const;
+  // TFLOP/s for work on elements of this type; nullopt if there is no figure. What is no matrix
+  // product is done in fp32 unless it is fp64.
+  std::optional<double> compute(Precision precision, bool on_matrix_units) const;
+};
+
+// The entries of a file of the form of gpu_peaks.toml; `place` is said in errors.
+Result<std::vector<GpuPeak>> parse_gpu_peaks(std::string_view text, const std::string& place);
+// Those of the file at `path`, if it is not "", and then the ones that are built in.
+Result<std::vector<GpuPeak>> gpu_peaks(const std::string& path);
+// The entry that fits the device's name as the trace has it; nullptr if there is none.
+const GpuPeak* peak_of(std::span<const GpuPeak> peaks, const trace::Trace& trace, int64_t gpu);
+
+}  // namespace sonde::analysis

@@ -1,0 +1,90 @@
+#include "analysis/stacks/sample_totals.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace sonde::analysis {
+namespace {
+
+using trace::kNone;
+
+using ByName = std::map<std::string, SampleTotal>;
+
+void add(ByName& totals, const std::string& name, const SampleTotal& of_stack) {
+  if (name.empty()) return;
+  SampleTotal& total = totals[name];
+  total.name = name;
+  total.samples += of_stack.samples;
+  total.cpu_ns += of_stack.cpu_ns;
+}
+
+std::vector<SampleTotal> ordered(const ByName& by_name) {
+  std::vector<SampleTotal> totals;
+  for (const auto& [name, total] : by_name) totals.push_back(total);
+  std::stable_sort(totals.begin(), totals.end(),
+                   [](const SampleTotal& a, const SampleTotal& b) { return a.cpu_ns > b.cpu_ns; });
+  return totals;
+}
+
+}  // namespace
+
+StackPlaces::StackPlaces(const trace::Trace& trace) : trace_(trace) {
+  const trace::CallStacks& stacks = trace.stacks;
+  std::vector<bool> by_frame;
+  for (const trace::CodeFrame& code : stacks.frames) {
+    by_frame.push_back(code.kind == trace::FrameKind::kPython &&
+                       trace.names[code.file].starts_with("<frozen importlib"));
+  }
+  for (size_t node = 0; node < stacks.size(); ++node) {  // callers stand before what they called
+    const int32_t parent = stacks.parent[node];
+    is_import_.push_back(by_frame[stacks.frame[node]] || is_import(parent));
+  }
+}
+
+const trace::CodeFrame& StackPlaces::frame(int32_t node) const {
+  return trace_.stacks.frames[trace_.stacks.frame[static_cast<size_t>(node)]];
+}
+
+const std::string& StackPlaces::function(int32_t node) const {
+  return trace_.names[frame(node).function];
+}
+
+std::string StackPlaces::line(int32_t node) const {
+  for (; node != kNone; node = trace_.stacks.parent[static_cast<size_t>(node)]) {
+    const trace::CodeFrame& code = frame(node);
+    if (code.kind != trace::FrameKind::kPython || code.is_library) continue;
+    return fmt::format("{}({}): {}", trace_.names[code.file], code.line,
+                       trace_.names[code.function]);
+  }
+  return "";
+}
+
+SampleTotals sample_totals(const trace::Trace& trace, bool with_imports) {
+  const trace::Samples& samples = trace.samples;
+  std::map<int32_t, SampleTotal> stacks;  // there are far fewer than samples
+  SampleTotals all;
+  const StackPlaces places(trace);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    if (places.is_import(samples.stack[i])) {
+      all.import_ns += samples.cpu_ns[i];
+      if (!with_imports) continue;
+    }
+    SampleTotal& stack = stacks[samples.stack[i]];
+    ++stack.samples;
+    stack.cpu_ns += samples.cpu_ns[i];
+    ++all.samples;
+    all.cpu_ns += samples.cpu_ns[i];
+  }
+  ByName functions, lines;
+  for (const auto& [node, total] : stacks) {
+    add(functions, places.function(node), total);
+    add(lines, places.line(node), total);
+  }
+  all.functions = ordered(functions);
+  all.lines = ordered(lines);
+  return all;
+}
+
+}  // namespace sonde::analysis

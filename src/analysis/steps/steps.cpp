@@ -1,0 +1,439 @@
+// sonde steps: how long each iteration took, whether it gets slower, which were slow and what was
+// different in them, and whether the data loader is the limit.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "analysis/analysis.h"
+#include "analysis/operations/op_groups.h"
+#include "analysis/quantile.h"
+#include "analysis/steps/step_batch.h"
+#include "analysis/time/gpu_time.h"
+#include "analysis/time/host_time.h"
+#include "base/strings.h"
+#include "trace/steps.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+using trace::HostWork;
+using trace::Interval;
+using trace::kNone;
+using trace::Row;
+
+constexpr size_t kFewSteps = 5;        // too few to tell a trend or what is slow
+constexpr double kSlowShare = 1.1;     // of the median, and
+constexpr double kSlowDeviations = 3;  // robust standard deviations above it
+constexpr double kToSigma = 1.4826;    // of the median absolute deviation of a normal distribution
+constexpr double kLimitShare = 0.1;    // of the time in which the GPUs wait for data
+
+using Shares = std::map<trace::NameId, int64_t>;  // time by label
+
+struct StepTime {
+  const trace::Step* step = nullptr;
+  uint32_t thread = 0;
+  bool has_thread = false;
+  int64_t time_ns = 0, ops = 0, busy_ns = 0;
+  int64_t data_ns = 0, data_idle_ns = 0;  // loading data; and no GPU of the process works
+  Shares host, waits, device;             // what its thread did, waited in, and launched
+  bool is_slow = false;
+};
+
+std::vector<StepTime> cut_to_window(const trace::Trace& trace, const trace::Steps& steps) {
+  std::vector<StepTime> times;
+  for (const trace::Step& step : steps.steps) {
+    const bool is_inside = !trace.window || (step.time.start_ns >= trace.window->start_ns &&
+                                             step.time.end_ns <= trace.window->end_ns);
+    StepTime time;
+    time.step = &step;
+    time.time_ns = is_inside ? step.time.end_ns - step.time.start_ns : 0;
+    times.push_back(std::move(time));
+  }
+  return times;
+}
+
+// The thread whose marker a step is.
+void find_threads(const trace::Trace& trace, std::vector<StepTime>& times) {
+  std::unordered_map<int64_t, std::vector<size_t>> by_start;
+  for (size_t i = 0; i < times.size(); ++i) {
+    by_start[times[i].step->time.start_ns].push_back(i);
+  }
+  for (size_t api = 0; api < trace.apis.size(); ++api) {
+    const auto found = by_start.find(trace.apis.start_ns[api]);
+    if (found == by_start.end() || !trace::is_on_a_thread(trace.apis.kind[api])) continue;
+    for (const size_t i : found->second) {
+      const trace::Step& step = *times[i].step;
+      const uint32_t thread = trace.apis.thread[api];
+      const bool is_its_marker = trace.apis.end_ns[api] == step.time.end_ns &&
+                                 trace.names[trace.apis.label[api]] == step.name &&
+                                 trace.threads[thread].process == step.process;
+      if (!is_its_marker) continue;
+      times[i].thread = thread;
+      times[i].has_thread = true;
+    }
+  }
+}
+
+// When any GPU of a process ran something; of kNone that of all.
+std::map<int32_t, trace::IntervalSet> busy_of_processes(const trace::Trace& trace) {
+  std::map<int32_t, trace::IntervalSet> busy;
+  for (size_t op = 0; op < trace.ops.size(); ++op) {
+    const Interval time = {trace.ops.start_ns[op], trace.ops.end_ns[op]};
+    busy[kNone].push_back(time);
+    if (trace.ops.process[op] != kNone) busy[trace.ops.process[op]].push_back(time);
+  }
+  for (auto& [process, set] : busy) trace::normalise(set);
+  return busy;
+}
+
+std::map<uint32_t, trace::IntervalSet> data_loading(const trace::Trace& trace) {
+  std::map<uint32_t, trace::IntervalSet> loading;  // by thread
+  for (size_t api = 0; api < trace.apis.size(); ++api) {
+    const HostWork work =
+        trace::host_work_of(trace.apis.kind[api], trace.names[trace.apis.label[api]]);
+    if (work != HostWork::kDataLoading) continue;
+    loading[trace.apis.thread[api]].push_back({trace.apis.start_ns[api], trace.apis.end_ns[api]});
+  }
+  for (auto& [thread, set] : loading) trace::normalise(set);
+  return loading;
+}
+
+void add_host(const trace::Trace& trace, std::vector<StepTime>& times) {
+  const HostTime host(trace);
+  const auto busy = busy_of_processes(trace);
+  const auto loading = data_loading(trace);
+  for (StepTime& time : times) {
+    if (!time.has_thread || time.time_ns == 0) continue;
+    for (const HostDeed& deed : host.deeds_in(time.thread, time.step->time)) {
+      (deed.work == HostWork::kWaiting ? time.waits : time.host)[deed.label] += deed.time_ns;
+    }
+    const auto loads = loading.find(time.thread);
+    if (loads == loading.end()) continue;
+    const trace::IntervalSet mine = trace::clip(loads->second, time.step->time);
+    time.data_ns = trace::length_ns(mine);
+    const auto works = busy.find(time.step->process);
+    time.data_idle_ns =
+        works == busy.end() ? time.data_ns : trace::length_ns(trace::subtract(mine, works->second));
+  }
+}
+
+void add_ops(const trace::Trace& trace, const std::vector<Row>& step_of,
+             std::vector<StepTime>& times) {
+  std::map<std::pair<Row, int64_t>, UnionLength> busy;  // by step and GPU
+  for (size_t op = 0; op < step_of.size(); ++op) {
+    if (step_of[op] == kNone) continue;
+    StepTime& time = times[static_cast<size_t>(step_of[op])];
+    ++time.ops;
+    time.device[trace.label(op)] += trace.op_ns(op);
+    busy[{step_of[op], trace.ops.gpu[op]}].add({trace.ops.start_ns[op], trace.ops.end_ns[op]});
+  }
+  for (const auto& [key, length] : busy) {
+    times[static_cast<size_t>(key.first)].busy_ns += length.length_ns;
+  }
+}
+
+std::vector<int64_t> lengths_of(std::span<const StepTime> times) {
+  std::vector<int64_t> lengths;
+  for (const StepTime& time : times) lengths.push_back(time.time_ns);
+  return lengths;
+}
+
+int64_t median_of(std::vector<int64_t> values) { return median(values); }
+
+void mark_slow(std::vector<StepTime>& times) {
+  if (times.size() < kFewSteps) return;
+  const int64_t middle = median_of(lengths_of(times));
+  std::vector<int64_t> deviations;
+  for (const StepTime& time : times) deviations.push_back(std::abs(time.time_ns - middle));
+  const double sigma = kToSigma * static_cast<double>(median_of(deviations));
+  const double least = std::max(static_cast<double>(middle) * kSlowShare,
+                                static_cast<double>(middle) + kSlowDeviations * sigma);
+  for (StepTime& time : times) time.is_slow = static_cast<double>(time.time_ns) > least;
+}
+
+// What takes most more in one step than it usually does; with its excess.
+std::pair<trace::NameId, int64_t> most_more(const StepTime& slow, std::span<const StepTime> times,
+                                            Shares StepTime::*what) {
+  std::pair<trace::NameId, int64_t> most = {0, 0};
+  for (const auto& [label, time_ns] : slow.*what) {
+    if (time_ns <= most.second) continue;  // cannot be more than this
+    std::vector<int64_t> usual;
+    for (const StepTime& other : times) {
+      const auto found = (other.*what).find(label);
+      usual.push_back(found == (other.*what).end() ? 0 : found->second);
+    }
+    const int64_t more_ns = time_ns - median_of(std::move(usual));
+    if (more_ns > most.second) most = {label, more_ns};
+  }
+  return most;
+}
+
+int64_t sum_of(const Shares& shares) {
+  int64_t sum = 0;
+  for (const auto& [label, time_ns] : shares) sum += time_ns;
+  return sum;
+}
+
+// "DataLoader +41.2 ms", "waits +9.1 ms, of which gemm +8.0 ms".
+std::string difference(const trace::Trace& trace, const StepTime& slow,
+                       std::span<const StepTime> times, int64_t excess_ns) {
+  const auto text = [&](const std::pair<trace::NameId, int64_t>& part) {
+    const std::string& name = trace.names[part.first];
+    return fmt::format("{} +{}", name.empty() ? "code without a call" : name,
+                       format_duration(part.second));
+  };
+  const auto host = most_more(slow, times, &StepTime::host);
+  const auto device = most_more(slow, times, &StepTime::device);
+  std::vector<int64_t> usual_waits;
+  for (const StepTime& time : times) usual_waits.push_back(sum_of(time.waits));
+  const int64_t waits_ns = sum_of(slow.waits) - median_of(std::move(usual_waits));
+  const int64_t least_ns = excess_ns / 5;
+  if (slow.has_thread && waits_ns >= least_ns && waits_ns > host.second) {
+    std::string said = "waiting for the GPU +" + format_duration(waits_ns);
+    if (device.second >= least_ns) said += "; of the GPU " + text(device);
+    return said;
+  }
+  if (host.second >= least_ns) return text(host);
+  if (device.second >= least_ns) return "of the GPU " + text(device);
+  return "nothing that was recorded";
+}
+
+// Of all processes, so that the last ones of each are the last; equal ones by rank.
+void sort_by_start(const trace::Trace& trace, std::vector<StepTime>& times) {
+  const auto key = [&](const StepTime& time) {
+    const int32_t process = time.step->process;
+    const auto rank =
+        process == kNone ? std::nullopt : trace.processes[static_cast<size_t>(process)].rank;
+    const int64_t pid = process == kNone ? 0 : trace.processes[static_cast<size_t>(process)].pid;
+    return std::tuple(time.step->time.start_ns, rank, pid);
+  };
+  std::stable_sort(times.begin(), times.end(),
+                   [&](const StepTime& a, const StepTime& b) { return key(a) < key(b); });
+}
+
+// Percent by which the last third is slower than the first.
+Value trend_of(std::span<const StepTime> times) {
+  const size_t third = times.size() / 3;
+  if (times.size() < 2 * kFewSteps) return std::monostate{};
+  const int64_t first = median_of(lengths_of(times.first(third)));
+  const int64_t last = median_of(lengths_of(times.last(third)));
+  return percent_of(last - first, first);
+}
+
+std::string data_verdict(std::span<const StepTime> times) {
+  int64_t whole_ns = 0, data_ns = 0, idle_ns = 0;
+  bool has_thread = false;
+  for (const StepTime& time : times) {
+    whole_ns += time.time_ns;
+    data_ns += time.data_ns;
+    idle_ns += time.data_idle_ns;
+    has_thread |= time.has_thread;
+  }
+  if (!has_thread || data_ns == 0) return "not known: no range of a data loader in the steps";
+  const auto share = [&](int64_t part_ns) {
+    return 100 * static_cast<double>(part_ns) / static_cast<double>(whole_ns);
+  };
+  const bool is_limit = share(idle_ns) >= 100 * kLimitShare;
+  return fmt::format("{}: it takes {:.1f} % of the steps, and in {:.1f} % the GPU waits for it",
+                     is_limit ? "yes" : "no", share(data_ns), share(idle_ns));
+}
+
+report::Chart chart_of(std::span<const StepTime> times) {
+  report::Chart chart;
+  chart.key = "steps";
+  chart.title = "Time of each step";
+  chart.x = {"Step", Kind::kInteger};
+  chart.y = {"Time", Kind::kTime};
+  report::Series usual{"usual", {}, {}, report::Mark::kPoints, {}};
+  report::Series slow{"slow", {}, {}, report::Mark::kPoints, {}};
+  for (size_t i = 0; i < times.size(); ++i) {
+    report::Series& series = times[i].is_slow ? slow : usual;
+    series.values.push_back(static_cast<double>(times[i].time_ns));
+    series.places.push_back(static_cast<double>(i));
+    series.labels.push_back(times[i].step->name);
+  }
+  chart.series.push_back(std::move(usual));
+  if (!slow.values.empty()) chart.series.push_back(std::move(slow));
+  return chart;
+}
+
+Value rank_of(const trace::Trace& trace, const trace::Step& step) {
+  if (step.process == kNone) return std::monostate{};
+  const auto& rank = trace.processes[static_cast<size_t>(step.process)].rank;
+  return rank ? Value(*rank) : Value();
+}
+
+void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const Batch& batch,
+               report::Section& section) {
+  const int64_t middle = median_of(lengths_of(times));
+  const auto slow = std::count_if(times.begin(), times.end(), [](auto& t) { return t.is_slow; });
+  section.add_fact({"count", "Steps", Kind::kInteger, static_cast<int64_t>(times.size())});
+  section.add_fact({"median_ns", "Median", Kind::kTime, middle});
+  section.add_fact({"slow", "Slow steps", Kind::kInteger, static_cast<int64_t>(slow)});
+  const Value trend = trend_of(times);
+  if (!std::holds_alternative<std::monostate>(trend)) {
+    section.add_fact({"trend_percentage", "Last third against the first", Kind::kPercent, trend});
+  }
+  if (trace.ops.size() != 0) {
+    section.add_fact(
+        {"data_loader_bound", "Is the data loader the limit?", Kind::kText, data_verdict(times)});
+  }
+  if (batch.size == 0 || middle == 0) return;
+  const double rate = static_cast<double>(batch.size) * 1e9 / static_cast<double>(middle);
+  section.add_fact({"per_second", fmt::format("{} a second", batch.what), Kind::kText,
+                    fmt::format("{:.4g} ({} a step, {})", rate, batch.size, batch.source)});
+}
+
+report::Section steps_section(const trace::Trace& trace, std::span<const StepTime> times,
+                              const Batch& batch) {
+  report::Section section;
+  section.key = "steps";
+  section.empty_text =
+      "No steps: neither markers of steps nor kernels that come again (--step REGEX names markers).";
+  section.table.add_column({"step", "Step", Kind::kText});
+  section.table.add_column({"rank", "Rank", Kind::kId});
+  section.table.add_column({"time_ns", "Time", Kind::kTime});
+  section.table.add_column({"of_median_percentage", "Of median", Kind::kPercent});
+  section.table.add_column({"busy_ns", "GPU busy", Kind::kTime});
+  section.table.add_column({"data_ns", "Data loading", Kind::kTime});
+  section.table.add_column({"ops", "Ops", Kind::kInteger});
+  section.table.add_column({"slow", "Slow", Kind::kText});
+  if (times.empty()) return section;
+  add_facts(trace, times, batch, section);
+  const int64_t middle = median_of(lengths_of(times));
+  for (const StepTime& time : times) {
+    section.table.add_row({time.step->name, rank_of(trace, *time.step), time.time_ns,
+                           percent_of(time.time_ns, middle), time.busy_ns,
+                           time.has_thread ? Value(time.data_ns) : Value(), time.ops,
+                           std::string(time.is_slow ? "slow" : "")});
+  }
+  if (times.size() > 1) section.charts.push_back(chart_of(times));
+  return section;
+}
+
+report::Section slow_section(const trace::Trace& trace, std::span<const StepTime> times) {
+  report::Section section;
+  section.key = "slow";
+  section.title = "What was different in the slow steps";
+  section.table.add_column({"step", "Step", Kind::kText});
+  section.table.add_column({"more_ns", "More than usual", Kind::kTime});
+  section.table.add_column({"difference", "Most of it", Kind::kText});
+  section.empty_text = times.size() < kFewSteps ? "Too few steps to tell which are slow."
+                                                : "No step is slower than the others.";
+  const int64_t middle = median_of(lengths_of(times));
+  for (const StepTime& time : times) {
+    if (!time.is_slow) continue;
+    const int64_t more_ns = time.time_ns - middle;
+    section.table.add_row({time.step->name, more_ns, difference(trace, time, times, more_ns)});
+  }
+  return section;
+}
+
+// The layers of a model, those of one class as one row, of what the steps launched.
+report::Section layers_section(const trace::Trace& trace, const std::vector<Row>& step_of,
+                               size_t steps) {
+  report::Section section;
+  section.key = "layers";
+  section.title = "Layers, in all steps";
+  section.table.add_column({"module", "Module", Kind::kName});
+  section.table.add_column({"total_ns", "GPU time", Kind::kTime});
+  section.table.add_column({"percentage", "Share", Kind::kPercent});
+  section.table.add_column({"step_ns", "A step", Kind::kTime});
+  section.table.add_column({"ops", "Ops", Kind::kInteger});
+  const OpGroups layers = group_ops(
+      trace, {"module"}, ops_where(trace, [&](size_t op) { return step_of[op] != kNone; }));
+  for (const OpGroup& layer : layers.groups) {
+    section.table.add_row({layer.name(), layer.time.total_ns,
+                           percent_of(layer.time.total_ns, layers.total_ns()),
+                           layer.time.total_ns / static_cast<int64_t>(steps), layer.time.calls});
+  }
+  return section;
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+  report::Report report = begin_report("steps", trace);
+  SONDE_ASSIGN(const trace::Steps steps, trace::find_steps(trace, parameters.text("step")));
+  Batch batch;
+  if (parameters.flag("batch")) {
+    SONDE_ASSIGN(batch.size, parameters.count("batch"));
+    batch.source = "--batch";
+  }
+  std::vector<StepTime> times = cut_to_window(trace, steps);
+  find_threads(trace, times);
+  std::vector<Row> step_of(trace.ops.size(), kNone);
+  if (!steps.steps.empty()) step_of = trace::step_of_ops(trace, steps);
+  add_host(trace, times);
+  add_ops(trace, step_of, times);
+  std::erase_if(times, [](const StepTime& time) { return time.time_ns <= 0; });
+  sort_by_start(trace, times);
+  mark_slow(times);
+  if (batch.size == 0 && !times.empty())
+    batch = batch_of(trace, times[times.size() / 2].step->time);
+  report.sections.push_back(steps_section(trace, times, batch));
+  if (times.empty()) return report;
+  report.sections.push_back(slow_section(trace, times));
+  report::Section layers = layers_section(trace, step_of, times.size());
+  if (layers.table.rows.size() > 1) report.sections.push_back(std::move(layers));
+  if (!steps.source.empty()) report.notes.push_back("steps: " + steps.source);
+  return report;
+}
+
+trace::Request needs(const Parameters&) {
+  trace::Request request{.ops = true, .nesting = true, .links = true, .all_apis = true};
+  add_needs_of_group("module", request);
+  request.args_of = trace::bit_of(trace::ApiKind::kOperator);
+  request.args_named = batch_wants_args;
+  return request;
+}
+
+constexpr const char* kDefinition =
+    "steps: one row for each step of the program: the ranges of markers that --step matches, else "
+    "ProfilerStep#N, else the ranges of inference servers, else a period of kernels that comes "
+    "again. Time is from the step's start to its end on the CPU (of a period of kernels, on the "
+    "GPU); steps that the window cuts are left out. Of median is Time in percent of the median of "
+    "all. GPU busy is the union of the operations that calls of the step launched, whenever they "
+    "ran, on each GPU, added up. Data loading is the time of the step's own thread in ranges and "
+    "frames of data loaders.\n"
+    "\n"
+    "A step is slow if it takes more than 1.1 times the median, and more than the median and three "
+    "robust standard deviations (1.4826 times the median absolute deviation); of fewer than five "
+    "steps none is. Most of it names what took most more in the slow step than in the median of all "
+    "steps, of what its thread did by the innermost call, or, where it waited for the GPU, of the "
+    "operations that the step launched; it must explain a fifth of the difference. Last third "
+    "against the first compares the medians of both (ten steps or more).\n"
+    "\n"
+    "The data loader is the limit if the GPUs of the process do nothing in a tenth of the steps' time "
+    "or more while the step's thread loads data. A rate is the batch size over the median step: "
+    "--batch, else the first size of the input of the first convolution (images), or the number of "
+    "indices that the first embedding looks up (tokens).\n"
+    "\n"
+    "Layers: the operations that the steps launched by the innermost nn.Module around the launch, in "
+    "which those of one class (Attention_0, Attention_1) are one row.\n";
+
+}  // namespace
+
+const Analysis& steps_analysis() {
+  static const Analysis kAnalysis{
+      "steps",
+      "Show the time of each step, which were slow, and what was different in them",
+      "Steps of a training job or of an inference server: their times, trend and outliers, whether "
+      "the GPU waits for the data loader, how many images or tokens a second that is, and which "
+      "layers took the GPU's time.",
+      kDefinition,
+      {{"sonde steps trace.json", "each ProfilerStep"},
+       {"sonde steps trace.rpd --step '^iteration'", "steps by a marker's name"},
+       {"sonde steps trace.json --batch 64", "with samples a second"}},
+      {{"step", "REGEX", "markers that are steps", ""},
+       {"batch", "N", "samples in a step, for the rate", ""}},
+      needs,
+      run};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

@@ -1,0 +1,91 @@
+#include "analysis/time/host_time.h"
+
+#include <algorithm>
+
+#include "analysis/time/gpu_time.h"
+#include "trace/op_tree.h"
+
+namespace sonde::analysis {
+
+using trace::HostWork;
+using trace::Interval;
+using trace::kNone;
+using trace::Row;
+
+HostTime::HostTime(const trace::Trace& trace)
+    : trace_(trace), parts_(trace.threads.size()), waits_(trace.threads.size()) {
+  find_purposes();
+  find_waits();
+  trace::visit_innermost(
+      trace, [](size_t) { return true; },
+      [&](Row row, Interval time) {
+        std::vector<Part>& parts = parts_[trace.apis.thread[static_cast<size_t>(row)]];
+        parts.push_back({time, named_[static_cast<size_t>(row)]});
+      });
+}
+
+// Callers come before what they called.
+void HostTime::find_purposes() {
+  const trace::OpTree tree = trace::build_op_tree(trace_);
+  work_.resize(trace_.apis.size());
+  named_.resize(trace_.apis.size());
+  for (size_t i = 0; i < work_.size(); ++i) {
+    const Row parent = tree.parent[i];
+    const auto up = static_cast<size_t>(parent);
+    if (parent != kNone && trace::has_a_purpose(work_[up])) {
+      work_[i] = work_[up];
+      named_[i] = named_[up];
+    } else {
+      work_[i] = trace::host_work_of(trace_.apis.kind[i], trace_.names[trace_.apis.label[i]]);
+      named_[i] = static_cast<Row>(i);
+    }
+  }
+}
+
+void HostTime::find_waits() {
+  const trace::Apis& apis = trace_.apis;
+  std::vector<bool> is_sync;
+  for (const std::string& name : trace_.names) is_sync.push_back(trace::is_sync_call(name));
+  for (size_t i = 0; i < apis.size(); ++i) {
+    if (apis.kind[i] != trace::ApiKind::kRuntime) continue;
+    const bool blocks = !apis.blocks.empty() && apis.blocks[i] != 0;
+    if (!blocks && !is_sync[apis.name[i]]) continue;
+    extend(waits_[apis.thread[i]], {apis.start_ns[i], apis.end_ns[i]});
+  }
+}
+
+std::vector<HostDeed> HostTime::deeds_in(uint32_t thread, Interval time) const {
+  const std::vector<Part>& parts = parts_[thread];
+  auto part = std::partition_point(parts.begin(), parts.end(), [&](const Part& one) {
+    return one.time.end_ns <= time.start_ns;
+  });
+  std::map<trace::NameId, HostDeed> deeds;  // by label
+  int64_t rest_ns = time.end_ns - time.start_ns;
+  for (; part != parts.end() && part->time.start_ns < time.end_ns; ++part) {
+    const auto api = static_cast<size_t>(part->api);
+    const int64_t length_ns =
+        std::min(part->time.end_ns, time.end_ns) - std::max(part->time.start_ns, time.start_ns);
+    HostDeed& deed = deeds[trace_.apis.label[api]];
+    deed.work = work_[api];
+    deed.label = trace_.apis.label[api];
+    deed.time_ns += length_ns;
+    rest_ns -= length_ns;
+  }
+  std::vector<HostDeed> found;
+  for (const auto& [label, deed] : deeds) found.push_back(deed);
+  if (rest_ns > 0) found.push_back({HostWork::kNothing, trace_.empty_name, rest_ns});
+  return found;
+}
+
+HostDeed HostTime::main_deed_in(uint32_t thread, Interval time) const {
+  HostDeed longest;
+  for (const HostDeed& deed : deeds_in(thread, time)) {
+    const bool is_longer =
+        deed.time_ns > longest.time_ns || (deed.time_ns == longest.time_ns && deed.time_ns > 0 &&
+                                           trace_.names[deed.label] < trace_.names[longest.label]);
+    if (is_longer) longest = deed;
+  }
+  return longest;
+}
+
+}  // namespace sonde::analysis

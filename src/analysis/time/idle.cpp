@@ -1,0 +1,386 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/analysis.h"
+#include "analysis/time/idle_gaps.h"
+#include "analysis/totals.h"
+#include "base/strings.h"
+#include "trace/frames.h"
+#include "trace/group_names.h"
+
+namespace sonde::analysis {
+namespace {
+
+using report::Kind;
+using report::Value;
+using trace::kNone;
+using trace::Row;
+
+struct Sum {
+  int64_t count = 0, total_ns = 0, max_ns = 0;
+  void add(const Gap& gap) {
+    const int64_t length = gap.time.end_ns - gap.time.start_ns;
+    ++count;
+    total_ns += length;
+    max_ns = std::max(max_ns, length);
+  }
+};
+
+report::Section reasons_section(const std::vector<Gap>& gaps,
+                                const std::map<int64_t, GpuTime>& gpus) {
+  report::Section section;
+  section.key = "idle";
+  section.empty_text = gpus.empty() ? "No operations of a device."
+                                    : "The GPUs were never idle between their operations.";
+  report::Table& table = section.table;
+  table.add_column({"gpu_id", "GPU", Kind::kId});
+  table.add_column({"reason", "Reason", Kind::kText});
+  table.add_column({"gaps", "Gaps", Kind::kInteger});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_column({"wall_percentage", "Wall", Kind::kPercent});
+  table.add_column({"mean_ns", "Mean", Kind::kTime});
+  table.add_column({"max_ns", "Max", Kind::kTime});
+  std::map<std::pair<int64_t, IdleReason>, Sum> sums;
+  for (const Gap& gap : gaps) sums[{gap.gpu, gap.reason}].add(gap);
+  std::vector<std::pair<std::pair<int64_t, IdleReason>, Sum>> order(sums.begin(), sums.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.first.first != b.first.first ? a.first.first < b.first.first
+                                          : a.second.total_ns > b.second.total_ns;
+  });
+  for (const auto& [key, sum] : order) {
+    const trace::Interval extent = gpus.at(key.first).extent;
+    table.add_row({int64_t{key.first}, std::string(idle_reason_name(key.second)), sum.count,
+                   sum.total_ns, percent_of(sum.total_ns, extent.end_ns - extent.start_ns),
+                   sum.total_ns / sum.count, sum.max_ns});
+  }
+  return section;
+}
+
+// "data loading: enumerate(DataLoader)#...": what a thread did, and in which call.
+std::string deed_text(const trace::Trace& trace, const HostDeed& deed) {
+  const std::string& label = trace.names[deed.label];
+  const std::string work = trace::host_work_name(deed.work);
+  return label.empty() ? work : work + ": " + label;
+}
+
+class Names {
+ public:
+  Names(const trace::Trace& trace, const trace::UserFrames& user)
+      : trace_(trace), tree_(trace::build_op_tree(trace)), user_(user) {}
+  Value host(const Gap& gap) const {
+    return gap.host.time_ns == 0 ? Value() : Value(deed_text(trace_, gap.host));
+  }
+  Value op(Row row) const {
+    return row == kNone ? Value() : Value(trace_.names[trace_.label(static_cast<size_t>(row))]);
+  }
+  Value thread(Row row) const {
+    const Row api = api_of(row);
+    if (api == kNone) return std::monostate{};
+    return trace_.threads[trace_.apis.thread[static_cast<size_t>(api)]].tid;
+  }
+  Value leaf(Row row) const {
+    return row == kNone ? Value() : call(tree_.leaf[static_cast<size_t>(row)]);
+  }
+  Value frame(Row row) const {
+    return call(tree_.nearest(api_of(row), [&](size_t i) { return user_.contains(i); }));
+  }
+
+ private:
+  Row api_of(Row row) const {
+    return row == kNone ? kNone : trace_.ops.api[static_cast<size_t>(row)];
+  }
+  Value call(Row api) const {
+    if (api == kNone) return std::monostate{};
+    return trace_.names[trace_.apis.label[static_cast<size_t>(api)]];
+  }
+
+  const trace::Trace& trace_;
+  trace::OpTree tree_;
+  const trace::UserFrames& user_;
+};
+
+report::Section longest_section(const trace::Trace& trace, std::vector<Gap> gaps, size_t most,
+                                const trace::UserFrames& user) {
+  report::Section section;
+  section.key = "gaps";
+  section.title = "The longest gaps";
+  section.empty_text = "None.";
+  report::Table& table = section.table;
+  table.add_column({"gpu_id", "GPU", Kind::kId});
+  table.add_column({"start_ns", "From", Kind::kTime});
+  table.add_column({"duration_ns", "Gap", Kind::kTime});
+  table.add_column({"reason", "Reason", Kind::kText});
+  table.add_column({"host", "Host", Kind::kText});
+  table.add_column({"host_ns", "For", Kind::kTime});
+  table.add_column({"previous", "After", Kind::kName});
+  table.add_column({"next", "Before", Kind::kName});
+  table.add_column({"tid", "Thread", Kind::kId});
+  table.add_column({"operator", "Operator", Kind::kText});
+  table.add_column({"frame", "Frame", Kind::kText});
+  std::erase_if(gaps, [](const Gap& gap) { return gap.reason == IdleReason::kCopy; });
+  std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
+    return a.time.end_ns - a.time.start_ns > b.time.end_ns - b.time.start_ns;
+  });
+  if (gaps.size() > most) gaps.resize(most);
+  if (gaps.empty()) return section;
+  const Names names(trace, user);
+  int64_t origin = trace.ops.start_ns.front();
+  if (trace.apis.size() != 0) origin = std::min(origin, trace.apis.start_ns.front());
+  for (const Gap& gap : gaps) {
+    table.add_row({int64_t{gap.gpu}, gap.time.start_ns - origin,
+                   gap.time.end_ns - gap.time.start_ns, std::string(idle_reason_name(gap.reason)),
+                   names.host(gap), gap.host.time_ns == 0 ? Value() : Value(gap.host.time_ns),
+                   names.op(gap.previous), names.op(gap.next), names.thread(gap.next),
+                   names.leaf(gap.next), names.frame(gap.next)});
+  }
+  return section;
+}
+
+// What lies around the operations of a GPU in the wall time of the program.
+struct Around {
+  trace::Interval before, after;
+  Row first = kNone, last = kNone;  // operations
+};
+
+std::map<int64_t, Around> times_around(const trace::Trace& trace,
+                                       const std::map<int64_t, GpuTime>& gpus) {
+  std::map<int64_t, Around> around;
+  if (!trace.program) return around;
+  for (const auto& [id, gpu] : gpus) {
+    const trace::Interval program = *trace.program;
+    around[id].before = {program.start_ns, std::max(program.start_ns, gpu.extent.start_ns)};
+    around[id].after = {std::min(program.end_ns, gpu.extent.end_ns), program.end_ns};
+  }
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    Around& of = around[trace.ops.gpu[i]];
+    if (of.first == kNone) of.first = static_cast<Row>(i);
+    of.last = static_cast<Row>(i);
+  }
+  return around;
+}
+
+int64_t length_of(trace::Interval time) { return time.end_ns - time.start_ns; }
+
+report::Section program_section(const trace::Trace& trace, const std::vector<Gap>& gaps,
+                                const std::map<int64_t, Around>& around) {
+  report::Section section;
+  section.key = "program";
+  section.title = "Of the wall time of the program";
+  section.empty_text = "Not known.";
+  report::Table& table = section.table;
+  table.add_column({"gpu_id", "GPU", Kind::kId});
+  table.add_column({"program_ns", "Program", Kind::kTime});
+  table.add_column({"before_ns", "Before the first op", Kind::kTime});
+  table.add_column({"idle_ns", "Idle between", Kind::kTime});
+  table.add_column({"after_ns", "After the last", Kind::kTime});
+  table.add_column({"idle_percentage", "Idle of program", Kind::kPercent});
+  for (const auto& [id, of] : around) {
+    const int64_t program_ns = length_of(*trace.program);
+    int64_t idle_ns = 0;
+    for (const Gap& gap : gaps) {
+      if (gap.gpu == id && gap.reason != IdleReason::kCopy) idle_ns += length_of(gap.time);
+    }
+    const int64_t before_ns = length_of(of.before), after_ns = length_of(of.after);
+    table.add_row({int64_t{id}, program_ns, before_ns, idle_ns, after_ns,
+                   percent_of(before_ns + idle_ns + after_ns, program_ns)});
+  }
+  return section;
+}
+
+// What the launching threads did while a GPU had nothing to do.
+class HostTable {
+ public:
+  HostTable(const trace::Trace& trace, const HostTime& host)
+      : trace_(trace), host_(host), groups_(trace) {}
+
+  void add(int64_t gpu, const char* when, Row op, trace::Interval time) {
+    const Row api = op == kNone ? kNone : trace_.ops.api[static_cast<size_t>(op)];
+    if (api == kNone || time.end_ns <= time.start_ns) return;
+    for (const HostDeed& deed :
+         host_.deeds_in(trace_.apis.thread[static_cast<size_t>(api)], time)) {
+      Line& line = lines_[{gpu, when, deed.work, groups_.of(deed.label)}];
+      ++line.times;
+      line.total_ns += deed.time_ns;
+      line.max_ns = std::max(line.max_ns, deed.time_ns);
+    }
+  }
+
+  report::Section section(const std::map<int64_t, GpuTime>& gpus) const {
+    report::Section section;
+    section.key = "host";
+    section.title = "What the host did while it had launched nothing";
+    section.empty_text = "Nothing that is known.";
+    report::Table& table = section.table;
+    table.add_column({"gpu_id", "GPU", Kind::kId});
+    table.add_column({"when", "When", Kind::kText});
+    table.add_column({"what", "What", Kind::kText});
+    table.add_column({"name", "Call", Kind::kText});
+    table.add_column({"gaps", "Gaps", Kind::kInteger});
+    table.add_column({"total_ns", "Total", Kind::kTime});
+    table.add_column({"max_ns", "Max", Kind::kTime});
+    std::vector<std::pair<Key, Line>> sorted(lines_.begin(), lines_.end());
+    std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
+      if (a.first.gpu != b.first.gpu) return a.first.gpu < b.first.gpu;
+      if (a.second.total_ns != b.second.total_ns) return a.second.total_ns > b.second.total_ns;
+      return groups_.text(a.first.label) < groups_.text(b.first.label);
+    });
+    for (const auto& [key, line] : sorted) {
+      if (gpus.count(key.gpu) == 0) continue;
+      const std::string& name = groups_.text(key.label);
+      table.add_row({int64_t{key.gpu}, std::string(key.when),
+                     std::string(trace::host_work_name(key.work)),
+                     name.empty() ? Value() : Value(name), line.times, line.total_ns, line.max_ns});
+    }
+    return section;
+  }
+
+ private:
+  struct Key {
+    int64_t gpu;
+    std::string_view when;
+    trace::HostWork work;
+    trace::NameId label;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Line {
+    int64_t times = 0, total_ns = 0, max_ns = 0;
+  };
+  const trace::Trace& trace_;
+  const HostTime& host_;
+  trace::GroupNames groups_;
+  std::map<Key, Line> lines_;
+};
+
+report::Section host_section(const trace::Trace& trace, const HostTime& host,
+                             const std::vector<Gap>& gaps, const std::map<int64_t, GpuTime>& gpus,
+                             const std::map<int64_t, Around>& around) {
+  HostTable table(trace, host);
+  for (const Gap& gap : gaps) {
+    if (gap.reason == IdleReason::kLaunchBound) table.add(gap.gpu, "between", gap.next, gap.time);
+  }
+  for (const auto& [id, of] : around) {
+    table.add(id, "before", of.first, of.before);
+    table.add(id, "after", of.last, of.after);
+  }
+  return table.section(gpus);
+}
+
+// Each gap by its own length.
+report::Section lengths_section(const std::vector<Gap>& gaps) {
+  report::Section section;
+  section.key = "lengths";
+  section.title = "Gaps by length";
+  section.empty_text = "None.";
+  report::Table& table = section.table;
+  table.add_column({"from_ns", "From", Kind::kTime});
+  table.add_column({"below_ns", "Below", Kind::kTime});
+  table.add_column({"gaps", "Gaps", Kind::kInteger});
+  table.add_column({"total_ns", "Total", Kind::kTime});
+  constexpr int64_t kEdges[] = {0,      1'000,   2'000,     5'000,      10'000,      20'000,
+                                50'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+  std::vector<Sum> sums(std::size(kEdges));
+  for (const Gap& gap : gaps) {
+    if (gap.reason == IdleReason::kCopy) continue;
+    const int64_t length = gap.time.end_ns - gap.time.start_ns;
+    const auto above = std::upper_bound(std::begin(kEdges), std::end(kEdges), length);
+    sums[static_cast<size_t>(above - std::begin(kEdges)) - 1].add(gap);
+  }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i].count == 0) continue;
+    const bool open = i + 1 == sums.size();
+    table.add_row(
+        {kEdges[i], open ? Value() : Value(kEdges[i + 1]), sums[i].count, sums[i].total_ns});
+  }
+  return section;
+}
+
+Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
+  SONDE_ASSIGN(const int64_t latency_ns, parameters.duration_ns("latency"));
+  SONDE_ASSIGN(const int64_t most, parameters.count("gaps"));
+  SONDE_ASSIGN(const auto user, trace::UserFrames::create(trace, parameters.text("user")));
+  report::Report report = begin_report("idle", trace);
+  const auto gpus = gpu_times(trace);
+  const HostTime host(trace);
+  const std::vector<Gap> gaps = idle_gaps(trace, host, latency_ns);
+  const auto around = times_around(trace, gpus);
+  report.sections = {reasons_section(gaps, gpus), host_section(trace, host, gaps, gpus, around),
+                     longest_section(trace, gaps, static_cast<size_t>(most), user),
+                     lengths_section(gaps), program_section(trace, gaps, around)};
+  const bool any_unlinked = std::any_of(
+      gaps.begin(), gaps.end(), [](const Gap& gap) { return gap.reason == IdleReason::kUnlinked; });
+  if (any_unlinked) {
+    report.notes.push_back(
+        "unlinked: the file does not have the calls that launched what ends "
+        "these gaps, so why they are there is not known");
+  }
+  return report;
+}
+
+constexpr const char* kDefinition =
+    "idle: why a GPU did nothing. A gap is a time between the first start and the last end of the "
+    "GPU's operations (or of the window) in which none of them ran, over all queues. Its reason is "
+    "the first of these that holds for the operation that ends it:\n"
+    "\n"
+    "    copy            not idle: copies or memsets ran, and no kernel\n"
+    "    sync            until its launching call began, the thread that made it was in a call that\n"
+    "                    waits for a device\n"
+    "    launch-bound    until its launching call began, that thread did something else\n"
+    "    launch latency  the call began before, and the gap is shorter than --latency\n"
+    "    dependency      the call began before, and since the launch of the operation before it in\n"
+    "                    its queue the thread had told a queue to wait (hipStreamWaitEvent)\n"
+    "    unlinked        its launching call is not in the file\n"
+    "    edge            nothing ran before it, or after it, in the window\n"
+    "    other           none of these: the call began before, and what kept the GPU from the\n"
+    "                    operation is not in the file\n"
+    "\n"
+    "A gap is cut where a call that waits begins or ends: what the thread does after it is not "
+    "waiting. It is cut where its launching call began, too; if the operation begins less than "
+    "--latency after that, this time counts with what the thread did before it launched. Parts have "
+    "their own reasons and count as gaps. Calls that wait are those for a device, stream or event, "
+    "and copies that return when they are done.\n"
+    "\n"
+    "copy is the exposed copy and memset time of sonde breakdown, and all other reasons add up to "
+    "its Idle. Wall is the share of the time between first start and last end, or of the window.\n"
+    "\n"
+    "What the host did: the launch-bound time, and that of the program before the first and after the "
+    "last operation, by the innermost call, operator, Python frame or range in which the launching "
+    "thread was, or by the data loader, garbage collection, compiler, module load, free or "
+    "allocation around that. no call: nothing of that thread was recorded then. Numbered steps and "
+    "layers are one row (ProfilerStep#N). Of the wall time of the program: from the start of its "
+    "first process to the end of its last, or where the file does not say, from the first to the "
+    "last of its events.\n"
+    "\n"
+    "The longest gaps: Host is what took most of the gap on the launching thread, and For how much of "
+    "it. From counts from the first event of the trace that was loaded; Thread, "
+    "Operator and Frame are those of the call that launched what ends the gap (as in sonde "
+    "operators and sonde stacks). Gaps by length sorts each single gap by its own length; copy is "
+    "in neither table.\n";
+
+}  // namespace
+
+const Analysis& idle_analysis() {
+  static const Analysis kAnalysis{
+      "idle",
+      "Show why each GPU was idle",
+      "The time in which nothing ran on a GPU by reason: the program waited for the GPU, launched "
+      "too late, or the launch took its time; and the longest gaps with what was launched after "
+      "them and from where.",
+      kDefinition,
+      {{"sonde idle trace.json", "reasons, the longest gaps, and gaps by length"},
+       {"sonde idle trace.rpd --latency 10us", "a gap of 10 us is no launch latency any more"}},
+      {{"latency", "TIME", "a gap shorter than this after a timely launch is launch latency",
+        "30us"},
+       {"gaps", "N", "list this many of the longest gaps", "25"},
+       {"user", "REGEX", "frames that are the user's own code", ""}},
+      [](const Parameters&) {
+        return trace::Request{
+            .ops = true, .links = true, .streams = true, .program = true, .all_apis = true};
+      },
+      run,
+      true};
+  return kAnalysis;
+}
+
+}  // namespace sonde::analysis

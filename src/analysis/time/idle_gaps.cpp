@@ -1,0 +1,203 @@
+#include "analysis/time/idle_gaps.h"
+
+#include <algorithm>
+
+namespace sonde::analysis {
+namespace {
+
+using trace::Category;
+using trace::Interval;
+using trace::IntervalSet;
+using trace::kNone;
+using trace::Row;
+
+const IntervalSet& set_of(const GpuTime& gpu, Category category) {
+  return gpu.sets[static_cast<size_t>(category)];
+}
+
+IntervalSet kernels_of(const GpuTime& gpu) {
+  return trace::unite(set_of(gpu, Category::kCompute), set_of(gpu, Category::kCommunication));
+}
+
+// Calls of one kind, by thread and start.
+class CallsByThread {
+ public:
+  CallsByThread(const trace::Trace& trace, bool (*wanted)(std::string_view))
+      : trace_(trace), calls_(trace.threads.size()) {
+    std::vector<int8_t> known(trace.names.size(), -1);
+    for (size_t i = 0; i < trace.apis.size(); ++i) {
+      if (trace.apis.kind[i] != trace::ApiKind::kRuntime) continue;
+      int8_t& is_wanted = known[trace.apis.name[i]];
+      if (is_wanted < 0) is_wanted = wanted(trace.names[trace.apis.name[i]]) ? 1 : 0;
+      if (is_wanted == 1) calls_[trace.apis.thread[i]].push_back(static_cast<Row>(i));
+    }
+  }
+  // The last one of the thread of `api` that began before it; kNone if there is none.
+  Row last_before(Row api) const {
+    const auto row = static_cast<size_t>(api);
+    const std::vector<Row>& calls = calls_[trace_.apis.thread[row]];
+    const auto after = std::partition_point(calls.begin(), calls.end(), [&](Row call) {
+      return trace_.apis.start_ns[static_cast<size_t>(call)] < trace_.apis.start_ns[row];
+    });
+    return after == calls.begin() ? kNone : *(after - 1);
+  }
+
+ private:
+  const trace::Trace& trace_;
+  std::vector<std::vector<Row>> calls_;
+};
+
+class Reasons {
+ public:
+  Reasons(const trace::Trace& trace, const HostTime& host, int64_t latency_ns)
+      : trace_(trace), host_(host), latency_ns_(latency_ns), waits_(trace, trace::is_wait_call) {
+    find_previous_in_queue();
+  }
+
+  // A gap before the launching call began is the program's: parts in which the launching thread
+  // waited for a device, and parts in which it did something else. What comes after is not, if the
+  // operation begins much later.
+  void add(Gap gap, std::vector<Gap>& gaps) const {
+    const trace::Apis& apis = trace_.apis;
+    const Row api = trace_.ops.api[static_cast<size_t>(gap.next)];
+    gap.reason = IdleReason::kUnlinked;
+    if (api == kNone) return gaps.push_back(gap);
+    const uint32_t thread = apis.thread[static_cast<size_t>(api)];
+    const int64_t launched_ns = apis.start_ns[static_cast<size_t>(api)];
+    if (launched_ns >= gap.time.start_ns) {
+      add_late(gap, launched_ns, thread, gaps);
+      const bool was_late = !gaps.empty() && gaps.back().reason == IdleReason::kLaunchBound &&
+                            gaps.back().gpu == gap.gpu && gaps.back().time.end_ns == launched_ns;
+      if (was_late && gap.time.end_ns - launched_ns < latency_ns_) {
+        gaps.back().time.end_ns = gap.time.end_ns;
+        return;
+      }
+      gap.time.start_ns = launched_ns;
+    }
+    if (gap.time.end_ns - gap.time.start_ns < latency_ns_) {
+      gap.reason = IdleReason::kLaunchLatency;
+    } else {
+      gap.reason = was_told_to_wait(gap.next, api) ? IdleReason::kDependency : IdleReason::kOther;
+    }
+    add_part(gap, thread, gaps);
+  }
+
+ private:
+  // A call to wait between the launch of the operation before it in its queue and its own.
+  bool was_told_to_wait(Row next, Row api) const {
+    const Row wait = waits_.last_before(api);
+    if (wait == kNone) return false;
+    const Row previous = previous_in_queue_[static_cast<size_t>(next)];
+    const Row launch = previous == kNone ? kNone : trace_.ops.api[static_cast<size_t>(previous)];
+    return launch == kNone || trace_.apis.start_ns[static_cast<size_t>(wait)] >=
+                                  trace_.apis.start_ns[static_cast<size_t>(launch)];
+  }
+
+  void find_previous_in_queue() {
+    std::vector<Row> last(trace_.queues.size(), kNone);
+    previous_in_queue_.reserve(trace_.ops.size());
+    for (size_t i = 0; i < trace_.ops.size(); ++i) {
+      previous_in_queue_.push_back(last[trace_.ops.queue[i]]);
+      last[trace_.ops.queue[i]] = static_cast<Row>(i);
+    }
+  }
+
+  // From the begin of the gap until the launch.
+  void add_late(Gap gap, int64_t launched_ns, uint32_t thread, std::vector<Gap>& gaps) const {
+    const IntervalSet& waits = host_.waits_of(thread);
+    auto wait = std::partition_point(waits.begin(), waits.end(), [&](const Interval& one) {
+      return one.end_ns <= gap.time.start_ns;
+    });
+    while (gap.time.start_ns < launched_ns) {
+      Gap part = gap;
+      const bool is_in_wait = wait != waits.end() && wait->start_ns <= gap.time.start_ns;
+      const int64_t next_ns = wait == waits.end() ? launched_ns
+                              : is_in_wait        ? wait->end_ns
+                                                  : wait->start_ns;
+      part.reason = is_in_wait ? IdleReason::kSync : IdleReason::kLaunchBound;
+      part.time.end_ns = std::min(next_ns, launched_ns);
+      gap.time.start_ns = part.time.end_ns;
+      if (is_in_wait) ++wait;
+      add_part(part, thread, gaps);
+    }
+  }
+
+  void add_part(Gap gap, uint32_t thread, std::vector<Gap>& gaps) const {
+    if (gap.time.end_ns <= gap.time.start_ns) return;
+    gap.host = host_.main_deed_in(thread, gap.time);
+    gaps.push_back(gap);
+  }
+
+  const trace::Trace& trace_;
+  const HostTime& host_;
+  int64_t latency_ns_;
+  CallsByThread waits_;
+  std::vector<Row> previous_in_queue_;
+};
+
+// The operations of one GPU that take time, by start, and those that ended last so far.
+struct Lane {
+  std::vector<Row> ops;
+  std::vector<Row> last_ended;
+};
+
+std::map<int64_t, Lane> lanes_of(const trace::Trace& trace) {
+  std::map<int64_t, Lane> lanes;
+  for (size_t i = 0; i < trace.ops.size(); ++i) {
+    if (trace.op_ns(i) == 0) continue;
+    Lane& lane = lanes[trace.ops.gpu[i]];
+    const auto row = static_cast<Row>(i);
+    const Row last = lane.last_ended.empty() ? row : lane.last_ended.back();
+    lane.ops.push_back(row);
+    lane.last_ended.push_back(
+        trace.ops.end_ns[i] >= trace.ops.end_ns[static_cast<size_t>(last)] ? row : last);
+  }
+  return lanes;
+}
+
+}  // namespace
+
+const char* idle_reason_name(IdleReason reason) {
+  constexpr const char* kNames[kIdleReasons] = {
+      "copy", "sync", "launch-bound", "launch latency", "dependency", "unlinked", "edge", "other"};
+  return kNames[static_cast<size_t>(reason)];
+}
+
+std::vector<Gap> idle_gaps(const trace::Trace& trace, const HostTime& host, int64_t latency_ns) {
+  std::vector<Gap> gaps;
+  const Reasons reasons(trace, host, latency_ns);
+  const auto lanes = lanes_of(trace);
+  for (const auto& [id, gpu] : gpu_times(trace)) {
+    const auto found = lanes.find(id);
+    const Lane lane = found == lanes.end() ? Lane() : found->second;
+    const IntervalSet kernels = kernels_of(gpu);
+    const IntervalSet copies =
+        trace::unite(set_of(gpu, Category::kCopy), set_of(gpu, Category::kMemset));
+    const size_t first_of_gpu = gaps.size();
+    for (const Interval& gap : trace::subtract(copies, kernels)) {
+      gaps.push_back({gap, id, IdleReason::kCopy, kNone, kNone, {}});
+    }
+    size_t next = 0;  // the first operation that starts at or after the end of the gap
+    const IntervalSet work =
+        trace::unite(trace::unite(kernels, copies), set_of(gpu, Category::kOther));
+    for (const Interval& time : trace::gaps(work, gpu.extent)) {
+      while (next < lane.ops.size() &&
+             trace.ops.start_ns[static_cast<size_t>(lane.ops[next])] < time.end_ns) {
+        ++next;
+      }
+      Gap gap{time, id, IdleReason::kEdge, kNone, kNone, {}};
+      if (next > 0) gap.previous = lane.last_ended[next - 1];
+      if (next < lane.ops.size()) gap.next = lane.ops[next];
+      if (gap.previous != kNone && gap.next != kNone) {
+        reasons.add(gap, gaps);
+      } else {
+        gaps.push_back(gap);
+      }
+    }
+    std::sort(gaps.begin() + static_cast<std::ptrdiff_t>(first_of_gpu), gaps.end(),
+              [](const Gap& a, const Gap& b) { return a.time.start_ns < b.time.start_ns; });
+  }
+  return gaps;
+}
+
+}  // namespace sonde::analysis

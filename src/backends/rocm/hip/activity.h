@@ -1,0 +1,30 @@
+// Ops as HIP itself reports them: for when the HSA backend cannot.
+#pragma once
+
+#include <stdint.h>
+
+#include "backends/rocm/connection.h"
+#include "backends/rocm/hip/functions.h"
+#include "backends/rocm/hip/hip_abi.h"
+
+namespace sonde::hip {
+
+void find_kernel_names(void* library);
+// Of the kernel that a call launches; intern()ed, 0 = not known.
+uint32_t kernel_name(const FunctionInfo& function, const char* data);
+
+// A call that may launch something, and what is known of the call an op belongs to; for runtimes
+// that tell of ops alone.
+void remember_launch(const rocm::Launch& launch);
+rocm::Launch launch_of(uint64_t correlation);
+
+void record_op(const ActivityRecord& record, uint32_t name, const rocm::Launch& launch);
+
+// The callbacks of ROCm 5.2: on the thread that launches, and on another when it has finished.
+void launched(uint64_t record_id);
+void finished(uint32_t op, void* record, void* arg);
+
+// ROCm 5.3.1 to 7: calls and ops by one callback. False if the library has it not.
+bool register_tracer(void* library);
+
+}  // namespace sonde::hip

@@ -1,0 +1,85 @@
+// Arguments packed by the types of a function, against those packed by what functions.inc says of
+// each parameter.
+#include "backends/rocm/hip/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <type_traits>
+
+#include "backends/rocm/connection.h"
+
+namespace sonde::rocm {
+const Agent* g_agent;  // the library's is in load.cpp, which these tests do without
+}
+
+namespace sonde::hip {
+namespace {
+
+// A value with other bytes at each call, the highest bits set in some.
+template <typename Value>
+Value next_value(uint8_t* seed) {
+  Value value;
+  if constexpr (std::is_same_v<Value, F>) {
+    value = -1.5F * static_cast<F>((*seed)++);
+  } else {
+    uint8_t bytes[sizeof value];
+    for (uint8_t& byte : bytes) byte = *seed += 37;
+    memcpy(&value, bytes, sizeof value);
+  }
+  return value;
+}
+
+// Whether the function is one that shows values only.
+template <typename... A>
+bool compare(const char* name, const char* parameters, int (*)(A...)) {
+  uint8_t seed = 1;
+  FunctionInfo function = {};
+  function.count = static_cast<uint8_t>(parse_parameters(parameters, function.parameters));
+  if (!shows_values(function.parameters, function.count)) return false;
+  const std::tuple<A...> values{next_value<A>(&seed)...};
+  struct {
+    alignas(16) char image[kImageBytes];
+    char behind[2048] = {};
+  } stored;
+  uint64_t words[kMaxParameters * kMostWords];
+  size_t count = 0;
+  std::apply(
+      [&](A... value) {
+        store_parameters(function, stored.image, value...);
+        count = pack_values(words, value...);
+      },
+      values);
+  sonde_args args;
+  args.count = 0;
+  pack_all(&args, function, stored.image, 0);
+  EXPECT_TRUE(std::all_of(std::begin(stored.behind), std::end(stored.behind), [](char byte) {
+    return byte == 0;
+  })) << name;
+  EXPECT_EQ(count, args.count) << name;
+  EXPECT_TRUE(std::equal(words, words + count, args.words, args.words + args.count)) << name;
+  return true;
+}
+
+static_assert(layout_of("prop:p/1472 device:i", false).bytes == 1484);
+static_assert(layout_of("prop:p/792/1472 device:i", true).bytes == 1484);
+static_assert(kImageBytes >= 1484);
+static_assert(describes("a:D b:p/12 c:x64", static_cast<int (*)(D, P, Struct<64>)>(nullptr)));
+static_assert(!describes("a:p b:i", static_cast<int (*)(P)>(nullptr)));
+static_assert(!describes("a:p", static_cast<int (*)(P, I)>(nullptr)));
+static_assert(!describes("a:i", static_cast<int (*)(W)>(nullptr)));
+
+TEST(Arguments, OfEveryFunctionAreTheSameByTypeAndByDescription) {
+  size_t compared = 0;
+#define S(size) Struct<size>
+#define X(id, name, category, weight, parameters, count, types) \
+  compared += compare(#name, parameters, static_cast<int(*) types>(nullptr));
+#include "backends/rocm/hip/functions.inc"
+#undef X
+  EXPECT_GT(compared, 200U);
+}
+
+}  // namespace
+}  // namespace sonde::hip

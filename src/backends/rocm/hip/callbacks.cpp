@@ -1,0 +1,151 @@
+// HIP's own callbacks, of ROCm 5.2 and before: one for every call at its begin and end, and one for
+// what the calls launched.
+//
+// The runtime asks the activity callback for memory to put the arguments into, calls the API
+// callback with it when the call begins and ends, and then forgets it. It says nothing of the
+// call's result; the runtime keeps that as the thread's last error, which is asked for.
+#include <dlfcn.h>
+#include <string.h>
+
+#include "backends/rocm/hip/activity.h"
+#include "backends/rocm/hip/frames.h"
+#include "backends/rocm/hip/hip.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::hip {
+namespace {
+
+using rocm::agent;
+using rocm::recording;
+
+int (*g_peek_error)();
+const char* (*g_name_of)(uint32_t id);
+EnableActivity g_enable;
+
+// Memory for the arguments of the call that begins. Also called after its end, in vain.
+void* provide_data(uint32_t, void* record, const void*, void*) {
+  if (record != nullptr || called_by_name()) return nullptr;
+  Frames* frames = this_thread();
+  if (frames == nullptr || frames->asking || !recording()) return nullptr;
+  if (frames->depth >= kMaxDepth) {
+    agent().dropped("calls", 1);
+    return nullptr;
+  }
+  char* data = frames->frames[frames->depth].data;
+  memset(data, 0, sizeof(ApiData));  // the runtime sets the phase at the end only
+  return data;
+}
+
+uint32_t defined_as(uint32_t id, const FunctionInfo* function) {
+  return function != nullptr ? function->defined : define_unknown(id, g_name_of);
+}
+
+void on_begin(Frames* frames, uint32_t id, const char* data) {
+  static const FunctionInfo kOther = {"", Category::device, true, false, false, 0, 0, {}, 0};
+  const FunctionInfo* known = function_of_id(id);
+  const FunctionInfo& function = known != nullptr ? *known : kOther;
+  begin_call(function, defined_as(id, known), &frames->frames[frames->depth++].open);
+  look_at_parameters(function, data);
+}
+
+// The result of the call that is about to return. Ours is recorded as little as it is a call of the
+// program's.
+int result_of(Frames* frames, const FunctionInfo* function) {
+  if (function == nullptr || !function->heavy || g_peek_error == nullptr) return 0;
+  frames->asking = true;
+  const int result = g_peek_error();
+  frames->asking = false;
+  return result;
+}
+
+void on_api(uint32_t, uint32_t id, const void* data, void*) {
+  const auto* header = static_cast<const ApiData*>(data);
+  if (header == nullptr) return;
+  Frames* frames = this_thread();
+  const char* arguments = static_cast<const char*>(data) + kArguments;
+  if (header->phase == kPhaseEnter) return on_begin(frames, id, arguments);
+  if (frames->depth == 0) return;
+  const FunctionInfo* function = function_of_id(id);
+  const int result = result_of(frames, function);
+  const ErrnoKeeper keep;
+  Frame& frame = frames->frames[--frames->depth];
+  end_call(function, arguments, result, frame.open);
+}
+
+template <typename T>
+bool find(void* library, const char* name, T* function) {
+  void* symbol = dlsym(library, name);
+  memcpy(function, &symbol, sizeof symbol);
+  return symbol != nullptr;
+}
+
+bool register_old_callbacks(void* library) {
+  RegisterCallback activity, api;
+  InitActivity init;
+  EnableActivity enable;
+  if (!find(library, "hipRegisterActivityCallback", &activity) ||
+      !find(library, "hipRegisterApiCallback", &api) ||
+      !find(library, "hipInitActivityCallback", &init) ||
+      !find(library, "hipEnableActivityCallback", &enable)) {
+    return false;
+  }
+  find(library, "hipPeekAtLastError", &g_peek_error);
+  find(library, "hipApiName", &g_name_of);
+  find_kernel_names(library);
+  g_enable = enable;
+  init(reinterpret_cast<void*>(launched), reinterpret_cast<void*>(finished), nullptr);
+  for (uint32_t op = 0; op < kOpIds; ++op) enable(op, !rocm::g_hsa_reports_ops);
+  for (uint32_t id = kFirstId; id <= kLastId52; ++id) {
+    activity(id, reinterpret_cast<void*>(provide_data), nullptr);
+    api(id, reinterpret_cast<void*>(on_api), nullptr);
+  }
+  return true;
+}
+
+}  // namespace
+
+void* loaded_library() {
+  constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                    "libamdhip64.so.4", "libamdhip64.so"};
+  for (const char* name : kNames) {
+    if (void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) return library;
+  }
+  return nullptr;
+}
+
+bool has_newer_data() {
+  constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6"};
+  for (const char* name : kNames) {
+    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    dlclose(library);
+    return true;
+  }
+  return false;
+}
+
+void use_hsa_ops() {
+  for (uint32_t op = 0; g_enable != nullptr && op < kOpIds; ++op) g_enable(op, false);
+}
+
+bool register_callbacks() {
+  static bool registered;
+  void* library = loaded_library();
+  if (library == nullptr) return false;  // a program of HSA alone
+  if (registered) return true;           // the runtime was ended and started again
+  registered = called_by_name();
+  // Without the HSA backend HIP's reports of ops are wanted, which come with those of calls.
+  if (registered && rocm::g_hsa_reports_ops) return true;
+  prepare_functions(has_newer_data());
+  if (register_old_callbacks(library)) {
+    rocm::g_hip_callbacks = true;
+    return registered = true;
+  }
+  if (register_tracer(library)) return registered = true;
+  if (!registered) {
+    rocm::report(SONDE_WARNING, "hip", "this HIP runtime has no way to tell of its calls");
+  }
+  return registered;
+}
+
+}  // namespace sonde::hip

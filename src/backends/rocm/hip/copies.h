@@ -1,0 +1,12 @@
+// What a call that copies was asked to do: one description per call, however many ops the runtime
+// makes of it, with the size the program gave.
+#pragma once
+
+#include "backends/rocm/hip/functions.h"
+
+namespace sonde::hip {
+
+bool describes_copy(const FunctionInfo& function);
+void describe_copy(const FunctionInfo& function, const char* data, uint64_t correlation);
+
+}  // namespace sonde::hip

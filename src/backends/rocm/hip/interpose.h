@@ -1,0 +1,51 @@
+// A call of the program that comes through one of our functions, of whatever signature: recorded,
+// and passed on. Calls that HIP makes into itself on the way are passed on alone.
+#pragma once
+
+#include "backends/rocm/hip/arguments.h"
+#include "backends/rocm/hip/calls.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::hip {
+
+extern thread_local uint32_t t_depth;  // of calls through our functions
+
+// Whether calls are recorded here at the moment. Finds the agent the first time.
+bool watching();
+
+template <typename... A>
+int recorded(const FunctionInfo& function, int (*next)(A...), A... values) {
+  if (t_depth != 0 || !watching()) {
+    ++t_depth;
+    const int result = next(values...);
+    --t_depth;
+    return result;
+  }
+  alignas(16) char image[kImageBytes];
+  store_parameters(function, image, values...);
+  if (!function.heavy) {
+    const uint64_t begin = rocm::agent().ticks();
+    ++t_depth;
+    const int result = next(values...);
+    --t_depth;
+    record_light_call(function, image, result, begin, rocm::agent().ticks());
+    return result;
+  }
+  OpenCall open;
+  ++t_depth;
+  begin_call(function, function.defined, &open);
+  look_at_parameters(function, image);
+  const int result = next(values...);
+  --t_depth;
+  const ErrnoKeeper keep;
+  if (function.by_value) {
+    uint64_t words[kMaxParameters * kMostWords];
+    const size_t count = pack_values(words, values...);
+    end_packed_call(function, image, result, open, words, count);
+  } else {
+    end_call(&function, image, result, open);
+  }
+  return result;
+}
+
+}  // namespace sonde::hip

@@ -1,0 +1,57 @@
+#include "backends/rocm/hsa/calls.h"
+
+namespace sonde::hsa {
+
+uint32_t g_calls[kCallIds];
+
+namespace {
+
+struct Description {
+  const char* category;
+  const char* name;
+  const char* arguments;
+};
+// In the order of CallId.
+constexpr Description kDescriptions[] = {
+    {"queue", "hsa_queue_create", "agent:x size:u type:u queue:p"},
+    {"queue", "hsa_queue_destroy", "queue:p"},
+    {"memory", "hsa_amd_memory_async_copy", "dst:p src:p size:u"},
+    {"memory", "hsa_amd_memory_async_copy_on_engine", "dst:p src:p size:u engine:x"},
+    {"memory", "hsa_amd_memory_async_copy_rect", "dst:p src:p width:u height:u depth:u"},
+    {"memory", "hsa_amd_memory_pool_allocate", "pool:x size:u flags:x ptr:p"},
+    {"memory", "hsa_amd_memory_pool_free", "ptr:p"},
+    {"code", "hsa_executable_freeze", "executable:x"},
+};
+static_assert(sizeof kDescriptions / sizeof kDescriptions[0] == kCallIds);
+
+Status pool_allocate(Pool pool, size_t size, uint32_t flags, void** ptr) {
+  Call call(kPoolAllocate);
+  const Status status = next().memory_pool_allocate(pool, size, flags, ptr);
+  const uint64_t words[] = {pool.handle, size, flags, status == kSuccess ? word(*ptr) : 0};
+  call.end(status, words, 4);
+  return status;
+}
+
+Status pool_free(void* ptr) {
+  Call call(kPoolFree);
+  const Status status = next().memory_pool_free(ptr);
+  const uint64_t words[] = {word(ptr)};
+  call.end(status, words, 1);
+  return status;
+}
+
+}  // namespace
+
+void define_calls() {
+  for (uint32_t i = 0; i < kCallIds; ++i) {
+    const Description& call = kDescriptions[i];
+    g_calls[i] = agent().define_function("hsa", call.category, call.name, call.arguments);
+  }
+}
+
+void hook_memory(Functions* hooks) {
+  hooks->memory_pool_allocate = pool_allocate;
+  hooks->memory_pool_free = pool_free;
+}
+
+}  // namespace sonde::hsa

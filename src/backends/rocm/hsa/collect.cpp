@@ -1,0 +1,198 @@
+// Takes the times of finished dispatches and records them: when the program has waited for
+// something, so that what it knows is recorded; when a queue runs full; and by a thread that looks
+// every few milliseconds while there is work, and sleeps while there is none.
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backends/rocm/hsa/queues.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::hsa {
+namespace {
+
+constexpr long kLookNs = 2'000'000;
+constexpr int kLooksBeforeSleep = 50;
+
+// 1: the collector sleeps until it is woken. A futex.
+uint32_t g_sleeping;
+pthread_once_t g_once = PTHREAD_ONCE_INIT;
+
+void futex(int operation, uint32_t value) {
+  syscall(SYS_futex, &g_sleeping, operation, value, nullptr, nullptr, 0);
+}
+
+bool all_idle() {
+  for (Queue* queue = g_queues.load(std::memory_order_acquire); queue != nullptr;
+       queue = queue->next) {
+    if (!idle(*queue)) return false;
+  }
+  return !any_foreign();
+}
+
+void* run_collector(void*) {
+  prctl(PR_SET_NAME, "sonde-hsa");
+  int quiet = 0;
+  for (;;) {
+    const timespec pause = {0, kLookNs};
+    nanosleep(&pause, nullptr);
+    if (is_open()) {
+      collect_everything();
+      read_clock_again();
+    }
+    quiet = all_idle() ? quiet + 1 : 0;
+    if (quiet < kLooksBeforeSleep) continue;
+    quiet = 0;
+    __atomic_store_n(&g_sleeping, 1, __ATOMIC_SEQ_CST);
+    if (!all_idle()) {
+      __atomic_store_n(&g_sleeping, 0, __ATOMIC_RELAXED);
+      continue;
+    }
+    while (__atomic_load_n(&g_sleeping, __ATOMIC_ACQUIRE) != 0) futex(FUTEX_WAIT_PRIVATE, 1);
+  }
+  return nullptr;
+}
+
+void make_collector() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 128 * 1024);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are the program's
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, run_collector, nullptr) != 0) {
+    rocm::report(SONDE_WARNING, kSource,
+                 "no thread to collect finished kernels: the last ones may be missing");
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+void finish(Queue* queue, const Dispatch& dispatch) {
+  if (!dispatch.silent) {
+    Times times = {};
+    next().profiling_get_dispatch_time(queue->device->handle, dispatch.signal, &times);
+    struct sonde_op op = kernel_op(*queue, dispatch);
+    op.start = times.start;
+    op.end = times.end;
+    agent().op(&op);
+  }
+  if (dispatch.wanted.handle != 0) next().signal_subtract_screlease(dispatch.wanted, 1);
+  advance(queue, dispatch.position + 1);
+}
+
+}  // namespace
+
+void give_back(Queue* queue, Dispatch* dispatch) {
+  Dispatch* known = queue->returned.load(std::memory_order_relaxed);
+  do {
+    dispatch->next.store(known, std::memory_order_relaxed);
+  } while (!queue->returned.compare_exchange_weak(known, dispatch, std::memory_order_release,
+                                                  std::memory_order_relaxed));
+}
+
+void advance(Queue* queue, uint64_t consumed) {
+  uint64_t known = queue->consumed.load(std::memory_order_relaxed);
+  while (known < consumed && !queue->consumed.compare_exchange_weak(known, consumed)) {
+  }
+}
+
+struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch) {
+  struct sonde_op op = {};
+  op.kind = SONDE_OP_KERNEL;
+  op.name = dispatch.name;
+  op.queue = queue.id;
+  op.clock = g_clock;
+  op.correlation = dispatch.launch.correlation;
+  op.stream = dispatch.launch.stream;
+  op.flags = dispatch.launch.flags;
+  for (int i = 0; i < 3; ++i) {
+    op.grid[i] = dispatch.grid[i];
+    op.group[i] = dispatch.group[i];
+  }
+  op.group_segment_bytes = dispatch.group_segment_bytes;
+  op.private_segment_bytes = dispatch.private_segment_bytes;
+  return op;
+}
+
+void collect_claimed(Queue* queue) {
+  while (!idle(*queue)) {
+    Dispatch* front = queue->over->next.load(std::memory_order_acquire);
+    if (value_of(front->signal) > 0) break;
+    finish(queue, *front);
+    give_back(queue, queue->over);
+    queue->over = front;
+    queue->head.store(queue->head.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+}
+
+void collect_queue(Queue* queue) {
+  if (queue->collecting.exchange(true, std::memory_order_acquire)) return;
+  collect_claimed(queue);
+  queue->collecting.store(false, std::memory_order_release);
+}
+
+void collect_everything() {
+  const ErrnoKeeper keep;
+  for (Queue* queue = g_queues.load(std::memory_order_acquire); queue != nullptr;
+       queue = queue->next) {
+    if (!idle(*queue)) collect_queue(queue);
+  }
+  if (any_foreign()) collect_foreign();
+}
+
+void work_was_queued() {
+  if (__atomic_load_n(&g_sleeping, __ATOMIC_SEQ_CST) == 0) return;
+  const ErrnoKeeper keep;
+  if (__atomic_exchange_n(&g_sleeping, 0, __ATOMIC_SEQ_CST) != 0) futex(FUTEX_WAKE_PRIVATE, 1);
+}
+
+void start_collector() { pthread_once(&g_once, make_collector); }
+
+// ---- what the program waits for ----
+
+namespace {
+
+int64_t wait_relaxed(Signal signal, uint32_t condition, int64_t value, uint64_t timeout,
+                     uint32_t state) {
+  const int64_t seen = next().signal_wait_relaxed(signal, condition, value, timeout, state);
+  collect_everything();
+  return seen;
+}
+
+int64_t wait_scacquire(Signal signal, uint32_t condition, int64_t value, uint64_t timeout,
+                       uint32_t state) {
+  const int64_t seen = next().signal_wait_scacquire(signal, condition, value, timeout, state);
+  collect_everything();
+  return seen;
+}
+
+uint32_t wait_any(uint32_t count, Signal* signals, uint32_t* conditions, int64_t* values,
+                  uint64_t timeout, uint32_t state, int64_t* satisfying) {
+  const uint32_t found =
+      next().signal_wait_any(count, signals, conditions, values, timeout, state, satisfying);
+  collect_everything();
+  return found;
+}
+
+Status destroy_signal(Signal signal) {
+  forget(signal);
+  return next().signal_destroy(signal);
+}
+
+}  // namespace
+
+void hook_waits(Functions* hooks) {
+  hooks->signal_wait_relaxed = wait_relaxed;
+  hooks->signal_wait_scacquire = wait_scacquire;
+  hooks->signal_wait_any = wait_any;
+  hooks->signal_destroy = destroy_signal;
+}
+
+}  // namespace sonde::hsa

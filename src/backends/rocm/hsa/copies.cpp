@@ -1,0 +1,200 @@
+// Asynchronous copies. The program's completion signal stays, and the times are taken from it; a
+// copy whose signal counts several ops, or that has none, gets one of ours.
+#include <stdlib.h>
+
+#include <atomic>
+
+#include "backends/rocm/hsa/calls.h"
+#include "backends/rocm/hsa/queues.h"
+
+namespace sonde::hsa {
+namespace {
+
+struct sonde_op copy_op(AgentHandle dst_agent, AgentHandle src_agent, const void* dst,
+                        const void* src, uint64_t bytes) {
+  const Device* to = device_of(dst_agent);
+  const Device* from = device_of(src_agent);
+  const bool to_gpu = to != nullptr && to->is_gpu;
+  const bool from_gpu = from != nullptr && from->is_gpu;
+  struct sonde_op op = {};
+  op.clock = g_clock;
+  op.correlation = t_launch.correlation;
+  op.stream = t_launch.stream;
+  op.flags = t_launch.flags | SONDE_OP_HAS_DEVICES;
+  op.bytes = bytes;
+  op.dst = word(dst);
+  op.src = word(src);
+  op.dst_device = to_gpu ? to->gpu_id : int16_t{-1};
+  op.src_device = from_gpu ? from->gpu_id : int16_t{-1};
+  if (from_gpu && to_gpu) {
+    op.kind = SONDE_OP_COPY_D2D;
+    op.queue = from->copy_queue[kBetween];  // ROCr lets the source's engine do it
+  } else if (to_gpu) {
+    op.kind = SONDE_OP_COPY_H2D;
+    op.queue = to->copy_queue[kToDevice];
+  } else if (from_gpu) {
+    op.kind = SONDE_OP_COPY_D2H;
+    op.queue = from->copy_queue[kFromDevice];
+  } else {
+    op.kind = SONDE_OP_COPY_H2H;
+  }
+  return op;
+}
+
+std::atomic<uint64_t> g_substitutes;
+
+// One op on a signal that counts several: ours until it has finished, then the program's.
+struct Substitute {
+  Signal own, wanted;
+  struct sonde_op op;
+  bool refused;  // the runtime did not take the copy
+};
+
+bool substitute_finished(int64_t, void* data) {
+  auto* substitute = static_cast<Substitute*>(data);
+  if (!substitute->refused) {
+    Times times = {};
+    next().profiling_get_async_copy_time(substitute->own, &times);
+    substitute->op.start = times.start;
+    substitute->op.end = times.end;
+    agent().op(&substitute->op);
+    if (substitute->wanted.handle != 0) {
+      next().signal_subtract_screlease(substitute->wanted, 1);
+    }
+  }
+  next().signal_destroy(substitute->own);
+  free(substitute);
+  g_substitutes.fetch_sub(1);
+  return false;  // once
+}
+
+constexpr uint32_t kLess = 2;  // HSA_SIGNAL_CONDITION_LT
+
+// For a copy that is to be made with its signal; nullptr: it cannot be watched.
+Substitute* substitute(Signal wanted, const struct sonde_op& op) {
+  auto* made = static_cast<Substitute*>(calloc(1, sizeof(Substitute)));
+  if (made != nullptr && next().signal_create(1, 0, nullptr, 0, &made->own) == kSuccess) {
+    made->wanted = wanted;
+    made->op = op;
+    g_substitutes.fetch_add(1);
+    if (next().signal_async_handler(made->own, kLess, 1, substitute_finished, made) == kSuccess) {
+      return made;
+    }
+    g_substitutes.fetch_sub(1);
+    next().signal_destroy(made->own);
+  }
+  free(made);
+  agent().dropped("copies", 1);
+  return nullptr;
+}
+
+template <typename Copy>
+Status copy_with_substitute(const struct sonde_op& op, Signal wanted, Copy copy) {
+  Substitute* made = substitute(wanted, op);
+  if (made == nullptr) return copy(wanted);
+  const Signal own = made->own;
+  const Status status = copy(own);
+  if (status != kSuccess) {
+    made->refused = true;
+    next().signal_subtract_screlease(own, 1);
+  }
+  return status;
+}
+
+// Makes the copy by `copy(signal)`, and has it watched.
+template <typename Copy>
+Status watch(struct sonde_op op, Signal wanted, Copy copy) {
+  if (!recording()) {
+    if (wanted.handle != 0) settle(wanted);
+    return copy(wanted);
+  }
+  Foreign foreign = {};
+  const bool alone =
+      wanted.handle != 0 && settle(wanted) && (foreign.value = value_of(wanted)) == 1;
+  if (!alone) return copy_with_substitute(op, wanted, copy);
+  foreign.signal = wanted;
+  foreign.end_ts = end_of(wanted);
+  foreign.op = op;
+  if (!add_foreign(foreign)) {
+    agent().dropped("copies", 1);
+    return copy(wanted);
+  }
+  const Status status = copy(wanted);
+  if (status != kSuccess) forget_failed(wanted);
+  work_was_queued();
+  return status;
+}
+
+Status async_copy(void* dst, AgentHandle dst_agent, const void* src, AgentHandle src_agent,
+                  size_t size, uint32_t dependencies, const Signal* depends_on, Signal completion) {
+  Call call(kAsyncCopy);
+  const auto op = copy_op(dst_agent, src_agent, dst, src, size);
+  const Status status = watch(call.linked(op), completion, [&](Signal signal) {
+    return next().memory_async_copy(dst, dst_agent, src, src_agent, size, dependencies, depends_on,
+                                    signal);
+  });
+  const uint64_t words[] = {word(dst), word(src), size};
+  call.end(status, words, 3);
+  return status;
+}
+
+Status async_copy_on_engine(void* dst, AgentHandle dst_agent, const void* src,
+                            AgentHandle src_agent, size_t size, uint32_t dependencies,
+                            const Signal* depends_on, Signal completion, uint32_t engine,
+                            bool force) {
+  Call call(kAsyncCopyOnEngine);
+  const auto op = copy_op(dst_agent, src_agent, dst, src, size);
+  const Status status = watch(call.linked(op), completion, [&](Signal signal) {
+    return next().memory_async_copy_on_engine(dst, dst_agent, src, src_agent, size, dependencies,
+                                              depends_on, signal, engine, force);
+  });
+  const uint64_t words[] = {word(dst), word(src), size, engine};
+  call.end(status, words, 4);
+  return status;
+}
+
+enum Direction : uint32_t { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice };
+
+Status async_copy_rect(const PitchedPointer* dst, const Dim3* dst_offset, const PitchedPointer* src,
+                       const Dim3* src_offset, const Dim3* range, AgentHandle agent_handle,
+                       uint32_t direction, uint32_t dependencies, const Signal* depends_on,
+                       Signal completion) {
+  Call call(kAsyncCopyRect);
+  const AgentHandle host = {};
+  const bool to_gpu = direction == kHostToDevice || direction == kDeviceToDevice;
+  const bool from_gpu = direction == kDeviceToHost || direction == kDeviceToDevice;
+  const uint64_t bytes =
+      range != nullptr ? uint64_t{range->x} * range->y * range->z : 0;  // x is in bytes
+  auto op =
+      copy_op(to_gpu ? agent_handle : host, from_gpu ? agent_handle : host,
+              dst != nullptr ? dst->base : nullptr, src != nullptr ? src->base : nullptr, bytes);
+  if (range != nullptr) {
+    op.size[0] = range->x;
+    op.size[1] = range->y;
+    op.size[2] = range->z;
+  }
+  const Status status = watch(call.linked(op), completion, [&](Signal signal) {
+    return next().memory_async_copy_rect(dst, dst_offset, src, src_offset, range, agent_handle,
+                                         direction, dependencies, depends_on, signal);
+  });
+  const uint64_t words[] = {op.dst, op.src, op.size[0], op.size[1], op.size[2]};
+  call.end(status, words, 5);
+  return status;
+}
+
+// Copies are timed only while this is on.
+Status async_copy_enable(bool) { return kSuccess; }
+
+}  // namespace
+
+uint64_t lose_copies() { return g_substitutes.exchange(0); }
+
+void hook_copies(Functions* hooks) {
+  hooks->memory_async_copy = async_copy;
+  hooks->memory_async_copy_on_engine = async_copy_on_engine;
+  hooks->memory_async_copy_rect = async_copy_rect;
+  hooks->profiling_async_copy_enable = async_copy_enable;
+  next().profiling_async_copy_enable(true);
+}
+
+}  // namespace sonde::hsa

@@ -1,0 +1,114 @@
+// The agents of the runtime, defined once when it starts.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/rocm/hsa/runtime.h"
+
+namespace sonde::hsa {
+namespace {
+
+constexpr uint32_t kMaxDevices = 64;
+Device g_devices[kMaxDevices];
+uint32_t g_device_count;
+int16_t g_gpu_count;
+
+void get(AgentHandle handle, uint32_t attribute, void* value) {
+  next().agent_get_info(handle, attribute, value);
+}
+
+Status add_pool(Pool pool, void* data) {
+  uint32_t segment = 1;
+  size_t size = 0;
+  next().memory_pool_get_info(pool, kPoolSegment, &segment);
+  next().memory_pool_get_info(pool, kPoolSize, &size);
+  auto* total = static_cast<uint64_t*>(data);
+  // The same memory may be several pools (fine and coarse grained).
+  if (segment == 0 && size > *total) *total = size;
+  return kSuccess;
+}
+
+void describe(Device* device) {
+  char name[65] = {}, vendor[65] = {}, product[65] = {}, location[32];
+  uint32_t bdf = 0, domain = 0, units = 0, clock_mhz = 0;
+  uint64_t memory_bytes = 0;
+  get(device->handle, kAgentName, name);
+  get(device->handle, kAgentVendor, vendor);
+  get(device->handle, kAgentProduct, product);
+  get(device->handle, kAgentBdf, &bdf);
+  get(device->handle, kAgentDomain, &domain);
+  get(device->handle, kAgentComputeUnits, &units);
+  get(device->handle, kAgentMaxClockMhz, &clock_mhz);
+  next().agent_iterate_memory_pools(device->handle, add_pool, &memory_bytes);
+  snprintf(location, sizeof location, "%04x:%02x:%02x.%x", domain, (bdf >> 8) & 0xff,
+           (bdf >> 3) & 0x1f, bdf & 7);
+  char full_name[140];
+  if (product[0] != '\0' && strcmp(product, name) != 0) {
+    snprintf(full_name, sizeof full_name, "%s (%s)", product, name);
+  } else {
+    snprintf(full_name, sizeof full_name, "%s", name);
+  }
+  if (strncmp(name, "gfx", 3) == 0) {
+    const size_t length = strlen(name);  // gfx90a: the last two digits are minor and stepping
+    device->gfx_major = length > 5 ? strtoul(name + 3, nullptr, 10) : 0;
+    if (length == 6) device->gfx_major = static_cast<uint32_t>(name[3] - '0');
+    if (length == 7)
+      device->gfx_major = static_cast<uint32_t>((name[3] - '0') * 10 + name[4] - '0');
+    device->big_registers = strncmp(name, "gfx90a", 6) == 0 || strncmp(name, "gfx94", 5) == 0 ||
+                            strncmp(name, "gfx95", 5) == 0;
+  }
+  struct sonde_device definition = {};
+  definition.gpu_id = static_cast<uint32_t>(device->gpu_id);
+  definition.clock = g_clock;
+  definition.backend = kSource;
+  definition.name = full_name;
+  definition.vendor = vendor;
+  definition.driver = "amdgpu";
+  definition.kind = "gpu";
+  definition.location = location;
+  definition.memory_bytes = memory_bytes;
+  definition.compute_units = units;
+  definition.clock_mhz = clock_mhz;
+  device->id = agent().define_device(&definition);
+  // Copies are made by engines that are no queue of the program's: one lane for each direction.
+  for (uint32_t i = 0; i < kCopyQueues; ++i) {
+    struct sonde_queue queue = {};
+    queue.device = device->id;
+    queue.handle = i + 1;
+    device->copy_queue[i] = agent().define_queue(&queue);
+  }
+}
+
+Status add_device(AgentHandle handle, void*) {
+  if (g_device_count == kMaxDevices) return kSuccess;
+  Device* device = &g_devices[g_device_count];
+  *device = {};
+  device->handle = handle;
+  uint32_t type = 0;
+  get(handle, kAgentDevice, &type);
+  device->is_gpu = type == 1;
+  device->gpu_id = -1;
+  if (device->is_gpu) {
+    device->gpu_id = g_gpu_count++;
+    describe(device);
+  }
+  ++g_device_count;
+  return kSuccess;
+}
+
+}  // namespace
+
+void find_devices() {
+  g_device_count = 0;
+  g_gpu_count = 0;
+  next().iterate_agents(add_device, nullptr);
+}
+
+const Device* device_of(AgentHandle handle) {
+  for (uint32_t i = 0; i < g_device_count; ++i) {
+    if (g_devices[i].handle.handle == handle.handle) return &g_devices[i];
+  }
+  return nullptr;
+}
+
+}  // namespace sonde::hsa

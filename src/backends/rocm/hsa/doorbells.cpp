@@ -1,0 +1,117 @@
+// Doorbells of queues that have no room. The runtime hands a program's packets to us in the middle
+// of its store to the doorbell, and an intercepted queue holds two packets fewer than the program
+// may put into it. A program that fills its queue behind a barrier and then releases the barrier
+// would wait for ever if that store waited for room. So where there may be none, a thread of the
+// queue's own makes the store, and waits in the program's place; packets stay in the program's
+// queue meanwhile, as they would stay in the hardware's.
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backends/rocm/hsa/queues.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::hsa {
+namespace {
+
+constexpr int kWaitsForRinger = 200;
+
+void futex(std::atomic<uint32_t>& word, int operation, uint32_t value) {
+  static_assert(sizeof word == sizeof(uint32_t));
+  syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
+}
+
+// The thread rings until nobody has rung meanwhile, and sleeps.
+void* run_ringer(void* data) {
+  prctl(PR_SET_NAME, "sonde-doorbell");
+  auto* queue = static_cast<Queue*>(data);
+  for (;;) {
+    while (queue->ringing.load() == kNotRinging) {
+      futex(queue->ringing, FUTEX_WAIT_PRIVATE, kNotRinging);
+    }
+    uint64_t rung = queue->rung.load();
+    QueueMemory* handle = queue->handle.load();
+    if (handle != nullptr && rung != 0) {
+      next().signal_store_screlease(handle->doorbell, static_cast<int64_t>(rung - 1));
+    }
+    if (queue->rung.load() != rung) continue;
+    queue->ringing.store(kNotRinging);
+    // Whoever raised it before this counts on us.
+    uint32_t none = kNotRinging;
+    if (queue->rung.load() != rung) queue->ringing.compare_exchange_strong(none, kRinging);
+  }
+  return nullptr;
+}
+
+bool start_ringer(Queue* queue) {
+  if (queue->has_ringer.exchange(true)) return true;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 128 * 1024);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are the program's
+  pthread_t thread;
+  const bool made = pthread_create(&thread, &attributes, run_ringer, queue) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (!made) queue->has_ringer.store(false);
+  return made;
+}
+
+void raise(Queue* queue, uint64_t rung) {
+  uint64_t known = queue->rung.load();
+  while (known < rung && !queue->rung.compare_exchange_weak(known, rung)) {
+  }
+}
+
+// Whether the thread rings in our place.
+bool defer(Queue* queue, QueueMemory* handle, uint64_t rung) {
+  if (queue->ringing.load() == kRinging) {
+    raise(queue, rung);
+    if (queue->ringing.load() == kRinging) return true;
+  }
+  const uint64_t written = next().queue_load_write_index_relaxed(handle);
+  const uint64_t handled = queue->handled.load(std::memory_order_relaxed);
+  // A packet may become two.
+  if (written <= handled || has_room(*queue, 2 * (written - handled))) return false;
+  const ErrnoKeeper keep;
+  collect_queue(queue);
+  if (any_foreign()) collect_foreign();
+  if (has_room(*queue, 2 * (written - handled)) || !start_ringer(queue)) return false;
+  raise(queue, rung);
+  queue->ringing.store(kRinging);
+  futex(queue->ringing, FUTEX_WAKE_PRIVATE, 1);
+  return true;
+}
+
+template <auto Member>
+void store(Signal signal, int64_t value) {
+  QueueMemory* handle = nullptr;
+  Queue* queue = queue_of_doorbell(signal, &handle);
+  if (queue == nullptr || !defer(queue, handle, static_cast<uint64_t>(value) + 1)) {
+    (next().*Member)(signal, value);
+  }
+}
+
+}  // namespace
+
+void stop_ringing(Queue* queue) {
+  queue->ending.store(true);
+  const timespec pause = {0, 1'000'000};
+  for (int i = 0; i < kWaitsForRinger && queue->ringing.load() == kRinging; ++i) {
+    nanosleep(&pause, nullptr);
+  }
+}
+
+void hook_doorbells(Functions* hooks) {
+  hooks->signal_store_relaxed = store<&Functions::signal_store_relaxed>;
+  hooks->signal_store_screlease = store<&Functions::signal_store_screlease>;
+}
+
+}  // namespace sonde::hsa

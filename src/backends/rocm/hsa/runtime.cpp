@@ -1,0 +1,146 @@
+// Start and end of the HSA backend.
+//
+// The runtime tells its tools of its end (OnUnload), but not one that has its tables through
+// rocprofiler-register. So the calls that start and end it are counted here: the one that ends it
+// is the last moment when its signals can be looked at.
+#include "backends/rocm/hsa/runtime.h"
+
+#include <stdio.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "backends/rocm/hsa/queues.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::hsa {
+
+Functions g_next;
+
+namespace {
+
+// The newest versions whose layout is known.
+constexpr uint32_t kRootMajor = 3, kTableMajor = 2;
+
+pid_t g_pid;  // of the process whose runtime this is: a forked child has none
+std::atomic<bool> g_loaded;
+const void* g_core;  // of the runtime's table
+std::atomic<uint32_t> g_loads;
+std::atomic<int> g_users;  // successful calls of hsa_init() that hsa_shut_down() has not undone
+
+bool is_ours() { return g_pid != 0 && g_pid == getpid(); }
+
+bool answers() {
+  uint64_t frequency = 0;
+  return next().system_get_info(kSystemTimestampFrequency, &frequency) == kSuccess;
+}
+
+Status init() {
+  const uint32_t loads = g_loads.load();
+  const Status status = next().init();
+  // One that loads tools is counted there.
+  if (status == kSuccess && g_loads.load() == loads) g_users.fetch_add(1);
+  return status;
+}
+
+void count_lost(uint64_t ops) {
+  if (ops != 0) agent().dropped("ops unfinished at the end of the runtime", ops);
+}
+
+Status shut_down() {
+  if (!is_ours()) return next().shut_down();
+  const bool last = g_users.fetch_sub(1) == 1;
+  if (last) unload();
+  const Status status = next().shut_down();
+  const ErrnoKeeper keep;
+  if (status != kSuccess) {
+    g_users.fetch_add(1);
+  } else if (last && answers()) {
+    g_users.store(1);  // started by somebody who did not come this way
+    g_loaded.store(true);
+  } else if (last) {
+    count_lost(lose_copies());
+  }
+  return status;
+}
+
+bool report_unknown(const ApiTable& table) {
+  static std::atomic<bool> reported;
+  if (reported.exchange(true)) return false;
+  TableVersion core = {}, amd = {};
+  if (table.core != nullptr) __builtin_memcpy(&core, table.core, sizeof core);
+  if (table.amd != nullptr) __builtin_memcpy(&amd, table.amd, sizeof amd);
+  char text[200];
+  snprintf(text, sizeof text,
+           "the HSA runtime's table (version %u.%u.%u, %u bytes) is not one this version of Sonde "
+           "knows: kernels and copies are taken from HIP where it reports them",
+           table.version.major_id, core.major_id, amd.major_id, amd.minor_id);
+  rocm::report(SONDE_WARNING, kSource, text);
+  return false;
+}
+
+bool report_second() {
+  rocm::report(SONDE_WARNING, kSource,
+               "the process has a second HSA runtime: what is done through it is not recorded");
+  return true;
+}
+
+bool knows_version(const ApiTable& table) {
+  TableVersion core, amd;
+  __builtin_memcpy(&core, table.core, sizeof core);
+  __builtin_memcpy(&amd, table.amd, sizeof amd);
+  return table.version.major_id <= kRootMajor && core.major_id <= kTableMajor &&
+         amd.major_id <= kTableMajor;
+}
+
+}  // namespace
+
+bool is_open() { return g_loaded.load(std::memory_order_acquire) && answers(); }
+
+bool load(ApiTable* table, bool ops) {
+  // A runtime hands out its tables in two ways.
+  if (g_loaded.load()) return is_ours() && (table->core == g_core || report_second());
+  Functions functions;
+  if (!read_tables(*table, &functions) || !knows_version(*table)) return report_unknown(*table);
+  const bool hooked = is_hooked(functions);  // an earlier start's, which the runtime left there
+  if (!hooked) g_next = functions;
+  Functions hooks = {};
+  hook_handlers(&hooks);
+  if (!ops) {
+    write_tables(*table, hooks);
+    return false;
+  }
+  g_pid = getpid();
+  g_core = table->core;
+  g_users.store(1);
+  g_loads.fetch_add(1);
+  find_clock();
+  find_devices();
+  define_calls();
+  hook_queues(&hooks);
+  hook_waits(&hooks);
+  hook_copies(&hooks);
+  hook_kernels(&hooks);
+  hook_memory(&hooks);
+  hook_doorbells(&hooks);
+  hooks.init = init;
+  hooks.shut_down = shut_down;
+  next().register_system_event_handler(on_system_event, nullptr);
+  if (!hooked) write_tables(*table, hooks);
+  g_loaded.store(true, std::memory_order_release);
+  return true;
+}
+
+void unload() {
+  if (!is_ours() || !g_loaded.exchange(false)) return;
+  const ErrnoKeeper keep;
+  collect_everything();
+  count_lost(retire_queues() + lose_foreign(nullptr));
+}
+
+void collect_last() {
+  if (is_ours() && is_open()) collect_everything();
+}
+
+}  // namespace sonde::hsa

@@ -1,0 +1,319 @@
+// Collectives and transfers of RCCL, with the communicator and how many bytes each rank gives. Seen
+// by RCCL's table where there is one, and by functions of the same names, for which this library is
+// preloaded: a call that comes both ways is recorded at the first.
+#include "backends/rocm/rccl/rccl.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/rocm/connection.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::rocm {
+namespace {
+
+// Bytes of an element, by ncclDataType_t.
+uint64_t element_bytes(int type) {
+  constexpr uint8_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  return type >= 0 && type < static_cast<int>(sizeof kBytes) ? kBytes[type] : 0;
+}
+
+enum Way : uint32_t { kByTable, kByName, kWays };
+
+// In the order of the table. The others of its functions are left alone.
+enum Id : uint32_t {
+  kAllGather,
+  kAllReduce,
+  kAllToAll,
+  kAllToAllv,
+  kBroadcast,
+  kGather,
+  kReduce,
+  kReduceScatter,
+  kScatter,
+  kSend,
+  kRecv,
+  kOfTable,
+  kBcast = kOfTable,  // in place; not in the table
+  kIds
+};
+constexpr const char* kNames[] = {"ncclAllGather", "ncclAllReduce",     "ncclAllToAll",
+                                  "ncclAllToAllv", "ncclBroadcast",     "ncclGather",
+                                  "ncclReduce",    "ncclReduceScatter", "ncclScatter",
+                                  "ncclSend",      "ncclRecv",          "ncclBcast"};
+static_assert(sizeof kNames / sizeof kNames[0] == kIds);
+constexpr uint32_t kGroupStart = 13, kGroupEnd = 14, kCommCount = 27, kFunctions = 28;
+constexpr const char* kArguments =
+    "sendbuff:p recvbuff:p count:u datatype:d op:d root:d comm:p stream:p bytes:u";
+constexpr int kInvalidUsage = 5;  // ncclInvalidUsage
+
+void* g_next[kWays][kFunctions];
+uint32_t g_defined[kFunctions];
+thread_local uint32_t t_depth;  // RCCL may be made of itself
+
+const char* name_of(uint32_t id) {
+  if (id < kIds) return kNames[id];
+  if (id == kCommCount) return "ncclCommCount";
+  return id == kGroupStart ? "ncclGroupStart" : "ncclGroupEnd";
+}
+
+// Whether calls are recorded. Finds the agent and defines the functions the first time.
+bool watching() {
+  static const bool watched = [] {
+    if (!wanted("hip") || !connect()) return false;
+    for (uint32_t id = 0; id < kIds; ++id) {
+      g_defined[id] = agent().define_function("rccl", "collective", kNames[id], kArguments);
+    }
+    g_defined[kGroupStart] = agent().define_function("rccl", "collective", "ncclGroupStart", "");
+    g_defined[kGroupEnd] = agent().define_function("rccl", "collective", "ncclGroupEnd", "");
+    return true;
+  }();
+  return watched && recording();
+}
+
+struct Collective {
+  const void* send;
+  void* recv;
+  size_t count;
+  int type, op, root;
+  void* comm;
+  void* stream;
+};
+
+template <typename... A>
+int call_next(Way way, uint32_t id, A... values) {
+  int (*next)(A...);
+  void* symbol = __atomic_load_n(&g_next[way][id], __ATOMIC_ACQUIRE);
+  if (symbol == nullptr) return kInvalidUsage;  // no RCCL in this process
+  memcpy(&next, &symbol, sizeof next);
+  ++t_depth;
+  const int result = next(values...);
+  --t_depth;
+  return result;
+}
+
+template <typename... A>
+int record(Way way, uint32_t id, const Collective& what, A... values) {
+  if (t_depth != 0 || !watching()) return call_next(way, id, values...);
+  // What HIP is called for on the way is the program's doing as little as it is seen now.
+  const struct sonde_call call = agent().call_begin(g_defined[id], SONDE_CALL_LAUNCHES);
+  const int result = call_next(way, id, values...);
+  const ErrnoKeeper keep;
+  const uint64_t words[] = {word(what.send),
+                            word(what.recv),
+                            what.count,
+                            static_cast<uint64_t>(int64_t{what.type}),
+                            static_cast<uint64_t>(int64_t{what.op}),
+                            static_cast<uint64_t>(int64_t{what.root}),
+                            word(what.comm),
+                            word(what.stream),
+                            what.count * element_bytes(what.type)};
+  agent().call_end(&call, result, words, sizeof words / sizeof words[0]);
+  return result;
+}
+
+// How many counts there are, only the communicator knows.
+size_t sum(Way way, const size_t* counts, void* comm) {
+  int ranks = 0;
+  if (counts == nullptr || call_next(way, kCommCount, comm, &ranks) != 0) return 0;
+  size_t all = 0;
+  for (int i = 0; i < ranks; ++i) all += counts[i];
+  return all;
+}
+
+using Bytes = const void*;
+
+template <Way W, uint32_t Id>  // AllGather, AllToAll
+int plain(Bytes send, void* recv, size_t count, int type, void* comm, void* stream) {
+  return record(W, Id, {send, recv, count, type, -1, -1, comm, stream}, send, recv, count, type,
+                comm, stream);
+}
+template <Way W, uint32_t Id>  // AllReduce, ReduceScatter
+int reducing(Bytes send, void* recv, size_t count, int type, int op, void* comm, void* stream) {
+  return record(W, Id, {send, recv, count, type, op, -1, comm, stream}, send, recv, count, type, op,
+                comm, stream);
+}
+template <Way W, uint32_t Id>  // Broadcast, Gather, Scatter
+int rooted(Bytes send, void* recv, size_t count, int type, int root, void* comm, void* stream) {
+  return record(W, Id, {send, recv, count, type, -1, root, comm, stream}, send, recv, count, type,
+                root, comm, stream);
+}
+template <Way W>
+int reduce(Bytes send, void* recv, size_t count, int type, int op, int root, void* comm,
+           void* stream) {
+  return record(W, kReduce, {send, recv, count, type, op, root, comm, stream}, send, recv, count,
+                type, op, root, comm, stream);
+}
+template <Way W>
+int all_to_all_v(Bytes send, const size_t* send_counts, const size_t* send_places, void* recv,
+                 const size_t* recv_counts, const size_t* recv_places, int type, void* comm,
+                 void* stream) {
+  const size_t count = comm != nullptr && watching() ? sum(W, send_counts, comm) : 0;
+  return record(W, kAllToAllv, {send, recv, count, type, -1, -1, comm, stream}, send, send_counts,
+                send_places, recv, recv_counts, recv_places, type, comm, stream);
+}
+template <Way W>
+int send_to(Bytes send, size_t count, int type, int peer, void* comm, void* stream) {
+  return record(W, kSend, {send, nullptr, count, type, -1, peer, comm, stream}, send, count, type,
+                peer, comm, stream);
+}
+template <Way W>
+int receive_from(void* recv, size_t count, int type, int peer, void* comm, void* stream) {
+  return record(W, kRecv, {nullptr, recv, count, type, -1, peer, comm, stream}, recv, count, type,
+                peer, comm, stream);
+}
+
+template <Way W, uint32_t Id>
+int group() {
+  if (t_depth != 0 || !watching()) return call_next(W, Id);
+  const struct sonde_call call = agent().call_begin(g_defined[Id], SONDE_CALL_LAUNCHES);
+  const int result = call_next(W, Id);
+  const ErrnoKeeper keep;
+  agent().call_end(&call, result, nullptr, 0);
+  return result;
+}
+
+template <typename Function>
+void put(void** functions, size_t entries, uint32_t id, Function* function) {
+  if (id >= entries || functions[id] == nullptr) return;
+  void* ours = reinterpret_cast<void*>(function);
+  if (functions[id] == ours) return;
+  g_next[kByTable][id] = functions[id];
+  functions[id] = ours;
+}
+
+// The function as the loaded object at `path` has it or sees it, unless that is ours.
+void* find_in(const char* path, const char* name) {
+  void* library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  void* symbol = dlsym(library, name);
+  dlclose(library);  // others hold it
+  Dl_info theirs, ours;
+  const bool is_ours = symbol != nullptr && dladdr(symbol, &theirs) != 0 &&
+                       dladdr(g_next, &ours) != 0 && theirs.dli_fbase == ours.dli_fbase;
+  return is_ours ? nullptr : symbol;
+}
+
+struct Object {
+  int left;  // objects before it
+  char path[4096];
+};
+
+int copy_path(dl_phdr_info* info, size_t, void* data) {
+  auto* object = static_cast<Object*>(data);
+  if (object->left-- != 0) return 0;
+  snprintf(object->path, sizeof object->path, "%s", info->dlpi_name);
+  return 1;
+}
+
+// RCCL may have been loaded for the caller alone, or be part of it, and so not be in the global
+// scope. The caller is not known for certain: it may have left by a jump.
+void* find_next(const char* name, const void* caller) {
+  void* symbol = dlsym(RTLD_NEXT, name);
+  Dl_info place;
+  if (symbol == nullptr && dladdr(caller, &place) != 0) symbol = find_in(place.dli_fname, name);
+  for (int i = 0; symbol == nullptr; ++i) {
+    Object object = {i, ""};
+    if (dl_iterate_phdr(copy_path, &object) == 0) break;
+    if (object.path[0] != '\0') symbol = find_in(object.path, name);
+  }
+  return symbol;
+}
+
+// Before a call by name: where it goes on to.
+void find(uint32_t id, const void* caller) {
+  if (__atomic_load_n(&g_next[kByName][id], __ATOMIC_ACQUIRE) != nullptr) return;
+  const ErrnoKeeper keep;
+  __atomic_store_n(&g_next[kByName][id], find_next(name_of(id), caller), __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+void take_rccl_table(void* table) {
+  const size_t entries = entries_of(table);
+  void** functions = static_cast<void**>(table) + 1;
+  const auto take = [&](uint32_t id, auto* function) { put(functions, entries, id, function); };
+  if (kCommCount < entries) g_next[kByTable][kCommCount] = functions[kCommCount];
+  take(kAllGather, plain<kByTable, kAllGather>);
+  take(kAllReduce, reducing<kByTable, kAllReduce>);
+  take(kAllToAll, plain<kByTable, kAllToAll>);
+  take(kAllToAllv, all_to_all_v<kByTable>);
+  take(kBroadcast, rooted<kByTable, kBroadcast>);
+  take(kGather, rooted<kByTable, kGather>);
+  take(kReduce, reduce<kByTable>);
+  take(kReduceScatter, reducing<kByTable, kReduceScatter>);
+  take(kScatter, rooted<kByTable, kScatter>);
+  take(kSend, send_to<kByTable>);
+  take(kRecv, receive_from<kByTable>);
+  take(kGroupStart, group<kByTable, kGroupStart>);
+  take(kGroupEnd, group<kByTable, kGroupEnd>);
+}
+
+}  // namespace sonde::rocm
+
+using namespace sonde::rocm;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+#define FIND(id) find(id, __builtin_return_address(0))
+
+#define PLAIN(id)                                                                                 \
+  EXPORT int nccl##id(Bytes send, void* recv, size_t count, int type, void* comm, void* stream) { \
+    FIND(k##id);                                                                                  \
+    return plain<kByName, k##id>(send, recv, count, type, comm, stream);                          \
+  }
+#define REDUCING(id)                                                                      \
+  EXPORT int nccl##id(Bytes send, void* recv, size_t count, int type, int op, void* comm, \
+                      void* stream) {                                                     \
+    FIND(k##id);                                                                          \
+    return reducing<kByName, k##id>(send, recv, count, type, op, comm, stream);           \
+  }
+#define ROOTED(id)                                                                          \
+  EXPORT int nccl##id(Bytes send, void* recv, size_t count, int type, int root, void* comm, \
+                      void* stream) {                                                       \
+    FIND(k##id);                                                                            \
+    return rooted<kByName, k##id>(send, recv, count, type, root, comm, stream);             \
+  }
+#define GROUP(id)                   \
+  EXPORT int nccl##id() {           \
+    FIND(k##id);                    \
+    return group<kByName, k##id>(); \
+  }
+
+PLAIN(AllGather)
+PLAIN(AllToAll)
+REDUCING(AllReduce)
+REDUCING(ReduceScatter)
+ROOTED(Broadcast)
+ROOTED(Gather)
+ROOTED(Scatter)
+GROUP(GroupStart)
+GROUP(GroupEnd)
+
+EXPORT int ncclReduce(Bytes send, void* recv, size_t count, int type, int op, int root, void* comm,
+                      void* stream) {
+  FIND(kReduce);
+  return reduce<kByName>(send, recv, count, type, op, root, comm, stream);
+}
+EXPORT int ncclAllToAllv(Bytes send, const size_t* send_counts, const size_t* send_places,
+                         void* recv, const size_t* recv_counts, const size_t* recv_places, int type,
+                         void* comm, void* stream) {
+  FIND(kAllToAllv);
+  FIND(kCommCount);
+  return all_to_all_v<kByName>(send, send_counts, send_places, recv, recv_counts, recv_places, type,
+                               comm, stream);
+}
+EXPORT int ncclBcast(void* memory, size_t count, int type, int root, void* comm, void* stream) {
+  FIND(kBcast);
+  return record(kByName, kBcast, {memory, memory, count, type, -1, root, comm, stream}, memory,
+                count, type, root, comm, stream);
+}
+EXPORT int ncclSend(Bytes send, size_t count, int type, int peer, void* comm, void* stream) {
+  FIND(kSend);
+  return send_to<kByName>(send, count, type, peer, comm, stream);
+}
+EXPORT int ncclRecv(void* recv, size_t count, int type, int peer, void* comm, void* stream) {
+  FIND(kRecv);
+  return receive_from<kByName>(recv, count, type, peer, comm, stream);
+}

@@ -1,0 +1,138 @@
+// The tables of ROCm's libraries as rocprofiler-register hands them out: HSA's from ROCm 6.1 on,
+// HIP's and RCCL's from 6.2. It loads one library, which ROCPROFILER_REGISTER_LIBRARY names: this
+// one. Whoever would have had the tables without us gets them next: the library that the variable
+// named before, else AMD's SDK where something in the process uses it.
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/rocm/connection.h"
+#include "backends/rocm/hip/hip.h"
+#include "backends/rocm/hip/table.h"
+#include "backends/rocm/hsa/runtime.h"
+#include "backends/rocm/rccl/rccl.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::rocm {
+namespace {
+
+using SetTable = int (*)(const char* name, uint64_t version, uint64_t instance, void** tables,
+                         uint64_t count);
+
+constexpr const char* kSetTable = "rocprofiler_set_api_table";
+
+SetTable set_table_of(void* library) {
+  void* symbol = library != nullptr ? dlsym(library, kSetTable) : nullptr;
+  SetTable function;
+  memcpy(&function, &symbol, sizeof function);
+  return function;
+}
+
+// AMD's SDK has clients: one is linked with it, or says that it wants to be asked.
+bool sdk_is_wanted() {
+  return getenv("ROCP_TOOL_LIBRARIES") != nullptr ||
+         dlsym(RTLD_DEFAULT, "rocprofiler_configure") != nullptr;
+}
+
+SetTable find_next() {
+  const char* named = getenv("SONDE_REGISTER_NEXT");
+  if (named != nullptr && *named != '\0') {
+    return set_table_of(dlopen(named, RTLD_LAZY | RTLD_LOCAL));
+  }
+  constexpr const char* kSdk[] = {"librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0",
+                                  "librocprofiler-sdk.so"};
+  for (const char* name : kSdk) {
+    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr && sdk_is_wanted()) library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    if (library != nullptr) return set_table_of(library);
+  }
+  return nullptr;
+}
+
+// A runtime whose interface is of a version that is not known keeps its functions to itself.
+struct Known {
+  const char* name;
+  uint64_t oldest, newest;  // major versions
+  bool refused;
+  const void* taken;  // the table of the first library of this name
+};
+Known g_known[] = {
+    {"hsa", 1, 1, false, nullptr}, {"hip", 6, 7, false, nullptr}, {"rccl", 2, 2, false, nullptr}};
+constexpr uint64_t kMajor = 10000;  // version = 10000 major + 100 minor + patch
+
+bool knows_version(Known& known, uint64_t version) {
+  const uint64_t major = version / kMajor;
+  if (major >= known.oldest && major <= known.newest) return true;
+  if (__atomic_exchange_n(&known.refused, true, __ATOMIC_RELAXED)) return false;
+  char text[160];
+  snprintf(
+      text, sizeof text,
+      "version %lu.%lu of %s's table is not one this version of Sonde knows: its calls are not "
+      "recorded",
+      major, version % kMajor / 100, known.name);
+  report(SONDE_WARNING, known.name, text);
+  return false;
+}
+
+// A program may have two copies of a library, as where a Python package brings its own. There is
+// one place for what lies behind our functions, so the second's stay as they are.
+bool is_first(Known& known, const void* table) {
+  const void* first = nullptr;
+  if (__atomic_compare_exchange_n(&known.taken, &first, table, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE) ||
+      first == table) {
+    return true;
+  }
+  char text[160];
+  snprintf(text, sizeof text,
+           "the process has a second library of %s: calls that go to it are not recorded",
+           known.name);
+  report(SONDE_WARNING, known.name, text);
+  return false;
+}
+
+void take(const char* name, uint64_t version, void* table) {
+  Known* known = nullptr;
+  for (Known& one : g_known) {
+    if (strcmp(name, one.name) == 0) known = &one;
+  }
+  const bool is_hsa = strcmp(name, "hsa") == 0;
+  if (known == nullptr || (!is_hsa && !wanted("hip"))) return;
+  if (!knows_version(*known, version)) {
+    if (is_hsa) g_hsa_refused = true;
+    return;
+  }
+  if (is_hsa) {
+    take_hsa_tables(table);
+  } else if (!is_first(*known, table)) {
+    return;
+  } else if (strcmp(name, "rccl") == 0) {
+    take_rccl_table(table);
+  } else if (hip::take_table(table) != 0) {
+    g_hip_reports_calls = true;
+  }
+}
+
+}  // namespace
+}  // namespace sonde::rocm
+
+// The others get the tables first and wrap what is ours last: ours are called first.
+//
+// 0 = taken: the HSA runtime then loads no tool of HSA_TOOLS_LIB. So it is told what it would be
+// told without us, and loads the user's; that it loads us once more is noticed.
+extern "C" __attribute__((visibility("default"))) int rocprofiler_set_api_table(
+    const char* name, uint64_t version, uint64_t instance, void** tables, uint64_t count) {
+  using namespace sonde::rocm;
+  constexpr int kNobodyElse = 1;
+  const sonde::ErrnoKeeper keep;
+  static const SetTable next = find_next();
+  const bool is_hsa = name != nullptr && strcmp(name, "hsa") == 0;
+  int status = is_hsa ? kNobodyElse : 0;
+  if (next != nullptr) status = next(name, version, instance, tables, count);
+  if (name != nullptr && tables != nullptr && count != 0 && tables[0] != nullptr && connect()) {
+    take(name, version, tables[0]);
+  }
+  return status;
+}

@@ -1,0 +1,48 @@
+#include "export/events/events.h"
+
+#include <algorithm>
+
+#include "export/events/event_loader.h"
+#include "export/events/keep.h"
+#include "store/api_domain.h"
+
+namespace sonde::exporting {
+
+bool Shape::operator==(const Shape& other) const {
+  return std::equal(items, items + 3, other.items) && std::equal(grid, grid + 3, other.grid) &&
+         std::equal(group, group + 3, other.group) &&
+         group_segment_bytes == other.group_segment_bytes &&
+         private_segment_bytes == other.private_segment_bytes;
+}
+
+std::string_view Events::title(const Api& api) const {
+  if (is_mark(api) && api.args != kNone) return args.at(api.args);
+  return names.at(api.name);
+}
+
+std::string_view Events::arguments(const Api& api) const {
+  return is_mark(api) ? std::string_view() : args.at(api.args);
+}
+
+std::string_view Events::domain(const Api& api) const {
+  if (const auto text = names.at(api.domain); !text.empty()) return text;
+  if (is_mark(api)) return "marker";
+  const std::string_view told = store::domain_of_api(names.at(api.name));
+  return told.empty() ? "api" : told;
+}
+
+uint32_t Events::device_of(const Queue& queue) const {
+  const auto at =
+      std::lower_bound(devices.begin(), devices.end(), queue.gpu_id,
+                       [](const Device& device, int64_t gpu_id) { return device.gpu_id < gpu_id; });
+  return static_cast<uint32_t>(at - devices.begin());
+}
+
+Result<Events> load_events(store::Reader& reader, const Options& options, bool all_of_ops,
+                           const CallSamples* call_samples) {
+  SONDE_ASSIGN(Events events, EventLoader(reader, options).load(all_of_ops, call_samples));
+  keep_wanted(events, options);
+  return events;
+}
+
+}  // namespace sonde::exporting

@@ -1,0 +1,97 @@
+#include "export/output/output_name.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/free_name.h"
+
+namespace sonde::exporting {
+
+namespace {
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() > end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// The longest of the exporter's extensions that `path` ends with, or "".
+std::string_view extension_of(std::string_view path, const Exporter& exporter) {
+  std::string_view longest;
+  for (const std::string& extension : exporter.extensions) {
+    if (ends_with(path, extension) && extension.size() > longest.size()) longest = extension;
+  }
+  return longest;
+}
+
+const Exporter* find_by_name(std::string_view name) {
+  for (const Exporter* exporter : all_exporters()) {
+    if (exporter->name == name) return exporter;
+  }
+  return nullptr;
+}
+
+// .speedscope.json is not .json.
+const Exporter* find_by_extension(std::string_view path) {
+  const Exporter* found = nullptr;
+  size_t longest = 0;
+  for (const Exporter* exporter : all_exporters()) {
+    const size_t length = extension_of(path, *exporter).size();
+    if (length <= longest) continue;
+    longest = length;
+    found = exporter;
+  }
+  return found;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::vector<std::string> known_extensions() {
+  std::vector<std::string> known;
+  for (const Exporter* exporter : all_exporters()) {
+    known.insert(known.end(), exporter->extensions.begin(), exporter->extensions.end());
+  }
+  return known;
+}
+
+std::string without_rpd_extension(std::string path) {
+  for (const std::string_view extension : {".gz", ".rpd"}) {
+    if (ends_with(path, extension)) path.resize(path.size() - extension.size());
+  }
+  return path;
+}
+
+Result<const Exporter*> choose_exporter(const std::optional<std::string>& format,
+                                        const std::optional<std::string>& output) {
+  if (format) {
+    if (const Exporter* exporter = find_by_name(*format)) return exporter;
+    return make_error(ErrorCode::kInvalidArgument, "unknown format '" + *format + "'", "--format",
+                      "one of: " + join(exporter_names()));
+  }
+  if (!output) return find_by_name("perfetto");
+  if (const Exporter* exporter = find_by_extension(*output)) return exporter;
+  return make_error(ErrorCode::kInvalidArgument, "the name does not say which format", *output,
+                    "end it in " + join(known_extensions()) + ", or give --format");
+}
+
+}  // namespace
+
+std::vector<std::string> exporter_names() {
+  std::vector<std::string> names;
+  for (const Exporter* exporter : all_exporters()) names.push_back(exporter->name);
+  return names;
+}
+
+Result<Output> choose_output(const std::string& input, const std::optional<std::string>& format,
+                             const std::optional<std::string>& output) {
+  Output chosen;
+  SONDE_ASSIGN(chosen.exporter, choose_exporter(format, output));
+  chosen.wanted =
+      output ? *output : without_rpd_extension(input) + chosen.exporter->extensions.front();
+  chosen.path = free_name(chosen.wanted, extension_of(chosen.wanted, *chosen.exporter));
+  return chosen;
+}
+
+}  // namespace sonde::exporting

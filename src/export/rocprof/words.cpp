@@ -1,0 +1,45 @@
+#include "export/rocprof/words.h"
+
+#include <cctype>
+
+namespace sonde::exporting {
+
+namespace {
+
+constexpr CopyDirection kDirections[] = {
+    {"CopyHostToDevice", "MEMORY_COPY_HOST_TO_DEVICE", true, false},
+    {"CopyDeviceToHost", "MEMORY_COPY_DEVICE_TO_HOST", false, true},
+    {"CopyDeviceToDevice", "MEMORY_COPY_DEVICE_TO_DEVICE", false, false},
+    {"CopyHostToHost", "MEMORY_COPY_HOST_TO_HOST", true, true},
+};
+
+template <typename Change>
+std::string word_of(std::string_view text, Change change) {
+  std::string word;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    word += std::isalnum(byte) != 0 ? static_cast<char>(change(byte)) : '_';
+  }
+  return word;
+}
+
+}  // namespace
+
+CopyDirection copy_direction(std::string_view type) {
+  for (const CopyDirection& direction : kDirections) {
+    if (direction.type == type) return direction;
+  }
+  return {type, type};
+}
+
+std::string domain_word(std::string_view domain) {
+  if (domain == "hip") return "HIP_RUNTIME_API";
+  if (domain == "hsa") return "HSA_CORE_API";
+  return word_of(domain, [](unsigned char byte) { return std::toupper(byte); }) + "_API";
+}
+
+std::string file_word(std::string_view domain) {
+  return word_of(domain, [](unsigned char byte) { return std::tolower(byte); });
+}
+
+}  // namespace sonde::exporting

@@ -1,0 +1,98 @@
+// Compressed inputs: whole, appended to each other, cut, and damaged.
+#include "importers/input/source.h"
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#ifdef SONDE_ZSTD
+#include <zstd.h>
+#endif
+
+#include "importers/sink/sink_test_support.h"
+
+namespace sonde::importers {
+namespace {
+
+// Larger than what a Source reads at once, and hard to pack.
+std::string some_text() {
+  std::string text;
+  uint64_t state = 1;
+  while (text.size() < 2'000'000) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    text += std::to_string(state) + "\n";
+  }
+  return text;
+}
+
+std::string gzip(const std::string& text) {
+  std::string packed(compressBound(text.size()) + 32, '\0');
+  z_stream stream = {};
+  EXPECT_EQ(deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+struct ReadBack {
+  std::string text, broken;
+};
+
+ReadBack read_back(const std::string& bytes) {
+  auto directory = TemporaryDirectory::create();
+  SONDE_CHECK(directory.ok());
+  write_bytes(directory->path() + "/t", bytes);
+  auto source = Source::open(directory->path() + "/t");
+  SONDE_CHECK(source.ok());
+  EXPECT_TRUE(source->compressed());
+  auto text = source->read_all();
+  SONDE_CHECK(text.ok());
+  return {*text, source->broken()};
+}
+
+void check(const std::string& text, const std::string& packed) {
+  const ReadBack whole = read_back(packed);
+  EXPECT_TRUE(whole.text == text);
+  EXPECT_EQ(whole.broken, "");
+  const ReadBack twice = read_back(packed + packed);
+  EXPECT_TRUE(twice.text == text + text);
+  EXPECT_EQ(twice.broken, "");
+  for (const size_t size : {packed.size() - 1, packed.size() / 2}) {
+    const ReadBack cut = read_back(packed.substr(0, size));
+    EXPECT_EQ(cut.broken, "the compressed file is cut off");
+    EXPECT_GT(cut.text.size(), text.size() / 4);
+    EXPECT_TRUE(text.substr(0, cut.text.size()) == cut.text);
+  }
+  std::string damaged = packed;
+  for (size_t i = 0; i < 64; ++i) damaged[damaged.size() / 2 + i] = static_cast<char>(0xFF);
+  EXPECT_NE(read_back(damaged).broken, "");
+}
+
+TEST(Source, Gzip) {
+  const std::string text = some_text();
+  check(text, gzip(text));
+}
+
+TEST(Source, Zstd) {
+#ifdef SONDE_ZSTD
+  const std::string text = some_text();
+  std::string packed(ZSTD_compressBound(text.size()), '\0');
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);  // as the program zstd does
+  const size_t size =
+      ZSTD_compress2(context, packed.data(), packed.size(), text.data(), text.size());
+  ZSTD_freeCCtx(context);
+  ASSERT_EQ(ZSTD_isError(size), 0u);
+  packed.resize(size);
+  check(text, packed);
+#else
+  GTEST_SKIP() << "built without libzstd";
+#endif
+}
+
+}  // namespace
+}  // namespace sonde::importers

@@ -1,0 +1,209 @@
+#include "importers/perfetto/tracks.h"
+
+#include "base/strings.h"
+#include "importers/input/proto_reader.h"
+
+namespace sonde::importers {
+
+namespace {
+
+constexpr int kMaxDepth = 64;  // of tracks below tracks
+// Rows of a track that is no thread: numbers that no thread has, as for texts in Chrome's traces.
+constexpr int64_t kFirstTrackTid = -1000;
+
+// rocprofv3 names the tracks of its threads "THREAD 0 (4711)".
+std::optional<int64_t> tid_in_name(std::string_view name) {
+  if (!starts_with_any(name, {"THREAD ", "Thread "}) || name.empty() || name.back() != ')') {
+    return std::nullopt;
+  }
+  const size_t open = name.rfind('(');
+  if (open == name.npos) return std::nullopt;
+  return parse_int(name.substr(open + 1, name.size() - open - 2));
+}
+
+// How Sonde writes a number that viewers have no room for.
+std::optional<int64_t> number_behind(std::string_view word, std::string_view description) {
+  if (description.substr(0, word.size()) != word) return std::nullopt;
+  return parse_int(description.substr(word.size()));
+}
+
+}  // namespace
+
+uint32_t PerfettoTracks::index(uint64_t uuid) {
+  const auto [at, added] = by_uuid_.try_emplace(uuid, static_cast<uint32_t>(tracks_.size()));
+  if (added) tracks_.emplace_back().uuid = uuid;
+  return at->second;
+}
+
+void PerfettoTracks::describe(std::string_view message) {
+  ProtoReader reader(message);
+  uint64_t uuid = 0;
+  std::string_view description;
+  while (reader.next()) {
+    if (reader.field() == 1) uuid = reader.number();
+    if (reader.field() == 14) description = reader.bytes();
+  }
+  PerfettoTrack& track = tracks_[index(uuid)];
+  track.described = true;
+  reader = ProtoReader(message);
+  while (reader.next()) {
+    switch (reader.field()) {
+      case 2:
+      case 10:  // static_name
+        track.name = pool_.id(reader.bytes());
+        break;
+      case 3:
+        process(track, reader.bytes());
+        if (const auto real = number_behind("sonde pid ", description); real && track.pid) {
+          real_pids_[*track.pid] = *real;
+        }
+        break;
+      case 4:
+        thread(track, reader.bytes(), description);
+        break;
+      case 5:
+        track.parent = reader.number();
+        break;
+      case 8: {
+        track.counter = true;
+        ProtoReader counter(reader.bytes());
+        while (counter.next()) {
+          if (counter.field() == 4 && counter.number() > 0) {
+            track.unit_multiplier = counter.integer();
+          }
+          if (counter.field() == 5) track.incremental = counter.number() != 0;
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+}
+
+void PerfettoTracks::process(PerfettoTrack& track, std::string_view message) {
+  PerfettoProcess said;
+  ProtoReader reader(message);
+  while (reader.next()) {
+    if (reader.field() == 1) track.pid = static_cast<int32_t>(reader.number());
+    if (reader.field() == 2) {
+      if (!said.command.empty()) said.command += ' ';
+      said.command += valid_utf8(reader.bytes());
+    }
+    if (reader.field() == 6) said.name = valid_utf8(reader.bytes());
+  }
+  if (!track.pid) return;
+  PerfettoProcess& known = processes_[*track.pid];
+  if (!said.command.empty()) known.command = std::move(said.command);
+  if (!said.name.empty()) known.name = std::move(said.name);
+}
+
+void PerfettoTracks::add_thread(int64_t pid, int64_t tid, std::string_view name) {
+  processes_.try_emplace(pid);
+  threads_.push_back({pid, tid, valid_utf8(name)});
+}
+
+void PerfettoTracks::thread(PerfettoTrack& track, std::string_view message,
+                            std::string_view description) {
+  std::string_view name;
+  ProtoReader reader(message);
+  while (reader.next()) {
+    if (reader.field() == 1) track.pid = static_cast<int32_t>(reader.number());
+    if (reader.field() == 2) track.tid = reader.integer();
+    if (reader.field() == 5) name = reader.bytes();
+  }
+  if (!track.pid) track.pid = 0;
+  if (!track.tid) track.tid = 0;
+  track.tid = number_behind("sonde tid ", description).value_or(*track.tid);
+  add_thread(*track.pid, *track.tid, name);
+}
+
+void PerfettoTracks::process_tree(std::string_view message) {
+  ProtoReader reader(message);
+  while (reader.next()) {
+    ProtoReader entry(reader.bytes());
+    int64_t pid = 0, tid = 0;
+    std::string_view name;
+    PerfettoProcess said;
+    const bool process = reader.field() == 1;
+    while (entry.next()) {
+      if (process) {
+        if (entry.field() == 1) pid = static_cast<int32_t>(entry.number());
+        if (entry.field() == 2) said.ppid = static_cast<int32_t>(entry.number());
+        if (entry.field() == 3) {
+          if (!said.command.empty()) said.command += ' ';
+          said.command += valid_utf8(entry.bytes());
+        }
+      } else {
+        if (entry.field() == 1) tid = static_cast<int32_t>(entry.number());
+        if (entry.field() == 2) name = entry.bytes();
+        if (entry.field() == 3) pid = static_cast<int32_t>(entry.number());
+      }
+    }
+    if (process) {
+      PerfettoProcess& known = processes_[pid];
+      if (!said.command.empty()) known.command = std::move(said.command);
+      if (said.ppid) known.ppid = said.ppid;
+    } else if (reader.field() == 2) {
+      add_thread(pid, tid, name);
+    }
+  }
+}
+
+uint32_t PerfettoTracks::sequence_track(uint32_t sequence) {
+  const auto [at, added] =
+      by_sequence_.try_emplace(sequence, static_cast<uint32_t>(tracks_.size()));
+  if (added) tracks_.emplace_back();
+  return at->second;
+}
+
+void PerfettoTracks::sequence_thread(uint32_t sequence, std::string_view message) {
+  PerfettoTrack& track = tracks_[sequence_track(sequence)];
+  track.described = true;
+  thread(track, message, {});
+}
+
+int64_t PerfettoTracks::real_pid(int64_t pid) const {
+  const auto real = real_pids_.find(pid);
+  return real == real_pids_.end() ? pid : real->second;
+}
+
+void PerfettoTracks::settle() {
+  if (real_pids_.empty()) return;
+  for (PerfettoTrack& track : tracks_) {
+    if (track.pid) track.pid = real_pid(*track.pid);
+  }
+  for (Thread& thread : threads_) thread.pid = real_pid(thread.pid);
+  std::unordered_map<int64_t, PerfettoProcess> processes;
+  for (auto& [pid, process] : processes_) processes[real_pid(pid)] = std::move(process);
+  processes_ = std::move(processes);
+}
+
+int64_t PerfettoTracks::only_pid() const {
+  return processes_.size() == 1 ? processes_.begin()->first : 0;
+}
+
+PerfettoTracks::Place PerfettoTracks::place(uint32_t index) const {
+  Place place;
+  uint32_t at = index;
+  std::optional<int64_t> pid, tid;
+  for (int depth = 0; depth < kMaxDepth; ++depth) {
+    const PerfettoTrack& track = tracks_[at];
+    if (!tid) tid = track.tid;
+    if (!tid && at == index) tid = tid_in_name(pool_.at(track.name));
+    if (!pid) pid = track.pid;
+    if (pid) break;
+    const auto parent = by_uuid_.find(track.parent);
+    if (track.parent == 0 || parent == by_uuid_.end() || parent->second == at) break;
+    at = parent->second;
+  }
+  place.pid = pid.value_or(only_pid());
+  place.process = pid.has_value();
+  place.thread = tid.has_value();
+  // A track of a process itself, or a track that is nobody's thread.
+  place.tid = tid.value_or(tracks_[index].pid ? *tracks_[index].pid
+                                              : kFirstTrackTid - static_cast<int64_t>(index));
+  return place;
+}
+
+}  // namespace sonde::importers

@@ -1,0 +1,191 @@
+// Device operations: rows of rocpd_op, their details, and the links to the calls that launched
+// them.
+#include <fmt/format.h>
+
+#include "sonde/backend.h"
+#include "store/ingest/state.h"
+
+namespace sonde::store {
+
+namespace {
+
+constexpr size_t kMaxWaiting = 1 << 20;  // correlations of ops that wait for their call
+constexpr size_t kMaxUsedCalls = 1024;   // calls that have an op and may get more
+constexpr int32_t kLargestError = 9999;  // of any runtime
+
+// Values of hipMemcpyKind, which RPD's `kind` column holds.
+int64_t copy_kind(uint32_t kind) {
+  switch (kind) {
+    case SONDE_OP_COPY_H2H:
+      return 0;
+    case SONDE_OP_COPY_H2D:
+      return 1;
+    case SONDE_OP_COPY_D2H:
+      return 2;
+    case SONDE_OP_COPY_D2D:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
+bool is_copy(uint32_t kind) { return kind >= SONDE_OP_COPY_H2D && kind <= SONDE_OP_COPY_H2H; }
+
+bool moves_bytes(uint32_t kind) {
+  return is_copy(kind) || kind == SONDE_OP_FILL || kind == SONDE_OP_MAP || kind == SONDE_OP_UNMAP ||
+         kind == SONDE_OP_MIGRATE;
+}
+
+int64_t as_signed(uint64_t value) { return static_cast<int64_t>(value); }
+
+// Blocks, as a launch call counts them.
+int64_t blocks(uint64_t items, uint32_t group) {
+  if (items == 0) return 1;
+  return as_signed(group == 0 ? items : (items + group - 1) / group);
+}
+
+// An op that failed did not run, so there is nothing to place on a time line; its error is what the
+// user should hear of. Odd codes are left out: they would make a reason of their own each.
+std::string why_without_times(const wire::OpRecord& op, const char* kind) {
+  if (op.status == 0) return "the device gave no times";
+  if (op.status < -kLargestError || op.status > kLargestError) return "ended with an error";
+  return fmt::format("{} ended with error {}", kind, op.status);
+}
+
+}  // namespace
+
+void forget_waiting(Process& process, size_t limit) {
+  auto& order = process.waiting_order;
+  while (!order.empty()) {
+    const auto oldest = process.waiting.find(order.front());
+    if (oldest != process.waiting.end()) {
+      if (process.waiting.size() <= limit) return;
+      process.waiting.erase(oldest);
+    }
+    order.pop_front();
+  }
+}
+
+void Ingest::Impl::wait(Process& process, uint64_t correlation, const WaitingOp& op) {
+  auto& ops = process.waiting[correlation];
+  if (ops.empty()) process.waiting_order.push_back(correlation);
+  ops.push_back(op);
+  if (process.waiting.size() > kMaxWaiting) forget_waiting(process, kMaxWaiting);
+}
+
+// A call can launch several ops, which come one soon after the other.
+void Ingest::Impl::use_call(Process& process, uint64_t correlation, int64_t api_id) {
+  process.calls[correlation] = {api_id, true};
+  process.used_calls.push_back(correlation);
+  if (process.used_calls.size() <= kMaxUsedCalls) return;
+  const auto oldest = process.calls.find(process.used_calls.front());
+  if (oldest != process.calls.end() && oldest->second.used) process.calls.erase(oldest);
+  process.used_calls.pop_front();
+}
+
+void Ingest::Impl::link(Process& process, const WaitingOp& waiting, int64_t api_id) {
+  const auto& record = waiting.record;
+  if (waiting.op_id != 0) writer.api_op(api_id, waiting.op_id);
+  const auto found = process.queues.find(record.queue);
+  const KnownQueue queue = found != process.queues.end() ? found->second : KnownQueue{};
+  const uint64_t stream = (record.flags & SONDE_OP_HAS_STREAM) != 0 ? record.stream : queue.handle;
+  if (record.kind == SONDE_OP_KERNEL) {
+    KernelApiRow row;
+    row.api_id = api_id;
+    row.stream = stream;
+    for (int i = 0; i < 3; ++i) {
+      row.grid[i] = blocks(record.grid[i], record.group[i]);
+      row.group[i] = record.group[i] == 0 ? 1 : record.group[i];
+    }
+    row.group_segment_bytes = record.group_segment_bytes;
+    row.private_segment_bytes = record.private_segment_bytes;
+    row.kernel_name_id = waiting.name_id;
+    writer.kernel_api(row);
+  } else if (is_copy(record.kind) && (record.flags & SONDE_OP_DESCRIBED) == 0) {
+    CopyApiRow row;
+    row.api_id = api_id;
+    row.stream = stream;
+    row.src = record.src;
+    row.dst = record.dst;
+    row.size_bytes = as_signed(record.bytes);
+    row.width = as_signed(record.size[0]);
+    row.height = as_signed(record.size[1]);
+    row.kind = copy_kind(record.kind);
+    const bool devices = (record.flags & SONDE_OP_HAS_DEVICES) != 0;
+    row.src_device = devices ? record.src_device : queue.gpu_id;
+    row.dst_device = devices ? record.dst_device : queue.gpu_id;
+    row.sync = (record.flags & SONDE_OP_BLOCKING) != 0;
+    row.pinned = (record.flags & SONDE_OP_PINNED) != 0;
+    writer.copy_api(row);
+  }
+}
+
+// What a call asked for, as one row, however many ops serve it.
+void Ingest::Impl::description(Process& process, const WaitingOp& description) {
+  const uint64_t correlation = description.record.correlation;
+  const auto call = process.calls.find(correlation);
+  if (call == process.calls.end()) return wait(process, correlation, description);
+  link(process, description, call->second.api_id);
+}
+
+void Ingest::Impl::op(Process& process, const wire::Record& record) {
+  WaitingOp waiting;
+  waiting.record = record.as<wire::OpRecord>();
+  const auto& fields = waiting.record;
+  if ((fields.flags & SONDE_OP_DESCRIPTION) != 0) return description(process, waiting);
+  const uint32_t kind = fields.kind < op_type_ids.size() ? fields.kind : 0;
+  if (fields.start == 0 || fields.end < fields.start) {
+    ++drops[{"ops", why_without_times(fields, wire::kOpTypeNames[kind])}];
+    return;
+  }
+  const auto found = process.queues.find(fields.queue);
+  const KnownQueue queue = found != process.queues.end() ? found->second : KnownQueue{};
+  const auto time = [&](uint64_t value) { return monotonic_ns(process, fields.clock, value); };
+  OpRow row;
+  row.gpu_id = queue.gpu_id;
+  row.queue_id = queue.queue_id;
+  row.start_ns = time(fields.start);
+  row.end_ns = time(fields.end);
+  row.name_id = record.header->id != 0 ? string_id(process, record.header->id) : 0;
+  row.type_id = op_type_ids[kind];
+  if (row.type_id == 0) row.type_id = op_type_ids[kind] = writer.string(wire::kOpTypeNames[kind]);
+  waiting.op_id = writer.op(row);
+  waiting.name_id = row.name_id;
+  ++op_count;
+
+  int64_t api_id = -1;
+  if (const auto call = process.calls.find(fields.correlation); call != process.calls.end()) {
+    api_id = call->second.api_id;
+    if (!call->second.used) use_call(process, fields.correlation, api_id);
+    link(process, waiting, api_id);
+  } else if (fields.correlation != 0) {
+    wait(process, fields.correlation, waiting);
+  }
+
+  write_detail(process, waiting, api_id);
+}
+
+void Ingest::Impl::write_detail(Process& process, const WaitingOp& waiting, int64_t api_id) {
+  if (waiting.op_id == 0) return;  // a description
+  const auto& fields = waiting.record;
+  const auto time = [&](uint64_t value) { return monotonic_ns(process, fields.clock, value); };
+  OpDetailRow detail;
+  detail.op_id = waiting.op_id;
+  detail.process_id = process.id;
+  detail.api_id = api_id;
+  if (fields.queued != 0) detail.queued_ns = time(fields.queued);
+  if (fields.submitted != 0) detail.submitted_ns = time(fields.submitted);
+  if (moves_bytes(fields.kind)) detail.bytes = as_signed(fields.bytes);
+  if (fields.kind == SONDE_OP_KERNEL) {
+    for (int i = 0; i < 3; ++i) {
+      detail.grid[i] = fields.grid[i] == 0 ? 1 : as_signed(fields.grid[i]);
+      if (fields.group[0] != 0) detail.group[i] = fields.group[i] == 0 ? 1 : fields.group[i];
+    }
+    detail.group_segment_bytes = fields.group_segment_bytes;
+    detail.private_segment_bytes = fields.private_segment_bytes;
+  }
+  detail.status = fields.status;
+  writer.op_detail(detail);
+}
+
+}  // namespace sonde::store

@@ -1,0 +1,220 @@
+// Samples: call stacks as a tree of frames that all processes of the file share.
+#include "store/ingest/state.h"
+
+#include "base/strings.h"
+#include "store/python_lines.h"
+
+namespace sonde::store {
+
+namespace {
+
+// Reads the packed numbers of a sample (FORMAT.md).
+class Numbers {
+ public:
+  explicit Numbers(std::string_view text) : text_(text) {}
+  bool next(uint64_t& value) {
+    value = 0;
+    for (uint32_t shift = 0; shift < 64 && !text_.empty(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(text_.front());
+      text_.remove_prefix(1);
+      value |= uint64_t{byte & 127u} << shift;
+      if ((byte & 128) == 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::string_view text_;
+};
+
+std::string hex_text(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+void Ingest::Impl::define_module(Process& process, const wire::Record& record) {
+  const auto& fields = record.as<wire::ModuleRecord>();
+  const size_t id_bytes = std::min<size_t>(fields.build_id_bytes, record.text.size());
+  const std::string build_id = hex_text(record.text.substr(0, id_bytes));
+  const std::string path = valid_utf8(record.text.substr(id_bytes));
+  auto [known, fresh] = frames.modules.try_emplace({path, build_id}, frames.next_module);
+  if (fresh) {
+    ++frames.next_module;
+    insert("INSERT INTO sonde_module (id, path, build_id) VALUES (?1, ?2, ?3)", known->second, path,
+           build_id);
+  }
+  process.modules[record.header->id] = known->second;
+}
+
+int64_t Ingest::Impl::native_frame(int64_t module, int64_t address) {
+  auto [known, fresh] = frames.natives.try_emplace({module, address}, frames.next_frame);
+  if (!fresh) return known->second;
+  ++frames.next_frame;
+  if (module != 0) {
+    insert("INSERT INTO sonde_frame (id, kind, module_id, address) VALUES (?1, 'native', ?2, ?3)",
+           known->second, module, address);
+  } else {
+    insert("INSERT INTO sonde_frame (id, kind, address) VALUES (?1, 'native', ?2)", known->second,
+           address);
+  }
+  return known->second;
+}
+
+void Ingest::Impl::define_code(Process& process, const wire::Record& record) {
+  const auto& fields = record.as<wire::CodeRecord>();
+  const size_t names = std::min<size_t>(fields.name_bytes, record.text.size());
+  const auto parts = split(record.text.substr(0, names), '\0');
+  KnownCode& code = process.codes[record.header->id];
+  code.file = valid_utf8(parts[0]);
+  code.name = valid_utf8(parts.size() > 1 ? parts[1] : "");
+  code.lines = record.text.substr(names);
+  code.first_line = fields.first_line;
+  code.version = fields.version;
+}
+
+int64_t Ingest::Impl::python_frame(Process& process, uint32_t id, uint64_t offset) {
+  static const KnownCode kUnknown{"", "<python>", "", 0, 0, {}};
+  const auto found = process.codes.find(id);
+  int64_t unused = 0;
+  int64_t& known = found != process.codes.end() ? found->second.frames[offset] : unused;
+  if (known != 0) return known;
+  const KnownCode& code = found != process.codes.end() ? found->second : kUnknown;
+  const int64_t line = python_line(code.version, code.lines, code.first_line, offset);
+  const std::string key = code.file + '\0' + code.name + '\0' + std::to_string(line);
+  auto [frame, fresh] = frames.pythons.try_emplace(key, frames.next_frame);
+  if (fresh) {
+    ++frames.next_frame;
+    insert(
+        "INSERT INTO sonde_frame (id, kind, function, file, line, is_library) VALUES (?1, "
+        "'python', ?2, ?3, nullif(?4, 0), ?5)",
+        frame->second, code.name, code.file, line, int64_t{is_python_library(code.file)});
+  }
+  known = frame->second;
+  return known;
+}
+
+int64_t Ingest::Impl::stack(int64_t parent, int64_t frame) {
+  auto [known, fresh] = frames.stacks.try_emplace({parent, frame}, frames.next_stack);
+  if (!fresh) return known->second;
+  ++frames.next_stack;
+  if (parent != 0) {
+    insert("INSERT INTO sonde_stack (id, parent_id, frame_id) VALUES (?1, ?2, ?3)", known->second,
+           parent, frame);
+  } else {
+    insert("INSERT INTO sonde_stack (id, frame_id) VALUES (?1, ?2)", known->second, frame);
+  }
+  return known->second;
+}
+
+// The stack of a sample; 0: it has none.
+int64_t Ingest::Impl::leaf_of(Process& process, const wire::Record& record) {
+  std::vector<int64_t> path;  // innermost first
+  Numbers numbers(record.text);
+  for (uint32_t i = 0; i < record.header->id && i < 2 * wire::kMaxFrames; ++i) {
+    uint64_t which = 0, offset = 0;
+    if (!numbers.next(which) || !numbers.next(offset)) {
+      ++drops[{"samples", "malformed"}];
+      return 0;
+    }
+    if ((which & 1) != 0) {
+      path.push_back(python_frame(process, static_cast<uint32_t>(which >> 1), offset));
+      continue;
+    }
+    const auto module = process.modules.find(static_cast<uint32_t>(which >> 1));
+    path.push_back(native_frame(module != process.modules.end() ? module->second : 0,
+                                static_cast<int64_t>(offset)));
+  }
+  int64_t leaf = 0;
+  for (size_t i = path.size(); i-- > 0;) leaf = stack(leaf, path[i]);
+  return leaf;
+}
+
+// Calls nest, so those that are further in than this one have ended unseen.
+void Ingest::Impl::link_stack(KnownRing& ring, uint64_t correlation, int64_t api_id) {
+  for (size_t i = ring.launches.size(); i-- > 0;) {
+    const LaunchStack launch = ring.launches[i];
+    if (launch.correlation != correlation) continue;
+    ring.launches.resize(i);
+    return insert(
+        "INSERT OR IGNORE INTO sonde_launch_stack (api_id, stack_id, truncated) VALUES (?1, ?2, "
+        "?3)",
+        api_id, launch.stack_id, launch.truncated);
+  }
+}
+
+void Ingest::Impl::sample(Process& process, KnownRing& ring, const wire::Record& record) {
+  const auto& fields = record.as<wire::SampleRecord>();
+  const int64_t leaf = leaf_of(process, record);
+  if (leaf == 0) return;
+  const int64_t truncated = record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep);
+  const int64_t time_ns = ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks));
+  if ((record.header->flags & wire::kLaunch) != 0) {
+    if (ring.launches.size() >= wire::kMaxOpenCalls) ring.launches.erase(ring.launches.begin());
+    ring.launches.push_back({fields.cpu_ns, leaf, truncated});
+    return;
+  }
+  if ((record.header->flags & wire::kBlocked) != 0) {
+    insert(
+        "INSERT INTO sonde_blocked (process_id, tid, time_ns, stack_id, wall_ns, truncated) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        process.id, int64_t{fields.tid}, time_ns, leaf, static_cast<int64_t>(fields.cpu_ns),
+        truncated);
+    return;
+  }
+  insert(
+      "INSERT INTO sonde_sample (process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, "
+      "truncated, by_timer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+      process.id, int64_t{ring.tid}, time_ns, leaf, static_cast<int64_t>(fields.cpu_ns),
+      int64_t{fields.missed}, int64_t{fields.cost_ns}, truncated,
+      int64_t{(record.header->flags & wire::kByTimer) != 0});
+}
+
+Status Ingest::Impl::restore_frames() {
+  auto& database = writer.database();
+  SONDE_ASSIGN(auto modules, database.prepare("SELECT id, path, build_id FROM sonde_module"));
+  for (;;) {
+    SONDE_ASSIGN(const bool row, modules.step());
+    if (!row) break;
+    frames.modules[{std::string(modules.text(1)), std::string(modules.text(2))}] =
+        modules.integer(0);
+    frames.next_module = std::max(frames.next_module, modules.integer(0) + 1);
+  }
+  SONDE_ASSIGN(auto natives, database.prepare("SELECT id, coalesce(module_id, 0), address FROM "
+                                              "sonde_frame WHERE kind = 'native'"));
+  for (;;) {
+    SONDE_ASSIGN(const bool row, natives.step());
+    if (!row) break;
+    if (!natives.is_null(2)) {
+      frames.natives[{natives.integer(1), natives.integer(2)}] = natives.integer(0);
+    }
+  }
+  SONDE_ASSIGN(auto pythons, database.prepare("SELECT id, file, function, coalesce(line, 0) FROM "
+                                              "sonde_frame WHERE kind = 'python'"));
+  for (;;) {
+    SONDE_ASSIGN(const bool row, pythons.step());
+    if (!row) break;
+    frames.pythons[std::string(pythons.text(1)) + '\0' + std::string(pythons.text(2)) + '\0' +
+                   std::string(pythons.text(3))] = pythons.integer(0);
+  }
+  SONDE_ASSIGN(auto stacks,
+               database.prepare("SELECT id, coalesce(parent_id, 0), frame_id FROM sonde_stack"));
+  for (;;) {
+    SONDE_ASSIGN(const bool row, stacks.step());
+    if (!row) break;
+    frames.stacks[{stacks.integer(1), stacks.integer(2)}] = stacks.integer(0);
+  }
+  SONDE_ASSIGN(frames.next_frame, database.integer("SELECT max(id) FROM sonde_frame"));
+  SONDE_ASSIGN(frames.next_stack, database.integer("SELECT max(id) FROM sonde_stack"));
+  ++frames.next_frame;
+  ++frames.next_stack;
+  return ok_status();
+}
+
+}  // namespace sonde::store
