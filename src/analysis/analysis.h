@@ -1,7 +1,7 @@
 // Analyses: pure functions from a Trace to a Report, one file each, with the definition of every
 // figure beside the code that computes it. A new analysis is a file in analysis/ that defines
 // `const Analysis& NAME_analysis()` at the beginning of a line; the build finds it, and the command
-// `sonde NAME`, its help, man page, docs page and --explain, and its part of docs/analyses.md are
+// `sonde NAME`, its help, man page, page and --explain, and its part of analyses.md are
 // made from the value.
 //
 // An analysis fills the table of its first section completely and in its natural order; sorting by

@@ -23,7 +23,7 @@ std::string command_help(const Command& command, const HelpStyle& style);
 std::string overview_markdown(Commands commands);
 std::string command_markdown(const Command& command);
 
-// docs/analyses.md: the definition of every figure, from beside the code that computes it.
+// analyses.md: the definition of every figure, from beside the code that computes it.
 std::string analyses_markdown(Commands commands);
 
 std::string overview_man(Commands commands);

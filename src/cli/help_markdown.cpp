@@ -46,7 +46,7 @@ std::string overview_markdown(Commands commands) {
     if (command->name == "help") add(*command);
   }
   out +=
-      "\nThese pages are printed by `sonde help --format markdown [COMMAND]`; do not edit them.\n";
+      "\nThese pages are printed by `sonde help --format markdown [COMMAND]`.\n";
   return out;
 }
 
@@ -87,8 +87,7 @@ std::string analyses_markdown(Commands commands) {
   std::string out =
       "# What the figures of the analyses mean\n\n"
       "One chapter for each analysis; `sonde NAME --explain` prints the same. The text stands beside "
-      "the\ncode that computes the figures (`src/analysis/`) and is collected by `./dev docs`; do not "
-      "edit it here.\n\n"
+      "the\ncode that computes the figures, and this page is made of it by the build.\n\n"
       "Times are integer nanoseconds and intervals are half-open: an operation of no length takes no "
       "time\nand overlaps nothing. JSON has them under keys that end in `_ns`.\n";
   for (const Command* command : commands) {

@@ -23,8 +23,10 @@ Result<Steps> steps_of_markers(const Trace& trace, const std::string& pattern) {
     const auto [entry, is_new] = until_ns.try_emplace(process, std::numeric_limits<int64_t>::min());
     if (apis.start_ns[i] < entry->second) continue;
     entry->second = apis.end_ns[i];
-    found.steps.push_back(
-        {trace.names[apis.label[i]], {apis.start_ns[i], apis.end_ns[i]}, process});
+    found.steps.push_back({trace.names[apis.label[i]],
+                           {apis.start_ns[i], apis.end_ns[i]},
+                           process,
+                           static_cast<int32_t>(apis.thread[i])});
   }
   std::stable_sort(found.steps.begin(), found.steps.end(),
                    [](const Step& a, const Step& b) { return a.process < b.process; });

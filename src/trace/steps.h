@@ -14,6 +14,7 @@ struct Step {
   std::string name;  // "ProfilerStep#6"
   Interval time;
   int32_t process = kNone;  // index into Trace::processes: of operations of this process only
+  int32_t thread = kNone;   // index into Trace::threads: whose marker it is
 };
 
 struct Steps {

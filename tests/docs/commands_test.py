@@ -30,8 +30,8 @@ def main():
     arguments = parser.parse_args()
     replaced = load(Path(__file__).resolve().parent / "replaced.toml")
     programs = [f"{arguments.build}/bin"]
-    found = [line for page in pages() for line in
-             lines.lines_of(ROOT / page, page, programs)]
+    found = [line for page in pages(Path(arguments.build)) for line in
+             lines.lines_of(page, name_of(page), programs)]
     texts = {line.text for line in found}
     problems = [f"replaced.toml: no page has the line: {text}" for text in replaced
                 if text not in texts]
@@ -52,12 +52,20 @@ def main():
     return 1 if problems else 0
 
 
-def pages():
-    """Everything that is written for people, but what changed when."""
+def pages(build):
+    """Everything that is written for people, but what changed when: the files, and those that the
+    build prints from the help."""
     done = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True,
                           check=False)
     names = done.stdout.split() or [str(path.relative_to(ROOT)) for path in ROOT.rglob("*.md")]
-    return [name for name in names if name != "CHANGELOG.md"]
+    printed = sorted((build / "share/doc/sonde").rglob("*.md"))
+    if not printed:
+        sys.exit(f"{build}: no pages in share/doc/sonde; build the target pages")
+    return [ROOT / name for name in names if name != "CHANGELOG.md"] + printed
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT) if page.is_relative_to(ROOT) else page)
 
 
 def load(path):

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/findings/rules.h"
 #include "analysis/stacks/sample_totals.h"
 #include "base/strings.h"
 #include "trace/op_tree.h"
+#include "trace/steps.h"
 
 namespace sonde::analysis {
 namespace {
@@ -41,7 +43,8 @@ constexpr Rule kDataRule = {
     "More workers, a larger prefetch_factor, persistent_workers=True; less work for each sample, or "
     "prepared samples on disk.",
     "without operations of a device: time within markers of data loaders (DataLoader in the name), "
-    "of the time between the first and the last call of their threads",
+    "where there are steps of their threads, of the time between the first and the last call of "
+    "threads",
     "all of it",
     true};
 
@@ -168,14 +171,20 @@ void add_operators(const trace::Trace& trace, Claims& claims) {
                    time_text(own.sums_ns[largest]), share)});
 }
 
+// Where steps are known, of their threads: what another thread loads ahead delays no step.
 void add_data_loading(const trace::Trace& trace, int64_t whole_ns, Claims& claims) {
+  std::set<int32_t> threads;
+  if (const auto found = trace::find_steps(trace, ""); found.ok()) {
+    for (const trace::Step& step : found->steps) threads.insert(step.thread);
+  }
   Lanes loading;
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (trace.apis.kind[i] != ApiKind::kMarker) continue;
     const std::string& label = trace.names[trace.apis.label[i]];
     if (label.find("DataLoader") == label.npos) continue;
-    extend(loading[static_cast<int32_t>(trace.apis.thread[i])],
-           {trace.apis.start_ns[i], trace.apis.end_ns[i]});
+    const auto thread = static_cast<int32_t>(trace.apis.thread[i]);
+    if (!threads.empty() && !threads.contains(thread)) continue;
+    extend(loading[thread], {trace.apis.start_ns[i], trace.apis.end_ns[i]});
   }
   const int64_t loading_ns = length_ns(loading);
   if (loading_ns == 0) return;

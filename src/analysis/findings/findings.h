@@ -45,9 +45,10 @@ Pace leave_out_warm_up(trace::Trace& trace);
 std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double least_percentage);
 
 trace::Request findings_needs();
-// `paces` by trace.
+// `paces` by trace; `left_out` are findings of which only the names and shares are said.
 report::Report findings_report(std::span<const trace::Trace> traces, std::span<const Pace> paces,
-                               const std::vector<Finding>& findings);
+                               std::span<const Finding> findings,
+                               std::span<const Finding> left_out = {});
 std::string findings_definition();
 
 }  // namespace sonde::analysis

@@ -170,6 +170,14 @@ constexpr Case kCases[] = {
      [](auto& rows) {
        add_gap_with(rows, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", 100, 900);
      }},
+    {"data-loading",
+     [](auto& rows) {
+       add_gap_with(rows, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", 1100, 8900);
+     },
+     [](auto& rows) {  // a thread that loads ahead
+       add_gap_with(rows, "user_annotation", "wait for the batch", 1100, 8900);
+       rows.add(ApiRow{"user_annotation", "DataLoader worker", 1100, 8900, 1, 2});
+     }},
     {"allocations", [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 6000, 6200, 10); },
      [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 1000, 1200, 10); }},
     {"python-gc",
@@ -242,6 +250,17 @@ constexpr Case kCases[] = {
      [](auto& rows) {
        rows.add(ApiRow{"user_annotation", "step", 0, 100});
        rows.add(ApiRow{"cpu_op", "aten::mm", 100, 300});
+     }},
+    {"cpu-data-loading",
+     [](auto& rows) {
+       rows.add(ApiRow{"user_annotation", "ProfilerStep#1", 0, 300});
+       rows.add(ApiRow{"user_annotation", "enumerate(DataLoader)#next", 0, 100});
+       rows.add(ApiRow{"cpu_op", "aten::mm", 100, 300});
+     },
+     [](auto& rows) {  // loaded ahead, beside the step
+       rows.add(ApiRow{"user_annotation", "ProfilerStep#1", 0, 300});
+       rows.add(ApiRow{"cpu_op", "aten::mm", 0, 300});
+       rows.add(ApiRow{"user_annotation", "DataLoader worker", 0, 290, 1, 2});
      }},
 };
 

@@ -59,7 +59,8 @@ constexpr Rule kDataRule = {
     "GPUs are idle while the program waits for its data",
     "More workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; less work "
     "for each sample, or prepared samples on disk. sonde critical-path shows what bounds a step.",
-    "idle time within markers of data loaders (DataLoader in the name)",
+    "idle time within markers of data loaders (DataLoader in the name) of threads that launch work: "
+    "what a thread loads ahead keeps no GPU waiting",
     "all of it",
     true};
 constexpr Rule kAllocationRule = {
@@ -160,9 +161,10 @@ struct Ranges {
   int64_t count = 0, total_ns = 0;
 };
 
-// Calls for whose names `wanted` holds, from a time on.
+// Calls for whose names `wanted` holds, from a time on; of some threads only.
 template <typename Wanted>
-Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted) {
+Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted,
+                 const std::vector<bool>* threads = nullptr) {
   std::vector<int8_t> known(trace.names.size(), -1);
   Ranges ranges;
   for (size_t i = 0; i < trace.apis.size(); ++i) {
@@ -170,12 +172,32 @@ Ranges ranges_of(const trace::Trace& trace, int64_t from_ns, Wanted wanted) {
     int8_t& is_wanted = known[trace.apis.label[i]];
     if (is_wanted < 0) is_wanted = wanted(trace.names[trace.apis.label[i]]) ? 1 : 0;
     if (is_wanted == 0) continue;
+    if (threads != nullptr && !(*threads)[trace.apis.thread[i]]) continue;
     const int32_t process = trace.threads[trace.apis.thread[i]].process;
     ranges.by_process[process].push_back({trace.apis.start_ns[i], trace.apis.end_ns[i]});
     ++ranges.count;
     ranges.total_ns += trace.api_ns(i);
   }
   return ranges;
+}
+
+// Threads that launch work, and those of a process of which no launch is known. A loader that loads
+// ahead in a thread of its own keeps no GPU waiting: its consumer does, where it waits for it.
+std::vector<bool> launching_threads(const trace::Trace& trace) {
+  std::vector<bool> launches(trace.threads.size(), false);
+  std::vector<bool> is_known(trace.processes.size(), false);
+  for (const Row api : trace.ops.api) {
+    if (api == kNone) continue;
+    const uint32_t thread = trace.apis.thread[static_cast<size_t>(api)];
+    const int32_t process = trace.threads[thread].process;
+    launches[thread] = true;
+    if (process != kNone) is_known[static_cast<size_t>(process)] = true;
+  }
+  for (size_t thread = 0; thread < launches.size(); ++thread) {
+    const int32_t process = trace.threads[thread].process;
+    if (process == kNone || !is_known[static_cast<size_t>(process)]) launches[thread] = true;
+  }
+  return launches;
 }
 
 int64_t middle_of(const Evidence& evidence) {
@@ -209,8 +231,9 @@ std::vector<const Rule*> host_rules() {
 void add_host_claims(const Evidence& evidence, Claims& claims) {
   add_idle(evidence, claims);
   const int64_t start_ns = std::numeric_limits<int64_t>::min();
+  const std::vector<bool> launching = launching_threads(evidence.trace);
   add_ranges(evidence, kDataRule, "ranges of data loaders",
-             ranges_of(evidence.trace, start_ns, trace::is_data_loader), claims);
+             ranges_of(evidence.trace, start_ns, trace::is_data_loader, &launching), claims);
   add_ranges(evidence, kCollectorRule, "collections",
              ranges_of(evidence.trace, start_ns, trace::is_collector), claims);
   Ranges allocations = ranges_of(evidence.trace, middle_of(evidence), trace::is_memory_call);

@@ -129,6 +129,16 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
                     Kind::kPercent, share(overview.exposed_ns, overview.work_ns)});
 }
 
+// A cause that costs little is still a cause: who looks for it finds its name.
+std::string left_out_text(std::span<const Finding> findings) {
+  std::string text = "too small to be listed, of the time they could save:";
+  for (const Finding& finding : findings) {
+    text += fmt::format("{} {} {:.1f} %", &finding == &findings.front() ? "" : ",", finding.id,
+                        finding.saving_percentage());
+  }
+  return text + " (--least 0 lists all)";
+}
+
 // How many of the first steps of a process are slower than the others.
 size_t warm_up_of(std::span<const trace::Step> steps, int64_t& median_ns) {
   std::vector<int64_t> lengths;
@@ -182,7 +192,8 @@ Pace leave_out_warm_up(trace::Trace& trace) {
 }
 
 report::Report findings_report(std::span<const trace::Trace> traces, std::span<const Pace> paces,
-                               const std::vector<Finding>& findings) {
+                               std::span<const Finding> findings,
+                               std::span<const Finding> left_out) {
   report::Report report = begin_report("check", traces.front());
   const auto any = [&](auto has) { return std::any_of(traces.begin(), traces.end(), has); };
   const bool has_ops = any([](const auto& one) { return one.ops.size() != 0; });
@@ -210,6 +221,7 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
     report.subject += ", " + traces[i].path;
     for (const std::string& warning : traces[i].warnings) report.warnings.push_back(warning);
   }
+  if (!left_out.empty()) report.notes.push_back(left_out_text(left_out));
   if (!has_ops && has_work) {
     report.notes.push_back("no operations of a device: the findings are about time of the CPU");
   }

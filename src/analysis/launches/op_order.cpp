@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <queue>
+#include <set>
 #include <tuple>
 
 #include "analysis/arguments.h"
@@ -33,6 +34,9 @@ class QueueState {
   Row ended_last_ = kNone;
 };
 
+constexpr int64_t kLegacy = 1, kPerThread = 2;  // special handles of both runtimes
+constexpr int64_t kFirstPage = 4096;            // no handle is an address below
+
 bool makes_stream(std::string_view name) {
   return starts_with_any(name, {"hipStreamCreate", "cudaStreamCreate", "cuStreamCreate"});
 }
@@ -57,7 +61,10 @@ class OrderFinder {
   }
 
   OpOrder find() {
-    if (!trace_.apis.stream.empty()) find_streams();
+    if (!trace_.apis.stream.empty()) {
+      find_numbered();
+      find_streams();
+    }
     find_after();
     return std::move(order_);
   }
@@ -71,6 +78,28 @@ class OrderFinder {
   const std::string& args_of(size_t call) const {
     static const std::string kNothing;
     return trace_.apis.args.empty() ? kNothing : trace_.texts[trace_.apis.args[call]];
+  }
+
+  // Handles are addresses, but for those of HIP's and CUDA's special streams; the files of rocprofv3
+  // and rocpd count streams instead, and have a 1 and a 2 that mean nothing else.
+  void find_numbered() {
+    struct Seen {
+      bool address = false, number = false, one = false, two = false;
+    };
+    std::map<int32_t, Seen> seen;
+    for (size_t call = 0; call < trace_.apis.stream.size(); ++call) {
+      const int64_t handle = trace_.apis.stream[call];
+      if (handle == trace::kNoStream) continue;
+      Seen& process = seen[process_of(call)];
+      process.one |= handle == kLegacy;
+      process.two |= handle == kPerThread;
+      process.number |= handle > kPerThread && handle < kFirstPage;
+      process.address |= handle >= kFirstPage || handle < 0;
+    }
+    for (const auto& [process, one] : seen) {
+      const bool counts = one.number || (one.one && one.two && !one.address);
+      if (counts) numbered_.insert(process);
+    }
   }
 
   // By launch: of the operations of one call by their begin.
@@ -105,16 +134,17 @@ class OrderFinder {
   }
 
   void place(size_t call, Row op) {
-    constexpr int64_t kLegacy = 1, kPerThread = 2;  // special handles of both runtimes
     int64_t handle = trace_.apis.stream[call];
     if (handle == trace::kNoStream) {
       const auto told = handle_argument(args_of(call), "stream");
       if (!told) return;
       handle = *told;
     }
-    if (handle == kLegacy) handle = 0;
-    if (handle == kPerThread) handle = -1 - int64_t{trace_.apis.thread[call]};
     const int32_t process = process_of(call);
+    if (!numbered_.contains(process)) {
+      if (handle == kLegacy) handle = 0;
+      if (handle == kPerThread) handle = -1 - int64_t{trace_.apis.thread[call]};
+    }
     const int64_t gpu = trace_.ops.gpu[static_cast<size_t>(op)];
     const auto [entry, is_new] =
         current_.try_emplace({process, handle == 0 ? gpu : kNone, handle}, order_.streams.size());
@@ -184,6 +214,7 @@ class OrderFinder {
 
   const trace::Trace& trace_;
   std::map<std::tuple<int32_t, int64_t, int64_t>, size_t> current_;  // process, GPU, handle
+  std::set<int32_t> numbered_;  // processes that count their streams
   std::map<std::pair<int32_t, int64_t>, bool> joins_;  // of streams whose making is in the file
   OpOrder order_;
 };

@@ -37,12 +37,12 @@ using Shares = std::map<trace::NameId, int64_t>;  // time by label
 
 struct StepTime {
   const trace::Step* step = nullptr;
-  uint32_t thread = 0;
-  bool has_thread = false;
   int64_t time_ns = 0, ops = 0, busy_ns = 0;
   int64_t data_ns = 0, data_idle_ns = 0;  // loading data; and no GPU of the process works
   Shares host, waits, device;             // what its thread did, waited in, and launched
   bool is_slow = false;
+
+  bool has_thread() const { return step->thread != trace::kNone; }
 };
 
 std::vector<StepTime> cut_to_window(const trace::Trace& trace, const trace::Steps& steps) {
@@ -56,28 +56,6 @@ std::vector<StepTime> cut_to_window(const trace::Trace& trace, const trace::Step
     times.push_back(std::move(time));
   }
   return times;
-}
-
-// The thread whose marker a step is.
-void find_threads(const trace::Trace& trace, std::vector<StepTime>& times) {
-  std::unordered_map<int64_t, std::vector<size_t>> by_start;
-  for (size_t i = 0; i < times.size(); ++i) {
-    by_start[times[i].step->time.start_ns].push_back(i);
-  }
-  for (size_t api = 0; api < trace.apis.size(); ++api) {
-    const auto found = by_start.find(trace.apis.start_ns[api]);
-    if (found == by_start.end() || !trace::is_on_a_thread(trace.apis.kind[api])) continue;
-    for (const size_t i : found->second) {
-      const trace::Step& step = *times[i].step;
-      const uint32_t thread = trace.apis.thread[api];
-      const bool is_its_marker = trace.apis.end_ns[api] == step.time.end_ns &&
-                                 trace.names[trace.apis.label[api]] == step.name &&
-                                 trace.threads[thread].process == step.process;
-      if (!is_its_marker) continue;
-      times[i].thread = thread;
-      times[i].has_thread = true;
-    }
-  }
 }
 
 // When any GPU of a process ran something; of kNone that of all.
@@ -109,11 +87,12 @@ void add_host(const trace::Trace& trace, std::vector<StepTime>& times) {
   const auto busy = busy_of_processes(trace);
   const auto loading = data_loading(trace);
   for (StepTime& time : times) {
-    if (!time.has_thread || time.time_ns == 0) continue;
-    for (const HostDeed& deed : host.deeds_in(time.thread, time.step->time)) {
+    if (!time.has_thread() || time.time_ns == 0) continue;
+    const auto thread = static_cast<uint32_t>(time.step->thread);
+    for (const HostDeed& deed : host.deeds_in(thread, time.step->time)) {
       (deed.work == HostWork::kWaiting ? time.waits : time.host)[deed.label] += deed.time_ns;
     }
-    const auto loads = loading.find(time.thread);
+    const auto loads = loading.find(thread);
     if (loads == loading.end()) continue;
     const trace::IntervalSet mine = trace::clip(loads->second, time.step->time);
     time.data_ns = trace::length_ns(mine);
@@ -194,7 +173,7 @@ std::string difference(const trace::Trace& trace, const StepTime& slow,
   for (const StepTime& time : times) usual_waits.push_back(sum_of(time.waits));
   const int64_t waits_ns = sum_of(slow.waits) - median_of(std::move(usual_waits));
   const int64_t least_ns = excess_ns / 5;
-  if (slow.has_thread && waits_ns >= least_ns && waits_ns > host.second) {
+  if (slow.has_thread() && waits_ns >= least_ns && waits_ns > host.second) {
     std::string said = "waiting for the GPU +" + format_duration(waits_ns);
     if (device.second >= least_ns) said += "; of the GPU " + text(device);
     return said;
@@ -233,7 +212,7 @@ std::string data_verdict(std::span<const StepTime> times) {
     whole_ns += time.time_ns;
     data_ns += time.data_ns;
     idle_ns += time.data_idle_ns;
-    has_thread |= time.has_thread;
+    has_thread |= time.has_thread();
   }
   if (!has_thread || data_ns == 0) return "not known: no range of a data loader in the steps";
   const auto share = [&](int64_t part_ns) {
@@ -310,7 +289,7 @@ report::Section steps_section(const trace::Trace& trace, std::span<const StepTim
   for (const StepTime& time : times) {
     section.table.add_row({time.step->name, rank_of(trace, *time.step), time.time_ns,
                            percent_of(time.time_ns, middle), time.busy_ns,
-                           time.has_thread ? Value(time.data_ns) : Value(), time.ops,
+                           time.has_thread() ? Value(time.data_ns) : Value(), time.ops,
                            std::string(time.is_slow ? "slow" : "")});
   }
   if (times.size() > 1) section.charts.push_back(chart_of(times));
@@ -365,7 +344,6 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
     batch.source = "--batch";
   }
   std::vector<StepTime> times = cut_to_window(trace, steps);
-  find_threads(trace, times);
   std::vector<Row> step_of(trace.ops.size(), kNone);
   if (!steps.steps.empty()) step_of = trace::step_of_ops(trace, steps);
   add_host(trace, times);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "analysis/findings/findings.h"
 #include "base/strings.h"
@@ -60,8 +61,12 @@ Result<int> run(const Arguments& arguments) {
     paces.push_back(analysis::leave_out_warm_up(trace));
     traces.push_back(std::move(trace));
   }
-  const auto findings = analysis::findings_of(traces, *least);
-  report::Report report = analysis::findings_report(traces, paces, findings);
+  const auto all = analysis::findings_of(traces, 0);  // the largest saving first
+  const auto small = std::partition_point(all.begin(), all.end(), [&](const auto& finding) {
+    return finding.saving_percentage() >= *least;
+  });
+  const std::span findings(all.begin(), small), left_out(small, all.end());
+  report::Report report = analysis::findings_report(traces, paces, findings, left_out);
   if (arguments.flag("explain")) report.definition = analysis::findings_definition();
   SONDE_ASSIGN(const int status, print_report(arguments, std::move(report)));
   const bool found = std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
