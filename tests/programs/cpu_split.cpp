@@ -45,14 +45,17 @@ uint64_t cpu_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Each slice of 10 ms is split anew, so that no share depends on where the time ends.
+// Each slice is split anew, so that no share depends on where the time ends. Slices are 5 to 15 ms
+// long, so that no clock of a fixed period can stay in step with them.
 BURN_NOINLINE void* work(void*) {
   const uint64_t end = cpu_ns() + static_cast<uint64_t>(g_ms) * 1000000;
   static const uint64_t kShares[3] = {600, 300, 100};
-  uint64_t spent[3] = {};
+  uint64_t spent[3] = {}, random = end;
   while (cpu_ns() < end) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    const uint64_t scale = 5000 + (random >> 33) % 10000;
     for (int k = 0; k < 3; ++k) {
-      const uint64_t begin = cpu_ns(), until = begin + kShares[k] * 10000;
+      const uint64_t begin = cpu_ns(), until = begin + kShares[k] * scale;
       while (cpu_ns() < until) g_burn[k](20000);
       spent[k] += cpu_ns() - begin;
     }
