@@ -80,8 +80,8 @@ class OrderFinder {
     return trace_.apis.args.empty() ? kNothing : trace_.texts[trace_.apis.args[call]];
   }
 
-  // Handles are addresses, but for those of HIP's and CUDA's special streams; the files of rocprofv3
-  // and rocpd count streams instead, and have a 1 and a 2 that mean nothing else.
+  // Handles are addresses, but for those of HIP's and CUDA's special streams; the files of
+  // rocprofv3 and rocpd count streams instead, and have a 1 and a 2 that mean nothing else.
   void find_numbered() {
     struct Seen {
       bool address = false, number = false, one = false, two = false;
@@ -214,7 +214,7 @@ class OrderFinder {
 
   const trace::Trace& trace_;
   std::map<std::tuple<int32_t, int64_t, int64_t>, size_t> current_;  // process, GPU, handle
-  std::set<int32_t> numbered_;  // processes that count their streams
+  std::set<int32_t> numbered_;                         // processes that count their streams
   std::map<std::pair<int32_t, int64_t>, bool> joins_;  // of streams whose making is in the file
   OpOrder order_;
 };

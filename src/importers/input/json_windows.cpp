@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace sonde::importers {
 
@@ -11,14 +12,19 @@ constexpr size_t kFront = 1;                     // room for the [ of a window
 constexpr size_t kMaxFrame = size_t{64} << 20;   // of what stands around the events
 constexpr size_t kMaxEvent = size_t{256} << 20;  // more is no event but broken JSON
 constexpr size_t kGrowth = 64;                   // at least, of a window without a whole event
-constexpr std::string_view kEventsKey = "traceEvents";
+constexpr size_t kMostKey = 64;                  // bytes; no array that is wanted has a longer one
+constexpr size_t kMostOpen = 64;                 // brackets; none that is wanted is deeper
 
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 }  // namespace
 
-JsonWindows::JsonWindows(Source& source, size_t window_bytes)
-    : source_(source), window_bytes_(window_bytes) {}
+bool are_trace_events(std::span<const std::string> keys) {
+  return keys.empty() || (keys.size() == 1 && keys[0] == "traceEvents");
+}
+
+JsonWindows::JsonWindows(Source& source, WantsArray wants, size_t window_bytes)
+    : source_(source), wants_(wants), window_bytes_(window_bytes) {}
 
 void JsonWindows::reserve(size_t bytes) {
   if (bytes <= capacity_) return;
@@ -40,29 +46,37 @@ Status JsonWindows::fill() {
   return ok_status();
 }
 
-// In the frame: brackets count, and the key of an array at depth 1 tells whether it is the events.
+// In the frame: brackets count, and the keys around an array tell whether it is wanted.
 void JsonWindows::frame_bracket(char c) {
-  if (c == '{' || c == '[') {
-    if (where_ == Where::kBefore) {
-      where_ = Where::kFrame;
-      bare_ = c == '[';
-      if (bare_) frame_.clear();
-    }
-    const bool events = c == '[' && (bare_ || (depth_ == 1 && key_is_events_));
-    key_is_events_ = false;
-    if (events) {
-      found_events_ = true;
-      where_ = Where::kEvents;
-      elements_ = ElementScan();
+  if (c == '}' || c == ']') {
+    if (too_deep_ > 0) {
+      --too_deep_;
       return;
     }
-    ++depth_;
-  } else if (c == '}' || c == ']') {
-    if (--depth_ <= 0) {
+    if (!open_.empty()) open_.pop_back();
+    if (open_.empty()) {
       where_ = Where::kAfter;
       complete_ = true;
     }
+    return;
   }
+  if (open_.size() == kMostOpen) {
+    ++too_deep_;
+    return;
+  }
+  if (open_.size() == 1) part_ = 0;
+  if (open_.size() == 2 && key_.empty()) ++part_;
+  open_.push_back(std::exchange(key_, {}));
+  const bool is_wanted = c == '[' && wants_(std::span<const std::string>(open_).subspan(1));
+  if (where_ == Where::kBefore) {
+    where_ = Where::kFrame;
+    bare_ = is_wanted;
+    if (bare_) frame_.clear();
+  }
+  if (!is_wanted) return;
+  found_events_ = true;
+  where_ = Where::kEvents;
+  elements_ = ElementScan();
 }
 
 void JsonWindows::frame_char(char c) {
@@ -70,7 +84,7 @@ void JsonWindows::frame_char(char c) {
   if (in_string_) {
     if (!escaped_ && c == '"') {
       in_string_ = false;
-    } else if (depth_ == 1 && string_.size() <= kEventsKey.size()) {
+    } else if (string_.size() <= kMostKey) {
       string_ += c;
     }
     escaped_ = !escaped_ && c == '\\';
@@ -80,11 +94,11 @@ void JsonWindows::frame_char(char c) {
     in_string_ = true;
     string_.clear();
   } else if (c == ':') {
-    key_is_events_ = depth_ == 1 && string_ == kEventsKey;
+    key_ = string_;
   } else if (c == '{' || c == '}' || c == '[' || c == ']') {
     frame_bracket(c);
   } else if (!is_blank(c)) {
-    key_is_events_ = false;
+    key_.clear();
   }
 }
 
@@ -115,6 +129,8 @@ JsonWindow JsonWindows::cut(size_t end) {
   scanned_ -= end;
   last_end_ = 0;
   window.file_offset = base_ + begin;
+  for (size_t i = 1; i < open_.size(); ++i) window.path += (i == 1 ? "" : "/") + open_[i];
+  window.part = part_;
   base_ += end;
   window.memory = std::move(memory);
   window.begin = begin;  // kFront leaves a byte before the first event
@@ -144,7 +160,6 @@ Result<JsonWindow> JsonWindows::next() {
       JsonWindow window;
       if (end > 0) window = cut(end);
       // The rest belongs to the frame, from the closing bracket on.
-      depth_ += 1;
       where_ = Where::kFrame;
       base_ += scanned_;
       filled_ -= scanned_;

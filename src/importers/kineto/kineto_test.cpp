@@ -248,7 +248,7 @@ TEST(JsonWindows, CutsBetweenEvents) {
   for (const size_t window_bytes : {1u, 63u, 64u, 65u, 1000u, 4096u, 1u << 20}) {
     auto source = Source::open(directory->path() + "/t");
     ASSERT_TRUE(source.ok());
-    JsonWindows windows(*source, window_bytes);
+    JsonWindows windows(*source, are_trace_events, window_bytes);
     std::string seen;
     for (;;) {
       auto window = windows.next();

@@ -1,14 +1,20 @@
 // The JSON of rocprofv3 (docs/formats.md): one object for each process, its records as they came
-// out of the SDK. Kinds and operations are numbers whose words the file holds itself.
+// out of the SDK. Kinds and operations are numbers whose words the file holds itself, before the
+// records. These are read in windows, so that a file may be larger than memory.
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
+#include <memory>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/strings.h"
 #include "importers/importer.h"
 #include "importers/input/json_close.h"
+#include "importers/input/json_windows.h"
 #include "importers/rocprof/names.h"
 #include "importers/sink/call_table.h"
 
@@ -54,6 +60,64 @@ void each(element from, std::initializer_list<std::string_view> path, Each&& on_
   for (const element entry : elements) on_element(entry);
 }
 
+// What of a process there may be much of: {tool: [{"kernel_symbols": [...], ...}]}, or {tool:
+// {...}}.
+bool are_records(std::span<const std::string> keys) {
+  if (keys.size() < 2 || keys.front() != "rocprofiler-sdk-tool") return false;
+  keys = keys.subspan(keys[1].empty() ? 2 : 1);
+  if (keys.size() == 1) return keys[0] == "kernel_symbols";
+  if (keys.size() != 2) return false;
+  if (keys[0] == "strings") return keys[1] == "marker_api";
+  return keys[0] == "buffer_records" || keys[0] == "callback_records";
+}
+
+// The last two keys of a path.
+std::string_view end_of(std::string_view path) {
+  const size_t last = path.rfind('/');
+  const size_t before = last == 0 ? path.npos : path.rfind('/', last - 1);
+  return path.substr(before == path.npos ? 0 : before + 1);
+}
+
+// A JSON text with its parser; what is read from it lives as long.
+struct Document {
+  simdjson::dom::parser parser;
+  element root;
+
+  Status parse(std::string_view json, const std::string& place, Tally& tally) {
+    simdjson::error_code code = parser.parse(json.data(), json.size()).get(root);
+    if (code == simdjson::UTF8_ERROR) {
+      const std::string valid = valid_utf8(json);
+      tally.repair("place or more that is not valid UTF-8", place);
+      code = parser.parse(valid).get(root);
+    }
+    if (code == simdjson::SUCCESS) return ok_status();
+    return make_error(ErrorCode::kBadData, simdjson::error_message(code), place,
+                      "the file is not complete JSON");
+  }
+};
+
+// The processes of a frame; a frame that goes on is closed first.
+Status parse_frame(std::string frame, const std::string& path, Tally& tally, Document& document,
+                   std::vector<element>& processes) {
+  if (!close_json(frame)) {
+    return make_error(ErrorCode::kBadData, "is not complete JSON", path,
+                      "give the JSON that rocprofv3 wrote");
+  }
+  SONDE_TRY(document.parse(frame, path, tally));
+  element tool;
+  if (document.root["rocprofiler-sdk-tool"].get(tool) != simdjson::SUCCESS) {
+    return make_error(ErrorCode::kBadData, "has no rocprofiler-sdk-tool", path,
+                      "give the JSON that rocprofv3 wrote");
+  }
+  array list;
+  if (tool.get(list) != simdjson::SUCCESS) {
+    processes.push_back(tool);
+  } else {
+    for (const element process : list) processes.push_back(process);
+  }
+  return ok_status();
+}
+
 // Words of kinds and of their operations, by number.
 struct Words {
   std::vector<std::string_view> kinds;
@@ -72,39 +136,22 @@ struct Words {
   }
 };
 
+// One process: its windows in the order of the file, then finish().
 class ProcessReader {
  public:
-  ProcessReader(element root, const std::string& path, Sink& sink, Tally& tally)
-      : root_(root), path_(path), sink_(sink), tally_(tally) {}
+  // `number`: which of the processes of the file.
+  ProcessReader(size_t number, const std::string& path, Sink& sink, Tally& tally)
+      : number_(number), path_(path), sink_(sink), tally_(tally) {}
 
-  void read() {
-    element metadata;
-    if (root_["metadata"].get(metadata) == simdjson::SUCCESS) describe(metadata);
-    if (process_ == 0) process_ = sink_.process(0);
-    words();
-    agents();
-    each(root_, {"kernel_symbols"}, [&](element symbol) {
-      kernels_[number(symbol, "kernel_id")] = {
-          sink_.name(valid_utf8(kernel_name(text(symbol, "kernel_name"))))};
-    });
-    each(root_, {"strings", "marker_api"},
-         [&](element marker) { messages_[number(marker, "key")] = text(marker, "value"); });
-    for (const std::string_view kind :
-         {"hip_api", "hsa_api", "marker_api", "rccl_api", "rocdecode_api", "rocjpeg_api"}) {
-      each(root_, {"buffer_records", kind}, [&](element record) { api(kind, record); });
-    }
-    each(root_, {"buffer_records", "kernel_dispatch"}, [&](element r) { kernel(r); });
-    each(root_, {"buffer_records", "memory_copy"}, [&](element r) { copy(r); });
-    each(root_, {"buffer_records", "memory_allocation"}, [&](element r) { memory(r); });
-    each(root_, {"buffer_records", "scratch_memory"}, [&](element r) { memory(r); });
-    each(root_, {"callback_records", "counter_collection"}, [&](element r) { counters(r); });
-    for (const std::string_view kind : {"pc_sample_host_trap", "pc_sample_stochastic"}) {
-      each(root_, {"buffer_records", kind},
-           [&](element) { tally_.skip("program counter samples", path_); });
-    }
-  }
+  // `frame`: what the file has said until now.
+  Status take(JsonWindow window, const std::string& frame);
+  Status finish(const std::string& frame);
 
  private:
+  Status define(const std::string& frame);
+  void begin();
+  Status read(const JsonWindow& window);
+  void record(std::string_view table, element one);
   void describe(element metadata);
   void words();
   void agents();
@@ -114,28 +161,132 @@ class ProcessReader {
   void copy(element record);
   void memory(element record);
   void counters(element record);
-  int64_t call_of(element record, int64_t start_ns) const {
-    const int64_t call = calls_.find(process_, number(record, "correlation_id/internal"), start_ns);
-    return call == CallTable::kNoCall ? 0 : call;
+  void start(element record, const Launch& launch, int64_t start_ns) {
+    started_.push_back({launch, number(record, "correlation_id/internal"), start_ns});
   }
   int64_t gpu(int64_t agent) const {
     const auto at = gpus_.find(agent);
     return at == gpus_.end() ? -1 : at->second;
   }
 
-  const element root_;
+  // Kernels come before the calls that launched them.
+  struct Started {
+    Launch launch;
+    int64_t correlation, start_ns;
+  };
+  struct Value {
+    int64_t dispatch;
+    Name counter;
+    double amount;
+  };
+
+  const size_t number_;
   const std::string& path_;
   Sink& sink_;
   Tally& tally_;
+  std::unique_ptr<Document> definitions_;
+  element root_;                  // of the definitions
+  std::vector<JsonWindow> held_;  // from before the definitions
+  std::vector<Started> started_;
+  std::vector<Value> values_;
   int64_t process_ = 0;
   Words words_;
-  std::unordered_map<int64_t, int64_t> gpus_;               // GPU number by agent handle
-  std::unordered_map<int64_t, Name> kernels_;               // by kernel id
-  std::unordered_map<int64_t, std::string_view> messages_;  // of markers, by correlation id
+  std::unordered_map<int64_t, int64_t> gpus_;          // GPU number by agent handle
+  std::unordered_map<int64_t, Name> kernels_;          // by kernel id
+  std::unordered_map<int64_t, std::string> messages_;  // of markers, by correlation id
   std::unordered_map<int64_t, Name> counter_names_;
   std::unordered_map<int64_t, int64_t> op_of_dispatch_;
   CallTable calls_;
 };
+
+// Reads what the frame says of the process; all of it once the words of its records are there.
+Status ProcessReader::define(const std::string& frame) {
+  auto document = std::make_unique<Document>();
+  std::vector<element> processes;
+  SONDE_TRY(parse_frame(frame, path_, tally_, *document, processes));
+  if (number_ >= processes.size()) return ok_status();
+  definitions_ = std::move(document);
+  root_ = processes[number_];
+  return ok_status();
+}
+
+Status ProcessReader::take(JsonWindow window, const std::string& frame) {
+  const std::string_view table = end_of(window.path);
+  const bool is_definition = table.ends_with("/kernel_symbols") || table == "strings/marker_api";
+  if (is_definition || process_ != 0) return read(window);
+  element strings;
+  const bool is_first = held_.empty();
+  if (is_first && define(frame).ok() && definitions_ != nullptr &&
+      root_["strings"].get(strings) == simdjson::SUCCESS) {
+    begin();
+    return read(window);
+  }
+  held_.push_back(std::move(window));  // this file has its words behind its records
+  return ok_status();
+}
+
+// The process, what its records refer to, and what came before that.
+void ProcessReader::begin() {
+  element metadata;
+  if (root_["metadata"].get(metadata) == simdjson::SUCCESS) describe(metadata);
+  if (process_ == 0) process_ = sink_.process(0);
+  words();
+  agents();
+}
+
+Status ProcessReader::finish(const std::string& frame) {
+  if (process_ == 0) {
+    SONDE_TRY(define(frame));
+    if (definitions_ == nullptr) return ok_status();
+    begin();
+  }
+  for (const JsonWindow& window : held_) SONDE_TRY(read(window));
+  for (Started& one : started_) {
+    const int64_t call = calls_.find(process_, one.correlation, one.start_ns);
+    one.launch.api = call == CallTable::kNoCall ? 0 : call;
+    sink_.launch(one.launch);
+  }
+  for (const Value& one : values_) {
+    const auto op = op_of_dispatch_.find(one.dispatch);
+    if (op == op_of_dispatch_.end() || one.counter == 0) {
+      tally_.skip("counter values of an unknown dispatch or counter", path_);
+      continue;
+    }
+    sink_.op_counter(op->second, one.counter, one.amount);
+    tally_.count("counter_collection");
+  }
+  return sink_.status();
+}
+
+Status ProcessReader::read(const JsonWindow& window) {
+  Document document;
+  SONDE_TRY(
+      document.parse(window.text(), fmt::format("{}, byte {}", path_, window.file_offset), tally_));
+  const std::string_view table = end_of(window.path);
+  each(document.root, {}, [&](element one) { record(table, one); });
+  return sink_.status();
+}
+
+void ProcessReader::record(std::string_view table, element one) {
+  if (table.ends_with("/kernel_symbols")) {
+    kernels_[number(one, "kernel_id")] = {
+        sink_.name(valid_utf8(kernel_name(text(one, "kernel_name"))))};
+    return;
+  }
+  if (table == "strings/marker_api") {
+    messages_[number(one, "key")] = text(one, "value");
+    return;
+  }
+  if (table == "callback_records/counter_collection") return counters(one);
+  const size_t slash = table.find('/');
+  if (table.substr(0, slash) != "buffer_records") return;
+  table.remove_prefix(slash + 1);
+  if (table.ends_with("_api")) return api(table, one);
+  if (table == "kernel_dispatch") return kernel(one);
+  if (table == "memory_copy") return copy(one);
+  if (table == "memory_allocation" || table == "scratch_memory") return memory(one);
+  if (table.starts_with("pc_sample_")) tally_.skip("program counter samples", path_);
+}
 
 void ProcessReader::describe(element metadata) {
   process_ = sink_.process(number(metadata, "pid", 0));
@@ -233,7 +384,6 @@ void ProcessReader::kernel(element record) {
   op.type = sink_.name("KernelExecution");
   Launch launch;
   launch.op = sink_.op(op);
-  launch.api = call_of(record, op.start_ns);
   launch.process = process_;
   launch.name = op.name;
   launch.op_class = store::OpClass::kKernel;
@@ -245,7 +395,7 @@ void ProcessReader::kernel(element record) {
   }
   launch.group_segment_bytes = number(record, "dispatch_info/group_segment_size");
   launch.private_segment_bytes = number(record, "dispatch_info/private_segment_size");
-  sink_.launch(launch);
+  start(record, launch, op.start_ns);
   op_of_dispatch_[number(record, "dispatch_info/dispatch_id")] = launch.op;
   tally_.count("kernel_dispatch");
 }
@@ -261,12 +411,11 @@ void ProcessReader::copy(element record) {
   op.type = sink_.name(copy_type(direction));
   Launch launch;
   launch.op = sink_.op(op);
-  launch.api = call_of(record, op.start_ns);
   launch.process = process_;
   launch.op_class = store::OpClass::kCopy;
   launch.bytes = number(record, "bytes");
   launch.stream = stream_unless_0(number(record, "stream_id/handle", 0));
-  sink_.launch(launch);
+  start(record, launch, op.start_ns);
   tally_.count("memory_copy");
 }
 
@@ -290,53 +439,40 @@ void ProcessReader::memory(element record) {
 }
 
 void ProcessReader::counters(element record) {
-  const auto op = op_of_dispatch_.find(number(record, "dispatch_data/dispatch_info/dispatch_id"));
+  const int64_t dispatch = number(record, "dispatch_data/dispatch_info/dispatch_id");
   each(record, {"records"}, [&](element value) {
     const auto name = counter_names_.find(number(value, "counter_id/handle"));
-    double amount = 0;
-    if (op == op_of_dispatch_.end() || name == counter_names_.end() ||
-        value["value"].get(amount) != simdjson::SUCCESS) {
-      tally_.skip("counter values of an unknown dispatch or counter", path_);
-      return;
-    }
-    sink_.op_counter(op->second, name->second, amount);
-    tally_.count("counter_collection");
+    Value one{dispatch, name == counter_names_.end() ? 0 : name->second, 0};
+    if (value["value"].get(one.amount) != simdjson::SUCCESS) one.counter = 0;
+    values_.push_back(one);
   });
 }
 
 Status read(Source& source, Sink& sink, Tally& tally) {
-  constexpr size_t kMostBytes = (size_t{4} << 30) - 1;  // simdjson's documents end there
-  SONDE_ASSIGN(std::string text, source.read_all(kMostBytes));
-  simdjson::dom::parser parser;
-  element document, processes;
-  simdjson::error_code code = parser.parse(text).get(document);
-  if (code == simdjson::UTF8_ERROR) {
-    text = valid_utf8(text);
-    tally.repair("place or more that is not valid UTF-8", source.path());
-    code = parser.parse(text).get(document);
+  JsonWindows windows(source, are_records);
+  const std::string& path = source.path();
+  std::unique_ptr<ProcessReader> process;
+  size_t processes = 0;  // that have been begun
+  const auto begin_until = [&](size_t count) -> Status {
+    while (processes < count) {
+      if (process != nullptr) SONDE_TRY(process->finish(windows.frame()));
+      process = std::make_unique<ProcessReader>(processes++, path, sink, tally);
+    }
+    return ok_status();
+  };
+  for (;;) {
+    SONDE_ASSIGN(JsonWindow window, windows.next());
+    if (window.size == 0) break;
+    SONDE_TRY(begin_until(std::max<uint64_t>(1, window.part)));
+    SONDE_TRY(process->take(std::move(window), windows.frame()));
   }
-  if (code != simdjson::SUCCESS && close_json(text)) {
-    tally.skip("records cut off by the end of the file", source.path());
-    code = parser.parse(text).get(document);
-  }
-  if (code != simdjson::SUCCESS) {
-    return make_error(ErrorCode::kBadData, simdjson::error_message(code), source.path(),
-                      "the file is not complete JSON");
-  }
-  if (document["rocprofiler-sdk-tool"].get(processes) != simdjson::SUCCESS) {
-    return make_error(ErrorCode::kBadData, "has no rocprofiler-sdk-tool", source.path(),
-                      "give the JSON that rocprofv3 wrote");
-  }
-  array list;
-  if (processes.get(list) != simdjson::SUCCESS) {
-    ProcessReader(processes, source.path(), sink, tally).read();
-    return sink.status();
-  }
-  for (const element process : list) {
-    ProcessReader(process, source.path(), sink, tally).read();
-    SONDE_TRY(sink.status());
-  }
-  return ok_status();
+  if (!windows.complete()) tally.skip("records cut off by the end of the file", path);
+  Document document;
+  std::vector<element> all;
+  Tally said_already;
+  SONDE_TRY(parse_frame(windows.frame(), path, said_already, document, all));
+  SONDE_TRY(begin_until(all.size()));  // some may have no record
+  return process == nullptr ? ok_status() : process->finish(windows.frame());
 }
 
 Result<Clock> clock(Source&) { return Clock{"boottime"}; }

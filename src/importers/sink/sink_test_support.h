@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/temporary_directory.h"
@@ -41,6 +42,7 @@ class RecordingSink : public Sink {
   std::vector<int64_t> unfinished_apis;
   std::map<std::string, std::string> notes;
   std::vector<int64_t> device_gpus;
+  std::vector<std::tuple<int64_t, std::string, double>> op_counters;
 
   const std::string& text(Name name) const { return texts[static_cast<size_t>(name)]; }
   const ApiSeen* find_api(std::string_view name) const {
@@ -90,6 +92,9 @@ class RecordingSink : public Sink {
     threads[{process, tid}] = name;
   }
   void device(const Device& device) override { device_gpus.push_back(device.gpu); }
+  void op_counter(int64_t op, Name name, double value) override {
+    op_counters.emplace_back(op, text(name), value);
+  }
   void counter(const Counter& row) override { counters.push_back(row); }
   void flow(const Flow& row) override {
     flows.push_back({row, text(row.category), text(row.name), std::string(row.id)});
