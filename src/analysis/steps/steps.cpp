@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
 #include "analysis/analysis.h"
 #include "analysis/operations/op_groups.h"
+#include "analysis/perf/work.h"
 #include "analysis/quantile.h"
 #include "analysis/steps/step_batch.h"
+#include "analysis/steps/utilisation.h"
 #include "analysis/time/gpu_time.h"
 #include "analysis/time/host_time.h"
 #include "base/strings.h"
@@ -248,7 +251,13 @@ Value rank_of(const trace::Trace& trace, const trace::Step& step) {
   return rank ? Value(*rank) : Value();
 }
 
-void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const Batch& batch,
+// What was found of the steps beside their times.
+struct Facts {
+  Batch batch;
+  std::optional<Utilisation> utilisation;
+};
+
+void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const Facts& facts,
                report::Section& section) {
   const int64_t middle = median_of(lengths_of(times));
   const auto slow = std::count_if(times.begin(), times.end(), [](auto& t) { return t.is_slow; });
@@ -263,6 +272,13 @@ void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const
     section.add_fact(
         {"data_loader_bound", "Is the data loader the limit?", Kind::kText, data_verdict(times)});
   }
+  if (facts.utilisation) {
+    section.add_fact({"mfu_percentage", "Model FLOP utilisation (MFU)", Kind::kPercent,
+                      facts.utilisation->percentage});
+    section.add_fact({"mfu_covers_percentage", "Kernel time of its operators", Kind::kPercent,
+                      facts.utilisation->covers_percentage});
+  }
+  const Batch& batch = facts.batch;
   if (batch.size == 0 || middle == 0) return;
   const double rate = static_cast<double>(batch.size) * 1e9 / static_cast<double>(middle);
   section.add_fact({"per_second", fmt::format("{} a second", batch.what), Kind::kText,
@@ -270,7 +286,7 @@ void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const
 }
 
 report::Section steps_section(const trace::Trace& trace, std::span<const StepTime> times,
-                              const Batch& batch) {
+                              const Facts& facts) {
   report::Section section;
   section.key = "steps";
   section.empty_text =
@@ -284,7 +300,7 @@ report::Section steps_section(const trace::Trace& trace, std::span<const StepTim
   section.table.add_column({"ops", "Ops", Kind::kInteger});
   section.table.add_column({"slow", "Slow", Kind::kText});
   if (times.empty()) return section;
-  add_facts(trace, times, batch, section);
+  add_facts(trace, times, facts, section);
   const int64_t middle = median_of(lengths_of(times));
   for (const StepTime& time : times) {
     section.table.add_row({time.step->name, rank_of(trace, *time.step), time.time_ns,
@@ -338,22 +354,24 @@ report::Section layers_section(const trace::Trace& trace, const std::vector<Row>
 Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
   report::Report report = begin_report("steps", trace);
   SONDE_ASSIGN(const trace::Steps steps, trace::find_steps(trace, parameters.text("step")));
-  Batch batch;
+  Facts facts;
   if (parameters.flag("batch")) {
-    SONDE_ASSIGN(batch.size, parameters.count("batch"));
-    batch.source = "--batch";
+    SONDE_ASSIGN(facts.batch.size, parameters.count("batch"));
+    facts.batch.source = "--batch";
   }
   std::vector<StepTime> times = cut_to_window(trace, steps);
   std::vector<Row> step_of(trace.ops.size(), kNone);
   if (!steps.steps.empty()) step_of = trace::step_of_ops(trace, steps);
   add_host(trace, times);
   add_ops(trace, step_of, times);
+  facts.utilisation = utilisation_of(trace, steps, step_of, lengths_of(times));
   std::erase_if(times, [](const StepTime& time) { return time.time_ns <= 0; });
   sort_by_start(trace, times);
   mark_slow(times);
-  if (batch.size == 0 && !times.empty())
-    batch = batch_of(trace, times[times.size() / 2].step->time);
-  report.sections.push_back(steps_section(trace, times, batch));
+  if (facts.batch.size == 0 && !times.empty()) {
+    facts.batch = batch_of(trace, times[times.size() / 2].step->time);
+  }
+  report.sections.push_back(steps_section(trace, times, facts));
   if (times.empty()) return report;
   report.sections.push_back(slow_section(trace, times));
   report::Section layers = layers_section(trace, step_of, times.size());
@@ -363,10 +381,13 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
 }
 
 trace::Request needs(const Parameters&) {
-  trace::Request request{.ops = true, .nesting = true, .links = true, .all_apis = true};
+  trace::Request request = modelled_work_needs();
+  request.nesting = true;
+  request.whole = false;
   add_needs_of_group("module", request);
-  request.args_of = trace::bit_of(trace::ApiKind::kOperator);
-  request.args_named = batch_wants_args;
+  request.args_named = [](std::string_view name) {
+    return batch_wants_args(name) || find_perf_model(name) != nullptr;
+  };
   return request;
 }
 
@@ -390,6 +411,12 @@ constexpr const char* kDefinition =
     "or more while the step's thread loads data. A rate is the batch size over the median step: "
     "--batch, else the first size of the input of the first convolution (images), or the number of "
     "indices that the first embedding looks up (tokens).\n"
+    "\n"
+    "Model FLOP utilisation (MFU) is the time that the matrix products, convolutions and attention that the "
+    "steps launched would take at the peak of their device and type (as in sonde perf), of the steps' time on "
+    "all GPUs of their process. Work that is done again, as with activation checkpointing, counts again. It "
+    "needs the sizes of inputs (record_shapes=True), and a device whose peak is known; kernel time of its "
+    "operators is the share of the steps' kernel time that it is about.\n"
     "\n"
     "Layers: the operations that the steps launched by the innermost nn.Module around the launch, in "
     "which those of one class (Attention_0, Attention_1) are one row.\n";

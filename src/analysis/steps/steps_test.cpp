@@ -75,6 +75,38 @@ TEST(Steps, the_rate_is_of_the_median_step) {
   EXPECT_EQ(fact(ask("steps", steps_of(std::vector<Plan>(6))), "per_second"), "");
 }
 
+// 2*100*200*300 FLOP at 19.5 TFLOP/s take 615.4 ns of a step of 10 us, on each of two GPUs.
+TEST(Steps, utilisation_is_of_the_peaks_of_all_gpus) {
+  const auto percentage = [](const char* device, bool on_two) {
+    trace::TraceBuilder rows;
+    for (int64_t at = 0; at < 30'000; at += 10'000) {
+      rows.add({"user_annotation", "ProfilerStep#" + std::to_string(at), at, at + 10'000});
+      for (int64_t gpu = 0; gpu < (on_two ? 2 : 1); ++gpu) {
+        const int64_t begin = at + 100 + gpu * 1000;
+        rows.add({"cpu_op",
+                  "aten::mm",
+                  begin,
+                  begin + 50,
+                  1,
+                  1,
+                  {},
+                  R"({"Input Dims": [[100, 200], [200, 300]], "Input type": ["float", "float"]})"});
+        const int api = rows.add({"cuda_runtime", "cudaLaunchKernel", begin + 10, begin + 20});
+        rows.add(trace::TraceBuilder::Op{"k", begin + 100, begin + 1100, api, gpu});
+      }
+    }
+    rows.set_device(0, device);
+    rows.set_device(1, device);
+    for (const report::Fact& fact : ask("steps", rows).sections.front().facts) {
+      if (fact.key == "mfu_percentage") return std::get<double>(fact.value);
+    }
+    return -1.0;
+  };
+  EXPECT_NEAR(percentage("NVIDIA A100-SXM4-40GB", false), 6.154, 0.001);
+  EXPECT_NEAR(percentage("NVIDIA A100-SXM4-40GB", true), 6.154, 0.001);
+  EXPECT_EQ(percentage("Some GPU", false), -1.0);
+}
+
 TEST(Steps, a_trace_without_steps_says_so) {
   trace::TraceBuilder rows;
   rows.add(trace::TraceBuilder::Op{"gemm", 0, 5});
