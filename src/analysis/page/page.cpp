@@ -6,6 +6,7 @@
 #include "analysis/analysis.h"
 #include "analysis/findings/findings.h"
 #include "analysis/page/page_cpu.h"
+#include "analysis/page/strip.h"
 #include "analysis/stacks/sample_totals.h"
 #include "analysis/time/gpu_time.h"
 #include "analysis/totals.h"
@@ -149,6 +150,8 @@ Section facts_of(const trace::Trace& trace) {
   if (gpus.empty() || !has_op_times(trace)) return section;
   section.add_fact({"wall_ns", "Time of the GPUs, first operation to last", Kind::kTime, wall_ns});
   section.add_fact({"busy_percentage", "Busy", Kind::kPercent, percent_of(busy_ns, wall_ns)});
+  report::Chart strip = strip_of(gpus);
+  if (!strip.series.empty()) section.charts.push_back(std::move(strip));
   return section;
 }
 

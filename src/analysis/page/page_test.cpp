@@ -34,6 +34,20 @@ TEST(Page, SaysWhatRanAndWhatStandsOut) {
   EXPECT_FALSE(section_of(report, "check").remarks.empty());
 }
 
+// Parts of 25 ns: the GPU is busy in the first and the last fifth.
+TEST(Page, TheStripShowsWhenTheGpuWasBusy) {
+  const auto report = page(busy_and_idle());
+  const auto& charts = section_of(report, "trace").charts;
+  ASSERT_EQ(charts.size(), 1u);
+  ASSERT_EQ(charts[0].series.size(), 1u);
+  const auto& values = charts[0].series[0].values;
+  ASSERT_EQ(values.size(), 201u);
+  for (size_t part = 0; part < values.size(); ++part) {
+    EXPECT_EQ(values[part], part < 40 || part >= 160 ? 100 : 0) << part;
+  }
+  EXPECT_EQ(charts[0].series[0].places.back(), 5000);
+}
+
 // The charts are drawn from the tables below them, and leave out what is not there.
 TEST(Page, ChartsShowTheTables) {
   const auto report = page(busy_and_idle());
