@@ -75,7 +75,7 @@ function(sonde_suite name label suite)
                    --build ${PROJECT_BINARY_DIR} ${suite}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 PROCESSORS 2
-                       TIMEOUT 7200)
+                       TIMEOUT 1200)
 endfunction()
 
 # Code that runs inside the traced program: no exceptions, no RTTI, nothing but libc, of glibc 2.28

@@ -221,7 +221,16 @@ TEST(AgentFork, ASpoolThatCannotBeMadeAtOnceIsMadeLaterAndWhole) {
 
 // A signal handler that forks finds its thread in the middle of a record, at some time or other;
 // its child goes on with that record as the parent does.
+constexpr int kForks = 40;
 std::atomic<int> g_forks{0}, g_bad{0};
+
+// Once, not again and again: fork() begins anew after each signal, and never ends where it takes
+// longer than from one to the next.
+void alarm_soon() {
+  const itimerval soon = {{0, 0}, {0, 2000}};
+  setitimer(ITIMER_REAL, &soon, nullptr);
+}
+
 void fork_in_handler(int) {
   const pid_t child = fork();
   if (child == 0) {
@@ -233,7 +242,7 @@ void fork_in_handler(int) {
   int status = 0;
   waitpid(child, &status, 0);
   if (status != 0) ++g_bad;
-  ++g_forks;
+  if (++g_forks < kForks) alarm_soon();
 }
 
 TEST(AgentFork, AForkInASignalHandlerInTheMiddleOfARecordHarmsNobody) {
@@ -246,17 +255,14 @@ TEST(AgentFork, AForkInASignalHandlerInTheMiddleOfARecordHarmsNobody) {
                            struct sigaction action = {};
                            action.sa_handler = fork_in_handler;
                            sigaction(SIGALRM, &action, nullptr);
-                           const itimerval often = {{0, 2000}, {0, 2000}};
-                           setitimer(ITIMER_REAL, &often, nullptr);
-                           while (g_forks >= 0 && g_forks < 40) {
+                           alarm_soon();
+                           while (g_forks >= 0 && g_forks < kForks) {
                              for (int i = 0; i < 100; ++i) {
                                sonde_agent_v1()->range_push(0, 0, "interrupted");
                                sonde_agent_v1()->range_pop(0);
                              }
                            }
                            if (g_forks < 0) _exit(0);  // a child
-                           const itimerval never = {};
-                           setitimer(ITIMER_REAL, &never, nullptr);
                            return g_bad.load();
                          }),
             0);
@@ -266,7 +272,7 @@ TEST(AgentFork, AForkInASignalHandlerInTheMiddleOfARecordHarmsNobody) {
 
 TEST(AgentFork, AChildThatNobodyWasToldOfDefinesWhatItInheritedOnce) {
   const test::TemporaryDirectory directory;
-  constexpr int kForks = 25;
+  constexpr int kChildren = 25;
   EXPECT_EQ(run_recorded(
                 directory.path(),
                 [] {
@@ -280,7 +286,7 @@ TEST(AgentFork, AChildThatNobodyWasToldOfDefinesWhatItInheritedOnce) {
                     });
                   }
                   int failed = 0;
-                  for (int i = 0; i < kForks; ++i) {
+                  for (int i = 0; i < kChildren; ++i) {
                     const pid_t child = _Fork();
                     if (child == 0) {
                       const uint32_t before = sonde_agent_v1()->intern("only in the child", 17);
@@ -299,7 +305,7 @@ TEST(AgentFork, AChildThatNobodyWasToldOfDefinesWhatItInheritedOnce) {
                 }),
             0);
   const auto processes = read_session(directory.path());
-  EXPECT_EQ(processes.size(), 1u + kForks);
+  EXPECT_EQ(processes.size(), 1u + kChildren);
   for (const auto& [pid, images] : processes) {
     ASSERT_EQ(images.size(), 1u);
     expect_whole(images[0]);
