@@ -45,8 +45,8 @@ Step AqlQueue::advance() {
       if (!stream_op_ready(*blit_->stream_op)) return {Step::kBlocked};
       record_.start_ns = begin_after_wait();
       return execute_kernel();
-    case State::kHeavy:
-      return {Step::kHeavy};
+    case State::kLong:
+      return {Step::kLong};
     case State::kRunning:
       if (monotonic_ns() < time_ns_) return {Step::kWaiting, time_ns_};
       finish();

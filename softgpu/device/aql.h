@@ -15,7 +15,7 @@ namespace softgpu {
 class AqlQueue : public Queue {
  public:
   AqlQueue(const QueueSpec& spec, Services& services, Gpu& gpu);
-  void run_heavy() override;
+  void run_long() override;
 
  protected:
   Step advance() override;
@@ -25,7 +25,7 @@ class AqlQueue : public Queue {
     kFetch,
     kScratch,   // ROCr was asked to change the queue's scratch memory
     kStreamOp,  // a blit kernel waits for a value in memory
-    kHeavy,     // a kernel is about to run
+    kLong,      // a kernel is about to run
     kRunning,   // the current packet ends at time_ns_
   };
 
@@ -47,7 +47,7 @@ class AqlQueue : public Queue {
   bool needs_scratch();
   bool strike();
   void describe_kernel();
-  bool is_heavy() const;
+  bool is_long() const;
 
   void run_until(int64_t end_ns);
   void finish();

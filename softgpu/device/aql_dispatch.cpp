@@ -43,9 +43,9 @@ Step AqlQueue::start_dispatch() {
     state_ = State::kStreamOp;
     return {Step::kBlocked};
   }
-  if (is_heavy()) {
-    state_ = State::kHeavy;
-    return {Step::kHeavy};
+  if (is_long()) {
+    state_ = State::kLong;
+    return {Step::kLong};
   }
   return execute_kernel();
 }
@@ -127,8 +127,8 @@ bool AqlQueue::strike() {
   return true;
 }
 
-bool AqlQueue::is_heavy() const {
-  if (blit_) return blit_->transfer && blit_->transfer->bytes() > kHeavyBytes;
+bool AqlQueue::is_long() const {
+  if (blit_) return blit_->transfer && blit_->transfer->bytes() > kLongBytes;
   return uses_host_code() || uses_machine_code();
 }
 
@@ -144,7 +144,7 @@ bool AqlQueue::uses_machine_code() const {
   return machine_code_.find(packet_.dispatch.kernel_object).has_value();
 }
 
-void AqlQueue::run_heavy() { execute_kernel(); }
+void AqlQueue::run_long() { execute_kernel(); }
 
 Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet) {
   if (uses_host_code()) return services_.executor.run(name_, dispatch);

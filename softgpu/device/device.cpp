@@ -37,7 +37,7 @@ using QueuePtr = std::shared_ptr<Queue>;
 struct Pass {
   bool progress = false, blocked = false;
   int64_t until_ns = kNever;
-  QueuePtr heavy;  // still owned
+  QueuePtr long_work;  // still owned
 };
 
 // On a machine whose cores are all busy a thread that wakes up or has yielded gets its turn again
@@ -66,7 +66,7 @@ struct Device::Impl {
   QueuePtr lead();
   Pass poll(const std::vector<QueuePtr>& queues);
   void poll_queue(const QueuePtr& queue, Pass& pass);
-  void run_heavy(Queue& queue);
+  void run_long(Queue& queue);
   std::vector<QueuePtr> queues_now();
 
   const Config config;
@@ -135,11 +135,11 @@ void Device::Impl::thread_main() {
     if (!queue) return;
     if (waiting == 0) start_thread();
     lead_lock.unlock();
-    run_heavy(*queue);
+    run_long(*queue);
   }
 }
 
-// Until there is heavy work, which is returned, or the end.
+// Until there is long work, which is returned, or the end.
 QueuePtr Device::Impl::lead() {
   uint64_t seen = 0;
   std::vector<QueuePtr> mine;
@@ -151,10 +151,10 @@ QueuePtr Device::Impl::lead() {
     }
     Pass pass = poll(mine);
     int64_t now_ns = monotonic_ns();
-    if (pass.progress || pass.heavy) {
+    if (pass.progress || pass.long_work) {
       doorbells.disarm();
       last_work_ns = now_ns;
-      if (pass.heavy) return pass.heavy;
+      if (pass.long_work) return pass.long_work;
     } else if (now_ns - last_work_ns < kSpinNs || pass.until_ns - now_ns < kWakeNs) {
       doorbells.disarm();
       sched_yield();
@@ -178,7 +178,7 @@ Pass Device::Impl::poll(const std::vector<QueuePtr>& all) {
   for (const QueuePtr& queue : all) {
     if (!queue->try_own()) continue;
     poll_queue(queue, pass);
-    if (pass.heavy) break;
+    if (pass.long_work) break;
     queue->release();
   }
   return pass;
@@ -191,8 +191,8 @@ void Device::Impl::poll_queue(const QueuePtr& queue, Pass& pass) {
       case Step::kProgress:
         pass.progress = true;
         continue;
-      case Step::kHeavy:
-        pass.heavy = queue;
+      case Step::kLong:
+        pass.long_work = queue;
         return;
       case Step::kBlocked:
         pass.blocked = true;
@@ -206,11 +206,11 @@ void Device::Impl::poll_queue(const QueuePtr& queue, Pass& pass) {
   }
 }
 
-void Device::Impl::run_heavy(Queue& queue) {
+void Device::Impl::run_long(Queue& queue) {
   constexpr int64_t kShortNs = 50'000;  // a wait that is not worth giving the queue away
-  Step step{Step::kHeavy};
+  Step step{Step::kLong};
   while (step.kind != Step::kIdle && step.kind != Step::kBlocked) {
-    if (step.kind == Step::kHeavy) queue.run_heavy();
+    if (step.kind == Step::kLong) queue.run_long();
     if (step.kind == Step::kWaiting) {
       if (step.until_ns - monotonic_ns() > kShortNs) break;
       sched_yield();

@@ -47,7 +47,7 @@ struct Step {
     kProgress,  // there may be more at once
     kWaiting,   // nothing before until_ns
     kBlocked,   // until a value in memory changes, of which nobody tells us
-    kHeavy,     // run_heavy() would take long: not on the thread that polls all queues
+    kLong,      // run_long() would take long: not on the thread that polls all queues
   } kind = kIdle;
   int64_t until_ns = 0;
 };
@@ -67,14 +67,14 @@ class Queue {
 
   // For the owner:
   Step step();
-  virtual void run_heavy() = 0;
+  virtual void run_long() = 0;
 
   uint32_t id() const { return spec_.id; }
   uint32_t gpu_number() const { return spec_.gpu; }
 
  protected:
   // Work above this is handed to a thread of its own: longer than a wake-up of that thread costs.
-  static constexpr uint64_t kHeavyBytes = 256 * 1024;
+  static constexpr uint64_t kLongBytes = 256 * 1024;
 
   virtual Step advance() = 0;
 

@@ -61,7 +61,7 @@ Step SdmaQueue::advance() {
     if (monotonic_ns() < time_ns_) return {Step::kWaiting, time_ns_};
     finish();
   }
-  if (heavy_) return {Step::kHeavy};
+  if (is_long_) return {Step::kLong};
   uint64_t end = doorbell();
   if (next_ >= end) return {Step::kIdle};
   uint32_t header = dword(0);
@@ -79,15 +79,15 @@ Step SdmaQueue::advance() {
   record_.index = next_;
   record_.start_ns = begin(!waits && next_ < follow_ && !looked_at_, end);
   looked_at_ = false;
-  if (packet_.transfer && packet_.transfer->bytes() > kHeavyBytes) {
-    heavy_ = true;
-    return {Step::kHeavy};
+  if (packet_.transfer && packet_.transfer->bytes() > kLongBytes) {
+    is_long_ = true;
+    return {Step::kLong};
   }
   return execute();
 }
 
-void SdmaQueue::run_heavy() {
-  heavy_ = false;
+void SdmaQueue::run_long() {
+  is_long_ = false;
   execute();
 }
 

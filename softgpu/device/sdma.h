@@ -12,7 +12,7 @@ namespace softgpu {
 class SdmaQueue : public Queue {
  public:
   SdmaQueue(const QueueSpec& spec, Services& services, Gpu& gpu);
-  void run_heavy() override;
+  void run_long() override;
 
  protected:
   Step advance() override;
@@ -45,7 +45,7 @@ class SdmaQueue : public Queue {
   uint64_t qword(uint32_t i) const { return dword(i) | uint64_t{dword(i + 1)} << 32; }
 
   uint64_t next_ = 0;  // byte position of the packet that is next or current
-  bool running_ = false, heavy_ = false, looked_at_ = false;
+  bool running_ = false, is_long_ = false, looked_at_ = false;
   Packet packet_;
   std::optional<OpRecord> op_;  // copies since the last completion
 };

@@ -357,7 +357,7 @@ size_t describe_process(char* text, size_t size) {
   return length;
 }
 
-bool in_foreign_namespace() {
+bool in_other_namespace() {
   const uint64_t recorders = g_state.control->pid_namespace;
   struct stat info;
   return recorders != 0 && file_status(AT_FDCWD, "/proc/self/ns/pid", info) &&
@@ -395,7 +395,7 @@ bool make_folder() {
   const auto spool = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC)) << 1 | 1;
   const int length = snprintf(g_state.folder, sizeof g_state.folder, "%s/p%d-%llx%s",
                               g_state.session, getpid(), static_cast<unsigned long long>(spool),
-                              in_foreign_namespace() ? wire::kForeignSuffix : "");
+                              in_other_namespace() ? wire::kOtherNamespaceSuffix : "");
   if (length <= 0 || static_cast<size_t>(length) >= sizeof g_state.folder) return false;
   g_state.spool = spool;  // chunks carry it
   g_state.pid = static_cast<uint32_t>(getpid());

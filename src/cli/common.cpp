@@ -13,7 +13,7 @@
 #include "report/render.h"
 #include "report/sort.h"
 #include "store/read_only.h"
-#include "trace/foreign.h"
+#include "trace/other_tools.h"
 #include "trace/window.h"
 
 namespace sonde::cli {

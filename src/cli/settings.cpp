@@ -156,8 +156,8 @@ Result<std::vector<Layer>> all_layers(const Arguments& arguments, const GetEnvir
     SONDE_ASSIGN(Layer config, read_config_file(file));
     add_with_preset(layers, std::move(config));
   }
-  if (const auto foreign = arguments.value("rocprof-sys-config")) {
-    SONDE_ASSIGN(Layer layer, read_rocprof_sys_config(*foreign, warnings));
+  if (const auto path = arguments.value("rocprof-sys-config")) {
+    SONDE_ASSIGN(Layer layer, read_rocprof_sys_config(*path, warnings));
     layers.push_back(std::move(layer));
   }
   return layers;

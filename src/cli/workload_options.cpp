@@ -5,8 +5,8 @@
 #include "base/strings.h"
 #include "cli/common.h"
 #include "metrics/workload/trace.h"
-#include "trace/foreign.h"
 #include "trace/name_filter.h"
+#include "trace/other_tools.h"
 
 namespace sonde::cli {
 namespace {

@@ -67,7 +67,7 @@ std::string script_interpreter(const std::string& path) {
   return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
 }
 
-enum class Loading { kUnknown, kPossible, kStatic, kForeign };
+enum class Loading { kUnknown, kPossible, kStatic, kOtherMachine };
 
 // How the libraries of a file are loaded; kUnknown for what is no whole ELF file.
 Loading loading_of(const std::string& path) {
@@ -77,7 +77,7 @@ Loading loading_of(const std::string& path) {
       std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return Loading::kUnknown;
   }
-  if (header.e_ident[EI_CLASS] == ELFCLASS32) return Loading::kForeign;
+  if (header.e_ident[EI_CLASS] == ELFCLASS32) return Loading::kOtherMachine;
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return Loading::kUnknown;
   file.seekg(static_cast<std::streamoff>(header.e_phoff));
   for (int i = 0; i < header.e_phnum; ++i) {
@@ -106,7 +106,7 @@ std::string untraceable_reason(const std::string& path) {
   switch (loading_of(file)) {
     case Loading::kStatic:
       return file + " is statically linked";
-    case Loading::kForeign:
+    case Loading::kOtherMachine:
       return file + " is a 32-bit program";
     default:
       return {};

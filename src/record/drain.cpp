@@ -106,13 +106,13 @@ void Drain::add_chunk(Spool& spool, wire::ChunkFile file) {
   chunk.offset = position.offset;
 }
 
-// A chunk that is whole but of another ring is as foreign as one of another program.
+// A chunk that is whole but of another ring is judged as one of another program.
 wire::HeaderVerdict Drain::judge(const Spool& spool, const Chunk& chunk,
                                  const wire::ChunkStatus& header) {
   const auto verdict = wire::judge_header(header);
   const bool own = header.spool == spool.folder.spool && header.ring == chunk.file.ring &&
                    header.file == chunk.file.file;
-  return verdict == wire::HeaderVerdict::kGood && !own ? wire::HeaderVerdict::kForeign : verdict;
+  return verdict == wire::HeaderVerdict::kGood && !own ? wire::HeaderVerdict::kOtherRing : verdict;
 }
 
 // Which chunks of the spool have something new.
@@ -310,7 +310,7 @@ void Drain::remove_spool(Spool& spool) {
 std::vector<Drain::Live> Drain::live() const {
   std::vector<Live> live;
   for (const auto& [id, spool] : spools_) {
-    if (!spool.finished) live.push_back({id, spool.folder.pid, spool.folder.foreign});
+    if (!spool.finished) live.push_back({id, spool.folder.pid, spool.folder.other_namespace});
   }
   return live;
 }

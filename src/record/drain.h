@@ -42,7 +42,7 @@ class Drain {
   struct Live {
     uint64_t spool;
     uint32_t pid;
-    bool foreign;  // the pid is one of another pid namespace
+    bool other_namespace;  // the pid is one of another pid namespace
   };
   // Process images seen and not yet finished.
   std::vector<Live> live() const;

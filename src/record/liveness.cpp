@@ -27,9 +27,9 @@ constexpr int64_t kLookEveryNs = 500'000'000;
 Watched watch_process(const Drain::Live& live) {
   Watched watched;
   watched.pid = live.pid;
-  watched.foreign = live.foreign;
+  watched.other_namespace = live.other_namespace;
   watched.seen_ns = monotonic_now_ns();
-  if (!live.foreign) {
+  if (!live.other_namespace) {
     const long fd = ::syscall(SYS_pidfd_open, static_cast<pid_t>(live.pid), 0);
     watched.process = UniqueFd(static_cast<int>(fd));
     // An old kernel, or a container that denies the call. No such process: it has ended.
@@ -40,14 +40,14 @@ Watched watch_process(const Drain::Live& live) {
 
 namespace {
 
-// The spool in ".../p<PID>-<SPOOL, hex>/r0-0", with or without kForeignSuffix; 0 if that is no
-// chunk.
+// The spool in ".../p<PID>-<SPOOL, hex>/r0-0", with or without kOtherNamespaceSuffix; 0 if that is
+// no chunk.
 uint64_t spool_of_path(std::string_view path) {
   const size_t file = path.rfind("/r");
   const size_t folder = file == 0 || file == path.npos ? path.npos : path.rfind("/p", file - 1);
   if (folder == path.npos) return 0;
   std::string_view name = path.substr(folder + 2, file - folder - 2);
-  const std::string_view suffix = wire::kForeignSuffix;
+  const std::string_view suffix = wire::kOtherNamespaceSuffix;
   if (name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix) {
     name.remove_suffix(suffix.size());
   }
@@ -86,13 +86,13 @@ void Liveness::look_at_maps() {
 }
 
 bool Liveness::has_ended_by_now(uint64_t spool, const Watched& watched) {
-  if (!watched.foreign) return has_ended(spool, watched);
+  if (!watched.other_namespace) return has_ended(spool, watched);
   if (monotonic_now_ns() - looked_ns_ >= kLookEveryNs / 10) look_at_maps();
   return mapped_.count(spool) == 0;
 }
 
 bool Liveness::has_ended(uint64_t spool, const Watched& watched) {
-  if (watched.foreign) {
+  if (watched.other_namespace) {
     if (monotonic_now_ns() - looked_ns_ >= kLookEveryNs) look_at_maps();
     // A process maps its chunks soon after its folder is there, but not at once.
     if (looked_ns_ < watched.seen_ns + kLookEveryNs) return false;

@@ -14,7 +14,7 @@ namespace sonde::record {
 // A process image that is being traced.
 struct Watched {
   uint32_t pid = 0;
-  bool foreign = false;
+  bool other_namespace = false;
   int64_t seen_ns = 0;  // first
   UniqueFd process;
   int denied = 0;  // errno: descriptors of processes are not to be had here

@@ -285,7 +285,8 @@ void Recording::sample_metrics() {
   std::vector<int64_t> processes;
   if (child_ > 0 && !child_ended_) processes.push_back(child_);
   for (const auto& live : drain_->live()) {
-    if (!live.foreign && static_cast<pid_t>(live.pid) != child_) processes.push_back(live.pid);
+    if (!live.other_namespace && static_cast<pid_t>(live.pid) != child_)
+      processes.push_back(live.pid);
   }
   if (metrics_->sample(processes)) drain_->touch();
 }
@@ -310,15 +311,15 @@ void Recording::tell_denied(int pidfd_error) {
 void Recording::watch_processes() {
   std::map<uint32_t, uint64_t> newest;
   for (const auto& live : drain_->live()) {
-    if (!live.foreign) newest[live.pid] = std::max(newest[live.pid], live.spool);
+    if (!live.other_namespace) newest[live.pid] = std::max(newest[live.pid], live.spool);
     if (watched_.count(live.spool) != 0) continue;
     const auto item = watched_.emplace(live.spool, watch_process(live)).first;
     tell_denied(item->second.denied);
   }
   for (auto item = watched_.begin(); item != watched_.end();) {
     const auto& [spool, watched] = *item;
-    const bool replaced = !watched.foreign && newest[watched.pid] != spool;
-    const bool is_child = !watched.foreign && static_cast<pid_t>(watched.pid) == child_;
+    const bool replaced = !watched.other_namespace && newest[watched.pid] != spool;
+    const bool is_child = !watched.other_namespace && static_cast<pid_t>(watched.pid) == child_;
     // The command's own end is known by waitpid, with its status.
     const bool over = is_child ? child_ended_ : liveness_.has_ended(spool, watched);
     if (!replaced && !over) {

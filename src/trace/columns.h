@@ -1,6 +1,6 @@
 // What the two ways to a Trace share, from an .rpd (load.cpp) and from another tool's file
-// (foreign.cpp): tables of places while rows are read, and the one function that makes a Trace of
-// the rows, so that both give the same figures.
+// (other_tools.cpp): tables of places while rows are read, and the one function that makes a Trace
+// of the rows, so that both give the same figures.
 #pragma once
 
 #include <cstdint>

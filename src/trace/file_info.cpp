@@ -70,7 +70,7 @@ Status read_imported(Database& database, FileInfo& info) {
     }
   }
   if (info.imported.empty()) return ok_status();
-  info.is_foreign = info.imported.size() == 1 && info.imported[0].path == info.path;
+  info.is_another_tools = info.imported.size() == 1 && info.imported[0].path == info.path;
   return each_row_of(database, "sonde_process",
                      "SELECT pid, coalesce(executable, ''), coalesce(clock, '') FROM sonde_process",
                      [&](const Statement& rows) {

@@ -50,7 +50,7 @@ struct ImportedFrom {
 struct FileInfo {
   std::string path;
   std::vector<ImportedFrom> imported;
-  bool is_foreign = false;                  // the file is the trace of another tool itself
+  bool is_another_tools = false;            // the file is the trace of another tool itself
   std::vector<std::string> process_clocks;  // what the times of imported files count
   std::string flavour;                      // "v2a"
   bool made_by_sonde = false;

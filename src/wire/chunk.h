@@ -153,7 +153,7 @@ constexpr const char* kDropSourceNames[kDropSources] = {
 
 // A spool's folder is called p<PID>-<SPOOL, hex>, and this is behind it where the pid means nothing
 // to the recorder.
-constexpr char kForeignSuffix[] = "-f";
+constexpr char kOtherNamespaceSuffix[] = "-f";
 
 // <session>/control, mapped by the recorder and by every traced process. Its first five fields are
 // the same in every version from 4 on.

@@ -168,7 +168,7 @@ HeaderVerdict judge_header(const ChunkStatus& header) {
   if (header.magic != kChunkMagic || header.version != kWireVersion ||
       header.chunk_bytes < kChunkBytes || header.chunk_bytes > kMaxChunkBytes ||
       header.chunk_bytes % kChunkBytes != 0) {
-    return HeaderVerdict::kForeign;
+    return HeaderVerdict::kOtherRing;
   }
   if (header.identity_sum != identity_checksum(header) ||
       header.committed > payload_bytes(header) || header.committed % 8 != 0) {

@@ -54,7 +54,7 @@ class Decoder {
   bool malformed_ = false;
 };
 
-enum class HeaderVerdict { kGood, kUnfinished, kForeign, kDamaged };
+enum class HeaderVerdict { kGood, kUnfinished, kOtherRing, kDamaged };
 // kUnfinished: no magic yet (the producer is writing it, or was killed then).
 HeaderVerdict judge_header(const ChunkStatus& header);
 

@@ -190,7 +190,7 @@ TEST(Chunk, HeadersAreJudged) {
   ChunkHeader header{};
   EXPECT_EQ(judge_header(header), HeaderVerdict::kUnfinished);
   header.magic = kChunkMagic;
-  EXPECT_EQ(judge_header(header), HeaderVerdict::kForeign);
+  EXPECT_EQ(judge_header(header), HeaderVerdict::kOtherRing);
   header.version = kWireVersion;
   header.chunk_bytes = kChunkBytes;
   EXPECT_EQ(judge_header(header), HeaderVerdict::kDamaged);
@@ -204,7 +204,7 @@ TEST(Chunk, HeadersAreJudged) {
   for (const uint64_t bytes : {uint64_t{0}, kHeaderBytes, kChunkBytes + 4096, 2 * kMaxChunkBytes}) {
     header.chunk_bytes = static_cast<uint32_t>(bytes);
     header.identity_sum = identity_checksum(header);
-    EXPECT_EQ(judge_header(header), HeaderVerdict::kForeign) << bytes;
+    EXPECT_EQ(judge_header(header), HeaderVerdict::kOtherRing) << bytes;
   }
   header.chunk_bytes = kChunkBytes;
   header.identity_sum = identity_checksum(header);

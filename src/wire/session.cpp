@@ -175,8 +175,9 @@ std::vector<SpoolFolder> list_spools(const std::string& session) {
     const auto parts = split_name(name, 'p');
     if (!parts) continue;
     std::string_view spool = parts->second;
-    folder.foreign = spool.size() > 2 && spool.substr(spool.size() - 2) == kForeignSuffix;
-    if (folder.foreign) spool.remove_suffix(2);
+    folder.other_namespace =
+        spool.size() > 2 && spool.substr(spool.size() - 2) == kOtherNamespaceSuffix;
+    if (folder.other_namespace) spool.remove_suffix(2);
     if (!parse_number(spool, folder.spool, 16)) continue;
     folder.path = entry.path().string();
     folder.pid = parts->first;

@@ -60,7 +60,7 @@ struct SpoolFolder {
   std::string path;
   uint32_t pid = 0;
   uint64_t spool = 0;
-  bool foreign = false;  // the pid is one of another pid namespace than the recorder's
+  bool other_namespace = false;  // the pid is one of another pid namespace than the recorder's
 };
 struct ChunkFile {
   std::string path;

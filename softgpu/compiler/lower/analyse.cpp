@@ -58,7 +58,7 @@ void look_at_call(CallBase& call, const Module& support, Facts& facts) {
   if (callee->getIntrinsicID() == Intrinsic::read_register ||
       callee->getIntrinsicID() == Intrinsic::read_volatile_register)
     facts.obstacles.insert("a register read by name");
-  if (!is_foreign(*callee, support)) return;
+  if (!is_another_tools(*callee, support)) return;
   Support found = support_of(*callee, support);
   if (!found.function) facts.obstacles.insert(callee->getName().str());
   if (found.need == Need::kWait || found.need == Need::kLane) facts.waits = true;
@@ -175,7 +175,7 @@ Support support_of(const Function& callee, const Module& support) {
   return found.function ? found : find_support(support, support_key(callee) + "_r0");
 }
 
-bool is_foreign(const Function& callee, const Module& support) {
+bool is_another_tools(const Function& callee, const Module& support) {
   if (!callee.isDeclaration()) return false;
   if (!callee.isIntrinsic() || callee.getName().startswith("llvm.amdgcn.")) return true;
   return support_of(callee, support).function != nullptr;

@@ -140,7 +140,7 @@ class Converter {
   void declare(Function& old) {
     auto* type = cast<FunctionType>(types_.remapType(old.getFunctionType()));
     if (old.isDeclaration()) {
-      if (!old.isIntrinsic() || is_foreign(old, program_.support)) return;
+      if (!old.isIntrinsic() || is_another_tools(old, program_.support)) return;
       SmallVector<Type*, 4> overloads;
       if (!Intrinsic::getIntrinsicSignature(&old, overloads)) return;
       for (Type*& overload : overloads) overload = types_.remapType(overload);
@@ -214,7 +214,7 @@ class Converter {
     }
     // Not getCalledFunction(): the call's type has lost its pointer kinds, the callee's has not.
     auto* callee = dyn_cast<Function>(call.getCalledOperand());
-    if (callee && is_foreign(*callee, program_.support)) {
+    if (callee && is_another_tools(*callee, program_.support)) {
       replace_by_support(call, *callee, item);
     } else if (!callee || !callee->isIntrinsic()) {
       pass_item(call, item);

@@ -28,7 +28,7 @@ namespace {
 // Beyond its frame a function needs its return address and what the frame is aligned by.
 constexpr uint64_t kFrameExtra = 80;
 // What a function that is not ours (libm, memcpy, the lazy binding of either) may use.
-constexpr uint64_t kForeignFrame = 16 * 1024;
+constexpr uint64_t kUnknownFrame = 16 * 1024;
 // The executor's own functions: they leave the item's stack at once.
 constexpr uint64_t kExecutorFrame = 512;
 
@@ -63,7 +63,7 @@ class StackSizes : public DiagnosticHandler {
 
 // The deepest path of calls from a function that has no cycle below it.
 uint64_t deepest(const Function& function, const std::map<const Function*, uint64_t>& frames) {
-  if (function.isDeclaration()) return function.isIntrinsic() ? 0 : kForeignFrame;
+  if (function.isDeclaration()) return function.isIntrinsic() ? 0 : kUnknownFrame;
   uint64_t below = kExecutorFrame;
   for (const Instruction& instruction : instructions(function)) {
     auto* call = dyn_cast<CallBase>(&instruction);
@@ -75,7 +75,7 @@ uint64_t deepest(const Function& function, const std::map<const Function*, uint6
 }
 
 // Intrinsics may become calls into libm too, which only the finished object shows.
-bool calls_foreign(const object::ObjectFile& object) {
+bool calls_unknown(const object::ObjectFile& object) {
   for (const object::SymbolRef& symbol : object.symbols()) {
     Expected<uint32_t> flags = symbol.getFlags();
     Expected<StringRef> name = symbol.getName();
@@ -91,7 +91,7 @@ bool store_stack_sizes(Program& program, SmallVectorImpl<char>& bytes,
   Expected<std::unique_ptr<object::ObjectFile>> object = object::ObjectFile::createELFObjectFile(
       MemoryBufferRef(StringRef(bytes.data(), bytes.size()), "kernels"));
   if (!object) return false;
-  bool foreign = calls_foreign(**object);
+  bool unknown = calls_unknown(**object);
   for (const object::SectionRef& section : (*object)->sections()) {
     Expected<StringRef> name = section.getName();
     if (!name || *name != kKernelSection) continue;
@@ -102,7 +102,7 @@ bool store_stack_sizes(Program& program, SmallVectorImpl<char>& bytes,
       const Kernel& kernel = program.kernels[i];
       if (!kernel.knows_stack) continue;
       auto need =
-          static_cast<uint32_t>(deepest(*kernel.function, frames) + (foreign ? kForeignFrame : 0));
+          static_cast<uint32_t>(deepest(*kernel.function, frames) + (unknown ? kUnknownFrame : 0));
       size_t at = start + i * sizeof(SoftgpuKernel) + offsetof(SoftgpuKernel, stack_bytes);
       memcpy(bytes.data() + at, &need, sizeof(need));
     }

@@ -29,7 +29,7 @@ Support find_support(const llvm::Module& support, const std::string& key);
 // "llvm.amdgcn.atomic.inc.i32.p1" -> "amdgcn_atomic_inc_i32"
 std::string support_key(const llvm::Function& callee);
 // Whether calls of it are replaced (or have to be): target intrinsics and functions without a body.
-bool is_foreign(const llvm::Function& callee, const llvm::Module& support);
+bool is_another_tools(const llvm::Function& callee, const llvm::Module& support);
 // The support function, or the first of several that return one element each.
 Support support_of(const llvm::Function& callee, const llvm::Module& support);
 

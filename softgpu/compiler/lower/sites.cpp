@@ -42,7 +42,7 @@ class SiteNumbering {
   bool is_site(const Instruction& instruction) const {
     auto* call = dyn_cast<CallBase>(&instruction);
     const Function* callee = call ? call->getCalledFunction() : nullptr;
-    return callee && is_foreign(*callee, program_.support) &&
+    return callee && is_another_tools(*callee, program_.support) &&
            support_of(*callee, program_.support).need == Need::kLane;
   }
   bool has_site(const BasicBlock& block) const {

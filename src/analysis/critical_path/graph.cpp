@@ -208,21 +208,21 @@ class GraphBuilder {
     const int64_t start_ns = trace_.ops.start_ns[op];
     uint32_t from = kNoNode;
     EdgeKind kind = EdgeKind::kLaunch;
-    const auto offer = [&](uint32_t node, EdgeKind of) {
+    const auto consider = [&](uint32_t node, EdgeKind of) {
       if (graph_.time_ns[node] > start_ns) return;
       if (from != kNoNode && graph_.time_ns[node] <= graph_.time_ns[from]) return;
       from = node;
       kind = of;
     };
     if (trace_.ops.api[op] != kNone) {
-      offer(graph_.begin_of_api(static_cast<size_t>(trace_.ops.api[op])), EdgeKind::kLaunch);
+      consider(graph_.begin_of_api(static_cast<size_t>(trace_.ops.api[op])), EdgeKind::kLaunch);
     }
     const auto end_of = [&](Row row) { return graph_.begin_of_op(static_cast<size_t>(row)) + 1; };
-    if (order_.after[op] != kNone) offer(end_of(order_.after[op]), EdgeKind::kKernelKernel);
+    if (order_.after[op] != kNone) consider(end_of(order_.after[op]), EdgeKind::kKernelKernel);
     const auto waiter = static_cast<Row>(op);
     for (auto wait = wait_of(waits_.queues, waiter);
          wait != waits_.queues.end() && wait->waiter == waiter; ++wait) {
-      offer(end_of(wait->awaited), EdgeKind::kSync);
+      consider(end_of(wait->awaited), EdgeKind::kSync);
     }
     const Row running = order_.running[op];
     if (running != kNone) {

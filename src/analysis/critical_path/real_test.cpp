@@ -3,7 +3,7 @@
 #include "analysis/analysis_test_support.h"
 #include "analysis/critical_path/graph.h"
 #include "base/test_support.h"
-#include "trace/foreign.h"
+#include "trace/other_tools.h"
 
 namespace sonde::analysis {
 namespace {

@@ -173,14 +173,14 @@ class OrderFinder {
     for (size_t op = 0; op < trace_.ops.size(); ++op) {
       QueueState& queue = queues[trace_.ops.queue[op]];
       queue.advance(trace_.ops.start_ns[op]);
-      offer(op, queue.ended_last());
-      offer(op, queue.ends_next());
-      if (order_.stream[op] != OpOrder::kUnknown) offer_stream(op);
+      consider(op, queue.ended_last());
+      consider(op, queue.ends_next());
+      if (order_.stream[op] != OpOrder::kUnknown) consider_stream(op);
       queue.begin(trace_.ops.end_ns[op], static_cast<Row>(op));
     }
   }
 
-  void offer(size_t op, Row before) {
+  void consider(size_t op, Row before) {
     if (before == kNone) return;
     if (end_of(before) > trace_.ops.start_ns[op]) {
       Row& running = order_.running[op];
@@ -192,15 +192,15 @@ class OrderFinder {
   }
 
   // Operations of one call do not wait for each other: a graph may have branches.
-  void offer_stream(size_t op) {
+  void consider_stream(size_t op) {
     const size_t number = order_.stream[op];
     const Stream& stream = order_.streams[number];
     const Row call = trace_.ops.api[op];
-    offer(op, last_of(order_.lines[number], call));
+    consider(op, last_of(order_.lines[number], call));
     if (!stream.joins_null) return;
-    if (stream.handle == 0) return offer(op, last_of(joint_of(stream.process, op), call));
+    if (stream.handle == 0) return consider(op, last_of(joint_of(stream.process, op), call));
     const auto null = current_.find({stream.process, trace_.ops.gpu[op], 0});
-    if (null != current_.end()) offer(op, last_of(order_.lines[null->second], call));
+    if (null != current_.end()) consider(op, last_of(order_.lines[null->second], call));
   }
 
   const Line& joint_of(int32_t process, size_t op) const {

@@ -27,7 +27,9 @@ std::string recorder_of(const trace::FileInfo& info) {
   if (!info.made_by_sonde) return "another tool (rocmProfileData)";
   const auto is_ours = [](const trace::ImportedFrom& each) { return each.kind == "rpd"; };
   const bool ours = std::all_of(info.imported.begin(), info.imported.end(), is_ours);
-  return ours ? "Sonde" : info.is_foreign ? "another tool" : "another tool, imported by Sonde";
+  return ours                    ? "Sonde"
+         : info.is_another_tools ? "another tool"
+                                 : "another tool, imported by Sonde";
 }
 
 // What the times count, in words.
@@ -58,9 +60,9 @@ Section file_section(const trace::FileInfo& info) {
   fact("file", "File", Kind::kText, info.path);
   fact("file_bytes", "Size", Kind::kBytes, info.file_bytes);
   fact("format", "Format", Kind::kText,
-       info.is_foreign ? kind_of(info.imported[0]) : "RPD schema " + info.flavour);
+       info.is_another_tools ? kind_of(info.imported[0]) : "RPD schema " + info.flavour);
   fact("made_by", "Recorded by", Kind::kText, recorder_of(info));
-  for (size_t i = 0; !info.is_foreign && i < info.imported.size(); ++i) {
+  for (size_t i = 0; !info.is_another_tools && i < info.imported.size(); ++i) {
     const std::string key = i == 0 ? "imported_from" : "imported_from_" + std::to_string(i + 1);
     fact(key.c_str(), "Imported from", Kind::kText,
          info.imported[i].path + " (" + kind_of(info.imported[i]) + ")");

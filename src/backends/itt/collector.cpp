@@ -57,11 +57,12 @@ Joined::~Joined() { free(heap_); }
 
 namespace {
 
-void* offered(const char* name) {
-  const Offers all[] = {handle_offers(), task_offers(), value_offers(), control_offers()};
-  for (const Offers& offers : all) {
-    for (size_t i = 0; i < offers.count; ++i) {
-      if (strcmp(offers.first[i].name, name) == 0) return offers.first[i].function;
+void* find_function(const char* name) {
+  const FunctionTable all[] = {handle_functions(), task_functions(), value_functions(),
+                               control_functions()};
+  for (const FunctionTable& table : all) {
+    for (size_t i = 0; i < table.count; ++i) {
+      if (strcmp(table.first[i].name, name) == 0) return table.first[i].function;
     }
   }
   return nullptr;
@@ -72,7 +73,7 @@ template <typename Entry, typename NullOf>
 void fill(Entry* entry, int groups, NullOf null_of) {
   for (; entry->name != nullptr; ++entry) {
     if (entry->pointer == nullptr) continue;
-    void* function = (entry->group & groups) != 0 ? offered(entry->name) : nullptr;
+    void* function = (entry->group & groups) != 0 ? find_function(entry->name) : nullptr;
     if (function == nullptr) function = null_of(*entry);
     __atomic_store_n(entry->pointer, function, __ATOMIC_RELEASE);
   }

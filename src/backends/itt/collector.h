@@ -1,7 +1,7 @@
 // What the files of the itt backend share: its state, the names of domains, and the list of
-// functions that each file offers to a copy of the static part.
+// functions that each file has for a copy of the static part.
 //
-// The offered functions run only after a copy was filled, so there is an agent.
+// They run only after a copy was filled, so there is an agent.
 #pragma once
 
 #include <stddef.h>
@@ -29,23 +29,24 @@ extern State g_state;
 
 inline const markers::Agent* agent() { return g_state.connection.agent; }
 
-struct Offer {
+struct NamedFunction {
   const char* name;  // as in the copy's list: "__itt_task_begin"
   void* function;
 };
-struct Offers {
-  const Offer* first;
+struct FunctionTable {
+  const NamedFunction* first;
   size_t count;
 };
-// A function as an Offer holds it.
+// A function as an NamedFunction holds it.
 template <typename F>
 void* erase(F* function) {
   return reinterpret_cast<void*>(function);
 }
-Offers handle_offers();   // handles.cpp: creates domains, strings and counters
-Offers task_offers();     // tasks.cpp: tasks, regions, frames, markers
-Offers value_offers();    // values.cpp: counters, metadata
-Offers control_offers();  // control.cpp: pause, thread names, legacy events, marks and frames
+FunctionTable handle_functions();  // handles.cpp: creates domains, strings and counters
+FunctionTable task_functions();    // tasks.cpp: tasks, regions, frames, markers
+FunctionTable value_functions();   // values.cpp: counters, metadata
+FunctionTable
+control_functions();  // control.cpp: pause, thread names, legacy events, marks and frames
 
 // Takes over the domains and strings that a copy has created before it was filled.
 void adopt_handles(const Global* copy);

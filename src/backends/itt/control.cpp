@@ -116,8 +116,8 @@ void frame_end(const char* frame) {
 
 }  // namespace
 
-Offers control_offers() {
-  static const Offer kOffers[] = {
+FunctionTable control_functions() {
+  static const NamedFunction kFunctions[] = {
       {"__itt_pause", erase(pause)},
       {"__itt_resume", erase(resume)},
       {"__itt_pause_scoped", erase(pause_scoped)},
@@ -134,7 +134,7 @@ Offers control_offers() {
       {"__itt_frame_begin", erase(frame_begin)},
       {"__itt_frame_end", erase(frame_end)},
   };
-  return {kOffers, sizeof kOffers / sizeof kOffers[0]};
+  return {kFunctions, sizeof kFunctions / sizeof kFunctions[0]};
 }
 
 }  // namespace sonde::itt

@@ -68,14 +68,14 @@ void adopt_handles(const Global* copy) {
   }
 }
 
-Offers handle_offers() {
-  static const Offer kOffers[] = {
+FunctionTable handle_functions() {
+  static const NamedFunction kFunctions[] = {
       {"__itt_domain_create", erase(domain_create)},
       {"__itt_string_handle_create", erase(string_handle_create)},
       {"__itt_counter_create", erase(counter_create)},
       {"__itt_counter_create_typed", erase(counter_create_typed)},
   };
-  return {kOffers, sizeof kOffers / sizeof kOffers[0]};
+  return {kFunctions, sizeof kFunctions / sizeof kFunctions[0]};
 }
 
 }  // namespace sonde::itt

@@ -105,8 +105,8 @@ void marker_ex(const Domain* domain, void*, unsigned long long, Id id, const Str
 
 }  // namespace
 
-Offers task_offers() {
-  static const Offer kOffers[] = {
+FunctionTable task_functions() {
+  static const NamedFunction kFunctions[] = {
       {"__itt_task_begin", erase(task_begin)},
       {"__itt_task_begin_ex", erase(task_begin_ex)},
       {"__itt_task_begin_fn", erase(task_begin_fn)},
@@ -126,7 +126,7 @@ Offers task_offers() {
       {"__itt_marker", erase(marker)},
       {"__itt_marker_ex", erase(marker_ex)},
   };
-  return {kOffers, sizeof kOffers / sizeof kOffers[0]};
+  return {kFunctions, sizeof kFunctions / sizeof kFunctions[0]};
 }
 
 }  // namespace sonde::itt

@@ -207,8 +207,8 @@ void metadata_str_add_with_scope(const Domain* domain, int scope, const StringHa
 
 }  // namespace
 
-Offers value_offers() {
-  static const Offer kOffers[] = {
+FunctionTable value_functions() {
+  static const NamedFunction kFunctions[] = {
       {"__itt_counter_inc", erase(counter_inc)},
       {"__itt_counter_dec", erase(counter_dec)},
       {"__itt_counter_inc_delta", erase(counter_inc_delta)},
@@ -225,7 +225,7 @@ Offers value_offers() {
       {"__itt_metadata_str_add", erase(metadata_str_add)},
       {"__itt_metadata_str_add_with_scope", erase(metadata_str_add_with_scope)},
   };
-  return {kOffers, sizeof kOffers / sizeof kOffers[0]};
+  return {kFunctions, sizeof kFunctions / sizeof kFunctions[0]};
 }
 
 }  // namespace sonde::itt

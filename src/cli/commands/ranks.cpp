@@ -2,7 +2,7 @@
 
 #include "cli/common.h"
 #include "cli/terminal.h"
-#include "trace/foreign.h"
+#include "trace/other_tools.h"
 #include "trace/window.h"
 
 namespace sonde::cli {

@@ -52,9 +52,9 @@ void PerfettoRows::stage(const PerfettoStage& stage) {
   // Sonde writes the type as the stage. Other writers have words of their own for it.
   const std::string_view type = text(stage.type);
   const store::OpClass by_type = store::class_of_type(type);
-  const bool foreign = by_type == store::OpClass::kUnknown && type != "Task";
-  op.type =
-      foreign && (stage.compute || type.empty()) ? sink_.name("KernelExecution") : name(stage.type);
+  const bool is_unknown_type = by_type == store::OpClass::kUnknown && type != "Task";
+  op.type = is_unknown_type && (stage.compute || type.empty()) ? sink_.name("KernelExecution")
+                                                               : name(stage.type);
   if (stage.name != stage.type) op.name = name(stage.name);
   op.args = stage.args;
   Launch launch;
@@ -64,8 +64,8 @@ void PerfettoRows::stage(const PerfettoStage& stage) {
   }
   if (stage.pid >= 0) launch.process = sink_.process(model_.tracks.real_pid(stage.pid));
   launch.name = op.name;
-  launch.op_class = store::class_of_op(foreign && stage.compute ? store::OpClass::kKernel : by_type,
-                                       op.name != 0);
+  launch.op_class = store::class_of_op(
+      is_unknown_type && stage.compute ? store::OpClass::kKernel : by_type, op.name != 0);
   launch.bytes = stage.bytes;
   launch.status = stage.status;
   launch.group_segment_bytes = stage.group_segment_bytes;

@@ -56,7 +56,7 @@ int authorize_definitions(void*, int action, const char*, const char*, const cha
   }
 }
 
-Status run_foreign_definition(Database& database, const std::string& sql) {
+Status run_definition_of_file(Database& database, const std::string& sql) {
   sqlite3_set_authorizer(database.handle(), &authorize_definitions, nullptr);
   const auto define = [&]() -> Status {
     SONDE_ASSIGN(auto statement, database.prepare(sql));
@@ -297,7 +297,7 @@ Status Upgrade::copy_extension_tables() {
                  in.integer("SELECT EXISTS (SELECT 1 FROM main." + quoted_name(name) + ")"));
     // The tables that v3 dropped are part of every v2 file, mostly empty.
     if (rows == 0 && name.rfind("rocpd_", 0) == 0) continue;
-    if (auto status = run_foreign_definition(out, std::string(table.text(1))); !status) {
+    if (auto status = run_definition_of_file(out, std::string(table.text(1))); !status) {
       report.notes.push_back("the table " + name + " was not kept: " + status.error().message);
       continue;
     }
@@ -316,7 +316,7 @@ Status Upgrade::copy_extension_views() {
     if (!row) break;
     const std::string name(view.text(0));
     if (contains(kRpdViews, name)) continue;
-    if (auto status = run_foreign_definition(out, std::string(view.text(1))); !status) {
+    if (auto status = run_definition_of_file(out, std::string(view.text(1))); !status) {
       report.notes.push_back("the view " + name + " was not kept: " + status.error().message);
     } else {
       created.push_back(name);

@@ -194,7 +194,7 @@ TEST_F(UpgradeTest, CountsRowsThatCannotBeKept) {
 }
 
 // Definitions in the file may define, and nothing else.
-TEST_F(UpgradeTest, ForeignDefinitionsRunNothing) {
+TEST_F(UpgradeTest, DefinitionsOfTheFileRunNothing) {
   const std::string input = testing::make_example(directory_, Flavour::kV3);
   const std::string victim = directory_ / "victim.rpd";
   testing::run_sql(input,

@@ -87,7 +87,7 @@ constexpr const char* kDetailByOp =
     "LEFT JOIN rocpd_kernelop k ON k.op_ptr_id = o.id "
     "LEFT JOIN rocpd_copyop c ON c.op_ptr_id = o.id";
 
-constexpr Sources kForeign = {
+constexpr Sources kOtherTools = {
     kString,
     kString,
     "SELECT id, pid, tid, start AS start_ns, \"end\" AS end_ns, apiName_id AS name_id, "
@@ -134,7 +134,7 @@ void use_sonde_tables(Sources& sources) {
 }
 
 Sources sources_of(Flavour flavour, bool made_by_sonde) {
-  Sources sources = kForeign;
+  Sources sources = kOtherTools;
   if (flavour == Flavour::kV1) {
     sources.op_detail = kDetailByOp;
     sources.copy = kCopyByOp;

@@ -51,7 +51,7 @@ void on_begin(Frames* frames, uint32_t id, const char* data) {
 // The result of the call that is about to return. Ours is recorded as little as it is a call of the
 // program's.
 int result_of(Frames* frames, const FunctionInfo* function) {
-  if (function == nullptr || !function->heavy || g_peek_error == nullptr) return 0;
+  if (function == nullptr || !function->in_full || g_peek_error == nullptr) return 0;
   frames->asking = true;
   const int result = g_peek_error();
   frames->asking = false;

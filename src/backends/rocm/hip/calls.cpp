@@ -27,11 +27,11 @@ uint64_t stream_of(const FunctionInfo& function, const char* data) {
 }  // namespace
 
 void begin_call(const FunctionInfo& function, uint32_t defined, OpenCall* open) {
-  const int kind = function.launches ? SONDE_CALL_LAUNCHES
-                   : function.heavy  ? SONDE_CALL_CORRELATED
-                                     : SONDE_CALL_PLAIN;
+  const int kind = function.launches  ? SONDE_CALL_LAUNCHES
+                   : function.in_full ? SONDE_CALL_CORRELATED
+                                      : SONDE_CALL_PLAIN;
   open->call = rocm::agent().call_begin(defined, kind);
-  if (!function.heavy) return;
+  if (!function.in_full) return;
   open->outer = t_launch;
   t_launch.correlation = open->call.correlation;
   t_launch.stream = 0;
@@ -39,7 +39,7 @@ void begin_call(const FunctionInfo& function, uint32_t defined, OpenCall* open) 
 }
 
 void look_at_parameters(const FunctionInfo& function, const char* data) {
-  if (!function.heavy) return;
+  if (!function.in_full) return;
   t_launch.stream = stream_of(function, data);
   if (!rocm::g_hsa_reports_ops && function.category == Category::launch) {
     t_launch.name = kernel_name(function, data);
@@ -48,7 +48,7 @@ void look_at_parameters(const FunctionInfo& function, const char* data) {
 
 void end_packed_call(const FunctionInfo& function, const char* data, int result,
                      const OpenCall& open, const uint64_t* words, size_t count) {
-  if (function.heavy) t_launch = open.outer;
+  if (function.in_full) t_launch = open.outer;
   if (open.call.private_data == 0) return;
   if (result == 0 && describes_copy(function)) {
     describe_copy(function, data, open.call.correlation);

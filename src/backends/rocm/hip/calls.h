@@ -21,7 +21,7 @@ void end_call(const FunctionInfo* function, const char* data, int result, const 
 void end_packed_call(const FunctionInfo& function, const char* data, int result,
                      const OpenCall& open, const uint64_t* words, size_t count);
 
-// All of it for a call that is not heavy, once it is over; with its ticks.
+// All of it for a call that is not recorded in full, once it is over; with its ticks.
 void record_light_call(const FunctionInfo& function, const char* data, int result, uint64_t begin,
                        uint64_t end);
 

@@ -183,8 +183,8 @@ void define_all() {
     FunctionInfo& info = g_functions[i];
     info.name = source.name;
     info.category = category_of(source.category);
-    info.heavy = source.weight == '+';
-    info.launches = info.heavy && asks_for_work(info);
+    info.in_full = source.weight == '+';
+    info.launches = info.in_full && asks_for_work(info);
     info.async = strstr(source.name, "Async") != nullptr;
     info.count =
         static_cast<uint8_t>(parse_parameters(source.parameters, info.parameters, g_newer));

@@ -56,7 +56,7 @@ enum class Category : uint8_t {
 struct FunctionInfo {
   const char* name;
   Category category;
-  bool heavy;     // weight + of functions.inc
+  bool in_full;   // weight + of functions.inc
   bool launches;  // asks a device for work: kernels, copies, fills, graphs
   bool async;     // returns before what it launches has finished
   uint8_t count;

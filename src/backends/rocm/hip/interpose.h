@@ -23,7 +23,7 @@ int recorded(const FunctionInfo& function, int (*next)(A...), A... values) {
   }
   alignas(16) char image[kImageBytes];
   store_parameters(function, image, values...);
-  if (!function.heavy) {
+  if (!function.in_full) {
     const uint64_t begin = rocm::agent().ticks();
     ++t_depth;
     const int result = next(values...);

@@ -67,7 +67,7 @@ void on_enter(uint32_t id, void* data) {
   if (function.count != 0) {
     look_at_parameters(function, static_cast<const char*>(data) + kArguments);
   }
-  if (function.heavy && !rocm::g_hsa_reports_ops) remember_launch(rocm::t_launch);
+  if (function.in_full && !rocm::g_hsa_reports_ops) remember_launch(rocm::t_launch);
 }
 
 void on_exit(uint32_t id, void* data) {
@@ -75,7 +75,7 @@ void on_exit(uint32_t id, void* data) {
   if (frames == nullptr || frames->depth == 0) return;
   const FunctionInfo& function = info_of(id);
   int result = 0;
-  if (function.heavy && g_peek_error != nullptr) {
+  if (function.in_full && g_peek_error != nullptr) {
     frames->asking = true;
     result = g_peek_error();
     frames->asking = false;

@@ -31,7 +31,7 @@ bool all_idle() {
        queue = queue->next) {
     if (!idle(*queue)) return false;
   }
-  return !any_foreign();
+  return !any_program_signals();
 }
 
 void* run_collector(void*) {
@@ -144,7 +144,7 @@ void collect_everything() {
        queue = queue->next) {
     if (!idle(*queue)) collect_queue(queue);
   }
-  if (any_foreign()) collect_foreign();
+  if (any_program_signals()) collect_program_signals();
 }
 
 void work_was_queued() {

@@ -108,14 +108,14 @@ Status watch(struct sonde_op op, Signal wanted, Copy copy) {
     if (wanted.handle != 0) settle(wanted);
     return copy(wanted);
   }
-  Foreign foreign = {};
+  ProgramSignal pending = {};
   const bool alone =
-      wanted.handle != 0 && settle(wanted) && (foreign.value = value_of(wanted)) == 1;
+      wanted.handle != 0 && settle(wanted) && (pending.value = value_of(wanted)) == 1;
   if (!alone) return copy_with_substitute(op, wanted, copy);
-  foreign.signal = wanted;
-  foreign.end_ts = end_of(wanted);
-  foreign.op = op;
-  if (!add_foreign(foreign)) {
+  pending.signal = wanted;
+  pending.end_ts = end_of(wanted);
+  pending.op = op;
+  if (!add_program_signal(pending)) {
     agent().dropped("copies", 1);
     return copy(wanted);
   }

@@ -35,7 +35,7 @@ bool wait_for_room(Queue* queue, uint64_t packets) {
   if (has_room(*queue, packets)) return true;
   for (int i = 0;; ++i) {
     collect_queue(queue);
-    if (any_foreign()) collect_foreign();
+    if (any_program_signals()) collect_program_signals();
     if (has_room(*queue, packets)) return true;
     if (queue->ending.load()) return false;
     if (i < kYields) {
@@ -130,25 +130,25 @@ void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& la
 }
 
 // The program's signal stays in the packet where it belongs to this op alone.
-bool watch_foreign(Queue* queue, const DispatchPacket& packet, const Launch& launch) {
-  Foreign foreign = {};
-  foreign.signal = packet.completion;
+bool watch_program_signal(Queue* queue, const DispatchPacket& packet, const Launch& launch) {
+  ProgramSignal pending = {};
+  pending.signal = packet.completion;
   if (!settle(packet.completion)) return false;
-  foreign.value = value_of(packet.completion);
-  if (foreign.value != 1) return false;
-  foreign.end_ts = end_of(packet.completion);
-  foreign.queue = queue;
-  foreign.position = queue->written;
+  pending.value = value_of(packet.completion);
+  if (pending.value != 1) return false;
+  pending.end_ts = end_of(packet.completion);
+  pending.queue = queue;
+  pending.position = queue->written;
   Dispatch dispatch = {};
   describe(&dispatch, packet, launch);
-  foreign.op = kernel_op(*queue, dispatch);
-  return add_foreign(foreign);
+  pending.op = kernel_op(*queue, dispatch);
+  return add_program_signal(pending);
 }
 
 void dispatch_packet(Queue* queue, DispatchPacket packet, const Launch& launch) {
   const Signal wanted = packet.completion;
   if (!wait_for_room(queue, 1)) return agent().dropped("kernels", 1);
-  if (wanted.handle != 0 && watch_foreign(queue, packet, launch)) {
+  if (wanted.handle != 0 && watch_program_signal(queue, packet, launch)) {
     queue->last_tracked = queue->written + 1;
     work_was_queued();
     return put(queue, &packet);

@@ -82,7 +82,7 @@ bool defer(Queue* queue, QueueMemory* handle, uint64_t rung) {
   if (written <= handled || has_room(*queue, 2 * (written - handled))) return false;
   const ErrnoKeeper keep;
   collect_queue(queue);
-  if (any_foreign()) collect_foreign();
+  if (any_program_signals()) collect_program_signals();
   if (has_room(*queue, 2 * (written - handled)) || !start_ringer(queue)) return false;
   raise(queue, rung);
   queue->ringing.store(kRinging);

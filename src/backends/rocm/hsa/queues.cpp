@@ -49,7 +49,7 @@ uint64_t empty_list(Queue* queue) {
 // Of a queue that the hardware has let go of: nothing is written to its signals any more.
 void retire(Queue* queue) {
   collect_claimed(queue);
-  const uint64_t unfinished = empty_list(queue) + lose_foreign(queue);
+  const uint64_t unfinished = empty_list(queue) + lose_program_signals(queue);
   if (unfinished != 0) agent().dropped("ops unfinished when their queue was destroyed", unfinished);
 }
 

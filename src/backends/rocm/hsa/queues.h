@@ -115,11 +115,11 @@ QueueErrors* watch_errors(QueueCallback callback, void* data, const Device* devi
 void on_queue_error(Status status, QueueMemory* queue, void* data);
 Status on_system_event(const SystemEvent* event, void*);
 
-// ---- foreign.cpp: ops that complete on a signal of the program's ----
+// ---- pending.cpp: ops that complete on a signal of the program's ----
 //
 // Their times stand in the signal until it is used again, so they are taken before that.
-struct Foreign {
-  Foreign* next;
+struct ProgramSignal {
+  ProgramSignal* next;
   Signal signal;
   int64_t value;    // before the op
   uint64_t end_ts;  // likewise
@@ -135,11 +135,11 @@ bool settle(Signal signal);
 void forget(Signal signal);         // the signal dies
 bool forget_failed(Signal signal);  // false: none was known. For when the op was refused
 // The queue is no more (nullptr: the runtime): records what has finished, returns how many had not.
-uint64_t lose_foreign(const Queue* queue);
+uint64_t lose_program_signals(const Queue* queue);
 // Remembers an op; false without memory.
-bool add_foreign(const Foreign& foreign);
-void collect_foreign();
-bool any_foreign();
+bool add_program_signal(const ProgramSignal& pending);
+void collect_program_signals();
+bool any_program_signals();
 
 inline SignalMemory* memory_of(Signal signal) {
   return reinterpret_cast<SignalMemory*>(signal.handle);

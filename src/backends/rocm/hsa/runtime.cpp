@@ -136,7 +136,7 @@ void unload() {
   if (!is_ours() || !g_loaded.exchange(false)) return;
   const ErrnoKeeper keep;
   collect_everything();
-  count_lost(retire_queues() + lose_foreign(nullptr));
+  count_lost(retire_queues() + lose_program_signals(nullptr));
 }
 
 void collect_last() {

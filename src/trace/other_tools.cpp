@@ -1,4 +1,4 @@
-#include "trace/foreign.h"
+#include "trace/other_tools.h"
 
 #include <algorithm>
 #include <utility>
@@ -230,8 +230,8 @@ Result<Interval> part_of(const NamedWindow& named, Columns& columns) {
 }
 
 // request.window is not looked at. The file is read once, so that it may be a pipe.
-Result<Trace> load_foreign(importers::Found& found, const std::string& path, const Request& request,
-                           const WindowText& window_text) {
+Result<Trace> load_other_tools(importers::Found& found, const std::string& path,
+                               const Request& request, const WindowText& window_text) {
   SONDE_TRY(check_window(window_text));
   Columns columns(request, window_text.given());
   columns.trace.path = path;
@@ -268,7 +268,7 @@ Result<Trace> load_foreign(importers::Found& found, const std::string& path, con
 Result<Trace> load_file(const std::string& path, const std::string& as, const Request& request,
                         const WindowText& window) {
   SONDE_ASSIGN(importers::Found found, importers::find_importer(path, as));
-  if (found.importer != nullptr) return load_foreign(found, path, request, window);
+  if (found.importer != nullptr) return load_other_tools(found, path, request, window);
   SONDE_ASSIGN(auto reader, store::Reader::open(path));
   Request windowed = request;
   SONDE_ASSIGN(windowed.window, window_of(reader, window));

@@ -11,8 +11,8 @@ namespace {
 constexpr size_t kBuckets = 1024;
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
-Foreign* g_buckets[kBuckets];
-Foreign* g_free;
+ProgramSignal* g_buckets[kBuckets];
+ProgramSignal* g_free;
 std::atomic<uint64_t> g_count;
 
 size_t bucket_of(Signal signal) { return ((signal.handle >> 6) * 0x9e3779b97f4a7c15u) >> 54; }
@@ -20,66 +20,66 @@ size_t bucket_of(Signal signal) { return ((signal.handle >> 6) * 0x9e3779b97f4a7
 // The value says that the op has finished, unless the program has set it again meanwhile. The
 // time of the end is written before the value, so it counts when it is still new a look later, or
 // when the program gives the signal to another op.
-bool finished(Foreign* foreign, bool used_again) {
-  if (value_of(foreign->signal) < foreign->value) return true;
-  if (end_of(foreign->signal) == foreign->end_ts) return false;
-  const bool seen = foreign->end_seen;
-  foreign->end_seen = true;
+bool finished(ProgramSignal* pending, bool used_again) {
+  if (value_of(pending->signal) < pending->value) return true;
+  if (end_of(pending->signal) == pending->end_ts) return false;
+  const bool seen = pending->end_seen;
+  pending->end_seen = true;
   return seen || used_again;
 }
 
-Foreign** find(Signal signal) {
-  Foreign** at = &g_buckets[bucket_of(signal)];
+ProgramSignal** find(Signal signal) {
+  ProgramSignal** at = &g_buckets[bucket_of(signal)];
   while (*at != nullptr && (*at)->signal.handle != signal.handle) at = &(*at)->next;
   return at;
 }
 
-Foreign* unlink(Foreign** at) {
-  Foreign* foreign = *at;
-  *at = foreign->next;
+ProgramSignal* unlink(ProgramSignal** at) {
+  ProgramSignal* pending = *at;
+  *at = pending->next;
   g_count.fetch_sub(1, std::memory_order_relaxed);
-  return foreign;
+  return pending;
 }
 
 // Takes a finished op out, with its times. They are read under the lock: once the signal is not
 // found here any more, the program's next op may use it and overwrite them.
-Foreign* take(Foreign** at) {
-  Foreign* foreign = unlink(at);
+ProgramSignal* take(ProgramSignal** at) {
+  ProgramSignal* pending = unlink(at);
   Times times = {};
-  if (foreign->queue != nullptr) {
-    next().profiling_get_dispatch_time(foreign->queue->device->handle, foreign->signal, &times);
+  if (pending->queue != nullptr) {
+    next().profiling_get_dispatch_time(pending->queue->device->handle, pending->signal, &times);
   } else {
-    next().profiling_get_async_copy_time(foreign->signal, &times);
+    next().profiling_get_async_copy_time(pending->signal, &times);
   }
-  foreign->op.start = times.start;
-  foreign->op.end = times.end;
-  return foreign;
+  pending->op.start = times.start;
+  pending->op.end = times.end;
+  return pending;
 }
 
 // Records a chain of ops that were taken out and keeps their memory.
-void finish(Foreign* chain) {
-  for (Foreign* foreign = chain; foreign != nullptr;) {
-    if (foreign->queue != nullptr) advance(foreign->queue, foreign->position + 1);
-    agent().op(&foreign->op);
-    Foreign* after = foreign->next;
+void finish(ProgramSignal* chain) {
+  for (ProgramSignal* pending = chain; pending != nullptr;) {
+    if (pending->queue != nullptr) advance(pending->queue, pending->position + 1);
+    agent().op(&pending->op);
+    ProgramSignal* after = pending->next;
     pthread_mutex_lock(&g_lock);
-    foreign->next = g_free;
-    g_free = foreign;
+    pending->next = g_free;
+    g_free = pending;
     pthread_mutex_unlock(&g_lock);
-    foreign = after;
+    pending = after;
   }
 }
 
 }  // namespace
 
-bool any_foreign() { return g_count.load(std::memory_order_acquire) != 0; }
+bool any_program_signals() { return g_count.load(std::memory_order_acquire) != 0; }
 
 bool settle(Signal signal) {
-  if (!any_foreign()) return true;
-  Foreign* done = nullptr;
+  if (!any_program_signals()) return true;
+  ProgramSignal* done = nullptr;
   bool settled = true;
   pthread_mutex_lock(&g_lock);
-  Foreign** at = find(signal);
+  ProgramSignal** at = find(signal);
   if (*at != nullptr) {
     settled = finished(*at, true);
     if (settled) {
@@ -94,8 +94,8 @@ bool settle(Signal signal) {
 
 bool forget_failed(Signal signal) {
   pthread_mutex_lock(&g_lock);
-  Foreign** at = find(signal);
-  Foreign* entry = *at != nullptr ? unlink(at) : nullptr;
+  ProgramSignal** at = find(signal);
+  ProgramSignal* entry = *at != nullptr ? unlink(at) : nullptr;
   if (entry != nullptr) {
     entry->next = g_free;
     g_free = entry;
@@ -104,21 +104,21 @@ bool forget_failed(Signal signal) {
   return entry != nullptr;
 }
 
-uint64_t lose_foreign(const Queue* queue) {
-  Foreign* done = nullptr;
+uint64_t lose_program_signals(const Queue* queue) {
+  ProgramSignal* done = nullptr;
   uint64_t lost = 0;
   pthread_mutex_lock(&g_lock);
-  for (Foreign*& bucket : g_buckets) {
-    for (Foreign** at = &bucket; *at != nullptr;) {
+  for (ProgramSignal*& bucket : g_buckets) {
+    for (ProgramSignal** at = &bucket; *at != nullptr;) {
       if (queue != nullptr && (*at)->queue != queue) {
         at = &(*at)->next;
         continue;
       }
       const bool over = finished(*at, true);
-      Foreign* foreign = over ? take(at) : unlink(at);
-      Foreign*& chain = over ? done : g_free;
-      foreign->next = chain;
-      chain = foreign;
+      ProgramSignal* pending = over ? take(at) : unlink(at);
+      ProgramSignal*& chain = over ? done : g_free;
+      pending->next = chain;
+      chain = pending;
       lost += over ? 0 : 1;
     }
   }
@@ -131,17 +131,17 @@ void forget(Signal signal) {
   if (!settle(signal) && forget_failed(signal)) agent().dropped("ops without a signal", 1);
 }
 
-bool add_foreign(const Foreign& foreign) {
+bool add_program_signal(const ProgramSignal& pending) {
   pthread_mutex_lock(&g_lock);
-  Foreign* entry = g_free;
+  ProgramSignal* entry = g_free;
   if (entry != nullptr) {
     g_free = entry->next;
   } else {
-    entry = static_cast<Foreign*>(malloc(sizeof(Foreign)));
+    entry = static_cast<ProgramSignal*>(malloc(sizeof(ProgramSignal)));
   }
   if (entry != nullptr) {
-    *entry = foreign;
-    Foreign** bucket = &g_buckets[bucket_of(foreign.signal)];
+    *entry = pending;
+    ProgramSignal** bucket = &g_buckets[bucket_of(pending.signal)];
     entry->next = *bucket;
     *bucket = entry;
     g_count.fetch_add(1, std::memory_order_release);
@@ -150,18 +150,18 @@ bool add_foreign(const Foreign& foreign) {
   return entry != nullptr;
 }
 
-void collect_foreign() {
-  Foreign* done = nullptr;
+void collect_program_signals() {
+  ProgramSignal* done = nullptr;
   pthread_mutex_lock(&g_lock);
-  for (Foreign*& bucket : g_buckets) {
-    for (Foreign** at = &bucket; *at != nullptr;) {
+  for (ProgramSignal*& bucket : g_buckets) {
+    for (ProgramSignal** at = &bucket; *at != nullptr;) {
       if (!finished(*at, false)) {
         at = &(*at)->next;
         continue;
       }
-      Foreign* foreign = take(at);
-      foreign->next = done;
-      done = foreign;
+      ProgramSignal* pending = take(at);
+      pending->next = done;
+      done = pending;
     }
   }
   pthread_mutex_unlock(&g_lock);
