@@ -285,8 +285,8 @@ void Recording::sample_metrics() {
   std::vector<int64_t> processes;
   if (child_ > 0 && !child_ended_) processes.push_back(child_);
   for (const auto& live : drain_->live()) {
-    if (!live.other_namespace && static_cast<pid_t>(live.pid) != child_)
-      processes.push_back(live.pid);
+    const bool is_child = static_cast<pid_t>(live.pid) == child_;
+    if (!live.other_namespace && !is_child) processes.push_back(live.pid);
   }
   if (metrics_->sample(processes)) drain_->touch();
 }
@@ -307,12 +307,12 @@ void Recording::tell_denied(int pidfd_error) {
   if (!options_.quiet) say(text);
 }
 
-// Processes that have ended since the last look are finished; an exec ends an image of a process.
+// Finishes what has ended since the last look. An exec ends an image of a process, too.
 void Recording::watch_processes() {
   std::map<uint32_t, uint64_t> newest;
   for (const auto& live : drain_->live()) {
     if (!live.other_namespace) newest[live.pid] = std::max(newest[live.pid], live.spool);
-    if (watched_.count(live.spool) != 0) continue;
+    if (watched_.contains(live.spool)) continue;
     const auto item = watched_.emplace(live.spool, watch_process(live)).first;
     tell_denied(item->second.denied);
   }
@@ -320,7 +320,6 @@ void Recording::watch_processes() {
     const auto& [spool, watched] = *item;
     const bool replaced = !watched.other_namespace && newest[watched.pid] != spool;
     const bool is_child = !watched.other_namespace && static_cast<pid_t>(watched.pid) == child_;
-    // The command's own end is known by waitpid, with its status.
     const bool over = is_child ? child_ended_ : liveness_.has_ended(spool, watched);
     if (!replaced && !over) {
       ++item;
