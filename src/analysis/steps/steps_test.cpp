@@ -71,7 +71,7 @@ TEST(Steps, the_data_loader_is_the_limit_only_where_the_gpu_waits) {
 
 TEST(Steps, the_rate_is_of_the_median_step) {
   const report::Report report = ask("steps", steps_of(std::vector<Plan>(6)), {{"batch", "22"}});
-  EXPECT_EQ(fact(report, "per_second"), "2000 (22 a step, --batch)");
+  EXPECT_EQ(fact(report, "per_second"), "2,000 (22 a step, --batch)");
   EXPECT_EQ(fact(ask("steps", steps_of(std::vector<Plan>(6))), "per_second"), "");
 }
 
