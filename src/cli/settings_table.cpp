@@ -20,8 +20,8 @@ std::vector<Setting> recording_settings() {
       {.option =
            {"--preset",
             "NAME",
-            "values for a purpose, where nothing else is said: light costs least, training suits "
-            "long runs, everything looks at all there is",
+            "values for a purpose, unless set otherwise: light costs least, training suits long "
+            "runs, everything records all it can",
             "",
             {"light", "training", "everything"}},
        .type = SettingType::kChoice,
@@ -30,9 +30,9 @@ std::vector<Setting> recording_settings() {
       {.option = {"-o,--output", "FILE", "the trace to write, or the folder for it", "trace.rpd"},
        .type = SettingType::kText,
        .category = "output"},
-      flag("--append", "output", "add to FILE if it is a trace of Sonde's already"),
+      flag("--append", "output", "add to FILE if it is already a trace made by Sonde"),
       flag("-q,--quiet", "output", "no status line and no summary"),
-      {.option = {"--backends", "LIST", "watch only these interfaces, e.g. opencl,roctx; or none",
+      {.option = {"--backends", "LIST", "record only these interfaces, e.g. opencl,roctx; or none",
                   "all"},
        .type = SettingType::kBackends,
        .category = "recording"},
@@ -48,8 +48,8 @@ std::vector<Setting> recording_settings() {
        .category = "recording"},
       {.option = {"--hip-log",
                   "LEVEL",
-                  "have HIP write its log, and bring it into the trace: 3 is calls, 4 all that HIP "
-                  "does",
+                  "have HIP write its log, and bring it into the trace: 3 logs calls, 4 "
+                  "everything HIP does",
                   "",
                   {"1", "2", "3", "4", "5"}},
        .type = SettingType::kChoice,
@@ -88,22 +88,22 @@ std::vector<Setting> sampling_settings() {
        .everything = "1000"},
       {.option = {"--sample-clock",
                   "CLOCK",
-                  "cpu: running threads only; wall: blocked threads are looked at too, without "
-                  "signals, by a thread of Sonde's in the program",
+                  "cpu: running threads only; wall: blocked threads too, without signals, by a "
+                  "thread of Sonde in the program",
                   "cpu",
                   {"cpu", "wall"}},
        .type = SettingType::kChoice,
        .category = "sampling",
        .everything = "wall"},
       flag("--launch-stacks", "sampling",
-           "take the call stack of every call that launches work of a device, so that GPU time has "
-           "a place in the program's code",
+           "take the call stack of every call that launches device work, so that GPU time is "
+           "shown by function and line of the program",
            "true"),
       {.option = {"--torch",
                   "HOW",
-                  "record PyTorch's operators and modules natively where Sonde was built for that "
-                  "PyTorch and else only modules (auto), through Python, which costs more, modules "
-                  "only, or nothing",
+                  "record PyTorch's operators and modules natively if Sonde was built for that "
+                  "PyTorch, otherwise only modules (auto); through Python, which costs more; "
+                  "modules only; or nothing",
                   "auto",
                   {"auto", "native", "python", "modules", "off"}},
        .type = SettingType::kChoice,
@@ -112,8 +112,8 @@ std::vector<Setting> sampling_settings() {
       {.option =
            {"--python-trace", "WHICH",
             "record every call of Python functions: user (not Python's library and installed "
-            "packages), all, or those in whose FILE: NAME this extended regular expression is "
-            "found; !REGEX or all!REGEX leaves those out",
+            "packages), all, or those whose FILE: NAME matches this extended regular expression; "
+            "!REGEX or all!REGEX leaves those out",
             "off"},
        .type = SettingType::kText,
        .category = "sampling",
@@ -122,7 +122,7 @@ std::vector<Setting> sampling_settings() {
       {.option =
            {"--metrics", "LIST",
             "read these metrics of processes, host and GPUs while recording: groups or single "
-            "ones as sonde avail lists them, all, default, or off",
+            "metrics as sonde avail lists them, all, default, or off",
             "default"},
        .type = SettingType::kMetrics,
        .category = "metrics",
@@ -146,7 +146,7 @@ std::vector<Setting> sampling_settings() {
        .category = "space",
        .example = "8G",
        .training = "8G"},
-      {.option = {"--buffer-limit", "SIZE", "most space for records on their way into the trace",
+      {.option = {"--buffer-limit", "SIZE", "maximum space for records on their way into the trace",
                   "half of the free space, a quarter of the free memory on tmpfs, 16 GiB at most"},
        .type = SettingType::kSize,
        .category = "space",
@@ -159,7 +159,7 @@ std::vector<Setting> sampling_settings() {
        .type = SettingType::kChoice,
        .category = "space"},
       {.option = {"--orphan-limit", "SIZE",
-                  "most space for what a program records after sonde record itself was killed",
+                  "maximum space for what a program records after sonde record itself was killed",
                   "256M"},
        .type = SettingType::kSize,
        .category = "space",

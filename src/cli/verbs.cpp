@@ -5,14 +5,14 @@
 namespace sonde::cli {
 
 const std::vector<Verb>& shown_verbs() {
-  constexpr const char* kRecord = "Record, or bring traces together";
+  constexpr const char* kRecord = "Record, import or merge traces";
   constexpr const char* kFirst = "What should I look at first?";
   constexpr const char* kTime = "Where did the time go?";
   constexpr const char* kIdle = "Why was the GPU idle?";
-  constexpr const char* kNear = "How near is it to what the GPU can do?";
+  constexpr const char* kNear = "How close is it to the GPU's peak?";
   constexpr const char* kChanged = "What changed?";
   constexpr const char* kRank = "Is one rank slow?";
-  constexpr const char* kElse = "Take it to another tool, or ask in SQL";
+  constexpr const char* kElse = "Export to another tool, or ask in SQL";
   constexpr const char* kSetUp = "What can be recorded here?";
   static const std::vector<Verb> kVerbs = {
       {"record", kRecord, {{"recover", "finish a recording whose recorder died"}}},
@@ -20,31 +20,31 @@ const std::vector<Verb>& shown_verbs() {
        kRecord,
        {{"merge", "the traces of several ranks as one .rpd"},
         {"upgrade", "an old .rpd as schema v3"}}},
-      {"check", kFirst, {{"analyze", "the usual answers, one after the other"}}},
+      {"check", kFirst, {{"analyze", "all standard analyses, one after the other"}}},
       {"report", kFirst},
       {"info", kFirst},
       {"kernels",
        kTime,
-       {{"top", "totals of all operations, copies too"},
+       {{"top", "totals of all operations, including copies"},
         {"ktop", "totals of kernels only"},
         {"stats", "the CSV files of rocprof --stats"},
         {"sequences", "what repeats"},
         {"variability", "what varies from call to call"}}},
       {"breakdown",
        kTime,
-       {{"busy", "how busy each GPU was, as RPD tells it too"},
+       {{"busy", "how busy each GPU was, also as RPD reports it"},
         {"overlap", "what ran while something else ran"}}},
       {"steps", kTime},
       {"operators", kTime},
       {"stacks", kTime},
-      {"memory", kTime, {{"copies", "what was copied, how fast, in which pieces"}}},
+      {"memory", kTime, {{"copies", "what was copied, how fast, in what sizes"}}},
       {"idle", kIdle},
       {"launches",
        kIdle,
        {{"queues", "how many operations wait in each queue"},
-        {"api", "which calls took the CPU's time"}}},
+        {"api", "which calls took CPU time"}}},
       {"critical-path", kIdle},
-      {"perf", kNear, {{"counters", "what the hardware counted"}}},
+      {"perf", kNear, {{"counters", "hardware counters"}}},
       {"sol", kNear},
       {"roofline", kNear},
       {"diff", kChanged},

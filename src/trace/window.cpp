@@ -10,18 +10,19 @@ namespace sonde::trace {
 
 const char* const kWindowDefinition =
     "--from and --to choose a window [from, to) relative to the start of the trace, which is the "
-    "first start of an operation or API call. An event is in the window if it shares time with it, "
-    "or, if it is zero long, lies in it; and it counts with the part of its time that is inside, "
-    "so the totals of windows side by side add up to the total of the trace.\n"
-    "\n"
-    "--window marker:REGEX is the window from the first start to the last end of the markers whose "
-    "name matches, marker:REGEX#K that of the K-th of them alone, from 1 (names that end in "
-    "a number themselves, as ProfilerStep#6 does, are meant as they are), kernel:REGEX that of kernels. step:N and step:N..M are steps, as sonde breakdown "
-    "--per step finds them: ProfilerStep#N, else the markers of inference servers, else the period "
-    "of the kernels; N is the number in their names, or their place from 1 where they have none. "
-    "What a GPU does after the call that launched it can lie behind the window of a marker or "
-    "step; launched:N and launched:N..M are from the first start to the last end of the operations "
-    "that were launched in these steps. --from and --to then count from the begin and the end of that window.\n";
+    "first start of an operation or API call. An event is in the window if it overlaps it or, if "
+    "it has no length, lies in it. Only the part of its time inside the window counts, so the "
+    "totals of adjacent windows add up to the total of the trace.\n\n"
+    "--window marker:REGEX is the window from the first start to the last end of the markers "
+    "whose name matches, marker:REGEX#K is the window of only the K-th of them, from 1 (a name "
+    "that itself ends in a number, like ProfilerStep#6, is taken literally), and kernel:REGEX is "
+    "the same for kernels. step:N and step:N..M are steps, as sonde breakdown --per step finds "
+    "them: ProfilerStep#N, else the markers of inference servers, else repeating sequences of "
+    "kernels; N is the number in their names, or their place from 1 if they have none. GPU work "
+    "can run after the call that launched it, and so after the window of a marker or step; "
+    "launched:N and launched:N..M are from the first start to the last end of the operations that "
+    "were launched in these steps. --from and --to then count from the start and the end of that "
+    "window.\n";
 
 namespace {
 

@@ -353,21 +353,23 @@ std::vector<Step> critical_path_steps(const trace::Trace& trace) {
 const Analysis& critical_path_analysis() {
   static const Analysis kAnalysis{
       "critical-path",
-      "Show the chain of work that decided how long the program took",
-      "The longest path through what waited for what: calls, launches, kernels, queues and "
-      "synchronisation; how long it is, what bounds it, and what lies on it.",
+      "Show the chain of work that determined how long the program took",
+      "Finds the longest path through everything that waited for something else (calls, launches, "
+      "kernels, queues and synchronisation): how long it is, what bounds it, and what lies on it.",
       kDefinition,
       {{"sonde critical-path trace.json", "what bounds the program"},
        {"sonde critical-path trace.rpd --show edges --limit 0", "the whole path, step by step"},
        {"sonde critical-path trace.rpd --show slack --sort=-slack", "what lies nearly on it"},
        {"sonde critical-path trace.rpd --what-if gemm=50",
-        "what matrix products of half the time would gain"}},
+        "what would be saved if matrix products took half the time"}},
       {{"show",
         "WHAT",
         "the summary, the path itself, or the slack of every operation",
         "summary",
         {"summary", "edges", "slack"}},
-       {"kernel-gap", "TIME", "longer gaps between operations of a queue are no delay of the queue",
+       {"kernel-gap", "TIME",
+        "longer gaps between operations of a queue do not count as queue "
+        "delay",
         "1500us"},
        {"what-if", "NAME=PERCENT",
         "how long the path would be if a bound-by class, or calls and kernels with such a name, took "

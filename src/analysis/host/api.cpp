@@ -74,9 +74,9 @@ constexpr const char* kDefinition =
 const Analysis& api_analysis() {
   static const Analysis kAnalysis{
       "api",
-      "List the API calls and markers that took most CPU time",
-      "Calls into HIP, OpenCL and other recorded APIs, and the program's own markers, added up by "
-      "name.",
+      "List API calls and markers by CPU time, most expensive first",
+      "Adds up, by name, the calls into HIP, OpenCL and other recorded APIs, and the program's "
+      "own markers.",
       kDefinition,
       {{"sonde api trace.rpd", "the 25 names with the largest total"},
        {"sonde api trace.rpd --name Memcpy --sort max", "the slowest single copies first"}},

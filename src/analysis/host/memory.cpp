@@ -212,12 +212,14 @@ const Analysis& memory_analysis() {
   static const Analysis kAnalysis{
       "memory",
       "Show memory in use over time, and where it was allocated",
-      "For each device the peak, the course over time, and the operators and lines that allocated "
-      "most.",
+      "Shows for each device the peak, the memory in use over time, and the operators and lines "
+      "that allocated most.",
       kDefinition,
-      {{"sonde memory trace.json", "of a trace of torch.profiler with profile_memory=True"},
-       {"sonde memory trace.json --parts 100 --format csv", "the course, finer"}},
-      {{"parts", "N", "parts of the time in the series", "20"},
+      {{"sonde memory trace.json", "for a trace of torch.profiler with profile_memory=True"},
+       {"sonde memory trace.json --parts 100 --format csv",
+        "memory in use over time, in more "
+        "detail"}},
+      {{"parts", "N", "number of equal parts of the time", "20"},
        {"user", "REGEX", "frames that are the user's own code", ""}},
       needs,
       run,

@@ -266,12 +266,14 @@ const Analysis& operators_analysis() {
   static const Analysis kAnalysis{
       "operators",
       "Show the GPU time of each operator, every kernel counted once",
-      "Operators of PyTorch (or ranges of the program where there are none) with the time of the "
-      "kernels and copies that they launched, their own and with those inside, and CPU time.",
+      "Shows PyTorch operators (or the program's ranges if there are none) with the time of the "
+      "kernels and copies that they launched, self and total, and CPU time.",
       kDefinition,
-      {{"sonde operators trace.json", "largest own GPU time first"},
-       {"sonde operators trace.json --sort total_gpu", "with what is inside"},
-       {"sonde operators trace.json --sort cpu_self", "what costs the CPU most"}},
+      {{"sonde operators trace.json", "largest self GPU time first"},
+       {"sonde operators trace.json --sort total_gpu",
+        "by total GPU time, including operators "
+        "inside"},
+       {"sonde operators trace.json --sort cpu_self", "by self CPU time"}},
       {},
       needs,
       run,

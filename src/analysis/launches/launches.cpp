@@ -318,9 +318,9 @@ trace::Request needs(const Parameters&) {
 const Analysis& launches_analysis() {
   static const Analysis kAnalysis{
       "launches",
-      "Show what launching costs: the call, the time in the queue, the operation",
-      "Time of the launching calls, of waiting in the queue and of the operations, short operations, "
-      "and the calls and starts that took unusually long.",
+      "Show launch costs: the call, the time in the queue, the operation",
+      "Shows the time of launching calls, of waiting in the queue and of operations, short "
+      "operations, and the calls and starts that took unusually long.",
       kDefinition,
       {{"sonde launches trace.json", "of all operations"},
        {"sonde launches trace.json --kernel gemm --short 5us", "of matrix products"}},

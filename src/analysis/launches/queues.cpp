@@ -322,7 +322,7 @@ const Analysis& queues_analysis() {
       {{"sonde queues trace.json", "each queue, and its depth over time"},
        {"sonde queues trace.json --full 512", "a queue of 512 entries is full"}},
       {{"full", "N", "a queue with this many outstanding operations is full", "1024"},
-       {"parts", "N", "parts of the time in the series", "20"}},
+       {"parts", "N", "number of equal parts of the time", "20"}},
       needs,
       run,
       true};

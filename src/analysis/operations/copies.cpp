@@ -146,9 +146,9 @@ constexpr const char* kDefinition =
 const Analysis& copies_analysis() {
   static const Analysis kAnalysis{
       "copies",
-      "Show what was copied, how fast, and in pieces of which size",
-      "Copies, fills, maps and migrations by direction, with bytes and rates, and then by size: "
-      "many small copies are slower than a few large ones.",
+      "Show what was copied, how fast, and in what sizes",
+      "Shows copies, fills, maps and migrations by direction, with bytes and rates, and then by "
+      "size: many small copies are slower than a few large ones.",
       kDefinition,
       {{"sonde copies trace.rpd", "by direction and by size"},
        {"sonde copies trace.rpd --gpu 1 --format json", "of one GPU, for a script"}},

@@ -151,11 +151,11 @@ const Analysis& counters_analysis() {
   static const Analysis kAnalysis{
       "counters",
       "Show the hardware counters of kernels, with rates",
-      "Hardware counters that rocprof, rocprofv3 and others read for each dispatch, by kernel, "
-      "operator, module and so on, and how many a second that is.",
+      "Shows the hardware counters that rocprof, rocprofv3 and others read for each dispatch, by "
+      "kernel, operator, module and so on, and their rates per second.",
       kDefinition,
       {{"sonde counters results.csv", "of each kernel"},
-       {"sonde counters trace.rpd --by operator --kernel gemm", "by operator, of some kernels"}},
+       {"sonde counters trace.rpd --by operator --kernel gemm", "by operator, for some kernels"}},
       {{"by", "WHAT", "what a row is", "name", op_group_names()}},
       needs,
       run};

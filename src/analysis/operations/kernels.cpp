@@ -140,12 +140,12 @@ constexpr const char* kDefinition =
 const Analysis& kernels_analysis() {
   static const Analysis kAnalysis{
       "kernels",
-      "Show how the durations of each kernel spread",
-      "Count, total, mean, median, 95th percentile, extremes and the usual launch geometry of each "
-      "kernel, or of kernels by operator, module, marker, stream and so on.",
+      "Show how long each kernel takes: total, mean, median, 95th percentile",
+      "Shows count, total, mean, median, 95th percentile, extremes and the usual launch geometry "
+      "of each kernel, or of kernels by operator, module, marker, stream and so on.",
       kDefinition,
-      {{"sonde kernels trace.rpd", "the kernels with the largest total first"},
-       {"sonde kernels trace.rpd --sort p95", "the ones that are slow now and then first"},
+      {{"sonde kernels trace.rpd", "most expensive kernels first"},
+       {"sonde kernels trace.rpd --sort p95", "occasionally slow kernels first"},
        {"sonde kernels trace.json --by operator", "by the operator that launched them"}},
       {{"by", "WHAT", "what a row is", "name", op_group_names()},
        {"of", "WHAT", "kernels, or all operations", "kernels", {"kernels", "all"}}},

@@ -28,11 +28,13 @@ constexpr const char* kDefinition =
 const Analysis& ktop_analysis() {
   static const Analysis kAnalysis{
       "ktop",
-      "List the kernels that took most GPU time",
-      "As sonde top, without copies and other operations that are not kernels.",
+      "List kernels by GPU time, most expensive first",
+      "The same as sonde top, without copies and other operations that are not kernels.",
       kDefinition,
       {{"sonde ktop trace.rpd", "the 25 kernels with the largest total"},
-       {"sonde ktop trace.rpd --kernel 'gemm|Cijk_' --full-names", "matrix products, names whole"}},
+       {"sonde ktop trace.rpd --kernel 'gemm|Cijk_' --full-names",
+        "matrix products, with full "
+        "names"}},
       {},
       [](const Parameters&) { return trace::Request{.ops = true}; },
       run};

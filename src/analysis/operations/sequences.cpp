@@ -209,18 +209,18 @@ constexpr const char* kDefinition =
 const Analysis& sequences_analysis() {
   static const Analysis kAnalysis{
       "sequences",
-      "Find kernels that follow each other again and again",
-      "Frequent runs of kernels, how much time they take and leave unused, and which of them are "
-      "so short that fusing them would pay.",
+      "Find sequences of kernels that repeat",
+      "Shows frequent sequences of kernels, how much time they take and leave unused, and which "
+      "kernels are so short that fusing them would pay.",
       kDefinition,
-      {{"sonde sequences trace.rpd", "the runs that cost most launches first"},
+      {{"sonde sequences trace.rpd", "the sequences that cost most launches first"},
        {"sonde sequences trace.rpd --length 3 --sort gaps",
-        "short runs, by the time between them"}},
-      {{"length", "N", "longest run that is looked for", "5"},
-       {"count", "N", "how often a run must come", "3"},
-       {"gap", "TIME", "a longer gap ends a run", "100us"},
-       {"names", "", "also list the kernels of each sequence, under their whole names", ""},
-       {"short", "TIME", "longer kernels are no candidates for fusion", "10us"}},
+        "short sequences, by the time between kernels"}},
+      {{"length", "N", "longest sequence to look for", "5"},
+       {"count", "N", "how often a sequence must occur", "3"},
+       {"gap", "TIME", "a longer gap ends a sequence", "100us"},
+       {"names", "", "also list the kernels of each sequence, with full names", ""},
+       {"short", "TIME", "longer kernels are not candidates for fusion", "10us"}},
       [](const Parameters&) { return trace::Request{.ops = true}; },
       run};
   return kAnalysis;

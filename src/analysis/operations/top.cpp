@@ -30,8 +30,8 @@ constexpr const char* kDefinition =
 const Analysis& top_analysis() {
   static const Analysis kAnalysis{
       "top",
-      "List the operations of the GPUs that took most time",
-      "Kernels, copies and everything else the devices did, added up by name: the first look at a "
+      "List GPU operations by time, most expensive first",
+      "Adds up, by name, kernels, copies and everything else the devices did: the first look at a "
       "trace.",
       kDefinition,
       {{"sonde top trace.rpd", "the 25 names with the largest total"},

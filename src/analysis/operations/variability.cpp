@@ -235,15 +235,15 @@ constexpr const char* kDefinition =
 const Analysis& variability_analysis() {
   static const Analysis kAnalysis{
       "variability",
-      "Show kernels that take differently long in the same place",
-      "How much time went beyond what a kernel needs when it is quick, how the durations spread, "
-      "and whether they drift.",
+      "Find kernels with variable duration",
+      "Shows how much time kernels took beyond their fast runs in the same place, how the "
+      "durations vary, and whether they drift.",
       kDefinition,
       {{"sonde variability trace.rpd", "the kernels that lose most time first"},
        {"sonde variability trace.rpd --context 0 --sort drift_percentage",
-        "kernels wherever they are called, those that become slower first"}},
-      {{"context", "N", "how many kernels before it make up the place of a kernel", "2"},
-       {"count", "N", "how often a kernel must come in one place", "10"}},
+        "kernels wherever they are called, those that slow down most first"}},
+      {{"context", "N", "how many preceding kernels define the place of a kernel", "2"},
+       {"count", "N", "how often a kernel must occur in one place", "10"}},
       [](const Parameters&) { return trace::Request{.ops = true, .monitors = true}; },
       run};
   return kAnalysis;

@@ -316,10 +316,10 @@ const Analysis& perf_analysis() {
   static const Analysis kAnalysis{
       "perf",
       "Show the FLOP/s and bandwidth that operators reach, against the GPU's peaks",
-      "FLOPs, bytes, arithmetic intensity and achieved rates of matrix products, convolutions, "
-      "attention, normalisations, reductions and elementwise operators, by operator and shape, "
-      "with the roofline of the GPU. The trace needs recorded shapes: record_shapes=True in "
-      "PyTorch's profiler. With --format html there is a picture of the roofline.",
+      "Shows FLOPs, bytes, arithmetic intensity and achieved rates of matrix products, "
+      "convolutions, attention, normalisations, reductions and elementwise operators, by operator "
+      "and shape, with the roofline of the GPU. The trace needs recorded shapes: "
+      "record_shapes=True in PyTorch's profiler. --format html includes a picture of the roofline.",
       kDefinition,
       {{"sonde perf trace.json", "the operators with most GPU time first"},
        {"sonde perf trace.json --sort=-roofline_percentage", "farthest from the roofline first"},

@@ -249,22 +249,22 @@ const Analysis& stacks_analysis() {
   static const Analysis kAnalysis{
       "stacks",
       "Show where time went by call path: CPU, wall or GPU time",
-      "Sampled call stacks, native and Python, or the calls and frames around what launched the work "
-      "of the GPUs: by the innermost line of the user's own code, as a tree from the outside or from "
-      "the inside, and as a flame graph.",
+      "Shows sampled call stacks, native and Python, or the calls and frames that launched GPU "
+      "work: by the innermost line of the user's own code, as a tree of callees or of callers, "
+      "and as a flame graph.",
       kDefinition,
       {{"sonde stacks trace.rpd --weight cpu --by tree", "the tree of sampled CPU time"},
        {"sonde stacks trace.rpd --weight cpu --by tree --format svg > flame.svg",
         "as a flame graph, for any browser"},
-       {"sonde stacks trace.json", "own lines, largest GPU time first"},
+       {"sonde stacks trace.json", "lines of the user's own code, largest GPU time first"},
        {"sonde stacks trace.json --user '^model/' --by stack", "from outermost to innermost"}},
       {{"weight", "TIME", "which time", "auto", {"auto", "cpu", "wall", "gpu"}},
        {"by", "WHAT", "what a row is", "user", {"user", "leaf", "stack", "tree", "callers"}},
        {"user", "REGEX", "frames that are the user's own code", ""},
        {"native", "", "show the frames of the Python interpreter itself", ""},
        {"threads", "", "a tree for each thread", ""},
-       {"pid", "PID", "of this process only", ""},
-       {"tid", "TID", "of this thread only", ""},
+       {"pid", "PID", "only this process", ""},
+       {"tid", "TID", "only this thread", ""},
        {"min-share", "PERCENT", "tree, callers: leave out what took less", "0.5"}},
       [](const Parameters& parameters) {
         const std::string& weight = parameters.text("weight");

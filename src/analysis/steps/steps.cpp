@@ -432,13 +432,13 @@ const Analysis& steps_analysis() {
   static const Analysis kAnalysis{
       "steps",
       "Show the time of each step, which were slow, and what was different in them",
-      "Steps of a training job or of an inference server: their times, trend and outliers, whether "
-      "the GPU waits for the data loader, how many images or tokens a second that is, and which "
-      "layers took the GPU's time.",
+      "Shows the steps of a training job or an inference server: their times, trend and outliers, "
+      "whether the GPU waits for the data loader, images or tokens per second, and which layers "
+      "took GPU time.",
       kDefinition,
       {{"sonde steps trace.json", "each ProfilerStep"},
        {"sonde steps trace.rpd --step '^iteration'", "steps by a marker's name"},
-       {"sonde steps trace.json --batch 64", "with samples a second"}},
+       {"sonde steps trace.json --batch 64", "with samples per second"}},
       {{"step", "REGEX", "markers that are steps", ""},
        {"batch", "N", "samples in a step, for the rate", ""}},
       needs,

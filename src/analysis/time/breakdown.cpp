@@ -346,8 +346,8 @@ trace::Request needs(const Parameters& parameters) {
 const Analysis& breakdown_analysis() {
   static const Analysis kAnalysis{
       "breakdown",
-      "Show where the time of each GPU went: compute, exposed communication and copies, idle",
-      "Every nanosecond between the first and the last operation of a GPU, counted once. "
+      "Show where each GPU's time went: compute, exposed communication and copies, idle",
+      "Counts every nanosecond between the first and the last operation of a GPU once. "
       "Communication and copies are exposed where no computation hides them.",
       kDefinition,
       {{"sonde breakdown trace.rpd", "of each GPU"},
@@ -358,7 +358,11 @@ const Analysis& breakdown_analysis() {
        {"sonde breakdown trace.rpd --from 2s --to 3s", "in the third second of the trace"}},
       {{"per", "WHAT", "what a row is", "gpu", {"gpu", "rank", "step"}},
        {"step", "REGEX", "markers that are steps", ""},
-       {"steps", "WHAT", "what a step has", "launched", {"launched", "ran"}}},
+       {"steps",
+        "WHAT",
+        "what a step contains: the work it launched, or what ran during it",
+        "launched",
+        {"launched", "ran"}}},
       needs,
       run,
       true};

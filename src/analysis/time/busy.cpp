@@ -99,9 +99,9 @@ const Analysis& busy_analysis() {
   static const Analysis kAnalysis{
       "busy",
       "Show how much of the time each GPU was busy",
-      "For each GPU the time in which at least one operation ran, as a share of the time from its "
-      "first operation to its last and of the program's wall time, and beside it the figure that "
-      "RPD's tools print, which adds up overlapping operations.",
+      "Shows for each GPU the time in which at least one operation ran, as a share of the time "
+      "from its first operation to its last and of the program's wall time, and beside it the "
+      "figure that RPD's tools print, which adds up overlapping operations.",
       kDefinition,
       {{"sonde busy trace.rpd", "from the first to the last operation of each GPU"},
        {"sonde busy trace.rpd --from 2s --to 3s", "in the third second of the trace"},

@@ -364,12 +364,12 @@ const Analysis& idle_analysis() {
   static const Analysis kAnalysis{
       "idle",
       "Show why each GPU was idle",
-      "The time in which nothing ran on a GPU by reason: the program waited for the GPU, launched "
-      "too late, or the launch took its time; and the longest gaps with what was launched after "
-      "them and from where.",
+      "Shows the time in which nothing ran on a GPU, by reason: the program waited for the GPU, "
+      "launched too late, or the launch itself took time; and the longest gaps, with what was "
+      "launched after them and from where.",
       kDefinition,
       {{"sonde idle trace.json", "reasons, the longest gaps, and gaps by length"},
-       {"sonde idle trace.rpd --latency 10us", "a gap of 10 us is no launch latency any more"}},
+       {"sonde idle trace.rpd --latency 10us", "a gap of 10 us does not count as launch latency"}},
       {{"latency", "TIME", "a gap shorter than this after a timely launch is launch latency",
         "30us"},
        {"gaps", "N", "list this many of the longest gaps", "25"},

@@ -159,7 +159,7 @@ const Analysis& overlap_analysis() {
   static const Analysis kAnalysis{
       "overlap",
       "Show how much of communication and copies is hidden behind computation",
-      "For each GPU, and for each kernel of a communication library.",
+      "Shows this for each GPU, and for each kernel of a communication library.",
       kDefinition,
       {{"sonde overlap trace.rpd", "what is hidden and what is exposed"},
        {"sonde overlap trace.json --format json", "the same as values for a script"}},

@@ -182,11 +182,11 @@ const Command& analyze_command() {
     Command command;
     command.name = "analyze";
     command.group = "Ask";
-    command.summary = "Answer the usual questions about a trace in one go";
+    command.summary = "Run all standard analyses on a trace";
     command.description =
-        "Runs the analyses that say something about every trace, or those of --only, and reads the "
-        "trace once for all. Each is a command of its own with options of its own; here they have "
-        "their defaults. Losses of the recording are printed on the standard error.";
+        "Runs the analyses that apply to every trace, or those of --only, and reads the trace "
+        "only once. Each is also a command with its own options; here they have their defaults. "
+        "Losses of the recording are printed on the standard error.";
     command.positionals = {trace_file()};
     command.options = {
         {"--only", "NAMES", "these analyses, separated by commas", "those for every trace"},

@@ -122,12 +122,12 @@ const Command& avail_command() {
   static const Command kCommand = {
       .name = "avail",
       .group = "Record",
-      .summary = "List the backends, metrics, counters and settings there are",
+      .summary = "List the available backends, metrics, counters and settings",
       .description =
-          "Everything that sonde record can be asked for: interfaces to watch, metrics to read "
-          "while recording (and whether this machine has them: all are tried once), and settings "
-          "with their variables, options and defaults. REGEX keeps the rows in which it is found, "
-          "in whatever column and case.",
+          "Lists everything that sonde record can record or be told: interfaces, metrics (and "
+          "whether this machine has them: each is tried once), and settings with their variables, "
+          "options and defaults. REGEX keeps the rows in which it is found, in any column, "
+          "ignoring case.",
       .positionals = {{"REGEX", "keep what matches", false}},
       .options = {{"--category",
                    "NAME",
@@ -138,7 +138,7 @@ const Command& avail_command() {
                   {"--sys-root", "DIR", "look for metrics here instead of in /sys", "/sys"},
                   format_option(),
                   table_option()},
-      .examples = {{"sonde avail", "all there is"},
+      .examples = {{"sonde avail", "everything"},
                    {"sonde avail --category metrics gpu", "the metrics of GPUs"},
                    {"sonde avail --category settings --format json", "the settings, for a script"}},
       .run = run};

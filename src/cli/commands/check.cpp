@@ -82,23 +82,24 @@ const Command& check_command() {
     Command command;
     command.name = "check";
     command.group = "Ask";
-    command.summary = "Say what costs time and could be otherwise";
+    command.summary = "List the biggest performance problems and what to try";
     command.description =
-        "What ran and in which rhythm, then the findings that matter, the largest saving first: how "
-        "much time it could save, the figures behind it, what to try, and which command shows more. "
-        "Traces of several ranks are given together.\n\n"
-        "With --fail-on the exit status is 3 if one of these findings is there, so that a test can "
-        "guard a program's performance.";
+        "Shows what ran and in which steps, then the findings that matter, largest saving first: "
+        "how much time each could save, the figures behind it, what to try, and which command "
+        "shows more. Give the traces of several ranks together.\n\n"
+        "With --fail-on the exit status is 3 if the trace has one of these findings, so that a "
+        "test can guard a program's performance.";
     Positional files = trace_file();
     files.repeated = true;
     command.positionals = {files};
-    command.options = joined(
-        joined({as_option(),
-                {"--least", "PERCENT", "leave out what could save less of the GPUs' time", "5"},
-                {"--fail-on", "LIST",
-                 "exit with 3 on these findings, e.g. waits,launch-bound, or any", ""}},
-               joined(choice_options(analysis::findings_needs()), window_options())),
-        report_options());
+    command.options =
+        joined(joined({as_option(),
+                       {"--least", "PERCENT",
+                        "leave out findings that could save less of the GPUs' time", "5"},
+                       {"--fail-on", "LIST",
+                        "exit with 3 on these findings, e.g. waits,launch-bound, or any", ""}},
+                      joined(choice_options(analysis::findings_needs()), window_options())),
+               report_options());
     command.examples = {{"sonde check trace.rpd", "what to look at first"},
                         {"sonde check --fail-on exposed-copies --least 10 trace.rpd",
                          "fails where copies that could be hidden cost a tenth of the time"},

@@ -32,11 +32,11 @@ const Command& collectives_command() {
     Command command;
     command.name = "collectives";
     command.group = "Ask";
-    command.summary = "Show how fast collective operations were, and who was late";
+    command.summary = "Show how fast collective operations were, and which ranks were late";
     command.description =
-        "Latency, bandwidth and skew of the collectives of NCCL, RCCL and others, by communicator, "
-        "operation and size, and which rank the others waited for. Traces of several ranks are "
-        "given together.";
+        "Latency, bandwidth and skew of the collectives of NCCL, RCCL and others, by "
+        "communicator, operation and size, and which rank the others waited for. Give the traces "
+        "of several ranks together.";
     Positional files = trace_file();
     files.repeated = true;
     command.positionals = {files};

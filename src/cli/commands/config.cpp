@@ -122,15 +122,16 @@ const Command& config_command() {
       .group = "Record",
       .summary = "Show, write, check and explain the settings of a recording",
       .description =
-          "Without a flag, or with --show: what every setting of sonde record would be, and who said "
-          "so. All options of sonde record can be given, to see what they change.\n\n"
+          "Without a flag, or with --show, lists the value that every setting of sonde record "
+          "would have, and where it comes from. You can add any option of sonde record to see "
+          "what it changes.\n\n"
           "A value comes from the command line, from the environment (--metrics-hz is "
           "SONDE_METRICS_HZ), from the config file, or is the default, in this order. A preset "
           "stands for its values at the place where it is named: one on the command line comes "
-          "before the environment, one in the config file after all else that is said there.\n\n"
-          "The config file is TOML. It is the one of --config, of SONDE_CONFIG, or "
+          "before the environment, one in the config file after everything else in the file.\n\n"
+          "The config file is TOML. It is the one that --config or SONDE_CONFIG names, or "
           "~/.config/sonde/config.toml. --write makes one with all settings, explained; nothing "
-          "is overwritten without --force. A wrong key or value is an error with its row.",
+          "is overwritten without --force. A wrong key or value is an error with its line number.",
       .positionals = {{"WHAT",
                        "the file to --write (- is stdout) or --check, or the setting to --explain",
                        false}},

@@ -37,10 +37,10 @@ const Command& diff_command() {
     Command command;
     command.name = "diff";
     command.group = "Ask";
-    command.summary = "Tell what changed between two traces";
+    command.summary = "Show what changed between two traces";
     command.description =
         "Compares the traces A and B: the verdict, what explains the difference of their wall "
-        "times, and every kernel and operator that is new, gone, or takes another time.";
+        "times, and every kernel and operator that is new, gone, or takes a different time.";
     command.positionals = {
         {"TRACE", "two files, A and B: .rpd of any version, or traces of other tools", true, true}};
     command.options = joined(
@@ -48,7 +48,7 @@ const Command& diff_command() {
         report_options());
     command.examples = {{"sonde diff before.rpd after.rpd", "what made it slower or faster"},
                         {"sonde diff a.json b.json --from 20% --to 80% --format json",
-                         "the same of a part of each, for a script"}};
+                         "the same for a part of each, for a script"}};
     command.run = run;
     command.definition = std::string(analysis::kDiffDefinition) + "\n" + trace::kWindowDefinition;
     return command;

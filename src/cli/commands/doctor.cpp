@@ -133,12 +133,11 @@ const Command& doctor_command() {
   static const Command kCommand = {
       .name = "doctor",
       .group = "Record",
-      .summary = "Say what can be recorded on this machine and why not the rest",
+      .summary = "Say what can be recorded on this machine, and why the rest cannot",
       .description =
-          "Looks for every interface that Sonde can watch, for the agent, for a good clock, for "
-          "space, for the metrics that can be read and for what the system permits, and says what "
-          "is missing and how to get it. Exit status 1 if nothing can be "
-          "recorded.",
+          "Checks every interface that Sonde can record, the agent, the clock, the space, the "
+          "metrics and what the system permits, and says what is missing and how to get it. Exit "
+          "status 1 if nothing can be recorded.",
       .options = {{"--proc-root", "DIR", "look for metrics here instead of in /proc", "/proc"},
                   {"--sys-root", "DIR", "look for metrics here instead of in /sys", "/sys"},
                   format_option(),

@@ -145,13 +145,14 @@ Command make_command() {
   command.group = "Export";
   command.summary = "Write a trace for Perfetto, chrome://tracing and many other tools";
   command.description =
-      "Writes the whole trace, or a part of it, in the format of another tool. The format is what "
-      "--format says, or what the name of the output ends in:\n\n" +
+      "Writes the whole trace, or a part of it, in the format of another tool. --format chooses "
+      "the format, or else the extension of the output's name:\n\n" +
       format_lines() +
-      "\nEvery operation and every API call is written once, with its exact start and duration in "
-      "nanoseconds. Slices that overlap on one thread or queue are put on lanes side by side. "
-      "Profiles add the same times up by call path. What a format cannot say is skipped, counted "
-      "and shown in the summary.\n\n"
+      "\n"
+      "Every operation and every API call is written once, with its exact start and duration in "
+      "nanoseconds. Slices that overlap on one thread or queue go to separate lanes. Profiles add "
+      "up the same times by call path. What a format cannot express is skipped, counted and shown "
+      "in the summary.\n\n"
       "An existing file or folder is never overwritten: the next free name is taken.";
   command.positionals = {trace_file()};
   command.options = joined(
@@ -160,7 +161,7 @@ Command make_command() {
        {"--format", "NAME", "format of the output", "perfetto", exporting::exporter_names()},
        {"--no-args", "", "leave out the arguments of API calls", ""},
        {"--track-events", "", "perfetto: for viewers older than v55, without render stages", ""},
-       {"--array", "", "chrome: the array of the events alone, as old readers want it", ""},
+       {"--array", "", "chrome: only the array of events, for old readers", ""},
        {"--critical-path", "", "chrome, perfetto: with the critical path (sonde critical-path)",
         ""},
        {"--split-size", "BYTES", "several files of at most this size, by time", ""},
@@ -171,7 +172,7 @@ Command make_command() {
       {"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},
       {"sonde export trace.rpd -o part.json.gz --from 20% --to 30%",
        "a tenth of the trace as compressed Chrome JSON"},
-      {"sonde export trace.rpd --critical-path", "with the chain that decided how long it took"},
+      {"sonde export trace.rpd --critical-path", "with the chain that determined how long it took"},
       {"sonde export trace.rpd --format folded --rank 0", "CPU time of rank 0 for a flame graph"}};
   command.run = run;
   return command;

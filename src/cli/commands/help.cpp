@@ -52,8 +52,8 @@ const Command& help_command() {
       "help",
       "Maintain",
       "Explain a command, or print its page for docs, man or a shell's completion",
-      "Without a command this is sonde --help. The man pages, those in markdown (share/doc/sonde) and "
-      "the completions of bash and zsh are printed by this command when Sonde is built.",
+      "Without a command this is sonde --help. When Sonde is built, this command prints the man "
+      "pages, the markdown pages (share/doc/sonde) and the completions of bash and zsh.",
       {{"COMMAND", "the command to explain", false}},
       {{"--format",
         "FORMAT",

@@ -39,15 +39,15 @@ const Command& import_command() {
     Command command;
     command.name = "import";
     command.group = "Maintain";
-    command.summary = "Turn traces of other tools into an .rpd";
+    command.summary = "Convert traces of other tools to .rpd";
     command.description =
-        "Every command reads these files directly, so this is for keeping the result, for queries "
-        "on a large trace, and for bringing the files of several ranks or processes together: "
-        "several FILEs become one .rpd, in which the processes and GPUs of the second file are "
-        "numbered from 10,000,000 and 1,000, those of the third from twice that, and so on (as in "
-        "RPD's views napi and nop). Their times are brought to one time line if every file says at "
-        "what time of day it was recorded; else the import is refused. sonde merge does the same "
-        "for recordings.\n\n"
+        "Every command reads these files directly, so use this to keep the result, to query a "
+        "large trace, or to merge the files of several ranks or processes: several FILEs become "
+        "one .rpd, in which the processes and GPUs of the second file are numbered from "
+        "10,000,000 and 1,000, those of the third from twice that, and so on (as in RPD's views "
+        "napi and nop). Their times are put on one timeline if every file says at what time of "
+        "day it was recorded; otherwise the import is refused. sonde merge does the same for "
+        "recordings.\n\n"
         "What a file does not say is NULL. What cannot be used is skipped, counted, and shown at "
         "the end and by every command that reads the .rpd. An existing file is never overwritten: "
         "the next free name is taken.\n\n"

@@ -24,10 +24,11 @@ const Command& info_command() {
   static const Command kCommand{
       "info",
       "Ask",
-      "Tell what a trace file is and holds",
-      "The file's format and who made it, of the trace of another tool as it is, the recorded processes with their commands and how they "
-      "ended, devices, time span, number of rows, and whatever the recorder has to say: drops and "
-      "errors are printed as warnings, here and by every other command.",
+      "Show what a trace file is and what it contains",
+      "Shows the file's format and who made it (also for a trace of another tool), the recorded "
+      "processes with their commands and how they ended, devices, time span, number of rows, and "
+      "everything the recorder reported. This command and every other one print drops and errors "
+      "as warnings.",
       {trace_file()},
       {as_option(),
        format_option(),

@@ -35,7 +35,7 @@ const Command& ranks_command() {
     command.summary = "Compare the GPUs of several ranks";
     command.description =
         "Compute, exposed communication, copies and idle time of each rank side by side, with the "
-        "least, the median and the most of each. Traces of several ranks are given together.";
+        "minimum, the median and the maximum of each. Give the traces of several ranks together.";
     Positional files = trace_file();
     files.repeated = true;
     command.positionals = {files};

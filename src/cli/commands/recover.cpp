@@ -63,15 +63,15 @@ const Command& recover_command() {
           "When sonde record itself is killed, or its disk is full, the records of the program "
           "stay in the session directory. This command brings them into the trace, exactly from "
           "where the recorder stopped, and removes the directory. Processes that still run are no "
-          "longer recorded from then on.\n\n"
-          "WHAT is the trace (also one that was to be made and is not there yet), or the session "
-          "directory. Without it, the recordings that can be finished are listed, the newest "
+          "longer recorded after that.\n\n"
+          "WHAT is the trace (even if the recording had not made it yet), or the session "
+          "directory. Without it, sonde recover lists the recordings that can be finished, newest "
           "first: those in $SONDE_SPOOL_DIR, $TMPDIR, /tmp, /var/tmp, /dev/shm and the current "
           "folder. A trace knows its session directory wherever that is.\n\n"
           "A program whose recorder was killed goes on recording until the session directory has "
-          "taken another 256 MiB (sonde record --orphan-limit); what comes after is counted as "
-          "lost, and all before it is recovered. A recorder that is only stopped or suspended is "
-          "waited for.",
+          "taken another 256 MiB (sonde record --orphan-limit); later events are counted as lost, "
+          "and everything before is recovered. If the recorder is only stopped or suspended, this "
+          "command waits for it.",
       .positionals = {{"WHAT", "the trace or the session directory, e.g. /tmp/sonde-a1B2c3",
                        false}},
       .options = {{"-o,--output", "FILE", "write the trace here instead of where the recording did",

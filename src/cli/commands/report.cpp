@@ -65,15 +65,15 @@ const Command& report_command() {
     Command command;
     command.name = "report";
     command.group = "Ask";
-    command.summary = "Write one page that says what a trace shows";
+    command.summary = "Write a one-page report on a trace";
     command.description =
-        "A page to read from the top down: what ran, what stands out with evidence and what to try "
-        "(sonde check), where the time of the GPUs went, as charts, and the tables of breakdown, "
-        "idle, kernels, operators, copies, launches and memory. Of a trace without operations of a "
-        "GPU it shows the functions and lines of Python that took the CPU's time (sonde record "
-        "--sample), marked ranges and operators. It is one file that needs no network, and reads "
-        "on light and on dark.\n\n"
-        "As text or markdown it is printed, without charts; with -o it goes to a file.";
+        "The page shows, from the top down: what ran, what stands out with evidence and what to "
+        "try (sonde check), charts of where the GPU time went, and the tables of breakdown, idle, "
+        "kernels, operators, copies, launches and memory. For a trace without GPU operations it "
+        "shows the Python functions and lines that took the CPU time (sonde record --sample), "
+        "marked ranges and operators. It is one file that needs no network and suits light and "
+        "dark displays.\n\n"
+        "Text and markdown are printed, without charts; with -o they go to a file.";
     command.positionals = {trace_file()};
     command.options = {
         {"-o,--output", "FILE", "the page to write; a name that is taken gets a number",

@@ -45,10 +45,10 @@ const Command& roofline_command() {
     Command command;
     command.name = "roofline";
     command.group = "Ask";
-    command.summary = "Show how fast kernels compute beside the roofs of the GPU, from counters";
+    command.summary = "Show kernels under the roofline of the GPU, from hardware counters";
     command.description =
-        "Places each kernel under the roofline of its GPU: FLOP for each byte at every level of "
-        "memory, GFLOP/s, and the roof that is lowest there. The html format has the picture.";
+        "Places each kernel under the roofline of its GPU: FLOP per byte at every level of "
+        "memory, GFLOP/s, and the lowest roof at that intensity. The html format has the picture.";
     command.positionals = {{"WORKLOAD", "a folder of rocprof-compute, or a trace with counters"}};
     command.options = joined(
         joined({{"--by", "WHAT", "what a row is", "kernel", {"kernel", "dispatch"}},

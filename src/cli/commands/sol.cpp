@@ -101,22 +101,21 @@ const Command& sol_command() {
     Command command;
     command.name = "sol";
     command.group = "Ask";
-    command.summary = "Show metrics of kernels from hardware counters: Speed-of-Light and panels";
+    command.summary = "Show kernel metrics from hardware counters: Speed-of-Light and panels";
     command.description =
-        "Works out metrics from the hardware counters of kernels and compares them with what the "
-        "GPU can do.\n"
-        "\n"
+        "Computes metrics from the hardware counters of kernels and compares them with the GPU's "
+        "peaks.\n\n"
         "WORKLOAD is a folder that rocprof-compute or omniperf profile wrote, or a trace that has "
         "counters of kernels: an .rpd, or a file of rocprof, rocprofv3 or rocpd. Nothing in it is "
-        "changed. With --explain and the id or the name of a metric after it, that metric alone is "
-        "explained, with the values that went into it.";
+        "changed. --explain followed by the id or name of a metric explains only that metric, "
+        "with the values that went into it.";
     command.positionals = {
         {"WORKLOAD",
          "folders of rocprof-compute or traces with counters; the first is what the others are "
          "compared with",
          true, true}};
     command.options =
-        joined(joined({{"--all", "", "all panels, not Speed-of-Light alone", ""},
+        joined(joined({{"--all", "", "all panels, not only Speed-of-Light", ""},
                        {"--panel", "ID", "this panel or table: 2, 16.3", "", {}, false, true},
                        {"--per",
                         "WHAT",

@@ -99,10 +99,9 @@ const Command& stats_command() {
         "(results.hip_stats.csv, results.opencl_stats.csv ...), for tools that read rocprof's "
         "output, and lists them.";
     command.positionals = {trace_file()};
-    command.options = {
-        as_option(),
-        {"-o,--output", "PREFIX", "what the names of the files begin with", "results"},
-        {"--force", "", "overwrite existing files", ""}};
+    command.options = {as_option(),
+                       {"-o,--output", "PREFIX", "the prefix of the file names", "results"},
+                       {"--force", "", "overwrite existing files", ""}};
     command.options =
         joined(joined(std::move(command.options), window_options()), report_options());
     command.examples = {{"sonde stats trace.rpd", "results.*_stats.csv in this folder"},

@@ -37,9 +37,9 @@ const Command& upgrade_command() {
       .group = "Maintain",
       .summary = "Rewrite an old .rpd file as schema v3",
       .description =
-          "Every command reads every version of the format, so this is for other tools that want "
-          "the newest one. All rows are kept, with their ids; what had to be changed is said. The "
-          "input is not touched, and an existing output is not overwritten.",
+          "Every command reads every version of the format, so this is for other tools that need "
+          "the newest one. All rows are kept, with their ids; the command says what it had to "
+          "change. The input is not touched, and an existing output is not overwritten.",
       .positionals = {trace_file()},
       .options = {{"-o,--output", "FILE", "the file to write", "the input's name with .v3.rpd"}},
       .examples = {{"sonde upgrade old.rpd -o new.rpd", "rewrite a trace of rocmProfileData 2024"}},
