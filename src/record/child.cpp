@@ -90,21 +90,31 @@ bool SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
   return interrupted;
 }
 
-Result<pid_t> start_child(const std::string& file, const std::vector<std::string>& arguments,
-                          const std::vector<std::string>& environment, const SignalPipe& signals,
-                          int stderr_fd) {
+Result<HeldChild> HeldChild::make(const std::string& file,
+                                  const std::vector<std::string>& arguments,
+                                  const std::vector<std::string>& environment,
+                                  const SignalPipe& signals, int stderr_fd) {
   std::vector<char*> argv, envp;
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   for (const auto& entry : environment) envp.push_back(const_cast<char*>(entry.c_str()));
   argv.push_back(nullptr);
   envp.push_back(nullptr);
-  int pipe[2];
-  if (::pipe2(pipe, O_CLOEXEC) != 0) return errno_error("cannot make a pipe", "", errno);
-  UniqueFd reading(pipe[0]), writing(pipe[1]);
+  int go[2], failed[2];
+  if (::pipe2(go, O_CLOEXEC) != 0) return errno_error("cannot make a pipe", "", errno);
+  UniqueFd may_run(go[0]);
+  HeldChild held;
+  held.go_ = UniqueFd(go[1]);
+  if (::pipe2(failed, O_CLOEXEC) != 0) return errno_error("cannot make a pipe", "", errno);
+  held.failed_ = UniqueFd(failed[0]);
+  UniqueFd failing(failed[1]);
+  held.file_ = file;
   const bool binary = is_elf(file);  // of another machine, or damaged: no shell could run it
   const pid_t child = ::fork();
   if (child < 0) return errno_error("cannot start a process", file, errno);
   if (child == 0) {
+    held.go_.reset();
+    char word = 0;
+    if (::read(may_run.get(), &word, 1) != 1) ::_exit(0);  // it shall not run
     signals.restore();
     if (stderr_fd >= 0) ::dup2(stderr_fd, STDERR_FILENO);
     ::execve(file.c_str(), argv.data(), envp.data());
@@ -114,18 +124,39 @@ Result<pid_t> start_child(const std::string& file, const std::vector<std::string
       argv[1] = const_cast<char*>(file.c_str());
       ::execve("/bin/sh", argv.data(), envp.data());
     }
-    (void)!::write(writing.get(), &failure, sizeof failure);
+    (void)!::write(failing.get(), &failure, sizeof failure);
     ::_exit(127);
   }
-  writing.reset();
+  held.pid_ = child;
+  return held;
+}
+
+HeldChild& HeldChild::operator=(HeldChild&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(file_, other.file_);
+  std::swap(go_, other.go_);
+  std::swap(failed_, other.failed_);
+  return *this;
+}
+
+HeldChild::~HeldChild() {
+  if (!go_.valid() || pid_ <= 0) return;
+  go_.reset();
+  ::waitpid(pid_, nullptr, 0);
+}
+
+Result<pid_t> HeldChild::release() {
+  const char word = 1;
+  (void)!::write(go_.get(), &word, 1);  // one that was killed meanwhile is found dead later
+  go_.reset();
   int failure = 0;
-  if (::read(reading.get(), &failure, sizeof failure) == sizeof failure) {
-    ::waitpid(child, nullptr, 0);
-    Error error = errno_error("cannot be run", file, failure);
+  if (::read(failed_.get(), &failure, sizeof failure) == sizeof failure) {
+    ::waitpid(pid_, nullptr, 0);
+    Error error = errno_error("cannot be run", file_, failure);
     error.code = ErrorCode::kUnsupported;
     return error;
   }
-  return child;
+  return pid_;
 }
 
 void occupy_standard_descriptors() {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -40,11 +41,27 @@ class SignalPipe {
   struct sigaction actions_[3] = {};  // of kTakenOver in child.cpp
 };
 
-// Starts the command with the given environment, with the signal state the recorder was given, and
-// with `stderr_fd` as its standard error unless that is negative.
-Result<pid_t> start_child(const std::string& file, const std::vector<std::string>& arguments,
-                          const std::vector<std::string>& environment, const SignalPipe& signals,
-                          int stderr_fd = -1);
+// The command as a process that waits until it may run, so that its number is known before. It gets
+// the given environment, the signal state the recorder was given, and `stderr_fd` as its standard
+// error unless that is negative. One that is never released ends with this.
+class HeldChild {
+ public:
+  HeldChild() = default;
+  static Result<HeldChild> make(const std::string& file, const std::vector<std::string>& arguments,
+                                const std::vector<std::string>& environment,
+                                const SignalPipe& signals, int stderr_fd = -1);
+  HeldChild(HeldChild&& other) noexcept { *this = std::move(other); }
+  HeldChild& operator=(HeldChild&& other) noexcept;
+  ~HeldChild();
+
+  pid_t pid() const { return pid_; }
+  Result<pid_t> release();
+
+ private:
+  pid_t pid_ = -1;
+  std::string file_;
+  UniqueFd go_, failed_;
+};
 
 // Puts /dev/null where standard descriptors are closed, so that no file of ours takes their numbers
 // and receives what is printed. Closed again in the command.

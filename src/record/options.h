@@ -14,8 +14,10 @@ namespace sonde::record {
 enum class WaitPolicy { kNone, kAll };  // for processes that outlive the command
 
 struct Options {
-  std::string output;         // "" = trace.rpd; each rank of a job has its own
+  std::string output;         // "" = trace.rpd; may have keys (names.h); each rank has its own
   bool append = false;        // add to an existing trace of Sonde's
+  bool overwrite = false;     // replace an existing trace that is finished
+  std::string name_file;      // the trace's name is written there; "" = nowhere
   std::string spool_folder;   // "" = $SONDE_SPOOL_DIR, $TMPDIR or /tmp
   uint64_t buffer_limit = 0;  // bytes of all chunks; 0 = by the free space (session_limit)
   uint64_t orphan_limit = uint64_t{256} << 20;  // of those made when the recorder is gone

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/free_name.h"
 #include "base/printable.h"
 #include "base/redact.h"
 #include "base/strings.h"
@@ -23,6 +22,7 @@
 #include "record/liveness.h"
 #include "record/metrics.h"
 #include "record/names.h"
+#include "record/output.h"
 #include "record/session_dir.h"
 #include "record/status_line.h"
 #include "record/stderr_tap.h"
@@ -45,13 +45,13 @@ class Recording {
   Recording(const Options& options, std::string session)
       : options_(options), session_(std::move(session)) {}
 
+  Status hold(const std::string& file, const std::string& injections, const SignalPipe& signals);
   Status prepare();
   void abandon();
-  Status start(const std::string& file, const std::string& injections, const SignalPipe& signals);
+  Status start();
   Outcome watch(SignalPipe& signals);
 
  private:
-  Result<store::Writer> open_output();
   uint64_t turn(SignalPipe& signals, StatusLine& status);
   void show(StatusLine& status);
   void take_signals(SignalPipe& signals);
@@ -80,6 +80,7 @@ class Recording {
   std::map<uint64_t, Watched> watched_;
   Liveness liveness_;
   StderrTap tap_;
+  HeldChild held_;
   std::optional<Error> failure_;  // of the output: the records stay in the session
   pid_t child_ = -1;
   int wait_status_ = 0;
@@ -92,31 +93,6 @@ class Recording {
   bool behind_softgpu_ = false;  // is what is recorded
   int64_t started_ns_ = 0, ended_ns_ = 0;
 };
-
-// The file to record into, new unless --append. Other recorders may be looking for a name as well.
-Result<store::Writer> Recording::open_output() {
-  std::error_code error;
-  std::string wanted = options_.output.empty() ? "trace.rpd" : options_.output;
-  if (std::filesystem::is_directory(wanted, error)) {
-    wanted = (std::filesystem::path(wanted) / "trace.rpd").string();
-  }
-  wanted = output_of(wanted, detect_rank(std::getenv));
-  for (int attempt = 0;; ++attempt) {
-    const bool append = options_.append && std::filesystem::exists(wanted, error);
-    output_ = append ? wanted : free_name(wanted);
-    created_ = !append;
-    auto writer = store::Writer::open(
-        output_, append ? store::Writer::Mode::kAppend : store::Writer::Mode::kCreate);
-    const bool taken = !append && !writer && writer.error().code == ErrorCode::kInvalidArgument &&
-                       std::filesystem::exists(output_, error);
-    if (taken && attempt < 1000) continue;
-    if (writer && output_ != wanted && !append) {
-      say(fmt::format("{} exists; recording into {}", wanted, output_));
-    }
-    if (writer) SONDE_TRY(writer->keep_small());
-    return writer;
-  }
-}
 
 // Nothing was started: leave nothing behind.
 void Recording::abandon() {
@@ -141,9 +117,11 @@ Status Recording::prepare() {
   session.launch_stacks = options_.launch_stacks;
   session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
-  SONDE_ASSIGN(auto writer, open_output());
+  SONDE_ASSIGN(Output output, open_output(options_, held_.pid()));
+  output_ = output.path;
+  created_ = output.created;
+  writer_ = std::make_unique<store::Writer>(std::move(output.writer));
   SONDE_TRY(write_output_name(session_, output_));
-  writer_ = std::make_unique<store::Writer>(std::move(writer));
   SONDE_ASSIGN(auto ingest, store::Ingest::open(*writer_, control_->id, session_));
   ingest_ = std::make_unique<store::Ingest>(std::move(ingest));
   drain_ = std::make_unique<Drain>(session_, control_, *ingest_);
@@ -178,11 +156,9 @@ void Recording::store_facts() {
   }
 }
 
-Status Recording::start(const std::string& file, const std::string& injections,
-                        const SignalPipe& signals) {
-  // Whoever loses its parent becomes our child, so that it can be waited for.
-  if (options_.wait == WaitPolicy::kAll) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  started_ns_ = monotonic_now_ns();
+// The command's process is there, and waits.
+Status Recording::hold(const std::string& file, const std::string& injections,
+                       const SignalPipe& signals) {
   std::vector<std::string> environment;
   if (injections.empty()) {
     for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
@@ -200,7 +176,15 @@ Status Recording::start(const std::string& file, const std::string& injections,
     SONDE_ASSIGN(tap_, StderrTap::open(options_.stderr_log, options_.stderr_prefix));
   }
   behind_softgpu_ = is_softgpu(file);
-  SONDE_ASSIGN(child_, start_child(file, options_.command, environment, signals, tap_.fd()));
+  SONDE_ASSIGN(held_, HeldChild::make(file, options_.command, environment, signals, tap_.fd()));
+  return ok_status();
+}
+
+Status Recording::start() {
+  // Whoever loses its parent becomes our child, so that it can be waited for.
+  if (options_.wait == WaitPolicy::kAll) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  started_ns_ = monotonic_now_ns();
+  SONDE_ASSIGN(child_, held_.release());
   return ok_status();
 }
 
@@ -479,7 +463,10 @@ Result<Outcome> run(const Options& options) {
   SONDE_ASSIGN(auto signals, SignalPipe::open());
   SONDE_ASSIGN(const std::string session, make_session_dir(options));
   Recording recording(options, session);
-  if (auto prepared = recording.prepare(); !prepared) {
+  auto prepared =
+      recording.hold(file, injection_list(backends, session, library_folder()), signals);
+  if (prepared) prepared = recording.prepare();
+  if (!prepared) {
     recording.abandon();
     Error error = std::move(prepared).error();
     // "Not found" and "unsupported" would speak of the command.
@@ -488,9 +475,7 @@ Result<Outcome> run(const Options& options) {
   }
   const std::string reason = untraceable_reason(file);
   if (!reason.empty()) say(reason + "; it runs untraced, what it starts is still recorded");
-  auto started =
-      recording.start(file, injection_list(backends, session, library_folder()), signals);
-  if (!started) {
+  if (auto started = recording.start(); !started) {
     recording.abandon();
     return std::move(started).error();
   }

@@ -59,6 +59,12 @@ Result<record::Options> options_of(const Resolved& resolved) {
   record::Options options;
   options.output = arguments.value_or("output", "");
   options.append = arguments.flag("append");
+  options.overwrite = arguments.flag("overwrite");
+  options.name_file = arguments.value_or("name-file", "");
+  if (options.append && options.overwrite) {
+    return make_error(ErrorCode::kInvalidArgument, "a trace is added to or replaced, not both",
+                      "--append and --overwrite", "leave one out");
+  }
   options.spool_folder = arguments.value_or("spool-dir", "");
   options.buffer_limit = size_option(arguments, "buffer-limit");
   if (arguments.value("orphan-limit")) {
@@ -156,7 +162,12 @@ const Command& record_command() {
           "environment.\n\n"
           "The trace is trace.rpd, or what -o says. In a job of several ranks (torchrun, Open "
           "MPI, MPICH, PMI, Slurm) each has its own: trace.rankN.rpd. An existing file is never "
-          "overwritten: the next free name is taken.\n\n"
+          "overwritten, the next free name is taken; --overwrite replaces a finished trace.\n\n"
+          "The name may have keys: %p is the process number of the command, %h the host, %r the "
+          "rank, %s the number of ranks, %j the job, %env{NAME}% a variable, and as in ROCm's "
+          "tools %pid%, %ppid%, %hostname%, %rank%, %size%, %nid%, %job%, %tag% (the command's "
+          "name), %argv%, %argt%, %args% and %launch_time%; %% is a percent sign. Sonde makes "
+          "folders whose names have keys.\n\n"
           "--hip-log and --miopen-log bring the logs of these libraries into the trace: calls in "
           "the domains \"hip log\" and \"miopen log\", on threads of their own, beside everything "
           "else that is recorded. HIP's log goes to a file and not to the command's output; "

@@ -1,0 +1,119 @@
+#include "record/output.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
+#include "base/free_name.h"
+#include "base/printable.h"
+#include "base/private_file.h"
+#include "record/names.h"
+#include "store/ingest/unfinished.h"
+
+namespace sonde::record {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void say(std::string_view line) { fmt::print(stderr, "sonde: {}\n", printable(line)); }
+
+std::string host_name() {
+  char name[256] = {};
+  (void)::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// A folder whose name has keys could not be made by hand.
+Status make_folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty() && !fs::is_directory(folder, error)) fs::create_directories(folder, error);
+  if (!error) return ok_status();
+  return make_error(ErrorCode::kIo, "cannot make the folder: " + error.message(), folder.string());
+}
+
+Result<std::string> wanted_name(const Options& options, pid_t command) {
+  std::error_code error;
+  const auto rank = detect_rank(std::getenv);
+  const std::string given = options.output.empty() ? "trace.rpd" : options.output;
+  NameFacts facts{command, ::getppid(), host_name(), rank, options.command, std::time(nullptr)};
+  FilledName filled = fill_name(given, facts, std::getenv);
+  if (filled.name.empty()) filled.name = "trace.rpd";  // of variables that are not set
+  if (filled.has_keys) SONDE_TRY(make_folder_of(filled.name));
+  if (fs::is_directory(filled.name, error)) {
+    filled.name = (fs::path(filled.name) / "trace.rpd").string();
+  }
+  return filled.has_rank ? filled.name : output_of(filled.name, rank);
+}
+
+Error not_replaced(const std::string& path, const std::string& why) {
+  return make_error(ErrorCode::kIo, why + ", so it is not overwritten", path,
+                    "move it away, or choose another name with -o");
+}
+
+// True: `path` is free now. False: a recording that is not finished holds it.
+Result<bool> make_way(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return true;
+  if (!S_ISREG(status.st_mode)) return not_replaced(path, "it is not a regular file");
+  if (status.st_size > 0) {
+    char head[16] = {};
+    std::ifstream file(path, std::ios::binary);
+    file.read(head, sizeof head);
+    if (std::string_view(head, 15) != "SQLite format 3") {
+      return not_replaced(path, "it is not a trace");
+    }
+    // A damaged one is nobody's any more.
+    auto trace = store::Database::open(path, store::Database::Mode::kReadOnly);
+    if (trace) {
+      const auto session = store::unfinished_session(*trace);
+      if (session && *session) return false;
+    }
+  }
+  if (::unlink(path.c_str()) != 0) return errno_error("cannot be overwritten", path, errno);
+  for (const char* beside : {"-journal", "-wal", "-shm"}) ::unlink((path + beside).c_str());
+  return true;
+}
+
+}  // namespace
+
+Result<Output> open_output(const Options& options, pid_t command) {
+  std::error_code error;
+  SONDE_ASSIGN(const std::string wanted, wanted_name(options, command));
+  bool replaces = options.overwrite;
+  // Other recorders may be looking for a name as well.
+  for (int attempt = 0;; ++attempt) {
+    const bool append = options.append && fs::exists(wanted, error);
+    if (replaces) {
+      SONDE_ASSIGN(replaces, make_way(wanted));
+    }
+    const std::string path = append || replaces ? wanted : free_name(wanted);
+    auto writer = store::Writer::open(
+        path, append ? store::Writer::Mode::kAppend : store::Writer::Mode::kCreate);
+    const bool taken = !append && !writer && writer.error().code == ErrorCode::kInvalidArgument &&
+                       fs::exists(path, error);
+    if (taken && attempt < 1000) {
+      replaces = false;  // by somebody who records now
+      continue;
+    }
+    if (!writer) return std::move(writer).error();
+    if (path != wanted) {
+      say(fmt::format("{} exists; recording into {}", wanted, path));
+    }
+    SONDE_TRY(writer->keep_small());
+    if (!options.name_file.empty()) {
+      std::ofstream file(options.name_file, std::ios::trunc);
+      file << path << std::flush;
+      if (!file) return make_error(ErrorCode::kIo, "cannot be written", options.name_file);
+    }
+    return Output{std::move(*writer), path, !append};
+  }
+}
+
+}  // namespace sonde::record
