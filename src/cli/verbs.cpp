@@ -19,6 +19,7 @@ const std::vector<Verb>& shown_verbs() {
       {"import",
        kRecord,
        {{"merge", "the traces of several ranks as one .rpd"},
+        {"trim", "a part of a trace as a smaller .rpd"},
         {"upgrade", "an old .rpd as schema v3"}}},
       {"check", kFirst, {{"analyze", "all standard analyses, one after the other"}}},
       {"report", kFirst},

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "store/schema/definitions.h"
 #include "store/schema/schema.h"
 
 namespace sonde::store {
@@ -36,35 +37,6 @@ bool contains(const std::string_view (&names)[kCount], std::string_view name) {
     }
   }
   return false;
-}
-
-// DDL that comes out of a file may define tables, views and indices, and nothing else.
-int authorize_definitions(void*, int action, const char*, const char*, const char*, const char*) {
-  switch (action) {
-    case SQLITE_CREATE_TABLE:
-    case SQLITE_CREATE_VIEW:
-    case SQLITE_CREATE_INDEX:
-    case SQLITE_REINDEX:
-    case SQLITE_INSERT:
-    case SQLITE_UPDATE:
-    case SQLITE_READ:
-    case SQLITE_FUNCTION:
-    case SQLITE_TRANSACTION:
-      return SQLITE_OK;
-    default:
-      return SQLITE_DENY;
-  }
-}
-
-Status run_definition_of_file(Database& database, const std::string& sql) {
-  sqlite3_set_authorizer(database.handle(), &authorize_definitions, nullptr);
-  const auto define = [&]() -> Status {
-    SONDE_ASSIGN(auto statement, database.prepare(sql));
-    return statement.run();
-  };
-  auto status = define();
-  sqlite3_set_authorizer(database.handle(), nullptr, nullptr);
-  return status;
 }
 
 struct Upgrade {

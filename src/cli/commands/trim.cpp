@@ -1,0 +1,124 @@
+// sonde trim: a part of a trace as a smaller .rpd.
+#include "store/trim.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "base/free_name.h"
+#include "base/strings.h"
+#include "cli/common.h"
+#include "cli/terminal.h"
+
+namespace sonde::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string count_of(const store::TrimReport::Rows& rows) {
+  return fmt::format("{} of {}", format_count(static_cast<uint64_t>(rows.after)),
+                     format_count(static_cast<uint64_t>(rows.before)));
+}
+
+// What a program that still has the file open keeps beside it would belong to another file then.
+Status check_in_place(const std::string& path) {
+  std::error_code error;
+  for (const char* beside : {"-wal", "-journal"}) {
+    if (fs::file_size(path + beside, error) > 0 && !error) {
+      return make_error(ErrorCode::kUnsupported, "another program is writing it", path,
+                        "write a new file with -o");
+    }
+  }
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) return ok_status();
+  return make_error(ErrorCode::kUnsupported, "it is not a regular file", path,
+                    "write a new file with -o");
+}
+
+Result<std::string> output_of(const Arguments& arguments, const std::string& input) {
+  std::error_code error;
+  if (!arguments.flag("in-place")) {
+    fs::path path(input);
+    if (path.extension() == ".gz") path.replace_extension();
+    const std::string wanted =
+        arguments.value_or("output", path.replace_extension().string() + ".trimmed.rpd");
+    std::string output = free_name(wanted);
+    if (output != wanted && !arguments.flag("dry-run")) {
+      print_error_line(wanted + " exists; writing " + output);
+    }
+    return output;
+  }
+  if (arguments.value("output")) {
+    return make_error(ErrorCode::kInvalidArgument, "it is one or the other", "-o and --in-place");
+  }
+  if (fs::path(input).extension() == ".gz") {
+    return make_error(ErrorCode::kUnsupported, "it is compressed", input,
+                      "write a new file with -o");
+  }
+  const std::string file = fs::canonical(input, error).string();  // of a link: what it leads to
+  SONDE_TRY(check_in_place(error ? input : file));
+  return error ? input : file;
+}
+
+Result<int> run(const Arguments& arguments) {
+  const std::string& input = arguments.positionals()[0];
+  const trace::WindowText text = window_text(arguments);
+  if (!text.given()) {
+    return make_error(ErrorCode::kInvalidArgument, "no window is given", input,
+                      "say which part with --from, --to or --window");
+  }
+  SONDE_ASSIGN(auto reader, store::Reader::open(input));
+  SONDE_ASSIGN(const trace::Window window, trace::window_of(reader, text));
+  const store::TrimWindow part{window.select.start_ns, window.select.end_ns};
+  SONDE_ASSIGN(const std::string output, output_of(arguments, input));
+  const bool dry = arguments.flag("dry-run");
+  const std::string origin = fmt::format(
+      "{} of {}", text.named.value_or(text.from.value_or("0s") + " to " + text.to.value_or("100%")),
+      input);
+  SONDE_ASSIGN(const store::TrimReport report,
+               dry ? store::count_trimmed(reader, part)
+                   : store::trim(reader, output, part, origin, arguments.flag("in-place")));
+  for (const std::string& note : report.notes) print_error_line(input + ": " + note);
+  std::error_code error;
+  const std::string size =
+      dry ? "nothing is written" : format_size(static_cast<uint64_t>(fs::file_size(output, error)));
+  SONDE_TRY(write_stdout(fmt::format("{}: {} operations, {} API calls and markers, {}\n",
+                                     dry ? input : output, count_of(report.ops),
+                                     count_of(report.apis), size)));
+  return 0;
+}
+
+}  // namespace
+
+const Command& trim_command() {
+  static const Command kCommand = [] {
+    Command command;
+    command.name = "trim";
+    command.group = "Maintain";
+    command.summary = "Keep a part of a trace, as a smaller .rpd";
+    command.description =
+        "Writes a new .rpd with all calls, operations and values that overlap the window, and "
+        "everything that belongs to them: links, arguments, counters, call stacks, names. What "
+        "reaches beyond the window's edges stays whole. Processes, devices, notes, clocks and "
+        "counted losses stay as they are, ids and the version of the schema too. The call that "
+        "launched an operation before the window is not in it, and the operation has none then.\n\n"
+        "An existing file is not overwritten, the next free name is taken; --in-place replaces FILE "
+        "itself, in one step and only when all has been written.";
+    command.positionals = {trace_file()};
+    command.options =
+        joined({{"-o,--output", "FILE", "the .rpd to write", "the input's name with .trimmed.rpd"},
+                {"--in-place", "", "replace FILE", ""},
+                {"--dry-run", "", "say what would stay, and write nothing", ""}},
+               window_options());
+    command.examples = {
+        {"sonde trim trace.rpd --from 20% --to 30%", "a tenth of the trace as trace.trimmed.rpd"},
+        {"sonde trim trace.rpd -o step.rpd --window step:6", "one step of a training run"}};
+    command.run = run;
+    return command;
+  }();
+  return kCommand;
+}
+
+}  // namespace sonde::cli

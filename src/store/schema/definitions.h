@@ -1,0 +1,14 @@
+// Definitions of tables, views and indices that come out of a file somebody else made, run in
+// another: they may define that and nothing else. Used where a file is written anew (upgrade,
+// trim).
+#pragma once
+
+#include <string>
+
+#include "store/database.h"
+
+namespace sonde::store {
+
+Status run_definition_of_file(Database& database, const std::string& sql);
+
+}  // namespace sonde::store
