@@ -4,8 +4,8 @@
     rpd2tracing.py IN.rpd [OUT.json] [--start TIME] [--end TIME] [--format object|array]
 
 TIME is microseconds of the trace's own clock, or a percentage of its length ("25%"). OUT is IN with
-.json by default and is replaced if it exists, as RPD's script does. `sonde` is the one beside this
-script or in PATH; the environment variable SONDE names another."""
+.json by default and is replaced if it exists, as RPD's script does. `sonde` is the one it was
+installed with or that of PATH; the environment variable SONDE names another."""
 import argparse
 import os
 import pathlib
@@ -17,8 +17,10 @@ import tempfile
 
 
 def sonde():
-    beside = pathlib.Path(__file__).resolve().parent / "sonde"
-    found = os.environ.get("SONDE") or (str(beside) if beside.is_file() else shutil.which("sonde"))
+    folder = pathlib.Path(__file__).resolve().parent  # bin, or lib/sonde/drop-in
+    ours = [path for path in (folder / "sonde", folder.joinpath("..", "..", "..", "bin", "sonde"))
+            if path.is_file()]
+    found = os.environ.get("SONDE") or (str(ours[0]) if ours else shutil.which("sonde"))
     if not found:
         sys.exit("rpd2tracing.py: sonde: not found (add its folder to PATH)")
     return found

@@ -1,0 +1,111 @@
+"""RPD's commands: runTracer.sh, loadTracer.sh, rpd_trim; the table of rpd2tracing.py's options, which
+is a script of its own."""
+
+import os
+import sqlite3
+
+from . import tool
+from .table import SAME, Front, Option, Usage
+
+_OUTPUT = Option("-o", "FILE", SAME, "the trace, trace.rpd by default; an existing trace is replaced. In "
+                 "a job of several ranks each has its own: FILE.rankN.rpd")
+
+RUN_TRACER = Front("runTracer.sh", "runTracer.sh [-o FILE] COMMAND...",
+                   "Records a command into an .rpd, with sonde record. RPDT_AUTOSTART=0 leaves starting "
+                   "to the program,\nRPDT_STACKFRAMES=1 takes the stacks of launches.",
+                   {"Output": [_OUTPUT]}, "word")
+
+LOAD_TRACER = Front("loadTracer.sh", "loadTracer.sh [-o FILE] COMMAND...",
+                    "As runTracer.sh, but the program starts recording itself: rpdTracerControl, "
+                    "sonde.start() or sonde_start().",
+                    {"Output": [_OUTPUT]}, "word")
+
+RPD_TRIM = Front("rpd_trim", "rpd_trim FILE [--start TIME] [--end TIME] [--dryrun]",
+                 "Cuts an .rpd to a part of its time, in place. TIME is nanoseconds of the trace's own "
+                 "clock, a share of its\nlength (25%), or +TIME: after the start of the trace, and with "
+                 "--end after --start.",
+                 {"Part": [
+                     Option("--start", "TIME", SAME, "where the part begins"),
+                     Option("--end", "TIME", SAME, "where the part ends"),
+                     Option("--dryrun", "", SAME, "say what would stay, and change nothing")]},
+                 "", 1)
+
+RPD2TRACING = Front("rpd2tracing.py", "rpd2tracing.py IN.rpd [OUT.json] [--start TIME] [--end TIME] "
+                    "[--format object|array]",
+                    "Writes an .rpd as Chrome JSON.",
+                    {"Part": [
+                        Option("--start", "TIME", SAME, "microseconds of the trace's own clock, or 25%"),
+                        Option("--end", "TIME", SAME, "the same"),
+                        Option("--format", "object|array", SAME, "form of the JSON")]},
+                    "", 2)
+
+_ON = ("1", "on", "true", "yes")
+
+
+def _trace(parsed, options):
+    if not parsed.program:
+        raise Usage("no command to record (-h says how)")
+    if os.environ.get("RPDT_STACKFRAMES", "").lower() in _ON:
+        options = options + ["--launch-stacks"]
+    output = parsed.text("o", "trace.rpd")
+    tool.replace(["record", "--overwrite", "-o", output] + options + ["--"] + parsed.program)
+
+
+def run_tracer(parsed):
+    starts = os.environ.get("RPDT_AUTOSTART", "1") != "0"
+    _trace(parsed, [] if starts else ["--no-start"])
+
+
+def load_tracer(parsed):
+    _trace(parsed, ["--no-start"])
+
+
+def _span(path):
+    """First start and last end of what the trace has."""
+    try:
+        database = sqlite3.connect("file:" + _quoted(path) + "?mode=ro", uri=True)
+        row = database.execute(
+            'SELECT min(s), max(e) FROM (SELECT min(start) AS s, max("end") AS e FROM rocpd_api '
+            'UNION ALL SELECT min(start), max("end") FROM rocpd_op)').fetchone()
+    except sqlite3.Error as error:
+        raise tool.Failure(f"{path}: {error}") from error
+    return row if row[0] is not None else (0, 0)
+
+
+def _quoted(path):
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+
+def _moment(option, text, span, base):
+    """TIME as nanoseconds after the trace's start."""
+    length = span[1] - span[0]
+    after = text.startswith("+")
+    number = text[1:] if after else text
+    try:
+        if number.endswith("%"):
+            value = int(length * float(number[:-1]) / 100)
+        else:
+            value = int(number) - (0 if after else span[0])
+    except ValueError as error:
+        raise Usage(f"{option}: '{text}' is not a time (nanoseconds, 25%, +TIME)") from error
+    return max(value + (base if after else 0), 0)
+
+
+def trim(parsed):
+    if not parsed.words:
+        raise Usage("no trace to trim (-h says how)")
+    path = parsed.words[0]
+    if not os.path.isfile(path):
+        raise tool.Failure(f"{path}: no such file")
+    span = _span(path)
+    command = ["trim"]
+    start = 0
+    if "start" in parsed:
+        start = _moment("--start", parsed["start"], span, 0)
+        command += ["--from", f"{start}ns"]
+    if "end" in parsed:
+        command += ["--to", f"{_moment('--end', parsed['end'], span, start)}ns"]
+    if len(command) == 1:
+        raise Usage("no part is given: --start, --end")
+    command.append("--dry-run" if parsed.on("dryrun") else "--in-place")
+    tool.replace(command + [os.path.join(".", path) if path.startswith("-") else path])

@@ -1,0 +1,258 @@
+#!/usr/bin/python3
+"""Walks the option tables of the drop-in fronts: tables_test.py BUILD_DIR.
+
+Every option that the tools have is in its table; every option does what the table says of it on a real
+command line (a stand-in for `sonde` records how it is called); the page has the tables as they are.
+"""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else ROOT / "build"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "dropin"))
+
+from sonde_dropin import files, fronts, jobs, rocprofv3, summary, table  # noqa: E402
+
+# The options that each tool has, as its own help and its users name them.
+KNOWN = {
+    "runTracer.sh": "-o",
+    "loadTracer.sh": "-o",
+    "rpd_trim": "--start --end --dryrun",
+    "rpd2tracing.py": "--start --end --format",
+    "rocprof": """-i -o -d -t -m --list-basic --list-derived --tool-version --verbose --cmd-qts --basenames
+        --timestamp --ctx-wait --ctx-limit --heartbeat --obj-tracking --stats --roctx-trace --hip-trace
+        --hsa-trace --sys-trace --roctx-rename --trace-start --trace-period --flush-rate --parallel-kernels
+        --merge-traces""",
+    "rocprofv3": """-i --input -o --output-file -d --output-directory -f --output-format --output-config
+        --log-level -E --extra-counters --echo --minimum-output-data --disable-signal-handlers
+        -r --runtime-trace -s --sys-trace --hip-trace --hsa-trace --kernel-trace --memory-copy-trace
+        --marker-trace --scratch-memory-trace --memory-allocation-trace --rccl-trace --kokkos-trace
+        --rocdecode-trace --rocjpeg-trace --ompt-trace --kfd-trace --hip-event-trace --hip-graph-trace
+        --rocshmem-trace --hipfile-trace --hip-runtime-trace --hip-compiler-trace --hsa-core-trace
+        --hsa-amd-trace --hsa-image-trace --hsa-finalizer-trace --pmc -L --list-avail --spm
+        --pc-sampling-beta-enabled --pc-sampling-unit --pc-sampling-method --pc-sampling-interval
+        --att --att-library-path --att-target-cu --att-simd-select --att-buffer-size
+        --att-shader-engine-mask --att-gpu-index --att-perfcounters --att-perfcounter-ctrl --att-activity
+        --att-serialize-all --stats -S --summary -D --summary-per-domain --summary-groups
+        --summary-output-file -u --summary-units -M --mangled-kernels -T --truncate-kernels
+        --kernel-rename --kernel-include-regex --kernel-exclude-regex --kernel-iteration-range
+        -P --collection-period --collection-period-unit --selected-regions --perfetto-backend
+        --perfetto-buffer-size --perfetto-buffer-fill-policy --perfetto-shmem-size-hint
+        --group-by-queue -A --agent-index --preload --rocm-root -p --pid --attach
+        --attach-duration-msec --attach-children --attach-sync-output --process-sync
+        --profile-mpi-ranks --mpi-world-rank-variable""",
+}
+TABLES = {**{name: front for name, (front, _) in fronts.FRONTS.items()}, **fronts.SCRIPTS}
+# Values that an option takes, where not any text will do.
+VALUES = {"--timestamp": "on", "--basenames": "on", "--trace-start": "on", "--trace-period": "1s:2s:3s",
+          "--tool-version": "1", "-f": "csv", "-u": "usec", "-P": "1:2:0", "--collection-period-unit": "sec",
+          "--sonde-as": "6.4", "--profile-mpi-ranks": "0", "--output-format": "rocpd",
+          "--summary-units": "sec", "--collection-period": "0:1:1", "--summary-groups": "HIP",
+          "--start": "5%", "--end": "50%"}
+
+
+def example(option, spelling):
+    """A command line's words with this option."""
+    if not option.value or option.value.startswith("["):
+        return [spelling]
+    return [spelling, VALUES.get(spelling, "1")]
+
+
+class Tables(unittest.TestCase):
+    def test_every_option_of_the_tools_is_there_and_no_other_but_ours(self):
+        self.assertEqual(set(TABLES), set(KNOWN))
+        for name, front in TABLES.items():
+            there = [spelling for option in front.options for spelling in option.spellings]
+            self.assertEqual(len(there), len(set(there)), f"{name}: an option twice")
+            extra = set(there) - set(KNOWN[name].split())
+            self.assertEqual(set(KNOWN[name].split()) - set(there), set(), name)
+            self.assertTrue(all(word.startswith("--sonde-") for word in extra), (name, extra))
+
+    def test_what_is_not_the_same_says_so_in_one_line(self):
+        for name, front in TABLES.items():
+            for option in front.options:
+                self.assertIn(option.how, (table.SAME, table.NEAR, table.REFUSED))
+                self.assertEqual(option.how != table.SAME, bool(option.note), (name, option.names))
+                self.assertNotIn("\n", option.text + option.note)
+
+    def test_help_has_every_option_and_is_made_of_the_table(self):
+        for name, (front, _) in fronts.FRONTS.items():
+            done = subprocess.run([BUILD / "lib/sonde/drop-in" / name, "--help"], capture_output=True,
+                                  text=True, check=True, env={"PATH": os.environ["PATH"]})
+            self.assertEqual(done.stdout, table.help_text(front))
+            for option in front.options:
+                for spelling in option.spellings:
+                    self.assertRegex(done.stdout, rf"(?m)^  .*(?<![\w-]){spelling}(?![\w-])")
+                self.assertIn(option.note, done.stdout)
+
+    def test_the_script_of_its_own_has_the_options_of_its_table(self):
+        done = subprocess.run([sys.executable, ROOT / "python/rpd2tracing.py", "--help"],
+                              capture_output=True, text=True, check=True)
+        for option in TABLES["rpd2tracing.py"].options:
+            self.assertIn(option.names + " ", done.stdout)
+        self.assertEqual(done.stdout.count("\n  --"), 3)
+
+    def test_the_page_has_the_tables(self):
+        text = (ROOT / "docs/drop-in.md").read_text()
+        for name, front in TABLES.items():
+            self.assertIn(f"## {name}\n", text)
+            self.assertIn(table.page(front), text, f"docs/drop-in.md: the table of {name}")
+
+    def test_the_build_has_every_front(self):
+        for name in TABLES:
+            self.assertTrue(os.access(BUILD / "lib/sonde/drop-in" / name, os.X_OK), name)
+
+
+class OptionsRun(unittest.TestCase):
+    """Every spelling of every option on a command line of its own, with a stand-in for `sonde`."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="drop in ")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.calls = self.folder / "calls"
+        stand_in = self.folder / "sonde"
+        stand_in.write_text(f'#!/bin/sh\nprintf "<%s>" "$@" >> "{self.calls}"\n')
+        stand_in.chmod(0o755)
+
+    def run_front(self, name, words):
+        self.calls.write_text("")
+        return subprocess.run(
+            [sys.executable, "-I", "-B", ROOT / "dropin/sonde_dropin/main.py", name, *words],
+            capture_output=True, text=True, check=False, cwd=self.folder, stdin=subprocess.DEVNULL,
+            env={"PATH": os.environ["PATH"], "SONDE": str(self.folder / "sonde")})
+
+    def test_each_does_what_the_table_says(self):
+        job = self.folder / "jobs.json"
+        job.write_text('{"jobs": [{}]}')
+        for name, (front, _) in fronts.FRONTS.items():
+            for option in front.options:
+                if name == "rpd_trim":
+                    continue  # it reads the trace first; tests/e2e/dropin.toml
+                for spelling in option.spellings:
+                    words = example(option, spelling)
+                    if option.key in ("input", "i"):
+                        words = [spelling, str(job)]
+                    if front.program == "dashes":
+                        words.append("--")
+                    done = self.run_front(name, words + ["a program", "-x", "$HOME * ;"])
+                    self.check(name, option, spelling, done)
+
+    def check(self, name, option, spelling, done):
+        called = self.calls.read_text()
+        if option.how == table.REFUSED:
+            self.assertEqual(done.returncode, 2, (name, spelling))
+            self.assertEqual(done.stderr, f"{name}: {spelling}: {option.note}\n")
+            self.assertEqual(called, "", "nothing is run")
+            return
+        self.assertEqual(done.returncode, 0, (name, spelling, done.stderr))
+        self.assertIn("<--><a program><-x><$HOME * ;>", called, (name, spelling))
+        near = f"{name}: {option.spellings[-1]}: {option.note}\n" if option.how == table.NEAR else ""
+        self.assertEqual(done.stderr, near)
+
+    def test_wrong_command_lines_are_one_line_and_run_nothing(self):
+        for name, words, said in (
+                ("rocprofv3", ["--kernel-trase", "--", "x"], "--kernel-trase: no such option; --kernel-trace is"),
+                ("rocprofv3", ["x"], "x: a program to run stands after --"),
+                ("rocprofv3", [], "no program to run"),
+                ("rocprofv3", ["-o"], "-o: needs NAME"),
+                ("rocprofv3", ["-o", "--", "x"], "-o: needs NAME"),
+                ("rocprofv3", ["-f", "json", "--", "x"], "-f json: Sonde does not write rocprofv3's JSON"),
+                ("rocprofv3", ["-f", "xml", "--", "x"], "-f: 'xml' is none of csv, pftrace, otf2, rocpd"),
+                ("rocprofv3", ["-u", "h", "--", "x"], "-u: 'h' is none of"),
+                ("rocprofv3", ["-P", "a:b", "--", "x"], "--collection-period: 'a:b' is not"),
+                ("rocprofv3", ["--sonde-as", "new", "--", "x"], "--sonde-as: 'new' is not a version"),
+                ("rocprofv3", ["--kernel-trace=maybe", "--", "x"], "--kernel-trace: 'maybe' is neither"),
+                ("rocprofv3", ["-i", "none.json", "--", "x"], "none.json: No such file"),
+                ("rocprof", ["--timestamp", "perhaps", "x"], "--timestamp: 'perhaps' is neither on nor off"),
+                ("rocprof", ["--trace-period", "1:2:3", "x"], "--trace-period: '1:2:3' is not"),
+                ("rocprof", ["--stats=1", "x"], "--stats: takes no value"),
+                ("rocprof", ["-o", "none/out.csv", "x"], "none: no such folder"),
+                ("rocprof", ["--hip-trace"], "no program to run"),
+                ("runTracer.sh", ["-x", "y"], "-x: no such option"),
+                ("runTracer.sh", ["-o", "t.rpd"], "no command to record"),
+                ("rpd_trim", ["none.rpd", "--start", "5%"], "none.rpd: no such file")):
+            done = self.run_front(name, words)
+            self.assertIn(done.returncode, (1, 2), (name, words))
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertIn(f"{name}: {said}", done.stderr)
+            self.assertEqual(self.calls.read_text(), "", (name, words))
+
+    def test_status_signal_and_a_missing_sonde(self):
+        (self.folder / "sonde").write_text("#!/bin/sh\nexit 7\n")
+        self.assertEqual(self.run_front("rocprof", ["x"]).returncode, 7)
+        self.assertEqual(self.run_front("rocprofv3", ["--", "x"]).returncode, 7)
+        self.assertEqual(self.run_front("runTracer.sh", ["x"]).returncode, 7)
+        (self.folder / "sonde").write_text("#!/bin/sh\nkill -TERM $$\n")
+        self.assertEqual(self.run_front("rocprofv3", ["--", "x"]).returncode, -15)
+        (self.folder / "sonde").unlink()
+        for name, words in (("rocprof", ["x"]), ("rocprofv3", ["--", "x"]), ("runTracer.sh", ["x"])):
+            done = self.run_front(name, words)
+            self.assertEqual(done.returncode, 127)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+
+class Parts(unittest.TestCase):
+    def parse(self, *words):
+        return table.parse(rocprofv3.ROCPROFV3, list(words))
+
+    def test_domains_are_taken_out_again(self):
+        domains = rocprofv3._domains(self.parse("--sys-trace", "--hsa-trace=no", "--", "x"))
+        self.assertEqual(domains, {"hip", "marker", "rccl", "kernel", "memory_copy"})
+        self.assertEqual(rocprofv3._domains(self.parse("--kernel-trace", "--", "x")), {"kernel"})
+        self.assertEqual(rocprofv3._domains(self.parse("--kernel-trace", "no", "--", "x")), set())
+
+    def test_the_default_format_is_that_of_the_version(self):
+        self.assertEqual(rocprofv3._formats(self.parse("--", "x")), ["rocpd"])
+        self.assertEqual(rocprofv3._formats(self.parse("--sonde-as", "6.4", "--", "x")), ["csv"])
+        self.assertEqual(rocprofv3._formats(self.parse("-f", "csv", "pftrace", "--", "x")),
+                         ["csv", "pftrace"])
+
+    def test_base_names(self):
+        for mangled, base in (("_ZN4work5scaleIfEEvPT_S1_", "scale"), ("_Z7add_onePi", "add_one"),
+                              ("Cijk_Ailk_MT64x64", "Cijk_Ailk_MT64x64"),
+                              ("_ZN12_GLOBAL__N_14kernEv", "kern"), ("plain", "plain"),
+                              ("void at::native::foo<int, std::array<char*, 2ul> >(int)", "foo")):
+            self.assertEqual(files.base_name(mangled), base)
+        self.assertEqual(files.demangled("_Z7add_onePi"), "add_one(int*)")
+
+    def test_figures_of_names_add_up_to_those_of_all(self):
+        samples = {"a": [3, 5, 10], "b": [1, 7]}
+        whole = summary.Figures()
+        for values in samples.values():
+            mean = sum(values) / len(values)
+            deviation = (sum((one - mean) ** 2 for one in values) / (len(values) - 1)) ** 0.5
+            whole.add({"Calls": len(values), "AverageNs": mean, "StdDev": deviation,
+                       "TotalDurationNs": sum(values), "MinNs": min(values), "MaxNs": max(values)})
+        every = samples["a"] + samples["b"]
+        mean = sum(every) / 5
+        self.assertEqual((whole.calls, whole.total, whole.low, whole.high), (5, 26, 1, 10))
+        self.assertAlmostEqual(whole.deviation,
+                               (sum((one - mean) ** 2 for one in every) / 4) ** 0.5)
+
+    def test_jobs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "in.json")
+            path.write_text('{"jobs": [{"kernel_trace": true, "output_directory": "a"},'
+                            ' {"hip_trace": true, "pmc": []}]}')
+            runs = jobs.read(rocprofv3.ROCPROFV3, self.parse("-i", str(path), "-o", "n", "--", "x"))
+            self.assertEqual([rocprofv3._domains(run) for run in runs], [{"kernel"}, {"hip"}])
+            self.assertEqual([run["output-directory"] for run in runs], ["a/pass_1", "pass_2"])
+            for text in ('{"jobs": [{"pmc": ["SQ_WAVES"]}]}', '{"jobs": []}', "[]", "{", '{"jobs": [1]}',
+                         '{"jobs": [{"kernel_trace": "maybe"}]}', '{"jobs": [{"nonsense": 1}]}'):
+                path.write_text(text)
+                with self.assertRaises(Exception) as problem, contextlib.redirect_stderr(io.StringIO()):
+                    jobs.read(rocprofv3.ROCPROFV3, self.parse("-i", str(path), "--", "x"))
+                self.assertIn("in.json", str(problem.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()
