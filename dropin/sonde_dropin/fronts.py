@@ -1,6 +1,6 @@
 """All fronts, by name: the table of options, and what is done."""
 
-from . import rocprof, rocprofv3, rpd
+from . import rocprof, rocprof_sys, rocprof_sys_options, rocprofv3, rpd
 
 FRONTS = {
     "runTracer.sh": (rpd.RUN_TRACER, rpd.run_tracer),
@@ -8,6 +8,8 @@ FRONTS = {
     "rpd_trim": (rpd.RPD_TRIM, rpd.trim),
     "rocprof": (rocprof.ROCPROF, rocprof.rocprof),
     "rocprofv3": (rocprofv3.ROCPROFV3, rocprofv3.rocprofv3),
+    "rocprof-sys-sample": (rocprof_sys_options.SAMPLE, rocprof_sys.sample),
+    "rocprof-sys-run": (rocprof_sys_options.RUN, rocprof_sys.run),
 }
 # Scripts of their own: only the table is here.
 SCRIPTS = {"rpd2tracing.py": rpd.RPD2TRACING}

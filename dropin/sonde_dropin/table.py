@@ -14,8 +14,8 @@ _FIELDS = ("names", "value", "how", "text", "note", "sets")
 
 
 class Option(namedtuple("Option", _FIELDS)):
-    """names: "-o --output-file"; value: "" (none), "FILE", "FILE..." (one or more), "[BOOL]" (may be
-    left out); note: how it differs, or what to use instead; sets: what it turns on, for the front."""
+    """names: "-o --output-file"; value: "" (none), "FILE", "FILE..." (one or more), "DIR PREFIX" (one or
+    two), "[BOOL]" or "[this|that]" (may be left out); note: how it differs, or what to use instead; sets: what it turns on, for the front."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ class Option(namedtuple("Option", _FIELDS)):
 
 class Front(namedtuple("Front", "name usage summary groups program positionals", defaults=("", 0))):
     """groups: {"heading": [Option...]}. program: "" (it runs none), "word" (the first word that is no
-    option begins it), "dashes" (it follows --). positionals: how many there may be."""
+    option begins it), "dashes" (it follows --), "either". positionals: how many there may be."""
 
     __slots__ = ()
 
@@ -101,14 +101,15 @@ def _take(front, words, at, parsed):
     at += 1
     values = [given] if equals else []
     kind = option.value
-    takes_more = kind.endswith("...")
+    most = sys.maxsize if kind.endswith("...") else 1 + kind.count(" ")
+    alternatives = kind.strip("[]").split("|") if "|" in kind and kind.startswith("[") else []
     wanted = 0 if not kind or equals else 1
     while kind and not equals and at < len(words) and not is_option(words[at]) and words[at] != "--":
-        if kind.startswith("[") and words[at].lower() not in _TRUE + _FALSE:
+        if kind.startswith("[") and words[at].lower() not in (*_TRUE, *_FALSE, *alternatives):
             break
         values.append(words[at])
         at += 1
-        if not takes_more:
+        if len(values) == most:
             break
     if equals and not kind:
         raise Usage(f"{name}: takes no value")
@@ -117,8 +118,9 @@ def _take(front, words, at, parsed):
     if not kind:
         parsed[option.key] = True
     elif kind.startswith("["):
-        parsed[option.key] = truth(name, values[0]) if values else True
-    elif takes_more:
+        text = values[0] if values else "on"
+        parsed[option.key] = text if text in alternatives else truth(name, text)
+    elif most > 1:
         parsed.setdefault(option.key, []).extend(values)
     else:
         parsed[option.key] = values[-1]
@@ -143,7 +145,7 @@ def parse(front, words):
             break
         if is_option(word):
             at = _take(front, words, at, parsed)
-        elif front.program == "word":
+        elif front.program in ("word", "either"):
             parsed.program = words[at:]
             break
         else:

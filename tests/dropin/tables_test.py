@@ -50,20 +50,29 @@ KNOWN = {
         --attach-duration-msec --attach-children --attach-sync-output --process-sync
         --profile-mpi-ranks --mpi-world-rank-variable""",
 }
+KNOWN["rocprof-sys-sample"] = """-T --trace -P --profile -F --flat-profile -H --host -D --device -f --freq -I
+    --include -E --exclude -C --cpu-events -G --gpu-events -o --output -t --tids -w --wait -d --duration -c --config
+    --cputime --realtime --process-freq --profile-format --trace-buffer-size --trace-fill-policy --trace-file
+    --gpus --cpus"""
+KNOWN["rocprof-sys-run"] = KNOWN["rocprof-sys-sample"] + " -S --sample -l --launcher --fork --sample-overflow"
 TABLES = {**{name: front for name, (front, _) in fronts.FRONTS.items()}, **fronts.SCRIPTS}
 # Values that an option takes, where not any text will do.
 VALUES = {"--timestamp": "on", "--basenames": "on", "--trace-start": "on", "--trace-period": "1s:2s:3s",
           "--tool-version": "1", "-f": "csv", "-u": "usec", "-P": "1:2:0", "--collection-period-unit": "sec",
           "--sonde-as": "6.4", "--profile-mpi-ranks": "0", "--output-format": "rocpd",
           "--summary-units": "sec", "--collection-period": "0:1:1", "--summary-groups": "HIP",
-          "--start": "5%", "--end": "50%"}
+          "--profile-format": "text", "--start": "5%", "--end": "50%"}
 
 
-def example(option, spelling):
+# The same letter, another meaning.
+VALUES_OF = {"rocprof-sys-sample": {"-f": "99"}, "rocprof-sys-run": {"-f": "99"}}
+
+
+def example(name, option, spelling):
     """A command line's words with this option."""
     if not option.value or option.value.startswith("["):
         return [spelling]
-    return [spelling, VALUES.get(spelling, "1")]
+    return [spelling, VALUES_OF.get(name, VALUES).get(spelling, VALUES.get(spelling, "1"))]
 
 
 class Tables(unittest.TestCase):
@@ -138,10 +147,10 @@ class OptionsRun(unittest.TestCase):
                 if name == "rpd_trim":
                     continue  # it reads the trace first; tests/e2e/dropin.toml
                 for spelling in option.spellings:
-                    words = example(option, spelling)
-                    if option.key in ("input", "i"):
+                    words = example(name, option, spelling)
+                    if option.key in ("input", "i", "config"):
                         words = [spelling, str(job)]
-                    if front.program == "dashes":
+                    if front.program in ("dashes", "either"):
                         words.append("--")
                     done = self.run_front(name, words + ["a program", "-x", "$HOME * ;"])
                     self.check(name, option, spelling, done)
@@ -172,6 +181,10 @@ class OptionsRun(unittest.TestCase):
                 ("rocprofv3", ["--sonde-as", "new", "--", "x"], "--sonde-as: 'new' is not a version"),
                 ("rocprofv3", ["--kernel-trace=maybe", "--", "x"], "--kernel-trace: 'maybe' is neither"),
                 ("rocprofv3", ["-i", "none.json", "--", "x"], "none.json: No such file"),
+                ("rocprof-sys-sample", ["-f", "fast", "--", "x"], "--freq: 'fast' is not a number"),
+                ("rocprof-sys-sample", ["-c", "none.cfg", "--", "x"], "none.cfg: no such file"),
+                ("rocprof-sys-run", ["-S", "--profile-format", "xml", "--", "x"], "--profile-format: 'xml' is none"),
+                ("rocprof-sys-run", ["-P"], "no program to run"),
                 ("rocprof", ["--timestamp", "perhaps", "x"], "--timestamp: 'perhaps' is neither on nor off"),
                 ("rocprof", ["--trace-period", "1:2:3", "x"], "--trace-period: '1:2:3' is not"),
                 ("rocprof", ["--stats=1", "x"], "--stats: takes no value"),

@@ -114,7 +114,7 @@ const Command& trim_command() {
                window_options());
     command.examples = {
         {"sonde trim trace.rpd --from 20% --to 30%", "a tenth of the trace as trace.trimmed.rpd"},
-        {"sonde trim trace.rpd -o step.rpd --window step:6", "one step of a training run"}};
+        {"sonde trim trace.rpd -o end.rpd --from -10s", "the last ten seconds"}};
     command.run = run;
     return command;
   }();
