@@ -53,13 +53,12 @@ Status take(const std::string& path, const toml::key& key, const toml::node& nod
   const Setting* setting = find_setting(name);
   if (setting == nullptr) return unknown_key(origin, name);
   if (category != setting->category) {
-    return make_error(ErrorCode::kInvalidArgument,
-                      fmt::format("{} stands in the wrong table", name), origin,
-                      fmt::format("it belongs below [{}]", setting->category));
+    return make_error(ErrorCode::kInvalidArgument, fmt::format("{} is in the wrong table", name),
+                      origin, fmt::format("it belongs below [{}]", setting->category));
   }
   const auto text = text_of(node);
   if (!text) {
-    return make_error(ErrorCode::kInvalidArgument, name + " can have no such value", origin,
+    return make_error(ErrorCode::kInvalidArgument, name + " cannot have this value", origin,
                       "a text, a number, true, false, or a list of texts");
   }
   SONDE_TRY(check_value(*setting, *text, origin));

@@ -21,8 +21,9 @@ Result<std::vector<std::pair<int64_t, int64_t>>> dispatch_ranges(const std::stri
     const auto first = parse_int(trim(part.substr(0, colon)));
     const auto last = colon == part.npos ? first : parse_int(trim(part.substr(colon + 1)));
     if (!first || !last || *first < 0 || *last < *first) {
-      return make_error(ErrorCode::kInvalidArgument, "'" + std::string(part) + "' is no dispatch",
-                        "--dispatch", "numbers and ranges: 0,4:7");
+      return make_error(ErrorCode::kInvalidArgument,
+                        "'" + std::string(part) + "' is not a dispatch", "--dispatch",
+                        "numbers and ranges: 0,4:7");
     }
     ranges.emplace_back(*first, *last);
   }

@@ -13,7 +13,7 @@ Result<const Importer*> importer_of_name(const std::string& as) {
     if (importer->name == as) return importer;
     names += ", " + importer->name;
   }
-  return make_error(ErrorCode::kInvalidArgument, "'" + as + "' is no kind of trace", "--as",
+  return make_error(ErrorCode::kInvalidArgument, "'" + as + "' is not a kind of trace", "--as",
                     "one of " + names);
 }
 

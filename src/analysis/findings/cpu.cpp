@@ -17,34 +17,35 @@ using trace::kNone;
 
 constexpr Rule kFunctionRule = {
     "cpu-function", "One function takes most of the CPU time",
-    "Begin with this function: its algorithm, its library, the flags that it was built with. sonde "
-    "stacks shows who calls it.",
-    "without operations of a device: the CPU time of the samples whose innermost function it is, if "
+    "Start with this function: its algorithm, its library, its compiler flags. sonde stacks shows "
+    "who calls it.",
+    "without device operations: the CPU time of the samples whose innermost function it is, if "
     "that is a quarter of all samples' time",
     "half of it, as if it were twice as fast"};
 constexpr Rule kLineRule = {
     "cpu-line", "One line of Python takes most of the CPU time",
-    "Do there what is done for each element in one call of a library, or not at all. sonde "
-    "stacks shows what calls it.",
-    "without operations of a device: the CPU time of the samples whose innermost line of the "
-    "user's own code it is, if that is a quarter of all samples' time",
+    "Replace work for each element by one call of a library, or avoid it. sonde stacks shows what "
+    "calls this line.",
+    "without device operations: the CPU time of the samples whose innermost line of the user's "
+    "own code it is, if that is a quarter of all samples' time",
     "half of it, as if it were twice as fast"};
 constexpr Rule kOperatorRule = {
     "cpu-operator", "One operator takes most of the operators' time",
-    "Its shapes, its type and its number of threads (OMP_NUM_THREADS, torch.set_num_threads); "
-    "another memory format (channels_last), oneDNN, torch.compile. sonde operators shows the rest.",
-    "without operations of a device: the time of the operator with the largest own time, without "
-    "operators in it, if that is a quarter of that of all operators; of the time between the first "
-    "and the last call of the threads that call operators",
+    "Check its shapes, its type and its number of threads (OMP_NUM_THREADS, "
+    "torch.set_num_threads); try another memory format (channels_last), oneDNN, torch.compile. "
+    "sonde operators shows the rest.",
+    "without device operations: the self time of the operator that has the most, if that is a "
+    "quarter of the time of all operators; as a share of the time between the first and the last "
+    "call of the threads that call operators",
     "half of it, as if it were twice as fast"};
 constexpr Rule kDataRule = {
     "cpu-data-loading",
     "The program waits for its data",
-    "More workers, a larger prefetch_factor, persistent_workers=True; less work for each sample, or "
-    "prepared samples on disk.",
-    "without operations of a device: time within markers of data loaders (DataLoader in the name), "
-    "where there are steps of their threads, of the time between the first and the last call of "
-    "threads",
+    "Use more workers, a larger prefetch_factor, persistent_workers=True; do less work per "
+    "sample, or prepare the samples on disk.",
+    "without device operations: time within markers of data loaders (DataLoader in the name), "
+    "only on the threads of steps if steps are known, as a share of the time between the first "
+    "and the last call of threads",
     "all of it",
     true};
 

@@ -131,22 +131,24 @@ trace::Request findings_needs() {
 
 std::string findings_definition() {
   std::string text =
-      "check: what takes the GPUs' time and could be otherwise, in order of the time that could be "
-      "saved. Time at stake is what a finding is about, Could save the part of it that its rule "
-      "expects to win, and the share is that of the time between the first and the last operation "
-      "of each GPU (or of the window), all GPUs together. No moment of a GPU is counted for two "
-      "findings: one that names a cause takes its time first, then the others, the largest first; "
-      "so the shares never add up to more than the whole. Findings that could save less than "
-      "--least percent are left out. Where a trace has steps and the first of them are slower by "
-      "half than the median, what they launched is warm-up and is left out; --from, --to and "
-      "--window take what they say.\n\n";
+      "check: what costs GPU time and could be improved, in order of the time that could be "
+      "saved. Of is the time that a finding is about, Could save the part of it that its rule "
+      "expects to save, and Share that part as a percentage of the time between the first and the "
+      "last operation of each GPU (or of the window), all GPUs together. No moment of a GPU "
+      "counts for two findings: findings that name a cause take their time first, then the "
+      "others, largest first; so the shares never add up to more than the whole. Findings that "
+      "could save less than --least percent are left out. If a trace has steps and the first of "
+      "them take more than 1.5 times the median, what they launched is warm-up and is left out; "
+      "--from, --to and --window are taken literally.\n\n";
   for (const Rule* rule : all_rules()) {
     text += indented(rule->id, std::string(rule->definition) + ". Could save: " + rule->saving);
   }
   text +=
-      "\nExposed and idle times are those of sonde breakdown. In a trace without operations of a "
-      "device, time is that in which a thread was sampled on a CPU or is between its first and its "
-      "last recorded call; samples within Python's import system are start-up and are left out.\n";
+      "\n"
+      "Exposed and idle times are the same as in sonde breakdown. In a trace without device "
+      "operations, only the time counts in which a thread was sampled on a CPU or is between its "
+      "first and its last recorded call; samples within Python's import system are start-up and "
+      "are left out.\n";
   return text;
 }
 

@@ -23,7 +23,7 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
   std::array<Rule, kIdleReasons> rules{};
   rules[static_cast<size_t>(IdleReason::kSync)] = {
       "waits", "GPUs are idle because the program waits for them before it launches more",
-      "Take out synchronisations in the loop: .item(), .cpu(), printing of tensors, explicit "
+      "Remove synchronisations from the loop: .item(), .cpu(), printing of tensors, explicit "
       "device synchronisation; copy to the host asynchronously. sonde idle lists the longest.",
       "the idle time of reason sync of sonde idle", "all of it"};
   rules[static_cast<size_t>(IdleReason::kLaunchBound)] = {
@@ -34,10 +34,10 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
       "the idle time of reason launch-bound of sonde idle", "all of it"};
   rules[static_cast<size_t>(IdleReason::kLaunchLatency)] = {
       "launch-latency", "GPUs are idle between a launch and its start",
-      "Many short kernels pay this each time: graphs or fusion make fewer launches. sonde launches "
-      "shows the time in the queue.",
+      "Many short kernels pay this each time: graphs or fusion reduce the number of launches. "
+      "sonde launches shows the time in the queue.",
       "the idle time of reason launch latency of sonde idle",
-      "all of it, which graphs come near to"};
+      "all of it, which graphs nearly achieve"};
   rules[static_cast<size_t>(IdleReason::kDependency)] = {
       "stream-waits", "GPUs are idle because a stream waits for another",
       "Look at what the event waits for, and whether independent work could run meanwhile. sonde "
@@ -45,22 +45,23 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
       "the idle time of reason dependency of sonde idle",
       "half of it, as if half of the other work could be moved"};
   rules[static_cast<size_t>(IdleReason::kOther)] = {
-      "slow-start", "GPUs are idle although their next work is launched",
-      "If the launching call took the time, it loaded or compiled code at its first use: warm up "
-      "first, or load early (HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). If it "
-      "returned before, look for what the trace does not have: another process on the GPU, or a "
-      "queue that waits.",
-      "the idle time of reason other of sonde idle: launched, and not begun", "all of it"};
+      "slow-start", "GPUs are idle although their next work has been launched",
+      "If the launching call itself took long, it loaded or compiled code at its first use: warm "
+      "up first, or load early (HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). If it "
+      "returned early, look for causes outside the trace: another process on the GPU, or a queue "
+      "that waits.",
+      "the idle time of reason other of sonde idle: launched, but not started", "all of it"};
   return rules;
 }();
 
 constexpr Rule kDataRule = {
     "data-loading",
     "GPUs are idle while the program waits for its data",
-    "More workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; less work "
-    "for each sample, or prepared samples on disk. sonde critical-path shows what bounds a step.",
-    "idle time within markers of data loaders (DataLoader in the name) of threads that launch work: "
-    "what a thread loads ahead keeps no GPU waiting",
+    "Use more workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; do "
+    "less work per sample, or prepare the samples on disk. sonde critical-path shows what bounds "
+    "a step.",
+    "idle time within markers of data loaders (DataLoader in the name) on threads that launch "
+    "work: a thread that loads ahead keeps no GPU waiting",
     "all of it",
     true};
 constexpr Rule kAllocationRule = {
@@ -68,15 +69,15 @@ constexpr Rule kAllocationRule = {
     "GPUs are idle while the program allocates or frees their memory",
     "Allocate once, outside of the loop, or from a pool (hipMallocAsync, cudaMallocAsync, torch's "
     "caching allocator; expandable segments against fragmentation). sonde memory shows where.",
-    "idle time within calls that allocate or free memory of a device, in the second half of the "
-    "time, where the warm-up is over; at least ten calls",
+    "idle time within calls that allocate or free device memory, in the second half of the time, "
+    "when the warm-up is over; at least ten calls",
     "all of it",
     true};
 constexpr Rule kCollectorRule = {
     "python-gc",
     "GPUs are idle while Python collects garbage",
-    "gc.freeze() after the set-up, gc.disable() in the loop and gc.collect() at a chosen moment, the "
-    "same on all ranks.",
+    "Call gc.freeze() after the set-up, gc.disable() in the loop and gc.collect() at a chosen "
+    "moment, the same on all ranks.",
     "idle time within Python's garbage collection: markers and frames of it",
     "all of it",
     true};

@@ -16,28 +16,28 @@ using trace::kNone;
 
 constexpr Rule kKernelRule = {
     "one-kernel", "One kernel takes most of the time",
-    "Begin with this kernel: its algorithm, its library, its precision, its shapes. sonde kernels "
-    "shows how its times spread, sonde operators who calls it.",
+    "Start with this kernel: its algorithm, its library, its precision, its shapes. sonde kernels "
+    "shows how its durations vary, sonde operators what calls it.",
     "the time of the kernel with the largest total, if it has a quarter of the time of all kernels "
     "that compute",
     "half of it, as if it were twice as fast"};
 constexpr Rule kFloatRule = {
     "float32-products",
     "Matrix products run in float32, without tensor cores",
-    "Where the accuracy allows it: torch.set_float32_matmul_precision('high') (TF32, from Ampere "
+    "If the accuracy allows it, use torch.set_float32_matmul_precision('high') (TF32, from Ampere "
     "on), or autocast to bfloat16 or float16. sonde kernels --kernel sgemm lists them.",
-    "the time of kernels of cuBLAS and CUTLASS whose name says sgemm and not tensorop, tf32 or a "
-    "shape of an instruction of tensor cores",
+    "the time of kernels of cuBLAS and CUTLASS whose name has sgemm, but not tensorop, tf32 or a "
+    "shape of a tensor core instruction",
     "half of it, as if they were twice as fast",
     true};
 constexpr Rule kRooflineRule = {
     "below-roofline",
     "Operators take much longer than the GPU's peaks allow",
-    "Larger or rounder shapes (multiples of 64), another memory format (channels_last), a lower "
-    "precision, another library or torch.compile with max-autotune for these shapes. sonde perf "
-    "shows each shape against the roofline.",
-    "the time of kernels of operators whose sizes are recorded, where they reach less than half of "
-    "the roofline of sonde perf and a kernel lasts 10 us or longer on average",
+    "Try larger or rounder shapes (multiples of 64), another memory format (channels_last), a "
+    "lower precision, another library or torch.compile with max-autotune for these shapes. sonde "
+    "perf shows each shape against the roofline.",
+    "the time of kernels of operators whose sizes are recorded, if they reach less than half of "
+    "the roofline of sonde perf and a kernel takes 10 us or longer on average",
     "what is above twice the roofline's time",
     true};
 

@@ -11,22 +11,22 @@ namespace {
 constexpr Rule kStragglerRule = {
     "straggler",
     "Ranks wait in collectives for one that comes late",
-    "Look at what the late rank does before: its share of the data, its host, its clocks. sonde "
-    "ranks compares them, sonde collectives shows who waited for whom.",
-    "what ranks waited in collectives for a rank that alone came last, by more than the clocks are "
-    "uncertain, in 60 % of those of one of its groups, and that does not itself wait for others as "
-    "long",
+    "Look at what the late rank does before the collective: its share of the data, its host, its "
+    "clocks. sonde ranks compares them, sonde collectives shows who waited for whom.",
+    "the time that ranks waited in collectives for a rank that came last alone, by more than the "
+    "uncertainty of the clocks, in 60 % of the collectives of one of its groups, and that does "
+    "not itself wait as long for others",
     "all of it",
     true};
 
 constexpr Rule kSlowRule = {
     "slow-collectives",
     "Some collectives take much longer than others of their size",
-    "This is waiting or a slow link, which overlapping does not mend: look for the rank that comes "
-    "late and for the link (topology, NCCL_DEBUG=INFO, errors of the network). With the traces of "
-    "all ranks, sonde collectives tells one from the other.",
-    "collectives at less than half the usual rate of those of their operation, ranks and size",
-    "what is beyond the usual time",
+    "This is waiting or a slow link, which overlap does not fix: look for the late rank and for "
+    "the link (topology, NCCL_DEBUG=INFO, network errors). With the traces of all ranks, sonde "
+    "collectives shows which it is.",
+    "collectives at less than half the usual rate for their operation, ranks and size",
+    "the time beyond the usual",
     true};
 
 // Collectives of the host (gloo, MPI) take no GPU's time.

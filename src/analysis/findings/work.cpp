@@ -11,17 +11,17 @@ namespace {
 using trace::Category;
 using trace::IntervalSet;
 
-constexpr const char* kHidden = "as much of it as there is computation with nothing beside it";
+constexpr const char* kHidden = "as much of it as there is computation with nothing else running";
 
 constexpr Rule kCommunicationRule = {
     "exposed-communication", "Communication runs while no kernel computes",
-    "Overlap it with computation: buckets of gradients, prefetch of shards, another stream. sonde "
-    "overlap shows how much is hidden, sonde collectives who was late.",
+    "Overlap it with computation: gradient buckets, prefetch of shards, another stream. sonde "
+    "overlap shows how much is hidden, sonde collectives which ranks were late.",
     "Exposed comm of sonde breakdown", kHidden};
 constexpr Rule kCopyRule = {
     "exposed-copies", "Copies run while no kernel computes",
-    "Copy asynchronously and in another stream, and to or from the host from pinned memory; keep on "
-    "the GPU what is used again. sonde copies shows which copies, and how fast.",
+    "Copy asynchronously and in another stream, with pinned memory on the host; keep data that is "
+    "used again on the GPU. sonde copies shows which copies, and how fast.",
     "Exposed copy and Exposed memset of sonde breakdown", kHidden};
 constexpr Rule kSmallCopiesRule = {
     "small-copies",
@@ -34,17 +34,17 @@ constexpr Rule kSmallCopiesRule = {
 constexpr Rule kPageableRule = {
     "pageable-copies",
     "Copies from or to pageable memory run while no kernel computes",
-    "Pin the host's memory (pin_memory=True, hipHostMalloc): such copies are faster, and only they "
+    "Pin the host memory (pin_memory=True, hipHostMalloc): such copies are faster, and only they "
     "are asynchronous. sonde copies shows the rates.",
-    "the exposed time of copies whose name says that a side is pageable",
+    "the exposed time of copies whose name says that one side is pageable",
     "half of it: pinned memory is about twice as fast",
     true};
 constexpr Rule kDeviceCopiesRule = {
     "device-copies",
     "Copies within the GPU run while no kernel computes",
-    "Let the operators work in place or on views: .contiguous(), torch.cat, clone() and assignments "
-    "to slices copy; a fused kernel or torch.compile takes such copies out. Pinned memory does not "
-    "matter here. sonde copies shows the rates, sonde operators who copies.",
+    "Let the operators work in place or on views: .contiguous(), torch.cat, clone() and "
+    "assignments to slices copy; a fused kernel or torch.compile removes such copies. Pinned "
+    "memory does not matter here. sonde copies shows the rates, sonde operators what copies.",
     "the exposed time of copies from a device to the same one",
     "all of it",
     true};

@@ -60,14 +60,15 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
 }
 
 constexpr const char* kDefinition =
-    "api: one row for each function of an API, and for each marker by its own name, that the program "
-    "called; those that differ in their number only are one row (ProfilerStep#N, nn.Module: "
-    "Linear_N). Domain is the API as the recorder named it; files before RPD schema 3 have none, and "
-    "it is told from the name (hip..., hsa_..., cl..., cuda..., nccl...). Total adds up the time "
-    "from entering to leaving the function on the CPU, over all threads; calls and ranges that "
-    "nest each count in full. What a file has of markers and waits as a device saw them is not time of "
-    "the program and is left out. Mean is Total / Calls rounded down. Share is Total in percent of the "
-    "total of all rows. In SQL: sonde_api_top, where each numbered name has its own row.\n";
+    "api: one row for each function of an API, and for each marker by its own name, that the "
+    "program called; those that differ only in their number are one row (ProfilerStep#N, "
+    "nn.Module: Linear_N). Domain is the API as the recorder named it; files before RPD schema 3 "
+    "have none, and it is derived from the name (hip..., hsa_..., cl..., cuda..., nccl...). Total "
+    "adds up the time from entering to leaving the function on the CPU, over all threads; calls "
+    "and ranges that nest each count in full. Markers and waits as seen by a device are not time "
+    "of the program and are left out. Mean is Total / Calls rounded down. Share is Total in "
+    "percent of the total of all rows. In SQL: sonde_api_top, where each numbered name has its "
+    "own row.\n";
 
 }  // namespace
 

@@ -240,23 +240,20 @@ constexpr const char* kDefinition =
     "name. An operation of a GPU belongs to the innermost operator around the call that launched "
     "it, on the same thread; where there is no operator, to the innermost marker or Python frame; "
     "else to the call itself. So each operation is in exactly one row, or in (unattributed) if no "
-    "launching call of it is in the file, and Self GPU adds up to the time of all operations.\n"
-    "\n"
-    "Ops and Self GPU are the number and the summed durations of the operations that belong to the "
-    "operator itself; Share is Self GPU in percent of all; Self busy is the length of the union of "
-    "their times on each GPU. Total ops, Total GPU and Total busy take in what belongs to operators "
-    "inside of it; an operation counts once for each name, however often the name is on the way. "
-    "The totals of different rows overlap and do not add up.\n"
-    "\n"
+    "launching call of it is in the file, and Self GPU adds up to the time of all operations.\n\n"
+    "Ops and Self GPU are the number and the summed durations of the operations that belong to "
+    "the operator itself; Share is Self GPU in percent of all; Self busy is the length of the "
+    "union of their times on each GPU. Total ops, Total GPU and Total busy include the operations "
+    "of operators inside it; an operation counts once for each name, however often the name "
+    "occurs around it. The totals of different rows overlap and do not add up.\n\n"
     "Calls is what key_averages() of torch.profiler counts: every call, but one that is the only "
     "operator in a call of the same name is the same call seen twice (an overload that calls "
     "another, a dispatch mode) and not counted. Where a profiler wrote whole microseconds, calls "
     "that begin and end together may be counted differently by either. CPU adds up the durations "
-    "of the calls that are in no other of the same name, so that no time counts twice; Self CPU, of "
-    "all calls, is without the operators inside: of operators that overlap on a thread, the time is "
-    "that of the one that began last. "
-    "With --from or --to GPU time is that in the window, whenever it was launched, and calls and "
-    "CPU time are of the whole trace.\n";
+    "of the calls that are in no other of the same name, so that no time counts twice; Self CPU, "
+    "of all calls, is without the operators inside: of operators that overlap on a thread, the "
+    "time is that of the one that began last. With --from or --to GPU time is that in the window, "
+    "whenever it was launched, and calls and CPU time are of the whole trace.\n";
 
 trace::Request needs(const Parameters&) { return {.ops = true, .links = true, .all_apis = true}; }
 

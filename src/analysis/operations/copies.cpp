@@ -126,20 +126,18 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
 
 constexpr const char* kDefinition =
     "copies: one row for each type of operation that moves or sets memory: Copy* by direction, "
-    "FillBuffer, maps and migrations. Calls and Total are of all of them; With size counts those "
-    "whose size the file holds. Bytes is the sum of these sizes and GB/s is Bytes / their time, "
+    "FillBuffer, maps and migrations. Calls and Total cover all of them; With size counts those "
+    "whose size the file has. Bytes is the sum of these sizes and GB/s is Bytes / their time, "
     "with 1 GB = 1,000,000,000 bytes: the mean rate while such a copy ran, in which a large copy "
     "weighs more than a small one. Copies that ran at the same time share the link but each count "
     "with their whole duration. With --from or --to a copy that is cut by the window keeps its "
-    "whole size and has only the part of its time inside, so rates at the edges are too high.\n"
-    "\n"
-    "By call tells which call made the copies: Mode is sync unless the call's name has Async or "
+    "whole size and has only the part of its time inside, so rates at the edges are too high.\n\n"
+    "By call says which call made the copies: Mode is sync unless the call's name has Async or "
     "Graph in it, and Memory is the memory on both sides where the file says (pageable, pinned, "
-    "device).\n"
-    "\n"
-    "By size sorts the copies of known size into classes that begin at 0, 1 KiB, 4 KiB, 16 KiB and "
-    "so on. In files of RPD the size belongs to the API call; a call that made several operations "
-    "(a graph launch) does not tell the size of each, and these count as unknown.\n";
+    "device).\n\n"
+    "By size sorts the copies of known size into classes that begin at 0, 1 KiB, 4 KiB, 16 KiB "
+    "and so on. In files of RPD the size belongs to the API call; a call that made several "
+    "operations (a graph launch) does not give the size of each, and these count as unknown.\n";
 
 }  // namespace
 

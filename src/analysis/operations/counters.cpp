@@ -132,18 +132,17 @@ trace::Request needs(const Parameters& parameters) {
 
 constexpr const char* kDefinition =
     "counters: hardware counters, joined to the kernels (or other operations) that they were read "
-    "for, and added up by kernel; --by makes other groups, as in sonde kernels. A row is a counter "
-    "of a group. Ops is the number of operations that have the counter, Sum the sum of their "
-    "values, Mean, Min and Max are of one operation; where a counter was read in parts (for each "
-    "die or shader engine), its value is the sum of the parts. GPU time is the sum of the "
+    "for, and added up by kernel; --by groups them otherwise, as in sonde kernels. A row is a "
+    "counter of a group. Ops is the number of operations that have the counter, Sum the sum of "
+    "their values, Mean, Min and Max are of one operation; where a counter was read in parts (for "
+    "each die or shader engine), its value is the sum of the parts. GPU time is the sum of the "
     "durations of these operations, and Per second is Sum by that time: the rate while they ran, "
     "unknown where the file has no times. Units are those of the counter. By counter has the same "
-    "over all operations, so the sums of the rows add up to it. Counters that only some kernels "
-    "were measured for count for these only. With --from or --to an operation that shares time "
-    "with the window counts whole, with its counters.\n"
-    "\n"
-    "Reading counters makes kernels run one after the other and some of them slower, so times of "
-    "such a recording are not those of the program alone.\n";
+    "over all operations, so the sums of the rows add up to it. Counters that were measured only "
+    "for some kernels count only for these. With --from or --to an operation that shares time "
+    "with the window counts whole, with its counters.\n\n"
+    "Reading counters makes kernels run one after the other, and some of them slower, so the "
+    "times in such a recording are not the program's usual ones.\n";
 
 }  // namespace
 

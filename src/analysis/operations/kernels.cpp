@@ -112,28 +112,27 @@ trace::Request needs(const Parameters& parameters) {
 }
 
 constexpr const char* kDefinition =
-    "kernels: one row for each kernel (as in ktop), with the spread of its durations; --by makes "
-    "other groups, --of all takes copies and all other operations in as well. Share is the total "
+    "kernels: one row for each kernel (as in ktop), with the distribution of its durations; --by "
+    "groups them otherwise, --of all includes copies and all other operations. Share is the total "
     "in percent of the total of all rows. Wall is the total in percent of the time from the first "
     "start to the last end of an operation, or of the window; kernels that overlap can make it "
     "exceed 100. Busy is the length of the union of their times on each GPU, so time in which "
     "several run counts once. Mean is the total / calls, rounded down. Median is the middle "
     "duration, or the mean of the two middle ones rounded down. P95 is the smallest duration that "
-    "at least 95 % of the calls do not exceed. CV is the standard deviation (n - 1) / the mean.\n"
-    "\n"
-    "--by base takes names without template arguments and parameters together; type is the kind of "
-    "operation that the file says; stream a GPU's queue; rank that of the process that launched the kernel; call "
-    "the call that did; operator the innermost operator "
-    "around the launching call (as in sonde operators), so that each kernel counts once; module "
-    "the innermost nn.Module frame; marker the innermost range of the program; grid the launch "
-    "geometry of each kernel. With --of all, size is the class of size that copies counts a copy in, "
-    "and memory the memory on both sides of it.\n"
-    "\n"
-    "Grid and Group are the launch geometry that was used most often (the first such if "
-    "several were), Shapes is how many different ones there were; unknown where the file does "
-    "not say. In files that Sonde recorded Grid counts work items; other tools' files hold what "
-    "their recorder stored, which for HIP launches is blocks. Kernels of graphs have no geometry "
-    "in RPD.\n";
+    "at least 95 % of the calls do not exceed. CV is the standard deviation (n - 1) / the "
+    "mean.\n\n"
+    "--by base groups names without template arguments and parameters; type is the kind of "
+    "operation in the file; stream a GPU's queue; rank the rank of the process that launched the "
+    "kernel; call the launching call; operator the innermost operator around the launching call "
+    "(as in sonde operators), so that each kernel counts once; module the innermost nn.Module "
+    "frame; marker the innermost range of the program; grid the launch geometry of each kernel. "
+    "With --of all, size is the class of size that copies counts a copy in, and memory the memory "
+    "on both sides of it.\n\n"
+    "Grid and Group are the launch geometry that was used most often (the first such if several "
+    "were), Shapes is how many different ones there were; unknown where the file does not say. In "
+    "files that Sonde recorded Grid counts work items; other tools' files hold what their "
+    "recorder stored, which for HIP launches is blocks. Kernels of graphs have no geometry in "
+    "RPD.\n";
 
 }  // namespace
 

@@ -18,10 +18,10 @@ constexpr const char* kDefinition =
     "ktop: as top, for kernels only, by the time they ran on the device. A kernel is an operation "
     "of type KernelExecution, or one that carries a kernel's name and is not a copy, fill, map, "
     "migration, barrier or host function; so the kernels of graphs, which AMD records as type "
-    "Task, are each counted under their own name. Share is in percent of the time of all kernels.\n"
-    "\n"
-    "RPD's old view `ktop` adds up the time of the launching calls on the CPU instead, which ranks "
-    "kernels by something else. In SQL: sonde_ktop.\n";
+    "Task, are each counted under their own name. Share is in percent of the time of all "
+    "kernels.\n\n"
+    "RPD's old view `ktop` adds up the time of the launching calls on the CPU instead, which "
+    "gives another order. In SQL: sonde_ktop.\n";
 
 }  // namespace
 

@@ -195,12 +195,11 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
 }
 
 constexpr const char* kDefinition =
-    "sequences: kernels that follow each other on a queue again and again. Looked at are runs of 2 "
-    "to --length kernels, each of which begins at most --gap after the end of the one before; a "
-    "run counts if it comes at least --count times without overlapping itself. The one that would "
-    "save most launches as one kernel (Count x (Length - 1)) is taken first, then the next of those "
-    "that share no kernel with it, and so on: every kernel is in at most one row.\n"
-    "\n"
+    "sequences: kernels that repeatedly follow each other on a queue. A sequence has 2 to "
+    "--length kernels, each of which begins at most --gap after the end of the one before; it "
+    "counts if it occurs at least --count times without overlapping itself. The sequence that "
+    "would save most launches as one kernel (Count x (Length - 1)) comes first, then the next of "
+    "those that share no kernel with it, and so on: every kernel is in at most one row.\n\n"
     "Total adds up the kernels, Gaps the time between them on their queue. A candidate for fusion "
     "has only kernels of compute, each of which takes less than --short on average.\n";
 

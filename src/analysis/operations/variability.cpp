@@ -213,20 +213,18 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
 }
 
 constexpr const char* kDefinition =
-    "variability: how differently long the same kernel takes in the same place. A place is a kernel "
-    "together with the --context kernels before it on its queue, so that one that is called for "
-    "several purposes is not taken for one that varies. Shown are those that come at least --count "
-    "times; names in After are shortened.\n"
-    "\n"
+    "variability: how much the duration of the same kernel varies in the same place. A place is a "
+    "kernel together with the --context kernels before it on its queue, so that a kernel that is "
+    "called for several purposes does not appear to vary. The table shows places that occur at "
+    "least --count times; names in After are shortened.\n\n"
     "P5 is the smallest duration that at least 5 % of the calls do not exceed: what is possible, "
-    "without relying on one lucky call. Excess is Total - P5 x Calls: what the calls took beyond "
-    "it. CV is the standard deviation of the sample / mean. Drift is the slope of the least-squares "
-    "line through the durations over time, times the time from the first call to the last, in "
-    "percent of the mean: positive if the kernel became slower (clocks that go down, memory that "
-    "fragments).\n"
-    "\n"
+    "without relying on one lucky call. Excess is Total - P5 x Calls: the time that the calls "
+    "took beyond it. CV is the standard deviation of the sample / mean. Drift is the slope of the "
+    "least-squares line through the durations over time, times the time from the first call to "
+    "the last, in percent of the mean: positive if the kernel became slower (clocks that go down, "
+    "memory that fragments).\n\n"
     "Where the file has readings of sensors (clock, temperature, power), each call has the last "
-    "reading of its GPU that was begun before it. Mean and Its drift are of these readings; "
+    "reading of its GPU that began before it. Mean and Its drift are of these readings; "
     "Correlation is that of durations and readings: near -1 for a clock, the kernel is slow when "
     "the clock is low; near 0, something else makes it vary.\n";
 

@@ -269,16 +269,14 @@ const char* const kRanksDefinition =
     "ranks: what each GPU of each rank did, side by side; ranks are processes of one file, or "
     "several files given together. A rank is what the file says it is, and unknown where it does "
     "not. The parts are those of sonde breakdown (time of several classes counts as the first of "
-    "compute, communication, copy, memset, other) and add up to Total, which is the window, or the "
-    "time from the first begin to the last end of the operations of that GPU. Processes that share "
-    "a GPU, or GPUs of one number, have a row each.\n"
-    "\n"
-    "A rank without a GPU (a process that has a rank, or calls collectives of gloo, MPI or UCC) has "
-    "none in its row: compute is the time of a thread in an operator and in no collective, "
-    "communication that in a collective, and Total goes from its first call to its last.\n"
-    "\n"
-    "Across ranks: Spread is (Max - Min) / Median. Little compute and much exposed communication on "
-    "one rank, and the other way round on another, means that the one waits for the other: sonde "
-    "collectives says for whom.\n";
+    "compute, communication, copy, memset, other) and add up to Total, which is the window, or "
+    "the time from the first begin to the last end of the operations of that GPU. Processes that "
+    "share a GPU, or GPUs of one number, have a row each.\n\n"
+    "A rank without a GPU (a process that has a rank, or calls collectives of gloo, MPI or UCC) "
+    "has none in its row: compute is the time of a thread in an operator and in no collective, "
+    "communication that in a collective, and Total goes from its first call to its last.\n\n"
+    "Across ranks: Spread is (Max - Min) / Median. Little compute and much exposed communication "
+    "on one rank, and the other way round on another, means that one waits for the other: sonde "
+    "collectives says for which.\n";
 
 }  // namespace sonde::analysis

@@ -19,7 +19,7 @@ Result<double> least_percentage(const Arguments& arguments) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && value <= 100)) {
-    return make_error(ErrorCode::kInvalidArgument, "'" + text + "' is no percentage", "--least",
+    return make_error(ErrorCode::kInvalidArgument, "'" + text + "' is not a percentage", "--least",
                       "give a number from 0 to 100");
   }
   return value;

@@ -9,16 +9,15 @@ namespace sonde::cli {
 namespace {
 
 constexpr const char* kDefinition =
-    "roofline: how fast kernels compute beside what the GPU can do. Work is 64 lanes for each vector "
-    "instruction of floating point, an FMA as two, and 512 for each unit in which matrix "
+    "roofline: how fast kernels compute, against the GPU's peaks. Work is 64 lanes for each "
+    "vector instruction of floating point, an FMA as two, and 512 for each unit in which matrix "
     "instructions are counted. FLOP/B are work by the bytes that went through a level of memory: "
     "requests to it times the bytes of each. GFLOP/s is the mean work of a dispatch by the mean "
     "time of one. Time is the share of the kernel in the time of all dispatches. Lowest roof is "
-    "the least of what the bandwidths of all levels allow at this intensity and of the compute "
-    "roofs of --type, and Of roof is GFLOP/s by it.\n"
-    "\n"
-    "Roofs are measured where the workload has a roofline.csv, and theoretical otherwise: from the "
-    "highest clocks of the GPU.\n";
+    "the minimum of the rates that the bandwidths of all levels allow at this intensity and of "
+    "the compute roofs of --type, and Of roof is GFLOP/s divided by it.\n\n"
+    "Roofs are measured where the workload has a roofline.csv, and theoretical otherwise: from "
+    "the highest clocks of the GPU.\n";
 
 Result<int> run(const Arguments& arguments) {
   if (arguments.positionals().empty()) return print_definition(kDefinition);

@@ -16,26 +16,24 @@ using metrics::Definitions;
 using metrics::Workload;
 
 constexpr const char* kDefinition =
-    "sol: metrics from the hardware counters of kernels, as fractions of what the GPU can do where "
-    "there is such a limit. Each metric is a formula of counters that is worked out for each "
-    "dispatch; Avg, Min, Max and the others are over the dispatches, each counting alike however "
-    "long it was. Peak is what the GPU can do at its highest clock, and Of peak is Avg by it. A "
-    "figure is not available where a counter was not read, where the file has no time, or where a "
-    "divisor is zero.\n"
-    "\n"
+    "sol: metrics from the hardware counters of kernels, as fractions of the GPU's peak where "
+    "there is one. Each metric is a formula of counters that is computed for each dispatch; Avg, "
+    "Min, Max and the others are over the dispatches, each counting alike however long it was. "
+    "Peak is what the GPU can do at its highest clock, and Of peak is Avg by it. A figure is not "
+    "available where a counter was not read, where the file has no time, or where a divisor is "
+    "zero.\n\n"
     "--per divides counts by the number of wavefronts, by cycles in which the GPU was busy or by "
-    "seconds of each dispatch; per kernel they are counts of a dispatch. Rates and percentages are "
-    "the same for all.\n"
-    "\n"
+    "seconds of each dispatch; per kernel they are counts of a dispatch. Rates and percentages "
+    "are the same for all.\n\n"
     "Counters are read in several runs of the program where they do not all fit into one, so "
-    "figures that join counters of different passes hold only if the runs were alike; where busy "
-    "cycles differ by more than a tenth between passes, that is said.\n"
-    "\n"
-    "What bounds the hot kernels is told for the five that take most time, from their own "
+    "figures that combine counters of different passes hold only if the runs were alike; a note "
+    "says so if busy cycles differ by more than a tenth between passes.\n\n"
+    "What bounds the hot kernels is given for the five most expensive ones, from their own "
     "dispatches. A launch is too small if it has fewer waves than the GPU has SIMDs. Otherwise "
-    "the bound is that of memory, L2, L1, LDS, vector and matrix instructions that is nearest to "
-    "its peak, if it takes 60 % of it or more, and latency if none does. Reads and writes of memory "
-    "are added up. Waves that fit on a SIMD follow from registers, LDS and work group alone.\n";
+    "the bound is whichever of memory, L2, L1, LDS, vector and matrix instructions is nearest to "
+    "its peak, if it reaches 60 % of it or more, and latency if none does. Reads and writes of "
+    "memory are added up. Waves that fit on a SIMD follow from registers, LDS and work group "
+    "alone.\n";
 
 metrics::SolOptions options_of(const Arguments& arguments) {
   metrics::SolOptions options;

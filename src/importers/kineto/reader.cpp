@@ -87,14 +87,14 @@ void KinetoReader::take_problems(const EventBatch& batch) {
   const auto place = [&](const EventProblems::Problem& problem) {
     return problem.count == 0 ? std::string() : place_of(problem.first);
   };
-  tally_.skip("events that are no valid JSON", place(problems.broken), problems.broken.count);
-  tally_.skip("array elements that are no events", place(problems.not_objects),
+  tally_.skip("events that are not valid JSON", place(problems.broken), problems.broken.count);
+  tally_.skip("array elements that are not events", place(problems.not_objects),
               problems.not_objects.count);
   tally_.repair("events with invalid UTF-8 or control characters in texts, repaired",
                 place(problems.bad_text), problems.bad_text.count);
   tally_.repair("keys twice in one event, the last one taken", place(problems.twice),
                 problems.twice.count);
-  tally_.repair("times that are no numbers, or out of range", place(problems.bad_time),
+  tally_.repair("times that are not numbers, or out of range", place(problems.bad_time),
                 problems.bad_time.count);
   tally_.repair("events with NaN or Infinity in the arguments, taken as null",
                 place(problems.not_json), problems.not_json.count);
@@ -440,7 +440,7 @@ void KinetoReader::finish(Frame frame) {
     sink_.clock(0, "realtime", 0, 0);
   }
   if (frame.broken)
-    tally_.repair("head of the file that is no valid JSON: its facts are missing", path_);
+    tally_.repair("head of the file that is not valid JSON: its facts are missing", path_);
   links_.describe_devices(frame);
 }
 

@@ -288,7 +288,7 @@ void Reader::end() {
   }
   if (other_lines_ > 0) {
     tally_.remark(
-        fmt::format("{} lines are no log lines: output of the program, or a message's "
+        fmt::format("{} lines are not log lines: output of the program, or a message's "
                     "further lines",
                     other_lines_));
   }

@@ -77,7 +77,7 @@ class Reader {
       if (!message_of(text, message)) {
         other_lines_ += !text.empty();
       } else if (!entry(message)) {
-        tally_.skip("messages that are no call and no command",
+        tally_.skip("messages that are neither a call nor a command",
                     fmt::format("{}:{}", source_.path(), lines.row()));
       }
       if (lines.row() % 4096 == 0) SONDE_TRY(sink_.status());

@@ -183,7 +183,7 @@ void PerfettoRows::counters() {
   }
   for (const PerfettoCounter& one : model_.counters) {
     if (!std::isfinite(one.value)) {
-      tally_.skip("counter values that are no finite numbers", path_);
+      tally_.skip("counter values that are not finite numbers", path_);
       continue;
     }
     tally_.count("counter values");

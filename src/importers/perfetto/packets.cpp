@@ -85,7 +85,7 @@ Result<bool> PerfettoPackets::next_outer(std::string_view& packet) {
     packet = std::string_view(buffer_).substr(begin_ + head_size, size);
     begin_ += head_size + size;
     if (key >> 3 == kPacket) return true;
-    tally_.skip("parts that are no packets", place());
+    tally_.skip("parts that are not packets", place());
   }
 }
 
@@ -120,7 +120,7 @@ Result<bool> PerfettoPackets::next(std::string_view& packet) {
       ++count_;
       packet = inner_.bytes();
       if (inner_.field() == kPacket && compressed_part(packet, field).empty()) return true;
-      tally_.skip("parts of compressed packets that are no packets", place());
+      tally_.skip("parts of compressed packets that are not packets", place());
     }
     if (inner_.broken()) {
       tally_.skip("packets cut off by the end of a compressed one", place());

@@ -29,7 +29,7 @@ class Reader {
       : path_(std::move(path)), rows_(sink, tally), tally_(tally) {}
 
   void take(const EventBatch& batch) {
-    tally_.skip("events that are no valid JSON", path_, batch.problems.broken.count);
+    tally_.skip("events that are not valid JSON", path_, batch.problems.broken.count);
     for (const Event& event : batch.events) {
       if (event.phase == 'X') record(event);
       if (event.phase == 's' || event.phase == 't') flow(event);
