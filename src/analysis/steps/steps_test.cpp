@@ -97,7 +97,8 @@ TEST(Steps, utilisation_is_of_the_peaks_of_all_gpus) {
     }
     rows.set_device(0, device);
     rows.set_device(1, device);
-    for (const report::Fact& fact : ask("steps", rows).sections.front().facts) {
+    const report::Report report = ask("steps", rows);
+    for (const report::Fact& fact : report.sections.front().facts) {
       if (fact.key == "mfu_percentage") return std::get<double>(fact.value);
     }
     return -1.0;
