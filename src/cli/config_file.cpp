@@ -17,10 +17,6 @@ namespace sonde::cli {
 
 namespace {
 
-std::string place(const std::string& path, const toml::node& node) {
-  return fmt::format("{}:{}", path, node.source().begin.line);
-}
-
 // A value as it would stand on the command line; nullopt for what no setting can be.
 std::optional<std::string> text_of(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
