@@ -77,8 +77,9 @@ Result<int> run(const Options& options, const std::string& file, const SessionFo
   SONDE_ASSIGN(auto signals, sonde::record::SignalPipe::open());
   const auto environment = sonde::record::merged_environment(
       environ, "SOFTGPU_TREE=" + folder.path() + "\x1fLD_PRELOAD+=" + library);
-  SONDE_ASSIGN(const pid_t child,
-               sonde::record::start_child(file, options.command, environment, signals));
+  SONDE_ASSIGN(auto held,
+               sonde::record::HeldChild::make(file, options.command, environment, signals));
+  SONDE_ASSIGN(const pid_t child, held.release());
   std::optional<Session> session;
   if (options.publish) session.emplace(folder.path() + std::string(kSessionFile));
   int status = 0;
