@@ -11,6 +11,11 @@ import tempfile
 from . import tool
 
 
+def private(path, flags):
+    """For open(): only the owner reads what a program did, as of all files of Sonde."""
+    return os.open(path, flags, 0o600)
+
+
 class Files:
     """Files with a common prefix (folder/name). They appear complete or not at all; older ones of the
     same names are replaced, as the old tools do, and counted."""
@@ -95,7 +100,7 @@ def rewrite(source, target, change, quote=csv.QUOTE_NONNUMERIC):
     Returns the number of rows."""
     rows = 0
     with open(source, newline="", encoding="utf-8") as read, \
-            open(target, "w", newline="", encoding="utf-8") as write:
+            open(target, "w", newline="", encoding="utf-8", opener=private) as write:
         table = csv.DictReader(read)
         heading = change(None, list(table.fieldnames or []))
         out = csv.DictWriter(write, heading, quoting=quote, lineterminator="\n",

@@ -123,7 +123,7 @@ def rocprof(parsed):
         options += _period(parsed["trace-period"])
     _on(parsed, "timestamp"), _on(parsed, "basenames")  # a wrong value is told before the run
     tell_differences(ROCPROF, parsed)
-    status, trace = tool.record(prefix + ".rpd", parsed.program, options)
+    status, trace = tool.record(tool.literal(prefix) + ".rpd", parsed.program, options)
     if trace is not None:
         wrote = _write(parsed, trace, prefix if trace == prefix + ".rpd" else trace[:-4], asked)
         status = status or wrote

@@ -47,7 +47,7 @@ def _trace(parsed, options):
         raise Usage("no command to record (-h says how)")
     if os.environ.get("RPDT_STACKFRAMES", "").lower() in _ON:
         options = options + ["--launch-stacks"]
-    output = parsed.text("o", "trace.rpd")
+    output = tool.literal(parsed.text("o", "trace.rpd"))
     tool.replace(["record", "--overwrite", "-o", output] + options + ["--"] + parsed.program)
 
 

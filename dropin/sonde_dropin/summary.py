@@ -6,6 +6,8 @@ import os
 import re
 import sys
 
+from .files import private
+
 DOMAINS = {"hip_api": "HIP_API", "hsa_api": "HSA_API", "marker_api": "MARKER_API", "rccl_api": "RCCL_API",
            "kernel": "KERNEL_DISPATCH", "memory_copy": "MEMORY_COPY"}
 UNITS = {"sec": 1e9, "msec": 1e6, "usec": 1e3, "nsec": 1}
@@ -66,7 +68,7 @@ def write_domains(path, found):
     total = sum(_whole(names).total for names in found.values())
     rows = sorted(((DOMAINS[domain], _whole(names)) for domain, names in found.items()),
                   key=lambda row: -row[1].total)
-    with open(path, "w", newline="", encoding="utf-8") as file:
+    with open(path, "w", newline="", encoding="utf-8", opener=private) as file:
         out = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         out.writerow(["Name", "Calls", "TotalDurationNs", "AverageNs", "Percentage", "MinNs", "MaxNs",
                       "StdDev"])
@@ -124,5 +126,5 @@ def show(words, where):
     if where in ("stdout", "stderr"):
         getattr(sys, where).write(words)
         return
-    with open(where, "w", encoding="utf-8") as file:
+    with open(where, "w", encoding="utf-8", opener=private) as file:
         file.write(words)

@@ -62,10 +62,15 @@ def run(command):
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def literal(name):
+    """A name for `sonde record -o` that has no keys."""
+    return name.replace("%", "%%")
+
+
 def replace(command):
     """Becomes `sonde` with these arguments."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, signal.SIG_DFL)  # Python ignores them
     path = sonde()
     sys.stdout.flush()
     try:

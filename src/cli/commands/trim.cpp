@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -32,7 +33,10 @@ Status check_in_place(const std::string& path) {
     }
   }
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) return ok_status();
+  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+    if (::access(path.c_str(), W_OK) == 0) return ok_status();
+    return make_error(ErrorCode::kIo, "it is write-protected", path, "write a new file with -o");
+  }
   return make_error(ErrorCode::kUnsupported, "it is not a regular file", path,
                     "write a new file with -o");
 }
