@@ -93,6 +93,17 @@ TEST(Diff, IdleTimeIsOfTheThreadThatLaunches) {
   EXPECT_EQ(parts.nothing_ns, 0);
 }
 
+// A range around all that a program does says nothing; one of a data loader does.
+TEST(Diff, IdleTimeInADataLoaderIsExplained) {
+  trace::TraceBuilder rows = program("aten::miopen_convolution", "k", 40);
+  rows.add(ApiRow{"user_annotation", "enumerate(DataLoader)#next", 80, 95});
+  const WallParts parts = wall_parts(rows.build(0, diff_needs()));
+  EXPECT_EQ(parts.idle_ns, (std::map<std::string, int64_t>{{"aten::miopen_convolution", 10},
+                                                           {"enumerate(DataLoader)#next", 15},
+                                                           {"hipDeviceSynchronize", 30}}));
+  EXPECT_EQ(parts.nothing_ns, 5);
+}
+
 // What a name begins with is no word that operators share.
 TEST(Diff, OperatorsOfOneNamespaceAreNotRenamed) {
   const report::Report report =

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "analysis/diff/diff.h"
+#include "trace/host_work.h"
 
 namespace sonde::analysis {
 namespace {
@@ -18,8 +19,16 @@ struct Piece {
   NameId name = 0;
 };
 
-bool is_work(ApiKind kind) {
+bool is_call(ApiKind kind) {
   return kind == ApiKind::kOperator || kind == ApiKind::kRuntime || kind == ApiKind::kPython;
+}
+
+// Calls, and ranges that say what the program does in them, such as a data loader's. Other ranges
+// are around all that a program does, and would explain everything.
+bool is_work(const trace::Trace& trace, size_t api) {
+  const ApiKind kind = trace.apis.kind[api];
+  if (is_call(kind) || kind != ApiKind::kMarker) return is_call(kind);
+  return trace::has_a_purpose(trace::host_work_of(kind, trace.names[trace.apis.label[api]]));
 }
 
 // The time of a thread by the innermost call, in order.
@@ -108,7 +117,7 @@ class Times {
 std::vector<ThreadTime> thread_times(const trace::Trace& trace, const Times& times) {
   std::vector<ThreadTime> threads(trace.threads.size());
   for (size_t i = 0; i < trace.apis.size(); ++i) {
-    if (is_work(trace.apis.kind[i])) threads[trace.apis.thread[i]].begin(trace.apis, i);
+    if (is_work(trace, i)) threads[trace.apis.thread[i]].begin(trace.apis, i);
   }
   for (ThreadTime& thread : threads) {
     thread.end_until(trace.apis, std::numeric_limits<int64_t>::max());
@@ -133,7 +142,7 @@ Interval extent_of(const trace::Trace& trace, const Times& times) {
   for (size_t i = 0; i < trace.ops.size(); ++i) widen(times.op(i));
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     const ApiKind kind = trace.apis.kind[i];
-    if (is_work(kind) || kind == ApiKind::kMarker) widen(times.api(i));
+    if (is_call(kind) || kind == ApiKind::kMarker) widen(times.api(i));
   }
   return extent.start_ns > extent.end_ns ? Interval{} : extent;
 }
