@@ -3,7 +3,6 @@
 import csv
 import os
 import re
-import sys
 
 from . import tool
 from .files import Files, base_name, demangled, rewrite
@@ -39,9 +38,6 @@ def _check_input(path):
         raise tool.Failure(f"{path}: {error.strerror}") from error
     if re.search(r"^\s*pmc\s*:|<metric\b|\bpmc\s*=", text, re.MULTILINE):
         raise Usage(f"{path}: pmc: {ROCPROF.find('-m').note}")
-    if re.search(r"^\s*(gpu|kernel|range)\s*:", text, re.MULTILINE):
-        print(f"rocprof: {path}: all kernels of all GPUs are recorded, gpu:, kernel: and range: choose "
-              "nothing", file=sys.stderr)
 
 
 def _period(text):

@@ -10,8 +10,8 @@ ROCPROF = Front(
     "Runs APP and leaves the files of rocprof v1, from a recording by sonde record that stays beside "
     "them (out.rpd).", {
         "Files": [
-            Option("-i", "FILE", SAME, "input file (.txt, .xml) with gpu:, kernel:, range: (these three choose "
-                   "nothing here); one with counters (pmc:) is refused"),
+            Option("-i", "FILE", NEAR, "input file (.txt, .xml)", "gpu:, kernel: and range: choose nothing, all "
+                   "kernels of all GPUs are recorded; a file with counters (pmc:) is refused"),
             Option("-o", "FILE", SAME, "the CSV file; the others are named after it. By default that of -i, or "
                    "results.csv"),
             Option("-d", "DIR", NEAR, "folder of intermediate data", "there is none; the trace is beside the CSV "
