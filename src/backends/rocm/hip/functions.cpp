@@ -12,19 +12,55 @@ FunctionInfo g_functions[kFunctionCount];
 
 namespace {
 
-struct Source {
-  uint16_t id;
-  const char* name;
-  const char* category;
-  char weight;
-  const char* parameters;
-};
-constexpr Source kSources[] = {
-#define X(id, name, category, weight, parameters, count, types) \
-  {id, #name, #category, #weight[0], parameters},
+constexpr uint16_t kIds[] = {
+#define X(id, name, category, weight, parameters, count, types) id,
 #include "backends/rocm/hip/functions.inc"
 #undef X
 };
+
+// Text behind text, each with a zero at its end: pointers to them would have to be relocated, and
+// their pages copied, in every process that is recorded.
+constexpr char kTexts[] =
+#define X(id, name, category, weight, parameters, count, types) \
+#name "\0" #category "\0" #weight "\0" parameters "\0"
+#include "backends/rocm/hip/functions.inc"
+#undef X
+    ;
+
+struct Places {
+  uint32_t of[kFunctionCount];
+};
+
+// Where the texts of each function begin.
+constexpr Places find_places() {
+  Places places = {};
+  uint32_t at = 0;
+  for (uint32_t& place : places.of) {
+    place = at;
+    for (int texts = 0; texts < 4; ++texts) {
+      while (kTexts[at++] != '\0') {
+      }
+    }
+  }
+  return places;
+}
+constexpr Places kPlaces = find_places();
+
+struct Source {
+  const char* name;
+  const char* category;
+  const char* weight;
+  const char* parameters;
+};
+
+Source source_of(size_t function) {
+  Source source = {};
+  source.name = kTexts + kPlaces.of[function];
+  source.category = source.name + strlen(source.name) + 1;
+  source.weight = source.category + strlen(source.category) + 1;
+  source.parameters = source.weight + strlen(source.weight) + 1;
+  return source;
+}
 
 constexpr const char* kCategories[] = {"launch",  "copy",  "memset",  "memory", "stream",
                                        "event",   "graph", "module",  "device", "context",
@@ -179,11 +215,11 @@ bool g_newer;
 void define_all() {
   char formats[1024];
   for (size_t i = 0; i < kFunctionCount; ++i) {
-    const Source& source = kSources[i];
+    const Source source = source_of(i);
     FunctionInfo& info = g_functions[i];
     info.name = source.name;
     info.category = category_of(source.category);
-    info.in_full = source.weight == '+';
+    info.in_full = *source.weight == '+';
     info.launches = info.in_full && asks_for_work(info);
     info.async = strstr(source.name, "Async") != nullptr;
     info.count =
@@ -195,7 +231,7 @@ void define_all() {
     }
     write_formats(source.parameters, formats, sizeof formats);
     info.defined = rocm::agent().define_function("hip", source.category, source.name, formats);
-    if (source.id != 0 && source.id < kMaxId) g_by_id[source.id] = static_cast<uint16_t>(i + 1);
+    if (kIds[i] != 0 && kIds[i] < kMaxId) g_by_id[kIds[i]] = static_cast<uint16_t>(i + 1);
   }
 }
 
@@ -207,7 +243,7 @@ void prepare_functions(bool newer) {
   pthread_once(&once, define_all);
 }
 
-const char* name_of(Function function) { return kSources[function].name; }
+const char* name_of(Function function) { return kTexts + kPlaces.of[function]; }
 
 uint32_t define_unknown(uint32_t id, const char* (*name_of)(uint32_t id)) {
   constexpr uint32_t kMaxUnknown = 600;
