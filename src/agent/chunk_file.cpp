@@ -183,7 +183,11 @@ wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, u
   if (chunk == nullptr && bytes > wire::kChunkBytes) {
     chunk = map_new_file(path, wire::kChunkBytes, reason);
   }
-  if (chunk != nullptr) start_chunk(chunk, ring, file, sequence, tid);
+  if (chunk == nullptr) return nullptr;
+  // Most processes and threads never fill their first one: for each page that they touch the kernel
+  // would read, and so clear, a hundred kilobytes around it.
+  if (sequence == 0) madvise(chunk, chunk->chunk_bytes, MADV_RANDOM);
+  start_chunk(chunk, ring, file, sequence, tid);
   return chunk;
 }
 
