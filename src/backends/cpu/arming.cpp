@@ -59,24 +59,36 @@ uint32_t count_missed(ThreadSampler& self, uint64_t elapsed_ns) {
 }
 
 void close_events(ThreadSampler& self) {
+  close_event(self.starter);
   for (Event& event : self.events) close_event(event);
+  self.started = 0;
 }
 
-// Each with a period between 7/8 and 9/8 of so many periods as there are events.
-bool open_events(ThreadSampler& self, int number) {
-  double rate = 0;
-  for (Event& event : self.events) {
-    const uint64_t period_ns = random_interval(self, 56 * kEvents, 16 * kEvents);
-    rate += 1.0 / static_cast<double>(period_ns);
-    event = open_event(period_ns, number);
-    if (event.page == nullptr) {
-      close_events(self);
-      return false;
-    }
-  }
-  self.period_ns = static_cast<uint64_t>(1 / rate);
+bool open_starter(ThreadSampler& self, int number) {
+  self.period_ns = next_interval(self);
   self.owed_ns = 0;
-  return true;
+  self.starter = open_event(self.period_ns, number);
+  return self.starter.page != nullptr;
+}
+
+// The last of them has come: the thread is sampled by them alone.
+void end_start(ThreadSampler& self) {
+  double rate = 0;
+  for (const Event& event : self.events) rate += 1.0 / static_cast<double>(event.period_ns);
+  self.period_ns = static_cast<uint64_t>(1 / rate);
+  close_event(self.starter);
+}
+
+// At a sample: starts the next event, with a period between 7/8 and 9/8 of so many periods as there
+// are events. Where it cannot now, at the next sample.
+void start_next_event(ThreadSampler& self) {
+  if (self.starter.page == nullptr || !g_arming.try_acquire()) return;
+  if (clocks_are_events() && self.rests == 0 && self.starter.page != nullptr) {
+    Event& event = self.events[self.started];
+    event = open_event(random_interval(self, 56 * kEvents, 16 * kEvents), sampling_signal());
+    if (event.page != nullptr && ++self.started == kEvents) end_start(self);
+  }
+  g_arming.release();
 }
 
 // Of any thread of the process.
@@ -104,7 +116,7 @@ void stop_clock(ThreadSampler& self) {
 bool start_own_clock(ThreadSampler& self) {
   const int number = sampling_signal();
   if (number == 0) return true;
-  if (clocks_are_events() && open_events(self, number)) return true;
+  if (clocks_are_events() && open_starter(self, number)) return true;
   return start_timer(self, self.tid, number, self.last_cpu_ns);
 }
 
@@ -222,12 +234,16 @@ void arm_again_in_child(bool with_clock) {
   if (sampler == nullptr) return;
   sampler->timer = -1;
   for (Event& event : sampler->events) event = {};
+  sampler->starter = {};
+  sampler->started = 0;
   arm(sampler, with_clock);
 }
 
 uint32_t schedule_next(ThreadSampler& self, uint64_t cpu_ns, uint64_t elapsed_ns) {
   const int timer = agent::load(self.timer);
-  return timer >= 0 ? schedule(self, timer, cpu_ns) : count_missed(self, elapsed_ns);
+  if (timer >= 0) return schedule(self, timer, cpu_ns);
+  start_next_event(self);
+  return count_missed(self, elapsed_ns);
 }
 
 void rest(ThreadSampler& self) {

@@ -44,7 +44,7 @@ Event open_event(uint64_t period_ns, int signal) {
     if (fcntl(fd, F_SETOWN_EX, &owner) == 0 && fcntl(fd, F_SETSIG, signal) == 0 &&
         fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0 &&
         syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0) == 0) {
-      event = {page, fd};
+      event = {page, fd, period_ns};
     } else {
       munmap(page, page_bytes());
     }
@@ -55,7 +55,7 @@ Event open_event(uint64_t period_ns, int signal) {
 
 void close_event(Event& event) {
   if (event.page != nullptr) munmap(event.page, page_bytes());
-  event = {};
+  event.page = nullptr;
 }
 
 }  // namespace sonde::cpu

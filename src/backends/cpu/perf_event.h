@@ -13,6 +13,7 @@ bool events_work(uint64_t period_ns);
 struct Event {
   void* page = nullptr;  // nullptr: none
   int number = -1;       // what its signals say they come from
+  uint64_t period_ns = 0;
 };
 
 // Sends `signal` to the calling thread after each period of its CPU time, if it is in user mode

@@ -75,7 +75,7 @@ bool is_of(const ThreadSampler& self, int number) {
   for (const Event& event : self.events) {
     if (event.page != nullptr && event.number == number) return true;
   }
-  return false;
+  return self.starter.period_ns != 0 && self.starter.number == number;
 }
 
 bool is_sampler(const void* pointer) {

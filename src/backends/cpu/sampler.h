@@ -4,7 +4,8 @@
 // The time from one sample to the next varies, so that a program that does something again and
 // again in step with the rate is seen as it is: with timers at random, by half a period. The period
 // of an event cannot be changed without a descriptor; so a thread has several, each with a long
-// period of its own.
+// period of its own. They start one after the other, at its first samples, so that a thread that
+// does little costs little; a first event of a short period sees to these.
 //
 // Nothing that the program can see changes. The timer runs only while the thread does, and the
 // signal is raised on the way back to user mode, so no system call is ended early. The handler
@@ -49,6 +50,8 @@ struct ThreadSampler {
   StackBounds bounds;
   int timer = -1;          // the kernel's number
   Event events[kEvents];   // where they are used
+  Event starter;           // its number stays when it is closed: a signal may be on its way
+  uint32_t started = 0;    // of the events
   uint64_t period_ns = 0;  // between samples of all of them, in the mean
   int64_t owed_ns = 0;     // CPU time for which there is no sample yet
   uint32_t armed = 0;
