@@ -34,6 +34,14 @@ class TableTest(unittest.TestCase):
                          '{"name": "b", "value": 4, "unit": "ns"}\n')
         self.assertIn("1.50 x b", run.table(list(rows.values())))
 
+    def test_comparison_of_builds(self):
+        rows = self.rows('{"name": "a", "value": 6, "unit": "ns"}\n'
+                         '{"name": "new", "value": 1, "unit": "ns"}\n')
+        others = self.rows('{"name": "a", "value": 5, "unit": "ns"}\n')
+        lines = run.comparison(rows, others).splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertIn("+20.0 %", lines[1])
+
     def test_wrong_output(self):
         for output in ("", "no measurement\n", "{broken\n", '{"name": "a", "value": 1}\n',
                        '{"name": "a", "value": 1, "unit": "ns", "gaol": 1}\n',

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Runs the measurements of this folder and prints one table: run.py [--build DIR] [--filter REGEX].
 
+With --against DIR each run is made with both builds in turn, so that both have the same neighbours,
+and the table compares them: what costs more now than with an older build?
+
 Every built program of *.cpp and every script *.py but this one is a measurement; README.md says
 what it prints. Exit status: 1 if one failed to run; a missed goal is shown, not an error.
 """
@@ -45,23 +48,55 @@ def main():
     parser.add_argument("--build", default="build")
     parser.add_argument("--filter", default="")
     parser.add_argument("--runs", type=int, default=3, help="runs of each measurement")
+    parser.add_argument("--against", default="", help="compare with this build, run by run")
     parser.add_argument("--json", default="", help="also write the rows to this file")
     arguments = parser.parse_args()
-    rows, failed = {}, []
-    for name, command, runs in measurements(Path(arguments.build).resolve(), arguments):
-        for number in range(runs):
-            print(f"{name} {number + 1}/{runs} ...", file=sys.stderr, flush=True)
-            output, problem = measure(command, Path(arguments.build).resolve())
-            problem = problem or collect(output, rows)
-            if problem:
-                failed.append(f"{name}: {problem}")
+    builds = [Path(arguments.build).resolve()]
+    if arguments.against:
+        builds.append(Path(arguments.against).resolve())
+    rows_of, failed = [{} for _ in builds], []
+    for name, command, runs in measurements(builds[0], arguments):
+        for number in range(max(runs, arguments.runs) if arguments.against else runs):
+            print(f"{name} {number + 1} ...", file=sys.stderr, flush=True)
+            problems = run_once(command, builds, rows_of, number)
+            if problems:
+                failed += [f"{name}: {problem}" for problem in problems]
                 break
-    print(table(list(rows.values())))
+    rows = rows_of[0]
+    print(comparison(rows, rows_of[1]) if arguments.against else table(list(rows.values())))
     for problem in failed:
         print(f"FAILED {problem}")
     if arguments.json:
         Path(arguments.json).write_text(json.dumps([vars(row) for row in rows.values()], indent=1))
     return 1 if failed else 0
+
+
+def run_once(command, builds, rows_of, number):
+    """One run with each build, the other one first every second time. Returns what went wrong."""
+    problems = []
+    pairs = list(zip(builds, rows_of))
+    for build, rows in reversed(pairs) if number % 2 else pairs:
+        own = [word.replace(str(builds[0]), str(build), 1) for word in command]
+        if not os.path.exists(own[-1]):
+            continue
+        output, problem = measure(own, build)
+        problem = problem or collect(output, rows)
+        if problem:
+            problems.append(f"{build}: {problem}")
+    return problems
+
+
+def comparison(rows, others):
+    """Medians of both builds, and how much more or less the first takes."""
+    lines = [["measurement", "median", "unit", "min..max", "against", "min..max", "more"]]
+    for name, row in rows.items():
+        if name not in others:
+            continue
+        other = others[name]
+        more = f"{100 * (row.median / other.median - 1):+.1f} %" if other.median else ""
+        lines.append([name, number(row.median), row.unit, spread(row), number(other.median),
+                      spread(other), more])
+    return aligned(lines, {1, 3, 4, 5, 6})
 
 
 def measurements(build, arguments):
@@ -125,11 +160,17 @@ def table(rows):
         if row.goal is not None:
             goal = f"{'<=' if row.better == 'lower' else '>='} {number(row.goal)}"
             verdict = "missed" if row.missed() else "met"
-        spread = f"{number(min(row.values))}..{number(max(row.values))}"
-        lines.append([row.name, number(row.median), row.unit, spread, goal, verdict, ratio,
+        lines.append([row.name, number(row.median), row.unit, spread(row), goal, verdict, ratio,
                       row.note])
+    return aligned(lines, {1, 3, 4})
+
+
+def spread(row):
+    return f"{number(min(row.values))}..{number(max(row.values))}"
+
+
+def aligned(lines, right):
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    right = {1, 3, 4}
     return "\n".join(
         "  ".join(cell.rjust(widths[i]) if i in right else cell.ljust(widths[i])
                   for i, cell in enumerate(line)).rstrip()
