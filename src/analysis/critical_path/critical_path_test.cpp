@@ -286,6 +286,37 @@ TEST(CriticalPath, SynchronisationWithAnEventOfHip) {
   EXPECT_EQ(trace.names[trace.label(static_cast<size_t>(waits.calls[0].awaited))], "short");
 }
 
+// Sonde records the wait lists of OpenCL. The kernel waits for the copy of another queue, though
+// "beside" ended later; and the call for the kernel alone. The copy's event is of an earlier call,
+// too, and is used again later.
+TEST(CriticalPath, WaitListsOfOpenCl) {
+  trace::TraceBuilder rows;
+  const auto call = [&](const char* name, int64_t start, int64_t end, const char* args) {
+    return rows.add(ApiRow{"", name, start, end, 1, 1, "opencl", args});
+  };
+  const int before = call("clEnqueueFillBuffer", 0, 2, "wait_list = \"\" | event = 0xe1");
+  const int copy = call("clEnqueueWriteBuffer", 5, 7, "wait_list = \"\" | event = 0xe1");
+  const int beside = call("clEnqueueNDRangeKernel", 10, 12, "wait_list = \"\" | event = 0x0");
+  const int kernel = call("clEnqueueNDRangeKernel", 20, 22,
+                          "num_events = 2 | wait_list = \"0x77,0xe1\" | event = 0xe2");
+  const int after = call("clEnqueueNDRangeKernel", 30, 32, "wait_list = \"\" | event = 0xe1");
+  call("clWaitForEvents", 40, 225, "num_events = 1 | wait_list = \"0xe2\"");
+  rows.add(OpRow{"fill", 3, 4, before, 0, 4});
+  rows.add(OpRow{"copy", 15, 110, copy, 0, 1});
+  rows.add(OpRow{"beside", 16, 118, beside, 0, 3});
+  rows.add(OpRow{"kernel", 120, 220, kernel, 0, 2});
+  rows.add(OpRow{"after", 121, 224, after, 0, 5});
+  for (const uint32_t seed : {0u, 1u, 2u}) {
+    EXPECT_EQ(edges_of(rows, seed),
+              (Lines{"span|begin of clEnqueueFillBuffer|end of clEnqueueFillBuffer|2",
+                     "dependency|end of clEnqueueFillBuffer|begin of clEnqueueWriteBuffer|0",
+                     "launch delay|begin of clEnqueueWriteBuffer|begin of copy|10",
+                     "span|begin of copy|end of copy|95", "sync|end of copy|begin of kernel|0",
+                     "span|begin of kernel|end of kernel|100",
+                     "sync|end of kernel|end of clWaitForEvents|0"}));
+  }
+}
+
 // Other tools keep neither events nor streams; the time tells.
 TEST(CriticalPath, QueuesThatWaitWithoutRecords) {
   trace::TraceBuilder rows;

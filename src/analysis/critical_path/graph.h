@@ -73,6 +73,15 @@ struct Waits {
   std::vector<Wait> calls;   // by waiter; only those that really waited, until they returned
   std::vector<Wait> queues;  // by waiter
 };
+// What OpenCL's calls name as what they wait for: operations by the calls that launched them, and
+// clWaitForEvents (wait_lists.cpp).
+struct WaitLists {
+  std::vector<Waits::Wait> calls;
+  std::vector<Waits::Wait> operations;
+};
+bool wait_lists_want_args(std::string_view name);
+WaitLists read_wait_lists(const trace::Trace& trace);
+
 bool critical_path_wants_args(std::string_view name);
 Waits find_waits(const trace::Trace& trace, const OpOrder& order);
 

@@ -104,6 +104,7 @@ class WaitFinder {
     }
     take_own_copies();
     take_streams();
+    take_wait_lists();
     for (size_t i = 0; i < trace_.apis.size(); ++i) {
       const bool waits = is_runtime(i, is_sync_) || is_runtime(i, frees_);
       if (waits && !is_told_[i]) of_many_.push_back({static_cast<Row>(i), kNone, true});
@@ -270,6 +271,17 @@ class WaitFinder {
         is_told_[i] = !awaited.empty();
         for (const Row row : awaited) add_call(i, row);
       }
+    }
+  }
+
+  void take_wait_lists() {
+    WaitLists lists = read_wait_lists(trace_);
+    if (!lists.operations.empty()) waits_are_told_ = true;
+    waits_.queues.insert(waits_.queues.end(), lists.operations.begin(), lists.operations.end());
+    for (const Waits::Wait& wait : lists.calls) {
+      const auto call = static_cast<size_t>(wait.waiter);
+      is_told_[call] = true;
+      add_call(call, wait.awaited);
     }
   }
 
@@ -445,8 +457,7 @@ class WaitFinder {
 bool critical_path_wants_args(std::string_view name) {
   return trace::is_record_call(name) || trace::is_sync_call(name) || trace::is_wait_call(name) ||
          name == "Stream Sync" || name == "Event Sync" || name == "Context Sync" ||
-         name == "Stream Wait Event" || order_wants_args(name) ||
-         starts_with_any(name, {"clEnqueueRead", "clEnqueueWrite", "clEnqueueMap", "clEnqueueSVM"});
+         name == "Stream Wait Event" || order_wants_args(name) || wait_lists_want_args(name);
 }
 
 Waits find_waits(const trace::Trace& trace, const OpOrder& order) {

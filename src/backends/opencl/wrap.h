@@ -3,6 +3,7 @@
 // for an enqueue hands the launched op to launch.h. While recording is off it costs one check.
 #pragma once
 
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -39,6 +40,7 @@ constexpr char format_of(const char* arguments, size_t index) {
 template <typename T>
 constexpr bool fits(char format) {
   if constexpr (std::is_same_v<T, const char*>) return format == 's';
+  if constexpr (std::is_same_v<T, const cl_event*>) return format == 's';
   if constexpr (std::is_same_v<T, const size_t*>) return format == 'v' || format == 'p';
   if constexpr (std::is_pointer_v<T>) return format == 'p';
   return format == 'u' || format == 'x' || format == 'd';
@@ -57,6 +59,24 @@ void pack(sonde_args* args, T value) {
 
 inline void pack_sizes(sonde_args* args, const size_t* sizes, size_t count) {
   for (size_t i = 0; i < 3; ++i) sonde_arg_u64(args, sizes != nullptr && i < count ? sizes[i] : 0);
+}
+
+// A wait list: "0x55d0,0x55e8", as many as there is room for.
+inline void pack_events(sonde_args* args, const cl_event* events, size_t count) {
+  constexpr size_t kMost = 16, kDigits = 2 * sizeof(cl_event);
+  char text[kMost * (kDigits + 3) + 1];
+  char* end = text;
+  for (size_t i = 0; events != nullptr && i < count && i < kMost; ++i) {
+    if (i > 0) *end++ = ',';
+    const auto handle = reinterpret_cast<uint64_t>(events[i]);
+    size_t digits = 1;
+    while (digits < kDigits && handle >> (4 * digits) != 0) ++digits;
+    *end++ = '0';
+    *end++ = 'x';
+    while (digits > 0) *end++ = "0123456789abcdef"[handle >> (4 * --digits) & 15];
+  }
+  *end = '\0';
+  sonde_arg_text(args, text);
 }
 
 // How many values a `const size_t*` of an enqueue points to: origins and regions have three.
@@ -119,9 +139,17 @@ struct Wrapped<F, Member, R (*)(A...)> {
     }
   }
 
-  template <size_t I, typename T>
-  static void pack_one(sonde_args* args, size_t sizes, T value) {
+  // The events of a wait list are told, and the one that the call gave instead of where it put it:
+  // so that what waited for what can be found out.
+  template <size_t I>
+  static void pack_one(sonde_args* args, size_t sizes, bool failed, const std::tuple<A...>& all) {
+    const auto& value = std::get<I>(all);
+    using T = std::tuple_element_t<I, std::tuple<A...>>;
     if constexpr (I >= kShown) {
+    } else if constexpr (std::is_same_v<T, const cl_event*>) {
+      pack_events(args, value, std::get<I - 1>(all));
+    } else if constexpr (std::is_same_v<T, cl_event*> && (kKind == 'E' || kKind == 'L')) {
+      pack(args, value != nullptr && !failed ? *value : nullptr);
     } else if constexpr (std::is_same_v<T, const size_t*> &&
                          format_of(info(F).arguments, I) == 'v') {
       pack_sizes(args, value, sizes);
@@ -131,10 +159,11 @@ struct Wrapped<F, Member, R (*)(A...)> {
   }
 
   template <size_t... I>
-  static void pack_all(sonde_args* args, std::index_sequence<I...>, R result, A... a) {
+  static void pack_all(sonde_args* args, std::index_sequence<I...>, R result, bool failed, A... a) {
     args->count = 0;
     [[maybe_unused]] const size_t sizes = kKind == 'E' ? sizes_of<F>(a...) : 0;
-    (pack_one<I>(args, sizes, a), ...);
+    const std::tuple<A...> values(a...);
+    (pack_one<I>(args, sizes, failed, values), ...);
     if constexpr (kHasKernel) {
       [args](cl_command_queue, cl_kernel kernel, auto...) {
         sonde_arg_text(args, kernel_text(kernel));
@@ -164,8 +193,9 @@ struct Wrapped<F, Member, R (*)(A...)> {
     const sonde_call call = agent().call_begin(g_layer.functions[static_cast<unsigned>(F)], 0);
     const R result = target(adapt<I>(a, &code, nullptr)...);
     sonde_args args;
-    pack_all(&args, all, result, a...);
-    agent().call_end(&call, code_of(result, &code, a...), args.words, args.count);
+    const cl_int status = code_of(result, &code, a...);
+    pack_all(&args, all, result, status != CL_SUCCESS, a...);
+    agent().call_end(&call, status, args.words, args.count);
     return result;
   }
 
@@ -183,10 +213,10 @@ struct Wrapped<F, Member, R (*)(A...)> {
     } else {
       result = target(adapt<I>(a, &code, &own)...);
     }
-    sonde_args args;
-    pack_all(&args, all, result, a...);
-    const cl_int status = code_of(result, &code, a...);
     launch_end(&launch);
+    sonde_args args;
+    const cl_int status = code_of(result, &code, a...);
+    pack_all(&args, all, result, status != CL_SUCCESS, a...);
     agent().call_end(&call, status, args.words, args.count);
     if (status != CL_SUCCESS) return result;
     launch.op.correlation = call.correlation;

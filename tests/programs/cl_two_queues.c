@@ -1,0 +1,44 @@
+// needs: opencl opencl_headers
+// A kernel of one queue waits for one of another queue, by its wait list. Prints the handles of
+// both events.
+#include "cl_common.h"
+
+enum { kItems = 64 };
+
+static const char kSource[] =
+    "kernel void first(global uint* out, uint n) { uint x = get_global_id(0);"
+    "  for (uint i = 0; i < n; ++i) x = x * 1664525u + 1013904223u; out[get_global_id(0)] = x; }"
+    "kernel void beside(global uint* out) { out[get_global_id(0)] = 1; }"
+    "kernel void second(global uint* out) { out[get_global_id(0)] = 2; }";
+
+int main(void) {
+  cl_int code;
+  cl_device_id device = first_device();
+  cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+  CHECK_CODE(code, "clCreateContext");
+  cl_program program = build(context, device, kSource);
+  const char* names[3] = {"first", "beside", "second"};
+  cl_kernel kernels[3];
+  cl_command_queue queues[3];
+  const cl_uint steps = 1000000, items = kItems;
+  for (int i = 0; i < 3; ++i) {
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, items * 4, NULL, &code);
+    CHECK_CODE(code, "clCreateBuffer");
+    kernels[i] = clCreateKernel(program, names[i], &code);
+    CHECK_CODE(code, names[i]);
+    CHECK(clSetKernelArg(kernels[i], 0, sizeof buffer, &buffer));
+    queues[i] = clCreateCommandQueue(context, device, 0, &code);
+    CHECK_CODE(code, "clCreateCommandQueue");
+  }
+  CHECK(clSetKernelArg(kernels[0], 1, sizeof steps, &steps));
+  const size_t size = kItems;
+  cl_event events[2];
+  CHECK(clEnqueueNDRangeKernel(queues[0], kernels[0], 1, NULL, &size, NULL, 0, NULL, &events[0]));
+  CHECK(clEnqueueNDRangeKernel(queues[1], kernels[1], 1, NULL, &size, NULL, 0, NULL, NULL));
+  CHECK(clEnqueueNDRangeKernel(queues[2], kernels[2], 1, NULL, &size, NULL, 1, &events[0],
+                               &events[1]));
+  for (int i = 0; i < 3; ++i) CHECK(clFlush(queues[i]));
+  CHECK(clWaitForEvents(1, &events[1]));
+  printf("{\"first\": \"%p\", \"second\": \"%p\"}\n", (void*)events[0], (void*)events[1]);
+  return 0;
+}
