@@ -128,6 +128,16 @@ def _take(front, words, at, parsed):
     return at
 
 
+def _letters(front, word):
+    """-bd is -b -d, where these take no value."""
+    options = [front.find("-" + letter) for letter in word[1:]]
+    if word.startswith("--") or front.find(word.partition("=")[0]) or len(options) < 2:
+        return [word]
+    if any(option is None or option.value not in ("", "[BOOL]") for option in options):
+        return [word]
+    return ["-" + letter for letter in word[1:]]
+
+
 def parse(front, words):
     """The command line as Parsed; raises Usage."""
     parsed = Parsed()
@@ -144,6 +154,7 @@ def parse(front, words):
                 parsed.program = words[at + 1:]
             break
         if is_option(word):
+            words = words[:at] + _letters(front, word) + words[at + 1:]
             at = _take(front, words, at, parsed)
         elif front.program in ("word", "either"):
             parsed.program = words[at:]

@@ -73,6 +73,7 @@ def replace(command):
         signal.signal(number, signal.SIG_DFL)  # Python ignores them
     path = sonde()
     sys.stdout.flush()
+    sys.stderr.flush()
     try:
         os.execv(path, [path] + command)
     except OSError as error:

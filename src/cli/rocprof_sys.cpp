@@ -117,6 +117,7 @@ std::optional<Meaning> meaning_of(const std::string& name, const std::string& va
     if (on.value_or(true)) return kAnyhow;
     return Meaning{"backends", backends_without({"hip", "hsa", "roctx"})};
   }
+  if (name == "USE_ROCPROFILER" && on == false) return kAnyhow;  // no hardware counters
   if (name == "TRACE_DELAY") return rate ? Meaning{"delay", seconds(value)} : kAnyhow;
   if (name == "TRACE_DURATION") return rate ? Meaning{"duration", seconds(value)} : kAnyhow;
   if (name == "TMPDIR") return value.empty() ? kAnyhow : Meaning{"spool-dir", value};

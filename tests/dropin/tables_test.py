@@ -55,6 +55,8 @@ KNOWN["rocprof-sys-sample"] = """-T --trace -P --profile -F --flat-profile -H --
     --cputime --realtime --process-freq --profile-format --trace-buffer-size --trace-fill-policy --trace-file
     --gpus --cpus"""
 KNOWN["rocprof-sys-run"] = KNOWN["rocprof-sys-sample"] + " -S --sample -l --launcher --fork --sample-overflow"
+KNOWN["rocprof-sys-avail"] = """-S --settings -C --components -H --hw-counters -a --all -r --filter --categories
+    --advanced -b --brief -d --description -G --generate-config -F --config-format --force"""
 TABLES = {**{name: front for name, (front, _) in fronts.FRONTS.items()}, **fronts.SCRIPTS}
 # Values that an option takes, where not any text will do.
 VALUES = {"--timestamp": "on", "--basenames": "on", "--trace-start": "on", "--trace-period": "1s:2s:3s",
@@ -65,7 +67,8 @@ VALUES = {"--timestamp": "on", "--basenames": "on", "--trace-start": "on", "--tr
 
 
 # The same letter, another meaning.
-VALUES_OF = {"rocprof-sys-sample": {"-f": "99"}, "rocprof-sys-run": {"-f": "99"}}
+VALUES_OF = {"rocprof-sys-avail": {"-F": "txt", "--config-format": "txt"},
+             "rocprof-sys-sample": {"-f": "99"}, "rocprof-sys-run": {"-f": "99"}}
 
 
 def example(name, option, spelling):
@@ -169,10 +172,11 @@ class OptionsRun(unittest.TestCase):
                         words = [spelling, str(job)]
                     if front.program in ("dashes", "either"):
                         words.append("--")
-                    done = self.run_front(name, words + ["a program", "-x", "$HOME * ;"])
-                    self.check(name, option, spelling, done)
+                    if front.program:
+                        words += ["a program", "-x", "$HOME * ;"]
+                    self.check(name, front, option, spelling, self.run_front(name, words))
 
-    def check(self, name, option, spelling, done):
+    def check(self, name, front, option, spelling, done):
         called = self.calls.read_text()
         if option.how == table.REFUSED:
             self.assertEqual(done.returncode, 2, (name, spelling))
@@ -180,7 +184,11 @@ class OptionsRun(unittest.TestCase):
             self.assertEqual(called, "", "nothing is run")
             return
         self.assertEqual(done.returncode, 0, (name, spelling, done.stderr))
-        self.assertIn("<--><a program><-x><$HOME * ;>", called, (name, spelling))
+        if not front.program:  # it runs none: another command of sonde, or it does all itself
+            self.assertTrue(called.startswith("<avail>") or "rocprof-sys-avail: 1: " in done.stdout, called)
+            (self.folder / "1").unlink(missing_ok=True)
+        else:
+            self.assertIn("<--><a program><-x><$HOME * ;>", called, (name, spelling))
         near = f"{name}: {option.spellings[-1]}: {option.note}\n" if option.how == table.NEAR else ""
         self.assertEqual(done.stderr, near)
 
@@ -202,6 +210,13 @@ class OptionsRun(unittest.TestCase):
                 ("rocprof-sys-sample", ["-c", "none.cfg", "--", "x"], "none.cfg: no such file"),
                 ("rocprof-sys-run", ["-S", "--profile-format", "xml", "--", "x"], "--profile-format: 'xml' is none"),
                 ("rocprof-sys-run", ["-P"], "no program to run"),
+                ("rocprof-sys-avail", ["-G"], "-G: needs FILE"),
+                ("rocprof-sys-avail", ["-G", "x", "-F", "ini"], "--config-format: 'ini' is none of txt, json, xml"),
+                ("rocprof-sys-avail", ["-G", "none/x.cfg"], "none/x.cfg: No such file"),
+                ("rocprof-sys-avail", ["-G", "."], ".: exists; --force replaces it"),
+                ("rocprof-sys-avail", ["-r", "("], "--filter: '(': "),
+                ("rocprof-sys-avail", ["-bX"], "-bX: no such option"),
+                ("rocprof-sys-avail", ["word"], "word: one word too many"),
                 ("rocprof", ["--timestamp", "perhaps", "x"], "--timestamp: 'perhaps' is neither on nor off"),
                 ("rocprof", ["--trace-period", "1:2:3", "x"], "--trace-period: '1:2:3' is not"),
                 ("rocprof", ["--stats=1", "x"], "--stats: takes no value"),
