@@ -82,7 +82,7 @@ endfunction()
 # or newer, only the symbols of its version script, never unloaded. No sanitizer either, for programs
 # that have none; unit tests link the same sources with it.
 function(sonde_target_library name)
-  cmake_parse_arguments(ARG "" "OUTPUT;EXPORTS;SONAME" "SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "" "OUTPUT;EXPORTS;SONAME;FOLDER" "SOURCES" ${ARGN})
   add_library(${name} SHARED ${ARG_SOURCES})
   add_dependencies(product ${name})
   target_link_libraries(${name} PRIVATE sonde_plain)
@@ -98,12 +98,12 @@ function(sonde_target_library name)
     -Wl,--push-state,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0 -Wl,--pop-state)
   set_target_properties(${name} PROPERTIES
     OUTPUT_NAME ${ARG_OUTPUT} LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS}
-    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/sonde)
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/sonde/${ARG_FOLDER})
   if(ARG_SONAME)
     set_target_properties(${name} PROPERTIES NO_SONAME ON)
     target_link_options(${name} PRIVATE -Wl,-soname,${ARG_SONAME})
   endif()
-  install(TARGETS ${name} DESTINATION lib/sonde)
+  install(TARGETS ${name} DESTINATION lib/sonde/${ARG_FOLDER})
 endfunction()
 
 # sonde_defined(OUT names TYPE Exporter SUFFIX exporter FILES ...) finds the names of the functions

@@ -48,6 +48,10 @@ class rpdTracerControl:  # pylint: disable=invalid-name
         """RPD's children do not make the file again; Sonde's have spools of their own."""
 
     @classmethod
+    def skipLoad(cls):  # pylint: disable=invalid-name
+        """There is no library to load."""
+
+    @classmethod
     def loadLibrary(cls):  # pylint: disable=invalid-name
         """The agent is there, or the program is not recorded."""
 

@@ -6,6 +6,7 @@ from . import (rocprof, rocprof_sys, rocprof_sys_avail, rocprof_sys_avail_option
 FRONTS = {
     "runTracer.sh": (rpd.RUN_TRACER, rpd.run_tracer),
     "loadTracer.sh": (rpd.LOAD_TRACER, rpd.load_tracer),
+    "rpdRemote.sh": (rpd.RPD_REMOTE, rpd.remote),
     "rpd_trim": (rpd.RPD_TRIM, rpd.trim),
     "rocprof": (rocprof.ROCPROF, rocprof.rocprof),
     "rocprofv3": (rocprofv3.ROCPROFV3, rocprofv3.rocprofv3),

@@ -1,7 +1,8 @@
-"""RPD's commands: runTracer.sh, loadTracer.sh, rpd_trim; the table of rpd2tracing.py's options, which
+"""RPD's commands: runTracer.sh, loadTracer.sh, rpdRemote.sh, rpd_trim; the table of rpd2tracing.py's options, which
 is a script of its own."""
 
 import os
+import signal
 import sqlite3
 
 from . import tool
@@ -19,6 +20,11 @@ LOAD_TRACER = Front("loadTracer.sh", "loadTracer.sh [-o FILE] COMMAND...",
                     "As runTracer.sh, but the program starts recording itself: rpdTracerControl, "
                     "sonde.start() or sonde_start().",
                     {"Output": [_OUTPUT]}, "word")
+
+RPD_REMOTE = Front("rpdRemote.sh", "rpdRemote.sh start|stop PID",
+                   "Starts and stops recording in a process that was started with librpd_remote.so:\n"
+                   "LD_PRELOAD=librpd_remote.so loadTracer.sh COMMAND... PID is that of the program itself.",
+                   {}, "", 2)
 
 RPD_TRIM = Front("rpd_trim", "rpd_trim FILE [--start TIME] [--end TIME] [--dryrun]",
                  "Cuts an .rpd to a part of its time, in place. TIME is nanoseconds of the trace's own "
@@ -58,6 +64,31 @@ def run_tracer(parsed):
 
 def load_tracer(parsed):
     _trace(parsed, ["--no-start"])
+
+
+def remote(parsed):
+    words = parsed.words
+    if len(words) != 2 or words[0] not in ("start", "stop") or not words[1].isdigit():
+        raise Usage("say start or stop, and the number of the process (-h says how)")
+    process = int(words[1])
+    try:
+        with open(f"/proc/{process}/maps", encoding="utf-8", errors="replace") as file:
+            maps = file.read()
+    except FileNotFoundError as error:
+        raise tool.Failure(f"{process}: no such process") from error
+    except OSError as error:
+        raise tool.Failure(f"{process}: {error.strerror}") from error
+    # A signal would end a program that does not wait for it.
+    if "librpd_remote.so" not in maps:
+        raise tool.Failure(f"{process}: started without librpd_remote.so; start it with "
+                           "LD_PRELOAD=librpd_remote.so loadTracer.sh")
+    if "libsonde-agent.so" not in maps:
+        raise tool.Failure(f"{process}: is not being recorded; give the number of the program that "
+                           "loadTracer.sh runs")
+    try:
+        os.kill(process, signal.SIGUSR1 if words[0] == "start" else signal.SIGUSR2)
+    except OSError as error:
+        raise tool.Failure(f"{process}: {error.strerror}") from error
 
 
 def _span(path):

@@ -204,6 +204,8 @@ def page(front):
     def cell(text):
         return text.replace("|", "\\|")
 
+    if not front.options:
+        return ""
     lines = ["| option | | |", "|---|---|---|"]
     for option in front.options:
         words = " ".join(option.spellings) + (f" {option.value}" if option.value else "")

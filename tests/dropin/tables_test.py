@@ -25,6 +25,7 @@ from sonde_dropin import files, fronts, jobs, main, rocprofv3, summary, table  #
 KNOWN = {
     "runTracer.sh": "-o",
     "loadTracer.sh": "-o",
+    "rpdRemote.sh": "",
     "rpd_trim": "--start --end --dryrun",
     "rpd2tracing.py": "--start --end --format",
     "rocprof": """-i -o -d -t -m --list-basic --list-derived --tool-version --verbose --cmd-qts --basenames
@@ -224,6 +225,11 @@ class OptionsRun(unittest.TestCase):
                 ("rocprof", ["--hip-trace"], "no program to run"),
                 ("runTracer.sh", ["-x", "y"], "-x: no such option"),
                 ("runTracer.sh", ["-o", "t.rpd"], "no command to record"),
+                ("rpdRemote.sh", [], "say start or stop"),
+                ("rpdRemote.sh", ["start"], "say start or stop"),
+                ("rpdRemote.sh", ["kill", "1"], "say start or stop"),
+                ("rpdRemote.sh", ["stop", "999999999"], "999999999: no such process"),
+                ("rpdRemote.sh", ["stop", str(os.getpid())], f"{os.getpid()}: started without librpd_remote.so"),
                 ("rpd_trim", ["none.rpd", "--start", "5%"], "none.rpd: no such file")):
             done = self.run_front(name, words)
             self.assertIn(done.returncode, (1, 2), (name, words))
