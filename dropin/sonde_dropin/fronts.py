@@ -1,6 +1,6 @@
 """All fronts, by name: the table of options, and what is done."""
 
-from . import (rocprof, rocprof_sys, rocprof_sys_avail, rocprof_sys_avail_options,
+from . import (rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail, rocprof_sys_avail_options,
                rocprof_sys_options, rocprofv3, rpd)
 
 FRONTS = {
@@ -12,7 +12,13 @@ FRONTS = {
     "rocprofv3": (rocprofv3.ROCPROFV3, rocprofv3.rocprofv3),
     "rocprof-sys-sample": (rocprof_sys_options.SAMPLE, rocprof_sys.sample),
     "rocprof-sys-run": (rocprof_sys_options.RUN, rocprof_sys.run),
+    "rocpd convert": (rocpd_options.CONVERT, rocpd.convert),
+    "rocpd query": (rocpd_options.QUERY, rocpd.query),
+    "rocpd summary": (rocpd_options.SUMMARY, rocpd.summarize),
+    "rocpd merge": (rocpd_options.MERGE, rocpd.merge),
     "rocprof-sys-avail": (rocprof_sys_avail_options.AVAIL, rocprof_sys_avail.avail),
 }
+# Commands of these tools that are no front, and what is one instead.
+MISSING = {"rocpd": rocpd_options.MISSING}
 # Scripts of their own: only the table is here.
 SCRIPTS = {"rpd2tracing.py": rpd.RPD2TRACING}

@@ -9,7 +9,35 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 from sonde_dropin import fronts, table, tool  # noqa: E402
 
 
+def commands(name):
+    """Those of a tool that has several."""
+    return [front.split()[1] for front in fronts.FRONTS if front.startswith(name + " ")]
+
+
+def choose(name, words):
+    """The front that a command line is for, and the rest of it; or prints why there is none."""
+    if name in fronts.FRONTS:
+        return name, words
+    known = commands(name)
+    if words and words[0] in known:
+        return f"{name} {words[0]}", words[1:]
+    listed = ", ".join(known)
+    if words and words[0] in table.HELP.spellings:
+        print(f"usage: {name} COMMAND [OPTIONS]\n\nCommands: {listed}. Each explains itself with --help.")
+        return None, 0
+    if not words:
+        print(f"{name}: say which command: {listed}", file=sys.stderr)
+    elif words[0] in fronts.MISSING[name]:
+        print(f"{name} {words[0]}: {fronts.MISSING[name][words[0]]}", file=sys.stderr)
+    else:
+        print(f"{name}: {words[0]}: no such command; there are {listed}", file=sys.stderr)
+    return None, 2
+
+
 def main(name, words):
+    name, words = choose(name, words)
+    if name is None:
+        return words
     front, does = fronts.FRONTS[name]
     # Ended while files are written: what is half written goes.
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -41,6 +69,6 @@ def main(name, words):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or sys.argv[1] not in fronts.FRONTS:
+    if len(sys.argv) < 2 or not (sys.argv[1] in fronts.FRONTS or commands(sys.argv[1])):
         sys.exit(f"main.py: one of: {' '.join(fronts.FRONTS)}")
     sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -122,7 +122,7 @@ def _place_table(files, source, column, named, domains_only=None):
         files.place(name, "_" + name)
 
 
-def _write_csv(files, folder, domains, named):
+def write_csv(files, folder, domains, named):
     def source(name):
         return os.path.join(folder, f"results_{name}.csv")
 
@@ -168,7 +168,7 @@ def _write(parsed, trace, formats, domains):
             if not files.export(trace, "rocprofv3", "all"):
                 return 1
             if "csv" in formats:
-                _write_csv(files, files.path("all"), domains, named)
+                write_csv(files, files.path("all"), domains, named)
             if parsed.on("stats"):
                 _write_statistics(files, files.path("all"), domains, named)
         for word in formats:
@@ -176,7 +176,7 @@ def _write(parsed, trace, formats, domains):
                 continue
             form, end = _FORMATS[word]
             if files.export(trace, form, "made" + end):
-                _place_export(files, "made" + end, base, end)
+                place_export(files, "made" + end, base, end)
             else:
                 failed = 1
         if sums:
@@ -185,7 +185,7 @@ def _write(parsed, trace, formats, domains):
     return failed
 
 
-def _place_export(files, name, base, end):
+def place_export(files, name, base, end):
     """An OTF2 archive is a folder, which cannot be replaced in one step."""
     target = base + "_results" + end
     if os.path.isdir(files.path(name)) and os.path.isdir(target):

@@ -121,6 +121,20 @@ def text(found, per_domain, whole, groups, unit):
     return "".join(parts)
 
 
+def table(found, per_domain):
+    """The columns and rows of a whole summary, after those of the domains if these are wanted."""
+    def row(name, domain, one, total):
+        return (name, domain, one.calls, one.total, round(one.mean, 6),
+                round(100 * one.total / total, 6) if total else 0.0, one.low, one.high, round(one.deviation, 6))
+
+    total = sum(_whole(names).total for names in found.values())
+    wholes = [("", DOMAINS[domain], _whole(names)) for domain, names in found.items() if per_domain]
+    every = [(name, DOMAINS[domain], one) for domain, names in found.items() for name, one in names.items()]
+    return (("Name", "Domain", "Calls", "TotalDurationNs", "AverageNs", "Percentage", "MinNs", "MaxNs", "StdDev"),
+            [row(*one, total) for part in (wholes, every)
+             for one in sorted(part, key=lambda one: (-one[2].total, one[0]))])
+
+
 def show(words, where):
     """To stdout, stderr or a file."""
     if where in ("stdout", "stderr"):

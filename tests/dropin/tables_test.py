@@ -58,6 +58,15 @@ KNOWN["rocprof-sys-sample"] = """-T --trace -P --profile -F --flat-profile -H --
 KNOWN["rocprof-sys-run"] = KNOWN["rocprof-sys-sample"] + " -S --sample -l --launcher --fork --sample-overflow"
 KNOWN["rocprof-sys-avail"] = """-S --settings -C --components -H --hw-counters -a --all -r --filter --categories
     --advanced -b --brief -d --description -G --generate-config -F --config-format --force"""
+KNOWN["rocpd convert"] = """-i --input -f --output-format -o --output-file -d --output-path --automerge-limit
+    --kernel-rename --agent-index-value --perfetto-backend --perfetto-buffer-fill-policy --perfetto-buffer-size
+    --perfetto-shmem-size-hint --group-by-queue --start --start-marker --end --end-marker --inclusive"""
+KNOWN["rocpd query"] = """-i --input --query --script --format -o --output-file -d --output-path --automerge-limit
+    --email-to --email-from --email-subject --smtp-server --smtp-port --smtp-user --smtp-password --zip-attachments
+    --inline-preview --template-path --start --start-marker --end --end-marker"""
+KNOWN["rocpd summary"] = """-i --input --format -o --output-file -d --output-path --automerge-limit
+    --region-categories --domain-summary --summary-by-rank --start --start-marker --end --end-marker"""
+KNOWN["rocpd merge"] = "-i --input -o --output-file -d --output-path"
 TABLES = {**{name: front for name, (front, _) in fronts.FRONTS.items()}, **fronts.SCRIPTS}
 # Values that an option takes, where not any text will do.
 VALUES = {"--timestamp": "on", "--basenames": "on", "--trace-start": "on", "--trace-period": "1s:2s:3s",
@@ -98,7 +107,8 @@ class Tables(unittest.TestCase):
 
     def test_help_has_every_option_and_is_made_of_the_table(self):
         for name, (front, _) in fronts.FRONTS.items():
-            done = subprocess.run([BUILD / "lib/sonde/drop-in" / name, "--help"], capture_output=True,
+            tool, *command = name.split()
+            done = subprocess.run([BUILD / "lib/sonde/drop-in" / tool, *command, "--help"], capture_output=True,
                                   text=True, check=True, env={"PATH": os.environ["PATH"]})
             self.assertEqual(done.stdout, table.help_text(front))
             for option in front.options:
@@ -121,7 +131,7 @@ class Tables(unittest.TestCase):
 
     def test_the_build_has_every_front(self):
         for name in TABLES:
-            self.assertTrue(os.access(BUILD / "lib/sonde/drop-in" / name, os.X_OK), name)
+            self.assertTrue(os.access(BUILD / "lib/sonde/drop-in" / name.split()[0], os.X_OK), name)
 
 
 class OptionsRun(unittest.TestCase):
@@ -149,7 +159,8 @@ class OptionsRun(unittest.TestCase):
                 os.chdir(self.folder)
                 os.environ.clear()
                 os.environ.update({"PATH": "/usr/bin:/bin", "SONDE": str(self.folder / "sonde")})
-                status = main.main(name, words)
+                tool, *command = name.split()
+                status = main.main(tool, command + words)
             except SystemExit as end:
                 status = end.code or 0
             finally:
@@ -165,8 +176,11 @@ class OptionsRun(unittest.TestCase):
         job.write_text('{"jobs": [{}]}')
         for name, (front, _) in fronts.FRONTS.items():
             for option in front.options:
-                if name == "rpd_trim":
-                    continue  # it reads the trace first; tests/e2e/dropin.toml
+                reads = name == "rpd_trim" or " " in name  # a trace; tests/e2e/dropin*.toml
+                if reads and option.how != table.REFUSED:
+                    parsed = table.parse(front, example(name, option, option.spellings[0]))
+                    self.assertIn(option.key, parsed)
+                    continue
                 for spelling in option.spellings:
                     words = example(name, option, spelling)
                     if option.key in ("input", "i", "config"):
@@ -211,6 +225,17 @@ class OptionsRun(unittest.TestCase):
                 ("rocprof-sys-sample", ["-c", "none.cfg", "--", "x"], "none.cfg: no such file"),
                 ("rocprof-sys-run", ["-S", "--profile-format", "xml", "--", "x"], "--profile-format: 'xml' is none"),
                 ("rocprof-sys-run", ["-P"], "no program to run"),
+                ("rocpd", [], "say which command: convert, query, summary, merge"),
+                ("rocpd", ["frob"], "frob: no such command"),
+                ("rocpd package", ["-i", "x"], "each command takes several databases"),
+                ("rocpd convert", ["-f", "csv"], "-i: needs FILE..."),
+                ("rocpd convert", ["-i", "none.db", "-f", "csv"], "none.db: no such file"),
+                ("rocpd convert", ["-i", "none.db", "-f", "xml"], "--output-format: 'xml' is none of csv, pftrace"),
+                ("rocpd convert", ["-i", "."], "-f: needs FORMAT"),
+                ("rocpd query", ["-i", "jobs.json"], "--query: needs SQL"),
+                ("rocpd query", ["-i", ".", "--query", "select 1"], ".: has no .db file"),
+                ("rocpd query", ["-i", "x", "--query", "select 1", "--format", "pdf"], "--format: 'pdf' is none of"),
+                ("rocpd summary", ["-i", "x", "--region-categories", "all"], "--region-categories: 'ALL' is none of"),
                 ("rocprof-sys-avail", ["-G"], "-G: needs FILE"),
                 ("rocprof-sys-avail", ["-G", "x", "-F", "ini"], "--config-format: 'ini' is none of txt, json, xml"),
                 ("rocprof-sys-avail", ["-G", "none/x.cfg"], "none/x.cfg: No such file"),
