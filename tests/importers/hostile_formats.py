@@ -159,6 +159,19 @@ def rocpd(rows):
         [(start, end, "", i) for i, (_, start, end) in enumerate(rows)])
 
 
+NSYS = """CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, "end" INTEGER NOT NULL, deviceId INTEGER,
+  streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER);"""
+
+
+def nsys(rows):
+    return database(NSYS, [
+        """INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?1, ?2, 0, 3, 1, 117440512, ?4 + 0 * length(?3), 0)""",
+        *[f"INSERT INTO StringIds VALUES ({i}, CAST(x'{encoded(name).hex()}' AS TEXT))"
+          for i, (name, _, _) in enumerate(rows)]],
+        [(start, end, "", i) for i, (_, start, end) in enumerate(rows)])
+
+
 SEQUENCE = [(10, 1), (13, 2)]
 
 
@@ -229,6 +242,7 @@ FORMATS = {
     "rocprof-json": [Format("results.json", rocprof_json)],
     "rocprof-db": [Format("results.db", rocprof_db, whole=True)],
     "rocpd": [Format("results_v3.db", rocpd, whole=True)],
+    "nsys": [Format("report.sqlite", nsys, whole=True)],
     "perfetto": [Format("stages.pftrace", stages), Format("slices.pftrace", slices, early="", tail=True)],
     "xplane": [Format("vm.xplane.pb", xplane)],
     "amd-log": [Format("hip.log", hip_log, early="", lines=False, tail=True,
