@@ -1,7 +1,7 @@
 """All fronts, by name: the table of options, and what is done."""
 
-from . import (rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail, rocprof_sys_avail_options,
-               rocprof_sys_options, rocprofv3, rpd)
+from . import (nsys, nsys_options, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
+               rocprof_sys_avail_options, rocprof_sys_options, rocprofv3, rpd)
 
 FRONTS = {
     "runTracer.sh": (rpd.RUN_TRACER, rpd.run_tracer),
@@ -16,9 +16,13 @@ FRONTS = {
     "rocpd query": (rocpd_options.QUERY, rocpd.query),
     "rocpd summary": (rocpd_options.SUMMARY, rocpd.summarize),
     "rocpd merge": (rocpd_options.MERGE, rocpd.merge),
+    "nsys stats": (nsys_options.STATS, nsys.stats),
+    "nsys export": (nsys_options.EXPORT, nsys.export),
     "rocprof-sys-avail": (rocprof_sys_avail_options.AVAIL, rocprof_sys_avail.avail),
 }
 # Commands of these tools that are no front, and what is one instead.
-MISSING = {"rocpd": rocpd_options.MISSING}
+MISSING = {"rocpd": rocpd_options.MISSING, "nsys": nsys_options.MISSING}
+# Where the tool itself may be there, for its other commands.
+ITSELF = {"nsys": nsys.real_nsys}
 # Scripts of their own: only the table is here.
 SCRIPTS = {"rpd2tracing.py": rpd.RPD2TRACING}

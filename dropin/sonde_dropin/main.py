@@ -21,6 +21,9 @@ def choose(name, words):
     known = commands(name)
     if words and words[0] in known:
         return f"{name} {words[0]}", words[1:]
+    itself = fronts.ITSELF[name]() if name in fronts.ITSELF else None
+    if itself is not None:  # nothing of the tool is hidden
+        os.execv(itself, [itself, *words])
     listed = ", ".join(known)
     if words and words[0] in table.HELP.spellings:
         print(f"usage: {name} COMMAND [OPTIONS]\n\nCommands: {listed}. Each explains itself with --help.")

@@ -1,6 +1,7 @@
 """Rows of a query or a summary, in the forms that rocpd and nsys print."""
 
 import csv
+import functools
 import html
 import io
 import json
@@ -9,7 +10,7 @@ ENDINGS = {"console": ".txt", "csv": ".csv", "html": ".html", "json": ".json", "
 
 
 def _text(value):
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    return "" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _console(columns, rows):
@@ -26,9 +27,9 @@ def _console(columns, rows):
                      [line(row) for row in cells]) + "\n"
 
 
-def _csv(columns, rows):
+def _csv(columns, rows, **how):
     out = io.StringIO()
-    writer = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\n", **how)
     writer.writerow(columns)
     writer.writerows(["" if value is None else value for value in row] for row in rows)
     return out.getvalue()
@@ -55,7 +56,7 @@ def _html(columns, rows):
             "\n</table>\n")
 
 
-_WRITERS = {"console": _console, "csv": _csv, "html": _html, "json": _json, "md": _md}
+_WRITERS = {"console": _console, "csv": _csv, "tsv": functools.partial(_csv, delimiter="\t"), "html": _html, "json": _json, "md": _md}
 
 
 def text(form, columns, rows):

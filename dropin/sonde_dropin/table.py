@@ -14,7 +14,7 @@ _FIELDS = ("names", "value", "how", "text", "note", "sets")
 
 
 class Option(namedtuple("Option", _FIELDS)):
-    """names: "-o --output-file"; value: "" (none), "FILE", "FILE..." (one or more), "DIR PREFIX" (one or
+    """names: "-o --output-file"; value: "" (none), "FILE", "FILE..." (one or more), "NAME,..." (one, and the option again for more), "DIR PREFIX" (one or
     two), "[BOOL]" or "[this|that]" (may be left out); note: how it differs, or what to use instead; sets: what it turns on, for the front."""
 
     __slots__ = ()
@@ -101,7 +101,8 @@ def _take(front, words, at, parsed):
     at += 1
     values = [given] if equals else []
     kind = option.value
-    most = sys.maxsize if kind.endswith("...") else 1 + kind.count(" ")
+    repeats = kind.endswith(",...")
+    most = sys.maxsize if kind.endswith("...") and not repeats else 1 + kind.count(" ")
     alternatives = kind.strip("[]").split("|") if "|" in kind and kind.startswith("[") else []
     wanted = 0 if not kind or equals else 1
     while kind and not equals and at < len(words) and not is_option(words[at]) and words[at] != "--":
@@ -114,13 +115,13 @@ def _take(front, words, at, parsed):
     if equals and not kind:
         raise Usage(f"{name}: takes no value")
     if wanted and not values and not kind.startswith("["):
-        raise Usage(f"{name}: needs {kind.rstrip('.')}")
+        raise Usage(f"{name}: needs {kind.rstrip('.,')}")
     if not kind:
         parsed[option.key] = True
     elif kind.startswith("["):
         text = values[0] if values else "on"
         parsed[option.key] = text if text in alternatives else truth(name, text)
-    elif most > 1:
+    elif most > 1 or repeats:
         parsed.setdefault(option.key, []).extend(values)
     else:
         parsed[option.key] = values[-1]

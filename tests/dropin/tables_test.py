@@ -67,6 +67,10 @@ KNOWN["rocpd query"] = """-i --input --query --script --format -o --output-file 
 KNOWN["rocpd summary"] = """-i --input --format -o --output-file -d --output-path --automerge-limit
     --region-categories --domain-summary --summary-by-rank --start --start-marker --end --end-marker"""
 KNOWN["rocpd merge"] = "-i --input -o --output-file -d --output-path"
+KNOWN["nsys stats"] = """-r --report --timeunit --filter-time --filter-nvtx --report-dir --help-reports --help-formats
+    -f --format -o --output --force-overwrite -q --quiet --force-export --sqlite"""
+KNOWN["nsys export"] = """-t --type -o --output -f --force-overwrite -q --quiet --lazy --tables --times --separate-strings
+    --include-json --include-blobs --ts-normalize --ts-shift"""
 TABLES = {**{name: front for name, (front, _) in fronts.FRONTS.items()}, **fronts.SCRIPTS}
 # Values that an option takes, where not any text will do.
 VALUES = {"--timestamp": "on", "--basenames": "on", "--trace-start": "on", "--trace-period": "1s:2s:3s",
@@ -236,6 +240,16 @@ class OptionsRun(unittest.TestCase):
                 ("rocpd query", ["-i", ".", "--query", "select 1"], ".: has no .db file"),
                 ("rocpd query", ["-i", "x", "--query", "select 1", "--format", "pdf"], "--format: 'pdf' is none of"),
                 ("rocpd summary", ["-i", "x", "--region-categories", "all"], "--region-categories: 'ALL' is none of"),
+                ("nsys", [], "say which command: stats, export"),
+                ("nsys profile", ["-o", "x", "app"], "CUDA is not recorded by Sonde"),
+                ("nsys stats", [], "no file"),
+                ("nsys stats", ["none.sqlite"], "none.sqlite: no such file"),
+                ("nsys stats", ["a", "b"], "b: one word too many"),
+                ("nsys stats", ["-r", "cuda_kern", "x"], "--report: 'cuda_kern' is none of nvtx_sum"),
+                ("nsys stats", ["-f", "xls", "x"], "--format: 'xls' is none of"),
+                ("nsys stats", ["-o", "@less", "x"], "--output: @COMMAND"),
+                ("nsys stats", ["--timeunit", "h", "x"], "--timeunit: 'h' is none of"),
+                ("nsys export", ["-t", "arrow", "x"], "--type: 'arrow' is neither sqlite nor json"),
                 ("rocprof-sys-avail", ["-G"], "-G: needs FILE"),
                 ("rocprof-sys-avail", ["-G", "x", "-F", "ini"], "--config-format: 'ini' is none of txt, json, xml"),
                 ("rocprof-sys-avail", ["-G", "none/x.cfg"], "none/x.cfg: No such file"),
