@@ -16,14 +16,14 @@ namespace sonde::record {
 
 namespace {
 
-constexpr int kWatched[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr int kHandled[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 // Ignored; but SIGCHLD must not be, or nobody could learn how the command ended.
 constexpr int kTakenOver[] = {SIGPIPE, SIGXFSZ, SIGCHLD};
 
-sigset_t watched_set() {
+sigset_t handled_set() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : kWatched) sigaddset(&set, number);
+  for (const int number : kHandled) sigaddset(&set, number);
   return set;
 }
 
@@ -37,7 +37,7 @@ bool is_elf(const std::string& path) {
 }  // namespace
 
 Result<SignalPipe> SignalPipe::open() {
-  const sigset_t set = watched_set();
+  const sigset_t set = handled_set();
   SignalPipe pipe;
   if (::sigprocmask(SIG_BLOCK, &set, &pipe.mask_) != 0) {
     return errno_error("cannot block signals", "", errno);

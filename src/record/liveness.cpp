@@ -24,18 +24,18 @@ constexpr int64_t kLookEveryNs = 500'000'000;
 
 }  // namespace
 
-Watched watch_process(const Drain::Live& live) {
-  Watched watched;
-  watched.pid = live.pid;
-  watched.other_namespace = live.other_namespace;
-  watched.seen_ns = monotonic_now_ns();
+TracedProcess open_process(const Drain::Live& live) {
+  TracedProcess process;
+  process.pid = live.pid;
+  process.other_namespace = live.other_namespace;
+  process.seen_ns = monotonic_now_ns();
   if (!live.other_namespace) {
     const long fd = ::syscall(SYS_pidfd_open, static_cast<pid_t>(live.pid), 0);
-    watched.process = UniqueFd(static_cast<int>(fd));
+    process.handle = UniqueFd(static_cast<int>(fd));
     // An old kernel, or a container that denies the call. No such process: it has ended.
-    if (fd < 0 && errno != ESRCH) watched.denied = errno;
+    if (fd < 0 && errno != ESRCH) process.denied = errno;
   }
-  return watched;
+  return process;
 }
 
 namespace {
@@ -85,23 +85,23 @@ void Liveness::look_at_maps() {
   looked_ns_ = monotonic_now_ns();
 }
 
-bool Liveness::has_ended_by_now(uint64_t spool, const Watched& watched) {
-  if (!watched.other_namespace) return has_ended(spool, watched);
+bool Liveness::has_ended_by_now(uint64_t spool, const TracedProcess& process) {
+  if (!process.other_namespace) return has_ended(spool, process);
   if (monotonic_now_ns() - looked_ns_ >= kLookEveryNs / 10) look_at_maps();
   return mapped_.count(spool) == 0;
 }
 
-bool Liveness::has_ended(uint64_t spool, const Watched& watched) {
-  if (watched.other_namespace) {
+bool Liveness::has_ended(uint64_t spool, const TracedProcess& process) {
+  if (process.other_namespace) {
     if (monotonic_now_ns() - looked_ns_ >= kLookEveryNs) look_at_maps();
     // A process maps its chunks soon after its folder is there, but not at once.
-    if (looked_ns_ < watched.seen_ns + kLookEveryNs) return false;
+    if (looked_ns_ < process.seen_ns + kLookEveryNs) return false;
     return all_seen_ && mapped_.count(spool) == 0;
   }
   // A process that takes the number of an ended one is taken for it; its spool is another.
-  if (watched.denied != 0) return ::kill(static_cast<pid_t>(watched.pid), 0) != 0 && errno == ESRCH;
-  if (!watched.process.valid()) return true;
-  pollfd item = {watched.process.get(), POLLIN, 0};
+  if (process.denied != 0) return ::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH;
+  if (!process.handle.valid()) return true;
+  pollfd item = {process.handle.get(), POLLIN, 0};
   return ::poll(&item, 1, 0) > 0;
 }
 

@@ -12,21 +12,21 @@
 namespace sonde::record {
 
 // A process image that is being traced.
-struct Watched {
+struct TracedProcess {
   uint32_t pid = 0;
   bool other_namespace = false;
   int64_t seen_ns = 0;  // first
-  UniqueFd process;
+  UniqueFd handle;
   int denied = 0;  // errno: descriptors of processes are not to be had here
 };
-Watched watch_process(const Drain::Live& live);
+TracedProcess open_process(const Drain::Live& live);
 
 class Liveness {
  public:
   // True once the process is known to be gone.
-  bool has_ended(uint64_t spool, const Watched& watched);
+  bool has_ended(uint64_t spool, const TracedProcess& process);
   // The same for the last time: by what is so now, without waiting for certainty.
-  bool has_ended_by_now(uint64_t spool, const Watched& watched);
+  bool has_ended_by_now(uint64_t spool, const TracedProcess& process);
   // Whether some process has the spool's chunks mapped; nullopt: not every process shows that.
   std::optional<bool> is_mapped(uint64_t spool);
 

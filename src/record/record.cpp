@@ -77,7 +77,7 @@ class Recording {
   std::unique_ptr<store::Ingest> ingest_;
   std::unique_ptr<Drain> drain_;
   std::unique_ptr<Metrics> metrics_;
-  std::map<uint64_t, Watched> watched_;
+  std::map<uint64_t, TracedProcess> processes_;
   Liveness liveness_;
   StderrTap tap_;
   HeldChild held_;
@@ -296,15 +296,15 @@ void Recording::watch_processes() {
   std::map<uint32_t, uint64_t> newest;
   for (const auto& live : drain_->live()) {
     if (!live.other_namespace) newest[live.pid] = std::max(newest[live.pid], live.spool);
-    if (watched_.contains(live.spool)) continue;
-    const auto item = watched_.emplace(live.spool, watch_process(live)).first;
+    if (processes_.contains(live.spool)) continue;
+    const auto item = processes_.emplace(live.spool, open_process(live)).first;
     tell_denied(item->second.denied);
   }
-  for (auto item = watched_.begin(); item != watched_.end();) {
-    const auto& [spool, watched] = *item;
-    const bool replaced = !watched.other_namespace && newest[watched.pid] != spool;
-    const bool is_child = !watched.other_namespace && static_cast<pid_t>(watched.pid) == child_;
-    const bool over = is_child ? child_ended_ : liveness_.has_ended(spool, watched);
+  for (auto item = processes_.begin(); item != processes_.end();) {
+    const auto& [spool, process] = *item;
+    const bool replaced = !process.other_namespace && newest[process.pid] != spool;
+    const bool is_child = !process.other_namespace && static_cast<pid_t>(process.pid) == child_;
+    const bool over = is_child ? child_ended_ : liveness_.has_ended(spool, process);
     if (!replaced && !over) {
       ++item;
       continue;
@@ -313,7 +313,7 @@ void Recording::watch_processes() {
     auto finished = drain_->finish_process(spool, how);
     if (stopped_) return;
     if (!finished) fail(finished.error());
-    item = watched_.erase(item);
+    item = processes_.erase(item);
   }
 }
 
@@ -326,7 +326,7 @@ void Recording::fail(const Error& error) {
 void Recording::show(StatusLine& status) {
   std::error_code error;
   status.update({drain_->events(), std::filesystem::file_size(output_, error),
-                 drain_->spool_bytes(), ingest_->lost(), static_cast<int>(watched_.size())});
+                 drain_->spool_bytes(), ingest_->lost(), static_cast<int>(processes_.size())});
 }
 
 // One look at everything; returns how many bytes of records there were.
@@ -344,7 +344,7 @@ uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
 }
 
 bool Recording::others_running() {
-  return std::any_of(watched_.begin(), watched_.end(), [this](const auto& item) {
+  return std::any_of(processes_.begin(), processes_.end(), [this](const auto& item) {
     return !liveness_.has_ended(item.first, item.second);
   });
 }
@@ -387,9 +387,9 @@ Outcome Recording::watch(SignalPipe& signals) {
 void Recording::finish_processes(Outcome& outcome) {
   drain_->list_new();
   for (const auto& live : drain_->live()) {
-    const auto watched = watched_.find(live.spool);
+    const auto process = processes_.find(live.spool);
     const bool running =
-        watched != watched_.end() && !liveness_.has_ended_by_now(live.spool, watched->second);
+        process != processes_.end() && !liveness_.has_ended_by_now(live.spool, process->second);
     outcome.left_running += running ? 1 : 0;
     auto read = drain_->finish_process(live.spool, running ? "running" : "ended");
     if (stopped_) return;

@@ -80,21 +80,21 @@ bool place_of(int tid, Place& place) {
 
 // What stood in one place goes into the file. False if that must be tried again later.
 bool record(ThreadSampler& sampler) {
-  Watched& watched = sampler.watched;
-  if (watched.moment.cpu_ns == 0) return true;
+  BlockedThread& blocked = sampler.blocked;
+  if (blocked.moment.cpu_ns == 0) return true;
   sonde_sample sample = {};
-  if (!pack(g_agent, g_own_module, watched.moment, g_packed, sample)) return false;
-  sample.tid = static_cast<uint32_t>(watched.tid);
+  if (!pack(g_agent, g_own_module, blocked.moment, g_packed, sample)) return false;
+  sample.tid = static_cast<uint32_t>(blocked.tid);
   sample.flags |= SONDE_SAMPLE_BLOCKED;
   if (g_agent->sample(&sample) == 0) return false;
-  watched.moment.cpu_ns = 0;
-  watched.moment.ticks = g_agent->ticks();
+  blocked.moment.cpu_ns = 0;
+  blocked.moment.ticks = g_agent->ticks();
   return true;
 }
 
 // Whether the thread stands still, with its stack then.
 bool take_blocked(ThreadSampler& sampler, int tid, uint64_t cpu_ns) {
-  Moment& moment = sampler.watched.moment;
+  Moment& moment = sampler.blocked.moment;
   Place place;
   if (!place_of(tid, place)) return false;
   unwind_blocked(place.pc, place.stack_pointer, moment.stack);
@@ -104,25 +104,25 @@ bool take_blocked(ThreadSampler& sampler, int tid, uint64_t cpu_ns) {
 }
 
 void look_at(ThreadSampler& sampler, uint64_t elapsed_ns) {
-  Watched& watched = sampler.watched;
+  BlockedThread& blocked = sampler.blocked;
   const int tid = agent::load_acquire(sampler.tid);
   uint64_t cpu_ns = 0;
   const bool there = tid != 0 && cpu_ns_of(tid, cpu_ns);
-  if (there && watched.is_blocked && tid == watched.tid && cpu_ns == watched.cpu_ns) {
-    watched.moment.cpu_ns += elapsed_ns;
-    if (watched.moment.cpu_ns >= kLongestPiece) record(sampler);
+  if (there && blocked.is_blocked && tid == blocked.tid && cpu_ns == blocked.cpu_ns) {
+    blocked.moment.cpu_ns += elapsed_ns;
+    if (blocked.moment.cpu_ns >= kLongestPiece) record(sampler);
     return;
   }
-  if (watched.is_blocked && !record(sampler)) g_agent->dropped("samples", 1);
-  watched.is_blocked = false;
+  if (blocked.is_blocked && !record(sampler)) g_agent->dropped("samples", 1);
+  blocked.is_blocked = false;
   if (!there) return;
-  watched.moment.cpu_ns = 0;
+  blocked.moment.cpu_ns = 0;
   if (!take_blocked(sampler, tid, cpu_ns)) return;
-  watched.tid = tid;
-  watched.cpu_ns = cpu_ns;
-  watched.is_blocked = true;
-  watched.moment.ticks = g_agent->ticks();
-  watched.moment.cpu_ns = elapsed_ns;
+  blocked.tid = tid;
+  blocked.cpu_ns = cpu_ns;
+  blocked.is_blocked = true;
+  blocked.moment.ticks = g_agent->ticks();
+  blocked.moment.cpu_ns = elapsed_ns;
 }
 
 void look_at_all() {
@@ -141,7 +141,7 @@ __attribute__((destructor)) void end_watch() {
   if (!g_watching || !g_looking.acquire() || g_agent->recording() == 0) return;
   look_at_all();
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
-    if (one->watched.is_blocked && !record(*one)) g_agent->dropped("samples", 1);
+    if (one->blocked.is_blocked && !record(*one)) g_agent->dropped("samples", 1);
   }
 }
 
@@ -208,7 +208,7 @@ void watch_again_in_child() {
   if (!g_watching) return;
   g_looking.reset();
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
-    one->watched.is_blocked = false;
+    one->blocked.is_blocked = false;
   }
   g_watching = start_thread();
 }

@@ -144,8 +144,8 @@ bool prepare_sampling(uint32_t hz) {
     return false;
   }
   tell_denied(hz);
-  constexpr size_t kWatched = offsetof(struct sonde_agent, sample_blocked) + sizeof(void*);
-  if (g_agent->size >= kWatched && g_agent->sample_blocked() != 0) {
+  constexpr size_t kWithBlocked = offsetof(struct sonde_agent, sample_blocked) + sizeof(void*);
+  if (g_agent->size >= kWithBlocked && g_agent->sample_blocked() != 0) {
     watch_blocked(g_agent, period_ns, g_own_module);
   }
   return true;

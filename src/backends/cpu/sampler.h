@@ -25,7 +25,7 @@ namespace sonde::cpu {
 constexpr uint32_t kEvents = 3;
 
 // What is known of a thread that does not run (blocked.cpp).
-struct Watched {
+struct BlockedThread {
   int tid = 0;
   uint64_t cpu_ns = 0;  // its clock when it was looked at last
   bool is_blocked = false;
@@ -42,9 +42,9 @@ struct ThreadSampler {
   alignas(kGuardBytes) char signal_stack[kGuardBytes + kSignalStackBytes];
   ThreadSampler* next = nullptr;  // of the free ones
   ThreadSampler* next_of_all = nullptr;
-  int tid = 0;          // of the thread that it is armed for
-  uint64_t python = 0;  // the interpreter's state of that thread
-  Watched watched;      // belongs to the thread that looks at blocked ones
+  int tid = 0;            // of the thread that it is armed for
+  uint64_t python = 0;    // the interpreter's state of that thread
+  BlockedThread blocked;  // belongs to the thread that looks at blocked ones
   void* (*function)(void*) = nullptr;
   void* argument = nullptr;
   StackBounds bounds;
