@@ -186,18 +186,19 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
 }
 
 constexpr const char* kDefinition =
-    "memory: memory in use over time, from the allocations that the file has: torch's [memory] "
-    "events (with profile_memory=True), and calls like hipMalloc and hipFree with their arguments. "
-    "Allocated and Freed add up the sizes. In use is what the file says after each event (Total "
-    "Allocated of torch's caching allocator), or else the sum of all sizes so far, from 0 at the "
-    "first allocation. Peak at counts from the first allocation in the file. Peak reserved is the "
-    "largest Total Reserved: what torch's allocator held, in use or not. Where several processes "
-    "allocate, each has devices of its own.\n"
-    "\n"
-    "In use over time cuts the time between the first and the last allocation into --parts equal "
-    "parts and gives the most that was in use after an event of each part. Where it was allocated "
-    "adds up the sizes by the innermost operator and the innermost frame of the user's own code (as "
-    "in sonde stacks) around each allocation.\n";
+    "memory: memory in use over time, from the allocations in the file: torch's [memory] events "
+    "(recorded with profile_memory=True), and calls such as hipMalloc and hipFree with their "
+    "arguments.\n\n"
+    "Allocated and Freed are sums of sizes. In use is what the file reports after each event "
+    "(Total Allocated of torch's caching allocator). Without such a report it is the running "
+    "sum of all sizes, starting from 0 at the first allocation. Peak at counts from the first "
+    "allocation in the file. Peak reserved is the largest Total Reserved: the memory that "
+    "torch's allocator held, used or not. If several processes allocate memory, each has its "
+    "own rows for its devices.\n\n"
+    "In use over time divides the time between the first and the last allocation into --parts "
+    "equal parts. Each row shows the largest amount in use after an event in that part. Where "
+    "it was allocated sums the sizes by the innermost operator and the innermost frame of the "
+    "user's own code (as in sonde stacks) around each allocation.\n";
 
 trace::Request needs(const Parameters&) {
   trace::Request request;

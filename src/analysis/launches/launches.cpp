@@ -282,24 +282,27 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
 }
 
 constexpr const char* kDefinition =
-    "launches: the time between a call and the operation it launched, in any runtime (HIP, CUDA, "
-    "OpenCL, HSA). A is the launching call, counted once for a call that launched several. Q is "
-    "the time from the end of the call to the start of the operation; operations that started "
-    "before the call ended have none. K is the operation. T is from the begin of the call to the "
-    "end of the call or of the operation, whichever is later. W is the part of the time from the "
-    "begin of the call to the start of the operation in which another operation still ran that it "
-    "had to wait for: the one before it on its queue or in its stream, or the null stream's (as "
-    "in sonde critical-path); S is the rest of that time.\n\n"
-    "The facts above the table are about all operations whose call is known. Short operations "
-    "take less than --short. Wall is as in sonde kernels. Start after end of call is start - end, "
-    "and negative for an operation that started before its call ended; its sum and that of start "
-    "after begin of call are the figures of other tools, over all operations, copies and memsets "
-    "too. The median is rounded down to a nanosecond.\n\n"
-    "By name adds up A (once for each operation), Q and K of the operations of each name, and "
-    "counts those that took less time than their call.\n\n"
-    "Calls beyond and Starts beyond count A, and of Q what is not in W, and list the ten largest, "
-    "above --slow-call and --slow-start, or above median + 5 median absolute deviations where "
-    "that is more. Call began at counts from the start of the trace, as --from does.\n";
+    "launches: the time between a call and the operation that it launched, in any runtime (HIP, "
+    "CUDA, OpenCL, HSA).\n\n"
+    "A is the duration of the launching call, counted once even if the call launched several "
+    "operations. Q is the time from the end of the call to the start of the operation; "
+    "operations that started before the call ended have no Q. K is the duration of the "
+    "operation. T is the time from the begin of the call to the end of the call or of the "
+    "operation, whichever is later. W is the part of the time between the begin of the call and "
+    "the start of the operation during which the operation had to wait for another one that was "
+    "still running: the one before it on its queue or in its stream, or one of the null stream "
+    "(as in sonde critical-path). S is the rest of that time.\n\n"
+    "The facts above the table cover all operations whose call is known. Short operations take "
+    "less than --short. Wall is defined as in sonde kernels. Start after end of call is start - "
+    "end, which is negative for an operation that started before its call ended. Its sum, and "
+    "that of Start after begin of call, are the figures that other tools report, over all "
+    "operations including copies and memsets. The median is rounded down to a nanosecond.\n\n"
+    "By name sums A (once for each operation), Q and K over the operations of each name, and "
+    "counts the operations that took less time than their call.\n\n"
+    "Calls beyond counts the calls whose A is unusually long, and lists the ten longest. Starts "
+    "beyond does the same for the part of Q that is not W. The limits are --slow-call and "
+    "--slow-start, or the median plus 5 median absolute deviations if that is more. Call began "
+    "at counts from the start of the trace, like --from.\n";
 
 trace::Request needs(const Parameters&) {
   return {.ops = true,
