@@ -10,7 +10,7 @@ from .rocprofv3_options import ROCPROFV3
 from .table import Usage, tell_differences
 
 _FORMATS = {"csv": None, "pftrace": ("perfetto", ".pftrace"), "otf2": ("otf2", ".otf2"),
-            "rocpd": ("rocpd", ".db")}
+            "rocpd": ("rocpd", ".db"), "json": ("rocprofv3-json", ".json")}
 _API = ("hip", "hsa", "marker", "rccl")
 _SECONDS = {"hour": 3600e9, "min": 60e9, "sec": 1e9, "msec": 1e6, "usec": 1e3, "nsec": 1}
 _RANKS = ("PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID", "RANK")
@@ -27,9 +27,6 @@ def _formats(parsed):
     given = [word for text in parsed.get("output-format", []) for word in text.split(",") if word]
     formats = given or (["csv"] if _is_before_7(parsed) else ["rocpd"])
     for word in formats:
-        if word == "json":
-            raise Usage("-f json: Sonde does not write rocprofv3's JSON; use -f rocpd, or sonde export "
-                        "--format chrome afterwards")
         if word not in _FORMATS:
             raise Usage(f"-f: '{word}' is none of {', '.join(_FORMATS)}")
     return formats

@@ -29,7 +29,7 @@ ROCPROFV3 = Front(
                    "default. Keys: %pid% %ppid% %hostname% %rank% %size% %nid% %job% %tag% %argt% %launch_time% "
                    "%env{X}% %h %p %r %j %s"),
             Option("-d --output-directory", "DIR", SAME, "the folder, with keys too"),
-            Option("-f --output-format", "FORMAT...", SAME, "csv, pftrace, otf2, rocpd; rocpd by default, csv "
+            Option("-f --output-format", "FORMAT...", SAME, "csv, json, pftrace, otf2, rocpd; rocpd by default, csv "
                    "before ROCm 7.0. Only CSV files are of the domains asked for, the others hold all that was "
                    "recorded"),
             Option("--output-config", "[BOOL]", NEAR, "write the configuration", "none is written; sonde info shows "

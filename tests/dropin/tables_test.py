@@ -218,7 +218,6 @@ class OptionsRun(unittest.TestCase):
                 ("rocprofv3", [], "no program to run"),
                 ("rocprofv3", ["-o"], "-o: needs NAME"),
                 ("rocprofv3", ["-o", "--", "x"], "-o: needs NAME"),
-                ("rocprofv3", ["-f", "json", "--", "x"], "-f json: Sonde does not write rocprofv3's JSON"),
                 ("rocprofv3", ["-f", "xml", "--", "x"], "-f: 'xml' is none of csv, pftrace, otf2, rocpd"),
                 ("rocprofv3", ["-u", "h", "--", "x"], "-u: 'h' is none of"),
                 ("rocprofv3", ["-P", "a:b", "--", "x"], "--collection-period: 'a:b' is not"),

@@ -209,6 +209,13 @@ class RoundTrip(unittest.TestCase):
             made.unlink()
             shutil.rmtree(self.folder / "out.rocprofv3")
 
+    def test_rocprofv3s_json(self):
+        for source in (self.fixture(), *([self.real()] if REAL.exists() else [])):
+            made = self.back(source, "rocprofv3-json")
+            self.same(source, made, OPS, LINKS, APIS)
+            made.unlink()
+            (self.folder / "out.rocprofv3-json").unlink()
+
     def test_chrome_of_rpds_recordings(self):
         for old in (self.fixture(), *([self.real()] if REAL.exists() else [])):
             source = self.folder / f"new_{old.name}"
@@ -259,7 +266,7 @@ class RoundTrip(unittest.TestCase):
                           CLOCK, empty=True)
 
     def test_sizes_come_back(self):
-        for form, given in (("rocpd", None), ("rocprofv3", "results_hip_api_trace.csv")):
+        for form, given in (("rocpd", None), ("rocprofv3-json", None), ("rocprofv3", "results_hip_api_trace.csv")):
             made = self.back(self.fixture(), form, given)
             self.assertEqual(set(rows(made, "SELECT bytes FROM sonde_op_detail WHERE bytes >= 0")),
                              {(1 << 33,)})
