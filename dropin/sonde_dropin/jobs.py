@@ -1,5 +1,6 @@
 """Job files of rocprofv3 (-i): {"jobs": [{"kernel_trace": true, "output_directory": "out"}, ...]}, as
-JSON or YAML. Each job is a run; what the command line says counts for all of them."""
+JSON or YAML. Each job is a run; what the command line says counts for all of them, and no job may
+say otherwise."""
 
 import json
 import os
@@ -71,6 +72,9 @@ def read(front, parsed):
         job = Parsed()
         for name, value in given.items():
             _set(front, job, path, str(name), value)
+        for key, value in parsed.items():
+            if key in job and job[key] != value:
+                raise Usage(f"{path}: {key.replace('-', '_')}: the command line says otherwise; leave one out")
         tell_differences(front, job)
         job.update(parsed)
         job.order += parsed.order

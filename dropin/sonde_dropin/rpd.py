@@ -28,8 +28,7 @@ RPD_REMOTE = Front("rpdRemote.sh", "rpdRemote.sh start|stop PID",
 
 RPD_TRIM = Front("rpd_trim", "rpd_trim FILE [--start TIME] [--end TIME] [--dryrun]",
                  "Cuts an .rpd to a part of its time, in place. TIME is nanoseconds of the trace's own "
-                 "clock, a share of its\nlength (25%), or +TIME: after the start of the trace, and with "
-                 "--end after --start.",
+                 "clock, a share of its\nlength (25%), or +TIME: after the start of the trace.",
                  {"Part": [
                      Option("--start", "TIME", SAME, "where the part begins"),
                      Option("--end", "TIME", SAME, "where the part ends"),
@@ -107,19 +106,17 @@ def _quoted(path):
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
-def _moment(option, text, span, base):
+def _moment(option, text, span):
     """TIME as nanoseconds after the trace's start."""
-    length = span[1] - span[0]
-    after = text.startswith("+")
-    number = text[1:] if after else text
+    number = text[1:] if text.startswith("+") else text
     try:
         if number.endswith("%"):
-            value = int(length * float(number[:-1]) / 100)
+            value = int((span[1] - span[0]) * float(number[:-1]) / 100)
         else:
-            value = int(number) - (0 if after else span[0])
+            value = int(number) - (0 if text.startswith("+") else span[0])
     except ValueError as error:
         raise Usage(f"{option}: '{text}' is not a time (nanoseconds, 25%, +TIME)") from error
-    return max(value + (base if after else 0), 0)
+    return max(value, 0)
 
 
 def trim(parsed):
@@ -130,12 +127,10 @@ def trim(parsed):
         raise tool.Failure(f"{path}: no such file")
     span = _span(path)
     command = ["trim"]
-    start = 0
     if "start" in parsed:
-        start = _moment("--start", parsed["start"], span, 0)
-        command += ["--from", f"{start}ns"]
+        command += ["--from", f"{_moment('--start', parsed['start'], span)}ns"]
     if "end" in parsed:
-        command += ["--to", f"{_moment('--end', parsed['end'], span, start)}ns"]
+        command += ["--to", f"{_moment('--end', parsed['end'], span)}ns"]
     if len(command) == 1:
         raise Usage("no part is given: --start, --end")
     command.append("--dry-run" if parsed.on("dryrun") else "--in-place")

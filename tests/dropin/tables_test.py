@@ -335,11 +335,11 @@ class Parts(unittest.TestCase):
             runs = jobs.read(rocprofv3.ROCPROFV3, self.parse("-i", str(path), "-o", "n", "--", "x"))
             self.assertEqual([rocprofv3._domains(run) for run in runs], [{"kernel"}, {"hip"}])
             self.assertEqual([run["output-directory"] for run in runs], ["a/pass_1", "pass_2"])
-            for text in ('{"jobs": [{"pmc": ["SQ_WAVES"]}]}', '{"jobs": []}', "[]", "{", '{"jobs": [1]}',
+            for text in ('{"jobs": [{"pmc": ["SQ_WAVES"]}]}', '{"jobs": [{"hip_trace": false}]}', '{"jobs": []}', "[]", "{", '{"jobs": [1]}',
                          '{"jobs": [{"kernel_trace": "maybe"}]}', '{"jobs": [{"nonsense": 1}]}'):
                 path.write_text(text)
                 with self.assertRaises(Exception) as problem, contextlib.redirect_stderr(io.StringIO()):
-                    jobs.read(rocprofv3.ROCPROFV3, self.parse("-i", str(path), "--", "x"))
+                    jobs.read(rocprofv3.ROCPROFV3, self.parse("-i", str(path), "--hip-trace", "--", "x"))
                 self.assertIn("in.json", str(problem.exception))
 
 
