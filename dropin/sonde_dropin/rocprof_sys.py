@@ -28,27 +28,28 @@ def _rate(parsed, key, text):
 
 def _samples(parsed, always):
     """The settings of call stacks."""
-    clock, rate = "cpu", parsed.text("freq")
+    clock, rate = "cpu", parsed.text("sampling-freq")
     kind = parsed.get("sample")
     if kind == "realtime":
         clock = "wall"
-    for key, meant in (("cputime", "cpu"), ("realtime", "wall")):
+    for key, meant in (("sample-cputime", "cpu"), ("sample-realtime", "wall")):
         if key in parsed:
             clock, rate = meant, parsed[key][0]
     wanted = always or kind not in (None, False) or rate is not None
     if not wanted:
         return [("sample", "off")]
     options = [("sample-clock", clock)]
-    return options + ([("sample", _rate(parsed, "freq", rate))] if rate is not None else [])
+    return options + ([("sample", _rate(parsed, "sampling-freq", rate))] if rate is not None else [])
 
 
 def _settings(parsed, always):
     # What a configuration file says counts where the command line says nothing.
     options = _samples(parsed, always)
-    if "config" in parsed and not any(key in parsed for key in ("freq", "cputime", "realtime", "sample")):
+    if "config" in parsed and not any(key in parsed for key in ("sampling-freq", "sample-cputime", "sample-realtime", "sample")):
         options = []
-    for key, name in (("wait", "delay"), ("duration", "duration")):
-        if key in parsed:
+    for key, name in (("wait", "delay"), ("duration", "duration"), ("trace-wait", "delay"),
+                      ("trace-duration", "duration")):
+        if key in parsed and name not in [chosen for chosen, _ in options]:
             options.append((name, f"{int(_number(parsed, key, parsed[key]) * 1e9)}ns"))
     if "process-freq" in parsed:
         options.append(("metrics-hz", _rate(parsed, "process-freq", parsed["process-freq"])))

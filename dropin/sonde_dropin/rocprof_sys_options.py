@@ -12,6 +12,7 @@ _COMMON = {
                ".json"),
         Option("-F --flat-profile", "[BOOL]", NEAR, "a flat profile", "the profile is by call path; sonde stacks and "
                "sonde kernels print flat ones"),
+        Option("--profile-diff", "PATH...", REFUSED, "compare with an older profile", "sonde diff compares two traces"),
         Option("-o --output", "DIR PREFIX", SAME, "the folder, and what names of files begin with; by default "
                "rocprof-sys-APP-output. In it is a folder for each run"),
         Option("--trace-file", "FILE", SAME, "the name of the trace for Perfetto"),
@@ -35,13 +36,21 @@ _COMMON = {
         Option("--gpus", "LIST...", NEAR, "GPUs whose metrics are read", "metrics are of all GPUs"),
         Option("-w --wait", "SECONDS", SAME, "begin after so long"),
         Option("-d --duration", "SECONDS", SAME, "record for so long"),
+        Option("--trace-wait", "SECONDS", NEAR, "begin to trace after so long", "call stacks and metrics begin then, too"),
+        Option("--trace-duration", "SECONDS", NEAR, "trace for so long", "call stacks and metrics end then, too"),
+        Option("--process-wait", "SECONDS", NEAR, "when metrics begin", "metrics begin with the recording (-w)"),
+        Option("--process-duration", "SECONDS", NEAR, "how long metrics are read", "metrics end with the recording (-d)"),
+        Option("--hsa-interrupt", "0|1", NEAR, "how HSA waits", "HSA's setting stays; HSA_ENABLE_INTERRUPT changes it"),
     ],
     "Call stacks": [
-        Option("-f --freq", "HZ", SAME, "samples per second"),
-        Option("--cputime", "N...", NEAR, "by CPU time: rate, delay, threads", "the rate counts, for all threads and from "
+        Option("-f --freq --sampling-freq", "HZ", SAME, "samples per second"),
+        Option("--cputime --sample-cputime", "N...", NEAR, "by CPU time: rate, delay, threads", "the rate counts, for all threads and from "
                "the begin"),
-        Option("--realtime", "N...", NEAR, "by real time: rate, delay, threads", "the rate counts, for all threads and "
+        Option("--realtime --sample-realtime", "N...", NEAR, "by real time: rate, delay, threads", "the rate counts, for all threads and "
                "from the begin"),
+        Option("--sampling-wait", "SECONDS", NEAR, "when call stacks begin", "they begin with the recording (-w)"),
+        Option("--sampling-duration", "SECONDS", NEAR, "how long they are taken", "they end with the recording (-d)"),
+        Option("--inlines", "[BOOL]", SAME, "inlined functions are frames, as always"),
         Option("-t --tids", "N...", NEAR, "threads that are sampled", "all threads are sampled"),
     ],
 }
@@ -56,7 +65,8 @@ RUN = Front(
     "As rocprof-sys-sample, but without call stacks unless -S, -f, --cputime or --realtime asks for them.", {
         **_COMMON,
         "Of -run": [
-            Option("-S --sample", "[cputime|realtime]", SAME, "take call stacks, by cputime (default) or realtime"),
+            Option("-S --sample", "[cputime|realtime]...", SAME, "take call stacks, by cputime (default) or realtime, "
+                   "which is both"),
             Option("-l --launcher", "NAME", NEAR, "the launcher whose program is recorded", "all that APP starts is "
                    "recorded"),
             Option("--fork", "[BOOL]", SAME, "children are recorded, as always"),

@@ -15,7 +15,7 @@ _FIELDS = ("names", "value", "how", "text", "note", "sets")
 
 class Option(namedtuple("Option", _FIELDS)):
     """names: "-o --output-file"; value: "" (none), "FILE", "FILE..." (one or more), "NAME,..." (one, and the option again for more), "DIR PREFIX" (one or
-    two), "[BOOL]" or "[this|that]" (may be left out); note: how it differs, or what to use instead; sets: what it turns on, for the front."""
+    two), "[BOOL]", "[this|that]" or "[this|that]..." (may be left out); note: how it differs, or what to use instead; sets: what it turns on, for the front."""
 
     __slots__ = ()
 
@@ -103,7 +103,7 @@ def _take(front, words, at, parsed):
     kind = option.value
     repeats = kind.endswith(",...")
     most = sys.maxsize if kind.endswith("...") and not repeats else 1 + kind.count(" ")
-    alternatives = kind.strip("[]").split("|") if "|" in kind and kind.startswith("[") else []
+    alternatives = kind.strip("[].").split("|") if "|" in kind and kind.startswith("[") else []
     wanted = 0 if not kind or equals else 1
     while kind and not equals and at < len(words) and not is_option(words[at]) and words[at] != "--":
         if kind.startswith("[") and words[at].lower() not in (*_TRUE, *_FALSE, *alternatives):
@@ -119,7 +119,7 @@ def _take(front, words, at, parsed):
     if not kind:
         parsed[option.key] = True
     elif kind.startswith("["):
-        text = values[0] if values else "on"
+        text = values[-1] if values else "on"
         parsed[option.key] = text if text in alternatives else truth(name, text)
     elif most > 1 or repeats:
         parsed.setdefault(option.key, []).extend(values)

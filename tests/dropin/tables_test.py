@@ -54,7 +54,8 @@ KNOWN = {
 KNOWN["rocprof-sys-sample"] = """-T --trace -P --profile -F --flat-profile -H --host -D --device -f --freq -I
     --include -E --exclude -C --cpu-events -G --gpu-events -o --output -t --tids -w --wait -d --duration -c --config
     --cputime --realtime --process-freq --profile-format --trace-buffer-size --trace-fill-policy --trace-file
-    --gpus --cpus"""
+    --gpus --cpus --sampling-freq --sample-cputime --sample-realtime --trace-wait --trace-duration --process-wait
+    --process-duration --hsa-interrupt --sampling-wait --sampling-duration --inlines --profile-diff"""
 KNOWN["rocprof-sys-run"] = KNOWN["rocprof-sys-sample"] + " -S --sample -l --launcher --fork --sample-overflow"
 KNOWN["rocprof-sys-avail"] = """-S --settings -C --components -H --hw-counters -a --all -r --filter --categories
     --advanced -b --brief -d --description -G --generate-config -F --config-format --force"""
@@ -224,9 +225,11 @@ class OptionsRun(unittest.TestCase):
                 ("rocprofv3", ["--sonde-as", "new", "--", "x"], "--sonde-as: 'new' is not a version"),
                 ("rocprofv3", ["--kernel-trace=maybe", "--", "x"], "--kernel-trace: 'maybe' is neither"),
                 ("rocprofv3", ["-i", "none.json", "--", "x"], "none.json: No such file"),
-                ("rocprof-sys-sample", ["-f", "fast", "--", "x"], "--freq: 'fast' is not a number"),
+                ("rocprof-sys-sample", ["-f", "fast", "--", "x"], "--sampling-freq: 'fast' is not a number"),
                 ("rocprof-sys-sample", ["-c", "none.cfg", "--", "x"], "none.cfg: no such file"),
                 ("rocprof-sys-run", ["-S", "--profile-format", "xml", "--", "x"], "--profile-format: 'xml' is none"),
+                ("rocprof-sys-run", ["-S", "cputime", "realtime"], "no program to run"),
+                ("rocprof-sys-run", ["-TPHDx", "--", "x"], "-TPHDx: no such option"),
                 ("rocprof-sys-run", ["-P"], "no program to run"),
                 ("rocpd", [], "say which command: convert, query, summary, merge"),
                 ("rocpd", ["frob"], "frob: no such command"),
@@ -298,6 +301,15 @@ class Parts(unittest.TestCase):
         self.assertEqual(domains, {"hip", "marker", "rccl", "kernel", "memory_copy"})
         self.assertEqual(rocprofv3._domains(self.parse("--kernel-trace", "--", "x")), {"kernel"})
         self.assertEqual(rocprofv3._domains(self.parse("--kernel-trace", "no", "--", "x")), set())
+
+    def test_values_and_joined_letters(self):
+        run = fronts.FRONTS["rocprof-sys-run"][0]
+        parsed = table.parse(run, ["-TPHD", "-S", "cputime", "realtime", "-f", "9", "--", "x", "-y"])
+        self.assertTrue(all(parsed.on(key) for key in ("trace", "profile", "host", "device")))
+        self.assertEqual((parsed["sample"], parsed["sampling-freq"], parsed.program), ("realtime", "9", ["x", "-y"]))
+        stats = fronts.FRONTS["nsys stats"][0]
+        parsed = table.parse(stats, ["-r", "a,b", "-r", "c", "file"])
+        self.assertEqual((parsed["report"], parsed.words), (["a,b", "c"], ["file"]))
 
     def test_the_default_format_is_that_of_the_version(self):
         self.assertEqual(rocprofv3._formats(self.parse("--", "x")), ["rocpd"])
