@@ -78,29 +78,31 @@ static int preloaded(void) {
   return found;
 }
 
+/* Whether a path leads to what runs here (statx, since stat is glibc 2.33's). */
+static int is_running(const char* path) {
+  struct statx running, other;
+  return statx(AT_FDCWD, "/proc/self/exe", 0, STATX_INO, &running) == 0 &&
+         statx(AT_FDCWD, path, 0, STATX_INO, &other) == 0 && other.stx_ino == running.stx_ino &&
+         other.stx_dev_major == running.stx_dev_major &&
+         other.stx_dev_minor == running.stx_dev_minor;
+}
+
 /* argv[0], if that is what runs here (a virtual environment's python is found by its name); else
  * the file. */
 static const char* program(const char* named, char* path) {
-  struct stat running, other;
+  const char* folders = getenv("PATH");
   const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
   if (length <= 0) return NULL;
   path[length] = '\0';
-  if (named == NULL || stat("/proc/self/exe", &running) != 0) return path;
-  if (strchr(named, '/') != NULL) {
-    const int same = stat(named, &other) == 0 && other.st_ino == running.st_ino &&
-                     other.st_dev == running.st_dev;
-    return same ? named : path;
-  }
-  const char* folders = getenv("PATH");
+  if (named == NULL) return path;
+  if (strchr(named, '/') != NULL) return is_running(named) ? named : path;
   while (folders != NULL && *folders != '\0') {
     char whole[PATH_MAX];
     const size_t size = strcspn(folders, ":");
-    snprintf(whole, sizeof whole, "%.*s/%s", (int)size, size == 0 ? "." : folders, named);
-    if (access(whole, X_OK) == 0) { /* the first one is what would be run */
-      const int same = stat(whole, &other) == 0 && other.st_ino == running.st_ino &&
-                       other.st_dev == running.st_dev;
-      return same ? named : path;
-    }
+    snprintf(whole, sizeof whole, "%.*s/%s", size == 0 ? 1 : (int)size, size == 0 ? "." : folders,
+             named);
+    /* The first one is what would be run. */
+    if (access(whole, X_OK) == 0) return is_running(whole) ? named : path;
     folders += size + (folders[size] == ':');
   }
   return path;

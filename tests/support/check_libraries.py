@@ -26,7 +26,8 @@ MAX_INITIALISERS = 2
 
 
 def main(build):
-    libraries = sorted(p for p in Path(build, "lib", "sonde").glob("*.so") if not p.is_symlink())
+    folder = Path(build, "lib", "sonde")
+    libraries = sorted(p for p in [*folder.glob("*.so"), *folder.glob("drop-in/*.so")] if not p.is_symlink())
     problems = []
     if not any(p.name == "libsonde-agent.so" for p in libraries):
         problems.append(f"{build}/lib/sonde has no libsonde-agent.so")
@@ -92,6 +93,8 @@ def exported(symbols):
 
 def allowed_exports(library):
     """What the version scripts in the library's folder list as global."""
+    if library.parent.name == "drop-in":
+        return global_names((ROOT / "dropin/lib" / f"{library.stem.removeprefix('lib')}.map").read_text())
     name = library.stem.removeprefix("libsonde-")
     folder = ROOT / "src" / name if name == "agent" else ROOT / "src" / "backends" / name
     return set().union(*(global_names(script.read_text()) for script in folder.glob("*.map")))
