@@ -19,6 +19,8 @@ FILE = re.compile(r"\.(rpd|json|gz|csv|toml|pftrace|py)\b")
 PLACEHOLDER = re.compile(r"(?<![\w$])(?:[A-Z]{2,}|\.\.\.)(?![\w=])")
 OURS = {"sonde", "softgpu"}
 OTHERS = {"./dev", "cmake", "ctest", "pip", "srun"}
+# What pages may show that no list of packages has: the same lines are found on every machine.
+ELSEWHERE = {"source", "export", "jq"}
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def first_word(text):
 
 def is_program(word, programs):
     """A shell's own commands are those that a page might show; paths are those of the checkout."""
-    if word in ("source", "export") or word.startswith("./") or word.split("-")[0] in OURS:
+    if word in ELSEWHERE or word.startswith("./") or word.split("-")[0] in OURS:
         return True
     if "/" in word:
         return word.startswith("build/bin/") or shutil.which(ROOT / word) is not None
