@@ -234,6 +234,10 @@ struct sonde_agent {
    * time begins. 0, and nothing happens, if nobody wants these stacks. `take` may call the
    * functions of this table. */
   int (*take_launch_stacks)(void (*take)(uint64_t correlation));
+  /* Has `prepare` called before the program enters a sandbox in which a system call, or reading the
+   * time, would end it: by the thread that enters it. Nothing is recorded from then on, and the
+   * backend does nothing by itself any more. For one backend. */
+  void (*on_silence)(void (*prepare)(void));
 };
 
 /* The agent of this process, or NULL. Cached by the caller. */

@@ -5,6 +5,7 @@
 #include "agent/definitions.h"
 #include "agent/events.h"
 #include "agent/exec.h"
+#include "agent/sandbox.h"
 #include "agent/spool.h"
 
 namespace sonde::agent {
@@ -102,7 +103,8 @@ const struct sonde_agent kTable = {SONDE_AGENT_ABI,
                                    define_module,
                                    define_code,
                                    sample_blocked,
-                                   take_launch_stacks};
+                                   take_launch_stacks,
+                                   on_silence};
 
 }  // namespace
 

@@ -154,6 +154,7 @@ void range_push(uint32_t domain, uint32_t category, const char* text) {
 
 int range_pop(uint32_t domain) {
   const uint64_t end = ticks();
+  if (end == 0) return -1;
   Inside inside;
   if (!inside) {
     count_drop(DropSource::kRange, Inside::reason());
@@ -271,7 +272,7 @@ inline void write_call(Ring* ring, uint32_t function, uint64_t begin, uint64_t e
 
 void call_end(const sonde_call* call, int64_t result, const uint64_t* words, size_t count) {
   const uint64_t end = ticks();
-  if (call->private_data == 0) return;
+  if (call->private_data == 0 || end == 0) return;
   Inside inside;
   if (!inside) return count_drop(DropSource::kCall, Inside::reason());
   Ring* ring = t_state.ring;
@@ -398,11 +399,13 @@ void name_thread(uint32_t tid, const char* name) {
 }
 
 void diagnostic(int severity, const char* source, const char* text) {
+  if (load(g_state.silent) != 0) return;
   const uint32_t id = intern(source, source != nullptr ? strlen(source) : 0);
   write_event(RecordType::kDiagnostic, static_cast<uint8_t>(severity), id, text);
 }
 
 void dropped(const char* source, uint64_t count) {
+  if (load(g_state.silent) != 0) return;
   const uint32_t id = intern(source, source != nullptr ? strlen(source) : 0);
   write_moment(RecordType::kDropped, DropSource::kOther, id, count, 0, 0, nullptr);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/state.h"
 #include "base/environment_merge.h"
 #include "base/errno_keeper.h"
 
@@ -57,6 +58,7 @@ enum class Change { kNone, kMerge, kStrip };
 
 Change wanted_change(char* const* environment) {
   if (g_inject[0] == '\0' || is_of_another(environment)) return Change::kNone;
+  if (load(g_state.silent) != 0) return Change::kStrip;  // what is started is in the sandbox, too
   if (files_are_out_of_reach()) return Change::kStrip;
   return merge_is_needed(environment, g_inject) ? Change::kMerge : Change::kNone;
 }

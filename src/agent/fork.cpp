@@ -35,6 +35,7 @@ bool extend(StackRange& range, uintptr_t here) {
 }  // namespace
 
 bool owns_state_elsewhere(uintptr_t here) {
+  if (load(g_state.silent) != 0) return false;
   ThreadState& state = t_state;
   if (state.other_stack.has(here)) return true;
   if (is_new_child()) notice_fork();
@@ -69,6 +70,7 @@ void watch_for_forks() {
 }
 
 void before_fork() {
+  if (load(g_state.silent) != 0) return;
   ThreadState& state = t_state;
   // What a signal handler that forks has interrupted may be another fork of this thread. Or this
   // very thread may hold the lock: then there is nothing to wait for.
@@ -138,6 +140,7 @@ bool notice_fork() {
 
 // An event in a handler before ours has noticed already. Without the byte this is the only way.
 void after_fork_in_child() {
+  if (load(g_state.silent) != 0) return;
   if (g_state.unforked == nullptr) return begin_anew();
   if (is_new_child()) notice_fork();
 }

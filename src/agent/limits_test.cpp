@@ -1,12 +1,16 @@
 // What happens at the limits of the agent's tables, and of what the system gives it.
+#include <linux/audit.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <atomic>
 #include <thread>
 
 #include "agent/agent_test_support.h"
+#include "agent/sandbox.h"
 
 namespace sonde {
 namespace {
@@ -206,6 +210,45 @@ TEST(AgentOfAnotherVersion, IsCountedAndNotRecorded) {
   }
   EXPECT_EQ((*control)->refused, 1u);  // a control file of version 3 does not count
   EXPECT_TRUE(wire::list_spools(directory.path()).empty());
+}
+
+// The way compilers of filters go: the machine, a jump over half of the numbers, then one by one.
+bool forbids(uint32_t otherwise, int permitted) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_STMT(BPF_ST, 3),
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 1000, 2, 0),
+      BPF_STMT(BPF_LD | BPF_MEM, 3),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(permitted), 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, otherwise),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  return agent::forbids_recording({sizeof code / sizeof code[0], code});
+}
+
+TEST(Sandbox, OnlyFiltersThatEndTheProgramForbidRecording) {
+  EXPECT_FALSE(forbids(SECCOMP_RET_ALLOW, SYS_read));
+  EXPECT_FALSE(forbids(SECCOMP_RET_ERRNO | 1, SYS_read));
+  EXPECT_FALSE(forbids(SECCOMP_RET_LOG, SYS_read));
+  EXPECT_TRUE(forbids(SECCOMP_RET_KILL_PROCESS, SYS_read));
+  EXPECT_TRUE(forbids(SECCOMP_RET_KILL_THREAD, SYS_read));
+  EXPECT_TRUE(forbids(SECCOMP_RET_TRAP, SYS_read));
+}
+
+// What does not stop recording need not be permitted.
+TEST(Sandbox, OtherSystemCallsMayBeForbidden) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  EXPECT_FALSE(agent::forbids_recording({sizeof code / sizeof code[0], code}));
+  code[1].k = SYS_timer_settime;
+  EXPECT_TRUE(agent::forbids_recording({sizeof code / sizeof code[0], code}));
 }
 
 }  // namespace

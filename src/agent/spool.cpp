@@ -313,6 +313,7 @@ void park_ring(void* memory) {
 // Other threads cannot write any more, or are not asked to: what they are called is written by this
 // one.
 void write_last_names() {
+  if (load(g_state.silent) != 0) return;
   ErrnoKeeper keep;
   const Inside inside;
   Ring* const own = t_state.ring;

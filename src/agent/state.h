@@ -17,6 +17,7 @@ struct State {
   uint64_t spool = 0;        // this process image, as in its folder's name
   uint32_t pid = 0;          // likewise; not that of a process that shares its memory
   uint32_t has_spool = 0;    // 0: no folder and ring 0 yet (before the first event of a fork)
+  uint32_t silent = 0;       // 1: in a sandbox, where nothing may be done any more
   int balance = 0;           // recording while > 0 (sonde_start and sonde_stop)
   char* unforked = nullptr;  // shows kSeen, and 0 in a child made by any kind of fork
   uint32_t forked = 0;       // 1 in a child made by fork that has not exec'ed
@@ -72,7 +73,11 @@ inline bool owns_state() {
   return t_state.stack.has(here) || owns_state_elsewhere(here);
 }
 
-inline uint64_t ticks() { return wire::read_ticks(g_state.clock); }
+// 0 in a sandbox, where reading the time may be forbidden, and in no other case.
+inline uint64_t ticks() {
+  if (g_state.clock != wire::ClockKind::kTsc && load(g_state.silent) != 0) return 0;
+  return wire::read_ticks(g_state.clock);
+}
 
 inline bool recording() {
   return load(g_state.balance) > 0 && load(g_state.control->recording) != 0;

@@ -64,8 +64,14 @@ static void small_stack(void) {
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
 }
 
-// Only what a strict sandbox permits; anything else ends the process.
-static void sandbox(void) {
+static void work(void) {
+  volatile double value = 1;
+  for (long i = 0; i < 30000000; ++i) value *= 1.0000001;
+}
+
+// Little is permitted; `otherwise` is what happens to all else. Works for a while then, so that a
+// sampler would come by.
+static void sandbox(unsigned otherwise) {
   static const int allowed[] = {SYS_read,         SYS_write, SYS_exit,  SYS_exit_group,
                                 SYS_rt_sigreturn, SYS_brk,   SYS_futex, SYS_newfstatat,
                                 SYS_fstat,        SYS_getpid};
@@ -76,11 +82,24 @@ static void sandbox(void) {
     code[length++] = (struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (unsigned)allowed[i]};
     code[length++] = (struct sock_filter){BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
   }
-  code[length++] = (struct sock_filter){BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM};
+  code[length++] = (struct sock_filter){BPF_RET | BPF_K, 0, 0, otherwise};
   const struct sock_fprog program = {length, code};
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) perror("seccomp");
   mark_often("in a sandbox");
+  work();
+}
+
+static void strict(void) {
+  prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
+  mark_often("in strict mode");
+  work();
+}
+
+static void no_time_stamps(void) {
+  prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+  mark_often("without a time stamp counter");
+  work();
 }
 
 // A mapping at an address of the program's own choice: where nothing is, as far as it can know.
@@ -114,7 +133,13 @@ static int run(const char* habit) {
   else if (strcmp(habit, "stack") == 0)
     small_stack();
   else if (strcmp(habit, "sandbox") == 0)
-    sandbox();
+    sandbox(SECCOMP_RET_ERRNO | EPERM);
+  else if (strcmp(habit, "deadly") == 0)
+    sandbox(SECCOMP_RET_KILL_PROCESS);
+  else if (strcmp(habit, "strict") == 0)
+    strict();
+  else if (strcmp(habit, "tsc") == 0)
+    no_time_stamps();
   else if (strcmp(habit, "fixed") == 0)
     fixed();
   else if (strcmp(habit, "mask") == 0)

@@ -16,6 +16,7 @@ namespace {
 const struct sonde_agent* g_agent = nullptr;
 uint64_t g_period_ns = 0;
 uint32_t g_by_event = 0;
+uint32_t g_silent = 0;
 agent::BoundedLock g_free_lock;
 agent::BoundedLock g_arming;  // whoever starts and ends clocks
 ThreadSampler* g_free = nullptr;
@@ -83,7 +84,7 @@ void end_start(ThreadSampler& self) {
 // are events. Where it cannot now, at the next sample.
 void start_next_event(ThreadSampler& self) {
   if (self.starter.page == nullptr || !g_arming.try_acquire()) return;
-  if (clocks_are_events() && self.rests == 0 && self.starter.page != nullptr) {
+  if (clocks_are_events() && !is_silent() && self.rests == 0 && self.starter.page != nullptr) {
     Event& event = self.events[self.started];
     event = open_event(random_interval(self, 56 * kEvents, 16 * kEvents), sampling_signal());
     if (event.page != nullptr && ++self.started == kEvents) end_start(self);
@@ -130,6 +131,7 @@ void count_rest(ThreadSampler& self) {
 }
 
 __attribute__((destructor)) void count_rests() {
+  if (is_silent()) return;
   const ErrnoKeeper keep;
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     count_rest(*one);
@@ -212,7 +214,19 @@ void arm(ThreadSampler* sampler, bool with_clock) {
   }
 }
 
+bool is_silent() { return agent::load(g_silent) != 0; }
+
+void silence() {
+  const bool alone = g_arming.acquire();
+  agent::store(g_silent, 1);
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    if (agent::load_acquire(one->tid) != 0) stop_clock(*one);
+  }
+  if (alone) g_arming.release();
+}
+
 void disarm() {
+  if (is_silent()) return;
   const ErrnoKeeper keep;
   ThreadSampler* sampler = this_sampler();
   if (sampler == nullptr) return;

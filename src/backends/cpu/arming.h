@@ -28,6 +28,10 @@ void disarm();
 // Neither timers nor the pages of events came along.
 void arm_again_in_child(bool with_clock);
 
+// No thread gets a signal from now on, and none is armed any more.
+void silence();
+bool is_silent();
+
 // A sample is taken, or missed, now: sets the time of the next one. Returns how many were due and
 // are not taken.
 uint32_t schedule_next(ThreadSampler& sampler, uint64_t cpu_ns, uint64_t elapsed_ns);

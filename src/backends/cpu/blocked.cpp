@@ -137,6 +137,7 @@ void look_at_all() {
 
 // The last look, and what has not moved until then goes into the file.
 __attribute__((destructor)) void end_watch() {
+  if (is_silent()) return;
   const ErrnoKeeper keep;
   if (!g_watching || !g_looking.acquire() || g_agent->recording() == 0) return;
   look_at_all();

@@ -91,6 +91,7 @@ bool is_for(const ThreadSampler& self, const siginfo_t& info) {
 }
 
 void on_signal(int number, siginfo_t* info, void* context) {
+  if (is_silent() && (info->si_code == POLL_IN || is_of_a_clock(*info))) return;
   ThreadSampler* self = t_sampler;
   if (self == nullptr || !is_for(*self, *info)) {
     if (!is_of_a_clock(*info)) pass_on(number, info, context);
@@ -136,6 +137,8 @@ bool prepare_sampling(uint32_t hz) {
                         "runtime must not be interrupted");
     return false;
   }
+  constexpr size_t kWithSilence = offsetof(struct sonde_agent, on_silence) + sizeof(void*);
+  if (g_agent->size >= kWithSilence) g_agent->on_silence(silence);
   const uint32_t period_ns = 1000000000 / hz;
   prepare_clocks(period_ns);
   prepare_stacks(g_agent);
@@ -171,7 +174,7 @@ bool prepare(const struct sonde_agent* agent) {
   return g_ready;
 }
 
-bool prepared() { return g_ready; }
+bool prepared() { return g_ready && !is_silent(); }
 
 ThreadSampler* this_sampler() { return t_sampler; }
 void set_this_sampler(ThreadSampler* sampler) { t_sampler = sampler; }

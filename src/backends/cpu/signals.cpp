@@ -128,7 +128,7 @@ void keep_here(const struct sigaction& action) {
 
 }  // namespace
 
-int sampling_signal() { return agent::load(g_signal); }
+int sampling_signal() { return is_silent() ? 0 : agent::load(g_signal); }
 
 bool is_this_process() { return getpid() == g_pid; }
 

@@ -142,7 +142,8 @@ struct Wrapped<F, Member, R (*)(A...)> {
   // The events of a wait list are told, and the one that the call gave instead of where it put it:
   // so that what waited for what can be found out.
   template <size_t I>
-  static void pack_one(sonde_args* args, size_t sizes, bool failed, const std::tuple<A...>& all) {
+  static void pack_one(sonde_args* args, size_t sizes, [[maybe_unused]] bool failed,
+                       const std::tuple<A...>& all) {
     const auto& value = std::get<I>(all);
     using T = std::tuple_element_t<I, std::tuple<A...>>;
     if constexpr (I >= kShown) {
@@ -159,10 +160,11 @@ struct Wrapped<F, Member, R (*)(A...)> {
   }
 
   template <size_t... I>
-  static void pack_all(sonde_args* args, std::index_sequence<I...>, R result, bool failed, A... a) {
+  static void pack_all(sonde_args* args, std::index_sequence<I...>, R result,
+                       [[maybe_unused]] bool failed, A... a) {
     args->count = 0;
     [[maybe_unused]] const size_t sizes = kKind == 'E' ? sizes_of<F>(a...) : 0;
-    const std::tuple<A...> values(a...);
+    [[maybe_unused]] const std::tuple<A...> values(a...);
     (pack_one<I>(args, sizes, failed, values), ...);
     if constexpr (kHasKernel) {
       [args](cl_command_queue, cl_kernel kernel, auto...) {
