@@ -26,6 +26,8 @@ uint32_t g_period_ns = 0;
 uint32_t g_own_module = 0;
 bool g_watching = false;
 agent::BoundedLock g_looking;  // whoever looks; in the end for good, by the thread that ends all
+int g_tid = 0;                 // of the thread that looks; 0: not known yet
+uint32_t g_leave = 0;
 uint64_t g_last_ns = 0;
 char g_packed[kPackedBytes];
 
@@ -154,16 +156,23 @@ uint64_t next_pause(uint64_t& random) {
 
 void* watch(void*) {
   pthread_setname_np(pthread_self(), "sonde-sampler");
+  agent::store(g_tid, static_cast<int>(syscall(SYS_gettid)));
   uint64_t random = g_agent->ticks();
   for (;;) {
     const uint64_t pause_ns = next_pause(random);
     const timespec pause = {static_cast<time_t>(pause_ns / 1000000000),
                             static_cast<long>(pause_ns % 1000000000)};
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
-    if (!g_looking.try_acquire()) return nullptr;
+    if (agent::load(g_leave) != 0 || !g_looking.try_acquire()) return nullptr;
     look_at_all();
     g_looking.release();
   }
+}
+
+// Whether the thread that looks is gone; it notices within one and a half periods.
+bool is_gone() {
+  const int tid = agent::load(g_tid);
+  return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
 }
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -179,6 +188,8 @@ bool start_thread() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   g_last_ns = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
+  agent::store(g_tid, 0);
+  agent::store(g_leave, 0u);
   pthread_t thread;
   const bool started = create(&thread, &attributes, watch, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -203,6 +214,23 @@ void watch_blocked(const struct sonde_agent* agent, uint32_t period_ns, uint32_t
   if (!g_watching) {
     agent->diagnostic(SONDE_WARNING, "cpu", "blocked threads are not looked at: no more threads");
   }
+}
+
+bool pause_watch() {
+  if (!g_watching) return false;
+  const ErrnoKeeper keep;
+  agent::store(g_leave, 1u);
+  const int64_t deadline = clock_ns(CLOCK_MONOTONIC) + static_cast<int64_t>(4 * g_period_ns);
+  while (!is_gone() && clock_ns(CLOCK_MONOTONIC) < deadline) {
+    const timespec pause = {0, 200'000};
+    nanosleep(&pause, nullptr);
+  }
+  return true;
+}
+
+void resume_watch() {
+  const ErrnoKeeper keep;
+  g_watching = start_thread();
 }
 
 void watch_again_in_child() {

@@ -19,4 +19,9 @@ void watch_blocked(const struct sonde_agent* agent, uint32_t period_ns, uint32_t
 // The thread did not come along to the child: another one is started.
 void watch_again_in_child();
 
+// Some calls are refused to a process of several threads: the one that looks is away between these
+// two. False: there is none.
+bool pause_watch();
+void resume_watch();
+
 }  // namespace sonde::cpu

@@ -22,6 +22,8 @@ namespace {
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 using Close = int (*)(void*);
+using Unshare = int (*)(int);
+using SetNamespace = int (*)(int, int);
 
 pthread_key_t g_end_key;
 bool g_has_end_key = false;
@@ -104,6 +106,25 @@ SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attribu
   const int result = kNext(thread, attributes, thread_main, sampler);
   if (result != 0) give_back(sampler);
   return result;
+}
+
+// A process of several threads may not change its user namespace.
+template <typename Call>
+static int without_watch(Call call) {
+  const bool paused = prepared() && is_this_process() && pause_watch();
+  const int result = call();
+  if (paused) resume_watch();
+  return result;
+}
+
+SONDE_EXPORT int unshare(int flags) {
+  static const auto kNext = next_of<Unshare>("unshare");
+  return without_watch([flags] { return kNext(flags); });
+}
+
+SONDE_EXPORT int setns(int fd, int type) {
+  static const auto kNext = next_of<SetNamespace>("setns");
+  return without_watch([fd, type] { return kNext(fd, type); });
 }
 
 SONDE_EXPORT int dlclose(void* handle) {
