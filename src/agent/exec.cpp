@@ -93,6 +93,26 @@ void remember_environment() {
 
 #ifndef SONDE_AGENT_STATIC
 
+// system() and popen() start programs by libc's own functions, with the environment of the process.
+static void strip_own_environment() {
+  using namespace sonde;
+  const ErrnoKeeper keep;
+  const bool own = static_cast<pid_t>(agent::g_state.pid) == getpid() || agent::is_new_child();
+  if (!own || agent::wanted_change(environ) != agent::Change::kStrip) return;
+  const auto room = merge_room(environ, agent::g_inject);
+  auto** entries = static_cast<char**>(malloc(room.entries * sizeof(char*)));
+  auto* text = static_cast<char*>(malloc(room.bytes));  // both for as long as the process lives
+  if (entries == nullptr || text == nullptr) return;
+  strip_environment(environ, agent::g_inject, entries, text);
+  environ = entries;
+}
+
+SONDE_EXPORT int chroot(const char* path) {
+  const int result = SONDE_REAL(chroot)(path);
+  if (result == 0) strip_own_environment();
+  return result;
+}
+
 SONDE_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
   SONDE_MERGED(environment);
   return SONDE_REAL(execve)(path, arguments, merged);
