@@ -123,6 +123,16 @@ TEST(Render, TextFitsTheTerminal) {
   }
 }
 
+TEST(Render, RemarksAndNotesCarryNoControlSequences) {
+  Report report = sample();
+  report.sections[0].remarks.push_back("ends with gemm\x1b[8m");
+  report.notes.push_back("of \x1b[1mfile");
+  report.warnings.push_back("\x1b]0;title\a");
+  const std::string text = rendered(report, "text", 80);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_EQ(text.find('\a'), std::string::npos);
+}
+
 TEST(Render, CsvCellsAreNoFormulasAndNumbersStayNumbers) {
   Report report;
   Section section{"rows", "", {}, {}, ""};

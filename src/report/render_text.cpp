@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/printable.h"
 #include "base/strings.h"
 #include "report/cells.h"
 #include "report/layout.h"
@@ -138,7 +139,8 @@ void append_section(std::string& out, const Section& section, const RenderOption
     }
   }
   for (const std::string& remark : section.remarks) {
-    out += "\n" + wrap(remark, options.width == 0 ? kTextWidth : options.width, 2);
+    out += "\n" + wrap(printable(remark, Lines::kKeep),
+                       options.width == 0 ? kTextWidth : options.width, 2);
   }
 }
 
@@ -147,10 +149,11 @@ std::string render(const Report& report, const RenderOptions& options) {
   for (const Section& section : report.sections) append_section(out, section, options);
   const size_t width = options.width == 0 ? kTextWidth : options.width;
   if (!report.notes.empty()) out += '\n';
-  for (const auto& note : report.notes) out += wrap("note: " + note, width, 6);
+  for (const auto& note : report.notes)
+    out += wrap("note: " + printable(note, Lines::kKeep), width, 6);
   if (!report.warnings.empty()) out += '\n';
   for (const auto& warning : report.warnings) {
-    const std::string text = wrap("warning: " + warning, width, 9);
+    const std::string text = wrap("warning: " + printable(warning, Lines::kKeep), width, 9);
     out += options.colour ? fmt::format("{}{}{}", kYellow, text, kReset) : text;
   }
   if (!report.definition.empty()) out += "\n" + wrap(report.definition, width, 0);

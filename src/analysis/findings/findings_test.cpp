@@ -45,6 +45,19 @@ TEST(Findings, LateLaunches) {
   EXPECT_NE(findings.front().evidence.find("ends with b"), std::string::npos);
 }
 
+// The evidence says what the host did instead of launching.
+TEST(Findings, WhatTheHostDidIsNamed) {
+  trace::TraceBuilder rows;
+  const int first = rows.add(ApiRow{"hip", "hipLaunchKernel", 0, 50});
+  rows.add(ApiRow{"hip", "hipModuleLoadData", 1200, 3800});
+  const int second = rows.add(ApiRow{"hip", "hipLaunchKernel", 3900, 3950});
+  rows.add(OpRow{"a", 100, 1100, first});
+  rows.add(OpRow{"b", 4100, 5100, second});
+  EXPECT_NE(findings_in(rows, 50).front().evidence.find(
+                "ends with b; the host was in hipModuleLoadData meanwhile (loading modules)"),
+            std::string::npos);
+}
+
 // The call comes 1000 ns into the gap and takes 6000, and its kernel begins 400,000 after it: not
 // the program is late.
 TEST(Findings, WorkThatIsLaunchedAndDoesNotBegin) {
@@ -180,9 +193,24 @@ constexpr Case kCases[] = {
      }},
     {"allocations", [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 6000, 6200, 10); },
      [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 1000, 1200, 10); }},
+    {"allocations", [](auto& rows) { add_gap_with(rows, "hip", "hipMalloc", 6000, 6200, 10); },
+     [](auto& rows) {  // by a thread that launches nothing
+       add_gap_with(rows, "user_annotation", "preprocess", 1100, 8900);
+       for (int i = 0; i < 10; ++i) {
+         rows.add(ApiRow{"hip", "hipMalloc", 6000 + i * 200, 6100 + i * 200, 1, 2});
+       }
+     }},
     {"python-gc",
      [](auto& rows) { add_gap_with(rows, "python_function", "Python GC", 1100, 8900); },
      [](auto& rows) { add_gap_with(rows, "python_function", "train.py(3): gc", 1100, 8900); }},
+    {"python-gc",
+     [](auto& rows) {
+       add_gap_with(rows, "python_function", "<built-in function collect>", 1100, 8900);
+     },
+     [](auto& rows) {
+       add_gap_with(rows, "python_function", "<built-in method collect of PyLazyFrame object>",
+                    1100, 8900);
+     }},
     {"exposed-communication",
      [](auto& rows) {
        rows.add(OpRow{"k", 0, 1000});

@@ -4,7 +4,9 @@
 #include <map>
 
 #include "analysis/findings/rules.h"
+#include "analysis/time/host_time.h"
 #include "analysis/time/idle_gaps.h"
+#include "base/printable.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -84,7 +86,22 @@ constexpr Rule kCollectorRule = {
 
 std::string name_text(const trace::Trace& trace, Row op) {
   if (op == kNone) return "the end of the trace";
-  return short_name_of(trace.names[trace.label(static_cast<size_t>(op))]);
+  return printable(short_name_of(trace.names[trace.label(static_cast<size_t>(op))]));
+}
+
+// What the launching threads did most of that time, if it is more than to launch.
+std::string host_text(const trace::Trace& trace, const std::map<trace::NameId, HostDeed>& deeds) {
+  const HostDeed* longest = nullptr;
+  int64_t total_ns = 0;
+  for (const auto& [label, deed] : deeds) {
+    total_ns += deed.time_ns;
+    if (longest == nullptr || deed.time_ns > longest->time_ns) longest = &deed;
+  }
+  if (longest == nullptr || longest->time_ns * 2 < total_ns) return "";
+  const std::string name = short_name_of(trace.names[longest->label]);
+  if (longest->work == trace::HostWork::kNothing || name.empty()) return "";
+  return fmt::format("; the host was in {} meanwhile ({})", printable(name),
+                     trace::host_work_name(longest->work));
 }
 
 // How often a process launches operations for a GPU: what its host can do. Of several the mean.
@@ -128,6 +145,7 @@ void add_idle(const Evidence& evidence, Claims& claims) {
     int64_t gaps = 0, total_ns = 0;
     const Gap* longest = nullptr;
     Lanes lanes;
+    std::map<trace::NameId, HostDeed> deeds;
   };
   std::array<Sum, kIdleReasons> sums{};
   const std::vector<Gap> gaps = idle_gaps(trace, HostTime(trace), kLaunchLatencyNs);
@@ -137,6 +155,10 @@ void add_idle(const Evidence& evidence, Claims& claims) {
     ++sum.gaps;
     sum.total_ns += length(gap);
     sum.lanes[gap.gpu].push_back(gap.time);
+    HostDeed& deed = sum.deeds[gap.host.label];
+    const int64_t before_ns = deed.time_ns;
+    deed = gap.host;
+    deed.time_ns += before_ns;
     if (sum.longest == nullptr || length(gap) > length(*sum.longest)) sum.longest = &gap;
   }
   for (size_t reason = 0; reason < kIdleReasons; ++reason) {
@@ -146,6 +168,7 @@ void add_idle(const Evidence& evidence, Claims& claims) {
         fmt::format("{} gap{}, {} on average; the longest, {}, ends with {}", sum.gaps,
                     sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
                     time_text(length(*sum.longest)), name_text(trace, sum.longest->next));
+    text += host_text(trace, sum.deeds);
     if (reason == static_cast<size_t>(IdleReason::kLaunchBound)) text += launch_rate(trace);
     const bool is_dependency = reason == static_cast<size_t>(IdleReason::kDependency);
     if (is_dependency || reason == static_cast<size_t>(IdleReason::kOther)) {
@@ -237,7 +260,8 @@ void add_host_claims(const Evidence& evidence, Claims& claims) {
              ranges_of(evidence.trace, start_ns, trace::is_data_loader, &launching), claims);
   add_ranges(evidence, kCollectorRule, "collections",
              ranges_of(evidence.trace, start_ns, trace::is_collector), claims);
-  Ranges allocations = ranges_of(evidence.trace, middle_of(evidence), trace::is_memory_call);
+  Ranges allocations =
+      ranges_of(evidence.trace, middle_of(evidence), trace::is_memory_call, &launching);
   if (allocations.count < kFewAllocations) return;
   add_ranges(evidence, kAllocationRule, "calls in the second half of the time",
              std::move(allocations), claims);
