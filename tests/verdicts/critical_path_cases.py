@@ -30,23 +30,6 @@ class CriticalPath(Verdict):
         found = self.path(copy_behind_a_kernel())
         self.assertEqual(found, {"matmul": 1_000_050, "CopyDeviceToHost": 1020})
 
-    def test_a_copy_to_pageable_memory_waits_though_its_call_is_asynchronous(self):
-        """hipMemcpyAsync to pageable memory returns when the copy is done: the kernel's second is
-        on the path, as with hipMemcpy, and the call's is not."""
-        trace = RuntimeTrace()
-        trace.kernel("matmul", at=100, lasts=1_000_000, launched=50)
-        trace.copy("d2h", at=1_000_120, lasts=1000, launched=60, returns=1_001_150, blocks=False)
-        trace.kernel("next", at=1_001_200, lasts=10, launched=1_001_160)
-        self.assertEqual(self.path(trace)["matmul"], 1_000_050)
-        self.assertNotIn("hipMemcpyAsync", self.path(trace))
-
-    def test_an_asynchronous_call_that_is_slow_by_itself_did_not_wait(self):
-        """The copy ended in the middle of the call, which goes on for another reason."""
-        trace = RuntimeTrace()
-        trace.copy("d2h", at=70, lasts=1000, launched=60, returns=50_060, blocks=False)
-        trace.kernel("next", at=50_100, lasts=10, launched=50_065)
-        self.assertEqual(self.path(trace)["hipMemcpyAsync"], 50_000)
-
     def test_a_copy_in_a_stream_of_its_own_does_not(self):
         """The kernel runs in a non-blocking stream: the copy in the null stream begins at once, and
         the kernel is over long after it."""

@@ -2,7 +2,6 @@
 
 #include "analysis/analysis_test_support.h"
 #include "analysis/critical_path/graph.h"
-#include "analysis/time/host_time.h"
 #include "base/test_support.h"
 #include "trace/other_tools.h"
 
@@ -92,9 +91,7 @@ TEST_P(Explained, EdgeByEdge) {
           if (!to.is_op) {  // ended after the call by less than the call lasted
             ++syncs;
             ASSERT_TRUE(to.is_end);
-            ASSERT_TRUE(
-                trace::is_sync_call(trace.names[trace.apis.name[to_row]]) ||
-                (trace.ops.api[from_row] == to.row && call_waited_for_copy(trace, from_row)));
+            ASSERT_TRUE(trace::is_sync_call(trace.names[trace.apis.name[to_row]]));
             const int64_t late_ns = trace.ops.end_ns[from_row] - trace.apis.end_ns[to_row];
             ASSERT_GT(late_ns, 0);
             ASSERT_LT(late_ns, trace.api_ns(to_row));
@@ -140,8 +137,7 @@ TEST_P(Explained, EdgeByEdge) {
         ASSERT_TRUE(from.is_op && from.is_end);
         ASSERT_EQ(edge.weight_ns, 0);
         if (!to.is_op) {
-          ASSERT_TRUE(trace::is_sync_call(trace.names[trace.apis.name[to_row]]) ||
-                      (trace.ops.api[from_row] == to.row && call_waited_for_copy(trace, from_row)));
+          ASSERT_TRUE(trace::is_sync_call(trace.names[trace.apis.name[to_row]]));
           ASSERT_LT(trace.apis.start_ns[to_row], trace.ops.end_ns[from_row]);
         }
         break;

@@ -7,7 +7,6 @@
 
 #include "analysis/arguments.h"
 #include "analysis/critical_path/graph.h"
-#include "analysis/time/host_time.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -302,8 +301,7 @@ class WaitFinder {
   void take_own_copies() {
     for (size_t op = 0; op < trace_.ops.size(); ++op) {
       const Row api = trace_.ops.api[op];
-      if (api == kNone) continue;
-      if (!blocks(static_cast<size_t>(api)) && !call_waited_for_copy(trace_, op)) continue;
+      if (api == kNone || !blocks(static_cast<size_t>(api))) continue;
       is_told_[static_cast<size_t>(api)] = true;
       add_call(static_cast<size_t>(api), static_cast<Row>(op));
     }

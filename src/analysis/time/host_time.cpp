@@ -1,7 +1,6 @@
 #include "analysis/time/host_time.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "analysis/time/gpu_time.h"
 #include "trace/op_tree.h"
@@ -12,18 +11,6 @@ using trace::HostWork;
 using trace::Interval;
 using trace::kNone;
 using trace::Row;
-
-bool call_waited_for_copy(const trace::Trace& trace, size_t op) {
-  constexpr int64_t kLong = 50'000;  // longer than a call takes that only asks
-  constexpr int64_t kPart = 10;      // of the call: clocks differ, and what it does besides
-  const Row row = trace.ops.api[op];
-  if (trace.ops.category[op] != trace::Category::kCopy || row == kNone) return false;
-  const auto call = static_cast<size_t>(row);
-  const int64_t call_ns = trace.api_ns(call);
-  const int64_t after_ns = trace.apis.end_ns[call] - trace.ops.end_ns[op];
-  return trace.apis.kind[call] == trace::ApiKind::kRuntime && call_ns >= kLong &&
-         std::abs(after_ns) <= call_ns / kPart;
-}
 
 HostTime::HostTime(const trace::Trace& trace)
     : trace_(trace), parts_(trace.threads.size()), waits_(trace.threads.size()) {
@@ -59,14 +46,10 @@ void HostTime::find_waits() {
   const trace::Apis& apis = trace_.apis;
   std::vector<bool> is_sync;
   for (const std::string& name : trace_.names) is_sync.push_back(trace::is_sync_call(name));
-  std::vector<bool> waited(apis.size(), false);
-  for (size_t op = 0; op < trace_.ops.size(); ++op) {
-    if (call_waited_for_copy(trace_, op)) waited[static_cast<size_t>(trace_.ops.api[op])] = true;
-  }
   for (size_t i = 0; i < apis.size(); ++i) {
     if (apis.kind[i] != trace::ApiKind::kRuntime) continue;
     const bool blocks = !apis.blocks.empty() && apis.blocks[i] != 0;
-    if (!blocks && !waited[i] && !is_sync[apis.name[i]]) continue;
+    if (!blocks && !is_sync[apis.name[i]]) continue;
     extend(waits_[apis.thread[i]], {apis.start_ns[i], apis.end_ns[i]});
   }
 }

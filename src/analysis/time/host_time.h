@@ -17,10 +17,6 @@ struct HostDeed {
   int64_t time_ns = 0;
 };
 
-// Whether a copy ended just before the call that asked for it returned, as calls do that are
-// asynchronous by name and copy from or to pageable memory: that call waited. Needs `links`.
-bool call_waited_for_copy(const trace::Trace& trace, size_t op);
-
 class HostTime {
  public:
   // Needs `nesting`, and looks at `blocks` where it is there. Linear.
