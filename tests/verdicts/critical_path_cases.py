@@ -132,6 +132,36 @@ class CriticalPath(Verdict):
         found = self.path(trace)
         self.assertEqual((found["gemm"], found.get("cudaMemcpy")), (1010, None))
 
+    def test_a_copy_to_pageable_memory_is_awaited(self):
+        """PyTorch's .cpu(): the call is cudaMemcpyAsync and returns 5 us after its copy, which
+        waited a second for the kernel."""
+        trace = Trace()
+        trace.kernel("gemm", at=20, lasts=1_000_000, launched=10)
+        trace.copy("to_pageable", at=1_000_025, lasts=20, size=4, launched=30, call_lasts=1_000_020)
+        trace.kernel("next", at=1_000_100, lasts=500_000, launched=1_000_080)
+        found = self.path(trace)
+        self.assertEqual((found["gemm"], found.get("cudaMemcpyAsync")), (1_000_010, None))
+
+    def test_a_recorded_copy_that_returns_after_its_end_was_awaited(self):
+        """The same of HIP, where the file says neither that the call blocks nor which memory it
+        is: it returns 15 us after its copy."""
+        trace = RuntimeTrace()
+        trace.stream(0x10, at=0)
+        trace.kernel("gemm", at=20, lasts=1_000_000, launched=10, stream=0x10)
+        trace.copy("d2h", at=1_000_025, lasts=20, launched=30, returns=1_000_060, blocks=False, stream=0x10)
+        trace.kernel("next", at=1_000_100, lasts=500_000, launched=1_000_080, stream=0x10)
+        found = self.path(trace)
+        self.assertEqual((found["gemm"], found.get("hipMemcpyAsync")), (1_000_010, None))
+
+    def test_an_asynchronous_copy_from_pinned_memory_is_not(self):
+        """The call takes 500 us of its own; its copy began and was over meanwhile."""
+        trace = Trace()
+        trace.copy("d2h", at=20, lasts=400, size=4096, launched=10, call_lasts=500)
+        trace.kernel("next", at=530, lasts=10, launched=520)
+        self.assertNotIn(("sync", "end of Memcpy DtoH (Device -> Pinned)", "end of cudaMemcpyAsync"),
+                         self.edges(trace))
+        self.assertEqual(self.path(trace)["cudaMemcpyAsync"], 500)
+
     def test_launches_tell_waiting_from_launching(self):
         """The copy began 1,000,060 us after its call, all but 20 of them behind the kernel."""
         answer = self.ask("launches", copy_behind_a_kernel())

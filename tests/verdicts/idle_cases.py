@@ -107,6 +107,16 @@ class Idle(Verdict):
         trace.kernel("b", at=2100, lasts=100)
         self.assertEqual(self.reasons(trace), {"copy": 1000, "sync": 100, "launch-bound": 900})
 
+    def test_a_copy_to_pageable_memory_waits_for_its_end(self):
+        """The same of cudaMemcpyAsync to pageable memory; to pinned memory its call waits for
+        nothing."""
+        for kind, reasons in (("to_pageable", {"copy": 1000, "sync": 100, "launch-bound": 900}),
+                              ("d2h", {"copy": 1000, "launch-bound": 1000})):
+            trace = Trace()
+            trace.copy(kind, at=100, lasts=1000, size=1 << 20, launched=50, call_lasts=1150)
+            trace.kernel("b", at=2100, lasts=100)
+            self.assertEqual(self.reasons(trace), reasons)
+
     def test_time_before_and_after_the_operations_is_told(self):
         """10 s: 4.9 s of loading, 0.1 s of GPU, 5 s of saving. The GPU has no gap, and is idle for
         99 % of the program."""

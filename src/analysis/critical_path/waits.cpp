@@ -7,6 +7,7 @@
 
 #include "analysis/arguments.h"
 #include "analysis/critical_path/graph.h"
+#include "analysis/own_copies.h"
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -301,7 +302,8 @@ class WaitFinder {
   void take_own_copies() {
     for (size_t op = 0; op < trace_.ops.size(); ++op) {
       const Row api = trace_.ops.api[op];
-      if (api == kNone || !blocks(static_cast<size_t>(api))) continue;
+      if (api == kNone) continue;
+      if (!blocks(static_cast<size_t>(api)) && !is_awaited_by_its_call(trace_, op)) continue;
       is_told_[static_cast<size_t>(api)] = true;
       add_call(static_cast<size_t>(api), static_cast<Row>(op));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/own_copies.h"
 #include "analysis/time/gpu_time.h"
 #include "trace/op_tree.h"
 
@@ -46,9 +47,13 @@ void HostTime::find_waits() {
   const trace::Apis& apis = trace_.apis;
   std::vector<bool> is_sync;
   for (const std::string& name : trace_.names) is_sync.push_back(trace::is_sync_call(name));
+  std::vector<bool> awaits(apis.size(), false);
+  for (size_t op = 0; op < trace_.ops.api.size(); ++op) {
+    if (is_awaited_by_its_call(trace_, op)) awaits[static_cast<size_t>(trace_.ops.api[op])] = true;
+  }
   for (size_t i = 0; i < apis.size(); ++i) {
     if (apis.kind[i] != trace::ApiKind::kRuntime) continue;
-    const bool blocks = !apis.blocks.empty() && apis.blocks[i] != 0;
+    const bool blocks = awaits[i] || (!apis.blocks.empty() && apis.blocks[i] != 0);
     if (!blocks && !is_sync[apis.name[i]]) continue;
     extend(waits_[apis.thread[i]], {apis.start_ns[i], apis.end_ns[i]});
   }
