@@ -109,6 +109,60 @@ class Ranking(Verdict):
         self.assertEqual(rows["one-kernel"]["saving_percentage"], 50)
 
 
+class HostCauses(Verdict):
+    def remark(self, finding, trace):
+        return next(text for text in self.ask("check", trace)["check_remarks"] if text.startswith(finding))
+
+    def gap(self, lasts):
+        trace = Trace()
+        trace.kernel("a", 10, 100)
+        trace.kernel("b", 200 + lasts, 1000)
+        return trace
+
+    def test_loading_code_is_named(self):
+        """2 s of cuModuleLoadData: larger batches would not help."""
+        trace = self.gap(2_000_000)
+        trace.call("cuModuleLoadData", 130, 2_000_000)
+        self.assert_first("code-loading", trace)
+        self.assert_not_found("launch-bound", trace)
+        self.assertIn("cuModuleLoadData", self.remark("code-loading", trace))
+
+    def test_freeing_is_named(self):
+        trace = Trace()
+        for i in range(5):
+            trace.kernel("a", 10 + i * 100_000, 100)
+            trace.call("cudaFree", 20 + i * 100_000, 50_000)
+            trace.kernel("b", 51_000 + i * 100_000, 48_000)
+        self.assertIn("cudaFree", self.remark("memory-calls", trace))
+
+    def test_calls_beside_a_kernel_keep_nobody_waiting(self):
+        """The GPU is busy while the program loads code and frees memory; after that it is idle for
+        2 ms without a call."""
+        trace = Trace()
+        trace.kernel("a", 10, 100_000)
+        trace.call("cuModuleLoadData", 130, 50_000)
+        trace.call("cudaFree", 50_200, 40_000)
+        trace.kernel("b", 102_010, 1000)
+        self.assertEqual(list(self.findings(trace))[0], "one-kernel")
+        found = self.findings(trace, options=["--least", "0"])
+        self.assertIn("launch-bound", found)
+        self.assertFalse({"code-loading", "memory-calls"} & set(found), found)
+
+    def test_a_function_of_python_is_named(self):
+        trace = self.gap(5000)
+        trace.python("train.py(3): preprocess", 120, 5000)
+        self.assertIn("preprocess", self.remark("host-work", trace))
+
+    def test_short_gaps_within_python_are_launches(self):
+        """Python needs 100 us for each launch: fewer launches would help."""
+        trace = Trace()
+        for i in range(100):
+            trace.kernel("k", 110 + i * 120, 10)
+            trace.python("module.py(1): forward", i * 120 + 20, 80)
+        self.assert_first("launch-bound", trace)
+        self.assert_not_found("host-work", trace)
+
+
 class Copies(Verdict):
     def copies(self, kind, count=4000):
         trace = Trace()

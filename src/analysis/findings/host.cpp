@@ -56,6 +56,33 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
   return rules;
 }();
 
+// Of the reason launch-bound, where what the launching thread did is the cause, and launching less
+// would not help.
+constexpr Rule kCodeRule = {
+    "code-loading", "GPUs are idle while the program loads or compiles code for them",
+    "Do it before the work begins: run each kernel once, or load early "
+    "(HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER); keep compiled kernels in a cache "
+    "between runs, and avoid new shapes in the loop.",
+    "gaps of reason launch-bound of sonde idle, half of which or more one call takes that loads "
+    "modules or compiles",
+    "all of it"};
+constexpr Rule kMemoryRule = {
+    "memory-calls", "GPUs are idle while the program is in a call that allocates or frees memory",
+    "Allocate once, outside of the loop, and keep what will be used again; freeing also waits for "
+    "the device. hipMallocAsync, hipFreeAsync and their like take from a pool. sonde memory shows "
+    "where.",
+    "gaps of reason launch-bound of sonde idle, half of which or more calls take that allocate or "
+    "free memory",
+    "all of it"};
+constexpr Rule kHostRule = {
+    "host-work", "GPUs are idle while the program computes on the host",
+    "Make the function that the evidence names faster, or let another thread, process or the GPU "
+    "do its work. sonde idle lists the gaps, sonde stacks where the time goes.",
+    "gaps of reason launch-bound of sonde idle of a millisecond or more, half of which or more one "
+    "function of Python takes",
+    "all of it"};
+constexpr int64_t kLongGapNs = 1'000'000;  // no interpreter takes that long to launch
+
 constexpr Rule kDataRule = {
     "data-loading",
     "GPUs are idle while the program waits for its data",
@@ -87,21 +114,6 @@ constexpr Rule kCollectorRule = {
 std::string name_text(const trace::Trace& trace, Row op) {
   if (op == kNone) return "the end of the trace";
   return printable(short_name_of(trace.names[trace.label(static_cast<size_t>(op))]));
-}
-
-// What the launching threads did most of that time, if it is more than to launch.
-std::string host_text(const trace::Trace& trace, const std::map<trace::NameId, HostDeed>& deeds) {
-  const HostDeed* longest = nullptr;
-  int64_t total_ns = 0;
-  for (const auto& [label, deed] : deeds) {
-    total_ns += deed.time_ns;
-    if (longest == nullptr || deed.time_ns > longest->time_ns) longest = &deed;
-  }
-  if (longest == nullptr || longest->time_ns * 2 < total_ns) return "";
-  const std::string name = short_name_of(trace.names[longest->label]);
-  if (longest->work == trace::HostWork::kNothing || name.empty()) return "";
-  return fmt::format("; the host was in {} meanwhile ({})", printable(name),
-                     trace::host_work_name(longest->work));
 }
 
 // How often a process launches operations for a GPU: what its host can do. Of several the mean.
@@ -139,44 +151,78 @@ std::string launch_text(const trace::Trace& trace, const Gap& gap) {
                      time_text(trace.api_ns(api)));
 }
 
+std::vector<const Rule*> idle_rules() {
+  std::vector<const Rule*> rules;
+  for (const Rule& rule : kIdleRules) {
+    if (rule.id != nullptr) rules.push_back(&rule);
+  }
+  rules.insert(rules.end(), {&kCodeRule, &kMemoryRule, &kHostRule});
+  return rules;
+}
+
+const Rule* rule_of(const Gap& gap) {
+  const Rule& of_reason = kIdleRules[static_cast<size_t>(gap.reason)];
+  const int64_t length_ns = gap.time.end_ns - gap.time.start_ns;
+  if (gap.reason != IdleReason::kLaunchBound || gap.host.time_ns < length_ns / 2) {
+    return of_reason.id == nullptr ? nullptr : &of_reason;
+  }
+  switch (gap.host.work) {
+    case trace::HostWork::kModuleLoad:
+    case trace::HostWork::kCompiling:
+      return &kCodeRule;
+    case trace::HostWork::kFree:
+    case trace::HostWork::kAllocation:
+      return &kMemoryRule;
+    case trace::HostWork::kPython:
+      return length_ns >= kLongGapNs ? &kHostRule : &of_reason;
+    default:
+      return &of_reason;
+  }
+}
+
+std::string host_text(const trace::Trace& trace, const Gap& gap) {
+  const std::string& label = trace.names[gap.host.label];
+  if (gap.host.time_ns == 0 || label.empty()) return "";
+  return fmt::format("; {} of it in {}", time_text(gap.host.time_ns), short_name_of(label));
+}
+
 void add_idle(const Evidence& evidence, Claims& claims) {
   const trace::Trace& trace = evidence.trace;
   struct Sum {
     int64_t gaps = 0, total_ns = 0;
     const Gap* longest = nullptr;
     Lanes lanes;
-    std::map<trace::NameId, HostDeed> deeds;
   };
-  std::array<Sum, kIdleReasons> sums{};
   const std::vector<Gap> gaps = idle_gaps(trace, HostTime(trace), kLaunchLatencyNs);
   const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
+  std::map<const Rule*, Sum> sums;
   for (const Gap& gap : gaps) {
-    Sum& sum = sums[static_cast<size_t>(gap.reason)];
+    const Rule* rule = rule_of(gap);
+    if (rule == nullptr) continue;
+    Sum& sum = sums[rule];
     ++sum.gaps;
     sum.total_ns += length(gap);
     sum.lanes[gap.gpu].push_back(gap.time);
-    HostDeed& deed = sum.deeds[gap.host.label];
-    const int64_t before_ns = deed.time_ns;
-    deed = gap.host;
-    deed.time_ns += before_ns;
     if (sum.longest == nullptr || length(gap) > length(*sum.longest)) sum.longest = &gap;
   }
-  for (size_t reason = 0; reason < kIdleReasons; ++reason) {
-    Sum& sum = sums[reason];
-    if (kIdleRules[reason].id == nullptr || sum.gaps == 0) continue;
+  for (const Rule* rule : idle_rules()) {  // not by address
+    const auto found = sums.find(rule);
+    if (found == sums.end()) continue;
+    Sum& sum = found->second;
+    const IdleReason reason = sum.longest->reason;
     std::string text =
         fmt::format("{} gap{}, {} on average; the longest, {}, ends with {}", sum.gaps,
                     sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
                     time_text(length(*sum.longest)), name_text(trace, sum.longest->next));
-    text += host_text(trace, sum.deeds);
-    if (reason == static_cast<size_t>(IdleReason::kLaunchBound)) text += launch_rate(trace);
-    const bool is_dependency = reason == static_cast<size_t>(IdleReason::kDependency);
-    if (is_dependency || reason == static_cast<size_t>(IdleReason::kOther)) {
-      text += launch_text(trace, *sum.longest);
+    const bool is_dependency = reason == IdleReason::kDependency;
+    if (is_dependency || reason == IdleReason::kOther) text += launch_text(trace, *sum.longest);
+    if (reason == IdleReason::kLaunchBound) text += host_text(trace, *sum.longest);
+    if (rule == &kIdleRules[static_cast<size_t>(IdleReason::kLaunchBound)]) {
+      text += launch_rate(trace);
     }
     for (auto& [gpu, set] : sum.lanes) trace::normalise(set);
-    claims.push_back({&kIdleRules[reason], std::move(sum.lanes),
-                      is_dependency ? kPartOfDependencies : 1.0, std::move(text)});
+    claims.push_back(
+        {rule, std::move(sum.lanes), is_dependency ? kPartOfDependencies : 1.0, std::move(text)});
   }
 }
 
@@ -244,10 +290,7 @@ void add_ranges(const Evidence& evidence, const Rule& rule, const char* what, Ra
 }  // namespace
 
 std::vector<const Rule*> host_rules() {
-  std::vector<const Rule*> rules;
-  for (const Rule& rule : kIdleRules) {
-    if (rule.id != nullptr) rules.push_back(&rule);
-  }
+  std::vector<const Rule*> rules = idle_rules();
   rules.insert(rules.end(), {&kDataRule, &kAllocationRule, &kCollectorRule});
   return rules;
 }
