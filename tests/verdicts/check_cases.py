@@ -163,6 +163,38 @@ class HostCauses(Verdict):
         self.assert_not_found("host-work", trace)
 
 
+class Dominating(Verdict):
+    def test_communication_that_nothing_could_hide(self):
+        """99 % of the time is communication, and there is no computation to hide it behind: that is said,
+        and no saving made up."""
+        trace = Trace(rank=0, world=8)
+        for i in range(30):
+            trace.collective("allreduce", 100 + i * 1000, 990, range(8), elements=1 << 24)
+        row = self.findings(trace)["exposed-communication"]
+        self.assertEqual((row["saving_ns"], row["saving_percentage"], row["cost_ns"]),
+                         (None, None, 30 * 990_000))
+        self.assertNotIn("Nothing that stands out", self.text("check", trace))
+
+    def test_copies_alone(self):
+        trace = Trace()
+        for i in range(30):
+            trace.copy("h2d", 100 + i * 1000, 990, 1 << 20, launched=50 + i * 500)
+        self.assertEqual(self.findings(trace)["exposed-copies"]["cost_ns"], 30 * 990_000)
+
+    def test_time_that_another_finding_is_about_is_not_told_twice(self):
+        """All is one pageable copy: half of it could be saved by pinning."""
+        trace = Trace()
+        trace.copy("pageable", 100, 1000, 1 << 20)
+        self.assertEqual(list(self.findings(trace)), ["pageable-copies"])
+
+    def test_a_small_part_that_saves_nothing_is_not_listed(self):
+        """A third of the time is copies, which only 0.1 us of work could hide."""
+        trace = Trace()
+        trace.copy("h2d", 100, 500, 1 << 20, launched=50)
+        trace.kernel("k", 2000, 0.1)
+        self.assertNotIn("exposed-copies", self.findings(trace))
+
+
 class Copies(Verdict):
     def copies(self, kind, count=4000):
         trace = Trace()

@@ -93,7 +93,7 @@ std::vector<std::string> finding_ids() {
   return ids;
 }
 
-std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double least_percentage) {
+std::vector<Finding> all_findings_of(std::span<const trace::Trace> traces) {
   const bool has_ops = std::any_of(traces.begin(), traces.end(),
                                    [](const trace::Trace& one) { return one.ops.size() != 0; });
   std::vector<Claims> claims(traces.size());
@@ -111,6 +111,14 @@ std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double le
   }
   if (has_ops) add_rank_claims(traces, claims);
   std::vector<Finding> findings = ranked(claims, wall_ns, traces);
+  std::erase_if(findings, [](const Finding& finding) {
+    return finding.saving_ns == 0 && !finding.dominates();
+  });
+  return findings;
+}
+
+std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double least_percentage) {
+  std::vector<Finding> findings = all_findings_of(traces);
   std::erase_if(findings, [&](const Finding& finding) {
     return finding.saving_ns == 0 || finding.saving_percentage() < least_percentage;
   });
@@ -137,7 +145,8 @@ std::string findings_definition() {
       "last operation of each GPU (or of the window), all GPUs together. No moment of a GPU "
       "counts for two findings: findings that name a cause take their time first, then the "
       "others, largest first; so the shares never add up to more than the whole. Findings that "
-      "could save less than --least percent are left out. If a trace has steps and the first of "
+      "could save less than --least percent are left out, but for what half of the time or more "
+      "goes into: it is listed, without a figure where nothing says what could be saved. If a trace has steps and the first of "
       "them take more than 1.5 times the median, what they launched is warm-up and is left out; "
       "--from, --to and --window are taken literally.\n\n";
   for (const Rule* rule : all_rules()) {

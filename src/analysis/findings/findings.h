@@ -21,9 +21,12 @@ struct Finding {
   int64_t cost_ns = 0;    // time of GPUs at stake; of threads in a trace without operations
   int64_t saving_ns = 0;  // what of it could be saved, as the rule estimates it
   int64_t wall_ns = 0;    // of all GPUs or threads: what shares are of
+  int64_t own_ns = 0;     // of cost_ns, what no finding before it was about
   double saving_percentage() const {
     return wall_ns == 0 ? 0 : 100.0 * static_cast<double>(saving_ns) / static_cast<double>(wall_ns);
   }
+  // What most of the time went into is worth a line, also where nothing says how to save it.
+  bool dominates() const { return wall_ns > 0 && own_ns >= wall_ns - own_ns; }
 };
 
 // The ids that there are.
@@ -43,6 +46,8 @@ Pace leave_out_warm_up(trace::Trace& trace);
 // largest saving first. No time is counted for two findings, so that savings never add up to more
 // than the whole.
 std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double least_percentage);
+// All of them, also those that could save nothing if they dominate.
+std::vector<Finding> all_findings_of(std::span<const trace::Trace> traces);
 
 trace::Request findings_needs();
 // `paces` by trace; `left_out` are findings of which only the names and shares are said.

@@ -99,7 +99,8 @@ std::vector<Finding> ranked(std::span<const Claims> claims, int64_t wall_ns,
     std::string evidence = std::move(best->evidence);
     if (best->traces > 1) evidence += fmt::format(" (and in {} more files)", best->traces - 1);
     findings.push_back({best->rule->id, best->rule->title, std::move(evidence), best->rule->advice,
-                        best->cost_ns, static_cast<int64_t>(best_ns), wall_ns});
+                        best->cost_ns, static_cast<int64_t>(best_ns), wall_ns,
+                        length_of(without(best->at_stake, taken))});
     for (auto& [lane, set] : best->at_stake) taken[lane] = trace::unite(taken[lane], set);
     candidates.erase(best);
   }

@@ -212,8 +212,10 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
   section.table.add_column({"cost_ns", "Of", Kind::kTime});
   section.table.add_column({"title", "What", Kind::kText});
   for (const Finding& finding : findings) {
-    section.table.add_row({finding.id, finding.saving_ns, finding.saving_percentage(),
-                           finding.cost_ns, finding.title});
+    const bool is_known = finding.saving_ns != 0;
+    section.table.add_row({finding.id, is_known ? Value(finding.saving_ns) : Value(),
+                           is_known ? Value(finding.saving_percentage()) : Value(), finding.cost_ns,
+                           finding.title});
     section.remarks.push_back(finding.id + ": " + finding.evidence + ". " + finding.advice);
   }
   report.sections.push_back(std::move(section));

@@ -61,16 +61,19 @@ Result<int> run(const Arguments& arguments) {
     paces.push_back(analysis::leave_out_warm_up(trace));
     traces.push_back(std::move(trace));
   }
-  const auto all = analysis::findings_of(traces, 0);  // the largest saving first
-  const auto small = std::partition_point(all.begin(), all.end(), [&](const auto& finding) {
-    return finding.saving_percentage() >= *least;
+  auto all = analysis::all_findings_of(traces);  // the largest saving first
+  const auto is_large = [&](const auto& finding) {
+    return finding.saving_ns != 0 && finding.saving_percentage() >= *least;
+  };
+  const auto small = std::stable_partition(all.begin(), all.end(), [&](const auto& finding) {
+    return is_large(finding) || finding.dominates();
   });
   const std::span findings(all.begin(), small), left_out(small, all.end());
   report::Report report = analysis::findings_report(traces, paces, findings, left_out);
   if (arguments.flag("explain")) report.definition = analysis::findings_definition();
   SONDE_ASSIGN(const int status, print_report(arguments, std::move(report)));
   const bool found = std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
-    return std::find(fatal->begin(), fatal->end(), finding.id) != fatal->end();
+    return is_large(finding) && std::find(fatal->begin(), fatal->end(), finding.id) != fatal->end();
   });
   return status == 0 && found ? kFoundSomething : status;
 }
