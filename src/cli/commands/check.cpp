@@ -66,7 +66,7 @@ Result<int> run(const Arguments& arguments) {
     return finding.saving_ns != 0 && finding.saving_percentage() >= *least;
   };
   const auto small = std::stable_partition(all.begin(), all.end(), [&](const auto& finding) {
-    return is_large(finding) || finding.dominates();
+    return is_large(finding) || (finding.saving_ns == 0 && finding.dominates());
   });
   const std::span findings(all.begin(), small), left_out(small, all.end());
   report::Report report = analysis::findings_report(traces, paces, findings, left_out);
