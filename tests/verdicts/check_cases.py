@@ -59,6 +59,19 @@ class WarmUp(Verdict):
         self.assertEqual((facts["steps"], facts["warm_up_steps"]), (12, 2))
         self.assertNotIn("launch-bound", self.findings(slow))
 
+    def test_the_header_is_about_the_whole_program(self):
+        """Two steps of 3 ms and three of 1 ms, each with 0.1 ms without work at both ends: 8 of 9 ms are
+        work, and 0.1 ms was before it."""
+        trace, at = Trace(), 0
+        for number, lasts in enumerate((3000, 3000, 1000, 1000, 1000)):
+            trace.step(number, at, lasts)
+            trace.kernel("k", at + 100, lasts - 200)
+            at += lasts
+        facts = self.ask("check", trace)["check_facts"]
+        self.assertEqual((facts["warm_up_steps"], facts["wall_ns"], facts["before_gpu_ns"]),
+                         (2, 9_000_000, 100_000))
+        self.assertAlmostEqual(facts["gpu_busy_percentage"], 100 * 8 / 9, places=3)
+
     def test_a_job_that_is_always_as_slow_has_no_warm_up(self):
         slow = training(steps=12, compute=400)
         self.assertEqual(self.ask("check", slow)["check_facts"]["warm_up_steps"], 0)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,12 @@ struct Pace {
   int64_t steps = 0, warm_up = 0;  // of all processes; the first ones, which were taken out
   int64_t median_ns = 0;           // of the steps that are left
   bool of_device = false;          // told from kernels that come again, not from markers
+  // The whole program, if a part of its operations was taken out.
+  struct Whole {
+    trace::Interval extent;
+    int64_t first_op_ns = 0, busy_ns = 0, gpus = 0;
+  };
+  std::optional<Whole> whole;
 };
 // Takes out what steps of the warm-up launched, where a trace has steps, and its operations are not
 // chosen by a window.

@@ -46,18 +46,33 @@ struct Overview {
   int64_t wall_ns = 0, before_ns = 0;      // the longest; before the first operation
   int64_t gpu_wall_ns = 0, work_ns = 0;    // of all GPUs: wall time, and first to last operation
   int64_t busy_ns = 0, communication_ns = 0, exposed_ns = 0;
+  int64_t busy_of_wall_ns = 0;  // with the warm-up, as the wall time
   int64_t import_ns = 0;
 };
 
-void add_gpus(const trace::Trace& trace, int64_t wall_ns, Overview& overview) {
+trace::IntervalSet busy_of(const GpuTime& gpu) {
+  trace::IntervalSet busy;
+  for (const trace::IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
+  return busy;
+}
+
+Pace::Whole whole_of(const trace::Trace& trace) {
+  Pace::Whole whole;
+  whole.extent = *extent_of(trace);
+  whole.first_op_ns = trace.ops.start_ns.front();
   for (const auto& [id, gpu] : gpu_times(trace)) {
-    trace::IntervalSet busy;
-    for (const trace::IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
+    whole.busy_ns += trace::length_ns(busy_of(gpu));
+    ++whole.gpus;
+  }
+  return whole;
+}
+
+void add_gpus(const trace::Trace& trace, Overview& overview) {
+  for (const auto& [id, gpu] : gpu_times(trace)) {
     const auto& communication = gpu.sets[static_cast<size_t>(Category::kCommunication)];
     const auto& compute = gpu.sets[static_cast<size_t>(Category::kCompute)];
-    overview.gpu_wall_ns += wall_ns;
     overview.work_ns += gpu.extent.end_ns - gpu.extent.start_ns;
-    overview.busy_ns += trace::length_ns(busy);
+    overview.busy_ns += trace::length_ns(busy_of(gpu));
     overview.communication_ns += trace::length_ns(communication);
     overview.exposed_ns += trace::length_ns(trace::subtract(communication, compute));
     const auto device = std::find_if(trace.devices.begin(), trace.devices.end(),
@@ -67,19 +82,23 @@ void add_gpus(const trace::Trace& trace, int64_t wall_ns, Overview& overview) {
   }
 }
 
-Overview overview_of(std::span<const trace::Trace> traces) {
+Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace> paces) {
   Overview overview;
-  for (const trace::Trace& trace : traces) {
-    const auto extent = extent_of(trace);
-    if (!extent) continue;
-    const int64_t wall_ns = extent->end_ns - extent->start_ns;
-    overview.wall_ns = std::max(overview.wall_ns, wall_ns);
-    if (trace.ops.size() != 0) {
-      const int64_t before_ns = trace.ops.start_ns.front() - extent->start_ns;
-      overview.before_ns = std::max(overview.before_ns, before_ns);
-    }
-    add_gpus(trace, wall_ns, overview);
+  for (size_t i = 0; i < traces.size(); ++i) {
+    const trace::Trace& trace = traces[i];
+    if (!extent_of(trace)) continue;
     overview.import_ns += sample_totals(trace, false).import_ns;
+    add_gpus(trace, overview);
+    std::optional<Pace::Whole> whole;
+    if (i < paces.size()) whole = paces[i].whole;
+    if (!whole && trace.ops.size() != 0) whole = whole_of(trace);
+    const Interval extent = whole ? whole->extent : *extent_of(trace);
+    const int64_t wall_ns = extent.end_ns - extent.start_ns;
+    overview.wall_ns = std::max(overview.wall_ns, wall_ns);
+    if (!whole) continue;
+    overview.before_ns = std::max(overview.before_ns, whole->first_op_ns - extent.start_ns);
+    overview.gpu_wall_ns += wall_ns * whole->gpus;
+    overview.busy_of_wall_ns += whole->busy_ns;
   }
   return overview;
 }
@@ -119,7 +138,7 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   }
   if (!has_gpus) return;
   section.add_fact({"gpu_busy_percentage", "GPU busy, of wall time", Kind::kPercent,
-                    share(overview.busy_ns, overview.gpu_wall_ns)});
+                    share(overview.busy_of_wall_ns, overview.gpu_wall_ns)});
   section.add_fact({"work_busy_percentage", "GPU busy, first to last operation", Kind::kPercent,
                     share(overview.busy_ns, overview.work_ns)});
   section.add_fact({"communication_percentage", "Communication", Kind::kPercent,
@@ -187,6 +206,7 @@ Pace leave_out_warm_up(trace::Trace& trace) {
   for (size_t op = 0; op < kept.size(); ++op) {
     if (step_of[op] == kNone) kept[op] = trace.ops.start_ns[op] >= from_ns;
   }
+  pace.whole = whole_of(trace);
   trace::keep_ops(trace, kept);
   return pace;
 }
@@ -205,7 +225,7 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
   section.empty_text = has_work ? "Nothing that stands out."
                                 : "No operations of a device, no calls and no samples, so nothing "
                                   "can be said about its time.";
-  add_header(overview_of(traces), paces, section);
+  add_header(overview_of(traces, paces), paces, section);
   section.table.add_column({"finding", "Finding", Kind::kText});
   section.table.add_column({"saving_ns", "Could save", Kind::kTime});
   section.table.add_column({"saving_percentage", "Share", Kind::kPercent});
