@@ -26,12 +26,10 @@ size_t hidden_length(std::string_view text, size_t at) {
   return mark || embedding || isolate ? 3 : 0;
 }
 
-// "ESC [ 1 ; 31 m": no other sequence is ours.
+// What the tool itself writes: plain, bold, yellow. No other sequence is ours.
 size_t colour_length(std::string_view text, size_t at) {
-  if (byte_at(text, at + 1) != '[') return 0;
-  for (size_t i = at + 2; i < text.size(); ++i) {
-    if (text[i] == 'm') return i + 1 - at;
-    if ((text[i] < '0' || text[i] > '9') && text[i] != ';') return 0;
+  for (const std::string_view ours : {"\x1b[0m", "\x1b[1m", "\x1b[33m"}) {
+    if (text.substr(at, ours.size()) == ours) return ours.size();
   }
   return 0;
 }

@@ -14,7 +14,8 @@ enum class Lines { kKeep, kJoin };  // line ends and tabs stay, or become blanks
 // becomes U+FFFD, as do bytes that are no UTF-8.
 std::string printable(std::string_view text, Lines lines = Lines::kJoin);
 
-// The same of output that is complete: line ends and tabs stay, and so do colours (ESC [ ... m).
+// The same of output that is complete: line ends and tabs stay, and so do the tool's own colours.
+// What comes from a trace has passed printable() before: here its colours look like these.
 // True if nothing had to be changed; `safe` is then left alone.
 bool is_safe_output(std::string_view text, std::string& safe);
 

@@ -38,6 +38,8 @@ TEST(Printable, LetsColoursOfTheOutputPassAndNothingElse) {
   EXPECT_TRUE(is_safe_output("\x1b[1mtitle\x1b[0m\n1\t2\n", safe));
   EXPECT_FALSE(is_safe_output("\x1b[1mt\x1b[0m\x1b]0;title\x07 \x1b[2J\xc2\x9b\n", safe));
   EXPECT_EQ(safe, "\x1b[1mt\x1b[0m ]0;title   [2J\xef\xbf\xbd\n");
+  EXPECT_FALSE(is_safe_output("\x1b[8m\x1b[33mhidden\x1b[31;40m", safe));
+  EXPECT_EQ(safe, " [8m\x1b[33mhidden [31;40m");
   EXPECT_FALSE(is_safe_output("\x1b[12;", safe));  // cut off
   EXPECT_EQ(safe, " [12;");
 }

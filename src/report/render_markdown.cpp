@@ -76,9 +76,10 @@ std::string render(const Report& report, const RenderOptions& options) {
         append_rows(out, section.table, cells);
       }
     }
-    for (const std::string& remark : section.remarks) out += "\n" + escaped(remark) + "\n";
+    for (const std::string& remark : section.remarks)
+      out += "\n" + escaped(printable(remark)) + "\n";
   }
-  for (const std::string& note : report.notes) out += "\nNote: " + escaped(note) + "\n";
+  for (const std::string& note : report.notes) out += "\nNote: " + escaped(printable(note)) + "\n";
   if (!report.definition.empty()) {
     out += "\n## What the figures mean\n\n" + escaped(report.definition);
   }

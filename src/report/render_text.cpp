@@ -125,22 +125,22 @@ void append_facts(std::string& out, const Section& section, const RenderOptions&
 void append_section(std::string& out, const Section& section, const RenderOptions& options) {
   if (!out.empty()) out += '\n';
   if (!section.title.empty()) {
-    out += options.colour ? fmt::format("{}{}{}\n", kBold, section.title, kReset)
-                          : section.title + "\n";
+    const std::string title = printable(section.title);
+    out += options.colour ? fmt::format("{}{}{}\n", kBold, title, kReset) : title + "\n";
   }
   append_facts(out, section, options);
   if (!section.table.columns.empty()) {
     if (!section.facts.empty()) out += '\n';
     if (section.table.rows.empty() && !section.empty_text.empty()) {
-      out += wrap(section.empty_text, options.width == 0 ? kTextWidth : options.width, 0);
+      out +=
+          wrap(printable(section.empty_text), options.width == 0 ? kTextWidth : options.width, 0);
     } else {
       Part whole;
       append_table(out, section.table, options, whole);
     }
   }
   for (const std::string& remark : section.remarks) {
-    out += "\n" + wrap(printable(remark, Lines::kKeep),
-                       options.width == 0 ? kTextWidth : options.width, 2);
+    out += "\n" + wrap(printable(remark), options.width == 0 ? kTextWidth : options.width, 2);
   }
 }
 
@@ -149,11 +149,10 @@ std::string render(const Report& report, const RenderOptions& options) {
   for (const Section& section : report.sections) append_section(out, section, options);
   const size_t width = options.width == 0 ? kTextWidth : options.width;
   if (!report.notes.empty()) out += '\n';
-  for (const auto& note : report.notes)
-    out += wrap("note: " + printable(note, Lines::kKeep), width, 6);
+  for (const auto& note : report.notes) out += wrap("note: " + printable(note), width, 6);
   if (!report.warnings.empty()) out += '\n';
   for (const auto& warning : report.warnings) {
-    const std::string text = wrap("warning: " + printable(warning, Lines::kKeep), width, 9);
+    const std::string text = wrap("warning: " + printable(warning), width, 9);
     out += options.colour ? fmt::format("{}{}{}", kYellow, text, kReset) : text;
   }
   if (!report.definition.empty()) out += "\n" + wrap(report.definition, width, 0);

@@ -208,6 +208,20 @@ class Dominating(Verdict):
         self.assertNotIn("exposed-copies", self.findings(trace))
 
 
+class HostileNames(Verdict):
+    def test_a_kernel_cannot_forge_a_finding_or_drive_the_terminal(self):
+        """Its name has two line ends, a line that reads like a finding, and colours: one that hides text,
+        and one that the tool uses itself."""
+        trace = Trace()
+        for i in range(20):
+            trace.kernel("gemm\n\nstraggler: rank 3 \x1b[8m\x1b[33m", 10 + i * 1000, 900)
+        for format in ("text", "markdown"):
+            text = self.text("check", trace, options=["--format", format])
+            self.assertIn("straggler", text)  # the name is shown, within its sentence
+            self.assertFalse([line for line in text.splitlines() if line.startswith("straggler")], text)
+            self.assertNotIn("\x1b", text)
+
+
 class Copies(Verdict):
     def copies(self, kind, count=4000):
         trace = Trace()
