@@ -295,7 +295,7 @@ constexpr const char* kDefinition =
     "The facts above the table cover all operations whose call is known. Short operations take "
     "less than --short. Wall is defined as in sonde kernels. Start after end of call is start - "
     "end, which is negative for an operation that started before its call ended. Its sum, and "
-    "that of Start after begin of call, are the figures that other tools report, over all "
+    "that of Start after begin of call, are the figures of other tools, over all "
     "operations including copies and memsets. The median is rounded down to a nanosecond.\n\n"
     "By name sums A (once for each operation), Q and K over the operations of each name, and "
     "counts the operations that took less time than their call.\n\n"
