@@ -20,6 +20,8 @@ namespace {
 // What stands still for longer is recorded in pieces, so that little is lost when all is killed.
 constexpr uint64_t kLongestPiece = 100'000'000;
 constexpr size_t kStackBytes = 512 * 1024;
+// For the thread to leave, on a machine however busy: as a rule one and a half periods.
+constexpr int64_t kLongestLeave = 3'000'000'000;
 
 const struct sonde_agent* g_agent = nullptr;
 uint32_t g_period_ns = 0;
@@ -220,7 +222,7 @@ bool pause_watch() {
   if (!g_watching) return false;
   const ErrnoKeeper keep;
   agent::store(g_leave, 1u);
-  const int64_t deadline = clock_ns(CLOCK_MONOTONIC) + static_cast<int64_t>(4 * g_period_ns);
+  const int64_t deadline = clock_ns(CLOCK_MONOTONIC) + kLongestLeave;
   while (!is_gone() && clock_ns(CLOCK_MONOTONIC) < deadline) {
     const timespec pause = {0, 200'000};
     nanosleep(&pause, nullptr);
