@@ -45,8 +45,7 @@ std::string overview_markdown(Commands commands) {
   for (const Command* command : commands) {
     if (command->name == "help") add(*command);
   }
-  out +=
-      "\nThese pages are printed by `sonde help --format markdown [COMMAND]`.\n";
+  out += "\nThese pages are printed by `sonde help --format markdown [COMMAND]`.\n";
   return out;
 }
 
