@@ -73,28 +73,33 @@ Steps steps_of_period(const Trace& trace) {
 
 }  // namespace
 
+// The shortest, or one that is no multiple of it and leaves a quarter of its differences or fewer:
+// many equal layers are not the step, though most of it is they.
 size_t period_of(const std::vector<NameId>& sequence) {
-  constexpr size_t kLeast = 8;        // kernels in a step, and steps times kernels
+  constexpr size_t kLeast = 24;  // kernels
+  constexpr size_t kTail = 8;    // the last few, which were there before at a period's distance
   constexpr size_t kLongest = 65536;  // a bound on the work: beyond it only the end is looked at
-  if (sequence.size() < 3 * kLeast) return 0;
+  if (sequence.size() < kLeast) return 0;
   const size_t size = std::min(sequence.size(), kLongest);
   const NameId* end = sequence.data() + sequence.size();
-  // Where the last few kernels were before, is how long a period may be.
-  for (size_t period = kLeast; period <= size / 3; ++period) {
-    if (!std::equal(end - kLeast, end, end - kLeast - period)) continue;
+  size_t found = 0, differences = 0;
+  for (size_t period = 2; period <= size / 3 && (found == 0 || differences != 0); ++period) {
+    if (found != 0 && period % found == 0) continue;
+    if (!std::equal(end - kTail, end, end - kTail - period)) continue;
     const size_t compared = std::min(size - period, std::max(2 * period, size / 2));
-    const size_t allowed = compared / 50;
+    const size_t allowed = found == 0 ? compared / 50 : differences / 4;
     size_t different = 0;
     for (size_t i = 1; i <= compared && different <= allowed; ++i) {
       const auto back = static_cast<std::ptrdiff_t>(i);
       different += end[-back] != end[-back - static_cast<std::ptrdiff_t>(period)] ? 1 : 0;
     }
     if (different > allowed) continue;
-    const bool all_equal =
-        std::all_of(end - period, end, [&](NameId name) { return name == end[-1]; });
-    return all_equal ? 0 : period;  // one kernel again and again is no step
+    found = period;
+    differences = different;
   }
-  return 0;
+  const auto tail = static_cast<std::ptrdiff_t>(found);
+  const bool is_one = std::all_of(end - tail, end, [&](NameId name) { return name == end[-1]; });
+  return is_one ? 0 : found;  // one kernel again and again is no step
 }
 
 std::vector<Row> step_of_ops(const Trace& trace, const Steps& steps) {

@@ -60,6 +60,26 @@ TEST(Steps, PeriodOfKernels) {
   EXPECT_NE(steps->source.find("12 kernels"), std::string::npos);
 }
 
+TEST(Steps, ThePeriodIsTheShortest) {
+  for (const size_t period : {2u, 3u, 5u, 7u, 8u, 30u}) {
+    std::vector<NameId> sequence(20 * period + 24);
+    for (size_t i = 0; i < sequence.size(); ++i) sequence[i] = static_cast<NameId>(i % period);
+    EXPECT_EQ(period_of(sequence), period);
+  }
+}
+
+// A token of a language model: 80 layers of 6 or 12 kernels, and 4 kernels that are no layer.
+TEST(Steps, LayersAreNoSteps) {
+  for (const size_t kernels : {6u, 12u, 24u}) {
+    std::vector<NameId> sequence;
+    for (int token = 0; token < 12; ++token) {
+      for (size_t i = 0; i < 80 * kernels; ++i) sequence.push_back(static_cast<NameId>(i % kernels));
+      for (NameId i = 100; i < 104; ++i) sequence.push_back(i);
+    }
+    EXPECT_EQ(period_of(sequence), 80 * kernels + 4);
+  }
+}
+
 TEST(Steps, NoPeriodInNoiseNorInOneKernel) {
   std::mt19937 random(1);
   std::vector<NameId> noise(4000);
