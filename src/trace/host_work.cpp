@@ -5,6 +5,9 @@
 namespace sonde::trace {
 namespace {
 
+constexpr std::string_view kIdentifier =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
 bool has(std::string_view name, std::string_view word) { return name.find(word) != name.npos; }
 
 HostWork work_of_call(std::string_view name) {
@@ -43,8 +46,19 @@ const char* host_work_name(HostWork work) {
   return kNames[static_cast<size_t>(work)];
 }
 
+// "dataloader_statistics" is about one.
 bool is_data_loader(std::string_view name) {
-  return has(name, "DataLoader") || has(name, "dataloader");
+  for (const std::string_view word : {"DataLoader", "dataloader"}) {
+    for (size_t at = name.find(word); at != name.npos; at = name.find(word, at + 1)) {
+      std::string_view rest = name.substr(at + word.size());
+      rest = rest.substr(0, rest.find_first_not_of(kIdentifier));
+      for (const std::string_view end :
+           {"", "Iter", "_iter", "_next", "_fetch", "_wait", "_worker"}) {
+        if (rest == end) return true;
+      }
+    }
+  }
+  return false;
 }
 
 bool is_collector(std::string_view name) {

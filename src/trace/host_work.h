@@ -11,7 +11,7 @@ namespace sonde::trace {
 
 // What is done on purpose comes first: it is also what a call inside of it does.
 enum class HostWork : uint8_t {
-  kDataLoading,  // a data loader: markers and frames with DataLoader in the name
+  kDataLoading,  // a data loader: markers and frames named DataLoader
   kCollection,   // Python's garbage collection
   kCompiling,    // of kernels at run time
   kModuleLoad,   // code for the device
@@ -31,6 +31,10 @@ constexpr bool has_a_purpose(HostWork work) { return work <= HostWork::kAllocati
 
 HostWork host_work_of(ApiKind kind, std::string_view name);
 
+// "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+// "torch/utils/data/dataloader.py(634):
+// __next__", "train_dataloader_next": an identifier in the name ends with the word, or with it and
+// a loader's step.
 bool is_data_loader(std::string_view name);
 // "Python GC" is torch's, the others are frames.
 bool is_collector(std::string_view name);

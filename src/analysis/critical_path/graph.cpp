@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "trace/host_work.h"
+
 namespace sonde::analysis {
 namespace {
 
@@ -37,8 +39,7 @@ class GraphBuilder {
       if (api != kNone) launches_[static_cast<size_t>(api)] = true;
     }
     for (const std::string& name : trace.names) {
-      loads_data_.push_back(name.find("DataLoader") != name.npos ||
-                            name.find("dataloader") != name.npos);
+      loads_data_.push_back(trace::is_data_loader(name));
     }
   }
 

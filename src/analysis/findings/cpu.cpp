@@ -6,6 +6,7 @@
 #include "analysis/findings/rules.h"
 #include "analysis/stacks/sample_totals.h"
 #include "base/strings.h"
+#include "trace/host_work.h"
 #include "trace/op_tree.h"
 #include "trace/steps.h"
 
@@ -43,7 +44,7 @@ constexpr Rule kDataRule = {
     "The program waits for its data",
     "Use more workers, a larger prefetch_factor, persistent_workers=True; do less work per "
     "sample, or prepare the samples on disk.",
-    "without device operations: time within markers of data loaders (DataLoader in the name), "
+    "without device operations: time within markers of data loaders (DataLoader), "
     "only on the threads of steps if steps are known, as a share of the time between the first "
     "and the last call of threads",
     "all of it",
@@ -181,8 +182,7 @@ void add_data_loading(const trace::Trace& trace, int64_t whole_ns, Claims& claim
   Lanes loading;
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (trace.apis.kind[i] != ApiKind::kMarker) continue;
-    const std::string& label = trace.names[trace.apis.label[i]];
-    if (label.find("DataLoader") == label.npos) continue;
+    if (!trace::is_data_loader(trace.names[trace.apis.label[i]])) continue;
     const auto thread = static_cast<int32_t>(trace.apis.thread[i]);
     if (!threads.empty() && !threads.contains(thread)) continue;
     extend(loading[thread], {trace.apis.start_ns[i], trace.apis.end_ns[i]});
