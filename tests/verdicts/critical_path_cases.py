@@ -56,6 +56,21 @@ class CriticalPath(Verdict):
         self.assertEqual(self.path(trace),
                          {"hipStreamCreateWithFlags": 1, "first": 1050, "second": 105})
 
+    def test_a_threads_own_stream_is_not_the_null_stream(self):
+        """Two threads launch with hipLaunchKernel_spt and no stream: each waits for its own kernel."""
+        trace = RuntimeTrace()
+        trace.kernel("of thread 1", at=20, lasts=1000, launched=10, thread=1, queue=0,
+                     by="hipLaunchKernel_spt")
+        trace.kernel("of thread 2", at=500, lasts=490, launched=30, thread=2, queue=1,
+                     by="hipLaunchKernel_spt")
+        trace.call("hipStreamSynchronize_spt", 40, 1025, thread=2, stream="0x0")
+        trace.kernel("next of thread 2", at=1100, lasts=500, launched=1030, thread=2, queue=1,
+                     by="hipLaunchKernel_spt")
+        trace.call("hipStreamSynchronize_spt", 1040, 1610, thread=2, stream="0x0")
+        self.assertIn(("sync", "end of of thread 2", "end of hipStreamSynchronize_spt"),
+                      self.edges(trace))
+        self.assertNotIn("of thread 1", self.path(trace))
+
     def test_the_null_streams_of_two_processes_do_not_wait_for_each_other(self):
         """Both GPUs are number 0 of their process; the second process' kernel begins when it was
         launched."""

@@ -254,12 +254,13 @@ class WaitFinder {
       if (trace_.apis.kind[i] != ApiKind::kRuntime || trace_.apis.args[i] == 0) continue;
       const std::string& name = trace_.names[trace_.apis.name[i]];
       const auto event = handle_argument(args_of(i), "event");
-      const auto stream = handle_argument(args_of(i), "stream");
+      auto stream = handle_argument(args_of(i), "stream");
+      if (stream) stream = order_.handle_of(trace_, i, *stream);
       const int32_t process = trace_.threads[trace_.apis.thread[i]].process;
       const auto call = static_cast<Row>(i);
       if (event && trace::is_record_call(name)) {
-        recorded_[{process, *event}] =
-            order_.last_before(trace_, process, stream.value_or(0), call);
+        const int64_t recorded_in = stream ? *stream : order_.handle_of(trace_, i, 0);
+        recorded_[{process, *event}] = order_.last_before(trace_, process, recorded_in, call);
       } else if (event && stream && is_wait_[trace_.apis.name[i]]) {
         waits_are_told_ = true;
         const Row waiter = order_.first_from(trace_, process, *stream, call);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <queue>
-#include <set>
 #include <tuple>
 
 #include "analysis/arguments.h"
@@ -43,6 +42,11 @@ bool makes_stream(std::string_view name) {
 
 // The runtimes in which a program orders its work by streams; elsewhere that is by queues.
 bool has_streams(std::string_view name) { return starts_with_any(name, {"hip", "cuda", "cu"}); }
+
+// Variants of calls in which no stream is the thread's own, not the null stream.
+bool is_per_thread(std::string_view name) {
+  return name.ends_with("_spt") || name.ends_with("_ptsz") || name.ends_with("_ptds");
+}
 
 // How many operations of a line were launched before a call.
 size_t launched_before(const trace::Trace& trace, const Line& line, Row call) {
@@ -98,7 +102,7 @@ class OrderFinder {
     }
     for (const auto& [process, one] : seen) {
       const bool counts = one.number || (one.one && one.two && !one.address);
-      if (counts) numbered_.insert(process);
+      if (counts) order_.numbered.insert(process);
     }
   }
 
@@ -141,10 +145,7 @@ class OrderFinder {
       handle = *told;
     }
     const int32_t process = process_of(call);
-    if (!numbered_.contains(process)) {
-      if (handle == kLegacy) handle = 0;
-      if (handle == kPerThread) handle = -1 - int64_t{trace_.apis.thread[call]};
-    }
+    handle = order_.handle_of(trace_, call, handle);
     const int64_t gpu = trace_.ops.gpu[static_cast<size_t>(op)];
     const auto [entry, is_new] =
         current_.try_emplace({process, handle == 0 ? gpu : kNone, handle}, order_.streams.size());
@@ -214,12 +215,20 @@ class OrderFinder {
 
   const trace::Trace& trace_;
   std::map<std::tuple<int32_t, int64_t, int64_t>, size_t> current_;  // process, GPU, handle
-  std::set<int32_t> numbered_;                         // processes that count their streams
   std::map<std::pair<int32_t, int64_t>, bool> joins_;  // of streams whose making is in the file
   OpOrder order_;
 };
 
 }  // namespace
+
+int64_t OpOrder::handle_of(const trace::Trace& trace, size_t call, int64_t named) const {
+  const uint32_t thread = trace.apis.thread[call];
+  if (numbered.contains(trace.threads[thread].process)) return named;
+  if (named == kLegacy) return 0;
+  const bool is_own =
+      named == kPerThread || (named == 0 && is_per_thread(trace.names[trace.apis.name[call]]));
+  return is_own ? -1 - int64_t{thread} : named;
+}
 
 std::vector<Row> OpOrder::last_before(const trace::Trace& trace, int32_t process, int64_t handle,
                                       Row call) const {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct OpOrder {
   // operation some ns or us before they end the one before, and times are rounded. As a rule kNone.
   std::vector<trace::Row> running;
 
+  // The stream that a call means by a handle. Of the special ones, 0 and 2 are the thread's own
+  // where the call is compiled for such (hipLaunchKernel_spt, cudaLaunchKernel_ptsz).
+  int64_t handle_of(const trace::Trace& trace, size_t call, int64_t named) const;
   // Of what a process launched into a stream before a call, the operation that ended last; of the
   // null stream with all that it waits for, one of each GPU. Empty if there is nothing.
   std::vector<trace::Row> last_before(const trace::Trace& trace, int32_t process, int64_t handle,
@@ -40,6 +44,7 @@ struct OpOrder {
   trace::Row first_from(const trace::Trace& trace, int32_t process, int64_t handle,
                         trace::Row call) const;
 
+  std::set<int32_t> numbered;  // processes that count their streams and have no special ones
   // Operations by launch, and of those until each the one that ended last.
   struct Line {
     std::vector<trace::Row> ops, latest;

@@ -6,11 +6,12 @@ namespace sonde::analysis {
 namespace {
 
 // The streams of one thread's launches, as order_of_ops() tells them.
-std::vector<Stream> streams_of(std::initializer_list<int64_t> handles) {
+std::vector<Stream> streams_of(std::initializer_list<int64_t> handles,
+                               const std::string& by = "hipLaunchKernel") {
   trace::TraceBuilder rows;
   int64_t time_ns = 0;
   for (const int64_t handle : handles) {
-    ApiRow row{"", "hipLaunchKernel", time_ns, time_ns + 5, 1, 1, "hip"};
+    ApiRow row{"", by, time_ns, time_ns + 5, 1, 1, "hip"};
     row.stream = handle;
     const int call = rows.add(row);
     rows.add(OpRow{"k", time_ns + 10, time_ns + 20, call, 0, 1});
@@ -27,6 +28,16 @@ TEST(OpOrder, SpecialHandlesAreTheNullStreamAndTheThreadsOwn) {
   EXPECT_TRUE(streams[0].joins_null);
   EXPECT_EQ(streams[1].handle, 0x7f0012340000);
   EXPECT_LT(streams[2].handle, 0);
+}
+
+TEST(OpOrder, SomeVariantsOfCallsMeanTheThreadsOwnByNoStream) {
+  for (const char* by : {"hipLaunchKernel_spt", "cudaLaunchKernel_ptsz", "cudaMemcpyAsync_ptds"}) {
+    const auto streams = streams_of({0, 0x7f0012340000, 1, 2}, by);
+    ASSERT_EQ(streams.size(), 3u) << by;
+    EXPECT_LT(streams[0].handle, 0);
+    EXPECT_TRUE(streams[0].joins_null);
+    EXPECT_EQ(streams[2].handle, 0);
+  }
 }
 
 TEST(OpOrder, FilesThatCountTheirStreamsHaveNoSpecialOnes) {
