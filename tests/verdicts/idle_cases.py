@@ -1,3 +1,4 @@
+from runtime_trace import RuntimeTrace
 from trace import Trace
 from verdict import Verdict
 
@@ -136,6 +137,38 @@ class Idle(Verdict):
         trace = Trace()
         trace.kernel("only", at=100, lasts=50)
         self.assertEqual(self.ask("idle", trace)["idle"], [])
+
+    def test_a_call_that_launches_for_long_is_no_dependency(self):
+        """The stream was told to wait, but the call that launched b returned 2 ms after its begin, as it
+        loaded code; b began 90 us later."""
+        trace = two_kernels(gap=2100, launched=1105, call_lasts=2000)
+        trace.call("cudaStreamWaitEvent", at=1102, lasts=2)
+        self.assertEqual(self.reasons(trace), {"launch-bound": 5, "other": 2000, "dependency": 95})
+
+    def test_another_stream_that_was_told_to_wait_is_no_dependency(self):
+        """Stream 0x20 waits for an event; b, in stream 0x10, does not."""
+        def trace(told):
+            made = RuntimeTrace()
+            made.kernel("a", at=100, lasts=1000, launched=50, stream=0x10)
+            made.call("hipStreamWaitEvent", 60, 62, stream=told, event="0x99")
+            made.kernel("b", at=3100, lasts=1000, launched=70, stream=0x10)
+            return made
+        self.assertEqual(self.reasons(trace("0x20")), {"other": 2000})
+        self.assertEqual(self.reasons(trace("0x10")), {"dependency": 2000})
+        self.assertEqual(self.reasons(trace("0x0")), {"dependency": 2000})
+
+    def test_a_thread_that_launches_for_another_had_nothing_to_do(self):
+        """Thread 9 launches b when thread 7, which launched a, is done with loading data for 5 ms."""
+        trace = two_kernels(gap=5200, thread=9)
+        trace.range(LOADER, at=1110, lasts=5000)
+        self.assertEqual(self.host(trace)["data loading"], 5000)
+        self.assertEqual(self.ask("idle", trace)["gaps"][0]["host"], "data loading: " + LOADER)
+
+    def test_a_thread_that_launches_nothing_is_not_the_cause(self):
+        """Thread 8 loads data, and launches nothing: it may load ahead."""
+        trace = two_kernels(gap=5200)
+        trace.range(LOADER, at=1110, lasts=5000, thread=8)
+        self.assertNotIn("data loading", self.host(trace))
 
     def test_operations_that_overlap_have_no_gap(self):
         trace = Trace()

@@ -53,6 +53,12 @@ std::map<int64_t, GpuTime> gpu_times(const trace::Trace& trace) {
   return gpus;
 }
 
+int64_t busy_ns(const GpuTime& gpu) {
+  trace::IntervalSet busy;
+  for (const trace::IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
+  return trace::length_ns(busy);
+}
+
 report::Value rank_value(const GpuTime& gpu) {
   return gpu.rank ? report::Value(*gpu.rank) : report::Value();
 }

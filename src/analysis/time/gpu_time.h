@@ -49,6 +49,9 @@ struct UnionLength {
 // By GPU.
 std::map<int64_t, GpuTime> gpu_times(const trace::Trace& trace);
 
+// When any operation ran.
+int64_t busy_ns(const GpuTime& gpu);
+
 report::Value rank_value(const GpuTime& gpu);
 
 // Time by category: time in which several categories run counts as the first of them.

@@ -59,6 +59,12 @@ void HostTime::find_waits() {
   }
 }
 
+std::optional<uint32_t> HostTime::launcher_of(Row op) const {
+  const Row api = op == kNone ? kNone : trace_.ops.api[static_cast<size_t>(op)];
+  if (api == kNone) return std::nullopt;
+  return trace_.apis.thread[static_cast<size_t>(api)];
+}
+
 std::vector<HostDeed> HostTime::deeds_in(uint32_t thread, Interval time) const {
   const std::vector<Part>& parts = parts_[thread];
   auto part = std::partition_point(parts.begin(), parts.end(), [&](const Part& one) {
@@ -82,9 +88,29 @@ std::vector<HostDeed> HostTime::deeds_in(uint32_t thread, Interval time) const {
   return found;
 }
 
-HostDeed HostTime::main_deed_in(uint32_t thread, Interval time) const {
+std::vector<HostDeed> HostTime::deeds_between(Row first, Row second, Interval time) const {
+  const auto sum_of = [](const std::vector<HostDeed>& deeds, auto counts) {
+    int64_t sum_ns = 0;
+    for (const HostDeed& deed : deeds) sum_ns += counts(deed.work) ? deed.time_ns : 0;
+    return sum_ns;
+  };
+  const auto thread = launcher_of(second), other = launcher_of(first);
+  if (!thread) return {};
+  const int64_t half_ns = (time.end_ns - time.start_ns) / 2;
+  std::vector<HostDeed> found = deeds_in(*thread, time);
+  const auto is_nothing = [](HostWork work) { return work == HostWork::kNothing; };
+  const bool is_of_another =
+      other && other != thread && trace_.threads[*other].process == trace_.threads[*thread].process;
+  if (!is_of_another || sum_of(found, is_nothing) <= half_ns) return found;
+  std::vector<HostDeed> deeds = deeds_in(*other, time);
+  const int64_t something_ns =
+      sum_of(deeds, [&](HostWork work) { return !is_nothing(work) && work != HostWork::kWaiting; });
+  return something_ns > half_ns ? deeds : found;
+}
+
+HostDeed HostTime::main_deed_between(Row first, Row second, Interval time) const {
   HostDeed longest;
-  for (const HostDeed& deed : deeds_in(thread, time)) {
+  for (const HostDeed& deed : deeds_between(first, second, time)) {
     const bool is_longer =
         deed.time_ns > longest.time_ns || (deed.time_ns == longest.time_ns && deed.time_ns > 0 &&
                                            trace_.names[deed.label] < trace_.names[longest.label]);

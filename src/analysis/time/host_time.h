@@ -2,7 +2,7 @@
 // one around it that has a purpose of its own, such as a data loader. Used by idle.
 #pragma once
 
-#include <map>
+#include <optional>
 #include <vector>
 
 #include "trace/host_work.h"
@@ -19,13 +19,19 @@ struct HostDeed {
 
 class HostTime {
  public:
-  // Needs `nesting`, and looks at `blocks` where it is there. Linear.
+  // Needs `nesting`, and looks at `links` and `blocks` where they are there. Linear.
   explicit HostTime(const trace::Trace& trace);
 
   // What a thread did in a time, without order; the lengths add up to that of the time.
   std::vector<HostDeed> deeds_in(uint32_t thread, trace::Interval time) const;
+  // The same between two operations of the thread that launched the second, but where it did
+  // nothing for half of the time, of the one that launched the first if that did something for half
+  // of it: a backward pass has a thread of its own, which begins when the other one has prepared
+  // it. Operations may be kNone, and that of an unknown launch is as none.
+  std::vector<HostDeed> deeds_between(trace::Row first, trace::Row second,
+                                      trace::Interval time) const;
   // The longest of these.
-  HostDeed main_deed_in(uint32_t thread, trace::Interval time) const;
+  HostDeed main_deed_between(trace::Row first, trace::Row second, trace::Interval time) const;
   // The times in which a thread was in calls that wait for a device; normalised.
   const trace::IntervalSet& waits_of(uint32_t thread) const { return waits_[thread]; }
 
@@ -36,6 +42,7 @@ class HostTime {
   };
   void find_purposes();
   void find_waits();
+  std::optional<uint32_t> launcher_of(trace::Row op) const;
 
   const trace::Trace& trace_;
   std::vector<trace::HostWork> work_;     // by call

@@ -195,11 +195,9 @@ class HostTable {
   HostTable(const trace::Trace& trace, const HostTime& host)
       : trace_(trace), host_(host), groups_(trace) {}
 
-  void add(int64_t gpu, const char* when, Row op, trace::Interval time) {
-    const Row api = op == kNone ? kNone : trace_.ops.api[static_cast<size_t>(op)];
-    if (api == kNone || time.end_ns <= time.start_ns) return;
-    for (const HostDeed& deed :
-         host_.deeds_in(trace_.apis.thread[static_cast<size_t>(api)], time)) {
+  void add(int64_t gpu, const char* when, Row previous, Row next, trace::Interval time) {
+    if (time.end_ns <= time.start_ns) return;
+    for (const HostDeed& deed : host_.deeds_between(previous, next, time)) {
       Line& line = lines_[{gpu, when, deed.work, groups_.of(deed.label)}];
       ++line.times;
       line.total_ns += deed.time_ns;
@@ -258,11 +256,13 @@ report::Section host_section(const trace::Trace& trace, const HostTime& host,
                              const std::map<int64_t, Around>& around) {
   HostTable table(trace, host);
   for (const Gap& gap : gaps) {
-    if (gap.reason == IdleReason::kLaunchBound) table.add(gap.gpu, "between", gap.next, gap.time);
+    if (gap.reason == IdleReason::kLaunchBound) {
+      table.add(gap.gpu, "between", gap.previous, gap.next, gap.time);
+    }
   }
   for (const auto& [id, of] : around) {
-    table.add(id, "before", of.first, of.before);
-    table.add(id, "after", of.last, of.after);
+    table.add(id, "before", kNone, of.first, of.before);
+    table.add(id, "after", kNone, of.last, of.after);
   }
   return table.section(gpus);
 }
@@ -328,15 +328,16 @@ constexpr const char* kDefinition =
     "                    waits for a device\n"
     "    launch-bound    until its launching call began, that thread did something else\n"
     "    launch latency  the call began before, and the gap is shorter than --latency\n"
-    "    dependency      the call began before, and since the launch of the operation before it "
-    "in\n"
-    "                    its queue the thread had told a queue to wait (hipStreamWaitEvent)\n"
+    "    dependency      the call had returned before, and since the launch of the operation before\n"
+    "                    it in its queue the thread had told a queue to wait (hipStreamWaitEvent);\n"
+    "                    where the file tells streams, that of the operation\n"
     "    unlinked        its launching call is not in the file\n"
     "    edge            nothing ran before it, or after it, in the window\n"
     "    other           none of these: the call began before, and what kept the GPU from the\n"
     "                    operation is not in the file\n\n"
     "A gap is split where a waiting call begins or ends: what the thread does afterwards is not "
-    "waiting. It is also split where its launching call began; if the operation begins less than "
+    "waiting. It is also split where its launching call began, and one of reason dependency where "
+    "that call returned; if the operation begins less than "
     "--latency after that, this time counts with what the thread did before the launch. Parts "
     "have their own reasons and count as gaps. Waiting calls are those that wait for a device, "
     "stream or event, and copies that return when they are done.\n\n"
@@ -346,7 +347,9 @@ constexpr const char* kDefinition =
     "What the host did: the launch-bound time, and that of the program before the first and after "
     "the last operation, by the innermost call, operator, Python frame or range in which the "
     "launching thread was, or by the data loader, garbage collection, compiler, module load, free "
-    "or allocation around that. no call: nothing was recorded on that thread then. Numbered steps "
+    "or allocation around that. Where it was in none of these for half of a gap, and the thread that "
+    "had launched the operation before the gap was in some for half of it, it is what that one did. no call: "
+    "nothing was recorded then. Numbered steps "
     "and layers are one row (ProfilerStep#N). Of the wall time of the program: from the start of "
     "its first process to the end of its last, or where the file does not say, from the first to "
     "the last of its events.\n\n"
@@ -373,8 +376,13 @@ const Analysis& idle_analysis() {
        {"gaps", "N", "list this many of the longest gaps", "25"},
        {"user", "REGEX", "frames that are the user's own code", ""}},
       [](const Parameters&) {
-        return trace::Request{
-            .ops = true, .links = true, .streams = true, .program = true, .all_apis = true};
+        return trace::Request{.ops = true,
+                              .links = true,
+                              .streams = true,
+                              .program = true,
+                              .all_apis = true,
+                              .args_of = trace::bit_of(trace::ApiKind::kRuntime),
+                              .args_named = trace::is_wait_call};
       },
       run,
       true};

@@ -1,6 +1,10 @@
 #include "analysis/time/idle_gaps.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+
+#include "analysis/arguments.h"
 
 namespace sonde::analysis {
 namespace {
@@ -19,38 +23,58 @@ IntervalSet kernels_of(const GpuTime& gpu) {
   return trace::unite(set_of(gpu, Category::kCompute), set_of(gpu, Category::kCommunication));
 }
 
-// Calls of one kind, by thread and start.
-class CallsByThread {
+// Calls that make a stream wait, by thread and stream, in the order of their starts.
+class WaitCalls {
  public:
-  CallsByThread(const trace::Trace& trace, bool (*wanted)(std::string_view))
-      : trace_(trace), calls_(trace.threads.size()) {
-    std::vector<int8_t> known(trace.names.size(), -1);
+  explicit WaitCalls(const trace::Trace& trace) : trace_(trace) {
+    std::vector<bool> is_wait;
+    for (const std::string& name : trace.names) is_wait.push_back(trace::is_wait_call(name));
     for (size_t i = 0; i < trace.apis.size(); ++i) {
-      if (trace.apis.kind[i] != trace::ApiKind::kRuntime) continue;
-      int8_t& is_wanted = known[trace.apis.name[i]];
-      if (is_wanted < 0) is_wanted = wanted(trace.names[trace.apis.name[i]]) ? 1 : 0;
-      if (is_wanted == 1) calls_[trace.apis.thread[i]].push_back(static_cast<Row>(i));
+      if (trace.apis.kind[i] != trace::ApiKind::kRuntime || !is_wait[trace.apis.name[i]]) continue;
+      const uint32_t thread = trace.apis.thread[i];
+      calls_[{thread, kAny}].push_back(static_cast<Row>(i));
+      calls_[{thread, stream_of(i)}].push_back(static_cast<Row>(i));
     }
   }
-  // The last one of the thread of `api` that began before it; kNone if there is none.
-  Row last_before(Row api) const {
+
+  // When the last one of the thread of a launch began before it that is about the launch's stream,
+  // or may be.
+  std::optional<int64_t> last_before(Row api) const {
     const auto row = static_cast<size_t>(api);
-    const std::vector<Row>& calls = calls_[trace_.apis.thread[row]];
-    const auto after = std::partition_point(calls.begin(), calls.end(), [&](Row call) {
-      return trace_.apis.start_ns[static_cast<size_t>(call)] < trace_.apis.start_ns[row];
-    });
-    return after == calls.begin() ? kNone : *(after - 1);
+    const int64_t stream = trace_.apis.stream.empty() ? kAny : trace_.apis.stream[row];
+    if (stream <= kSpecialStreams) return last_before(row, kAny);
+    return std::max(last_before(row, stream), last_before(row, kSpecial));
   }
 
  private:
+  // The null stream's waits are those of others, too. A call that does not tell counts with them.
+  static constexpr int64_t kSpecialStreams = 2, kSpecial = 0, kAny = -1;
+
+  int64_t stream_of(size_t api) const {
+    if (trace_.apis.args.empty()) return kSpecial;
+    const auto told = handle_argument(trace_.texts[trace_.apis.args[api]], "stream");
+    return told && *told > kSpecialStreams ? *told : kSpecial;
+  }
+
+  std::optional<int64_t> last_before(size_t row, int64_t stream) const {
+    const auto found = calls_.find({trace_.apis.thread[row], stream});
+    if (found == calls_.end()) return std::nullopt;
+    const auto& starts = trace_.apis.start_ns;
+    const auto after = std::partition_point(
+        found->second.begin(), found->second.end(),
+        [&](Row call) { return starts[static_cast<size_t>(call)] < starts[row]; });
+    if (after == found->second.begin()) return std::nullopt;
+    return starts[static_cast<size_t>(*(after - 1))];
+  }
+
   const trace::Trace& trace_;
-  std::vector<std::vector<Row>> calls_;
+  std::map<std::pair<uint32_t, int64_t>, std::vector<Row>> calls_;
 };
 
 class Reasons {
  public:
   Reasons(const trace::Trace& trace, const HostTime& host, int64_t latency_ns)
-      : trace_(trace), host_(host), latency_ns_(latency_ns), waits_(trace, trace::is_wait_call) {
+      : trace_(trace), host_(host), latency_ns_(latency_ns), waits_(trace) {
     find_previous_in_queue();
   }
 
@@ -76,21 +100,43 @@ class Reasons {
     }
     if (gap.time.end_ns - gap.time.start_ns < latency_ns_) {
       gap.reason = IdleReason::kLaunchLatency;
-    } else {
-      gap.reason = was_told_to_wait(gap.next, api) ? IdleReason::kDependency : IdleReason::kOther;
+      return add_part(gap, gaps);
     }
-    add_part(gap, thread, gaps);
+    gap.reason = IdleReason::kOther;
+    if (was_told_to_wait(gap.next, api)) gap = without_launching(gap, api, gaps);
+    add_part(gap, gaps);
   }
 
  private:
   // A call to wait between the launch of the operation before it in its queue and its own.
   bool was_told_to_wait(Row next, Row api) const {
-    const Row wait = waits_.last_before(api);
-    if (wait == kNone) return false;
+    const auto wait_ns = waits_.last_before(api);
+    if (!wait_ns) return false;
     const Row previous = previous_in_queue_[static_cast<size_t>(next)];
     const Row launch = previous == kNone ? kNone : trace_.ops.api[static_cast<size_t>(previous)];
-    return launch == kNone || trace_.apis.start_ns[static_cast<size_t>(wait)] >=
-                                  trace_.apis.start_ns[static_cast<size_t>(launch)];
+    return launch == kNone || *wait_ns >= trace_.apis.start_ns[static_cast<size_t>(launch)];
+  }
+
+  // What of a gap the dependency explains: if the launching call took long, that is no waiting.
+  Gap without_launching(Gap gap, Row api, std::vector<Gap>& gaps) const {
+    const int64_t launched_ns = launched_by(gap, api);
+    if (launched_ns - gap.time.start_ns >= latency_ns_) {
+      if (gap.time.end_ns - launched_ns < latency_ns_) return gap;
+      Gap before = gap;
+      before.time.end_ns = gap.time.start_ns = launched_ns;
+      add_part(before, gaps);
+    }
+    gap.reason = IdleReason::kDependency;
+    return gap;
+  }
+
+  // Until when the launching call may not have given the operation to the queue yet: a call that
+  // returned before the end of the operation did not wait for it.
+  int64_t launched_by(const Gap& gap, Row api) const {
+    const int64_t returned_ns = trace_.apis.end_ns[static_cast<size_t>(api)];
+    const bool waited = returned_ns >= trace_.ops.end_ns[static_cast<size_t>(gap.next)];
+    if (waited) return gap.time.start_ns;
+    return std::clamp(returned_ns, gap.time.start_ns, gap.time.end_ns);
   }
 
   void find_previous_in_queue() {
@@ -118,20 +164,20 @@ class Reasons {
       part.time.end_ns = std::min(next_ns, launched_ns);
       gap.time.start_ns = part.time.end_ns;
       if (is_in_wait) ++wait;
-      add_part(part, thread, gaps);
+      add_part(part, gaps);
     }
   }
 
-  void add_part(Gap gap, uint32_t thread, std::vector<Gap>& gaps) const {
+  void add_part(Gap gap, std::vector<Gap>& gaps) const {
     if (gap.time.end_ns <= gap.time.start_ns) return;
-    gap.host = host_.main_deed_in(thread, gap.time);
+    gap.host = host_.main_deed_between(gap.previous, gap.next, gap.time);
     gaps.push_back(gap);
   }
 
   const trace::Trace& trace_;
   const HostTime& host_;
   int64_t latency_ns_;
-  CallsByThread waits_;
+  WaitCalls waits_;
   std::vector<Row> previous_in_queue_;
 };
 

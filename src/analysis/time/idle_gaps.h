@@ -37,7 +37,8 @@ struct Gap {
 // By GPU and time. Those of reason kCopy last as long as copies and memsets are exposed; all others
 // together are the idle time of sonde breakdown. A time without operations is cut where a call that
 // waits ended, and where the next operation was launched if that began latency_ns or more later.
-// Needs `links`, and `streams` to know calls that wait for their own copies.
+// Needs `links`; `streams` to know calls that wait for their own copies, and the arguments of calls
+// that make a stream wait to know which they are about.
 std::vector<Gap> idle_gaps(const trace::Trace& trace, const HostTime& host, int64_t latency_ns);
 
 }  // namespace sonde::analysis
