@@ -132,6 +132,17 @@ class HostCauses(Verdict):
         trace.kernel("b", 200 + lasts, 1000)
         return trace
 
+    def test_a_range_about_a_loader_is_no_loader(self):
+        """The program writes statistics of its data loader for 7 of 10 ms."""
+        trace = Trace()
+        for i in range(10):
+            trace.kernel("k", 10 + i * 10_000, 2000)
+            trace.range("update dataloader_statistics", 2500 + i * 10_000, 7000)
+        self.assert_not_found("data-loading", trace)
+        for event in trace.events:
+            event["name"] = event["name"].replace("_statistics", "_next")
+        self.assert_first("data-loading", trace)
+
     def test_loading_code_is_named(self):
         """2 s of cuModuleLoadData: larger batches would not help."""
         trace = self.gap(2_000_000)
@@ -174,6 +185,41 @@ class HostCauses(Verdict):
             trace.python("module.py(1): forward", i * 120 + 20, 80)
         self.assert_first("launch-bound", trace)
         self.assert_not_found("host-work", trace)
+
+
+class HardlyUsed(Verdict):
+    def test_a_gpu_without_work_is_not_launch_bound(self):
+        """GPU 0 works all the time; on GPU 1 there are two memsets of 2 us, 100 ms apart."""
+        trace = Trace()
+        for i in range(100):
+            trace.kernel("gemm", at=100 + i * 1000, lasts=995, launched=20 + i * 900)
+        trace.memset(50, 2, 4096, device=1)
+        trace.memset(100_200, 2, 4096, device=1)
+        answer = self.ask("check", trace, options=["--least", "0"])
+        self.assertEqual(answer["check_facts"]["hardly_used"], "GPU 1")
+        self.assertNotIn("launch-bound", {row["finding"] for row in answer["check"]
+                                          if (row["saving_percentage"] or 0) > 1})
+
+    def test_the_gpu_of_the_longest_gap_is_named(self):
+        """GPU 1 has a tenth of the work of GPU 0, and nothing to do for 90 ms."""
+        trace = Trace()
+        for i in range(100):
+            trace.kernel("gemm", at=100 + i * 1000, lasts=995, launched=20 + i * 900)
+        trace.kernel("first", 100, 5000, device=1)
+        trace.kernel("second", 95_100, 5000, device=1)
+        self.assertNotIn("hardly_used", self.ask("check", trace)["check_facts"])
+        self.assertIn("the longest, 90.00 ms on GPU 1, ends with second", self.text("check", trace))
+
+
+class ShortSteps(Verdict):
+    def test_steps_of_two_kernels_are_counted_one_by_one(self):
+        """20 steps of 10 ms, each a product and a reduction, and no markers."""
+        trace = Trace()
+        for i in range(20):
+            trace.kernel("gemm", at=100 + i * 10_000, lasts=4000)
+            trace.kernel("reduce", at=4200 + i * 10_000, lasts=300)
+        facts = self.ask("check", trace)["check_facts"]
+        self.assertEqual((facts["steps"], facts["step_median_ns"]), (20, 10_000_000))
 
 
 class Dominating(Verdict):

@@ -47,7 +47,16 @@ std::string indented(const std::string& label, std::string_view text) {
 
 }  // namespace
 
-Evidence::Evidence(const trace::Trace& of) : trace(of), gpus(gpu_times(of)) {
+std::map<int64_t, GpuTime> used_gpus(const trace::Trace& trace) {
+  constexpr int64_t kHardly = 100;  // one part in so many
+  std::map<int64_t, GpuTime> gpus = gpu_times(trace);
+  int64_t most_ns = 0;
+  for (const auto& [id, gpu] : gpus) most_ns = std::max(most_ns, busy_ns(gpu));
+  std::erase_if(gpus, [&](const auto& one) { return busy_ns(one.second) < most_ns / kHardly; });
+  return gpus;
+}
+
+Evidence::Evidence(const trace::Trace& of) : trace(of), gpus(used_gpus(of)) {
   for (const auto& [id, gpu] : gpus) {
     const Breakdown own = breakdown_of(trace::sweep(gpu.sets), gpu.extent);
     all.total_ns += own.total_ns;
@@ -127,10 +136,12 @@ std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double le
 
 trace::Request findings_needs() {
   trace::Request request = trace::united(
-      {.ops = true, .op_bytes = true, .links = true, .samples = true}, collectives_needs());
+      {.ops = true, .op_bytes = true, .links = true, .streams = true, .samples = true},
+      collectives_needs());
   request = trace::united(request, modelled_work_needs());
   request.args_named = [](std::string_view name) {
-    return collectives_want_args(name) || find_perf_model(name) != nullptr;
+    return collectives_want_args(name) || find_perf_model(name) != nullptr ||
+           trace::is_wait_call(name);
   };
   request.all_apis = true;
   request.whole = false;
@@ -146,9 +157,11 @@ std::string findings_definition() {
       "counts for two findings: findings that name a cause take their time first, then the "
       "others, largest first; so the shares never add up to more than the whole. Findings that "
       "could save less than --least percent are left out, but for what half of the time or more "
-      "goes into: it is listed, without a figure where nothing says what could be saved. If a trace has steps and the first of "
-      "them take more than 1.5 times the median, what they launched is warm-up and is left out; "
-      "--from, --to and --window are taken literally.\n\n";
+      "goes into: it is listed, without a figure where nothing says what could be saved. If a trace "
+      "has steps and the first of them take more than 1.5 times the median, what they launched is "
+      "warm-up and is left out; --from, --to and --window are taken literally. A GPU that worked for "
+      "less than a hundredth of the busiest's time is named as hardly used, and its idle time is no "
+      "finding.\n\n";
   for (const Rule* rule : all_rules()) {
     text += indented(rule->id, std::string(rule->definition) + ". Could save: " + rule->saving);
   }

@@ -89,7 +89,7 @@ constexpr Rule kDataRule = {
     "Use more workers, a larger prefetch_factor, pin_memory=True, persistent_workers=True; do "
     "less work per sample, or prepare the samples on disk. sonde critical-path shows what bounds "
     "a step.",
-    "idle time within markers of data loaders (DataLoader in the name) on threads that launch "
+    "idle time within markers of data loaders (DataLoader) on threads that launch "
     "work: a thread that loads ahead keeps no GPU waiting",
     "all of it",
     true};
@@ -198,7 +198,7 @@ void add_idle(const Evidence& evidence, Claims& claims) {
   std::map<const Rule*, Sum> sums;
   for (const Gap& gap : gaps) {
     const Rule* rule = rule_of(gap);
-    if (rule == nullptr) continue;
+    if (rule == nullptr || !evidence.gpus.contains(gap.gpu)) continue;
     Sum& sum = sums[rule];
     ++sum.gaps;
     sum.total_ns += length(gap);
@@ -211,9 +211,11 @@ void add_idle(const Evidence& evidence, Claims& claims) {
     Sum& sum = found->second;
     const IdleReason reason = sum.longest->reason;
     std::string text =
-        fmt::format("{} gap{}, {} on average; the longest, {}, ends with {}", sum.gaps,
+        fmt::format("{} gap{}, {} on average; the longest, {}{}, ends with {}", sum.gaps,
                     sum.gaps == 1 ? "" : "s", time_text(sum.total_ns / sum.gaps),
-                    time_text(length(*sum.longest)), name_text(trace, sum.longest->next));
+                    time_text(length(*sum.longest)),
+                    evidence.gpus.size() == 1 ? "" : fmt::format(" on GPU {}", sum.longest->gpu),
+                    name_text(trace, sum.longest->next));
     const bool is_dependency = reason == IdleReason::kDependency;
     if (is_dependency || reason == IdleReason::kOther) text += launch_text(trace, *sum.longest);
     if (reason == IdleReason::kLaunchBound) text += host_text(trace, *sum.longest);
@@ -277,13 +279,16 @@ int64_t middle_of(const Evidence& evidence) {
   return start_ns + (end_ns - start_ns) / 2;
 }
 
-void add_ranges(const Evidence& evidence, const Rule& rule, const char* what, Ranges ranges,
-                Claims& claims) {
+// "3 calls in the second half of the time take 2 ms": `one` is a call, `where` the rest.
+void add_ranges(const Evidence& evidence, const Rule& rule, const char* one, const char* where,
+                Ranges ranges, Claims& claims) {
   if (ranges.count == 0) return;
   Lanes idle = idle_within(evidence, std::move(ranges.by_process));
-  std::string text = fmt::format("{} {} take {}, and the GPUs are idle for {} meanwhile",
-                                 format_count(static_cast<uint64_t>(ranges.count)), what,
-                                 time_text(ranges.total_ns), time_text(length_ns(idle)));
+  const bool is_one = ranges.count == 1;
+  std::string text =
+      fmt::format("{} {}{}{} take{} {}, and the GPUs are idle for {} meanwhile",
+                  format_count(static_cast<uint64_t>(ranges.count)), one, is_one ? "" : "s", where,
+                  is_one ? "s" : "", time_text(ranges.total_ns), time_text(length_ns(idle)));
   claims.push_back({&rule, std::move(idle), 1.0, std::move(text)});
 }
 
@@ -299,14 +304,14 @@ void add_host_claims(const Evidence& evidence, Claims& claims) {
   add_idle(evidence, claims);
   const int64_t start_ns = std::numeric_limits<int64_t>::min();
   const std::vector<bool> launching = launching_threads(evidence.trace);
-  add_ranges(evidence, kDataRule, "ranges of data loaders",
+  add_ranges(evidence, kDataRule, "range", " of data loaders",
              ranges_of(evidence.trace, start_ns, trace::is_data_loader, &launching), claims);
-  add_ranges(evidence, kCollectorRule, "collections",
+  add_ranges(evidence, kCollectorRule, "collection", "",
              ranges_of(evidence.trace, start_ns, trace::is_collector), claims);
   Ranges allocations =
       ranges_of(evidence.trace, middle_of(evidence), trace::is_memory_call, &launching);
   if (allocations.count < kFewAllocations) return;
-  add_ranges(evidence, kAllocationRule, "calls in the second half of the time",
+  add_ranges(evidence, kAllocationRule, "call", " in the second half of the time",
              std::move(allocations), claims);
 }
 

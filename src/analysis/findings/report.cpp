@@ -48,31 +48,30 @@ struct Overview {
   int64_t busy_ns = 0, communication_ns = 0, exposed_ns = 0;
   int64_t busy_of_wall_ns = 0;  // with the warm-up, as the wall time
   int64_t import_ns = 0;
+  std::string hardly_used;  // "GPU 1, GPU 3"
 };
-
-trace::IntervalSet busy_of(const GpuTime& gpu) {
-  trace::IntervalSet busy;
-  for (const trace::IntervalSet& set : gpu.sets) busy = trace::unite(busy, set);
-  return busy;
-}
 
 Pace::Whole whole_of(const trace::Trace& trace) {
   Pace::Whole whole;
   whole.extent = *extent_of(trace);
   whole.first_op_ns = trace.ops.start_ns.front();
   for (const auto& [id, gpu] : gpu_times(trace)) {
-    whole.busy_ns += trace::length_ns(busy_of(gpu));
+    whole.busy_ns += busy_ns(gpu);
     ++whole.gpus;
   }
   return whole;
 }
 
 void add_gpus(const trace::Trace& trace, Overview& overview) {
+  const auto used = used_gpus(trace);
   for (const auto& [id, gpu] : gpu_times(trace)) {
+    if (!used.contains(id)) {
+      overview.hardly_used += fmt::format("{}GPU {}", overview.hardly_used.empty() ? "" : ", ", id);
+    }
     const auto& communication = gpu.sets[static_cast<size_t>(Category::kCommunication)];
     const auto& compute = gpu.sets[static_cast<size_t>(Category::kCompute)];
     overview.work_ns += gpu.extent.end_ns - gpu.extent.start_ns;
-    overview.busy_ns += trace::length_ns(busy_of(gpu));
+    overview.busy_ns += busy_ns(gpu);
     overview.communication_ns += trace::length_ns(communication);
     overview.exposed_ns += trace::length_ns(trace::subtract(communication, compute));
     const auto device = std::find_if(trace.devices.begin(), trace.devices.end(),
@@ -117,6 +116,10 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   const auto share = [](int64_t part, int64_t whole) { return percent_of(part, whole); };
   section.add_fact({"device", "Device", Kind::kText,
                     has_gpus ? devices_text(overview.devices) : std::string("the CPU alone")});
+  if (!overview.hardly_used.empty()) {
+    section.add_fact(
+        {"hardly_used", "Hardly used, left out below", Kind::kText, overview.hardly_used});
+  }
   section.add_fact({"wall_ns", "Wall time", Kind::kTime, overview.wall_ns});
   if (has_gpus) {
     section.add_fact(

@@ -36,15 +36,21 @@ struct Claim {
 };
 using Claims = std::vector<Claim>;
 
+// The GPUs of a trace but for those that worked for less than a hundredth of the busiest's time:
+// these have no work that could be done sooner.
+std::map<int64_t, GpuTime> used_gpus(const trace::Trace& trace);
+
 // What the rules look at.
 struct Evidence {
   const trace::Trace& trace;
-  const std::map<int64_t, GpuTime> gpus;
-  Breakdown all;  // summed over GPUs
+  const std::map<int64_t, GpuTime> gpus;  // used_gpus()
+  Breakdown all;                          // summed over GPUs
   explicit Evidence(const trace::Trace& trace);
-  // When some operation of a category ran on a GPU.
+  // When some operation of a category ran on one of these GPUs; of another GPU nothing.
   const trace::IntervalSet& set_of(int64_t gpu, trace::Category category) const {
-    return gpus.at(gpu).sets[static_cast<size_t>(category)];
+    static const trace::IntervalSet kNothing;
+    const auto found = gpus.find(gpu);
+    return found == gpus.end() ? kNothing : found->second.sets[static_cast<size_t>(category)];
   }
 };
 

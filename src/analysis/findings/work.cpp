@@ -54,6 +54,7 @@ constexpr int64_t kManyCopies = 100;
 constexpr double kGainOfPinning = 0.5;
 
 Lanes without_kernels(const Evidence& evidence, Lanes lanes) {
+  std::erase_if(lanes, [&](const auto& lane) { return !evidence.gpus.contains(lane.first); });
   for (auto& [id, set] : lanes) {
     set = trace::subtract(set, trace::unite(evidence.set_of(id, Category::kCompute),
                                             evidence.set_of(id, Category::kCommunication)));
