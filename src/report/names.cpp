@@ -166,6 +166,7 @@ std::string short_name(std::string_view name, size_t depth) {
       i = end;
       if (!after_name && name.substr(i, 2) == "::") i += 2;
       if (after_name && name.substr(i, 6) == " const") i += 6;
+      if (after_name && name.substr(i, 1) == "#") return std::string(name);  // a loader's range
       if (after_name && name.substr(i, 2) != "::") break;  // only " [clone ...]" can follow
     } else if (c == '{') {
       const size_t end = closing(name, i);

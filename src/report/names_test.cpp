@@ -33,7 +33,8 @@ TEST(Names, KeepsOperators) {
 
 TEST(Names, LeavesOtherTextAlone) {
   for (const char* name : {"Cijk_Ailk_Bljk_SB_MT128x64x16", "batch (3)", "a < b", "epoch 3", "f(",
-                           ">", "kernel<int", "((((", "triton_poi_fused_0"}) {
+                           ">", "kernel<int", "((((", "triton_poi_fused_0",
+                           "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"}) {
     EXPECT_EQ(short_name(name), name);
   }
 }
