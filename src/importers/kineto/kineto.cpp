@@ -19,7 +19,11 @@ Sure sniff(const Head& head) {
   if (begin == bytes.npos) return Sure::kNo;
   const bool has_events = bytes.find("\"traceEvents\"") != bytes.npos;
   const bool has_phase = bytes.find("\"ph\"") != bytes.npos;
-  if (bytes[begin] == '[') return has_phase ? Sure::kLikely : Sure::kNo;
+  if (bytes[begin] == '[') {
+    const size_t next = bytes.find_first_not_of(" \t\r\n", begin + 1);
+    const bool is_empty = next != bytes.npos && bytes[next] == ']';
+    return has_phase || is_empty ? Sure::kLikely : Sure::kNo;
+  }
   if (bytes[begin] != '{') return Sure::kNo;
   // The first event of rocprof v1 is empty; it has an importer of its own.
   if (bytes.find("\"traceEvents\":[{}") != bytes.npos) return Sure::kLikely;
