@@ -139,6 +139,7 @@ std::vector<std::string> redact_arguments(const std::vector<std::string>& argume
 }
 
 std::string redact_text(std::string_view text) {
+  constexpr std::string_view kBearer = "Bearer ";  // of HTTP, before a token
   std::string result;
   size_t kept = 0;  // up to where `text` is in the result
   const auto hide = [&](redact::Part part) {
@@ -155,6 +156,10 @@ std::string redact_text(std::string_view text) {
       at = part->end;
     } else if (redact::has_form_of_token(text.substr(word.begin, word.end - word.begin))) {
       hide({word.begin, word.end});
+    } else if (text.substr(word.begin, kBearer.size()) == kBearer) {
+      const redact::Word token = redact::next_word(text, word.begin + kBearer.size());
+      if (token.begin != token.end) hide(token);
+      at = token.end;
     } else if (option_names_a_secret(text.substr(word.begin, word.end - word.begin))) {
       const redact::Part value = redact::value_behind(text, word);
       if (value.begin == value.end) continue;

@@ -29,6 +29,7 @@ TEST(Redact, ASecretIsNeverToldWhateverTheListSays) {
     EXPECT_EQ(redact_variable(std::string(name) + "=abc"), std::string(name) + "=***");
   }
   EXPECT_EQ(redact_variable("PYTHONPATH=https://me:pw@host/x"), "PYTHONPATH=https://me:***@host/x");
+  EXPECT_EQ(redact_variable("MPI_SESSION=Bearer abc.def-1"), "MPI_SESSION=Bearer ***");
 }
 
 TEST(Redact, Arguments) {
