@@ -250,6 +250,33 @@ class Collectives(Verdict):
             self.assertEqual({row["part"]: row["time_ns"] for row in told["time"]},
                              {"slow link": 2 * 4 * 8_000_000, "transfer": 2 * 10_000_000})
 
+    def test_between_nodes_is_not_slow(self):
+        """4 MiB take 200 us within the node and 2 ms between nodes, each time: the usual of each."""
+        trace = Trace(rank=0, world=4)
+        for i in range(20):
+            t = 1000 + 20_000 * i
+            trace.collective("allreduce", t, 200, [0, 1], group="tp")
+            trace.collective("allreduce", t + 500, 200, [0, 1], group="tp")
+            trace.collective("allreduce", t + 5000, 2000, [0, 2], group="dp")
+        told = self.told(trace)
+        self.assertEqual({row["group"]: row["slow"] for row in told["collectives"]},
+                         {"tp [0, 1]": 0, "dp [0, 2]": 0})
+        usual = {row["group"]: row["usual_gb_per_s"] for row in told["collectives"]}
+        self.assertAlmostEqual(usual["tp [0, 1]"], 10 * usual["dp [0, 2]"], places=3)
+        self.assertNotIn("slow-collectives", self.remarks(trace))
+
+    def test_slow_within_one_group_of_two(self):
+        """The same, and six of the twenty between nodes take 9 ms: those alone are slow."""
+        trace = Trace(rank=0, world=4)
+        for i in range(20):
+            t = 1000 + 20_000 * i
+            trace.collective("allreduce", t, 200, [0, 1], group="tp")
+            trace.collective("allreduce", t + 5000, 9000 if i % 3 == 1 and i < 18 else 2000, [0, 2], group="dp")
+        told = self.told(trace)
+        self.assertEqual({row["group"]: row["slow"] for row in told["collectives"]},
+                         {"tp [0, 1]": 0, "dp [0, 2]": 6})
+        self.assertIn("slow-collectives: 6 of 40 collectives", self.remarks(trace))
+
     def test_waiting_and_no_slow_link(self):
         """The same durations on rank 0, but because rank 1 comes 8 ms late."""
         job = Job([0, 0])

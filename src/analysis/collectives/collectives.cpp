@@ -17,7 +17,7 @@ using report::Value;
 
 // Instances of one operation with one size in one group.
 struct SameKind {
-  std::string group, op;
+  std::string group, communicator, op;
   int64_t bytes = -1, group_size = 0;
   friend auto operator<=>(const SameKind&, const SameKind&) = default;
 };
@@ -84,7 +84,8 @@ report::Section kinds_section(const Answer& answer) {
   std::map<SameKind, std::vector<size_t>> kinds;
   for (size_t i = 0; i < all.size(); ++i) {
     const Collective& first = answer.first(all[i]);
-    kinds[{first.group, first.op, first.bytes, ranks_of(answer.all, all[i])}].push_back(i);
+    kinds[{first.group, first.communicator, first.op, first.bytes, ranks_of(answer.all, all[i])}]
+        .push_back(i);
   }
   for (const auto& [kind, instances] : kinds) {
     std::vector<int64_t> latencies, skews;
@@ -101,8 +102,9 @@ report::Section kinds_section(const Answer& answer) {
     const auto factor = bus_factor(kind.op, kind.group_size);
     const int64_t bytes = kind.bytes < 0 ? -1 : kind.bytes * count;
     const Value unknown = std::monostate{};
-    table.add_row({kind.group, kind.op, kind.bytes < 0 ? unknown : Value(kind.bytes),
-                   kind.group_size, count, total_ns, median(latencies), bandwidth(bytes, total_ns),
+    table.add_row({kind.group.empty() ? kind.communicator : kind.group, kind.op,
+                   kind.bytes < 0 ? unknown : Value(kind.bytes), kind.group_size, count, total_ns,
+                   median(latencies), bandwidth(bytes, total_ns),
                    factor ? bandwidth(bytes, total_ns, *factor) : unknown,
                    skews.empty() ? unknown : Value(median(skews)),
                    skews.empty() ? unknown : Value(*std::max_element(skews.begin(), skews.end())),
@@ -280,7 +282,8 @@ const char* const kCollectivesDefinition =
     "collectives: the kernels of communication libraries (NCCL, RCCL, MSCCL++, NVSHMEM ...; of "
     "processes that have none, calls of gloo, MPI and UCC), by communicator, operation and size "
     "of the message. Group, size and number of ranks are those of the record_param_comms around "
-    "the launch, or the size that of the call of RCCL; unknown where there is none. More names of "
+    "the launch, or communicator and size those of the call of RCCL (the communicator of the first "
+    "rank); unknown where there is none. More names of "
     "kernels are taken from the file that SONDE_COMMUNICATION names (docs/configuration.md). "
     "Message is what a rank sends, for allgather what it receives: elements x bytes of their "
     "type.\n\n"
@@ -302,8 +305,8 @@ const char* const kCollectivesDefinition =
     "10^9 bytes. Bus GB/s is that times 2(n-1)/n for allreduce, (n-1)/n for allgather, "
     "reducescatter and alltoall, and 1 for broadcast, reduce and send and receive. Skew is the "
     "last begin - the first begin (median, largest). Usual and Peak GB/s are the median and the "
-    "95th percentile of the bus rates of the size class (operation, ranks, size by powers of two) "
-    "if it has four collectives or more; Slow counts those at less than half the usual rate. A "
+    "95th percentile of the bus rates of the size class (group, operation, ranks, size by powers "
+    "of two: another group may have other links) if it has four collectives or more; Slow counts those at less than half the usual rate. A "
     "link that is slow all the time is usual here: compare Bus GB/s with what the link can do.\n\n"
     "Waited adds up, for each rank, the last begin in a collective - its own, if that is more "
     "than the uncertainty; waits count in their group only. A rank comes last if it is the only "

@@ -25,6 +25,7 @@ struct Collective {
   size_t member = 0;           // index into Collectives::members
   int64_t gpu = trace::kNone;  // kNone: a call of the host
   std::string group;           // the communicator, as the file names it; "" if it does not
+  std::string communicator;    // its handle in this process, if a call of RCCL told it
   std::string op;              // "allreduce"; the name as it is, if it is none that is known
   int64_t start_ns = 0, end_ns = 0;
   int64_t bytes = -1;      // the message; -1 = not known
@@ -132,8 +133,8 @@ struct CommunicationTime {
 CommunicationTime communication_time(const Collectives& all, const Matched& matched);
 
 // Bytes a nanosecond on the bus (GB/s), by Instance; 0 = not known. The usual rate of its class,
-// which is its operation, number of ranks and size (by powers of two), is the median of those of
-// four instances or more, else 0.
+// which is its group, operation, number of ranks and size (by powers of two), is the median of
+// those of four instances or more, else 0.
 struct Rates {
   std::vector<double> bus, usual, peak;
   bool is_slow(size_t instance) const { return bus[instance] * 2 < usual[instance]; }

@@ -236,6 +236,24 @@ TEST(Collectives, ASlowLinkIsNoWaiting) {
   EXPECT_STREQ(time.verdict(), "transfer");
 }
 
+// A communicator within a node and one between nodes, ten times slower: neither is slow.
+TEST(Collectives, RatesOfEachCommunicator) {
+  trace::TraceBuilder rows;
+  for (int64_t i = 0; i < 12; ++i) {
+    const bool is_far = i % 3 == 2;
+    const int64_t t = i * 100'000;
+    rows.add(
+        ApiRow{"", "ncclBroadcast", t, t + 50, 1, 1, "rccl",
+               fmt::format("count = 1000 | comm = {} | bytes = 4000", is_far ? "0xb0" : "0xa0")});
+    const int launch = rows.add(ApiRow{"", "hipLaunchKernel", t + 10, t + 20, 1, 1, "hip"});
+    rows.add(OpRow{"ncclDevKernel_Generic_1()", t + 100, t + (is_far ? 10'100 : 1100), launch});
+  }
+  const std::vector<trace::Trace> traces = {rows.build(0, collectives_needs())};
+  EXPECT_EQ(lines_of(section_of(collectives_report(traces), "collectives").table,
+                     {"group", "count", "latency_ns", "slow"}),
+            (Lines{"0xb0|4|10000|0", "0xa0|8|1000|0"}));
+}
+
 TEST(Collectives, straggler_matches_all_comm_kernels) {
   trace::TraceBuilder rows;
   rows.add(OpRow{"ncclDevKernel_AllReduce_Sum", 0, 10});

@@ -128,7 +128,8 @@ class Finder {
 
   static void describe(const std::string& args, Collective& one) {
     one.bytes = integer_argument(args, "bytes").value_or(-1);  // of a call of RCCL
-    if (one.op == "allgather") one.bytes = -1;                 // what it gets out is not told
+    one.communicator = std::string(argument(args, "comm").value_or(""));
+    if (one.op == "allgather") one.bytes = -1;  // what it gets out is not told
     const auto name = argument(args, "Collective name");
     if (name && !collective_op(*name).empty()) one.op = collective_op(*name);
     const auto group = argument(args, "Process Group Name");

@@ -2,15 +2,21 @@
 #include <array>
 #include <bit>
 #include <map>
-#include <tuple>
+#include <string>
 
 #include "analysis/collectives/collectives.h"
 
 namespace sonde::analysis {
 namespace {
 
-// What is fast on one link is slow on another, and small messages are slow on any.
-using SizeClass = std::tuple<std::string, int64_t, int>;  // operation, ranks, bits of the size
+// Small messages are slow on any link, and what is fast between nodes is slow within one: the ranks
+// of a group have the same links each time.
+struct SizeClass {
+  std::string group, communicator, op;
+  int64_t ranks = 0;
+  int bits = 0;  // of the size
+  friend auto operator<=>(const SizeClass&, const SizeClass&) = default;
+};
 
 constexpr size_t kEnough = 4;  // to say what is usual
 
@@ -43,7 +49,7 @@ Rates bus_rates(const Collectives& all, const Matched& matched) {
     rates.bus[i] =
         static_cast<double>(first.bytes) * *factor / static_cast<double>(instance.latency_ns);
     const int bits = std::bit_width(static_cast<uint64_t>(first.bytes));
-    classes[{first.op, ranks, bits}].push_back(i);
+    classes[{first.group, first.communicator, first.op, ranks, bits}].push_back(i);
   }
   for (const auto& [size_class, members] : classes) {
     if (members.size() < kEnough) continue;

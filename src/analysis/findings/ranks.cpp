@@ -25,7 +25,7 @@ constexpr Rule kSlowRule = {
     "This is waiting or a slow link, which overlap does not fix: look for the late rank and for "
     "the link (topology, NCCL_DEBUG=INFO, network errors). With the traces of all ranks, sonde "
     "collectives shows which it is.",
-    "collectives at less than half the usual rate for their operation, ranks and size",
+    "collectives at less than half the usual rate of their group for this operation and size",
     "the time beyond the usual",
     true};
 
@@ -82,7 +82,7 @@ void add_slow(const Collectives& all, const Matched& matched, std::span<Claims> 
   if (cost_ns == 0) return;
   const double saved = std::min(1.0, static_cast<double>(lost_ns) / static_cast<double>(cost_ns));
   const std::string text = fmt::format(
-      "{} of {} collectives reach less than half the usual rate of their size: {} of {} of "
+      "{} of {} collectives reach less than half the usual rate of their group and size: {} of {} of "
       "communication are beyond the usual time",
       instances, matched.instances.size(), time_text(lost_ns), time_text(time.total_ns));
   for (size_t i = 0; i < claims.size(); ++i) {
