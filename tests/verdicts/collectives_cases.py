@@ -309,6 +309,42 @@ class Collectives(Verdict):
         self.assert_late(told, 1, 10)
         self.assertEqual(told["ranks"][0]["waited_ns"], 20_000_000)
 
+    def two_gpus(self, late, numbered=True):
+        """One process whose two GPUs meet 20 times; GPU 1 comes `late` us after GPU 0."""
+        trace = Trace(rank=0, world=2)
+        for i in range(20):
+            t = 1000 + 10_000 * i
+            for gpu, begin in enumerate((t, t + late)):
+                trace.collective("allreduce", begin, t + late + 300 - begin, [0, 1], device=gpu,
+                                 launched=t - 20 + 8 * gpu, number=i if numbered else None)
+        return trace
+
+    def test_two_gpus_of_one_process(self):
+        """GPU 1 is 2 ms late 20 times: GPU 0 waits for it, though both are of one process."""
+        for numbered in (True, False):
+            trace = self.two_gpus(2000, numbered)
+            told = self.told(trace)
+            self.assertEqual([row["count"] for row in told["collectives"]], [20])
+            self.assertRegex(told["time_facts"]["late"], r"^rank 0 \(GPU 1\) comes last in 20 of 20 ")
+            self.assertEqual(told["time_facts"]["verdict"], "waiting")
+            self.assertEqual([(row["gpu_id"], row["waited_ns"]) for row in told["ranks"]],
+                             [(0, 20 * 2_000_000), (1, 0)])
+            self.assertIn("straggler: rank 0 (GPU 1) came last in 20 of 20", self.remarks(trace))
+
+    def test_two_gpus_in_time(self):
+        """The two GPUs of the process come together: nobody is late, and the transfers are transfers."""
+        told = self.told(self.two_gpus(0))
+        self.assert_nobody_late(told)
+        self.assertEqual(told["time_facts"]["verdict"], "transfer")
+
+    def test_a_gpu_that_only_computes_is_no_rank(self):
+        """The process communicates on GPU 0 and computes on GPU 1 as well: one rank."""
+        trace = Trace(rank=0, world=2)
+        for i in range(5):
+            trace.collective("allreduce", 1000 + 1000 * i, 100, [0, 1], number=i)
+            trace.kernel("gemm", 1200 + 1000 * i, 300, device=1)
+        self.assertEqual([(row["rank"], row["gpu_id"]) for row in self.told(trace)["ranks"]], [(0, None)])
+
     def test_no_collectives(self):
         """Two ranks with kernels and no collective: nobody is late."""
         ranks = [Trace(rank=rank) for rank in (0, 1)]

@@ -53,7 +53,8 @@ std::string ranks_text(const Answer& answer, const std::vector<size_t>& members)
   std::string text;
   for (size_t i = 0; i < members.size(); ++i) {
     if (i == kMost) return text + ", ...";
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", answer.all.members[members[i]].rank);
+    const std::string name = name_of(answer.all.members[members[i]]);
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", name.substr(std::string_view("rank ").size()));
   }
   return text;
 }
@@ -123,6 +124,7 @@ report::Section ranks_section(const Answer& answer, std::span<const trace::Trace
   section.title = "Who waited for whom";
   report::Table& table = section.table;
   table.add_column({"rank", "Rank", Kind::kId});
+  table.add_column({"gpu_id", "GPU", Kind::kId});
   table.add_column({"collectives", "Collectives", Kind::kInteger});
   table.add_column({"total_ns", "Total", Kind::kTime});
   table.add_column({"waited_ns", "Waited", Kind::kTime});
@@ -147,11 +149,11 @@ report::Section ranks_section(const Answer& answer, std::span<const trace::Trace
     const auto known = [&](int64_t value) {
       return late[i].collectives != 0 ? Value(value) : unknown;
     };
-    table.add_row({member.rank, sums[i].count, sums[i].total_ns, known(late[i].waited_ns),
-                   known(late[i].last), known(late[i].late_ns), known(late[i].caused_ns),
-                   known(answer.matched.offset_ns[i]),
-                   known(static_cast<int64_t>(answer.matched.clock_of[i])),
-                   traces[member.file].path});
+    table.add_row(
+        {member.rank, member.gpu == trace::kNone ? unknown : Value(member.gpu), sums[i].count,
+         sums[i].total_ns, known(late[i].waited_ns), known(late[i].last), known(late[i].late_ns),
+         known(late[i].caused_ns), known(answer.matched.offset_ns[i]),
+         known(static_cast<int64_t>(answer.matched.clock_of[i])), traces[member.file].path});
   }
   return section;
 }
@@ -163,9 +165,9 @@ std::string late_text(const Answer& answer) {
   const Lateness& first = late.front();
   const Collective& one = answer.first(answer.matched.instances[first.worst_group]);
   std::string text = fmt::format(
-      "rank {} comes last in {} of {} collectives of its group{}, {} late on average; others "
+      "{} comes last in {} of {} collectives of its group{}, {} late on average; others "
       "waited {} for it",
-      answer.all.members[first.member].rank, first.last_in_group, first.in_group,
+      name_of(answer.all.members[first.member]), first.last_in_group, first.in_group,
       one.group.empty() ? "" : " '" + one.group + "'",
       format_duration(first.late_ns / std::max<int64_t>(1, first.last)),
       format_duration(first.caused_ns));
@@ -287,7 +289,8 @@ const char* const kCollectivesDefinition =
     "kernels are taken from the file that SONDE_COMMUNICATION names (docs/configuration.md). "
     "Message is what a rank sends, for allgather what it receives: elements x bytes of their "
     "type.\n\n"
-    "Ranks are the processes of a file, or several files given together. Their collectives are "
+    "Ranks are the processes of a file, or several files given together; a process that "
+    "communicates on several GPUs is a rank for each (GPU). Their collectives are "
     "matched by group, number and operation. Where the file does not number them, the longest "
     "common run of operations and sizes gives the distance of the clocks, and collectives that "
     "end together belong together; collectives that not all ranks of a group have are left out, "

@@ -34,15 +34,17 @@ struct Collective {
   int64_t duration_ns() const { return end_ns - start_ns; }
 };
 
-// A process that took part.
+// Who took part: a process, or each of its GPUs where it communicates on several.
 struct Member {
   size_t file = 0;
   int32_t process = trace::kNone;
-  int64_t rank = 0;  // the file's, or the number of the member
+  int64_t rank = 0;            // the file's, or the number of the member
+  int64_t gpu = trace::kNone;  // kNone: the process as a whole
 };
+std::string name_of(const Member& member);  // "rank 0", "rank 0 (GPU 1)"
 
 struct Collectives {
-  std::vector<Member> members;   // by rank
+  std::vector<Member> members;   // by rank and GPU
   std::vector<Collective> list;  // by member and start
 };
 // Kernels of communication libraries; of processes that have none, the calls of gloo, MPI and UCC.

@@ -1,8 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "analysis/arguments.h"
 #include "analysis/collectives/collectives.h"
@@ -53,7 +56,8 @@ class Finder {
     std::vector<size_t> order(found_.members.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return found_.members[a].rank < found_.members[b].rank;
+      const Member &of_a = found_.members[a], &of_b = found_.members[b];
+      return std::pair(of_a.rank, of_a.gpu) < std::pair(of_b.rank, of_b.gpu);
     });
     std::vector<Member> members;
     std::vector<size_t> place(order.size());
@@ -65,30 +69,48 @@ class Finder {
     for (Collective& one : found_.list) one.member = place[one.member];
   }
 
-  size_t member_of(size_t file, int32_t process) {
-    const auto [entry, is_new] = members_.try_emplace({file, process}, found_.members.size());
+  size_t member_of(size_t file, int32_t process, int64_t gpu) {
+    const auto [entry, is_new] = members_.try_emplace({file, process, gpu}, found_.members.size());
     if (is_new) {
       const auto number = static_cast<int64_t>(found_.members.size());
       const auto& processes = traces_[file].processes;
       const auto rank =
           process == kNone ? std::nullopt : processes[static_cast<size_t>(process)].rank;
-      found_.members.push_back({file, process, rank.value_or(number)});
+      found_.members.push_back({file, process, rank.value_or(number), gpu});
     }
     return entry->second;
+  }
+
+  // A communicator has one rank for each GPU: a process that communicates on several is as many.
+  std::set<int32_t> add_gpus_of_processes(size_t file) {
+    const trace::Ops& ops = traces_[file].ops;
+    std::map<int32_t, std::set<int64_t>> gpus;
+    for (size_t op = 0; op < ops.size(); ++op) {
+      if (ops.category[op] == Category::kCommunication) gpus[ops.process[op]].insert(ops.gpu[op]);
+    }
+    std::set<int32_t> with_several;
+    for (const auto& [process, of_process] : gpus) {
+      if (of_process.size() < 2) continue;
+      with_several.insert(process);
+      for (const int64_t gpu : of_process) member_of(file, process, gpu);
+    }
+    return with_several;
   }
 
   void add_kernels(size_t file) {
     const trace::Trace& trace = traces_[file];
     const trace::OpTree tree = trace::build_op_tree(trace);
+    const std::set<int32_t> with_several = add_gpus_of_processes(file);
     const auto describes = [&](size_t api) {
       return collectives_want_args(trace.names[trace.apis.name[api]]);
     };
     for (size_t op = 0; op < trace.ops.size(); ++op) {
       if (trace.ops.category[op] != Category::kCommunication) continue;
       Collective one;
-      one.member = member_of(file, trace.ops.process[op]);
-      one.op = op_or_name(trace.names[trace.label(op)]);
+      const int32_t process = trace.ops.process[op];
       one.gpu = trace.ops.gpu[op];
+      one.member = member_of(file, process, with_several.count(process) != 0 ? one.gpu : kNone);
+      one.op = op_or_name(trace.names[trace.label(op)]);
       one.start_ns = trace.ops.start_ns[op];
       one.end_ns = trace.ops.end_ns[op];
       const Row described = tree.nearest(trace.ops.api[op], describes);
@@ -113,7 +135,7 @@ class Finder {
       const int32_t process = trace.threads[trace.apis.thread[api]].process;
       if (!wanted[trace.apis.label[api]] || with_kernels.count(process) != 0) continue;
       Collective one;
-      one.member = member_of(file, process);
+      one.member = member_of(file, process, kNone);
       one.op = op_or_name(trace.names[trace.apis.label[api]]);
       one.start_ns = trace.apis.start_ns[api];
       one.end_ns = trace.apis.end_ns[api];
@@ -145,11 +167,16 @@ class Finder {
   }
 
   std::span<const trace::Trace> traces_;
-  std::map<std::pair<size_t, int32_t>, size_t> members_;
+  std::map<std::tuple<size_t, int32_t, int64_t>, size_t> members_;
   Collectives found_;
 };
 
 }  // namespace
+
+std::string name_of(const Member& member) {
+  const std::string rank = fmt::format("rank {}", member.rank);
+  return member.gpu == kNone ? rank : fmt::format("{} (GPU {})", rank, member.gpu);
+}
 
 std::string collective_op(std::string_view name) {
   std::string letters;

@@ -11,15 +11,15 @@ namespace {
 // The collectives of one group, by member.
 using Group = std::map<size_t, std::vector<size_t>>;
 
-int64_t rank_of(const Collectives& all, size_t member) { return all.members[member].rank; }
+std::string name_of(const Collectives& all, size_t member) { return name_of(all.members[member]); }
 
 void note_left_out(const Collectives& all, const std::string& name, const Group& group,
                    size_t matched, Matched& result) {
   std::string sides;
   for (const auto& [member, rows] : group) {
     if (rows.size() == matched) continue;
-    sides += fmt::format("{}{} of rank {}", sides.empty() ? "" : ", ", rows.size() - matched,
-                         rank_of(all, member));
+    sides += fmt::format("{}{} of {}", sides.empty() ? "" : ", ", rows.size() - matched,
+                         name_of(all, member));
   }
   if (sides.empty()) return;
   result.left_out.push_back(fmt::format(
@@ -67,9 +67,9 @@ void match_by_order(const Collectives& all, const std::string& name, const Group
     const auto pairs = align_rows(all, most->second, rows);
     if (pairs.empty()) {
       matched.refused.push_back(fmt::format(
-          "collectives of group '{}' are not matched: rank {} has {} and rank {} has {}, no half "
+          "collectives of group '{}' are not matched: {} has {} and {} has {}, no half "
           "of which are the same in a row, and the files do not number them",
-          name, rank_of(all, most->first), most->second.size(), rank_of(all, member), rows.size()));
+          name, name_of(all, most->first), most->second.size(), name_of(all, member), rows.size()));
       return;
     }
     for (const auto& [in_most, in_rows] : pairs) instances[in_most].parts.push_back(rows[in_rows]);

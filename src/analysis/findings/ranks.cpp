@@ -49,9 +49,9 @@ void add_straggler(const Collectives& all, const Matched& matched, std::span<Cla
     }
   }
   const std::string text = fmt::format(
-      "rank {} came last in {} of {} collectives of its group, {} late each time; the "
+      "{} came last in {} of {} collectives of its group, {} late each time; the "
       "others waited {}",
-      all.members[first.member].rank, first.last_in_group, first.in_group,
+      name_of(all.members[first.member]), first.last_in_group, first.in_group,
       time_text(first.late_ns / std::max<int64_t>(1, first.last)), time_text(first.caused_ns));
   for (size_t i = 0; i < claims.size(); ++i) {
     for (auto& [gpu, set] : waits[i]) trace::normalise(set);
