@@ -238,6 +238,71 @@ class Collectives(Verdict):
             self.assertEqual([row["clock_ahead_ns"] for row in told["ranks"]], [0, 0, 0])
             self.assertRegex(told["time_facts"]["late"], "^nobody is late")
 
+    def assert_nothing_compared(self, job):
+        for told in self.each_way(job):
+            self.assertRegex(told["time_facts"]["late"], "^not known: ")
+            self.assertEqual({(row["waited_ns"], row["clock_ahead_ns"]) for row in told["ranks"]},
+                             {(None, None)})
+            self.assertEqual({row["skew_ns"] for row in told["collectives"]}, {None})
+            self.assertTrue(any("without a common clock" in note for note in told["notes"]))
+        self.assertNotIn("straggler", self.remarks(self.merged(job)))
+
+    def test_broadcasts_alone_set_no_clock(self):
+        """All begin together and the root is done 400 us earlier, or a clock is off, or the root was late:
+        broadcasts alone do not tell, and nobody is named."""
+        job = Job([0, 0])
+        for i in range(20):
+            t = 1000 + 3000 * i
+            job.collective([t, t], [t + 100, t + 500], kind="broadcast", number=i)
+        self.assert_nothing_compared(job)
+
+    def test_reduces_alone_set_no_clock(self):
+        """All begin together, and the root has the sum 400 us after the other is done."""
+        job = Job([0, 0])
+        for i in range(20):
+            t = 1000 + 3000 * i
+            job.collective([t, t], [t + 500, t + 100], kind="reduce", number=i)
+        self.assert_nothing_compared(job)
+
+    def test_transfers_between_groups_set_no_clock(self):
+        """Two pairs that meet in allreduces, joined by transfers only; the clock of the second is 9 s ahead.
+        Within a pair all is known, between them nothing."""
+        job = Job([0, 0, 9_000_000, 9_000_000])
+        for i in range(12):
+            t = 1000 + 9000 * i
+            job.collective([t, t], t + 100, [0, 1], number=i, group="tp0")
+            job.collective([t, t + 700], t + 800, [2, 3], number=i, group="tp1")
+            job.collective([t + 2000, t + 2000], [t + 2100, t + 2500], [1, 2], kind="sendrecv", number=i,
+                           group="pp")
+        for told in self.each_way(job):
+            self.assert_late(told, 3, 12)
+            self.assertNotIn("more ranks", told["time_facts"]["late"])
+            self.assertEqual([row["waited_ns"] for row in told["ranks"]], [0, 0, 12 * 700_000, 0])
+            self.assertEqual([row["clock_ahead_ns"] for row in told["ranks"]], [0, 0, 0, 0])
+
+    def test_a_root_that_is_late(self):
+        """The root comes 2 ms late to each broadcast, and in time to the allreduces, which set the clocks."""
+        job = Job([0, 77_000, 0])
+        for i in range(12):
+            t = 1000 + 9000 * i
+            job.collective([t, t + 2000, t], [t + 2500, t + 2100, t + 2500], kind="broadcast", number=2 * i,
+                           group="b")
+            job.collective([t + 4000] * 3, t + 4100, number=2 * i + 1, group="a")
+        for told in self.each_way(job):
+            self.assert_late(told, 1, 12)
+            self.assertEqual([row["waited_ns"] for row in told["ranks"]], [24_000_000, 0, 24_000_000])
+
+    def test_late_after_the_root_has_left(self):
+        """The same, but rank 1 is not the root, which sent and left: nobody waited for it."""
+        job = Job([0, 77_000])
+        for i in range(12):
+            t = 1000 + 9000 * i
+            job.collective([t, t + 2000], [t + 100, t + 2100], kind="broadcast", number=2 * i, group="b")
+            job.collective([t + 4000] * 2, t + 4100, number=2 * i + 1, group="a")
+        for told in self.each_way(job):
+            self.assert_nobody_late(told)
+        self.assertNotIn("straggler", self.remarks(self.merged(job)))
+
     def test_slow_link(self):
         """All come together; six of ten transfers of 4 MiB take 1 ms, four 9 ms."""
         job = Job([0, 0])

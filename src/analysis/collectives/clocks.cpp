@@ -9,11 +9,10 @@
 namespace sonde::analysis {
 namespace {
 
-// Nobody can leave these before all have come, so that their ends coincide. A broadcast's root may
-// be done long before.
-bool ends_together(const Collective& one) {
-  return one.op == "allreduce" || one.op == "allgather" || one.op == "reducescatter" ||
-         one.op == "alltoall" || one.op == "barrier";
+// Where nobody can leave before all have come, ends coincide. The ends of a root lie anywhere
+// beside those of the others, by the same each time, and would be taken for a clock.
+bool tells_of_clocks(const Collectives& all, const Instance& instance) {
+  return instance.parts.size() > 1 && leaves_together(all.list[instance.parts.front()]);
 }
 
 struct Edge {
@@ -38,12 +37,10 @@ class Clocks {
   }
 
  private:
-  // Those that tell of clocks, of two members or more.
   bool tells(const Instance& instance, const ClockGroup& group) const {
-    const Collective& first = all_.list[instance.parts.front()];
-    if (instance.parts.size() < 2) return false;
-    if (matched_.clock_of[first.member] != matched_.clock_of[group.members.front()]) return false;
-    return ends_together(first) || !has_together_[matched_.clock_of[first.member]];
+    const size_t member = all_.list[instance.parts.front()].member;
+    return tells_of_clocks(all_, instance) &&
+           matched_.clock_of[member] == matched_.clock_of[group.members.front()];
   }
 
   void group_members() {
@@ -54,6 +51,7 @@ class Clocks {
       return member;
     };
     for (const Instance& instance : matched_.instances) {
+      if (!tells_of_clocks(all_, instance)) continue;
       const size_t first = find(all_.list[instance.parts.front()].member);
       for (const size_t part : instance.parts) {
         const size_t other = find(all_.list[part].member);
@@ -67,13 +65,6 @@ class Clocks {
       if (is_new) matched_.clocks.emplace_back();
       matched_.clock_of[member] = entry->second;
       matched_.clocks[entry->second].members.push_back(member);
-    }
-    has_together_.assign(matched_.clocks.size(), false);
-    for (const Instance& instance : matched_.instances) {
-      const Collective& first = all_.list[instance.parts.front()];
-      if (instance.parts.size() > 1 && ends_together(first)) {
-        has_together_[matched_.clock_of[first.member]] = true;
-      }
     }
   }
 
@@ -148,14 +139,20 @@ class Clocks {
 
   const Collectives& all_;
   Matched& matched_;
-  std::vector<int64_t> offset_;     // by member
-  std::vector<bool> has_together_;  // by clock group
+  std::vector<int64_t> offset_;  // by member
 };
+
+bool is_on_one_clock(const Collectives& all, const Matched& matched, const Instance& instance) {
+  const size_t clock = matched.clock_of[all.list[instance.parts.front()].member];
+  return instance.parts.size() > 1 &&
+         std::all_of(instance.parts.begin(), instance.parts.end(),
+                     [&](size_t part) { return matched.clock_of[all.list[part].member] == clock; });
+}
 
 void measure_times(const Collectives& all, const Matched& matched, Instance& instance) {
   int64_t first_start = std::numeric_limits<int64_t>::max();
   int64_t last_start = std::numeric_limits<int64_t>::min();
-  int64_t last_end = last_start;
+  int64_t last_end = last_start, longest_ns = 0;
   instance.latency_ns = first_start;
   for (const size_t part : instance.parts) {
     const Collective& one = all.list[part];
@@ -164,33 +161,25 @@ void measure_times(const Collectives& all, const Matched& matched, Instance& ins
     last_start = std::max(last_start, one.start_ns - offset_ns);
     last_end = std::max(last_end, one.end_ns - offset_ns);
     instance.latency_ns = std::min(instance.latency_ns, one.duration_ns());
+    longest_ns = std::max(longest_ns, one.duration_ns());
   }
-  instance.skew_ns = last_start - first_start;
-  instance.span_ns = last_end - first_start;
+  instance.is_compared = is_on_one_clock(all, matched, instance);
+  instance.skew_ns = instance.is_compared ? last_start - first_start : 0;
+  instance.span_ns = instance.is_compared ? last_end - first_start : longest_ns;
 }
 
 // How far ends lie apart says how well begins can be compared.
 void measure_clocks(const Collectives& all, Matched& matched) {
   std::vector<std::vector<int64_t>> distances(matched.clocks.size());
-  std::vector<bool> together(matched.clocks.size(), false);
-  const auto clock_of = [&](const Instance& instance) {
-    return matched.clock_of[all.list[instance.parts.front()].member];
-  };
-  const auto is_together = [&](const Instance& instance) {
-    return ends_together(all.list[instance.parts.front()]);
-  };
   for (const Instance& instance : matched.instances) {
-    if (instance.parts.size() > 1 && is_together(instance)) together[clock_of(instance)] = true;
-  }
-  for (const Instance& instance : matched.instances) {
-    if (instance.parts.size() < 2) continue;
-    if (together[clock_of(instance)] && !is_together(instance)) continue;
+    if (!tells_of_clocks(all, instance)) continue;
     std::vector<int64_t> ends;
     for (const size_t part : instance.parts) {
       ends.push_back(all.list[part].end_ns - matched.offset_ns[all.list[part].member]);
     }
     const auto [first, last] = std::minmax_element(ends.begin(), ends.end());
-    distances[clock_of(instance)].push_back(*last - *first);
+    const size_t member = all.list[instance.parts.front()].member;
+    distances[matched.clock_of[member]].push_back(*last - *first);
   }
   for (size_t i = 0; i < distances.size(); ++i) {
     ClockGroup& group = matched.clocks[i];
@@ -212,22 +201,31 @@ int64_t uncertainty_of(const Instance& instance, const ClockGroup& group) {
 
 void find_last(const Collectives& all, const Matched& matched, Instance& instance) {
   instance.waited_ns.assign(instance.parts.size(), 0);
-  if (instance.parts.size() < 2) return;
-  std::vector<std::pair<int64_t, size_t>> starts;  // and members
+  if (!instance.is_compared) return;
+  const bool together = leaves_together(all.list[instance.parts.front()]);
+  std::vector<std::pair<int64_t, size_t>> order;  // begins, and members
   for (const size_t part : instance.parts) {
     const Collective& one = all.list[part];
-    starts.emplace_back(one.start_ns - matched.offset_ns[one.member], one.member);
+    order.emplace_back(one.start_ns - matched.offset_ns[one.member], one.member);
   }
-  std::vector<std::pair<int64_t, size_t>> order = starts;
-  std::partial_sort(order.begin(), order.begin() + 2, order.end(), std::greater<>());
-  const int64_t last_ns = order[0].first;
-  for (size_t i = 0; i < starts.size(); ++i) {
-    const int64_t waited_ns = last_ns - starts[i].first;
+  std::sort(order.begin(), order.end());
+  const auto [last_ns, last_member] = order.back();
+  bool all_are_there = true;  // when the last one comes
+  for (size_t i = 0; i < instance.parts.size(); ++i) {
+    const Collective& one = all.list[instance.parts[i]];
+    const int64_t offset_ns = matched.offset_ns[one.member];
+    // Who may leave before others come waits for those at most that came until then.
+    const std::pair left(one.end_ns - offset_ns, kNobody);
+    const auto after = together ? order.end() : std::upper_bound(order.begin(), order.end(), left);
+    const int64_t come_ns = after == order.begin() ? last_ns : std::prev(after)->first;
+    const int64_t waited_ns = come_ns - (one.start_ns - offset_ns);
     if (waited_ns > instance.uncertainty_ns) instance.waited_ns[i] = waited_ns;
+    all_are_there &= together || left.first > last_ns + instance.uncertainty_ns;
   }
-  if (last_ns - order[1].first <= instance.uncertainty_ns) return;
-  instance.last = order[0].second;
-  instance.late_ns = last_ns - order[1].first;
+  const int64_t before_ns = order[order.size() - 2].first;
+  if (last_ns - before_ns <= instance.uncertainty_ns || !all_are_there) return;
+  instance.last = last_member;
+  instance.late_ns = last_ns - before_ns;
 }
 
 }  // namespace
@@ -252,7 +250,7 @@ std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
   std::map<std::pair<size_t, std::string>, InGroup> groups;  // by member
   for (size_t i = 0; i < matched.instances.size(); ++i) {
     const Instance& instance = matched.instances[i];
-    if (instance.parts.size() < 2) continue;
+    if (!instance.is_compared) continue;
     int64_t waited_ns = 0;
     for (size_t part = 0; part < instance.parts.size(); ++part) {
       const Collective& one = all.list[instance.parts[part]];

@@ -42,6 +42,7 @@ Value bandwidth(int64_t bytes, int64_t time_ns, double factor = 1) {
 // Of one instance. Time that is the arrival of the last one is not that of the transfer.
 const char* class_of(const Instance& instance, const ClockGroup& clock) {
   if (instance.parts.size() < 2) return "one rank";
+  if (!instance.is_compared) return "inconclusive";
   if (clock.residual_ns * 3 >= instance.span_ns) return "inconclusive";
   if (instance.skew_ns * 3 >= instance.span_ns * 2) return "skew";
   if (instance.skew_ns * 3 <= instance.span_ns) return "transfer";
@@ -93,7 +94,7 @@ report::Section kinds_section(const Answer& answer) {
     int64_t total_ns = 0, slow = 0;
     for (const size_t i : instances) {
       latencies.push_back(all[i].latency_ns);
-      if (all[i].parts.size() > 1) skews.push_back(all[i].skew_ns);
+      if (all[i].is_compared) skews.push_back(all[i].skew_ns);
       total_ns += all[i].latency_ns;
       slow += answer.rates.is_slow(i) ? 1 : 0;
     }
@@ -161,6 +162,13 @@ report::Section ranks_section(const Answer& answer, std::span<const trace::Trace
 // What a user wants to know first.
 std::string late_text(const Answer& answer) {
   const auto late = stragglers(answer.all, answer.matched);
+  const std::vector<Instance>& instances = answer.matched.instances;
+  const bool any_compared = std::any_of(instances.begin(), instances.end(),
+                                        [](const Instance& one) { return one.is_compared; });
+  if (!any_compared) {
+    return "not known: no two ranks share a collective that none can leave before all have come, "
+           "so that their clocks cannot be compared";
+  }
   if (late.empty()) return "nobody is late: no rank comes last in most collectives of a group";
   const Lateness& first = late.front();
   const Collective& one = answer.first(answer.matched.instances[first.worst_group]);
@@ -242,8 +250,16 @@ void add_notes(const Answer& answer, report::Report& report) {
   }
   if (shared > 1) {
     report.notes.push_back(
-        "ranks of different clock groups share no collective, directly or through others: their "
-        "times cannot be compared");
+        "ranks of different clock groups share no collective that none can leave before all have "
+        "come, directly or through others: their times cannot be compared");
+  }
+  const auto no_clock =
+      std::count_if(answer.matched.instances.begin(), answer.matched.instances.end(),
+                    [](const Instance& one) { return one.parts.size() > 1 && !one.is_compared; });
+  if (no_clock > 0) {
+    report.notes.push_back(fmt::format(
+        "{} of {} collectives are of ranks without a common clock: who waited in them is not known",
+        no_clock, answer.matched.instances.size()));
   }
 }
 
@@ -295,10 +311,12 @@ const char* const kCollectivesDefinition =
     "common run of operations and sizes gives the distance of the clocks, and collectives that "
     "end together belong together; collectives that not all ranks of a group have are left out, "
     "and a note says how many. Ranks that share less than half in a row are not matched.\n\n"
-    "Clocks: no rank leaves a collective before all have arrived, so its ends coincide, and the "
-    "median distance of ends is how far a rank's clock is ahead (Clock ahead). That is solved for "
-    "all ranks that share collectives, directly or through others (Clock group, ahead of its "
-    "first rank); ranks of different groups have no common clock and are not compared. Begins are "
+    "Clocks: no rank leaves an allreduce, allgather, reducescatter, alltoall or barrier before all "
+    "have arrived, so its ends coincide, and the median distance of ends is how far a rank's clock "
+    "is ahead (Clock ahead). That is solved for all ranks that share such collectives, directly or "
+    "through others (Clock group, ahead of its first rank); ranks of different groups have no "
+    "common clock and are not compared. The root of a broadcast may leave long before the others, "
+    "one of a reduce long after, a sender at once: these set no clock. Begins are "
     "then compared with an uncertainty: 90 % of the ends lie no further apart, and at least a "
     "tenth of the transfer between 1 and 20 us (a quarter of it where less than four collectives "
     "set the clock). Only a constant difference is removed: a clock that drifts shows in the "
@@ -312,7 +330,9 @@ const char* const kCollectivesDefinition =
     "of two: another group may have other links) if it has four collectives or more; Slow counts those at less than half the usual rate. A "
     "link that is slow all the time is usual here: compare Bus GB/s with what the link can do.\n\n"
     "Waited adds up, for each rank, the last begin in a collective - its own, if that is more "
-    "than the uncertainty; waits count in their group only. A rank comes last if it is the only "
+    "than the uncertainty; waits count in their group only. In a broadcast, reduce, send or what "
+    "else can be left early, only begins before its own end count, and nobody is last if one has "
+    "left before. A rank comes last if it is the only "
     "one, by more than the uncertainty: a tie counts for no rank. Late adds up by how much it "
     "came after the one before it, which is what being in time would save, and Others waited what "
     "all others waited then. The rank that is late comes last in at least 60 % of the collectives "
@@ -324,6 +344,7 @@ const char* const kCollectivesDefinition =
     "only be hidden behind computation or made smaller.\n\n"
     "What the time of collectives is: transfer if the skew is at most a third of the time from "
     "its first begin to its last end, skew if at least two thirds, else mixed; inconclusive if "
-    "the clocks fit no better than to a third of it.\n";
+    "the clocks fit no better than to a third of it, or there is no common clock (then its time is "
+    "the longest duration).\n";
 
 }  // namespace sonde::analysis

@@ -56,6 +56,9 @@ std::string collective_op(std::string_view name);
 bool is_collective_call(std::string_view name);
 // Bus bandwidth / algorithm bandwidth of n ranks; nullopt where no such factor is defined.
 std::optional<double> bus_factor(std::string_view op, int64_t n);
+// Nobody can leave these before all have come. The root of a broadcast may be done long before the
+// others come, a sender before its receiver, and of what is not known anybody.
+bool leaves_together(const Collective& one);
 // Bytes of one element of a type of torch ("BFloat16"); 0 = not known.
 int64_t bytes_of_type(std::string_view type);
 
@@ -64,16 +67,19 @@ constexpr size_t kNobody = ~size_t{0};
 // The same collective of all ranks of a group, on one clock.
 struct Instance {
   std::vector<size_t> parts;       // of Collectives::list, by member
-  std::vector<int64_t> waited_ns;  // of each part: from its begin to the last begin
+  bool is_compared = false;        // two parts or more, on one clock
+  std::vector<int64_t> waited_ns;  // of each part: from its begin to the last one until its end
   int64_t latency_ns = 0;          // the shortest duration: who came last did not wait
-  int64_t skew_ns = 0;             // last begin - first begin
-  int64_t span_ns = 0;             // last end - first begin
+  int64_t skew_ns = 0;             // last begin - first begin; 0 if not compared
+  int64_t span_ns = 0;             // last end - first begin; if not compared, the longest duration
   int64_t uncertainty_ns = 0;      // begins nearer together than this are a tie
-  size_t last = kNobody;           // the member that began last; kNobody: a tie, nobody's fault
-  int64_t late_ns = 0;             // last begin - the one before it; 0 in a tie
+  // The member that began last; kNobody: a tie, nobody's fault, or not all waited for it.
+  size_t last = kNobody;
+  int64_t late_ns = 0;  // last begin - the one before it; 0 in a tie
 };
 
-// Members that share collectives, directly or through others: only they have a common clock.
+// Members that share collectives which nobody leaves before all have come, directly or through
+// others: only they have a common clock.
 struct ClockGroup {
   std::vector<size_t> members;  // the first has the clock that the others are compared with
   int64_t instances = 0;
@@ -106,7 +112,7 @@ void put_on_one_clock(const Collectives& all, Matched& matched);
 // What a member cost those that waited for it, and what it waited itself.
 struct Lateness {
   size_t member = 0;
-  int64_t collectives = 0;       // that it took part in, of two members or more
+  int64_t collectives = 0;       // that it took part in, compared with others
   int64_t last = 0;              // in which it alone came last
   int64_t late_ns = 0;           // sum of Instance::late_ns of these: what being in time would save
   int64_t caused_ns = 0;         // what the others waited in these, all of them together

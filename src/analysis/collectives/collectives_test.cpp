@@ -16,6 +16,8 @@ TEST(Collectives, NamesFactorsAndTypes) {
   EXPECT_EQ(collective_op("_reduce_scatter_base"), "reducescatter");
   EXPECT_EQ(collective_op("allgather_into_tensor_coalesced"), "allgather");
   EXPECT_EQ(collective_op("all_to_allv"), "alltoall");
+  EXPECT_EQ(collective_op("void vllm::cross_device_reduce_1stage<float, 2>(vllm::RankData*)"),
+            "allreduce");
   EXPECT_EQ(collective_op("gemm"), "");
   EXPECT_DOUBLE_EQ(*bus_factor("allreduce", 8), 1.75);
   EXPECT_DOUBLE_EQ(*bus_factor("allgather", 4), 0.75);
@@ -133,18 +135,21 @@ class Job {
   // Of `members`, each beginning at its time (us) and all ending at `end`.
   void collective(const std::string& group, const std::vector<int64_t>& members,
                   const std::vector<int64_t>& starts, int64_t end, int64_t bytes = 4'000'000) {
-    int64_t& number = numbers_[group];
-    ++number;
+    ++numbers_[group];
+    again(group, members, starts, end, bytes);
+  }
+  // Others of the same collective, which end at another time.
+  void again(const std::string& group, const std::vector<int64_t>& members,
+             const std::vector<int64_t>& starts, int64_t end, int64_t bytes = 4'000'000) {
     for (size_t i = 0; i < members.size(); ++i) {
-      Collectives all;
       Collective one;
       one.member = static_cast<size_t>(members[i]);
       one.group = group;
-      one.op = "allreduce";
+      one.op = op;
       one.start_ns = starts[i] * kUs + ahead_ns[one.member];
       one.end_ns = end * kUs + ahead_ns[one.member];
       one.bytes = bytes;
-      one.sequence = number;
+      one.sequence = numbers_[group];
       list_.push_back(one);
     }
   }
@@ -161,6 +166,7 @@ class Job {
     return all;
   }
   std::vector<int64_t> ahead_ns;  // by member
+  std::string op = "allreduce";
 
  private:
   std::map<std::string, int64_t> numbers_;
@@ -195,6 +201,33 @@ TEST(Collectives, ClocksThroughOthers) {
   }
   const Matched matched = match_collectives(job.found());
   EXPECT_EQ(matched.offset_ns, (std::vector<int64_t>{0, 895 * kUs, -70'005 * kUs, -2 * kUs}));
+}
+
+// A root that leaves early looks like one whose clock is behind: without other collectives no one
+// can tell, and with them it is neither.
+TEST(Collectives, BroadcastsSetNoClock) {
+  for (const bool with_others : {false, true}) {
+    Job job;
+    job.ahead_ns = {0, 300 * kUs};
+    for (int64_t i = 0; i < 10; ++i) {
+      const int64_t t = 20'000 * i;
+      job.op = "broadcast";
+      job.collective("b", {0}, {t}, t + 100);
+      job.again("b", {1}, {t}, t + 500);
+      job.op = "allreduce";
+      if (with_others) job.collective("a", {0, 1}, {t + 1000, t + 1000}, t + 1100);
+    }
+    const Collectives all = job.found();
+    const Matched matched = match_collectives(all);
+    EXPECT_TRUE(stragglers(all, matched).empty());
+    EXPECT_EQ(matched.clocks.size(), with_others ? 1u : 2u);
+    EXPECT_EQ(matched.offset_ns, (std::vector<int64_t>{0, with_others ? 300 * kUs : 0}));
+    for (const Instance& instance : matched.instances) {
+      EXPECT_EQ(instance.is_compared, with_others);
+      EXPECT_EQ(instance.skew_ns, 0);
+      EXPECT_EQ(instance.last, kNobody);
+    }
+  }
 }
 
 // Rank 3 is late in its pair; rank 2, which waits for it there, then comes late to that of 0.

@@ -185,12 +185,21 @@ std::string collective_op(std::string_view name) {
       letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
   }
+  // Servers' own kernels, in which all GPUs get the sum.
+  for (const char* all_get_it : {"crossdevicereduce", "quickreduce"}) {
+    if (letters.find(all_get_it) != letters.npos) return "allreduce";
+  }
   // Those whose names are part of others' come later.
   for (const char* op : {"allreduce", "allgather", "reducescatter", "alltoall", "sendrecv",
                          "broadcast", "barrier", "gather", "scatter", "reduce", "send", "recv"}) {
     if (letters.find(op) != letters.npos) return op;
   }
   return "";
+}
+
+bool leaves_together(const Collective& one) {
+  return one.op == "allreduce" || one.op == "allgather" || one.op == "reducescatter" ||
+         one.op == "alltoall" || one.op == "barrier";
 }
 
 // PyTorch's gloo:all_reduce, mpi:..., ucc:..., and MPI_Allreduce, which waits; MPI_Iallreduce
