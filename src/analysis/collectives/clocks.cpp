@@ -52,10 +52,10 @@ class Clocks {
     };
     for (const Instance& instance : matched_.instances) {
       if (!tells_of_clocks(all_, instance)) continue;
-      const size_t first = find(all_.list[instance.parts.front()].member);
       for (const size_t part : instance.parts) {
+        const size_t first = find(all_.list[instance.parts.front()].member);
         const size_t other = find(all_.list[part].member);
-        root[std::max(first, other)] = std::min(find(first), other);
+        root[std::max(first, other)] = std::min(first, other);
       }
     }
     std::map<size_t, size_t> number;

@@ -230,6 +230,21 @@ TEST(Collectives, BroadcastsSetNoClock) {
   }
 }
 
+// The last group joins the clocks of the first two, {0, 3} and {1, 4}, into one.
+TEST(Collectives, AGroupJoinsClocks) {
+  Job job;
+  job.ahead_ns = {0, 7 * kUs, 0, 900 * kUs, 0};
+  for (int64_t i = 0; i < 8; ++i) {
+    job.collective("a", {0, 3}, {1000 * i, 1000 * i}, 1000 * i + 100);
+    job.collective("b", {1, 4}, {1000 * i, 1000 * i}, 1000 * i + 100);
+    job.collective("c", {2, 3, 4}, {1000 * i + 200, 1000 * i + 200, 1000 * i + 200},
+                   1000 * i + 300);
+  }
+  const Matched matched = match_collectives(job.found());
+  EXPECT_EQ(matched.clocks.size(), 1u);
+  EXPECT_EQ(matched.offset_ns, (std::vector<int64_t>{0, 7 * kUs, 0, 900 * kUs, 0}));
+}
+
 // Rank 3 is late in its pair; rank 2, which waits for it there, then comes late to that of 0.
 TEST(Collectives, WhoWaitedIsNotToBlame) {
   Job job;
