@@ -374,6 +374,54 @@ class Collectives(Verdict):
         self.assert_late(told, 1, 10)
         self.assertEqual(told["ranks"][0]["waited_ns"], 20_000_000)
 
+    def test_receives_are_no_transfers(self):
+        """Rank 1 waits 2 ms in each of 20 receives: what of them is a transfer is not known."""
+        ranks = [Trace(rank=rank, world=2, process=100 + rank) for rank in (0, 1)]
+        for i in range(20):
+            t = 1000 + 5000 * i
+            ranks[0].collective("send", t + 2000, 100, [0, 1], group="pp")
+            ranks[1].collective("recv", t, 2100, [0, 1], group="pp")
+        told = self.told(*ranks)
+        self.assertEqual(told["time_facts"]["verdict"], "waiting or transfer")
+        self.assertEqual({row["part"]: row["time_ns"] for row in told["time"]},
+                         {"waiting or transfer": 20 * 2_200_000})
+        self.assertNotIn("late", told["time_facts"])
+
+    def test_one_rank_alone_knows_no_transfer(self):
+        """All collectives of rank 0 take 2 ms, and nothing is known of rank 1."""
+        job = Job([0, 0])
+        for i in range(20):
+            job.collective([1000 + 9000 * i] * 2, 3000 + 9000 * i, number=i)
+        self.assertEqual(self.told(job.ranks[0])["time_facts"]["verdict"], "waiting or transfer")
+        self.assertEqual(self.told(*job.ranks)["time_facts"]["verdict"], "transfer")
+
+    def pipeline(self, compute, received):
+        """Rank 1 receives from rank 0 and comes to the allreduce with rank 2 after it has computed."""
+        ranks = [Trace(rank=rank, world=3, process=100 + rank) for rank in range(3)]
+        for i in range(20):
+            t = 1000 + 10_000 * i
+            ranks[0].collective("send", t + received - 100, 100, [0, 1], group="pp")
+            ranks[1].collective("recv", t, received, [0, 1], group="pp")
+            ranks[1].kernel("gemm", t + received + 100, compute)
+            begin = t + received + compute + 200
+            ranks[1].collective("allreduce", begin, 300, [1, 2], group="dp", number=i)
+            ranks[2].collective("allreduce", t + 700, begin + 300 - t - 700, [1, 2], group="dp", number=i)
+        return ranks
+
+    def test_who_waited_in_a_receive_is_not_to_blame(self):
+        """Rank 1 waits 3.1 ms for rank 0 before each allreduce, to which it then is 3.2 ms late."""
+        ranks = self.pipeline(compute=500, received=3200)
+        told = self.told(*ranks)
+        self.assertRegex(told["time_facts"]["late"], "^not known: rank 1 comes last in 20 of 20 .*'dp")
+        self.assertEqual([row["waited_ns"] for row in told["ranks"]], [None, 0, 20 * 3_200_000])
+        self.assertNotIn("straggler", " ".join(
+            self.ask("check", *ranks, options=("--least", "0"))["check_remarks"]))
+
+    def test_late_after_a_short_receive(self):
+        """The same, but rank 1 receives within 100 us and computes for 3.6 ms: it is late by itself."""
+        told = self.told(*self.pipeline(compute=3600, received=100))
+        self.assert_late(told, 1, 20)
+
     def two_gpus(self, late, numbered=True):
         """One process whose two GPUs meet 20 times; GPU 1 comes `late` us after GPU 0."""
         trace = Trace(rank=0, world=2)

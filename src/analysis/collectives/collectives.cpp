@@ -159,6 +159,11 @@ report::Section ranks_section(const Answer& answer, std::span<const trace::Trace
   return section;
 }
 
+std::string group_text(const Answer& answer, const Lateness& late) {
+  const Collective& one = answer.first(answer.matched.instances[late.worst_group]);
+  return one.group.empty() ? "" : " '" + one.group + "'";
+}
+
 // What a user wants to know first.
 std::string late_text(const Answer& answer) {
   const auto late = stragglers(answer.all, answer.matched);
@@ -169,15 +174,22 @@ std::string late_text(const Answer& answer) {
     return "not known: no two ranks share a collective that none can leave before all have come, "
            "so that their clocks cannot be compared";
   }
+  const auto unproven = unproven_stragglers(answer.all, answer.matched);
+  if (late.empty() && !unproven.empty()) {
+    const Lateness& first = unproven.front();
+    return fmt::format(
+        "not known: {} comes last in {} of {} collectives of its group{}, and may itself have "
+        "waited for others before",
+        name_of(answer.all.members[first.member]), first.last_in_group, first.in_group,
+        group_text(answer, first));
+  }
   if (late.empty()) return "nobody is late: no rank comes last in most collectives of a group";
   const Lateness& first = late.front();
-  const Collective& one = answer.first(answer.matched.instances[first.worst_group]);
   std::string text = fmt::format(
       "{} comes last in {} of {} collectives of its group{}, {} late on average; others "
       "waited {} for it",
       name_of(answer.all.members[first.member]), first.last_in_group, first.in_group,
-      one.group.empty() ? "" : " '" + one.group + "'",
-      format_duration(first.late_ns / std::max<int64_t>(1, first.last)),
+      group_text(answer, first), format_duration(first.late_ns / std::max<int64_t>(1, first.last)),
       format_duration(first.caused_ns));
   if (late.size() > 1) text += fmt::format("; {} more ranks are late", late.size() - 1);
   return text;
@@ -201,6 +213,7 @@ report::Section time_section(const Answer& answer) {
   const std::pair<const char*, int64_t> parts[] = {{"waiting", time.waiting_ns},
                                                    {"slow link", time.slow_ns},
                                                    {"waiting or a slow link", time.held_ns},
+                                                   {"waiting or transfer", time.unknown_ns},
                                                    {"transfer", time.transfer_ns}};
   for (const auto& [name, time_ns] : parts) {
     if (time_ns == 0) continue;
@@ -337,11 +350,14 @@ const char* const kCollectivesDefinition =
     "came after the one before it, which is what being in time would save, and Others waited what "
     "all others waited then. The rank that is late comes last in at least 60 % of the collectives "
     "of one of its groups, and itself waits for others less than three quarters of the time that "
-    "it is late: a rank that is late because it waited for a third rank does not count.\n\n"
+    "it is late: a rank that is late because it waited for a third rank does not count, nor one that "
+    "was, since the group last left a collective together, in others that are not matched or not "
+    "compared (a receive) for so long that they may be why.\n\n"
     "Waiting, slow links and transfers: the time of collectives of all ranks. Waiting is what is "
     "before the last begin; slow link what a slow transfer takes longer than a usual one of its "
-    "class; of one rank alone that is waiting or a slow link; transfer is the rest, which can "
-    "only be hidden behind computation or made smaller.\n\n"
+    "class; of one rank alone that is waiting or a slow link. Of collectives whose other ranks are "
+    "not there, not matched or not compared, the rest is waiting or transfer; of all others it is "
+    "transfer, which can only be hidden behind computation or made smaller.\n\n"
     "What the time of collectives is: transfer if the skew is at most a third of the time from "
     "its first begin to its last end, skew if at least two thirds, else mixed; inconclusive if "
     "the clocks fit no better than to a third of it, or there is no common clock (then its time is "

@@ -109,6 +109,10 @@ std::vector<std::pair<size_t, size_t>> align_rows(const Collectives& all, std::s
 // Solves offset_ns, clocks and what follows from them (clocks.cpp). Needs parts.
 void put_on_one_clock(const Collectives& all, Matched& matched);
 
+// By collective: whether part of its time may be a wait for others of which nothing is known. So it
+// is where the other ranks are not there, not matched, or not on one clock.
+std::vector<bool> may_hide_waits(const Collectives& all, const Matched& matched);
+
 // What a member cost those that waited for it, and what it waited itself.
 struct Lateness {
   size_t member = 0;
@@ -117,15 +121,18 @@ struct Lateness {
   int64_t late_ns = 0;           // sum of Instance::late_ns of these: what being in time would save
   int64_t caused_ns = 0;         // what the others waited in these, all of them together
   int64_t waited_ns = 0;         // what it waited for others
+  int64_t maybe_waited_ns = 0;   // of late_ns, what it may have waited in what may_hide_waits()
   size_t worst_group = kNobody;  // an instance of the group in which it came last most often
   int64_t last_in_group = 0, in_group = 0;  // in that group: how often, and of how many
 };
 std::vector<Lateness> lateness(const Collectives& all, const Matched& matched);  // by member
 
 // The members that others wait for, who costs most first: in one of their groups they come last in
-// at least 60 % of the collectives, and by more than they wait for others themselves (who is late
-// only because it waited for a third is not meant). Empty if nobody is late.
+// at least 60 % of the collectives, and by more than they wait for others themselves, or may have
+// waited (who is late only because it waited for a third is not meant). Empty if nobody is late.
 std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched);
+// Those who are late just so, but may themselves have waited.
+std::vector<Lateness> unproven_stragglers(const Collectives& all, const Matched& matched);
 
 // What the time of collectives is, summed over the ranks (rate.cpp). The parts add up
 // to total_ns. `sonde check` tells "it waits", "the link is slow" and "overlap it" apart with it.
@@ -133,10 +140,12 @@ struct CommunicationTime {
   int64_t total_ns = 0;
   int64_t waiting_ns = 0;   // before the last rank of the group came
   int64_t slow_ns = 0;      // transfers at less than half the usual rate: beyond the usual time
-  int64_t held_ns = 0;      // the same where one rank is known only: waiting, or a slow link
+  int64_t held_ns = 0;      // the same where the other ranks are not known: waiting, or a slow link
+  int64_t unknown_ns = 0;   // the rest where the other ranks are not known: waiting, or a transfer
   int64_t transfer_ns = 0;  // all else: what can only be hidden behind computation
-  // The largest of the four, by these names; nullptr without any time.
-  const char* verdict() const;  // "waiting", "slow link", "waiting or a slow link", "transfer"
+  // The largest of the five, by these names: "waiting", "slow link", "waiting or a slow link",
+  // "waiting or transfer", "transfer"; nullptr without any time.
+  const char* verdict() const;
 };
 CommunicationTime communication_time(const Collectives& all, const Matched& matched);
 

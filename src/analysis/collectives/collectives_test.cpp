@@ -263,6 +263,35 @@ TEST(Collectives, WhoWaitedIsNotToBlame) {
   EXPECT_EQ(late[0].late_ns, 10 * 5000 * kUs);
 }
 
+// Rank 1 is late for rank 2 by what a receive from rank 0 took, which nobody can tell from a wait;
+// or by what it computed itself, before a receive that took little.
+TEST(Collectives, WhoMayHaveWaitedIsNotNamed) {
+  for (const int64_t receive_us : {3000, 100}) {
+    Job job;
+    job.ahead_ns = {0, 0, 0};
+    for (int64_t i = 0; i < 10; ++i) {
+      const int64_t t = 20'000 * i;
+      job.op = "send";
+      job.collective("pp", {0}, {t + 3000 - 100}, t + 3000);
+      job.op = "recv";
+      job.collective("pp", {1}, {t + 3000 - receive_us}, t + 3000);
+      job.op = "allreduce";
+      job.collective("dp", {1, 2}, {t + 3500, t + 500}, t + 3600);
+    }
+    const Collectives all = job.found();
+    const Matched matched = match_collectives(all);
+    const CommunicationTime time = communication_time(all, matched);
+    EXPECT_EQ(time.unknown_ns, 10 * (100 + receive_us) * kUs);
+    EXPECT_EQ(time.waiting_ns, 10 * 3000 * kUs);
+    EXPECT_EQ(time.transfer_ns, 10 * 2 * 100 * kUs);
+    const bool is_proven = receive_us == 100;
+    EXPECT_EQ(stragglers(all, matched).size(), is_proven ? 1u : 0u);
+    EXPECT_EQ(unproven_stragglers(all, matched).size(), is_proven ? 0u : 1u);
+    EXPECT_EQ(lateness(all, matched).at(1).maybe_waited_ns,
+              10 * std::min<int64_t>(receive_us, 3000) * kUs);
+  }
+}
+
 // One transfer in ten takes ten times as long, and nobody is late.
 TEST(Collectives, ASlowLinkIsNoWaiting) {
   Job job;

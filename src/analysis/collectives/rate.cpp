@@ -64,8 +64,19 @@ Rates bus_rates(const Collectives& all, const Matched& matched) {
   return rates;
 }
 
+std::vector<bool> may_hide_waits(const Collectives& all, const Matched& matched) {
+  std::vector<bool> hides;
+  for (const Collective& one : all.list) hides.push_back(one.group_size != 1);
+  for (const Instance& instance : matched.instances) {
+    if (!instance.is_compared) continue;
+    for (const size_t part : instance.parts) hides[part] = false;
+  }
+  return hides;
+}
+
 CommunicationTime communication_time(const Collectives& all, const Matched& matched) {
   const Rates rates = bus_rates(all, matched);
+  const std::vector<bool> hides = may_hide_waits(all, matched);
   CommunicationTime time;
   std::vector<bool> is_matched(all.list.size(), false);
   for (size_t i = 0; i < matched.instances.size(); ++i) {
@@ -83,14 +94,15 @@ CommunicationTime communication_time(const Collectives& all, const Matched& matc
       }
       time.total_ns += one.duration_ns();
       time.waiting_ns += waited_ns;
-      (instance.parts.size() > 1 ? time.slow_ns : time.held_ns) += beyond_ns;
-      time.transfer_ns += moved_ns - beyond_ns;
+      const bool is_known = !hides[instance.parts[part]];
+      (is_known ? time.slow_ns : time.held_ns) += beyond_ns;
+      (is_known ? time.transfer_ns : time.unknown_ns) += moved_ns - beyond_ns;
     }
   }
   for (size_t i = 0; i < all.list.size(); ++i) {
     if (is_matched[i]) continue;
     time.total_ns += all.list[i].duration_ns();
-    time.transfer_ns += all.list[i].duration_ns();
+    (hides[i] ? time.unknown_ns : time.transfer_ns) += all.list[i].duration_ns();
   }
   return time;
 }
@@ -101,8 +113,9 @@ const char* CommunicationTime::verdict() const {
     int64_t time_ns;
     const char* name;
   };
-  const std::array<Part, 4> parts = {Part{waiting_ns, "waiting"}, Part{slow_ns, "slow link"},
+  const std::array<Part, 5> parts = {Part{waiting_ns, "waiting"}, Part{slow_ns, "slow link"},
                                      Part{held_ns, "waiting or a slow link"},
+                                     Part{unknown_ns, "waiting or transfer"},
                                      Part{transfer_ns, "transfer"}};
   return std::max_element(parts.begin(), parts.end(),
                           [](const Part& a, const Part& b) { return a.time_ns < b.time_ns; })

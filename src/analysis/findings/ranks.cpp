@@ -15,7 +15,8 @@ constexpr Rule kStragglerRule = {
     "clocks. sonde ranks compares them, sonde collectives shows who waited for whom.",
     "the time that ranks waited in collectives for a rank that came last alone, by more than the "
     "uncertainty of the clocks, in 60 % of the collectives of one of its groups, and that does "
-    "not itself wait as long for others",
+    "not itself wait as long for others, nor may have in collectives that are not matched or not "
+    "compared",
     "all of it",
     true};
 

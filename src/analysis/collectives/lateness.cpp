@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "analysis/collectives/collectives.h"
+#include "trace/intervals.h"
+
+namespace sonde::analysis {
+namespace {
+
+// When members may have waited for others that the files do not show.
+class HiddenWaits {
+ public:
+  HiddenWaits(const Collectives& all, const Matched& matched) : waits_(all.members.size()) {
+    const std::vector<bool> hides = may_hide_waits(all, matched);
+    for (size_t i = 0; i < all.list.size(); ++i) {
+      const Collective& one = all.list[i];
+      if (hides[i]) waits_[one.member].times.push_back({one.start_ns, one.end_ns});
+    }
+    for (Waits& one : waits_) {
+      trace::normalise(one.times);
+      int64_t sum_ns = 0;
+      for (const trace::Interval& time : one.times) {
+        one.before_ns.push_back(sum_ns);
+        sum_ns += time.end_ns - time.start_ns;
+      }
+    }
+  }
+
+  // On the member's own clock.
+  int64_t within(size_t member, trace::Interval window) const {
+    if (window.end_ns <= window.start_ns) return 0;
+    return until(member, window.end_ns) - until(member, window.start_ns);
+  }
+
+ private:
+  struct Waits {
+    trace::IntervalSet times;
+    std::vector<int64_t> before_ns;  // how much there is before each
+  };
+
+  int64_t until(size_t member, int64_t ns) const {
+    const Waits& waits = waits_[member];
+    const auto after = std::upper_bound(
+        waits.times.begin(), waits.times.end(), ns,
+        [](int64_t at, const trace::Interval& time) { return at < time.start_ns; });
+    if (after == waits.times.begin()) return 0;
+    const auto last = static_cast<size_t>(after - waits.times.begin()) - 1;
+    return waits.before_ns[last] + std::min(ns, waits.times[last].end_ns) -
+           waits.times[last].start_ns;
+  }
+
+  std::vector<Waits> waits_;  // by member
+};
+
+// The collectives of one member in one group.
+struct InGroup {
+  std::vector<std::pair<trace::Interval, size_t>> instances;  // when, and of Matched::instances
+  int64_t last = 0;
+};
+
+// A group leaves some collectives together. Whoever then comes last to the next was kept in
+// between: where that may have been a wait for others it is not its own doing.
+int64_t maybe_waited(const InGroup& group, size_t member, const Collectives& all,
+                     const Matched& matched, const HiddenWaits& hidden) {
+  std::vector<std::pair<trace::Interval, size_t>> order = group.instances;
+  std::sort(order.begin(), order.end(),
+            [](const auto& a, const auto& b) { return a.first.start_ns < b.first.start_ns; });
+  int64_t left_ns = std::numeric_limits<int64_t>::min(), sum_ns = 0;
+  for (const auto& [time, i] : order) {
+    const Instance& instance = matched.instances[i];
+    if (instance.last == member) {
+      sum_ns += std::min(instance.late_ns, hidden.within(member, {left_ns, time.start_ns}));
+    }
+    if (leaves_together(all.list[instance.parts.front()])) left_ns = time.end_ns;
+  }
+  return sum_ns;
+}
+
+bool is_often_last(const Lateness& one) {
+  constexpr int64_t kMostOfThem = 60;  // percent
+  return one.last_in_group > 0 && one.last_in_group * 100 >= one.in_group * kMostOfThem;
+}
+
+// Who waited is late for the next by about as much.
+bool is_its_own(const Lateness& one, int64_t waited_ns) {
+  return waited_ns < one.late_ns - one.late_ns / 4;
+}
+
+template <typename Wanted>
+std::vector<Lateness> who_is_late(const Collectives& all, const Matched& matched, Wanted wanted) {
+  std::vector<Lateness> late;
+  for (const Lateness& one : lateness(all, matched)) {
+    if (is_often_last(one) && wanted(one)) late.push_back(one);
+  }
+  std::stable_sort(late.begin(), late.end(),
+                   [](const Lateness& a, const Lateness& b) { return a.late_ns > b.late_ns; });
+  return late;
+}
+
+}  // namespace
+
+std::vector<Lateness> lateness(const Collectives& all, const Matched& matched) {
+  std::vector<Lateness> result(all.members.size());
+  std::map<std::pair<size_t, std::string>, InGroup> groups;  // by member
+  for (size_t i = 0; i < matched.instances.size(); ++i) {
+    const Instance& instance = matched.instances[i];
+    if (!instance.is_compared) continue;
+    int64_t waited_ns = 0;
+    for (size_t part = 0; part < instance.parts.size(); ++part) {
+      const Collective& one = all.list[instance.parts[part]];
+      waited_ns += instance.waited_ns[part];
+      ++result[one.member].collectives;
+      result[one.member].waited_ns += instance.waited_ns[part];
+      InGroup& group = groups[{one.member, one.group}];
+      group.instances.push_back({{one.start_ns, one.end_ns}, i});
+      group.last += instance.last == one.member ? 1 : 0;
+    }
+    if (instance.last == kNobody) continue;
+    ++result[instance.last].last;
+    result[instance.last].late_ns += instance.late_ns;
+    result[instance.last].caused_ns += waited_ns;
+  }
+  for (size_t member = 0; member < result.size(); ++member) result[member].member = member;
+  const HiddenWaits hidden(all, matched);
+  for (const auto& [key, group] : groups) {
+    Lateness& one = result[key.first];
+    one.maybe_waited_ns += maybe_waited(group, key.first, all, matched, hidden);
+    const auto count = static_cast<int64_t>(group.instances.size());
+    // last / count is greater, in integers
+    if (one.worst_group != kNobody && group.last * one.in_group <= one.last_in_group * count) {
+      continue;
+    }
+    one.worst_group = group.instances.back().second;
+    one.last_in_group = group.last;
+    one.in_group = count;
+  }
+  return result;
+}
+
+std::vector<Lateness> stragglers(const Collectives& all, const Matched& matched) {
+  return who_is_late(all, matched, [](const Lateness& one) {
+    return is_its_own(one, one.waited_ns + one.maybe_waited_ns);
+  });
+}
+
+std::vector<Lateness> unproven_stragglers(const Collectives& all, const Matched& matched) {
+  return who_is_late(all, matched, [](const Lateness& one) {
+    return is_its_own(one, one.waited_ns) && !is_its_own(one, one.waited_ns + one.maybe_waited_ns);
+  });
+}
+
+}  // namespace sonde::analysis
