@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "agent/announce.h"
 #include "agent/definitions.h"
 #include "agent/events.h"
 #include "agent/exec.h"
@@ -111,7 +112,7 @@ const struct sonde_agent kTable = {SONDE_AGENT_ABI,
 bool attach_process(const char* session) {
   if (!attach(session)) return false;
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-  ensure_spool();
+  if (!announce_process()) ensure_spool();
   return true;
 }
 

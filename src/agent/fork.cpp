@@ -110,7 +110,8 @@ void begin_anew() {
   const uint32_t busy = state.busy;
   state = {};
   state.busy = busy;
-  g_state.has_spool = 0;
+  g_state.has_spool = g_state.announced = 0;
+  g_state.start_ticks = ticks();
   g_state.forked = 1;
   ++g_state.generation;
   g_state.next_ring = 1;

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/announce.h"
 #include "agent/definitions.h"
 
 namespace sonde::agent {
@@ -339,67 +340,23 @@ void write_last_names() {
 
 namespace {
 
-// "executable\0directory\0argument\0argument\0..." into `text`; returns its length.
-size_t describe_process(char* text, size_t size) {
-  size_t length = 0;
-  const ssize_t executable = readlink("/proc/self/exe", text, size / 4);
-  length += executable > 0 ? static_cast<size_t>(executable) : 0;
-  text[length++] = '\0';
-  if (getcwd(text + length, size / 4) != nullptr) length += strlen(text + length);
-  text[length++] = '\0';
-  if (const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC); fd >= 0) {
-    for (;;) {
-      const ssize_t got = length < size ? read(fd, text + length, size - length) : 0;
-      if (got <= 0) break;
-      length += static_cast<size_t>(got);
-    }
-    close(fd);
-  }
-  return length;
-}
-
-bool in_other_namespace() {
-  const uint64_t recorders = g_state.control->pid_namespace;
-  struct stat info;
-  return recorders != 0 && file_status(AT_FDCWD, "/proc/self/ns/pid", info) &&
-         info.st_ino != recorders;
-}
-
 bool write_process_record() {
-  constexpr size_t kBytes = 32 * 1024;
-  void* memory = map_memory(kBytes);
-  if (memory == nullptr) {
-    store(g_state.out_because, wire::DropReason::kMemory);
-    return false;
-  }
-  auto* record = static_cast<wire::ProcessRecord*>(memory);
-  record->header = {wire::RecordType::kProcess, 0, 0, static_cast<uint32_t>(getpid())};
-  record->parent_pid = static_cast<uint32_t>(getppid());
-  record->start_ticks = ticks();
-  record->forked = g_state.forked;
-  record->text_bytes = static_cast<uint32_t>(
-      describe_process(reinterpret_cast<char*>(record + 1), kBytes - sizeof *record - 8));
-  record->header.words =
-      static_cast<uint16_t>(wire::words_for(sizeof *record + record->text_bytes));
-  const bool good = begin_definitions(&record->header);
-  munmap(memory, kBytes);
+  Description* description = describe();
+  if (description == nullptr) return false;
+  const bool good = begin_definitions(&description->record.header);
+  munmap(description, sizeof *description);
   return good;
 }
-
-}  // namespace
-
-namespace {
 
 // The folder stays the same until ring 0 is whole.
 bool make_folder() {
   if (definitions_have_begun()) return true;
-  const auto spool = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC)) << 1 | 1;
-  const int length = snprintf(g_state.folder, sizeof g_state.folder, "%s/p%d-%llx%s",
-                              g_state.session, getpid(), static_cast<unsigned long long>(spool),
-                              in_other_namespace() ? wire::kOtherNamespaceSuffix : "");
+  if (g_state.announced == 0) name_spool();
+  const int length =
+      snprintf(g_state.folder, sizeof g_state.folder, "%s/p%u-%llx%s", g_state.session, g_state.pid,
+               static_cast<unsigned long long>(g_state.spool),
+               in_other_namespace() ? wire::kOtherNamespaceSuffix : "");
   if (length <= 0 || static_cast<size_t>(length) >= sizeof g_state.folder) return false;
-  g_state.spool = spool;  // chunks carry it
-  g_state.pid = static_cast<uint32_t>(getpid());
   // Private whatever the program's umask is, and open to the recorder.
   if (mkdir(g_state.folder, 0700) == 0 && chmod(g_state.folder, 0700) == 0) return true;
   store(g_state.out_because, reason_of(errno));
@@ -458,6 +415,7 @@ bool attach(const char* session) {
   watch_for_forks();
   g_state.clock = control->clock;
   g_state.balance = control->autostart != 0 ? 1 : 0;
+  g_state.start_ticks = ticks();
   if (!g_exit_key_made) g_exit_key_made = pthread_key_create(&g_exit_key, park_ring) == 0;
   g_state.control = control;
   return true;

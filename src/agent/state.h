@@ -16,6 +16,8 @@ struct State {
   wire::ClockKind clock = wire::ClockKind::kMonotonic;
   uint64_t spool = 0;        // this process image, as in its folder's name
   uint32_t pid = 0;          // likewise; not that of a process that shares its memory
+  uint32_t announced = 0;    // 1: the recorder knows of the process, by the name of its spool
+  uint64_t start_ticks = 0;  // of the process image
   uint32_t has_spool = 0;    // 0: no folder and ring 0 yet (before the first event of a fork)
   uint32_t silent = 0;       // 1: in a sandbox, where nothing may be done any more
   int balance = 0;           // recording while > 0 (sonde_start and sonde_stop)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -64,10 +65,38 @@ Drain::Drain(std::string session, wire::Control& control, store::Ingest& ingest)
     : session_(std::move(session)),
       control_(&control),
       ingest_(&ingest),
+      announced_(session_),
       buffer_(wire::kMaxChunkBytes - wire::kHeaderBytes),
       last_commit_ns_(monotonic_now_ns()) {}
 
+// A process has its spool's name from the start, and the folder when it records something.
+void Drain::list_announced() {
+  for (auto& item : announced_.read_new()) {
+    const wire::ChunkStatus& header = item.header;
+    Spool& spool = spools_[header.spool];
+    if (spool.folder.path.empty()) {
+      char name[64];
+      std::snprintf(name, sizeof name, "/p%u-%llx", header.pid,
+                    static_cast<unsigned long long>(header.spool));
+      spool.folder = {session_ + name, header.pid, header.spool, false};
+    }
+    if (ingest_->has_ended(header.spool)) spool.finished = true;
+    if (!spool.finished) to_tell_.push_back(std::move(item));
+  }
+}
+
+// When the clocks have been read.
+void Drain::tell_announced() {
+  for (const auto& item : to_tell_) {
+    wire::Decoder decoder(item.record);
+    if (const auto record = decoder.next()) ingest_->definition(item.header, *record);
+    ++uncommitted_bytes_;
+  }
+  to_tell_.clear();
+}
+
 void Drain::list_new() {
+  list_announced();
   for (auto& folder : wire::list_spools(session_)) {
     Spool& spool = spools_[folder.spool];
     if (spool.folder.path.empty()) spool.folder = folder;
@@ -231,6 +260,8 @@ uint64_t Drain::read_some(std::span<Spool* const> spools) {
   for (const auto* list : {&definitions, &events}) {
     for (const auto& pending : *list) ingest_->opened(pending.header.opened);
   }
+  for (const auto& item : to_tell_) ingest_->opened(item.header.opened);
+  tell_announced();
   // A ring's chunks in their order; all rings advance alike.
   const auto before = [](const Pending& a, const Pending& b) {
     return a.header.sequence < b.header.sequence;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "record/announced.h"
 #include "store/ingest/ingest.h"
 #include "wire/decoder.h"
 #include "wire/session.h"
@@ -84,6 +85,8 @@ class Drain {
     wire::ChunkStatus header;
   };
 
+  void list_announced();
+  void tell_announced();
   void list_new_definitions(Spool& spool);
   void add_chunk(Spool& spool, wire::ChunkFile file);
   uint64_t read_some(std::span<Spool* const> spools);
@@ -102,6 +105,8 @@ class Drain {
   store::Ingest* ingest_;
   std::function<void()> progress_ = [] {};
   std::map<uint64_t, Spool> spools_;
+  Announced announced_;
+  std::vector<Announcement> to_tell_;  // those whose processes are still to be described
   std::vector<std::byte> buffer_;
   uint64_t events_ = 0, uncommitted_bytes_ = 0;
   bool stopped_ = false;

@@ -19,6 +19,7 @@
 #include "base/strings.h"
 #include "base/unique_fd.h"
 #include "wire/clocks.h"
+#include "wire/processes.h"
 
 namespace sonde::wire {
 
@@ -92,6 +93,10 @@ Result<Control> Control::create(const std::string& session, const SessionOptions
   if (!fd.valid()) return errno_error("cannot create the control file", path, errno);
   if (const int error = ::posix_fallocate(fd.get(), 0, sizeof(SessionControl)); error != 0) {
     return errno_error("no space for the session", session, error);
+  }
+  const std::string processes = session + "/" + kProcessesFile;
+  if (!UniqueFd(::open(processes.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)).valid()) {
+    return errno_error("cannot create the list of processes", processes, errno);
   }
   SessionControl* control = map_control(fd.get());
   if (control == nullptr) return errno_error("cannot map the control file", path, errno);

@@ -1,0 +1,104 @@
+#include "agent/announce.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "agent/state.h"
+#include "wire/clocks.h"
+#include "wire/processes.h"
+
+namespace sonde::agent {
+
+namespace {
+
+// "executable\0directory\0argument\0argument\0..." into `text`; returns its length.
+size_t describe_process(char* text, size_t size) {
+  size_t length = 0;
+  const ssize_t executable = readlink("/proc/self/exe", text, size / 4);
+  length += executable > 0 ? static_cast<size_t>(executable) : 0;
+  text[length++] = '\0';
+  if (getcwd(text + length, size / 4) != nullptr) length += strlen(text + length);
+  text[length++] = '\0';
+  if (const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC); fd >= 0) {
+    for (;;) {
+      const ssize_t got = length < size ? read(fd, text + length, size - length) : 0;
+      if (got <= 0) break;
+      length += static_cast<size_t>(got);
+    }
+    close(fd);
+  }
+  return length;
+}
+
+// In one write, so that no two processes' announcements mix.
+bool append_announcement(const Description& description, uint64_t bytes) {
+  rlimit limit;  // of a file's size, beyond which a write ends the program
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return false;
+  char path[PATH_MAX + 16];
+  snprintf(path, sizeof path, "%s/%s", g_state.session, wire::kProcessesFile);
+  const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t written = write(fd, &description, bytes);
+  close(fd);
+  return written == static_cast<ssize_t>(bytes);
+}
+
+}  // namespace
+
+bool in_other_namespace() {
+  const uint64_t recorders = g_state.control->pid_namespace;
+  struct stat info;
+  return recorders != 0 && file_status(AT_FDCWD, "/proc/self/ns/pid", info) &&
+         info.st_ino != recorders;
+}
+
+Description* describe() {
+  auto* description = static_cast<Description*>(map_memory(sizeof(Description)));
+  if (description == nullptr) {
+    store(g_state.out_because, wire::DropReason::kMemory);
+    return nullptr;
+  }
+  wire::ProcessRecord& record = description->record;
+  record.header = {wire::RecordType::kProcess, 0, 0, static_cast<uint32_t>(getpid())};
+  record.parent_pid = static_cast<uint32_t>(getppid());
+  record.start_ticks = g_state.start_ticks;
+  record.forked = g_state.forked;
+  record.text_bytes = static_cast<uint32_t>(
+      describe_process(description->text, sizeof description->text - sizeof(uint64_t)));
+  record.header.words = static_cast<uint16_t>(wire::words_for(sizeof record + record.text_bytes));
+  return description;
+}
+
+void name_spool() {
+  g_state.spool = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC)) << 1 | 1;
+  g_state.pid = static_cast<uint32_t>(getpid());
+}
+
+bool announce_process() {
+  // Of a process whose number means nothing to it, the recorder knows by its chunks that it runs;
+  // and what nobody reads is bounded by the room for chunks.
+  if (in_other_namespace() || load(g_state.control->orphaned) != 0) return false;
+  Description* description = describe();
+  if (description == nullptr) return false;
+  name_spool();
+  wire::ChunkStatus& header = description->header;
+  header.magic = wire::kChunkMagic;
+  header.version = wire::kWireVersion;
+  header.chunk_bytes = wire::kChunkBytes;
+  header.spool = g_state.spool;
+  header.pid = g_state.pid;
+  header.clock = g_state.clock;
+  header.opened = wire::read_clocks(g_state.clock);
+  header.identity_sum = wire::identity_checksum(header);
+  header.committed = uint64_t{description->record.header.words} * 8;
+  header.payload_sum = wire::checksum(&description->record, header.committed);
+  const uint64_t bytes = sizeof header + header.committed;
+  if (append_announcement(*description, bytes)) g_state.announced = 1;
+  munmap(description, sizeof *description);
+  return g_state.announced != 0;
+}
+
+}  // namespace sonde::agent
