@@ -53,6 +53,15 @@ def real_nsys():
     return None
 
 
+def _is_asked(parsed, key):
+    return parsed.text(key, "false").lower() in ("true", "yes", "1", "on")
+
+
+def _make_way(parsed, path):
+    if os.path.lexists(path) and not _is_asked(parsed, "force-overwrite"):
+        raise tool.Failure(f"{path}: exists; --force-overwrite true replaces it")
+
+
 def _database(parsed):
     """The file to read: a report's SQLite, exported by nsys where it is there."""
     if not parsed.words:
@@ -63,8 +72,7 @@ def _database(parsed):
     if not path.endswith((".nsys-rep", ".qdrep")):
         return os.path.join(".", path) if path.startswith("-") else path
     made = parsed.text("sqlite") or os.path.splitext(path)[0] + ".sqlite"
-    again = parsed.text("force-export", "false").lower() in ("true", "yes", "1", "on")
-    if os.path.exists(made) and not again:
+    if os.path.exists(made) and not _is_asked(parsed, "force-export"):
         return made
     nsys = real_nsys()
     if nsys is None:
@@ -198,8 +206,7 @@ def _put(parsed, name, form, where, words):
         return
     base = os.path.splitext(parsed.words[0])[0] if where == "." else where
     path = f"{base}_{name}{ending}"
-    if os.path.lexists(path) and parsed.text("force-overwrite", "false").lower() not in ("true", "yes", "1", "on"):
-        raise tool.Failure(f"{path}: exists; --force-overwrite true replaces it")
+    _make_way(parsed, path)
     with open(path, "w", encoding="utf-8") as file:
         file.write(words)
     if not parsed.on("quiet"):
@@ -244,8 +251,7 @@ def export(parsed):
     target = parsed.text("output", base + (".json" if kind == "json" else ".rpd"))
     if os.path.exists(target) and os.path.samefile(target, path):
         raise tool.Failure(f"{target}: is the file that is read")
-    if os.path.lexists(target) and parsed.text("force-overwrite", "false").lower() not in ("true", "yes", "1", "on"):
-        raise tool.Failure(f"{target}: exists; --force-overwrite true replaces it")
+    _make_way(parsed, target)
     folder = os.path.dirname(os.path.abspath(target))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".sonde-") as place:
         made = os.path.join(place, "made")
