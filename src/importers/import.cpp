@@ -9,6 +9,7 @@
 #include "importers/rpd/input.h"
 #include "importers/sink/checked_sink.h"
 #include "importers/sink/first_time.h"
+#include "store/input_file.h"
 
 namespace sonde::importers {
 
@@ -22,7 +23,7 @@ struct Input {
 
 bool is_rpd(const std::string& path) {
   const auto source = Source::open(path);
-  return source.ok() && source->head().substr(0, 15) == "SQLite format 3";
+  return source.ok() && store::is_sqlite(source->head());
 }
 
 Result<std::vector<Input>> look_at(const std::vector<std::string>& paths, const std::string& as) {

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/input_file.h"
+
 namespace sonde::importers {
 
 namespace {
@@ -65,7 +67,7 @@ Result<Found> find_importer(const std::string& path, const std::string& as) {
   if (!source && regular) return found;
   if (!source) return std::move(source).error();
   const std::string_view head = source->head();
-  if (!regular && head.substr(0, 15) == "SQLite format 3") {
+  if (!regular && store::is_sqlite(head)) {
     return make_error(ErrorCode::kUnsupported, "a database cannot be read from a pipe", path,
                       "save it as a file");
   }

@@ -14,6 +14,7 @@
 #include "base/private_file.h"
 #include "record/names.h"
 #include "store/ingest/unfinished.h"
+#include "store/input_file.h"
 
 namespace sonde::record {
 
@@ -66,7 +67,7 @@ Result<bool> make_way(const std::string& path) {
     char head[16] = {};
     std::ifstream file(path, std::ios::binary);
     file.read(head, sizeof head);
-    if (std::string_view(head, 15) != "SQLite format 3") {
+    if (!store::is_sqlite({head, sizeof head})) {
       return not_replaced(path, "it is not a trace");
     }
     // A damaged one is nobody's any more.

@@ -4,11 +4,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "store/database.h"
 
 namespace sonde::store {
+
+// Whether a file that begins so is an SQLite database.
+inline bool is_sqlite(std::string_view head) { return head.starts_with("SQLite format 3"); }
 
 Result<Database> open_input(const std::string& path);
 

@@ -22,7 +22,7 @@ using store::Database;
 using store::Row;
 
 Sure sniff(const Head& head) {
-  if (head.bytes.substr(0, 15) != "SQLite format 3") return Sure::kNo;
+  if (!store::is_sqlite(head.bytes)) return Sure::kNo;
   const auto has = [&](std::string_view word) {
     return head.bytes.find(word) != std::string_view::npos;
   };
@@ -118,7 +118,10 @@ class Reader {
   Status graphs();
 
   template <typename OnRow>
-  Status scan(const char* table, std::initializer_list<const char*> columns, OnRow&& on_row);
+  Status scan(const char* table, const std::vector<const char*>& columns, OnRow&& on_row);
+  template <typename Fill>
+  Status work(const char* table, std::initializer_list<const char*> columns, const char* counted,
+              Fill&& fill);
   bool times(const Row& row, const char* table, Op& op);
   void launch(const Row& row, Op& op, Launch& facts);
   const std::string& string(int64_t id) const {
@@ -138,7 +141,7 @@ class Reader {
 
 // Reads the columns of a table; one that this version does not have is NULL. No table: no rows.
 template <typename OnRow>
-Status Reader::scan(const char* table, std::initializer_list<const char*> columns, OnRow&& on_row) {
+Status Reader::scan(const char* table, const std::vector<const char*>& columns, OnRow&& on_row) {
   SONDE_ASSIGN(const bool there, database_.has_table(table));
   if (!there) return ok_status();
   any_ = true;
@@ -274,20 +277,33 @@ void Reader::launch(const Row& row, Op& op, Launch& facts) {
   sink_.launch(facts);
 }
 
+// A table of the GPU's work. `columns` are those that it alone has, from 6 on; `fill` says what a
+// row of it means.
+template <typename Fill>
+Status Reader::work(const char* table, std::initializer_list<const char*> columns,
+                    const char* counted, Fill&& fill) {
+  std::vector<const char*> all{"start",    "end",      "globalPid",
+                               "deviceId", "streamId", "correlationId"};
+  all.insert(all.end(), columns);
+  return scan(table, all, [&](const Row& row) {
+    Op op;
+    if (!times(row, table, op)) return;
+    Launch facts;
+    fill(row, op, facts);
+    launch(row, op, facts);
+    tally_.count(counted);
+  });
+}
+
 Status Reader::kernels() {
   const Name type = sink_.name("KernelExecution");
-  const char* const kTable = "CUPTI_ACTIVITY_KIND_KERNEL";
-  return scan(kTable,
-              {"start", "end", "globalPid", "deviceId", "streamId", "correlationId",
-               "demangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY",
+  return work("CUPTI_ACTIVITY_KIND_KERNEL",
+              {"demangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY",
                "blockZ", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread"},
-              [&](const Row& row) {
-                Op op;
-                if (!times(row, kTable, op)) return;
+              "kernel", [&](const Row& row, Op& op, Launch& facts) {
                 const std::string& whole = string(row.integer_or(6, -1));
                 op.name = sink_.name(whole.empty() ? string(row.integer_or(7, -1)) : whole);
                 op.type = type;
-                Launch facts;
                 facts.op_class = store::OpClass::kKernel;
                 for (int i = 0; i < 3; ++i) {  // the file has blocks, the sink wants work items
                   const int64_t blocks = row.integer_or(8 + i, 0);
@@ -301,60 +317,36 @@ Status Reader::kernels() {
                   facts.group_segment_bytes = fixed + more;
                 }
                 facts.private_segment_bytes = row.integer_or(16, -1);
-                launch(row, op, facts);
-                tally_.count("kernel");
               });
 }
 
 Status Reader::copies() {
-  const char* const kTable = "CUPTI_ACTIVITY_KIND_MEMCPY";
-  return scan(
-      kTable,
-      {"start", "end", "globalPid", "deviceId", "streamId", "correlationId", "copyKind", "bytes"},
-      [&](const Row& row) {
-        Op op;
-        if (!times(row, kTable, op)) return;
-        op.type = sink_.name(copy_type(row.integer_or(6, 0)));
-        Launch facts;
-        facts.op_class = store::OpClass::kCopy;
-        facts.bytes = row.integer_or(7, -1);
-        launch(row, op, facts);
-        tally_.count("copy");
-      });
+  return work("CUPTI_ACTIVITY_KIND_MEMCPY", {"copyKind", "bytes"}, "copy",
+              [&](const Row& row, Op& op, Launch& facts) {
+                op.type = sink_.name(copy_type(row.integer_or(6, 0)));
+                facts.op_class = store::OpClass::kCopy;
+                facts.bytes = row.integer_or(7, -1);
+              });
 }
 
 Status Reader::fills() {
   const Name type = sink_.name("FillBuffer");
-  const char* const kTable = "CUPTI_ACTIVITY_KIND_MEMSET";
-  return scan(kTable,
-              {"start", "end", "globalPid", "deviceId", "streamId", "correlationId", "bytes"},
-              [&](const Row& row) {
-                Op op;
-                if (!times(row, kTable, op)) return;
+  return work("CUPTI_ACTIVITY_KIND_MEMSET", {"bytes"}, "fill",
+              [&](const Row& row, Op& op, Launch& facts) {
                 op.type = type;
-                Launch facts;
                 facts.op_class = store::OpClass::kFill;
                 facts.bytes = row.integer_or(6, -1);
-                launch(row, op, facts);
-                tally_.count("fill");
               });
 }
 
 // Whole graphs (--cuda-graph-trace=graph), in place of their kernels.
 Status Reader::graphs() {
   const Name type = sink_.name("Task");
-  const char* const kTable = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
-  return scan(kTable,
-              {"start", "end", "globalPid", "deviceId", "streamId", "correlationId", "graphId"},
-              [&](const Row& row) {
-                Op op;
-                if (!times(row, kTable, op)) return;
+  return work("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {"graphId"}, "graph",
+              [&](const Row& row, Op& op, Launch& facts) {
                 op.name = sink_.name(fmt::format("CUDA graph {}", row.integer(6)));
                 op.type = type;
-                Launch facts;
                 facts.op_class = store::OpClass::kKernel;
-                launch(row, op, facts);
-                tally_.count("graph");
               });
 }
 

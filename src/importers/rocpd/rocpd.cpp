@@ -21,7 +21,7 @@ using store::Database;
 using store::Row;
 
 Sure sniff(const Head& head) {
-  if (head.bytes.substr(0, 15) != "SQLite format 3") return Sure::kNo;
+  if (!store::is_sqlite(head.bytes)) return Sure::kNo;
   return head.bytes.find("rocpd_info_agent") != std::string_view::npos ? Sure::kCertain : Sure::kNo;
 }
 

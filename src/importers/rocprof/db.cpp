@@ -16,7 +16,7 @@ namespace {
 using store::Database;
 
 Sure sniff(const Head& head) {
-  if (head.bytes.substr(0, 15) != "SQLite format 3") return Sure::kNo;
+  if (!store::is_sqlite(head.bytes)) return Sure::kNo;
   const auto has = [&](std::string_view word) { return head.bytes.find(word) != head.bytes.npos; };
   return has("BeginNs") && (has("__section") || has("KernelName")) ? Sure::kCertain : Sure::kNo;
 }
