@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 #include "agent/platform.h"
 #include "backends/cpu/arming.h"
 #include "backends/cpu/sampler.h"
+#include "base/helper_thread.h"
 
 namespace sonde::cpu {
 
@@ -177,26 +177,14 @@ bool is_gone() {
   return tid != 0 && syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH;
 }
 
-using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-
 bool start_thread() {
   // Not our own pthread_create: this thread is not sampled.
-  const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  pthread_attr_t attributes;
-  if (create == nullptr || pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigset_t all, before;  // the program's signals are for its own threads
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const auto create = reinterpret_cast<CreateThread>(dlsym(RTLD_NEXT, "pthread_create"));
+  if (create == nullptr) return false;
   g_last_ns = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
   agent::store(g_tid, 0);
   agent::store(g_leave, 0u);
-  pthread_t thread;
-  const bool started = create(&thread, &attributes, watch, nullptr) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  return started;
+  return start_helper_thread(create, watch, nullptr, kStackBytes);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 // forked child.
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -16,6 +15,7 @@
 #include "backends/opencl/kernels.h"
 #include "backends/opencl/memory.h"
 #include "backends/opencl/pending.h"
+#include "base/helper_thread.h"
 #include "base/time.h"
 
 namespace sonde::opencl {
@@ -122,21 +122,11 @@ void install_handlers() {
 void start_collector() {
   pthread_once(&g_handlers_once, install_handlers);
   if (g_running.exchange(true)) return;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  sigset_t all, previous;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &previous);
-  pthread_t thread;
-  if (pthread_create(&thread, &attributes, collect, nullptr) != 0) {
+  if (!start_helper_thread(pthread_create, collect, nullptr, kStackBytes)) {
     agent().diagnostic(SONDE_WARNING, "opencl",
                        "cannot start the collector thread: ops that the program does not wait for "
                        "may be missing if it is killed");
   }
-  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-  pthread_attr_destroy(&attributes);
 }
 
 void wake_collector() {

@@ -3,7 +3,6 @@
 // every few milliseconds while there is work, and sleeps while there is none.
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -11,6 +10,7 @@
 
 #include "backends/rocm/hsa/queues.h"
 #include "base/errno_keeper.h"
+#include "base/helper_thread.h"
 
 namespace sonde::hsa {
 namespace {
@@ -58,20 +58,10 @@ void* run_collector(void*) {
 }
 
 void make_collector() {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 128 * 1024);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are the program's
-  pthread_t thread;
-  if (pthread_create(&thread, &attributes, run_collector, nullptr) != 0) {
+  if (!start_helper_thread(pthread_create, run_collector, nullptr, 128 * 1024)) {
     rocm::report(SONDE_WARNING, kSource,
                  "no thread to collect finished kernels: the last ones may be missing");
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
 }
 
 void finish(Queue* queue, const Dispatch& dispatch) {

@@ -6,7 +6,6 @@
 // queue meanwhile, as they would stay in the hardware's.
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -14,6 +13,7 @@
 
 #include "backends/rocm/hsa/queues.h"
 #include "base/errno_keeper.h"
+#include "base/helper_thread.h"
 
 namespace sonde::hsa {
 namespace {
@@ -49,17 +49,7 @@ void* run_ringer(void* data) {
 
 bool start_ringer(Queue* queue) {
   if (queue->has_ringer.exchange(true)) return true;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 128 * 1024);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals are the program's
-  pthread_t thread;
-  const bool made = pthread_create(&thread, &attributes, run_ringer, queue) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
+  const bool made = start_helper_thread(pthread_create, run_ringer, queue, 128 * 1024);
   if (!made) queue->has_ringer.store(false);
   return made;
 }
