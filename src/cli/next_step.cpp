@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "analysis/findings/findings.h"
+#include "base/quoted.h"
 #include "trace/steps.h"
 #include "trace/trace.h"
 
@@ -20,9 +21,7 @@ std::string quoted(const std::string& path) {
                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                             "._-/+,:=@%") == path.npos;
   if (is_plain && !path.empty() && path[0] != '-') return path;
-  std::string out = "'";
-  for (const char c : path) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
+  return shell_quoted(path);
 }
 
 Result<int64_t> rows_of(store::Reader& reader) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/printable.h"
+#include "base/quoted.h"
 #include "report/csv.h"
 #include "report/render.h"
 
@@ -30,13 +31,7 @@ std::string csv_field(std::string_view given) {
   std::string text = would_run(given) ? "'" : "";
   text += printable(given, Lines::kKeep);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  quoted += '"';
-  return quoted;
+  return quoted(text, '"');
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/private_file.h"
+#include "base/quoted.h"
 
 namespace sonde::store {
 
@@ -109,14 +110,7 @@ Status require_file(const std::string& path) {
 
 }  // namespace
 
-std::string quoted_name(std::string_view name) {
-  std::string out = "\"";
-  for (const char c : name) {
-    out += c;
-    if (c == '"') out += c;
-  }
-  return out + "\"";
-}
+std::string quoted_name(std::string_view name) { return quoted(name, '"'); }
 
 bool is_busy(const Error& error) { return error.message == kBusyMessage; }
 

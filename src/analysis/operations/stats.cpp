@@ -7,6 +7,7 @@
 
 #include "analysis/host/api_totals.h"
 #include "analysis/operations/op_groups.h"
+#include "base/quoted.h"
 
 namespace sonde::analysis {
 
@@ -18,16 +19,6 @@ const char* const kStatsDefinition =
     "hip, hsa, opencl, roctx and so on, in lower case. A file without rows is not written.\n";
 
 namespace {
-
-// Always in quotes, as rocprof writes names; quotes inside are doubled.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
 
 // As Python prints a float: "100.0", "33.333333333333336".
 std::string percentage(int64_t part, int64_t whole) {
@@ -46,7 +37,8 @@ StatsFile make_file(std::string suffix, std::string contents,
   int64_t whole = 0;
   for (const auto& [name, total] : totals) whole += total.total_ns;
   for (const auto& [name, total] : totals) {
-    file.text += fmt::format("{},{},{},{},{}\n", quoted(name), total.calls, total.total_ns,
+    // Names are always in quotes, as rocprof writes them.
+    file.text += fmt::format("{},{},{},{},{}\n", quoted(name, '"'), total.calls, total.total_ns,
                              total.mean_ns(), percentage(total.total_ns, whole));
   }
   return file;

@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/quoted.h"
 #include "base/strings.h"
 #include "export/events/events.h"
 #include "export/exporter.h"
@@ -165,14 +166,10 @@ Status RocpdWriter::flush() {
   return pmc_rows_.flush();
 }
 
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : valid_utf8(text)) {
-    if (c == '\0') continue;
-    if (c == '\'') out += '\'';
-    out += c;
-  }
-  return out + '\'';
+std::string sql_text(std::string_view text) {
+  std::string valid = valid_utf8(text);
+  std::erase(valid, '\0');
+  return quoted(valid, '\'');
 }
 
 Status RocpdWriter::insert(const char* table, const std::string& columns,
@@ -198,7 +195,7 @@ Status RocpdWriter::processes() {
         process.rank < 0 ? "{}" : fmt::format("{{\"rank\":{}}}", process.rank);
     SONDE_TRY(insert("rocpd_info_process", "id, nid, pid, start, command, extdata",
                      fmt::format("{0}, {1}, {0}, {2}, {3}, '{4}'", process.pid, kNode,
-                                 process.image_start_ns, quoted(process.command), extra)));
+                                 process.image_start_ns, sql_text(process.command), extra)));
   }
   // Operations whose process made no call that was recorded.
   for (const Queue& queue : events_.queues) {
@@ -216,7 +213,7 @@ Status RocpdWriter::threads() {
     thread_ids_.push_back(ids.take(thread.tid));
     SONDE_TRY(insert("rocpd_info_thread", "id, nid, pid, tid, name",
                      fmt::format("{}, {}, {}, {}, {}", thread_ids_.back(), kNode, thread.pid,
-                                 thread.tid, quoted(thread.name))));
+                                 thread.tid, sql_text(thread.name))));
   }
   return ok_status();
 }
@@ -232,7 +229,7 @@ Status RocpdWriter::agents() {
     SONDE_TRY(insert("rocpd_info_agent", columns,
                      fmt::format("{0}, {1}, {2}, 'GPU', {0}, {0}, {3}, {4}, {5}, {4}",
                                  agent_of_gpu(device.gpu_id), kNode, any_pid(), device.gpu_id,
-                                 quoted(device.name), quoted(device.vendor))));
+                                 sql_text(device.name), sql_text(device.vendor))));
   }
   return ok_status();
 }
@@ -256,7 +253,7 @@ Status RocpdWriter::kernel_symbols() {
     if (store::moves_memory(events_.class_of(op))) continue;
     const auto id = static_cast<int64_t>(kernel_ids_.size()) + 1;
     if (!kernel_ids_.try_emplace(op.name, id).second) continue;
-    const std::string name = quoted(events_.names.at(op.name));
+    const std::string name = sql_text(events_.names.at(op.name));
     SONDE_TRY(insert(
         "rocpd_info_kernel_symbol", "id, nid, pid, code_object_id, kernel_name, display_name",
         fmt::format("{}, {}, {}, {}, {}, {}", id, kNode, any_pid(), kCodeObject, name, name)));
@@ -374,7 +371,7 @@ Status RocpdWriter::samples() {
       last = sample.series;
       const Series& series = events_.series[sample.series];
       SONDE_ASSIGN(track_id, track(series.pid, -1, series.name));
-      const std::string name = quoted(series.name);
+      const std::string name = sql_text(series.name);
       SONDE_TRY(insert("rocpd_info_pmc", "id, nid, pid, name, symbol, value_type",
                        fmt::format("{}, {}, {}, {}, {}, 'ABS'", ++pmc_id, kNode,
                                    series.of_machine() ? any_pid() : series.pid, name, name)));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/quoted.h"
 #include "base/redact.h"
 #include "base/strings.h"
 #include "store/ingest/state.h"
@@ -16,12 +17,6 @@ constexpr uint32_t kMaxGap = 1 << 18;
 std::string host_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 std::string join(const std::vector<std::string>& parts) {
