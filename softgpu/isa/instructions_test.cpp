@@ -173,6 +173,26 @@ TEST(Instructions, VectorWithModifiers) {
   }
 }
 
+// The 32 bits of a literal are the lower ones of 64: the upper ones are 0, or its sign where the
+// instruction has one.
+TEST(Instructions, LiteralsOfWideOperands) {
+  Machine machine;
+  EXPECT_EQ(machine.run({0xbe8201ff, 0xffffff2e}), Stop::kEnd);  // s_mov_b64 s[2:3], literal
+  EXPECT_EQ(machine.wave->s64(2), 0xffffff2eu);
+  EXPECT_EQ(machine.run({0x908284ff, 0x80000010}), Stop::kEnd);  // s_ashr_i64 s[2:3], literal, 4
+  EXPECT_EQ(machine.wave->s64(2), 0xfffffffff8000001u);
+  for (const uint64_t value :
+       {uint64_t{0}, uint64_t{0xffffff2d}, uint64_t{0xffffff2e}, ~uint64_t{0}}) {
+    machine.fill(0, static_cast<uint32_t>(value));
+    machine.fill(1, static_cast<uint32_t>(value >> 32));
+    EXPECT_EQ(machine.run({0x7dd800ff, 0xffffff2e}),
+              Stop::kEnd);  // v_cmp_gt_u64 vcc, literal, v[0:1]
+    EXPECT_EQ(machine.wave->vcc(), value < 0xffffff2e ? ~uint64_t{0} : 0);
+    EXPECT_EQ(machine.run({0x7dc800ff, 0xffffff2e}), Stop::kEnd);  // v_cmp_gt_i64
+    EXPECT_EQ(machine.wave->vcc(), 0u);
+  }
+}
+
 TEST(Instructions, OnlyActiveLanesAreWritten) {
   Machine machine;
   machine.fill(0, 7);

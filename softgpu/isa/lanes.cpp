@@ -42,13 +42,16 @@ int source_lane(unsigned control, int lane) {
 
 }  // namespace
 
-u64 wide_constant(const Wave& w, const Op& op, unsigned n, bool is_float) {
+u64 wide_constant(const Wave& w, const Op& op, unsigned n, WideKind kind) {
+  const bool is_float = kind == WideKind::kFloat;
   if (n <= 208) return static_cast<u64>(i64{static_cast<i32>(w.s[n])});
   if (n >= sonde::gpu::kHalf && n < sonde::gpu::kHalf + 9) {
     return is_float ? as<u64>(kConstants[n - sonde::gpu::kHalf]) : u64{w.s[n]};
   }
   if (n == sonde::gpu::kLiteral) {
-    return is_float ? u64{op.literal} << 32 : static_cast<u64>(i64{static_cast<i32>(op.literal)});
+    if (is_float) return u64{op.literal} << 32;
+    return kind == WideKind::kSigned ? static_cast<u64>(i64{static_cast<i32>(op.literal)})
+                                     : u64{op.literal};
   }
   // An aperture is an address whose lower half is zero.
   if (n >= sonde::gpu::kSharedBase && n < sonde::gpu::kSharedBase + 4) return u64{w.s[n]} << 32;

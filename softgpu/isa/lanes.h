@@ -101,17 +101,23 @@ constexpr Raw<T> kSign = static_cast<Raw<T>>(Raw<T>{1} << (sizeof(T) * 8 - 1));
   }
   return 0;
 }
-u64 wide_constant(const Wave& w, const Op& op, unsigned n, bool is_float);
+// How an operand of 64 bits is meant: that decides what becomes of a literal's 32 bits.
+enum class WideKind { kBits, kSigned, kFloat };
+template <class T>
+constexpr WideKind kWideKind = kIsFloat<T>           ? WideKind::kFloat
+                               : std::is_signed_v<T> ? WideKind::kSigned
+                                                     : WideKind::kBits;
+u64 wide_constant(const Wave& w, const Op& op, unsigned n, WideKind kind);
 [[gnu::always_inline]] inline u64 scalar64(const Wave& w, const Op& op, unsigned n,
-                                           bool is_float = false) {
-  return n < 128 ? w.s64(n) : wide_constant(w, op, n, is_float);
+                                           WideKind kind = WideKind::kBits) {
+  return n < 128 ? w.s64(n) : wide_constant(w, op, n, kind);
 }
 Half half_constant(const Wave& w, const Op& op, unsigned n);
 
 template <class T>
 T scalar_as(const Wave& w, const Op& op, unsigned n) {
   if constexpr (sizeof(T) == 8) {
-    return as<T>(scalar64(w, op, n, kIsFloat<T>));
+    return as<T>(scalar64(w, op, n, kWideKind<T>));
   } else if constexpr (sizeof(T) == 4) {
     return as<T>(scalar(w, op, n));
   } else if constexpr (kIsFloat<T>) {

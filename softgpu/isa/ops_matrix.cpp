@@ -120,7 +120,7 @@ void product_wide(Wave& w, const Op& op) {
       const int column = lane % size, block = blocks > 1 ? lane / size % blocks : 0;
       const int row = blocks > 1 ? lane / 16 : static_cast<int>(reg) * 4 + lane / 16;
       f64 sum = op.src[2] >= kFirstVgpr ? wide_at(w, op.src[2] - kFirstVgpr + 2 * reg, lane)
-                                        : as<f64>(scalar64(w, op, op.src[2], true));
+                                        : as<f64>(scalar64(w, op, op.src[2], WideKind::kFloat));
       sum *= sign_c;
       for (int k = 0; k < kDepth; k++) {
         const f64 x = wide_at(w, op.src[0] - unsigned{kFirstVgpr}, 16 * k + size * block + row);

@@ -7,7 +7,7 @@ namespace {
 template <class T>
 T operand(const Wave& w, const Op& op, int which) {
   if constexpr (sizeof(T) == 8) {
-    return static_cast<T>(scalar64(w, op, op.src[which]));
+    return static_cast<T>(scalar64(w, op, op.src[which], kWideKind<T>));
   } else {
     return static_cast<T>(scalar(w, op, op.src[which]));
   }
