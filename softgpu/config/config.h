@@ -75,7 +75,7 @@ struct Config {
   std::string log_path;  // the oracle's; "" = none
   std::string tree;      // directory that holds the /sys, /dev and /proc this process sees
   int log_level = 0;     // diagnostics on stderr
-  EngineChoice engine = EngineChoice::kHost;
+  EngineChoice engine = EngineChoice::kAuto;
   int threads = 0;  // that compute kernels; 0 = one a core
 };
 

@@ -78,7 +78,8 @@ TEST_F(Aql, KernelWithoutHostCodeSaysSoOnce) {
   for (int i = 0; i < 5; ++i) ring_->submit(dispatch_packet(code_.kernel(1), &done_));
   ASSERT_TRUE(wait_for_value(done_, 0));
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "softgpu: kernel _Z5scalePf has no host code: completed without computing\n");
+            "softgpu: kernel _Z5scalePf has no code that can be run here: completed without "
+            "computing\n");
 }
 
 TEST_F(Aql, BackToBackKernelsFollowOneAnotherInDeviceTime) {

@@ -92,7 +92,7 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
   app.add_option(
          "--engine", raw.engine,
          "What computes kernels: auto (host code where there is some, else machine code), host, "
-         "isa, none [host]")
+         "isa, none [auto]")
       ->type_name("ENGINE");
   app.add_option("--threads", raw.threads, "Threads that compute kernels [one a core]")
       ->type_name("N")

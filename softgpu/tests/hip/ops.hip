@@ -23,15 +23,16 @@ extern "C" __global__ void op_add(float* a, const float* b, int n) {
 }
 extern "C" __global__ void op_nothing() {}
 extern "C" __global__ void op_touch(int* p) { p[threadIdx.x] += 1; }
+// Many waves run these on the engine of machine code: a few stores to much memory.
 extern "C" __global__ void op_small_scratch(int* p, int n) {
   volatile int a[512];
-  for (int i = 0; i < 512; i++) a[i] = p[i % n];
-  p[threadIdx.x] = a[n & 511];
+  for (int i = 0; i < 512; i += 64) a[i] = p[i % n];
+  p[threadIdx.x] = a[n * 4 & 511];
 }
 extern "C" __global__ void op_large_scratch(int* p, int n) {
   volatile int a[8192];
-  for (int i = 0; i < 8192; i++) a[i] = p[i % n];
-  p[threadIdx.x] = a[n & 8191];
+  for (int i = 0; i < 8192; i += 1024) a[i] = p[i % n];
+  p[threadIdx.x] = a[n * 64 & 8191];
 }
 
 namespace {
