@@ -26,7 +26,12 @@ ON uint32_t i_popc(uint32_t a) { return __popc(a); }
 ON uint32_t i_clz(uint32_t a) { return __clz(a); }
 ON uint32_t i_ffs(uint32_t a) { return __ffs(a); }
 ON uint32_t i_brev(uint32_t a) { return __brev(a); }
-ON uint32_t i_mulhi(uint32_t a, uint32_t b) { return __umulhi(a, b); }
+// LLVM 15 multiplies unsigned numbers that were sign-extended from few bits as signed ones
+// (v_mul_hi_i32_i24), which a GPU would do, too; it does not look into memory.
+ON uint32_t i_mulhi(uint32_t a, uint32_t b) {
+  volatile uint32_t kept = a;
+  return __umulhi(kept, b);
+}
 ON uint32_t i_mul24(uint32_t a, uint32_t b) { return __umul24(a, b); }
 ON uint32_t i_sad(uint32_t a, uint32_t b, uint32_t c) { return __builtin_amdgcn_sad_u8(a, b, c); }
 ON uint32_t i_bfe(uint32_t a, uint32_t b, uint32_t c) { return __builtin_amdgcn_ubfe(a, b, c); }

@@ -56,7 +56,8 @@ class Kernel:
         if kind in FLOATS:
             return f"{TYPES[kind]}({rng.choice([rng.uniform(-4, 4), rng.uniform(-1e4, 1e4), rng.randrange(-9, 9)])!r})"
         bits = INTS[kind][1]
-        value = rng.choice([rng.randrange(0, 10), rng.getrandbits(bits), (1 << bits) - 1, 1 << (bits - 1)])
+        value = rng.choice([rng.randrange(0, 10), rng.getrandbits(bits), (1 << bits) - 1, 1 << (bits - 1),
+                            rng.getrandbits(32) | 1 << 31, -rng.getrandbits(31)])  # 32 bits in an instruction
         return f"{TYPES[kind]}({value & ((1 << bits) - 1)}ull)"
 
     def leaf(self, kind):
