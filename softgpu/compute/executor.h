@@ -31,6 +31,8 @@ struct Outcome {
   } kind = kDone;
   uint64_t address = 0;  // of a memory fault
   std::string detail;  // for a reader: what stopped it, and where; "" where there is no more to say
+  // The trap handler of ROCr has run: the queue's error signal has what it makes of it.
+  bool is_told = false;
 };
 
 // The work groups of a dispatch by their number.

@@ -72,11 +72,15 @@ enum class EngineChoice {
 struct Config {
   std::vector<GpuConfig> gpus;
   std::vector<FaultRule> faults;
-  std::string log_path;  // the oracle's; "" = none
-  std::string tree;      // directory that holds the /sys, /dev and /proc this process sees
-  int log_level = 0;     // diagnostics on stderr
+  std::string log_path;           // the oracle's; "" = none
+  std::string waves_path;         // samples and states of waves; "" = none
+  uint64_t sample_every = 0;      // instructions of a wave; 0 = no samples
+  std::string instructions_path;  // all of them; "" = none
+  std::string tree;               // directory that holds the /sys, /dev and /proc this process sees
+  int log_level = 0;              // diagnostics on stderr
   EngineChoice engine = EngineChoice::kAuto;
-  int threads = 0;  // that compute kernels; 0 = one a core
+  std::string coverage_path;  // told of the instructions that machine code executes; "" = none
+  int threads = 0;            // that compute kernels; 0 = one a core
 };
 
 }  // namespace softgpu

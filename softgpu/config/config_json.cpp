@@ -278,6 +278,10 @@ Result<Config> parse_config(std::string_view text, std::string_view name) {
   const Json* gpus = reader.find("gpus");
   const Json* faults = reader.find("faults");
   reader.text("log", config.log_path);
+  reader.text("waves", config.waves_path);
+  reader.text("instructions", config.instructions_path);
+  reader.integer("sample_every", config.sample_every, 0, 1'000'000'000);
+  reader.text("coverage", config.coverage_path);
   reader.text("tree", config.tree);
   reader.integer("log_level", config.log_level, 0, 9);
   reader.integer("threads", config.threads, 0, 4096);
@@ -306,6 +310,10 @@ std::string config_text(const Config& config) {
   Json json{{"gpus", Json::array()},
             {"faults", Json::array()},
             {"log", config.log_path},
+            {"coverage", config.coverage_path},
+            {"waves", config.waves_path},
+            {"sample_every", config.sample_every},
+            {"instructions", config.instructions_path},
             {"tree", config.tree},
             {"log_level", config.log_level},
             {"threads", config.threads},

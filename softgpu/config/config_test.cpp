@@ -31,7 +31,7 @@ TEST(Config, WhatIsWrittenReadsTheSame) {
               "time": {"kernel_base_ns": 1, "kernel_item_ns": 0.5, "copy_bytes_per_s": 1e9}},
              {"model": "gfx1030", "pci_bus": 3, "compute_units": 4}],
     "faults": [{"kind": "ecc", "kernel": "k", "gpu": 1, "dispatch": 9, "address": "0xdead0000000"}],
-    "log": "/tmp/x", "threads": 3, "log_level": 2, "engine": "isa"})",
+    "log": "/tmp/x", "coverage": "/tmp/y", "threads": 3, "log_level": 2, "engine": "isa"})",
                              "c.json");
   ASSERT_TRUE(config) << config.error().to_line();
   ASSERT_TRUE(finish_config(*config));
@@ -42,6 +42,7 @@ TEST(Config, WhatIsWrittenReadsTheSame) {
   EXPECT_NE(config->gpus[0].pci_bus, config->gpus[1].pci_bus);
   EXPECT_EQ(config->faults[0].address, 0xdead0000000u);
   EXPECT_EQ(config->engine, EngineChoice::kIsa);
+  EXPECT_EQ(config->coverage_path, "/tmp/y");
   const std::string text = config_text(*config);
   auto again = parse_config(text, "again");
   ASSERT_TRUE(again) << again.error().to_line();

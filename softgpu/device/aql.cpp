@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "device/clock.h"
-#include "device/pm4.h"
 
 namespace softgpu {
 namespace {
@@ -32,7 +31,8 @@ AqlQueue::AqlQueue(const QueueSpec& spec, Services& services, Gpu& gpu)
       shared_(
           reinterpret_cast<AmdQueue*>(spec.write_pointer - offsetof(AmdQueue, write_dispatch_id))),
       names_(memory_),
-      machine_code_(services.engine, memory_, gpu.config.model) {}
+      machine_code_(services.engine, memory_, gpu.config.model),
+      pm4_(memory_, gpu.counters, gpu.config.clock) {}
 
 Step AqlQueue::advance() {
   switch (state_) {
@@ -45,6 +45,8 @@ Step AqlQueue::advance() {
       if (!stream_op_ready(*blit_->stream_op)) return {Step::kBlocked};
       record_.start_ns = begin_after_wait();
       return execute_kernel();
+    case State::kPm4:
+      return start_pm4();
     case State::kLong:
       return {Step::kLong};
     case State::kRunning:
@@ -129,11 +131,31 @@ Step AqlQueue::start_vendor() {
     fail(kBadVendorPacket);
     return {Step::kProgress};
   }
-  if (!only_flushes_caches(packet_.pm4, memory_)) {
-    services_.notices.once(
-        "PM4 command buffers (performance counters) are completed, not executed");
+  pm4_.begin(packet_.pm4);
+  return start_pm4();
+}
+
+// Takes effect when what was before it on this queue has ended.
+Step AqlQueue::start_pm4() {
+  state_ = State::kFetch;
+  switch (pm4_.run(std::max(time_ns_, monotonic_ns()))) {
+    case Pm4::Result::kDone:
+      return start_barrier(true, !(next_ < follow_), "pm4");
+    case Pm4::Result::kWaits:
+      state_ = State::kPm4;
+      looked_at_ = true;
+      return {Step::kBlocked};
+    case Pm4::Result::kFault:
+      begin_record("pm4");
+      page_fault(pm4_.fault_address(), MemoryFault::kNotPresent);
+      return {Step::kProgress};
+    case Pm4::Result::kBadPacket:
+      break;
   }
-  return start_barrier(true, !(next_ < follow_), "pm4");
+  services_.notices.once(pm4_.problem());
+  begin_record("pm4");
+  fail(kBadVendorPacket);
+  return {Step::kProgress};
 }
 
 Step AqlQueue::start_barrier(bool ready, bool waits, std::string_view kind) {
@@ -181,11 +203,15 @@ void AqlQueue::finish() {
   }
 }
 
-void AqlQueue::fail(QueueError error) {
+void AqlQueue::fail(QueueError error, bool is_told) {
   char text[32];
   std::snprintf(text, sizeof text, "queue_error_%#llx", static_cast<unsigned long long>(error));
   faulted(text);
-  store_signal(services_.host, shared().inactive_signal, error);
+  if (is_told) {
+    interrupt_signal(services_.host, shared().inactive_signal);
+  } else {
+    store_signal(services_.host, shared().inactive_signal, error);
+  }
 }
 
 }  // namespace softgpu

@@ -8,6 +8,7 @@
 #include "device/blit.h"
 #include "device/machine_code.h"
 #include "device/names.h"
+#include "device/pm4.h"
 #include "device/queue.h"
 
 namespace softgpu {
@@ -24,6 +25,7 @@ class AqlQueue : public Queue {
   enum class State {
     kFetch,
     kScratch,   // ROCr was asked to change the queue's scratch memory
+    kPm4,       // a command buffer waits for a value
     kStreamOp,  // a blit kernel waits for a value in memory
     kLong,      // a kernel is about to run
     kRunning,   // the current packet ends at time_ns_
@@ -34,6 +36,7 @@ class AqlQueue : public Queue {
   Step start_packet();
   Step start_barrier(bool ready, bool waits, std::string_view kind);
   Step start_vendor();
+  Step start_pm4();
   bool barrier_and_ready() const;
   bool barrier_or_ready() const;
 
@@ -52,7 +55,8 @@ class AqlQueue : public Queue {
   void run_until(int64_t end_ns);
   void finish();
   void consume();
-  void fail(QueueError error);
+  // Tells ROCr. Its own trap handler has stored the error, if it has run; then it is only woken.
+  void fail(QueueError error, bool is_told = false);
 
   AmdQueue& shared() const { return *shared_; }
   uint64_t ring_packets() const { return spec_.ring_bytes / sizeof(AqlPacket); }
@@ -60,6 +64,7 @@ class AqlQueue : public Queue {
   AmdQueue* shared_;
   KernelNames names_;
   MachineCode machine_code_;
+  Pm4 pm4_;
   State state_ = State::kFetch;
   uint64_t next_ = 0;       // index of the packet that is next or current
   uint64_t written_ = 0;    // packets below this are being written or are ready

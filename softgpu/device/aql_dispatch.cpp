@@ -135,7 +135,9 @@ bool AqlQueue::is_long() const {
 bool AqlQueue::uses_host_code() const {
   const EngineChoice engine = services_.config.engine;
   if (engine != EngineChoice::kAuto && engine != EngineChoice::kHost) return false;
-  return services_.executor.knows(name_);
+  if (!services_.executor.knows(name_)) return false;
+  // Only machine code has instructions to count.
+  return engine == EngineChoice::kHost || !gpu_.counters.is_counting() || !uses_machine_code();
 }
 
 bool AqlQueue::uses_machine_code() const {
@@ -154,11 +156,23 @@ Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet
                                             reinterpret_cast<uint64_t>(shared_));
   launch.context = this;
   launch.interrupt = [](void* queue, uint32_t event) {
-    static_cast<AqlQueue*>(queue)->services_.host.set_event(event);
+    // 0 is from ROCr's trap handler, for the queue's error: fail() does it when all is reported.
+    if (event != 0) static_cast<AqlQueue*>(queue)->services_.host.set_event(event);
   };
+  const Host::TrapHandler handler = services_.host.trap_handler(spec_.gpu);
+  launch.trap_handler = machine_code_.trap_handler(handler.code, handler.memory);
+  launch.doorbell = spec_.id;
+  launch.ring_packet = spec_.ring + next_ % ring_packets() * sizeof(AqlPacket);
   launch.clock = [](void* queue) {
     return device_ticks(static_cast<AqlQueue*>(queue)->gpu_.config.clock);
   };
+  isa::Watch watch = gpu_.counters.watch();
+  watch.kernel = name_;
+  watch.gpu = spec_.gpu;
+  watch.dispatch = gpu_.dispatches++;
+  watch.waves = services_.waves;
+  watch.trace = services_.instructions;
+  if (watch.is_needed()) launch.watch = &watch;
   return services_.executor.run(*machine_code_.kernel(*place, launch), dispatch);
 }
 
@@ -188,13 +202,13 @@ bool AqlQueue::compute() {
       page_fault(outcome.address, MemoryFault::kNotPresent);
       return false;
     case Outcome::kTrap:
-      fail(kExceptionError);
+      fail(kExceptionError, outcome.is_told);
       return false;
     case Outcome::kIllegalInstruction:
-      fail(kIllegalInstructionError);
+      fail(kIllegalInstructionError, outcome.is_told);
       return false;
     case Outcome::kApertureViolation:
-      fail(kApertureError);
+      fail(kApertureError, outcome.is_told);
       return false;
     case Outcome::kDone:
       record_.computed = true;
@@ -229,6 +243,7 @@ Step AqlQueue::execute_kernel() {
   }
   consume();
   run_until(end_of(record_.start_ns, model_ns));
+  gpu_.counters.kernel_ran(record_.start_ns, time_ns_);
   return {Step::kProgress};
 }
 

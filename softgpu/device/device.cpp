@@ -75,6 +75,8 @@ struct Device::Impl {
   FaultScript faults;
   Executor executor;
   isa::Engine engine;
+  isa::WaveLog waves;
+  isa::InstructionTrace instructions;
   Services services;
   std::vector<std::unique_ptr<Gpu>> gpus;
   Doorbells doorbells;
@@ -95,7 +97,20 @@ Device::Impl::Impl(const Config& device_config, Host& host)
       oracle(config, notices),
       faults(config.faults),
       executor(config.threads),
+      engine(config.coverage_path.empty() ? nullptr
+                                          : std::make_unique<isa::Coverage>(config.coverage_path)),
       services{host, executor, engine, config, oracle, faults, notices} {
+  const auto complain = [this](const std::string& path) {
+    notices.once("cannot write " + path + ": nothing is written about waves");
+  };
+  if (!config.waves_path.empty()) {
+    waves.open(config.waves_path, config.sample_every) ? void(services.waves = &waves)
+                                                       : complain(config.waves_path);
+  }
+  if (!config.instructions_path.empty()) {
+    instructions.open(config.instructions_path) ? void(services.instructions = &instructions)
+                                                : complain(config.instructions_path);
+  }
   for (const GpuConfig& gpu : config.gpus) gpus.push_back(std::make_unique<Gpu>(gpu));
 }
 

@@ -24,6 +24,11 @@ class Host {
   virtual uint64_t own_address(uint64_t address) { return address; }
   // Makes a KFD event happen, as an interrupt of the device does. 0 is no event.
   virtual void set_event(uint32_t event) = 0;
+  // Where the runtime has its trap handler for this GPU, and the memory of that; zeros without one.
+  struct TrapHandler {
+    uint64_t code = 0, memory = 0;
+  };
+  virtual TrapHandler trap_handler(uint32_t /*gpu*/) { return {}; }
   // Raises the memory-exception events of the process.
   virtual void memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) = 0;
   // Raises the hardware-exception events: the GPU was reset or is lost.

@@ -58,6 +58,13 @@ isa::Launch MachineCode::launch(const AqlDispatch& packet, uint64_t kernarg, uin
   return launch;
 }
 
+isa::TrapHandler MachineCode::trap_handler(uint64_t code, uint64_t memory) const {
+  // Its size is not told; it ends in its page.
+  const uint64_t bytes = kPage - code % kPage;
+  if (code == 0 || memory_.check(code, bytes)) return {};
+  return {engine_.program(*architecture_, code, bytes), code, memory};
+}
+
 std::unique_ptr<isa::MachineKernel> MachineCode::kernel(const Place& place,
                                                         const isa::Launch& launch) const {
   return std::make_unique<isa::MachineKernel>(

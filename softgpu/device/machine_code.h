@@ -25,6 +25,8 @@ class MachineCode {
   std::optional<Place> find(uint64_t kernel_object) const;
   // What the waves of this dispatch start with; the caller adds what only it knows.
   isa::Launch launch(const AqlDispatch& packet, uint64_t kernarg, uint64_t queue) const;
+  // The runtime's, if it is where code can be.
+  isa::TrapHandler trap_handler(uint64_t code, uint64_t memory) const;
   std::unique_ptr<isa::MachineKernel> kernel(const Place& place, const isa::Launch& launch) const;
 
  private:

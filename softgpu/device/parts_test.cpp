@@ -12,7 +12,6 @@
 #include "device/load.h"
 #include "device/names.h"
 #include "device/oracle.h"
-#include "device/pm4.h"
 #include "device/rig.h"
 #include "device/transfer.h"
 
@@ -175,25 +174,6 @@ TEST(Oracle, WithoutAFileToWriteRunsOn) {
   EXPECT_FALSE(oracle.enabled());
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("cannot write the log /nonexistent/log"),
             std::string::npos);
-}
-
-TEST(Pm4, FlushesAreToldFromCounters) {
-  FakeHost host;
-  GpuMemory memory(host, 0);
-  auto header = [](uint32_t opcode, uint32_t dwords) {
-    return 3u << 30 | (dwords - 2) << 16 | opcode << 8;
-  };
-  std::vector<uint32_t> commands = {header(0x58, 7), 0, 0, 0, 0, 0, 0, header(0x10, 2), 0};
-  AqlPm4Ib packet{};
-  packet.jump[0] = header(0x3f, 4);
-  packet.jump[1] = low(commands.data());
-  packet.jump[2] = high(commands.data());
-  packet.jump[3] = static_cast<uint32_t>(commands.size()) | 1u << 23;
-  EXPECT_TRUE(only_flushes_caches(packet, memory));
-  commands[7] = header(0x79, 2);  // SET_UCONFIG_REG
-  EXPECT_FALSE(only_flushes_caches(packet, memory));
-  packet.jump[0] = 0;
-  EXPECT_FALSE(only_flushes_caches(packet, memory));
 }
 
 TEST(Abi, AgreesWithTheHsaHeaders) {

@@ -1,14 +1,54 @@
-// PM4 command buffers, which AQL packets can refer to: not executed, but told apart into those that
-// only flush caches, which have nothing to do here, and others (performance counters).
+// Pm4: runs the command buffer that an AQL packet refers to: registers, memory, counters, and
+// waiting for a value. One instance for each queue.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "device/amd_abi.h"
 #include "device/memory.h"
+#include "device/perf_registers.h"
 
 namespace softgpu {
 
-bool only_flushes_caches(const AqlPm4Ib& packet, const GpuMemory& memory);
+class Pm4 {
+ public:
+  Pm4(const GpuMemory& memory, PerfRegisters& registers, const ClockConfig& clock)
+      : memory_(memory), registers_(registers), clock_(clock) {}
+
+  void begin(const AqlPm4Ib& packet);
+  // Goes on until there is nothing left, or something waits: then it is to be called again.
+  enum class Result { kDone, kWaits, kFault, kBadPacket };
+  Result run(int64_t now_ns);
+  uint64_t fault_address() const { return fault_; }
+  // Of kBadPacket, for a reader.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  struct Buffer {
+    const uint32_t* at = nullptr;
+    uint32_t left = 0;  // dwords
+  };
+  using Words = const uint32_t*;
+
+  Result enter(uint64_t address, uint32_t dwords);
+  Result packet(uint32_t opcode, Words words, uint32_t count, int64_t now_ns);
+  Result set_registers(uint32_t base, Words words, uint32_t count, int64_t now_ns);
+  Result copy_data(Words words, int64_t now_ns);
+  Result write_data(Words words, uint32_t count, int64_t now_ns);
+  Result release_memory(Words words, int64_t now_ns);
+  Result wait(Words words, int64_t now_ns);
+  Result store(uint64_t address, uint64_t value, bool is_wide);
+  bool load(uint64_t address, uint64_t& value, bool is_wide);
+  Result bad(const std::string& what);
+
+  const GpuMemory& memory_;
+  PerfRegisters& registers_;
+  const ClockConfig& clock_;
+  std::vector<Buffer> stack_;
+  uint64_t fault_ = 0;
+  std::string problem_;
+};
 
 }  // namespace softgpu

@@ -16,6 +16,7 @@
 #include "device/memory.h"
 #include "device/notices.h"
 #include "device/oracle.h"
+#include "device/perf_registers.h"
 #include "device/signal.h"
 #include "isa/kernel.h"
 
@@ -23,9 +24,11 @@ namespace softgpu {
 
 // One GPU, shared by its queues.
 struct Gpu {
-  explicit Gpu(const GpuConfig& gpu_config) : config(gpu_config) {}
+  explicit Gpu(const GpuConfig& gpu_config) : config(gpu_config), counters(gpu_config) {}
   const GpuConfig& config;
   LoadMeter load;
+  PerfRegisters counters;
+  std::atomic<uint64_t> dispatches{0};  // of machine code
   std::atomic<bool> lost{false};
 };
 
@@ -38,6 +41,8 @@ struct Services {
   Oracle& oracle;
   FaultScript& faults;
   Notices& notices;
+  isa::WaveLog* waves = nullptr;
+  isa::InstructionTrace* instructions = nullptr;
 };
 
 // Where a queue stands after step().

@@ -36,6 +36,10 @@ void complete_signal(Host& host, uint64_t signal, const Ticks* times) {
   interrupt(host, before);
 }
 
+void interrupt_signal(Host& host, uint64_t signal) {
+  if (signal) interrupt(host, *at(signal));
+}
+
 void store_signal(Host& host, uint64_t signal, int64_t value) {
   if (!signal) return;
   AmdSignal before{};

@@ -16,5 +16,7 @@ int64_t signal_value(uint64_t signal);
 void complete_signal(Host& host, uint64_t signal, const Ticks* times);
 // Stores a value, then the interrupt. For queue errors and scratch requests.
 void store_signal(Host& host, uint64_t signal, int64_t value);
+// Only the interrupt: somebody else has stored the value.
+void interrupt_signal(Host& host, uint64_t signal);
 
 }  // namespace softgpu

@@ -188,6 +188,18 @@ void Driver::report_load() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+Host::TrapHandler Driver::trap_handler(uint32_t gpu) {
+  std::lock_guard lock(traps_mutex_);
+  return trap_handlers_.at(gpu);
+}
+
+bool Driver::set_trap_handler(uint32_t gpu, const TrapHandler& handler) {
+  if (gpu >= config_.gpus.size()) return false;
+  std::lock_guard lock(traps_mutex_);
+  trap_handlers_.at(gpu) = handler;
+  return true;
+}
+
 void Driver::memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) {
   log(2, "GPU %u: memory fault at %#llx", gpu, static_cast<unsigned long long>(address));
   kfd_hsa_memory_exception_data data{};

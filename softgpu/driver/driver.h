@@ -45,6 +45,9 @@ class Driver final : public Host {
   }
   uint64_t own_address(uint64_t address) override { return memory_.own_address(address); }
   void set_event(uint32_t event) override { events_.set(event); }
+  TrapHandler trap_handler(uint32_t gpu) override;
+  // False for a GPU that is not there.
+  bool set_trap_handler(uint32_t gpu, const TrapHandler& handler);
   void memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) override;
   void hardware_fault(uint32_t gpu) override;
 
@@ -63,6 +66,9 @@ class Driver final : public Host {
   const Doorbells doorbells_;
   Memory memory_;
   Events events_;
+
+  std::mutex traps_mutex_;
+  std::array<TrapHandler, kMaxGpus> trap_handlers_{};
 
   std::mutex queues_mutex_;
   std::map<uint32_t, uint32_t> queues_;  // id -> GPU

@@ -124,6 +124,12 @@ int for_each_gpu(Driver& driver, Arguments& a, int (Driver::*change)(uint64_t, u
   return 0;
 }
 
+int set_trap_handler(Driver& driver, const kfd_ioctl_set_trap_handler_args& a) {
+  const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
+  if (!gpu) return EINVAL;
+  return driver.set_trap_handler(*gpu, {.code = a.tba_addr, .memory = a.tma_addr}) ? 0 : EINVAL;
+}
+
 int tile_config(Driver&, kfd_ioctl_get_tile_config_args& a) {
   a.num_tile_configs = a.num_macro_tile_configs = 0;
   a.gb_addr_config = 0x2a114042;
@@ -207,9 +213,10 @@ int other_ioctl(Driver& driver, unsigned number, void* p) {
     case _IOC_NR(AMDKFD_IOC_SET_MEMORY_POLICY):
     case _IOC_NR(AMDKFD_IOC_UPDATE_QUEUE):
     case _IOC_NR(AMDKFD_IOC_SET_SCRATCH_BACKING_VA):
-    case _IOC_NR(AMDKFD_IOC_SET_TRAP_HANDLER):
     case _IOC_NR(AMDKFD_IOC_SET_CU_MASK):
       return 0;
+    case _IOC_NR(AMDKFD_IOC_SET_TRAP_HANDLER):
+      return set_trap_handler(driver, as<kfd_ioctl_set_trap_handler_args>(p));
     case kDebugTrap:
       return EINVAL;
     default:

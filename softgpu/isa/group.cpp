@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <utility>
 
 namespace softgpu::isa {
 namespace {
@@ -50,6 +51,7 @@ bool GroupRunner::prepare(const Launch& launch, uint32_t waves) {
   state_.lds_bytes = launch.lds_bytes;
   state_.interrupt = launch.interrupt;
   state_.clock = launch.clock;
+  state_.doorbell = launch.doorbell;
   state_.context = launch.context;
   if (!grow(lds_, lds_mapped_, std::max<size_t>(launch.lds_bytes, 64))) return false;
   if (!grow(private_, private_mapped_, size_t{private_bytes} * kLanes * waves)) return false;
@@ -60,7 +62,8 @@ bool GroupRunner::prepare(const Launch& launch, uint32_t waves) {
 void GroupRunner::start(Wave& wave, const Launch& launch, const uint32_t (&size)[3]) {
   const sonde::gpu::KernelDescriptor& kernel = launch.descriptor;
   wave.pc = launch.entry;
-  wave.scc = wave.gpr_index = wave.trap_id = 0;
+  wave.scc = wave.gpr_index = wave.trap_id = wave.trap_status = 0;
+  wave.is_in_handler = wave.is_halted = false;
   wave.mode = kernel.float_mode() | uint32_t{kernel.clamps_like_dx10()} << 8 |
               uint32_t{kernel.is_ieee()} << 9;
   wave.group = &state_;
@@ -68,6 +71,8 @@ void GroupRunner::start(Wave& wave, const Launch& launch, const uint32_t (&size)
   wave.private_memory =
       static_cast<uint8_t*>(private_) + size_t{state_.private_bytes} * kLanes * wave.number;
   std::fill(wave.s, wave.s + sonde::gpu::kZero, 0);
+  set_trap_registers(wave,
+                     {launch.ring_packet, {state_.id[0], state_.id[1], state_.id[2]}, wave.number});
   const auto scratch = reinterpret_cast<uint64_t>(wave.private_memory);
   unsigned at = 0;
   const auto put = [&](uint64_t value) {
@@ -107,16 +112,20 @@ void GroupRunner::start(Wave& wave, const Launch& launch, const uint32_t (&size)
   wave.s[sonde::gpu::kM0] = ~0U;
 }
 
-Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3]) {
+Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3],
+                         uint64_t number) {
   const uint32_t items = size[0] * size[1] * size[2];
   count_ = (items + kLanes - 1) / kLanes;
   launch_ = &launch;
   fault_.outcome = {};
   if (!prepare(launch, count_)) return {Outcome::kTrap, 0, "no memory for its waves"};
   std::copy(std::begin(id), std::end(id), state_.id);
+  state_.watch = launch.watch != nullptr ? &watch_ : nullptr;
+  if (launch.watch != nullptr) watch_.begin(*launch.watch, number, launch.program->begin());
   for (uint32_t i = 0; i < count_; ++i) {
     waves_[i]->number = i;
     start(*waves_[i], launch, size);
+    if (launch.watch != nullptr) watch_.starts(*waves_[i]);
   }
   // On a stack of its own, which is left where it is at a fault.
   fiber_ = make_fiber(stack_.end(0), enter, this);
@@ -132,7 +141,32 @@ Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const ui
                   static_cast<unsigned long long>(current_->pc - launch.program->begin()));
     outcome.detail = text;
   }
+  if (launch.watch != nullptr) end_watch(outcome);
   return outcome;
+}
+
+// With the wave that failed, if one did.
+void GroupRunner::end_watch(const Outcome& outcome) {
+  const char* why = nullptr;
+  switch (outcome.kind) {
+    case Outcome::kDone:
+    case Outcome::kNoCode:
+      break;
+    case Outcome::kMemoryFault:
+      why = "memory_fault";
+      break;
+    case Outcome::kTrap:
+      why = "trap";
+      break;
+    case Outcome::kIllegalInstruction:
+      why = "illegal_instruction";
+      break;
+    case Outcome::kApertureViolation:
+      why = "aperture_violation";
+      break;
+  }
+  if (why != nullptr) watch_.show(*current_, why, launch_->descriptor);
+  watch_.end();
 }
 
 void GroupRunner::enter(void* runner) {
@@ -146,12 +180,14 @@ void GroupRunner::run_waves() {
   uint32_t ended = 0, waiting = 0;
   while (ended < count_) {
     bool somebody_waits = false;
+    if (state_.watch != nullptr && watch_.is_asked()) {
+      for (uint32_t i = 0; i < count_; ++i) {
+        if (stops_[i] != Stop::kEnd) watch_.show(*waves_[i], "demand", launch_->descriptor);
+      }
+    }
     for (uint32_t i = 0; i < count_; ++i) {
       if (stops_[i] != Stop::kBudget) continue;
-      if (!take_turn(*waves_[i])) {
-        fault_.outcome = stopped_at(*waves_[i]);
-        return;
-      }
+      if (!take_turn(*waves_[i])) return;
       stops_[i] = waves_[i]->stop;
       ended += stops_[i] == Stop::kEnd;
       waiting += stops_[i] == Stop::kBarrier;
@@ -169,7 +205,33 @@ void GroupRunner::run_waves() {
 bool GroupRunner::take_turn(Wave& wave) {
   current_ = &wave;
   isa::run(wave, *launch_->program, kTurn);
-  return wave.stop == Stop::kBudget || wave.stop == Stop::kEnd || wave.stop == Stop::kBarrier;
+  if (wave.stop == Stop::kBudget || wave.stop == Stop::kEnd || wave.stop == Stop::kBarrier)
+    return true;
+  return handle_trap(wave);
+}
+
+// False when the wave has halted; then the outcome is that of the dispatch.
+bool GroupRunner::handle_trap(Wave& wave) {
+  Outcome outcome = stopped_at(wave);
+  const bool has_handler = launch_->trap_handler.program != nullptr && wave.stop != Stop::kHalt &&
+                           wave.stop != Stop::kOutsideCode;
+  if (has_handler) {
+    // Whoever looks on sees the kernel, not the handler, and a wave that has halted as it was
+    // before: ROCr's handler leaves M0 and the program counter changed.
+    const uint64_t pc = wave.pc;
+    uint32_t registers[sizeof(Wave::s) / sizeof(uint32_t)];
+    std::copy(std::begin(wave.s), std::end(wave.s), registers);
+    GroupWatch* const watch = std::exchange(state_.watch, nullptr);
+    const AfterTrap after = run_trap_handler(wave, launch_->trap_handler);
+    state_.watch = watch;
+    if (after == AfterTrap::kGoesOn) return true;
+    wave.pc = pc;
+    std::copy(registers, registers + sonde::gpu::kTtmp, wave.s);
+    std::copy(registers + sonde::gpu::kM0, std::end(registers), wave.s + sonde::gpu::kM0);
+    outcome.is_told = after == AfterTrap::kHalted;
+  }
+  fault_.outcome = std::move(outcome);
+  return false;
 }
 
 Outcome GroupRunner::stopped_at(const Wave& wave) const {
@@ -188,6 +250,8 @@ Outcome GroupRunner::stopped_at(const Wave& wave) const {
     case Stop::kMemoryViolation:
       return {Outcome::kApertureViolation, wave.pc,
               std::string("an access outside of its LDS or private memory before") + (place + 3)};
+    case Stop::kHalt:
+      return {Outcome::kTrap, wave.pc, std::string("it halts before") + (place + 3)};
     default:
       return {Outcome::kTrap, wave.pc, "trap " + std::to_string(wave.trap_id) + place};
   }

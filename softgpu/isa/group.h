@@ -11,6 +11,8 @@
 #include "compute/fiber.h"
 #include "gpu/code_object.h"
 #include "isa/program.h"
+#include "isa/trap.h"
+#include "isa/watch.h"
 
 namespace softgpu::isa {
 
@@ -25,7 +27,11 @@ struct Launch {
   bool packs_item_ids = true;  // into v0; else v0, v1, v2
   void (*interrupt)(void* context, uint32_t event) = nullptr;
   uint64_t (*clock)(void* context) = nullptr;
+  TrapHandler trap_handler;
+  uint32_t doorbell = 0;     // of the queue; the handler asks for it
+  uint64_t ring_packet = 0;  // where the packet is in the queue
   void* context = nullptr;
+  const Watch* watch = nullptr;
 };
 
 class GroupRunner {
@@ -35,8 +41,10 @@ class GroupRunner {
   GroupRunner(const GroupRunner&) = delete;
   GroupRunner& operator=(const GroupRunner&) = delete;
 
-  // The group `id` of these sizes. The outcome's detail names what a wave stopped at.
-  Outcome run(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3]);
+  // The group `id` of these sizes, which is this one of its dispatch. The outcome's detail names
+  // what a wave stopped at.
+  Outcome run(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3],
+              uint64_t number = 0);
   // Instructions of waves so far.
   uint64_t executed() const { return executed_; }
   // The wave that ran last: after a fault the one that faulted.
@@ -47,10 +55,13 @@ class GroupRunner {
   void start(Wave& wave, const Launch& launch, const uint32_t (&size)[3]);
   void run_waves();
   bool take_turn(Wave& wave);
+  void end_watch(const Outcome& outcome);
+  bool handle_trap(Wave& wave);
   Outcome stopped_at(const Wave& wave) const;
   static void enter(void* runner);
 
   GroupState state_;
+  GroupWatch watch_;
   const Launch* launch_ = nullptr;
   std::vector<Wave*> waves_;
   std::vector<Stop> stops_;

@@ -2,64 +2,10 @@
 // by hand. Whole kernels are in softgpu/tests/kernels.
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <memory>
-#include <vector>
-
-#include "isa/program.h"
+#include "isa/test_machine.h"
 
 namespace softgpu::isa {
 namespace {
-
-using Words = std::vector<uint32_t>;
-
-uint32_t bits(float value) {
-  uint32_t made = 0;
-  std::memcpy(&made, &value, sizeof(made));
-  return made;
-}
-float number(uint32_t value) {
-  float made = 0;
-  std::memcpy(&made, &value, sizeof(made));
-  return made;
-}
-uint64_t bits64(double value) {
-  uint64_t made = 0;
-  std::memcpy(&made, &value, sizeof(made));
-  return made;
-}
-
-// A wave with all lanes, LDS and private memory.
-struct Machine {
-  std::unique_ptr<Wave> wave = std::make_unique<Wave>();
-  GroupState group;
-  std::vector<uint8_t> lds = std::vector<uint8_t>(256);
-  std::vector<uint8_t> own = std::vector<uint8_t>(64 * 64);
-
-  Machine() {
-    clear(*wave);
-    wave->mode = kUsualFloatMode;
-    wave->set64(sonde::gpu::kExec, ~uint64_t{0});
-    group.lds = lds.data();
-    group.lds_bytes = static_cast<uint32_t>(lds.size());
-    group.private_bytes = 64;
-    wave->group = &group;
-    wave->private_memory = own.data();
-  }
-  void fill(unsigned row, uint32_t value) {
-    for (uint32_t& lane : wave->v[row]) lane = value;
-  }
-  // Runs the words and then s_endpgm; what stopped it.
-  Stop run(Words words, uint64_t budget = 1000) {
-    words.push_back(0xbf810000);
-    const auto begin = reinterpret_cast<uint64_t>(words.data());
-    Program program(sonde::gpu::Architecture::kGfx90a, begin, words.size() * 4);
-    wave->pc = begin;
-    isa::run(*wave, program, budget);
-    wave->pc -= begin;
-    return wave->stop;
-  }
-};
 
 struct ScalarCase {
   Words words;
@@ -171,6 +117,15 @@ TEST(Instructions, VectorWithModifiers) {
     for (int lane : {0, 31, 63})
       EXPECT_EQ(machine.wave->v[2][lane], each.v2) << each.text << " lane " << lane;
   }
+}
+
+// An inline fraction has the width of the operand, of instructions on bits, too.
+TEST(Instructions, FractionsOfWideOperands) {
+  Machine machine;
+  EXPECT_EQ(machine.run({0xbe8201f2}), Stop::kEnd);  // s_mov_b64 s[2:3], 1.0
+  EXPECT_EQ(machine.wave->s64(2), 0x3ff0000000000000u);
+  EXPECT_EQ(machine.run({0xbe8200f2}), Stop::kEnd);  // s_mov_b32 s2, 1.0
+  EXPECT_EQ(machine.wave->s[2], 0x3f800000u);
 }
 
 // The 32 bits of a literal are the lower ones of 64: the upper ones are 0, or its sign where the

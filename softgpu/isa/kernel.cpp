@@ -7,7 +7,7 @@ std::shared_ptr<Program> Engine::program(sonde::gpu::Architecture architecture, 
   std::lock_guard lock(mutex_);
   std::shared_ptr<Program>& found = programs_[begin];
   if (!found || found->bytes() != (bytes & ~uint64_t{3}) || !found->is_current()) {
-    found = std::make_shared<Program>(architecture, begin, bytes);
+    found = std::make_shared<Program>(architecture, begin, bytes, coverage_.get());
   }
   return found;
 }
@@ -32,7 +32,7 @@ Outcome MachineKernel::run(const Grid& grid, uint64_t first, uint64_t end) {
   for (uint64_t i = first; i < end && outcome.kind == Outcome::kDone; ++i) {
     uint32_t id[3], size[3];
     grid.place(i, id, size);
-    outcome = runner->run(launch_, id, size);
+    outcome = runner->run(launch_, id, size, i);
   }
   executed_ += runner->executed() - before;
   engine_.give_back(std::move(runner));

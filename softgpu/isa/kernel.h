@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "compute/executor.h"
+#include "isa/coverage.h"
 #include "isa/group.h"
 
 namespace softgpu::isa {
 
 class Engine {
  public:
+  // `coverage` may be nullptr.
+  explicit Engine(std::unique_ptr<Coverage> coverage = nullptr) : coverage_(std::move(coverage)) {}
   // The code at this place, as it is now.
   std::shared_ptr<Program> program(sonde::gpu::Architecture architecture, uint64_t begin,
                                    uint64_t bytes);
@@ -22,6 +25,7 @@ class Engine {
   void give_back(std::unique_ptr<GroupRunner> runner);
 
  private:
+  const std::unique_ptr<Coverage> coverage_;
   std::mutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<Program>> programs_;  // by their begin
   std::vector<std::unique_ptr<GroupRunner>> runners_;

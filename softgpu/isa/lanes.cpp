@@ -45,8 +45,9 @@ int source_lane(unsigned control, int lane) {
 u64 wide_constant(const Wave& w, const Op& op, unsigned n, WideKind kind) {
   const bool is_float = kind == WideKind::kFloat;
   if (n <= 208) return static_cast<u64>(i64{static_cast<i32>(w.s[n])});
+  // A fraction has 64 bits for instructions on bits and integers, too.
   if (n >= sonde::gpu::kHalf && n < sonde::gpu::kHalf + 9) {
-    return is_float ? as<u64>(kConstants[n - sonde::gpu::kHalf]) : u64{w.s[n]};
+    return as<u64>(kConstants[n - sonde::gpu::kHalf]);
   }
   if (n == sonde::gpu::kLiteral) {
     if (is_float) return u64{op.literal} << 32;

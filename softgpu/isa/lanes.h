@@ -394,5 +394,8 @@ void add_lds_atomic(Table& table);
 void add_flat(Table& table);
 void add_flat_atomic(Table& table);
 void add_buffer(Table& table);
+void add_buffer_format(Table& table);
+void add_lds_rare(Table& table);
+void add_media(Table& table);
 
 }  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

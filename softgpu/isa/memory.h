@@ -102,6 +102,18 @@ template <class T, int count, Into from_half>
   }
 }
 
+// Loads into LDS instead of a register: a dword of each lane after the other, behind M0 and the
+// instruction's offset.
+template <class T>
+void copy_to_lds(Wave& w, const Op& op, int lane, const Place& from) {
+  T got = 0;
+  if (from.exists()) get<sizeof(T)>(from, &got);
+  const u32 wide = static_cast<u32>(static_cast<i32>(got));
+  const u32 base = (w.s[sonde::gpu::kM0] & 0xffff) + static_cast<u32>(op.mods.offset);
+  const Place to = lds_place(w, base + 4 * static_cast<u32>(lane), 4);
+  if (to.exists()) put<4>(to, &wide);
+}
+
 // maker.load<T, count, into>(name), maker.store<...>(name) for each width, as flat and buffer
 // instructions name them.
 template <class Maker>

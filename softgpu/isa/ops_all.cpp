@@ -23,6 +23,9 @@ void add_all(Table& table) {
   add_flat(table);
   add_flat_atomic(table);
   add_buffer(table);
+  add_buffer_format(table);
+  add_lds_rare(table);
+  add_media(table);
 }
 
 }  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

@@ -1,10 +1,8 @@
-// Branches, barriers, messages, registers of the hardware, and scalar memory.
+// Branches, barriers, messages, and registers of the hardware.
 #include "isa/lanes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
-
-constexpr u32 kScalarAddressMask = ~u32{3};
 
 template <class F>
 Handler branch_if(F) {
@@ -40,6 +38,59 @@ void add_branches(Table& t) {
   });
 }
 
+// The stack of branches that wave's lanes still have to take: entries of four SGPRs, a lane mask
+// and where it goes on; MODE says how many there are.
+constexpr u32 kStackShift = 29;
+u32 stack_depth(const Wave& w) { return w.mode >> kStackShift; }
+void set_stack_depth(Wave& w, u32 depth) {
+  w.mode = (w.mode & ((1U << kStackShift) - 1)) | depth << kStackShift;
+}
+void push_branch(Wave& w, u64 lanes, u64 target) {
+  const u32 at = stack_depth(w) * 4;
+  w.set64(at, lanes);
+  w.set64(at + 2, target);
+  set_stack_depth(w, stack_depth(w) + 1);
+}
+// The smaller part of the lanes goes first, so that the stack stays small.
+void fork_to(Wave& w, u64 condition, u64 target) {
+  const u64 pass = condition & w.exec(), fail = ~condition & w.exec();
+  if (fail == 0) {
+    w.pc = target;
+  } else if (pass != 0 && __builtin_popcountll(fail) < __builtin_popcountll(pass)) {
+    push_branch(w, pass, target);
+    w.set64(sonde::gpu::kExec, fail);
+  } else if (pass != 0) {
+    push_branch(w, fail, w.pc);
+    w.set64(sonde::gpu::kExec, pass);
+    w.pc = target;
+  }
+}
+void add_forks(Table& t) {
+  add(t, "s_cbranch_g_fork", [](Wave& w, const Op& op) {
+    fork_to(w, scalar64(w, op, op.src[0]), scalar64(w, op, op.src[1]));
+  });
+  add(t, "s_cbranch_i_fork", [](Wave& w, const Op& op) {
+    fork_to(w, w.s64(op.dst),
+            w.pc + static_cast<u64>(i64{static_cast<i16>(op.mods.immediate)} * 4));
+  });
+  add(t, "s_cbranch_join", [](Wave& w, const Op& op) {
+    if (stack_depth(w) == scalar(w, op, op.src[0]) || stack_depth(w) == 0) return;
+    set_stack_depth(w, stack_depth(w) - 1);
+    const u32 at = stack_depth(w) * 4;
+    w.set64(sonde::gpu::kExec, w.s64(at));
+    w.pc = w.s64(at + 2);
+  });
+}
+
+void send_message(Wave& w, const Op& op) {
+  constexpr u32 kInterrupt = 1, kGetDoorbell = 10;
+  const u32 message = op.mods.immediate & 15;
+  const bool is_interrupt = message == kInterrupt;
+  if (message == kGetDoorbell) w.s[sonde::gpu::kExec] = w.group->doorbell;
+  if (is_interrupt && w.group->interrupt)
+    w.group->interrupt(w.group->context, w.s[sonde::gpu::kM0] & 0xffffff);
+}
+
 void add_waits(Table& t) {
   for (const char* name : {"s_nop",
                            "s_waitcnt",
@@ -66,19 +117,26 @@ void add_waits(Table& t) {
   }
   add(t, "s_sleep", [](Wave& w, const Op&) { w.takes_turn = true; });
   add(t, "s_endpgm", [](Wave& w, const Op&) { w.stop = Stop::kEnd; });
+  for (const char* name : {"s_rfe_b64", "s_rfe_restore_b64"}) {
+    add(t, name, [](Wave& w, const Op& op) {
+      w.pc = w.is_in_handler ? scalar64(w, op, op.src[0]) & 0xffffffffffff : op.address;
+      w.stop = w.is_in_handler ? Stop::kReturn : Stop::kUnknownInstruction;
+    });
+  }
   add(t, "s_endpgm_saved", [](Wave& w, const Op&) { w.stop = Stop::kEnd; });
+  add(t, "s_endpgm_ordered_ps_done", [](Wave& w, const Op&) { w.stop = Stop::kEnd; });
   add(t, "s_barrier", [](Wave& w, const Op&) { w.stop = Stop::kBarrier; });
   add(t, "s_trap", [](Wave& w, const Op& op) {
     w.trap_id = op.mods.immediate & 255;
     w.stop = Stop::kTrap;
   });
   add(t, "s_sethalt", [](Wave& w, const Op& op) {
-    if (op.mods.immediate & 1) w.stop = Stop::kTrap;
+    if (op.mods.immediate & 1) w.stop = Stop::kHalt;
   });
-  add(t, "s_sendmsg", [](Wave& w, const Op& op) {
-    const bool is_interrupt = (op.mods.immediate & 15) == 1;
-    if (is_interrupt && w.group->interrupt)
-      w.group->interrupt(w.group->context, w.s[sonde::gpu::kM0] & 0xffffff);
+  add(t, "s_sendmsg", send_message);
+  add(t, "s_sendmsghalt", [](Wave& w, const Op& op) {
+    send_message(w, op);
+    w.stop = Stop::kHalt;
   });
 }
 
@@ -98,7 +156,9 @@ u32 hardware_register(const Wave& w, u32 id) {
     case kMode:
       return w.mode;
     case kStatus:
-      return (w.scc & 1) | u32{w.exec() == 0} << 9 | u32{w.vcc() == 0} << 10;
+      return status_of(w);
+    case kTrapStatus:
+      return w.trap_status;
     case kMemoryBases:
       return (kPrivateAperture >> 16) | (kLdsAperture >> 16) << 16;
     default:  // where the wave runs, and what it has been given: this machine has one place
@@ -106,12 +166,28 @@ u32 hardware_register(const Wave& w, u32 id) {
   }
 }
 
+// Whether vector instructions are skipped stands in MODE, and where run() looks for what is
+// unusual.
+constexpr u32 kSkipBit = 1U << 28;
+void show_skipping(Wave& w) {
+  w.gpr_index = (w.gpr_index & ~kSkipsVectors) | (w.mode & kSkipBit ? kSkipsVectors : 0);
+}
+
+void set_status(Wave& w, u32 status) {
+  w.scc = status & 1;
+  w.is_halted = status >> 13 & 1;
+}
+
 void set_hardware_register(Wave& w, const Op& op, u32 value) {
   const u32 id = op.mods.immediate & 63, offset = op.mods.immediate >> 6 & 31,
             bits = (op.mods.immediate >> 11 & 31) + 1;
-  if (id != kMode) return;
   const u32 field = (bits == 32 ? ~u32{0} : (1U << bits) - 1) << offset;
+  if (id == kTrapStatus) w.trap_status = (w.trap_status & ~field) | (value << offset & field);
+  if (id == kStatus && w.is_in_handler)
+    set_status(w, (status_of(w) & ~field) | (value << offset & field));
+  if (id != kMode) return;
   w.mode = (w.mode & ~field) | (value << offset & field);
+  show_skipping(w);
 }
 
 void add_registers(Table& t) {
@@ -129,10 +205,11 @@ void add_registers(Table& t) {
   });
   // M0 7:0 is the index; bits 15:12 say for which operands, as the immediate does.
   add(t, "s_set_gpr_idx_on", [](Wave& w, const Op& op) {
-    w.gpr_index = 0x10000 | (scalar(w, op, op.src[0]) & 255) | (op.raw[0] >> 8 & 15) << 12;
+    w.gpr_index &= kSkipsVectors;
+    w.gpr_index |= 0x10000 | (scalar(w, op, op.src[0]) & 255) | (op.raw[0] >> 8 & 15) << 12;
     w.s[sonde::gpu::kM0] = (w.s[sonde::gpu::kM0] & 0xffff0f00) | (w.gpr_index & 0xf0ff);
   });
-  add(t, "s_set_gpr_idx_off", [](Wave& w, const Op&) { w.gpr_index = 0; });
+  add(t, "s_set_gpr_idx_off", [](Wave& w, const Op&) { w.gpr_index &= kSkipsVectors; });
   add(t, "s_set_gpr_idx_idx", [](Wave& w, const Op& op) {
     w.s[sonde::gpu::kM0] = (w.s[sonde::gpu::kM0] & ~u32{255}) | (scalar(w, op, op.src[0]) & 255);
     w.gpr_index = (w.gpr_index & ~u32{255}) | (w.s[sonde::gpu::kM0] & 255);
@@ -140,66 +217,20 @@ void add_registers(Table& t) {
   add(t, "s_set_gpr_idx_mode", [](Wave& w, const Op& op) {
     w.gpr_index = (w.gpr_index & ~u32{0xf000}) | (op.mods.immediate & 15U) << 12;
   });
-}
-
-u64 scalar_address(const Wave& w, const Op& op) {
-  u64 address = w.s64(op.src[0]) + static_cast<u64>(i64{op.mods.offset});
-  if (op.mods.scalar_offset) address += scalar(w, op, *op.mods.scalar_offset);
-  return address & (~u64{0} << 32 | kScalarAddressMask);
-}
-
-// A buffer's base and size are in its descriptor; what is outside reads as zero.
-bool buffer_place(const Wave& w, const Op& op, u32 bytes, u64& address) {
-  const u64 base = w.s64(op.src[0]) & 0xffffffffffff;
-  const u32 stride = w.s[op.src[0] + 1] >> 16 & 0x3fff, records = w.s[op.src[0] + 2];
-  u64 offset = static_cast<u32>(op.mods.offset);
-  if (op.mods.scalar_offset) offset += scalar(w, op, *op.mods.scalar_offset);
-  offset &= kScalarAddressMask;
-  address = base + offset;
-  return offset + bytes <= (stride ? u64{stride} * records : records);
-}
-
-template <int dwords>
-void load(Wave& w, const Op& op) {
-  __builtin_memcpy(&w.s[op.dst], reinterpret_cast<const void*>(scalar_address(w, op)), dwords * 4);
-}
-template <int dwords>
-void store(Wave& w, const Op& op) {
-  __builtin_memcpy(reinterpret_cast<void*>(scalar_address(w, op)), &w.s[op.dst], dwords * 4);
-}
-template <int dwords>
-void buffer_load(Wave& w, const Op& op) {
-  u32 got[dwords] = {};
-  for (u32 d = 0; d < dwords; d++) {
-    u64 address = 0;
-    if (buffer_place(w, op, 4 * (d + 1), address))
-      __builtin_memcpy(&got[d], reinterpret_cast<const void*>(address + 4 * d), 4);
-  }
-  for (u32 d = 0; d < dwords; d++) w.s[op.dst + d] = got[d];
+  add(t, "s_setvskip", [](Wave& w, const Op& op) {
+    const u32 skips = scalar(w, op, op.src[0]) >> (scalar(w, op, op.src[1]) & 31) & 1;
+    w.mode = (w.mode & ~kSkipBit) | (skips ? kSkipBit : 0);
+    show_skipping(w);
+  });
 }
 
 }  // namespace
 
 void add_control(Table& table) {
   add_branches(table);
+  add_forks(table);
   add_waits(table);
   add_registers(table);
-}
-
-void add_scalar_memory(Table& t) {
-  add(t, "s_load_dword", load<1>);
-  add(t, "s_load_dwordx2", load<2>);
-  add(t, "s_load_dwordx4", load<4>);
-  add(t, "s_load_dwordx8", load<8>);
-  add(t, "s_load_dwordx16", load<16>);
-  add(t, "s_store_dword", store<1>);
-  add(t, "s_store_dwordx2", store<2>);
-  add(t, "s_store_dwordx4", store<4>);
-  add(t, "s_buffer_load_dword", buffer_load<1>);
-  add(t, "s_buffer_load_dwordx2", buffer_load<2>);
-  add(t, "s_buffer_load_dwordx4", buffer_load<4>);
-  add(t, "s_buffer_load_dwordx8", buffer_load<8>);
-  add(t, "s_buffer_load_dwordx16", buffer_load<16>);
 }
 
 }  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

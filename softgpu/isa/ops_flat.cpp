@@ -41,6 +41,34 @@ template <Segment segment>
   return {reinterpret_cast<u8*>(address), 4};
 }
 
+// Whether all lanes take part and have their dwords one lane after the other, as streaming code
+// has.
+template <Segment segment, u32 bytes>
+[[gnu::always_inline]] inline bool is_in_a_row(const Wave& w, const u64* at) {
+  if (segment != Segment::kGlobal || bytes % 4 != 0 || w.exec() != kAll) return false;
+  u64 differences = 0;
+  for (u32 l = 0; l < kLanes; l++) differences |= at[l] ^ (at[0] + l * bytes);
+  return differences == 0;
+}
+template <int count>
+[[gnu::always_inline]] inline void load_row(Wave& w, unsigned row, u64 from) {
+  alignas(64) u32 got[kLanes * count];
+  __builtin_memcpy(got, reinterpret_cast<const void*>(from), sizeof(got));
+  for (unsigned d = 0; d < count; d++) {
+    u32* to = w.v[(row + d) & 511];
+    for (int l = 0; l < kLanes; l++) to[l] = got[l * count + static_cast<int>(d)];
+  }
+}
+template <int count>
+[[gnu::always_inline]] inline void store_row_at(const Wave& w, unsigned row, u64 to) {
+  alignas(64) u32 given[kLanes * count];
+  for (unsigned d = 0; d < count; d++) {
+    const u32* from = w.v[(row + d) & 511];
+    for (int l = 0; l < kLanes; l++) given[l * count + static_cast<int>(d)] = from[l];
+  }
+  __builtin_memcpy(reinterpret_cast<void*>(to), given, sizeof(given));
+}
+
 template <Segment segment>
 struct Transfers {
   Table& table;
@@ -51,10 +79,22 @@ struct Transfers {
     add(table, prefix, name, [](Wave& w, const Op& op) {
       alignas(64) u64 at[kLanes];
       find_addresses<segment>(w, op, at);
+      if (is_in_a_row<segment, sizeof(T) * count>(w, at)) return load_row<count>(w, op.dst, at[0]);
       each(w.exec(), [&](int l) {
         load_lane<T, count, into>(w, op.dst, l, place_of<segment>(w, at[l], l, sizeof(T) * count));
       });
     });
+    if (segment != Segment::kFlat && count == 1 && into == Into::kWhole) {
+      add(table, segment == Segment::kGlobal ? "lds global_" : "lds scratch_", name,
+          load_to_lds<T>);
+    }
+  }
+  template <class T>
+  static void load_to_lds(Wave& w, const Op& op) {
+    alignas(64) u64 at[kLanes];
+    find_addresses<segment>(w, op, at);
+    each(w.exec(),
+         [&](int l) { copy_to_lds<T>(w, op, l, place_of<segment>(w, at[l], l, sizeof(T))); });
   }
   template <class T, int count, Into half>
   void store(const char* name) {
@@ -62,6 +102,7 @@ struct Transfers {
       alignas(64) u64 at[kLanes];
       find_addresses<segment>(w, op, at);
       const unsigned row = op.src[1] - kFirstVgpr;
+      if (is_in_a_row<segment, sizeof(T) * count>(w, at)) return store_row_at<count>(w, row, at[0]);
       each(w.exec(), [&](int l) {
         store_lane<T, count, half>(w, row, l, place_of<segment>(w, at[l], l, sizeof(T) * count));
       });

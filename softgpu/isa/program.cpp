@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+#include "isa/coverage.h"
+
 namespace softgpu::isa {
 namespace {
 
@@ -16,6 +18,17 @@ using sonde::gpu::Operand;
 void stop_at_unknown(Wave& wave, const Op& op) {
   wave.pc = op.address;
   wave.stop = Stop::kUnknownInstruction;
+}
+
+// An instruction of local memory for the global data share, of which KFD gives processes nothing:
+// all of it is outside.
+void run_without_memory(Wave& wave, const Op& op) {
+  GroupState* const group = wave.group;
+  GroupState without = *group;
+  without.lds_bytes = 0;
+  wave.group = &without;
+  find_handler(op.opcode->name)(wave, op);
+  wave.group = group;
 }
 
 uint16_t number_of(const Operand& operand) {
@@ -87,17 +100,24 @@ Op op_of(const Instruction& instruction) {
   }
   op.is_plain = is_plain(op.mods, op.encoding);
   op.float_kind = float_kind(op.opcode->name);
-  if (!op.mods.lds && !op.mods.gds) op.run = find_handler(op.opcode->name);
+  if (op.mods.lds) {
+    op.run = find_handler("lds " + std::string(op.opcode->name));
+  } else {
+    op.run = find_handler(op.opcode->name);
+    if (op.mods.gds && op.run != nullptr) op.run = run_without_memory;
+  }
   return op;
 }
 
 }  // namespace
 
-Program::Program(sonde::gpu::Architecture architecture, uint64_t begin, uint64_t bytes)
+Program::Program(sonde::gpu::Architecture architecture, uint64_t begin, uint64_t bytes,
+                 Coverage* coverage)
     : architecture_(architecture),
       begin_(begin),
       bytes_(bytes & ~uint64_t{3}),
-      slots_(new std::atomic<const Op*>[bytes_ / 4]()) {}
+      slots_(new std::atomic<const Op*>[bytes_ / 4]()),
+      coverage_(coverage) {}
 
 const Op* Program::decode(uint64_t pc) {
   const uint64_t place = pc - begin_;
@@ -110,7 +130,11 @@ const Op* Program::decode(uint64_t pc) {
   Op& op = ops_.emplace_back(instruction ? op_of(*instruction) : Op{});
   std::memcpy(op.raw, words, sizeof(words));
   op.address = pc;
-  if (op.run == nullptr) op.run = stop_at_unknown;
+  if (op.run == nullptr) {
+    op.run = stop_at_unknown;
+  } else if (coverage_ != nullptr) {
+    coverage_->add(architecture_, op);  // who asks for it runs it
+  }
   slots_[place / 4].store(&op, std::memory_order_release);
   return &op;
 }

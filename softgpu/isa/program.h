@@ -13,10 +13,13 @@
 
 namespace softgpu::isa {
 
+class Coverage;
+
 class Program {
  public:
   // `begin`: where the code is in memory, as long as waves run it.
-  Program(sonde::gpu::Architecture architecture, uint64_t begin, uint64_t bytes);
+  Program(sonde::gpu::Architecture architecture, uint64_t begin, uint64_t bytes,
+          Coverage* coverage = nullptr);
 
   // nullptr outside of the code and between instructions. Never an Op without `run`: one that is
   // unknown stops the wave.
@@ -41,6 +44,7 @@ class Program {
   const sonde::gpu::Architecture architecture_;
   const uint64_t begin_, bytes_;
   const std::unique_ptr<std::atomic<const Op*>[]> slots_;  // one for each dword
+  Coverage* const coverage_;                               // may be nullptr
   mutable std::mutex mutex_;
   std::deque<Op> ops_;  // under the mutex
 };

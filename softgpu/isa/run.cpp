@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "isa/program.h"
+#include "isa/watch.h"
 #include "isa/wave.h"
 
 namespace softgpu::isa {
@@ -40,6 +41,9 @@ bool is_vector(const Op& op) {
 }
 
 void run_unusual(Wave& wave, const Op& op) {
+  if ((wave.gpr_index & kSkipsVectors) != 0 && op.opcode != nullptr &&
+      op.opcode->format >= sonde::gpu::Format::kVop2)
+    return;
   const bool has_mode = (wave.mode & 255) != kUsualFloatMode && op.float_kind != FloatKind::kNone;
   if (has_mode) _mm_setcsr(control_of(wave.mode, op.float_kind));
   if (wave.gpr_index != 0 && is_vector(op)) {
@@ -50,7 +54,37 @@ void run_unusual(Wave& wave, const Op& op) {
   if (has_mode) _mm_setcsr(kUsualControl);
 }
 
+template <bool is_watched>
+void run_until_stop(Wave& wave, Program& program, uint64_t budget) {
+  for (uint64_t left = budget; left > 0; --left) {
+    const Op* op = program.at(wave.pc);
+    if (op == nullptr) {
+      wave.stop = Stop::kOutsideCode;
+      return;
+    }
+    wave.pc += op->words * 4U;
+    ++wave.executed;
+    if constexpr (is_watched) wave.group->watch->sees(wave, *op);
+    if ((wave.mode & 255) == kUsualFloatMode && wave.gpr_index == 0) {
+      op->run(wave, *op);
+    } else {
+      run_unusual(wave, *op);
+    }
+    if (wave.stop != Stop::kNone) return;
+    if (wave.takes_turn) break;
+  }
+  wave.stop = Stop::kBudget;
+}
+
 }  // namespace
+
+uint32_t status_of(const Wave& wave) {
+  constexpr uint32_t kPrivileged = 1U << 5, kHasHandler = 1U << 6, kExecIsZero = 1U << 9,
+                     kVccIsZero = 1U << 10, kHalted = 1U << 13, kIsThere = 1U << 16;
+  return (wave.scc & 1) | kIsThere | (wave.is_in_handler ? kPrivileged | kHasHandler : 0) |
+         (wave.exec() == 0 ? kExecIsZero : 0) | (wave.vcc() == 0 ? kVccIsZero : 0) |
+         (wave.is_halted ? kHalted : 0);
+}
 
 void clear(Wave& wave) {
   std::memset(static_cast<void*>(&wave), 0, sizeof(wave));
@@ -66,23 +100,11 @@ void clear(Wave& wave) {
 void run(Wave& wave, Program& program, uint64_t budget) {
   wave.stop = Stop::kNone;
   wave.takes_turn = false;
-  for (uint64_t left = budget; left > 0; --left) {
-    const Op* op = program.at(wave.pc);
-    if (op == nullptr) {
-      wave.stop = Stop::kOutsideCode;
-      return;
-    }
-    wave.pc += op->words * 4U;
-    ++wave.executed;
-    if ((wave.mode & 255) == kUsualFloatMode && wave.gpr_index == 0) {
-      op->run(wave, *op);
-    } else {
-      run_unusual(wave, *op);
-    }
-    if (wave.stop != Stop::kNone) return;
-    if (wave.takes_turn) break;
+  if (wave.group->watch != nullptr) {
+    run_until_stop<true>(wave, program, budget);
+  } else {
+    run_until_stop<false>(wave, program, budget);
   }
-  wave.stop = Stop::kBudget;
 }
 
 }  // namespace softgpu::isa

@@ -60,12 +60,12 @@ TEST(Run, WhatItDoesNotKnowIsNamedWithItsPlace) {
   EXPECT_EQ(lone.wave->stop, Stop::kUnknownInstruction);
   EXPECT_EQ(lone.wave->pc, code.begin() + 4);
   EXPECT_EQ(name_of(*code.program.at(lone.wave->pc)), "0xf0001100");
-  // tbuffer_load_format_x v0, v0, s[0:3], 0: in the table, but nobody has written it
-  Code other({0xeba02000, 0x80000000, kEnd});
+  // v_screen_partition_4se_b32 v0, v0: in the table, but nobody has written it
+  Code other({0x7e006f00, kEnd});
   LoneWave second(other);
   run(*second.wave, other.program, 100);
   EXPECT_EQ(second.wave->stop, Stop::kUnknownInstruction);
-  EXPECT_EQ(name_of(*other.program.at(second.wave->pc)), "tbuffer_load_format_x");
+  EXPECT_EQ(name_of(*other.program.at(second.wave->pc)), "v_screen_partition_4se_b32");
 }
 
 TEST(Run, CodeThatRunsOutOfItsTextStops) {

@@ -15,7 +15,13 @@ constexpr int kLanes = 64;
 constexpr uint32_t kLdsAperture = 0x10000, kPrivateAperture = 0x20000;
 // MODE without flushed denormals, rounding to nearest: what the fast path computes.
 constexpr uint32_t kUsualFloatMode = 0xf0;
+// In Wave::gpr_index: vector instructions are skipped (s_setvskip).
+constexpr uint32_t kSkipsVectors = 1U << 17;
 
+// What HW_REG_TRAPSTS says of the wave.
+constexpr uint32_t kMemoryViolationCause = 1U << 8, kIllegalInstructionCause = 1U << 11;
+
+class GroupWatch;
 class Program;
 
 enum class Stop : uint8_t {
@@ -23,7 +29,9 @@ enum class Stop : uint8_t {
   kBudget,
   kBarrier,
   kEnd,
-  kTrap,                // s_trap, or a halt
+  kTrap,                // s_trap
+  kHalt,                // the wave stays where it is, for ever
+  kReturn,              // s_rfe_b64: out of the trap handler
   kUnknownInstruction,  // at pc
   kOutsideCode,         // pc is no place of the code object
   kMemoryViolation,     // of LDS or private memory
@@ -37,7 +45,9 @@ struct GroupState {
   uint32_t id[3] = {};
   void (*interrupt)(void* context, uint32_t event) = nullptr;  // s_sendmsg
   uint64_t (*clock)(void* context) = nullptr;                  // s_memrealtime
+  uint32_t doorbell = 0;                                       // number of the queue's
   void* context = nullptr;
+  GroupWatch* watch = nullptr;  // usually nobody
 };
 
 struct alignas(64) Wave {
@@ -50,8 +60,10 @@ struct alignas(64) Wave {
   uint32_t mode;       // as HW_REG_MODE has it
   uint32_t gpr_index;  // of s_set_gpr_idx_on: M0's value; 0 = off
   uint32_t trap_id;
+  uint32_t trap_status;  // as HW_REG_TRAPSTS has it
   Stop stop;
-  bool takes_turn;          // s_sleep: others should run
+  bool takes_turn;  // s_sleep: others should run
+  bool is_in_handler, is_halted;
   uint32_t number;          // in its group
   uint8_t* private_memory;  // of this wave: a dword of each lane after the other
   GroupState* group;
@@ -65,6 +77,9 @@ struct alignas(64) Wave {
   [[gnu::always_inline]] uint64_t exec() const { return s64(sonde::gpu::kExec); }
   [[gnu::always_inline]] uint64_t vcc() const { return s64(sonde::gpu::kVcc); }
 };
+
+// As HW_REG_STATUS has it.
+uint32_t status_of(const Wave& wave);
 
 // All of it zero but the constants.
 void clear(Wave& wave);

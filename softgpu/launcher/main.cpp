@@ -1,5 +1,6 @@
 // softgpu: makes the tree of a software GPU, starts a command with the library that shows it, and
 // ends as the command ends.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -7,6 +8,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -43,11 +45,33 @@ Result<std::string> find_library() {
   return library.string();
 }
 
+// Where a stand-in for AMD's library of counters is, added for programs where that one is missing.
+std::string library_path(const std::string& library) {
+  const char* given = std::getenv("LD_LIBRARY_PATH");
+  const std::string path = given == nullptr ? "" : given;
+  if (void* real = ::dlopen("libhsa-amd-aqlprofile64.so", RTLD_LAZY | RTLD_LOCAL)) {
+    ::dlclose(real);
+    return path;
+  }
+  const auto folder = std::filesystem::path(library).parent_path() / "aqlprofile";
+  return path.empty() ? folder.string() : path + ":" + folder.string();
+}
+
 Status begin_log(const std::string& path) {
   if (path.empty()) return sonde::ok_status();
   const sonde::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd.valid()) return sonde::errno_error("cannot write the log", path, errno);
   return sonde::ok_status();
+}
+
+// For all processes to append to; one that is there is kept.
+Status begin_new(const std::string& path) {
+  if (path.empty()) return sonde::ok_status();
+  const sonde::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (fd.valid()) return sonde::ok_status();
+  if (errno == EEXIST)
+    return make_error(ErrorCode::kInvalidArgument, "already exists", path, "name a new file");
+  return sonde::errno_error("cannot write", path, errno);
 }
 
 const char* package_of(const std::string& command) {
@@ -75,8 +99,11 @@ Result<std::string> find_program(const std::string& name) {
 Result<int> run(const Options& options, const std::string& file, const SessionFolder& folder,
                 const std::string& library) {
   SONDE_ASSIGN(auto signals, sonde::record::SignalPipe::open());
-  const auto environment = sonde::record::merged_environment(
-      environ, "SOFTGPU_TREE=" + folder.path() + "\x1fLD_PRELOAD+=" + library);
+  std::string additions = "SOFTGPU_TREE=" + folder.path() + "\x1fSONDE_SYS_ROOT=" + folder.path() +
+                          "/sys\x1fLD_PRELOAD+=" + library;
+  if (const std::string path = library_path(library); !path.empty())
+    additions += "\x1fLD_LIBRARY_PATH=" + path;
+  const auto environment = sonde::record::merged_environment(environ, additions);
   SONDE_ASSIGN(auto held,
                sonde::record::HeldChild::make(file, options.command, environment, signals));
   SONDE_ASSIGN(const pid_t child, held.release());
@@ -101,6 +128,10 @@ Result<int> launch(const Options& options) {
   SONDE_ASSIGN(const std::string library, find_library());
   SONDE_ASSIGN(const std::string file, find_program(options.command[0]));
   SONDE_TRY(begin_log(options.attach.empty() ? options.config.log_path : ""));
+  if (options.attach.empty()) {
+    SONDE_TRY(begin_new(options.config.waves_path));
+    SONDE_TRY(begin_new(options.config.instructions_path));
+  }
   SONDE_ASSIGN(const SessionFolder folder, SessionFolder::make(options));
   return run(options, file, folder, library);
 }

@@ -7,6 +7,7 @@
 
 #include "config/config_json.h"
 #include "config/models.h"
+#include "counters/counters.h"
 
 namespace softgpu {
 namespace {
@@ -39,9 +40,10 @@ std::string model_table() {
 
 struct Raw {
   std::vector<std::string> gpus, faults;
-  std::string config, log, engine;
+  std::string config, log, engine, waves, instructions, coverage;
   std::optional<int> verbose, threads;
-  bool real_time = false, list_models = false, print_config = false;
+  std::optional<uint64_t> sample_every;
+  bool real_time = false, list_models = false, list_counters = false, print_config = false;
 };
 
 Result<Config> make_config(const Raw& raw) {
@@ -61,8 +63,17 @@ Result<Config> make_config(const Raw& raw) {
     config.faults.push_back(std::move(rule));
   }
   if (!raw.log.empty()) config.log_path = raw.log;
-  if (!config.log_path.empty()) {
-    config.log_path = std::filesystem::absolute(config.log_path).string();  // programs move around
+  if (!raw.waves.empty()) config.waves_path = raw.waves;
+  if (!raw.instructions.empty()) config.instructions_path = raw.instructions;
+  if (!raw.coverage.empty()) config.coverage_path = raw.coverage;
+  for (std::string* path :
+       {&config.log_path, &config.waves_path, &config.instructions_path, &config.coverage_path}) {
+    if (!path->empty()) *path = std::filesystem::absolute(*path).string();  // programs move around
+  }
+  config.sample_every = raw.sample_every.value_or(config.sample_every);
+  if (config.sample_every != 0 && config.waves_path.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "there is no file for the samples", {},
+                      "--waves FILE says where they go");
   }
   config.log_level = raw.verbose.value_or(config.log_level);
   config.threads = raw.threads.value_or(config.threads);
@@ -87,6 +98,21 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
       ->type_name("KIND[@KERNEL][:N]")
       ->allow_extra_args(false);
   app.add_option("--log", raw.log, "Write what the GPUs execute to this file")->type_name("FILE");
+  app.add_option("--waves", raw.waves,
+                 "Write the state of waves at faults and traps, and when FILE.ask is made, to this "
+                 "new file")
+      ->type_name("FILE");
+  app.add_option("--sample-every", raw.sample_every,
+                 "With --waves: also where each wave is after every N of its instructions")
+      ->type_name("N")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
+  app.add_option("--trace-instructions", raw.instructions,
+                 "Write each instruction of machine code that runs to this new file: it grows fast")
+      ->type_name("FILE");
+  app.add_option("--coverage", raw.coverage,
+                 "Append the instructions and modifiers that machine code executes to this file")
+      ->type_name("FILE")
+      ->envname("SOFTGPU_COVERAGE");
   app.add_flag("--real-time", raw.real_time,
                "Computed kernels take as long as the host takes, not what the time model says");
   app.add_option(
@@ -109,6 +135,8 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
       ->type_name("LEVEL")
       ->check(CLI::Range(0, 9));
   app.add_flag("--models", raw.list_models, "List the models and exit");
+  app.add_flag("--counters", raw.list_counters,
+               "List the hardware counters: which are exact, modelled or refused, and exit");
   app.add_flag("--print-config", raw.print_config, "Print the whole configuration and exit");
   app.add_option("command", options.command, "Program and its arguments, after --");
 }
@@ -132,6 +160,9 @@ Result<std::variant<Options, Printout>> parse_options(int argc, char** argv) {
     return make_error(ErrorCode::kInvalidArgument, error.what(), {}, "softgpu --help");
   }
   if (raw.list_models) return std::variant<Options, Printout>(Printout{model_table()});
+  if (raw.list_counters) {
+    return std::variant<Options, Printout>(Printout{counter_table()});
+  }
   SONDE_ASSIGN(options.config, make_config(raw));
   if (raw.print_config) {
     return std::variant<Options, Printout>(Printout{config_text(options.config)});

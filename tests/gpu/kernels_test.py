@@ -4,11 +4,8 @@
     kernels_test.py --list PROGRAM [--readelf llvm-readelf-15] [--library FILE...] [--most N]
 
 Takes the same libraries as objdump_test.py. Exit 77 if there is nothing to compare."""
-import argparse
-import glob
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -41,35 +38,23 @@ def expected(options, path):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--list", required=True)
-    parser.add_argument("--readelf", default="llvm-readelf-15")
-    parser.add_argument("--most", type=int, default=6, help="code objects of a library")
-    parser.add_argument("--library", nargs="*")
-    options = parser.parse_args()
-    libraries = options.library or [path for name in objdump_test.INSTALLED for path in glob.glob(name)]
-    if not shutil.which(options.readelf) or not libraries:
-        print("nothing to compare with:", options.readelf, "or libraries with code objects are missing")
-        return objdump_test.SKIPPED
+    options, objects = objdump_test.choose("list", "readelf")
     total, wrong = 0, []
-    for library in libraries:
-        for number, (architecture, data) in enumerate(objdump_test.code_objects(library)):
-            if number >= options.most:
-                break
-            with tempfile.NamedTemporaryFile(suffix=".co") as file:
-                file.write(data)
-                file.flush()
-                theirs = expected(options, file.name)
-                lines = subprocess.run([options.list, file.name], capture_output=True, text=True, check=True).stdout
-            ours = {}
-            for line in lines.splitlines():
-                found, name, *rest = line.split()
-                ours[name] = rest
-                if found != architecture:
-                    wrong.append(f"{name}: {found} is {architecture}")
-            total += len(theirs)
-            wrong += [f"{pathlib.Path(library).name} {architecture} {name}: {theirs.get(name)} | {ours.get(name)}"
-                      for name in theirs.keys() | ours.keys() if theirs.get(name) != ours.get(name)]
+    for library, architecture, data in objects:
+        with tempfile.NamedTemporaryFile(suffix=".co") as file:
+            file.write(data)
+            file.flush()
+            theirs = expected(options, file.name)
+            lines = subprocess.run([options.list, file.name], capture_output=True, text=True, check=True).stdout
+        ours = {}
+        for line in lines.splitlines():
+            found, name, *rest = line.split()
+            ours[name] = rest
+            if found != architecture:
+                wrong.append(f"{name}: {found} is {architecture}")
+        total += len(theirs)
+        wrong += [f"{pathlib.Path(library).name} {architecture} {name}: {theirs.get(name)} | {ours.get(name)}"
+                  for name in theirs.keys() | ours.keys() if theirs.get(name) != ours.get(name)]
     print("\n".join(wrong[:20]) or f"{total} kernels are the same")
     return 1 if wrong or not total else 0
 

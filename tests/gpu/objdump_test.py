@@ -8,6 +8,7 @@ librocrand1 and librocsparse0 of Debian where they are installed. Exit 77 if the
 import argparse
 import collections
 import glob
+import itertools
 import pathlib
 import re
 import shutil
@@ -56,26 +57,32 @@ def differences(options, architecture, data):
     return len(found), wrong
 
 
-def main():
+def choose(ours, theirs):
+    """The options, and of what is to be compared (library, architecture, bytes); exits where there is
+    nothing. `ours` and `theirs` are the programs."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--disassemble", required=True)
-    parser.add_argument("--objdump", default="llvm-objdump-15")
+    parser.add_argument(f"--{ours}", required=True)
+    parser.add_argument(f"--{theirs}", default=f"llvm-{theirs}-15")
     parser.add_argument("--most", type=int, default=6, help="code objects of a library")
     parser.add_argument("--library", nargs="*")
     options = parser.parse_args()
+    peer = getattr(options, theirs)
     libraries = options.library or [path for name in INSTALLED for path in glob.glob(name)]
-    if not shutil.which(options.objdump) or not libraries:
-        print("nothing to compare with:", options.objdump, "or libraries with code objects are missing")
-        return SKIPPED
+    if not shutil.which(peer) or not libraries:
+        print("nothing to compare with:", peer, "or libraries with code objects are missing")
+        sys.exit(SKIPPED)
+    return options, [(path, *each) for path in libraries
+                     for each in itertools.islice(code_objects(path), options.most)]
+
+
+def main():
+    options, objects = choose("disassemble", "objdump")
     total, wrong = 0, []
-    for path in libraries:
-        for number, (architecture, data) in enumerate(code_objects(path)):
-            if number >= options.most:
-                break
-            count, bad = differences(options, architecture, data)
-            total += count
-            wrong += [f"{pathlib.Path(path).name} {architecture}: {len(rows)} x {' | '.join(rows[0])}"
-                      for rows in bad.values()]
+    for path, architecture, data in objects:
+        count, bad = differences(options, architecture, data)
+        total += count
+        wrong += [f"{pathlib.Path(path).name} {architecture}: {len(rows)} x {' | '.join(rows[0])}"
+                  for rows in bad.values()]
     print("\n".join(wrong) or f"{total} instructions are the same")
     return 1 if wrong or not total else 0
 

@@ -46,6 +46,18 @@ int make(const char* kind, Generator generator, void* out, size_t count) {
   if (is("log_normal")) {
     return call("rocrand_generate_log_normal", generator, floats, count, 0.0f, 0.5f);
   }
+  if (is("normal_double")) {
+    return call("rocrand_generate_normal_double", generator, doubles, count, -1.0, 0.25);
+  }
+  if (is("char")) {
+    return call("rocrand_generate_char", generator, static_cast<unsigned char*>(out), 4 * count);
+  }
+  if (is("short")) {
+    return call("rocrand_generate_short", generator, static_cast<unsigned short*>(out), 2 * count);
+  }
+  if (std::strncmp(kind, "poisson:", 8) == 0) {
+    return call("rocrand_generate_poisson", generator, words, count, std::atof(kind + 8));
+  }
   std::fprintf(stderr, "no kind %s\n", kind);
   return 1;
 }

@@ -36,6 +36,73 @@ ON uint32_t i_mul24(uint32_t a, uint32_t b) { return __umul24(a, b); }
 ON uint32_t i_sad(uint32_t a, uint32_t b, uint32_t c) { return __builtin_amdgcn_sad_u8(a, b, c); }
 ON uint32_t i_bfe(uint32_t a, uint32_t b, uint32_t c) { return __builtin_amdgcn_ubfe(a, b, c); }
 
+ON uint32_t i_perm(uint32_t a, uint32_t b, uint32_t c) { return __builtin_amdgcn_perm(a, b, c); }
+ON uint32_t i_lerp(uint32_t a, uint32_t b, uint32_t c) { return __builtin_amdgcn_lerp(a, b, c); }
+ON uint32_t i_msad(uint32_t a, uint32_t b, uint32_t c) { return __builtin_amdgcn_msad_u8(a, b, c); }
+ON uint32_t i_alignbyte(uint32_t a, uint32_t b, uint32_t c) {
+  return __builtin_amdgcn_alignbyte(a, b, c);
+}
+
+using Shorts = short __attribute__((ext_vector_type(2)));
+using Words = unsigned short __attribute__((ext_vector_type(2)));
+using Halves = _Float16 __attribute__((ext_vector_type(2)));
+ON uint32_t i_sdot2(uint32_t a, uint32_t b, uint32_t c) {
+  return __builtin_amdgcn_sdot2(__builtin_bit_cast(Shorts, a), __builtin_bit_cast(Shorts, b), c,
+                                false);
+}
+ON uint32_t i_udot2(uint32_t a, uint32_t b, uint32_t c) {
+  return __builtin_amdgcn_udot2(__builtin_bit_cast(Words, a), __builtin_bit_cast(Words, b), c,
+                                false);
+}
+ON uint32_t i_sdot4(uint32_t a, uint32_t b, uint32_t c) {
+  return __builtin_amdgcn_sdot4(a, b, c, false);
+}
+ON uint32_t i_udot4(uint32_t a, uint32_t b, uint32_t c) {
+  return __builtin_amdgcn_udot4(a, b, c, false);
+}
+ON uint32_t i_sdot8(uint32_t a, uint32_t b, uint32_t c) {
+  return __builtin_amdgcn_sdot8(a, b, c, false);
+}
+ON uint32_t i_udot8(uint32_t a, uint32_t b, uint32_t c) {
+  return __builtin_amdgcn_udot8(a, b, c, false);
+}
+
+#define PAIR(NAME, TYPE, RESULT)                                                 \
+  ON uint32_t p_##NAME(uint32_t x, uint32_t y) {                                 \
+    const TYPE a = __builtin_bit_cast(TYPE, x), b = __builtin_bit_cast(TYPE, y); \
+    const TYPE made = RESULT;                                                    \
+    return __builtin_bit_cast(uint32_t, made);                                   \
+  }
+PAIR(add, Words, a + b)
+PAIR(sub, Words, a - b)
+PAIR(mul, Words, a* b)
+PAIR(min, Shorts, (Shorts{a.x < b.x ? a.x : b.x, a.y < b.y ? a.y : b.y}))
+PAIR(max, Words, (Words{a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y}))
+PAIR(shl, Words, a << (b & Words(15)))
+PAIR(asr, Shorts, a >> (b & Shorts(15)))
+
+// Not a number has many forms.
+ON uint32_t h_bits(Halves a) {
+  const _Float16 nan = __builtin_bit_cast(_Float16, uint16_t(0x7e00));
+  const Halves made = {a.x == a.x ? a.x : nan, a.y == a.y ? a.y : nan};
+  return __builtin_bit_cast(uint32_t, made);
+}
+#define HALF_PAIR(NAME, RESULT)                                                        \
+  ON uint32_t h_##NAME(uint32_t x, uint32_t y) {                                       \
+    const Halves a = __builtin_bit_cast(Halves, x), b = __builtin_bit_cast(Halves, y); \
+    return h_bits(RESULT);                                                             \
+  }
+HALF_PAIR(add, a + b)
+HALF_PAIR(sub, a - b)
+HALF_PAIR(mul, a* b)
+HALF_PAIR(min, (Halves{a.x < b.x ? a.x : b.x, a.y < b.y ? a.y : b.y}))
+// An f32 from halves of both words.
+ON uint32_t h_mix(uint32_t x, uint32_t y) {
+  const Halves a = __builtin_bit_cast(Halves, x), b = __builtin_bit_cast(Halves, y);
+  const float made = fmaf(float(a.x), float(b.y), float(b.x));
+  return made == made ? __builtin_bit_cast(uint32_t, made) : 0x7fc00000u;
+}
+
 ON uint32_t* low(uint64_t* at, int i) { return reinterpret_cast<uint32_t*>(at + i); }
 ON void atomic_add(uint64_t* at, int i, uint32_t v) { atomicAdd(low(at, i), v); }
 ON void atomic_max(uint64_t* at, int i, uint32_t v) { atomicMax(low(at, 16 + i), v); }
@@ -50,31 +117,38 @@ ON void atomic_add64(uint64_t* at, int i, uint32_t v) {
 }
 ON void atomic_inc(uint64_t* at, int i, uint32_t) { atomicInc(low(at, 112 + i), 1000u + i); }
 
+// LLVM 15 moves a call that ends both branches of an if behind them, though other lanes take part
+// there. Statements that cannot be moved keep it where it is.
+template <class T>
+ON T in_place(T v) {
+  asm volatile("");
+  return v;
+}
 template <class T>
 ON T lane_shfl(T v, int from) {
-  return __shfl(v, from);
+  return in_place(__shfl(v, from));
 }
 template <class T>
 ON T lane_xor(T v, int mask) {
-  return __shfl_xor(v, mask);
+  return in_place(__shfl_xor(v, mask));
 }
 template <class T>
 ON T lane_up(T v, int by) {
-  return __shfl_up(v, by);
+  return in_place(__shfl_up(v, by));
 }
 template <class T>
 ON T lane_down(T v, int by) {
-  return __shfl_down(v, by);
+  return in_place(__shfl_down(v, by));
 }
-ON uint64_t lane_ballot(bool v) { return __ballot(v); }
-ON int lane_any(bool v) { return __any(v); }
-ON int lane_all(bool v) { return __all(v); }
-ON uint32_t lane_first(uint32_t v) { return __builtin_amdgcn_readfirstlane(v); }
+ON uint64_t lane_ballot(bool v) { return in_place(__ballot(v)); }
+ON int lane_any(bool v) { return in_place(__any(v)); }
+ON int lane_all(bool v) { return in_place(__all(v)); }
+ON uint32_t lane_first(uint32_t v) { return in_place(__builtin_amdgcn_readfirstlane(v)); }
 template <int kControl>
 ON uint32_t lane_dpp(uint32_t v) {
-  return __builtin_amdgcn_update_dpp(99, v, kControl, 15, 15, false);
+  return in_place(__builtin_amdgcn_update_dpp(99, v, kControl, 15, 15, false));
 }
 template <int kPattern>
 ON uint32_t lane_swizzle(uint32_t v) {
-  return __builtin_amdgcn_ds_swizzle(v, kPattern);
+  return in_place(__builtin_amdgcn_ds_swizzle(v, kPattern));
 }

@@ -99,6 +99,94 @@ inline uint32_t i_bfe(uint32_t a, uint32_t b, uint32_t c) {
   return uint32_t((uint64_t(a) >> b % 32) % (1ull << c));
 }
 
+inline uint32_t byte_at(uint32_t a, uint32_t n) { return a >> 8 * n & 255; }
+inline uint32_t i_perm(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t made = 0;
+  for (uint32_t n = 0; n < 4; n++) {
+    const uint32_t s = byte_at(c, n), from = s < 4 || s == 8 || s == 9 ? b : a;
+    uint32_t byte = s < 8 ? byte_at(from, s % 4) : 0;
+    if (s >= 8 && s < 12) byte = from >> (s % 2 ? 31 : 15) & 1 ? 255 : 0;
+    if (s > 12) byte = 255;
+    made |= byte << 8 * n;
+  }
+  return made;
+}
+inline uint32_t i_lerp(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t made = 0;
+  for (uint32_t n = 0; n < 4; n++)
+    made |= (byte_at(a, n) + byte_at(b, n) + byte_at(c, n) % 2) / 2 << 8 * n;
+  return made;
+}
+inline uint32_t i_msad(uint32_t a, uint32_t b, uint32_t c) {
+  for (uint32_t n = 0; n < 4; n++)
+    if (byte_at(b, n)) c += uint32_t(std::abs(int(byte_at(a, n)) - int(byte_at(b, n))));
+  return c;
+}
+inline uint32_t i_alignbyte(uint32_t a, uint32_t b, uint32_t c) {
+  return uint32_t(((uint64_t(a) << 32) + b) >> c % 4 * 8);
+}
+// Sums of products of parts of both words, which wrap around.
+inline int64_t part(uint32_t a, int bits, int n, bool is_signed) {
+  const int64_t value = a >> bits * n & ((1u << bits) - 1);
+  return is_signed && value >= 1 << (bits - 1) ? value - (1 << bits) : value;
+}
+template <int bits, bool is_signed>
+uint32_t dot(uint32_t a, uint32_t b, uint32_t c) {
+  int64_t sum = c;
+  for (int n = 0; n < 32 / bits; n++)
+    sum += part(a, bits, n, is_signed) * part(b, bits, n, is_signed);
+  return uint32_t(sum);
+}
+inline uint32_t i_sdot2(uint32_t a, uint32_t b, uint32_t c) { return dot<16, true>(a, b, c); }
+inline uint32_t i_udot2(uint32_t a, uint32_t b, uint32_t c) { return dot<16, false>(a, b, c); }
+inline uint32_t i_sdot4(uint32_t a, uint32_t b, uint32_t c) { return dot<8, true>(a, b, c); }
+inline uint32_t i_udot4(uint32_t a, uint32_t b, uint32_t c) { return dot<8, false>(a, b, c); }
+inline uint32_t i_sdot8(uint32_t a, uint32_t b, uint32_t c) { return dot<4, true>(a, b, c); }
+inline uint32_t i_udot8(uint32_t a, uint32_t b, uint32_t c) { return dot<4, false>(a, b, c); }
+
+template <class F>
+uint32_t two_of(uint32_t a, uint32_t b, F f) {
+  return uint32_t(f(a & 0xffff, b & 0xffff) & 0xffff) | uint32_t(f(a >> 16, b >> 16) & 0xffff)
+                                                            << 16;
+}
+#define PAIR(NAME, RESULT)                                                          \
+  inline uint32_t NAME(uint32_t x, uint32_t y) {                                    \
+    return two_of(x, y, [](uint32_t a, uint32_t b) -> uint32_t { return RESULT; }); \
+  }
+PAIR(p_add, a + b)
+PAIR(p_sub, a - b)
+PAIR(p_mul, a* b)
+PAIR(p_min, int16_t(a) < int16_t(b) ? a : b)
+PAIR(p_max, a > b ? a : b)
+PAIR(p_shl, a << b % 16)
+PAIR(p_asr, uint32_t(int16_t(a) >> b % 16))
+
+inline double half_value(uint32_t h) {
+  const int exponent = int(h >> 10 & 31), mantissa = int(h & 1023);
+  const double size = exponent == 31  ? (mantissa ? NAN : INFINITY)
+                      : exponent == 0 ? std::ldexp(mantissa, -24)
+                                      : std::ldexp(1024 + mantissa, exponent - 25);
+  return h >> 15 & 1 ? -size : size;
+}
+inline uint32_t half_of(double x) {
+  if (x != x) return 0x7e00;
+  const uint32_t sign = std::signbit(x) ? 0x8000 : 0;
+  const double size = std::fabs(x);
+  if (size >= 65520) return sign | 0x7c00;
+  const int exponent = size < 0x1p-14 ? -14 : std::ilogb(size);
+  const auto units = uint32_t(std::nearbyint(std::ldexp(size, 10 - exponent)));
+  return sign | (uint32_t(exponent + 14) * 1024 + units);  // 1024 units carry into the exponent
+}
+PAIR(h_add, half_of(half_value(a) + half_value(b)))
+PAIR(h_sub, half_of(half_value(a) - half_value(b)))
+PAIR(h_mul, half_of(half_value(a) * half_value(b)))
+PAIR(h_min, half_of(half_value(a) < half_value(b) ? half_value(a) : half_value(b)))
+inline uint32_t h_mix(uint32_t x, uint32_t y) {
+  const float made = std::fma(float(half_value(x & 0xffff)), float(half_value(y >> 16)),
+                              float(half_value(y & 0xffff)));
+  return uint32_t(bits_of(made));
+}
+
 inline uint32_t& low(uint64_t* at, int i) { return *reinterpret_cast<uint32_t*>(at + i); }
 inline void atomic_add(uint64_t* at, int i, uint32_t v) { low(at, i) += v; }
 inline void atomic_max(uint64_t* at, int i, uint32_t v) {

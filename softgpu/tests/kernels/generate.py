@@ -17,6 +17,9 @@ INTS = {"i8": ("int8_t", 8), "u8": ("uint8_t", 8), "i16": ("int16_t", 16), "u16"
 FLOATS = {"f32": "float", "f64": "double"}
 TYPES = {**{k: v[0] for k, v in INTS.items()}, **FLOATS}
 WAVE = 64
+# Functions of two and of three words.
+PAIRS = ["p_add", "p_sub", "p_mul", "p_min", "p_max", "p_shl", "p_asr", "h_add", "h_sub", "h_mul", "h_min", "h_mix"]
+SUMS = ["i_perm", "i_lerp", "i_msad", "i_alignbyte", "i_sdot2", "i_udot2", "i_sdot4", "i_udot4", "i_sdot8", "i_udot8"]
 
 
 class Kernel:
@@ -126,8 +129,12 @@ class Kernel:
             return f"{name}(~{a})"
         if operation == "min":
             return f"({a} < {b} ? {a} : {b})"
-        function = self.rng.choice(["i_popc", "i_clz", "i_ffs", "i_brev", "i_mulhi", "i_mul24", "i_sad", "i_bfe"])
         u, v = f"uint32_t({a})", f"uint32_t({b})"
+        if self.rng.random() < 0.5:  # two halves or integers of 16 bits, four of eight, eight of four
+            function = self.rng.choice(PAIRS + SUMS)
+            third = f"{self.rng.getrandbits(32)}u" if function == "i_perm" else self.leaf("u32")
+            return f"{name}({function}({u}, {v}{f', {third}' if function in SUMS else ''}))"
+        function = self.rng.choice(["i_popc", "i_clz", "i_ffs", "i_brev", "i_mulhi", "i_mul24", "i_sad", "i_bfe"])
         if function in ("i_popc", "i_clz", "i_ffs", "i_brev"):
             return f"{name}({function}({u}))"
         if function in ("i_sad", "i_bfe"):

@@ -17,9 +17,10 @@
 #include "isa/kernel.h"
 
 struct MachineCodeFile {
-  softgpu::isa::Engine engine;
+  softgpu::isa::Engine engine{softgpu::isa::Coverage::of_environment()};
   sonde::gpu::CodeObject object;
   uint64_t base = 0, bytes = 0;
+  const softgpu::isa::Watch* watch = nullptr;  // of what run() runs
 
   // False if the file is no code object that can be run.
   bool load(const std::string& path) {
@@ -75,6 +76,7 @@ struct MachineCodeFile {
         kernel->descriptor.group_bytes + dispatch.dynamic_group_bytes;
     launch.packet = reinterpret_cast<uint64_t>(&packet);
     launch.kernarg = packet.kernarg = reinterpret_cast<uint64_t>(dispatch.kernarg);
+    launch.watch = watch;
     launch.packs_item_ids = object.head.architecture == "gfx90a";
     packet.kernel_object = base + kernel->descriptor_address;
     softgpu::isa::MachineKernel machine(

@@ -38,8 +38,8 @@ def check(seed, args, folder):
     by_host, by_machine = args.ways in ("both", "host"), args.ways in ("both", "machine")
     host_objects = [kernels] if by_host else []
     libraries = [os.path.join(args.build, name) for name in
-                 ("softgpu/libsoftgpu_isa.a", "softgpu/libsoftgpu_compute.a", "src/gpu/libsonde_gpu.a",
-                  "src/base/libsonde_base.a")]
+                 ("softgpu/libsoftgpu_isa.a", "softgpu/libsoftgpu_counters.a", "softgpu/libsoftgpu_compute.a",
+                  "src/gpu/libsonde_gpu.a", "src/base/libsonde_base.a")]
     steps = [
         [sys.executable, os.path.join(HERE, "generate.py"), "--seed", str(seed), "--kernels", str(args.kernels),
          "--out", folder],

@@ -6,6 +6,8 @@ generators written here from their published definitions.
 
 PROGRAM is softgpu/tests/hip/rocrand.hip. Exit status 77 where the library is missing."""
 import array
+import bisect
+import collections
 import math
 import struct
 import subprocess
@@ -13,7 +15,7 @@ import sys
 import unittest
 
 MASK = (1 << 32) - 1
-XORWOW, MRG32K3A, PHILOX, SOBOL32 = 401, 402, 404, 501
+XORWOW, MRG32K3A, MTGP32, PHILOX, SOBOL32 = 401, 402, 403, 404, 501
 SEED = 12345
 
 
@@ -151,6 +153,66 @@ class Mrg32k3a:
         return made_
 
 
+class Mtgp32:
+    """Saito's Mersenne twister for GPUs (2010) with the period 2^11213 - 1: a block of 256 threads shares
+    a state. The parameters of its 512 published sets are read from the library."""
+    BLOCKS, THREADS, WORDS, RING = 512, 256, 351, 1024
+
+    def __init__(self, parameters, seed):
+        _, self.position, self.shift1, self.shift2, *tables, self.mask = struct.unpack("<53I", parameters)
+        self.recursion, self.tempering = tables[:16], tables[16:32]
+        hidden = self.recursion[4] ^ self.recursion[8] << 16 & MASK
+        filling = hidden + (hidden >> 16) & MASK
+        filling = filling + (filling >> 8) & 0xFF
+        self.state = [filling * 0x01010101] * self.WORDS + [0] * (self.RING - self.WORDS)
+        self.state[0], self.state[1] = seed & MASK, hidden
+        for i in range(1, self.WORDS):
+            before = self.state[i - 1]
+            self.state[i] ^= 1812433253 * (before ^ before >> 30) + i & MASK
+        self.offset = 0
+
+    def __call__(self):
+        at = lambda distance: self.state[self.offset + distance & self.RING - 1]
+        x = at(0) & self.mask ^ at(1)
+        x ^= x << self.shift1 & MASK
+        y = x ^ at(self.position) >> self.shift2
+        made_ = y ^ self.recursion[y & 15]
+        self.state[self.offset + self.WORDS & self.RING - 1] = made_
+        t = at(self.position - 1)
+        t ^= t >> 16
+        t ^= t >> 8
+        self.offset += 1
+        return made_ ^ self.tempering[t & 15]
+
+    @classmethod
+    def of_blocks(cls, blocks, seed=SEED):
+        with open(library_path(), "rb") as library:
+            data = library.read()
+        # Sets of 236 bytes, one behind the other, that begin with the exponent.
+        sign, size = struct.pack("<I", 11213), 236
+        first = data.find(sign)
+        while any(data[first + n * size:first + n * size + 4] != sign for n in range(cls.BLOCKS)):
+            first = data.index(sign, first + 1)
+        return [cls(data[first + n * size:first + n * size + 212], seed + n + 1) for n in range(blocks)]
+
+
+def library_path():
+    for line in subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout.splitlines():
+        if "librocrand.so.1 " in line:
+            return line.split()[-1]
+    return "librocrand.so.1"
+
+
+def poisson_by_inversion(words, mean):
+    """The least number whose share of the distribution, with all below, is a word's."""
+    shares, below, count = [], 0.0, 0
+    while below < 1 - 2**-40:
+        below += math.exp(count * math.log(mean) - mean - math.lgamma(count + 1))
+        shares.append(below)
+        count += 1
+    return [bisect.bisect_left(shares, 2**-32 + word * 2**-32) for word in words]
+
+
 def sobol(first, count):
     """Sobol's first dimension (van der Corput's sequence) in the order of Gray's code."""
     numbers = []
@@ -180,6 +242,43 @@ class Rocrand(unittest.TestCase):
         first, second = made("uint", SOBOL32, 100_000)
         self.assertEqual(first.tolist(), sobol(0, 100_000))
         self.assertEqual(second.tolist(), sobol(100_000, 100_000))
+
+    def test_mtgp32(self):
+        threads, count = Mtgp32.THREADS, 20 * Mtgp32.THREADS
+        first, _ = made("uint", MTGP32, count)
+        self.assertEqual(first.tolist(), [block() for block in Mtgp32.of_blocks(20) for _ in range(threads)])
+
+    def test_small_integers(self):
+        """Their bits are those of the generator's words, from the lowest on."""
+        for kind in ("char", "short"):
+            found, _ = made(kind, PHILOX, 10_000)
+            self.assertEqual(found.tolist(), philox(0, 10_000))
+
+    def test_poisson(self):
+        """A sequence that is not random is changed by inversion, value by value; of the others the
+        distribution is what counts."""
+        for mean in (0.5, 10.0, 150.0):
+            found, _ = made(f"poisson:{mean}", SOBOL32, 20_000)
+            # Not the first, whose share is 0: the library's table begins somewhere.
+            self.assertEqual(found.tolist()[1:], poisson_by_inversion(sobol(1, 19_999), mean))
+        for generator in (XORWOW, MRG32K3A, MTGP32, PHILOX):
+            mean, count = 6.0, 50_000
+            found, _ = made(f"poisson:{mean}", generator, count)
+            seen = collections.Counter(found)
+            expected = [count * math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(16)]
+            square = sum((seen[k] - expected[k]) ** 2 / expected[k] for k in range(16))
+            self.assertLess(square, 45, generator)  # 16 of freedom: one of 7000 is above
+
+    def test_normal_double(self):
+        words = philox(0, 40_000)
+        found, _ = made("normal_double", PHILOX, 20_000, letter="d")
+        expected = []
+        for a, b, c, d in zip(*(words[n::4] for n in range(4))):
+            x, y = (2**-53 + (low ^ high << 21) * 2**-53 for low, high in ((a, b), (c, d)))
+            radius = math.sqrt(-2 * math.log(x))
+            expected += [math.sin(2 * math.pi * y) * radius, math.cos(2 * math.pi * y) * radius]
+        for got, want in zip(found, expected):
+            self.assertAlmostEqual(got, -1 + 0.25 * want, delta=1e-12)
 
     def test_uniform(self):
         found, _ = made("uniform", PHILOX, 40_000, letter="f")

@@ -1,0 +1,67 @@
+// PerfRegisters: the performance counters of one GPU as its registers show them: counters are
+// selected, started, stopped and read by PM4 packets, for one shader engine and instance or, by
+// GRBM_GFX_INDEX, for all.
+//
+// All that softgpu can count is counted while the state is "started" and COMPUTE_PERFCOUNT_ENABLE
+// is set; a select register decides what its counter shows of that since it was written.
+// Thread-safe.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "config/config.h"
+#include "counters/counters.h"
+#include "counters/registers.h"
+#include "isa/caches.h"
+#include "isa/watch.h"
+
+namespace softgpu {
+
+CounterGeometry counter_geometry(const GpuConfig& gpu);
+
+class PerfRegisters {
+ public:
+  explicit PerfRegisters(const GpuConfig& gpu);
+
+  // At this time on the device.
+  void write(uint32_t number, uint32_t value, int64_t now_ns);
+  uint32_t read(uint32_t number, int64_t now_ns);
+
+  // For dispatches.
+  bool is_counting() const { return counting_; }
+  isa::Watch watch();
+  void kernel_ran(int64_t start_ns, int64_t end_ns);
+
+ private:
+  struct Place {  // one counter of one instance
+    uint32_t select = 0;
+    uint64_t before = 0;  // what had been counted when it was selected
+  };
+  struct Block {
+    const PerfBlock* what;
+    uint32_t engines, instances;
+    std::vector<Place> places;  // counter x engine x instance
+  };
+  template <class F>
+  void for_each_place(Block& block, size_t counter, F&& use);
+  uint64_t value(const Block& block, const Place& place, uint32_t engine, uint32_t instance);
+  void control(uint32_t state, int64_t now_ns);
+  void settle(int64_t now_ns);
+
+  const uint32_t clock_mhz_;
+  CounterBank bank_;
+  isa::CacheModel caches_;
+  std::atomic<bool> counting_{false}, models_caches_{false};
+  std::mutex mutex_;
+  std::unordered_map<uint32_t, uint32_t> registers_;
+  std::vector<Block> blocks_;
+  uint32_t index_ = 0xe0000000;  // of GRBM: all
+  int64_t settled_ns_ = 0;
+};
+
+}  // namespace softgpu

@@ -1,0 +1,113 @@
+// Instructions of local memory that compilers do not make.
+#include "isa/atomics.h"
+#include "isa/memory.h"
+
+namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
+namespace {
+
+// A dword for each lane, behind M0 and the offset.
+Place place_by_lane(const Wave& w, const Op& op, int lane) {
+  const u32 base = (w.s[sonde::gpu::kM0] & 0xffff) + static_cast<u32>(op.mods.offset);
+  return lds_place(w, base + 4 * static_cast<u32>(lane), 4);
+}
+
+void subtract_or_add(Wave& w, const Op& op) {  // ds_wrap: memory >= first ? - first : + second
+  const unsigned first_row = op.src[1] - kFirstVgpr, second_row = op.src[2] - kFirstVgpr;
+  each(w.exec(), [&](int l) {
+    const u32 address = w.v[op.src[0] - kFirstVgpr][l] + static_cast<u32>(op.mods.offset);
+    const Place place = lds_place(w, address & ~u32{3}, 4);
+    const u32 first = w.v[first_row][l], second = w.v[second_row][l];
+    u32 old = 0;
+    if (place.exists()) {
+      old = exchange<u32>(place.p, [=](u32 x) { return x >= first ? x - first : x + second; });
+    }
+    w.v[op.dst][l] = old;
+  });
+}
+
+// Writes each of two dwords whose highest bit is set, without that bit.
+void exchange_marked(Wave& w, const Op& op) {
+  const unsigned row = op.src[1] - kFirstVgpr;
+  each(w.exec(), [&](int l) {
+    const u32 address = w.v[op.src[0] - kFirstVgpr][l] + static_cast<u32>(op.mods.offset);
+    const Place place = lds_place(w, address & ~u32{7}, 8);
+    const u64 given = lane_value<u64>(w, row, l);
+    u64 old = 0;
+    if (place.exists()) {
+      old = exchange<u64>(place.p, [given](u64 x) {
+        constexpr u64 kLow = 0x7fffffff, kLower = 0xffffffff;
+        if (given >> 31 & 1) x = (x & ~kLower) | (given & kLow);
+        if (given >> 63) x = (x & kLower) | (given & kLow << 32);
+        return x;
+      });
+    }
+    set_lane_value(w, op.dst, l, old);
+  });
+}
+
+// With a second place instead of a register: the offset, or the address's upper bits where bit 15
+// of the offset says so, is the distance in dwords.
+template <class T, class F>
+void with_second_place(Wave& w, const Op& op) {
+  each(w.exec(), [&](int l) {
+    const u32 first = w.v[op.src[0] - kFirstVgpr][l], offset = static_cast<u32>(op.mods.offset);
+    const i32 dwords =
+        offset & 0x8000 ? static_cast<i32>(first) >> 17 : static_cast<i32>(offset << 17) >> 17;
+    const u32 own = first & 0x1ffff & ~u32{sizeof(T) - 1};
+    const u32 other = own + static_cast<u32>(dwords) * 4;
+    const Place place = lds_place(w, own, sizeof(T)), second = lds_place(w, other, sizeof(T));
+    if (!place.exists()) return;
+    T value = 0;
+    if (second.exists()) __builtin_memcpy(&value, second.p, sizeof(T));
+    exchange<T>(place.p, [value](T x) { return F{}(x, value); });
+  });
+}
+template <class T, class F>
+void add_one(Table& t, const char* operation, const char* type, F) {
+  add(t, operation, type, with_second_place<T, F>);
+}
+template <class T, class S>
+void add_integers(Table& t, const char* u, const char* i, const char* b) {
+  add_one<T>(t, "ds_add_src2_", u, [](T x, T y) { return static_cast<T>(x + y); });
+  add_one<T>(t, "ds_sub_src2_", u, [](T x, T y) { return static_cast<T>(x - y); });
+  add_one<T>(t, "ds_rsub_src2_", u, [](T x, T y) { return static_cast<T>(y - x); });
+  add_one<T>(t, "ds_inc_src2_", u, [](T x, T y) { return x >= y ? T(0) : static_cast<T>(x + 1); });
+  add_one<T>(t, "ds_dec_src2_", u,
+             [](T x, T y) { return x == 0 || x > y ? y : static_cast<T>(x - 1); });
+  add_one<S>(t, "ds_min_src2_", i, [](S x, S y) { return x < y ? x : y; });
+  add_one<S>(t, "ds_max_src2_", i, [](S x, S y) { return x > y ? x : y; });
+  add_one<T>(t, "ds_min_src2_", u, [](T x, T y) { return x < y ? x : y; });
+  add_one<T>(t, "ds_max_src2_", u, [](T x, T y) { return x > y ? x : y; });
+  add_one<T>(t, "ds_and_src2_", b, [](T x, T y) { return x & y; });
+  add_one<T>(t, "ds_or_src2_", b, [](T x, T y) { return x | y; });
+  add_one<T>(t, "ds_xor_src2_", b, [](T x, T y) { return x ^ y; });
+  add_one<T>(t, "ds_write_src2_", b, [](T, T y) { return y; });
+}
+template <class T>
+void add_floats(Table& t, const char* f) {
+  add_one<T>(t, "ds_add_src2_", f, [](T x, T y) { return x + y; });
+  add_one<T>(t, "ds_min_src2_", f, [](T x, T y) { return y < x || x != x ? y : x; });
+  add_one<T>(t, "ds_max_src2_", f, [](T x, T y) { return y > x || x != x ? y : x; });
+}
+
+}  // namespace
+
+void add_lds_rare(Table& t) {
+  add(t, "ds_write_addtid_b32", [](Wave& w, const Op& op) {
+    const unsigned row = op.src[1] - kFirstVgpr;
+    each(w.exec(),
+         [&](int l) { store_lane<u32, 1, Into::kWhole>(w, row, l, place_by_lane(w, op, l)); });
+  });
+  add(t, "ds_read_addtid_b32", [](Wave& w, const Op& op) {
+    each(w.exec(),
+         [&](int l) { load_lane<u32, 1, Into::kWhole>(w, op.dst, l, place_by_lane(w, op, l)); });
+  });
+  add(t, "ds_wrap_rtn_b32", subtract_or_add);
+  add(t, "ds_condxchg32_rtn_b64", exchange_marked);
+  add_integers<u32, i32>(t, "u32", "i32", "b32");
+  add_integers<u64, i64>(t, "u64", "i64", "b64");
+  add_floats<f32>(t, "f32");
+  add_floats<f64>(t, "f64");
+}
+
+}  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

@@ -1,0 +1,116 @@
+// Traps: what a trap handler finds, that it can go back, and what its group says when it halts.
+#include <gtest/gtest.h>
+
+#include "isa/group.h"
+#include "isa/program.h"
+
+namespace softgpu::isa {
+namespace {
+
+constexpr uint32_t kEnd = 0xbf810000;
+
+// Trap 1 is passed over. Others store what they are, with what the handler sees, and halt.
+const std::vector<uint32_t> kHandler = {
+    0x92eeff6d, 0x00080010,  // s_bfe_u32 ttmp2, ttmp1, 0x80010
+    0x806c846c,              // s_add_u32 ttmp0, ttmp0, 4
+    0x826d806d,              // s_addc_u32 ttmp1, ttmp1, 0
+    0xbf06816e,              // s_cmp_eq_u32 ttmp2, 1
+    0xbf850013,              // s_cbranch_scc1 to the end
+    0xc0421bbd, 0x00000000,  // s_store_dword ttmp2, ttmp[14:15], 0x0
+    0xb8eff803,              // s_getreg_b32 ttmp3, hwreg(HW_REG_TRAPSTS)
+    0xc0421bfd, 0x00000004,  // s_store_dword ttmp3, ttmp[14:15], 0x4
+    0xbef0007e,              // s_mov_b32 ttmp4, exec_lo
+    0xbf90000a,              // s_sendmsg sendmsg(MSG_GET_DOORBELL)
+    0xbef1007e,              // s_mov_b32 ttmp5, exec_lo
+    0xc0421c7d, 0x00000008,  // s_store_dword ttmp5, ttmp[14:15], 0x8
+    0xbefe0070,              // s_mov_b32 exec_lo, ttmp4
+    0xc0421d3d, 0x0000000c,  // s_store_dword ttmp8, ttmp[14:15], 0xc
+    0xc0421dfd, 0x00000010,  // s_store_dword ttmp11, ttmp[14:15], 0x10
+    0xc0421cbd, 0x00000014,  // s_store_dword ttmp6, ttmp[14:15], 0x14
+    0xbef81a8d,              // s_bitset1_b32 ttmp12, 13
+    0xbf800000,              // s_nop 0
+    0xb978f802,              // s_setreg_b32 hwreg(HW_REG_STATUS), ttmp12
+    0xbe801f6c,              // s_rfe_b64 ttmp[0:1]
+};
+
+struct Trapping {
+  std::vector<uint32_t> code, handler = kHandler;
+  std::vector<uint32_t> memory = std::vector<uint32_t>(8, 0xeeeeeeee);
+  std::unique_ptr<Program> program;
+  GroupRunner runner;
+
+  Outcome run(std::vector<uint32_t> words, uint32_t items = 64) {
+    code = std::move(words);
+    const auto of = [](std::vector<uint32_t>& place) {
+      return std::make_unique<Program>(sonde::gpu::Architecture::kGfx90a,
+                                       reinterpret_cast<uint64_t>(place.data()), place.size() * 4);
+    };
+    program = of(code);
+    Launch launch;
+    launch.program = program.get();
+    launch.entry = program->begin();
+    launch.descriptor.rsrc1 = kUsualFloatMode << 12;
+    launch.private_bytes = 16;
+    launch.trap_handler = {of(handler), reinterpret_cast<uint64_t>(handler.data()),
+                           reinterpret_cast<uint64_t>(memory.data())};
+    launch.doorbell = 77;
+    launch.ring_packet = 0x712345678940;
+    return runner.run(launch, {9, 0, 0}, {items, 1, 1});
+  }
+};
+
+// s_mov_b32 s2, 1; s_cmp_eq_u32 s2, 2; s_trap 1; s_cselect_b32 s1, 5, 6: SCC is 0 again.
+TEST(Trap, WhatTheHandlerReturnsFromGoesOn) {
+  Trapping trapping;
+  const Outcome outcome = trapping.run({0xbe820081, 0xbf068202, 0xbf920001, 0x85018685, kEnd}, 100);
+  EXPECT_EQ(outcome.kind, Outcome::kDone) << outcome.detail;
+  EXPECT_EQ(trapping.runner.last()->s[1], 6u);
+  EXPECT_EQ(trapping.runner.last()->exec(), (uint64_t{1} << 36) - 1);
+  EXPECT_EQ(trapping.memory[0], 0xeeeeeeeeu);
+}
+
+TEST(Trap, WhatTheHandlerHaltsIsTold) {
+  Trapping trapping;
+  const Outcome outcome = trapping.run({0xbf800000, 0xbf920002, kEnd});
+  EXPECT_EQ(outcome.kind, Outcome::kTrap);
+  EXPECT_TRUE(outcome.is_told);
+  EXPECT_NE(outcome.detail.find("trap 2"), std::string::npos) << outcome.detail;
+  EXPECT_EQ(trapping.memory[0], 2u);
+  EXPECT_EQ(trapping.memory[1], 0u);
+  EXPECT_EQ(trapping.memory[2], 77u);
+  EXPECT_EQ(trapping.memory[3], 9u);
+  EXPECT_EQ(trapping.memory[4], 0u);
+  EXPECT_EQ(trapping.memory[5], 0x45678940u);
+  EXPECT_EQ(trapping.runner.last()->pc, trapping.program->begin() + 8);
+}
+
+TEST(Trap, IllegalInstructionsAndViolationsHaveTheirCause) {
+  Trapping trapping;
+  Outcome outcome = trapping.run({0x7e006f00, kEnd});  // v_screen_partition_4se_b32
+  EXPECT_EQ(outcome.kind, Outcome::kIllegalInstruction);
+  EXPECT_TRUE(outcome.is_told);
+  EXPECT_EQ(trapping.memory[0], 0u);
+  EXPECT_EQ(trapping.memory[1], 1u << 11);
+  outcome =
+      trapping.run({0xdc704ff0, 0x00000100, kEnd});  // scratch_store_dword off, v1, s0 offset:4080
+  EXPECT_EQ(outcome.kind, Outcome::kApertureViolation);
+  EXPECT_EQ(trapping.memory[1], 1u << 8);
+}
+
+TEST(Trap, HandlersThatFailAndWhatOnlyTheyMayDo) {
+  Trapping trapping;
+  trapping.handler = {0xbf920002, kEnd};  // s_trap 2
+  Outcome outcome = trapping.run({0xbf920002, kEnd});
+  EXPECT_EQ(outcome.kind, Outcome::kTrap);
+  EXPECT_FALSE(outcome.is_told);
+  trapping.handler = kHandler;
+  outcome = trapping.run({0xbe801f00, kEnd});  // s_rfe_b64 s[0:1]
+  EXPECT_EQ(outcome.kind, Outcome::kIllegalInstruction);
+  outcome = trapping.run({0xbf8d0001, kEnd});  // s_sethalt 1
+  EXPECT_EQ(outcome.kind, Outcome::kTrap);
+  EXPECT_FALSE(outcome.is_told);
+  EXPECT_NE(outcome.detail.find("halts"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace softgpu::isa

@@ -1,0 +1,137 @@
+#include "isa/wave_log.h"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace softgpu::isa {
+namespace {
+
+constexpr int kVersion = 1;
+constexpr int64_t kLookEveryNs = 50'000'000;
+
+int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+std::string hex(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof(text), "\"0x%llx\"", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string quoted(std::string_view text) {
+  std::string made = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') made += '\\';
+    if (static_cast<unsigned char>(c) >= ' ') made += c;
+  }
+  return made + '"';
+}
+
+std::string begin_line(std::string_view line, const WavePlace& place, const Wave& wave) {
+  return "{\"line\": " + quoted(line) + ", \"pid\": " + std::to_string(getpid()) +
+         ", \"time_ns\": " + std::to_string(now_ns()) + ", \"gpu\": " + std::to_string(place.gpu) +
+         ", \"dispatch\": " + std::to_string(place.dispatch) +
+         ", \"kernel\": " + quoted(place.kernel) + ", \"group\": " + std::to_string(place.group) +
+         ", \"group_id\": [" + std::to_string(wave.group->id[0]) + ", " +
+         std::to_string(wave.group->id[1]) + ", " + std::to_string(wave.group->id[2]) +
+         "], \"wave\": " + std::to_string(wave.number) + ", \"pc\": " + hex(place.pc) +
+         ", \"offset\": " + hex(place.pc - place.code) + ", \"exec\": " + hex(wave.exec());
+}
+
+// Eight digits for each dword, one after the other.
+void put_dwords(std::string& to, const uint32_t* values, unsigned count) {
+  char digits[12];
+  to += '"';
+  for (unsigned i = 0; i < count; ++i) {
+    std::snprintf(digits, sizeof(digits), "%08x", values[i]);
+    to += digits;
+  }
+  to += '"';
+}
+
+void put_rows(std::string& to, const Wave& wave, unsigned first, unsigned count) {
+  for (unsigned row = 0; row < count; ++row) {
+    if (row != 0) to += ", ";
+    put_dwords(to, wave.v[first + row], kLanes);
+  }
+}
+
+// As HW_REG_TRAPSTS has them: MEM_VIOL 8, ILLEGAL_INST 11.
+uint32_t trap_status_of(std::string_view why) {
+  if (why == "memory_fault" || why == "aperture_violation") return 1U << 8;
+  return why == "illegal_instruction" ? 1U << 11 : 0;
+}
+
+}  // namespace
+
+WaveLog::~WaveLog() {
+  if (fd_ >= 0) close(fd_);
+}
+
+bool WaveLog::open(const std::string& path, uint64_t every) {
+  path_ = path;
+  every_ = every;
+  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  return fd_ >= 0;
+}
+
+void WaveLog::write(std::string line) {
+  line += "}\n";
+  std::lock_guard lock(mutex_);
+  size_t done = 0;
+  while (done < line.size()) {
+    const ssize_t wrote = ::write(fd_, line.data() + done, line.size() - done);
+    if (wrote <= 0) return;
+    done += static_cast<size_t>(wrote);
+  }
+}
+
+void WaveLog::sample(const WavePlace& place, const Wave& wave, const Op& op) {
+  std::string line = begin_line("sample", place, wave);
+  line += ", \"instruction\": " + quoted(op.opcode != nullptr ? op.opcode->name : "");
+  write(std::move(line));
+}
+
+void WaveLog::state(const WavePlace& place, const Wave& wave, std::string_view why,
+                    const sonde::gpu::KernelDescriptor& kernel) {
+  // gfx90a has VGPRs and accumulators in one file, in units of eight.
+  const unsigned registers = std::min(512U, ((kernel.rsrc1 & 63) + 1) * 8);
+  const unsigned vectors = std::min(registers, ((kernel.rsrc3 & 63) + 1) * 4);
+  std::string line = begin_line("state", place, wave);
+  line += ", \"version\": " + std::to_string(kVersion) + ", \"why\": " + quoted(why) +
+          ", \"status\": " + hex(status_of(wave)) + ", \"trapsts\": " + hex(trap_status_of(why)) +
+          ", \"mode\": " + hex(wave.mode) + ", \"m0\": " + hex(wave.s[sonde::gpu::kM0]) +
+          ", \"vcc\": " + hex(wave.vcc()) + ", \"scc\": " + std::to_string(wave.scc & 1) +
+          ", \"trap\": " + std::to_string(wave.trap_id) +
+          ", \"executed\": " + std::to_string(wave.executed) + ", \"sgprs\": ";
+  put_dwords(line, wave.s, sonde::gpu::kFlatScratch);
+  line += ", \"vgprs\": [";
+  put_rows(line, wave, 0, vectors);
+  line += "], \"agprs\": [";
+  put_rows(line, wave, 256, registers - vectors);
+  line += "], \"lds\": \"";
+  char digits[4];
+  for (uint32_t i = 0; i < wave.group->lds_bytes; ++i) {
+    std::snprintf(digits, sizeof(digits), "%02x", wave.group->lds[i]);
+    line += digits;
+  }
+  write(line + '"');
+}
+
+uint64_t WaveLog::demands() {
+  const int64_t now = now_ns();
+  int64_t looked = looked_ns_.load(std::memory_order_relaxed);
+  if (now - looked > kLookEveryNs && looked_ns_.compare_exchange_strong(looked, now)) {
+    if (unlink((path_ + ".ask").c_str()) == 0) ++demands_;
+  }
+  return demands_.load(std::memory_order_relaxed);
+}
+
+}  // namespace softgpu::isa

@@ -1,0 +1,19 @@
+// Kernels for programs/traps.cpp: what stops a wave, and what does not.
+extern "C" __attribute__((global)) void passes(unsigned* result) {
+  asm volatile("s_trap 1");  // ROCr's handler goes on behind it
+  result[__builtin_amdgcn_workitem_id_x()] = 42;
+}
+extern "C" __attribute__((global)) void traps(unsigned* result) {
+  result[__builtin_amdgcn_workitem_id_x()] = 1;
+  __builtin_trap();
+}
+extern "C" __attribute__((global)) void illegal(unsigned* result) {
+  result[__builtin_amdgcn_workitem_id_x()] = 2;
+  asm volatile(".long 0xf0001100, 0");  // image_load
+}
+extern "C" __attribute__((global)) void violates(unsigned* result) {
+  result[__builtin_amdgcn_workitem_id_x()] = 3;
+  // A flat address in the private aperture, far behind this kernel's private memory.
+  *reinterpret_cast<volatile unsigned*>((static_cast<unsigned long long>(0x20000) << 32) +
+                                        0xf0000000) = 1;
+}

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""sonde profile on the kernels of kernels.toml, whose counts are known: each counter, and those of each shader
+engine, as they are there; as many passes as the plan says; the program prints what it prints without Sonde.
+
+  profile_test.py --sonde build/bin/sonde --softgpu build/bin/softgpu --hsa build/tests/softgpu/run_hsa
+
+Exit status: 0 all are equal, 1 some differ, 77 there is no clang that assembles for AMD GPUs.
+"""
+import argparse
+import collections
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import tomllib
+
+import count_test
+
+SUMS = """SELECT k.string, n.string, sum(c.value) FROM rocpd_counter c JOIN rocpd_op o ON o.id = c.op_id
+          JOIN rocpd_string k ON k.id = o.description_id JOIN rocpd_string n ON n.id = c.name_id GROUP BY 1, 2"""
+PARTS = """SELECT k.string, n.string, c.engine, sum(c.value), max(c.pass) FROM sonde_op_counter c
+           JOIN rocpd_op o ON o.id = c.op_id JOIN rocpd_string k ON k.id = o.description_id
+           JOIN rocpd_string n ON n.id = c.name_id GROUP BY 1, 2, 3"""
+
+
+def profile(args, folder, code, names, lines):
+    """The trace, and what the program printed."""
+    with open(os.path.join(folder, "lines"), "w") as file:
+        file.write(lines)
+    program = ["sh", "-c", '"$0" "$1" < "$2"', args.hsa, code, file.name]
+    trace = os.path.join(folder, "trace.rpd")
+    ran = subprocess.run([args.sonde, "profile", "--gpu", "gfx90a", "--counter", ",".join(names), "-o", trace, "--",
+                          args.softgpu, "--engine", "isa", "--"] + program,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=500)
+    if ran.returncode != 0:
+        sys.exit(f"sonde profile: status {ran.returncode}\n{ran.stderr}")
+    alone = subprocess.run([args.softgpu, "--engine", "isa", "--"] + program, stdout=subprocess.PIPE, text=True,
+                           timeout=100)
+    return trace, ran, alone.stdout
+
+
+def differences(kernels, database, exact):
+    sums = {(kernel, counter): value for kernel, counter, value in database.execute(SUMS)}
+    parts = collections.defaultdict(dict)
+    for kernel, counter, engine, value, _ in database.execute(PARTS):
+        parts[kernel, counter][engine] = value
+    wrong = []
+    for kernel in kernels:
+        name = kernel["name"]
+        for counter, value in kernel["counts"].items():
+            if sums.get((name, counter)) != value:
+                wrong.append(f"{name}: {counter} {sums.get((name, counter))}, and not {value}")
+        for counter, values in kernel.get("engines", {}).items():
+            got = [parts[name, counter].get(engine) for engine in range(8)]
+            if got != values:
+                wrong.append(f"{name}: {counter} {got}, and not {values}")
+        missing = [counter for counter in exact if (name, counter) not in sums]
+        if missing:
+            wrong.append(f"{name}: not counted: {' '.join(missing)}")
+    wrong += [f"{key}: sum {sums[key]}, parts {found}" for key, found in parts.items()
+              if sums[key] != sum(found.values())]
+    return wrong
+
+
+def listed_otherwise():
+    """Counters that sonde's list and softgpu's have with another block, number or class."""
+    classes = {"kExact": "exact", "kModelled": "modelled", "kRefused": "no"}
+    here = {(name, block, f"gfx90a={event}", classes[kind]) for name, block, event, kind in count_test.table()}
+    listed = set()
+    with open(os.path.join(count_test.HERE, "../../../src/metrics/counters.ini")) as lines:
+        for line in lines:
+            parts = [part.strip() for part in line.split(" | ")]
+            if len(parts) == 6:
+                listed.add((parts[0], parts[1], parts[2].split()[0], parts[4]))
+    return [f"only in one of the two lists: {row}" for row in sorted(here ^ listed)]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sonde", required=True)
+    parser.add_argument("--softgpu", required=True)
+    parser.add_argument("--hsa", required=True)
+    args = parser.parse_args()
+    with open(os.path.join(count_test.HERE, "kernels.toml"), "rb") as file:
+        kernels = tomllib.load(file)["kernel"]
+    folder = tempfile.mkdtemp(prefix="sonde profile ")
+    code = count_test.assemble(kernels, folder)
+    if code is None:
+        print("skipped: no clang assembles for AMD GPUs")
+        return 77
+    exact = sorted(count_test.exact_counters())
+    names = sorted(set(exact) | {counter for kernel in kernels for counter in kernel["counts"]})
+    lines = "".join(f"{kernel['name']} {kernel['items']} {kernel.get('group', 64)}\n" for kernel in kernels)
+    trace, ran, alone = profile(args, folder, code, names, lines)
+    database = sqlite3.connect(trace)
+    wrong = differences(kernels, database, exact) + listed_otherwise()
+    passes = database.execute("SELECT count(DISTINCT pass) FROM sonde_op_counter").fetchone()[0]
+    if f"in {passes} passes: the command runs {passes} times" not in ran.stderr:
+        wrong.append(f"{passes} passes, but it said: {ran.stderr}")
+    if ran.stdout != alone * passes:
+        wrong.append("the program printed something else than without Sonde")
+    lost = database.execute("SELECT source, reason, count FROM sonde_drop").fetchall()
+    if lost:
+        wrong.append(f"lost: {lost}")
+    database.close()
+    shutil.rmtree(folder)
+    for each in wrong:
+        print(each)
+    print(f"{len(kernels)} kernels, {len(names)} counters, {passes} passes: {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
