@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define SONDE_AGENT_ABI 1
+#define SONDE_AGENT_ABI 2
 
 /* Clocks every process knows; a backend's own come from define_clock(). */
 enum sonde_clock {
@@ -56,11 +56,8 @@ enum sonde_op_flag {
   SONDE_OP_BLOCKING = 1,    /* the call returned after it */
   SONDE_OP_PINNED = 2,      /* host memory is pinned */
   SONDE_OP_HAS_DEVICES = 4, /* src_device and dst_device are given */
-  /* Not an op: describes what the call `correlation` asked for (kind, bytes, src, dst ...). Its
-   * ops, which may be several, have SONDE_OP_DESCRIBED. */
-  SONDE_OP_DESCRIPTION = 8,
-  SONDE_OP_DESCRIBED = 16,
-  SONDE_OP_HAS_STREAM = 32 /* `stream` is given; else the queue's handle stands for it */
+  SONDE_OP_HAS_REQUEST = 8, /* copy_request() says what its call asked for */
+  SONDE_OP_HAS_STREAM = 16  /* `stream` is given; else the queue's handle stands for it */
 };
 
 struct sonde_device {
@@ -104,24 +101,55 @@ struct sonde_op {
   uint64_t stream;                /* as the launching call names it */
 };
 
-/* What the calling thread was executing; src/wire/records.h explains the fields. */
-enum sonde_sample_flag {
-  SONDE_SAMPLE_TRUNCATED = 1,
-  SONDE_SAMPLE_TOO_DEEP = 2,
-  SONDE_SAMPLE_BY_TIMER = 4,
-  SONDE_SAMPLE_BLOCKED = 8, /* the thread `tid` did not run, for `cpu_ns` of wall time */
-  SONDE_SAMPLE_LAUNCH = 16  /* where the call with the correlation `cpu_ns` came from */
+/* What a call asked to be copied, however many operations the runtime makes of it. */
+struct sonde_copy_request {
+  uint64_t correlation; /* of the call, which has not ended yet */
+  uint32_t kind;        /* enum sonde_op_kind: one of the copies */
+  uint32_t flags;       /* SONDE_OP_BLOCKING, SONDE_OP_PINNED */
+  uint64_t bytes;
+  uint64_t src, dst;              /* addresses */
+  uint64_t size[3];               /* of a rectangle: width in bytes, height, depth; else 0 */
+  uint64_t stream;                /* as the call names it */
+  int16_t src_device, dst_device; /* numbers of devices, -1 = the host */
+  uint32_t reserved;              /* 0 */
 };
-struct sonde_sample {
+
+/* What a hardware counter counted while a kernel ran. One value for each part of the device that
+ * has the counter. */
+struct sonde_counter_value {
+  uint16_t xcc, engine;
+  uint32_t instance;
+  uint64_t value;
+};
+struct sonde_op_counter {
+  uint32_t name;  /* intern()ed */
+  uint32_t queue; /* of the op */
+  uint64_t start; /* of the op */
+  uint32_t pass;  /* the run that it was counted in */
+  uint32_t count;
+  const struct sonde_counter_value* values;
+};
+
+/* The call stack of a thread at a moment. */
+enum sonde_stack_flag {
+  SONDE_STACK_TRUNCATED = 1, /* the outermost frames are missing: no way to unwind */
+  SONDE_STACK_TOO_DEEP = 2   /* the outermost frames are missing: too many */
+};
+struct sonde_stack {
   uint64_t ticks;
-  uint64_t cpu_ns;
-  uint32_t missed;
-  uint32_t cost_ns;
-  uint32_t flags; /* enum sonde_sample_flag */
+  uint32_t flags; /* enum sonde_stack_flag */
   uint32_t frames;
   uint32_t frame_bytes;
-  uint32_t tid; /* of another thread; 0 = the calling one */
-  const void* packed_frames;
+  const void* packed_frames; /* as src/wire/FORMAT.md says, innermost first */
+};
+
+/* What the calling thread was executing. */
+struct sonde_sample {
+  struct sonde_stack stack;
+  uint64_t cpu_ns;  /* CPU time of the thread since its last sample */
+  uint32_t missed;  /* samples that were due meanwhile and not taken */
+  uint32_t cost_ns; /* CPU time that the thread's last sample took */
+  int by_timer;     /* due by a timer of CPU time, not by a perf event */
 };
 
 /* An executable file in memory. */
@@ -156,7 +184,7 @@ struct sonde_call {
 
 struct sonde_agent {
   uint32_t abi;  /* SONDE_AGENT_ABI */
-  uint32_t size; /* sizeof(struct sonde_agent) of the agent */
+  uint32_t size; /* sizeof(struct sonde_agent) of the agent: a later one may have more at its end */
 
   /* 1 while events are wanted. Cheap; the recording functions check it themselves. */
   int (*recording)(void);
@@ -187,6 +215,8 @@ struct sonde_agent {
   void (*call_end)(const struct sonde_call* call, int64_t result, const uint64_t* words,
                    size_t count);
   void (*op)(const struct sonde_op* op);
+  /* Before the call_end() of the call that asks. */
+  void (*copy_request)(const struct sonde_copy_request* request);
 
   /* Markers. domain and category are intern()ed names or 0. */
   void (*range_push)(uint32_t domain, uint32_t category, const char* text);
@@ -207,8 +237,6 @@ struct sonde_agent {
   void (*stop)(void);  /* nests: as many starts as stops */
   void (*flush)(void); /* everything recorded so far is safe when this returns */
 
-  /* Added later: there only if `size` says so. */
-
   /* A range of this thread that is over, with its ticks. One that would end before it begins has no
    * length. */
   void (*range_at)(uint32_t domain, uint32_t category, const char* text, uint64_t begin,
@@ -220,10 +248,15 @@ struct sonde_agent {
 
   /* How often each thread should be sampled per second of its CPU time; 0 = not at all. */
   uint32_t (*sample_hz)(void);
-  /* These three may be called by a signal handler. They fail instead of waiting when the signal
+  /* These five may be called by a signal handler. They fail instead of waiting when the signal
    * interrupted the agent, or when another thread is defining something. */
-  /* Returns 0 if it should be tried again later, else 1: it is recorded, or counted as lost. */
+  /* The first three return 0 if it should be tried again later, else 1: it is recorded, or counted
+   * as lost. */
   int (*sample)(const struct sonde_sample* sample);
+  /* The thread `tid`, found there at the ticks of `stack`, was blocked for `wall_ns` in all. */
+  int (*blocked)(const struct sonde_stack* stack, uint32_t tid, uint64_t wall_ns);
+  /* Where the call of this thread with that correlation, which is about to begin, comes from. */
+  int (*launch_stack)(const struct sonde_stack* stack, uint64_t correlation);
   /* Return 0 if it should be tried again later, or cannot be done. */
   uint32_t (*define_module)(const struct sonde_module* module);
   uint32_t (*define_code)(const struct sonde_code* code);
@@ -238,12 +271,14 @@ struct sonde_agent {
    * time, would end it: by the thread that enters it. Nothing is recorded from then on, and the
    * backend does nothing by itself any more. For one backend. */
   void (*on_silence)(void (*prepare)(void));
+  /* Of the op that this thread recorded last. */
+  void (*op_counter)(const struct sonde_op_counter* counter);
 };
 
 /* The agent of this process, or NULL. Cached by the caller. */
 static inline const struct sonde_agent* sonde_find_agent(void) {
   const struct sonde_agent* (*get)(void) =
-      (const struct sonde_agent* (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "sonde_agent_v1");
+      (const struct sonde_agent* (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "sonde_agent_v2");
   const struct sonde_agent* agent = get != NULL ? get() : NULL;
   return agent != NULL && agent->abi == SONDE_AGENT_ABI ? agent : NULL;
 }

@@ -9,21 +9,43 @@
 #ifndef SONDE_SONDE_H
 #define SONDE_SONDE_H
 
-#include "sonde/backend.h"
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The agent, looked up at the first call; NULL when the program is not being recorded. */
-static inline const struct sonde_agent* sonde_api(void) {
-  static const struct sonde_agent* agent;
+/* What a recording offers to programs. Later versions have more at the end, which `size` tells.
+ * `domain` and `category` are intern()ed names of kinds of ranges, or 0. */
+struct sonde_functions {
+  uint32_t size;          /* sizeof(struct sonde_functions) of the recording's Sonde */
+  int (*recording)(void); /* 1 while events are wanted */
+  uint32_t (*intern)(const char* text, size_t length);
+  void (*range_push)(uint32_t domain, uint32_t category, const char* text);
+  int (*range_pop)(uint32_t domain);
+  uint64_t (*range_start)(uint32_t domain, uint32_t category, const char* text);
+  void (*range_stop)(uint64_t id);
+  void (*mark)(uint32_t domain, uint32_t category, const char* text);
+  void (*counter)(uint32_t name, double value);
+  void (*metadata)(const char* key, const char* value);
+  void (*start)(void);
+  void (*stop)(void);
+  void (*flush)(void);
+};
+
+/* Looked up at the first call; NULL when the program is not being recorded. */
+static inline const struct sonde_functions* sonde_api(void) {
+  static const struct sonde_functions* functions;
   static int looked_up;
   if (__atomic_load_n(&looked_up, __ATOMIC_ACQUIRE) == 0) {
-    __atomic_store_n(&agent, sonde_find_agent(), __ATOMIC_RELAXED);
+    const struct sonde_functions* (*get)(void) = (const struct sonde_functions* (*)(void))(
+        uintptr_t)dlsym(RTLD_DEFAULT, "sonde_functions_v1");
+    __atomic_store_n(&functions, get != NULL ? get() : NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&looked_up, 1, __ATOMIC_RELEASE);
   }
-  return __atomic_load_n(&agent, __ATOMIC_RELAXED);
+  return __atomic_load_n(&functions, __ATOMIC_RELAXED);
 }
 
 /* A range of this thread: push opens it, pop closes the innermost. pop returns the number of ranges

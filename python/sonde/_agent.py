@@ -1,12 +1,11 @@
-"""The agent of this process as Python functions, or nothing when the program is not recorded.
+"""The functions of sonde.h for Python, or nothing when the program is not recorded.
 
-The layout is that of struct sonde_agent in include/sonde/backend.h; tests/support/python_api_test.py
+The layout is that of struct sonde_functions in include/sonde/sonde.h; tests/support/python_api_test.py
 compares the two.
 """
 
 import ctypes
 
-ABI = 1
 _u32, _u64, _text = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_char_p
 
 
@@ -14,23 +13,11 @@ def _call(result, *arguments):
     return ctypes.CFUNCTYPE(result, *arguments)
 
 
-class Agent(ctypes.Structure):
-    """Functions that Python has no use for are pointers."""
-
+class Functions(ctypes.Structure):
     _fields_ = [
-        ("abi", _u32),
         ("size", _u32),
         ("recording", _call(ctypes.c_int)),
-        ("ticks", _call(_u64)),
         ("intern", _call(_u32, _text, ctypes.c_size_t)),
-        ("define_function", ctypes.c_void_p),
-        ("define_clock", ctypes.c_void_p),
-        ("define_device", ctypes.c_void_p),
-        ("define_queue", ctypes.c_void_p),
-        ("clock_snapshot", ctypes.c_void_p),
-        ("call_begin", ctypes.c_void_p),
-        ("call_end", ctypes.c_void_p),
-        ("op", ctypes.c_void_p),
         ("range_push", _call(None, _u32, _u32, _text)),
         ("range_pop", _call(ctypes.c_int, _u32)),
         ("range_start", _call(_u64, _u32, _u32, _text)),
@@ -38,9 +25,6 @@ class Agent(ctypes.Structure):
         ("mark", _call(None, _u32, _u32, _text)),
         ("counter", _call(None, _u32, ctypes.c_double)),
         ("metadata", _call(None, _text, _text)),
-        ("name_thread", _call(None, _u32, _text)),
-        ("diagnostic", ctypes.c_void_p),
-        ("dropped", ctypes.c_void_p),
         ("start", _call(None)),
         ("stop", _call(None)),
         ("flush", _call(None)),
@@ -48,14 +32,12 @@ class Agent(ctypes.Structure):
 
 
 def find():
-    """The Agent, or None."""
+    """The functions, or None."""
     try:
-        get = ctypes.CDLL(None).sonde_agent_v1
+        get = ctypes.CDLL(None).sonde_functions_v1
     except (AttributeError, OSError):
         return None
-    get.restype = ctypes.POINTER(Agent)
+    get.restype = ctypes.POINTER(Functions)
     get.argtypes = []
     found = get()
-    if not found or found.contents.abi != ABI:
-        return None
-    return found.contents if found.contents.size >= ctypes.sizeof(Agent) else None
+    return found.contents if found and found.contents.size >= ctypes.sizeof(Functions) else None

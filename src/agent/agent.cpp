@@ -8,6 +8,7 @@
 #include "agent/exec.h"
 #include "agent/sandbox.h"
 #include "agent/spool.h"
+#include "sonde/sonde.h"
 
 namespace sonde::agent {
 
@@ -84,6 +85,7 @@ const struct sonde_agent kTable = {SONDE_AGENT_ABI,
                                    call_begin,
                                    call_end,
                                    op,
+                                   copy_request,
                                    range_push,
                                    range_pop,
                                    range_start,
@@ -101,11 +103,28 @@ const struct sonde_agent kTable = {SONDE_AGENT_ABI,
                                    call_at,
                                    sample_hz,
                                    sample,
+                                   blocked,
+                                   launch_stack,
                                    define_module,
                                    define_code,
                                    sample_blocked,
                                    take_launch_stacks,
-                                   on_silence};
+                                   on_silence,
+                                   op_counter};
+
+const struct sonde_functions kFunctions = {sizeof(struct sonde_functions),
+                                           is_recording,
+                                           intern,
+                                           range_push,
+                                           range_pop,
+                                           range_start,
+                                           range_stop,
+                                           mark,
+                                           counter,
+                                           metadata,
+                                           start,
+                                           stop,
+                                           flush};
 
 }  // namespace
 
@@ -121,6 +140,7 @@ bool attach_process(const char* session) {
 #ifdef SONDE_AGENT_STATIC
 static void start_up() {}
 #else
+// The first who asks for a table may be the constructor of a backend, which runs before ours.
 __attribute__((constructor)) static void start_up() {
   static bool started = false;
   if (started) return;
@@ -135,9 +155,28 @@ __attribute__((destructor)) static void finish() {
 }
 #endif
 
-// The table, or nullptr in a process that is not being recorded. The first who asks may be the
-// constructor of a backend, which runs before ours.
-extern "C" __attribute__((visibility("default"))) const struct sonde_agent* sonde_agent_v1(void) {
+static bool is_recorded() {
   start_up();
-  return sonde::agent::g_state.control != nullptr ? &sonde::agent::kTable : nullptr;
+  return sonde::agent::g_state.control != nullptr;
+}
+
+// The tables, or nullptr in a process that is not being recorded.
+extern "C" __attribute__((visibility("default"))) const struct sonde_agent* sonde_agent_v2(void) {
+  return is_recorded() ? &sonde::agent::kTable : nullptr;
+}
+
+extern "C" __attribute__((visibility("default"))) const struct sonde_functions* sonde_functions_v1(
+    void) {
+  return is_recorded() ? &sonde::agent::kFunctions : nullptr;
+}
+
+// Asked for by what was built with the headers of an earlier version.
+extern "C" __attribute__((visibility("default"))) const void* sonde_agent_v1(void) {
+  static int told;
+  if (is_recorded() && __atomic_exchange_n(&told, 1, __ATOMIC_RELAXED) == 0) {
+    sonde::agent::diagnostic(SONDE_WARNING, "sonde.h",
+                             "something in the program was built with the headers of an earlier "
+                             "version of Sonde, and what it marks is not recorded: build it again");
+  }
+  return nullptr;
 }

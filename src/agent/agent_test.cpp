@@ -140,8 +140,8 @@ TEST_F(Agent, AForkedChildHasASpoolThatExplainsItself) {
   agent_->mark(0, 0, "before the fork");
   const pid_t child = fork();
   if (child == 0) {
-    sonde_agent_v1()->mark(0, 0, "before the fork");
-    sonde_agent_v1()->mark(0, 0, "only in the child");
+    sonde_agent_v2()->mark(0, 0, "before the fork");
+    sonde_agent_v2()->mark(0, 0, "only in the child");
     _exit(0);
   }
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
@@ -223,17 +223,35 @@ TEST_F(Agent, CallsKeepTheirArgumentsAndErrno) {
   EXPECT_EQ(errno, 42);
 }
 
+// It had other functions at these places.
+TEST_F(Agent, WhatWasBuiltWithEarlierHeadersIsRefusedAndToldSo) {
+  const size_t before = read_own().diagnostics.size();
+  EXPECT_EQ(sonde_agent_v1(), nullptr);
+  EXPECT_EQ(sonde_agent_v1(), nullptr);
+  const auto told = read_own().diagnostics;
+  ASSERT_EQ(told.size(), before + 1);
+  EXPECT_NE(told.back().find("build it again"), std::string::npos);
+}
+
+TEST_F(Agent, ProgramsMarkThroughATableOfTheirOwn) {
+  const struct sonde_functions* functions = sonde_functions_v1();
+  ASSERT_NE(functions, nullptr);
+  EXPECT_EQ(functions->size, sizeof(struct sonde_functions));
+  functions->range_push(0, 0, "of the program");
+  EXPECT_EQ(functions->range_pop(0), 0);
+  functions->mark(0, 0, "mark of the program");
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.ranges.at("of the program"), 1);
+  EXPECT_EQ(seen.marks.at("mark of the program"), 1);
+}
+
 // What the cpu backend does: writes a sample from within call_begin().
 uint64_t g_taken_at = 0;
 void take_stack(uint64_t correlation) {
-  const struct sonde_agent* agent = sonde_agent_v1();
-  sonde_sample sample = {};
-  sample.cpu_ns = correlation;
-  sample.flags = SONDE_SAMPLE_LAUNCH;
-  sample.frames = 1;
-  sample.frame_bytes = 2;
-  sample.packed_frames = "\x02\x10";
-  EXPECT_EQ(agent->sample(&sample), 1);
+  const struct sonde_agent* agent = sonde_agent_v2();
+  const sonde_stack stack = {
+      .ticks = 0, .flags = 0, .frames = 1, .frame_bytes = 2, .packed_frames = "\x02\x10"};
+  EXPECT_EQ(agent->launch_stack(&stack, correlation), 1);
   g_taken_at = agent->ticks();
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/test_support.h"
+#include "sonde/backend.h"
 #include "sonde/sonde.h"
 #include "wire/decoder.h"
 #include "wire/session.h"
@@ -20,7 +21,9 @@
 namespace sonde::agent {
 bool attach_process(const char* session);
 }
-extern "C" const struct sonde_agent* sonde_agent_v1(void);
+extern "C" const struct sonde_agent* sonde_agent_v2(void);
+extern "C" const struct sonde_functions* sonde_functions_v1(void);
+extern "C" const void* sonde_agent_v1(void);
 
 namespace sonde {
 
@@ -40,7 +43,7 @@ struct Seen {
   std::map<std::string, int> functions;
   int ops = 0, counters = 0, starts = 0, stops = 0, processes = 0, malformed = 0, damaged = 0;
   uint64_t largest_chunk = 0;
-  std::vector<std::string> open;
+  std::vector<std::string> open, diagnostics;
   std::vector<uint32_t> open_calls;
   std::vector<std::pair<bool, uint64_t>> correlated;  // samples (true) and calls, in their order
 };
@@ -91,8 +94,8 @@ inline void read_chunk(const std::string& path, Seen& seen) {
       case wire::RecordType::kMark:
         ++seen.marks[text_of(*record)];
         break;
-      case wire::RecordType::kSample:
-        seen.correlated.emplace_back(true, record->as<wire::SampleRecord>().cpu_ns);
+      case wire::RecordType::kLaunchStack:
+        seen.correlated.emplace_back(true, record->as<wire::LaunchStackRecord>().correlation);
         break;
       case wire::RecordType::kCall:
         if ((record->header->flags & wire::kHasCorrelation) != 0) {
@@ -105,6 +108,9 @@ inline void read_chunk(const std::string& path, Seen& seen) {
         break;
       case wire::RecordType::kOp:
         ++seen.ops;
+        break;
+      case wire::RecordType::kDiagnostic:
+        seen.diagnostics.emplace_back(text_of(*record));
         break;
       case wire::RecordType::kCounter:
         ++seen.counters;
@@ -167,7 +173,7 @@ class Agent : public ::testing::Test {
  protected:
   void SetUp() override {
     session();
-    agent_ = sonde_agent_v1();
+    agent_ = sonde_agent_v2();
     ASSERT_NE(agent_, nullptr);
   }
   const struct sonde_agent* agent_ = nullptr;

@@ -55,19 +55,16 @@ bool in_other_namespace() {
          info.st_ino != recorders;
 }
 
-Description* describe() {
-  auto* description = static_cast<Description*>(map_memory(sizeof(Description)));
-  if (description == nullptr) {
-    store(g_state.out_because, wire::DropReason::kMemory);
-    return nullptr;
-  }
-  wire::ProcessRecord& record = description->record;
+Description& describe() {
+  static Description description;
+  wire::ProcessRecord& record = description.record;
   record.header = {wire::RecordType::kProcess, 0, 0, static_cast<uint32_t>(getpid())};
   record.parent_pid = static_cast<uint32_t>(getppid());
   record.start_ticks = g_state.start_ticks;
   record.forked = g_state.forked;
   record.text_bytes = static_cast<uint32_t>(
-      describe_process(description->text, sizeof description->text - sizeof(uint64_t)));
+      describe_process(description.text, sizeof description.text - sizeof(uint64_t)));
+  memset(description.text + record.text_bytes, 0, sizeof(uint64_t));  // what fills the last word
   record.header.words = static_cast<uint16_t>(wire::words_for(sizeof record + record.text_bytes));
   return description;
 }
@@ -81,10 +78,9 @@ bool announce_process() {
   // Of a process whose number means nothing to it, the recorder knows by its chunks that it runs;
   // and what nobody reads is bounded by the room for chunks.
   if (in_other_namespace() || load(g_state.control->orphaned) != 0) return false;
-  Description* description = describe();
-  if (description == nullptr) return false;
+  Description& description = describe();
   name_spool();
-  wire::ChunkStatus& header = description->header;
+  wire::ChunkStatus& header = description.header;
   header.magic = wire::kChunkMagic;
   header.version = wire::kWireVersion;
   header.chunk_bytes = wire::kChunkBytes;
@@ -93,11 +89,10 @@ bool announce_process() {
   header.clock = g_state.clock;
   header.opened = wire::read_clocks(g_state.clock);
   header.identity_sum = wire::identity_checksum(header);
-  header.committed = uint64_t{description->record.header.words} * 8;
-  header.payload_sum = wire::checksum(&description->record, header.committed);
+  header.committed = uint64_t{description.record.header.words} * 8;
+  header.payload_sum = wire::checksum(&description.record, header.committed);
   const uint64_t bytes = sizeof header + header.committed;
-  if (append_announcement(*description, bytes)) g_state.announced = 1;
-  munmap(description, sizeof *description);
+  if (append_announcement(description, bytes)) g_state.announced = 1;
   return g_state.announced != 0;
 }
 

@@ -7,7 +7,7 @@
 
 namespace sonde::agent {
 
-// What the process is, with room for a chunk's header in front of it; given back by munmap.
+// What the process is, with room for a chunk's header in front of it.
 struct Description {
   static constexpr size_t kBytes = 32 * 1024;
   wire::ChunkStatus header;
@@ -16,8 +16,8 @@ struct Description {
 };
 static_assert(sizeof(Description) == Description::kBytes);
 
-// nullptr without memory.
-Description* describe();
+// In memory that is there once: for whoever starts the process' recording.
+Description& describe();
 
 // Whether this process' number means nothing to the recorder.
 bool in_other_namespace();

@@ -455,6 +455,21 @@ void op(const sonde_op* op) {
   commit_packed(ring, place, RecordType::kPackedOp, wire::kOpValues, op->name, packer.end());
 }
 
+void copy_request(const sonde_copy_request* request) {
+  if (!recording()) return;
+  Inside inside;
+  if (!inside) return count_drop(DropSource::kOp, Inside::reason());
+  Ring* ring = this_ring();
+  char* room = ring != nullptr ? reserve(ring, sizeof(wire::CopyRequestRecord)) : nullptr;
+  if (room == nullptr) return lost(DropSource::kOp);
+  constexpr uint64_t kBytes = sizeof(wire::CopyRequestRecord);
+  constexpr wire::RecordHeader kHeader = {RecordType::kCopyRequest, 0, kBytes / 8, 0};
+  static_assert(kBytes == sizeof kHeader + sizeof *request);
+  memcpy(room, &kHeader, sizeof kHeader);
+  memcpy(room + sizeof kHeader, request, sizeof *request);
+  commit(ring, kBytes);
+}
+
 void clock_snapshot(uint32_t clock, uint64_t value, uint64_t before, uint64_t after) {
   Inside inside;
   Ring* ring = inside ? this_ring() : nullptr;

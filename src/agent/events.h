@@ -24,13 +24,19 @@ void name_thread(uint32_t tid, const char* name);
 void diagnostic(int severity, const char* source, const char* text);
 void dropped(const char* source, uint64_t count);
 void op(const sonde_op* op);
+void copy_request(const sonde_copy_request* request);
 void clock_snapshot(uint32_t clock, uint64_t value, uint64_t before, uint64_t after);
 uint32_t intern(const char* text, size_t length);
+
+// op_counters.cpp
+void op_counter(const sonde_op_counter* counter);
 
 // samples.cpp
 uint32_t sample_hz();
 int sample_blocked();
 int sample(const sonde_sample* sample);
+int blocked(const sonde_stack* stack, uint32_t tid, uint64_t wall_ns);
+int launch_stack(const sonde_stack* stack, uint64_t correlation);
 int take_launch_stacks(void (*take)(uint64_t correlation));
 uint32_t define_module(const sonde_module* module);
 uint32_t define_code(const sonde_code* code);

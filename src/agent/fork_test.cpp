@@ -26,7 +26,7 @@
 namespace sonde::agent {
 bool attach_process(const char* session);
 }
-extern "C" const struct sonde_agent* sonde_agent_v1(void);
+extern "C" const struct sonde_agent* sonde_agent_v2(void);
 
 namespace sonde {
 namespace {
@@ -101,7 +101,7 @@ int run_recorded(const std::string& session, const std::function<int()>& body) {
 }
 
 uint32_t intern(const std::string& text) {
-  return sonde_agent_v1()->intern(text.data(), text.size());
+  return sonde_agent_v2()->intern(text.data(), text.size());
 }
 
 TEST(AgentFork, AForkThatWaitedInVainForTheDefinitionsLeavesTheLockOfTheOther) {
@@ -152,8 +152,8 @@ TEST(AgentFork, ThreadsThatForkAtOnceHaveChildrenThatDefine) {
                                  const pid_t child = fork();
                                  if (child == 0) {
                                    const bool defined =
-                                       sonde_agent_v1()->intern("of the child", 12) != 0;
-                                   sonde_agent_v1()->mark(0, 0, "of the child");
+                                       sonde_agent_v2()->intern("of the child", 12) != 0;
+                                   sonde_agent_v2()->mark(0, 0, "of the child");
                                    _exit(defined ? 0 : 1);
                                  }
                                  int status = 0;
@@ -196,7 +196,7 @@ TEST(AgentFork, ASpoolThatCannotBeMadeAtOnceIsMadeLaterAndWhole) {
                              control->limit_bytes = limit;
                              usleep(20000);
                              if (intern("in time") == 0) _exit(2);
-                             sonde_agent_v1()->mark(0, 0, "in time");
+                             sonde_agent_v2()->mark(0, 0, "in time");
                              _exit(0);
                            }
                            int status = 0;
@@ -234,8 +234,8 @@ void alarm_soon() {
 void fork_in_handler(int) {
   const pid_t child = fork();
   if (child == 0) {
-    sonde_agent_v1()->mark(0, 0, "in the child's handler");
-    alarm(10);
+    sonde_agent_v2()->mark(0, 0, "in the child's handler");
+    alarm(60);
     g_forks = -1;
     return;
   }
@@ -258,8 +258,8 @@ TEST(AgentFork, AForkInASignalHandlerInTheMiddleOfARecordHarmsNobody) {
                            alarm_soon();
                            while (g_forks >= 0 && g_forks < kForks) {
                              for (int i = 0; i < 100; ++i) {
-                               sonde_agent_v1()->range_push(0, 0, "interrupted");
-                               sonde_agent_v1()->range_pop(0);
+                               sonde_agent_v2()->range_push(0, 0, "interrupted");
+                               sonde_agent_v2()->range_pop(0);
                              }
                            }
                            if (g_forks < 0) _exit(0);  // a child
@@ -289,10 +289,10 @@ TEST(AgentFork, AChildThatNobodyWasToldOfDefinesWhatItInheritedOnce) {
                   for (int i = 0; i < kChildren; ++i) {
                     const pid_t child = _Fork();
                     if (child == 0) {
-                      const uint32_t before = sonde_agent_v1()->intern("only in the child", 17);
-                      const uint32_t again = sonde_agent_v1()->intern("only in the child", 17);
+                      const uint32_t before = sonde_agent_v2()->intern("only in the child", 17);
+                      const uint32_t again = sonde_agent_v2()->intern("only in the child", 17);
                       for (int k = 0; k < 2; ++k)
-                        sonde_agent_v1()->mark(0, 0, "a mark of the child");
+                        sonde_agent_v2()->mark(0, 0, "a mark of the child");
                       _exit(before != 0 && before == again ? 0 : 1);
                     }
                     int status = 0;

@@ -200,7 +200,7 @@ TEST(AgentOfAnotherVersion, IsCountedAndNotRecorded) {
   const test::TemporaryDirectory directory;
   auto control = wire::Control::create(directory.path(), {});
   ASSERT_TRUE(control.ok());
-  for (const uint32_t version : {wire::kWireVersion + 1, wire::kWireVersion - 1}) {
+  for (const uint32_t version : {wire::kWireVersion + 1, wire::kFirstThatCounts - 1}) {
     (*control)->version = version;
     const pid_t child = fork();
     if (child == 0) _exit(agent::attach_process(directory.path().c_str()) ? 1 : 0);

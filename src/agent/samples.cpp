@@ -33,6 +33,28 @@ uint32_t define_text(DefinitionBuffer<T>& buffer, wire::RecordType type, uint64_
   return try_define(&buffer.record.header);
 }
 
+// Writes a record and its stack's frames behind it.
+template <typename T>
+int write_stack(T record, wire::RecordType type, const sonde_stack& stack) {
+  if (!recording()) return 1;
+  Inside inside;
+  if (!inside) return 0;
+  Ring* ring = this_ring();
+  const uint64_t bytes = sizeof(T) + wire::words_for(stack.frame_bytes) * 8;
+  char* room = ring != nullptr ? reserve(ring, bytes) : nullptr;
+  if (room == nullptr) {
+    count_drop(wire::DropSource::kSample, drop_reason());
+    return 1;
+  }
+  record.header = {type, static_cast<uint8_t>(record.header.flags | stack.flags),
+                   static_cast<uint16_t>(bytes / 8), stack.frames};
+  memcpy(room, &record, sizeof(T));
+  if (bytes != sizeof(T)) reinterpret_cast<uint64_t*>(room + bytes)[-1] = 0;
+  memcpy(room + sizeof(T), stack.packed_frames, stack.frame_bytes);
+  commit(ring, bytes);
+  return 1;
+}
+
 }  // namespace
 
 uint32_t sample_hz() { return load(g_state.control->sample_hz); }
@@ -46,29 +68,24 @@ int take_launch_stacks(void (*take)(uint64_t correlation)) {
 }
 
 int sample(const sonde_sample* sample) {
-  if (!recording()) return 1;
-  Inside inside;
-  if (!inside) return 0;
-  Ring* ring = this_ring();
-  const uint64_t bytes = sizeof(wire::SampleRecord) + wire::words_for(sample->frame_bytes) * 8;
-  char* room = ring != nullptr ? reserve(ring, bytes) : nullptr;
-  if (room == nullptr) {
-    count_drop(wire::DropSource::kSample, drop_reason());
-    return 1;
-  }
-  auto* record = reinterpret_cast<wire::SampleRecord*>(room);
-  *record = {{wire::RecordType::kSample, static_cast<uint8_t>(sample->flags),
-              static_cast<uint16_t>(bytes / 8), sample->frames},
-             sample->ticks,
-             sample->cpu_ns,
-             sample->missed,
-             sample->cost_ns,
-             sample->frame_bytes,
-             sample->tid};
-  if (bytes != sizeof *record) reinterpret_cast<uint64_t*>(room + bytes)[-1] = 0;
-  memcpy(record + 1, sample->packed_frames, sample->frame_bytes);
-  commit(ring, bytes);
-  return 1;
+  wire::SampleRecord record = {{},
+                               sample->stack.ticks,
+                               sample->cpu_ns,
+                               sample->missed,
+                               sample->cost_ns,
+                               sample->stack.frame_bytes};
+  if (sample->by_timer != 0) record.header.flags = wire::kByTimer;
+  return write_stack(record, wire::RecordType::kSample, sample->stack);
+}
+
+int blocked(const sonde_stack* stack, uint32_t tid, uint64_t wall_ns) {
+  const wire::BlockedRecord record = {{}, stack->ticks, wall_ns, tid, stack->frame_bytes};
+  return write_stack(record, wire::RecordType::kBlocked, *stack);
+}
+
+int launch_stack(const sonde_stack* stack, uint64_t correlation) {
+  const wire::LaunchStackRecord record = {{}, stack->ticks, correlation, stack->frame_bytes};
+  return write_stack(record, wire::RecordType::kLaunchStack, *stack);
 }
 
 uint32_t define_module(const sonde_module* module) {

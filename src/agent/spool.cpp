@@ -340,13 +340,7 @@ void write_last_names() {
 
 namespace {
 
-bool write_process_record() {
-  Description* description = describe();
-  if (description == nullptr) return false;
-  const bool good = begin_definitions(&description->record.header);
-  munmap(description, sizeof *description);
-  return good;
-}
+bool write_process_record() { return begin_definitions(&describe().record.header); }
 
 // The folder stays the same until ring 0 is whole.
 bool make_folder() {

@@ -1,12 +1,16 @@
 // What the recorder knows about a capture backend: which variables load it into the program, and
 // whether this machine has what it watches. A backend is a folder src/backends/NAME/ with its
-// library and a file record/backends/NAME.cpp that defines `const Backend& NAME_backend()`; the
+// library and a file record/backends/NAME.cpp that defines `Backend NAME_backend()`; the
 // build finds it.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace sonde::record {
 
@@ -24,11 +28,21 @@ struct Backend {
   std::string summary;  // one line for `sonde doctor`
   std::string library;  // "libsonde-opencl.so"
   std::vector<Injection> injections;
-  Probe (*probe)();
+  std::function<Probe()> probe;
 };
 
+// The probe of a backend that needs nothing of the machine.
+inline std::function<Probe()> always(const char* detail) {
+  return [detail] { return Probe{true, detail}; };
+}
+
 // Generated from the folders of backends/.
-std::span<const Backend* const> all_backends();
+std::span<const Backend> all_backends();
+const Backend* find_backend(std::string_view name);
+
+struct Options;
+// Those that a recording loads: all that are installed, or those that were named.
+Result<std::vector<const Backend*>> chosen_backends(const Options& options);
 
 // Whether the dynamic loader finds one of these libraries; the first found goes to `found`.
 bool find_library(std::span<const char* const> names, std::string* found);

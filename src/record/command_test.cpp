@@ -157,9 +157,9 @@ Environment merged(const Environment& environment, const std::string& injections
 }
 
 TEST(InjectionList, HasTheSessionAndOnePreload) {
-  const auto& backends = all_backends();
-  const auto list =
-      injection_list({backends.begin(), backends.end()}, "/tmp/s", "/opt/lib/sonde") + '\x1f';
+  std::vector<const Backend*> backends;
+  for (const Backend& backend : all_backends()) backends.push_back(&backend);
+  const auto list = injection_list(backends, "/tmp/s", "/opt/lib/sonde") + '\x1f';
   EXPECT_EQ(list.rfind("SONDE_SESSION=/tmp/s\x1f", 0), 0u);
   EXPECT_EQ(list.find("{lib}"), std::string::npos);
   const size_t preload = list.find("\x1fLD_PRELOAD+=/opt/lib/sonde/libsonde-agent.so");

@@ -415,7 +415,7 @@ Status Drain::finish_process(uint64_t spool_id, std::string_view how) {
   Spool& spool = found->second;
   Spool* const one[] = {&spool};
   while (!stopped_ && read_some(one) != 0) SONDE_TRY(commit(false));
-  if (stopped_) return make_error(ErrorCode::kIo, "stopped before all was read", session_);
+  if (stopped_) return make_error(ErrorCode::kIo, "stopped before everything was read", session_);
   note_open(spool);
   ingest_->ended(spool_id, monotonic_now_ns(), how);
   spool.finished = true;

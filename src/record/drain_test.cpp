@@ -28,7 +28,7 @@
 namespace sonde::agent {
 bool attach_process(const char* session);
 }
-extern "C" const struct sonde_agent* sonde_agent_v1(void);
+extern "C" const struct sonde_agent* sonde_agent_v2(void);
 
 namespace sonde::record {
 namespace {
@@ -99,7 +99,7 @@ class DrainTest : public ::testing::Test {
     if (child != 0) return child;
     control_.reset();  // or it would hold the lock as well
     if (!agent::attach_process(session().c_str())) _exit(9);
-    work(sonde_agent_v1());
+    work(sonde_agent_v2());
     _exit(0);
   }
   void wait_for(pid_t child) {

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "monitor/kept_file.h"
 #include "monitor/probe.h"
+#include "store/recording.h"
 
 namespace sonde::record {
 
@@ -35,7 +36,7 @@ int64_t Metrics::wait_ns() const {
 }
 
 bool Metrics::sample(std::span<const int64_t> processes) {
-  if (!softgpu_) find_software_gpus(processes);
+  if (!has_other_sys_) find_other_sys(processes);
   const int64_t now = monotonic_now_ns();
   sampler_.tick(now, processes);
   if (now - flushed_ns_ < kFlushEveryNs) return false;
@@ -44,18 +45,19 @@ bool Metrics::sample(std::span<const int64_t> processes) {
   return true;
 }
 
-// A program on software GPUs sees another /sys, which is told by its environment.
-void Metrics::find_software_gpus(std::span<const int64_t> processes) {
+// A program that sees another /sys, such as one with GPUs that are not real, tells it in its
+// environment.
+void Metrics::find_other_sys(std::span<const int64_t> processes) {
   for (const int64_t pid : processes) {
     if (!seen_.insert(pid).second) continue;
     const auto environment = monitor::read_file(fmt::format("/proc/{}/environ", pid));
     if (!environment) continue;
     for (const auto entry : split(*environment, '\0')) {
-      constexpr std::string_view kTree = "SOFTGPU_TREE=/";
-      if (entry.substr(0, kTree.size()) != kTree) continue;
-      softgpu_ = true;
-      const std::string tree(entry.substr(kTree.size() - 1));
-      return sampler_.use_gpu_roots({settings_.roots.proc, tree + "/sys"});
+      constexpr std::string_view kRoot = "SONDE_SYS_ROOT=";
+      if (!entry.starts_with(kRoot) || entry.size() == kRoot.size()) continue;
+      has_other_sys_ = true;
+      return sampler_.use_gpu_roots(
+          {settings_.roots.proc, std::string(entry.substr(kRoot.size()))});
     }
   }
 }
@@ -65,43 +67,23 @@ void Metrics::last_look(int64_t pid) { sampler_.last_look(monotonic_now_ns(), pi
 // Operations and metrics of one GPU have one number: that which the traced programs gave it, known
 // by the place on the bus. A GPU that none of them saw takes a number that is free.
 Status Metrics::renumber_gpus() {
-  std::map<std::string, int64_t> traced;  // by address
-  std::set<int64_t> taken;
-  {
-    SONDE_ASSIGN(auto rows,
-                 writer_.database().prepare("SELECT lower(location), gpu_id FROM sonde_device"));
-    for (;;) {
-      SONDE_ASSIGN(const bool more, rows.step());
-      if (!more) break;
-      taken.insert(rows.integer(1));
-      if (!rows.text(0).empty()) traced.emplace(rows.text(0), rows.integer(1));
-    }
-  }
+  SONDE_ASSIGN(auto traced, store::traced_gpus(writer_.database()));
   std::map<int64_t, int64_t> numbers;
   for (const auto& each : sampler_.names()) {
-    const auto known = traced.find(each.name);
-    if (each.device_type == "gpu" && known != traced.end()) numbers[each.device] = known->second;
+    const auto known = traced.by_location.find(each.name);
+    if (each.device_type == "gpu" && known != traced.by_location.end()) {
+      numbers[each.device] = known->second;
+    }
   }
   // Nothing is known of where the traced GPUs are: they are in the same order, surely.
   if (numbers.empty()) return ok_status();
   int64_t free = 0;
-  std::string cases;
   for (const auto& each : sampler_.names()) {
-    if (each.device_type != "gpu") continue;
-    if (numbers.count(each.device) == 0) {
-      while (taken.count(free) != 0) ++free;
-      taken.insert(free);
-      numbers[each.device] = free;
-    }
-    if (numbers[each.device] != each.device) {
-      cases += fmt::format(" WHEN {} THEN {}", each.device, numbers[each.device]);
-    }
+    if (each.device_type != "gpu" || numbers.count(each.device) != 0) continue;
+    while (!traced.taken.insert(free).second) ++free;
+    numbers[each.device] = free;
   }
-  if (cases.empty()) return ok_status();
-  return writer_.database().exec(
-      fmt::format("UPDATE rocpd_monitor SET deviceId = CASE deviceId{} ELSE deviceId END "
-                  "WHERE deviceType = 'gpu' AND start >= {}",
-                  cases, begun_ns_));
+  return store::renumber_gpu_metrics(writer_.database(), numbers, begun_ns_);
 }
 
 void Metrics::store_names() {

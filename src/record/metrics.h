@@ -30,7 +30,7 @@ class Metrics {
   std::vector<std::string> complaints() const;
 
  private:
-  void find_software_gpus(std::span<const int64_t> processes);
+  void find_other_sys(std::span<const int64_t> processes);
   Status renumber_gpus();
   void store_names();
   bool is_worth_saying(const monitor::Missing& missing) const;
@@ -39,7 +39,7 @@ class Metrics {
   store::Writer& writer_;
   monitor::Sampler sampler_;
   std::set<int64_t> seen_;  // processes
-  bool softgpu_ = false;
+  bool has_other_sys_ = false;
   int64_t begun_ns_, flushed_ns_;
 };
 

@@ -13,6 +13,20 @@ namespace sonde::record {
 
 enum class WaitPolicy { kNone, kAll };  // for processes that outlive the command
 
+// A word of a command that stands for the file that softgpu writes waves to.
+inline constexpr const char* kWavesFile = "{waves}";
+
+// Reports of GPUs that fail (faults.h).
+struct FaultOptions {
+  bool watch = true;
+  bool only = false;   // sonde debug: nothing else is kept
+  std::string output;  // "" = stderr
+  bool json = false;
+  bool all = false;    // every wave with its registers
+  bool waves = false;  // the command has kWavesFile among its words: it becomes a file's name
+  std::optional<std::string> save_folder;  // of the code objects
+};
+
 struct Options {
   std::string output;         // "" = trace.rpd; may have keys (names.h); each rank has its own
   bool append = false;        // add to an existing trace of Sonde's
@@ -37,6 +51,7 @@ struct Options {
   std::vector<std::string> environment;              // "NAME=value", added to the command's
   // Lines of its standard error that begin with the prefix go to a file instead; "" = none.
   std::string stderr_log, stderr_prefix;
+  FaultOptions faults;
   std::vector<std::string> command;
 };
 
@@ -46,6 +61,7 @@ struct Outcome {
   int signal = 0;       // that ended it, or 0
   int64_t wall_ns = 0;
   uint64_t apis = 0, ops = 0, lost = 0;
+  int faults = 0;                             // reports of GPUs that failed
   int left_running = 0;                       // processes that were let go
   std::string kept_session;                   // the session directory, if it still holds records
   bool interrupted = false;                   // a second Ctrl-C left them there

@@ -18,6 +18,7 @@
 #include "record/child.h"
 #include "record/command.h"
 #include "record/drain.h"
+#include "record/faults.h"
 #include "record/launcher.h"
 #include "record/liveness.h"
 #include "record/metrics.h"
@@ -27,6 +28,7 @@
 #include "record/status_line.h"
 #include "record/stderr_tap.h"
 #include "record/symbols.h"
+#include "store/recording.h"
 
 namespace sonde::record {
 
@@ -52,6 +54,8 @@ class Recording {
   Outcome watch(SignalPipe& signals);
 
  private:
+  // Where reports are stored.
+  store::Writer* kept() { return failure_ || options_.faults.only ? nullptr : writer_.get(); }
   uint64_t turn(SignalPipe& signals, StatusLine& status);
   void show(StatusLine& status);
   void take_signals(SignalPipe& signals);
@@ -77,6 +81,7 @@ class Recording {
   std::unique_ptr<store::Ingest> ingest_;
   std::unique_ptr<Drain> drain_;
   std::unique_ptr<Metrics> metrics_;
+  FaultWatch faults_;
   std::map<uint64_t, TracedProcess> processes_;
   Liveness liveness_;
   StderrTap tap_;
@@ -117,6 +122,7 @@ Status Recording::prepare() {
   session.launch_stacks = options_.launch_stacks;
   session.clock = options_.clock.value_or(wire::best_clock());
   SONDE_ASSIGN(control_, wire::Control::create(session_, session));
+  SONDE_ASSIGN(faults_, FaultWatch::open(session_, options_));
   SONDE_ASSIGN(Output output, open_output(options_, held_.pid()));
   output_ = output.path;
   created_ = output.created;
@@ -125,6 +131,7 @@ Status Recording::prepare() {
   SONDE_ASSIGN(auto ingest, store::Ingest::open(*writer_, control_->id, session_));
   ingest_ = std::make_unique<store::Ingest>(std::move(ingest));
   drain_ = std::make_unique<Drain>(session_, control_, *ingest_);
+  if (options_.faults.only) drain_->discard_from_now("not kept by sonde debug");
   ingest_->clocks(wire::read_clocks_exactly(control_->clock));
   if (options_.metrics.metrics.any()) {
     metrics_ = std::make_unique<Metrics>(options_.metrics, *writer_);
@@ -275,9 +282,10 @@ void Recording::sample_metrics() {
   if (metrics_->sample(processes)) drain_->touch();
 }
 
+int signal_of(int wait_status) { return WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0; }
+
 std::string how_it_ended(int wait_status) {
-  return WIFSIGNALED(wait_status) ? fmt::format("signal {}", WTERMSIG(wait_status))
-                                  : fmt::format("exit {}", WEXITSTATUS(wait_status));
+  return record::how_it_ended(WEXITSTATUS(wait_status), signal_of(wait_status));
 }
 
 // Said once.
@@ -320,6 +328,7 @@ void Recording::watch_processes() {
 void Recording::fail(const Error& error) {
   if (failure_) return;
   failure_ = error;
+  if (options_.faults.only) return;  // nothing is kept, and reports need none of it
   say(fmt::format("{}; the program goes on, its records stay in {}", error.to_line(), session_));
 }
 
@@ -334,6 +343,7 @@ uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
   take_signals(signals);
   look();
   if (tap_.is_open()) tap_.pass_on(STDERR_FILENO);
+  if (faults_.look(kept())) drain_->touch();
   if (failure_ || stopped_) return 0;
   const uint64_t bytes = drain_->poll();
   watch_processes();
@@ -372,7 +382,7 @@ Outcome Recording::watch(SignalPipe& signals) {
   }
   Outcome outcome;
   outcome.wall_ns = ended_ns_ - started_ns_;
-  outcome.signal = WIFSIGNALED(wait_status_) ? WTERMSIG(wait_status_) : 0;
+  outcome.signal = signal_of(wait_status_);
   outcome.exit_status = WIFEXITED(wait_status_) ? WEXITSTATUS(wait_status_) : 128 + outcome.signal;
   if (tap_.is_open()) {
     tap_.finish(STDERR_FILENO);
@@ -399,6 +409,10 @@ void Recording::finish_processes(Outcome& outcome) {
 
 void Recording::finish(Outcome& outcome) {
   close_session();
+  faults_.look_at_end(
+      {child_, WEXITSTATUS(wait_status_), signal_of(wait_status_), ended_ns_, behind_softgpu_},
+      kept());
+  outcome.faults = faults_.reports();
   if (!failure_ && !stopped_) finish_processes(outcome);
   if (metrics_ != nullptr && !failure_) {
     if (auto finished = metrics_->finish(*ingest_); !finished) fail(finished.error());
@@ -407,7 +421,9 @@ void Recording::finish(Outcome& outcome) {
     }
   }
   if (!failure_ && !stopped_ && behind_softgpu_) {
-    auto shared = share_end(writer_->database(), child_, started_ns_, how_it_ended(wait_status_));
+    // Only a parent is told how a process ended; the launcher ends as its child does.
+    auto shared = store::set_exit_of_children(writer_->database(), child_, started_ns_,
+                                              how_it_ended(wait_status_));
     if (!shared) fail(shared.error());
   }
   if (!failure_ && !stopped_) {
@@ -421,47 +437,35 @@ void Recording::finish(Outcome& outcome) {
   outcome.ops = ingest_->ops();
   outcome.lost = ingest_->lost();
   outcome.interrupted = stopped_;
-  if (failure_ || stopped_) {
+  if ((failure_ || stopped_) && !options_.faults.only) {
     outcome.kept_session = session_;
   } else {
     remove_session_dir(session_);
   }
 }
 
-Result<std::vector<const Backend*>> chosen_backends(const Options& options) {
-  std::vector<const Backend*> chosen;
-  for (const auto* backend : all_backends()) {
-    if (backend->name == "cpu" && options.sample_hz == 0 && !options.launch_stacks) continue;
-    if (options.backends && std::find(options.backends->begin(), options.backends->end(),
-                                      backend->name) == options.backends->end()) {
-      continue;
-    }
-    std::error_code error;
-    if (std::filesystem::exists(library_folder() + "/" + backend->library, error)) {
-      chosen.push_back(backend);
-    }
-  }
-  if (!options.backends) return chosen;
-  for (const auto& name : *options.backends) {
-    const auto all = all_backends();
-    if (name != "none" && std::none_of(all.begin(), all.end(), [&](const auto* backend) {
-          return backend->name == name;
-        })) {
-      return make_error(ErrorCode::kInvalidArgument, "no such backend: " + name, "--backends",
-                        "sonde doctor lists them");
-    }
-  }
-  return chosen;
+// What of the command and its output is in the session.
+void place_in_session(Options& options, const std::string& session) {
+  if (options.faults.only) options.output = session + "/debug.rpd";
+  if (!options.faults.waves) return;
+  std::replace(options.command.begin(), options.command.end(), std::string(kWavesFile),
+               waves_file(session));
 }
 
 }  // namespace
 
-Result<Outcome> run(const Options& options) {
+Result<Outcome> run(Options options) {
   SONDE_ASSIGN(const std::string file, find_command(options.command[0]));
   SONDE_ASSIGN(const auto backends, chosen_backends(options));
+  // The sampling backend is in every program, and does what it is asked for.
+  if (std::ranges::find(backends, "cpu", &Backend::name) == backends.end()) {
+    options.sample_hz = 0;
+    options.sample_blocked = options.launch_stacks = false;
+  }
   occupy_standard_descriptors();
   SONDE_ASSIGN(auto signals, SignalPipe::open());
   SONDE_ASSIGN(const std::string session, make_session_dir(options));
+  place_in_session(options, session);
   Recording recording(options, session);
   auto prepared =
       recording.hold(file, injection_list(backends, session, library_folder()), signals);

@@ -8,7 +8,7 @@ namespace sonde::record {
 
 // Runs the whole recording. The command's own failure is an Outcome, not an Error; an Error means
 // that the command was not started.
-Result<Outcome> run(const Options& options);
+Result<Outcome> run(Options options);
 
 // Finishes the session in `session`, whose recorder or program was killed. The rows that the
 // recorder had committed are in the file named by the session; with `output` they are copied there

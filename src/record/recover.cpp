@@ -10,6 +10,7 @@
 #include "record/symbols.h"
 #include "store/database.h"
 #include "store/ingest/unfinished.h"
+#include "store/recording.h"
 #include "store/writer.h"
 
 namespace sonde::record {
@@ -58,7 +59,7 @@ Status copy_trace(const std::string& from, const std::string& to) {
 Result<store::Writer> open_trace(const std::string& recorded, const std::string& output) {
   std::error_code error;
   if (output != recorded && fs::exists(output, error)) {
-    return make_error(ErrorCode::kInvalidArgument, "exists already", output,
+    return make_error(ErrorCode::kInvalidArgument, "already exists", output,
                       "choose another name with -o");
   }
   if (!fs::exists(recorded, error)) {
@@ -88,10 +89,9 @@ std::optional<store::Database> finished_trace(const std::string& session,
 
 // With what the recorder had stored before it was killed.
 Status count_outcome(store::Database& database, Outcome& outcome) {
-  SONDE_ASSIGN(const int64_t apis, database.integer("SELECT count(*) FROM rocpd_api"));
-  SONDE_ASSIGN(const int64_t ops, database.integer("SELECT count(*) FROM rocpd_op"));
-  outcome.apis = static_cast<uint64_t>(apis);
-  outcome.ops = static_cast<uint64_t>(ops);
+  SONDE_ASSIGN(const auto rows, store::count_rows(database));
+  outcome.apis = rows.apis;
+  outcome.ops = rows.ops;
   return ok_status();
 }
 

@@ -106,10 +106,10 @@ Result<std::string> session_of(const std::string& path) {
                       path, "if it was moved, give its new path");
   }
   const bool exists = fs::exists(path, error);
-  return make_error(ErrorCode::kNotFound,
-                    exists ? "there is no unfinished recording of it"
-                           : "no recording is found that was to go there",
-                    path, "sonde recover alone lists what it finds; or give the session directory");
+  return make_error(
+      ErrorCode::kNotFound,
+      exists ? "there is no unfinished recording of it" : "no unfinished recording writes to it",
+      path, "sonde recover alone lists what it finds; or give the session directory");
 }
 
 }  // namespace sonde::record

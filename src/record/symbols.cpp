@@ -116,11 +116,24 @@ class SymbolFile {
     return name;
   }
 
+  // The unit of the debug information that an address is of. clang writes no index of addresses:
+  // where there is none, each unit is asked.
+  Dwarf_Die* unit_of(uint64_t address, Dwarf_Addr* bias) const {
+    if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, bias)) return unit;
+    Dwarf_Die* unit = nullptr;
+    while ((unit = dwfl_module_nextcu(module_, unit, bias)) != nullptr) {
+      if (dwarf_haspc(unit, address - *bias) > 0) return unit;
+    }
+    return nullptr;
+  }
+
   void set_line(uint64_t address, store::FrameName& name) const {
-    Dwfl_Line* line = dwfl_module_getsrc(module_, address);
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = unit_of(address, &bias);
+    Dwarf_Line* line = unit != nullptr ? dwarf_getsrc_die(unit, address - bias) : nullptr;
     int number = 0;
-    const char* file = line != nullptr
-                           ? dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)
+    const char* file = line != nullptr && dwarf_lineno(line, &number) == 0
+                           ? dwarf_linesrc(line, nullptr, nullptr)
                            : nullptr;
     if (file == nullptr) return;
     name.file = file;
@@ -130,7 +143,7 @@ class SymbolFile {
   // The functions around an address by their debug information, the innermost first.
   void add_inlined(uint64_t address, std::vector<store::FrameName>& names) const {
     Dwarf_Addr bias = 0;
-    Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
+    Dwarf_Die* unit = unit_of(address, &bias);
     if (unit == nullptr) return;
     Dwarf_Die* innermost = nullptr;
     if (dwarf_getscopes(unit, address - bias, &innermost) <= 0) return;
@@ -237,6 +250,11 @@ Status name_frames(store::Database& database) {
     for (const auto& frame : frames) SONDE_TRY(namer.name(frame, file.names(frame.address)));
   }
   return ok_status();
+}
+
+std::vector<store::FrameName> names_of_file(const std::string& path, const std::string& build_id,
+                                            uint64_t address) {
+  return SymbolFile(path, build_id).names(address);
 }
 
 }  // namespace sonde::record

@@ -3,13 +3,21 @@
 // own file is found by build id and debug link, as gdb finds it.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "store/database.h"
+#include "store/frames.h"
 
 namespace sonde::record {
 
 // Every frame without a name gets one: where there is no symbol, the file's name and the offset of
 // the function in it. A file that is no longer the one that ran (another build id) tells nothing.
 Status name_frames(store::Database& database);
+
+// Of one address of a file; the innermost function first.
+std::vector<store::FrameName> names_of_file(const std::string& path, const std::string& build_id,
+                                            uint64_t address);
 
 }  // namespace sonde::record

@@ -15,7 +15,7 @@ namespace sonde::wire {
 
 constexpr uint64_t kChunkMagic = 0x4B4E4843444E4F53;    // "SONDCHNK"
 constexpr uint64_t kControlMagic = 0x4C525443444E4F53;  // "SONDCTRL"
-constexpr uint32_t kWireVersion = 4;
+constexpr uint32_t kWireVersion = 6;
 constexpr uint32_t kFirstThatCounts = 4;  // control files from here on have `refused`
 
 // A chunk's size is a multiple of the smallest one: a thread that fills its chunks fast gets larger

@@ -48,6 +48,14 @@ uint64_t fixed_bytes(const RecordHeader& header) {
       return sizeof(QueueRecord);
     case RecordType::kSample:
       return sizeof(SampleRecord);
+    case RecordType::kBlocked:
+      return sizeof(BlockedRecord);
+    case RecordType::kLaunchStack:
+      return sizeof(LaunchStackRecord);
+    case RecordType::kCopyRequest:
+      return sizeof(CopyRequestRecord);
+    case RecordType::kOpCounter:
+      return sizeof(OpCounterRecord);
     case RecordType::kModule:
       return sizeof(ModuleRecord);
     case RecordType::kCode:
@@ -60,30 +68,37 @@ uint64_t fixed_bytes(const RecordHeader& header) {
   return 0;
 }
 
-// The text a record carries itself; false if it does not fit.
-bool own_text(Record& record, uint64_t bytes) {
-  uint64_t fixed = 0;
-  uint64_t length = 0;
-  if (record.type() == RecordType::kString) {
-    fixed = sizeof(StringRecord);
-    length = record.as<StringRecord>().length;
-  } else if (record.type() == RecordType::kProcess) {
-    fixed = sizeof(ProcessRecord);
-    length = record.as<ProcessRecord>().text_bytes;
-  } else if (record.type() == RecordType::kSample) {
-    fixed = sizeof(SampleRecord);
-    length = record.as<SampleRecord>().frame_bytes;
-  } else if (record.type() == RecordType::kModule) {
-    fixed = sizeof(ModuleRecord);
-    length = record.as<ModuleRecord>().text_bytes;
-  } else if (record.type() == RecordType::kCode) {
-    fixed = sizeof(CodeRecord);
-    length = record.as<CodeRecord>().text_bytes;
-  } else {
-    return true;
+// How much text, packed frames or values a record says it carries itself; nothing if its type has
+// none.
+std::optional<uint64_t> own_text_bytes(const Record& record) {
+  switch (record.type()) {
+    case RecordType::kString:
+      return record.as<StringRecord>().length;
+    case RecordType::kProcess:
+      return record.as<ProcessRecord>().text_bytes;
+    case RecordType::kSample:
+      return record.as<SampleRecord>().frame_bytes;
+    case RecordType::kBlocked:
+      return record.as<BlockedRecord>().frame_bytes;
+    case RecordType::kLaunchStack:
+      return record.as<LaunchStackRecord>().frame_bytes;
+    case RecordType::kOpCounter:
+      return record.as<OpCounterRecord>().values * sizeof(CounterValue);
+    case RecordType::kModule:
+      return record.as<ModuleRecord>().text_bytes;
+    case RecordType::kCode:
+      return record.as<CodeRecord>().text_bytes;
+    default:
+      return std::nullopt;
   }
-  if (length > bytes - fixed) return false;
-  record.text = {reinterpret_cast<const char*>(record.header) + fixed, length};
+}
+
+// The text a record carries behind its `fixed` bytes; false if it does not fit.
+bool own_text(Record& record, uint64_t fixed, uint64_t bytes) {
+  const auto length = own_text_bytes(record);
+  if (!length) return true;
+  if (*length > bytes - fixed) return false;
+  record.text = {reinterpret_cast<const char*>(record.header) + fixed, *length};
   record.has_text = true;
   return true;
 }
@@ -136,7 +151,7 @@ std::optional<Record> Decoder::next() {
   record.header = peek();
   const uint64_t need = record.header != nullptr ? fixed_bytes(*record.header) : 0;
   const uint64_t have = record.header != nullptr ? uint64_t{record.header->words} * 8 : 0;
-  if (need == 0 || have < need || !own_text(record, have)) {
+  if (need == 0 || have < need || !own_text(record, need, have)) {
     malformed_ = true;
     return std::nullopt;
   }

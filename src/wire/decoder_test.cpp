@@ -162,6 +162,22 @@ TEST(Decoder, WhatIsNoRecordEndsTheWalk) {
     p.header(RecordType::kString, 3, 0);
     p.words.insert(p.words.end(), {0, 1u << 30});  // text longer than the record
   }));
+  for (const RecordType stack : {RecordType::kSample, RecordType::kLaunchStack}) {
+    EXPECT_TRUE(malformed([&](Payload& p) {
+      p.header(stack, stack == RecordType::kSample ? 5 : 4, 0);
+      p.words.insert(p.words.end(), {1, 2, 9, 9});  // frames longer than the record
+    }));
+  }
+  EXPECT_TRUE(malformed([](Payload& p) {
+    p.header(RecordType::kBlocked, 4, 0);
+    p.words.insert(p.words.end(), {1, 2, uint64_t{1} << 32 | 4711});
+  }));
+  EXPECT_TRUE(
+      malformed([](Payload& p) { p.header(RecordType::kCopyRequest, 1, 0); }));  // too short
+  EXPECT_TRUE(malformed([](Payload& p) {
+    p.header(RecordType::kOpCounter, 3, 0);
+    p.words.insert(p.words.end(), {1, uint64_t{1} << 48});  // a value longer than the record
+  }));
 }
 
 TEST(Decoder, AnyBytesAreSafe) {

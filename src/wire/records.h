@@ -26,6 +26,10 @@ enum class RecordType : uint8_t {
   kPackedCall = 13,
   kPackedOp = 14,
   kSample = 15,
+  kBlocked = 18,
+  kLaunchStack = 19,
+  kCopyRequest = 20,
+  kOpCounter = 21,
   // Continuations: belong to the record before them, always in the same chunk.
   kArguments = 16,
   kText = 17,
@@ -113,24 +117,67 @@ struct SnapshotRecord {
   uint64_t value, before, after;
 };
 
-// What a thread was executing. header.id = number of frames, header.flags as below. The frames
-// follow, innermost first, packed: each is two LEB128 numbers, `module << 1` and an offset from the
-// module's bias (module 0: an address), or `code << 1 | 1` and an offset into Python's byte code.
+// What a call asked to be copied: struct sonde_copy_request of backend.h behind the header. The
+// call's record comes later in the ring.
+struct CopyRequestRecord {
+  RecordHeader header;
+  uint64_t correlation;
+  uint32_t kind, flags;
+  uint64_t bytes;
+  uint64_t src, dst;
+  uint64_t size[3];
+  uint64_t stream;
+  int16_t src_device, dst_device;
+  uint32_t reserved;
+};
+static_assert(sizeof(CopyRequestRecord) % 8 == 0);
+
+// header.id = name of a hardware counter of the operation of this ring that was written last.
+// CounterValues follow. Queue and start are those of the operation, to know whether it is there.
+struct OpCounterRecord {
+  RecordHeader header;
+  uint64_t start;
+  uint32_t queue;
+  uint16_t pass, values;
+};
+// In one part of the device: engine and instance of the block, as the runtime numbers them.
+struct CounterValue {
+  uint16_t xcc, engine;
+  uint32_t instance;
+  uint64_t value;
+};
+static_assert(sizeof(CounterValue) == 16);
+
+// Stacks: header.id = number of frames, header.flags as below. The frames follow, innermost first,
+// packed: each is two LEB128 numbers, `module << 1` and an offset from the module's bias (module 0:
+// an address), or `code << 1 | 1` and an offset into Python's byte code.
+//
+// kSample: what the thread was executing.
 struct SampleRecord {
   RecordHeader header;
   uint64_t ticks;
-  uint64_t cpu_ns;   // CPU time of the thread since its last sample; or how long it was blocked;
-                     // or the correlation of the call that it has begun
+  uint64_t cpu_ns;   // CPU time of the thread since its last sample
   uint32_t missed;   // samples that were due meanwhile and not taken
   uint32_t cost_ns;  // CPU time that the thread's last sample took
-  uint32_t frame_bytes;
-  uint32_t tid;  // of another thread than the ring's; 0: the ring's
+  uint64_t frame_bytes;
+};
+// kBlocked: where another thread than the ring's did not run.
+struct BlockedRecord {
+  RecordHeader header;
+  uint64_t ticks;
+  uint64_t wall_ns;  // how long
+  uint32_t tid, frame_bytes;
+};
+// kLaunchStack: where a call that launches work was made; its record comes later in the ring.
+struct LaunchStackRecord {
+  RecordHeader header;
+  uint64_t ticks;
+  uint64_t correlation;
+  uint64_t frame_bytes;
 };
 constexpr uint8_t kStackTruncated = 1;  // the outermost frames are missing: no way to unwind
 constexpr uint8_t kStackTooDeep = 2;    // the outermost frames are missing: too many
-constexpr uint8_t kByTimer = 4;         // of CPU time, not a perf event
-constexpr uint8_t kBlocked = 8;         // the thread did not run
-constexpr uint8_t kLaunch = 16;         // taken for a call, whose record comes later in the ring
+constexpr uint8_t kByTimer = 4;         // kSample: due by a timer of CPU time, not a perf event
 constexpr uint32_t kMaxFrames = 256;
 
 // kText: header.id = length in bytes; kArguments: header.id = number of words. Data follows.

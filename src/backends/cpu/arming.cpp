@@ -1,6 +1,8 @@
 #include "backends/cpu/arming.h"
 
+#include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +18,8 @@ namespace {
 const struct sonde_agent* g_agent = nullptr;
 uint64_t g_period_ns = 0;
 uint32_t g_by_event = 0;
+uint32_t g_from_timer = 0;  // the first sample, and the others by events
+uint32_t g_denied = 0;      // which cannot be had, as was found then
 uint32_t g_silent = 0;
 agent::BoundedLock g_free_lock;
 agent::BoundedLock g_arming;  // whoever starts and ends clocks
@@ -65,6 +69,25 @@ void close_events(ThreadSampler& self) {
   self.started = 0;
 }
 
+// Since Linux 5.10 a CPU time timer waits until its thread returns to user mode; before that it may
+// end a system call with EINTR.
+bool timers_never_interrupt() {
+  utsname kernel = {};
+  if (uname(&kernel) != 0) return false;
+  char* end = kernel.release;
+  const unsigned long major = strtoul(end, &end, 10);
+  const unsigned long minor = *end == '.' ? strtoul(end + 1, nullptr, 10) : 0;
+  return major > 5 || (major == 5 && minor >= 10);
+}
+
+// Nothing is lost at a rate that the timers keep.
+void tell_denied() {
+  const bool kept = g_period_ns * ticks_per_second() >= 1'000'000'000;
+  g_agent->diagnostic(kept ? SONDE_INFO : SONDE_WARNING, "cpu",
+                      "perf events are not permitted, so threads are sampled no faster than the "
+                      "kernel's clock ticks; sysctl kernel.perf_event_paranoid=2 permits them");
+}
+
 bool open_starter(ThreadSampler& self, int number) {
   self.period_ns = next_interval(self);
   self.owed_ns = 0;
@@ -78,6 +101,27 @@ void end_start(ThreadSampler& self) {
   for (const Event& event : self.events) rate += 1.0 / static_cast<double>(event.period_ns);
   self.period_ns = static_cast<uint64_t>(1 / rate);
   close_event(self.starter);
+}
+
+void stop_timer(ThreadSampler& self) {
+  const int timer = __atomic_exchange_n(&self.timer, -1, __ATOMIC_RELAXED);
+  if (timer >= 0) syscall(SYS_timer_delete, timer);
+}
+
+// At the first sample, which a timer was set for: an event costs a process or thread that ends
+// before that more than all else that recording does to it.
+bool begin_events(ThreadSampler& self) {
+  if (!g_arming.try_acquire()) return false;
+  const bool wanted = clocks_are_events() && !is_silent() && self.rests == 0;
+  const bool opened = wanted && open_starter(self, sampling_signal());
+  if (opened) stop_timer(self);
+  if (wanted && !opened && !events_work(g_period_ns)) {
+    agent::store(g_by_event, 0);
+    agent::store(g_denied, 1);
+  }
+  self.begins = 0;
+  g_arming.release();
+  return opened;
 }
 
 // At a sample: starts the next event, with a period between 7/8 and 9/8 of so many periods as there
@@ -109,16 +153,17 @@ bool start_timer(ThreadSampler& self, int tid, int number, uint64_t now_ns) {
 }
 
 void stop_clock(ThreadSampler& self) {
-  const int timer = __atomic_exchange_n(&self.timer, -1, __ATOMIC_RELAXED);
-  if (timer >= 0) syscall(SYS_timer_delete, timer);
+  stop_timer(self);
   close_events(self);
 }
 
 bool start_own_clock(ThreadSampler& self) {
   const int number = sampling_signal();
   if (number == 0) return true;
-  if (clocks_are_events() && open_starter(self, number)) return true;
-  return start_timer(self, self.tid, number, self.last_cpu_ns);
+  self.begins = clocks_are_events() && agent::load(g_from_timer) != 0;
+  if (self.begins == 0 && clocks_are_events() && open_starter(self, number)) return true;
+  return start_timer(self, self.tid, number, self.last_cpu_ns) ||
+         (self.begins != 0 && open_starter(self, number));
 }
 
 // Samples that would have been taken of a thread that rests.
@@ -130,9 +175,10 @@ void count_rest(ThreadSampler& self) {
   self.rests_from_ns = cpu_ns;
 }
 
-__attribute__((destructor)) void count_rests() {
+__attribute__((destructor)) void finish() {
   if (is_silent()) return;
   const ErrnoKeeper keep;
+  if (agent::load(g_denied) != 0) tell_denied();
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     count_rest(*one);
   }
@@ -153,7 +199,11 @@ void prepare_arming(const struct sonde_agent* agent) { g_agent = agent; }
 
 void prepare_clocks(uint32_t period_ns) {
   g_period_ns = period_ns;
-  g_by_event = events_work(period_ns) ? 1 : 0;
+  // A timer fires when the kernel's clock ticks, so it is too coarse for short periods.
+  const bool precise = g_period_ns * ticks_per_second() >= 2'000'000'000;
+  g_from_timer = precise && timers_never_interrupt();
+  g_by_event = g_from_timer != 0 || events_work(period_ns);
+  if (g_by_event == 0) tell_denied();
 }
 
 bool clocks_are_events() { return agent::load(g_by_event) != 0; }
@@ -254,6 +304,7 @@ void arm_again_in_child(bool with_clock) {
 }
 
 uint32_t schedule_next(ThreadSampler& self, uint64_t cpu_ns, uint64_t elapsed_ns) {
+  if (self.begins != 0 && begin_events(self)) return 0;
   const int timer = agent::load(self.timer);
   if (timer >= 0) return schedule(self, timer, cpu_ns);
   start_next_event(self);

@@ -11,9 +11,9 @@ namespace sonde::cpu {
 
 // Before a thread is armed, with a clock or without.
 void prepare_arming(const struct sonde_agent* agent);
-// How often, and whether perf events are permitted here.
+// How often. Tries whether perf events are permitted, unless that can wait for the first sample.
 void prepare_clocks(uint32_t period_ns);
-bool clocks_are_events();
+bool clocks_are_events();  // as far as is known
 // Of the kernel's clock, at which it looks at timers.
 uint32_t ticks_per_second();
 

@@ -1,6 +1,5 @@
 #include "backends/cpu/blocked.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -85,13 +84,12 @@ bool place_of(int tid, Place& place) {
 // What stood in one place goes into the file. False if that must be tried again later.
 bool record(ThreadSampler& sampler) {
   BlockedThread& blocked = sampler.blocked;
-  if (blocked.moment.cpu_ns == 0) return true;
-  sonde_sample sample = {};
-  if (!pack(g_agent, g_own_module, blocked.moment, g_packed, sample)) return false;
-  sample.tid = static_cast<uint32_t>(blocked.tid);
-  sample.flags |= SONDE_SAMPLE_BLOCKED;
-  if (g_agent->sample(&sample) == 0) return false;
-  blocked.moment.cpu_ns = 0;
+  if (blocked.wall_ns == 0) return true;
+  sonde_stack stack;
+  if (!pack(g_agent, g_own_module, blocked.moment, g_packed, stack)) return false;
+  const auto tid = static_cast<uint32_t>(blocked.tid);
+  if (g_agent->blocked(&stack, tid, blocked.wall_ns) == 0) return false;
+  blocked.wall_ns = 0;
   blocked.moment.ticks = g_agent->ticks();
   return true;
 }
@@ -113,20 +111,20 @@ void look_at(ThreadSampler& sampler, uint64_t elapsed_ns) {
   uint64_t cpu_ns = 0;
   const bool there = tid != 0 && cpu_ns_of(tid, cpu_ns);
   if (there && blocked.is_blocked && tid == blocked.tid && cpu_ns == blocked.cpu_ns) {
-    blocked.moment.cpu_ns += elapsed_ns;
-    if (blocked.moment.cpu_ns >= kLongestPiece) record(sampler);
+    blocked.wall_ns += elapsed_ns;
+    if (blocked.wall_ns >= kLongestPiece) record(sampler);
     return;
   }
   if (blocked.is_blocked && !record(sampler)) g_agent->dropped("samples", 1);
   blocked.is_blocked = false;
   if (!there) return;
-  blocked.moment.cpu_ns = 0;
+  blocked.wall_ns = 0;
   if (!take_blocked(sampler, tid, cpu_ns)) return;
   blocked.tid = tid;
   blocked.cpu_ns = cpu_ns;
   blocked.is_blocked = true;
   blocked.moment.ticks = g_agent->ticks();
-  blocked.moment.cpu_ns = elapsed_ns;
+  blocked.wall_ns = elapsed_ns;
 }
 
 void look_at_all() {
@@ -178,13 +176,10 @@ bool is_gone() {
 }
 
 bool start_thread() {
-  // Not our own pthread_create: this thread is not sampled.
-  const auto create = reinterpret_cast<CreateThread>(dlsym(RTLD_NEXT, "pthread_create"));
-  if (create == nullptr) return false;
   g_last_ns = static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
   agent::store(g_tid, 0);
   agent::store(g_leave, 0u);
-  return start_helper_thread(create, watch, nullptr, kStackBytes);
+  return start_helper_thread(watch, nullptr, kStackBytes);
 }
 
 }  // namespace

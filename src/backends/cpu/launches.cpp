@@ -46,13 +46,11 @@ bool all_defined(const PythonStack& python) {
 }
 
 bool try_to_record(ThreadSampler& self, uint64_t correlation, bool with_all) {
-  walk_python(g_agent, self.now.python);
-  if (with_all && !all_defined(self.now.python)) return false;
-  sonde_sample sample = {};
-  if (!pack(g_agent, g_own_module, self.now, self.packed, sample)) return false;
-  sample.cpu_ns = correlation;
-  sample.flags |= SONDE_SAMPLE_LAUNCH;
-  return g_agent->sample(&sample) != 0;
+  walk_python(g_agent, self.now.moment.python);
+  if (with_all && !all_defined(self.now.moment.python)) return false;
+  sonde_stack stack;
+  if (!pack(g_agent, g_own_module, self.now.moment, self.packed, stack)) return false;
+  return g_agent->launch_stack(&stack, correlation) != 0;
 }
 
 struct Launch {
@@ -64,10 +62,9 @@ struct Launch {
 void take(void* argument) {
   auto& launch = *static_cast<Launch*>(argument);
   ThreadSampler& self = *launch.self;
-  self.now.ticks = g_agent->ticks();
-  self.now.missed = self.now.cost_ns = 0;
-  unwind(launch.here, self.bounds, self.now.stack);
-  leave_out_ours(self.now.stack);
+  self.now.moment.ticks = g_agent->ticks();
+  unwind(launch.here, self.bounds, self.now.moment.stack);
+  leave_out_ours(self.now.moment.stack);
   for (int tries = 1; !try_to_record(self, launch.correlation, tries < kMostTries); ++tries) {
     if (tries == kMostTries) return g_agent->dropped("launch stacks", 1);
     if (tries > kTriesWithoutPause) sched_yield();
@@ -116,8 +113,6 @@ void on_launch(uint64_t correlation) {
 }  // namespace
 
 bool prepare_launches(const struct sonde_agent* agent, uint32_t own_module) {
-  constexpr size_t kNeeded = offsetof(struct sonde_agent, take_launch_stacks) + sizeof(void*);
-  if (agent->size < kNeeded) return false;
   g_agent = agent;
   g_own_module = own_module;
   return agent->take_launch_stacks(on_launch) != 0;

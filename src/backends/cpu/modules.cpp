@@ -28,6 +28,7 @@ struct FoundObject {
 using FindObject = int (*)(void*, FoundObject*);
 
 FindObject g_find_object = nullptr;
+const struct sonde_agent* g_second_definer = nullptr;
 Module g_modules[kMaxModules];  // 0 is none; they are never taken back
 uint32_t g_count = 1;
 int g_adding = 0;
@@ -222,11 +223,16 @@ BuildId build_id_of(const Module& module) {
 }  // namespace
 
 bool prepare_modules(bool ask_loader) {
-  g_find_object = nullptr;
-  if (ask_loader) {
-    g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
-  }
+  FindObject asked = nullptr;
+  if (ask_loader) asked = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  g_find_object = asked;  // in one store: another thread may be using it
   return g_find_object != nullptr || look_at_mappings();
+}
+
+void set_second_definer(const struct sonde_agent* agent) { agent::store(g_second_definer, agent); }
+
+bool is_second_definer(const struct sonde_agent* agent) {
+  return agent::load(g_second_definer) == agent;
 }
 
 void forget_modules() { agent::store(g_must_look, 1); }
@@ -246,7 +252,8 @@ const Module& module_at(uint32_t number) { return g_modules[number]; }
 uint32_t module_definition(uint32_t number, const struct sonde_agent* agent) {
   if (number == 0) return 0;
   Module& module = g_modules[number];
-  const uint32_t known = agent::load(module.definition);
+  uint32_t& place = module.definition[is_second_definer(agent) ? 1 : 0];
+  const uint32_t known = agent::load(place);
   if (known != 0) return known;
   char executable[PATH_MAX];
   const char* path = module.path;
@@ -260,7 +267,7 @@ uint32_t module_definition(uint32_t number, const struct sonde_agent* agent) {
       module.bias, module.section.start, module.section.end, path, id.bytes, id.size};
   // Two threads may define the same one twice, which does no harm.
   const uint32_t definition = agent->define_module(&description);
-  if (definition != 0) agent::store(module.definition, definition);
+  if (definition != 0) agent::store(place, definition);
   return definition;
 }
 

@@ -22,13 +22,16 @@ struct Module {
   const void* link_map = nullptr;  // of the loader, if that told
   const char* path = nullptr;      // the program's may be empty
   uint32_t seen = 0;               // in the kernel's list, by the number of the look at it
-  uint32_t definition = 0;         // the agent's number for it, 0: not defined yet
+  uint32_t definition[2] = {};     // its numbers at the two definers, 0: not defined yet
 };
 
 // The number of the module that `pc` lies in, or 0.
 uint32_t module_of(uint64_t pc);
 const Module& module_at(uint32_t number);
-// The agent's number; 0 if it cannot be had now.
+// Two may number modules and Python codes, each in its own way: the agent, and whoever is set here.
+void set_second_definer(const struct sonde_agent* agent);
+bool is_second_definer(const struct sonde_agent* agent);
+// The definer's number; 0 if it cannot be had now.
 uint32_t module_definition(uint32_t number, const struct sonde_agent* agent);
 
 // Before the first use. `ask_loader`: if it has a function for that. False: nobody tells.

@@ -17,8 +17,8 @@ char* put_number(char* place, uint64_t value) {
 // Writes frames as FORMAT.md describes them.
 class Packer {
  public:
-  Packer(const struct sonde_agent* agent, uint32_t own_module, char* place, sonde_sample& sample)
-      : agent_(agent), own_module_(own_module), begin_(place), end_(place), sample_(sample) {}
+  Packer(const struct sonde_agent* agent, uint32_t own_module, char* place, sonde_stack& packed)
+      : agent_(agent), own_module_(own_module), begin_(place), end_(place), packed_(packed) {}
 
   // False if the module could not be defined now.
   bool native(const Frame& frame) {
@@ -32,19 +32,19 @@ class Packer {
   void python(const PythonFrame& frame) { put(uint64_t{frame.code} << 1 | 1, frame.offset); }
 
   void finish() {
-    sample_.packed_frames = begin_;
-    sample_.frame_bytes = static_cast<uint32_t>(end_ - begin_);
+    packed_.packed_frames = begin_;
+    packed_.frame_bytes = static_cast<uint32_t>(end_ - begin_);
   }
 
  private:
   void put(uint64_t which, uint64_t offset) {
     end_ = put_number(put_number(end_, which), offset);
-    ++sample_.frames;
+    ++packed_.frames;
   }
   const struct sonde_agent* agent_;
   uint32_t own_module_;
   char *begin_, *end_;
-  sonde_sample& sample_;
+  sonde_stack& packed_;
 };
 
 }  // namespace
@@ -52,13 +52,13 @@ class Packer {
 // Python's frames stand in the place of the interpreter's loop that runs them. Those whose loop was
 // not reached, in a stack that could not be unwound, come last.
 bool pack(const struct sonde_agent* agent, uint32_t own_module, const Moment& moment, char* room,
-          sonde_sample& sample) {
-  sample.ticks = moment.ticks;
-  sample.cpu_ns = moment.cpu_ns;
-  sample.missed = moment.missed;
-  sample.cost_ns = moment.cost_ns;
-  sample.flags = moment.stack.flags;
-  Packer packer(agent, own_module, room, sample);
+          sonde_stack& packed) {
+  packed = {.ticks = moment.ticks,
+            .flags = moment.stack.flags,
+            .frames = 0,
+            .frame_bytes = 0,
+            .packed_frames = room};
+  Packer packer(agent, own_module, room, packed);
   const PythonStack& python = moment.python;
   uint32_t run = 0, next = 0;
   for (uint32_t i = 0; i < moment.stack.count; ++i) {
@@ -77,9 +77,6 @@ bool pack(const struct sonde_agent* agent, uint32_t own_module, const Moment& mo
 
 void copy_moment(Moment& to, const Moment& from) {
   to.ticks = from.ticks;
-  to.cpu_ns = from.cpu_ns;
-  to.missed = from.missed;
-  to.cost_ns = from.cost_ns;
   to.stack.count = from.stack.count;
   to.stack.flags = from.stack.flags;
   memcpy(to.stack.frames, from.stack.frames, sizeof(Frame) * from.stack.count);

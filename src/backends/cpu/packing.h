@@ -7,20 +7,19 @@
 
 namespace sonde::cpu {
 
-// A stack with what is known of the moment.
+// What a thread was executing at a moment.
 struct Moment {
-  uint64_t ticks = 0, cpu_ns = 0;
-  uint32_t missed = 0, cost_ns = 0;
+  uint64_t ticks = 0;
   Stack stack;
   PythonStack python;
 };
 
 constexpr uint32_t kPackedBytes = wire::kMaxFrames * 2 * 2 * 10;
 
-// Fills `sample`, whose frames go to `room` of kPackedBytes. Frames of `own_module` are left out.
+// Fills `packed`, whose frames go to `room` of kPackedBytes. Frames of `own_module` are left out.
 // False if a module could not be defined now.
 bool pack(const struct sonde_agent* agent, uint32_t own_module, const Moment& moment, char* room,
-          sonde_sample& sample);
+          sonde_stack& packed);
 
 void copy_moment(Moment& to, const Moment& from);
 

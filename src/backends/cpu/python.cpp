@@ -8,8 +8,12 @@
 #include <unistd.h>
 
 #include "agent/platform.h"
+#include "backends/cpu/modules.h"
 #include "backends/cpu/python_layout.h"
 #include "backends/cpu/python_offsets.h"
+
+// In a program that is, or is linked with, Python. Looked up by the loader.
+extern "C" [[gnu::weak]] const char* Py_GetVersion();
 
 namespace sonde::cpu {
 
@@ -20,6 +24,7 @@ using ThisThreadState = void* (*)();
 const PythonLayout* g_layout = nullptr;
 constinit PythonLayout g_described = {};  // by the interpreter itself
 ThisThreadState g_this_thread_state = nullptr;
+unsigned long long g_loads = 0;             // of libraries, when Python was looked for
 uint64_t g_loop_start = 0, g_loop_end = 0;  // the interpreter's loop
 
 // No structure of Python's lies elsewhere, however odd the moment.
@@ -53,7 +58,7 @@ struct KnownCode {
   uint32_t definition;
 };
 constexpr uint32_t kKnownCodes = 1 << 13;
-KnownCode g_known[kKnownCodes];
+KnownCode g_known[2][kKnownCodes];  // of the two definers (modules.h)
 int g_adding = 0;
 
 uint64_t check_of(uint64_t code) {
@@ -72,7 +77,9 @@ bool lock_known() {
   return false;
 }
 
-KnownCode& place_of(uint64_t code) { return g_known[(code * 0x9FB21C651E98DF25) >> (64 - 13)]; }
+KnownCode& place_of(const struct sonde_agent* agent, uint64_t code) {
+  return g_known[is_second_definer(agent) ? 1 : 0][(code * 0x9FB21C651E98DF25) >> (64 - 13)];
+}
 
 char* put_utf8(char* place, uint32_t c) {
   if (c < 0x80) {
@@ -87,14 +94,22 @@ char* put_utf8(char* place, uint32_t c) {
 
 constexpr uint32_t kMostText = 1000;  // characters of a name
 
+// The state of a string begins with how it is interned, in 2 bits, or 16 in early versions of 3.14;
+// the bits that follow are a kind in one of the two only.
+bool is_compact(uint32_t state) {
+  const uint32_t kind = state & 7;
+  return (state >> 3 & 1) != 0 && (kind == 1 || kind == 2 || kind == 4);
+}
+
 // A string object as UTF-8, into `text` of 4 * kMostText bytes.
 uint32_t read_text(uint64_t object, char* text) {
   if (!plausible(object)) return 0;
-  const uint32_t state = at<uint32_t>(object, g_layout->text_state) >> g_layout->kind_shift;
+  auto state = at<uint32_t>(object, g_layout->text_state) >> 2;
+  if (!is_compact(state)) state >>= 14;
+  if (!is_compact(state)) return 0;
   const uint32_t kind = state & 7;
-  const bool compact = (state >> 3 & 1) != 0, ascii = (state >> 4 & 1) != 0;
+  const bool ascii = (state >> 4 & 1) != 0;
   auto length = at<uint64_t>(object, g_layout->text_length);
-  if (!compact || (kind != 1 && kind != 2 && kind != 4)) return 0;
   if (length > kMostText) length = kMostText;
   const uint64_t data = object + (ascii ? g_layout->ascii_text : g_layout->wide_text);
   char* end = text;
@@ -135,7 +150,7 @@ uint32_t define(const struct sonde_agent* agent, uint64_t code) {
 
 // The agent's number of a code object.
 uint32_t definition_of(const struct sonde_agent* agent, uint64_t code) {
-  KnownCode& place = place_of(code);
+  KnownCode& place = place_of(agent, code);
   const uint64_t check = check_of(code);
   if (!lock_known()) return 0;
   if (place.code != code || place.check != check) {
@@ -208,6 +223,19 @@ class PythonWalk {
   PythonStack& stack_;
 };
 
+// Since it was asked last. A dlsym() that fails costs more, and the first one allocates memory.
+bool has_new_libraries() {
+  const auto loads = [](dl_phdr_info* info, size_t, void* total) {
+    *static_cast<unsigned long long*>(total) = info->dlpi_adds;
+    return 1;
+  };
+  unsigned long long total = 0;
+  dl_iterate_phdr(loads, &total);
+  const bool is_first = g_loads == 0;
+  if (total == __atomic_exchange_n(&g_loads, total, __ATOMIC_RELAXED)) return false;
+  return !is_first || Py_GetVersion != nullptr;
+}
+
 // "3.11.2 (main ...": 0x30b
 uint32_t version_of(const char* text) {
   if (text == nullptr || text[0] != '3' || text[1] != '.') return 0;
@@ -221,7 +249,7 @@ uint32_t version_of(const char* text) {
 }  // namespace
 
 void find_python() {
-  if (g_layout != nullptr) return;
+  if (g_layout != nullptr || !has_new_libraries()) return;
   const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
   void* loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
   g_this_thread_state =

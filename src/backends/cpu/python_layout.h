@@ -26,7 +26,6 @@ struct PythonLayout {
   uint16_t ascii_text, wide_text;  // of a string object: after which its characters are
   uint16_t text_length = 16, text_state = 32;
   uint16_t bytes_length = 16, bytes_data = 32;
-  uint8_t kind_shift = 2;  // of the kind of a string, in its state
 };
 constexpr uint16_t kDirect = 0xffff;
 constexpr uint8_t kOwnedByCStack = 3;

@@ -79,7 +79,6 @@ bool layout_of_offsets(const uint64_t* words, uint32_t version, PythonLayout& la
   // Behind the structure of a compact string that is not ASCII: its UTF-8 form and the length of
   // it.
   layout.wide_text = static_cast<uint16_t>(layout.ascii_text + 16);
-  layout.kind_shift = 16;
   return taker.good();
 }
 

@@ -56,11 +56,12 @@ class Object {
   std::vector<uint64_t> words_;
 };
 
-// kind 1, compact, ASCII: behind 16 bits that say how it is interned.
-Object text_object(std::string_view text, uint32_t state = (1 | 8 | 16) << 16 | 3) {
+// kind 1, compact, ASCII: behind 2 bits that say how it is interned.
+Object text_object(std::string_view text, uint32_t state = (1 | 8 | 16) << 2 | 3) {
   Object object;
   object.put(kTextLength, uint64_t{text.size()}).put(kTextState, state);
-  return object.put_text((state >> 20 & 1) != 0 ? kAsciiSize : kAsciiSize + 16, text);
+  const bool ascii = ((state >> 6 | state >> 20) & 1) != 0;
+  return object.put_text(ascii ? kAsciiSize : kAsciiSize + 16, text);
 }
 
 struct Code {
@@ -124,10 +125,11 @@ TEST(PythonOffsets, FramesAreFoundByThem) {
   struct sonde_agent agent = {};
   agent.define_code = define_code;
   find_python();
-  const Code outer("/opt/job/train.py", text_object("main"), 3);
+  // The first name's state is that of an early 3.14.
+  const Code outer("/opt/job/train.py", text_object("main", (1 | 8 | 16) << 16 | 3), 3);
   // Two bytes a character, not ASCII.
   const Code inner("/opt/job/model.py",
-                   text_object(std::string_view("N\0e\0t\0\xe9\0", 8), (2 | 8) << 16), 40);
+                   text_object(std::string_view("N\0e\0t\0\xe9\0", 8), (2 | 8) << 2), 40);
   const_cast<Object&>(inner.name).put(kTextLength, uint64_t{4});
   const Object entry = frame_object(outer, 0, nullptr, 3);
   const Object first = frame_object(outer, 12, &entry);

@@ -13,6 +13,14 @@
 #include "backends/cpu/modules.h"
 #include "backends/cpu/signals.h"
 
+// Of the sanitizers' runtimes, where they are. Looked up by the loader: a dlsym() that fails
+// allocates memory.
+extern "C" {
+[[gnu::weak]] void __tsan_init();
+[[gnu::weak]] void __msan_init();
+[[gnu::weak]] void __asan_init();
+}
+
 namespace sonde::cpu {
 
 namespace {
@@ -22,10 +30,13 @@ bool g_ready = false;
 uint32_t g_own_module = 0;
 constinit thread_local ThreadSampler* t_sampler = nullptr;
 
-bool record(ThreadSampler& self, const Moment& moment) {
-  sonde_sample sample = {};
-  if (!pack(g_agent, g_own_module, moment, self.packed, sample)) return false;
-  if (self.timer >= 0) sample.flags |= SONDE_SAMPLE_BY_TIMER;
+bool record(ThreadSampler& self, const Sample& taken) {
+  sonde_sample sample = {.stack = {},
+                         .cpu_ns = taken.cpu_ns,
+                         .missed = taken.missed,
+                         .cost_ns = taken.cost_ns,
+                         .by_timer = taken.by_timer};
+  if (!pack(g_agent, g_own_module, taken.moment, self.packed, sample.stack)) return false;
   return g_agent->sample(&sample) != 0;
 }
 
@@ -40,8 +51,28 @@ void record_or_keep(ThreadSampler& self, bool has_new) {
     self.last_cpu_ns -= self.now.cpu_ns;  // the next one stands for its time as well
     return;
   }
-  copy_moment(self.waiting, self.now);
+  copy_moment(self.waiting.moment, self.now.moment);
+  self.waiting.cpu_ns = self.now.cpu_ns;
+  self.waiting.missed = self.now.missed;
+  self.waiting.cost_ns = self.now.cost_ns;
+  self.waiting.by_timer = self.now.by_timer;
   self.has_waiting = 1;
+}
+
+void tell_unreadable() {
+  g_agent->diagnostic(SONDE_WARNING, "cpu",
+                      "process_vm_readv is not permitted, so call stacks end where they leave "
+                      "their thread's own stack, and those of blocked threads after one frame; "
+                      "the container's seccomp profile has to allow it");
+}
+
+// At the first sample, which a short process never comes to.
+void check_memory() {
+  static uint32_t checked;
+  if (agent::load(checked) == 0 && __atomic_exchange_n(&checked, 1, __ATOMIC_RELAXED) == 0 &&
+      !memory_is_readable()) {
+    tell_unreadable();
+  }
 }
 
 struct Interruption {
@@ -56,15 +87,17 @@ void take(void* argument) {
   const uint64_t cpu_ns = thread_cpu_ns();
   const uint64_t elapsed_ns = cpu_ns - self.last_cpu_ns;
   self.last_cpu_ns = cpu_ns;
+  self.now.by_timer = agent::load(self.timer) >= 0;
   const uint32_t missed = self.missed + schedule_next(self, cpu_ns, elapsed_ns);
   self.missed = 0;
   if (g_agent->recording() == 0) return;
-  self.now.ticks = begin;
+  self.now.moment.ticks = begin;
   self.now.cpu_ns = elapsed_ns;
   self.now.missed = missed;
   self.now.cost_ns = self.cost_ns;
-  unwind(*interruption.context, self.bounds, self.now.stack);
-  walk_python(g_agent, self.now.python);
+  check_memory();
+  unwind(*interruption.context, self.bounds, self.now.moment.stack);
+  walk_python(g_agent, self.now.moment.python);
   if (self.python == 0) agent::store(self.python, python_state());
   record_or_keep(self, true);
   const uint64_t cost = thread_cpu_ns() - cpu_ns;
@@ -104,28 +137,12 @@ void on_signal(int number, siginfo_t* info, void* context) {
   call_on(self->handler_stack + sizeof self->handler_stack, take, &interruption);
 }
 
-void tell_denied(uint32_t hz) {
-  if (!clocks_are_events()) {  // nothing is lost at a rate that the timers keep
-    g_agent->diagnostic(hz <= ticks_per_second() ? SONDE_INFO : SONDE_WARNING, "cpu",
-                        "perf events are not permitted, so threads are sampled no faster than the "
-                        "kernel's clock ticks; sysctl kernel.perf_event_paranoid=2 permits them");
-  }
-  if (!memory_is_readable()) {
-    g_agent->diagnostic(SONDE_WARNING, "cpu",
-                        "process_vm_readv is not permitted, so call stacks end where they leave "
-                        "their thread's own stack, and those of blocked threads after one frame; "
-                        "the container's seccomp profile has to allow it");
-  }
-}
-
 // The handler may come while the program is inside a runtime that has taken libc's functions over,
 // which the handler calls, too: AddressSanitizer's bear that, those of ThreadSanitizer and
 // MemorySanitizer deadlock. One that is linked into the program may show its functions only.
 bool must_not_be_interrupted() {
-  if (dlsym(RTLD_DEFAULT, "__tsan_init") != nullptr) return true;
-  if (dlsym(RTLD_DEFAULT, "__msan_init") != nullptr) return true;
-  return dlsym(RTLD_DEFAULT, "__asan_init") == nullptr &&
-         dlsym(RTLD_DEFAULT, "read") != dlsym(RTLD_NEXT, "read");
+  if (__tsan_init != nullptr || __msan_init != nullptr) return true;
+  return __asan_init == nullptr && dlsym(RTLD_DEFAULT, "read") != dlsym(RTLD_NEXT, "read");
 }
 
 bool prepare_sampling(uint32_t hz) {
@@ -137,8 +154,7 @@ bool prepare_sampling(uint32_t hz) {
                         "runtime must not be interrupted");
     return false;
   }
-  constexpr size_t kWithSilence = offsetof(struct sonde_agent, on_silence) + sizeof(void*);
-  if (g_agent->size >= kWithSilence) g_agent->on_silence(silence);
+  g_agent->on_silence(silence);
   const uint32_t period_ns = 1000000000 / hz;
   prepare_clocks(period_ns);
   prepare_stacks(g_agent);
@@ -146,19 +162,14 @@ bool prepare_sampling(uint32_t hz) {
     g_agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the program uses all signals itself");
     return false;
   }
-  tell_denied(hz);
-  constexpr size_t kWithBlocked = offsetof(struct sonde_agent, sample_blocked) + sizeof(void*);
-  if (g_agent->size >= kWithBlocked && g_agent->sample_blocked() != 0) {
-    watch_blocked(g_agent, period_ns, g_own_module);
-  }
+  if (g_agent->sample_blocked() != 0) watch_blocked(g_agent, period_ns, g_own_module);
   return true;
 }
 
 }  // namespace
 
 bool prepare(const struct sonde_agent* agent) {
-  constexpr size_t kNeeded = offsetof(struct sonde_agent, define_code) + sizeof(void*);
-  if (agent == nullptr || agent->size < kNeeded) return false;
+  if (agent == nullptr) return false;
   g_agent = agent;
   prepare_arming(agent);
   if (!prepare_modules()) {

@@ -29,7 +29,16 @@ struct BlockedThread {
   int tid = 0;
   uint64_t cpu_ns = 0;  // its clock when it was looked at last
   bool is_blocked = false;
-  Moment moment;  // its stack, and how long it has stood there and is not recorded yet
+  Moment moment;         // when it was found, and its stack
+  uint64_t wall_ns = 0;  // how long it has stood there and is not recorded yet
+};
+
+// What a thread was executing, and what that stands for.
+struct Sample {
+  Moment moment;
+  uint64_t cpu_ns = 0;
+  uint32_t missed = 0, cost_ns = 0;
+  bool by_timer = false;
 };
 
 constexpr size_t kGuardBytes = 4096;
@@ -49,6 +58,7 @@ struct ThreadSampler {
   void* argument = nullptr;
   StackBounds bounds;
   int timer = -1;          // the kernel's number
+  uint32_t begins = 0;     // events take over from the timer at its first signal
   Event events[kEvents];   // where they are used
   Event starter;           // its number stays when it is closed: a signal may be on its way
   uint32_t started = 0;    // of the events
@@ -63,8 +73,8 @@ struct ThreadSampler {
   uint64_t random = 0;
   uint32_t missed = 0, cost_ns = 0;
   uint32_t has_waiting = 0;
-  Moment now;
-  Moment waiting;  // could not be recorded when it was taken
+  Sample now;
+  Sample waiting;  // could not be recorded when it was taken
   char packed[kPackedBytes];
   alignas(64) char handler_stack[128 * 1024];
 };

@@ -94,16 +94,22 @@ __attribute__((constructor)) void start_up() {
 
 using namespace sonde::cpu;
 
+// A thread that is not sampled, for other backends (base/helper_thread.h).
+SONDE_EXPORT int sonde_create_thread(pthread_t* thread, const pthread_attr_t* attributes,
+                                     void* (*function)(void*), void* argument) {
+  static const auto kNext = next_of<Create>("pthread_create");
+  return kNext(thread, attributes, function, argument);
+}
+
 SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                 void* (*function)(void*), void* argument) {
-  static const auto kNext = next_of<Create>("pthread_create");
   if (prepared()) find_python();  // it may have been loaded since
   ThreadSampler* sampler = prepared() ? take_sampler() : nullptr;
-  if (sampler == nullptr) return kNext(thread, attributes, function, argument);
+  if (sampler == nullptr) return sonde_create_thread(thread, attributes, function, argument);
   sampler->function = function;
   sampler->argument = argument;
   sampler->bounds.low = stack_bytes(attributes);
-  const int result = kNext(thread, attributes, thread_main, sampler);
+  const int result = sonde_create_thread(thread, attributes, thread_main, sampler);
   if (result != 0) give_back(sampler);
   return result;
 }

@@ -147,7 +147,7 @@ class Walk {
       const uint64_t address = exact_ ? pc : pc - 1;
       Row row = row_of(address);
       if (stack_.count == wire::kMaxFrames) {
-        stack_.flags |= SONDE_SAMPLE_TOO_DEEP;
+        stack_.flags |= SONDE_STACK_TOO_DEEP;
         return;
       }
       Frame& frame = stack_.frames[stack_.count++];
@@ -155,14 +155,14 @@ class Walk {
       if (row.kind == Row::kOutermost) return;
       const uint64_t before = registers_[kRsp];
       if (!step(row, address)) {
-        stack_.flags |= SONDE_SAMPLE_TRUNCATED;
+        stack_.flags |= SONDE_STACK_TRUNCATED;
         return;
       }
       frame.stack = registers_[kRsp];
       if (registers_[kReturnAddress] == 0) return;  // as the kernel and thread starts leave it
       // A stack only grows downwards; but a signal's handler may have one of its own.
       if (row.kind != Row::kSignal && registers_[kRsp] <= before) {
-        stack_.flags |= SONDE_SAMPLE_TRUNCATED;
+        stack_.flags |= SONDE_STACK_TRUNCATED;
         return;
       }
     }

@@ -22,22 +22,13 @@
 #include <thread>
 #include <vector>
 
+#include "backends/cpu/bounds_test_support.h"
 #include "backends/cpu/eh_frame.h"
 #include "backends/cpu/modules.h"
 
 namespace sonde::cpu {
 
 namespace {
-
-StackBounds bounds_here() {
-  pthread_attr_t attributes;
-  void* low = nullptr;
-  size_t bytes = 0;
-  pthread_getattr_np(pthread_self(), &attributes);
-  pthread_attr_getstack(&attributes, &low, &bytes);
-  pthread_attr_destroy(&attributes);
-  return {reinterpret_cast<uint64_t>(low), reinterpret_cast<uint64_t>(low) + bytes};
-}
 
 struct Both {
   std::vector<uint64_t> ours, glibcs;
@@ -292,12 +283,12 @@ TEST_F(UnwindTest, AStackOfNonsenseEndsTheWalk) {
   context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(words));
   context.uc_mcontext.gregs[REG_RBP] = 0x1234567;
   unwind(context, g_bounds, stack);
-  EXPECT_EQ(stack.flags, static_cast<uint32_t>(SONDE_SAMPLE_TRUNCATED));
+  EXPECT_EQ(stack.flags, static_cast<uint32_t>(SONDE_STACK_TRUNCATED));
   EXPECT_LE(stack.count, 3u);
   context.uc_mcontext.gregs[REG_RIP] = 0;
   context.uc_mcontext.gregs[REG_RSP] = 8;
   unwind(context, g_bounds, stack);
-  EXPECT_EQ(stack.flags, static_cast<uint32_t>(SONDE_SAMPLE_TRUNCATED));
+  EXPECT_EQ(stack.flags, static_cast<uint32_t>(SONDE_STACK_TRUNCATED));
 }
 
 TEST(ExpressionTest, ThatOfEveryProcedureLinkageTable) {

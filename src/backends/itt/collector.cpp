@@ -61,8 +61,8 @@ void* find_function(const char* name) {
   const FunctionTable all[] = {handle_functions(), task_functions(), value_functions(),
                                control_functions()};
   for (const FunctionTable& table : all) {
-    for (size_t i = 0; i < table.count; ++i) {
-      if (strcmp(table.first[i].name, name) == 0) return table.first[i].function;
+    for (const NamedFunction& each : table) {
+      if (strcmp(each.name, name) == 0) return each.function;
     }
   }
   return nullptr;

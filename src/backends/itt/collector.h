@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <span>
+
 #include "backends/itt/itt_abi.h"
 #include "backends/itt/open_ranges.h"
 #include "backends/itt/pointer_table.h"
@@ -33,11 +35,8 @@ struct NamedFunction {
   const char* name;  // as in the copy's list: "__itt_task_begin"
   void* function;
 };
-struct FunctionTable {
-  const NamedFunction* first;
-  size_t count;
-};
-// A function as an NamedFunction holds it.
+using FunctionTable = std::span<const NamedFunction>;
+// A function as a NamedFunction holds it.
 template <typename F>
 void* erase(F* function) {
   return reinterpret_cast<void*>(function);

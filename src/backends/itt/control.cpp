@@ -134,7 +134,7 @@ FunctionTable control_functions() {
       {"__itt_frame_begin", erase(frame_begin)},
       {"__itt_frame_end", erase(frame_end)},
   };
-  return {kFunctions, sizeof kFunctions / sizeof kFunctions[0]};
+  return kFunctions;
 }
 
 }  // namespace sonde::itt

@@ -8,6 +8,7 @@ namespace {
 using markers::find_or_add_text;
 using markers::object_of;
 using markers::Text;
+using markers::TextSet;
 
 Domain* domain_create(const char* name) {
   if (name == nullptr) return nullptr;
@@ -48,23 +49,19 @@ Counter* counter_create(const char* name, const char* domain) {
 
 void adopt_handles(const Global* copy) {
   if (copy->version_build <= kLastBuildWithoutNull) return;
-  for (Domain* domain = copy->domains; domain != nullptr; domain = domain->next) {
-    if (domain->name == nullptr) continue;
-    Text* text = find_or_add_text(g_state.domains, domain->name, strlen(domain->name));
+  const auto adopt = [](TextSet& texts, const char* name, void* object) {
+    Text* text = name != nullptr ? find_or_add_text(texts, name, strlen(name)) : nullptr;
     void* none = nullptr;
     if (text != nullptr) {
-      __atomic_compare_exchange_n(&text->object, &none, static_cast<void*>(domain), false,
-                                  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+      __atomic_compare_exchange_n(&text->object, &none, object, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_RELAXED);
     }
+  };
+  for (Domain* domain = copy->domains; domain != nullptr; domain = domain->next) {
+    adopt(g_state.domains, domain->name, domain);
   }
   for (StringHandle* handle = copy->strings; handle != nullptr; handle = handle->next) {
-    if (handle->text == nullptr) continue;
-    Text* text = find_or_add_text(g_state.strings, handle->text, strlen(handle->text));
-    void* none = nullptr;
-    if (text != nullptr) {
-      __atomic_compare_exchange_n(&text->object, &none, static_cast<void*>(handle), false,
-                                  __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-    }
+    adopt(g_state.strings, handle->text, handle);
   }
 }
 
@@ -75,7 +72,7 @@ FunctionTable handle_functions() {
       {"__itt_counter_create", erase(counter_create)},
       {"__itt_counter_create_typed", erase(counter_create_typed)},
   };
-  return {kFunctions, sizeof kFunctions / sizeof kFunctions[0]};
+  return kFunctions;
 }
 
 }  // namespace sonde::itt

@@ -126,7 +126,7 @@ FunctionTable task_functions() {
       {"__itt_marker", erase(marker)},
       {"__itt_marker_ex", erase(marker_ex)},
   };
-  return {kFunctions, sizeof kFunctions / sizeof kFunctions[0]};
+  return kFunctions;
 }
 
 }  // namespace sonde::itt

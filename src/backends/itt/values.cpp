@@ -225,7 +225,7 @@ FunctionTable value_functions() {
       {"__itt_metadata_str_add", erase(metadata_str_add)},
       {"__itt_metadata_str_add_with_scope", erase(metadata_str_add_with_scope)},
   };
-  return {kFunctions, sizeof kFunctions / sizeof kFunctions[0]};
+  return kFunctions;
 }
 
 }  // namespace sonde::itt

@@ -122,7 +122,7 @@ void install_handlers() {
 void start_collector() {
   pthread_once(&g_handlers_once, install_handlers);
   if (g_running.exchange(true)) return;
-  if (!start_helper_thread(pthread_create, collect, nullptr, kStackBytes)) {
+  if (!start_helper_thread(collect, nullptr, kStackBytes)) {
     agent().diagnostic(SONDE_WARNING, "opencl",
                        "cannot start the collector thread: ops that the program does not wait for "
                        "may be missing if it is killed");

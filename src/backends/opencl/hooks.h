@@ -22,6 +22,16 @@ struct Types<void (*)(A...)> {
   using Hook = void(A...);
 };
 
+// Newer headers have no names for these types.
+template <auto Member>
+struct MemberType;
+template <typename T, T cl_icd_dispatch::*Member>
+struct MemberType<Member> {
+  using Type = T;
+};
+template <auto Member>
+using FunctionType = typename MemberType<Member>::Type;
+
 template <Function F>
 inline constexpr auto kHook = nullptr;
 template <Function F>
@@ -30,22 +40,14 @@ template <Function F>
 inline constexpr auto kDescribe = nullptr;
 
 #define SONDE_DECLARE_G(name)
-#define SONDE_DECLARE_H(name)             \
-  Types<cl_api_##name>::Hook hook_##name; \
-  template <>                             \
-  inline constexpr auto kHook<Function::name> = &hook_##name;
-#define SONDE_DECLARE_L(name)               \
-  Types<cl_api_##name>::Legacy hook_##name; \
-  template <>                               \
-  inline constexpr auto kHook<Function::name> = &hook_##name;
-#define SONDE_DECLARE_P(name)               \
-  Types<cl_api_##name>::After after_##name; \
-  template <>                               \
-  inline constexpr auto kAfter<Function::name> = &after_##name;
-#define SONDE_DECLARE_E(name)                     \
-  Types<cl_api_##name>::Describe describe_##name; \
-  template <>                                     \
-  inline constexpr auto kDescribe<Function::name> = &describe_##name;
+#define SONDE_DECLARE(name, type, function, place)            \
+  Types<FunctionType<&cl_icd_dispatch::name>>::type function; \
+  template <>                                                 \
+  inline constexpr auto place<Function::name> = &function;
+#define SONDE_DECLARE_H(name) SONDE_DECLARE(name, Hook, hook_##name, kHook)
+#define SONDE_DECLARE_L(name) SONDE_DECLARE(name, Legacy, hook_##name, kHook)
+#define SONDE_DECLARE_P(name) SONDE_DECLARE(name, After, after_##name, kAfter)
+#define SONDE_DECLARE_E(name) SONDE_DECLARE(name, Describe, describe_##name, kDescribe)
 #define X(kind, category, name, arguments) SONDE_DECLARE_##kind(name)
 #include "backends/opencl/functions.inc"
 #undef X

@@ -69,7 +69,8 @@ struct ReturnsHandle<R (*)(A...)> {
 
 void define_functions() {
   constexpr bool kHandles[] = {
-#define X(kind, category, name, arguments) ReturnsHandle<cl_api_##name>::value,
+#define X(kind, category, name, arguments) \
+  ReturnsHandle<FunctionType<&cl_icd_dispatch::name>>::value,
 #include "backends/opencl/functions.inc"
 #undef X
   };
@@ -84,9 +85,10 @@ void define_functions() {
 
 // A function that the next layer lacks stays absent.
 void fill_dispatch() {
-#define X(kind, category, name, arguments)                                                   \
-  if (g_layer.next.name != nullptr) {                                                        \
-    g_dispatch.name = &Wrapped<Function::name, &cl_icd_dispatch::name, cl_api_##name>::call; \
+#define X(kind, category, name, arguments)                                  \
+  if (g_layer.next.name != nullptr) {                                       \
+    g_dispatch.name = &Wrapped<Function::name, &cl_icd_dispatch::name,      \
+                               FunctionType<&cl_icd_dispatch::name>>::call; \
   }
 #include "backends/opencl/functions.inc"
 #undef X

@@ -1,5 +1,5 @@
-// What the parts of libsonde-rocm.so share: the agent, and what the thread's current call into HIP
-// is, so that the packets it makes can be linked to it. Set by hip/, read by hsa/.
+// What the parts of this backend share: the agent, and what the thread's current call into HIP is,
+// so that the packets it makes can be linked to it. Set by hip/, read by hsa/.
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// How libsonde-rocm.so gets into the program: preloaded, for the calls that a program makes by the
-// names of HIP's functions (hip/exports.cpp), and as a tool of the HSA runtime (HSA_TOOLS_LIB),
+// How this backend gets into the program: preloaded with the agent, for the calls that a program makes
+// by the names of HIP's functions (hip/exports.cpp), and as a tool of the HSA runtime (HSA_TOOLS_LIB),
 // which calls OnLoad in the middle of hsa_init(). HIP starts that runtime in its own first call,
 // before it looks whether somebody wants to hear of the call; so nothing is missed where a program
 // is told of by HIP's callbacks.
@@ -20,10 +20,10 @@ bool g_hip_reports_calls;
 bool g_hip_callbacks;
 bool g_hsa_refused;
 
-// Which parts the user wants, from the recorder: "hsa:hip".
+// Which parts the user wants, from the recorder: "hsa:hip", or nothing.
 bool wanted(const char* part) {
   const char* list = getenv("SONDE_ROCM");
-  if (list == nullptr) return true;
+  if (list == nullptr) return false;
   const size_t length = strlen(part);
   for (const char* at = list; (at = strstr(at, part)) != nullptr; at += length) {
     const bool begins = at == list || at[-1] == ':';

@@ -31,13 +31,8 @@ Probe probe() {
 
 }  // namespace
 
-const Backend& cpu_backend() {
-  static const Backend kBackend = {"cpu",
-                                   "call stacks of running threads, by sampling",
-                                   "libsonde-cpu.so",
-                                   {"LD_PRELOAD+={lib}/libsonde-cpu.so"},
-                                   probe};
-  return kBackend;
+Backend cpu_backend() {
+  return {"cpu", "call stacks of running threads, by sampling", "libsonde-agent.so", {}, probe};
 }
 
 }  // namespace sonde::record

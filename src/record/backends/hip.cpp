@@ -3,16 +3,14 @@
 
 namespace sonde::record {
 
-const Backend& hip_backend() {
-  static const Backend kBackend = {
-      "hip",
-      "HIP calls with their arguments (ROCm)",
-      "libsonde-rocm.so",
-      {"LD_PRELOAD+={lib}/libsonde-rocm.so", "HSA_TOOLS_LIB~={lib}/libsonde-rocm.so",
-       "SONDE_REGISTER_NEXT?={env:ROCPROFILER_REGISTER_LIBRARY}",
-       "ROCPROFILER_REGISTER_LIBRARY={lib}/libsonde-rocm.so", "SONDE_ROCM+=hip"},
-      hip_probe};
-  return kBackend;
+Backend hip_backend() {
+  return {"hip",
+          "HIP calls with their arguments (ROCm)",
+          "libsonde-agent.so",
+          {"HSA_TOOLS_LIB~={lib}/libsonde-agent.so",
+           "SONDE_REGISTER_NEXT?={env:ROCPROFILER_REGISTER_LIBRARY}",
+           "ROCPROFILER_REGISTER_LIBRARY={lib}/libsonde-agent.so", "SONDE_ROCM+=hip"},
+          hip_probe};
 }
 
 }  // namespace sonde::record

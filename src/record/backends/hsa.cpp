@@ -3,16 +3,14 @@
 
 namespace sonde::record {
 
-const Backend& hsa_backend() {
-  static const Backend kBackend = {
-      "hsa",
-      "kernels, copies and code objects of AMD GPUs (ROCm)",
-      "libsonde-rocm.so",
-      {"HSA_TOOLS_LIB~={lib}/libsonde-rocm.so",
-       "SONDE_REGISTER_NEXT?={env:ROCPROFILER_REGISTER_LIBRARY}",
-       "ROCPROFILER_REGISTER_LIBRARY={lib}/libsonde-rocm.so", "SONDE_ROCM+=hsa"},
-      rocm_probe};
-  return kBackend;
+Backend hsa_backend() {
+  return {"hsa",
+          "kernels, copies and code objects of AMD GPUs (ROCm)",
+          "libsonde-agent.so",
+          {"HSA_TOOLS_LIB~={lib}/libsonde-agent.so",
+           "SONDE_REGISTER_NEXT?={env:ROCPROFILER_REGISTER_LIBRARY}",
+           "ROCPROFILER_REGISTER_LIBRARY={lib}/libsonde-agent.so", "SONDE_ROCM+=hsa"},
+          rocm_probe};
 }
 
 }  // namespace sonde::record

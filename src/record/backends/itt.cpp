@@ -3,16 +3,12 @@
 
 namespace sonde::record {
 
-const Backend& itt_backend() {
-  static const Backend kBackend = {
-      "itt",
-      "ITT tasks, frames and counters (oneDNN, TBB, OpenVINO ...)",
-      "libsonde-itt.so",
-      {"INTEL_LIBITTNOTIFY64?={lib}/libsonde-itt.so"},
-      [] {
-        return Probe{true, "ITT is part of the program; nothing else is needed"};
-      }};
-  return kBackend;
+Backend itt_backend() {
+  return {"itt",
+          "ITT tasks, frames and counters (oneDNN, TBB, OpenVINO ...)",
+          "libsonde-itt.so",
+          {"INTEL_LIBITTNOTIFY64?={lib}/libsonde-itt.so"},
+          always("ITT is part of the program; nothing else is needed")};
 }
 
 }  // namespace sonde::record

@@ -3,16 +3,12 @@
 
 namespace sonde::record {
 
-const Backend& nvtx_backend() {
-  static const Backend kBackend = {
-      "nvtx",
-      "NVTX v3 ranges and marks",
-      "libsonde-nvtx.so",
-      {"NVTX_INJECTION64_PATH?={lib}/libsonde-nvtx.so"},
-      [] {
-        return Probe{true, "NVTX v3 is part of the program; nothing else is needed"};
-      }};
-  return kBackend;
+Backend nvtx_backend() {
+  return {"nvtx",
+          "NVTX v3 ranges and marks",
+          "libsonde-nvtx.so",
+          {"NVTX_INJECTION64_PATH?={lib}/libsonde-nvtx.so"},
+          always("NVTX v3 is part of the program; nothing else is needed")};
 }
 
 }  // namespace sonde::record

@@ -27,13 +27,12 @@ Probe probe() {
 
 }  // namespace
 
-const Backend& opencl_backend() {
-  static const Backend kBackend = {"opencl",
-                                   "OpenCL calls, kernels and copies",
-                                   "libsonde-opencl.so",
-                                   {"OPENCL_LAYERS+={lib}/libsonde-opencl.so"},
-                                   probe};
-  return kBackend;
+Backend opencl_backend() {
+  return {"opencl",
+          "OpenCL calls, kernels and copies",
+          "libsonde-opencl.so",
+          {"OPENCL_LAYERS+={lib}/libsonde-opencl.so"},
+          probe};
 }
 
 }  // namespace sonde::record

@@ -4,15 +4,12 @@
 
 namespace sonde::record {
 
-const Backend& python_backend() {
-  static const Backend kBackend = {"python",
-                                   "every call of Python code, with --python-trace",
-                                   "libsonde-python.so",
-                                   {"PYTHONPATH+={lib}/start"},
-                                   [] {
-                                     return Probe{true, "CPython 3.8 and later"};
-                                   }};
-  return kBackend;
+Backend python_backend() {
+  return {"python",
+          "every call of Python code, with --python-trace",
+          "libsonde-python.so",
+          {"PYTHONPATH+={lib}/start"},
+          always("CPython 3.8 and later")};
 }
 
 }  // namespace sonde::record

@@ -4,16 +4,12 @@
 
 namespace sonde::record {
 
-const Backend& roctx_backend() {
-  static const Backend kBackend = {
-      "roctx",
-      "ROCTX ranges and marks",
-      "libsonde-roctx.so",
-      {"LD_PRELOAD+={lib}/libsonde-roctx.so", "LD_LIBRARY_PATH+={lib}/roctx"},
-      [] {
-        return Probe{true, "stands in for the ROCTX library; nothing else is needed"};
-      }};
-  return kBackend;
+Backend roctx_backend() {
+  return {"roctx",
+          "ROCTX ranges and marks",
+          "libsonde-roctx.so",
+          {"LD_PRELOAD+={lib}/libsonde-roctx.so", "LD_LIBRARY_PATH+={lib}/roctx"},
+          always("stands in for the ROCTX library; nothing else is needed")};
 }
 
 }  // namespace sonde::record

@@ -5,6 +5,7 @@
 #include "backends/rocm/hip/activity.h"
 #include "backends/rocm/hip/arguments.h"
 #include "backends/rocm/hip/copies.h"
+#include "backends/rocm/hsa/call_errors.h"
 
 namespace sonde::hip {
 namespace {
@@ -35,7 +36,7 @@ void begin_call(const FunctionInfo& function, uint32_t defined, OpenCall* open) 
   open->outer = t_launch;
   t_launch.correlation = open->call.correlation;
   t_launch.stream = 0;
-  t_launch.flags = SONDE_OP_HAS_STREAM | (describes_copy(function) ? SONDE_OP_DESCRIBED : 0);
+  t_launch.flags = SONDE_OP_HAS_STREAM | (describes_copy(function) ? SONDE_OP_HAS_REQUEST : 0);
 }
 
 void look_at_parameters(const FunctionInfo& function, const char* data) {
@@ -49,6 +50,7 @@ void look_at_parameters(const FunctionInfo& function, const char* data) {
 void end_packed_call(const FunctionInfo& function, const char* data, int result,
                      const OpenCall& open, const uint64_t* words, size_t count) {
   if (function.in_full) t_launch = open.outer;
+  if (result != 0) hsa::note_call_error(function.name, result);
   if (open.call.private_data == 0) return;
   if (result == 0 && describes_copy(function)) {
     describe_copy(function, data, open.call.correlation);
@@ -73,6 +75,7 @@ void record_light_call(const FunctionInfo& function, const char* data, int resul
   args.count = 0;
   pack_all(&args, function, data, result);
   rocm::agent().call_at(function.defined, begin, end, result, args.words, args.count);
+  if (result != 0) hsa::note_call_error(function.name, result);
 }
 
 }  // namespace sonde::hip

@@ -180,22 +180,20 @@ void describe_copy(const FunctionInfo& function, const char* data, uint64_t corr
   }
   const hsa::PointerInfo src = hsa::pointer_info(described.src);
   const hsa::PointerInfo dst = hsa::pointer_info(described.dst);
-  struct sonde_op op = {};
-  op.kind = op_kind(src, dst, described.kind);
-  op.correlation = correlation;
-  op.bytes = described.bytes;
-  op.src = described.src;
-  op.dst = described.dst;
-  op.size[0] = described.width;
-  op.size[1] = described.height;
-  op.size[2] = described.depth;
-  op.stream = described.stream;
-  op.src_device = src.gpu;
-  op.dst_device = dst.gpu;
-  op.flags = SONDE_OP_DESCRIPTION | SONDE_OP_HAS_DEVICES | SONDE_OP_HAS_STREAM;
-  if (!function.async) op.flags |= SONDE_OP_BLOCKING;
-  if (src.pinned || dst.pinned) op.flags |= SONDE_OP_PINNED;
-  rocm::agent().op(&op);
+  struct sonde_copy_request request = {.correlation = correlation,
+                                       .kind = op_kind(src, dst, described.kind),
+                                       .flags = 0,
+                                       .bytes = described.bytes,
+                                       .src = described.src,
+                                       .dst = described.dst,
+                                       .size = {described.width, described.height, described.depth},
+                                       .stream = described.stream,
+                                       .src_device = src.gpu,
+                                       .dst_device = dst.gpu,
+                                       .reserved = 0};
+  if (!function.async) request.flags |= SONDE_OP_BLOCKING;
+  if (src.pinned || dst.pinned) request.flags |= SONDE_OP_PINNED;
+  rocm::agent().copy_request(&request);
 }
 
 }  // namespace sonde::hip

@@ -1,5 +1,8 @@
 #include "backends/rocm/hsa/calls.h"
 
+#include "backends/rocm/hsa/board.h"
+#include "base/errno_keeper.h"
+
 namespace sonde::hsa {
 
 uint32_t g_calls[kCallIds];
@@ -29,15 +32,48 @@ Status pool_allocate(Pool pool, size_t size, uint32_t flags, void** ptr) {
   const Status status = next().memory_pool_allocate(pool, size, flags, ptr);
   const uint64_t words[] = {pool.handle, size, flags, status == kSuccess ? word(*ptr) : 0};
   call.end(status, words, 4);
+  const ErrnoKeeper keep;
+  if (status == kSuccess) note_allocation(*ptr, *ptr, size, gpu_of_pool(pool), wire::kBoardPool);
   return status;
 }
 
 Status pool_free(void* ptr) {
   Call call(kPoolFree);
+  {
+    const ErrnoKeeper keep;
+    note_free(ptr);  // before it: another thread may get the address then
+  }
   const Status status = next().memory_pool_free(ptr);
   const uint64_t words[] = {word(ptr)};
   call.end(status, words, 1);
   return status;
+}
+
+// Host memory that a device may use: its address there may be another.
+Status note_locked(Status status, const void* host, void* const* address, size_t size) {
+  const ErrnoKeeper keep;
+  if (status == kSuccess && address != nullptr) {
+    note_allocation(host, *address, size, -1, wire::kBoardLocked);
+  }
+  return status;
+}
+
+Status lock(void* host, size_t size, AgentHandle* agents, int count, void** address) {
+  return note_locked(next().memory_lock(host, size, agents, count, address), host, address, size);
+}
+
+Status lock_to_pool(void* host, size_t size, AgentHandle* agents, int count, Pool pool,
+                    uint32_t flags, void** address) {
+  return note_locked(next().memory_lock_to_pool(host, size, agents, count, pool, flags, address),
+                     host, address, size);
+}
+
+Status unlock(void* host) {
+  {
+    const ErrnoKeeper keep;
+    note_free(host);
+  }
+  return next().memory_unlock(host);
 }
 
 }  // namespace
@@ -52,6 +88,9 @@ void define_calls() {
 void hook_memory(Functions* hooks) {
   hooks->memory_pool_allocate = pool_allocate;
   hooks->memory_pool_free = pool_free;
+  hooks->memory_lock = lock;
+  hooks->memory_lock_to_pool = lock_to_pool;
+  hooks->memory_unlock = unlock;
 }
 
 }  // namespace sonde::hsa

@@ -8,7 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backends/rocm/hsa/queues.h"
+#include "backends/rocm/hsa/board.h"
+#include "backends/rocm/hsa/counting.h"
 #include "base/errno_keeper.h"
 #include "base/helper_thread.h"
 
@@ -31,7 +32,7 @@ bool all_idle() {
        queue = queue->next) {
     if (!idle(*queue)) return false;
   }
-  return !any_program_signals();
+  return !any_program_signals() && !any_counted();
 }
 
 void* run_collector(void*) {
@@ -58,7 +59,7 @@ void* run_collector(void*) {
 }
 
 void make_collector() {
-  if (!start_helper_thread(pthread_create, run_collector, nullptr, 128 * 1024)) {
+  if (!start_helper_thread(run_collector, nullptr, 128 * 1024)) {
     rocm::report(SONDE_WARNING, kSource,
                  "no thread to collect finished kernels: the last ones may be missing");
   }
@@ -72,6 +73,7 @@ void finish(Queue* queue, const Dispatch& dispatch) {
     op.start = times.start;
     op.end = times.end;
     agent().op(&op);
+    note_end(dispatch.noted);
   }
   if (dispatch.wanted.handle != 0) next().signal_subtract_screlease(dispatch.wanted, 1);
   advance(queue, dispatch.position + 1);
@@ -130,6 +132,7 @@ void collect_queue(Queue* queue) {
 
 void collect_everything() {
   const ErrnoKeeper keep;
+  step_counting();
   for (Queue* queue = g_queues.load(std::memory_order_acquire); queue != nullptr;
        queue = queue->next) {
     if (!idle(*queue)) collect_queue(queue);

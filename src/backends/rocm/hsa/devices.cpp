@@ -13,6 +13,20 @@ Device g_devices[kMaxDevices];
 uint32_t g_device_count;
 int16_t g_gpu_count;
 
+constexpr uint32_t kMaxPools = 256;
+struct KnownPool {
+  uint64_t handle;
+  int16_t gpu_id;
+};
+KnownPool g_pools[kMaxPools];  // of GPUs
+uint32_t g_pool_count;
+
+// Of a GPU: how much memory it has.
+struct PoolVisit {
+  int16_t gpu_id;
+  uint64_t total;
+};
+
 void get(AgentHandle handle, uint32_t attribute, void* value) {
   next().agent_get_info(handle, attribute, value);
 }
@@ -22,16 +36,17 @@ Status add_pool(Pool pool, void* data) {
   size_t size = 0;
   next().memory_pool_get_info(pool, kPoolSegment, &segment);
   next().memory_pool_get_info(pool, kPoolSize, &size);
-  auto* total = static_cast<uint64_t*>(data);
+  auto* visit = static_cast<PoolVisit*>(data);
+  if (g_pool_count < kMaxPools) g_pools[g_pool_count++] = {pool.handle, visit->gpu_id};
   // The same memory may be several pools (fine and coarse grained).
-  if (segment == 0 && size > *total) *total = size;
+  if (segment == 0 && size > visit->total) visit->total = size;
   return kSuccess;
 }
 
 void describe(Device* device) {
   char name[65] = {}, vendor[65] = {}, product[65] = {}, location[32];
   uint32_t bdf = 0, domain = 0, units = 0, clock_mhz = 0;
-  uint64_t memory_bytes = 0;
+  PoolVisit visit = {device->gpu_id, 0};
   get(device->handle, kAgentName, name);
   get(device->handle, kAgentVendor, vendor);
   get(device->handle, kAgentProduct, product);
@@ -39,7 +54,7 @@ void describe(Device* device) {
   get(device->handle, kAgentDomain, &domain);
   get(device->handle, kAgentComputeUnits, &units);
   get(device->handle, kAgentMaxClockMhz, &clock_mhz);
-  next().agent_iterate_memory_pools(device->handle, add_pool, &memory_bytes);
+  next().agent_iterate_memory_pools(device->handle, add_pool, &visit);
   snprintf(location, sizeof location, "%04x:%02x:%02x.%x", domain, (bdf >> 8) & 0xff,
            (bdf >> 3) & 0x1f, bdf & 7);
   char full_name[140];
@@ -66,7 +81,7 @@ void describe(Device* device) {
   definition.driver = "amdgpu";
   definition.kind = "gpu";
   definition.location = location;
-  definition.memory_bytes = memory_bytes;
+  definition.memory_bytes = visit.total;
   definition.compute_units = units;
   definition.clock_mhz = clock_mhz;
   device->id = agent().define_device(&definition);
@@ -101,7 +116,24 @@ Status add_device(AgentHandle handle, void*) {
 void find_devices() {
   g_device_count = 0;
   g_gpu_count = 0;
+  g_pool_count = 0;
   next().iterate_agents(add_device, nullptr);
+}
+
+const Device* host_device() {
+  for (uint32_t i = 0; i < g_device_count; ++i) {
+    if (!g_devices[i].is_gpu) return &g_devices[i];
+  }
+  return nullptr;
+}
+
+int gpu_count() { return g_gpu_count; }
+
+int gpu_of_pool(Pool pool) {
+  for (uint32_t i = 0; i < g_pool_count; ++i) {
+    if (g_pools[i].handle == pool.handle) return g_pools[i].gpu_id;
+  }
+  return -1;
 }
 
 const Device* device_of(AgentHandle handle) {

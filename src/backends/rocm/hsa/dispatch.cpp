@@ -16,7 +16,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "backends/rocm/hsa/queues.h"
+#include "backends/rocm/hsa/board.h"
+#include "backends/rocm/hsa/counting.h"
 
 namespace sonde::hsa {
 namespace {
@@ -30,12 +31,15 @@ bool is_nearly_empty(const Queue& queue) {
   return queue.written - consumed < queue.size / 64;
 }
 
+}  // namespace
+
 // False: the queue ends before there is any.
 bool wait_for_room(Queue* queue, uint64_t packets) {
   if (has_room(*queue, packets)) return true;
   for (int i = 0;; ++i) {
     collect_queue(queue);
     if (any_program_signals()) collect_program_signals();
+    step_counting();
     if (has_room(*queue, packets)) return true;
     if (queue->ending.load()) return false;
     if (i < kYields) {
@@ -54,10 +58,12 @@ void put(Queue* queue, const void* packet) {
                        std::memory_order_relaxed);
 }
 
+namespace {
+
 // Room for what the handler may make of so many packets; false without memory.
 bool prepare_batch(Queue* queue, uint64_t count) {
   queue->batched = 0;
-  const uint64_t most = 2 * count;
+  const uint64_t most = (counting() ? kCountedPackets : 2) * count;
   if (most <= queue->batch_size) return true;
   void* batch = realloc(queue->batch, most * sizeof(DispatchPacket));
   if (batch == nullptr) return false;
@@ -116,8 +122,12 @@ Launch launch_of(const Queue& queue, uint64_t index) {
                                                                                : t_launch;
 }
 
-void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& launch) {
+}  // namespace
+
+void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& launch,
+              uint64_t noted) {
   const int dimensions = packet.setup & 3;
+  dispatch->noted = noted;
   dispatch->launch = launch;
   dispatch->name = kernel_name(packet.kernel_object);
   for (int i = 0; i < 3; ++i) {
@@ -129,8 +139,11 @@ void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& la
   dispatch->group_segment_bytes = packet.group_segment_bytes;
 }
 
+namespace {
+
 // The program's signal stays in the packet where it belongs to this op alone.
-bool watch_program_signal(Queue* queue, const DispatchPacket& packet, const Launch& launch) {
+bool watch_program_signal(Queue* queue, const DispatchPacket& packet, const Launch& launch,
+                          uint64_t noted) {
   ProgramSignal pending = {};
   pending.signal = packet.completion;
   if (!settle(packet.completion)) return false;
@@ -140,15 +153,18 @@ bool watch_program_signal(Queue* queue, const DispatchPacket& packet, const Laun
   pending.queue = queue;
   pending.position = queue->written;
   Dispatch dispatch = {};
-  describe(&dispatch, packet, launch);
+  describe(&dispatch, packet, launch, noted);
+  pending.noted = noted;
   pending.op = kernel_op(*queue, dispatch);
   return add_program_signal(pending);
 }
 
 void dispatch_packet(Queue* queue, DispatchPacket packet, const Launch& launch) {
   const Signal wanted = packet.completion;
+  if (counting() && count_dispatch(queue, packet, launch)) return;
   if (!wait_for_room(queue, 1)) return agent().dropped("kernels", 1);
-  if (wanted.handle != 0 && watch_program_signal(queue, packet, launch)) {
+  const uint64_t noted = note_dispatch(*queue, packet, launch);
+  if (wanted.handle != 0 && watch_program_signal(queue, packet, launch, noted)) {
     queue->last_tracked = queue->written + 1;
     work_was_queued();
     return put(queue, &packet);
@@ -158,7 +174,7 @@ void dispatch_packet(Queue* queue, DispatchPacket packet, const Launch& launch) 
     agent().dropped("kernels", 1);
     return put(queue, &packet);
   }
-  describe(dispatch, packet, launch);
+  describe(dispatch, packet, launch, noted);
   // The signal counts several ops: one packet more tells it, or the collector, which is later but
   // takes no room from a program that waits for nothing before its queue is full.
   const bool by_packet = wanted.handle != 0 && is_nearly_empty(*queue);

@@ -49,7 +49,7 @@ void* run_ringer(void* data) {
 
 bool start_ringer(Queue* queue) {
   if (queue->has_ringer.exchange(true)) return true;
-  const bool made = start_helper_thread(pthread_create, run_ringer, queue, 128 * 1024);
+  const bool made = start_helper_thread(run_ringer, queue, 128 * 1024);
   if (!made) queue->has_ringer.store(false);
   return made;
 }

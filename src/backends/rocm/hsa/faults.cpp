@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/queues.h"
 #include "base/errno_keeper.h"
 
@@ -69,6 +70,8 @@ void on_queue_error(Status status, QueueMemory* queue, void* data) {
     snprintf(text, sizeof text, "a queue of GPU %d stopped with error 0x%x: %s",
              gpu_of(errors.device), static_cast<unsigned>(status), reason);
     rocm::report(SONDE_ERROR, kSource, text);
+    note_fault({wire::kBoardQueueError, gpu_of(errors.device), queue_of(queue),
+                static_cast<uint32_t>(status), 0, 0, reason});
   }
   if (errors.callback != nullptr) errors.callback(status, queue, errors.data);
 }
@@ -89,6 +92,8 @@ Status on_system_event(const SystemEvent* event, void*) {
     separator = ", ";
   }
   rocm::report(SONDE_ERROR, kSource, text);
+  note_fault({wire::kBoardMemoryFault, gpu_of(device_of(event->agent)), nullptr, 0, event->reasons,
+              event->address, text});
   return kError;
 }
 

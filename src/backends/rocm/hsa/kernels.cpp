@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/calls.h"
 
 namespace sonde::hsa {
@@ -20,6 +21,7 @@ struct Node {
   uint64_t object;
   const char* text;  // never freed: another thread may be reading it
   uint32_t name;     // 0: not launched yet
+  uint32_t argument_bytes;
 };
 Node* g_buckets[kBuckets];
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -35,19 +37,20 @@ Node* find_node(uint64_t object) {
 }
 
 // Keeps `text`.
-void remember(uint64_t object, const char* text) {
+void remember(uint64_t object, const char* text, uint32_t argument_bytes) {
   pthread_mutex_lock(&g_lock);
   Node* node = find_node(object);
   if (node == nullptr) {
     node = static_cast<Node*>(malloc(sizeof(Node)));
     if (node != nullptr) {
       Node** bucket = &g_buckets[bucket_of(object)];
-      *node = {*bucket, object, text, 0};
+      *node = {*bucket, object, text, 0, argument_bytes};
       __atomic_store_n(bucket, node, __ATOMIC_RELEASE);
     }
   } else if (strcmp(node->text, text) != 0) {
     __atomic_store_n(&node->text, text, __ATOMIC_RELEASE);
     __atomic_store_n(&node->name, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&node->argument_bytes, argument_bytes, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(&g_lock);
 }
@@ -73,12 +76,13 @@ void describe_registers(const KernelDescriptor& kernel, const Device* device, ui
   }
 }
 
-void note_kernel(const char* name, uint64_t object, const Device* device) {
+// Returns how many bytes of arguments it takes; 0: not known.
+uint32_t note_kernel(const char* name, uint64_t object, const Device* device) {
   const void* host = nullptr;
   if (!g_has_loader ||
       g_loader.query_host_address(reinterpret_cast<const void*>(object), &host) != kSuccess ||
       host == nullptr) {
-    return;
+    return 0;
   }
   KernelDescriptor descriptor;
   memcpy(&descriptor, host, sizeof descriptor);
@@ -86,7 +90,7 @@ void note_kernel(const char* name, uint64_t object, const Device* device) {
   describe_registers(descriptor, device, &vgprs, &accumulation, &sgprs);
   const size_t room = strlen(name) + 400;
   char* text = static_cast<char*>(malloc(room));
-  if (text == nullptr) return;
+  if (text == nullptr) return descriptor.kernarg_bytes;
   // The name is a symbol of an object file, so has no quotes.
   snprintf(text, room,
            "{\"name\":\"%s\",\"object\":\"0x%lx\",\"vgprs\":%u,\"accumulation_vgprs\":%u,"
@@ -97,6 +101,7 @@ void note_kernel(const char* name, uint64_t object, const Device* device) {
            device != nullptr ? device->gpu_id : -1);
   agent().metadata("hsa.kernel", text);
   free(text);
+  return descriptor.kernarg_bytes;
 }
 
 constexpr uint32_t kSymbolAgent = 20;  // HSA_EXECUTABLE_SYMBOL_INFO_AGENT
@@ -117,8 +122,7 @@ Status visit_symbol(Executable, Symbol symbol, void*) {
   size_t used = strlen(name);
   // The symbol of a kernel's descriptor; the kernel itself is called without ".kd".
   if (used > 3 && strcmp(name + used - 3, ".kd") == 0) name[used -= 3] = '\0';
-  note_kernel(name, object, device_of(handle));
-  remember(object, name);
+  remember(object, name, note_kernel(name, object, device_of(handle)));
   return kSuccess;
 }
 
@@ -136,6 +140,7 @@ Status visit_code_object(Executable, CodeObject object, void*) {
   char* text = static_cast<char*>(malloc(room));
   if (uri != nullptr && text != nullptr) {
     if (length != 0) g_loader.code_object_info(object, kUri, uri);
+    log_code_object(base, size, delta, uri);
     for (char* at = uri; *at != '\0'; ++at) {
       if (*at == '"' || *at == '\\' || static_cast<unsigned char>(*at) < ' ') *at = '_';
     }
@@ -175,6 +180,16 @@ uint32_t kernel_name(uint64_t object) {
     __atomic_store_n(&node->name, name, __ATOMIC_RELEASE);
   }
   return name;
+}
+
+const char* kernel_text(uint64_t object) {
+  Node* node = find_node(object);
+  return node != nullptr ? __atomic_load_n(&node->text, __ATOMIC_ACQUIRE) : nullptr;
+}
+
+uint32_t kernel_argument_bytes(uint64_t object) {
+  const Node* node = find_node(object);
+  return node != nullptr ? node->argument_bytes : 0;
 }
 
 void hook_kernels(Functions* hooks) { hooks->executable_freeze = freeze; }

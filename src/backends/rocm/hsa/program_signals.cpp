@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/queues.h"
 
 namespace sonde::hsa {
@@ -61,6 +62,7 @@ void finish(ProgramSignal* chain) {
   for (ProgramSignal* pending = chain; pending != nullptr;) {
     if (pending->queue != nullptr) advance(pending->queue, pending->position + 1);
     agent().op(&pending->op);
+    note_end(pending->noted);
     ProgramSignal* after = pending->next;
     pthread_mutex_lock(&g_lock);
     pending->next = g_free;

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/calls.h"
+#include "backends/rocm/hsa/counting.h"
 
 namespace sonde::hsa {
 
@@ -49,7 +51,7 @@ uint64_t empty_list(Queue* queue) {
 // Of a queue that the hardware has let go of: nothing is written to its signals any more.
 void retire(Queue* queue) {
   collect_claimed(queue);
-  const uint64_t unfinished = empty_list(queue) + lose_program_signals(queue);
+  const uint64_t unfinished = empty_list(queue) + lose_program_signals(queue) + lose_counted(queue);
   if (unfinished != 0) agent().dropped("ops unfinished when their queue was destroyed", unfinished);
 }
 
@@ -106,6 +108,7 @@ Queue* adopt(QueueMemory* handle, const Device* device, QueueErrors* errors) {
     definition.device = device->id;
     definition.handle = word(handle);
     queue->id = agent().define_queue(&definition);
+    note_queue(queue, handle);
     queue->handle.store(handle, std::memory_order_release);
   }
   if (queue != nullptr) queue->collecting.store(false, std::memory_order_release);
@@ -174,6 +177,7 @@ Status destroy(QueueMemory* handle) {
   bool claimed = false;
   if (queue != nullptr) {
     collect_everything();
+    settle_counted(queue);
     errors = queue->errors;
     stop_ringing(queue);
     claimed = claim(queue);
@@ -186,6 +190,7 @@ Status destroy(QueueMemory* handle) {
     queue->ending.store(false);
   } else {
     free(errors);
+    if (queue != nullptr) note_queue_end(*queue);
     if (claimed) retire(queue);
   }
   if (claimed) queue->collecting.store(false, std::memory_order_release);
@@ -270,9 +275,10 @@ uint64_t retire_queues() {
       queue->dead.store(true);
       continue;
     }
+    settle_counted(queue);
     collect_claimed(queue);
     const bool all_over = idle(*queue);  // else the device may still write to the signals
-    unfinished += empty_list(queue);
+    unfinished += empty_list(queue) + lose_counted(queue);
     if (all_over) {
       destroy_chain(queue->free);
       destroy_chain(queue->returned.exchange(nullptr));
@@ -282,6 +288,7 @@ uint64_t retire_queues() {
     queue->returned.store(nullptr);
     queue->collecting.store(false, std::memory_order_release);
   }
+  end_counting();
   return unfinished;
 }
 

@@ -20,6 +20,7 @@ struct Dispatch {
   Signal wanted;      // the program's, which is still to be told of the end
   uint64_t position;  // of its packet among those written to the hardware's queue
   Launch launch;
+  uint64_t noted;  // its number on the board
   uint32_t name;
   uint32_t grid[3];
   uint16_t group[3];
@@ -45,8 +46,9 @@ struct Queue {
   const Device* device;
   Signal doorbell;
   QueueErrors* errors;
-  uint32_t id;    // of define_queue()
-  uint32_t size;  // packets
+  uint32_t id;     // of define_queue()
+  uint32_t size;   // packets
+  uint32_t place;  // on the board
   // Written by the packet handler.
   std::atomic<uint64_t> written;  // packets in the hardware's queue, ever
   uint64_t last_tracked;          // position behind the last packet whose end will be seen
@@ -91,7 +93,13 @@ Queue* queue_of_doorbell(Signal doorbell, QueueMemory** handle);
 // The runtime ends, and complains of signals that are left. Returns how many ops had not finished.
 uint64_t retire_queues();
 
-// dispatch.cpp
+// dispatch.cpp. For whoever makes packets while the handler runs: waits for room (false: the queue
+// ends before there is any), hands a packet on, says what a dispatch is.
+bool wait_for_room(Queue* queue, uint64_t packets);
+void put(Queue* queue, const void* packet);
+// `noted`: its number on the board.
+void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& launch,
+              uint64_t noted);
 Dispatch* take_dispatch(Queue* queue);  // a free one, with its signal at 1; nullptr: none to be had
 void handle_packets(const void* packets, uint64_t count, uint64_t index, void* queue,
                     PacketWriter write);
@@ -126,6 +134,7 @@ struct ProgramSignal {
   bool end_seen;
   Queue* queue;       // of a dispatch, else nullptr
   uint64_t position;  // likewise
+  uint64_t noted;     // likewise: its number on the board
   struct sonde_op op;
 };
 

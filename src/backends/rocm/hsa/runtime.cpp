@@ -11,6 +11,8 @@
 
 #include <atomic>
 
+#include "backends/rocm/hsa/board.h"
+#include "backends/rocm/hsa/counting.h"
 #include "backends/rocm/hsa/queues.h"
 #include "base/errno_keeper.h"
 
@@ -117,6 +119,7 @@ bool load(ApiTable* table, bool ops) {
   g_loads.fetch_add(1);
   find_clock();
   find_devices();
+  open_board();
   define_calls();
   hook_queues(&hooks);
   hook_waits(&hooks);
@@ -140,7 +143,9 @@ void unload() {
 }
 
 void collect_last() {
-  if (is_ours() && is_open()) collect_everything();
+  if (!is_ours() || !is_open()) return;
+  if (counting()) settle_counted(nullptr);
+  collect_everything();
 }
 
 }  // namespace sonde::hsa

@@ -33,6 +33,9 @@ struct Device {
 // devices.cpp. The device of a handle, or nullptr.
 void find_devices();
 const Device* device_of(AgentHandle handle);
+const Device* host_device();  // the first CPU, or nullptr
+int gpu_count();
+int gpu_of_pool(Pool pool);  // -1: of the host
 
 // clock.cpp
 extern uint32_t g_clock;
@@ -41,6 +44,8 @@ void read_clock_again();  // now and then, where the clock is one of the runtime
 
 // kernels.cpp. The name of a kernel, without ".kd", intern()ed; 0: not known.
 uint32_t kernel_name(uint64_t object);
+const char* kernel_text(uint64_t object);         // likewise, as text; nullptr: not known
+uint32_t kernel_argument_bytes(uint64_t object);  // 0: not known
 
 // calls.cpp
 void define_calls();

@@ -53,6 +53,8 @@ TEST(Tables, FunctionsAreFoundInEveryRelease) {
     EXPECT_EQ(where(functions.queue_create), 72u);
     EXPECT_EQ(where(functions.executable_freeze), 704u);
     EXPECT_EQ(where(functions.memory_async_copy), 10000u + release.async_copy);
+    EXPECT_EQ(where(functions.agents_allow_access),
+              10152u + release.intercept_create - kReleases[0].intercept_create);
     EXPECT_EQ(where(functions.queue_intercept_create), 10000u + release.intercept_create);
     EXPECT_EQ(where(functions.queue_intercept_register), 10000u + release.intercept_register);
     EXPECT_EQ(where(functions.memory_async_copy_rect), 10000u + release.copy_rect);

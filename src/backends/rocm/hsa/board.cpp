@@ -1,0 +1,185 @@
+#include "backends/rocm/hsa/board.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "agent/platform.h"
+#include "backends/rocm/hsa/queues.h"
+
+namespace sonde::hsa {
+namespace {
+
+using wire::Board;
+
+constexpr size_t kMostPath = 512;
+constexpr uint32_t kArgumentsAnyway = 256;  // of a kernel whose arguments have no known size
+
+Board* g_board;
+bool g_keeps_launches;
+pid_t g_pid;
+
+// Beyond a limit on file sizes a write would raise SIGXFSZ, in the program.
+bool may_write() {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+}
+
+Board* make_board(const char* path) {
+  const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return nullptr;
+  void* memory = MAP_FAILED;
+  // Blocks first: a store into a page that a full disk has no block for would end the program.
+  if (fallocate(fd, 0, 0, sizeof(Board)) == 0) {
+    memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  }
+  if (memory == MAP_FAILED) unlink(path);
+  close(fd);
+  return memory != MAP_FAILED ? static_cast<Board*>(memory) : nullptr;
+}
+
+// What lies at an address of this process, read so that a wrong address is an error.
+void read_arguments(int fd, const wire::BoardDispatch& dispatch, wire::BoardArguments* arguments) {
+  uint32_t bytes = kernel_argument_bytes(dispatch.kernel_object);
+  if (bytes == 0) bytes = kArgumentsAnyway;
+  if (bytes > wire::kBoardArgumentBytes) bytes = wire::kBoardArgumentBytes;
+  arguments->number = dispatch.number;
+  arguments->bytes = 0;
+  arguments->error = 0;
+  const ssize_t read = pread(fd, arguments->data, bytes, static_cast<off_t>(dispatch.kernarg));
+  if (read < 0) {
+    arguments->error = static_cast<uint32_t>(errno);
+  } else {
+    arguments->bytes = static_cast<uint32_t>(read);
+  }
+}
+
+// Of the dispatches that have not finished, the oldest first.
+void note_arguments() {
+  const int fd = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  const uint64_t end = __atomic_load_n(&g_board->next_dispatch, __ATOMIC_ACQUIRE);
+  uint64_t number = end > wire::kBoardDispatches ? end - wire::kBoardDispatches : 0;
+  uint32_t taken = 0;
+  for (; number < end && taken < wire::kBoardArguments; ++number) {
+    const wire::BoardDispatch& dispatch = g_board->dispatches[number % wire::kBoardDispatches];
+    if (dispatch.number != number + 1 || dispatch.ended_ns != 0) continue;
+    read_arguments(fd, dispatch, &g_board->arguments[taken++]);
+  }
+  close(fd);
+}
+
+// Whether the process has memory there. Of a device it has none that it can look at.
+bool is_mapped(uint64_t address) {
+  constexpr uint64_t kPage = 4096;
+  unsigned char resident = 0;
+  return address != 0 &&
+         mincore(reinterpret_cast<void*>(address / kPage * kPage), kPage, &resident) == 0;
+}
+
+void note_launch(uint64_t number) {
+  wire::BoardLaunch& launch = g_board->launches[number % wire::kBoardDispatches];
+  launch.number = 0;
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  take_stack(&launch.stack);
+  __atomic_store_n(&launch.number, number + 1, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+wire::Board* board() { return g_board != nullptr && g_pid == getpid() ? g_board : nullptr; }
+
+int64_t board_now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+void open_board() {
+  const char* session = getenv("SONDE_SESSION");
+  if (session == nullptr || board() != nullptr || !may_write()) return;
+  char path[kMostPath];
+  const int64_t begun_ns = board_now_ns();
+  const int used = snprintf(path, sizeof path, "%s/boards/%d-%lx", session, getpid(), begun_ns);
+  if (used < 0 || static_cast<size_t>(used) + 8 > sizeof path) return;
+  Board* made = make_board(path);
+  if (made == nullptr) return;
+  memcpy(path + used, ".log", 5);
+  open_log(path);
+  made->bytes = sizeof(Board);
+  made->pid = static_cast<uint32_t>(getpid());
+  made->begun_ns = begun_ns;
+  made->gpu_count = static_cast<uint32_t>(gpu_count());
+  __atomic_store_n(&made->magic, wire::kBoardMagic, __ATOMIC_RELEASE);
+  g_pid = getpid();
+  g_keeps_launches = getenv(wire::kBoardLaunches) != nullptr;
+  g_board = made;
+}
+
+void note_queue(Queue* queue, const QueueMemory* handle) {
+  queue->place = wire::kBoardQueues;
+  if (g_board == nullptr) return;
+  const uint32_t place = __atomic_fetch_add(&g_board->queue_count, 1, __ATOMIC_RELAXED);
+  wire::BoardQueue& entry = g_board->queues[place % wire::kBoardQueues];
+  queue->place = place % wire::kBoardQueues;
+  entry.id = handle->id;
+  entry.made_ns = board_now_ns();
+  entry.gone_ns = 0;
+  entry.gpu = queue->device->gpu_id;
+  entry.packets = handle->size;
+  __atomic_store_n(&entry.handle, rocm::word(handle), __ATOMIC_RELEASE);
+}
+
+void note_queue_end(const Queue& queue) {
+  if (g_board == nullptr || queue.place >= wire::kBoardQueues) return;
+  g_board->queues[queue.place].gone_ns = board_now_ns();
+}
+
+uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet, const Launch& launch) {
+  if (g_board == nullptr) return 0;
+  const uint64_t number = __atomic_fetch_add(&g_board->next_dispatch, 1, __ATOMIC_RELAXED);
+  wire::BoardDispatch& entry = g_board->dispatches[number % wire::kBoardDispatches];
+  __atomic_store_n(&entry.number, 0, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  entry.launched_ns = board_now_ns();
+  entry.ended_ns = 0;
+  entry.kernel_object = packet.kernel_object;
+  entry.kernarg = packet.kernarg;
+  entry.correlation = launch.correlation;
+  entry.packet = queue.written.load(std::memory_order_relaxed);
+  entry.queue = queue.place;
+  for (int i = 0; i < 3; ++i) {
+    entry.grid[i] = packet.grid[i];
+    entry.group[i] = packet.group[i];
+  }
+  entry.dimensions = packet.setup & 3;
+  entry.group_bytes = packet.group_segment_bytes;
+  entry.private_bytes = packet.private_segment_bytes;
+  if (g_keeps_launches) note_launch(number);
+  __atomic_store_n(&entry.number, number + 1, __ATOMIC_RELEASE);
+  return number + 1;
+}
+
+void note_end(uint64_t number_plus_1) {
+  if (number_plus_1 == 0 || g_board == nullptr) return;
+  wire::BoardDispatch& entry = g_board->dispatches[(number_plus_1 - 1) % wire::kBoardDispatches];
+  if (entry.number == number_plus_1) entry.ended_ns = board_now_ns();
+}
+
+void note_fault(const Fault& fault) {
+  if (board() == nullptr) return;
+  const uint32_t place = __atomic_fetch_add(&g_board->fault_count, 1, __ATOMIC_RELAXED);
+  if (place >= wire::kBoardFaults) return;
+  wire::BoardFault& entry = g_board->faults[place];
+  if (place == 0) note_arguments();
+  entry.gpu = fault.gpu;
+  entry.queue = fault.queue != nullptr ? fault.queue->place : wire::kBoardQueues;
+  entry.status = fault.status;
+  entry.reasons = fault.reasons;
+  entry.tid = static_cast<uint32_t>(syscall(SYS_gettid));
+  entry.address = fault.address;
+  entry.host_mapped = is_mapped(fault.address) ? 1 : 0;
+  entry.time_ns = board_now_ns();
+  entry.dispatches = __atomic_load_n(&g_board->next_dispatch, __ATOMIC_RELAXED);
+  snprintf(entry.text, sizeof entry.text, "%s", fault.text);
+  __atomic_store_n(&entry.kind, fault.kind, __ATOMIC_RELEASE);
+}
+
+}  // namespace sonde::hsa

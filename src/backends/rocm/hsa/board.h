@@ -1,0 +1,52 @@
+// The board of this process (wire/board.h): what src/fault tells of a failed GPU is taken from
+// there. Without a folder for boards in the session nothing happens here. Whatever goes wrong
+// leaves the program as it is, and the board with less on it.
+#pragma once
+
+#include "backends/rocm/hsa/runtime.h"
+#include "wire/board.h"
+
+namespace sonde::hsa {
+
+struct Queue;
+
+// Once, when the runtime's tables come.
+void open_board();
+
+void note_queue(Queue* queue, const QueueMemory* handle);
+void note_queue_end(const Queue& queue);
+
+// The number of the dispatch, plus 1; 0: there is no board.
+uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet, const Launch& launch);
+void note_end(uint64_t number_plus_1);
+
+struct Fault {
+  wire::BoardFaultKind kind;
+  int gpu;
+  const Queue* queue;  // nullptr: not known
+  uint32_t status, reasons;
+  uint64_t address;
+  const char* text;
+};
+void note_fault(const Fault& fault);
+
+// board_memory.cpp
+// `key`: what it will be freed by.
+void note_allocation(const void* key, const void* address, size_t bytes, int gpu,
+                     wire::BoardMemory kind);
+void note_free(const void* key);
+
+// board_stack.cpp. Of the calling thread.
+void take_stack(wire::BoardStack* stack);
+
+// board_log.cpp
+void open_log(const char* path);
+void log_code_object(uint64_t base, uint64_t bytes, int64_t delta, const char* uri);
+uint32_t log_module(const struct sonde_module* module);  // its number
+uint32_t log_code(const struct sonde_code* code);
+
+// The mapped board, nullptr if this process has none.
+wire::Board* board();
+int64_t board_now_ns();
+
+}  // namespace sonde::hsa

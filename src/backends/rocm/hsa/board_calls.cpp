@@ -1,0 +1,31 @@
+// The newest call into HIP that failed, on the board.
+#include <stdio.h>
+
+#include "agent/platform.h"
+#include "backends/rocm/hsa/board.h"
+#include "backends/rocm/hsa/call_errors.h"
+
+namespace sonde::hsa {
+namespace {
+
+constexpr int kNotReady = 600;  // an answer to a question
+
+agent::BoundedLock g_lock;
+
+}  // namespace
+
+void note_call_error(const char* function, int code) {
+  if (code == 0 || code == kNotReady) return;
+  wire::Board* board_now = board();
+  if (board_now == nullptr || !g_lock.acquire()) return;
+  wire::BoardCallError& entry = board_now->call_error;
+  __atomic_store_n(&entry.time_ns, 0, __ATOMIC_RELEASE);
+  entry.code = code;
+  ++entry.calls;
+  snprintf(entry.function, sizeof entry.function, "%s", function);
+  take_stack(&entry.stack);
+  __atomic_store_n(&entry.time_ns, board_now_ns(), __ATOMIC_RELEASE);
+  g_lock.release();
+}
+
+}  // namespace sonde::hsa

@@ -1,0 +1,112 @@
+// Call stacks of the board, taken as the sampler takes them (backends/cpu): no frame is followed
+// into memory that is not there. Modules and codes are numbered by the board's own log, so that its
+// reader needs nothing else.
+#include <string.h>
+#include <ucontext.h>
+
+#include "agent/platform.h"
+#include "backends/rocm/hsa/board.h"
+#ifdef __x86_64__
+#include "backends/cpu/modules.h"
+#include "backends/cpu/packing.h"
+#include "backends/cpu/sampler.h"
+#endif
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern "C" const void* __libc_stack_end;
+
+namespace sonde::hsa {
+
+#ifdef __x86_64__
+namespace {
+
+struct Room {
+  cpu::Moment moment;
+  char packed[cpu::kPackedBytes];
+};
+Room g_room;  // its pages are touched by the first stack
+agent::BoundedLock g_lock;
+
+enum Ours : uint8_t { kUnknown, kOurs, kOthers };
+uint8_t g_whose[cpu::kMaxModules];
+
+bool is_ours(uint32_t module) {
+  if (module == 0) return false;
+  if (g_whose[module] == kUnknown) {
+    const char* path = cpu::module_at(module).path;
+    g_whose[module] = path != nullptr && strstr(path, "/libsonde-") != nullptr ? kOurs : kOthers;
+  }
+  return g_whose[module] == kOurs;
+}
+
+void leave_out_ours(cpu::Stack& stack) {
+  uint32_t ours = 0;
+  while (ours < stack.count && is_ours(stack.frames[ours].module)) ++ours;
+  stack.count -= ours;
+  memmove(stack.frames, stack.frames + ours, sizeof(cpu::Frame) * stack.count);
+}
+
+// Of the main thread; for others memory is read by system calls, which costs more.
+cpu::StackBounds bounds_of(uint32_t tid) {
+  cpu::StackBounds bounds;
+  if (tid != static_cast<uint32_t>(getpid())) return bounds;
+  bounds.high = reinterpret_cast<uint64_t>(__libc_stack_end) + 64;
+  bounds.low = bounds.high - (8 << 20);
+  return bounds;
+}
+
+// The bytes of as many whole frames as there is room for: each is two LEB128 numbers.
+uint32_t whole_frames(const char* frames, uint32_t bytes, uint32_t room) {
+  uint32_t end = 0, numbers = 0;
+  for (uint32_t i = 0; i < bytes && i < room; ++i) {
+    if ((frames[i] & 0x80) != 0) continue;
+    if (++numbers % 2 == 0) end = i + 1;
+  }
+  return end;
+}
+
+// The backend of samples has modules and codes numbered by the agent; for these stacks the log
+// does.
+struct sonde_agent g_naming;
+
+bool prepared() {
+  enum : uint8_t { kNotYet, kYes, kNo };
+  static uint8_t state;
+  if (state != kNotYet) return state == kYes;
+  state = cpu::prepared() || cpu::prepare_modules() ? kYes : kNo;
+  g_naming = agent();
+  g_naming.define_module = log_module;
+  g_naming.define_code = log_code;
+  cpu::set_second_definer(&g_naming);
+  return state == kYes;
+}
+
+void walk(const ucontext_t& here, wire::BoardStack* stack) {
+  cpu::Moment& moment = g_room.moment;
+  unwind(here, bounds_of(stack->tid), moment.stack);
+  leave_out_ours(moment.stack);
+  cpu::find_python();
+  cpu::walk_python(&g_naming, moment.python);
+  struct sonde_stack packed;
+  if (!cpu::pack(&g_naming, 0, moment, g_room.packed, packed)) return;
+  const uint32_t bytes = whole_frames(g_room.packed, packed.frame_bytes, sizeof stack->frames);
+  memcpy(stack->frames, g_room.packed, bytes);
+  stack->bytes = bytes;
+}
+
+}  // namespace
+
+void take_stack(wire::BoardStack* stack) {
+  stack->tid = static_cast<uint32_t>(syscall(SYS_gettid));
+  stack->bytes = 0;
+  ucontext_t here;
+  if (getcontext(&here) != 0 || !g_lock.acquire()) return;
+  if (prepared()) walk(here, stack);
+  g_lock.release();
+}
+#else
+void take_stack(wire::BoardStack* stack) { *stack = {}; }
+#endif
+
+}  // namespace sonde::hsa

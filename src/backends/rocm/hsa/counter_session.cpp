@@ -1,0 +1,261 @@
+// The counters of a device: which of those that are wanted it has, the packets that start and stop
+// them, and their values. One for each device, since one dispatch at a time is counted.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/rocm/hsa/aqlprofile_abi.h"
+#include "backends/rocm/hsa/counter_request.h"
+#include "backends/rocm/hsa/counting.h"
+
+namespace sonde::hsa {
+
+// What is counted: `counters` each have some of `events`, one for each instance of their block.
+struct Counter {
+  uint32_t name;  // intern()ed
+  uint32_t first, count;
+};
+struct Plan {
+  const AqlprofileTable* table;
+  AgentHandle agent;
+  Profile profile;
+  ProfileEvent* events;
+  Counter* counters;
+  sonde_counter_value* values;  // of the counter that is being read
+  uint32_t* places;             // of an event: its counter
+  uint32_t event_count, event_room, counter_count, counter_room, value_count, value_room;
+  uint32_t refused;
+  char refused_names[2000];
+};
+
+namespace {
+
+constexpr uint32_t kMostSessions = 64;
+constexpr uint32_t kGlobalFlags = 1;  // of a memory pool
+constexpr uint32_t kFineGrained = 2;
+constexpr uint16_t kPacketHeader = kVendorPacket | 1 << 8 | 2 << 9 | 2 << 11;  // barrier, fences
+
+CounterSession g_sessions[kMostSessions];
+uint32_t g_session_count;
+pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+AqlprofileTable g_table;
+bool g_has_table;
+
+// Room for one more; false without memory.
+template <typename T>
+bool grow(T** items, uint32_t count, uint32_t* room) {
+  if (count < *room) return true;
+  const uint32_t more = *room != 0 ? *room * 2 : 64;
+  auto* grown = static_cast<T*>(realloc(*items, more * sizeof(T)));
+  if (grown == nullptr) return false;
+  *items = grown;
+  *room = more;
+  return true;
+}
+
+void complain(const char* what) {
+  const char* why = "";
+  if (g_has_table && g_table.error_string != nullptr) g_table.error_string(&why);
+  char text[300];
+  snprintf(text, sizeof text, "hardware counters are not recorded: %s%s%s", what,
+           why != nullptr && *why != '\0' ? ": " : "", why != nullptr ? why : "");
+  rocm::report(SONDE_ERROR, "counters", text);
+}
+
+bool find_table() {
+  if (g_has_table) return true;
+  g_has_table = next().system_get_major_extension_table(kExtensionAqlprofile, 1, sizeof g_table,
+                                                        &g_table) == kSuccess;
+  if (!g_has_table) complain("the runtime finds no libhsa-amd-aqlprofile64.so");
+  return g_has_table;
+}
+
+void refuse(Plan* plan, const char* name) {
+  ++plan->refused;
+  const size_t used = strlen(plan->refused_names);
+  snprintf(plan->refused_names + used, sizeof plan->refused_names - used, "%s%s",
+           used != 0 ? " " : "", name);
+}
+
+// All instances of its block.
+void add_counter(const WantedCounter& wanted, void* data) {
+  auto* plan = static_cast<Plan*>(data);
+  ProfileBlock block = {wanted.block, 0, 0};
+  Profile profile = {};
+  profile.agent = plan->agent;
+  bool valid = false;
+  if (plan->table->get_info(&profile, kProfileBlock, &block) == kSuccess) {
+    const ProfileEvent event = {block.id, 0, wanted.event};
+    if (plan->table->validate_event(plan->agent, &event, &valid) != kSuccess) valid = false;
+  }
+  if (!valid || block.instances == 0) return refuse(plan, wanted.name);
+  if (!grow(&plan->counters, plan->counter_count, &plan->counter_room)) return;
+  Counter* counter = &plan->counters[plan->counter_count];
+  *counter = {agent().intern(wanted.name, strlen(wanted.name)), plan->event_count, 0};
+  for (uint32_t i = 0; i < block.instances; ++i) {
+    if (!grow(&plan->events, plan->event_count, &plan->event_room)) break;
+    plan->events[plan->event_count++] = {block.id, i, wanted.event};
+    ++counter->count;
+  }
+  ++plan->counter_count;
+}
+
+struct FoundPool {
+  Pool pool;
+  bool found;
+};
+
+Status find_pool(Pool pool, void* data) {
+  auto* found = static_cast<FoundPool*>(data);
+  uint32_t segment = 1, flags = 0;
+  next().memory_pool_get_info(pool, kPoolSegment, &segment);
+  next().memory_pool_get_info(pool, kGlobalFlags, &flags);
+  if (segment != 0 || (flags & kFineGrained) == 0) return kSuccess;
+  if (!found->found) *found = {pool, true};
+  return kSuccess;
+}
+
+// Memory of the host that the device may use.
+void* allocate(const Device* device, size_t bytes) {
+  const Device* host = host_device();
+  FoundPool pool = {};
+  void* memory = nullptr;
+  if (host == nullptr) return nullptr;
+  next().agent_iterate_memory_pools(host->handle, find_pool, &pool);
+  if (!pool.found || next().memory_pool_allocate(pool.pool, bytes, 0, &memory) != kSuccess) {
+    return nullptr;
+  }
+  if (next().agents_allow_access(1, &device->handle, nullptr, memory) != kSuccess) {
+    next().memory_pool_free(memory);
+    return nullptr;
+  }
+  memset(memory, 0, bytes);
+  return memory;
+}
+
+// Makes the packets; false, and something is said, if the counters cannot be had.
+bool make_packets(CounterSession* session, Plan* plan) {
+  Profile& profile = plan->profile;
+  profile.agent = plan->agent;
+  profile.events = plan->events;
+  profile.event_count = plan->event_count;
+  if (plan->table->start(&profile, nullptr) != kSuccess) {
+    complain("the library refuses them");
+    return false;
+  }
+  profile.commands.ptr = allocate(session->device, profile.commands.size);
+  profile.output.ptr = allocate(session->device, profile.output.size);
+  ProfilePacket start = {}, stop = {};
+  if (profile.commands.ptr == nullptr || profile.output.ptr == nullptr ||
+      plan->table->start(&profile, &start) != kSuccess ||
+      plan->table->stop(&profile, &stop) != kSuccess) {
+    complain("their commands cannot be made");
+    return false;
+  }
+  start.header = stop.header = kPacketHeader;
+  memcpy(&session->start, &start, sizeof start);
+  memcpy(&session->stop, &stop, sizeof stop);
+  return true;
+}
+
+void prepare(CounterSession* session) {
+  if (!find_table()) return;
+  char gpu[65] = {};
+  next().agent_get_info(session->device->handle, kAgentName, gpu);
+  auto* plan = static_cast<Plan*>(calloc(1, sizeof(Plan)));
+  if (plan == nullptr) return;
+  session->plan = plan;
+  plan->table = &g_table;
+  plan->agent = session->device->handle;
+  if (!each_wanted(getenv("SONDE_COUNTERS"), gpu, add_counter, plan)) {
+    complain("SONDE_COUNTERS is not what sonde profile writes");
+    return;
+  }
+  char text[2200];
+  if (plan->refused != 0) {
+    snprintf(text, sizeof text, "%s: %s", gpu, plan->refused_names);
+    agent().metadata("counters.refused", text);
+  }
+  if (plan->counter_count != 0) session->usable = make_packets(session, plan);
+}
+
+struct Reading {
+  Plan* plan;
+  const ProfileEvent* first;
+  uint32_t count;
+};
+
+Status take_value(uint32_t info, ProfileData* data, void* user) {
+  const auto* reading = static_cast<Reading*>(user);
+  Plan* plan = reading->plan;
+  const ProfileEvent& event = data->event;
+  if (info != kProfileData || event.block != reading->first->block ||
+      event.counter != reading->first->counter ||
+      !grow(&plan->values, plan->value_count, &plan->value_room)) {
+    return kSuccess;
+  }
+  plan->values[plan->value_count++] = {0, static_cast<uint16_t>(data->sample), event.instance,
+                                       data->result};
+  return kSuccess;
+}
+
+}  // namespace
+
+CounterSession* session_of(const Device* device) {
+  pthread_mutex_lock(&g_lock);
+  CounterSession* found = nullptr;
+  for (uint32_t i = 0; i < g_session_count && found == nullptr; ++i) {
+    if (g_sessions[i].device == device) found = &g_sessions[i];
+  }
+  if (found == nullptr && g_session_count < kMostSessions) {
+    found = &g_sessions[g_session_count];
+    *found = {};
+    found->device = device;
+    prepare(found);
+    ++g_session_count;
+  }
+  pthread_mutex_unlock(&g_lock);
+  return found;
+}
+
+void read_counters(const CounterSession& session, const struct sonde_op& op) {
+  Plan* plan = session.plan;
+  for (uint32_t i = 0; i < plan->counter_count; ++i) {
+    const Counter& counter = plan->counters[i];
+    Reading reading = {plan, plan->events + counter.first, counter.count};
+    plan->value_count = 0;
+    const Status status = plan->table->iterate_data(&plan->profile, take_value, &reading);
+    if (status != kSuccess || plan->value_count == 0) {
+      agent().dropped("hardware counters that could not be read", 1);
+      continue;
+    }
+    struct sonde_op_counter record = {};
+    record.name = counter.name;
+    record.queue = op.queue;
+    record.start = op.start;
+    record.pass = pass_of(getenv("SONDE_COUNTERS"));
+    record.count = plan->value_count;
+    record.values = plan->values;
+    agent().op_counter(&record);
+  }
+}
+
+void free_sessions() {
+  pthread_mutex_lock(&g_lock);
+  for (uint32_t i = 0; i < g_session_count; ++i) {
+    Plan* plan = g_sessions[i].plan;
+    if (plan == nullptr) continue;
+    if (plan->profile.commands.ptr != nullptr) next().memory_pool_free(plan->profile.commands.ptr);
+    if (plan->profile.output.ptr != nullptr) next().memory_pool_free(plan->profile.output.ptr);
+    free(plan->events);
+    free(plan->counters);
+    free(plan->values);
+    free(plan);
+  }
+  g_session_count = 0;
+  g_has_table = false;
+  pthread_mutex_unlock(&g_lock);
+}
+
+}  // namespace sonde::hsa

@@ -1,0 +1,54 @@
+// FaultWatch: looks at the boards of the processes that are recorded, and tells of the first
+// failure of each: on stderr or in a file, and in the trace.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "base/result.h"
+#include "fault/compose.h"
+#include "record/options.h"
+#include "store/writer.h"
+
+namespace sonde::record {
+
+class FaultWatch {
+ public:
+  FaultWatch() = default;
+  // Makes the folder in which processes put their boards.
+  static Result<FaultWatch> open(const std::string& session, const Options& options);
+
+  // True if a report was written to the trace (which may be absent). Composes it from what the
+  // failed process has published, whether that still runs or not.
+  bool look(store::Writer* writer);
+
+  // The command has ended, as its parent was told: an end by itself with work on a GPU, or because
+  // of a call into HIP that failed, is told of too.
+  struct End {
+    int64_t pid = 0;
+    int exit_status = 0, signal = 0;
+    int64_t time_ns = 0;
+    bool behind_softgpu = false;  // the command is its launcher, which ends as its child does
+  };
+  bool look_at_end(const End& end, store::Writer* writer);
+
+  int reports() const { return reports_; }
+
+ private:
+  void tell(const fault::Board& board, const fault::Occasion& occasion, store::Writer* writer);
+  void print(const fault::FaultReport& report) const;
+
+  std::string session_, waves_;
+  const Options* options_ = nullptr;
+  std::set<std::string> told_;  // boards
+  int reports_ = 0;
+};
+
+// Where the software GPU puts the waves of a session.
+std::string waves_file(const std::string& session);
+
+// "signal 11", "exit 1".
+std::string how_it_ended(int exit_status, int signal);
+
+}  // namespace sonde::record

@@ -1,0 +1,124 @@
+// The board: what a process has its GPUs do at the moment, in a file that outlives it. Written by
+// the ROCm backend as the program goes, read by src/fault when a GPU or the program has failed.
+//
+//   <session>/boards/<PID>-<BEGUN>          a Board, mapped by the process
+//   <session>/boards/<PID>-<BEGUN>.log      a line for each code object, module and Python code
+//   <session>/boards/<PID>-<BEGUN>.N        a copy of a code object that was in no file
+//
+// Its blocks are allocated when it is made. A reader takes a copy and believes nothing: entries of
+// a process that was killed may be half written, which shows in their numbers.
+#pragma once
+
+#include <stdint.h>
+
+namespace sonde::wire {
+
+// Set in the environment of a program whose launches' stacks are to be kept.
+constexpr const char* kBoardLaunches = "SONDE_BOARD_LAUNCHES";
+
+constexpr uint64_t kBoardMagic = 0x31445241'4f424453;  // "SDBOARD1"
+constexpr uint32_t kBoardQueues = 128;
+constexpr uint32_t kBoardDispatches = 8192;  // the newest; a power of two
+constexpr uint32_t kBoardAllocations = 8192;
+constexpr uint32_t kBoardFaults = 8;
+constexpr uint32_t kBoardArguments = 16;
+constexpr uint32_t kBoardArgumentBytes = 1024;
+constexpr uint32_t kBoardStackBytes = 232;
+
+// Frames as FORMAT.md packs them, innermost first; modules and codes are numbers of the log's.
+struct BoardStack {
+  uint32_t tid;
+  uint32_t bytes;  // 0: not known
+  char frames[kBoardStackBytes];
+};
+
+struct BoardQueue {
+  uint64_t handle;  // 0: the entry is free
+  uint64_t id;      // the runtime's
+  int64_t made_ns, gone_ns;
+  int32_t gpu;
+  uint32_t packets;
+};
+
+// Number N is in place N % kBoardDispatches, from `number` = N + 1 on.
+struct BoardDispatch {
+  uint64_t number;
+  int64_t launched_ns;
+  int64_t ended_ns;  // seen to be over; 0: not yet
+  uint64_t kernel_object, kernarg;
+  uint64_t correlation;
+  uint64_t packet;  // its index in the queue
+  uint32_t queue;   // place among the queues
+  uint32_t grid[3];
+  uint16_t group[3];
+  uint16_t dimensions;
+  uint32_t group_bytes, private_bytes;
+  uint32_t tid;
+  uint32_t failed;  // the program's own signal said so
+};
+
+// Where a dispatch was launched, in the place of the dispatch; only where that was asked for.
+struct BoardLaunch {
+  uint64_t number;  // the dispatch's
+  BoardStack stack;
+};
+
+struct BoardAllocation {
+  uint64_t address, bytes;  // address 0: free
+  int64_t made_ns, freed_ns;
+  int32_t gpu;    // -1: of the host
+  uint32_t kind;  // enum BoardMemory
+  BoardStack made, freed;
+};
+enum BoardMemory : uint32_t { kBoardPool = 0, kBoardLocked = 1 };
+
+enum BoardFaultKind : uint32_t { kBoardMemoryFault = 1, kBoardQueueError = 2 };
+struct BoardFault {
+  uint32_t kind;  // stored last; 0: none
+  int32_t gpu;
+  uint32_t queue;  // place among the queues; kBoardQueues: not known
+  uint32_t status, reasons;
+  uint32_t tid;
+  uint64_t address;
+  int64_t time_ns;
+  uint64_t dispatches;   // how many there were
+  uint32_t host_mapped;  // memory of the process lies at the address
+  uint32_t reserved;
+  char text[192];
+};
+
+// What lay in a dispatch's arguments when a fault came.
+struct BoardArguments {
+  uint64_t number;  // of the dispatch, plus 1
+  uint32_t bytes;
+  uint32_t error;  // errno: they could not be read
+  char data[kBoardArgumentBytes];
+};
+
+// The newest call into HIP that failed.
+struct BoardCallError {
+  int64_t time_ns;  // stored last
+  int32_t code;
+  uint32_t calls;  // that failed in all
+  char function[48];
+  BoardStack stack;
+};
+
+struct Board {
+  uint64_t magic;  // stored last
+  uint32_t bytes;  // of all this
+  uint32_t pid;
+  int64_t begun_ns;
+  uint64_t next_dispatch;
+  uint64_t allocations_made, allocations_lost;
+  uint32_t fault_count, queue_count, allocation_count, gpu_count;
+  BoardCallError call_error;
+  BoardFault faults[kBoardFaults];
+  BoardArguments arguments[kBoardArguments];
+  BoardQueue queues[kBoardQueues];
+  BoardDispatch dispatches[kBoardDispatches];
+  BoardAllocation allocations[kBoardAllocations];
+  BoardLaunch launches[kBoardDispatches];
+};
+
+}  // namespace sonde::wire
