@@ -1,0 +1,139 @@
+// sonde debug: runs a command and tells why its GPU failed; or shows what a trace says of that.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/common.h"
+#include "cli/terminal.h"
+#include "record/child.h"
+#include "record/launcher.h"
+#include "record/record.h"
+#include "store/faults.h"
+#include "store/reader.h"
+#include "wire/board.h"
+
+namespace sonde::cli {
+
+namespace {
+
+Result<record::FaultOptions> fault_options(const Arguments& arguments) {
+  record::FaultOptions options;
+  options.only = true;
+  options.output = arguments.value_or("output", "");
+  options.json = arguments.flag("json");
+  options.all = arguments.flag("all");
+  options.save_folder = arguments.value("save-code-objects");
+  std::error_code error;
+  if (options.save_folder && !std::filesystem::is_directory(*options.save_folder, error)) {
+    return make_error(ErrorCode::kNotFound, "no such folder for code objects", *options.save_folder,
+                      "make it first: mkdir");
+  }
+  if (!options.output.empty() && std::filesystem::exists(options.output, error)) {
+    return make_error(ErrorCode::kInvalidArgument, "exists, and is not overwritten", options.output,
+                      "choose another name with -o");
+  }
+  return options;
+}
+
+Result<record::Options> options_of(const Arguments& arguments) {
+  record::Options options;
+  SONDE_ASSIGN(options.faults, fault_options(arguments));
+  options.spool_folder = arguments.value_or("spool-dir", "");
+  options.backends = std::vector<std::string>{"hsa", "hip"};
+  options.sample_hz = 0;
+  if (arguments.flag("launch-stacks")) {
+    options.environment.push_back(std::string(wire::kBoardLaunches) + "=1");
+  }
+  options.quiet = true;
+  options.command = arguments.command_line();
+  if (!arguments.flag("softgpu")) return options;
+  const std::string launcher = record::softgpu_launcher();
+  if (launcher.empty()) {
+    return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
+                      "./dev demo installs what it needs and builds it");
+  }
+  options.faults.waves = true;
+  options.command.insert(options.command.begin(),
+                         {launcher, "--engine", "isa", "--waves", record::kWavesFile, "--"});
+  return options;
+}
+
+bool is_trace(const std::vector<std::string>& words) {
+  std::error_code error;
+  return words.size() == 1 && words[0].ends_with(".rpd") &&
+         std::filesystem::is_regular_file(words[0], error);
+}
+
+// What was told when the trace was recorded.
+Result<int> show_stored(const Arguments& arguments, const std::string& path) {
+  SONDE_ASSIGN(auto reader, store::Reader::open(path));
+  SONDE_ASSIGN(const auto faults, store::faults_of(reader.database()));
+  for (const auto& fault : faults) {
+    fmt::print("{}\n", arguments.flag("json") ? fault.json : fault.text);
+  }
+  if (faults.empty()) fmt::print("{}: no GPU failed while this was recorded\n", path);
+  return 0;
+}
+
+Result<int> run(const Arguments& arguments) {
+  const auto& words = arguments.command_line();
+  if (words.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "no command to run", "",
+                      "sonde debug -- ./program, or sonde debug trace.rpd");
+  }
+  if (is_trace(words)) return show_stored(arguments, words[0]);
+  SONDE_ASSIGN(const auto options, options_of(arguments));
+  const auto outcome = record::run(options);
+  if (!outcome) {
+    // The shell's exit statuses for a command that could not be run.
+    const ErrorCode code = outcome.error().code;
+    if (code != ErrorCode::kNotFound && code != ErrorCode::kUnsupported) return outcome.error();
+    print_error_line(outcome.error().to_line());
+    return code == ErrorCode::kNotFound ? 127 : 126;
+  }
+  record::exit_like(outcome->exit_status, outcome->signal);
+}
+
+}  // namespace
+
+Command debug_command() {
+  return {
+      .name = "debug",
+      .summary = "Run a command and tell why its GPU failed: kernel, address, allocation, cause",
+      .description =
+          "Runs COMMAND and keeps nothing, but prints one report when a GPU fails: a memory fault, an "
+          "error of a queue (a trap, an illegal instruction, an access outside of LDS or private "
+          "memory, a bad packet), a call into HIP that failed just before the program ended with an "
+          "error, or a crash of the program while its GPUs had work. sonde record prints the same "
+          "and stores it in the trace, which sonde debug FILE.rpd shows again. The program's own "
+          "output, signals and exit status do not change.\n\n"
+          "The report names the kernel with its grid and its arguments, the allocation that the "
+          "address lies in or next to, with the stack of the call that made it and of the one that "
+          "freed it, other dispatches in flight and the last 50 that finished, the code object, "
+          "the instructions around the one that failed where that is known, and a likely cause with "
+          "what speaks for it. It is composed outside of the program, from what the program "
+          "publishes as it goes: 0.13 us a launch, and a call stack an allocation.\n\n"
+          "With --softgpu the command runs on a software AMD GPU, kernels from their machine code. "
+          "There the waves that stopped are shown too, and the address that a lane touched. On a "
+          "card a memory fault is told by its page, and there are no waves.",
+      .options =
+          {{"--softgpu", "", "run the command on a software AMD GPU, from its machine code", ""},
+           {"-o,--output", "FILE", "write the report to this new file", "standard error"},
+           {"--json", "", "the report as JSON", ""},
+           {"--launch-stacks", "", "also keep where each kernel was launched: some 15 us a launch",
+            ""},
+           {"--all", "", "show every wave with its registers, not one for each place", ""},
+           {"--save-code-objects", "DIR",
+            "save all loaded code objects into this folder when a GPU fails, named by their URIs",
+            ""},
+           {"--spool-dir", "DIR", "where the session directory is made",
+            "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"}},
+      .examples = {{"sonde debug -- ./solver", "why does it end with a memory access fault?"},
+                   {"sonde debug --softgpu -- ./solver", "on a machine without an AMD GPU"},
+                   {"sonde debug trace.rpd", "the report that sonde record stored"}},
+      .takes_command_line = true,
+      .run = run};
+}
+
+}  // namespace sonde::cli

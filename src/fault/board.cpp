@@ -1,0 +1,140 @@
+#include "fault/board.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+
+#include "base/strings.h"
+#include "base/unique_fd.h"
+
+namespace sonde::fault {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// All of it, or false.
+bool read_at(int fd, void* to, size_t bytes, off_t offset) {
+  auto* at = static_cast<char*>(to);
+  while (bytes != 0) {
+    const ssize_t read = ::pread(fd, at, bytes, offset);
+    if (read <= 0) return false;
+    at += read;
+    offset += read;
+    bytes -= static_cast<size_t>(read);
+  }
+  return true;
+}
+
+std::string unescaped(std::string_view text) {
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size()) {
+      plain += static_cast<char>(digit(text[i + 1]) << 4 | digit(text[i + 2]));
+      i += 2;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+uint64_t number(std::string_view text) {
+  return std::strtoull(std::string(text).c_str(), nullptr, 10);
+}
+
+void read_line(const std::vector<std::string_view>& words, Board& board) {
+  const std::string_view kind = words[0];
+  if (kind == "object" && words.size() == 6) {
+    const uint64_t copy = number(words[4]);
+    board.objects.push_back({number(words[1]), number(words[2]),
+                             static_cast<int64_t>(number(words[3])), unescaped(words[5]),
+                             copy != 0 ? fmt::format("{}.{}", board.path, copy) : ""});
+  } else if (kind == "module" && words.size() == 5) {
+    std::string build_id;
+    for (const char byte : unescaped(words[3])) {
+      build_id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    }
+    board.modules[number(words[1])] = {number(words[2]), build_id, unescaped(words[4])};
+  } else if (kind == "code" && words.size() == 7) {
+    board.codes[number(words[1])] = {static_cast<int64_t>(number(words[2])),
+                                     static_cast<uint32_t>(number(words[3])), unescaped(words[4]),
+                                     unescaped(words[5]), unescaped(words[6])};
+  }
+}
+
+// What a killed process left half written says nothing wrong: every text ends.
+void make_sound(wire::Board& state) {
+  const auto end = [](auto& text) { text[sizeof text - 1] = '\0'; };
+  const auto cut = [](wire::BoardStack& stack) {
+    stack.bytes = std::min(stack.bytes, wire::kBoardStackBytes);
+  };
+  end(state.call_error.function);
+  cut(state.call_error.stack);
+  for (auto& fault : state.faults) end(fault.text);
+  for (auto& arguments : state.arguments) {
+    arguments.bytes = std::min(arguments.bytes, wire::kBoardArgumentBytes);
+  }
+  for (auto& allocation : state.allocations) {
+    cut(allocation.made);
+    cut(allocation.freed);
+  }
+  for (auto& launch : state.launches) cut(launch.stack);
+}
+
+}  // namespace
+
+std::vector<std::string> list_boards(const std::string& session) {
+  std::vector<std::string> boards;
+  std::error_code error;
+  for (fs::directory_iterator entry(session + "/boards", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.find('.') == std::string::npos) boards.push_back(entry->path().string());
+  }
+  std::sort(boards.begin(), boards.end());
+  return boards;
+}
+
+uint32_t fault_count(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  uint64_t magic = 0;
+  if (!file.valid() || !read_at(file.get(), &magic, sizeof magic, offsetof(wire::Board, magic)) ||
+      magic != wire::kBoardMagic) {
+    return 0;
+  }
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < wire::kBoardFaults; ++i) {
+    uint32_t kind = 0;
+    const size_t at = offsetof(wire::Board, faults) + i * sizeof(wire::BoardFault) +
+                      offsetof(wire::BoardFault, kind);
+    if (!read_at(file.get(), &kind, sizeof kind, static_cast<off_t>(at)) || kind == 0) break;
+    ++count;
+  }
+  return count;
+}
+
+Result<Board> read_board(const std::string& path) {
+  Board board;
+  board.path = path;
+  board.state = std::make_unique<wire::Board>();
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return errno_error("cannot be read", path, errno);
+  if (!read_at(file.get(), board.state.get(), sizeof *board.state, 0) ||
+      board.state->magic != wire::kBoardMagic || board.state->bytes != sizeof *board.state) {
+    return make_error(ErrorCode::kBadData, "not a board of this version", path);
+  }
+  make_sound(*board.state);
+  std::ifstream log(path + ".log");
+  for (std::string line; std::getline(log, line);) read_line(split(line, ' '), board);
+  return board;
+}
+
+}  // namespace sonde::fault

@@ -1,0 +1,50 @@
+// A copy of a process' board (wire/board.h) with its log: what its GPUs were doing. Any bytes are
+// safe to read. Used by compose.cpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/board.h"
+
+namespace sonde::fault {
+
+struct LoadedObject {
+  uint64_t base = 0, bytes = 0;
+  int64_t delta = 0;  // of addresses in memory to those in the file
+  std::string uri;
+  std::string copy;  // a file with its bytes; "" where there is none
+};
+
+struct LoadedModule {
+  uint64_t bias = 0;
+  std::string build_id, path;
+};
+
+struct PythonCode {
+  int64_t first_line = 0;
+  uint32_t version = 0;
+  std::string file, name, lines;
+};
+
+struct Board {
+  std::string path;
+  std::unique_ptr<wire::Board> state;
+  std::vector<LoadedObject> objects;  // a later one may lie where an earlier one lay
+  std::map<uint64_t, LoadedModule> modules;
+  std::map<uint64_t, PythonCode> codes;
+};
+
+// The files of the boards of a session, as they were begun.
+std::vector<std::string> list_boards(const std::string& session);
+
+// The faults on it so far, without reading the rest; 0 where it cannot be read.
+uint32_t fault_count(const std::string& path);
+
+Result<Board> read_board(const std::string& path);
+
+}  // namespace sonde::fault

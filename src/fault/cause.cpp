@@ -1,0 +1,270 @@
+// The likely cause of a failure, in one sentence, and what speaks for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/strings.h"
+#include "fault/compose.h"
+
+namespace sonde::fault {
+
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kNearNull = 64 << 10;
+constexpr uint32_t kEcc = 0x10 | 0x40;
+constexpr int64_t kFarBehind = int64_t{64} << 20;
+
+// Status codes of the queue's error callback.
+constexpr uint32_t kApertureViolation = 0x29, kIllegalInstruction = 0x2a, kException = 0x1016;
+constexpr uint32_t kInvalidPacket = 0x1009, kInvalidIsa = 0x100f, kOutOfResources = 0x1008;
+
+const Dispatch* culprit(const FaultReport& report) {
+  return report.culprit ? &report.in_flight[*report.culprit] : nullptr;
+}
+
+std::string kernel_text(const FaultReport& report) {
+  const Dispatch* dispatch = culprit(report);
+  return dispatch == nullptr || dispatch->name.empty() ? "a kernel" : "kernel " + dispatch->name;
+}
+
+std::string bytes_text(uint64_t bytes) {
+  return format_count(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
+std::string name_of(const Argument& argument, size_t index) {
+  return argument.name.empty() ? fmt::format("argument {}", index)
+                               : fmt::format("argument {} ({})", index, argument.name);
+}
+
+// "argument 1 (y)", or "" where the kernel did not get the allocation.
+std::string argument_text(const FaultReport& report, size_t allocation) {
+  const Dispatch* dispatch = culprit(report);
+  if (dispatch == nullptr) return {};
+  for (size_t i = 0; i < dispatch->arguments.size(); ++i) {
+    const Argument& argument = dispatch->arguments[i];
+    if (argument.place && argument.place->allocation == allocation) return name_of(argument, i);
+  }
+  return {};
+}
+
+std::string first_line(const std::vector<StackFrame>& frames) {
+  if (frames.empty()) return {};
+  // Of a Python program, what is between it and the runtime is nobody's to change.
+  const auto python = std::find_if(frames.begin(), frames.end(),
+                                   [](const StackFrame& frame) { return frame.is_python; });
+  const StackFrame& frame = python != frames.end() ? *python : frames.front();
+  return frame.line == 0 ? frame.function
+                         : fmt::format("{} at {}:{}", frame.function, frame.file, frame.line);
+}
+
+std::string buffer_text(const FaultReport& report, size_t index) {
+  const Allocation& allocation = report.allocations[index];
+  const std::string argument = argument_text(report, index);
+  const std::string where = first_line(allocation.made);
+  return fmt::format("the buffer of {} at {:#x}{}{}", bytes_text(allocation.bytes),
+                     allocation.address, argument.empty() ? "" : " that is " + argument,
+                     where.empty() ? "" : ", allocated in " + where);
+}
+
+bool is_page_only(const FaultReport& report) {
+  return !report.address_is_exact && report.address % kPage == 0;
+}
+
+void out_of_bounds(FaultReport& report, const Place& place) {
+  const Allocation& allocation = report.allocations[place.allocation];
+  const int64_t behind = place.offset - static_cast<int64_t>(allocation.bytes);
+  const std::string buffer = buffer_text(report, place.allocation);
+  if (place.offset < 0) {
+    report.cause = fmt::format("out of bounds: {} touches memory {} before {}", kernel_text(report),
+                               bytes_text(static_cast<uint64_t>(-place.offset)), buffer);
+  } else if (is_page_only(report)) {
+    report.cause =
+        fmt::format("out of bounds: {} touches the page that begins {} past the end of {}",
+                    kernel_text(report), bytes_text(static_cast<uint64_t>(behind)), buffer);
+  } else {
+    report.cause =
+        fmt::format("out of bounds: {} touches memory {} past the end of {}", kernel_text(report),
+                    bytes_text(static_cast<uint64_t>(behind)), buffer);
+  }
+  report.evidence = fmt::format("address {:#x} lies in no allocation, and this one is the nearest",
+                                report.address);
+}
+
+void after_free(FaultReport& report, const Place& place) {
+  const Allocation& allocation = report.allocations[place.allocation];
+  const std::string where = first_line(allocation.freed);
+  report.cause = fmt::format("use after free: {} touches {}", kernel_text(report),
+                             buffer_text(report, place.allocation));
+  report.evidence = fmt::format(
+      "address {:#x} is {} from its begin, and it was freed {} before the fault{}", report.address,
+      bytes_text(static_cast<uint64_t>(place.offset)),
+      format_duration(report.time_ns - allocation.freed_ns), where.empty() ? "" : " in " + where);
+}
+
+void null_pointer(FaultReport& report) {
+  const Dispatch* dispatch = culprit(report);
+  std::string which;
+  for (size_t i = 0; dispatch != nullptr && i < dispatch->arguments.size(); ++i) {
+    const Argument& argument = dispatch->arguments[i];
+    if (!argument.is_pointer || argument.word != 0 || argument.value.empty()) continue;
+    which = name_of(argument, i);
+    break;
+  }
+  report.cause =
+      fmt::format("null pointer: {} touches address {:#x}{}", kernel_text(report), report.address,
+                  which.empty() ? "" : ", and its " + which + " is null");
+  report.evidence = fmt::format("addresses below {} belong to nobody", format_size(kNearNull));
+}
+
+void inside(FaultReport& report, const Place& place) {
+  const Allocation& allocation = report.allocations[place.allocation];
+  const std::string buffer = buffer_text(report, place.allocation);
+  if ((report.reasons & 2) != 0) {
+    report.cause = fmt::format("{} writes to {}, which is read-only", kernel_text(report), buffer);
+  } else if (allocation.gpu >= 0 && allocation.gpu != report.gpu) {
+    report.cause = fmt::format("{} on GPU {} touches {}, which is on GPU {} without peer access",
+                               kernel_text(report), report.gpu, buffer, allocation.gpu);
+  } else {
+    report.cause = fmt::format("{} may not touch {} as it does: {}", kernel_text(report), buffer,
+                               report.reason);
+  }
+  report.evidence = fmt::format("address {:#x} lies within it, {} from its begin", report.address,
+                                bytes_text(static_cast<uint64_t>(place.offset)));
+}
+
+// A pointer of the kernel's that no allocation contains, "argument 1"; "" if there is none.
+std::string stray_argument(const FaultReport& report) {
+  const Dispatch* dispatch = culprit(report);
+  for (size_t i = 0; dispatch != nullptr && i < dispatch->arguments.size(); ++i) {
+    const Argument& argument = dispatch->arguments[i];
+    if (!argument.is_pointer || argument.word == 0) continue;
+    const auto& place = argument.place;
+    const bool within =
+        place && place->offset >= 0 &&
+        static_cast<uint64_t>(place->offset) < report.allocations[place->allocation].bytes;
+    if (!within) return name_of(argument, i);
+  }
+  return {};
+}
+
+void unknown_address(FaultReport& report) {
+  const std::string pointer = stray_argument(report);
+  if (report.host_mapped && !pointer.empty()) {
+    report.cause = fmt::format(
+        "host pointer without registration: {} touches {:#x}, which is memory "
+        "of the program that no GPU was told of, as is its {}",
+        kernel_text(report), report.address, pointer);
+    report.evidence =
+        "the program has memory at this address, and no allocation for a GPU contains it";
+    report.advice = "allocate it with hipMalloc or hipHostMalloc, or register it (hipHostRegister)";
+    return;
+  }
+  report.cause = fmt::format("{} uses an address that belongs to nothing: {:#x}",
+                             kernel_text(report), report.address);
+  report.evidence =
+      report.host_mapped
+          ? "it is memory of the program itself, which no argument points to: an index far out of "
+            "bounds, or a pointer that the kernel read"
+          : "no allocation is near; such a pointer was never set, or was overwritten";
+}
+
+void memory_fault(FaultReport& report) {
+  if ((report.reasons & kEcc) != 0) {
+    report.cause = "the GPU's memory has an error that it could not correct";
+    report.evidence = "the driver says: " + report.reason;
+    report.advice = "the program is not to blame; rocm-smi --showrasinfo counts such errors";
+    return;
+  }
+  if (report.address < kNearNull) return null_pointer(report);
+  if (!report.nearest) return unknown_address(report);
+  const Allocation& allocation = report.allocations[report.nearest->allocation];
+  const int64_t offset = report.nearest->offset;
+  const auto bytes = static_cast<int64_t>(allocation.bytes);
+  const int64_t room = (bytes + static_cast<int64_t>(kPage) - 1) / static_cast<int64_t>(kPage) *
+                       static_cast<int64_t>(kPage);
+  if (allocation.freed_ns != 0 && offset >= 0 && offset < room) {
+    return after_free(report, *report.nearest);
+  }
+  if (offset >= 0 && offset < bytes) return inside(report, *report.nearest);
+  if (report.host_mapped || offset < -kFarBehind || offset - bytes > kFarBehind) {
+    return unknown_address(report);
+  }
+  out_of_bounds(report, *report.nearest);
+}
+
+const WaveGroup* stopped(const FaultReport& report) {
+  for (const WaveGroup& group : report.waves) {
+    if (group.why != "demand") return &group;
+  }
+  return nullptr;
+}
+
+std::string evidence_of_waves(const FaultReport& report) {
+  const WaveGroup* group = stopped(report);
+  if (group == nullptr) return "the runtime's error of the queue: " + report.reason;
+  return fmt::format("{} {} at {:#x} ({})", group->waves.size(),
+                     group->waves.size() == 1 ? "wave stopped" : "waves stopped", group->pc,
+                     group->instruction);
+}
+
+void queue_error(FaultReport& report) {
+  report.evidence = evidence_of_waves(report);
+  switch (report.status) {
+    case kApertureViolation:
+      report.cause = fmt::format(
+          "{} touches memory outside of its LDS or private memory: a misaligned "
+          "access, an index beyond a __shared__ or local array, or a stack that "
+          "overflows",
+          kernel_text(report));
+      break;
+    case kIllegalInstruction:
+      report.cause = fmt::format(
+          "{} has an instruction that this GPU does not know: code for another "
+          "architecture, or code that was overwritten",
+          kernel_text(report));
+      break;
+    case kException:
+      report.cause = fmt::format("{} ended itself by a trap: assert(), abort() or __builtin_trap()",
+                                 kernel_text(report));
+      report.advice = "the text of a failed assert() is what the program printed last";
+      break;
+    case kInvalidPacket:
+      report.cause =
+          "the queue holds a packet that is none: it was overwritten, or its header came "
+          "before the rest of it";
+      break;
+    case kInvalidIsa:
+      report.cause = fmt::format("{} is of another architecture than the GPU", kernel_text(report));
+      break;
+    case kOutOfResources:
+      report.cause = fmt::format("the GPU has no room for what {} needs, such as scratch memory",
+                                 kernel_text(report));
+      break;
+    default:
+      report.cause = fmt::format("{} stopped its queue: {}", kernel_text(report), report.reason);
+  }
+}
+
+}  // namespace
+
+void find_cause(FaultReport& report) {
+  if (report.kind == "memory fault") {
+    memory_fault(report);
+  } else if (report.kind == "queue error") {
+    queue_error(report);
+  } else if (report.kind == "HIP error") {
+    const std::string where = first_line(report.call_stack);
+    report.cause = fmt::format("{} returned error {}{}", report.call, report.call_code,
+                               where.empty() ? "" : ", called in " + where);
+    report.evidence = "it is the last call that failed, and the program ended soon after";
+  } else {
+    report.cause = fmt::format("the program itself ended by {}", report.ended);
+    report.evidence = fmt::format("{} had not finished then, and no GPU reported a fault",
+                                  report.in_flight.size() == 1
+                                      ? "1 dispatch"
+                                      : fmt::format("{} dispatches", report.in_flight.size()));
+  }
+}
+
+}  // namespace sonde::fault

@@ -1,0 +1,123 @@
+// Causes that no program of the end-to-end tests can have: each report is made here.
+#include "fault/compose.h"
+#include "fault/text.h"
+
+#include <gtest/gtest.h>
+
+namespace sonde::fault {
+namespace {
+
+constexpr uint64_t kBuffer = 0x7f0000100000;
+constexpr uint64_t kBytes = 10'000;
+
+// A kernel with two pointers, of which the first is the buffer of GPU 0.
+FaultReport memory_fault(uint64_t address, uint32_t reasons = 1) {
+  FaultReport report;
+  report.kind = "memory fault";
+  report.gpu = 0;
+  report.address = address;
+  report.has_address = true;
+  report.reasons = reasons;
+  report.reason = reasons_text(reasons);
+  report.time_ns = 5'000'000;
+  report.allocations.push_back({kBuffer, kBytes, 0, false, 1'000'000, 0, "hipMalloc"});
+  report.allocations[0].made = {{"make", "a.cpp", "/a", 12}};
+  Dispatch dispatch;
+  dispatch.name = "scale(float*, float*)";
+  dispatch.arguments = {
+      {"x", "float*", "global_buffer", 0, 8, "0x7f0000100000", kBuffer, true, Place{0, 0}},
+      {"y", "float*", "global_buffer", 8, 8, "0x0", 0, true, std::nullopt}};
+  report.in_flight.push_back(dispatch);
+  report.culprit = 0;
+  return report;
+}
+
+std::string cause_of(FaultReport report) {
+  find_cause(report);
+  return report.cause;
+}
+
+TEST(Cause, TellsTheDistanceToTheNearestBuffer) {
+  FaultReport report = memory_fault(kBuffer + kBytes + 4);
+  report.nearest = Place{0, kBytes + 4};
+  EXPECT_EQ(
+      cause_of(report),
+      "out of bounds: kernel scale(float*, float*) touches memory 4 bytes past the end of the "
+      "buffer of 10,000 bytes at 0x7f0000100000 that is argument 0 (x), allocated in make at "
+      "a.cpp:12");
+  report = memory_fault(kBuffer - 16);
+  report.nearest = Place{0, -16};
+  EXPECT_EQ(cause_of(report).substr(0, 75),
+            "out of bounds: kernel scale(float*, float*) touches memory 16 bytes before ");
+}
+
+TEST(Cause, TellsAPageAsAPage) {
+  FaultReport report = memory_fault(kBuffer + 0x3000);
+  report.nearest = Place{0, 0x3000};
+  EXPECT_NE(cause_of(report).find("touches the page that begins 2,288 bytes past the end"),
+            std::string::npos);
+  report.address_is_exact = true;
+  EXPECT_NE(cause_of(report).find("touches memory 2,288 bytes past the end"), std::string::npos);
+}
+
+// The rest of a page belongs to the buffer that was freed with it.
+TEST(Cause, KnowsWhatWasFreed) {
+  FaultReport report = memory_fault(kBuffer + kBytes + 100);
+  report.allocations[0].freed_ns = 3'000'000;
+  report.allocations[0].freed = {{"drop", "a.cpp", "/a", 20}};
+  report.nearest = Place{0, kBytes + 100};
+  find_cause(report);
+  EXPECT_EQ(report.cause.substr(0, 14), "use after free");
+  EXPECT_NE(report.evidence.find("freed 2.00 ms before the fault in drop at a.cpp:20"),
+            std::string::npos)
+      << report.evidence;
+}
+
+TEST(Cause, NamesTheNullArgument) {
+  EXPECT_EQ(
+      cause_of(memory_fault(0x40)),
+      "null pointer: kernel scale(float*, float*) touches address 0x40, and its argument 1 (y) "
+      "is null");
+}
+
+TEST(Cause, KnowsMemoryOfTheHost) {
+  FaultReport report = memory_fault(0x5555'0000'1000);
+  report.host_mapped = true;
+  report.in_flight[0].arguments[1].word = 0x5555'0000'1000;
+  report.in_flight[0].arguments[1].value = "0x555500001000";
+  EXPECT_EQ(cause_of(report).substr(0, 35), "host pointer without registration: ");
+  // No argument points there: not the host's pointer, but a wild one.
+  report.in_flight[0].arguments[1].word = 0;
+  EXPECT_EQ(cause_of(report),
+            "kernel scale(float*, float*) uses an address that belongs to nothing: 0x555500001000");
+}
+
+TEST(Cause, SaysWhoseFaultItIsNot) {
+  EXPECT_EQ(cause_of(memory_fault(kBuffer, 0x10)),
+            "the GPU's memory has an error that it could not correct");
+  FaultReport report = memory_fault(kBuffer + 8, 2);
+  report.nearest = Place{0, 8};
+  EXPECT_NE(cause_of(report).find(", which is read-only"), std::string::npos);
+  report = memory_fault(kBuffer + 8);
+  report.nearest = Place{0, 8};
+  report.gpu = 1;
+  EXPECT_NE(cause_of(report).find("which is on GPU 0 without peer access"), std::string::npos);
+}
+
+TEST(Text, WritesWhatIsNotKnownAsSuch) {
+  FaultReport report = memory_fault(kBuffer + kBytes + 4);
+  report.nearest = Place{0, kBytes + 4};
+  report.no_waves = "none";
+  find_cause(report);
+  const std::string text = text_of(report, {});
+  EXPECT_NE(text.find("    0  float* x = 0x7f0000100000: 10,000 bytes\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("    1  float* y = 0x0: null\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  4 past the end of 10,000 bytes\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  allocated 4.00 ms before, by hipMalloc\n      make  a.cpp:12\n"),
+            std::string::npos)
+      << text;
+}
+
+}  // namespace
+}  // namespace sonde::fault

@@ -1,0 +1,54 @@
+// The code objects of a failed process: their bytes, kernels and instructions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fault/board.h"
+#include "fault/report.h"
+#include "gpu/code_object.h"
+#include "gpu/instruction.h"
+
+namespace sonde::fault {
+
+// One code object, read when it is asked for.
+struct OpenObject {
+  CodeObject facts;
+  std::vector<uint8_t> bytes;
+  gpu::CodeObject code;
+  bool readable = false;
+};
+
+// Where a URI's bytes are: "file:///x#offset=4096&size=100", or a copy of what was in memory.
+CodeObject place_of(const LoadedObject& loaded);
+
+class CodeObjects {
+ public:
+  explicit CodeObjects(const std::vector<LoadedObject>& loaded);
+
+  // Of the object that is loaded where the address is; the newest, if several were.
+  std::optional<size_t> at(uint64_t address) const;
+  OpenObject& open(size_t index);
+  const gpu::Kernel* kernel_of(uint64_t kernel_object, std::optional<size_t>* index);
+  const gpu::Kernel* kernel_around(uint64_t pc, std::optional<size_t>* index);
+  std::vector<DisassemblyLine> disassemble(uint64_t pc);
+  std::string instruction_at(uint64_t pc);
+  // The three words from there on; empty if there is no code.
+  std::vector<uint32_t> words_at(uint64_t pc, size_t count);
+  std::optional<gpu::Architecture> architecture_at(uint64_t pc);
+  size_t size() const { return objects_.size(); }
+
+ private:
+  std::vector<OpenObject> objects_;
+};
+
+// The name that AMD's debug agent gives to a saved code object: its URI with other characters as
+// '_'.
+std::string saved_name(const std::string& uri);
+
+// Writes each into the folder, which must be there; what is there already is left alone unless it
+// is the same. Returns what could not be saved.
+std::vector<std::string> save_code_objects(CodeObjects& objects, const std::string& folder);
+
+}  // namespace sonde::fault

@@ -1,0 +1,388 @@
+#include "fault/compose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "base/demangle.h"
+#include "fault/waves.h"
+
+namespace sonde::fault {
+
+namespace {
+
+constexpr size_t kMostFinished = 50;
+constexpr uint64_t kPage = 4096;
+
+class Composer {
+ public:
+  Composer(const Board& board, CodeObjects& code, const Namer& namer)
+      : board_(board), state_(*board.state), code_(code), namer_(namer) {}
+
+  FaultReport run(const Occasion& occasion) {
+    report_.pid = state_.pid;
+    report_.program = occasion.program;
+    report_.ended = occasion.ended;
+    describe(occasion);
+    list_dispatches();
+    list_waves(occasion);
+    find_culprit();
+    report_.nearest = report_.has_address ? place(report_.address) : std::nullopt;
+    show_code();
+    find_cause(report_);
+    return std::move(report_);
+  }
+
+ private:
+  void describe(const Occasion& occasion);
+  void describe_fault(const wire::BoardFault& fault);
+  void describe_call_error();
+  void list_dispatches();
+  void list_waves(const Occasion& occasion);
+  void find_culprit();
+  void use_wave_address();
+  void show_code();
+  Dispatch dispatch(const wire::BoardDispatch& entry, bool with_arguments);
+  void add_launch(const wire::BoardDispatch& entry, Dispatch& dispatch);
+  void add_arguments(const gpu::Kernel& kernel, uint64_t number, Dispatch& dispatch);
+  Argument argument(const gpu::KernelArgument& from, const wire::BoardArguments& values);
+  std::optional<Place> place(uint64_t address);
+  const wire::BoardAllocation* nearest(uint64_t address) const;
+  size_t listed(const wire::BoardAllocation& entry);
+  int rank_of(const Dispatch& dispatch) const;
+
+  const Board& board_;
+  const wire::Board& state_;
+  CodeObjects& code_;
+  const Namer& namer_;
+  FaultReport report_;
+  std::map<const wire::BoardAllocation*, size_t> listed_;
+};
+
+void Composer::describe_fault(const wire::BoardFault& fault) {
+  report_.gpu = fault.gpu;
+  report_.status = fault.status;
+  report_.reasons = fault.reasons;
+  report_.time_ns = fault.time_ns;
+  report_.host_mapped = fault.host_mapped != 0;
+  if (fault.queue < wire::kBoardQueues) report_.queue = state_.queues[fault.queue].id;
+  if (fault.kind == wire::kBoardMemoryFault) {
+    report_.kind = "memory fault";
+    report_.address = fault.address;
+    report_.has_address = true;
+    report_.reason = reasons_text(fault.reasons);
+    report_.title = fmt::format("memory access fault on GPU {} at {:#x}: {}", fault.gpu,
+                                fault.address, report_.reason);
+  } else {
+    report_.kind = "queue error";
+    report_.reason = fault.text;
+    report_.title = fmt::format("a queue of GPU {} stopped with error {:#x}: {}", fault.gpu,
+                                fault.status, fault.text);
+  }
+}
+
+void Composer::describe_call_error() {
+  const wire::BoardCallError& error = state_.call_error;
+  if (error.time_ns == 0) return;
+  report_.call = error.function;
+  report_.call_code = error.code;
+  report_.call_stack = name_stack(error.stack, board_, namer_).frames;
+}
+
+void Composer::describe(const Occasion& occasion) {
+  describe_call_error();
+  if (occasion.kind == Occasion::Kind::kFault) {
+    describe_fault(state_.faults[occasion.fault % wire::kBoardFaults]);
+  } else if (occasion.kind == Occasion::Kind::kCrash) {
+    report_.kind = "host crash";
+    report_.time_ns = occasion.time_ns;
+    report_.title = fmt::format("the program ended by {} with work on its GPUs", occasion.ended);
+  } else {
+    report_.kind = "HIP error";
+    report_.time_ns = state_.call_error.time_ns;
+    report_.title = fmt::format("{} failed with error {}, and the program ended with {}",
+                                report_.call, report_.call_code, occasion.ended);
+  }
+}
+
+// One that contains the address comes first, then one that did and was freed, then the nearest.
+const wire::BoardAllocation* Composer::nearest(uint64_t address) const {
+  const wire::BoardAllocation* best = nullptr;
+  uint64_t best_distance = std::numeric_limits<uint64_t>::max();
+  for (const wire::BoardAllocation& entry : state_.allocations) {
+    if (entry.address == 0) continue;
+    const uint64_t end = entry.address + entry.bytes;
+    // A page is freed as a whole.
+    const uint64_t room_end = entry.freed_ns != 0 ? (end + kPage - 1) / kPage * kPage : end;
+    uint64_t distance = address < entry.address ? entry.address - address : 0;
+    if (address >= room_end) distance = address - end + 1;
+    const bool later =
+        best != nullptr && distance == best_distance &&
+        (entry.freed_ns == 0 ? best->freed_ns != 0 || entry.made_ns > best->made_ns
+                             : best->freed_ns != 0 && entry.freed_ns > best->freed_ns);
+    if (distance < best_distance || later) {
+      best = &entry;
+      best_distance = distance;
+    }
+  }
+  constexpr uint64_t kFar = uint64_t{1} << 28;
+  return best_distance < kFar ? best : nullptr;
+}
+
+size_t Composer::listed(const wire::BoardAllocation& entry) {
+  const auto known = listed_.find(&entry);
+  if (known != listed_.end()) return known->second;
+  NamedStack made = name_stack(entry.made, board_, namer_);
+  Allocation allocation;
+  allocation.address = entry.address;
+  allocation.bytes = entry.bytes;
+  allocation.gpu = entry.gpu;
+  allocation.locked = entry.kind == wire::kBoardLocked;
+  allocation.made_ns = entry.made_ns;
+  allocation.freed_ns = entry.freed_ns;
+  allocation.call = std::move(made.call);
+  allocation.made = std::move(made.frames);
+  if (entry.freed_ns != 0) allocation.freed = name_stack(entry.freed, board_, namer_).frames;
+  report_.allocations.push_back(std::move(allocation));
+  return listed_[&entry] = report_.allocations.size() - 1;
+}
+
+std::optional<Place> Composer::place(uint64_t address) {
+  const wire::BoardAllocation* entry = nearest(address);
+  if (entry == nullptr) return std::nullopt;
+  return Place{listed(*entry), static_cast<int64_t>(address - entry->address)};
+}
+
+std::string value_text(const char* data, uint32_t bytes, const std::string& type) {
+  uint64_t word = 0;
+  std::memcpy(&word, data, std::min<size_t>(bytes, sizeof word));
+  if (type == "float" && bytes == 4) {
+    float value = 0;
+    std::memcpy(&value, data, 4);
+    return fmt::format("{}", value);
+  }
+  if (type == "double" && bytes == 8) {
+    double value = 0;
+    std::memcpy(&value, data, 8);
+    return fmt::format("{}", value);
+  }
+  if (bytes == 4 && type.find("unsigned") == type.npos && type.find("uint") == type.npos) {
+    return fmt::format("{}", static_cast<int32_t>(word));
+  }
+  if (bytes <= 8) return fmt::format("{}", word);
+  std::string text;
+  for (uint32_t i = 0; i < std::min(bytes, 64U); ++i) {
+    text += fmt::format("{}{:02x}", i != 0 && i % 8 == 0 ? " " : "", static_cast<uint8_t>(data[i]));
+  }
+  return text + (bytes > 64 ? " ..." : "");
+}
+
+Argument Composer::argument(const gpu::KernelArgument& from, const wire::BoardArguments& values) {
+  Argument argument{from.name, from.type, from.kind, from.offset, from.bytes};
+  if (uint64_t{from.offset} + from.bytes > values.bytes || from.bytes == 0) return argument;
+  const char* const data = values.data + from.offset;
+  argument.is_pointer = from.bytes == 8 && from.kind == "global_buffer";
+  if (!argument.is_pointer) {
+    argument.value = value_text(data, from.bytes, from.type);
+    return argument;
+  }
+  std::memcpy(&argument.word, data, sizeof argument.word);
+  argument.value = fmt::format("{:#x}", argument.word);
+  if (argument.word != 0) argument.place = place(argument.word);
+  return argument;
+}
+
+void Composer::add_arguments(const gpu::Kernel& kernel, uint64_t number, Dispatch& dispatch) {
+  const auto values =
+      std::find_if(std::begin(state_.arguments), std::end(state_.arguments),
+                   [&](const wire::BoardArguments& entry) { return entry.number == number + 1; });
+  if (values == std::end(state_.arguments)) {
+    dispatch.no_arguments = "nobody read them before the program ended";
+  } else if (values->error != 0) {
+    dispatch.no_arguments =
+        fmt::format("they could not be read: {}", std::strerror(static_cast<int>(values->error)));
+  }
+  static const wire::BoardArguments kNone = {};
+  for (const gpu::KernelArgument& from : kernel.arguments) {
+    if (from.kind.rfind("hidden_", 0) == 0) continue;
+    dispatch.arguments.push_back(
+        argument(from, values != std::end(state_.arguments) ? *values : kNone));
+  }
+}
+
+void Composer::add_launch(const wire::BoardDispatch& entry, Dispatch& dispatch) {
+  const wire::BoardLaunch& launch = state_.launches[dispatch.number % wire::kBoardDispatches];
+  if (launch.number != entry.number) return;
+  NamedStack named = name_stack(launch.stack, board_, namer_);
+  dispatch.call = std::move(named.call);
+  dispatch.launch = std::move(named.frames);
+}
+
+Dispatch Composer::dispatch(const wire::BoardDispatch& entry, bool with_arguments) {
+  Dispatch dispatch;
+  dispatch.number = entry.number - 1;
+  dispatch.object = entry.kernel_object;
+  dispatch.packet = entry.packet;
+  dispatch.launched_ns = entry.launched_ns;
+  dispatch.ended_ns = entry.ended_ns;
+  dispatch.correlation = entry.correlation;
+  dispatch.group_bytes = entry.group_bytes;
+  dispatch.private_bytes = entry.private_bytes;
+  for (int i = 0; i < 3; ++i) {
+    dispatch.grid[i] = entry.grid[i];
+    dispatch.group[i] = entry.group[i];
+  }
+  if (entry.queue < wire::kBoardQueues) {
+    dispatch.queue = state_.queues[entry.queue].id;
+    dispatch.gpu = state_.queues[entry.queue].gpu;
+  }
+  if (with_arguments) add_launch(entry, dispatch);
+  const gpu::Kernel* kernel = code_.kernel_of(entry.kernel_object, &dispatch.code_object);
+  if (kernel == nullptr) {
+    dispatch.no_arguments = "its code object cannot be read";
+    return dispatch;
+  }
+  dispatch.kernel = kernel->name;
+  dispatch.name = demangle(kernel->name);
+  if (with_arguments) add_arguments(*kernel, dispatch.number, dispatch);
+  return dispatch;
+}
+
+void Composer::list_dispatches() {
+  std::vector<const wire::BoardDispatch*> entries;
+  for (const wire::BoardDispatch& entry : state_.dispatches) {
+    const uint64_t place = static_cast<uint64_t>(&entry - state_.dispatches);
+    if (entry.number != 0 && (entry.number - 1) % wire::kBoardDispatches == place) {
+      entries.push_back(&entry);
+    }
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const auto* a, const auto* b) { return a->number < b->number; });
+  for (const wire::BoardDispatch* entry : entries) {
+    if (entry->ended_ns == 0) report_.in_flight.push_back(dispatch(*entry, true));
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const auto* a, const auto* b) { return a->ended_ns > b->ended_ns; });
+  for (const wire::BoardDispatch* entry : entries) {
+    if (entry->ended_ns == 0 || report_.finished.size() == kMostFinished) break;
+    report_.finished.push_back(dispatch(*entry, false));
+  }
+}
+
+void Composer::list_waves(const Occasion& occasion) {
+  if (!occasion.waves_file.empty()) {
+    auto waves = read_waves(occasion.waves_file, report_.pid);
+    for (Wave& wave : waves) {
+      if (wave.why == "memory_fault") wave.lanes = touched_by(wave, code_);
+    }
+    report_.waves = group_waves(std::move(waves), code_);
+  }
+  if (!report_.waves.empty()) return;
+  report_.no_waves =
+      occasion.kind != Occasion::Kind::kFault ? "none had stopped"
+      : occasion.on_softgpu
+          ? "none stopped in machine code: the fault was one of the fault script, or the kernel ran "
+            "as host code (softgpu --engine isa runs machine code)"
+          : "they need AMD's debugger library (librocm-dbgapi), which this version does not use; "
+            "sonde debug --softgpu shows them";
+}
+
+// How well a dispatch fits: the wave's kernel, the fault's queue, an argument at the address.
+int Composer::rank_of(const Dispatch& dispatch) const {
+  int rank = 0;
+  for (const WaveGroup& group : report_.waves) {
+    if (group.why != "demand" && group.kernel == dispatch.kernel) rank = 8;
+  }
+  if (report_.queue && dispatch.queue == *report_.queue) rank += 4;
+  if (!report_.has_address) return rank;
+  const wire::BoardAllocation* entry = nearest(report_.address);
+  for (const Argument& argument : dispatch.arguments) {
+    const bool is_it = argument.place && entry != nullptr &&
+                       report_.allocations[argument.place->allocation].address == entry->address;
+    if (is_it || (argument.is_pointer && argument.word / kPage == report_.address / kPage)) {
+      rank += 2;
+      break;
+    }
+  }
+  return rank;
+}
+
+void Composer::find_culprit() {
+  std::vector<int> ranks;
+  for (size_t i = 0; i < report_.in_flight.size(); ++i) {
+    const bool elsewhere = report_.gpu >= 0 && report_.in_flight[i].gpu != report_.gpu;
+    ranks.push_back(elsewhere ? -1 : rank_of(report_.in_flight[i]));
+    if (elsewhere) continue;
+    if (!report_.culprit || ranks[i] > ranks[*report_.culprit]) report_.culprit = i;
+  }
+  if (!report_.culprit) return;
+  const auto candidates = std::count_if(ranks.begin(), ranks.end(), [](int r) { return r >= 0; });
+  const int rank = ranks[*report_.culprit];
+  report_.how_sure = rank >= 8         ? "its waves stopped"
+                     : candidates == 1 ? "nothing else was in flight on this GPU"
+                     : rank >= 4       ? "the oldest in the queue that stopped"
+                     : rank >= 2       ? fmt::format(
+                                             "of {} in flight, the one whose argument is at "
+                                                   "the address",
+                                             candidates)
+                                 : fmt::format("the oldest of {} in flight", candidates);
+  use_wave_address();
+}
+
+// A fault is told by its page; the wave's registers have the address itself.
+void Composer::use_wave_address() {
+  if (!report_.has_address) return;
+  for (const WaveGroup& group : report_.waves) {
+    for (const Wave& wave : group.waves) {
+      for (const WaveLane& lane : wave.lanes) {
+        if (lane.address / kPage != report_.address / kPage) continue;
+        report_.address_is_exact = true;
+        report_.address = lane.address;
+        return;
+      }
+    }
+  }
+}
+
+void Composer::show_code() {
+  for (size_t i = 0; i < code_.size(); ++i) report_.code_objects.push_back(code_.open(i).facts);
+  for (const WaveGroup& group : report_.waves) {
+    if (group.why == "demand") continue;
+    report_.disassembly = code_.disassemble(group.pc);
+    return;
+  }
+}
+
+}  // namespace
+
+std::string reasons_text(uint32_t reasons) {
+  struct Reason {
+    uint32_t bit;
+    const char* text;
+  };
+  constexpr Reason kReasons[] = {
+      {0x1, "page not present"},
+      {0x2, "write to a read-only page"},
+      {0x4, "execute of a page that is not executable"},
+      {0x8, "memory that only the host may use"},
+      {0x10, "DRAM ECC error"},
+      {0x20, "address not exact"},
+      {0x40, "SRAM ECC error"},
+      {0x80000000, "hang"},
+  };
+  std::string text;
+  for (const Reason& reason : kReasons) {
+    if ((reasons & reason.bit) != 0) text += (text.empty() ? "" : ", ") + std::string(reason.text);
+  }
+  return text.empty() ? "no reason given" : text;
+}
+
+FaultReport compose(const Board& board, CodeObjects& code, const Occasion& occasion,
+                    const Namer& namer) {
+  return Composer(board, code, namer).run(occasion);
+}
+
+}  // namespace sonde::fault

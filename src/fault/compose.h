@@ -1,0 +1,35 @@
+// From a board to a report: names, arguments, allocations, code, waves, and the likely cause.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "fault/board.h"
+#include "fault/code.h"
+#include "fault/report.h"
+#include "fault/stacks.h"
+
+namespace sonde::fault {
+
+// What to tell of, and what the recorder knows beside the board.
+struct Occasion {
+  enum class Kind { kFault, kCrash, kCallError } kind = Kind::kFault;
+  uint32_t fault = 0;      // of kFault: its place on the board
+  std::string program;     // its command line; "" where it is not known
+  std::string ended;       // "signal 6", "exit 1"; "" while it runs
+  std::string waves_file;  // of the software GPU; "" where there is none
+  bool on_softgpu = false;
+  int64_t time_ns = 0;  // of an end
+};
+
+FaultReport compose(const Board& board, CodeObjects& code, const Occasion& occasion,
+                    const Namer& namer);
+
+// cause.cpp: fills `cause`, `evidence` and `advice` of a report that is otherwise complete.
+void find_cause(FaultReport& report);
+
+// What the bits of a memory fault mean: "page not present, write to a read-only page".
+std::string reasons_text(uint32_t reasons);
+
+}  // namespace sonde::fault

@@ -1,0 +1,124 @@
+// FaultReport: what is known of a failure of a GPU, or of a program with work on one, as values.
+// Composed from a board (compose.h), shown by text.h and json.h, stored by the recorder.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sonde::fault {
+
+struct StackFrame {
+  std::string function, file, module;  // what is not known is ""
+  int64_t line = 0;
+  bool is_python = false;
+  bool is_runtime = false;  // of ROCm itself
+};
+
+struct Allocation {
+  uint64_t address = 0, bytes = 0;
+  int gpu = -1;
+  bool locked = false;                  // host memory of the program's, made known to the GPU
+  int64_t made_ns = 0, freed_ns = 0;    // CLOCK_MONOTONIC; freed 0: not
+  std::string call;                     // "hipMalloc"
+  std::vector<StackFrame> made, freed;  // the calls of the runtime are left out
+};
+
+// Where an address lies to an allocation.
+struct Place {
+  size_t allocation = 0;  // in the report's list
+  int64_t offset = 0;     // from its begin; may be before or behind it
+};
+
+struct Argument {
+  std::string name, type, kind;  // "global_buffer", "by_value", "hidden_..."
+  uint32_t offset = 0, bytes = 0;
+  std::string value;  // as text; "" where it is not known
+  uint64_t word = 0;  // of a pointer
+  bool is_pointer = false;
+  std::optional<Place> place;
+};
+
+struct Dispatch {
+  uint64_t number = 0;
+  std::string kernel, name;  // mangled, demangled; "" where no code object has it
+  uint64_t object = 0;       // of the kernel, as the packet has it
+  int gpu = -1;
+  uint64_t queue = 0;
+  uint64_t packet = 0;
+  uint32_t grid[3] = {}, group[3] = {};
+  uint32_t group_bytes = 0, private_bytes = 0;
+  int64_t launched_ns = 0, ended_ns = 0;
+  uint64_t correlation = 0;
+  std::string call;                // that launched it
+  std::vector<StackFrame> launch;  // from the program's call on; empty where it was not kept
+  std::vector<Argument> arguments;
+  std::string no_arguments;  // why there are none
+  std::optional<size_t> code_object;
+};
+
+struct CodeObject {
+  std::string uri, file;  // the file that it is in, or a copy; "" where its bytes are not to be had
+  uint64_t offset = 0, bytes = 0;  // in that file
+  uint64_t base = 0, loaded_bytes = 0;
+  int64_t delta = 0;
+  std::string saved;  // the file it was saved as
+};
+
+struct DisassemblyLine {
+  uint64_t address = 0, offset = 0;  // offset: from the kernel's first instruction
+  std::string text;
+  bool is_pc = false;
+};
+
+// Waves that stand at the same place for the same reason.
+struct WaveLane {
+  unsigned lane = 0;
+  uint64_t address = 0;  // that it was about to touch
+};
+struct Wave {
+  uint64_t group = 0, group_id[3] = {}, number = 0;
+  uint64_t pc = 0, offset = 0, exec = 0;
+  std::string why, kernel;
+  uint64_t dispatch = 0;
+  uint64_t trap = 0;
+  std::string state;            // the line itself: all registers, as JSON
+  std::vector<WaveLane> lanes;  // of a memory access that failed
+};
+struct WaveGroup {
+  uint64_t pc = 0, offset = 0;
+  std::string why, kernel, instruction;
+  std::vector<Wave> waves;
+};
+
+struct FaultReport {
+  std::string kind;   // "memory fault", "queue error", "host crash", "HIP error"
+  std::string title;  // one line
+  int64_t pid = 0;
+  std::string program, ended;
+  int gpu = -1;
+  std::optional<uint64_t> queue;
+  uint64_t address = 0;
+  bool has_address = false, address_is_exact = false, host_mapped = false;
+  uint32_t status = 0, reasons = 0;
+  std::string reason;
+  int64_t time_ns = 0;
+  std::string cause, evidence, advice;
+  std::vector<Allocation> allocations;  // those that something refers to
+  std::optional<Place> nearest;
+  std::vector<Dispatch> in_flight;  // the oldest first
+  std::optional<size_t> culprit;    // of those
+  std::string how_sure;             // why it is that one
+  std::vector<Dispatch> finished;   // the newest first
+  std::vector<CodeObject> code_objects;
+  std::vector<DisassemblyLine> disassembly;
+  std::vector<WaveGroup> waves;
+  std::string no_waves;  // why there are none, and how to get them
+  // The call into HIP that failed last.
+  std::string call;
+  int call_code = 0;
+  std::vector<StackFrame> call_stack;
+};
+
+}  // namespace sonde::fault

@@ -1,0 +1,88 @@
+#include "fault/stacks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "store/python_lines.h"
+
+namespace sonde::fault {
+
+namespace {
+
+// LEB128; 0 where the bytes end too early.
+uint64_t take_number(std::string_view& bytes) {
+  uint64_t value = 0;
+  for (unsigned shift = 0; !bytes.empty() && shift < 64; shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(1);
+    value |= uint64_t{byte & 127U} << shift;
+    if ((byte & 128U) == 0) break;
+  }
+  return value;
+}
+
+bool is_runtime(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  return starts_with_any(name, {"libamdhip64.so", "libhsa-runtime64.so", "libhsakmt.so",
+                                "libsonde-", "libsoftgpu", "librocprofiler"});
+}
+
+// What the program got from a header of HIP's stands for the call itself.
+bool is_of_header(const StackFrame& frame) {
+  return frame.file.find("/hip/") != std::string::npos && frame.file.ends_with(".h");
+}
+
+StackFrame python_frame(const PythonCode& code, uint64_t offset) {
+  StackFrame frame;
+  frame.function = code.name;
+  frame.file = code.file;
+  frame.line = store::python_line(code.version, code.lines, code.first_line, offset);
+  frame.is_python = true;
+  return frame;
+}
+
+void add_native(const LoadedModule& module, uint64_t address, const Namer& namer,
+                std::vector<StackFrame>& frames) {
+  const bool runtime = is_runtime(module.path);
+  for (const store::FrameName& name : namer(module.path, module.build_id, address)) {
+    frames.push_back({name.function, name.file, module.path, name.line, false, runtime});
+  }
+}
+
+}  // namespace
+
+NamedStack name_stack(const wire::BoardStack& stack, const Board& board, const Namer& namer) {
+  std::vector<StackFrame> frames;
+  std::string_view bytes(stack.frames, stack.bytes);
+  while (!bytes.empty()) {
+    const uint64_t which = take_number(bytes), offset = take_number(bytes);
+    if ((which & 1) != 0) {
+      const auto code = board.codes.find(which >> 1);
+      if (code != board.codes.end()) frames.push_back(python_frame(code->second, offset));
+      continue;
+    }
+    const auto module = board.modules.find(which >> 1);
+    if (module != board.modules.end()) {
+      add_native(module->second, offset, namer, frames);
+    } else {
+      frames.push_back({fmt::format("{:#x}", offset), "", "", 0, false, false});
+    }
+  }
+  const auto user = std::find_if(frames.begin(), frames.end(), [](const StackFrame& frame) {
+    return !frame.is_runtime && !is_of_header(frame);
+  });
+  NamedStack named;
+  // Between the two may be ours, which passes the call on.
+  for (auto frame = user; frame != frames.begin() && named.call.empty();) {
+    --frame;
+    const bool ours = frame->module.find("/libsonde-") != std::string::npos;
+    if (frame->is_runtime && !ours) named.call = frame->function;
+  }
+  named.frames.assign(user, frames.end());
+  return named;
+}
+
+}  // namespace sonde::fault

@@ -1,0 +1,25 @@
+// Call stacks of a board with the names of their frames.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fault/board.h"
+#include "fault/report.h"
+#include "store/frames.h"
+
+namespace sonde::fault {
+
+// Functions at an address of a file, the innermost first; the file must have the build id.
+using Namer = std::function<std::vector<store::FrameName>(
+    const std::string& path, const std::string& build_id, uint64_t address)>;
+
+struct NamedStack {
+  std::string call;  // of the runtime, that the program made; "" where it is not known
+  std::vector<StackFrame> frames;  // from the program's call on
+};
+
+NamedStack name_stack(const wire::BoardStack& stack, const Board& board, const Namer& namer);
+
+}  // namespace sonde::fault

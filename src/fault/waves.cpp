@@ -1,0 +1,160 @@
+#include "fault/waves.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "gpu/print.h"
+
+namespace sonde::fault {
+
+namespace {
+
+// The lines are made by one program and have each key once, so nothing needs a tree of values.
+std::string_view text_behind(std::string_view line, std::string_view key) {
+  const std::string quoted = "\"" + std::string(key) + "\": ";
+  const size_t at = line.find(quoted);
+  return at == std::string_view::npos ? std::string_view() : line.substr(at + quoted.size());
+}
+
+std::string text_of_key(std::string_view line, std::string_view key) {
+  std::string_view value = text_behind(line, key);
+  if (value.empty() || value[0] != '"') return {};
+  std::string text;
+  for (size_t i = 1; i < value.size() && value[i] != '"'; ++i) {
+    if (value[i] == '\\' && i + 1 < value.size()) ++i;
+    text += value[i];
+  }
+  return text;
+}
+
+uint64_t number_of_key(std::string_view line, std::string_view key) {
+  std::string_view value = text_behind(line, key);
+  if (!value.empty() && value[0] == '"') value.remove_prefix(1);
+  return std::strtoull(std::string(value.substr(0, 20)).c_str(), nullptr, 0);
+}
+
+Wave read_wave(const std::string& line) {
+  Wave wave;
+  wave.group = number_of_key(line, "group");
+  wave.number = number_of_key(line, "wave");
+  wave.pc = number_of_key(line, "pc");
+  wave.offset = number_of_key(line, "offset");
+  wave.exec = number_of_key(line, "exec");
+  wave.dispatch = number_of_key(line, "dispatch");
+  wave.trap = number_of_key(line, "trap");
+  wave.why = text_of_key(line, "why");
+  wave.kernel = text_of_key(line, "kernel");
+  std::string ids(text_behind(line, "group_id").substr(0, 80));
+  const char* at = ids.c_str() + (ids.empty() ? 0 : 1);
+  for (uint64_t& id : wave.group_id) {
+    char* end = nullptr;
+    id = std::strtoull(at, &end, 10);
+    at = *end == ',' ? end + 1 : end;
+  }
+  wave.state = line;
+  return wave;
+}
+
+// A register as the line has it: eight hexadecimal digits for each lane.
+class Registers {
+ public:
+  explicit Registers(const Wave& wave)
+      : scalars_(text_of_key(wave.state, "sgprs")), vcc_(number_of_key(wave.state, "vcc")) {
+    std::string_view list = text_behind(wave.state, "vgprs");
+    list = list.substr(0, list.find(']'));
+    for (size_t at = 0; (at = list.find('"', at)) != std::string_view::npos;) {
+      const size_t end = list.find('"', at + 1);
+      if (end == std::string_view::npos) break;
+      vectors_.push_back(list.substr(at + 1, end - at - 1));
+      at = end + 1;
+    }
+  }
+  uint32_t scalar(unsigned number) const {
+    if (number == gpu::kVcc) return static_cast<uint32_t>(vcc_);
+    if (number == gpu::kVcc + 1) return static_cast<uint32_t>(vcc_ >> 32);
+    return word(scalars_, number);
+  }
+  uint32_t vector(unsigned number, unsigned lane) const {
+    return number < vectors_.size() ? word(vectors_[number], lane) : 0;
+  }
+  size_t vectors() const { return vectors_.size(); }
+
+ private:
+  static uint32_t word(std::string_view digits, unsigned place) {
+    if (digits.size() < (place + 1) * 8) return 0;
+    return static_cast<uint32_t>(
+        std::strtoul(std::string(digits.substr(place * 8, 8)).c_str(), nullptr, 16));
+  }
+  std::string scalars_;
+  uint64_t vcc_;
+  std::vector<std::string_view> vectors_;
+};
+
+const gpu::Operand* address_operand(const gpu::Instruction& instruction) {
+  for (size_t i = 0; i < instruction.operand_count; ++i) {
+    const gpu::Operand& operand = instruction.operands[i];
+    if (operand.field == gpu::Field::kSrc0 && operand.kind == gpu::Operand::Kind::kVector) {
+      return &operand;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t most) {
+  std::vector<Wave> waves;
+  std::ifstream file(path);
+  for (std::string line; waves.size() < most && std::getline(file, line);) {
+    if (line.rfind("{\"line\": \"state\"", 0) != 0 || line.back() != '}') continue;
+    if (static_cast<int64_t>(number_of_key(line, "pid")) == pid) waves.push_back(read_wave(line));
+  }
+  return waves;
+}
+
+std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code) {
+  std::vector<WaveGroup> groups;
+  for (Wave& wave : waves) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const WaveGroup& known) {
+      return known.pc == wave.pc && known.why == wave.why && known.kernel == wave.kernel;
+    });
+    if (group == groups.end()) {
+      group = groups.insert(
+          groups.end(),
+          WaveGroup{wave.pc, wave.offset, wave.why, wave.kernel, code.instruction_at(wave.pc), {}});
+    }
+    group->waves.push_back(std::move(wave));
+  }
+  return groups;
+}
+
+// Of FLAT and GLOBAL, whose addresses are in registers as they are.
+std::vector<WaveLane> touched_by(const Wave& wave, CodeObjects& code) {
+  const auto architecture = code.architecture_at(wave.pc);
+  const auto words = code.words_at(wave.pc, 3);
+  if (!architecture || words.empty()) return {};
+  const auto instruction = gpu::decode(*architecture, words);
+  if (!instruction) return {};
+  const gpu::Format format = instruction->opcode->format;
+  const gpu::Operand* operand = address_operand(*instruction);
+  if ((format != gpu::Format::kFlat && format != gpu::Format::kGlobal) || operand == nullptr) {
+    return {};
+  }
+  const Registers registers(wave);
+  const auto& modifiers = instruction->modifiers;
+  std::vector<WaveLane> lanes;
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    if ((wave.exec >> lane & 1) == 0) continue;
+    uint64_t address = registers.vector(operand->number, lane);
+    if (modifiers.scalar_base) {
+      address += registers.scalar(*modifiers.scalar_base) |
+                 uint64_t{registers.scalar(*modifiers.scalar_base + 1U)} << 32;
+    } else {
+      address |= uint64_t{registers.vector(operand->number + 1U, lane)} << 32;
+    }
+    lanes.push_back({lane, address + static_cast<uint64_t>(int64_t{modifiers.offset})});
+  }
+  return lanes;
+}
+
+}  // namespace sonde::fault
