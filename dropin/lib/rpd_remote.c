@@ -7,17 +7,17 @@
 
 #include "sonde/sonde.h"
 
-static const struct sonde_agent* agent;
+static const struct sonde_functions* recording;
 
 static void switch_recording(int number) {
-  if (agent == NULL) return;
-  if (number == SIGUSR1 && !agent->recording()) agent->start();
-  if (number == SIGUSR2 && agent->recording()) agent->stop();
+  if (recording == NULL) return;
+  if (number == SIGUSR1 && !recording->recording()) recording->start();
+  if (number == SIGUSR2 && recording->recording()) recording->stop();
 }
 
 __attribute__((constructor)) static void take_signals(void) {
   static const int kSignals[] = {SIGUSR1, SIGUSR2};
-  agent = sonde_find_agent();
+  recording = sonde_api();
   for (int i = 0; i < 2; ++i) {
     struct sigaction now;
     if (sigaction(kSignals[i], NULL, &now) != 0 || now.sa_handler != SIG_DFL) continue;

@@ -1,6 +1,6 @@
 """All fronts, by name: the table of options, and what is done."""
 
-from . import (nsys, nsys_options, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
+from . import (compute, compute_options, nsys, nsys_options, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
                rocprof_sys_avail_options, rocprof_sys_options, rocprofv3, rpd)
 
 FRONTS = {
@@ -18,10 +18,13 @@ FRONTS = {
     "rocpd merge": (rocpd_options.MERGE, rocpd.merge),
     "nsys stats": (nsys_options.STATS, nsys.stats),
     "nsys export": (nsys_options.EXPORT, nsys.export),
+    "rocprof-compute analyze": (compute_options.ROCPROF_COMPUTE, compute.rocprof_compute),
+    "omniperf analyze": (compute_options.OMNIPERF, compute.omniperf),
     "rocprof-sys-avail": (rocprof_sys_avail_options.AVAIL, rocprof_sys_avail.avail),
 }
 # Commands of these tools that are no front, and what is one instead.
-MISSING = {"rocpd": rocpd_options.MISSING, "nsys": nsys_options.MISSING}
+MISSING = {"rocpd": rocpd_options.MISSING, "nsys": nsys_options.MISSING,
+           "rocprof-compute": compute_options.MISSING, "omniperf": compute_options.MISSING}
 # Where the tool itself may be there, for its other commands.
 ITSELF = {"nsys": nsys.real_nsys}
 # Scripts of their own: only the table is here.

@@ -27,7 +27,7 @@ def _load(path):
             raise tool.Failure(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     if not path.endswith(".json"):
         if re.search(r"^\s*pmc\s*:", text, re.MULTILINE):
-            raise Usage(f"{path}: pmc: Sonde collects no hardware counters; ROCm's own rocprofv3 does")
+            raise Usage(f"{path}: pmc: sonde profile collects hardware counters, this command does not")
         raise Usage(f"{path}: not a job file: .json, .yaml or .yml")
     try:
         return json.loads(text)

@@ -66,9 +66,7 @@ def _database(parsed):
     """The file to read: a report's SQLite, exported by nsys where it is there."""
     if not parsed.words:
         raise Usage("no file (--help lists the options)")
-    path = parsed.words[0]
-    if not os.path.exists(path):
-        raise tool.Failure(f"{path}: no such file")
+    path = tool.existing(parsed.words[0])
     if not path.endswith((".nsys-rep", ".qdrep")):
         return os.path.join(".", path) if path.startswith("-") else path
     made = parsed.text("sqlite") or os.path.splitext(path)[0] + ".sqlite"

@@ -37,10 +37,8 @@ def _inputs(parsed):
         found += inside
     if not found:
         raise Usage("-i: needs FILE...")
-    for path in found:
-        if not os.path.exists(path):
-            raise tool.Failure(f"{path}: no such file")
-    return [os.path.join(".", path) if path.startswith("-") else path for path in found]
+    return [os.path.join(".", path) if path.startswith("-") else path
+            for path in map(tool.existing, found)]
 
 
 class Source:

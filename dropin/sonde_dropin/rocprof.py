@@ -112,7 +112,7 @@ def rocprof(parsed):
     folder = os.path.dirname(prefix)
     if folder and not os.path.isdir(folder):
         raise tool.Failure(f"{folder}: no such folder")
-    options = [("sample", "off"), ("metrics", "off"), ("backends", "hip,hsa,roctx")]
+    options = [("sample", "off"), ("metrics", "off"), ("backends", "hip,hsa,roctx,cpu")]
     if not _on(parsed, "trace-start", True):
         options.append(("no-start", None))
     if "trace-period" in parsed:

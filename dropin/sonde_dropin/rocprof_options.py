@@ -2,7 +2,7 @@
 
 from .table import NEAR, REFUSED, SAME, Front, Option
 
-_NO_COUNTERS = ("Sonde collects no hardware counters; ROCm's own rocprof does, and sonde counters, sol and "
+_NO_COUNTERS = ("sonde profile collects hardware counters; ROCm's own rocprof does, too, and sonde counters, sol and "
                 "roofline read its files")
 
 ROCPROF = Front(

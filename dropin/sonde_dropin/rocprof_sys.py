@@ -55,8 +55,7 @@ def _settings(parsed, always):
         options.append(("metrics-hz", _rate(parsed, "process-freq", parsed["process-freq"])))
     if "config" in parsed:
         for path in parsed["config"]:
-            if not os.path.isfile(path):
-                raise tool.Failure(f"{path}: no such file")
+            tool.existing(path, os.path.isfile)
         options.append(("rocprof-sys-config", parsed["config"][-1]))
     if "include" in parsed:
         options.append(("include", ",".join(",".join(parsed["include"]).split(","))))

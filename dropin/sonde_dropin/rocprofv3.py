@@ -205,7 +205,7 @@ def _check(parsed):
 
 def _run_once(parsed):
     formats, domains, period = _check(parsed)
-    options = [("sample", "off"), ("metrics", "off"), ("backends", "hip,hsa,roctx")] + period
+    options = [("sample", "off"), ("metrics", "off"), ("backends", "hip,hsa,roctx,cpu")] + period
     if parsed.on("selected-regions"):
         options.append(("no-start", None))
     status, trace = tool.record(_output(parsed), parsed.program, options)

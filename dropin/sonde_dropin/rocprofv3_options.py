@@ -2,7 +2,7 @@
 
 from .table import NEAR, REFUSED, SAME, Front, Option
 
-_COUNTERS = ("Sonde collects no hardware counters; ROCm's own rocprofv3 does, and sonde counters, sol and "
+_COUNTERS = ("sonde profile collects hardware counters; ROCm's own rocprofv3 does, too, and sonde counters, sol and "
              "roofline read its files")
 _PC = "Sonde takes no samples of the GPU's program counter; sonde kernels shows whole kernels"
 _ATT = "Sonde has no thread trace; ROCm's own rocprofv3 has"

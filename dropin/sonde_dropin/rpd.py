@@ -122,9 +122,7 @@ def _moment(option, text, span):
 def trim(parsed):
     if not parsed.words:
         raise Usage("no trace to trim (-h says how)")
-    path = parsed.words[0]
-    if not os.path.isfile(path):
-        raise tool.Failure(f"{path}: no such file")
+    path = tool.existing(parsed.words[0], os.path.isfile)
     span = _span(path)
     command = ["trim"]
     if "start" in parsed:

@@ -22,6 +22,13 @@ class Failure(Exception):
         self.status = status
 
 
+def existing(path, exists=os.path.exists):
+    """The path, if something is there."""
+    if not exists(path):
+        raise Failure(f"{path}: no such file")
+    return path
+
+
 def sonde():
     named = os.environ.get("SONDE")
     if named:

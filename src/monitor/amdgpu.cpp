@@ -4,10 +4,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <vector>
 
 #include "base/strings.h"
+#include "monitor/amd_cards.h"
 #include "monitor/gpu_metrics.h"
 #include "monitor/kept_file.h"
 #include "monitor/source.h"
@@ -32,43 +32,6 @@ struct Card {
   std::vector<FileValue> files;
 };
 
-std::string bus_address(const fs::path& device) {
-  std::error_code error;
-  return fs::canonical(device, error).filename().string();
-}
-
-// "domain 0" and "location_id 50432" of a node are the PCI address of a GPU.
-std::string node_address(const fs::path& node) {
-  const std::string text = read_file((node / "properties").string()).value_or("");
-  int64_t domain = 0, location = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    std::string_view line = take_line(rest);
-    const std::string_view name = take_word(line);
-    if (name == "domain") domain = leading_number(take_word(line));
-    if (name == "location_id") location = leading_number(take_word(line));
-  }
-  if (location == 0) return {};
-  char address[32];
-  std::snprintf(address, sizeof address, "%04x:%02x:%02x.%x", static_cast<unsigned>(domain),
-                static_cast<unsigned>(location >> 8 & 0xff),
-                static_cast<unsigned>(location >> 3 & 0x1f), static_cast<unsigned>(location & 7));
-  return address;
-}
-
-// GPUs in the order of the ROCm runtimes, which is that of KFD's nodes.
-std::vector<std::string> runtime_order(const std::string& sys) {
-  std::map<int64_t, std::string> nodes;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(sys + "/class/kfd/kfd/topology/nodes", error)) {
-    const auto number = parse_int(entry.path().filename().string());
-    const std::string address = node_address(entry.path());
-    if (number && !address.empty()) nodes.emplace(*number, address);
-  }
-  std::vector<std::string> order;
-  for (const auto& [number, address] : nodes) order.push_back(address);
-  return order;
-}
-
 class AmdGpuSource : public Source {
  public:
   explicit AmdGpuSource(const Roots& roots) : sys_(roots.sys) {}
@@ -81,25 +44,11 @@ class AmdGpuSource : public Source {
  private:
   void find_cards(Round& round) {
     looked_ = true;
-    const std::string folder = sys_ + "/class/drm";
-    std::error_code error;
-    std::map<std::string, fs::path> found;  // by address
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-      const std::string name = entry.path().filename().string();
-      const bool is_card = name.rfind("card", 0) == 0 && parse_int(name.substr(4)).has_value();
-      const fs::path device = entry.path() / "device";
-      const auto vendor = read_file((device / "vendor").string());
-      if (is_card && vendor && trim(*vendor) == "0x1002") found[bus_address(device)] = device;
-    }
-    if (error) return round.missing("gpu", folder, error.value());
-    if (found.empty()) return round.missing("gpu", folder, "no AMD GPU is there");
-    for (const std::string& address : runtime_order(sys_)) {
-      const auto card = found.find(address);
-      if (card == found.end()) continue;
-      add_card(round, card->first, card->second);
-      found.erase(card);
-    }
-    for (const auto& [address, device] : found) add_card(round, address, device);
+    int error = 0;
+    const std::vector<AmdCard> found = find_amd_cards(sys_, error);
+    if (error != 0) return round.missing("gpu", sys_ + "/class/drm", error);
+    if (found.empty()) return round.missing("gpu", sys_ + "/class/drm", "no AMD GPU is there");
+    for (const AmdCard& card : found) add_card(round, card.address, card.device);
   }
 
   void add_card(Round& round, const std::string& address, const fs::path& device) {
@@ -161,12 +110,13 @@ class AmdGpuSource : public Source {
       }
       return;
     }
-    const auto table = parse_gpu_metrics(*bytes);
-    if (!table) {
+    const auto read = GpuMetricsTable::read(*bytes);
+    if (!read) {
       card.has_table = false;
-      return round.missing("gpu", card.table.path(),
-                           std::string("not of the versions ") + gpu_metrics_versions());
+      return round.missing("gpu", card.table.path(), read.error().message);
     }
+    const GpuMetrics values = summary_of(*read);
+    const GpuMetrics* table = &values;
     const auto put = [&](Id id, std::optional<double> value) {
       if (!value || !round.wants(id)) return;
       told.set(static_cast<size_t>(id));

@@ -84,6 +84,39 @@ struct V1_6 {
 };
 static_assert(sizeof(V1_6) == 1664);
 
+struct Partition1_7 {
+  uint32_t gfx_busy[8];
+  uint16_t jpeg_busy[32], vcn_busy[4];
+  uint64_t gfx_busy_acc[8], below_limit_acc[8];
+};
+struct Partition1_8 {
+  uint32_t gfx_busy[8];
+  uint16_t jpeg_busy[40], vcn_busy[4];
+  uint64_t gfx_busy_acc[8], below_limit_ppt[8], below_limit_thermal[8], low_utilization[8],
+      below_limit_total[8];
+};
+template <typename Partition>
+struct V1_7Or8 {
+  Header header;
+  uint16_t hotspot, mem, vrsoc, socket_power, gfx_activity, umc_activity;
+  uint64_t mem_max_bandwidth, energy, system_clock_counter;
+  uint32_t accumulation_counter, residencies[5];
+  uint32_t gfxclk_lock_status;
+  uint16_t pcie_width, pcie_speed, xgmi_width, xgmi_speed;
+  uint32_t gfx_activity_acc, mem_activity_acc;
+  uint64_t pcie_bandwidth[2], l0_to_recovery, replay, replay_rollover;
+  uint32_t naks[2];
+  uint64_t xgmi_read[8], xgmi_write[8];
+  uint16_t xgmi_status[8], padding;
+  uint64_t firmware_timestamp;
+  uint16_t gfxclk[8], socclk[4], vclk0[4], dclk0[4], uclk, partitions;
+  Partition xcp[8];
+  uint32_t pcie_other_end_recovery;
+};
+using V1_7 = V1_7Or8<Partition1_7>;
+using V1_8 = V1_7Or8<Partition1_8>;
+static_assert(sizeof(V1_7) == 2208 && sizeof(V1_8) == 3872);
+
 struct V2_0 {
   Header header;
   uint64_t system_clock_counter;
@@ -200,10 +233,64 @@ TEST(GpuMetrics, VersionsOfSeveralDies) {
   auto v6 = empty_table<V1_6>(1, 6);
   fill_dies(v6);
   expect_dies(parse_gpu_metrics(bytes_of(v6)).value());
-  auto v7 = empty_table<V1_6>(1, 7);  // the same at its beginning
+  auto v7 = empty_table<V1_7>(1, 7);
   fill_dies(v7);
-  EXPECT_EQ(parse_gpu_metrics(bytes_of(v7))->power_w, 550);
-  EXPECT_FALSE(parse_gpu_metrics(bytes_of(v7))->sclk_mhz.has_value());
+  expect_dies(parse_gpu_metrics(bytes_of(v7)).value());
+  auto v8 = empty_table<V1_8>(1, 8);
+  fill_dies(v8);
+  expect_dies(parse_gpu_metrics(bytes_of(v8)).value());
+}
+
+TEST(GpuMetrics, FieldsOfPartitionsAndLinks) {
+  auto table = empty_table<V1_8>(1, 8);
+  table.accumulation_counter = 1000;
+  table.residencies[1] = 250;
+  table.xgmi_read[0] = 7;
+  table.xgmi_read[6] = 5;
+  table.partitions = 2;
+  table.xcp[1].gfx_busy[3] = 42;
+  table.xcp[7].below_limit_total[7] = 99;
+  table.pcie_other_end_recovery = 3;
+  const auto read = GpuMetricsTable::read(bytes_of(table));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->version(), "1.8");
+  EXPECT_EQ(read->number("accumulation_counter"), 1000u);
+  EXPECT_EQ(read->number("ppt_residency_acc"), 250u);
+  EXPECT_EQ(read->number("prochot_residency_acc"), std::nullopt);
+  EXPECT_EQ(read->sum("xgmi_read_data_acc"), 12u);
+  EXPECT_EQ(read->sum("xgmi_write_data_acc"), 0u);
+  EXPECT_EQ(read->number("num_partition"), 2u);
+  EXPECT_EQ(read->number("gfx_busy_inst", 3, 1), 42u);
+  EXPECT_EQ(read->number("gfx_busy_inst", 3, 0), std::nullopt);
+  EXPECT_EQ(read->number("gfx_busy_inst", 8, 1), std::nullopt);
+  EXPECT_EQ(read->number("gfx_below_host_limit_total_acc", 7, 7), 99u);
+  EXPECT_EQ(read->number("pcie_lc_perf_other_end_recovery"), 3u);
+  EXPECT_EQ(read->number("no_such_field"), std::nullopt);
+}
+
+// The sizes that the drivers give: a byte less is a table that was cut.
+TEST(GpuMetrics, TablesAreWholeOrNamed) {
+  struct Size {
+    uint8_t format, content;
+    uint16_t bytes;
+  };
+  constexpr Size kSizes[] = {{1, 0, 80},  {1, 1, 96},   {1, 2, 104},  {1, 3, 120},  {1, 4, 288},
+                             {1, 5, 360}, {1, 6, 1664}, {1, 7, 2208}, {1, 8, 3872}, {2, 0, 120},
+                             {2, 1, 120}, {2, 2, 128},  {2, 3, 152},  {2, 4, 168},  {3, 0, 264}};
+  for (const Size& size : kSizes) {
+    std::string bytes(size.bytes, '\x11');
+    const Header header = {size.bytes, size.format, size.content};
+    std::memcpy(bytes.data(), &header, sizeof header);
+    const std::string name = std::to_string(size.format) + "." + std::to_string(size.content);
+    EXPECT_TRUE(GpuMetricsTable::read(bytes).ok()) << name;
+    for (size_t less = 0; less < bytes.size(); ++less) {
+      const auto cut = GpuMetricsTable::read(std::string_view(bytes).substr(0, less));
+      ASSERT_FALSE(cut.ok()) << name << " of " << less;
+      ASSERT_NE(cut.error().message.find(std::to_string(less)), std::string::npos);
+    }
+  }
+  std::string unknown = {8, 0, 1, 9, 0, 0, 0, 0};
+  EXPECT_NE(GpuMetricsTable::read(unknown).error().message.find("version 1.9"), std::string::npos);
 }
 
 TEST(GpuMetrics, VersionsOfApus) {
@@ -236,7 +323,7 @@ TEST(GpuMetrics, OtherTablesAreRefused) {
   EXPECT_FALSE(parse_gpu_metrics(""));
   EXPECT_FALSE(parse_gpu_metrics("abc"));
   EXPECT_FALSE(parse_gpu_metrics(bytes_of(empty_table<V1_3>(1, 99))));
-  EXPECT_FALSE(parse_gpu_metrics(bytes_of(empty_table<V1_3>(3, 0))));
+  EXPECT_FALSE(parse_gpu_metrics(bytes_of(empty_table<V1_3>(3, 1))));
   EXPECT_FALSE(parse_gpu_metrics(bytes_of(empty_table<V1_4>(1, 4)).substr(0, 287)));
   auto lying = empty_table<V1_4>(1, 4);
   lying.header.structure_size = 40;

@@ -1,0 +1,140 @@
+"""rocprof-compute analyze and omniperf analyze: sonde sol on the folders that profile wrote."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+
+from . import compute_options, tool
+from .table import Usage, tell_differences
+
+_UNITS = ("per_kernel", "per_wave", "per_cycle", "per_second")
+_LAST = 2**62  # as good as no end
+
+
+def _report(command):
+    done = subprocess.run([tool.sonde(), *command, "--format", "json"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, check=False)
+    if done.returncode != 0:
+        raise SystemExit(done.returncode)  # it has said why
+    return json.loads(done.stdout)
+
+
+def _whole(option, text, least=0):
+    if not re.fullmatch(r"\d+", text) or int(text) < least:
+        raise Usage(f"{option}: '{text}' is not a number")
+    return int(text)
+
+
+def _dispatches(texts):
+    ranges = []
+    for text in " ".join(texts).replace("> ", ">").split():
+        after = re.fullmatch(r">(\d+)", text)
+        if after:
+            text = f"{int(after[1]) + 1}:{_LAST}"
+        elif not re.fullmatch(r"\d+(:\d+)?", text):
+            raise Usage(f"--dispatch: '{text}' is not a dispatch; 0, 4:7 and \"> 3\" are")
+        ranges.append(text)
+    return ["--dispatch", ",".join(ranges)]
+
+
+def _panels(texts):
+    tables = []
+    for text in texts:
+        if not re.fullmatch(r"\d{1,2}(\.\d{1,2}){0,2}", text):
+            raise Usage(f"--block: '{text}' is not a panel, table or metric; 2, 7.2 and 7.2.0 are")
+        table = ".".join(text.split(".")[:2])
+        if table not in tables:
+            tables.append(table)
+    return [word for table in tables for word in ("--panel", table)]
+
+
+def _kernels(path, texts):
+    numbers = [_whole("--kernel", text) for text in texts]
+    names = [row["name"] for row in _report(["sol", path])["kernels"]]
+    chosen = []
+    for number in numbers:
+        if number >= len(names):
+            raise Usage(f"--kernel: {number}: {path} has {len(names)} kernels, from 0 on")
+        chosen.append("^" + re.sub(r"([][\\.^$*+?(){}|])", r"\\\1", names[number]) + "$")
+    return ["--kernel", "|".join(chosen)]
+
+
+def _sol(parsed):
+    """The command line of sonde that shows what is asked for."""
+    paths = parsed.get("path", [])
+    if not paths:
+        raise Usage("-p: needs DIR...")
+    for path in paths:
+        if not os.path.isdir(path):
+            raise tool.Failure(f"{path}: no such folder")
+    unit = parsed.text("normal-unit", "per_kernel")
+    if unit not in _UNITS:
+        raise Usage(f"--normal-unit: '{unit}' is none of {', '.join(_UNITS)}")
+    command = ["sol", *paths, "--per", unit[len("per_"):]]
+    if "block" in parsed:
+        command += _panels(parsed["block"])
+    elif not parsed.on("list-stats"):
+        command.append("--all")
+    if "dispatch" in parsed:
+        command += _dispatches(parsed["dispatch"])
+    if "gpu-id" in parsed:
+        command += ["--gpu", str(_whole("--gpu-id", parsed["gpu-id"]))]
+    if "kernel" in parsed:
+        command += _kernels(paths[0], parsed["kernel"])
+    return command
+
+
+def _rounded(value, decimals):
+    return round(value, decimals) if isinstance(value, float) else value
+
+
+def _save(folder, command, decimals):
+    """Each table of the answer as a CSV file."""
+    tables = {key: rows for key, rows in _report(command).items()
+              if isinstance(rows, list) and rows and isinstance(rows[0], dict)}
+    try:
+        os.mkdir(folder)
+    except FileExistsError as error:
+        raise tool.Failure(f"{folder}: already exists; give a new folder") from error
+    for key, rows in tables.items():
+        with open(os.path.join(folder, key + ".csv"), "x", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows({name: _rounded(value, decimals) for name, value in row.items()} for row in rows)
+    print(f"{folder}: {len(tables)} tables")
+
+
+def _into(path):
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except FileExistsError as error:
+        raise tool.Failure(f"{path}: already exists; give a new file") from error
+    os.dup2(file, 1)
+
+
+def _analyze(front, parsed):
+    command = _sol(parsed)
+    decimals = _whole("--decimal", parsed.text("decimal", "2"))
+    verbose = _whole("--kernel-verbose", parsed.text("kernel-verbose", "0"))
+    tell_differences(front, parsed)
+    if "save-dfs" in parsed:
+        _save(parsed["save-dfs"], command, decimals)
+        return 0
+    if verbose >= 5:
+        command.append("--full-names")
+    if parsed.on("list-stats"):
+        command += ["--table", "kernels"]
+    if "output" in parsed:
+        _into(parsed["output"])
+    tool.replace(command)
+    return 0
+
+
+def rocprof_compute(parsed):
+    return _analyze(compute_options.ROCPROF_COMPUTE, parsed)
+
+
+def omniperf(parsed):
+    return _analyze(compute_options.OMNIPERF, parsed)

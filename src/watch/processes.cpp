@@ -1,0 +1,177 @@
+#include "watch/processes.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "monitor/kept_file.h"
+
+namespace sonde::watch {
+
+namespace {
+
+namespace fs = std::filesystem;
+using monitor::read_file;
+
+constexpr size_t kCommandBytes = 512;
+
+// Numbers of /proc/PID/stat from the third field on, which stands behind the name's last bracket.
+struct Stat {
+  int64_t cpu_ticks = 0, rss_pages = 0;
+  uint64_t begun = 0;
+};
+std::optional<Stat> stat_of(std::string_view text) {
+  const size_t bracket = text.rfind(')');
+  if (bracket == text.npos) return std::nullopt;
+  std::string_view rest = text.substr(bracket + 1);
+  std::array<int64_t, 25> fields = {};
+  for (size_t i = 3; i < fields.size(); ++i) {
+    fields[i] = monitor::leading_number(monitor::take_word(rest));
+  }
+  return Stat{fields[14] + fields[15], fields[24], static_cast<uint64_t>(fields[22])};
+}
+
+std::string name_of(std::string_view stat) {
+  const size_t open = stat.find('('), close = stat.rfind(')');
+  if (open == stat.npos || close == stat.npos || close < open) return {};
+  return std::string(stat.substr(open + 1, close - open - 1));
+}
+
+std::string command_of(std::string text) {
+  if (text.size() > kCommandBytes) text.resize(kCommandBytes);
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  return text;
+}
+
+std::optional<int64_t> number_in(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) return std::nullopt;
+  return parse_int(trim(*text));
+}
+
+}  // namespace
+
+std::string Processes::user_name(int64_t uid) {
+  const auto [found, fresh] = users_.try_emplace(uid);
+  if (!fresh) return found->second;
+  char buffer[4096];
+  passwd entry = {};
+  passwd* result = nullptr;
+  const int error = ::getpwuid_r(static_cast<uid_t>(uid), &entry, buffer, sizeof buffer, &result);
+  found->second = error == 0 && result != nullptr ? result->pw_name : std::to_string(uid);
+  return found->second;
+}
+
+bool Processes::describe(Process& process, int64_t now_ns) {
+  const std::string folder = roots_.proc + "/" + std::to_string(process.pid) + "/";
+  const auto text = read_file(folder + "stat");
+  const auto stat = text ? stat_of(*text) : std::nullopt;
+  if (!stat) return false;
+  Known& known = known_[process.pid];
+  if (known.time_ns == 0 || known.begun != stat->begun) {
+    known = {};
+    known.begun = stat->begun;
+    known.fixed.name = name_of(*text);
+    known.fixed.command = command_of(read_file(folder + "cmdline").value_or(""));
+    const std::string status = read_file(folder + "status").value_or("");
+    if (const size_t at = status.find("\nUid:"); at != status.npos) {
+      std::string_view rest = std::string_view(status).substr(at + 5);
+      known.fixed.user = user_name(monitor::leading_number(monitor::take_word(rest)));
+    }
+    const Belongs belongs = belongs_of(read_file(folder + "cgroup").value_or(""),
+                                       read_file(folder + "environ").value_or(""));
+    known.fixed.job = belongs.job;
+    known.fixed.step = belongs.step;
+    known.fixed.rank = belongs.rank;
+    known.fixed.container = belongs.container;
+  } else if (now_ns > known.time_ns) {
+    static const auto kTicks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+    const auto used = static_cast<double>(stat->cpu_ticks - known.cpu_ticks);
+    process.cpu_percent = 100e9 * used / kTicks / static_cast<double>(now_ns - known.time_ns);
+  }
+  known.time_ns = now_ns;
+  known.cpu_ticks = stat->cpu_ticks;
+  static const int64_t kPageBytes = ::sysconf(_SC_PAGESIZE);
+  process.rss_bytes = stat->rss_pages * kPageBytes;
+  process.name = known.fixed.name;
+  process.command = known.fixed.command;
+  process.user = known.fixed.user;
+  process.job = known.fixed.job;
+  process.step = known.fixed.step;
+  process.rank = known.fixed.rank;
+  process.container = known.fixed.container;
+  return true;
+}
+
+void Processes::read_uses(const std::string& folder, const std::vector<AmdGpu>& cards,
+                          int64_t now_ns, Process& process) {
+  std::map<int64_t, int64_t> queues;  // by KFD's number of the GPU
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder + "/queues", error)) {
+    if (const auto id = number_in(entry.path().string() + "/gpuid")) ++queues[*id];
+  }
+  for (const AmdGpu& card : cards) {
+    const std::string id = std::to_string(card.card.kfd_id);
+    const auto vram = number_in(folder + "/vram_" + id);
+    GpuUse use;
+    use.gpu = card.fixed.number;
+    use.vram_bytes = vram.value_or(0);
+    use.queues = queues[card.card.kfd_id];
+    // KFD has these files of every GPU, also of those that the process only looked at.
+    if (use.vram_bytes == 0 && use.queues == 0) continue;
+    use.cus = number_in(folder + "/stats_" + id + "/cu_occupancy");
+    use.evicted_ms = number_in(folder + "/stats_" + id + "/evicted_ms");
+    use.sdma_us = number_in(folder + "/sdma_" + id);
+    if (use.sdma_us) {
+      Known& known = known_[process.pid];
+      int64_t& last_us = known.sdma_us[use.gpu];
+      int64_t& last_ns = known.sdma_time_ns[use.gpu];
+      if (last_ns != 0 && now_ns > last_ns && *use.sdma_us >= last_us) {
+        use.sdma_percent = 1e5 * static_cast<double>(*use.sdma_us - last_us) /
+                           static_cast<double>(now_ns - last_ns);
+      }
+      last_us = *use.sdma_us;
+      last_ns = now_ns;
+    }
+    process.gpus.push_back(use);
+  }
+}
+
+void Processes::look(Snapshot& snapshot, const std::vector<AmdGpu>& cards) {
+  const std::string folder = roots_.sys + "/class/kfd/kfd/proc";
+  std::error_code error;
+  std::vector<int64_t> pids;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const auto pid = parse_int(entry.path().filename().string());
+    if (pid) pids.push_back(*pid);
+  }
+  if (error && !cards.empty()) {
+    snapshot.missing.push_back(
+        fmt::format("processes on AMD GPUs: {}: {}", folder, error.message()));
+  }
+  std::sort(pids.begin(), pids.end());
+  for (const int64_t pid : pids) {
+    Process process;
+    process.pid = pid;
+    const bool described = describe(process, snapshot.time_ns);
+    read_uses(folder + "/" + std::to_string(pid), cards, snapshot.time_ns, process);
+    // KFD keeps a process until its memory is freed.
+    if (!described && process.gpus.empty()) continue;
+    snapshot.processes.push_back(std::move(process));
+  }
+  for (auto item = known_.begin(); item != known_.end();) {
+    const auto same = [&](const Process& each) { return each.pid == item->first; };
+    const bool there = std::any_of(snapshot.processes.begin(), snapshot.processes.end(), same);
+    item = there ? std::next(item) : known_.erase(item);
+  }
+}
+
+}  // namespace sonde::watch

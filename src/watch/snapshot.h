@@ -1,0 +1,132 @@
+// Snapshot: the state of the GPUs, of the processes that use them and of the host at one moment, as
+// plain values. Made by Watcher (watcher.h), interpreted by judge.h, shown by tables.h. What is not
+// known is not there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "monitor/metric.h"
+
+namespace sonde::watch {
+
+using Real = std::optional<double>;
+using Whole = std::optional<int64_t>;
+
+enum class GpuState {
+  kAwake,
+  kAsleep,  // suspended by the kernel; only what needs no waking was read
+  kGone,    // was there before
+};
+
+// Why clocks are held down, and for which share of the time since the look before, where the
+// firmware tells it.
+struct Throttle {
+  std::string reason;
+  Real percent;
+};
+
+struct Partition {
+  int64_t number = 0;
+  Real busy_percent;  // mean of its compute dies
+};
+
+// A number of gpu_metrics as it stands there.
+struct TableValue {
+  std::string field;  // "xcp0.gfx_busy_inst[2]"
+  Whole value;
+  std::string unit;
+};
+
+struct Gpu {
+  int64_t number = 0;   // as the runtimes count them
+  std::string address;  // "0000:c1:00.0"
+  std::string vendor;   // "AMD", "NVIDIA"
+  std::string name, target, unique_id, serial, device_id;
+  GpuState state = GpuState::kAwake;
+
+  Real busy_percent, memory_busy_percent, media_percent;
+  Whole vram_used_bytes, vram_total_bytes, gtt_used_bytes, gtt_total_bytes;
+  Real power_w, power_cap_w, energy_j;
+  Real edge_c, junction_c, memory_c;
+  Real junction_limit_c, memory_limit_c;  // where the card slows down or stops
+  Real sclk_mhz, mclk_mhz, fan_percent, fan_rpm;
+  Whole pcie_lanes;
+  Real pcie_gts;  // GT/s of a lane
+  Real xgmi_read_bytes_s, xgmi_written_bytes_s;
+  Whole ecc_corrected, ecc_uncorrected, pcie_replays;
+  std::string performance_level, compute_partition, memory_partition;
+  Whole compute_units;
+  std::vector<Throttle> throttles;
+  std::vector<Partition> partitions;
+  Whole power_of;  // the GPU whose power sensor is that of both: two dies of one card
+
+  std::string table_version;            // of gpu_metrics
+  std::vector<TableValue> table;        // if asked for
+  std::vector<std::string> unreadable;  // what is there and cannot be read, and why
+};
+
+// A process on one GPU.
+struct GpuUse {
+  int64_t gpu = 0;
+  int64_t vram_bytes = 0;
+  Whole cus;          // with waves at the moment of reading
+  Real sdma_percent;  // of the time since the look before
+  Whole evicted_ms, sdma_us;
+  int64_t queues = 0;
+};
+
+struct Process {
+  int64_t pid = 0;
+  std::string name, command, user;
+  std::string job, step, rank, container;  // "slurm:123", "0", "3", "docker:0123456789ab"
+  Real cpu_percent;
+  Whole rss_bytes;
+  std::vector<GpuUse> gpus;
+
+  int64_t vram_bytes() const {
+    int64_t sum = 0;
+    for (const GpuUse& use : gpus) sum += use.vram_bytes;
+    return sum;
+  }
+};
+
+struct Host {
+  Real cpu_percent, load1;
+  Whole cores;
+  Real memory_used_bytes, memory_available_bytes, swap_used_bytes;
+  Real cpu_pressure, io_pressure, memory_pressure;  // percent of the time that some task waited
+  Real disk_read_bytes_s, disk_written_bytes_s, received_bytes_s, sent_bytes_s;
+};
+
+enum class Severity { kNote, kWarning, kTrouble };
+
+// What somebody who looks after the machine would like to be told, with the reason.
+struct Alert {
+  Severity severity = Severity::kNote;
+  Whole gpu;
+  std::string what;  // "throttled", "full", "idle", "little work", "ecc", "hot", "gone", "asleep"
+  std::string why;
+};
+
+struct Snapshot {
+  int64_t time_ns = 0;       // CLOCK_MONOTONIC
+  int64_t unix_time_ns = 0;  // CLOCK_REALTIME
+  std::vector<Gpu> gpus;
+  std::vector<Process> processes;
+  Host host;
+  std::vector<Alert> alerts;
+  std::vector<std::string> missing;  // what cannot be read at all, and why
+
+  const Gpu* gpu(int64_t number) const {
+    for (const Gpu& each : gpus) {
+      if (each.number == number) return &each;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace sonde::watch

@@ -1,0 +1,68 @@
+// The full screen of `sonde monitor`: snapshots and the keys of its user as a picture of cells.
+// Knows no terminal, so that tests can look at it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "watch/cells.h"
+#include "watch/snapshot.h"
+
+namespace sonde::watch {
+
+// Of one GPU, one value a look; -1 where nothing was known.
+struct History {
+  std::deque<double> busy, memory, power;
+};
+
+enum class Sort { kMemory, kPid, kCpu, kCus, kUser };
+
+class View {
+ public:
+  explicit View(bool utf8) : utf8_(utf8) {}
+
+  void take(Snapshot snapshot);
+  Cells draw(int columns, int rows) const;
+  // A key: a character, or "up", "down", "left", "right", "page-up", "page-down", "home", "end",
+  // "tab", "enter", "escape", "backspace", "f1" ... "f10". False: the user wants to leave.
+  bool press(const std::string& key);
+
+  bool paused() const { return paused_; }
+  double interval_s() const { return interval_s_; }
+  void set_interval(double seconds) { interval_s_ = seconds; }
+
+ private:
+  struct Room {  // rows of each part
+    int gpus = 0, plot = 0, alerts = 0, processes = 0;
+  };
+  Room divide(int rows) const;
+  std::vector<const Process*> shown_processes() const;
+  bool press_in_filter(const std::string& key);
+  void draw_title(Cells& cells) const;
+  int draw_gpus(Cells& cells, int row, int rows) const;
+  void draw_gpu(Cells& cells, int row, const Gpu& gpu) const;
+  int draw_plots(Cells& cells, int row, int rows) const;
+  void draw_plot(Cells& cells, int row, int rows, int column, int width, const std::string& title,
+                 const std::deque<double>& values, double most) const;
+  int draw_alerts(Cells& cells, int row, int rows) const;
+  void draw_processes(Cells& cells, int row, int rows) const;
+  void draw_help(Cells& cells) const;
+  void draw_keys(Cells& cells) const;
+  void draw_bar(Cells& cells, int row, int column, int width, Real percent) const;
+
+  bool utf8_;
+  Snapshot snapshot_;
+  std::map<std::string, History> histories_;  // by address
+  size_t gpu_ = 0;                            // the one that is plotted
+  size_t process_ = 0;                        // the one that is marked
+  Sort sort_ = Sort::kMemory;
+  bool reversed_ = false, paused_ = false, help_ = false;
+  bool plots_ = true, alerts_ = true, processes_ = true;
+  bool typing_ = false;
+  std::string filter_;
+  double interval_s_ = 1;
+};
+
+}  // namespace sonde::watch

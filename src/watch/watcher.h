@@ -1,0 +1,44 @@
+// Watcher: takes snapshots of this machine, or of a copy of its /proc and /sys. Rates are of the
+// time since the look before, so the first look has none. Used by the commands that watch.
+//
+// It only reads, never opens anything in /dev of an AMD GPU, and wakes none.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "monitor/source.h"
+#include "watch/amd_gpus.h"
+#include "watch/processes.h"
+#include "watch/snapshot.h"
+
+namespace sonde::watch {
+
+struct WatchOptions {
+  monitor::Roots roots;
+  std::string nvml = "libnvidia-ml.so.1";  // "": none
+  bool whole_table = false;                // every number of gpu_metrics
+};
+
+class Watcher {
+ public:
+  explicit Watcher(const WatchOptions& options);
+  ~Watcher();
+
+  Snapshot look();
+
+ private:
+  class Values;
+  void look_at_host(Snapshot& snapshot);
+  void look_at_nvidia(Snapshot& snapshot);
+
+  WatchOptions options_;
+  AmdGpus amd_;
+  Processes processes_;
+  std::vector<std::unique_ptr<monitor::Source>> host_;
+  std::unique_ptr<monitor::Source> nvidia_;
+  std::vector<std::string> nvidia_names_;
+};
+
+}  // namespace sonde::watch
