@@ -5,94 +5,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "metrics/evaluate.h"
+#include "metrics/kernel_figures.h"
 #include "metrics/occupancy.h"
 
 namespace sonde::metrics {
 namespace {
 
+using namespace report::columns;
 using report::Kind;
 
-constexpr double kBusy = 60;        // per cent of a peak from which a resource is the bound
-constexpr double kAlmostPeak = 90;  // from which there is nothing more to get from it
+constexpr double kAlmostPeak = 90;  // per cent from which there is nothing more to get from it
 
-struct Resource {
-  const char* bound;
-  std::vector<const char*> metrics;  // whose shares of peak are added up
-};
-
-const std::vector<Resource>& resources() {
-  static const std::vector<Resource> kResources = {
-      {"memory bandwidth", {"L2-Fabric Read BW", "L2-Fabric Write BW"}},
-      {"L2 bandwidth", {"L2 Cache BW"}},
-      {"L1 bandwidth", {"vL1D Cache BW"}},
-      {"LDS bandwidth", {"Theoretical LDS Bandwidth"}},
-      {"vector instructions", {"VALU Utilization"}},
-      {"matrix instructions", {"MFMA Utilization"}}};
-  return kResources;
-}
-
-// Metrics of the rows of one kernel, by name, of Speed-of-Light.
-class Figures {
- public:
-  Figures(const Definitions& definitions, const Workload& workload)
-      : definitions_(definitions), evaluator_(definitions, workload, "kernel") {}
-
-  std::optional<double> mean(const char* name) {
-    const Metric* metric = definitions_.find(name);
-    if (metric == nullptr) return std::nullopt;
-    return figure_of(*metric, Statistics::kMean, evaluator_);
-  }
-  std::optional<double> share(const char* name) {
-    const Metric* metric = definitions_.find(name);
-    const auto value = mean(name);
-    if (!value) return std::nullopt;
-    const auto peak = mean_of(evaluator_.evaluate(metric->peak, metric->pass));
-    return peak && *peak > 0 ? std::optional(100 * *value / *peak) : std::nullopt;
-  }
-  std::string id(const char* name) const {
-    const Metric* metric = definitions_.find(name);
-    return metric == nullptr ? "" : metric->id;
-  }
-  std::optional<double> column(const char* name) {
-    const Column* column = evaluator_.counter(name, "");
-    return column == nullptr ? std::nullopt : mean_of(Value{Value::Kind::kColumn, 0, *column});
-  }
-  std::optional<double> fact(const char* name) { return mean_of(evaluator_.variable(name, "")); }
-
- private:
-  const Definitions& definitions_;
-  Evaluator evaluator_;
-};
-
-struct Use {
-  const Resource* resource = nullptr;
-  double percent = 0;
-};
-
-// Of what was measured, the resource that is nearest to its peak.
-std::optional<Use> highest_use(Figures& figures) {
-  std::optional<Use> best;
-  for (const Resource& resource : resources()) {
-    double percent = 0;
-    bool is_known = true;
-    for (const char* metric : resource.metrics) {
-      const auto share = figures.share(metric);
-      is_known = is_known && share.has_value();
-      percent += share.value_or(0);
-    }
-    if (is_known && (!best || percent > best->percent)) best = Use{&resource, percent};
-  }
-  return best;
-}
-
-std::string ids_of(const Resource& resource, const Figures& figures) {
-  std::vector<std::string> ids;
-  for (const char* metric : resource.metrics) ids.push_back(figures.id(metric));
-  return fmt::format("{}", fmt::join(ids, ", "));
-}
-
-std::optional<Occupancy> occupancy(Figures& figures, const std::string& gpu) {
+std::optional<Occupancy> occupancy(KernelFigures& figures, const std::string& gpu) {
   const auto vgprs = figures.column("Arch_VGPR");
   if (!vgprs) return std::nullopt;
   const auto whole = [&](const char* name) {
@@ -103,7 +27,7 @@ std::optional<Occupancy> occupancy(Figures& figures, const std::string& gpu) {
 }
 
 // What a bandwidth that is used up points at.
-std::string attempt_for_memory(Figures& figures) {
+std::string attempt_for_memory(KernelFigures& figures) {
   const auto hits = figures.mean("L2 Cache Hit Rate");
   if (hits && *hits < 50) {
     return fmt::format(
@@ -114,7 +38,7 @@ std::string attempt_for_memory(Figures& figures) {
   return "Move fewer bytes: fuse it with the kernels before and after it, or use smaller types.";
 }
 
-std::string attempt_for(const Resource& resource, Figures& figures) {
+std::string attempt_for(const Resource& resource, KernelFigures& figures) {
   const std::string bound = resource.bound;
   if (bound == "memory bandwidth") return attempt_for_memory(figures);
   if (bound == "LDS bandwidth") {
@@ -142,7 +66,7 @@ std::string attempt_for(const Resource& resource, Figures& figures) {
          "the LDS or in registers.";
 }
 
-std::string attempt_for_latency(Figures& figures, const std::string& gpu) {
+std::string attempt_for_latency(KernelFigures& figures, const std::string& gpu) {
   const auto fits = occupancy(figures, gpu);
   if (fits && !fits->limiter.empty() && 2 * fits->waves_per_simd <= fits->most_waves) {
     return fmt::format(
@@ -160,7 +84,7 @@ std::string attempt_for_latency(Figures& figures, const std::string& gpu) {
   return "Have more independent loads in flight: unroll loops, load ahead of use.";
 }
 
-void judge(Figures& figures, const std::string& gpu, Advice& advice) {
+void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
   const auto use = highest_use(figures);
   const auto waves = figures.column("SQ_WAVES");
   const auto cus = figures.fact("cu_per_gpu");
@@ -183,7 +107,7 @@ void judge(Figures& figures, const std::string& gpu, Advice& advice) {
   }
   advice.of_bound = use->percent;
   const std::string ids = ids_of(*use->resource, figures);
-  if (use->percent >= kBusy) {
+  if (use->percent >= kBusyPercent) {
     advice.bound = use->resource->bound;
     advice.why = fmt::format("Bound by {}: it takes {:.0f} % of the peak (metric {}).",
                              advice.bound, use->percent, ids);
@@ -218,7 +142,7 @@ std::vector<Advice> advice_of(const Definitions& definitions, const Workload& wo
     std::vector<bool> keep(workload.rows(), false);
     for (const size_t row : kernels[i].rows) keep[row] = true;
     const Workload own = only_rows(workload, keep);
-    Figures figures(definitions, own);
+    KernelFigures figures(definitions, own);
     Advice advice;
     advice.kernel = kernels[i].name;
     advice.share = total > 0 ? kernels[i].total_ns / total : 0;
@@ -229,13 +153,9 @@ std::vector<Advice> advice_of(const Definitions& definitions, const Workload& wo
 }
 
 report::Section advice_section(const std::vector<Advice>& advice) {
-  report::Section section;
-  section.key = "bounds";
-  section.title = "What bounds the hot kernels";
-  section.table.add_column({"kernel", "Kernel", Kind::kName});
-  section.table.add_column({"share", "Time", Kind::kPercent, 1});
-  section.table.add_column({"bound", "Bound by", Kind::kText});
-  section.table.add_column({"of_bound", "Of peak", Kind::kPercent, 1});
+  report::Section section{.key = "bounds", .title = "What bounds the hot kernels"};
+  section.table.add_columns({name("kernel", "Kernel"), percent("share", "Time", 1),
+                             text("bound", "Bound by"), percent("of_bound", "Of peak", 1)});
   for (const Advice& one : advice) {
     section.table.add_row({one.kernel, 100 * one.share, one.bound,
                            one.of_bound ? report::Value(*one.of_bound) : report::Value()});

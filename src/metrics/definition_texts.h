@@ -13,5 +13,6 @@ struct DefinitionText {
 extern const DefinitionText kDefinitionText[];
 extern const size_t kDefinitionTexts;
 extern const char* const kGpuFactsText;  // gpus.ini
+extern const char* const kCounterText;   // counters.ini
 
 }  // namespace sonde::metrics

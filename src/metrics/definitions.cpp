@@ -206,7 +206,7 @@ Status check_variables(const Definitions& definitions, const Expression& express
                         expression.source);
     }
     if (!open.insert(name).second) {
-      return make_error(ErrorCode::kInvalidArgument, "the variable uses itself", "$" + name);
+      return make_error(ErrorCode::kInvalidArgument, "the variable refers to itself", "$" + name);
     }
     SONDE_TRY(check_variables(definitions, found->second.formula, open, done));
     open.erase(name);

@@ -37,7 +37,7 @@ class Parser {
     if (problem_.empty() && at_ < text_.size()) fail("cannot go on here");
     if (!problem_.empty()) {
       return make_error(ErrorCode::kInvalidArgument,
-                        fmt::format("the formula is wrong at character {}: {}", at_ + 1, problem_),
+                        fmt::format("error in the formula at character {}: {}", at_ + 1, problem_),
                         place_);
     }
     return std::move(expression_);
@@ -100,23 +100,22 @@ class Parser {
   }
 
   uint32_t sum() {
-    uint32_t left = product();
-    while (problem_.empty()) {
-      const bool is_sum = take("+");
-      if (!is_sum && !take("-")) break;
-      const uint32_t right = product();
-      left = add({is_sum ? Op::kAdd : Op::kSubtract, 0, "", {left, right}});
-    }
-    return left;
+    return chain([&] { return product(); }, "+", Op::kAdd, "-", Op::kSubtract);
+  }
+  uint32_t product() {
+    return chain([&] { return factor(); }, "*", Op::kMultiply, "/", Op::kDivide);
   }
 
-  uint32_t product() {
-    uint32_t left = factor();
+  // Operands with one of two operators between them, from the left.
+  template <typename Operand>
+  uint32_t chain(const Operand& operand, const char* one, Op if_one, const char* other,
+                 Op if_other) {
+    uint32_t left = operand();
     while (problem_.empty()) {
-      const bool is_product = take("*");
-      if (!is_product && !take("/")) break;
-      const uint32_t right = factor();
-      left = add({is_product ? Op::kMultiply : Op::kDivide, 0, "", {left, right}});
+      const bool is_one = take(one);
+      if (!is_one && !take(other)) break;
+      const uint32_t right = operand();
+      left = add({is_one ? if_one : if_other, 0, "", {left, right}});
     }
     return left;
   }

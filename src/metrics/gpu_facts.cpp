@@ -30,7 +30,7 @@ Result<std::vector<GpuFacts>> parse_gpu_facts(std::string_view text, const std::
     ++row;
     line = trim(line);
     if (line.empty() || line.front() == '#') continue;
-    const auto wrong = make_error(ErrorCode::kInvalidArgument, "this line says nothing of a GPU",
+    const auto wrong = make_error(ErrorCode::kInvalidArgument, "this line does not describe a GPU",
                                   fmt::format("{}:{}", place, row));
     if (line.substr(0, kHead.size()) == kHead && line.back() == ']') {
       gpus.emplace_back();
@@ -68,7 +68,7 @@ Result<GpuFacts> gpu_facts_of(std::string_view device) {
   }
   return make_error(ErrorCode::kNotFound,
                     device.empty() ? "the trace does not say which GPU it is of"
-                                   : "nothing is known of this GPU: " + std::string(device),
+                                   : "unknown GPU model: " + std::string(device),
                     "--gpu-model", fmt::format("known are {}", fmt::join(models, ", ")));
 }
 

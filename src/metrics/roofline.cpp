@@ -11,6 +11,7 @@
 namespace sonde::metrics {
 namespace {
 
+using namespace report::columns;
 using report::Kind;
 
 struct BandwidthRoof {
@@ -141,13 +142,9 @@ report::Value value_of(std::optional<double> number) {
 }
 
 report::Section roofs_section(const Roofline& roofline) {
-  report::Section section;
-  section.key = "roofs";
-  section.title = "Roofs";
-  section.table.add_column({"roof", "Roof", Kind::kText});
-  section.table.add_column({"value", "Value", Kind::kReal, 1});
-  section.table.add_column({"unit", "Unit", Kind::kText});
-  section.table.add_column({"source", "Source", Kind::kText});
+  report::Section section{.key = "roofs", .title = "Roofs"};
+  section.table.add_columns({text("roof", "Roof"), real("value", "Value", 1), text("unit", "Unit"),
+                             text("source", "Source")});
   for (const Roof& roof : roofline.roofs) {
     section.table.add_row({roof.name, roof.value, roof.is_bandwidth ? "GB/s" : "GFLOP/s",
                            roof.is_measured ? "measured" : "theoretical"});
@@ -156,73 +153,138 @@ report::Section roofs_section(const Roofline& roofline) {
   return section;
 }
 
-report::Series roof_line(const Roof& roof, double top, double least, double most) {
+// "1.39 TB/s" of GB/s.
+std::string rate_text(const Roof& roof, bool is_marked) {
+  const bool is_large = roof.value >= 1000;
+  return fmt::format("{} {:.3g} {}{}{}", roof.name, is_large ? roof.value / 1000 : roof.value,
+                     is_large ? "T" : "G", roof.is_bandwidth ? "B/s" : "FLOP/s",
+                     is_marked ? "*" : "");
+}
+
+struct Reach {
+  double least = 0.01, most = 100;  // of the intensities
+  double top = 0;                   // the highest compute roof
+  double steepest = 0;              // the highest bandwidth
+};
+
+report::Series roof_line(const Roof& roof, const Reach& reach, bool is_marked) {
   report::Series series;
-  series.name =
-      fmt::format("{} {:.4g} {}{}", roof.name, roof.value, roof.is_bandwidth ? "GB/s" : "GFLOP/s",
-                  roof.is_measured ? "" : " (theoretical)");
-  const double bend = roof.is_bandwidth ? top / roof.value : most;
-  series.places = {least, roof.is_bandwidth ? std::max(bend, least) : most};
-  series.values = {roof.is_bandwidth ? least * roof.value : roof.value,
-                   roof.is_bandwidth ? std::max(top, least * roof.value) : roof.value};
+  series.name = rate_text(roof, is_marked);
+  series.is_named_at_end = !roof.is_bandwidth;
+  if (roof.is_bandwidth) {
+    const double bend = std::max(reach.top / roof.value, reach.least);
+    series.places = {reach.least, bend};
+    series.values = {reach.least * roof.value, bend * roof.value};
+  } else {
+    // To the left of the steepest bandwidth no kernel can be.
+    const double begin = reach.steepest > 0 ? roof.value / reach.steepest : reach.least;
+    series.places = {std::max(begin, reach.least), reach.most};
+    series.values = {roof.value, roof.value};
+  }
   return series;
 }
 
-report::Chart chart_of(const Roofline& roofline, const std::string& type) {
+struct Level {
+  const char* name;
+  std::optional<double> RooflinePoint::*intensity;
+};
+constexpr Level kLevels[] = {{"HBM", &RooflinePoint::hbm},
+                             {"L2", &RooflinePoint::l2},
+                             {"L1", &RooflinePoint::l1},
+                             {"LDS", &RooflinePoint::lds}};
+
+report::Series dots_of(const Roofline& roofline, const Level& level, Reach& reach) {
+  report::Series series;
+  series.name = std::string("kernels by bytes of ") + level.name;
+  series.mark = report::Mark::kPoints;
+  for (const RooflinePoint& point : roofline.points) {
+    const auto place = point.*level.intensity;
+    if (!positive(place) || !positive(point.gflop_per_s)) continue;
+    series.places.push_back(*place);
+    series.values.push_back(*point.gflop_per_s);
+    series.shares.push_back(point.share);
+    series.labels.push_back(
+        fmt::format("{}: {:.1f} % of the time", point.kernel, 100 * point.share));
+    reach.least = std::min(reach.least, *place / 2);
+    reach.most = std::max(reach.most, *place * 2);
+  }
+  return series;
+}
+
+std::string title_of(const Roofline& roofline) {
+  const auto count = std::count_if(roofline.roofs.begin(), roofline.roofs.end(),
+                                   [](const Roof& roof) { return roof.is_measured; });
+  if (count == 0) return "Roofline: theoretical roofs";
+  return static_cast<size_t>(count) == roofline.roofs.size()
+             ? "Roofline: measured roofs"
+             : "Roofline: measured roofs, those with * theoretical";
+}
+
+// A roof of bandwidth and the dots by its bytes have one colour.
+report::Chart chart_of(const Roofline& roofline) {
   report::Chart chart;
   chart.key = "roofline";
-  chart.title = "Roofline";
+  chart.title = title_of(roofline);
   chart.x = {"Intensity (FLOP/B)", Kind::kReal, true};
   chart.y = {"GFLOP/s", Kind::kReal, true};
-  std::vector<report::Series> levels;
-  double least = 0.01, most = 100;
-  const auto add_level = [&](const char* name, std::optional<double> RooflinePoint::*intensity) {
-    report::Series series;
-    series.name = std::string("by bytes of ") + name;
-    series.mark = report::Mark::kPoints;
-    for (const RooflinePoint& point : roofline.points) {
-      const auto place = point.*intensity;
-      if (!positive(place) || !positive(point.gflop_per_s)) continue;
-      series.places.push_back(*place);
-      series.values.push_back(*point.gflop_per_s);
-      series.labels.push_back(
-          fmt::format("{}: {:.1f} % of the time", point.kernel, 100 * point.share));
-      least = std::min(least, *place / 2);
-      most = std::max(most, *place * 2);
-    }
-    if (!series.places.empty()) levels.push_back(std::move(series));
-  };
-  add_level("HBM", &RooflinePoint::hbm);
-  add_level("L2", &RooflinePoint::l2);
-  add_level("L1", &RooflinePoint::l1);
-  add_level("LDS", &RooflinePoint::lds);
-  const Roof* top = compute_roof(roofline, type);
-  if (levels.empty() || top == nullptr) return chart;
+  chart.height = 400;
+  Reach reach;
+  std::vector<report::Series> dots;
+  for (const Level& level : kLevels) {
+    dots.push_back(dots_of(roofline, level, reach));
+    dots.back().colour = static_cast<int>(dots.size()) - 1;
+  }
+  bool is_any_measured = false;
   for (const Roof& roof : roofline.roofs) {
-    const bool fits = roof.name == type || roof.name == "Matrix " + type;
-    if (roof.is_bandwidth || fits) {
-      chart.series.push_back(roof_line(roof, top->value, least, most));
+    double& highest = roof.is_bandwidth ? reach.steepest : reach.top;
+    highest = std::max(highest, roof.value);
+    is_any_measured = is_any_measured || roof.is_measured;
+  }
+  if (reach.top == 0) return chart;
+  for (const Roof& roof : roofline.roofs) {
+    if (roof.is_bandwidth) reach.most = std::max(reach.most, 2 * reach.top / roof.value);
+  }
+  for (const Roof& roof : roofline.roofs) {
+    const bool is_marked = is_any_measured && !roof.is_measured;
+    chart.series.push_back(roof_line(roof, reach, is_marked));
+    const auto level = std::find_if(std::begin(kLevels), std::end(kLevels), [&](const Level& one) {
+      return roof.is_bandwidth && roof.name == one.name;
+    });
+    if (level != std::end(kLevels)) {
+      chart.series.back().colour = static_cast<int>(level - std::begin(kLevels));
     }
   }
-  for (report::Series& series : levels) chart.series.push_back(std::move(series));
+  for (report::Series& series : dots) {
+    if (!series.places.empty()) chart.series.push_back(std::move(series));
+  }
   return chart;
 }
 
+std::string without_dots(const Roofline& roofline) {
+  const auto count =
+      std::count_if(roofline.points.begin(), roofline.points.end(), [](const RooflinePoint& point) {
+        return !positive(point.gflop_per_s) ||
+               std::none_of(std::begin(kLevels), std::end(kLevels), [&](const Level& level) {
+                 return positive(point.*level.intensity).has_value();
+               });
+      });
+  if (count == 0) return "";
+  return fmt::format(
+      "{} of {} have no dot in the picture: no floating point work, bytes or time "
+      "of theirs is known.",
+      count, roofline.points.size());
+}
+
 report::Section points_section(const Roofline& roofline, const RooflineOptions& options) {
-  report::Section section;
-  section.key = "points";
+  report::Section section{.key = "points"};
   report::Table& table = section.table;
-  table.add_column({"kernel", "Kernel", Kind::kName});
-  if (options.by_dispatch) table.add_column({"dispatch", "Dispatch", Kind::kId});
-  if (!options.by_dispatch) table.add_column({"dispatches", "Dispatches", Kind::kInteger});
-  table.add_column({"share", "Time", Kind::kPercent, 2});
-  table.add_column({"gflop_per_s", "GFLOP/s", Kind::kReal, 1});
-  table.add_column({"ai_hbm", "FLOP/B HBM", Kind::kReal, 3});
-  table.add_column({"ai_l2", "of L2", Kind::kReal, 3});
-  table.add_column({"ai_l1", "of L1", Kind::kReal, 3});
-  table.add_column({"ai_lds", "of LDS", Kind::kReal, 3});
-  table.add_column({"roof", "Lowest roof", Kind::kText});
-  table.add_column({"of_roof", "Of roof", Kind::kPercent, 1});
+  table.add_column(name("kernel", "Kernel"));
+  if (options.by_dispatch) table.add_column(id("dispatch", "Dispatch"));
+  if (!options.by_dispatch) table.add_column(integer("dispatches", "Dispatches"));
+  table.add_columns({percent("share", "Time", 2), real("gflop_per_s", "GFLOP/s", 1),
+                     real("ai_hbm", "FLOP/B HBM", 3), real("ai_l2", "of L2", 3),
+                     real("ai_l1", "of L1", 3), real("ai_lds", "of LDS", 3),
+                     text("roof", "Lowest roof"), percent("of_roof", "Of roof", 1)});
   for (const RooflinePoint& point : roofline.points) {
     const auto limit =
         positive(point.gflop_per_s) ? limit_of(roofline, point, options.type) : std::nullopt;
@@ -233,8 +295,11 @@ report::Section points_section(const Roofline& roofline, const RooflineOptions& 
          value_of(point.lds), limit ? report::Value(limit->name) : report::Value(),
          limit ? report::Value(100 * *point.gflop_per_s / limit->gflop_per_s) : report::Value()});
   }
-  section.charts.push_back(chart_of(roofline, options.type));
+  section.title = options.title;
+  section.charts.push_back(chart_of(roofline));
   if (section.charts.back().series.empty()) section.charts.clear();
+  const std::string missing = without_dots(roofline);
+  if (!section.charts.empty() && !missing.empty()) section.remarks.push_back(missing);
   return section;
 }
 

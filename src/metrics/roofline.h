@@ -34,6 +34,7 @@ struct RooflineOptions {
   bool by_dispatch = false;
   std::string type = "FP32";  // which compute roofs the bound is of
   size_t device = 0;          // row of roofline.csv
+  std::string title;          // of the section of the points
 };
 
 struct Roofline {

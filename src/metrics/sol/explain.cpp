@@ -8,6 +8,7 @@
 namespace sonde::metrics {
 namespace {
 
+using namespace report::columns;
 using report::Kind;
 
 report::Value value_of(std::optional<double> number) {
@@ -75,9 +76,7 @@ Result<report::Report> explain_metric(const Definitions& definitions, const Work
   report.subject = workload.path;
   report.warnings = workload.warnings;
   Evaluator evaluator(definitions, workload, options.per);
-  report::Section section;
-  section.key = "metric";
-  section.title = metric->id + " " + metric->name;
+  report::Section section{.key = "metric", .title = metric->id + " " + metric->name};
   const auto fact = [&](const char* key, const char* title, const std::string& text) {
     if (!text.empty()) section.facts.push_back({key, title, Kind::kText, text});
   };
@@ -93,11 +92,8 @@ Result<report::Report> explain_metric(const Definitions& definitions, const Work
   section.facts.push_back({"peak_value", "Peak is", Kind::kReal,
                            value_of(mean_of(evaluator.evaluate(metric->peak, "")))});
   report::Table& table = section.table;
-  table.add_column({"input", "Input", Kind::kText});
-  table.add_column({"mean", "Mean", Kind::kReal, 2});
-  table.add_column({"min", "Min", Kind::kReal, 2});
-  table.add_column({"max", "Max", Kind::kReal, 2});
-  table.add_column({"what", "What", Kind::kText});
+  table.add_columns({text("input", "Input"), real("mean", "Mean", 2), real("min", "Min", 2),
+                     real("max", "Max", 2), text("what", "What")});
   Inputs inputs(definitions, evaluator, table);
   inputs.add(metric->each, metric->pass, 0);
   inputs.add(metric->peak, "", 0);

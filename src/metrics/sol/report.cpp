@@ -6,10 +6,12 @@
 
 #include "base/strings.h"
 #include "metrics/advice.h"
+#include "metrics/memory_chart.h"
 
 namespace sonde::metrics {
 namespace {
 
+using namespace report::columns;
 using report::Kind;
 
 // "Pct of Peak" -> "pct_of_peak".
@@ -48,18 +50,17 @@ report::Chart bars_of(const Panel& panel) {
 }
 
 report::Section section_of(const Panel& panel) {
-  report::Section section;
-  section.key = panel.table->id;
-  section.title = panel.table->id + " " + panel.table->title;
+  report::Section section{.key = panel.table->id,
+                          .title = panel.table->id + " " + panel.table->title};
   report::Table& table = section.table;
-  table.add_column({"id", "Id", Kind::kText});
-  table.add_column({"metric", panel.table->per_channel ? "Channel" : "Metric", Kind::kText});
+  table.add_columns(
+      {text("id", "Id"), text("metric", panel.table->per_channel ? "Channel" : "Metric")});
   for (size_t i = 0; i < panel.columns.size(); ++i) {
     const bool is_share = panel.columns[i] == "Pct of Peak";
     const std::string key = is_share ? "pct_of_peak" : key_of(panel.columns[i]);
     table.add_column(
         {key, is_share ? "Of peak" : panel.columns[i], is_share ? Kind::kPercent : Kind::kReal, 2});
-    if (i == 0 && !panel.table->per_channel) table.add_column({"unit", "Unit", Kind::kText});
+    if (i == 0 && !panel.table->per_channel) table.add_column(text("unit", "Unit"));
   }
   for (const PanelRow& row : panel.rows) {
     std::vector<report::Value> cells = {row.id, row.name};
@@ -72,19 +73,16 @@ report::Section section_of(const Panel& panel) {
   const bool has_shares = panel.table->statistics == Statistics::kMeanPeak;
   if (has_shares && !panel.is_empty()) section.charts.push_back(bars_of(panel));
   if (section.charts.size() == 1 && section.charts[0].rows.empty()) section.charts.clear();
+  if (panel.table->id == "3.1") section.diagrams.push_back(memory_chart_of(panel));
   return section;
 }
 
 report::Section kernels_section(const Workload& workload) {
-  report::Section section;
-  section.key = "kernels";
-  section.title = "Kernels";
+  report::Section section{.key = "kernels", .title = "Kernels"};
   report::Table& table = section.table;
-  table.add_column({"name", "Kernel", Kind::kName});
-  table.add_column({"dispatches", "Dispatches", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"mean_ns", "Mean", Kind::kTime});
-  table.add_column({"share", "Share", Kind::kPercent, 2});
+  table.add_columns({name("name", "Kernel"), integer("dispatches", "Dispatches"),
+                     time("total_ns", "Total"), time("mean_ns", "Mean"),
+                     percent("share", "Share", 2)});
   const std::vector<KernelRows> kernels = by_kernel(workload);
   double total = 0;
   for (const KernelRows& kernel : kernels) total += kernel.total_ns;
@@ -125,6 +123,7 @@ Result<std::vector<const MetricTable*>> chosen_tables(const Definitions& definit
                                                       const SolOptions& options) {
   std::vector<std::string> ids = options.panels;
   if (ids.empty() && !options.all) ids = {"2"};
+  if (options.panels.empty() && !options.all && options.with_pictures) ids.push_back("3");
   std::vector<const MetricTable*> tables;
   for (const std::string& id : ids) {
     const bool found =

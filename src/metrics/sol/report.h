@@ -17,7 +17,8 @@ struct SolOptions {
   // Ids of tables or panels ("2", "17.3"); empty: Speed-of-Light.
   std::vector<std::string> panels;
   bool all = false;
-  bool keep_empty = false;  // tables without any figure too, for scripts
+  bool with_pictures = false;  // without other wishes the memory chart, too
+  bool keep_empty = false;     // tables without any figure too, for scripts
 };
 
 // Those that the options choose. Fails where an id is of no table.

@@ -63,7 +63,7 @@ trace::Request workload_request() {
 Result<Workload> workload_of(const trace::Trace& trace, const std::string& model) {
   const std::vector<trace::Row> ops = counted_ops(trace);
   if (ops.empty()) {
-    return make_error(ErrorCode::kNotFound, "no hardware counters of kernels", trace.path,
+    return make_error(ErrorCode::kNotFound, "it has no hardware counters", trace.path,
                       "give a trace that has them, or a folder of rocprof-compute");
   }
   SONDE_ASSIGN(GpuFacts gpu, gpu_facts_of(model.empty() ? device_of(trace, ops) : model));

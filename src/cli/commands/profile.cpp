@@ -1,0 +1,256 @@
+// sonde profile: hardware counters of kernels, by running a command once for each set of counters
+// that the GPU counts at a time.
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "base/temporary_directory.h"
+#include "cli/command.h"
+#include "cli/common.h"
+#include "cli/counter_choice.h"
+#include "cli/record_summary.h"
+#include "cli/terminal.h"
+#include "cli/workload_options.h"
+#include "record/child.h"
+#include "record/launcher.h"
+#include "record/record.h"
+#include "store/join_counters.h"
+#include "trace/name_filter.h"
+
+namespace sonde::cli {
+namespace {
+
+using metrics::Pass;
+
+void say(const std::string& text) { print_error_line(text); }
+
+bool runs_on_softgpu(const Arguments& arguments) {
+  const auto& command = arguments.command_line();
+  return arguments.flag("softgpu") || (!command.empty() && record::is_softgpu(command[0]));
+}
+
+// As libc's matcher in the program takes it, which does not know \d.
+Result<std::string> kernel_pattern(const Arguments& arguments) {
+  const std::string pattern = arguments.value_or("kernel", "");
+  if (pattern.empty()) return pattern;
+  SONDE_ASSIGN(const trace::NameFilter checked, trace::NameFilter::compile(pattern));
+  std::string posix;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const bool digit = pattern[i] == '\\' && i + 1 < pattern.size() && pattern[i + 1] == 'd';
+    const bool escape = pattern[i] == '\\' && i + 1 < pattern.size();
+    posix += digit ? "[0-9]" : pattern.substr(i, escape ? 2 : 1);
+    i += escape ? 1 : 0;
+  }
+  return posix;
+}
+
+// Of every pass; what differs is where it goes and which counters it is told.
+Result<record::Options> options_of(const Arguments& arguments) {
+  record::Options options;
+  options.output = arguments.value_or("output", "");
+  options.overwrite = arguments.flag("overwrite");
+  options.quiet = true;
+  options.sample_hz = 0;
+  options.backends = {"hsa", "hip", "roctx"};
+  options.command = arguments.command_line();
+  SONDE_ASSIGN(const std::string kernel, kernel_pattern(arguments));
+  if (!kernel.empty()) options.environment.push_back("SONDE_COUNTERS_KERNEL=" + kernel);
+  if (const auto dispatches = arguments.value("dispatch")) {
+    SONDE_ASSIGN(const auto ranges, dispatch_ranges(*dispatches));
+    std::string text;
+    for (const auto& [first, last] : ranges) {
+      text += fmt::format("{}{}:{}", text.empty() ? "" : ",", first, last);
+    }
+    options.environment.push_back("SONDE_COUNTERS_DISPATCH=" + text);
+  }
+  if (!arguments.flag("softgpu")) return options;
+  const std::string launcher = record::softgpu_launcher();
+  if (launcher.empty()) {
+    return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
+                      "./dev demo installs what it needs and builds it");
+  }
+  options.command.insert(options.command.begin(), {launcher, "--"});
+  return options;
+}
+
+report::Report plan_report(const CounterChoice& choice) {
+  using namespace report::columns;
+  report::Report report;
+  report.name = "profile";
+  report.subject = fmt::format("{}", fmt::join(choice.gpus, ", "));
+  report::Section section{.key = "passes", .title = "Passes"};
+  section.table.add_columns({integer("pass", "Pass"), text("counter", "Counter"),
+                             text("block", "Block"), text("class", "Class"),
+                             text("about", "Counts")});
+  for (size_t i = 0; i < choice.plan.passes.size(); ++i) {
+    for (const metrics::PlannedCounter& each : choice.plan.passes[i]) {
+      section.table.add_row({static_cast<int64_t>(i + 1), each.name, each.counter->block,
+                             each.counter->kind, each.counter->about});
+    }
+  }
+  section.remarks.push_back("passes: " + choice.plan.reason);
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+void say_plan(const CounterChoice& choice) {
+  const metrics::Plan& plan = choice.plan;
+  size_t counters = 0;
+  for (const Pass& pass : plan.passes) counters += pass.size();
+  say(fmt::format(
+      "{} counter{} in {}: the command runs {} ({})", counters, counters == 1 ? "" : "s",
+      plan.passes.size() == 1 ? "1 pass" : fmt::format("{} passes", plan.passes.size()),
+      plan.passes.size() == 1 ? "once" : fmt::format("{} times", plan.passes.size()), plan.reason));
+  if (!plan.missing.empty()) {
+    say(fmt::format(
+        "not counted by {}{}: {}", fmt::join(choice.gpus, ", "),
+        plan.missing.size() > 8 ? fmt::format(", {} counters", plan.missing.size()) : std::string(),
+        plan.missing.size() > 8
+            ? fmt::format("{} ...", fmt::join(plan.missing.begin(), plan.missing.begin() + 8, " "))
+            : fmt::format("{}", fmt::join(plan.missing, " "))));
+  }
+  if (!plan.dropped.empty()) {
+    say(fmt::format("left out for a single pass: {}", fmt::join(plan.dropped, " ")));
+  }
+}
+
+Result<record::Outcome> run_pass(record::Options options, const metrics::Plan& plan, size_t pass) {
+  options.environment.push_back("SONDE_COUNTERS=" + metrics::request_of(plan, pass));
+  return record::run(options);
+}
+
+void say_counted(const store::CountedTrace& counted, size_t pass) {
+  for (const std::string& problem : counted.problems) say(problem);
+  for (const std::string& refused : counted.refused) {
+    say(fmt::format("pass {}: refused by the counter library, {}", pass, refused));
+  }
+  if (counted.spoilt > 0) {
+    say(fmt::format("pass {}: {} kernels waited for others and were not counted", pass,
+                    counted.spoilt));
+  }
+}
+
+bool has_failed(const record::Outcome& outcome) {
+  return outcome.exit_status != 0 || outcome.signal != 0;
+}
+
+// The passes behind the first, each into a file of its own whose counters are joined to the trace.
+Status run_others(const record::Options& options, const metrics::Plan& plan,
+                  const std::string& trace) {
+  SONDE_ASSIGN(const TemporaryDirectory folder, TemporaryDirectory::create());
+  for (size_t pass = 2; pass <= plan.passes.size(); ++pass) {
+    record::Options again = options;
+    again.output = fmt::format("{}/pass{}.rpd", folder.path(), pass);
+    again.overwrite = false;
+    SONDE_ASSIGN(const record::Outcome outcome, run_pass(again, plan, pass));
+    if (outcome.path.empty() || has_failed(outcome)) {
+      say(
+          fmt::format("pass {} ended with {}, unlike the first: it is left out, and so are the "
+                      "later ones",
+                      pass,
+                      outcome.signal != 0 ? fmt::format("signal {}", outcome.signal)
+                                          : fmt::format("exit status {}", outcome.exit_status)));
+      return ok_status();
+    }
+    SONDE_ASSIGN(const store::CountedTrace counted, store::counted_trace(outcome.path));
+    say_counted(counted, pass);
+    SONDE_ASSIGN(const store::JoinedCounters joined, store::join_counters(trace, outcome.path));
+    if (joined.only_here + joined.only_there == 0) continue;
+    say(
+        fmt::format("pass {} was not like the first: {} kernels have no counters of it, {} of its "
+                    "own have no partner ({})",
+                    pass, joined.only_here, joined.only_there, joined.first_missing));
+  }
+  return ok_status();
+}
+
+Result<int> collect(const Arguments& arguments, const CounterChoice& choice) {
+  SONDE_ASSIGN(const record::Options options, options_of(arguments));
+  say_plan(choice);
+  auto first = run_pass(options, choice.plan, 1);
+  if (!first) {
+    const ErrorCode code = first.error().code;
+    if (code != ErrorCode::kNotFound && code != ErrorCode::kUnsupported) {
+      return std::move(first).error();
+    }
+    print_error_line(first.error().to_line());
+    return code == ErrorCode::kNotFound ? 127 : 126;
+  }
+  if (first->path.empty()) record::exit_like(first->exit_status, first->signal);
+  SONDE_ASSIGN(const store::CountedTrace counted, store::counted_trace(first->path));
+  say_counted(counted, 1);
+  if (counted.counted == 0) {
+    print_error_line(fmt::format(
+        "{}: {}", first->path,
+        counted.kernels == 0 ? "the command ran no kernel on an AMD GPU"
+                             : fmt::format("none of {} kernels was counted", counted.kernels)));
+    if (has_failed(*first)) record::exit_like(first->exit_status, first->signal);
+    return 1;
+  }
+  if (!has_failed(*first)) {
+    SONDE_TRY(run_others(options, choice.plan, first->path));
+  } else if (choice.plan.passes.size() > 1) {
+    say("the command failed, so it is not run again");
+  }
+  SONDE_TRY(store::note_counting(
+      first->path, fmt::format("set {}, {} passes: {}", choice.set.empty() ? "-" : choice.set,
+                               choice.plan.passes.size(), choice.plan.reason)));
+  say(fmt::format("{}: {} of {} kernels counted; sonde sol {} shows what bounds them", first->path,
+                  counted.counted, counted.kernels, first->path));
+  record::exit_like(first->exit_status, first->signal);
+}
+
+Result<int> run(const Arguments& arguments) {
+  SONDE_ASSIGN(const CounterChoice choice, choose_counters(arguments, runs_on_softgpu(arguments)));
+  if (arguments.flag("plan")) return print_report(arguments, plan_report(choice), 0);
+  if (arguments.command_line().empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "no command to profile", "",
+                      "sonde profile -- ./solver");
+  }
+  return collect(arguments, choice);
+}
+
+}  // namespace
+
+Command profile_command() {
+  Command command;
+  command.name = "profile";
+  command.summary = "Count hardware counters of kernels on AMD GPUs";
+  command.description =
+      "Runs COMMAND, counts what the GPU's hardware counters see in each kernel, and writes one "
+      "trace that sonde sol, roofline and check read.\n\n"
+      "A block of the GPU counts a few things at a time. So COMMAND runs once for each pass, and "
+      "sonde says before how often and why; --plan only prints the passes. Its output appears "
+      "each time, and its standard input is there for the first time only. Times and everything "
+      "else in the trace are of the first run; the counters of the others go to the kernel of "
+      "the same process, GPU, name, grid and occurrence, and what has no partner is told.\n\n"
+      "A kernel that is counted runs alone on its GPU, so kernels of several streams do not "
+      "overlap. The counters are read through AMD's libhsa-amd-aqlprofile64.so, which the HSA "
+      "runtime loads. gfx90a has all counters of the list; of gfx908, gfx906 and gfx900 those "
+      "are known that AMD's tools list there, and of later GPUs none yet.";
+  command.options = joined(
+      std::vector<Option>{
+          {"-o,--output", "FILE", "name of the trace, as for sonde record", "trace.rpd"},
+          {"--overwrite", "", "replace an existing trace that is finished", ""}},
+      counter_options(),
+      std::vector<Option>{
+          {"--kernel", "REGEX",
+           "only kernels in whose name this extended regular expression is found", ""},
+          {"--dispatch", "LIST",
+           "only these dispatches of each process, in the order of launching: 0,4:7", ""},
+          {"--plan", "", "print the passes and run nothing", ""},
+          {"--softgpu", "", "run the command on a software GPU", ""},
+          format_option(),
+          table_option()});
+  command.examples = {
+      {"sonde profile -- ./solver", "what sonde sol needs, into trace.rpd"},
+      {"sonde profile --set memory --kernel 'gemm|conv' -o run.rpd -- ./solver",
+       "the memory chart of some kernels"},
+      {"sonde profile --counter SQ_WAVES,TCC_HIT --softgpu -- ./hip_program",
+       "two counters, without an AMD GPU"},
+      {"sonde profile --plan --set all --gpu gfx90a", "which counters which run would count"}};
+  command.takes_command_line = true;
+  command.run = run;
+  return command;
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,51 @@
+// Metrics of the dispatches of one kernel by name, and which resource they use up most. Shared by
+// advice.h and causes.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/definitions.h"
+#include "metrics/evaluate.h"
+#include "metrics/workload/workload.h"
+
+namespace sonde::metrics {
+
+// Means over the rows of a workload, by the names of definitions; nullopt where a counter is
+// missing.
+class KernelFigures {
+ public:
+  KernelFigures(const Definitions& definitions, const Workload& workload)
+      : definitions_(definitions), evaluator_(definitions, workload, "kernel") {}
+
+  std::optional<double> mean(const char* metric);
+  std::optional<double> share(const char* metric);  // per cent of its peak
+  std::string id(const char* metric) const;
+  std::optional<double> column(const char* name);
+  std::optional<double> fact(const char* name);  // or another shared formula
+
+ private:
+  const Definitions& definitions_;
+  Evaluator evaluator_;
+};
+
+struct Resource {
+  const char* bound;                 // "memory bandwidth"
+  std::vector<const char*> metrics;  // whose shares of peak are added up
+};
+
+struct Use {
+  const Resource* resource = nullptr;
+  double percent = 0;
+};
+
+// From so much of a peak on, in per cent, a resource is the bound.
+constexpr double kBusyPercent = 60;
+
+// Of what was measured, the resource that is nearest to its peak.
+std::optional<Use> highest_use(KernelFigures& figures);
+// The numbers of its metrics: "2.1.22, 2.1.23".
+std::string ids_of(const Resource& resource, const KernelFigures& figures);
+
+}  // namespace sonde::metrics
