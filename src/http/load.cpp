@@ -1,0 +1,38 @@
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "http/guard.h"
+#include "http/server.h"
+
+namespace sonde::http {
+
+Result<std::unique_ptr<Server>> make_server(const std::string& library, Options options) {
+  if (!is_loopback_address(options.address)) {
+    return make_error(ErrorCode::kInvalidArgument, "not an address of loopback", options.address,
+                      "a server is for this machine; from another one use ssh -L");
+  }
+  SONDE_CHECK(options.token.size() >= 32 && options.handler != nullptr);
+  void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* why = ::dlerror();
+    return make_error(ErrorCode::kUnsupported, why == nullptr ? "cannot be loaded" : why, library,
+                      "it is built where libcpp-httplib-dev is installed, and needs "
+                      "libcpp-httplib0.11 to run");
+  }
+  auto* make = reinterpret_cast<MakeServer*>(::dlsym(handle, kMakeServer));
+  if (make == nullptr) {
+    return make_error(ErrorCode::kBadData, "is of another version of sonde", library,
+                      "install sonde again");
+  }
+  Result<std::unique_ptr<Server>> made = make_error(ErrorCode::kInternal, "made no server");
+  make(std::move(options), made);
+  return made;
+}
+
+std::string url_of(const Options& options, int port) {
+  const bool six = options.address.find(':') != options.address.npos;
+  return fmt::format("http://{}:{}/?token={}", six ? "[" + options.address + "]" : options.address,
+                     port, options.token);
+}
+
+}  // namespace sonde::http

@@ -1,0 +1,43 @@
+// What the page asks of the server: which traces there are, their tracks, tiles of lanes, names,
+// single events, panels and SQL. Answered from what is in memory, but for panels and SQL, which
+// read the file. A trace is named by its number, never by a path. Answers but tiles are JSON; a
+// refusal is {"error": "..."} with a status of 400, 404, 500 or 503.
+//
+//   GET /api/traces                               path, span, number of operations and calls
+//   GET /api/tracks?trace=0                       kind, owner, number, lanes and events of each
+//   GET /api/tiles?trace=0&lanes=0,3&level=14&tile=2    bytes (timeline/tile.h)
+//   GET /api/names?trace=0&ids=3,7                text by id
+//   GET /api/event?trace=0&table=op&row=12        table is op or api
+//   GET /api/panel?trace=0&analysis=top&from=1ms&to=2ms&gpu=0
+//   GET /api/sql?trace=0&sql=SELECT...            columns, rows, and whether there are more (cut)
+//
+// Times are ns from the start of the trace, as --from counts them: from=120ns.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "http/server.h"
+#include "serve/panel.h"
+
+namespace sonde::serve {
+
+class Api {
+ public:
+  // Reads the traces and indexes them.
+  static Result<Api> open(const std::vector<Source>& sources);
+  Api(Api&&) noexcept;
+  ~Api();
+
+  // For several threads at once. At most four panels are made at a time; who comes after them is
+  // told to ask again.
+  http::Answer answer(const http::Request& request) const;
+
+ private:
+  struct State;
+  explicit Api(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sonde::serve

@@ -1,0 +1,26 @@
+// A panel of the page: one analysis of a trace, or of the part of it that is selected. Its JSON is
+// that of the command: `sonde NAME TRACE --format json` with the same options, byte for byte, so
+// that the page and the command line cannot disagree.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.h"
+
+namespace sonde::serve {
+
+struct Source {
+  std::string path;
+  std::string as;  // name of an importer; "" = look at the file
+};
+
+// The options of the command without dashes, each once: "from", "gpu", "by". A flag is "yes".
+using PanelOptions = std::map<std::string, std::string>;
+
+// Reads the trace anew, and only the columns that the analysis needs. An error of the code
+// kInvalidArgument is the asker's.
+Result<std::string> panel_json(const Source& source, const std::string& analysis,
+                               const PanelOptions& options);
+
+}  // namespace sonde::serve

@@ -1,0 +1,36 @@
+// A trace as tracks and lanes to draw: for each GPU the time in which it was busy, for each of its
+// queues the operations, for each thread the calls, markers and frames around each other. Events
+// that overlap are in different lanes of their track, so nothing is left out. Made of any Trace,
+// and independent of it afterwards but for names and rows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "timeline/lane.h"
+#include "trace/trace.h"
+
+namespace sonde::timeline {
+
+struct Track {
+  enum class Kind {
+    kGpu,    // one lane: the union of all its operations, without rows
+    kQueue,  // rows are of Trace::ops
+    kThread  // rows are of Trace::apis
+  };
+  Kind kind = Kind::kGpu;
+  int64_t owner = 0;   // the GPU, or the process
+  int64_t number = 0;  // of the queue or the thread
+  uint32_t first_lane = 0, lanes = 0;
+};
+
+struct Timeline {
+  trace::Interval span;       // of all events; times of tiles count from its start
+  std::vector<Track> tracks;  // GPUs with their queues, then threads by process
+  std::vector<Lane> lanes;    // lane 0 of a track holds most
+};
+
+trace::Request needs();
+Timeline make_timeline(const trace::Trace& trace);
+
+}  // namespace sonde::timeline
