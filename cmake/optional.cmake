@@ -122,6 +122,15 @@ sonde_optional(libdeflate PACKAGE libdeflate-dev HEADERS libdeflate.h LIBRARIES 
                WITHOUT "libdeflate: .pftrace files are compressed with zlib")
 sonde_optional(otf2 PACKAGE libopen-trace-format2-dev HEADERS otf2/otf2.h
                LIBRARIES open-trace-format2|otf2 WITHOUT "sonde export --format otf2")
+sonde_optional(httplib PACKAGE libcpp-httplib-dev HEADERS httplib.h openssl/ssl.h brotli/decode.h
+               LIBRARIES cpp-httplib WITHOUT "libsonde-http.so: the server of pages in a browser")
+if(HAS_HTTPLIB)  # a part of it that is not for all is built on, and it differs in later versions
+  file(STRINGS ${HTTPLIB_HEADER_1}/httplib.h version REGEX "CPPHTTPLIB_VERSION \"0\\.11\\.")
+  if(NOT version)
+    set(HAS_HTTPLIB FALSE)
+    sonde_left_out("libsonde-http.so: the server of pages in a browser" "libcpp-httplib-dev 0.11")
+  endif()
+endif()
 # For backends.
 sonde_optional(opencl_headers PACKAGE opencl-c-headers HEADERS CL/cl_layer.h CL/cl.h CL/cl_ext.h
                CL/cl_icd.h CL/cl_platform.h WITHOUT "the OpenCL backend")
@@ -134,7 +143,7 @@ sonde_optional(kfd PACKAGE linux-libc-dev HEADERS linux/kfd_ioctl.h
 sonde_optional(drm PACKAGE libdrm-dev HEADERS libdrm/amdgpu_drm.h libdrm/drm.h
                WITHOUT "the software GPU: record --softgpu and all tests on it")
 sonde_optional(hsa PACKAGE libhsa-runtime-dev HEADERS hsa/hsa.h hsa/amd_hsa_queue.h
-               hsa/hsa_api_trace.h hsa/hsa_ext_amd.h LIBRARIES hsa-runtime64
+               hsa/hsa_api_trace.h hsa/hsa_ext_amd.h hsa/hsa_ven_amd_aqlprofile.h LIBRARIES hsa-runtime64
                WITHOUT "the software GPU: record --softgpu and all tests on it")
 sonde_optional(json PACKAGE nlohmann-json3-dev HEADERS nlohmann/json.hpp
                WITHOUT "the software GPU: record --softgpu and all tests on it")
@@ -151,6 +160,8 @@ sonde_optional(hip PACKAGE libamdhip64-dev HEADERS hip/hip_version.h hip/hip_run
                WITHOUT "what is held against HIP's headers")
 sonde_optional(hipcc PACKAGE hipcc PROGRAMS hipcc WITHOUT "programs in HIP and all tests with them")
 set(HIPCC ${HIPCC_PROGRAM_1})
+sonde_optional(rocprim PACKAGE librocprim-dev HEADERS rocprim/rocprim.hpp
+               WITHOUT "the test of rocPRIM on the software GPU")
 sonde_optional(hsakmt PACKAGE libhsakmt-dev HEADERS hsakmt.h LIBRARIES hsakmt
                WITHOUT "the tests of softgpu that call libhsakmt")
 sonde_optional(amdgpu_clang PACKAGE "clang-15 and lld-15" PROGRAMS clang-15|clang ld.lld-15|ld.lld

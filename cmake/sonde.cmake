@@ -78,22 +78,46 @@ function(sonde_suite name label suite)
                        TIMEOUT 1200)
 endfunction()
 
-# Code that runs inside the traced program: no exceptions, no RTTI, nothing but libc, of glibc 2.28
-# or newer, only the symbols of its version script, never unloaded. No sanitizer either, for programs
-# that have none; unit tests link the same sources with it.
+# sonde_python_test(NAME SCRIPT ARGUMENT... [PROPERTIES ...]): a script beside the list, as a test which
+# exit status 77 skips. Its label is e2e where the properties name no other.
+function(sonde_python_test name script)
+  cmake_parse_arguments(ARG "" "" "PROPERTIES" ${ARGN})
+  get_filename_component(script ${script} ABSOLUTE)
+  add_test(NAME ${name} COMMAND /usr/bin/python3 ${script} ${ARG_UNPARSED_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES LABELS e2e SKIP_RETURN_CODE 77 ${ARG_PROPERTIES})
+endfunction()
+
+# How code that runs inside the traced program is compiled: no exceptions, no RTTI, nothing but libc,
+# of glibc 2.28 or newer. No sanitizer either, for programs that have none; unit tests link the same
+# sources with it.
+function(sonde_compile_for_target name)
+  target_link_libraries(${name} PRIVATE sonde_plain)
+  target_compile_options(${name} PRIVATE -fvisibility=hidden -ftls-model=initial-exec
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics
+      -fvisibility-inlines-hidden> -O2 -fno-plt -fdata-sections -include ${PROJECT_SOURCE_DIR}/src/base/old_glibc.h)
+endfunction()
+
+# sonde_preloaded(SOURCES ...): a part of libsonde-agent.so (src/backends/CMakeLists.txt).
+function(sonde_preloaded name)
+  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  add_library(${name} OBJECT ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  sonde_compile_for_target(${name})
+  set_property(GLOBAL APPEND PROPERTY SONDE_PRELOADED $<TARGET_OBJECTS:${name}>)
+endfunction()
+
+# A library that is loaded into the traced program: with only the symbols of its version script, never
+# unloaded.
 function(sonde_target_library name)
   cmake_parse_arguments(ARG "" "OUTPUT;EXPORTS;SONAME;FOLDER" "SOURCES" ${ARGN})
   add_library(${name} SHARED ${ARG_SOURCES})
   add_dependencies(product ${name})
-  target_link_libraries(${name} PRIVATE sonde_plain)
-  target_compile_options(${name} PRIVATE -fvisibility=hidden -ftls-model=initial-exec
-    $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics
-      -fvisibility-inlines-hidden> -O2 -fno-plt)
-  # noseparate-code: two mappings of the file instead of four, so that loading it costs a process less.
+  sonde_compile_for_target(${name})
+  # What loading it costs a process: noseparate-code maps the file twice instead of four times, and sorted
+  # by alignment, the small variables that every process touches are not among large tables.
   target_link_options(${name} PRIVATE -Wl,-z,nodelete -Wl,-z,now -Wl,-z,noseparate-code -Wl,--as-needed
-    -static-libgcc -Wl,-z,defs -Wl,--gc-sections
+    -static-libgcc -Wl,-z,defs -Wl,--gc-sections -Wl,--sort-section=alignment
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/${ARG_EXPORTS})
-  target_compile_options(${name} PRIVATE -include ${PROJECT_SOURCE_DIR}/src/base/old_glibc.h)
   target_link_libraries(${name} PRIVATE
     -Wl,--push-state,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0 -Wl,--pop-state)
   set_target_properties(${name} PROPERTIES
@@ -107,14 +131,14 @@ function(sonde_target_library name)
 endfunction()
 
 # sonde_defined(OUT names TYPE Exporter SUFFIX exporter FILES ...) finds the names of the functions
-# `const Exporter& NAME_exporter()` that the files define at the beginning of a line; tests, which
+# `Exporter NAME_exporter()` that the files define at the beginning of a line; tests, which
 # declare them, are left out.
 function(sonde_defined)
   cmake_parse_arguments(ARG "" "OUT;TYPE;SUFFIX" "FILES" ${ARGN})
   list(FILTER ARG_FILES EXCLUDE REGEX "_test\\.cpp$")
   set(names "")
   foreach(file ${ARG_FILES})
-    file(STRINGS ${file} definitions REGEX "^const ${ARG_TYPE}& [a-z0-9_]+_${ARG_SUFFIX}\\(\\)")
+    file(STRINGS ${file} definitions REGEX "^${ARG_TYPE} [a-z0-9_]+_${ARG_SUFFIX}\\(\\)")
     foreach(definition ${definitions})
       string(REGEX MATCH "([a-z0-9_]+)_${ARG_SUFFIX}" found "${definition}")
       list(APPEND names ${CMAKE_MATCH_1})
@@ -125,8 +149,8 @@ function(sonde_defined)
 endfunction()
 
 # sonde_registry(OUT variable TYPE Command SUFFIX command HEADER "cli/command.h" NAMES top busy)
-# writes a source that defines `std::span<const Command* const> all_commands()` from functions
-# `const Command& top_command();`. A newcomer adds a file, and no list is edited. PLURAL is for a
+# writes a source that defines `std::span<const Command> all_commands()` from functions
+# `Command top_command();`. A newcomer adds a file, and no list is edited. PLURAL is for a
 # suffix that does not take an s.
 function(sonde_registry)
   cmake_parse_arguments(ARG "" "OUT;TYPE;SUFFIX;PLURAL;HEADER;NAMESPACE" "NAMES" ${ARGN})
@@ -136,12 +160,12 @@ function(sonde_registry)
   set(text "// Generated from the files of ${CMAKE_CURRENT_SOURCE_DIR}; do not edit.\n")
   string(APPEND text "#include \"${ARG_HEADER}\"\n\nnamespace ${ARG_NAMESPACE} {\n")
   foreach(item ${ARG_NAMES})
-    string(APPEND text "const ${ARG_TYPE}& ${item}_${ARG_SUFFIX}();\n")
+    string(APPEND text "${ARG_TYPE} ${item}_${ARG_SUFFIX}();\n")
   endforeach()
-  string(APPEND text "std::span<const ${ARG_TYPE}* const> all_${ARG_PLURAL}() {\n"
-                     "  static const ${ARG_TYPE}* const kAll[] = {\n")
+  string(APPEND text "std::span<const ${ARG_TYPE}> all_${ARG_PLURAL}() {\n"
+                     "  static const ${ARG_TYPE} kAll[] = {\n")
   foreach(item ${ARG_NAMES})
-    string(APPEND text "      &${item}_${ARG_SUFFIX}(),\n")
+    string(APPEND text "      ${item}_${ARG_SUFFIX}(),\n")
   endforeach()
   string(APPEND text "  };\n  return kAll;\n}\n}  // namespace ${ARG_NAMESPACE}\n")
   set(file ${PROJECT_BINARY_DIR}/generated/all_${ARG_PLURAL}.cpp)

@@ -10,9 +10,9 @@ Parameters::Parameters(const std::vector<Option>& options) {
 }
 
 const std::string& Parameters::text(const std::string& option) const {
-  static const std::string kNone;
+  static const std::string kUnset;
   const auto found = values_.find(option);
-  return found == values_.end() ? kNone : found->second;
+  return found == values_.end() ? kUnset : found->second;
 }
 
 Result<int64_t> Parameters::duration_ns(const std::string& option) const {
@@ -34,8 +34,8 @@ Result<int64_t> Parameters::count(const std::string& option) const {
 }
 
 const Analysis* find_analysis(std::string_view name) {
-  for (const Analysis* analysis : all_analyses()) {
-    if (analysis->name == name) return analysis;
+  for (const Analysis& analysis : all_analyses()) {
+    if (analysis.name == name) return &analysis;
   }
   return nullptr;
 }

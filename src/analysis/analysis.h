@@ -1,6 +1,6 @@
 // Analyses: pure functions from a Trace to a Report, one file each, with the definition of every
 // figure beside the code that computes it. A new analysis is a file in analysis/ that defines
-// `const Analysis& NAME_analysis()` at the beginning of a line; the build finds it, and the command
+// `Analysis NAME_analysis()` at the beginning of a line; the build finds it, and the command
 // `sonde NAME`, its help, man page, page and --explain, and its part of analyses.md are
 // made from the value.
 //
@@ -21,6 +21,12 @@
 #include "trace/trace.h"
 
 namespace sonde::analysis {
+
+// What every analysis speaks of.
+using report::Kind;
+using report::Value;
+using trace::kNone;
+using trace::Row;
 
 struct Option {
   std::string name;   // "by": --by
@@ -66,7 +72,7 @@ struct Analysis {
 };
 
 // Generated from the files of analysis/.
-std::span<const Analysis* const> all_analyses();
+std::span<const Analysis> all_analyses();
 const Analysis* find_analysis(std::string_view name);
 
 // For code that runs one analysis with its defaults and knows that it exists.

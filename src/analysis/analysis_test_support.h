@@ -37,12 +37,12 @@ inline report::Report ask(const char* name, const trace::TraceBuilder& rows,
 }
 
 inline const report::Section& section_of(const report::Report& report, const std::string& key) {
-  static const report::Section kNone;
+  static const report::Section kMissing;
   for (const report::Section& section : report.sections) {
     if (section.key == key) return section;
   }
   ADD_FAILURE() << "no section " << key;
-  return kNone;
+  return kMissing;
 }
 
 inline std::string cell_text(const report::Value& value) {

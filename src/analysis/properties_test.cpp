@@ -239,11 +239,11 @@ TEST(Properties, RanksAddUp) {
 TEST(Properties, ResultsDoNotDependOnTheOrderOfRows) {
   for (uint32_t seed = 1; seed <= 3; ++seed) {
     const auto rows = generate(seed);
-    for (const Analysis* analysis : all_analyses()) {
-      const std::string expected = json_of(ask(analysis->name.c_str(), rows));
+    for (const Analysis& analysis : all_analyses()) {
+      const std::string expected = json_of(ask(analysis.name.c_str(), rows));
       for (const uint32_t shuffle : {7u, 8u}) {
-        EXPECT_EQ(json_of(ask(analysis->name.c_str(), rows, {}, shuffle)), expected)
-            << analysis->name;
+        EXPECT_EQ(json_of(ask(analysis.name.c_str(), rows, {}, shuffle)), expected)
+            << analysis.name;
       }
     }
   }
@@ -271,18 +271,18 @@ TEST(Properties, PagesAndRanksDoNotDependOnTheOrderOfRows) {
 TEST(Properties, EveryAnalysisIsExplainedAndKeysHaveUnits) {
   const auto rows = generate(1);
   std::set<std::string> names;
-  for (const Analysis* analysis : all_analyses()) {
-    EXPECT_TRUE(names.insert(analysis->name).second);
-    EXPECT_EQ(analysis->definition.rfind(analysis->name + ": ", 0), 0u) << analysis->name;
-    const auto report = ask(analysis->name.c_str(), rows);
-    EXPECT_EQ(report.name, analysis->name);
+  for (const Analysis& analysis : all_analyses()) {
+    EXPECT_TRUE(names.insert(analysis.name).second);
+    EXPECT_EQ(analysis.definition.rfind(analysis.name + ": ", 0), 0u) << analysis.name;
+    const auto report = ask(analysis.name.c_str(), rows);
+    EXPECT_EQ(report.name, analysis.name);
     ASSERT_FALSE(report.sections.empty());
     for (const auto& section : report.sections) {
       for (const auto& column : section.table.columns) {
         const bool is_ns =
             column.key.size() > 3 && column.key.substr(column.key.size() - 3) == "_ns";
         EXPECT_EQ(is_ns && column.kind != report::Kind::kId, column.kind == report::Kind::kTime)
-            << analysis->name << " " << column.key;
+            << analysis.name << " " << column.key;
       }
     }
   }
@@ -295,18 +295,18 @@ TEST(Properties, WhatIsMissingIsSaid) {
   calls_only.add(ApiRow{"cpu_op", "aten::mm", 0, 10});
   trace::TraceBuilder one_kernel;
   one_kernel.add(OpRow{"gemm", 100, 110});
-  for (const Analysis* analysis : all_analyses()) {
+  for (const Analysis& analysis : all_analyses()) {
     const trace::TraceBuilder* const kTraces[] = {&nothing, &calls_only, &one_kernel};
     for (const trace::TraceBuilder* rows : kTraces) {
-      const auto report = ask(analysis->name.c_str(), *rows);
-      ASSERT_FALSE(report.sections.empty()) << analysis->name;
+      const auto report = ask(analysis.name.c_str(), *rows);
+      ASSERT_FALSE(report.sections.empty()) << analysis.name;
       const auto& first = report.sections[0];
-      EXPECT_FALSE(first.empty_text.empty()) << analysis->name;
+      EXPECT_FALSE(first.empty_text.empty()) << analysis.name;
       if (rows == &nothing) {
-        EXPECT_TRUE(first.table.rows.empty()) << analysis->name;
+        EXPECT_TRUE(first.table.rows.empty()) << analysis.name;
       }
-      for (const report::Renderer* renderer : report::all_renderers()) {
-        EXPECT_FALSE(renderer->render(report, {}).empty());
+      for (const report::Renderer& renderer : report::all_renderers()) {
+        EXPECT_FALSE(renderer.render(report, {}).empty());
       }
     }
   }

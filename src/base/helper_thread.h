@@ -1,18 +1,20 @@
-// A thread of a backend in the traced program: detached, and without signals, which are for the
-// program's own threads.
+// A thread of a backend in the traced program: detached, not sampled, and without signals, which
+// are for the program's own threads.
 #pragma once
 
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 
+// What is behind the sampling backend's own pthread_create(), if that backend is there.
+extern "C" __attribute__((weak)) int sonde_create_thread(pthread_t* thread,
+                                                         const pthread_attr_t* attributes,
+                                                         void* (*function)(void*), void* argument);
+
 namespace sonde {
 
-using CreateThread = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-
-// `create` is pthread_create. False: there is no thread.
-inline bool start_helper_thread(CreateThread create, void* (*run)(void*), void* argument,
-                                size_t stack_bytes) {
+// False: there is no thread.
+inline bool start_helper_thread(void* (*run)(void*), void* argument, size_t stack_bytes) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -21,6 +23,7 @@ inline bool start_helper_thread(CreateThread create, void* (*run)(void*), void* 
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
+  const auto create = sonde_create_thread != nullptr ? sonde_create_thread : pthread_create;
   const bool started = create(&thread, &attributes, run, argument) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);

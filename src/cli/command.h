@@ -1,7 +1,7 @@
 // A command of the sonde tool is a value: what it is called, what it takes, how it is explained,
 // and the function that runs it. Help text, man page, docs page and shell completion are all
 // printed from this value, so they cannot disagree. A new command is a file in cli/commands/ that
-// defines `const Command& NAME_command()`; the build finds it.
+// defines `Command NAME_command()`; the build finds it.
 #pragma once
 
 #include <functional>
@@ -67,7 +67,6 @@ class Arguments {
 
 struct Command {
   std::string name;
-  std::string group;        // heading in `sonde --help`: "Record", "Ask", "Export", "Maintain"
   std::string summary;      // one line
   std::string description;  // paragraphs, separated by empty lines
   std::vector<Positional> positionals;
@@ -75,10 +74,11 @@ struct Command {
   std::vector<Example> examples;
   bool takes_command_line = false;  // everything from the first non-option or "--" on
   std::function<Result<int>(const Arguments&)> run;  // exit status
-  std::string definition = {};  // what the figures mean: --explain, and a chapter of the docs page
+  // What the figures mean: --explain, and a chapter of the docs page.
+  std::string definition = {};
 };
 
 // Generated from the files of cli/commands/.
-std::span<const Command* const> all_commands();
+std::span<const Command> all_commands();
 
 }  // namespace sonde::cli

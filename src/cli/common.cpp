@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "base/strings.h"
 #include "cli/print_rows.h"
 #include "cli/terminal.h"
@@ -32,8 +30,8 @@ namespace {
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names = {"text"};
-  for (const report::Renderer* renderer : report::all_renderers()) {
-    if (renderer->name != "text") names.push_back(renderer->name);
+  for (const report::Renderer& renderer : report::all_renderers()) {
+    if (renderer.name != "text") names.push_back(renderer.name);
   }
   return names;
 }
@@ -44,11 +42,6 @@ Result<size_t> row_limit(const Arguments& arguments, const report::Renderer& ren
   SONDE_ASSIGN(const auto given, whole_number(arguments, "limit"));
   if (given) return static_cast<size_t>(*given);
   return renderer.for_people ? rows_for_people : size_t{0};
-}
-
-bool is_tree(const report::Table& table) {
-  return std::any_of(table.columns.begin(), table.columns.end(),
-                     [](const report::Column& column) { return column.indented; });
 }
 
 const char* name_option(const trace::Request& needs) { return needs.ops ? "--kernel" : "--name"; }
@@ -75,7 +68,7 @@ Result<int> print_rpd_view(const analysis::Analysis& analysis, const Arguments& 
     if (arguments.value(option)) {
       return usage_error(analysis.name,
                          make_error(ErrorCode::kInvalidArgument,
-                                    "RPD's views are of the whole trace and in its own order",
+                                    "RPD's views always cover the whole trace, in their own order",
                                     std::string("--") + option, "leave it out, or --rpd"));
     }
   }
@@ -88,7 +81,6 @@ Result<int> print_rpd_view(const analysis::Analysis& analysis, const Arguments& 
 }
 
 Result<int> run_analysis(const analysis::Analysis& analysis, const Arguments& arguments) {
-  if (arguments.positionals().empty()) return print_definition(analysis.definition);
   auto choice = choice_of(arguments, usual_needs(analysis));
   if (!choice) return usage_error(analysis.name, choice.error());
   if (arguments.flag("rpd")) return print_rpd_view(analysis, arguments);
@@ -103,7 +95,7 @@ Result<int> run_analysis(const analysis::Analysis& analysis, const Arguments& ar
     }
     return report.error();
   }
-  if (arguments.flag("explain")) report->definition = analysis.definition;
+  report->definition = analysis.definition;
   return print_report(arguments, std::move(*report));
 }
 
@@ -148,10 +140,16 @@ Positional trace_file() {
           "an .rpd file of any version, or the trace of another tool; also gzip-compressed"};
 }
 
+Positional trace_files() {
+  Positional files = trace_file();
+  files.repeated = true;
+  return files;
+}
+
 Option as_option() {
   Option option{"--as", "KIND", "what kind of trace FILE is", "seen from its contents", {"rpd"}};
-  for (const importers::Importer* importer : importers::all_importers()) {
-    option.choices.push_back(importer->name);
+  for (const importers::Importer& importer : importers::all_importers()) {
+    option.choices.push_back(importer.name);
   }
   return option;
 }
@@ -163,11 +161,6 @@ Result<store::Reader> open_trace(const Arguments& arguments) {
 Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request) {
   return trace::load_file(arguments.positionals().at(0), arguments.value_or("as", ""), request,
                           window_text(arguments));
-}
-
-std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
 }
 
 std::vector<Option> window_options() {
@@ -226,6 +219,7 @@ Result<int> print_definition(const std::string& definition) {
 
 Result<int> print_report(const Arguments& arguments, report::Report report,
                          size_t rows_for_people) {
+  if (!arguments.flag("explain")) report.definition.clear();
   const report::Renderer* renderer = report::find_renderer(arguments.value_or("format", "text"));
   SONDE_CHECK(renderer != nullptr);  // the parser has checked the choices
   const bool is_csv = renderer->name == "csv";
@@ -244,11 +238,7 @@ Result<int> print_report(const Arguments& arguments, report::Report report,
     }
     const auto limit = row_limit(arguments, *renderer, rows_for_people);
     if (!limit) return usage_error(report.name, limit.error());
-    for (report::Section& section : report.sections) {
-      // A tree is cut by share: a row count would hide branches of any size.
-      if (is_tree(section.table) && !arguments.value("limit")) continue;
-      report::limit_table(section.table, *limit);
-    }
+    report::limit_tables(report, *limit, arguments.value("limit").has_value());
   }
   report::RenderOptions options;
   options.width = report::terminal_width(STDOUT_FILENO);
@@ -269,10 +259,9 @@ Result<int> print_report(const Arguments& arguments, report::Report report,
   return 0;
 }
 
-Command analysis_command(const analysis::Analysis& analysis) {
+Command analysis_command(analysis::Analysis analysis) {
   Command command;
   command.name = analysis.name;
-  command.group = "Ask";
   command.summary = analysis.summary;
   command.description = analysis.description;
   command.positionals = {trace_file()};
@@ -285,15 +274,47 @@ Command analysis_command(const analysis::Analysis& analysis) {
         {"--rpd", "", "RPD's own figures instead, as its view " + view + " gives them", ""});
   }
   command.options.push_back(as_option());
-  command.options = joined(std::move(command.options), window_options());
-  command.options = joined(std::move(command.options), choice_options(usual_needs(analysis)));
-  command.options = joined(std::move(command.options), report_options());
+  command.options = joined(std::move(command.options), window_options(),
+                           choice_options(usual_needs(analysis)), report_options());
   for (const analysis::Example& example : analysis.examples) {
     command.examples.push_back({example.command, example.explanation});
   }
-  command.definition = analysis.definition + "\n" + trace::kWindowDefinition;
-  command.run = [&analysis](const Arguments& arguments) {
+  command.definition = analysis.definition;
+  command.run = [analysis = std::move(analysis)](const Arguments& arguments) {
     return run_analysis(analysis, arguments);
+  };
+  return command;
+}
+
+namespace {
+
+Result<int> run_together(const JointAnalysis& analysis, const Arguments& arguments) {
+  trace::Request request = analysis.needs();
+  const auto choice = choice_of(arguments, request);
+  if (!choice) return usage_error(analysis.name, choice.error());
+  choice->apply(request);
+  std::vector<trace::Trace> traces;
+  for (const std::string& path : arguments.positionals()) {
+    SONDE_ASSIGN(trace::Trace trace, trace::load_file(path, arguments.value_or("as", ""), request,
+                                                      window_text(arguments)));
+    traces.push_back(std::move(trace));
+  }
+  report::Report report = analysis.report_of(traces);
+  report.definition = analysis.definition;
+  return print_report(arguments, std::move(report));
+}
+
+}  // namespace
+
+Command joint_command(const JointAnalysis& analysis) {
+  Command command;
+  command.name = analysis.name;
+  command.positionals = {trace_files()};
+  command.options =
+      joined({as_option()}, window_options(), choice_options(analysis.needs()), report_options());
+  command.definition = analysis.definition;
+  command.run = [analysis](const Arguments& arguments) {
+    return run_together(analysis, arguments);
   };
   return command;
 }

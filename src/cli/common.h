@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,22 +28,28 @@ std::vector<Option> report_options();
 // --from, --to, --window.
 std::vector<Option> window_options();
 trace::WindowText window_text(const Arguments& arguments);
-std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>& second);
+template <typename... More>
+std::vector<Option> joined(std::vector<Option> first, const More&... more) {
+  (first.insert(first.end(), more.begin(), more.end()), ...);
+  return first;
+}
 
 // The value of --NAME, which must be a whole number if it is given.
 Result<std::optional<int64_t>> whole_number(const Arguments& arguments, const char* name);
 
 // The positional FILE of every command that reads a trace, and the option that goes with it.
 Positional trace_file();
-Option as_option();  // --as
+Positional trace_files();  // one or more
+Option as_option();        // --as
 // Opens FILE for SQL, whatever kind of trace it is.
 Result<store::Reader> open_trace(const Arguments& arguments);
 // The columns of FILE that a request wants, in the window that the options name.
 Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request& request);
 
 // Sorts the first table and cuts all as the options say, renders the report and writes it to
-// stdout. Warnings that the format cannot show go to stderr. Without --limit a format for people
-// shows `rows_for_people` rows (0: all), and the others show all.
+// stdout, its definition only where --explain asks for it. Warnings that the format cannot show go
+// to stderr. Without --limit a format for people shows `rows_for_people` rows (0: all), and the
+// others show all.
 Result<int> print_report(const Arguments& arguments, report::Report report,
                          size_t rows_for_people = 25);
 
@@ -58,7 +65,16 @@ std::vector<Option> choice_options(const trace::Request& needs);
 Result<Choice> choice_of(const Arguments& arguments, const trace::Request& needs);
 
 // A command that runs one analysis on one file.
-Command analysis_command(const analysis::Analysis& analysis);
+Command analysis_command(analysis::Analysis analysis);
+
+// A command that asks several traces together, without its summary, description and examples.
+struct JointAnalysis {
+  const char* name;
+  const char* definition;
+  trace::Request (*needs)();
+  report::Report (*report_of)(std::span<const trace::Trace> traces);
+};
+Command joint_command(const JointAnalysis& analysis);
 
 // --explain without a file: prints what the figures mean.
 Result<int> print_definition(const std::string& definition);

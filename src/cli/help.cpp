@@ -7,6 +7,7 @@
 #include "cli/parser.h"
 #include "cli/verbs.h"
 #include "report/layout.h"
+#include "trace/window.h"
 
 namespace sonde::cli {
 
@@ -52,7 +53,8 @@ std::vector<std::pair<std::string, std::vector<const Command*>>> by_question(Com
     if (group == groups.end()) group = groups.insert(groups.end(), {question, {}});
     group->second.push_back(command);
   };
-  std::vector<const Command*> others(commands.begin(), commands.end());
+  std::vector<const Command*> others;
+  for (const Command& command : commands) others.push_back(&command);
   for (const Verb& verb : shown_verbs()) {
     const auto found = std::find_if(others.begin(), others.end(), [&](const Command* command) {
       return command->name == verb.name;
@@ -63,7 +65,7 @@ std::vector<std::pair<std::string, std::vector<const Command*>>> by_question(Com
   }
   for (const Command* command : others) {
     const bool is_said = !whole_of(command->name).empty() || command->name == "help";
-    if (!is_said) add(command->group, command);
+    if (!is_said) add("More", command);
   }
   return groups;
 }
@@ -72,6 +74,13 @@ std::string said_of_view(const Command& command) {
   const std::string_view whole = whole_of(command.name);
   if (whole.empty()) return {};
   return fmt::format("sonde {0} is the same as sonde {1} --{0}.", command.name, whole);
+}
+
+std::string whole_definition(const Command& command) {
+  const auto is_window = [](const Option& option) { return option.names == "--from"; };
+  const auto& options = command.options;
+  const bool takes_window = std::any_of(options.begin(), options.end(), is_window);
+  return command.definition + (takes_window ? std::string("\n") + trace::kWindowDefinition : "");
 }
 
 namespace {

@@ -10,7 +10,7 @@
 
 namespace sonde::cli {
 
-using Commands = std::span<const Command* const>;
+using Commands = std::span<const Command>;
 
 struct HelpStyle {
   size_t width = 0;  // 0 = not a terminal
@@ -39,10 +39,12 @@ std::string option_heading(const Option& option);
 // The help sentence with choices and default: "output format: text, csv or json [text]"
 std::string option_help(const Option& option);
 // The commands that stand for themselves, by the question they answer (verbs.h); one that verbs.h
-// does not know comes last, under its group.
+// does not know comes last.
 std::vector<std::pair<std::string, std::vector<const Command*>>> by_question(Commands commands);
 // "sonde top is the same as sonde kernels --top." for a view, "" for others.
 std::string said_of_view(const Command& command);
+// Its definition, and what windows are where it takes one.
+std::string whole_definition(const Command& command);
 // Every command's option --help.
 const Option& help_option();
 

@@ -89,7 +89,7 @@ void append_zsh_command(std::string& out, const Command& command) {
 
 std::string bash_completion(Commands commands) {
   std::string names;
-  for (const Command* command : commands) names += command->name + " ";
+  for (const Command& command : commands) names += command.name + " ";
   std::string out =
       "# bash completion for sonde; printed by: sonde help --format bash\n_sonde() {\n";
   out +=
@@ -97,7 +97,7 @@ std::string bash_completion(Commands commands) {
   out += "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n";
   out += fmt::format("    COMPREPLY=($(compgen -W '{}--help --version' -- \"$current\"))\n", names);
   out += "    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
-  for (const Command* command : commands) append_bash_command(out, *command);
+  for (const Command& command : commands) append_bash_command(out, command);
   out += "  esac\n  case $current in\n";
   out += "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$current\")) ;;\n";
   out += "    *) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n  esac\n}\n";
@@ -107,12 +107,12 @@ std::string bash_completion(Commands commands) {
 std::string zsh_completion(Commands commands) {
   std::string out = "#compdef sonde\n# printed by: sonde help --format zsh\n_sonde() {\n";
   out += "  if (( CURRENT == 2 )); then\n    local -a commands\n    commands=(\n";
-  for (const Command* command : commands) {
-    out += fmt::format("      '{}:{}'\n", command->name, zsh_text(command->summary));
+  for (const Command& command : commands) {
+    out += fmt::format("      '{}:{}'\n", command.name, zsh_text(command.summary));
   }
   out += "    )\n    _describe command commands\n    return\n  fi\n  local name=$words[2]\n";
   out += "  shift words\n  (( CURRENT-- ))\n  case $name in\n";
-  for (const Command* command : commands) append_zsh_command(out, *command);
+  for (const Command& command : commands) append_zsh_command(out, command);
   // As a file on fpath it is run by the first completion; else it is sourced by the user.
   return out +
          "  esac\n}\nif [[ $funcstack[1] == _sonde ]]; then _sonde \"$@\"; else compdef _sonde sonde; "

@@ -97,7 +97,7 @@ std::string command_man(const Command& command) {
   }
   out += tagged(option_heading(help_option()), help_option().help);
   if (!command.definition.empty()) {
-    out += ".SH WHAT THE FIGURES MEAN\n" + paragraphs(command.definition);
+    out += ".SH WHAT THE FIGURES MEAN\n" + paragraphs(whole_definition(command));
   }
   if (!command.examples.empty()) out += ".SH EXAMPLES\n";
   for (const Example& example : command.examples) {

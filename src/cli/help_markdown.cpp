@@ -35,15 +35,15 @@ std::string overview_markdown(Commands commands) {
       "\n## Views\n\nEach is an option of another command, and a command of its own under the name that RPD or "
       "an\nearlier version gave it: `sonde kernels --top` is `sonde top`, to the last figure.\n\n"
       "| view | of | what it shows |\n|---|---|---|\n";
-  for (const Command* command : commands) {
-    const std::string_view whole = whole_of(command->name);
+  for (const Command& command : commands) {
+    const std::string_view whole = whole_of(command.name);
     if (whole.empty()) continue;
-    out += fmt::format("| [{0}]({0}.md) | [{1}]({1}.md) | {2} |\n", command->name, whole,
-                       cell(command->summary));
+    out += fmt::format("| [{0}]({0}.md) | [{1}]({1}.md) | {2} |\n", command.name, whole,
+                       cell(command.summary));
   }
   out += "\n| command | what it does |\n|---|---|\n";
-  for (const Command* command : commands) {
-    if (command->name == "help") add(*command);
+  for (const Command& command : commands) {
+    if (command.name == "help") add(command);
   }
   out += "\nThese pages are printed by `sonde help --format markdown [COMMAND]`.\n";
   return out;
@@ -70,7 +70,7 @@ std::string command_markdown(const Command& command) {
   }
   out += fmt::format("| `{}` | {} |\n", option_heading(help_option()), help_option().help);
   if (!command.definition.empty()) {
-    out += "\n## What the figures mean\n\n" + report::wrap(command.definition, kWidth, 0);
+    out += "\n## What the figures mean\n\n" + report::wrap(whole_definition(command), kWidth, 0);
     out.pop_back();  // a definition ends its last line itself
   }
   if (!command.examples.empty()) out += "\n## Examples\n";
@@ -89,15 +89,10 @@ std::string analyses_markdown(Commands commands) {
       "the\ncode that computes the figures, and this page is made of it by the build.\n\n"
       "Times are integer nanoseconds and intervals are half-open: an operation of no length takes no "
       "time\nand overlaps nothing. JSON has them under keys that end in `_ns`.\n";
-  for (const Command* command : commands) {
-    if (command->definition.empty()) continue;
-    std::string_view definition = command->definition;
-    // What windows are is said once, below.
-    if (definition.ends_with(trace::kWindowDefinition)) {
-      definition.remove_suffix(std::string_view(trace::kWindowDefinition).size() + 1);
-    }
-    out += fmt::format("\n## [{0}](commands/{0}.md)\n\n{1}.\n\n", command->name, command->summary);
-    out += report::wrap(definition, kWidth, 0);
+  for (const Command& command : commands) {
+    if (command.definition.empty()) continue;
+    out += fmt::format("\n## [{0}](commands/{0}.md)\n\n{1}.\n\n", command.name, command.summary);
+    out += report::wrap(command.definition, kWidth, 0);
     out.pop_back();  // a definition ends its last line itself
   }
   out += "\n## Windows\n\n" + report::wrap(trace::kWindowDefinition, kWidth, 0);

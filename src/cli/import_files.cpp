@@ -4,15 +4,19 @@
 #include <sys/stat.h>
 
 #include "base/free_name.h"
+#include "base/printable.h"
 #include "base/strings.h"
+#include "base/terminal_line.h"
+#include "base/time.h"
 #include "cli/common.h"
-#include "cli/progress_line.h"
 #include "cli/terminal.h"
 #include "importers/import.h"
 
 namespace sonde::cli {
 
 namespace {
+
+constexpr int64_t kRedrawNs = 200'000'000;
 
 std::string summary_line(const importers::Imported& imported) {
   struct stat status {};
@@ -51,12 +55,16 @@ Result<int> import_files(const Arguments& arguments, const std::string& wanted) 
   const auto& inputs = arguments.positionals();
   const std::string output = free_name(wanted);
   if (output != wanted) print_error_line(wanted + " exists; writing " + output);
-  ProgressLine line;
+  TerminalLine line(true, kRedrawNs, monotonic_now_ns());
   importers::ImportOptions options;
   options.as = arguments.value_or("as", "");
   options.align = align_of(arguments);
   options.progress = [&](uint64_t done, uint64_t total) {
-    line.update(fmt::format("importing into {}", output), done, total);
+    if (!line.is_due()) return;
+    std::string text =
+        fmt::format("importing into {}  {}", printable(output, Lines::kJoin), format_size(done));
+    if (total > 0) text += fmt::format(" of {}  {}%", format_size(total), done * 100 / total);
+    line.draw(text);
   };
   const auto imported = importers::import_files(inputs, output, options);
   line.clear();

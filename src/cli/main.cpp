@@ -6,6 +6,7 @@
 #include <new>
 
 #include "cli/command.h"
+#include "cli/common.h"
 #include "cli/help.h"
 #include "cli/next_step.h"
 #include "cli/parser.h"
@@ -19,8 +20,8 @@ namespace sonde::cli {
 namespace {
 
 const Command* find_command(std::string_view name) {
-  for (const Command* command : all_commands()) {
-    if (command->name == name) return command;
+  for (const Command& command : all_commands()) {
+    if (command.name == name) return &command;
   }
   return nullptr;
 }
@@ -37,7 +38,7 @@ HelpStyle style_of_stdout() {
 
 int unknown_command(const std::string& word) {
   std::vector<std::string> names;
-  for (const Command* command : all_commands()) names.push_back(command->name);
+  for (const Command& command : all_commands()) names.push_back(command.name);
   const std::string near = nearest(word, names);
   const bool option = word.size() > 1 && word[0] == '-';
   Error error = make_error(ErrorCode::kInvalidArgument,
@@ -52,7 +53,11 @@ int run_command(const Command& command, std::span<const std::string> words) {
   if (parsed->wants_help) {
     return finish(write_stdout(command_help(command, style_of_stdout())));
   }
-  const Result<int> status = command.run(parsed->arguments);
+  const Arguments& arguments = parsed->arguments;
+  const bool is_question =
+      arguments.flag("explain") && arguments.positionals().empty() && !command.definition.empty();
+  const Result<int> status =
+      is_question ? print_definition(command.definition) : command.run(arguments);
   if (status) return *status;
   print_error_line(status.error().to_line());
   return 1;

@@ -51,9 +51,9 @@ std::string seconds(const std::string& text) {
 // All backends but those whose names begin with one of these.
 std::string backends_without(std::initializer_list<std::string_view> names) {
   std::string list;
-  for (const auto* backend : record::all_backends()) {
-    if (std::find(names.begin(), names.end(), backend->name) != names.end()) continue;
-    list += (list.empty() ? "" : ",") + backend->name;
+  for (const auto& backend : record::all_backends()) {
+    if (std::find(names.begin(), names.end(), backend.name) != names.end()) continue;
+    list += (list.empty() ? "" : ",") + backend.name;
   }
   return list;
 }

@@ -31,12 +31,8 @@ bool is_number(const std::string& text, int64_t least, int64_t most) {
 
 bool known_backends(const std::string& text) {
   if (text == "all") return true;
-  const auto all = record::all_backends();
   for (const auto name : split(text, ',')) {
-    if (name != "none" && std::none_of(all.begin(), all.end(),
-                                       [&](const auto* each) { return each->name == name; })) {
-      return false;
-    }
+    if (name != "none" && record::find_backend(name) == nullptr) return false;
   }
   return true;
 }

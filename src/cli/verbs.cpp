@@ -16,6 +16,7 @@ const std::vector<Verb>& shown_verbs() {
   constexpr const char* kSetUp = "What can be recorded here?";
   static const std::vector<Verb> kVerbs = {
       {"record", kRecord, {{"recover", "finish a recording whose recorder died"}}},
+      {"profile", kRecord},
       {"import",
        kRecord,
        {{"merge", "the traces of several ranks as one .rpd"},
@@ -56,6 +57,9 @@ const std::vector<Verb>& shown_verbs() {
       {"doctor",
        kSetUp,
        {{"avail", "backends, metrics and settings"}, {"config", "the settings file"}}},
+      {"debug", "Why did the GPU fail?"},
+      {"monitor", "Watch"},
+      {"rocm-smi", "Watch"},
   };
   return kVerbs;
 }

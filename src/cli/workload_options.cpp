@@ -13,7 +13,8 @@ namespace {
 
 using metrics::Workload;
 
-// "0,4:7": numbers and ranges of them, both ends included.
+}  // namespace
+
 Result<std::vector<std::pair<int64_t, int64_t>>> dispatch_ranges(const std::string& text) {
   std::vector<std::pair<int64_t, int64_t>> ranges;
   for (const std::string_view part : split(text, ',')) {
@@ -29,6 +30,8 @@ Result<std::vector<std::pair<int64_t, int64_t>>> dispatch_ranges(const std::stri
   }
   return ranges;
 }
+
+namespace {
 
 // The dispatches that --kernel, --dispatch and --gpu choose.
 Result<Workload> filtered(const Arguments& arguments, Workload workload) {
@@ -51,7 +54,7 @@ Result<Workload> filtered(const Arguments& arguments, Workload workload) {
     keep[i] = in_range && names.wants(workload.kernels[i]) && (!gpu || workload.gpus[i] == *gpu);
   }
   if (std::find(keep.begin(), keep.end(), true) == keep.end()) {
-    return make_error(ErrorCode::kNotFound, "no dispatch is left by the filters", workload.path);
+    return make_error(ErrorCode::kNotFound, "no dispatch matches the filters", workload.path);
   }
   return only_rows(workload, keep);
 }

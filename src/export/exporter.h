@@ -1,5 +1,5 @@
 // An exporter writes one viewer's format from an opened .rpd. A new one is a file in export/ that
-// defines `const Exporter& NAME_exporter()`; the build finds it.
+// defines `Exporter NAME_exporter()`; the build finds it.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +59,6 @@ struct Exporter {
 };
 
 // Generated from the files of export/.
-std::span<const Exporter* const> all_exporters();
+std::span<const Exporter> all_exporters();
 
 }  // namespace sonde::exporting

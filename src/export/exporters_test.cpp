@@ -64,9 +64,9 @@ class Exporters : public testing::Test {
   Counts run(const std::string& exporter_name, const std::string& output) {
     auto reader = store::Reader::open(file("in.rpd"));
     EXPECT_TRUE(reader.ok());
-    for (const Exporter* exporter : all_exporters()) {
-      if (exporter->name != exporter_name) continue;
-      const auto counts = exporter->write(*reader, file(output), {});
+    for (const Exporter& exporter : all_exporters()) {
+      if (exporter.name != exporter_name) continue;
+      const auto counts = exporter.write(*reader, file(output), {});
       EXPECT_TRUE(counts.ok());
       return *counts;
     }
@@ -131,8 +131,8 @@ TEST_F(Exporters, PerfettoKeepsWhatSondeRecorded) {
 TEST_F(Exporters, NeverWriteOverAFile) {
   std::ofstream(file("out.json")) << "mine";
   auto reader = store::Reader::open(file("in.rpd"));
-  for (const Exporter* exporter : all_exporters()) {
-    EXPECT_FALSE(exporter->write(*reader, file("out.json"), {}).ok());
+  for (const Exporter& exporter : all_exporters()) {
+    EXPECT_FALSE(exporter.write(*reader, file("out.json"), {}).ok());
   }
   EXPECT_EQ(std::filesystem::file_size(file("out.json")), 4u);
 }

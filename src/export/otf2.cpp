@@ -361,14 +361,12 @@ Result<Counts> write_otf2(store::Reader& reader, const std::string& path, const 
 
 }  // namespace
 
-const Exporter& otf2_exporter() {
-  static const Exporter kExporter{
-      "otf2",
-      "an OTF2 archive (a folder) for Vampir, Score-P's tools and otf2-print",
-      {".otf2"},
-      write_otf2,
-      true};
-  return kExporter;
+Exporter otf2_exporter() {
+  return {"otf2",
+          "an OTF2 archive (a folder) for Vampir, Score-P's tools and otf2-print",
+          {".otf2"},
+          write_otf2,
+          true};
 }
 
 }  // namespace sonde::exporting

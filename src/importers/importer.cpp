@@ -11,11 +11,11 @@ namespace {
 
 Result<const Importer*> importer_of_name(const std::string& as) {
   std::string names = "rpd";
-  for (const Importer* importer : all_importers()) {
-    if (importer->name == as) return importer;
-    names += ", " + importer->name;
+  for (const Importer& importer : all_importers()) {
+    if (importer.name == as) return &importer;
+    names += ", " + importer.name;
   }
-  return make_error(ErrorCode::kInvalidArgument, "'" + as + "' is not a kind of trace", "--as",
+  return make_error(ErrorCode::kInvalidArgument, "'" + as + "' is not a trace format", "--as",
                     "one of " + names);
 }
 
@@ -28,11 +28,11 @@ bool is_regular(const std::string& path) {
 const Importer* surest_importer(const std::string& path, std::string_view head) {
   const Importer* best = nullptr;
   Sure surest = Sure::kNo;
-  for (const Importer* importer : all_importers()) {
-    const Sure sure = importer->sniff({path, head});
+  for (const Importer& importer : all_importers()) {
+    const Sure sure = importer.sniff({path, head});
     if (sure <= surest) continue;
     surest = sure;
-    best = importer;
+    best = &importer;
   }
   return best;
 }
@@ -49,9 +49,9 @@ Error unknown_kind(const Source& source) {
                       "there is nothing in it");
   }
   std::string names;
-  for (const Importer* importer : all_importers()) names += " " + importer->name;
-  return make_error(ErrorCode::kBadData, "no kind of trace that can be imported", source.path(),
-                    "--as says what it is, one of:" + names);
+  for (const Importer& importer : all_importers()) names += " " + importer.name;
+  return make_error(ErrorCode::kBadData, "not a trace in a format that can be imported",
+                    source.path(), "if it is one, --as names its format:" + names);
 }
 
 Result<Found> find_importer(const std::string& path, const std::string& as) {

@@ -1,6 +1,6 @@
 // An importer reads the trace of another tool and tells a Sink what is in it. It is a value: a
 // name, a look at the beginning of a file, and the function that reads one. A new importer is a
-// file in importers/ that defines `const Importer& NAME_importer()`; the build finds it
+// file in importers/ that defines `Importer NAME_importer()`; the build finds it
 // (README.md).
 //
 // An importer keeps to three rules: what the format does not say stays unset, rows that cannot be
@@ -47,7 +47,7 @@ struct Importer {
 };
 
 // Generated from the files of importers/.
-std::span<const Importer* const> all_importers();
+std::span<const Importer> all_importers();
 
 struct Found {
   // nullptr means that it is an .rpd, or nothing that any importer knows; the Reader says which.

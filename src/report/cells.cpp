@@ -1,6 +1,9 @@
 #include "report/cells.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "report/names.h"
 #include "report/unit.h"
@@ -53,6 +56,14 @@ std::string cell_of(const Value& value, const Column& column, TimeUnit unit, boo
 }
 
 }  // namespace
+
+std::string plain_text(const Value& value, std::string (*quoted)(std::string_view),
+                       const char* none) {
+  if (const auto* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
+  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  const auto* real = std::get_if<double>(&value);
+  return real != nullptr && std::isfinite(*real) ? fmt::format("{}", *real) : none;
+}
 
 std::string fact_text(const Fact& fact, bool exact) {
   Column column;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/render.h"
@@ -12,6 +13,10 @@ namespace sonde::report {
 
 inline bool is_text(Kind kind) { return kind == Kind::kText || kind == Kind::kName; }
 std::string fact_text(const Fact& fact, bool exact);  // with the unit
+
+// A value for programs: text as `quoted` writes it, `none` for what is not known.
+std::string plain_text(const Value& value, std::string (*quoted)(std::string_view),
+                       const char* none);
 
 struct Cells {
   std::vector<std::string> titles;              // "Total us", "Share %"

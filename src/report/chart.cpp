@@ -18,11 +18,12 @@ namespace {
 constexpr double kWidth = 760;
 constexpr double kLineHeight = 18;
 constexpr double kBarHeight = 22;
-constexpr double kPlotHeight = 240;
 constexpr double kLabelWidth = 230;  // room for the names of bars
 constexpr size_t kLabelLength = 34;  // characters that fit into it
 constexpr double kTickWidth = 60;    // room for the ticks of a y axis
 constexpr double kRight = 24;
+constexpr double kPointRadius = 4, kLeastRadius = 2.5;
+constexpr double kMostRadius = 16;  // of a share of 1; no more than kRight
 constexpr int kTicksAcross = 8;
 constexpr int kTicksUp = 5;
 
@@ -33,6 +34,8 @@ constexpr const char* kColours[] = {"#3b82c4", "#d97b29", "#4a9d5b", "#b8557f",
 
 // What a series is called decides its colour where it is one that several charts have.
 const char* colour_of(const Series& series, size_t number) {
+  if (series.is_named_at_end) return "currentColor";
+  if (series.colour >= 0) number = static_cast<size_t>(series.colour);
   constexpr std::pair<std::string_view, size_t> kNamed[] = {
       {"compute", 0}, {"time", 0},         {"usual", 0},          {"exposed communication", 1},
       {"slow", 1},    {"exposed copy", 2}, {"exposed memset", 3}, {"CPU time", 4},
@@ -80,14 +83,18 @@ double append_legend(std::string& out, const Chart& chart, double top) {
   double x = 8;
   double y = top + 12;
   for (size_t s = 0; s < chart.series.size(); ++s) {
+    if (chart.series[s].is_named_at_end) continue;
     const std::string name = ellipsize(chart.series[s].name, kLabelLength);
     const double width = 24 + 7.0 * static_cast<double>(display_width(name)) + 12;
     if (x + width > kWidth && x > 8) {
       x = 8;
       y += kLineHeight;
     }
-    out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\" fill=\"{}\"/>\n",
-                       x, y - 10, colour_of(chart.series[s], s));
+    const bool is_line = chart.x.logarithmic && chart.series[s].mark != Mark::kPoints;
+    out += fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"{}\" rx=\"{}\" fill=\"{}\"/>\n", x,
+        is_line ? y - 5 : y - 10, is_line ? 2 : 12, chart.x.logarithmic && !is_line ? 6 : 0,
+        colour_of(chart.series[s], s));
     out += text_at(x + 18, y, "start", name);
     x += width;
   }
@@ -203,6 +210,38 @@ void append_path(std::string& out, const std::vector<Place>& places, bool steps,
                      colour);
 }
 
+double radius_of(const Series& series, size_t point) {
+  if (point >= series.shares.size()) return kPointRadius;
+  return std::max(kMostRadius * std::sqrt(std::clamp(series.shares[point], 0.0, 1.0)),
+                  kLeastRadius);
+}
+
+// The names of quiet lines above their right ends; lines that are too close share one.
+void append_end_names(std::string& out, const Chart& chart, const Frame& frame,
+                      const Scales& scales) {
+  constexpr double kLeastGap = 14;
+  constexpr size_t kMostLength = 80;
+  std::vector<std::pair<double, std::string>> names;  // by height, the top first
+  for (const Series& series : chart.series) {
+    if (!series.is_named_at_end || series.values.empty()) continue;
+    if (!drawable(series.values.back(), chart.y)) continue;
+    const double share = scales.y.share(series.values.back());
+    names.emplace_back(frame.top + (1 - share) * frame.height, series.name);
+  }
+  std::stable_sort(names.begin(), names.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < names.size();) {
+    std::string text = names[i].second;
+    size_t next = i + 1;
+    for (; next < names.size() && names[next].first - names[i].first < kLeastGap; ++next) {
+      text += ", " + names[next].second;
+    }
+    out += text_at(frame.left + frame.width - 4, names[i].first - 4, "end",
+                   ellipsize(text, kMostLength));
+    i = next;
+  }
+}
+
 void append_series(std::string& out, const Chart& chart, size_t s, const Frame& frame,
                    const Scales& scales) {
   const Series& series = chart.series[s];
@@ -215,9 +254,9 @@ void append_series(std::string& out, const Chart& chart, size_t s, const Frame& 
     if (series.mark != Mark::kPoints) continue;
     const std::string& name = i < series.labels.size() ? series.labels[i] : series.name;
     out += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\" fill-opacity=\"0.7\">"
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.3g}\" fill=\"{}\" fill-opacity=\"0.7\">"
         "<title>{}</title></circle>\n",
-        place.x, place.y, colour_of(series, s),
+        place.x, place.y, radius_of(series, i), colour_of(series, s),
         html_escaped(hint(name, series.values[i], chart.y)));
   }
   if (series.mark != Mark::kPoints)
@@ -239,12 +278,13 @@ double append_plot(std::string& out, const Chart& chart, double top) {
     return top + 2 * kLineHeight;
   }
   if (!chart.y.logarithmic) y.cover(0);
-  const Frame frame{kTickWidth, top + 24, kWidth - kTickWidth - kRight, kPlotHeight};
+  const Frame frame{kTickWidth, top + 24, kWidth - kTickWidth - kRight, chart.height};
   const Scales scales{AxisScale(chart.x, x.low, x.high, kTicksAcross),
                       AxisScale(chart.y, y.low, y.high, kTicksUp)};
   append_x_axis(out, frame, scales.x);
   append_y_axis(out, frame, scales.y);
   for (size_t s = 0; s < chart.series.size(); ++s) append_series(out, chart, s, frame, scales);
+  append_end_names(out, chart, frame, scales);
   return frame.top + frame.height + 42;
 }
 

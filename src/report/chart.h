@@ -27,6 +27,10 @@ struct Series {
   std::vector<double> places;       // plots: where on the x axis, one for each value
   Mark mark = Mark::kLine;          // plots
   std::vector<std::string> labels;  // plots: what a point is, shown while the mouse is on it
+  std::vector<double> shares = {};  // plots: the area of a point, 1 for the largest that there is
+  int colour = -1;                  // of the series of that number; -1: of its own
+  // A quiet line whose name stands at its right end and not in the legend.
+  bool is_named_at_end = false;
 };
 
 struct Chart {
@@ -38,6 +42,7 @@ struct Chart {
   Axis x;
   Axis y;  // plots
   std::vector<Series> series;
+  double height = 240;  // plots
 };
 
 std::string chart_svg(const Chart& chart);

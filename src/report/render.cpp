@@ -10,8 +10,8 @@
 namespace sonde::report {
 
 const Renderer* find_renderer(std::string_view name) {
-  for (const Renderer* renderer : all_renderers()) {
-    if (renderer->name == name) return renderer;
+  for (const Renderer& renderer : all_renderers()) {
+    if (renderer.name == name) return &renderer;
   }
   return nullptr;
 }

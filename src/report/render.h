@@ -1,5 +1,5 @@
 // Renderers: a Report as bytes. A new one is a file in report/ that defines
-// `const Renderer& NAME_renderer()`; the build finds it and --format offers it.
+// `Renderer NAME_renderer()`; the build finds it and --format offers it.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct Renderer {
 };
 
 // Generated from the files of report/.
-std::span<const Renderer* const> all_renderers();
+std::span<const Renderer> all_renderers();
 const Renderer* find_renderer(std::string_view name);
 
 // One value for people ("12.3 ms", "1.5 GiB", "-" if unknown), of a column's kind.

@@ -1,12 +1,10 @@
 // CSV as RFC 4180 has it: one header row of keys, quotes where needed, lines end in LF. Sections
 // follow each other after an empty line; facts are rows of key and value.
-#include <fmt/format.h>
-
-#include <cmath>
 #include <cstdlib>
 
 #include "base/printable.h"
 #include "base/quoted.h"
+#include "report/cells.h"
 #include "report/csv.h"
 #include "report/render.h"
 
@@ -36,14 +34,7 @@ std::string csv_field(std::string_view given) {
 
 namespace {
 
-std::string csv_value(const Value& value) {
-  if (const auto* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
-  if (const auto* text = std::get_if<std::string>(&value)) return csv_field(*text);
-  if (const auto* real = std::get_if<double>(&value)) {
-    return std::isfinite(*real) ? fmt::format("{}", *real) : "";
-  }
-  return "";
-}
+std::string csv_value(const Value& value) { return plain_text(value, csv_field, ""); }
 
 void append_header(std::string& out, const Table& table) {
   for (size_t i = 0; i < table.columns.size(); ++i) {
@@ -91,10 +82,8 @@ std::string render_part(const Report& report, const RenderOptions&, Part& part) 
 
 }  // namespace
 
-const Renderer& csv_renderer() {
-  static const Renderer kRenderer{"csv",      "exact values, one header row", false, false, render,
-                                  render_part};
-  return kRenderer;
+Renderer csv_renderer() {
+  return {"csv", "exact values, one header row", false, false, render, render_part};
 }
 
 }  // namespace sonde::report

@@ -100,6 +100,7 @@ std::string html_section(const Section& section, const RenderOptions& options) {
   }
   for (const Chart& chart : section.charts) out += chart_svg(chart);
   for (const FlameGraph& flame : section.flames) out += flame_svg(flame);
+  for (const Diagram& diagram : section.diagrams) out += diagram_svg(diagram);
   if (!section.table.columns.empty()) {
     if (section.table.rows.empty() && !section.empty_text.empty()) {
       out += "<p>" + html_escaped(section.empty_text) + "</p>\n";
@@ -174,10 +175,8 @@ std::string render_part(const Report& report, const RenderOptions& options, Part
 
 }  // namespace
 
-const Renderer& html_renderer() {
-  static const Renderer kRenderer{"html",     "one self-contained page", true, true, render,
-                                  render_part};
-  return kRenderer;
+Renderer html_renderer() {
+  return {"html", "one self-contained page", true, true, render, render_part};
 }
 
 }  // namespace sonde::report

@@ -4,22 +4,14 @@
 // file holds.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "base/strings.h"
+#include "report/cells.h"
 #include "report/render.h"
 
 namespace sonde::report {
 namespace {
 
-std::string json_value(const Value& value) {
-  if (const auto* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);
-  if (const auto* text = std::get_if<std::string>(&value)) return json_quote(*text);
-  if (const auto* real = std::get_if<double>(&value)) {
-    return std::isfinite(*real) ? fmt::format("{}", *real) : "null";
-  }
-  return "null";
-}
+std::string json_value(const Value& value) { return plain_text(value, json_quote, "null"); }
 
 void append_facts(std::string& out, const Section& section) {
   out += '{';
@@ -107,10 +99,8 @@ std::string render_part(const Report& report, const RenderOptions&, Part& part) 
 
 }  // namespace
 
-const Renderer& json_renderer() {
-  static const Renderer kRenderer{"json",     "exact values, one object", false, true, render,
-                                  render_part};
-  return kRenderer;
+Renderer json_renderer() {
+  return {"json", "exact values, one object", false, true, render, render_part};
 }
 
 }  // namespace sonde::report

@@ -65,6 +65,9 @@ std::string render(const Report& report, const RenderOptions& options) {
       out += '\n';
       append_facts(out, section, options);
     }
+    for (const Diagram& diagram : section.diagrams) {
+      out += "\n" + escaped(diagram.title) + "\n\n```\n" + diagram_text(diagram) + "```\n";
+    }
     if (!section.table.columns.empty()) {
       out += '\n';
       if (section.table.rows.empty() && !section.empty_text.empty()) {
@@ -100,10 +103,8 @@ std::string render_part(const Report& report, const RenderOptions& options, Part
 
 }  // namespace
 
-const Renderer& markdown_renderer() {
-  static const Renderer kRenderer{"markdown", "tables for issues and wikis", true, true, render,
-                                  render_part};
-  return kRenderer;
+Renderer markdown_renderer() {
+  return {"markdown", "tables for issues and wikis", true, true, render, render_part};
 }
 
 }  // namespace sonde::report

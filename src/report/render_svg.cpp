@@ -12,6 +12,7 @@ std::string render(const Report& report, const RenderOptions&) {
   for (const Section& section : report.sections) {
     if (!section.flames.empty()) return flame_svg(section.flames.front());
     if (!section.charts.empty()) return chart_svg(section.charts.front());
+    if (!section.diagrams.empty()) return diagram_svg(section.diagrams.front());
   }
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 400 30\" width=\"400\">"
          "<text x=\"8\" y=\"20\" fill=\"currentColor\">sonde " +
@@ -25,10 +26,8 @@ std::string render_part(const Report& report, const RenderOptions& options, Part
 
 }  // namespace
 
-const Renderer& svg_renderer() {
-  static const Renderer kRenderer{
-      "svg", "the picture of a report, where it has one", true, false, render, render_part};
-  return kRenderer;
+Renderer svg_renderer() {
+  return {"svg", "the picture of a report, where it has one", true, false, render, render_part};
 }
 
 }  // namespace sonde::report

@@ -12,20 +12,19 @@
 namespace sonde::report {
 namespace {
 
+using namespace columns;
+
 Report sample() {
   Report report;
   report.name = "top";
   report.subject = "a \"b\".rpd";
-  Section section;
-  section.key = "top";
-  section.table.add_column({"name", "Name", Kind::kName});
-  section.table.add_column({"calls", "Calls", Kind::kInteger});
-  section.table.add_column({"total_ns", "Total", Kind::kTime});
-  section.table.add_column({"moved_bytes", "Moved", Kind::kBytes});
-  section.table.add_column({"percent", "Share", Kind::kPercent});
-  section.table.add_row({std::string("void k<int>(int*)"), int64_t{1234}, int64_t{157178063},
+  Section section{.key = "top"};
+  section.table.add_columns({name("name", "Name"), integer("calls", "Calls"),
+                             time("total_ns", "Total"), bytes("moved_bytes", "Moved"),
+                             percent("percent", "Share")});
+  section.table.add_row({"void k<int>(int*)", int64_t{1234}, int64_t{157178063},
                          int64_t{20000000000}, 85.4609201610961});
-  section.table.add_row({std::string("a,\"b\"\n\xff"), int64_t{2}, int64_t{-5}, std::monostate{},
+  section.table.add_row({"a,\"b\"\n\xff", int64_t{2}, int64_t{-5}, std::monostate{},
                          std::numeric_limits<double>::quiet_NaN()});
   report.sections.push_back(section);
   return report;
@@ -136,7 +135,7 @@ TEST(Render, RemarksAndNotesCarryNoControlSequences) {
 TEST(Render, CsvCellsAreNoFormulasAndNumbersStayNumbers) {
   Report report;
   Section section{"rows", "", {}, {}, ""};
-  section.table.add_column({"text", "Text", Kind::kText});
+  section.table.add_column(text("text", "Text"));
   for (const char* const text :
        {"=1+1", "+1+1", "-1-1", "@a", "\t=1", "\r=1", "-5", "+2.5e3", "a=1", "- b",
         "\xc2\x9b"

@@ -129,6 +129,10 @@ void append_section(std::string& out, const Section& section, const RenderOption
     out += options.colour ? fmt::format("{}{}{}\n", kBold, title, kReset) : title + "\n";
   }
   append_facts(out, section, options);
+  for (const Diagram& diagram : section.diagrams) {
+    const bool fits = options.width == 0 || options.width >= static_cast<size_t>(diagram.width);
+    if (fits) out += diagram.title + "\n" + diagram_text(diagram) + "\n";
+  }
   if (!section.table.columns.empty()) {
     if (!section.facts.empty()) out += '\n';
     if (section.table.rows.empty() && !section.empty_text.empty()) {
@@ -167,9 +171,6 @@ std::string render_part(const Report& report, const RenderOptions& options, Part
 
 }  // namespace
 
-const Renderer& text_renderer() {
-  static const Renderer kRenderer{"text", "tables for people", true, true, render, render_part};
-  return kRenderer;
-}
+Renderer text_renderer() { return {"text", "tables for people", true, true, render, render_part}; }
 
 }  // namespace sonde::report

@@ -7,13 +7,9 @@
 namespace sonde::report {
 namespace {
 
-bool ends_with(std::string_view text, std::string_view suffix) {
-  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
-}
-
 bool unit_is_in_key(std::string_view key, Kind kind) {
-  if (kind == Kind::kTime) return ends_with(key, "_ns");
-  if (kind == Kind::kBytes) return ends_with(key, "_bytes");
+  if (kind == Kind::kTime) return key.ends_with("_ns");
+  if (kind == Kind::kBytes) return key.ends_with("_bytes");
   return true;
 }
 
@@ -27,6 +23,10 @@ void Table::add_column(Column column) {
   SONDE_CHECK(unit_is_in_key(column.key, column.kind));
   SONDE_CHECK(rows.empty());
   columns.push_back(std::move(column));
+}
+
+void Table::add_columns(std::vector<Column> more) {
+  for (Column& column : more) add_column(std::move(column));
 }
 
 void Table::add_row(std::vector<Value> row) {
@@ -44,8 +44,8 @@ int find_column(const Table& table, std::string_view name) {
     for (size_t i = 0; i < table.columns.size(); ++i) {
       const Column& column = table.columns[i];
       std::string_view bare = column.key;  // "total" finds total_ns, unless there is a "total"
-      if (ends_with(bare, "_ns")) bare.remove_suffix(3);
-      if (ends_with(bare, "_bytes")) bare.remove_suffix(6);
+      if (bare.ends_with("_ns")) bare.remove_suffix(3);
+      if (bare.ends_with("_bytes")) bare.remove_suffix(6);
       const bool found =
           exact ? equal_ignoring_case(column.key, name)
                 : equal_ignoring_case(column.title, name) || equal_ignoring_case(bare, name);

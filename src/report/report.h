@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/chart.h"
+#include "report/diagram.h"
 #include "report/flame.h"
 #include "report/value.h"
 
@@ -25,6 +26,22 @@ struct Column {
   int priority = 0;
 };
 
+// Columns of each kind: table.add_columns({name("name", "Name"), time("total_ns", "Total")}).
+namespace columns {
+inline Column text(std::string key, std::string title) { return {key, title, Kind::kText}; }
+inline Column name(std::string key, std::string title) { return {key, title, Kind::kName}; }
+inline Column integer(std::string key, std::string title) { return {key, title, Kind::kInteger}; }
+inline Column id(std::string key, std::string title) { return {key, title, Kind::kId}; }
+inline Column real(std::string key, std::string title, int decimals = 2) {
+  return {key, title, Kind::kReal, decimals};
+}
+inline Column time(std::string key, std::string title) { return {key, title, Kind::kTime}; }
+inline Column bytes(std::string key, std::string title) { return {key, title, Kind::kBytes}; }
+inline Column percent(std::string key, std::string title, int decimals = 2) {
+  return {key, title, Kind::kPercent, decimals};
+}
+}  // namespace columns
+
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Value>> rows;
@@ -33,6 +50,7 @@ struct Table {
   size_t rows_left_out = 0;
 
   void add_column(Column column);
+  void add_columns(std::vector<Column> more);
   void add_row(std::vector<Value> row);  // as many values as columns
 };
 
@@ -44,16 +62,17 @@ struct Fact {
 };
 
 // A section has facts, a table, or both. Its key names it in JSON. Charts show what its table says,
-// where the form of the output has pictures.
+// where the form of the output has pictures; diagrams do so in text, too.
 struct Section {
   std::string key;
-  std::string title;  // may be empty: no heading
-  std::vector<Fact> facts;
-  Table table;
-  std::string empty_text;            // what text says instead of a table without rows
-  std::vector<std::string> remarks;  // paragraphs below the table
-  std::vector<Chart> charts;
-  std::vector<FlameGraph> flames;
+  std::string title{};  // may be empty: no heading
+  std::vector<Fact> facts{};
+  Table table{};
+  std::string empty_text{};            // what text says instead of a table without rows
+  std::vector<std::string> remarks{};  // paragraphs below the table
+  std::vector<Chart> charts{};
+  std::vector<FlameGraph> flames{};
+  std::vector<Diagram> diagrams{};
 
   void add_fact(Fact fact);
 };

@@ -98,4 +98,12 @@ void limit_table(Table& table, size_t limit) {
   table.rows.resize(limit);
 }
 
+void limit_tables(Report& report, size_t limit, bool trees_too) {
+  for (Section& section : report.sections) {
+    const bool is_tree = std::any_of(section.table.columns.begin(), section.table.columns.end(),
+                                     [](const Column& column) { return column.indented; });
+    if (!is_tree || trees_too) limit_table(section.table, limit);
+  }
+}
+
 }  // namespace sonde::report

@@ -21,4 +21,8 @@ Result<std::string> choose_table(Report& report, std::string_view name);
 // Keeps the first `limit` rows and counts the rest in rows_left_out; 0 keeps all.
 void limit_table(Table& table, size_t limit);
 
+// The same for all tables of a report. A tree is cut by share, because a row count would hide
+// branches of any size: it is left whole unless `trees_too`.
+void limit_tables(Report& report, size_t limit, bool trees_too);
+
 }  // namespace sonde::report

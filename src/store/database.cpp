@@ -92,7 +92,7 @@ Status create_empty(const std::string& path) {
   const UniqueFd fd = create_private_file(path, O_RDWR);
   if (fd.valid()) return ok_status();
   if (errno == EEXIST) {
-    return make_error(ErrorCode::kInvalidArgument, "the file exists already", path,
+    return make_error(ErrorCode::kInvalidArgument, "already exists", path,
                       "choose another name or remove it");
   }
   return errno_error("cannot create the file", path, errno);

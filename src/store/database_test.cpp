@@ -128,7 +128,7 @@ TEST_F(DatabaseTest, ReadOnlyCannotWrite) {
 }
 
 TEST_F(DatabaseTest, OpenSaysWhatIsWrong) {
-  EXPECT_NE(Database::open(path_, Database::Mode::kCreate).error().to_line().find("exists already"),
+  EXPECT_NE(Database::open(path_, Database::Mode::kCreate).error().to_line().find("already exists"),
             std::string::npos);
   EXPECT_NE(Database::open(directory_ / "none", Database::Mode::kReadWrite)
                 .error()

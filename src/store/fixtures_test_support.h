@@ -19,6 +19,7 @@
 namespace sonde::store::testing {
 
 using test::TemporaryDirectory;
+using Lines = std::vector<std::string>;
 
 inline std::string read_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -38,15 +38,17 @@ TEST(PythonLinesTest, DamagedTablesEnd) {
 }
 
 TEST(PythonLinesTest, WhoseCode) {
-  EXPECT_FALSE(is_python_library("/opt/jobs/train.py"));
-  EXPECT_FALSE(is_python_library("<string>"));
-  EXPECT_TRUE(is_python_library("/usr/lib/python3.11/threading.py"));
-  EXPECT_TRUE(is_python_library("/usr/lib/python3/dist-packages/torch/nn/modules/module.py"));
-  EXPECT_TRUE(is_python_library("/opt/venv/lib/python3.12/site-packages/numpy/core.py"));
-  EXPECT_TRUE(is_python_library("<frozen importlib._bootstrap>"));
-  EXPECT_TRUE(is_python_library("/opt/sonde/lib/sonde/start/sitecustomize.py"));
-  EXPECT_TRUE(is_python_library("/jobs/ann/build/lib/sonde/torch/hook.py"));
-  EXPECT_FALSE(is_python_library("/jobs/ann/lib/sonde_study/train.py"));
+  for (const char* file :
+       {"/opt/jobs/train.py", "<string>", "/jobs/ann/lib/sonde_study/train.py"}) {
+    EXPECT_FALSE(is_python_library(file)) << file;
+  }
+  for (const char* file :
+       {"/usr/lib/python3.11/threading.py", "<frozen importlib._bootstrap>",
+        "/usr/lib/python3/dist-packages/torch/nn/modules/module.py",
+        "/opt/venv/lib/python3.12/site-packages/numpy/core.py",
+        "/opt/sonde/lib/sonde/start/sitecustomize.py", "/jobs/ann/build/lib/sonde/torch/hook.py"}) {
+    EXPECT_TRUE(is_python_library(file)) << file;
+  }
 }
 
 }  // namespace sonde::store

@@ -165,19 +165,8 @@ Result<bool> probe_sonde(Database& database, std::vector<std::string>& notes) {
 }  // namespace
 
 const char* flavour_name(Flavour flavour) {
-  switch (flavour) {
-    case Flavour::kV1:
-      return "v1";
-    case Flavour::kV2a:
-      return "v2a";
-    case Flavour::kV2b:
-      return "v2b";
-    case Flavour::kV2c:
-      return "v2c";
-    case Flavour::kV3:
-      return "v3";
-  }
-  SONDE_CHECK(false);
+  constexpr const char* kNames[] = {"v1", "v2a", "v2b", "v2c", "v3"};
+  return kNames[static_cast<size_t>(flavour)];
 }
 
 Status Reader::probe() {

@@ -1,17 +1,14 @@
 #include "store/reader.h"
 
-#include <zlib.h>
-
+#include "base/gzip_test_support.h"
 #include "base/test_support.h"
 #include "store/fixtures_test_support.h"
 
 namespace sonde::store {
 namespace {
 
-using testing::number;
-using testing::open_reader;
-using testing::rows;
-using Lines = std::vector<std::string>;
+using test::gzip;
+using namespace testing;
 
 // The one line that opening `path` fails with; it must name the file.
 std::string failure(const std::string& path) {
@@ -22,20 +19,6 @@ std::string failure(const std::string& path) {
   EXPECT_EQ(line.rfind(path + ": ", 0), 0u) << line;
   EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   return line.substr(path.size() + 2);
-}
-
-std::string gzip(const std::string& bytes) {
-  std::string out(compressBound(bytes.size()) + 64, '\0');
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
 }
 
 class ReaderOfFlavour : public ::testing::TestWithParam<Flavour> {

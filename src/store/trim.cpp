@@ -320,7 +320,7 @@ Status move_to(const std::string& made, const std::string& output, bool replace)
     return ok_status();
   }
   if (!replace && errno == EEXIST) {
-    return make_error(ErrorCode::kInvalidArgument, "the file exists", output,
+    return make_error(ErrorCode::kInvalidArgument, "already exists", output,
                       "choose another name with -o");
   }
   if (std::rename(made.c_str(), output.c_str()) == 0) return ok_status();

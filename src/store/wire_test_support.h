@@ -151,6 +151,26 @@ inline Words op(uint32_t name, const Op& o) {
                       0)});
 }
 
+// What a call asked to be copied.
+inline Words copy_request(const Op& o) {
+  return record(wire::RecordType::kCopyRequest, 0, 0,
+                {o.correlation, pair(o.kind, o.flags), o.bytes, o.src, o.dst, 0, 0, 0, o.stream,
+                 pair(static_cast<uint16_t>(o.src_device) |
+                          uint32_t{static_cast<uint16_t>(o.dst_device)} << 16,
+                      0)});
+}
+
+// A hardware counter of the op before it: values of engines 0, 1 ...
+inline Words op_counter(uint32_t name, uint32_t queue, uint64_t start, uint16_t pass,
+                        const Words& values) {
+  Words words = {start, uint64_t{queue} | uint64_t{pass} << 32 | uint64_t{values.size()} << 48};
+  for (size_t i = 0; i < values.size(); ++i) {
+    words.push_back(uint64_t{i} << 16 | uint64_t{9} << 32);
+    words.push_back(values[i]);
+  }
+  return record(wire::RecordType::kOpCounter, name, 0, words);
+}
+
 // One ring of a process, and feeding its records to an Ingest as the recorder would.
 inline wire::ChunkHeader ring(uint64_t spool, uint32_t pid, uint32_t index, uint32_t tid = 0,
                               uint64_t sequence = 0) {

@@ -155,14 +155,14 @@ Status Writer::Impl::load_existing() {
     const auto text = statement.text(0);
     if (strings.find(text) == 0) strings.insert(text, statement.integer(1));
   }
-  SONDE_TRY(string_rows.go_on(database));
-  SONDE_TRY(ustring_rows.go_on(database));
-  SONDE_TRY(api_rows.go_on(database));
-  SONDE_TRY(op_rows.go_on(database));
-  SONDE_TRY(detail_rows.go_on(database));
-  SONDE_TRY(api_op_rows.go_on(database));
-  SONDE_TRY(monitor_rows.go_on(database));
-  SONDE_TRY(counter_rows.go_on(database));
+  Status status = ok_status();
+  const auto go_on = [&](auto&... tables) {
+    return ((status = tables.go_on(database)).ok() && ...);
+  };
+  if (!go_on(string_rows, ustring_rows, api_rows, op_rows, detail_rows, api_op_rows, monitor_rows,
+             counter_rows)) {
+    return status;
+  }
   // Kept up to date row by row they would cost more than being built again at the end.
   return database.exec(
       "DROP INDEX IF EXISTS rocpd_strin_string_c7b9cd_idx;"
@@ -188,16 +188,9 @@ Status Writer::Impl::begin() {
 
 Status Writer::Impl::flush() {
   if (error) return *error;
-  keep(string_rows.flush());
-  keep(ustring_rows.flush());
-  keep(api_rows.flush());
-  keep(op_rows.flush());
-  keep(detail_rows.flush());
-  keep(api_op_rows.flush());
-  keep(kernel_rows.flush());
-  keep(copy_rows.flush());
-  keep(monitor_rows.flush());
-  keep(counter_rows.flush());
+  const auto flush_all = [&](auto&... tables) { (keep(tables.flush()), ...); };
+  flush_all(string_rows, ustring_rows, api_rows, op_rows, detail_rows, api_op_rows, kernel_rows,
+            copy_rows, monitor_rows, counter_rows);
   if (error) return *error;
   return ok_status();
 }

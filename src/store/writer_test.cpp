@@ -13,20 +13,12 @@
 namespace sonde::store {
 namespace {
 
-using testing::number;
-using testing::rows;
-using Lines = std::vector<std::string>;
+using namespace testing;
 
 Writer open_writer(const std::string& path, Writer::Mode mode) {
   auto writer = Writer::open(path, mode);
   EXPECT_TRUE(writer.ok()) << (writer.ok() ? "" : writer.error().to_line());
   return std::move(writer).value();
-}
-
-Reader open_reader(const std::string& path) {
-  auto reader = Reader::open(path);
-  EXPECT_TRUE(reader.ok()) << (reader.ok() ? "" : reader.error().to_line());
-  return std::move(reader).value();
 }
 
 void expect_ok(const Status& status) {
@@ -199,7 +191,7 @@ TEST_F(WriterTest, ExistingFilesAreSafe) {
   testing::write_bytes(path_, "precious");
   const auto writer = Writer::open(path_, Writer::Mode::kCreate);
   ASSERT_FALSE(writer.ok());
-  EXPECT_NE(writer.error().to_line().find(path_ + ": the file exists already"), std::string::npos);
+  EXPECT_NE(writer.error().to_line().find(path_ + ": already exists"), std::string::npos);
   EXPECT_EQ(testing::read_bytes(path_), "precious");
 }
 

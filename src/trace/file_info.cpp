@@ -7,6 +7,7 @@
 #include "base/redact.h"
 #include "base/strings.h"
 #include "importers/importer.h"
+#include "store/faults.h"
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -65,8 +66,8 @@ Status read_imported(Database& database, FileInfo& info) {
                         }));
   for (ImportedFrom& each : info.imported) {
     if (each.kind == "rpd") each.summary = "a trace of Sonde or RPD";
-    for (const importers::Importer* importer : importers::all_importers()) {
-      if (importer->name == each.kind) each.summary = importer->summary;
+    for (const importers::Importer& importer : importers::all_importers()) {
+      if (importer.name == each.kind) each.summary = importer.summary;
     }
   }
   if (info.imported.empty()) return ok_status();
@@ -126,6 +127,15 @@ Status read_diagnostics(Database& database, FileInfo& info) {
                      [&](const Statement& rows) { info.clocks.emplace_back(rows.text(0)); });
 }
 
+Status read_faults(Database& database, FileInfo& info) {
+  SONDE_ASSIGN(const auto faults, store::faults_of(database));
+  for (const store::FaultRow& fault : faults) {
+    info.faults.push_back(
+        {fault.pid, fault.gpu_id, fault.kind, fault.title, fault.cause, fault.kernel});
+  }
+  return ok_status();
+}
+
 Status read_metadata(Database& database, FileInfo& info) {
   const auto take = [&](const Statement& rows) {
     info.metadata.push_back({std::string(rows.text(0)), redact_fact(rows.text(0), rows.text(1))});
@@ -164,6 +174,7 @@ Result<FileInfo> file_info(store::Reader& reader) {
   SONDE_TRY(read_devices(database, info));
   SONDE_TRY(read_counts(database, info));
   SONDE_TRY(read_diagnostics(database, info));
+  SONDE_TRY(read_faults(database, info));
   SONDE_TRY(read_metadata(database, info));
   SONDE_ASSIGN(info.warnings, loss_warnings(reader));
   return info;

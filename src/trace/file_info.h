@@ -36,6 +36,12 @@ struct Diagnostic {
   int64_t count = 0;  // equal ones
 };
 
+// A GPU that failed (store/faults.h).
+struct FaultInfo {
+  int64_t pid = 0, gpu_id = -1;  // -1: none is known
+  std::string kind, title, cause, kernel;
+};
+
 struct KeyValue {
   std::string key, value;
 };
@@ -61,6 +67,7 @@ struct FileInfo {
   std::vector<DeviceInfo> devices;
   std::vector<CountInfo> counts;
   std::vector<Diagnostic> diagnostics;
+  std::vector<FaultInfo> faults;
   std::vector<KeyValue> metadata;
   std::vector<KeyValue> environment;  // of the recording, secrets left out
   std::vector<std::string> warnings;

@@ -5,8 +5,8 @@
 namespace sonde::trace {
 namespace {
 
-template <typename Value>
-void keep(std::vector<Value>& column, const std::vector<bool>& kept) {
+template <typename Column>
+void keep(Column& column, const std::vector<bool>& kept) {
   if (column.empty()) return;  // was not asked for
   size_t count = 0;
   for (size_t row = 0; row < kept.size(); ++row) {
@@ -15,23 +15,36 @@ void keep(std::vector<Value>& column, const std::vector<bool>& kept) {
   column.resize(count);
 }
 
+// Those of the operations that stay, at their new rows.
+void keep_counters(OpCounters& counters, const std::vector<bool>& kept) {
+  if (counters.size() == 0) return;
+  std::vector<Row> new_row(kept.size(), kNone);
+  Row next = 0;
+  for (size_t row = 0; row < kept.size(); ++row) {
+    if (kept[row]) new_row[row] = next++;
+  }
+  size_t count = 0;
+  for (size_t i = 0; i < counters.size(); ++i) {
+    const Row row = new_row[static_cast<size_t>(counters.op[i])];
+    if (row == kNone) continue;
+    counters.op[count] = row;
+    counters.name[count] = counters.name[i];
+    counters.value[count++] = counters.value[i];
+  }
+  counters.op.resize(count);
+  counters.name.resize(count);
+  counters.value.resize(count);
+}
+
 }  // namespace
 
 void keep_ops(Trace& trace, const std::vector<bool>& kept) {
-  SONDE_CHECK(kept.size() == trace.ops.size() && trace.op_counters.size() == 0);
+  SONDE_CHECK(kept.size() == trace.ops.size());
+  keep_counters(trace.op_counters, kept);
   Ops& ops = trace.ops;
-  keep(ops.end_ns, kept);
-  keep(ops.gpu, kept);
-  keep(ops.queue, kept);
-  keep(ops.name, kept);
-  keep(ops.type, kept);
-  keep(ops.category, kept);
-  keep(ops.id, kept);
-  keep(ops.bytes, kept);
-  keep(ops.shape, kept);
-  keep(ops.api, kept);
-  keep(ops.process, kept);
-  keep(ops.start_ns, kept);
+  const auto keep_all = [&](auto&... columns) { (keep(columns, kept), ...); };
+  keep_all(ops.start_ns, ops.end_ns, ops.gpu, ops.queue, ops.name, ops.type, ops.category, ops.id,
+           ops.bytes, ops.shape, ops.api, ops.process);
 }
 
 }  // namespace sonde::trace

@@ -8,7 +8,7 @@
 
 namespace sonde::trace {
 
-// `kept` by row of Trace::ops. Calls and samples stay; counters of operations must not be loaded.
+// `kept` by row of Trace::ops. Calls and samples stay.
 void keep_ops(Trace& trace, const std::vector<bool>& kept);
 
 }  // namespace sonde::trace

@@ -1,4 +1,5 @@
 #include "base/strings.h"
+#include "store/faults.h"
 #include "store/ingest/unfinished.h"
 #include "trace/columns.h"
 
@@ -64,6 +65,20 @@ Result<std::optional<Interval>> program_of(store::Reader& reader) {
   return program;
 }
 
+namespace {
+
+// What was recorded ended with them: no figure is looked at without that.
+Status add_faults(store::Reader& reader, std::vector<std::string>& warnings) {
+  SONDE_ASSIGN(const auto faults, store::faults_of(reader.database()));
+  for (const store::FaultRow& fault : faults) {
+    warnings.push_back("a GPU failed: " + fault.title + "; likely cause: " + fault.cause +
+                       " (sonde debug " + reader.path() + " shows the report)");
+  }
+  return ok_status();
+}
+
+}  // namespace
+
 Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
   std::vector<std::string> warnings;
   for (const std::string& note : reader.notes()) warnings.push_back("not read: " + note);
@@ -80,6 +95,7 @@ Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
                          " were not recorded: " + std::string(rows.text(1)));
     }
   }
+  SONDE_TRY(add_faults(reader, warnings));
   SONDE_ASSIGN(const auto session, store::unfinished_session(database));
   if (session) warnings.push_back(store::unfinished_text(reader.path(), *session));
   SONDE_ASSIGN(const bool has_diagnostics, database.has_table("sonde_diagnostic"));

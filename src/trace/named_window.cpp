@@ -100,7 +100,8 @@ Request NamedWindow::request() const {
 }
 
 Error NamedWindow::nothing(const std::string& there) const {
-  return make_error(ErrorCode::kNotFound, "nothing in the trace is '" + text + "'", kOption, there);
+  return make_error(ErrorCode::kNotFound, "nothing in the trace matches '" + text + "'", kOption,
+                    there);
 }
 
 Result<Interval> NamedWindow::find_steps_in(const Trace& trace) const {

@@ -97,9 +97,10 @@ TEST(NamedWindow, StepsWithoutNumbersAreCounted) {
 
 TEST(NamedWindow, WhatIsNotThereIsSaid) {
   const TraceBuilder rows = marked();
-  EXPECT_EQ(found("step:9", rows),
-            "--window: nothing in the trace is 'step:9' (there are steps 5 to 8, by markers that "
-            "match '^ProfilerStep#[0-9]+$')");
+  EXPECT_EQ(
+      found("step:9", rows),
+      "--window: nothing in the trace matches 'step:9' (there are steps 5 to 8, by markers that "
+      "match '^ProfilerStep#[0-9]+$')");
   EXPECT_NE(found("marker:nothing", rows).find("nothing in the trace"), std::string::npos);
   EXPECT_NE(found("kernel:gemm_c", rows).find("sonde ktop"), std::string::npos);  // a copy
   EXPECT_NE(found("step:1", TraceBuilder()).find("there are no steps"), std::string::npos);

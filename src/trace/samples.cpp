@@ -35,13 +35,15 @@ class SampleLoader {
     translate_launches();
     if (!request_.samples) return ok_status();
     SONDE_TRY(load_processes());
-    SONDE_TRY(store::scan(database_, "process_id, tid, time_ns, stack_id, cpu_ns",
-                          "(SELECT * FROM sonde_sample ORDER BY time_ns, id)", {},
-                          [&](const store::Row& row) { add_sample(row); }));
+    SONDE_TRY(store::scan(
+        database_, "process_id, tid, time_ns, stack_id, cpu_ns",
+        "(SELECT * FROM sonde_sample ORDER BY time_ns, id)", {},
+        [&](const store::Row& row) { add(row, trace_.samples, trace_.samples.cpu_ns); }));
     SONDE_ASSIGN(const bool has_blocked, database_.has_table("sonde_blocked"));
     if (!has_blocked) return ok_status();
-    return store::scan(database_, "process_id, tid, time_ns, stack_id, wall_ns", "sonde_blocked",
-                       {}, [&](const store::Row& row) { add_blocked(row); });
+    return store::scan(
+        database_, "process_id, tid, time_ns, stack_id, wall_ns", "sonde_blocked", {},
+        [&](const store::Row& row) { add(row, trace_.blocked, trace_.blocked.wall_ns); });
   }
 
  private:
@@ -159,24 +161,14 @@ class SampleLoader {
     return Place{thread->second, stack->second};
   }
 
-  void add_sample(const store::Row& row) {
+  template <typename Columns>  // Samples or Blocked
+  void add(const store::Row& row, Columns& to, std::vector<int64_t>& ns) {
     const auto place = place_of(row);
     if (!place) return;
-    Samples& samples = trace_.samples;
-    samples.time_ns.push_back(row.integer(2));
-    samples.cpu_ns.push_back(row.integer(4));
-    samples.thread.push_back(place->thread);
-    samples.stack.push_back(place->stack);
-  }
-
-  void add_blocked(const store::Row& row) {
-    const auto place = place_of(row);
-    if (!place) return;
-    Blocked& blocked = trace_.blocked;
-    blocked.time_ns.push_back(row.integer(2));
-    blocked.wall_ns.push_back(row.integer(4));
-    blocked.thread.push_back(place->thread);
-    blocked.stack.push_back(place->stack);
+    to.time_ns.push_back(row.integer(2));
+    ns.push_back(row.integer(4));
+    to.thread.push_back(place->thread);
+    to.stack.push_back(place->stack);
   }
 
   store::Database& database_;

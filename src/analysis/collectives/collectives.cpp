@@ -12,6 +12,7 @@
 namespace sonde::analysis {
 namespace {
 
+using namespace report::columns;
 using report::Kind;
 using report::Value;
 
@@ -61,27 +62,19 @@ std::string ranks_text(const Answer& answer, const std::vector<size_t>& members)
 }
 
 report::Section kinds_section(const Answer& answer) {
-  report::Section section;
-  section.key = "collectives";
-  section.empty_text =
-      answer.all.list.empty()
-          ? "No kernel of a communication library, and no call of gloo, MPI or UCC."
-          : "No collectives that all ranks have.";
+  report::Section section{
+      .key = "collectives",
+      .empty_text = answer.all.list.empty()
+                        ? "No kernel of a communication library, and no call of gloo, MPI or UCC."
+                        : "No collectives that all ranks have."};
   report::Table& table = section.table;
-  table.add_column({"group", "Group", Kind::kText});
-  table.add_column({"op", "Operation", Kind::kName});
-  table.add_column({"message_bytes", "Message", Kind::kBytes});
-  table.add_column({"ranks", "Ranks", Kind::kInteger});
-  table.add_column({"count", "Count", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"latency_ns", "Latency", Kind::kTime});
-  table.add_column({"algorithm_gb_per_s", "Algorithm GB/s", Kind::kReal, 3});
-  table.add_column({"bus_gb_per_s", "Bus GB/s", Kind::kReal, 3});
-  table.add_column({"skew_ns", "Skew", Kind::kTime});
-  table.add_column({"max_skew_ns", "Max skew", Kind::kTime});
-  table.add_column({"usual_gb_per_s", "Usual GB/s", Kind::kReal, 3});
-  table.add_column({"peak_gb_per_s", "Peak GB/s", Kind::kReal, 3});
-  table.add_column({"slow", "Slow", Kind::kInteger});
+  table.add_columns({text("group", "Group"), name("op", "Operation"),
+                     bytes("message_bytes", "Message"), integer("ranks", "Ranks"),
+                     integer("count", "Count"), time("total_ns", "Total"),
+                     time("latency_ns", "Latency"), real("algorithm_gb_per_s", "Algorithm GB/s", 3),
+                     real("bus_gb_per_s", "Bus GB/s", 3), time("skew_ns", "Skew"),
+                     time("max_skew_ns", "Max skew"), real("usual_gb_per_s", "Usual GB/s", 3),
+                     real("peak_gb_per_s", "Peak GB/s", 3), integer("slow", "Slow")});
   const std::vector<Instance>& all = answer.matched.instances;
   std::map<SameKind, std::vector<size_t>> kinds;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -120,21 +113,13 @@ report::Section kinds_section(const Answer& answer) {
 }
 
 report::Section ranks_section(const Answer& answer, std::span<const trace::Trace> traces) {
-  report::Section section;
-  section.key = "ranks";
-  section.title = "Who waited for whom";
+  report::Section section{.key = "ranks", .title = "Who waited for whom"};
   report::Table& table = section.table;
-  table.add_column({"rank", "Rank", Kind::kId});
-  table.add_column({"gpu_id", "GPU", Kind::kId});
-  table.add_column({"collectives", "Collectives", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"waited_ns", "Waited", Kind::kTime});
-  table.add_column({"last", "Came last", Kind::kInteger});
-  table.add_column({"late_ns", "Late", Kind::kTime});
-  table.add_column({"caused_ns", "Others waited", Kind::kTime});
-  table.add_column({"clock_ahead_ns", "Clock ahead", Kind::kTime});
-  table.add_column({"clock_group", "Clock group", Kind::kId});
-  table.add_column({"file", "File", Kind::kText});
+  table.add_columns({id("rank", "Rank"), id("gpu_id", "GPU"), integer("collectives", "Collectives"),
+                     time("total_ns", "Total"), time("waited_ns", "Waited"),
+                     integer("last", "Came last"), time("late_ns", "Late"),
+                     time("caused_ns", "Others waited"), time("clock_ahead_ns", "Clock ahead"),
+                     id("clock_group", "Clock group"), text("file", "File")});
   struct Sum {
     int64_t count = 0, total_ns = 0;
   };
@@ -196,41 +181,34 @@ std::string late_text(const Answer& answer) {
 }
 
 report::Section time_section(const Answer& answer) {
-  report::Section section;
-  section.key = "time";
-  section.title = "Waiting, slow links and transfers";
-  const CommunicationTime time = communication_time(answer.all, answer.matched);
+  report::Section section{.key = "time", .title = "Waiting, slow links and transfers"};
+  const CommunicationTime spent = communication_time(answer.all, answer.matched);
   if (answer.all.members.size() > 1 && !answer.matched.instances.empty()) {
     section.add_fact({"late", "Late", Kind::kText, late_text(answer)});
   }
-  if (time.verdict() != nullptr) {
-    section.add_fact({"verdict", "Most of the time", Kind::kText, std::string(time.verdict())});
+  if (spent.verdict() != nullptr) {
+    section.add_fact({"verdict", "Most of the time", Kind::kText, std::string(spent.verdict())});
   }
   report::Table& table = section.table;
-  table.add_column({"part", "Part", Kind::kText});
-  table.add_column({"time_ns", "All ranks", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
-  const std::pair<const char*, int64_t> parts[] = {{"waiting", time.waiting_ns},
-                                                   {"slow link", time.slow_ns},
-                                                   {"waiting or a slow link", time.held_ns},
-                                                   {"waiting or transfer", time.unknown_ns},
-                                                   {"transfer", time.transfer_ns}};
+  table.add_columns(
+      {text("part", "Part"), time("time_ns", "All ranks"), percent("percentage", "Share")});
+  const std::pair<const char*, int64_t> parts[] = {{"waiting", spent.waiting_ns},
+                                                   {"slow link", spent.slow_ns},
+                                                   {"waiting or a slow link", spent.held_ns},
+                                                   {"waiting or transfer", spent.unknown_ns},
+                                                   {"transfer", spent.transfer_ns}};
   for (const auto& [name, time_ns] : parts) {
     if (time_ns == 0) continue;
-    table.add_row({std::string(name), time_ns, percent_of(time_ns, time.total_ns)});
+    table.add_row({std::string(name), time_ns, percent_of(time_ns, spent.total_ns)});
   }
   return section;
 }
 
 report::Section classes_section(const Answer& answer) {
-  report::Section section;
-  section.key = "classes";
-  section.title = "What the time of collectives is";
+  report::Section section{.key = "classes", .title = "What the time of collectives is"};
   report::Table& table = section.table;
-  table.add_column({"class", "Class", Kind::kText});
-  table.add_column({"collectives", "Collectives", Kind::kInteger});
-  table.add_column({"time_ns", "Begin to end", Kind::kTime});
-  table.add_column({"skew_ns", "Skew", Kind::kTime});
+  table.add_columns({text("class", "Class"), integer("collectives", "Collectives"),
+                     time("time_ns", "Begin to end"), time("skew_ns", "Skew")});
   for (const char* name : {"transfer", "mixed", "skew", "inconclusive"}) {
     int64_t count = 0, span_ns = 0, skew_ns = 0;
     for (const Instance& instance : answer.matched.instances) {

@@ -13,9 +13,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
-using trace::kNone;
+using namespace report::columns;
 
 struct Answer {
   const trace::Trace& trace;
@@ -56,9 +54,9 @@ struct Sum {
 };
 
 report::Section bound_section(const Answer& answer) {
-  report::Section section;
-  section.key = "bound_by";
-  section.empty_text = "No path: no calls and no operations that depend on each other.";
+  report::Section section{
+      .key = "bound_by",
+      .empty_text = "No path: no calls and no operations that depend on each other."};
   std::array<Sum, kBoundBy> sums;
   int64_t elapsed_ns = 0;
   for (size_t i = 0; i < answer.path.edges.size(); ++i) {
@@ -67,10 +65,8 @@ report::Section bound_section(const Answer& answer) {
     elapsed_ns += answer.elapsed_ns(edge);
   }
   report::Table& table = section.table;
-  table.add_column({"bound_by", "Bound by", Kind::kText});
-  table.add_column({"time_ns", "Time", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
-  table.add_column({"edges", "Edges", Kind::kInteger});
+  table.add_columns({text("bound_by", "Bound by"), time("time_ns", "Time"),
+                     percent("percentage", "Share"), integer("edges", "Edges")});
   std::vector<size_t> order;
   for (size_t i = 0; i < kBoundBy; ++i) {
     if (sums[i].time_ns != 0) order.push_back(i);
@@ -93,15 +89,11 @@ report::Section bound_section(const Answer& answer) {
 }
 
 report::Section kinds_section(const Answer& answer) {
-  report::Section section;
-  section.key = "edge_kinds";
-  section.title = "Edges of the path by kind";
+  report::Section section{.key = "edge_kinds", .title = "Edges of the path by kind"};
   report::Table& table = section.table;
-  table.add_column({"kind", "Kind", Kind::kText});
-  table.add_column({"edges", "Edges", Kind::kInteger});
-  table.add_column({"time_ns", "Time", Kind::kTime});
-  table.add_column({"elapsed_ns", "From begin to end", Kind::kTime});
-  table.add_column({"unexplained_ns", "Unexplained", Kind::kTime});
+  table.add_columns({text("kind", "Kind"), integer("edges", "Edges"), time("time_ns", "Time"),
+                     time("elapsed_ns", "From begin to end"),
+                     time("unexplained_ns", "Unexplained")});
   std::array<Sum, kEdgeKinds> sums;
   for (size_t i = 0; i < answer.path.edges.size(); ++i) {
     sums[static_cast<size_t>(answer.edge(i).kind)].add(answer, answer.edge(i));
@@ -115,15 +107,10 @@ report::Section kinds_section(const Answer& answer) {
 }
 
 report::Section names_section(const Answer& answer) {
-  report::Section section;
-  section.key = "names";
-  section.title = "What the path consists of";
+  report::Section section{.key = "names", .title = "What the path consists of"};
   report::Table& table = section.table;
-  table.add_column({"name", "Name", Kind::kName});
-  table.add_column({"bound_by", "Bound by", Kind::kText});
-  table.add_column({"edges", "Edges", Kind::kInteger});
-  table.add_column({"time_ns", "Time", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
+  table.add_columns({name("name", "Name"), text("bound_by", "Bound by"), integer("edges", "Edges"),
+                     time("time_ns", "Time"), percent("percentage", "Share")});
   const trace::GroupNames names(answer.trace);
   std::map<std::pair<trace::NameId, BoundBy>, Sum> sums;
   for (size_t i = 0; i < answer.path.edges.size(); ++i) {
@@ -146,10 +133,8 @@ report::Section names_section(const Answer& answer) {
 }
 
 void add_place_columns(report::Table& table) {
-  table.add_column({"gpu_id", "GPU", Kind::kId});
-  table.add_column({"queue_id", "Queue", Kind::kId});
-  table.add_column({"pid", "Process", Kind::kId});
-  table.add_column({"tid", "Thread", Kind::kId});
+  table.add_columns(
+      {id("gpu_id", "GPU"), id("queue_id", "Queue"), id("pid", "Process"), id("tid", "Thread")});
 }
 
 void add_place(const trace::Trace& trace, const Moment& moment, std::vector<Value>& row) {
@@ -166,18 +151,13 @@ void add_place(const trace::Trace& trace, const Moment& moment, std::vector<Valu
 }
 
 report::Section edges_section(const Answer& answer) {
-  report::Section section;
-  section.key = "edges";
-  section.empty_text = "No path: no calls and no operations that depend on each other.";
+  report::Section section{
+      .key = "edges",
+      .empty_text = "No path: no calls and no operations that depend on each other."};
   report::Table& table = section.table;
-  table.add_column({"at_ns", "At", Kind::kTime});
-  table.add_column({"elapsed_ns", "Elapsed", Kind::kTime});
-  table.add_column({"kind", "Kind", Kind::kText});
-  table.add_column({"bound_by", "Bound by", Kind::kText});
-  table.add_column({"time_ns", "Time", Kind::kTime});
-  table.add_column({"name", "Of", Kind::kName});
-  table.add_column({"from", "From", Kind::kName});
-  table.add_column({"to", "To", Kind::kName});
+  table.add_columns({time("at_ns", "At"), time("elapsed_ns", "Elapsed"), text("kind", "Kind"),
+                     text("bound_by", "Bound by"), time("time_ns", "Time"), name("name", "Of"),
+                     name("from", "From"), name("to", "To")});
   add_place_columns(table);
   const auto moment_text = [&](uint32_t node) {
     const Moment moment = answer.graph.moment_of(node);
@@ -209,14 +189,10 @@ int64_t slack_ns(const Answer& answer, uint32_t begin) {
 }
 
 report::Section slack_section(const Answer& answer) {
-  report::Section section;
-  section.key = "slack";
-  section.empty_text = "No operations of a device.";
+  report::Section section{.key = "slack", .empty_text = "No operations of a device."};
   report::Table& table = section.table;
-  table.add_column({"name", "Name", Kind::kName});
-  table.add_column({"at_ns", "At", Kind::kTime});
-  table.add_column({"duration_ns", "Duration", Kind::kTime});
-  table.add_column({"slack_ns", "Slack", Kind::kTime});
+  table.add_columns({name("name", "Name"), time("at_ns", "At"), time("duration_ns", "Duration"),
+                     time("slack_ns", "Slack")});
   add_place_columns(table);
   for (size_t op = 0; op < answer.trace.ops.size(); ++op) {
     const Moment moment = {static_cast<trace::Row>(op), true, false};
@@ -353,8 +329,8 @@ std::vector<Step> critical_path_steps(const trace::Trace& trace) {
   return steps;
 }
 
-const Analysis& critical_path_analysis() {
-  static const Analysis kAnalysis{
+Analysis critical_path_analysis() {
+  return {
       "critical-path",
       "Show the chain of work that determined how long the program took",
       "Finds the longest path through everything that waited for something else (calls, launches, "
@@ -387,7 +363,6 @@ const Analysis& critical_path_analysis() {
                               .args_named = critical_path_wants_args};
       },
       run};
-  return kAnalysis;
 }
 
 }  // namespace sonde::analysis

@@ -9,6 +9,7 @@
 namespace sonde::analysis {
 namespace {
 
+using namespace report::columns;
 using report::Kind;
 using trace::kNone;
 
@@ -91,9 +92,7 @@ Result<report::Section> what_if_section(const trace::Trace& trace, const Graph& 
     ++edges;
   }
   const LongestPath then = longest_path(changed);
-  report::Section section;
-  section.key = "what_if";
-  section.title = "If " + setting + " % less";
+  report::Section section{.key = "what_if", .title = "If " + setting + " % less"};
   if (setting.back() == '%') section.title = "If " + setting + " less";
   section.empty_text = "No path.";
   section.add_fact({"changed_edges", "Edges that are shorter", Kind::kInteger, edges});
@@ -101,9 +100,8 @@ Result<report::Section> what_if_section(const trace::Trace& trace, const Graph& 
   section.add_fact({"saved_ns", "Saved", Kind::kTime, path.length_ns - then.length_ns});
   section.add_fact({"saved_percentage", "Saved, of the length", Kind::kPercent,
                     percent_of(path.length_ns - then.length_ns, path.length_ns)});
-  section.table.add_column({"bound_by", "Bound by", Kind::kText});
-  section.table.add_column({"time_ns", "Time", Kind::kTime});
-  section.table.add_column({"time_then_ns", "Then", Kind::kTime});
+  section.table.add_columns(
+      {text("bound_by", "Bound by"), time("time_ns", "Time"), time("time_then_ns", "Then")});
   const auto before = times_of(graph, path), after = times_of(changed, then);
   for (size_t bound = 0; bound < kBoundBy; ++bound) {
     if (before[bound] == 0 && after[bound] == 0) continue;

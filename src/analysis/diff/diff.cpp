@@ -12,6 +12,7 @@
 namespace sonde::analysis {
 namespace {
 
+using namespace report::columns;
 using report::Kind;
 using report::Value;
 using trace::ApiKind;
@@ -117,9 +118,7 @@ report::Section wall_section(const Sides& sides) {
   sort_by_delta(parts, [](const Part& part) { return part.delta_ns(); });
   const int64_t delta_ns = b.wall_ns - a.wall_ns;
   const int64_t unexplained_ns = b.nothing_ns - a.nothing_ns;
-  report::Section section;
-  section.key = "wall";
-  section.empty_text = "Neither trace has operations or calls.";
+  report::Section section{.key = "wall", .empty_text = "Neither trace has operations or calls."};
   section.add_fact(
       {"verdict", "Verdict", Kind::kText, verdict_of(sides, a, b, parts, unexplained_ns)});
   section.add_fact({"a", "A", Kind::kText, trace_a.path});
@@ -138,12 +137,8 @@ report::Section wall_section(const Sides& sides) {
     section.add_fact({"step_b_ns", "Median step of B", Kind::kTime, sides.steps_b->median_ns});
   }
   report::Table& table = section.table;
-  table.add_column({"what", "GPU", Kind::kText});
-  table.add_column({"name", "In", Kind::kName});
-  table.add_column({"a_ns", "A", Kind::kTime});
-  table.add_column({"b_ns", "B", Kind::kTime});
-  table.add_column({"delta_ns", "B - A", Kind::kTime});
-  table.add_column({"percentage", "Of difference", Kind::kPercent});
+  table.add_columns({text("what", "GPU"), name("name", "In"), time("a_ns", "A"), time("b_ns", "B"),
+                     time("delta_ns", "B - A"), percent("percentage", "Of difference")});
   for (const Part& part : parts) {
     table.add_row({part.what, part.name, part.a_ns, part.b_ns, part.delta_ns(),
                    percent_of(part.delta_ns(), delta_ns)});
@@ -160,10 +155,7 @@ const char* change_of(const Sides& sides, int64_t calls_a, int64_t calls_b) {
 
 report::Section names_section(const Sides& sides, const char* key, const char* title,
                               const char* empty_text, const Pairs& pairs) {
-  report::Section section;
-  section.key = key;
-  section.title = title;
-  section.empty_text = empty_text;
+  report::Section section{.key = key, .title = title, .empty_text = empty_text};
   std::map<std::string, int64_t> changes;
   std::vector<const Pairs::value_type*> rows;
   for (const auto& entry : pairs) {
@@ -178,15 +170,10 @@ report::Section names_section(const Sides& sides, const char* key, const char* t
   }
   sort_by_delta(rows, [](const auto* row) { return row->second.delta_ns(); });
   report::Table& table = section.table;
-  table.add_column({"name", "Name", Kind::kName});
-  table.add_column({"change", "Calls", Kind::kText});
-  table.add_column({"calls_a", "A", Kind::kInteger});
-  table.add_column({"calls_b", "B", Kind::kInteger});
-  table.add_column({"total_a_ns", "Total A", Kind::kTime});
-  table.add_column({"total_b_ns", "Total B", Kind::kTime});
-  table.add_column({"delta_ns", "B - A", Kind::kTime});
-  table.add_column({"mean_a_ns", "Mean A", Kind::kTime});
-  table.add_column({"mean_b_ns", "Mean B", Kind::kTime});
+  table.add_columns({name("name", "Name"), text("change", "Calls"), integer("calls_a", "A"),
+                     integer("calls_b", "B"), time("total_a_ns", "Total A"),
+                     time("total_b_ns", "Total B"), time("delta_ns", "B - A"),
+                     time("mean_a_ns", "Mean A"), time("mean_b_ns", "Mean B")});
   const auto mean = [](int64_t total_ns, int64_t calls) {
     return calls == 0 ? Value(std::monostate{}) : Value(total_ns / calls);
   };
@@ -200,17 +187,11 @@ report::Section names_section(const Sides& sides, const char* key, const char* t
 }
 
 report::Section renamed_section(const Sides& sides) {
-  report::Section section;
-  section.key = "renamed";
-  section.title = "Kernels that may have been renamed";
+  report::Section section{.key = "renamed", .title = "Kernels that may have been renamed"};
   report::Table& table = section.table;
-  table.add_column({"name_a", "In A", Kind::kName});
-  table.add_column({"name_b", "In B", Kind::kName});
-  table.add_column({"calls_a", "A", Kind::kInteger});
-  table.add_column({"calls_b", "B", Kind::kInteger});
-  table.add_column({"total_a_ns", "Total A", Kind::kTime});
-  table.add_column({"total_b_ns", "Total B", Kind::kTime});
-  table.add_column({"delta_ns", "B - A", Kind::kTime});
+  table.add_columns({name("name_a", "In A"), name("name_b", "In B"), integer("calls_a", "A"),
+                     integer("calls_b", "B"), time("total_a_ns", "Total A"),
+                     time("total_b_ns", "Total B"), time("delta_ns", "B - A")});
   for (const Renamed& one : renamed_kernels(sides.a, sides.b, sides.count_a(), sides.count_b())) {
     table.add_row(
         {one.a, one.b, one.calls_a, one.calls_b, one.a_ns, one.b_ns, one.b_ns - one.a_ns});
@@ -275,19 +256,13 @@ report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& tr
     rows.push_back({i, in_b.gpu_ns - in_a.gpu_ns});
   }
   sort_by_delta(rows, [](const TreeRow& row) { return row.delta_ns; });
-  report::Section section;
-  section.key = "tree";
-  section.title = "Operators by where they are called";
-  section.empty_text = "No operators.";
+  report::Section section{
+      .key = "tree", .title = "Operators by where they are called", .empty_text = "No operators."};
   report::Table& table = section.table;
-  table.add_column({"path", "Operator", Kind::kName});
-  table.add_column({"calls_a", "Calls A", Kind::kInteger});
-  table.add_column({"calls_b", "Calls B", Kind::kInteger});
-  table.add_column({"ops_a", "Ops A", Kind::kInteger});
-  table.add_column({"ops_b", "Ops B", Kind::kInteger});
-  table.add_column({"gpu_a_ns", "GPU A", Kind::kTime});
-  table.add_column({"gpu_b_ns", "GPU B", Kind::kTime});
-  table.add_column({"delta_ns", "B - A", Kind::kTime});
+  table.add_columns({name("path", "Operator"), integer("calls_a", "Calls A"),
+                     integer("calls_b", "Calls B"), integer("ops_a", "Ops A"),
+                     integer("ops_b", "Ops B"), time("gpu_a_ns", "GPU A"),
+                     time("gpu_b_ns", "GPU B"), time("delta_ns", "B - A")});
   for (const TreeRow& row : rows) {
     const PathTree::Node& in_a = node(a, aligned[row.aligned].a);
     const PathTree::Node& in_b = node(b, aligned[row.aligned].b);

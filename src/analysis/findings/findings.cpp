@@ -13,15 +13,14 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
 using trace::IntervalSet;
-using trace::kNone;
 
 constexpr size_t kNameWidth = 60;
 
 std::vector<const Rule*> all_rules() {
   std::vector<const Rule*> rules = host_rules();
-  for (const auto& more : {work_rules(), kernel_rules(), rank_rules(), cpu_rules()}) {
+  for (const auto& more :
+       {work_rules(), kernel_rules(), counter_rules(), rank_rules(), cpu_rules()}) {
     rules.insert(rules.end(), more.begin(), more.end());
   }
   return rules;
@@ -117,6 +116,7 @@ std::vector<Finding> all_findings_of(std::span<const trace::Trace> traces) {
     add_host_claims(evidence, claims[i]);
     add_work_claims(evidence, claims[i]);
     add_kernel_claims(evidence, claims[i]);
+    add_counter_claims(evidence, claims[i]);
   }
   if (has_ops) add_rank_claims(traces, claims);
   std::vector<Finding> findings = ranked(claims, wall_ns, traces);
@@ -144,6 +144,8 @@ trace::Request findings_needs() {
            trace::is_wait_call(name);
   };
   request.all_apis = true;
+  request.op_counters = true;
+  request.devices = true;
   request.whole = false;
   return request;
 }

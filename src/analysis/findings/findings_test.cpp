@@ -308,9 +308,10 @@ TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
     ids.emplace_back(one.id);
   }
   ids.insert(ids.end(), {"cpu-function", "cpu-line"});  // below
-  // Those of tests/verdicts/check_cases.py.
-  ids.insert(ids.end(),
-             {"below-roofline", "code-loading", "host-work", "memory-calls", "slow-collectives"});
+  // Those of tests/verdicts/check_cases.py and counters_cases.py.
+  ids.insert(ids.end(), {"below-roofline", "code-loading", "host-work", "memory-calls",
+                         "slow-collectives", "bank-conflicts", "l2-misses", "latency-bound",
+                         "low-occupancy", "memory-bound", "small-launches", "uncoalesced-access"});
   std::vector<std::string> known = finding_ids();
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -385,7 +386,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
 
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 25u);
+  EXPECT_EQ(ids.size(), 32u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

@@ -16,12 +16,10 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
+using namespace report::columns;
 using report::Section;
-using report::Value;
 using trace::Category;
 using trace::Interval;
-using trace::kNone;
 
 constexpr size_t kFewSteps = 5;  // too few to tell which are slower than the others
 constexpr double kWarmUp = 1.5;  // of the median
@@ -115,7 +113,7 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   const bool has_gpus = !overview.devices.empty();
   const auto share = [](int64_t part, int64_t whole) { return percent_of(part, whole); };
   section.add_fact({"device", "Device", Kind::kText,
-                    has_gpus ? devices_text(overview.devices) : std::string("the CPU alone")});
+                    has_gpus ? devices_text(overview.devices) : "the CPU alone"});
   if (!overview.hardly_used.empty()) {
     section.add_fact(
         {"hardly_used", "Hardly used, left out below", Kind::kText, overview.hardly_used});
@@ -223,17 +221,15 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
   const bool has_work = has_ops || any([](const auto& one) {
                           return one.apis.size() != 0 || one.samples.size() != 0;
                         });
-  Section section;
-  section.key = "check";
-  section.empty_text = has_work ? "Nothing that stands out."
-                                : "No operations of a device, no calls and no samples, so nothing "
-                                  "can be said about its time.";
+  Section section{
+      .key = "check",
+      .empty_text = has_work ? "Nothing that stands out."
+                             : "No operations of a device, no calls and no samples, so nothing "
+                               "can be said about its time."};
   add_header(overview_of(traces, paces), paces, section);
-  section.table.add_column({"finding", "Finding", Kind::kText});
-  section.table.add_column({"saving_ns", "Could save", Kind::kTime});
-  section.table.add_column({"saving_percentage", "Share", Kind::kPercent});
-  section.table.add_column({"cost_ns", "Of", Kind::kTime});
-  section.table.add_column({"title", "What", Kind::kText});
+  section.table.add_columns({text("finding", "Finding"), time("saving_ns", "Could save"),
+                             percent("saving_percentage", "Share"), time("cost_ns", "Of"),
+                             text("title", "What")});
   for (const Finding& finding : findings) {
     const bool is_known = finding.saving_ns != 0;
     section.table.add_row({finding.id, is_known ? Value(finding.saving_ns) : Value(),

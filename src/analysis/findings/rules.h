@@ -75,6 +75,9 @@ void add_work_claims(const Evidence& evidence, Claims& claims);
 // kernels.cpp: what runs.
 std::vector<const Rule*> kernel_rules();
 void add_kernel_claims(const Evidence& evidence, Claims& claims);
+// counters.cpp: what counters say of the hot kernels.
+std::vector<const Rule*> counter_rules();
+void add_counter_claims(const Evidence& evidence, Claims& claims);
 // ranks.cpp: who waits for whom, in all traces together.
 std::vector<const Rule*> rank_rules();
 void add_rank_claims(std::span<const trace::Trace> traces, std::span<Claims> claims);

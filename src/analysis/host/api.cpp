@@ -8,8 +8,6 @@
 
 namespace sonde::analysis {
 
-using report::Kind;
-
 // Markers by what the program called them: RPD has one name for all.
 std::vector<ApiTotal> api_totals(const trace::Trace& trace) {
   const trace::GroupNames groups(trace);
@@ -33,20 +31,15 @@ std::vector<ApiTotal> api_totals(const trace::Trace& trace) {
 
 namespace {
 
+using namespace report::columns;
+
 Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("api", trace);
-  report::Section section;
-  section.key = "api";
-  section.empty_text = "No API calls.";
+  report::Section section{.key = "api", .empty_text = "No API calls."};
   report::Table& table = section.table;
-  table.add_column({"domain", "Domain", Kind::kText});
-  table.add_column({"name", "Name", Kind::kName});
-  table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"mean_ns", "Mean", Kind::kTime});
-  table.add_column({"min_ns", "Min", Kind::kTime});
-  table.add_column({"max_ns", "Max", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
+  table.add_columns({text("domain", "Domain"), name("name", "Name"), integer("calls", "Calls"),
+                     time("total_ns", "Total"), time("mean_ns", "Mean"), time("min_ns", "Min"),
+                     time("max_ns", "Max"), percent("percentage", "Share")});
   const auto totals = api_totals(trace);
   int64_t whole = 0;
   for (const ApiTotal& total : totals) whole += total.time.total_ns;
@@ -72,19 +65,17 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& api_analysis() {
-  static const Analysis kAnalysis{
-      "api",
-      "List API calls and markers by CPU time, most expensive first",
-      "Adds up, by name, the calls into HIP, OpenCL and other recorded APIs, and the program's "
-      "own markers.",
-      kDefinition,
-      {{"sonde api trace.rpd", "the 25 names with the largest total"},
-       {"sonde api trace.rpd --name Memcpy --sort max", "the slowest single copies first"}},
-      {},
-      [](const Parameters&) { return trace::Request{.apis = true, .nesting = true}; },
-      run};
-  return kAnalysis;
+Analysis api_analysis() {
+  return {"api",
+          "List API calls and markers by CPU time, most expensive first",
+          "Adds up, by name, the calls into HIP, OpenCL and other recorded APIs, and the program's "
+          "own markers.",
+          kDefinition,
+          {{"sonde api trace.rpd", "the 25 names with the largest total"},
+           {"sonde api trace.rpd --name Memcpy --sort max", "the slowest single copies first"}},
+          {},
+          [](const Parameters&) { return trace::Request{.apis = true, .nesting = true}; },
+          run};
 }
 
 }  // namespace sonde::analysis

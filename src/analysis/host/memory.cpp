@@ -10,10 +10,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
-using trace::kNone;
-using trace::Row;
+using namespace report::columns;
 
 struct Usage {
   int64_t allocations = 0, frees = 0, allocated_bytes = 0, freed_bytes = 0;
@@ -56,20 +53,16 @@ std::map<std::string, Usage> usage_of(const std::vector<Allocation>& allocations
 }
 
 report::Section devices_section(const std::map<std::string, Usage>& devices) {
-  report::Section section;
-  section.key = "memory";
-  section.empty_text =
-      "No allocations in the file (torch.profiler: profile_memory=True; sonde record: hipMalloc).";
+  report::Section section{
+      .key = "memory",
+      .empty_text =
+          "No allocations in the file (torch.profiler: profile_memory=True; sonde record: hipMalloc)."};
   report::Table& table = section.table;
-  table.add_column({"device", "Device", Kind::kText});
-  table.add_column({"allocations", "Allocations", Kind::kInteger});
-  table.add_column({"frees", "Frees", Kind::kInteger});
-  table.add_column({"allocated_bytes", "Allocated", Kind::kBytes});
-  table.add_column({"freed_bytes", "Freed", Kind::kBytes});
-  table.add_column({"peak_in_use_bytes", "Peak in use", Kind::kBytes});
-  table.add_column({"peak_at_ns", "Peak at", Kind::kTime});
-  table.add_column({"last_in_use_bytes", "In use at the end", Kind::kBytes});
-  table.add_column({"peak_reserved_bytes", "Peak reserved", Kind::kBytes});
+  table.add_columns({text("device", "Device"), integer("allocations", "Allocations"),
+                     integer("frees", "Frees"), bytes("allocated_bytes", "Allocated"),
+                     bytes("freed_bytes", "Freed"), bytes("peak_in_use_bytes", "Peak in use"),
+                     time("peak_at_ns", "Peak at"), bytes("last_in_use_bytes", "In use at the end"),
+                     bytes("peak_reserved_bytes", "Peak reserved")});
   for (const auto& [name, device] : devices) {
     table.add_row({name, device.allocations, device.frees, device.allocated_bytes,
                    device.freed_bytes, device.peak_bytes, device.peak_at_ns, device.in_use_bytes,
@@ -79,13 +72,9 @@ report::Section devices_section(const std::map<std::string, Usage>& devices) {
 }
 
 report::Section series_section(const std::map<std::string, Usage>& devices, Span span) {
-  report::Section section;
-  section.key = "series";
-  section.title = "In use over time";
-  section.empty_text = "None.";
-  section.table.add_column({"device", "Device", Kind::kText});
-  section.table.add_column({"from_ns", "From", Kind::kTime});
-  section.table.add_column({"peak_in_use_bytes", "Most in use", Kind::kBytes});
+  report::Section section{.key = "series", .title = "In use over time", .empty_text = "None."};
+  section.table.add_columns({text("device", "Device"), time("from_ns", "From"),
+                             bytes("peak_in_use_bytes", "Most in use")});
   report::Chart chart;
   chart.key = section.key;
   chart.title = "Memory in use";
@@ -112,17 +101,11 @@ struct Site {
 
 report::Section sites_section(const trace::Trace& trace, const std::vector<Allocation>& allocations,
                               const trace::UserFrames& user) {
-  report::Section section;
-  section.key = "sites";
-  section.title = "Where it was allocated";
-  section.empty_text = "None.";
+  report::Section section{.key = "sites", .title = "Where it was allocated", .empty_text = "None."};
   report::Table& table = section.table;
-  table.add_column({"device", "Device", Kind::kText});
-  table.add_column({"operator", "Operator", Kind::kText});
-  table.add_column({"frame", "Frame", Kind::kText});
-  table.add_column({"allocations", "Allocations", Kind::kInteger});
-  table.add_column({"total_bytes", "Bytes", Kind::kBytes});
-  table.add_column({"largest_bytes", "Largest", Kind::kBytes});
+  table.add_columns({text("device", "Device"), text("operator", "Operator"), text("frame", "Frame"),
+                     integer("allocations", "Allocations"), bytes("total_bytes", "Bytes"),
+                     bytes("largest_bytes", "Largest")});
   const trace::OpTree tree = trace::build_op_tree(trace);
   const auto text = [&](Row api) {
     return api == kNone ? std::string() : trace.names[trace.apis.label[static_cast<size_t>(api)]];
@@ -209,8 +192,8 @@ trace::Request needs(const Parameters&) {
 
 }  // namespace
 
-const Analysis& memory_analysis() {
-  static const Analysis kAnalysis{
+Analysis memory_analysis() {
+  return {
       "memory",
       "Show memory in use over time, and where it was allocated",
       "Shows for each device the peak, the memory in use over time, and the operators and lines "
@@ -225,7 +208,6 @@ const Analysis& memory_analysis() {
       needs,
       run,
       true};
-  return kAnalysis;
 }
 
 }  // namespace sonde::analysis

@@ -10,12 +10,9 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
+using namespace report::columns;
 using trace::ApiKind;
-using trace::kNone;
 using trace::NameId;
-using trace::Row;
 
 constexpr const char* kUnattributed = "(unattributed)";
 
@@ -174,21 +171,15 @@ class Operators {
 };
 
 report::Section empty_section() {
-  report::Section section;
-  section.key = "operators";
-  section.empty_text = "Neither operators nor operations of a device.";
+  report::Section section{.key = "operators",
+                          .empty_text = "Neither operators nor operations of a device."};
   report::Table& table = section.table;
-  table.add_column({"operator", "Operator", Kind::kText});
-  table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"self_ops", "Ops", Kind::kInteger});
-  table.add_column({"self_gpu_ns", "Self GPU", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
-  table.add_column({"self_busy_ns", "Self busy", Kind::kTime});
-  table.add_column({"total_ops", "Total ops", Kind::kInteger});
-  table.add_column({"total_gpu_ns", "Total GPU", Kind::kTime});
-  table.add_column({"total_busy_ns", "Total busy", Kind::kTime});
-  table.add_column({"cpu_ns", "CPU", Kind::kTime});
-  table.add_column({"cpu_self_ns", "Self CPU", Kind::kTime});
+  table.add_columns({text("operator", "Operator"), integer("calls", "Calls"),
+                     integer("self_ops", "Ops"), time("self_gpu_ns", "Self GPU"),
+                     percent("percentage", "Share"), time("self_busy_ns", "Self busy"),
+                     integer("total_ops", "Total ops"), time("total_gpu_ns", "Total GPU"),
+                     time("total_busy_ns", "Total busy"), time("cpu_ns", "CPU"),
+                     time("cpu_self_ns", "Self CPU")});
   return section;
 }
 
@@ -259,8 +250,8 @@ trace::Request needs(const Parameters&) { return {.ops = true, .links = true, .a
 
 }  // namespace
 
-const Analysis& operators_analysis() {
-  static const Analysis kAnalysis{
+Analysis operators_analysis() {
+  return {
       "operators",
       "Show the GPU time of each operator, every kernel counted once",
       "Shows PyTorch operators (or the program's ranges if there are none) with the time of the "
@@ -275,7 +266,6 @@ const Analysis& operators_analysis() {
       needs,
       run,
       true};
-  return kAnalysis;
 }
 
 }  // namespace sonde::analysis

@@ -13,8 +13,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
+using namespace report::columns;
 
 // A: the call, Q: from its end to the start of the operation, K: the operation, T: from the begin
 // of the call to the end of both. W: of the time from the begin of the call to the start of the
@@ -95,18 +94,12 @@ int64_t sum(const std::vector<int64_t>& values) {
 
 report::Section phases_section(Launches& launches, int64_t short_ops, int64_t short_ns,
                                int64_t wall) {
-  report::Section section;
-  section.key = "launches";
-  section.empty_text = "No operation whose launching call is known.";
+  report::Section section{.key = "launches",
+                          .empty_text = "No operation whose launching call is known."};
   report::Table& table = section.table;
-  table.add_column({"phase", "Phase", Kind::kText});
-  table.add_column({"count", "Count", Kind::kInteger});
-  table.add_column({"total_ns", "Sum", Kind::kTime});
-  table.add_column({"mean_ns", "Mean", Kind::kTime});
-  table.add_column({"median_ns", "Median", Kind::kTime});
-  table.add_column({"p95_ns", "P95", Kind::kTime});
-  table.add_column({"min_ns", "Min", Kind::kTime});
-  table.add_column({"max_ns", "Max", Kind::kTime});
+  table.add_columns({text("phase", "Phase"), integer("count", "Count"), time("total_ns", "Sum"),
+                     time("mean_ns", "Mean"), time("median_ns", "Median"), time("p95_ns", "P95"),
+                     time("min_ns", "Min"), time("max_ns", "Max")});
   const auto fact = [&](const char* key, const char* title, Kind kind, Value value) {
     section.add_fact({key, title, kind, std::move(value)});
   };
@@ -146,17 +139,11 @@ report::Section phases_section(Launches& launches, int64_t short_ops, int64_t sh
 }
 
 report::Section by_name_section(const trace::Trace& trace, const Launches& launches) {
-  report::Section section;
-  section.key = "by_name";
-  section.title = "By name";
+  report::Section section{.key = "by_name", .title = "By name"};
   report::Table& table = section.table;
-  table.add_column({"name", "Name", Kind::kName});
-  table.add_column({"count", "Count", Kind::kInteger});
-  table.add_column({"api_ns", "A", Kind::kTime});
-  table.add_column({"queue_ns", "Q", Kind::kTime});
-  table.add_column({"operation_ns", "K", Kind::kTime});
-  table.add_column({"median_queue_ns", "Median Q", Kind::kTime});
-  table.add_column({"shorter_than_call", "K < A", Kind::kInteger});
+  table.add_columns({name("name", "Name"), integer("count", "Count"), time("api_ns", "A"),
+                     time("queue_ns", "Q"), time("operation_ns", "K"),
+                     time("median_queue_ns", "Median Q"), integer("shorter_than_call", "K < A")});
   std::vector<uint32_t> group_of(launches.ops.size());
   for (size_t i = 0; i < group_of.size(); ++i) group_of[i] = trace.label(launches.ops[i]);
   const Groups groups = group_rows(group_of, trace.names.size());
@@ -210,15 +197,13 @@ Limit limit_of(std::vector<int64_t> values, int64_t fixed_ns) {
 report::Section outliers_section(const trace::Trace& trace, const Launches& launches,
                                  const char* key, const char* title,
                                  const std::vector<int64_t>& values, Limit limit) {
-  report::Section section;
-  section.key = key;
-  section.title = fmt::format("{} beyond {}, the longest", title, format_duration(limit.value()));
-  section.empty_text = "None.";
+  report::Section section{
+      .key = key,
+      .title = fmt::format("{} beyond {}, the longest", title, format_duration(limit.value())),
+      .empty_text = "None."};
   report::Table& table = section.table;
-  table.add_column({"time_ns", "Time", Kind::kTime});
-  table.add_column({"call", "Call", Kind::kText});
-  table.add_column({"name", "Operation", Kind::kName});
-  table.add_column({"call_begin_ns", "Call began at", Kind::kTime});
+  table.add_columns({time("time_ns", "Time"), text("call", "Call"), name("name", "Operation"),
+                     time("call_begin_ns", "Call began at")});
   std::vector<uint32_t> beyond;
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] > limit.value()) beyond.push_back(static_cast<uint32_t>(i));
@@ -304,33 +289,22 @@ constexpr const char* kDefinition =
     "--slow-start, or the median plus 5 median absolute deviations if that is more. Call began "
     "at counts from the start of the trace, like --from.\n";
 
-trace::Request needs(const Parameters&) {
-  return {.ops = true,
-          .links = true,
-          .streams = true,
-          .whole = true,
-          .args_of = trace::bit_of(trace::ApiKind::kRuntime),
-          .args_named = order_wants_args};
-}
-
 }  // namespace
 
-const Analysis& launches_analysis() {
-  static const Analysis kAnalysis{
-      "launches",
-      "Show launch costs: the call, the time in the queue, the operation",
-      "Shows the time of launching calls, of waiting in the queue and of operations, short "
-      "operations, and the calls and starts that took unusually long.",
-      kDefinition,
-      {{"sonde launches trace.json", "of all operations"},
-       {"sonde launches trace.json --kernel gemm --short 5us", "of matrix products"}},
-      {{"short", "TIME", "an operation that takes less is short", "10us"},
-       {"slow-call", "TIME", "a call that takes more is listed", "50us"},
-       {"slow-start", "TIME", "a start later than this after its call is listed", "100us"}},
-      needs,
-      run,
-      true};
-  return kAnalysis;
+Analysis launches_analysis() {
+  return {"launches",
+          "Show launch costs: the call, the time in the queue, the operation",
+          "Shows the time of launching calls, of waiting in the queue and of operations, short "
+          "operations, and the calls and starts that took unusually long.",
+          kDefinition,
+          {{"sonde launches trace.json", "of all operations"},
+           {"sonde launches trace.json --kernel gemm --short 5us", "of matrix products"}},
+          {{"short", "TIME", "an operation that takes less is short", "10us"},
+           {"slow-call", "TIME", "a call that takes more is listed", "50us"},
+           {"slow-start", "TIME", "a start later than this after its call is listed", "100us"}},
+          [](const Parameters&) { return launch_needs(); },
+          run,
+          true};
 }
 
 }  // namespace sonde::analysis

@@ -275,6 +275,15 @@ bool order_wants_args(std::string_view name) {
   return makes_stream(name) || name == "hipGraphLaunch" || name == "hipGraphLaunch_spt";
 }
 
+trace::Request launch_needs() {
+  return {.ops = true,
+          .links = true,
+          .streams = true,
+          .whole = true,
+          .args_of = trace::bit_of(trace::ApiKind::kRuntime),
+          .args_named = order_wants_args};
+}
+
 OpOrder order_of_ops(const trace::Trace& trace) { return OrderFinder(trace).find(); }
 
 }  // namespace sonde::analysis

@@ -56,6 +56,8 @@ struct OpOrder {
 
 // The calls whose arguments tell which streams are non-blocking, and where a graph runs.
 bool order_wants_args(std::string_view name);
+// What launches and queues are told from.
+trace::Request launch_needs();
 
 // Needs `links`, `streams` and these arguments. n log n.
 OpOrder order_of_ops(const trace::Trace& trace);

@@ -13,8 +13,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
+using namespace report::columns;
 using Times = std::vector<int64_t>;
 
 // How many are in a queue over time, as the moments at which the number changes. An operation that
@@ -102,53 +101,39 @@ Busy busy_of(const trace::Trace& trace, std::span<const uint32_t> rows) {
 }
 
 void add_figures(report::Table& table) {
-  table.add_column({"ops", "Ops", Kind::kInteger});
-  table.add_column({"linked_ops", "With call", Kind::kInteger});
-  table.add_column({"busy_ns", "Busy", Kind::kTime});
-  table.add_column({"idle_between_ns", "Idle between", Kind::kTime});
-  table.add_column({"overlapping_starts", "Overlapping", Kind::kInteger});
-  table.add_column({"max_queue_len", "Max length", Kind::kInteger});
-  table.add_column({"max_waiting", "Max waiting", Kind::kInteger});
-  table.add_column({"mean_waiting", "Mean waiting", Kind::kReal, 2});
-  table.add_column({"max_outstanding", "Max outstanding", Kind::kInteger});
-  table.add_column({"mean_outstanding", "Mean outstanding", Kind::kReal, 2});
-  table.add_column({"full_ns", "At full", Kind::kTime});
-  table.add_column({"first_ns", "First start", Kind::kId});
-  table.add_column({"last_ns", "Last end", Kind::kId});
+  table.add_columns(
+      {integer("ops", "Ops"), integer("linked_ops", "With call"), time("busy_ns", "Busy"),
+       time("idle_between_ns", "Idle between"), integer("overlapping_starts", "Overlapping"),
+       integer("max_queue_len", "Max length"), integer("max_waiting", "Max waiting"),
+       real("mean_waiting", "Mean waiting", 2), integer("max_outstanding", "Max outstanding"),
+       real("mean_outstanding", "Mean outstanding", 2), time("full_ns", "At full"),
+       id("first_ns", "First start"), id("last_ns", "Last end")});
 }
 
 report::Section queues_section() {
-  report::Section section;
-  section.key = "queues";
-  section.empty_text = "No operations of a device.";
-  section.table.add_column({"gpu_id", "GPU", Kind::kId});
-  section.table.add_column({"queue_id", "Queue", Kind::kId});
+  report::Section section{.key = "queues", .empty_text = "No operations of a device."};
+  section.table.add_columns({id("gpu_id", "GPU"), id("queue_id", "Queue")});
   add_figures(section.table);
   return section;
 }
 
 report::Section streams_section() {
-  report::Section section;
-  section.key = "streams";
-  section.title = "Streams, as the program names them";
-  section.empty_text = "The file does not say of streams other than the queues.";
-  section.table.add_column({"stream", "Stream", Kind::kText});
-  section.table.add_column({"pid", "PID", Kind::kId});
-  section.table.add_column({"queues", "Queues", Kind::kInteger});
+  report::Section section{.key = "streams",
+                          .title = "Streams, as the program names them",
+                          .empty_text = "The file does not say of streams other than the queues."};
+  section.table.add_columns(
+      {text("stream", "Stream"), id("pid", "PID"), integer("queues", "Queues")});
   add_figures(section.table);
   return section;
 }
 
 report::Section series_section() {
-  report::Section section;
-  section.key = "depth";
-  section.title = "Outstanding over time";
-  section.empty_text = "No operation whose launching call is known.";
-  section.table.add_column({"gpu_id", "GPU", Kind::kId});
-  section.table.add_column({"queue_id", "Queue", Kind::kId});
-  section.table.add_column({"from_ns", "From", Kind::kTime});
-  section.table.add_column({"max_outstanding", "Max", Kind::kInteger});
-  section.table.add_column({"mean_outstanding", "Mean", Kind::kReal, 2});
+  report::Section section{.key = "depth",
+                          .title = "Outstanding over time",
+                          .empty_text = "No operation whose launching call is known."};
+  section.table.add_columns({id("gpu_id", "GPU"), id("queue_id", "Queue"), time("from_ns", "From"),
+                             integer("max_outstanding", "Max"),
+                             real("mean_outstanding", "Mean", 2)});
   report::Chart chart;
   chart.key = section.key;
   chart.title = section.title;
@@ -299,31 +284,20 @@ constexpr const char* kDefinition =
     "--parts equal parts. From counts from that first call. The picture (--format svg or html) "
     "shows the eight queues with the most outstanding operations over the time of the trace.\n";
 
-trace::Request needs(const Parameters&) {
-  return {.ops = true,
-          .links = true,
-          .streams = true,
-          .whole = true,
-          .args_of = trace::bit_of(trace::ApiKind::kRuntime),
-          .args_named = order_wants_args};
-}
-
 }  // namespace
 
-const Analysis& queues_analysis() {
-  static const Analysis kAnalysis{
-      "queues",
-      "Show how many operations wait in each queue, and when a queue is full",
-      "Queues that run empty leave the GPU idle; queues that are full make the program wait.",
-      kDefinition,
-      {{"sonde queues trace.json", "each queue, and its depth over time"},
-       {"sonde queues trace.json --full 512", "a queue of 512 entries is full"}},
-      {{"full", "N", "a queue with this many outstanding operations is full", "1024"},
-       {"parts", "N", "number of equal parts of the time", "20"}},
-      needs,
-      run,
-      true};
-  return kAnalysis;
+Analysis queues_analysis() {
+  return {"queues",
+          "Show how many operations wait in each queue, and when a queue is full",
+          "Queues that run empty leave the GPU idle; queues that are full make the program wait.",
+          kDefinition,
+          {{"sonde queues trace.json", "each queue, and its depth over time"},
+           {"sonde queues trace.json --full 512", "a queue of 512 entries is full"}},
+          {{"full", "N", "a queue with this many outstanding operations is full", "1024"},
+           {"parts", "N", "number of equal parts of the time", "20"}},
+          [](const Parameters&) { return launch_needs(); },
+          run,
+          true};
 }
 
 }  // namespace sonde::analysis

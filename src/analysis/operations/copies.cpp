@@ -8,8 +8,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
+using namespace report::columns;
 
 bool is_copy(const trace::Trace& trace, size_t op) {
   return trace::moves_memory(trace.class_of(op));
@@ -22,16 +21,11 @@ Value rate(int64_t bytes, int64_t ns) {
 }
 
 report::Section copies_section(const OpGroups& directions) {
-  report::Section section;
-  section.key = "copies";
-  section.empty_text = "No copies.";
-  section.table.add_column({"direction", "Direction", Kind::kText});
-  section.table.add_column({"calls", "Calls", Kind::kInteger});
-  section.table.add_column({"total_ns", "Total", Kind::kTime});
-  section.table.add_column({"mean_ns", "Mean", Kind::kTime});
-  section.table.add_column({"sized_calls", "With size", Kind::kInteger});
-  section.table.add_column({"moved_bytes", "Bytes", Kind::kBytes});
-  section.table.add_column({"gb_per_s", "GB/s", Kind::kReal, 3});
+  report::Section section{.key = "copies", .empty_text = "No copies."};
+  section.table.add_columns({text("direction", "Direction"), integer("calls", "Calls"),
+                             time("total_ns", "Total"), time("mean_ns", "Mean"),
+                             integer("sized_calls", "With size"), bytes("moved_bytes", "Bytes"),
+                             real("gb_per_s", "GB/s", 3)});
   for (const OpGroup& copies : directions.groups) {
     const bool sized = copies.sized_calls != 0;
     section.table.add_row({copies.name(), copies.time.calls, copies.time.total_ns,
@@ -44,17 +38,13 @@ report::Section copies_section(const OpGroups& directions) {
 
 // The classes of each direction, the smallest first.
 report::Section sizes_section(const trace::Trace& trace, const OpGroups& directions) {
-  report::Section section;
-  section.key = "sizes";
-  section.title = "By size";
-  section.empty_text = "The file does not say how large the copies are.";
-  section.table.add_column({"direction", "Direction", Kind::kText});
-  section.table.add_column({"from_bytes", "From", Kind::kBytes});
-  section.table.add_column({"below_bytes", "Below", Kind::kBytes});
-  section.table.add_column({"calls", "Calls", Kind::kInteger});
-  section.table.add_column({"moved_bytes", "Bytes", Kind::kBytes});
-  section.table.add_column({"total_ns", "Total", Kind::kTime});
-  section.table.add_column({"gb_per_s", "GB/s", Kind::kReal, 3});
+  report::Section section{.key = "sizes",
+                          .title = "By size",
+                          .empty_text = "The file does not say how large the copies are."};
+  section.table.add_columns({text("direction", "Direction"), bytes("from_bytes", "From"),
+                             bytes("below_bytes", "Below"), integer("calls", "Calls"),
+                             bytes("moved_bytes", "Bytes"), time("total_ns", "Total"),
+                             real("gb_per_s", "GB/s", 3)});
   std::map<std::string, size_t> place;
   for (const OpGroup& direction : directions.groups) place.emplace(direction.name(), place.size());
   OpGroups sizes = group_ops(trace, {"type", "size"}, ops_where(trace, [&](size_t op) {
@@ -76,19 +66,14 @@ report::Section sizes_section(const trace::Trace& trace, const OpGroups& directi
 
 // Copies by the call that made them and the memory on both sides.
 report::Section calls_section(const trace::Trace& trace, int64_t& pageable_async) {
-  report::Section section;
-  section.key = "calls";
-  section.title = "By call";
-  section.empty_text = "The file does not say which calls made the copies.";
+  report::Section section{.key = "calls",
+                          .title = "By call",
+                          .empty_text = "The file does not say which calls made the copies."};
   report::Table& table = section.table;
-  table.add_column({"direction", "Direction", Kind::kText});
-  table.add_column({"call", "Call", Kind::kText});
-  table.add_column({"mode", "Mode", Kind::kText});
-  table.add_column({"memory", "Memory", Kind::kText});
-  table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"moved_bytes", "Bytes", Kind::kBytes});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"gb_per_s", "GB/s", Kind::kReal, 3});
+  table.add_columns({text("direction", "Direction"), text("call", "Call"), text("mode", "Mode"),
+                     text("memory", "Memory"), integer("calls", "Calls"),
+                     bytes("moved_bytes", "Bytes"), time("total_ns", "Total"),
+                     real("gb_per_s", "GB/s", 3)});
   const OpGroups calls =
       group_ops(trace, {"type", "call", "memory"}, ops_where(trace, [&](size_t op) {
                   return is_copy(trace, op) && trace.ops.api[op] != trace::kNone;
@@ -141,8 +126,8 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& copies_analysis() {
-  static const Analysis kAnalysis{
+Analysis copies_analysis() {
+  return {
       "copies",
       "Show what was copied, how fast, and in what sizes",
       "Shows copies, fills, maps and migrations by direction, with bytes and rates, and then by "
@@ -156,7 +141,6 @@ const Analysis& copies_analysis() {
       },
       run,
       true};
-  return kAnalysis;
 }
 
 }  // namespace sonde::analysis

@@ -9,8 +9,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
+using namespace report::columns;
 
 // A counter of one operation, its parts added up.
 struct Reading {
@@ -57,14 +56,9 @@ struct Sum {
 };
 
 void add_columns(report::Table& table) {
-  table.add_column({"counter", "Counter", Kind::kText});
-  table.add_column({"ops", "Ops", Kind::kInteger});
-  table.add_column({"sum", "Sum", Kind::kReal, 0});
-  table.add_column({"mean", "Mean", Kind::kReal, 2});
-  table.add_column({"min", "Min", Kind::kReal, 2});
-  table.add_column({"max", "Max", Kind::kReal, 2});
-  table.add_column({"gpu_ns", "GPU time", Kind::kTime});
-  table.add_column({"per_s", "Per second", Kind::kReal, 0});
+  table.add_columns({text("counter", "Counter"), integer("ops", "Ops"), real("sum", "Sum", 0),
+                     real("mean", "Mean", 2), real("min", "Min", 2), real("max", "Max", 2),
+                     time("gpu_ns", "GPU time"), real("per_s", "Per second", 0)});
 }
 
 void add_row(std::vector<Value> key, const std::string& counter, const Sum& sum,
@@ -90,9 +84,7 @@ report::Section groups_section(const trace::Trace& trace, const std::vector<Read
     sums[{groups.group_of[reading.op], trace.names[reading.counter]}].add(reading.value,
                                                                           trace.op_ns(reading.op));
   }
-  report::Section section;
-  section.key = "counters";
-  section.empty_text = "No hardware counters of operations.";
+  report::Section section{.key = "counters", .empty_text = "No hardware counters of operations."};
   for (const report::Column& column : groups.columns) section.table.add_column(column);
   add_columns(section.table);
   for (const auto& [key, sum] : sums) {
@@ -106,9 +98,7 @@ report::Section totals_section(const trace::Trace& trace, const std::vector<Read
   for (const Reading& reading : readings) {
     sums[trace.names[reading.counter]].add(reading.value, trace.op_ns(reading.op));
   }
-  report::Section section;
-  section.key = "totals";
-  section.title = "By counter";
+  report::Section section{.key = "totals", .title = "By counter"};
   add_columns(section.table);
   for (const auto& [counter, sum] : sums) add_row({}, counter, sum, section.table);
   return section;
@@ -146,8 +136,8 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& counters_analysis() {
-  static const Analysis kAnalysis{
+Analysis counters_analysis() {
+  return {
       "counters",
       "Show the hardware counters of kernels, with rates",
       "Shows the hardware counters that rocprof, rocprofv3 and others read for each dispatch, by "
@@ -158,7 +148,6 @@ const Analysis& counters_analysis() {
       {{"by", "WHAT", "what a row is", "name", op_group_names()}},
       needs,
       run};
-  return kAnalysis;
 }
 
 }  // namespace sonde::analysis

@@ -8,7 +8,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
+using namespace report::columns;
 
 struct ShapeUse {
   uint32_t shape = 0;
@@ -47,21 +47,13 @@ report::Value extent_text(const ShapeUse& use, const int64_t (&extent)[3]) {
 
 void add_columns(const OpGroups& groups, bool with_shapes, report::Table& table) {
   for (const report::Column& column : groups.columns) table.add_column(column);
-  table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
-  table.add_column({"wall_percentage", "Wall", Kind::kPercent});
-  table.add_column({"busy_ns", "Busy", Kind::kTime});
-  table.add_column({"mean_ns", "Mean", Kind::kTime});
-  table.add_column({"median_ns", "Median", Kind::kTime});
-  table.add_column({"p95_ns", "P95", Kind::kTime});
-  table.add_column({"min_ns", "Min", Kind::kTime});
-  table.add_column({"max_ns", "Max", Kind::kTime});
-  table.add_column({"cv", "CV", Kind::kReal, 2});
+  table.add_columns({integer("calls", "Calls"), time("total_ns", "Total"),
+                     percent("percentage", "Share"), percent("wall_percentage", "Wall"),
+                     time("busy_ns", "Busy"), time("mean_ns", "Mean"), time("median_ns", "Median"),
+                     time("p95_ns", "P95"), time("min_ns", "Min"), time("max_ns", "Max"),
+                     real("cv", "CV", 2)});
   if (!with_shapes) return;
-  table.add_column({"grid", "Grid", Kind::kText});
-  table.add_column({"group", "Group", Kind::kText});
-  table.add_column({"shapes", "Shapes", Kind::kInteger});
+  table.add_columns({text("grid", "Grid"), text("group", "Group"), integer("shapes", "Shapes")});
 }
 
 Result<report::Report> run(const trace::Trace& trace, const Parameters& parameters) {
@@ -73,9 +65,8 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   const bool with_shapes = by == "name" || by == "base";
   std::vector<ShapeUse> usual;
   if (with_shapes) usual = usual_shapes(trace, groups);
-  report::Section section;
-  section.key = "kernels";
-  section.empty_text = all ? "No operations of a device." : "No kernels.";
+  report::Section section{.key = "kernels",
+                          .empty_text = all ? "No operations of a device." : "No kernels."};
   add_columns(groups, with_shapes, section.table);
   const int64_t whole = groups.total_ns();
   const int64_t wall = wall_ns(trace);
@@ -136,8 +127,8 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& kernels_analysis() {
-  static const Analysis kAnalysis{
+Analysis kernels_analysis() {
+  return {
       "kernels",
       "Show how long each kernel takes: total, mean, median, 95th percentile",
       "Shows count, total, mean, median, 95th percentile, extremes and the usual launch geometry "
@@ -151,7 +142,6 @@ const Analysis& kernels_analysis() {
       needs,
       run,
       true};
-  return kAnalysis;
 }
 
 }  // namespace sonde::analysis

@@ -18,6 +18,7 @@
 namespace sonde::analysis {
 namespace {
 
+using namespace report::columns;
 using report::Kind;
 using report::Value;
 using trace::ApiKind;
@@ -396,12 +397,8 @@ std::vector<OpSpread> spread_of(const trace::Trace& trace, const OpGroups& group
 report::Table totals_table(const OpGroups& groups) {
   report::Table table;
   table.columns = groups.columns;
-  table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"mean_ns", "Mean", Kind::kTime});
-  table.add_column({"min_ns", "Min", Kind::kTime});
-  table.add_column({"max_ns", "Max", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
+  table.add_columns({integer("calls", "Calls"), time("total_ns", "Total"), time("mean_ns", "Mean"),
+                     time("min_ns", "Min"), time("max_ns", "Max"), percent("percentage", "Share")});
   const int64_t whole = groups.total_ns();
   for (const OpGroup& group : groups.groups) {
     const Total& time = group.time;

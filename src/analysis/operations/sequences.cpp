@@ -8,7 +8,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
+using namespace report::columns;
 
 struct Limits {
   size_t length = 0, count = 0;
@@ -138,11 +138,8 @@ std::vector<trace::NameId> names_of(const trace::Trace& trace, const Runs& runs,
 
 report::Section names_section(const trace::Trace& trace, const Runs& runs,
                               const std::vector<Sequence>& chosen) {
-  report::Section section;
-  section.key = "names";
-  section.title = "The kernels of each sequence";
-  section.table.add_column({"sequence", "#", Kind::kId});
-  section.table.add_column({"name", "Name", Kind::kName});
+  report::Section section{.key = "names", .title = "The kernels of each sequence"};
+  section.table.add_columns({id("sequence", "#"), name("name", "Name")});
   for (size_t i = 0; i < chosen.size(); ++i) {
     for (const trace::NameId name : names_of(trace, runs, chosen[i])) {
       section.table.add_row({static_cast<int64_t>(i + 1), trace.names[name]});
@@ -166,19 +163,13 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   SONDE_ASSIGN(const Limits limits, limits_of(parameters));
   report::Report report = begin_report("sequences", trace);
   const Runs runs = find_runs(trace, limits.gap_ns);
-  report::Section section;
-  section.key = "sequences";
-  section.empty_text =
-      runs.ops.empty() ? "No kernels." : "No kernels follow each other that often.";
+  report::Section section{
+      .key = "sequences",
+      .empty_text = runs.ops.empty() ? "No kernels." : "No kernels follow each other that often."};
   report::Table& table = section.table;
-  table.add_column({"sequence", "#", Kind::kId});
-  table.add_column({"kernels", "Kernels", Kind::kText});
-  table.add_column({"length", "Length", Kind::kInteger});
-  table.add_column({"count", "Count", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"gaps_ns", "Gaps", Kind::kTime});
-  table.add_column({"launches_saved", "Launches saved", Kind::kInteger});
-  table.add_column({"fusion", "Fusion", Kind::kText});
+  table.add_columns({id("sequence", "#"), text("kernels", "Kernels"), integer("length", "Length"),
+                     integer("count", "Count"), time("total_ns", "Total"), time("gaps_ns", "Gaps"),
+                     integer("launches_saved", "Launches saved"), text("fusion", "Fusion")});
   const auto chosen = choose(find_sequences(trace, runs, limits), runs.ops.size(), limits.count);
   const KernelNames names(trace);
   for (size_t i = 0; i < chosen.size(); ++i) {
@@ -187,7 +178,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
     table.add_row({static_cast<int64_t>(i + 1), names.joined(names_of(trace, runs, sequence)),
                    static_cast<int64_t>(sequence.length), static_cast<int64_t>(sequence.at.size()),
                    times.total_ns, times.gaps_ns, static_cast<int64_t>(sequence.saved()),
-                   std::string(times.fusable ? "candidate" : "-")});
+                   times.fusable ? "candidate" : "-"});
   }
   report.sections.push_back(std::move(section));
   if (parameters.flag("names")) report.sections.push_back(names_section(trace, runs, chosen));
@@ -205,8 +196,8 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& sequences_analysis() {
-  static const Analysis kAnalysis{
+Analysis sequences_analysis() {
+  return {
       "sequences",
       "Find sequences of kernels that repeat",
       "Shows frequent sequences of kernels, how much time they take and leave unused, and which "
@@ -222,7 +213,6 @@ const Analysis& sequences_analysis() {
        {"short", "TIME", "longer kernels are not candidates for fusion", "10us"}},
       [](const Parameters&) { return trace::Request{.ops = true}; },
       run};
-  return kAnalysis;
 }
 
 }  // namespace sonde::analysis

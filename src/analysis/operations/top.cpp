@@ -1,18 +1,27 @@
+// Totals by name: `top` of all operations, `ktop` of kernels.
 #include "analysis/analysis.h"
 #include "analysis/operations/op_groups.h"
 
 namespace sonde::analysis {
 namespace {
 
-Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
-  report::Report report = begin_report("top", trace);
-  report::Section section;
-  section.key = "top";
-  section.empty_text = "No operations of a device.";
-  section.table = totals_table(group_ops(trace, {"name"}, all_ops(trace)));
-  report.sections.push_back(std::move(section));
+report::Report totals(const trace::Trace& trace, const char* name, const std::vector<bool>& ops,
+                      const char* none) {
+  report::Report report = begin_report(name, trace);
+  report.sections.push_back(
+      {.key = name, .table = totals_table(group_ops(trace, {"name"}, ops)), .empty_text = none});
   return report;
 }
+
+Result<report::Report> run_top(const trace::Trace& trace, const Parameters&) {
+  return totals(trace, "top", all_ops(trace), "No operations of a device.");
+}
+
+Result<report::Report> run_ktop(const trace::Trace& trace, const Parameters&) {
+  return totals(trace, "ktop", kernels_of(trace), "No kernels.");
+}
+
+trace::Request needs(const Parameters&) { return {.ops = true}; }
 
 constexpr const char* kDefinition =
     "top: one row for each name of an operation of a device. Name is the kernel's name, or the "
@@ -25,10 +34,19 @@ constexpr const char* kDefinition =
     "These are the figures of RPD's view `top`, with two differences: operations that are equal in "
     "name, start and end are all counted, and times are whole nanoseconds. In SQL: sonde_top.\n";
 
+constexpr const char* kKernelsDefinition =
+    "ktop: as top, for kernels only, by the time they ran on the device. A kernel is an operation "
+    "of type KernelExecution, or one that carries a kernel's name and is not a copy, fill, map, "
+    "migration, barrier or host function; so the kernels of graphs, which AMD records as type "
+    "Task, are each counted under their own name. Share is in percent of the time of all "
+    "kernels.\n\n"
+    "RPD's old view `ktop` adds up the time of the launching calls on the CPU instead, which "
+    "gives another order. In SQL: sonde_ktop.\n";
+
 }  // namespace
 
-const Analysis& top_analysis() {
-  static const Analysis kAnalysis{
+Analysis top_analysis() {
+  return {
       "top",
       "List GPU operations by time, most expensive first",
       "Adds up, by name, kernels, copies and everything else the devices did: the first look at a "
@@ -39,9 +57,22 @@ const Analysis& top_analysis() {
        {"sonde top trace.rpd --format csv > top.csv", "every name, in exact nanoseconds"},
        {"sonde top trace.rpd --sort calls --limit 5", "what ran most often"}},
       {},
-      [](const Parameters&) { return trace::Request{.ops = true}; },
-      run};
-  return kAnalysis;
+      needs,
+      run_top};
+}
+
+Analysis ktop_analysis() {
+  return {"ktop",
+          "List kernels by GPU time, most expensive first",
+          "The same as sonde top, without copies and other operations that are not kernels.",
+          kKernelsDefinition,
+          {{"sonde ktop trace.rpd", "the 25 kernels with the largest total"},
+           {"sonde ktop trace.rpd --kernel 'gemm|Cijk_' --full-names",
+            "matrix products, with full "
+            "names"}},
+          {},
+          needs,
+          run_ktop};
 }
 
 }  // namespace sonde::analysis

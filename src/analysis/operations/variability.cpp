@@ -12,8 +12,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
+using namespace report::columns;
 
 // The same kernel after the same kernels.
 struct Contexts {
@@ -96,17 +95,11 @@ Value ratio_of(int64_t part, int64_t whole) {
 }
 
 void add_columns(report::Table& table) {
-  table.add_column({"name", "Name", Kind::kName});
-  table.add_column({"after", "After", Kind::kText});
-  table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"excess_ns", "Excess", Kind::kTime});
-  table.add_column({"p5_ns", "P5", Kind::kTime});
-  table.add_column({"median_ns", "Median", Kind::kTime});
-  table.add_column({"mean_ns", "Mean", Kind::kTime});
-  table.add_column({"p95_ns", "P95", Kind::kTime});
-  table.add_column({"p95_by_median", "P95/median", Kind::kReal, 2});
-  table.add_column({"cv", "CV", Kind::kReal, 3});
-  table.add_column({"drift_percentage", "Drift", Kind::kPercent});
+  table.add_columns({name("name", "Name"), text("after", "After"), integer("calls", "Calls"),
+                     time("excess_ns", "Excess"), time("p5_ns", "P5"), time("median_ns", "Median"),
+                     time("mean_ns", "Mean"), time("p95_ns", "P95"),
+                     real("p95_by_median", "P95/median", 2), real("cv", "CV", 3),
+                     percent("drift_percentage", "Drift")});
 }
 
 std::set<std::string> sensors_of(const trace::Trace& trace) {
@@ -140,18 +133,14 @@ std::vector<Value> row_of(const trace::Trace& trace, const std::string& after,
 report::Section sensors_section(const trace::Trace& trace, const KernelNames& names,
                                 const Contexts& contexts, const Groups& groups,
                                 const std::vector<size_t>& shown) {
-  report::Section section;
-  section.key = "sensors";
-  section.title = "Beside the sensors of the GPUs";
-  section.empty_text = "No reading was taken before these kernels.";
+  report::Section section{.key = "sensors",
+                          .title = "Beside the sensors of the GPUs",
+                          .empty_text = "No reading was taken before these kernels."};
   report::Table& table = section.table;
-  table.add_column({"name", "Name", Kind::kName});
-  table.add_column({"after", "After", Kind::kText});
-  table.add_column({"sensor", "Sensor", Kind::kText});
-  table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"reading", "Mean", Kind::kReal, 1});
-  table.add_column({"reading_drift_percentage", "Its drift", Kind::kPercent});
-  table.add_column({"correlation", "Correlation", Kind::kReal, 3});
+  table.add_columns({name("name", "Name"), text("after", "After"), text("sensor", "Sensor"),
+                     integer("calls", "Calls"), real("reading", "Mean", 1),
+                     percent("reading_drift_percentage", "Its drift"),
+                     real("correlation", "Correlation", 3)});
   for (const size_t context : shown) {
     const auto rows = groups.of(context);
     for (const std::string& what : sensors_of(trace)) {
@@ -185,10 +174,10 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   const Contexts contexts =
       find_contexts(trace, static_cast<size_t>(std::clamp<int64_t>(depth, 0, 64)));
   const Groups groups = group_rows(contexts.of_op, contexts.before.size());
-  report::Section section;
-  section.key = "variability";
-  section.empty_text =
-      contexts.before.empty() ? "No kernels." : "No kernel comes that often in one context.";
+  report::Section section{.key = "variability",
+                          .empty_text = contexts.before.empty()
+                                            ? "No kernels."
+                                            : "No kernel comes that often in one context."};
   add_columns(section.table);
   const KernelNames names(trace);
   std::vector<std::pair<std::vector<Value>, size_t>> found;  // with the context
@@ -230,21 +219,19 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& variability_analysis() {
-  static const Analysis kAnalysis{
-      "variability",
-      "Find kernels with variable duration",
-      "Shows how much time kernels took beyond their fast runs in the same place, how the "
-      "durations vary, and whether they drift.",
-      kDefinition,
-      {{"sonde variability trace.rpd", "the kernels that lose most time first"},
-       {"sonde variability trace.rpd --context 0 --sort drift_percentage",
-        "kernels wherever they are called, those that slow down most first"}},
-      {{"context", "N", "how many preceding kernels define the place of a kernel", "2"},
-       {"count", "N", "how often a kernel must occur in one place", "10"}},
-      [](const Parameters&) { return trace::Request{.ops = true, .monitors = true}; },
-      run};
-  return kAnalysis;
+Analysis variability_analysis() {
+  return {"variability",
+          "Find kernels with variable duration",
+          "Shows how much time kernels took beyond their fast runs in the same place, how the "
+          "durations vary, and whether they drift.",
+          kDefinition,
+          {{"sonde variability trace.rpd", "the kernels that lose most time first"},
+           {"sonde variability trace.rpd --context 0 --sort drift_percentage",
+            "kernels wherever they are called, those that slow down most first"}},
+          {{"context", "N", "how many preceding kernels define the place of a kernel", "2"},
+           {"count", "N", "how often a kernel must occur in one place", "10"}},
+          [](const Parameters&) { return trace::Request{.ops = true, .monitors = true}; },
+          run};
 }
 
 }  // namespace sonde::analysis

@@ -8,6 +8,7 @@
 namespace sonde::analysis {
 namespace {
 
+using namespace report::columns;
 using report::Kind;
 using report::Section;
 using report::Value;
@@ -52,8 +53,7 @@ std::string clock_of(const trace::FileInfo& info) {
 }
 
 Section file_section(const trace::FileInfo& info) {
-  Section section;
-  section.key = "info";
+  Section section{.key = "info"};
   const auto fact = [&](const char* key, const char* title, Kind kind, Value value) {
     section.add_fact({key, title, kind, std::move(value)});
   };
@@ -81,12 +81,9 @@ Section file_section(const trace::FileInfo& info) {
 
 Section processes_section(const trace::FileInfo& info) {
   Section section{"processes", "Processes", {}, {}, "None known."};
-  section.table.add_column({"pid", "PID", Kind::kId});
-  section.table.add_column({"rank", "Rank", Kind::kId});
-  section.table.add_column({"threads", "Threads", Kind::kInteger});
-  section.table.add_column({"duration_ns", "Duration", Kind::kTime});
-  section.table.add_column({"exit", "Exit", Kind::kText});
-  section.table.add_column({"command", "Command", Kind::kText});
+  section.table.add_columns({id("pid", "PID"), id("rank", "Rank"), integer("threads", "Threads"),
+                             time("duration_ns", "Duration"), text("exit", "Exit"),
+                             text("command", "Command")});
   for (const auto& process : info.processes) {
     Value duration;
     if (process.start_ns && process.end_ns) duration = *process.end_ns - *process.start_ns;
@@ -98,13 +95,10 @@ Section processes_section(const trace::FileInfo& info) {
 
 Section devices_section(const trace::FileInfo& info) {
   Section section{"devices", "Devices", {}, {}, "None known."};
-  section.table.add_column({"gpu_id", "GPU", Kind::kId});
-  section.table.add_column({"backend", "Backend", Kind::kText});
-  section.table.add_column({"name", "Name", Kind::kText});
-  section.table.add_column({"vendor", "Vendor", Kind::kText});
-  section.table.add_column({"kind", "Kind", Kind::kText});
-  section.table.add_column({"memory_bytes", "Memory", Kind::kBytes});
-  section.table.add_column({"compute_units", "Compute units", Kind::kInteger});
+  section.table.add_columns({id("gpu_id", "GPU"), text("backend", "Backend"), text("name", "Name"),
+                             text("vendor", "Vendor"), text("kind", "Kind"),
+                             bytes("memory_bytes", "Memory"),
+                             integer("compute_units", "Compute units")});
   for (const auto& device : info.devices) {
     section.table.add_row({device.gpu_id, text_or_none(device.backend), text_or_none(device.name),
                            text_or_none(device.vendor), text_or_none(device.kind),
@@ -116,18 +110,15 @@ Section devices_section(const trace::FileInfo& info) {
 
 Section counts_section(const trace::FileInfo& info) {
   Section section{"counts", "Contents", {}, {}, ""};
-  section.table.add_column({"what", "Rows of", Kind::kText});
-  section.table.add_column({"count", "Count", Kind::kInteger});
+  section.table.add_columns({text("what", "Rows of"), integer("count", "Count")});
   for (const auto& count : info.counts) section.table.add_row({count.what, count.count});
   return section;
 }
 
 Section diagnostics_section(const trace::FileInfo& info) {
   Section section{"diagnostics", "Diagnostics of the recording", {}, {}, "None."};
-  section.table.add_column({"severity", "Severity", Kind::kText});
-  section.table.add_column({"source", "Source", Kind::kText});
-  section.table.add_column({"count", "Times", Kind::kInteger});
-  section.table.add_column({"text", "Text", Kind::kText});
+  section.table.add_columns({text("severity", "Severity"), text("source", "Source"),
+                             integer("count", "Times"), text("text", "Text")});
   for (const auto& diagnostic : info.diagnostics) {
     section.table.add_row(
         {diagnostic.severity, diagnostic.source, diagnostic.count, diagnostic.text});
@@ -135,11 +126,22 @@ Section diagnostics_section(const trace::FileInfo& info) {
   return section;
 }
 
+Section faults_section(const trace::FileInfo& info) {
+  Section section{"faults", "GPUs that failed", {}, {}, "None."};
+  section.table.add_columns({text("kind", "Kind"), integer("pid", "Process"), id("gpu_id", "GPU"),
+                             name("kernel", "Kernel"), text("cause", "Likely cause"),
+                             text("title", "What happened")});
+  for (const auto& fault : info.faults) {
+    section.table.add_row({fault.kind, fault.pid, fault.gpu_id < 0 ? Value() : Value(fault.gpu_id),
+                           text_or_none(fault.kernel), fault.cause, fault.title});
+  }
+  return section;
+}
+
 Section facts_section(const char* key, const char* title,
                       const std::vector<trace::KeyValue>& facts) {
   Section section{key, title, {}, {}, "None."};
-  section.table.add_column({"key", "Key", Kind::kText});
-  section.table.add_column({"value", "Value", Kind::kText});
+  section.table.add_columns({text("key", "Key"), text("value", "Value")});
   for (const auto& fact : facts) section.table.add_row({fact.key, fact.value});
   return section;
 }
@@ -169,6 +171,9 @@ report::Report info_report(const trace::FileInfo& info, const InfoOptions& optio
       diagnostics_section(info),
       facts_section("metadata", "Metadata",
                     options.long_metadata ? info.metadata : shortened(info.metadata))};
+  if (!info.faults.empty()) {
+    report.sections.insert(report.sections.begin() + 1, faults_section(info));
+  }
   if (options.environment) {
     report.sections.push_back(facts_section("environment", "Environment", info.environment));
   }

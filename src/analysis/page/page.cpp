@@ -5,6 +5,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/findings/findings.h"
+#include "analysis/page/page_counters.h"
 #include "analysis/page/page_cpu.h"
 #include "analysis/page/strip.h"
 #include "analysis/stacks/sample_totals.h"
@@ -17,10 +18,8 @@ namespace sonde::analysis {
 namespace {
 
 using report::Chart;
-using report::Kind;
 using report::Section;
 using report::Table;
-using report::Value;
 
 constexpr size_t kMostBars = 12;
 constexpr size_t kLabelWidth = 34;  // what a chart has room for
@@ -112,9 +111,7 @@ Chart chart_of(const Table& table, const Part& part, const std::string& key) {
 }
 
 Section facts_of(const trace::Trace& trace) {
-  Section section;
-  section.key = "trace";
-  section.title = "What ran";
+  Section section{.key = "trace", .title = "What ran"};
   int64_t busy_ns = 0;
   int64_t wall_ns = 0;
   std::set<int64_t> ranks;
@@ -187,7 +184,6 @@ void add_notes(std::vector<std::string> notes, report::Report& page) {
 }
 
 Section what_stands_out(trace::Trace trace, double least_percentage) {
-  trace.op_counters = {};
   const Pace pace = leave_out_warm_up(trace);
   std::vector<Finding> findings = findings_of({&trace, 1}, least_percentage);
   const size_t left_out = findings.size() - std::min(findings.size(), kMostFindings);
@@ -240,6 +236,10 @@ Result<report::Report> page_of(trace::Trace trace, size_t rows, double least_per
     section.title = part.title;
     add_section(std::move(section), part, rows, page);
     add_notes(std::move(answer.notes), page);
+  }
+  for (Section& section : counter_sections(trace)) {
+    report::limit_table(section.table, rows);
+    page.sections.push_back(std::move(section));
   }
   for (Section& section : cpu_sections(trace)) {
     if (trace.ops.size() != 0) add_section(std::move(section), cpu_part(), rows, page);

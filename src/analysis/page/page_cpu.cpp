@@ -8,19 +8,18 @@
 namespace sonde::analysis {
 namespace {
 
+using namespace report::columns;
 using report::Kind;
 using report::Section;
 
 // Lines are no names of functions, which text would shorten.
 Section samples_section(const char* key, const char* title, Kind kind,
                         const std::vector<SampleTotal>& totals, int64_t whole_ns) {
-  Section section;
-  section.key = key;
-  section.title = title;
-  section.table.add_column({"name", "Name", kind});
-  section.table.add_column({"samples", "Samples", Kind::kInteger});
-  section.table.add_column({"cpu_ns", "CPU", Kind::kTime});
-  section.table.add_column({"percentage", "Share", Kind::kPercent});
+  Section section{.key = key, .title = title};
+  section.table.add_columns({{"name", "Name", kind},
+                             integer("samples", "Samples"),
+                             time("cpu_ns", "CPU"),
+                             percent("percentage", "Share")});
   for (const SampleTotal& total : totals) {
     section.table.add_row(
         {total.name, total.samples, total.cpu_ns, percent_of(total.cpu_ns, whole_ns)});
@@ -31,14 +30,10 @@ Section samples_section(const char* key, const char* title, Kind kind,
 }
 
 Section markers_section(const trace::Trace& trace) {
-  Section section;
-  section.key = "markers";
-  section.title = "Ranges that the program marked";
-  section.table.add_column({"name", "Name", Kind::kName});
-  section.table.add_column({"count", "Count", Kind::kInteger});
-  section.table.add_column({"total_ns", "Total", Kind::kTime});
-  section.table.add_column({"mean_ns", "Mean", Kind::kTime});
-  section.table.add_column({"max_ns", "Max", Kind::kTime});
+  Section section{.key = "markers", .title = "Ranges that the program marked"};
+  section.table.add_columns({name("name", "Name"), integer("count", "Count"),
+                             time("total_ns", "Total"), time("mean_ns", "Mean"),
+                             time("max_ns", "Max")});
   std::vector<Total> by_name(trace.names.size());
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     const bool is_range = trace.apis.kind[i] == trace::ApiKind::kMarker && trace.api_ns(i) > 0;

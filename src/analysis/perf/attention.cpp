@@ -123,19 +123,10 @@ Estimate attention(std::string_view name, const Inputs& inputs) {
       q->type);
 }
 
-const std::vector<PerfModel>& models() {
-  static const std::vector<PerfModel> kModels = [] {
-    std::vector<PerfModel> made;
-    for (const Layout& layout : kLayouts) {
-      made.push_back({layout.name, WorkKind::kAttention, attention});
-    }
-    return made;
-  }();
-  return kModels;
-}
-
 }  // namespace
 
-std::span<const PerfModel> attention_models() { return models(); }
+std::vector<PerfModel> attention_models() {
+  return models_of(kLayouts, WorkKind::kAttention, attention);
+}
 
 }  // namespace sonde::analysis

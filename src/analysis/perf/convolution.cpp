@@ -222,20 +222,12 @@ Estimate backward(std::string_view, const Inputs& inputs) {
                      operands.input->type);
 }
 
-const std::vector<PerfModel>& models() {
-  static const std::vector<PerfModel> kModels = [] {
-    std::vector<PerfModel> made;
-    for (const Layout& layout : kLayouts) {
-      made.push_back({layout.name, WorkKind::kConvolution, forward});
-    }
-    made.push_back({"aten::convolution_backward", WorkKind::kConvolution, backward});
-    return made;
-  }();
-  return kModels;
-}
-
 }  // namespace
 
-std::span<const PerfModel> convolution_models() { return models(); }
+std::vector<PerfModel> convolution_models() {
+  auto models = models_of(kLayouts, WorkKind::kConvolution, forward);
+  models.push_back({"aten::convolution_backward", WorkKind::kConvolution, backward});
+  return models;
+}
 
 }  // namespace sonde::analysis

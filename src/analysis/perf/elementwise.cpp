@@ -241,33 +241,17 @@ Estimate embedding(std::string_view, const Inputs& inputs) {
   return gather(table, numbers, std::move(result));
 }
 
-struct Models {
-  std::vector<std::string> names;
-  std::vector<PerfModel> models;
-};
-
-const Models& models() {
-  static const Models kModels = [] {
-    Models made;
-    made.names.reserve(2 * std::size(kLayouts));  // models point into it
-    const auto add = [&](std::string name) {
-      made.names.push_back(std::move(name));
-      made.models.push_back({made.names.back(), WorkKind::kElementwise, elementwise});
-    };
-    for (const Layout& layout : kLayouts) {
-      const std::string name = std::string(kNamespace) + std::string(layout.name);
-      add(name);
-      if (layout.name.back() != '_') add(name + "_");
-    }
-    made.models.push_back({"aten::index_select", WorkKind::kElementwise, index_select});
-    made.models.push_back({"aten::embedding", WorkKind::kElementwise, embedding});
-    return made;
-  }();
-  return kModels;
-}
-
 }  // namespace
 
-std::span<const PerfModel> elementwise_models() { return models().models; }
+std::vector<PerfModel> elementwise_models() {
+  std::vector<PerfModel> models = {{"aten::index_select", WorkKind::kElementwise, index_select},
+                                   {"aten::embedding", WorkKind::kElementwise, embedding}};
+  for (const Layout& layout : kLayouts) {
+    const std::string name = std::string(kNamespace) + std::string(layout.name);
+    models.push_back({name, WorkKind::kElementwise, elementwise});
+    if (name.back() != '_') models.push_back({name + "_", WorkKind::kElementwise, elementwise});
+  }
+  return models;
+}
 
 }  // namespace sonde::analysis

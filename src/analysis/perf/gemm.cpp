@@ -135,28 +135,28 @@ Estimate scaled(std::string_view name, const Inputs& inputs) {
                           product_of({shape->m, shape->n}));
 }
 
-constexpr PerfModel kModels[] = {
-    {"aten::mm", WorkKind::kGemm, plain},
-    {"aten::bmm", WorkKind::kGemm, plain},
-    {"aten::matmul", WorkKind::kGemm, plain},
-    {"aten::mv", WorkKind::kGemm, plain},
-    {"aten::dot", WorkKind::kGemm, plain},
-    {"aten::vdot", WorkKind::kGemm, plain},
-    {"aten::addmm", WorkKind::kGemm, with_addend},
-    {"aten::addmm_", WorkKind::kGemm, with_addend},
-    {"aten::_addmm_activation", WorkKind::kGemm, with_addend},
-    {"aten::baddbmm", WorkKind::kGemm, with_addend},
-    {"aten::baddbmm_", WorkKind::kGemm, with_addend},
-    {"aten::addmv", WorkKind::kGemm, with_addend},
-    {"aten::addmv_", WorkKind::kGemm, with_addend},
-    {"aten::addbmm", WorkKind::kGemm, summed},
-    {"aten::linear", WorkKind::kGemm, linear},
-    {"aten::_scaled_mm", WorkKind::kGemm, scaled},
-    {"aten::_int_mm", WorkKind::kGemm, scaled},
-};
-
 }  // namespace
 
-std::span<const PerfModel> gemm_models() { return kModels; }
+std::vector<PerfModel> gemm_models() {
+  return {
+      {"aten::mm", WorkKind::kGemm, plain},
+      {"aten::bmm", WorkKind::kGemm, plain},
+      {"aten::matmul", WorkKind::kGemm, plain},
+      {"aten::mv", WorkKind::kGemm, plain},
+      {"aten::dot", WorkKind::kGemm, plain},
+      {"aten::vdot", WorkKind::kGemm, plain},
+      {"aten::addmm", WorkKind::kGemm, with_addend},
+      {"aten::addmm_", WorkKind::kGemm, with_addend},
+      {"aten::_addmm_activation", WorkKind::kGemm, with_addend},
+      {"aten::baddbmm", WorkKind::kGemm, with_addend},
+      {"aten::baddbmm_", WorkKind::kGemm, with_addend},
+      {"aten::addmv", WorkKind::kGemm, with_addend},
+      {"aten::addmv_", WorkKind::kGemm, with_addend},
+      {"aten::addbmm", WorkKind::kGemm, summed},
+      {"aten::linear", WorkKind::kGemm, linear},
+      {"aten::_scaled_mm", WorkKind::kGemm, scaled},
+      {"aten::_int_mm", WorkKind::kGemm, scaled},
+  };
+}
 
 }  // namespace sonde::analysis

@@ -97,7 +97,7 @@ Result<std::vector<GpuPeak>> parse_gpu_peaks(std::string_view text, const std::s
       continue;
     }
     const size_t equals = line.find('=');
-    if (peaks.empty() || equals == line.npos) return wrong("this line says nothing of a GPU");
+    if (peaks.empty() || equals == line.npos) return wrong("this line does not describe a GPU");
     const std::string_view key = trim(line.substr(0, equals));
     if (!set_member(peaks.back(), key, trim(line.substr(equals + 1)))) {
       return wrong("unknown key or value of '" + std::string(key) + "'");

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
+#include <map>
 
 namespace sonde::analysis {
 
@@ -14,15 +14,15 @@ const char* work_kind_name(WorkKind kind) {
 
 const PerfModel* find_perf_model(std::string_view name) {
   static const auto kByName = [] {
-    std::unordered_map<std::string_view, const PerfModel*> by_name;
-    for (const auto models : {gemm_models(), convolution_models(), attention_models(),
-                              normalisation_models(), reduction_models(), elementwise_models()}) {
-      for (const PerfModel& model : models) by_name.emplace(model.name, &model);
+    std::map<std::string, PerfModel, std::less<>> by_name;
+    for (const auto& models : {gemm_models(), convolution_models(), attention_models(),
+                               normalisation_models(), reduction_models(), elementwise_models()}) {
+      for (const PerfModel& model : models) by_name.emplace(model.name, model);
     }
     return by_name;
   }();
   const auto found = kByName.find(name);
-  return found == kByName.end() ? nullptr : found->second;
+  return found == kByName.end() ? nullptr : &found->second;
 }
 
 Estimate estimate_of(std::optional<int64_t> flops, std::optional<int64_t> bytes, std::string shape,

@@ -37,19 +37,28 @@ struct Estimate {
 };
 
 struct PerfModel {
-  std::string_view name;  // "aten::mm"
+  std::string name;  // "aten::mm"
   WorkKind kind;
   Estimate (*estimate)(std::string_view name, const Inputs& inputs);
   // On matrix units, if the device has some for the type.
   bool uses_matrix_units() const { return kind <= WorkKind::kAttention; }
 };
 
-std::span<const PerfModel> gemm_models();
-std::span<const PerfModel> convolution_models();
-std::span<const PerfModel> attention_models();
-std::span<const PerfModel> normalisation_models();
-std::span<const PerfModel> reduction_models();
-std::span<const PerfModel> elementwise_models();
+std::vector<PerfModel> gemm_models();
+std::vector<PerfModel> convolution_models();
+std::vector<PerfModel> attention_models();
+std::vector<PerfModel> normalisation_models();
+std::vector<PerfModel> reduction_models();
+std::vector<PerfModel> elementwise_models();
+
+// The same estimate for each of the operators in `layouts`.
+template <typename Layouts>
+std::vector<PerfModel> models_of(const Layouts& layouts, WorkKind kind,
+                                 Estimate (*estimate)(std::string_view, const Inputs&)) {
+  std::vector<PerfModel> models;
+  for (const auto& layout : layouts) models.push_back({std::string(layout.name), kind, estimate});
+  return models;
+}
 
 // The model of an operator; nullptr if there is none.
 const PerfModel* find_perf_model(std::string_view name);

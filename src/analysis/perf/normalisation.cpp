@@ -106,25 +106,17 @@ Estimate softmax_backward(std::string_view, const Inputs& inputs) {
                      extents(gradient->sizes), gradient->type);
 }
 
-const std::vector<PerfModel>& models() {
-  static const std::vector<PerfModel> kModels = [] {
-    std::vector<PerfModel> made;
-    for (const Layout& layout : kLayouts) {
-      made.push_back({layout.name, WorkKind::kNormalisation, norm});
-    }
-    for (const char* name : {"aten::_softmax", "aten::_log_softmax"}) {
-      made.push_back({name, WorkKind::kNormalisation, softmax});
-    }
-    for (const char* name : {"aten::_softmax_backward_data", "aten::_log_softmax_backward_data"}) {
-      made.push_back({name, WorkKind::kNormalisation, softmax_backward});
-    }
-    return made;
-  }();
-  return kModels;
-}
-
 }  // namespace
 
-std::span<const PerfModel> normalisation_models() { return models(); }
+std::vector<PerfModel> normalisation_models() {
+  auto models = models_of(kLayouts, WorkKind::kNormalisation, norm);
+  for (const char* name : {"aten::_softmax", "aten::_log_softmax"}) {
+    models.push_back({name, WorkKind::kNormalisation, softmax});
+  }
+  for (const char* name : {"aten::_softmax_backward_data", "aten::_log_softmax_backward_data"}) {
+    models.push_back({name, WorkKind::kNormalisation, softmax_backward});
+  }
+  return models;
+}
 
 }  // namespace sonde::analysis

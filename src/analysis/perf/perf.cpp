@@ -13,8 +13,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
+using namespace report::columns;
 
 // The peaks of each GPU: those that --gpu-peak names, or the ones of a device with its name.
 class Peaks {
@@ -88,7 +87,7 @@ std::vector<PerfRow> rows_of(const trace::Trace& trace, const ModelledWork& work
   return rows;
 }
 
-Value real(std::optional<double> value) { return value ? Value(*value) : Value(); }
+Value known(std::optional<double> value) { return value ? Value(*value) : Value(); }
 
 Value whole(double value) {
   return value < 9e18 ? Value(static_cast<int64_t>(std::llround(value))) : Value();
@@ -99,29 +98,20 @@ Value share(std::optional<double> part, std::optional<double> all) {
 }
 
 void add_columns(report::Table& table) {
-  table.add_column({"operator", "Operator", Kind::kText});
-  table.add_column({"shape", "Shape", Kind::kText});
-  table.add_column({"type", "Type", Kind::kText});
-  table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"kernels", "Kernels", Kind::kInteger});
-  table.add_column({"gpu_ns", "GPU time", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
-  table.add_column({"flops", "FLOP", Kind::kInteger});
-  table.add_column({"model_bytes", "Bytes", Kind::kBytes});
-  table.add_column({"flop_per_byte", "FLOP/B", Kind::kReal, 1});
-  table.add_column({"tflop_per_s", "TFLOP/s", Kind::kReal, 2});
-  table.add_column({"gb_per_s", "GB/s", Kind::kReal, 1});
-  table.add_column({"compute_percentage", "Of peak", Kind::kPercent});
-  table.add_column({"bandwidth_percentage", "Of bandwidth", Kind::kPercent});
-  table.add_column({"bound", "Bound", Kind::kText});
-  table.add_column({"roofline_ns", "Roofline", Kind::kTime});
-  table.add_column({"roofline_percentage", "Of roofline", Kind::kPercent});
+  table.add_columns(
+      {text("operator", "Operator"), text("shape", "Shape"), text("type", "Type"),
+       integer("calls", "Calls"), integer("kernels", "Kernels"), time("gpu_ns", "GPU time"),
+       percent("percentage", "Share"), integer("flops", "FLOP"), bytes("model_bytes", "Bytes"),
+       real("flop_per_byte", "FLOP/B", 1), real("tflop_per_s", "TFLOP/s", 2),
+       real("gb_per_s", "GB/s", 1), percent("compute_percentage", "Of peak"),
+       percent("bandwidth_percentage", "Of bandwidth"), text("bound", "Bound"),
+       time("roofline_ns", "Roofline"), percent("roofline_percentage", "Of roofline")});
 }
 
 report::Section shapes_section(const std::vector<PerfRow>& rows, int64_t all_ns) {
-  report::Section section;
-  section.key = "perf";
-  section.empty_text = "No kernel was launched by an operator with a model and recorded sizes.";
+  report::Section section{
+      .key = "perf",
+      .empty_text = "No kernel was launched by an operator with a model and recorded sizes."};
   add_columns(section.table);
   for (const PerfRow& row : rows) {
     const auto bound = bound_of(row);
@@ -129,10 +119,10 @@ report::Section shapes_section(const std::vector<PerfRow>& rows, int64_t all_ns)
     section.table.add_row(
         {row.name, row.each.shape, std::string(row.each.type->name), row.calls, row.kernels,
          row.gpu_ns, percent_of(row.gpu_ns, all_ns), whole(row.flops()), whole(row.bytes()),
-         real(row.intensity()), real(row.tflop_per_s()), real(row.gb_per_s()),
+         known(row.intensity()), known(row.tflop_per_s()), known(row.gb_per_s()),
          share(row.tflop_per_s(), row.peak_tflop_per_s()),
          share(row.gb_per_s(), row.peak_gb_per_s()),
-         bound ? Value(std::string(bound->is_compute ? "compute" : "memory")) : Value(),
+         bound ? Value(bound->is_compute ? "compute" : "memory") : Value(),
          bound ? whole(bound->ns) : Value(), bound ? share(bound->ns, ns) : Value()});
   }
   report::Chart chart = roofline_chart(rows);
@@ -142,20 +132,13 @@ report::Section shapes_section(const std::vector<PerfRow>& rows, int64_t all_ns)
 
 // By kind of work, and what is not modelled: together the time of all kernels.
 report::Section kinds_section(const std::vector<PerfRow>& rows, const ModelledWork& work) {
-  report::Section section;
-  section.key = "kinds";
-  section.title = "By kind of work";
-  section.empty_text = "No kernels.";
+  report::Section section{.key = "kinds", .title = "By kind of work", .empty_text = "No kernels."};
   report::Table& table = section.table;
-  table.add_column({"kind", "Kind", Kind::kText});
-  table.add_column({"kernels", "Kernels", Kind::kInteger});
-  table.add_column({"gpu_ns", "GPU time", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
-  table.add_column({"flops", "FLOP", Kind::kInteger});
-  table.add_column({"model_bytes", "Bytes", Kind::kBytes});
-  table.add_column({"tflop_per_s", "TFLOP/s", Kind::kReal, 2});
-  table.add_column({"gb_per_s", "GB/s", Kind::kReal, 1});
-  table.add_column({"roofline_percentage", "Of roofline", Kind::kPercent});
+  table.add_columns({text("kind", "Kind"), integer("kernels", "Kernels"),
+                     time("gpu_ns", "GPU time"), percent("percentage", "Share"),
+                     integer("flops", "FLOP"), bytes("model_bytes", "Bytes"),
+                     real("tflop_per_s", "TFLOP/s", 2), real("gb_per_s", "GB/s", 1),
+                     percent("roofline_percentage", "Of roofline")});
   for (size_t kind = 0; kind < kWorkKinds; ++kind) {
     int64_t kernels = 0, gpu_ns = 0;
     double flops = 0, bytes = 0, bound_ns = 0;
@@ -183,23 +166,20 @@ report::Section kinds_section(const std::vector<PerfRow>& rows, const ModelledWo
     gpu_ns += row.gpu_ns;
   }
   if (kernels != 0) {
-    table.add_row({std::string("not modelled"), kernels, gpu_ns, percent_of(gpu_ns, work.gpu_ns),
-                   Value(), Value(), Value(), Value(), Value()});
+    table.add_row({"not modelled", kernels, gpu_ns, percent_of(gpu_ns, work.gpu_ns), Value(),
+                   Value(), Value(), Value(), Value()});
   }
   return section;
 }
 
 report::Section unmodelled_section(const ModelledWork& work) {
-  report::Section section;
-  section.key = "not_modelled";
-  section.title = "Not modelled";
-  section.empty_text = "Every kernel belongs to an operator whose work is known.";
+  report::Section section{.key = "not_modelled",
+                          .title = "Not modelled",
+                          .empty_text = "Every kernel belongs to an operator whose work is known."};
   report::Table& table = section.table;
-  table.add_column({"operator", "Operator", Kind::kText});
-  table.add_column({"reason", "Reason", Kind::kText});
-  table.add_column({"kernels", "Kernels", Kind::kInteger});
-  table.add_column({"gpu_ns", "GPU time", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
+  table.add_columns({text("operator", "Operator"), text("reason", "Reason"),
+                     integer("kernels", "Kernels"), time("gpu_ns", "GPU time"),
+                     percent("percentage", "Share")});
   for (const Unmodelled& row : work.unmodelled) {
     table.add_row(
         {row.name, row.why, row.kernels, row.gpu_ns, percent_of(row.gpu_ns, work.gpu_ns)});
@@ -215,19 +195,13 @@ bool is_beyond_plain_fp32(const PerfRow& row) {
 }
 
 report::Section gpus_section(const Peaks& peaks) {
-  report::Section section;
-  section.key = "gpus";
-  section.title = "Peaks";
-  section.empty_text = "No GPUs.";
+  report::Section section{.key = "gpus", .title = "Peaks", .empty_text = "No GPUs."};
   report::Table& table = section.table;
-  table.add_column({"gpu_id", "GPU", Kind::kId});
-  table.add_column({"device", "Device", Kind::kText});
-  table.add_column({"peaks_of", "Peaks of", Kind::kText});
-  table.add_column({"bandwidth_gb_per_s", "GB/s", Kind::kReal, 1});
-  table.add_column({"fp16_tflop_per_s", "fp16 TFLOP/s", Kind::kReal, 1});
-  table.add_column({"bf16_tflop_per_s", "bf16 TFLOP/s", Kind::kReal, 1});
-  table.add_column({"fp32_tflop_per_s", "fp32 TFLOP/s", Kind::kReal, 1});
-  table.add_column({"source", "Source", Kind::kText});
+  table.add_columns({id("gpu_id", "GPU"), text("device", "Device"), text("peaks_of", "Peaks of"),
+                     real("bandwidth_gb_per_s", "GB/s", 1),
+                     real("fp16_tflop_per_s", "fp16 TFLOP/s", 1),
+                     real("bf16_tflop_per_s", "bf16 TFLOP/s", 1),
+                     real("fp32_tflop_per_s", "fp32 TFLOP/s", 1), text("source", "Source")});
   for (const Peaks::Gpu& gpu : peaks.gpus()) {
     const GpuPeak* peak = peaks.of(gpu.id);
     const Value device = gpu.device.empty() ? Value() : Value(gpu.device);
@@ -235,7 +209,7 @@ report::Section gpus_section(const Peaks& peaks) {
       table.add_row({gpu.id, device, Value(), Value(), Value(), Value(), Value(), Value()});
       continue;
     }
-    const auto compute = [&](Precision precision) { return real(peak->compute(precision, true)); };
+    const auto compute = [&](Precision precision) { return known(peak->compute(precision, true)); };
     table.add_row({gpu.id, device, peak->name, peak->bandwidth_gb_per_s, compute(Precision::kFp16),
                    compute(Precision::kBf16), compute(Precision::kFp32),
                    peak->source + ", looked up " + peak->date});
@@ -313,8 +287,8 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& perf_analysis() {
-  static const Analysis kAnalysis{
+Analysis perf_analysis() {
+  return {
       "perf",
       "Show the FLOP/s and bandwidth that operators reach, against the GPU's peaks",
       "Shows FLOPs, bytes, arithmetic intensity and achieved rates of matrix products, "
@@ -331,7 +305,6 @@ const Analysis& perf_analysis() {
         ""}},
       needs,
       run};
-  return kAnalysis;
 }
 
 }  // namespace sonde::analysis

@@ -98,19 +98,10 @@ Estimate reduction(std::string_view name, const Inputs& inputs) {
                      text_of(input->sizes, over), input->type);
 }
 
-const std::vector<PerfModel>& models() {
-  static const std::vector<PerfModel> kModels = [] {
-    std::vector<PerfModel> made;
-    for (const Layout& layout : kLayouts) {
-      made.push_back({layout.name, WorkKind::kReduction, reduction});
-    }
-    return made;
-  }();
-  return kModels;
-}
-
 }  // namespace
 
-std::span<const PerfModel> reduction_models() { return models(); }
+std::vector<PerfModel> reduction_models() {
+  return models_of(kLayouts, WorkKind::kReduction, reduction);
+}
 
 }  // namespace sonde::analysis

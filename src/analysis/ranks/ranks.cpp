@@ -12,7 +12,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
+using namespace report::columns;
 using report::Value;
 using trace::Category;
 using trace::IntervalSet;
@@ -192,15 +192,11 @@ constexpr Metric kMetrics[] = {
 };
 
 report::Section members_section(const std::vector<RankTime>& members) {
-  report::Section section;
-  section.key = "ranks";
-  section.empty_text = "No operations of a device.";
+  report::Section section{.key = "ranks", .empty_text = "No operations of a device."};
   report::Table& table = section.table;
-  table.add_column({"rank", "Rank", Kind::kId});
-  table.add_column({"gpu_id", "GPU", Kind::kId});
-  table.add_column({"ops", "Ops", Kind::kInteger});
-  for (const Metric& metric : kMetrics) table.add_column({metric.key, metric.title, Kind::kTime});
-  table.add_column({"file", "File", Kind::kText});
+  table.add_columns({id("rank", "Rank"), id("gpu_id", "GPU"), integer("ops", "Ops")});
+  for (const Metric& metric : kMetrics) table.add_column(time(metric.key, metric.title));
+  table.add_column(text("file", "File"));
   for (const RankTime& member : members) {
     std::vector<Value> row = {member.rank, member.gpu, member.ops};
     for (const Metric& metric : kMetrics) row.emplace_back(metric.of(member));
@@ -211,17 +207,11 @@ report::Section members_section(const std::vector<RankTime>& members) {
 }
 
 report::Section spread_section(const std::vector<RankTime>& members) {
-  report::Section section;
-  section.key = "spread";
-  section.title = "Across ranks";
+  report::Section section{.key = "spread", .title = "Across ranks"};
   report::Table& table = section.table;
-  table.add_column({"what", "What", Kind::kText});
-  table.add_column({"min_ns", "Min", Kind::kTime});
-  table.add_column({"median_ns", "Median", Kind::kTime});
-  table.add_column({"max_ns", "Max", Kind::kTime});
-  table.add_column({"spread_percentage", "Spread", Kind::kPercent});
-  table.add_column({"min_rank", "Min of rank", Kind::kId});
-  table.add_column({"max_rank", "Max of rank", Kind::kId});
+  table.add_columns({text("what", "What"), time("min_ns", "Min"), time("median_ns", "Median"),
+                     time("max_ns", "Max"), percent("spread_percentage", "Spread"),
+                     id("min_rank", "Min of rank"), id("max_rank", "Max of rank")});
   for (const Metric& metric : kMetrics) {
     std::vector<int64_t> values;
     for (const RankTime& member : members) values.push_back(metric.of(member));

@@ -306,19 +306,8 @@ class TreeOfCalls {
 }  // namespace
 
 const char* name_of(FrameClass frame_class) {
-  switch (frame_class) {
-    case FrameClass::kThread:
-      return "thread";
-    case FrameClass::kUser:
-      return "user";
-    case FrameClass::kLibrary:
-      return "library";
-    case FrameClass::kRuntime:
-      return "call";
-    case FrameClass::kDevice:
-      return "device";
-  }
-  return "";
+  constexpr const char* kNames[] = {"thread", "user", "library", "call", "device"};
+  return kNames[static_cast<size_t>(frame_class)];
 }
 
 Result<trace::NameFilter> user_filter(const std::string& pattern) {

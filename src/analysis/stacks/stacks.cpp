@@ -11,10 +11,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
-using trace::kNone;
-using trace::Row;
+using namespace report::columns;
 
 // The frames around a call, from the innermost on: Python's that are calls themselves.
 class OpenFrames {
@@ -124,16 +121,14 @@ Result<report::Report> launched_by(const trace::Trace& trace, const Parameters& 
   const StackFrames stacks(trace, filter);
   const Grouped grouped = group_sites(trace, Sites(open, stacks, parameters.text("by")));
   const Groups groups = group_rows(grouped.group_of, grouped.texts.size());
-  report::Section section;
-  section.key = "stacks";
-  section.empty_text = "No operations of a device.";
+  report::Section section{.key = "stacks", .empty_text = "No operations of a device."};
   report::Table& table = section.table;
-  table.add_column({"frame", "Frame", Kind::kText, 0, false, 1});
-  table.add_column({"ops", "Ops", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
-  table.add_column({"busy_ns", "Busy", Kind::kTime});
-  table.add_column({"top_op", "Most of it", Kind::kName});
+  table.add_columns({{"frame", "Frame", Kind::kText, 0, false, 1},
+                     integer("ops", "Ops"),
+                     time("total_ns", "Total"),
+                     percent("percentage", "Share"),
+                     time("busy_ns", "Busy"),
+                     name("top_op", "Most of it")});
   struct Line {
     int64_t total_ns = 0;
     size_t group = 0;
@@ -241,40 +236,38 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& stacks_analysis() {
-  static const Analysis kAnalysis{
-      "stacks",
-      "Show where time went by call path: CPU, wall or GPU time",
-      "Shows sampled call stacks, native and Python, or the calls and frames that launched GPU "
-      "work: by the innermost line of the user's own code, as a tree of callees or of callers, "
-      "and as a flame graph.",
-      kDefinition,
-      {{"sonde stacks trace.rpd --weight cpu --by tree", "the tree of sampled CPU time"},
-       {"sonde stacks trace.rpd --weight cpu --by tree --format svg > flame.svg",
-        "as a flame graph, for any browser"},
-       {"sonde stacks trace.json", "lines of the user's own code, largest GPU time first"},
-       {"sonde stacks trace.json --user '^model/' --by stack", "from outermost to innermost"}},
-      {{"weight", "TIME", "which time", "auto", {"auto", "cpu", "wall", "gpu"}},
-       {"by", "WHAT", "what a row is", "user", {"user", "leaf", "stack", "tree", "callers"}},
-       {"user", "REGEX", "frames that are the user's own code", ""},
-       {"native", "", "show the frames of the Python interpreter itself", ""},
-       {"threads", "", "a tree for each thread", ""},
-       {"pid", "PID", "only this process", ""},
-       {"tid", "TID", "only this thread", ""},
-       {"min-share", "PERCENT", "tree, callers: leave out what took less", "0.5"}},
-      [](const Parameters& parameters) {
-        const std::string& weight = parameters.text("weight");
-        const bool is_gpu = weight == "gpu" || weight == "auto";
-        return trace::Request{.ops = is_gpu,
-                              .nesting = true,
-                              .links = is_gpu,
-                              .samples = weight != "gpu",
-                              .launch_stacks = is_gpu,
-                              .all_apis = is_gpu};
-      },
-      run,
-      true};
-  return kAnalysis;
+Analysis stacks_analysis() {
+  return {"stacks",
+          "Show where time went by call path: CPU, wall or GPU time",
+          "Shows sampled call stacks, native and Python, or the calls and frames that launched GPU "
+          "work: by the innermost line of the user's own code, as a tree of callees or of callers, "
+          "and as a flame graph.",
+          kDefinition,
+          {{"sonde stacks trace.rpd --weight cpu --by tree", "the tree of sampled CPU time"},
+           {"sonde stacks trace.rpd --weight cpu --by tree --format svg > flame.svg",
+            "as a flame graph, for any browser"},
+           {"sonde stacks trace.json", "lines of the user's own code, largest GPU time first"},
+           {"sonde stacks trace.json --user '^model/' --by stack", "from outermost to innermost"}},
+          {{"weight", "TIME", "which time", "auto", {"auto", "cpu", "wall", "gpu"}},
+           {"by", "WHAT", "what a row is", "user", {"user", "leaf", "stack", "tree", "callers"}},
+           {"user", "REGEX", "frames that are the user's own code", ""},
+           {"native", "", "show the frames of the Python interpreter itself", ""},
+           {"threads", "", "a tree for each thread", ""},
+           {"pid", "PID", "only this process", ""},
+           {"tid", "TID", "only this thread", ""},
+           {"min-share", "PERCENT", "tree, callers: leave out what took less", "0.5"}},
+          [](const Parameters& parameters) {
+            const std::string& weight = parameters.text("weight");
+            const bool is_gpu = weight == "gpu" || weight == "auto";
+            return trace::Request{.ops = is_gpu,
+                                  .nesting = true,
+                                  .links = is_gpu,
+                                  .samples = weight != "gpu",
+                                  .launch_stacks = is_gpu,
+                                  .all_apis = is_gpu};
+          },
+          run,
+          true};
 }
 
 }  // namespace sonde::analysis

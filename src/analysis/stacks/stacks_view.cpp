@@ -10,6 +10,7 @@
 
 namespace sonde::analysis {
 
+using namespace report::columns;
 using report::Kind;
 using report::Value;
 using trace::kNone;
@@ -56,13 +57,11 @@ report::Table empty_table(bool is_tree, bool has_self) {
   frame.indented = is_tree;
   frame.priority = 1;
   table.add_column(frame);
-  table.add_column({"total_ns", is_tree ? "Total" : "Self", Kind::kTime});
-  table.add_column({"percentage", "Share", Kind::kPercent});
-  if (has_self) table.add_column({"self_ns", "Self", Kind::kTime});
-  if (!is_tree) table.add_column({"inclusive_ns", "Total", Kind::kTime});
-  if (has_self || !is_tree) table.add_column({"count", "Count", Kind::kInteger});
-  table.add_column({"kind", "Kind", Kind::kText});
-  table.add_column({"file", "File", Kind::kText});
+  table.add_columns({time("total_ns", is_tree ? "Total" : "Self"), percent("percentage", "Share")});
+  if (has_self) table.add_column(time("self_ns", "Self"));
+  if (!is_tree) table.add_column(time("inclusive_ns", "Total"));
+  if (has_self || !is_tree) table.add_column(integer("count", "Count"));
+  table.add_columns({text("kind", "Kind"), text("file", "File")});
   if (is_tree) table.add_column({"depth", "Depth", Kind::kId, 0, false, -1});
   return table;
 }
@@ -240,9 +239,7 @@ Result<double> least_share(const Parameters& parameters) {
 
 report::Section tree_section(const CallTree& tree, const std::string& by, Weight weight,
                              double least_percentage) {
-  report::Section section;
-  section.key = "stacks";
-  section.empty_text = "Nothing that took time.";
+  report::Section section{.key = "stacks", .empty_text = "Nothing that took time."};
   const bool is_tree = by == "tree" || by == "callers";
   section.table = empty_table(is_tree, by == "tree");
   if (tree.whole_ns() <= 0) return section;

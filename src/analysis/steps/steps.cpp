@@ -23,12 +23,9 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
+using namespace report::columns;
 using trace::HostWork;
 using trace::Interval;
-using trace::kNone;
-using trace::Row;
 
 constexpr size_t kFewSteps = 5;        // too few to tell a trend or what is slow
 constexpr double kSlowShare = 1.1;     // of the median, and
@@ -292,18 +289,14 @@ void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const
 
 report::Section steps_section(const trace::Trace& trace, std::span<const StepTime> times,
                               const Facts& facts) {
-  report::Section section;
-  section.key = "steps";
-  section.empty_text =
-      "No steps: neither markers of steps nor kernels that come again (--step REGEX names markers).";
-  section.table.add_column({"step", "Step", Kind::kText});
-  section.table.add_column({"rank", "Rank", Kind::kId});
-  section.table.add_column({"time_ns", "Time", Kind::kTime});
-  section.table.add_column({"of_median_percentage", "Of median", Kind::kPercent});
-  section.table.add_column({"busy_ns", "GPU busy", Kind::kTime});
-  section.table.add_column({"data_ns", "Data loading", Kind::kTime});
-  section.table.add_column({"ops", "Ops", Kind::kInteger});
-  section.table.add_column({"slow", "Slow", Kind::kText});
+  report::Section section{
+      .key = "steps",
+      .empty_text =
+          "No steps: neither markers of steps nor kernels that come again (--step REGEX names markers)."};
+  section.table.add_columns({text("step", "Step"), id("rank", "Rank"), time("time_ns", "Time"),
+                             percent("of_median_percentage", "Of median"),
+                             time("busy_ns", "GPU busy"), time("data_ns", "Data loading"),
+                             integer("ops", "Ops"), text("slow", "Slow")});
   if (times.empty()) return section;
   add_facts(trace, times, facts, section);
   const int64_t middle = median_of(lengths_of(times));
@@ -311,19 +304,16 @@ report::Section steps_section(const trace::Trace& trace, std::span<const StepTim
     section.table.add_row({time.step->name, rank_of(trace, *time.step), time.time_ns,
                            percent_of(time.time_ns, middle), time.busy_ns,
                            time.has_thread() ? Value(time.data_ns) : Value(), time.ops,
-                           std::string(time.is_slow ? "slow" : "")});
+                           time.is_slow ? "slow" : ""});
   }
   if (times.size() > 1) section.charts.push_back(chart_of(times));
   return section;
 }
 
 report::Section slow_section(const trace::Trace& trace, std::span<const StepTime> times) {
-  report::Section section;
-  section.key = "slow";
-  section.title = "What was different in the slow steps";
-  section.table.add_column({"step", "Step", Kind::kText});
-  section.table.add_column({"more_ns", "More than usual", Kind::kTime});
-  section.table.add_column({"difference", "Most of it", Kind::kText});
+  report::Section section{.key = "slow", .title = "What was different in the slow steps"};
+  section.table.add_columns(
+      {text("step", "Step"), time("more_ns", "More than usual"), text("difference", "Most of it")});
   section.empty_text = times.size() < kFewSteps ? "Too few steps to tell which are slow."
                                                 : "No step is slower than the others.";
   const int64_t middle = median_of(lengths_of(times));
@@ -338,14 +328,10 @@ report::Section slow_section(const trace::Trace& trace, std::span<const StepTime
 // The layers of a model, those of one class as one row, of what the steps launched.
 report::Section layers_section(const trace::Trace& trace, const std::vector<Row>& step_of,
                                size_t steps) {
-  report::Section section;
-  section.key = "layers";
-  section.title = "Layers, in all steps";
-  section.table.add_column({"module", "Module", Kind::kName});
-  section.table.add_column({"total_ns", "GPU time", Kind::kTime});
-  section.table.add_column({"percentage", "Share", Kind::kPercent});
-  section.table.add_column({"step_ns", "A step", Kind::kTime});
-  section.table.add_column({"ops", "Ops", Kind::kInteger});
+  report::Section section{.key = "layers", .title = "Layers, in all steps"};
+  section.table.add_columns({name("module", "Module"), time("total_ns", "GPU time"),
+                             percent("percentage", "Share"), time("step_ns", "A step"),
+                             integer("ops", "Ops")});
   const OpGroups layers = group_ops(
       trace, {"module"}, ops_where(trace, [&](size_t op) { return step_of[op] != kNone; }));
   for (const OpGroup& layer : layers.groups) {
@@ -428,8 +414,8 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& steps_analysis() {
-  static const Analysis kAnalysis{
+Analysis steps_analysis() {
+  return {
       "steps",
       "Show the time of each step, which were slow, and what was different in them",
       "Shows the steps of a training job or an inference server: their times, trend and outliers, "
@@ -443,7 +429,6 @@ const Analysis& steps_analysis() {
        {"batch", "N", "samples in a step, for the rate", ""}},
       needs,
       run};
-  return kAnalysis;
 }
 
 }  // namespace sonde::analysis

@@ -9,8 +9,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
+using namespace report::columns;
 using trace::Interval;
 
 constexpr const char* kNoSteps =
@@ -19,15 +18,12 @@ constexpr const char* kNoSteps =
 enum Part : size_t { kCompute, kCommunication, kCopy, kMemset, kOther };
 
 void add_columns(report::Table& table) {
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"compute_ns", "Compute", Kind::kTime});
-  table.add_column({"exposed_communication_ns", "Exposed comm", Kind::kTime});
-  table.add_column({"exposed_copy_ns", "Exposed copy", Kind::kTime});
-  table.add_column({"exposed_memset_ns", "Exposed memset", Kind::kTime});
-  table.add_column({"other_ns", "Other", Kind::kTime});
-  table.add_column({"idle_ns", "Idle", Kind::kTime});
-  table.add_column({"compute_percentage", "Compute", Kind::kPercent});
-  table.add_column({"idle_percentage", "Idle", Kind::kPercent});
+  table.add_columns({time("total_ns", "Total"), time("compute_ns", "Compute"),
+                     time("exposed_communication_ns", "Exposed comm"),
+                     time("exposed_copy_ns", "Exposed copy"),
+                     time("exposed_memset_ns", "Exposed memset"), time("other_ns", "Other"),
+                     time("idle_ns", "Idle"), percent("compute_percentage", "Compute"),
+                     percent("idle_percentage", "Idle")});
 }
 
 std::vector<Value> row_of(std::vector<Value> key, const Breakdown& breakdown) {
@@ -64,15 +60,13 @@ std::map<int64_t, Swept> swept_gpus(const trace::Trace& trace) {
 }
 
 report::Section gpu_section(const trace::Trace& trace, const std::map<int64_t, Swept>& gpus) {
-  report::Section section;
-  section.key = "breakdown";
-  section.empty_text = no_op_times(trace);
+  report::Section section{.key = "breakdown", .empty_text = no_op_times(trace)};
   const bool ranks_known = !trace.ops.process.empty();
-  section.table.add_column({"gpu_id", "GPU", Kind::kId});
-  if (ranks_known) section.table.add_column({"rank", "Rank", Kind::kId});
+  section.table.add_column(id("gpu_id", "GPU"));
+  if (ranks_known) section.table.add_column(id("rank", "Rank"));
   add_columns(section.table);
-  section.table.add_column({"program_ns", "Program", Kind::kTime});
-  section.table.add_column({"idle_of_program_percentage", "Idle of program", Kind::kPercent});
+  section.table.add_columns(
+      {time("program_ns", "Program"), percent("idle_of_program_percentage", "Idle of program")});
   for (const auto& [id, gpu] : gpus) {
     std::vector<Value> key = {int64_t{id}};
     if (ranks_known) key.push_back(rank_value(gpu.time));
@@ -88,11 +82,8 @@ report::Section gpu_section(const trace::Trace& trace, const std::map<int64_t, S
 }
 
 report::Section rank_section(const trace::Trace& trace, const std::map<int64_t, Swept>& gpus) {
-  report::Section section;
-  section.key = "breakdown";
-  section.empty_text = no_op_times(trace);
-  section.table.add_column({"rank", "Rank", Kind::kId});
-  section.table.add_column({"gpus", "GPUs", Kind::kInteger});
+  report::Section section{.key = "breakdown", .empty_text = no_op_times(trace)};
+  section.table.add_columns({id("rank", "Rank"), integer("gpus", "GPUs")});
   add_columns(section.table);
   std::map<std::optional<int64_t>, std::pair<int64_t, Breakdown>> ranks;
   for (const auto& [id, gpu] : gpus) {
@@ -108,12 +99,9 @@ report::Section rank_section(const trace::Trace& trace, const std::map<int64_t, 
 
 report::Section step_section(const trace::Trace& trace, const std::map<int64_t, Swept>& gpus,
                              const trace::Steps& steps) {
-  report::Section section;
-  section.key = "breakdown";
-  section.empty_text = steps.steps.empty() ? kNoSteps : no_op_times(trace);
-  section.table.add_column({"step", "Step", Kind::kText});
-  section.table.add_column({"gpu_id", "GPU", Kind::kId});
-  section.table.add_column({"rank", "Rank", Kind::kId});
+  report::Section section{.key = "breakdown",
+                          .empty_text = steps.steps.empty() ? kNoSteps : no_op_times(trace)};
+  section.table.add_columns({text("step", "Step"), id("gpu_id", "GPU"), id("rank", "Rank")});
   add_columns(section.table);
   for (const trace::Step& step : steps.steps) {
     Interval time = step.time;
@@ -160,12 +148,10 @@ class BusyUntil {
 // Of each step what it launched, whenever that ran.
 report::Section launched_section(const trace::Trace& trace, const std::map<int64_t, Swept>& gpus,
                                  const trace::Steps& steps) {
-  report::Section section;
-  section.key = "breakdown";
-  section.empty_text = steps.steps.empty() ? kNoSteps : "No operation that a step launched.";
-  section.table.add_column({"step", "Step", Kind::kText});
-  section.table.add_column({"gpu_id", "GPU", Kind::kId});
-  section.table.add_column({"rank", "Rank", Kind::kId});
+  report::Section section{
+      .key = "breakdown",
+      .empty_text = steps.steps.empty() ? kNoSteps : "No operation that a step launched."};
+  section.table.add_columns({text("step", "Step"), id("gpu_id", "GPU"), id("rank", "Rank")});
   add_columns(section.table);
   const std::vector<trace::Row> step_of = trace::step_of_ops(trace, steps);
   std::map<std::pair<trace::Row, int64_t>, GpuTime> launched;
@@ -181,7 +167,7 @@ report::Section launched_section(const trace::Trace& trace, const std::map<int64
   }
   std::map<int64_t, BusyUntil> busy;
   for (const auto& [id, gpu] : gpus) busy.emplace(id, gpu.segments);
-  section.table.add_column({"other_steps_ns", "Other steps", Kind::kTime});
+  section.table.add_column(time("other_steps_ns", "Other steps"));
   for (const auto& [key, gpu] : launched) {
     Breakdown own = breakdown_of(trace::sweep(gpu.sets), gpu.extent);
     const int64_t others_ns = busy.at(key.second).in(gpu.extent) - (own.total_ns - own.idle_ns);
@@ -241,18 +227,16 @@ std::map<int64_t, Plain> plain_classes(const trace::Trace& trace) {
 }
 
 report::Section plain_section(const trace::Trace& trace, const std::map<int64_t, Swept>& swept) {
-  report::Section section;
-  section.key = "plain";
-  section.title = "In the plain classes of other tools";
+  report::Section section{.key = "plain", .title = "In the plain classes of other tools"};
   report::Table& table = section.table;
-  table.add_column({"gpu_id", "GPU", Kind::kId});
+  table.add_column(id("gpu_id", "GPU"));
   for (const auto& [key, title] :
        {std::pair{"busy_ns", "Busy"}, std::pair{"idle_ns", "Idle"},
         std::pair{"compute_ns", "Compute"}, std::pair{"comm_ns", "Comm"},
         std::pair{"mem_ns", "Memory"}, std::pair{"comm_comp_overlap_ns", "Comm and compute"},
         std::pair{"exposed_comm_ns", "Exposed comm"},
         std::pair{"exposed_mem_ns", "Exposed memory"}}) {
-    table.add_column({key, title, Kind::kTime});
+    table.add_column(time(key, title));
   }
   for (const auto& [id, gpu] : plain_classes(trace)) {
     const Interval extent = swept.at(id).time.extent;
@@ -340,30 +324,28 @@ trace::Request needs(const Parameters& parameters) {
 
 }  // namespace
 
-const Analysis& breakdown_analysis() {
-  static const Analysis kAnalysis{
-      "breakdown",
-      "Show where each GPU's time went: compute, exposed communication and copies, idle",
-      "Counts every nanosecond between the first and the last operation of a GPU once. "
-      "Communication and copies are exposed where no computation hides them.",
-      kDefinition,
-      {{"sonde breakdown trace.rpd", "of each GPU"},
-       {"sonde breakdown trace.json --per step", "of each ProfilerStep"},
-       {"sonde breakdown trace.rpd --per step --step '^iteration'", "steps by a marker's name"},
-       {"sonde breakdown trace.json --per step --steps ran",
-        "of what ran while the program was in each step"},
-       {"sonde breakdown trace.rpd --from 2s --to 3s", "in the third second of the trace"}},
-      {{"per", "WHAT", "what a row is", "gpu", {"gpu", "rank", "step"}},
-       {"step", "REGEX", "markers that are steps", ""},
-       {"steps",
-        "WHAT",
-        "what a step contains: the work it launched, or what ran during it",
-        "launched",
-        {"launched", "ran"}}},
-      needs,
-      run,
-      true};
-  return kAnalysis;
+Analysis breakdown_analysis() {
+  return {"breakdown",
+          "Show where each GPU's time went: compute, exposed communication and copies, idle",
+          "Counts every nanosecond between the first and the last operation of a GPU once. "
+          "Communication and copies are exposed where no computation hides them.",
+          kDefinition,
+          {{"sonde breakdown trace.rpd", "of each GPU"},
+           {"sonde breakdown trace.json --per step", "of each ProfilerStep"},
+           {"sonde breakdown trace.rpd --per step --step '^iteration'", "steps by a marker's name"},
+           {"sonde breakdown trace.json --per step --steps ran",
+            "of what ran while the program was in each step"},
+           {"sonde breakdown trace.rpd --from 2s --to 3s", "in the third second of the trace"}},
+          {{"per", "WHAT", "what a row is", "gpu", {"gpu", "rank", "step"}},
+           {"step", "REGEX", "markers that are steps", ""},
+           {"steps",
+            "WHAT",
+            "what a step contains: the work it launched, or what ran during it",
+            "launched",
+            {"launched", "ran"}}},
+          needs,
+          run,
+          true};
 }
 
 }  // namespace sonde::analysis

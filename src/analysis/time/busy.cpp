@@ -7,7 +7,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
+using namespace report::columns;
 using trace::Interval;
 
 struct Gpu {
@@ -40,20 +40,13 @@ report::Value ratio(int64_t part, int64_t whole) {
 
 Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Report report = begin_report("busy", trace);
-  report::Section section;
-  section.key = "busy";
-  section.empty_text = no_op_times(trace);
+  report::Section section{.key = "busy", .empty_text = no_op_times(trace)};
   report::Table& table = section.table;
-  table.add_column({"gpu_id", "GPU", Kind::kId});
-  table.add_column({"ops", "Ops", Kind::kInteger});
-  table.add_column({"busy_ns", "Busy time", Kind::kTime});
-  table.add_column({"span_ns", trace.window ? "Window" : "First to last op", Kind::kTime});
-  table.add_column({"busy", "Busy of it", Kind::kReal, 6});
-  table.add_column({"program_ns", "Program", Kind::kTime});
-  table.add_column({"busy_of_program", "Busy of program", Kind::kReal, 6});
-  table.add_column({"sum_ns", "Sum of ops", Kind::kTime});
-  table.add_column({"rpd_wall_ns", "RPD wall", Kind::kTime});
-  table.add_column({"rpd_busy", "RPD busy", Kind::kReal, 6});
+  table.add_columns({id("gpu_id", "GPU"), integer("ops", "Ops"), time("busy_ns", "Busy time"),
+                     time("span_ns", trace.window ? "Window" : "First to last op"),
+                     real("busy", "Busy of it", 6), time("program_ns", "Program"),
+                     real("busy_of_program", "Busy of program", 6), time("sum_ns", "Sum of ops"),
+                     time("rpd_wall_ns", "RPD wall"), real("rpd_busy", "RPD busy", 6)});
   std::map<int64_t, Gpu> gpus;
   if (has_op_times(trace)) gpus = by_gpu(trace);
   Interval everything = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
@@ -94,21 +87,19 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& busy_analysis() {
-  static const Analysis kAnalysis{
-      "busy",
-      "Show how much of the time each GPU was busy",
-      "Shows for each GPU the time in which at least one operation ran, as a share of the time "
-      "from its first operation to its last and of the program's wall time, and beside it the "
-      "figure that RPD's tools print, which adds up overlapping operations.",
-      kDefinition,
-      {{"sonde busy trace.rpd", "from the first to the last operation of each GPU"},
-       {"sonde busy trace.rpd --from 2s --to 3s", "in the third second of the trace"},
-       {"sonde busy trace.rpd --format json", "the same as values for a script"}},
-      {},
-      [](const Parameters&) { return trace::Request{.ops = true, .program = true}; },
-      run};
-  return kAnalysis;
+Analysis busy_analysis() {
+  return {"busy",
+          "Show how much of the time each GPU was busy",
+          "Shows for each GPU the time in which at least one operation ran, as a share of the time "
+          "from its first operation to its last and of the program's wall time, and beside it the "
+          "figure that RPD's tools print, which adds up overlapping operations.",
+          kDefinition,
+          {{"sonde busy trace.rpd", "from the first to the last operation of each GPU"},
+           {"sonde busy trace.rpd --from 2s --to 3s", "in the third second of the trace"},
+           {"sonde busy trace.rpd --format json", "the same as values for a script"}},
+          {},
+          [](const Parameters&) { return trace::Request{.ops = true, .program = true}; },
+          run};
 }
 
 }  // namespace sonde::analysis

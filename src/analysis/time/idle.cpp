@@ -13,10 +13,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
-using trace::kNone;
-using trace::Row;
+using namespace report::columns;
 
 struct Sum {
   int64_t count = 0, total_ns = 0, max_ns = 0;
@@ -30,18 +27,14 @@ struct Sum {
 
 report::Section reasons_section(const std::vector<Gap>& gaps,
                                 const std::map<int64_t, GpuTime>& gpus) {
-  report::Section section;
-  section.key = "idle";
-  section.empty_text = gpus.empty() ? "No operations of a device."
-                                    : "The GPUs were never idle between their operations.";
+  report::Section section{.key = "idle",
+                          .empty_text = gpus.empty()
+                                            ? "No operations of a device."
+                                            : "The GPUs were never idle between their operations."};
   report::Table& table = section.table;
-  table.add_column({"gpu_id", "GPU", Kind::kId});
-  table.add_column({"reason", "Reason", Kind::kText});
-  table.add_column({"gaps", "Gaps", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"wall_percentage", "Wall", Kind::kPercent});
-  table.add_column({"mean_ns", "Mean", Kind::kTime});
-  table.add_column({"max_ns", "Max", Kind::kTime});
+  table.add_columns({id("gpu_id", "GPU"), text("reason", "Reason"), integer("gaps", "Gaps"),
+                     time("total_ns", "Total"), percent("wall_percentage", "Wall"),
+                     time("mean_ns", "Mean"), time("max_ns", "Max")});
   std::map<std::pair<int64_t, IdleReason>, Sum> sums;
   for (const Gap& gap : gaps) sums[{gap.gpu, gap.reason}].add(gap);
   std::vector<std::pair<std::pair<int64_t, IdleReason>, Sum>> order(sums.begin(), sums.end());
@@ -103,22 +96,12 @@ class Names {
 
 report::Section longest_section(const trace::Trace& trace, std::vector<Gap> gaps, size_t most,
                                 const trace::UserFrames& user) {
-  report::Section section;
-  section.key = "gaps";
-  section.title = "The longest gaps";
-  section.empty_text = "None.";
+  report::Section section{.key = "gaps", .title = "The longest gaps", .empty_text = "None."};
   report::Table& table = section.table;
-  table.add_column({"gpu_id", "GPU", Kind::kId});
-  table.add_column({"start_ns", "From", Kind::kTime});
-  table.add_column({"duration_ns", "Gap", Kind::kTime});
-  table.add_column({"reason", "Reason", Kind::kText});
-  table.add_column({"host", "Host", Kind::kText});
-  table.add_column({"host_ns", "For", Kind::kTime});
-  table.add_column({"previous", "After", Kind::kName});
-  table.add_column({"next", "Before", Kind::kName});
-  table.add_column({"tid", "Thread", Kind::kId});
-  table.add_column({"operator", "Operator", Kind::kText});
-  table.add_column({"frame", "Frame", Kind::kText});
+  table.add_columns({id("gpu_id", "GPU"), time("start_ns", "From"), time("duration_ns", "Gap"),
+                     text("reason", "Reason"), text("host", "Host"), time("host_ns", "For"),
+                     name("previous", "After"), name("next", "Before"), id("tid", "Thread"),
+                     text("operator", "Operator"), text("frame", "Frame")});
   std::erase_if(gaps, [](const Gap& gap) { return gap.reason == IdleReason::kCopy; });
   std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
     return a.time.end_ns - a.time.start_ns > b.time.end_ns - b.time.start_ns;
@@ -165,17 +148,13 @@ int64_t length_of(trace::Interval time) { return time.end_ns - time.start_ns; }
 
 report::Section program_section(const trace::Trace& trace, const std::vector<Gap>& gaps,
                                 const std::map<int64_t, Around>& around) {
-  report::Section section;
-  section.key = "program";
-  section.title = "Of the wall time of the program";
-  section.empty_text = "Not known.";
+  report::Section section{
+      .key = "program", .title = "Of the wall time of the program", .empty_text = "Not known."};
   report::Table& table = section.table;
-  table.add_column({"gpu_id", "GPU", Kind::kId});
-  table.add_column({"program_ns", "Program", Kind::kTime});
-  table.add_column({"before_ns", "Before the first op", Kind::kTime});
-  table.add_column({"idle_ns", "Idle between", Kind::kTime});
-  table.add_column({"after_ns", "After the last", Kind::kTime});
-  table.add_column({"idle_percentage", "Idle of program", Kind::kPercent});
+  table.add_columns({id("gpu_id", "GPU"), time("program_ns", "Program"),
+                     time("before_ns", "Before the first op"), time("idle_ns", "Idle between"),
+                     time("after_ns", "After the last"),
+                     percent("idle_percentage", "Idle of program")});
   for (const auto& [id, of] : around) {
     const int64_t program_ns = length_of(*trace.program);
     int64_t idle_ns = 0;
@@ -206,18 +185,13 @@ class HostTable {
   }
 
   report::Section section(const std::map<int64_t, GpuTime>& gpus) const {
-    report::Section section;
-    section.key = "host";
-    section.title = "What the host did while it had launched nothing";
-    section.empty_text = "Nothing that is known.";
+    report::Section section{.key = "host",
+                            .title = "What the host did while it had launched nothing",
+                            .empty_text = "Nothing that is known."};
     report::Table& table = section.table;
-    table.add_column({"gpu_id", "GPU", Kind::kId});
-    table.add_column({"when", "When", Kind::kText});
-    table.add_column({"what", "What", Kind::kText});
-    table.add_column({"name", "Call", Kind::kText});
-    table.add_column({"gaps", "Gaps", Kind::kInteger});
-    table.add_column({"total_ns", "Total", Kind::kTime});
-    table.add_column({"max_ns", "Max", Kind::kTime});
+    table.add_columns({id("gpu_id", "GPU"), text("when", "When"), text("what", "What"),
+                       text("name", "Call"), integer("gaps", "Gaps"), time("total_ns", "Total"),
+                       time("max_ns", "Max")});
     std::vector<std::pair<Key, Line>> sorted(lines_.begin(), lines_.end());
     std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
       if (a.first.gpu != b.first.gpu) return a.first.gpu < b.first.gpu;
@@ -269,15 +243,10 @@ report::Section host_section(const trace::Trace& trace, const HostTime& host,
 
 // Each gap by its own length.
 report::Section lengths_section(const std::vector<Gap>& gaps) {
-  report::Section section;
-  section.key = "lengths";
-  section.title = "Gaps by length";
-  section.empty_text = "None.";
+  report::Section section{.key = "lengths", .title = "Gaps by length", .empty_text = "None."};
   report::Table& table = section.table;
-  table.add_column({"from_ns", "From", Kind::kTime});
-  table.add_column({"below_ns", "Below", Kind::kTime});
-  table.add_column({"gaps", "Gaps", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
+  table.add_columns({time("from_ns", "From"), time("below_ns", "Below"), integer("gaps", "Gaps"),
+                     time("total_ns", "Total")});
   constexpr int64_t kEdges[] = {0,      1'000,   2'000,     5'000,      10'000,      20'000,
                                 50'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
   std::vector<Sum> sums(std::size(kEdges));
@@ -361,8 +330,8 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& idle_analysis() {
-  static const Analysis kAnalysis{
+Analysis idle_analysis() {
+  return {
       "idle",
       "Show why each GPU was idle",
       "Shows the time in which nothing ran on a GPU, by reason: the program waited for the GPU, "
@@ -386,7 +355,6 @@ const Analysis& idle_analysis() {
       },
       run,
       true};
-  return kAnalysis;
 }
 
 }  // namespace sonde::analysis

@@ -8,8 +8,7 @@
 namespace sonde::analysis {
 namespace {
 
-using report::Kind;
-using report::Value;
+using namespace report::columns;
 using trace::Category;
 using trace::IntervalSet;
 
@@ -18,19 +17,15 @@ const IntervalSet& set_of(const GpuTime& gpu, Category category) {
 }
 
 report::Section pairs_section(const trace::Trace& trace, const std::map<int64_t, GpuTime>& gpus) {
-  report::Section section;
-  section.key = "overlap";
-  section.empty_text = !has_op_times(trace)
-                           ? no_op_times(trace)
-                           : "Neither communication nor copies that could be hidden.";
+  report::Section section{
+      .key = "overlap",
+      .empty_text = !has_op_times(trace)
+                        ? no_op_times(trace)
+                        : "Neither communication nor copies that could be hidden."};
   report::Table& table = section.table;
-  table.add_column({"gpu_id", "GPU", Kind::kId});
-  table.add_column({"what", "What", Kind::kText});
-  table.add_column({"behind", "Behind", Kind::kText});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"hidden_ns", "Hidden", Kind::kTime});
-  table.add_column({"exposed_ns", "Exposed", Kind::kTime});
-  table.add_column({"hidden_percentage", "Hidden", Kind::kPercent});
+  table.add_columns({id("gpu_id", "GPU"), text("what", "What"), text("behind", "Behind"),
+                     time("total_ns", "Total"), time("hidden_ns", "Hidden"),
+                     time("exposed_ns", "Exposed"), percent("hidden_percentage", "Hidden")});
   struct Pair {
     Category what, behind;
   };
@@ -54,17 +49,13 @@ report::Section pairs_section(const trace::Trace& trace, const std::map<int64_t,
 
 // Each kernel of a communication library: its time by name, and how much of it compute hides.
 report::Section kernels_section(const trace::Trace& trace, const std::map<int64_t, GpuTime>& gpus) {
-  report::Section section;
-  section.key = "communication";
-  section.title = "Kernels of communication";
-  section.empty_text = "No kernel of a communication library is in the trace.";
+  report::Section section{.key = "communication",
+                          .title = "Kernels of communication",
+                          .empty_text = "No kernel of a communication library is in the trace."};
   report::Table& table = section.table;
-  table.add_column({"name", "Name", Kind::kName});
-  table.add_column({"calls", "Calls", Kind::kInteger});
-  table.add_column({"total_ns", "Total", Kind::kTime});
-  table.add_column({"hidden_ns", "Hidden", Kind::kTime});
-  table.add_column({"exposed_ns", "Exposed", Kind::kTime});
-  table.add_column({"hidden_percentage", "Hidden", Kind::kPercent});
+  table.add_columns({name("name", "Name"), integer("calls", "Calls"), time("total_ns", "Total"),
+                     time("hidden_ns", "Hidden"), time("exposed_ns", "Exposed"),
+                     percent("hidden_percentage", "Hidden")});
   const OpGroups groups = group_ops(trace, {"name"}, ops_where(trace, [&](size_t op) {
                                       return trace.ops.category[op] == Category::kCommunication;
                                     }));
@@ -91,13 +82,10 @@ report::Section kernels_section(const trace::Trace& trace, const std::map<int64_
 
 // Time by how many operations of a GPU ran at once.
 report::Section depth_section(const trace::Trace& trace) {
-  report::Section section;
-  section.key = "at_once";
-  section.title = "Operations at once";
-  section.empty_text = no_op_times(trace);
-  section.table.add_column({"gpu_id", "GPU", Kind::kId});
-  section.table.add_column({"operations", "At once", Kind::kInteger});
-  section.table.add_column({"time_ns", "Time", Kind::kTime});
+  report::Section section{
+      .key = "at_once", .title = "Operations at once", .empty_text = no_op_times(trace)};
+  section.table.add_columns(
+      {id("gpu_id", "GPU"), integer("operations", "At once"), time("time_ns", "Time")});
   struct Running {
     std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> ends;
     std::map<int64_t, int64_t> time_of_depth;
@@ -155,19 +143,17 @@ constexpr const char* kDefinition =
 
 }  // namespace
 
-const Analysis& overlap_analysis() {
-  static const Analysis kAnalysis{
-      "overlap",
-      "Show how much of communication and copies is hidden behind computation",
-      "Shows this for each GPU, and for each kernel of a communication library.",
-      kDefinition,
-      {{"sonde overlap trace.rpd", "what is hidden and what is exposed"},
-       {"sonde overlap trace.json --format json", "the same as values for a script"}},
-      {},
-      [](const Parameters&) { return trace::Request{.ops = true}; },
-      run,
-      true};
-  return kAnalysis;
+Analysis overlap_analysis() {
+  return {"overlap",
+          "Show how much of communication and copies is hidden behind computation",
+          "Shows this for each GPU, and for each kernel of a communication library.",
+          kDefinition,
+          {{"sonde overlap trace.rpd", "what is hidden and what is exposed"},
+           {"sonde overlap trace.json --format json", "the same as values for a script"}},
+          {},
+          [](const Parameters&) { return trace::Request{.ops = true}; },
+          run,
+          true};
 }
 
 }  // namespace sonde::analysis

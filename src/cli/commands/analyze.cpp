@@ -21,8 +21,8 @@ constexpr trace::Request kNeeds{.ops = true};  // some of the analyses are about
 
 std::vector<const Analysis*> overview() {
   std::vector<const Analysis*> chosen;
-  for (const Analysis* candidate : analysis::all_analyses()) {
-    if (candidate->in_overview) chosen.push_back(candidate);
+  for (const Analysis& candidate : analysis::all_analyses()) {
+    if (candidate.in_overview) chosen.push_back(&candidate);
   }
   return chosen;
 }
@@ -35,8 +35,8 @@ Result<std::vector<const Analysis*>> chosen_analyses(const Arguments& arguments)
     const Analysis* found = analysis::find_analysis(trim(name));
     if (found == nullptr) {
       std::string names;
-      for (const Analysis* known : analysis::all_analyses()) {
-        names += (names.empty() ? "" : ", ") + known->name;
+      for (const Analysis& known : analysis::all_analyses()) {
+        names += (names.empty() ? "" : ", ") + known.name;
       }
       return make_error(ErrorCode::kInvalidArgument, "no analysis '" + std::string(name) + "'",
                         "--only", "there are: " + names);
@@ -177,34 +177,29 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& analyze_command() {
-  static const Command kCommand = [] {
-    Command command;
-    command.name = "analyze";
-    command.group = "Ask";
-    command.summary = "Run all standard analyses on a trace";
-    command.description =
-        "Runs the analyses that apply to every trace, or those of --only, and reads the trace "
-        "only once. Each is also a command with its own options; here they have their defaults. "
-        "Losses of the recording are printed on the standard error.";
-    command.positionals = {trace_file()};
-    command.options = {
-        {"--only", "NAMES", "these analyses, separated by commas", "those for every trace"},
-        as_option()};
-    command.options = joined(std::move(command.options), window_options());
-    command.options = joined(std::move(command.options), choice_options(kNeeds));
-    command.options.push_back(
-        {"--format", "FORMAT", "format of the output", "text", {"text", "markdown", "json"}});
-    command.options.push_back(limit_option("10 rows of each table for people, else all"));
-    command.options.push_back({"--full-names", "", "show names whole", ""});
-    command.options.push_back(explain_option());
-    command.examples = {{"sonde analyze trace.json", "where the time went, and why"},
-                        {"sonde analyze trace.rpd --only breakdown,idle --from 20% --format json",
-                         "two answers as an array, for a script"}};
-    command.run = run;
-    return command;
-  }();
-  return kCommand;
+Command analyze_command() {
+  Command command;
+  command.name = "analyze";
+  command.summary = "Run all standard analyses on a trace";
+  command.description =
+      "Runs the analyses that apply to every trace, or those of --only, and reads the trace "
+      "only once. Each is also a command with its own options; here they have their defaults. "
+      "Losses of the recording are printed on the standard error.";
+  command.positionals = {trace_file()};
+  command.options = joined(
+      {{"--only", "NAMES", "these analyses, separated by commas", "those for every trace"},
+       as_option()},
+      window_options(), choice_options(kNeeds),
+      std::vector<Option>{
+          {"--format", "FORMAT", "format of the output", "text", {"text", "markdown", "json"}},
+          limit_option("10 rows of each table for people, else all"),
+          {"--full-names", "", "show names whole", ""},
+          explain_option()});
+  command.examples = {{"sonde analyze trace.json", "where the time went, and why"},
+                      {"sonde analyze trace.rpd --only breakdown,idle --from 20% --format json",
+                       "two answers as an array, for a script"}};
+  command.run = run;
+  return command;
 }
 
 }  // namespace sonde::cli

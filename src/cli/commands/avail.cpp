@@ -7,6 +7,7 @@
 #include "cli/common.h"
 #include "cli/parser.h"
 #include "cli/settings.h"
+#include "metrics/collect/catalogue.h"
 #include "monitor/probe.h"
 #include "record/backend.h"
 
@@ -14,61 +15,65 @@ namespace sonde::cli {
 
 namespace {
 
-report::Section new_section(const char* key, const char* title,
-                            std::initializer_list<std::pair<const char*, const char*>> columns) {
-  report::Section section;
-  section.key = key;
-  section.title = title;
-  for (const auto& [name, heading] : columns) {
-    section.table.add_column({name, heading, report::Kind::kText});
-  }
-  return section;
-}
+using namespace report::columns;
 
 report::Section backends_section() {
-  auto section =
-      new_section("backends", "Backends",
-                  {{"name", "Name"}, {"available", "Available"}, {"watches", "Watches"}});
-  for (const auto* backend : record::all_backends()) {
+  report::Section section{.key = "backends", .title = "Backends"};
+  section.table.add_columns(
+      {text("name", "Name"), text("available", "Available"), text("watches", "Watches")});
+  for (const auto& backend : record::all_backends()) {
     section.table.add_row(
-        {backend->name, std::string(backend->probe().available ? "yes" : "no"), backend->summary});
+        {backend.name, std::string(backend.probe().available ? "yes" : "no"), backend.summary});
   }
   return section;
 }
 
 report::Section metrics_section(const monitor::Roots& roots) {
-  auto section = new_section("metrics", "Metrics",
-                             {{"name", "Name"},
-                              {"group", "Group"},
-                              {"available", "Available"},
-                              {"default", "Default"},
-                              {"meaning", "Meaning"}});
+  report::Section section{.key = "metrics", .title = "Metrics"};
+  section.table.add_columns({text("name", "Name"), text("group", "Group"),
+                             text("available", "Available"), text("default", "Default"),
+                             text("meaning", "Meaning")});
   const auto found = monitor::probe(roots);
   const auto all = monitor::all_metrics();
   for (size_t i = 0; i < all.size(); ++i) {
-    section.table.add_row(
-        {std::string(all[i].device) + "." + all[i].name, std::string(all[i].group),
-         std::string(found.there.test(i) ? "yes" : "no"),
-         std::string(all[i].by_default ? "on" : "off"), std::string(all[i].meaning)});
+    section.table.add_row({std::string(all[i].device) + "." + all[i].name,
+                           std::string(all[i].group),
+                           std::string(found.there.test(i) ? "yes" : "no"),
+                           all[i].by_default ? "on" : "off", std::string(all[i].meaning)});
   }
   return section;
 }
 
 report::Section settings_section() {
-  auto section = new_section("settings", "Settings",
-                             {{"name", "Name"},
-                              {"category", "Category"},
-                              {"type", "Type"},
-                              {"default", "Default"},
-                              {"environment", "Variable"},
-                              {"option", "Option"},
-                              {"meaning", "Meaning"}});
+  report::Section section{.key = "settings", .title = "Settings"};
+  section.table.add_columns({text("name", "Name"), text("category", "Category"),
+                             text("type", "Type"), text("default", "Default"),
+                             text("environment", "Variable"), text("option", "Option"),
+                             text("meaning", "Meaning")});
   for (const Setting& setting : record_settings()) {
     section.table.add_row({setting.name(), std::string(setting.category),
                            std::string(setting.type_name()), setting.option.fallback,
                            setting.environment(), longest_name(setting.option),
                            setting.option.help});
   }
+  return section;
+}
+
+// Of one GPU, or of any.
+Result<report::Section> counters_section(const std::string& gpu) {
+  report::Section section{.key = "counters", .title = "Hardware counters"};
+  section.table.add_columns({text("name", "Name"), text("block", "Block"), text("class", "Class"),
+                             text("softgpu", "Software GPU"), text("gpus", "GPUs"),
+                             text("meaning", "Meaning")});
+  SONDE_ASSIGN(const metrics::Catalogue catalogue, metrics::counter_catalogue());
+  for (const metrics::CounterInfo& counter : catalogue.counters) {
+    if (!gpu.empty() && counter.events.count(gpu) == 0) continue;
+    std::string gpus;
+    for (const auto& [name, event] : counter.events) gpus += (gpus.empty() ? "" : " ") + name;
+    section.table.add_row(
+        {counter.name, counter.block, counter.kind, counter.softgpu, gpus, counter.about});
+  }
+  section.empty_text = "no counter of " + gpu + " is known";
   return section;
 }
 
@@ -104,9 +109,8 @@ Result<int> run(const Arguments& arguments) {
   if (wants("backends")) report.sections.push_back(backends_section());
   if (wants("metrics")) report.sections.push_back(metrics_section(roots));
   if (wants("counters")) {
-    report.sections.push_back(
-        new_section("counters", "Hardware counters", {{"name", "Name"}, {"device", "Device"}}));
-    report.notes.push_back("hardware counters cannot be recorded yet");
+    SONDE_ASSIGN(report::Section section, counters_section(arguments.value_or("gpu", "")));
+    report.sections.push_back(std::move(section));
   }
   if (wants("settings")) report.sections.push_back(settings_section());
   const auto& patterns = arguments.positionals();
@@ -118,10 +122,9 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& avail_command() {
-  static const Command kCommand = {
+Command avail_command() {
+  return {
       .name = "avail",
-      .group = "Record",
       .summary = "List the available backends, metrics, counters and settings",
       .description =
           "Lists everything that sonde record can record or be told: interfaces, metrics (and "
@@ -134,15 +137,17 @@ const Command& avail_command() {
                    "list only these",
                    "all",
                    {"backends", "metrics", "counters", "settings"}},
+                  {"--gpu", "NAME", "only hardware counters that this GPU has: gfx90a", ""},
                   {"--proc-root", "DIR", "look for metrics here instead of in /proc", "/proc"},
                   {"--sys-root", "DIR", "look for metrics here instead of in /sys", "/sys"},
                   format_option(),
                   table_option()},
       .examples = {{"sonde avail", "everything"},
                    {"sonde avail --category metrics gpu", "the metrics of GPUs"},
+                   {"sonde avail --category counters --gpu gfx90a TCC",
+                    "the hardware counters of the L2 of a gfx90a"},
                    {"sonde avail --category settings --format json", "the settings, for a script"}},
       .run = run};
-  return kCommand;
 }
 
 }  // namespace sonde::cli

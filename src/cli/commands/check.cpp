@@ -7,7 +7,6 @@
 #include "cli/common.h"
 #include "cli/terminal.h"
 #include "trace/other_tools.h"
-#include "trace/window.h"
 
 namespace sonde::cli {
 namespace {
@@ -45,7 +44,6 @@ Result<std::vector<std::string>> fatal_findings(const Arguments& arguments) {
 }
 
 Result<int> run(const Arguments& arguments) {
-  if (arguments.positionals().empty()) return print_definition(analysis::findings_definition());
   const auto least = least_percentage(arguments);
   if (!least) return usage_error("check", least.error());
   const auto fatal = fatal_findings(arguments);
@@ -70,7 +68,7 @@ Result<int> run(const Arguments& arguments) {
   });
   const std::span findings(all.begin(), small), left_out(small, all.end());
   report::Report report = analysis::findings_report(traces, paces, findings, left_out);
-  if (arguments.flag("explain")) report.definition = analysis::findings_definition();
+  report.definition = analysis::findings_definition();
   SONDE_ASSIGN(const int status, print_report(arguments, std::move(report)));
   const bool found = std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
     return is_large(finding) && std::find(fatal->begin(), fatal->end(), finding.id) != fatal->end();
@@ -80,38 +78,29 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& check_command() {
-  static const Command kCommand = [] {
-    Command command;
-    command.name = "check";
-    command.group = "Ask";
-    command.summary = "List the biggest performance problems and what to try";
-    command.description =
-        "Shows what ran and in which steps, then the findings that matter, largest saving first: "
-        "how much time each could save, the figures behind it, what to try, and which command "
-        "shows more. Give the traces of several ranks together.\n\n"
-        "With --fail-on the exit status is 3 if the trace has one of these findings, so that a "
-        "test can guard a program's performance.";
-    Positional files = trace_file();
-    files.repeated = true;
-    command.positionals = {files};
-    command.options =
-        joined(joined({as_option(),
-                       {"--least", "PERCENT",
-                        "leave out findings that could save less of the GPUs' time", "5"},
-                       {"--fail-on", "LIST",
-                        "exit with 3 on these findings, e.g. waits,launch-bound, or any", ""}},
-                      joined(choice_options(analysis::findings_needs()), window_options())),
-               report_options());
-    command.examples = {{"sonde check trace.rpd", "what to look at first"},
-                        {"sonde check --fail-on exposed-copies --least 10 trace.rpd",
-                         "fails where copies that could be hidden cost a tenth of the time"},
-                        {"sonde check rank*.json.gz", "all ranks of a job: who is late, too"}};
-    command.run = run;
-    command.definition = analysis::findings_definition() + "\n" + trace::kWindowDefinition;
-    return command;
-  }();
-  return kCommand;
+Command check_command() {
+  Command command;
+  command.name = "check";
+  command.summary = "List the biggest performance problems and what to try";
+  command.description =
+      "Shows what ran and in which steps, then the findings that matter, largest saving first: "
+      "how much time each could save, the figures behind it, what to try, and which command "
+      "shows more. Give the traces of several ranks together.\n\n"
+      "With --fail-on the exit status is 3 if the trace has one of these findings, so that a "
+      "test can guard a program's performance.";
+  command.positionals = {trace_files()};
+  command.options = joined(
+      {as_option(),
+       {"--least", "PERCENT", "leave out findings that could save less of the GPUs' time", "5"},
+       {"--fail-on", "LIST", "exit with 3 on these findings, e.g. waits,launch-bound, or any", ""}},
+      choice_options(analysis::findings_needs()), window_options(), report_options());
+  command.examples = {{"sonde check trace.rpd", "what to look at first"},
+                      {"sonde check --fail-on exposed-copies --least 10 trace.rpd",
+                       "fails where copies that could be hidden cost a tenth of the time"},
+                      {"sonde check rank*.json.gz", "all ranks of a job: who is late, too"}};
+  command.run = run;
+  command.definition = analysis::findings_definition();
+  return command;
 }
 
 }  // namespace sonde::cli

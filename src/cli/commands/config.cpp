@@ -21,12 +21,14 @@ namespace sonde::cli {
 
 namespace {
 
+using namespace report::columns;
+
 // The file that is meant: a positional, or the one that is read by default.
 Result<std::string> file_of(const Arguments& arguments) {
   if (!arguments.positionals().empty()) return arguments.positionals()[0];
   const std::string file = arguments.value_or("config", default_config_file(::getenv));
   if (!file.empty() && file != "none") return file;
-  return make_error(ErrorCode::kInvalidArgument, "no file is named, and there is no home folder");
+  return make_error(ErrorCode::kInvalidArgument, "no file was given, and HOME is not set");
 }
 
 Result<int> write_config(const Arguments& arguments) {
@@ -90,17 +92,12 @@ Result<int> show(const Arguments& arguments) {
   report.name = "config";
   report.subject = "sonde record";
   report.warnings = resolved.warnings;
-  report::Section section;
-  section.key = "settings";
-  section.title = "Settings";
-  for (const auto& [key, title] : {std::pair("name", "Name"), std::pair("value", "Value"),
-                                   std::pair("from", "From"), std::pair("where", "Where")}) {
-    section.table.add_column({key, title, report::Kind::kText});
-  }
+  report::Section section{.key = "settings", .title = "Settings"};
+  section.table.add_columns(
+      {text("name", "Name"), text("value", "Value"), text("from", "From"), text("where", "Where")});
   for (const auto& entry : resolved.entries) {
     const bool flag = entry.setting->type == SettingType::kFlag;
-    section.table.add_row({entry.setting->name(),
-                           flag && entry.is_default ? std::string("false") : entry.value,
+    section.table.add_row({entry.setting->name(), flag && entry.is_default ? "false" : entry.value,
                            entry.layer, entry.origin});
   }
   report.sections.push_back(std::move(section));
@@ -116,10 +113,9 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& config_command() {
-  static const Command kCommand = {
+Command config_command() {
+  return {
       .name = "config",
-      .group = "Record",
       .summary = "Show, write, check and explain the settings of a recording",
       .description =
           "Without a flag, or with --show, lists the value that every setting of sonde record "
@@ -148,7 +144,6 @@ const Command& config_command() {
                    {"sonde config --check sonde.toml", "is it good?"},
                    {"sonde config --explain sample", "one setting"}},
       .run = run};
-  return kCommand;
 }
 
 }  // namespace sonde::cli

@@ -7,6 +7,8 @@
 
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/counter_choice.h"
+#include "metrics/collect/catalogue.h"
 #include "monitor/permissions.h"
 #include "monitor/probe.h"
 #include "record/backend.h"
@@ -19,37 +21,32 @@ namespace sonde::cli {
 
 namespace {
 
+using namespace report::columns;
+
 bool installed(const std::string& library) {
   return ::access((record::library_folder() + "/" + library).c_str(), R_OK) == 0;
 }
 
 report::Section backends_section() {
-  report::Section section;
-  section.key = "backends";
-  section.title = "Backends";
-  section.table.add_column({"name", "Name", report::Kind::kText});
-  section.table.add_column({"state", "State", report::Kind::kText});
-  section.table.add_column({"watches", "Watches", report::Kind::kText});
-  section.table.add_column({"detail", "Detail", report::Kind::kText});
-  for (const auto* backend : record::all_backends()) {
-    const bool there = installed(backend->library);
+  report::Section section{.key = "backends", .title = "Backends"};
+  section.table.add_columns({text("name", "Name"), text("state", "State"),
+                             text("watches", "Watches"), text("detail", "Detail")});
+  for (const auto& backend : record::all_backends()) {
+    const bool there = installed(backend.library);
     const record::Probe probe =
-        there ? backend->probe()
-              : record::Probe{false, backend->library + " is not in " + record::library_folder()};
-    section.table.add_row({backend->name, std::string(probe.available ? "ready" : "missing"),
-                           backend->summary, probe.detail});
+        there ? backend.probe()
+              : record::Probe{false, backend.library + " is not in " + record::library_folder()};
+    section.table.add_row(
+        {backend.name, probe.available ? "ready" : "missing", backend.summary, probe.detail});
   }
   return section;
 }
 
 // The metrics by group: all, some or none of a group's, what is missing and how to allow it.
 report::Section metrics_section(const monitor::Availability& found) {
-  report::Section section;
-  section.key = "metrics";
-  section.title = "Metrics";
-  section.table.add_column({"group", "Group", report::Kind::kText});
-  section.table.add_column({"state", "State", report::Kind::kText});
-  section.table.add_column({"detail", "Detail", report::Kind::kText});
+  report::Section section{.key = "metrics", .title = "Metrics"};
+  section.table.add_columns(
+      {text("group", "Group"), text("state", "State"), text("detail", "Detail")});
   const auto all = monitor::all_metrics();
   for (size_t i = 0; i < all.size();) {
     const std::string group = all[i].group;
@@ -71,22 +68,49 @@ report::Section metrics_section(const monitor::Availability& found) {
 
 // What the system lets this user do, each with what is lost without it and how to allow it.
 report::Section permissions_section(const monitor::Roots& roots) {
-  report::Section section;
-  section.key = "permissions";
-  section.title = "Permissions";
+  report::Section section{.key = "permissions", .title = "Permissions"};
   for (const auto& permission : permissions(roots)) {
     section.add_fact({permission.key, permission.name, report::Kind::kText, permission.state});
   }
   return section;
 }
 
-report::Section recording_section() {
-  report::Section section;
-  section.key = "recording";
-  section.title = "Recording";
+// What sonde profile can count here.
+std::string counters_of(const monitor::Roots& roots) {
+  const std::vector<std::string> gpus = gpus_of_this_machine(roots.sys);
+  if (gpus.empty()) {
+    return record::softgpu_launcher().empty()
+               ? "no AMD GPU"
+               : "no AMD GPU; sonde profile --softgpu counts on a software one";
+  }
+  static constexpr const char* kLibraries[] = {"libhsa-amd-aqlprofile64.so",
+                                               "libhsa-amd-aqlprofile64.so.1",
+                                               "/opt/rocm/lib/libhsa-amd-aqlprofile64.so"};
+  std::string library;
+  if (!record::find_library(kLibraries, &library)) {
+    return "libhsa-amd-aqlprofile64.so is missing; it comes with ROCm (hsa-amd-aqlprofile)";
+  }
+  const auto catalogue = metrics::counter_catalogue();
+  std::string text;
+  for (const std::string& gpu : gpus) {
+    const int64_t known =
+        !catalogue ? 0
+                   : std::count_if(catalogue->counters.begin(), catalogue->counters.end(),
+                                   [&](const metrics::CounterInfo& each) {
+                                     return each.events.count(gpu) != 0;
+                                   });
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", gpu,
+                        known != 0 ? fmt::format("{} counters (sonde profile)", known)
+                                   : std::string("Sonde does not know its counters yet"));
+  }
+  return text;
+}
+
+report::Section recording_section(const monitor::Roots& roots) {
+  report::Section section{.key = "recording", .title = "Recording"};
   const bool agent = installed("libsonde-agent.so");
   section.add_fact({"agent", "Agent", report::Kind::kText,
-                    agent ? std::string("ready") : "missing from " + record::library_folder()});
+                    agent ? "ready" : "missing from " + record::library_folder()});
   section.add_fact(
       {"clock", "Clock", report::Kind::kText,
        std::string(wire::best_clock() == wire::ClockKind::kTsc
@@ -97,6 +121,7 @@ report::Section recording_section() {
        std::string(record::softgpu_launcher().empty()
                        ? "this build has no software GPU (sonde record --softgpu)"
                        : "sonde record --softgpu runs HIP programs on a software GPU")});
+  section.add_fact({"counters", "Hardware counters", report::Kind::kText, counters_of(roots)});
   const record::Options options;
   auto session = record::make_session_dir(options);
   if (session) {
@@ -119,7 +144,7 @@ Result<int> run(const Arguments& arguments) {
   report::Report report;
   report.name = "doctor";
   report.subject = "this machine";
-  report.sections = {backends_section(), recording_section(),
+  report.sections = {backends_section(), recording_section(roots),
                      metrics_section(monitor::probe(roots)), permissions_section(roots)};
   const bool agent = installed("libsonde-agent.so");
   if (!agent) report.warnings.push_back("the agent library is missing: nothing can be recorded");
@@ -129,10 +154,9 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& doctor_command() {
-  static const Command kCommand = {
+Command doctor_command() {
+  return {
       .name = "doctor",
-      .group = "Record",
       .summary = "Say what can be recorded on this machine, and why the rest cannot",
       .description =
           "Checks every interface that Sonde can record, the agent, the clock, the space, the "
@@ -145,7 +169,6 @@ const Command& doctor_command() {
       .examples = {{"sonde doctor", "check this machine"},
                    {"sonde doctor --format json", "the same for a script"}},
       .run = run};
-  return kCommand;
 }
 
 }  // namespace sonde::cli

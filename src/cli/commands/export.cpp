@@ -98,7 +98,7 @@ Result<int> run(const Arguments& arguments) {
       const exporting::Output output,
       exporting::choose_output(input, arguments.value("format"), arguments.value("output")));
   if (most_bytes && output.exporter->is_folder) {
-    return make_error(ErrorCode::kInvalidArgument, "a folder is not split", "--split-size",
+    return make_error(ErrorCode::kInvalidArgument, "a folder cannot be split", "--split-size",
                       "choose a format that is one file");
   }
   if (output.path != output.wanted) {
@@ -107,7 +107,7 @@ Result<int> run(const Arguments& arguments) {
   if (arguments.flag("critical-path")) {
     const std::string& format = output.exporter->name;
     if (most_bytes || (format != "chrome" && format != "perfetto")) {
-      return make_error(ErrorCode::kInvalidArgument, "the critical path cannot be shown there",
+      return make_error(ErrorCode::kInvalidArgument, "this format cannot show the critical path",
                         "--critical-path", "choose chrome or perfetto, in one file");
     }
     SONDE_ASSIGN(options.overlay, critical_path(arguments));
@@ -129,20 +129,21 @@ Result<int> run(const Arguments& arguments) {
 // A line for each format: its name, what its outputs' names end in, and what it is.
 std::string format_lines() {
   std::string lines;
-  for (const exporting::Exporter* exporter : exporting::all_exporters()) {
+  for (const exporting::Exporter& exporter : exporting::all_exporters()) {
     std::string names;
-    for (const std::string& extension : exporter->extensions) {
+    for (const std::string& extension : exporter.extensions) {
       names += (names.empty() ? "" : ", ") + extension;
     }
-    lines += fmt::format("- {} ({}): {}\n", exporter->name, names, exporter->summary);
+    lines += fmt::format("- {} ({}): {}\n", exporter.name, names, exporter.summary);
   }
   return lines;
 }
 
-Command make_command() {
+}  // namespace
+
+Command export_command() {
   Command command;
   command.name = "export";
-  command.group = "Export";
   command.summary = "Write a trace for Perfetto, chrome://tracing and many other tools";
   command.description =
       "Writes the whole trace, or a part of it, in the format of another tool. --format chooses "
@@ -176,13 +177,6 @@ Command make_command() {
       {"sonde export trace.rpd --format folded --rank 0", "CPU time of rank 0 for a flame graph"}};
   command.run = run;
   return command;
-}
-
-}  // namespace
-
-const Command& export_command() {
-  static const Command kCommand = make_command();
-  return kCommand;
 }
 
 }  // namespace sonde::cli

@@ -29,14 +29,14 @@ Result<int> run(const Arguments& arguments) {
   }
   const std::string& name = arguments.positionals()[0];
   std::vector<std::string> names;
-  for (const Command* command : all_commands()) {
-    names.push_back(command->name);
-    if (command->name != name) continue;
+  for (const Command& command : all_commands()) {
+    names.push_back(command.name);
+    if (command.name != name) continue;
     const HelpStyle style = {report::terminal_width(STDOUT_FILENO),
                              report::wants_colour(STDOUT_FILENO)};
-    SONDE_TRY(write_stdout(format == "markdown" ? command_markdown(*command)
-                           : format == "man"    ? command_man(*command)
-                                                : command_help(*command, style)));
+    SONDE_TRY(write_stdout(format == "markdown" ? command_markdown(command)
+                           : format == "man"    ? command_man(command)
+                                                : command_help(command, style)));
     return 0;
   }
   const std::string near = nearest(name, names);
@@ -47,10 +47,9 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& help_command() {
-  static const Command kCommand{
+Command help_command() {
+  return {
       "help",
-      "Maintain",
       "Explain a command, or print its page for docs, man or a shell's completion",
       "Without a command this is sonde --help. When Sonde is built, this command prints the man "
       "pages, the markdown pages (share/doc/sonde) and the completions of bash and zsh.",
@@ -65,7 +64,6 @@ const Command& help_command() {
         "completion for this bash; zsh takes its own likewise"}},
       false,
       run};
-  return kCommand;
 }
 
 }  // namespace sonde::cli

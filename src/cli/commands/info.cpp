@@ -20,10 +20,9 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& info_command() {
-  static const Command kCommand{
+Command info_command() {
+  return {
       "info",
-      "Ask",
       "Show what a trace file is and what it contains",
       "Shows the file's format and who made it (also for a trace of another tool), the recorded "
       "processes with their commands and how they ended, devices, time span, number of rows, and "
@@ -39,7 +38,6 @@ const Command& info_command() {
        {"sonde info trace.rpd --format json | jq .processes", "the processes, for a script"}},
       false,
       run};
-  return kCommand;
 }
 
 }  // namespace sonde::cli

@@ -12,35 +12,29 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& merge_command() {
-  static const Command kCommand = [] {
-    Command command;
-    command.name = "merge";
-    command.group = "Maintain";
-    command.summary = "Merge the traces of several ranks or processes";
-    command.description =
-        "Makes one .rpd of recordings (.rpd) and traces of other tools, in any mixture. The "
-        "processes and GPUs of the second file are numbered from 10,000,000 and 1,000, those of "
-        "the third from twice that, and so on (as in RPD's views napi and nop); a file that was "
-        "merged before takes as many of these ranges as it has. Ranks, names, arguments, "
-        "counters, losses and warnings are kept.\n\n"
-        "Recordings of one machine share its clock, so their times do not change. Others are put "
-        "on one timeline by the time of day, if every file says at what time of day it was "
-        "recorded; this is as accurate as the clocks of the machines. Otherwise the merge is "
-        "refused, and --align start lets all files begin together.\n\n"
-        "An existing file is never overwritten: the next free name is taken.";
-    Positional files{"FILE", "traces of any kind, also compressed with gzip"};
-    files.repeated = true;
-    command.positionals = {files};
-    command.options = {
-        {"-o,--output", "FILE", "the .rpd to write", "merged.rpd"}, as_option(), align_option()};
-    command.examples = {
-        {"sonde merge trace.rank*.rpd -o job.rpd", "the recordings of all ranks of a job"},
-        {"sonde merge --align start before.json after.json", "two runs, side by side"}};
-    command.run = run;
-    return command;
-  }();
-  return kCommand;
+Command merge_command() {
+  Command command;
+  command.name = "merge";
+  command.summary = "Merge the traces of several ranks or processes";
+  command.description =
+      "Makes one .rpd of recordings (.rpd) and traces of other tools, in any mixture. The "
+      "processes and GPUs of the second file are numbered from 10,000,000 and 1,000, those of "
+      "the third from twice that, and so on (as in RPD's views napi and nop); a file that was "
+      "merged before takes as many of these ranges as it has. Ranks, names, arguments, "
+      "counters, losses and warnings are kept.\n\n"
+      "Recordings of one machine share its clock, so their times do not change. Others are put "
+      "on one timeline by the time of day, if every file says at what time of day it was "
+      "recorded; this is as accurate as the clocks of the machines. Otherwise the merge is "
+      "refused, and --align start lets all files begin together.\n\n"
+      "An existing file is never overwritten: the next free name is taken.";
+  command.positionals = {{"FILE", "traces of any kind, also compressed with gzip", true, true}};
+  command.options = {
+      {"-o,--output", "FILE", "the .rpd to write", "merged.rpd"}, as_option(), align_option()};
+  command.examples = {
+      {"sonde merge trace.rank*.rpd -o job.rpd", "the recordings of all ranks of a job"},
+      {"sonde merge --align start before.json after.json", "two runs, side by side"}};
+  command.run = run;
+  return command;
 }
 
 }  // namespace sonde::cli

@@ -35,10 +35,9 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& query_command() {
-  static const Command kCommand{
+Command query_command() {
+  return {
       "query",
-      "Ask",
       "Run an SQL query on a trace",
       "The query sees the file's own tables and views (rocpd_op, api, top ...) and, whatever "
       "version the file has, the views v_op, v_api, v_api_op, v_op_detail, v_copy, v_monitor, "
@@ -57,7 +56,6 @@ const Command& query_command() {
         "the ten longest operations"}},
       false,
       run};
-  return kCommand;
 }
 
 }  // namespace sonde::cli

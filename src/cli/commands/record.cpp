@@ -62,8 +62,8 @@ Result<record::Options> options_of(const Resolved& resolved) {
   options.overwrite = arguments.flag("overwrite");
   options.name_file = arguments.value_or("name-file", "");
   if (options.append && options.overwrite) {
-    return make_error(ErrorCode::kInvalidArgument, "a trace is added to or replaced, not both",
-                      "--append and --overwrite", "leave one out");
+    return make_error(ErrorCode::kInvalidArgument, "cannot be combined", "--append and --overwrite",
+                      "leave one out");
   }
   options.spool_folder = arguments.value_or("spool-dir", "");
   options.buffer_limit = size_option(arguments, "buffer-limit");
@@ -136,10 +136,9 @@ Result<int> run(const Arguments& given) {
 
 }  // namespace
 
-const Command& record_command() {
-  static const Command kCommand = {
+Command record_command() {
+  return {
       .name = "record",
-      .group = "Record",
       .summary = "Run a command and record what it does on CPUs and GPUs",
       .description =
           "Runs COMMAND with Sonde's agent in it and in every process it starts, and writes one "
@@ -196,7 +195,6 @@ const Command& record_command() {
                     "every rank of a job into its own trace.rankN.rpd"}},
       .takes_command_line = true,
       .run = run};
-  return kCommand;
 }
 
 }  // namespace sonde::cli

@@ -15,6 +15,8 @@ namespace sonde::cli {
 
 namespace {
 
+using namespace report::columns;
+
 std::string date_of(int64_t seconds) {
   const auto time = static_cast<std::time_t>(seconds);
   std::tm local{};
@@ -26,19 +28,14 @@ Result<int> list(const Arguments& arguments) {
   report::Report report;
   report.name = "recover";
   report.subject = "recordings that were not finished";
-  report::Section section;
-  section.key = "sessions";
-  section.empty_text = "There is nothing to recover.";
-  for (const auto& [name, heading] :
-       {std::pair("last_written", "Last written"), std::pair("size", "Size"),
-        std::pair("session", "Session directory"), std::pair("trace", "Trace"),
-        std::pair("state", "State")}) {
-    section.table.add_column({name, heading, report::Kind::kText});
-  }
+  report::Section section{.key = "sessions", .empty_text = "There is nothing to recover."};
+  section.table.add_columns({text("last_written", "Last written"), text("size", "Size"),
+                             text("session", "Session directory"), text("trace", "Trace"),
+                             text("state", "State")});
   for (const auto& session : record::find_sessions(record::session_places())) {
     section.table.add_row(
         {date_of(session.changed_s), format_size(session.bytes), session.path, session.output,
-         std::string(session.being_read ? "still being recorded" : "sonde recover finishes it")});
+         session.being_read ? "still being recorded" : "sonde recover finishes it"});
   }
   report.sections.push_back(std::move(section));
   return print_report(arguments, std::move(report), 0);
@@ -54,10 +51,9 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& recover_command() {
-  static const Command kCommand = {
+Command recover_command() {
+  return {
       .name = "recover",
-      .group = "Record",
       .summary = "Finish a trace whose recording was interrupted",
       .description =
           "When sonde record itself is killed, or its disk is full, the records of the program "
@@ -82,7 +78,6 @@ const Command& recover_command() {
                    {"sonde recover /tmp/sonde-a1B2c3 -o /data/run.rpd",
                     "finish it on a disk that has space"}},
       .run = run};
-  return kCommand;
 }
 
 }  // namespace sonde::cli

@@ -60,38 +60,35 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& report_command() {
-  static const Command kCommand = [] {
-    Command command;
-    command.name = "report";
-    command.group = "Ask";
-    command.summary = "Write a one-page report on a trace";
-    command.description =
-        "The page shows, from the top down: what ran, what stands out with evidence and what to "
-        "try (sonde check), charts of where the GPU time went, and the tables of breakdown, idle, "
-        "kernels, operators, copies, launches and memory. For a trace without GPU operations it "
-        "shows the Python functions and lines that took the CPU time (sonde record --sample), "
-        "marked ranges and operators. It is one file that needs no network and suits light and "
-        "dark displays.\n\n"
-        "Text and markdown are printed, without charts; with -o they go to a file.";
-    command.positionals = {trace_file()};
-    command.options = {
-        {"-o,--output", "FILE", "the page to write; a name that is taken gets a number",
-         "report.html"},
-        {"--format", "FORMAT", "form of the page", "html", {"html", "markdown", "text"}},
-        as_option()};
-    command.options = joined(std::move(command.options), window_options());
-    command.options = joined(std::move(command.options), choice_options(analysis::page_needs()));
-    command.options.push_back(limit_option("15 rows of each table"));
-    command.options.push_back({"--full-names", "", "show names whole", ""});
-    command.options.push_back(explain_option());
-    command.examples = {{"sonde report trace.rpd", "write report.html"},
-                        {"sonde report trace.json.gz --from 20% --format markdown",
-                         "for an issue or a wiki, without the warm-up"}};
-    command.run = run;
-    return command;
-  }();
-  return kCommand;
+Command report_command() {
+  Command command;
+  command.name = "report";
+  command.summary = "Write a one-page report on a trace";
+  command.description =
+      "The page shows, from the top down: what ran, what stands out with evidence and what to "
+      "try (sonde check), charts of where the GPU time went, and the tables of breakdown, idle, "
+      "kernels, operators, copies, launches and memory. A trace with hardware counters has "
+      "Speed-of-Light, memory chart and roofline (sonde sol, sonde roofline). For a trace "
+      "without GPU operations it shows the Python functions and lines that took the CPU time "
+      "(sonde record --sample), marked ranges and operators. It is one file that needs no "
+      "network and suits light and "
+      "dark displays.\n\n"
+      "Text and markdown are printed, without charts; with -o they go to a file.";
+  command.positionals = {trace_file()};
+  command.options =
+      joined({{"-o,--output", "FILE", "the page to write; a name that is taken gets a number",
+               "report.html"},
+              {"--format", "FORMAT", "form of the page", "html", {"html", "markdown", "text"}},
+              as_option()},
+             window_options(), choice_options(analysis::page_needs()),
+             std::vector<Option>{limit_option("15 rows of each table"),
+                                 {"--full-names", "", "show names whole", ""},
+                                 explain_option()});
+  command.examples = {{"sonde report trace.rpd", "write report.html"},
+                      {"sonde report trace.json.gz --from 20% --format markdown",
+                       "for an issue or a wiki, without the warm-up"}};
+  command.run = run;
+  return command;
 }
 
 }  // namespace sonde::cli

@@ -20,7 +20,6 @@ constexpr const char* kDefinition =
     "the highest clocks of the GPU.\n";
 
 Result<int> run(const Arguments& arguments) {
-  if (arguments.positionals().empty()) return print_definition(kDefinition);
   SONDE_ASSIGN(metrics::Workload workload, open_workload(arguments, arguments.positionals()[0]));
   SONDE_ASSIGN(const metrics::Definitions definitions, metrics::definitions_for(workload.gpu));
   SONDE_TRY(read_chosen(arguments, metrics::wanted_names(definitions, {}), workload));
@@ -33,36 +32,31 @@ Result<int> run(const Arguments& arguments) {
   auto roofline = metrics::roofline_of(definitions, workload, options);
   if (!roofline) return usage_error("roofline", roofline.error());
   report::Report report = metrics::roofline_report(*roofline, workload, options);
-  if (arguments.flag("explain")) report.definition = kDefinition;
+  report.definition = kDefinition;
   return print_report(arguments, std::move(report));
 }
 
 }  // namespace
 
-const Command& roofline_command() {
-  static const Command kCommand = [] {
-    Command command;
-    command.name = "roofline";
-    command.group = "Ask";
-    command.summary = "Show kernels under the roofline of the GPU, from hardware counters";
-    command.description =
-        "Places each kernel under the roofline of its GPU: FLOP per byte at every level of "
-        "memory, GFLOP/s, and the lowest roof at that intensity. The html format has the picture.";
-    command.positionals = {{"WORKLOAD", "a folder of rocprof-compute, or a trace with counters"}};
-    command.options = joined(
-        joined({{"--by", "WHAT", "what a row is", "kernel", {"kernel", "dispatch"}},
-                {"--type", "TYPE", "whose compute roofs count", "FP32", metrics::roofline_types()},
-                {"--device", "N", "row of roofline.csv with the measured roofs", "0"}},
-               workload_options()),
-        report_options());
-    command.examples = {{"sonde roofline workloads/vcopy", "each kernel under its roofs"},
-                        {"sonde roofline workloads/vcopy --type FP64 --by dispatch --format csv",
-                         "each dispatch, for a spreadsheet"}};
-    command.run = run;
-    command.definition = kDefinition;
-    return command;
-  }();
-  return kCommand;
+Command roofline_command() {
+  Command command;
+  command.name = "roofline";
+  command.summary = "Show kernels under the roofline of the GPU, from hardware counters";
+  command.description =
+      "Places each kernel under the roofline of its GPU: FLOP per byte at every level of "
+      "memory, GFLOP/s, and the lowest roof at that intensity. The html format has the picture.";
+  command.positionals = {{"WORKLOAD", "a folder of rocprof-compute, or a trace with counters"}};
+  command.options =
+      joined({{"--by", "WHAT", "what a row is", "kernel", {"kernel", "dispatch"}},
+              {"--type", "TYPE", "whose compute roofs count", "FP32", metrics::roofline_types()},
+              {"--device", "N", "row of roofline.csv with the measured roofs", "0"}},
+             workload_options(), report_options());
+  command.examples = {{"sonde roofline workloads/vcopy", "each kernel under its roofs"},
+                      {"sonde roofline workloads/vcopy --type FP64 --by dispatch --format csv",
+                       "each dispatch, for a spreadsheet"}};
+  command.run = run;
+  command.definition = kDefinition;
+  return command;
 }
 
 }  // namespace sonde::cli

@@ -7,6 +7,7 @@
 #include "cli/terminal.h"
 #include "cli/workload_options.h"
 #include "metrics/advice.h"
+#include "metrics/roofline.h"
 #include "report/render.h"
 
 namespace sonde::cli {
@@ -40,6 +41,7 @@ metrics::SolOptions options_of(const Arguments& arguments) {
   options.per = arguments.value_or("per", "kernel");
   options.panels = arguments.values("panel");
   options.all = arguments.flag("all");
+  options.with_pictures = arguments.value_or("format", "text") == "html";
   options.keep_empty = !report::find_renderer(arguments.value_or("format", "text"))->for_people;
   return options;
 }
@@ -62,9 +64,21 @@ Result<int> explain(const Arguments& arguments, const std::string& path,
   return print_report(arguments, std::move(report), 0);
 }
 
+// A page has the roofline, too, where nothing else was asked for.
+Status add_roofline(const Definitions& definitions, const Workload& workload,
+                    const metrics::SolOptions& options, report::Report& report) {
+  if (!options.with_pictures || !options.panels.empty()) return ok_status();
+  metrics::RooflineOptions of_roofline;
+  of_roofline.title = "Roofline";
+  SONDE_ASSIGN(const metrics::Roofline roofline,
+               metrics::roofline_of(definitions, workload, of_roofline));
+  report::Report picture = metrics::roofline_report(roofline, workload, of_roofline);
+  for (report::Section& section : picture.sections) report.sections.push_back(std::move(section));
+  return ok_status();
+}
+
 Result<int> run(const Arguments& arguments) {
   std::vector<std::string> paths = arguments.positionals();
-  if (paths.empty()) return print_definition(kDefinition);
   if (paths.size() == 2 && is_metric(arguments, paths[1])) {
     return explain(arguments, paths[0], paths[1]);
   }
@@ -88,55 +102,55 @@ Result<int> run(const Arguments& arguments) {
   report::Report report =
       workloads.size() == 1 ? metrics::sol_report(definitions[0], workloads[0], tables[0], options)
                             : metrics::sol_comparison(definitions, workloads, tables[0], options);
-  if (arguments.flag("explain")) report.definition = kDefinition;
+  if (workloads.size() == 1) {
+    SONDE_TRY(add_roofline(definitions[0], workloads[0], options, report));
+  }
+  report.definition = kDefinition;
   return print_report(arguments, std::move(report), 0);
 }
 
 }  // namespace
 
-const Command& sol_command() {
-  static const Command kCommand = [] {
-    Command command;
-    command.name = "sol";
-    command.group = "Ask";
-    command.summary = "Show kernel metrics from hardware counters: Speed-of-Light and panels";
-    command.description =
-        "Computes metrics from the hardware counters of kernels and compares them with the GPU's "
-        "peaks.\n\n"
-        "WORKLOAD is a folder that rocprof-compute or omniperf profile wrote, or a trace that has "
-        "counters of kernels: an .rpd, or a file of rocprof, rocprofv3 or rocpd. Nothing in it is "
-        "changed. --explain followed by the id or name of a metric explains only that metric, "
-        "with the values that went into it.";
-    command.positionals = {
-        {"WORKLOAD",
-         "folders of rocprof-compute or traces with counters; the first is what the others are "
-         "compared with",
-         true, true}};
-    command.options =
-        joined(joined({{"--all", "", "all panels, not only Speed-of-Light", ""},
-                       {"--panel", "ID", "this panel or table: 2, 16.3", "", {}, false, true},
-                       {"--per",
-                        "WHAT",
-                        "what counts are divided by",
-                        "kernel",
-                        {"kernel", "wave", "cycle", "second"}}},
-                      workload_options()),
-               report_options());
-    for (Option& option : command.options) {
-      if (option.names == "--limit") option.fallback = "all";
-    }
-    command.examples = {
-        {"sonde sol workloads/vcopy", "Speed-of-Light"},
-        {"sonde sol workloads/vcopy --all --per wave --format json",
-         "everything, counts by wavefront, for a script"},
-        {"sonde sol workloads/before workloads/after", "what changed, metric by metric"},
-        {"sonde sol workloads/vcopy --explain 2.1.20",
-         "what a metric means, its formula, and the counters that went into it"}};
-    command.run = run;
-    command.definition = kDefinition;
-    return command;
-  }();
-  return kCommand;
+Command sol_command() {
+  Command command;
+  command.name = "sol";
+  command.summary = "Show kernel metrics from hardware counters: Speed-of-Light and panels";
+  command.description =
+      "Computes metrics from the hardware counters of kernels and compares them with the GPU's "
+      "peaks.\n\n"
+      "WORKLOAD is a folder that rocprof-compute or omniperf profile wrote, or a trace that has "
+      "counters of kernels: an .rpd, or a file of rocprof, rocprofv3 or rocpd. Nothing in it is "
+      "changed. --explain followed by the id or name of a metric explains only that metric, "
+      "with the values that went into it.";
+  command.positionals = {
+      {"WORKLOAD",
+       "folders of rocprof-compute or traces with counters; the first is what the others are "
+       "compared with",
+       true, true}};
+  command.options = joined({{"--all", "", "all panels, not only Speed-of-Light", ""},
+                            {"--panel", "ID", "this panel or table: 2, 16.3", "", {}, false, true},
+                            {"--per",
+                             "WHAT",
+                             "what counts are divided by",
+                             "kernel",
+                             {"kernel", "wave", "cycle", "second"}}},
+                           workload_options(), report_options());
+  for (Option& option : command.options) {
+    if (option.names == "--limit") option.fallback = "all";
+  }
+  command.examples = {
+      {"sonde sol workloads/vcopy", "Speed-of-Light"},
+      {"sonde sol workloads/vcopy --all --per wave --format json",
+       "everything, counts by wavefront, for a script"},
+      {"sonde sol workloads/vcopy --panel 3", "the memory chart, as text"},
+      {"sonde sol workloads/vcopy --format html > sol.html",
+       "a page with bars, memory chart and roofline"},
+      {"sonde sol workloads/before workloads/after", "what changed, metric by metric"},
+      {"sonde sol workloads/vcopy --explain 2.1.20",
+       "what a metric means, its formula, and the counters that went into it"}};
+  command.run = run;
+  command.definition = kDefinition;
+  return command;
 }
 
 }  // namespace sonde::cli

@@ -14,6 +14,8 @@
 namespace sonde::cli {
 namespace {
 
+using namespace report::columns;
+
 Status write_file(const std::string& path, const std::string& text, bool overwrite) {
   UniqueFd fd = create_private_file(path, O_WRONLY);
   // One that is overwritten keeps its mode.
@@ -22,7 +24,7 @@ Status write_file(const std::string& path, const std::string& text, bool overwri
   }
   if (!fd.valid()) {
     if (errno == EEXIST) {
-      return make_error(ErrorCode::kInvalidArgument, "the file exists already", path,
+      return make_error(ErrorCode::kInvalidArgument, "already exists", path,
                         "--force overwrites it, -o chooses another name");
     }
     return errno_error("cannot create the file", path, errno);
@@ -41,7 +43,7 @@ Status check_free(const std::string& prefix, const std::vector<analysis::StatsFi
   for (const auto& file : files) {
     const std::string path = prefix + file.suffix;
     if (::access(path.c_str(), F_OK) == 0) {
-      return make_error(ErrorCode::kInvalidArgument, "the file exists already", path,
+      return make_error(ErrorCode::kInvalidArgument, "already exists", path,
                         "--force overwrites it, -o chooses another name");
     }
   }
@@ -51,12 +53,12 @@ Status check_free(const std::string& prefix, const std::vector<analysis::StatsFi
 report::Report report_of(const trace::Trace& trace, const std::string& prefix,
                          const std::vector<analysis::StatsFile>& files) {
   report::Report report = analysis::begin_report("stats", trace);
-  report::Section section;
-  section.key = "stats";
-  section.empty_text = "The trace has neither operations nor API calls; no file written.";
-  section.table.add_column({"file", "File", report::Kind::kText});
-  section.table.add_column({"contents", "Contents", report::Kind::kText});
-  section.table.add_column({"names", "Names", report::Kind::kInteger});
+  report.definition = analysis::kStatsDefinition;
+  report::Section section{
+      .key = "stats",
+      .empty_text = "The trace has neither operations nor API calls; no file written."};
+  section.table.add_columns(
+      {text("file", "File"), text("contents", "Contents"), integer("names", "Names")});
   for (const auto& file : files) {
     section.table.add_row({prefix + file.suffix, file.contents, static_cast<int64_t>(file.rows)});
   }
@@ -65,7 +67,6 @@ report::Report report_of(const trace::Trace& trace, const std::string& prefix,
 }
 
 Result<int> run(const Arguments& arguments) {
-  if (arguments.positionals().empty()) return print_definition(analysis::kStatsDefinition);
   const trace::WindowText window = window_text(arguments);
   if (const Status status = trace::check_window(window); !status) {
     return usage_error("stats", status.error());
@@ -81,36 +82,29 @@ Result<int> run(const Arguments& arguments) {
   for (const auto& file : files) {
     SONDE_TRY(write_file(prefix + file.suffix, file.text, overwrite));
   }
-  report::Report report = report_of(trace, prefix, files);
-  if (arguments.flag("explain")) report.definition = analysis::kStatsDefinition;
-  return print_report(arguments, std::move(report));
+  return print_report(arguments, report_of(trace, prefix, files));
 }
 
 }  // namespace
 
-const Command& stats_command() {
-  static const Command kCommand = [] {
-    Command command;
-    command.name = "stats";
-    command.group = "Ask";
-    command.summary = "Write the CSV files of rocprof --stats";
-    command.description =
-        "Writes results.stats.csv, results.copy_stats.csv and one file for each API in the trace "
-        "(results.hip_stats.csv, results.opencl_stats.csv ...), for tools that read rocprof's "
-        "output, and lists them.";
-    command.positionals = {trace_file()};
-    command.options = {as_option(),
-                       {"-o,--output", "PREFIX", "the prefix of the file names", "results"},
-                       {"--force", "", "overwrite existing files", ""}};
-    command.options =
-        joined(joined(std::move(command.options), window_options()), report_options());
-    command.examples = {{"sonde stats trace.rpd", "results.*_stats.csv in this folder"},
-                        {"sonde stats -o out/run1 trace.rpd", "out/run1.stats.csv and so on"}};
-    command.run = run;
-    command.definition = std::string(analysis::kStatsDefinition) + "\n" + trace::kWindowDefinition;
-    return command;
-  }();
-  return kCommand;
+Command stats_command() {
+  Command command;
+  command.name = "stats";
+  command.summary = "Write the CSV files of rocprof --stats";
+  command.description =
+      "Writes results.stats.csv, results.copy_stats.csv and one file for each API in the trace "
+      "(results.hip_stats.csv, results.opencl_stats.csv ...), for tools that read rocprof's "
+      "output, and lists them.";
+  command.positionals = {trace_file()};
+  command.options = joined({as_option(),
+                            {"-o,--output", "PREFIX", "the prefix of the file names", "results"},
+                            {"--force", "", "overwrite existing files", ""}},
+                           window_options(), report_options());
+  command.examples = {{"sonde stats trace.rpd", "results.*_stats.csv in this folder"},
+                      {"sonde stats -o out/run1 trace.rpd", "out/run1.stats.csv and so on"}};
+  command.run = run;
+  command.definition = analysis::kStatsDefinition;
+  return command;
 }
 
 }  // namespace sonde::cli

@@ -55,7 +55,7 @@ Result<std::string> output_of(const Arguments& arguments, const std::string& inp
     return output;
   }
   if (arguments.value("output")) {
-    return make_error(ErrorCode::kInvalidArgument, "it is one or the other", "-o and --in-place");
+    return make_error(ErrorCode::kInvalidArgument, "cannot be combined", "-o and --in-place");
   }
   if (fs::path(input).extension() == ".gz") {
     return make_error(ErrorCode::kUnsupported, "it is compressed", input,
@@ -96,33 +96,29 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& trim_command() {
-  static const Command kCommand = [] {
-    Command command;
-    command.name = "trim";
-    command.group = "Maintain";
-    command.summary = "Keep a part of a trace, as a smaller .rpd";
-    command.description =
-        "Writes a new .rpd with all calls, operations and values that overlap the window, and "
-        "everything that belongs to them: links, arguments, counters, call stacks, names. What "
-        "reaches beyond the window's edges stays whole. Processes, devices, notes, clocks and "
-        "counted losses stay as they are, ids and the version of the schema too. The call that "
-        "launched an operation before the window is not in it, and the operation has none then.\n\n"
-        "An existing file is not overwritten, the next free name is taken; --in-place replaces FILE "
-        "itself, in one step and only when all has been written.";
-    command.positionals = {trace_file()};
-    command.options =
-        joined({{"-o,--output", "FILE", "the .rpd to write", "the input's name with .trimmed.rpd"},
-                {"--in-place", "", "replace FILE", ""},
-                {"--dry-run", "", "say what would stay, and write nothing", ""}},
-               window_options());
-    command.examples = {
-        {"sonde trim trace.rpd --from 20% --to 30%", "a tenth of the trace as trace.trimmed.rpd"},
-        {"sonde trim trace.rpd -o end.rpd --from -10s", "the last ten seconds"}};
-    command.run = run;
-    return command;
-  }();
-  return kCommand;
+Command trim_command() {
+  Command command;
+  command.name = "trim";
+  command.summary = "Keep a part of a trace, as a smaller .rpd";
+  command.description =
+      "Writes a new .rpd with all calls, operations and values that overlap the window, and "
+      "everything that belongs to them: links, arguments, counters, call stacks, names. What "
+      "reaches beyond the window's edges stays whole. Processes, devices, notes, clocks and "
+      "counted losses stay as they are, ids and the version of the schema too. The call that "
+      "launched an operation before the window is not in it, and the operation has none then.\n\n"
+      "An existing file is not overwritten, the next free name is taken; --in-place replaces FILE "
+      "itself, in one step and only when all has been written.";
+  command.positionals = {trace_file()};
+  command.options =
+      joined({{"-o,--output", "FILE", "the .rpd to write", "the input's name with .trimmed.rpd"},
+              {"--in-place", "", "replace FILE", ""},
+              {"--dry-run", "", "say what would stay, and write nothing", ""}},
+             window_options());
+  command.examples = {
+      {"sonde trim trace.rpd --from 20% --to 30%", "a tenth of the trace as trace.trimmed.rpd"},
+      {"sonde trim trace.rpd -o end.rpd --from -10s", "the last ten seconds"}};
+  command.run = run;
+  return command;
 }
 
 }  // namespace sonde::cli

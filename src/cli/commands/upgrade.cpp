@@ -31,10 +31,9 @@ Result<int> run(const Arguments& arguments) {
 
 }  // namespace
 
-const Command& upgrade_command() {
-  static const Command kCommand = {
+Command upgrade_command() {
+  return {
       .name = "upgrade",
-      .group = "Maintain",
       .summary = "Rewrite an old .rpd file as schema v3",
       .description =
           "Every command reads every version of the format, so this is for other tools that need "
@@ -44,7 +43,6 @@ const Command& upgrade_command() {
       .options = {{"-o,--output", "FILE", "the file to write", "the input's name with .v3.rpd"}},
       .examples = {{"sonde upgrade old.rpd -o new.rpd", "rewrite a trace of rocmProfileData 2024"}},
       .run = run};
-  return kCommand;
 }
 
 }  // namespace sonde::cli

@@ -296,13 +296,12 @@ Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
 
 }  // namespace
 
-const Exporter& chrome_exporter() {
-  static const Exporter kExporter{"chrome",
-                                  "Chrome JSON for chrome://tracing, Perfetto and readers of "
-                                  "PyTorch traces; gzip when the name ends in .gz",
-                                  {".json", ".json.gz"},
-                                  write_chrome};
-  return kExporter;
+Exporter chrome_exporter() {
+  return {"chrome",
+          "Chrome JSON for chrome://tracing, Perfetto and readers of "
+          "PyTorch traces; gzip when the name ends in .gz",
+          {".json", ".json.gz"},
+          write_chrome};
 }
 
 }  // namespace sonde::exporting

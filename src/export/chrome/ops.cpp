@@ -9,18 +9,8 @@ namespace sonde::exporting {
 namespace {
 
 std::string_view op_category(OpClass op_class) {
-  switch (op_class) {
-    case OpClass::kKernel:
-      return "kernel";
-    case OpClass::kCopy:
-      return "gpu_memcpy";
-    case OpClass::kFill:
-      return "gpu_memset";
-    case OpClass::kOther:
-    case OpClass::kUnknown:
-      break;
-  }
-  return "gpu_op";
+  constexpr const char* kCategories[] = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_op", "gpu_op"};
+  return kCategories[static_cast<size_t>(op_class)];
 }
 
 std::string axes_text(const char* key, const int64_t (&axes)[3]) {

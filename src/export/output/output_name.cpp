@@ -23,8 +23,8 @@ std::string_view extension_of(std::string_view path, const Exporter& exporter) {
 }
 
 const Exporter* find_by_name(std::string_view name) {
-  for (const Exporter* exporter : all_exporters()) {
-    if (exporter->name == name) return exporter;
+  for (const Exporter& exporter : all_exporters()) {
+    if (exporter.name == name) return &exporter;
   }
   return nullptr;
 }
@@ -33,11 +33,11 @@ const Exporter* find_by_name(std::string_view name) {
 const Exporter* find_by_extension(std::string_view path) {
   const Exporter* found = nullptr;
   size_t longest = 0;
-  for (const Exporter* exporter : all_exporters()) {
-    const size_t length = extension_of(path, *exporter).size();
+  for (const Exporter& exporter : all_exporters()) {
+    const size_t length = extension_of(path, exporter).size();
     if (length <= longest) continue;
     longest = length;
-    found = exporter;
+    found = &exporter;
   }
   return found;
 }
@@ -50,8 +50,8 @@ std::string join(const std::vector<std::string>& words) {
 
 std::vector<std::string> known_extensions() {
   std::vector<std::string> known;
-  for (const Exporter* exporter : all_exporters()) {
-    known.insert(known.end(), exporter->extensions.begin(), exporter->extensions.end());
+  for (const Exporter& exporter : all_exporters()) {
+    known.insert(known.end(), exporter.extensions.begin(), exporter.extensions.end());
   }
   return known;
 }
@@ -80,7 +80,7 @@ Result<const Exporter*> choose_exporter(const std::optional<std::string>& format
 
 std::vector<std::string> exporter_names() {
   std::vector<std::string> names;
-  for (const Exporter* exporter : all_exporters()) names.push_back(exporter->name);
+  for (const Exporter& exporter : all_exporters()) names.push_back(exporter.name);
   return names;
 }
 

@@ -373,12 +373,11 @@ Result<Counts> write_perfetto(store::Reader& reader, const std::string& path,
 
 }  // namespace
 
-const Exporter& perfetto_exporter() {
-  static const Exporter kExporter{"perfetto",
-                                  "Perfetto protobuf for ui.perfetto.dev and trace_processor",
-                                  {".pftrace", ".perfetto-trace"},
-                                  write_perfetto};
-  return kExporter;
+Exporter perfetto_exporter() {
+  return {"perfetto",
+          "Perfetto protobuf for ui.perfetto.dev and trace_processor",
+          {".pftrace", ".perfetto-trace"},
+          write_perfetto};
 }
 
 }  // namespace sonde::exporting

@@ -156,14 +156,11 @@ Status RocpdWriter::prepare() {
 }
 
 Status RocpdWriter::flush() {
-  SONDE_TRY(strings_.flush());
-  SONDE_TRY(event_rows_.flush());
-  SONDE_TRY(arg_rows_.flush());
-  SONDE_TRY(region_rows_.flush());
-  SONDE_TRY(kernel_rows_.flush());
-  SONDE_TRY(copy_rows_.flush());
-  SONDE_TRY(sample_rows_.flush());
-  return pmc_rows_.flush();
+  Status status = ok_status();
+  const auto flush_all = [&](auto&... rows) { return ((status = rows.flush()).ok() && ...); };
+  flush_all(strings_, event_rows_, arg_rows_, region_rows_, kernel_rows_, copy_rows_, sample_rows_,
+            pmc_rows_);
+  return status;
 }
 
 std::string sql_text(std::string_view text) {
@@ -403,10 +400,8 @@ Result<Counts> write_rocpd(store::Reader& reader, const std::string& path, const
 
 }  // namespace
 
-const Exporter& rocpd_exporter() {
-  static const Exporter kExporter{
-      "rocpd", "the SQLite database of rocprofv3, schema 3", {".db", ".rocpd"}, write_rocpd};
-  return kExporter;
+Exporter rocpd_exporter() {
+  return {"rocpd", "the SQLite database of rocprofv3, schema 3", {".db", ".rocpd"}, write_rocpd};
 }
 
 }  // namespace sonde::exporting

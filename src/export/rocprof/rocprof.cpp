@@ -5,11 +5,8 @@
 #include <map>
 #include <string>
 
-#include "export/events/events.h"
 #include "export/events/name_statistics.h"
-#include "export/exporter.h"
 #include "export/output/csv.h"
-#include "export/output/new_folder.h"
 #include "export/rocprof/words.h"
 
 namespace sonde::exporting {
@@ -126,24 +123,14 @@ Status Tables::statistics() {
   return ok_status();
 }
 
-Result<Counts> write_rocprof(store::Reader& reader, const std::string& path,
-                             const Options& options) {
-  SONDE_ASSIGN(const Events events, load_events(reader, options));
-  SONDE_ASSIGN(NewFolder folder, NewFolder::create(path));
-  SONDE_ASSIGN(const Counts counts, Tables(events, path).write());
-  folder.keep();
-  return counts;
-}
-
 }  // namespace
 
-const Exporter& rocprof_exporter() {
-  static const Exporter kExporter{"rocprof",
-                                  "a folder with the CSV files of rocprof v1 and its --stats",
-                                  {".rocprof"},
-                                  write_rocprof,
-                                  true};
-  return kExporter;
+Exporter rocprof_exporter() {
+  return {"rocprof",
+          "a folder with the CSV files of rocprof v1 and its --stats",
+          {".rocprof"},
+          write_tables<Tables>,
+          true};
 }
 
 }  // namespace sonde::exporting

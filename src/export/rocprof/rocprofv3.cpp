@@ -8,11 +8,8 @@
 #include <map>
 #include <string>
 
-#include "export/events/events.h"
 #include "export/events/name_statistics.h"
-#include "export/exporter.h"
 #include "export/output/csv.h"
-#include "export/output/new_folder.h"
 #include "export/rocprof/words.h"
 
 namespace sonde::exporting {
@@ -244,24 +241,14 @@ Status Tables::statistics() {
   return ok_status();
 }
 
-Result<Counts> write_rocprofv3(store::Reader& reader, const std::string& path,
-                               const Options& options) {
-  SONDE_ASSIGN(const Events events, load_events(reader, options));
-  SONDE_ASSIGN(NewFolder folder, NewFolder::create(path));
-  SONDE_ASSIGN(const Counts counts, Tables(events, path).write());
-  folder.keep();
-  return counts;
-}
-
 }  // namespace
 
-const Exporter& rocprofv3_exporter() {
-  static const Exporter kExporter{"rocprofv3",
-                                  "a folder with the CSV tables of rocprofv3",
-                                  {".rocprofv3"},
-                                  write_rocprofv3,
-                                  true};
-  return kExporter;
+Exporter rocprofv3_exporter() {
+  return {"rocprofv3",
+          "a folder with the CSV tables of rocprofv3",
+          {".rocprofv3"},
+          write_tables<Tables>,
+          true};
 }
 
 }  // namespace sonde::exporting

@@ -402,12 +402,11 @@ Result<Counts> write_rocprofv3_json(store::Reader& reader, const std::string& pa
 
 }  // namespace
 
-const Exporter& rocprofv3_json_exporter() {
-  static const Exporter kExporter{"rocprofv3-json",
-                                  "the JSON of rocprofv3; gzip when the name ends in .gz",
-                                  {".rocprofv3.json", ".rocprofv3.json.gz"},
-                                  write_rocprofv3_json};
-  return kExporter;
+Exporter rocprofv3_json_exporter() {
+  return {"rocprofv3-json",
+          "the JSON of rocprofv3; gzip when the name ends in .gz",
+          {".rocprofv3.json", ".rocprofv3.json.gz"},
+          write_rocprofv3_json};
 }
 
 }  // namespace sonde::exporting

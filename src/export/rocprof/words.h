@@ -1,9 +1,14 @@
-// The words rocprofv3 and rocpd use for what an .rpd calls otherwise. Used by both exporters.
+// The words rocprofv3 and rocpd use for what an .rpd calls otherwise, and folders of tables. Used
+// by the exporters of both and of rocprof.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "export/events/events.h"
+#include "export/exporter.h"
+#include "export/output/new_folder.h"
 
 namespace sonde::exporting {
 
@@ -26,5 +31,16 @@ std::string file_word(std::string_view domain);
 // Agents are numbered as on a machine with one CPU node, which is 0; GPUs follow.
 constexpr int64_t kHostAgent = 0;
 constexpr int64_t agent_of_gpu(int64_t gpu_id) { return gpu_id + 1; }
+
+// An exporter's function for what Tables(events, folder).write() writes.
+template <typename Tables>
+Result<Counts> write_tables(store::Reader& reader, const std::string& path,
+                            const Options& options) {
+  SONDE_ASSIGN(const Events events, load_events(reader, options));
+  SONDE_ASSIGN(NewFolder folder, NewFolder::create(path));
+  SONDE_ASSIGN(const Counts counts, Tables(events, path).write());
+  folder.keep();
+  return counts;
+}
 
 }  // namespace sonde::exporting

@@ -26,14 +26,8 @@ bool has_samples(const Stacks& stacks) {
                      [](const StackNode& node) { return node.cpu_ns > 0; });
 }
 
-// No weight: CPU time if there are samples, else host time.
-Result<Counts> write_folded(store::Reader& reader, const std::string& path, const Options& options,
-                            int64_t StackNode::*weight) {
-  SONDE_ASSIGN(const Events events, load_events(reader, options));
-  SONDE_ASSIGN(Stacks stacks, stacks_of(reader, events, options));
-  if (weight == nullptr) weight = has_samples(stacks) ? &StackNode::cpu_ns : &StackNode::host_ns;
+void write_lines(Stacks& stacks, int64_t StackNode::*weight, Sink& sink) {
   for (std::string& frame : stacks.frames) frame = frame_text(std::move(frame));
-  SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
   for (uint32_t i = 0; i < stacks.nodes.size(); ++i) {
     if (stacks.nodes[i].*weight <= 0) continue;
     bool first = true;
@@ -46,59 +40,46 @@ Result<Counts> write_folded(store::Reader& reader, const std::string& path, cons
     append_integer(sink, stacks.nodes[i].*weight);
     sink.append("\n");
   }
-  SONDE_TRY(sink.finish());
-  return profile_counts(events, stacks);
 }
 
-Result<Counts> write_best(store::Reader& reader, const std::string& path, const Options& options) {
-  return write_folded(reader, path, options, nullptr);
-}
-
-Result<Counts> write_host(store::Reader& reader, const std::string& path, const Options& options) {
-  return write_folded(reader, path, options, &StackNode::host_ns);
-}
-
-Result<Counts> write_device(store::Reader& reader, const std::string& path,
-                            const Options& options) {
-  return write_folded(reader, path, options, &StackNode::device_ns);
-}
-
-Result<Counts> write_blocked(store::Reader& reader, const std::string& path,
-                             const Options& options) {
-  return write_folded(reader, path, options, &StackNode::blocked_ns);
+// No weight: CPU time if there are samples, else host time.
+template <int64_t StackNode::*kWeight>
+Result<Counts> write(store::Reader& reader, const std::string& path, const Options& options) {
+  return write_profile(
+      reader, path, options, Sink::Encoding::kPlain, [](const Events&, Stacks& stacks, Sink& sink) {
+        const auto usual = has_samples(stacks) ? &StackNode::cpu_ns : &StackNode::host_ns;
+        write_lines(stacks, kWeight != nullptr ? kWeight : usual, sink);
+      });
 }
 
 }  // namespace
 
-const Exporter& folded_exporter() {
-  static const Exporter kExporter{
-      "folded",
-      "collapsed stacks, for flame graphs: sampled CPU time, else host time of calls",
-      {".folded"},
-      write_best};
-  return kExporter;
+Exporter folded_exporter() {
+  return {"folded",
+          "collapsed stacks, for flame graphs: sampled CPU time, else host time of calls",
+          {".folded"},
+          write<nullptr>};
 }
 
-const Exporter& folded_blocked_exporter() {
-  static const Exporter kExporter{"folded-blocked",
-                                  "collapsed stacks of the time in which threads were blocked",
-                                  {".blocked.folded"},
-                                  write_blocked};
-  return kExporter;
+Exporter folded_blocked_exporter() {
+  return {"folded-blocked",
+          "collapsed stacks of the time in which threads were blocked",
+          {".blocked.folded"},
+          write<&StackNode::blocked_ns>};
 }
 
-const Exporter& folded_calls_exporter() {
-  static const Exporter kExporter{
-      "folded-calls", "collapsed stacks of the host time of calls", {".calls.folded"}, write_host};
-  return kExporter;
+Exporter folded_calls_exporter() {
+  return {"folded-calls",
+          "collapsed stacks of the host time of calls",
+          {".calls.folded"},
+          write<&StackNode::host_ns>};
 }
 
-const Exporter& folded_gpu_exporter() {
-  static const Exporter kExporter{"folded-gpu",
-                                  "collapsed stacks of device time by launching call",
-                                  {".gpu.folded"},
-                                  write_device};
-  return kExporter;
+Exporter folded_gpu_exporter() {
+  return {"folded-gpu",
+          "collapsed stacks of device time by launching call",
+          {".gpu.folded"},
+          write<&StackNode::device_ns>};
 }
 
 }  // namespace sonde::exporting

@@ -111,23 +111,19 @@ class PprofWriter {
 };
 
 Result<Counts> write_pprof(store::Reader& reader, const std::string& path, const Options& options) {
-  SONDE_ASSIGN(const Events events, load_events(reader, options));
-  SONDE_ASSIGN(const Stacks stacks, stacks_of(reader, events, options));
-  SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kGzip));
-  PprofWriter(events, stacks, sink).write();
-  SONDE_TRY(sink.finish());
-  return profile_counts(events, stacks);
+  return write_profile(reader, path, options, Sink::Encoding::kGzip,
+                       [](const Events& events, const Stacks& stacks, Sink& sink) {
+                         PprofWriter(events, stacks, sink).write();
+                       });
 }
 
 }  // namespace
 
-const Exporter& pprof_exporter() {
-  static const Exporter kExporter{
-      "pprof",
-      "profile.proto for pprof: calls, samples, host, device and CPU time by call path",
-      {".pb.gz", ".pprof"},
-      write_pprof};
-  return kExporter;
+Exporter pprof_exporter() {
+  return {"pprof",
+          "profile.proto for pprof: calls, samples, host, device and CPU time by call path",
+          {".pb.gz", ".pprof"},
+          write_pprof};
 }
 
 }  // namespace sonde::exporting

@@ -86,22 +86,19 @@ class SpeedscopeWriter {
 
 Result<Counts> write_speedscope(store::Reader& reader, const std::string& path,
                                 const Options& options) {
-  SONDE_ASSIGN(const Events events, load_events(reader, options));
-  SONDE_ASSIGN(const Stacks stacks, stacks_of(reader, events, options));
-  SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
-  SpeedscopeWriter(stacks, sink).write(reader.path());
-  SONDE_TRY(sink.finish());
-  return profile_counts(events, stacks);
+  return write_profile(reader, path, options, Sink::Encoding::kPlain,
+                       [&](const Events&, const Stacks& stacks, Sink& sink) {
+                         SpeedscopeWriter(stacks, sink).write(reader.path());
+                       });
 }
 
 }  // namespace
 
-const Exporter& speedscope_exporter() {
-  static const Exporter kExporter{"speedscope",
-                                  "JSON for speedscope: host and device time by call path",
-                                  {".speedscope.json"},
-                                  write_speedscope};
-  return kExporter;
+Exporter speedscope_exporter() {
+  return {"speedscope",
+          "JSON for speedscope: host and device time by call path",
+          {".speedscope.json"},
+          write_speedscope};
 }
 
 }  // namespace sonde::exporting

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "export/events/events.h"
+#include "export/output/sink.h"
 
 namespace sonde::exporting {
 
@@ -56,5 +57,17 @@ Result<Stacks> stacks_of(store::Reader& reader, const Events& events, const Opti
 // What a profile of these events holds: all calls, operations and samples, no
 // counters.
 Counts profile_counts(const Events& events, const Stacks& stacks);
+
+// An exporter's work around what write(events, stacks, sink) puts into a file.
+template <typename Write>
+Result<Counts> write_profile(store::Reader& reader, const std::string& path, const Options& options,
+                             Sink::Encoding encoding, const Write& write) {
+  SONDE_ASSIGN(const Events events, load_events(reader, options));
+  SONDE_ASSIGN(Stacks stacks, stacks_of(reader, events, options));
+  SONDE_ASSIGN(Sink sink, Sink::create(path, encoding));
+  write(events, stacks, sink);
+  SONDE_TRY(sink.finish());
+  return profile_counts(events, stacks);
+}
 
 }  // namespace sonde::exporting

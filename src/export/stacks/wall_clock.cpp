@@ -279,14 +279,12 @@ Result<Counts> write_wall_clock(store::Reader& reader, const std::string& path,
 
 }  // namespace
 
-const Exporter& wall_clock_exporter() {
-  static const Exporter kExporter{
-      "wall-clock",
-      "a folder with wall_clock.txt and .json: calls by call path, as timemory writes them",
-      {".wall_clock"},
-      write_wall_clock,
-      true};
-  return kExporter;
+Exporter wall_clock_exporter() {
+  return {"wall-clock",
+          "a folder with wall_clock.txt and .json: calls by call path, as timemory writes them",
+          {".wall_clock"},
+          write_wall_clock,
+          true};
 }
 
 }  // namespace sonde::exporting

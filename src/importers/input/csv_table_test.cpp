@@ -6,8 +6,8 @@
 
 namespace sonde::importers {
 
-const Importer& rocprof_csv_importer();
-const Importer& rocprofv3_csv_importer();
+Importer rocprof_csv_importer();
+Importer rocprofv3_csv_importer();
 
 namespace {
 

@@ -2,16 +2,18 @@
 #include "importers/input/source.h"
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #ifdef SONDE_ZSTD
 #include <zstd.h>
 #endif
 
+#include "base/gzip_test_support.h"
 #include "importers/sink/sink_test_support.h"
 
 namespace sonde::importers {
 namespace {
+
+using test::gzip;
 
 // Larger than what a Source reads at once, and hard to pack.
 std::string some_text() {
@@ -22,20 +24,6 @@ std::string some_text() {
     text += std::to_string(state) + "\n";
   }
   return text;
-}
-
-std::string gzip(const std::string& text) {
-  std::string packed(compressBound(text.size()) + 32, '\0');
-  z_stream stream = {};
-  EXPECT_EQ(deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
 }
 
 struct ReadBack {
@@ -74,7 +62,7 @@ void check(const std::string& text, const std::string& packed) {
 
 TEST(Source, Gzip) {
   const std::string text = some_text();
-  check(text, gzip(text));
+  check(text, gzip(text, 1));
 }
 
 TEST(Source, Zstd) {

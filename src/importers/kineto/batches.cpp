@@ -129,8 +129,9 @@ Status each_batch(const Source& source, JsonWindows& windows, const Wants& wants
     SONDE_TRY(take(batch));
   }
   if (windows.found_events()) return ok_status();
-  return make_error(ErrorCode::kBadData, "no trace: it has no array of events (traceEvents)",
-                    source.path(), "--as says what it is");
+  return make_error(ErrorCode::kBadData,
+                    "not a Chrome or Kineto trace: it has no array of events (traceEvents)",
+                    source.path(), "--as names another format");
 }
 
 }  // namespace sonde::importers

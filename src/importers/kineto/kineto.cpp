@@ -87,11 +87,9 @@ Result<Clock> clock(Source& source) {
 
 }  // namespace
 
-const Importer& kineto_importer() {
-  static const Importer kImporter{
-      "kineto", "PyTorch profiler (Kineto) JSON, and any trace in Chrome's format", sniff, read,
-      clock};
-  return kImporter;
+Importer kineto_importer() {
+  return {"kineto", "PyTorch profiler (Kineto) JSON, and any trace in Chrome's format", sniff, read,
+          clock};
 }
 
 }  // namespace sonde::importers

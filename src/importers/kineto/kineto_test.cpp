@@ -1,15 +1,15 @@
 // Hostile and unusual Chrome JSON. Real traces are compared with exact figures in tests/importers.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <numeric>
 
+#include "base/gzip_test_support.h"
 #include "importers/input/json_windows.h"
 #include "importers/sink/sink_test_support.h"
 
 namespace sonde::importers {
 
-const Importer& kineto_importer();
+Importer kineto_importer();
 
 namespace {
 
@@ -110,18 +110,7 @@ TEST(Kineto, ATruncatedGzipKeepsTheGoodPart) {
   for (int i = 0; i < 5000; ++i) {
     events += event("name" + std::to_string(i * 7919), "") + (i < 4999 ? "," : "");
   }
-  const std::string json = document(events);
-  uLongf size = compressBound(json.size()) + 32;
-  std::string packed(size, '\0');
-  z_stream stream = {};
-  ASSERT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(json.data()));
-  stream.avail_in = static_cast<uInt>(json.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  ASSERT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
+  const std::string packed = test::gzip(document(events));
   EXPECT_EQ(import_json(packed).sink.apis.size(), 5000u);
 
   const auto cut = import_json(packed.substr(0, packed.size() / 2));

@@ -304,10 +304,8 @@ Result<Clock> clock(Source&) { return Clock{"monotonic"}; }
 
 }  // namespace
 
-const Importer& amd_log_importer() {
-  static const Importer kImporter{"amd-log", "the log of HIP, as AMD_LOG_LEVEL=3 or 4 prints it",
-                                  sniff, read, clock};
-  return kImporter;
+Importer amd_log_importer() {
+  return {"amd-log", "the log of HIP, as AMD_LOG_LEVEL=3 or 4 prints it", sniff, read, clock};
 }
 
 }  // namespace sonde::importers

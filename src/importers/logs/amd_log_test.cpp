@@ -4,8 +4,8 @@
 
 namespace sonde::importers {
 
-const Importer& amd_log_importer();
-const Importer& miopen_log_importer();
+Importer amd_log_importer();
+Importer miopen_log_importer();
 
 namespace {
 

@@ -167,10 +167,9 @@ Status read(Source& source, Sink& sink, Tally& tally) { return Reader(source, si
 
 }  // namespace
 
-const Importer& miopen_log_importer() {
-  static const Importer kImporter{
-      "miopen-log", "what MIOpen prints with MIOPEN_ENABLE_LOGGING or _LOGGING_CMD", sniff, read};
-  return kImporter;
+Importer miopen_log_importer() {
+  return {"miopen-log", "what MIOpen prints with MIOPEN_ENABLE_LOGGING or _LOGGING_CMD", sniff,
+          read};
 }
 
 }  // namespace sonde::importers

@@ -100,8 +100,9 @@ class Reader {
     SONDE_TRY(fills());
     SONDE_TRY(graphs());
     if (!any_) {
-      return make_error(ErrorCode::kBadData, "no table of Nsight Systems", database_.path(),
-                        "give what nsys export --type sqlite wrote");
+      return make_error(ErrorCode::kBadData,
+                        "not an export of Nsight Systems: it has none of its tables",
+                        database_.path(), "give what nsys export --type sqlite wrote");
     }
     return sink_.status();
   }
@@ -369,10 +370,8 @@ Result<Clock> clock(Source& source) {
 
 }  // namespace
 
-const Importer& nsys_importer() {
-  static const Importer kImporter{"nsys", "the SQLite export of Nsight Systems", sniff, read,
-                                  clock};
-  return kImporter;
+Importer nsys_importer() {
+  return {"nsys", "the SQLite export of Nsight Systems", sniff, read, clock};
 }
 
 }  // namespace sonde::importers

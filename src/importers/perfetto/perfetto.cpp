@@ -61,8 +61,8 @@ Status read(Source& source, Sink& sink, Tally& tally) {
     reader.take(packet, packets);
   }
   if (packets.count() == 0) {
-    return make_error(ErrorCode::kBadData, "no trace: it has no packets", source.path(),
-                      "--as says what it is");
+    return make_error(ErrorCode::kBadData, "not a Perfetto trace: it has no packets", source.path(),
+                      "--as names another format");
   }
   reader.finish(source.path());
   model->tracks.settle();
@@ -101,10 +101,8 @@ Result<Clock> clock(Source& source) {
 
 }  // namespace
 
-const Importer& perfetto_importer() {
-  static const Importer kImporter{"perfetto", "Perfetto's protobuf traces (.pftrace)", sniff, read,
-                                  clock};
-  return kImporter;
+Importer perfetto_importer() {
+  return {"perfetto", "Perfetto's protobuf traces (.pftrace)", sniff, read, clock};
 }
 
 }  // namespace sonde::importers

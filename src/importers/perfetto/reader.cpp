@@ -274,13 +274,17 @@ void PerfettoReader::call_stack(std::string_view message) {
   ProtoReader reader(message);
   while (reader.next()) {
     if (reader.field() != 1) continue;
-    uint32_t function = 0;
-    ProtoReader frame(reader.bytes());
-    while (frame.next()) {
-      if (frame.field() == 1) function = model_.pool.id(frame.bytes());
-    }
-    model_.frames.push_back(function);
+    model_.frames.push_back(text_in(reader.bytes()));
   }
+}
+
+uint32_t PerfettoReader::text_in(std::string_view message) {
+  uint32_t text = 0;
+  ProtoReader reader(message);
+  while (reader.next()) {
+    if (reader.field() == 1) text = model_.pool.id(reader.bytes());
+  }
+  return text;
 }
 
 void PerfettoReader::counter(uint64_t uuid, double value, const Packet& packet) {

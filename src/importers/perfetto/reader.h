@@ -40,6 +40,7 @@ class PerfettoReader {
   void slice(std::string_view message, PerfettoEvent& event, Packet& packet);
   bool detail(std::string_view message, uint32_t category, Packet& packet, PerfettoDetail& made);
   void call_stack(std::string_view message);
+  uint32_t text_in(std::string_view message);  // its field 1; 0 = none
   void counter(uint64_t uuid, double value, const Packet& packet);
   void extra_counters(std::string_view message, const Packet& packet);
   void render_stage(std::string_view message, Packet& packet);

@@ -91,13 +91,7 @@ void PerfettoReader::render_stage(std::string_view message, Packet& packet) {
 void PerfettoReader::stage_specifications(std::string_view message) {
   ProtoReader reader(message);
   while (reader.next()) {
-    if (reader.field() != 3) continue;
-    uint32_t name = 0;
-    ProtoReader description(reader.bytes());
-    while (description.next()) {
-      if (description.field() == 1) name = model_.pool.id(description.bytes());
-    }
-    old_stages_.push_back(name);
+    if (reader.field() == 3) old_stages_.push_back(text_in(reader.bytes()));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "importers/perfetto/texts.h"
 
+#include <algorithm>
+
 #include "base/demangle.h"
 #include "base/strings.h"
 #include "importers/input/proto_reader.h"
@@ -13,24 +15,9 @@ constexpr uint32_t kFrames = 6, kCallStacks = 7, kContexts = 23, kSpecifications
                    kCounterDescriptors = 47;
 
 int kind_of_field(uint32_t field) {
-  switch (field) {
-    case 1:
-      return PerfettoSequence::kCategory;
-    case 2:
-      return PerfettoSequence::kEventName;
-    case 3:
-      return PerfettoSequence::kAnnotationName;
-    case 5:
-      return PerfettoSequence::kFunction;
-    case 29:
-      return PerfettoSequence::kStringValue;
-    case 1000:
-      return PerfettoSequence::kKernel;
-    case 1001:
-      return PerfettoSequence::kArgument;
-    default:
-      return -1;
-  }
+  constexpr uint32_t kFields[PerfettoSequence::kKinds] = {1, 2, 3, 29, 5, 1000, 1001};  // by Kind
+  const auto* found = std::find(std::begin(kFields), std::end(kFields), field);
+  return found == std::end(kFields) ? -1 : static_cast<int>(found - kFields);
 }
 
 }  // namespace

@@ -342,10 +342,8 @@ Result<Clock> clock(Source&) { return Clock{"boottime"}; }
 
 }  // namespace
 
-const Importer& rocpd_importer() {
-  static const Importer kImporter{"rocpd", "the SQLite database of rocprofv3 (schema 3)", sniff,
-                                  read, clock};
-  return kImporter;
+Importer rocpd_importer() {
+  return {"rocpd", "the SQLite database of rocprofv3 (schema 3)", sniff, read, clock};
 }
 
 }  // namespace sonde::importers

@@ -65,16 +65,13 @@ Status read_stats(Source& source, Sink& sink, Tally& tally) {
 
 }  // namespace
 
-const Importer& rocprof_csv_importer() {
-  static const Importer kImporter{"rocprof-csv", "results.csv of rocprof v1: kernels and counters",
-                                  sniff_kernels, read_kernels};
-  return kImporter;
+Importer rocprof_csv_importer() {
+  return {"rocprof-csv", "results.csv of rocprof v1: kernels and counters", sniff_kernels,
+          read_kernels};
 }
 
-const Importer& rocprof_stats_importer() {
-  static const Importer kImporter{"rocprof-stats", "the CSV files of rocprof --stats", sniff_stats,
-                                  read_stats};
-  return kImporter;
+Importer rocprof_stats_importer() {
+  return {"rocprof-stats", "the CSV files of rocprof --stats", sniff_stats, read_stats};
 }
 
 }  // namespace sonde::importers

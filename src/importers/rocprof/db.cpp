@@ -99,9 +99,6 @@ Status read(Source& source, Sink& sink, Tally& tally) {
 
 }  // namespace
 
-const Importer& rocprof_db_importer() {
-  static const Importer kImporter{"rocprof-db", "results.db of rocprof v1", sniff, read};
-  return kImporter;
-}
+Importer rocprof_db_importer() { return {"rocprof-db", "results.db of rocprof v1", sniff, read}; }
 
 }  // namespace sonde::importers

@@ -126,9 +126,8 @@ Status read(Source& source, Sink& sink, Tally& tally) {
 
 }  // namespace
 
-const Importer& rocprof_json_importer() {
-  static const Importer kImporter{"rocprof-json", "results.json of rocprof v1", sniff, read};
-  return kImporter;
+Importer rocprof_json_importer() {
+  return {"rocprof-json", "results.json of rocprof v1", sniff, read};
 }
 
 }  // namespace sonde::importers

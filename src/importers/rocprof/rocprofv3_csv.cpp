@@ -374,10 +374,8 @@ Result<Clock> clock(Source&) { return Clock{"boottime"}; }
 
 }  // namespace
 
-const Importer& rocprofv3_csv_importer() {
-  static const Importer kImporter{
-      "rocprofv3-csv", "the CSV tables of rocprofv3; one names them all", sniff, read, clock};
-  return kImporter;
+Importer rocprofv3_csv_importer() {
+  return {"rocprofv3-csv", "the CSV tables of rocprofv3; one names them all", sniff, read, clock};
 }
 
 }  // namespace sonde::importers

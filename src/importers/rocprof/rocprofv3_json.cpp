@@ -479,10 +479,8 @@ Result<Clock> clock(Source&) { return Clock{"boottime"}; }
 
 }  // namespace
 
-const Importer& rocprofv3_json_importer() {
-  static const Importer kImporter{"rocprofv3-json", "the JSON file of rocprofv3", sniff, read,
-                                  clock};
-  return kImporter;
+Importer rocprofv3_json_importer() {
+  return {"rocprofv3-json", "the JSON file of rocprofv3", sniff, read, clock};
 }
 
 }  // namespace sonde::importers

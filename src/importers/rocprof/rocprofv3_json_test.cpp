@@ -5,7 +5,7 @@
 
 namespace sonde::importers {
 
-const Importer& rocprofv3_json_importer();
+Importer rocprofv3_json_importer();
 
 namespace {
 

@@ -364,7 +364,7 @@ Result<Clock> clock(Source& source) {
 }  // namespace
 
 const Importer& rpd_input() {
-  static const Importer kImporter{"rpd", "a trace of Sonde or RPD", sniff, read, clock};
+  static const Importer kImporter = {"rpd", "a trace of Sonde or RPD", sniff, read, clock};
   return kImporter;
 }
 

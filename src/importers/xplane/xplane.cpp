@@ -304,8 +304,8 @@ Status read(Source& source, Sink& sink, Tally& tally) {
   SONDE_ASSIGN(const std::string file, source.read_all(kMostBytes));
   const XSpace space = read_xspace(file, source.path(), tally);
   if (space.planes.empty()) {
-    return make_error(ErrorCode::kBadData, "no trace: it has no planes", source.path(),
-                      "--as says what it is");
+    return make_error(ErrorCode::kBadData, "not an XPlane trace: it has no planes", source.path(),
+                      "--as names another format");
   }
   return SpaceReader(source.path(), sink, tally).read(space);
 }
@@ -332,10 +332,8 @@ Result<Clock> clock(Source& source) {
 
 }  // namespace
 
-const Importer& xplane_importer() {
-  static const Importer kImporter{"xplane", "xplane.pb of JAX, XLA and TensorFlow", sniff, read,
-                                  clock};
-  return kImporter;
+Importer xplane_importer() {
+  return {"xplane", "xplane.pb of JAX, XLA and TensorFlow", sniff, read, clock};
 }
 
 }  // namespace sonde::importers

@@ -255,7 +255,9 @@ void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
     case wire::RecordType::kRangeStop:
       return impl.range_stop(process, record);
     case wire::RecordType::kOp:
-      return impl.op(process, record);
+      return impl.op(process, ring, record);
+    case wire::RecordType::kOpCounter:
+      return impl.op_counter(process, ring, record);
     case wire::RecordType::kThread:
       return impl.thread(process, ring, record);
     case wire::RecordType::kSnapshot:
@@ -268,8 +270,14 @@ void Ingest::event(const wire::ChunkStatus& chunk, const wire::Record& record) {
                   record.as<wire::MomentRecord>().value);
     case wire::RecordType::kCounter:
       return impl.counter(process, ring, record);
+    case wire::RecordType::kCopyRequest:
+      return impl.copy_request(process, record);
     case wire::RecordType::kSample:
       return impl.sample(process, ring, record);
+    case wire::RecordType::kBlocked:
+      return impl.blocked(process, record);
+    case wire::RecordType::kLaunchStack:
+      return impl.launch_stack(process, ring, record);
     default:
       return drop("records", "of no known kind", 1);
   }

@@ -162,7 +162,7 @@ TEST_F(IngestTest, ACallDescribesItsCopyHoweverManyOpsServeIt) {
     Op part = kernel(11, 50, 60);
     part.kind = SONDE_OP_COPY_H2D;
     part.bytes = 100;
-    part.flags = SONDE_OP_DESCRIBED;
+    part.flags = SONDE_OP_HAS_REQUEST;
     Op whole = part;
     whole.bytes = uint64_t{5} << 32;
     whole.src = 0x10;
@@ -170,10 +170,8 @@ TEST_F(IngestTest, ACallDescribesItsCopyHoweverManyOpsServeIt) {
     whole.stream = 0;
     whole.src_device = -1;
     whole.dst_device = 3;
-    whole.start = whole.end = 0;
-    whole.flags = SONDE_OP_DESCRIPTION | SONDE_OP_HAS_DEVICES | SONDE_OP_HAS_STREAM |
-                  SONDE_OP_BLOCKING | SONDE_OP_PINNED;
-    const Words ops = op(0, part) + op(0, whole) + op(0, part);
+    whole.flags = SONDE_OP_BLOCKING | SONDE_OP_PINNED;
+    const Words ops = op(0, part) + copy_request(whole) + op(0, part);
     const Words made = call(5, at(1), at(2), 11);
     feed(*f, kRing, call_first ? made + ops : ops + made);
     f.finish();
@@ -184,6 +182,21 @@ TEST_F(IngestTest, ACallDescribesItsCopyHoweverManyOpsServeIt) {
     EXPECT_EQ(f.value("select count(*), sum(bytes) from sonde_op_detail"), "2|200");
     EXPECT_EQ(f.value("select count(*) from sonde_drop"), "0");
   }
+}
+
+TEST_F(IngestTest, HardwareCountersBelongToTheOpBeforeThem) {
+  const Op one = kernel(0, 50, 60), lost = kernel(0, 0, 70);
+  feed(*file, kRing, op(6, one) + op_counter(10, one.queue, one.start, 2, {3, 4}));
+  // Of another ring, of another start, and behind an op that is not in the file.
+  feed(*file, kOther, op_counter(10, one.queue, one.start, 2, {1}));
+  feed(*file, kRing, op_counter(10, one.queue, one.start + 1, 2, {1}));
+  feed(*file, kRing, op(6, lost) + op_counter(10, one.queue, one.start, 2, {1}));
+  file.finish();
+  EXPECT_EQ(file.rows("select o.start, pass, xcc, engine, instance, value from sonde_op_counter c "
+                      "join rocpd_op o on o.id = c.op_id order by engine"),
+            (Rows{"50|2|0|0|9|3", "50|2|0|1|9|4"}));
+  EXPECT_EQ(file.value("select count(*), value from rocpd_counter"), "1|7.0");
+  EXPECT_EQ(file.value("select count from sonde_drop where source = 'hardware counters'"), "3");
 }
 
 TEST_F(IngestTest, OpsWithoutTimesAreCounted) {

@@ -2,6 +2,8 @@
 // them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sonde/backend.h"
 #include "store/ingest/state.h"
 
@@ -101,7 +103,7 @@ void Ingest::Impl::link(Process& process, const WaitingOp& waiting, int64_t api_
     row.private_segment_bytes = record.private_segment_bytes;
     row.kernel_name_id = waiting.name_id;
     writer.kernel_api(row);
-  } else if (is_copy(record.kind) && (record.flags & SONDE_OP_DESCRIBED) == 0) {
+  } else if (is_copy(record.kind) && (record.flags & SONDE_OP_HAS_REQUEST) == 0) {
     CopyApiRow row;
     row.api_id = api_id;
     row.stream = stream;
@@ -120,19 +122,32 @@ void Ingest::Impl::link(Process& process, const WaitingOp& waiting, int64_t api_
   }
 }
 
-// What a call asked for, as one row, however many ops serve it.
-void Ingest::Impl::description(Process& process, const WaitingOp& description) {
-  const uint64_t correlation = description.record.correlation;
-  const auto call = process.calls.find(correlation);
-  if (call == process.calls.end()) return wait(process, correlation, description);
-  link(process, description, call->second.api_id);
+// What a call asked for is one row, however many ops serve it: that of an op as it would be if
+// there were one.
+void Ingest::Impl::copy_request(Process& process, const wire::Record& record) {
+  const auto& fields = record.as<wire::CopyRequestRecord>();
+  WaitingOp request;
+  wire::OpRecord& op = request.record;
+  op.correlation = fields.correlation;
+  op.kind = fields.kind;
+  op.flags = fields.flags | SONDE_OP_HAS_DEVICES | SONDE_OP_HAS_STREAM;
+  op.bytes = fields.bytes;
+  op.src = fields.src;
+  op.dst = fields.dst;
+  std::copy_n(fields.size, 3, op.size);
+  op.stream = fields.stream;
+  op.src_device = fields.src_device;
+  op.dst_device = fields.dst_device;
+  const auto call = process.calls.find(op.correlation);
+  if (call == process.calls.end()) return wait(process, op.correlation, request);
+  link(process, request, call->second.api_id);
 }
 
-void Ingest::Impl::op(Process& process, const wire::Record& record) {
+void Ingest::Impl::op(Process& process, KnownRing& ring, const wire::Record& record) {
+  ring.last_op = {};
   WaitingOp waiting;
   waiting.record = record.as<wire::OpRecord>();
   const auto& fields = waiting.record;
-  if ((fields.flags & SONDE_OP_DESCRIPTION) != 0) return description(process, waiting);
   const uint32_t kind = fields.kind < op_type_ids.size() ? fields.kind : 0;
   if (fields.start == 0 || fields.end < fields.start) {
     ++drops[{"ops", why_without_times(fields, wire::kOpTypeNames[kind])}];
@@ -151,6 +166,7 @@ void Ingest::Impl::op(Process& process, const wire::Record& record) {
   if (row.type_id == 0) row.type_id = op_type_ids[kind] = writer.string(wire::kOpTypeNames[kind]);
   waiting.op_id = writer.op(row);
   waiting.name_id = row.name_id;
+  ring.last_op = {waiting.op_id, fields.start, fields.queue};
   ++op_count;
 
   int64_t api_id = -1;
@@ -165,8 +181,29 @@ void Ingest::Impl::op(Process& process, const wire::Record& record) {
   write_detail(process, waiting, api_id);
 }
 
+void Ingest::Impl::op_counter(Process& process, const KnownRing& ring, const wire::Record& record) {
+  const auto& fields = record.as<wire::OpCounterRecord>();
+  const KnownOp& op = ring.last_op;
+  const int64_t name = string_id(process, record.header->id);
+  if (op.op_id == 0 || op.start != fields.start || op.queue != fields.queue || name == 0) {
+    ++drops[{"hardware counters", "their kernel was not recorded"}];
+    return;
+  }
+  const auto* values = reinterpret_cast<const wire::CounterValue*>(&fields + 1);
+  uint64_t sum = 0;
+  for (size_t i = 0; i < fields.values; ++i) {
+    insert(
+        "INSERT INTO sonde_op_counter (op_id, name_id, pass, xcc, engine, instance, value) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        op.op_id, name, int64_t{fields.pass}, int64_t{values[i].xcc}, int64_t{values[i].engine},
+        int64_t{values[i].instance}, as_signed(values[i].value));
+    sum += values[i].value;
+  }
+  writer.counter(op.op_id, name, static_cast<double>(sum));
+}
+
 void Ingest::Impl::write_detail(Process& process, const WaitingOp& waiting, int64_t api_id) {
-  if (waiting.op_id == 0) return;  // a description
+  if (waiting.op_id == 0) return;  // a request
   const auto& fields = waiting.record;
   const auto time = [&](uint64_t value) { return monotonic_ns(process, fields.clock, value); };
   OpDetailRow detail;

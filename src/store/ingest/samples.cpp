@@ -37,6 +37,10 @@ std::string hex_text(std::string_view bytes) {
   return text;
 }
 
+int64_t truncation(const wire::Record& record) {
+  return record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep);
+}
+
 }  // namespace
 
 void Ingest::Impl::define_module(Process& process, const wire::Record& record) {
@@ -149,31 +153,35 @@ void Ingest::Impl::link_stack(KnownRing& ring, uint64_t correlation, int64_t api
   }
 }
 
-void Ingest::Impl::sample(Process& process, KnownRing& ring, const wire::Record& record) {
+void Ingest::Impl::launch_stack(Process& process, KnownRing& ring, const wire::Record& record) {
+  const int64_t leaf = leaf_of(process, record);
+  if (leaf == 0) return;
+  if (ring.launches.size() >= wire::kMaxOpenCalls) ring.launches.erase(ring.launches.begin());
+  ring.launches.push_back(
+      {record.as<wire::LaunchStackRecord>().correlation, leaf, truncation(record)});
+}
+
+void Ingest::Impl::blocked(Process& process, const wire::Record& record) {
+  const auto& fields = record.as<wire::BlockedRecord>();
+  const int64_t leaf = leaf_of(process, record);
+  if (leaf == 0) return;
+  insert(
+      "INSERT INTO sonde_blocked (process_id, tid, time_ns, stack_id, wall_ns, truncated) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+      process.id, int64_t{fields.tid}, ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
+      leaf, static_cast<int64_t>(fields.wall_ns), truncation(record));
+}
+
+void Ingest::Impl::sample(Process& process, const KnownRing& ring, const wire::Record& record) {
   const auto& fields = record.as<wire::SampleRecord>();
   const int64_t leaf = leaf_of(process, record);
   if (leaf == 0) return;
-  const int64_t truncated = record.header->flags & (wire::kStackTruncated | wire::kStackTooDeep);
-  const int64_t time_ns = ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks));
-  if ((record.header->flags & wire::kLaunch) != 0) {
-    if (ring.launches.size() >= wire::kMaxOpenCalls) ring.launches.erase(ring.launches.begin());
-    ring.launches.push_back({fields.cpu_ns, leaf, truncated});
-    return;
-  }
-  if ((record.header->flags & wire::kBlocked) != 0) {
-    insert(
-        "INSERT INTO sonde_blocked (process_id, tid, time_ns, stack_id, wall_ns, truncated) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        process.id, int64_t{fields.tid}, time_ns, leaf, static_cast<int64_t>(fields.cpu_ns),
-        truncated);
-    return;
-  }
   insert(
       "INSERT INTO sonde_sample (process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, "
       "truncated, by_timer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-      process.id, int64_t{ring.tid}, time_ns, leaf, static_cast<int64_t>(fields.cpu_ns),
-      int64_t{fields.missed}, int64_t{fields.cost_ns}, truncated,
-      int64_t{(record.header->flags & wire::kByTimer) != 0});
+      process.id, int64_t{ring.tid}, ticks.to_monotonic_ns(static_cast<int64_t>(fields.ticks)),
+      leaf, static_cast<int64_t>(fields.cpu_ns), int64_t{fields.missed}, int64_t{fields.cost_ns},
+      truncation(record), int64_t{(record.header->flags & wire::kByTimer) != 0});
 }
 
 Status Ingest::Impl::restore_frames() {

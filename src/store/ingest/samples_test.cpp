@@ -24,14 +24,21 @@ Words module(uint32_t id, std::string_view build_id, std::string_view path) {
       Words{0x1000, 0x1000, 0x9000, pair(build_id.size(), content.size())} + packed(content));
 }
 
-Words sample(uint64_t ticks, uint32_t frames, std::string_view content, uint8_t flags = 0,
-             uint32_t tid = 0, uint64_t cpu_ns = 10'000'000) {
+Words sample(uint64_t ticks, uint32_t frames, std::string_view content, uint8_t flags = 0) {
   return record(wire::RecordType::kSample, frames, flags,
-                Words{ticks, cpu_ns, pair(2, 1500), pair(content.size(), tid)} + packed(content));
+                Words{ticks, 10'000'000, pair(2, 1500), content.size()} + packed(content));
+}
+
+Words blocked(uint64_t ticks, uint32_t tid, uint32_t frames, std::string_view content,
+              uint8_t flags = 0) {
+  return record(wire::RecordType::kBlocked, frames, flags,
+                Words{ticks, 10'000'000, pair(tid, content.size())} + packed(content));
 }
 
 Words launch(uint64_t correlation, uint64_t offset) {
-  return sample(at(5), 1, in(20, offset), 16, 0, correlation);
+  const std::string content = in(20, offset);
+  return record(wire::RecordType::kLaunchStack, 1, 0,
+                Words{at(5), correlation, content.size()} + packed(content));
 }
 
 Words launched_call(uint64_t correlation, int64_t begin, int64_t end) {
@@ -64,9 +71,9 @@ struct SampleTest : ::testing::Test {
 // Recorded by another thread than the one that was blocked.
 TEST_F(SampleTest, BlockedThreadsAreApart) {
   ASSERT_TRUE(feed(*file, kRing,
-                   sample(at(10), 2, in(20, 0x111) + in(21, 0x333), 8, 4711) +
+                   blocked(at(10), 4711, 2, in(20, 0x111) + in(21, 0x333)) +
                        sample(at(20), 2, in(20, 0x111) + in(21, 0x333)) +
-                       sample(at(30), 1, in(20, 0x111), 9, 4712)));
+                       blocked(at(30), 4712, 1, in(20, 0x111), 1)));
   file.finish();
   EXPECT_EQ(file.rows("select process_id, tid, time_ns, stack_id, wall_ns, truncated from "
                       "sonde_blocked order by id"),

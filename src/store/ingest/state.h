@@ -37,9 +37,9 @@ struct KnownQueue {
   uint64_t handle = 0;
 };
 
-// An op that is in the file but whose launching call is not yet.
+// An op that is in the file but whose launching call is not yet, or what that call asked for.
 struct WaitingOp {
-  int64_t op_id = 0;
+  int64_t op_id = 0;  // 0: a request
   int64_t name_id = 0;
   wire::OpRecord record{};
 };
@@ -59,11 +59,19 @@ struct LaunchStack {
   int64_t stack_id = 0, truncated = 0;
 };
 
+// An op that is in the file, for the counters that come behind it.
+struct KnownOp {
+  int64_t op_id = 0;  // 0: none
+  uint64_t start = 0;
+  uint32_t queue = 0;
+};
+
 struct KnownRing {
   uint32_t tid = 0;
   uint64_t last_begin = 0;                 // of the last range or call written
   uint64_t sequence = ~uint64_t{0};        // of the chunk its last event was in
   std::vector<LaunchStack> launches = {};  // of calls that have not ended, the innermost last
+  KnownOp last_op = {};
 };
 
 struct KnownCall {
@@ -195,7 +203,9 @@ struct Ingest::Impl {
 
   // samples.cpp
   void define_module(Process& process, const wire::Record& record);
-  void sample(Process& process, KnownRing& ring, const wire::Record& record);
+  void sample(Process& process, const KnownRing& ring, const wire::Record& record);
+  void blocked(Process& process, const wire::Record& record);
+  void launch_stack(Process& process, KnownRing& ring, const wire::Record& record);
   void link_stack(KnownRing& ring, uint64_t correlation, int64_t api_id);
   int64_t leaf_of(Process& process, const wire::Record& record);
   void define_code(Process& process, const wire::Record& record);
@@ -204,8 +214,9 @@ struct Ingest::Impl {
   int64_t stack(int64_t parent, int64_t frame);
 
   // ops.cpp
-  void op(Process& process, const wire::Record& record);
-  void description(Process& process, const WaitingOp& description);
+  void op(Process& process, KnownRing& ring, const wire::Record& record);
+  void op_counter(Process& process, const KnownRing& ring, const wire::Record& record);
+  void copy_request(Process& process, const wire::Record& record);
   void wait(Process& process, uint64_t correlation, const WaitingOp& op);
   void use_call(Process& process, uint64_t correlation, int64_t api_id);
   void link(Process& process, const WaitingOp& waiting, int64_t api_id);

@@ -327,8 +327,16 @@ CREATE TABLE IF NOT EXISTS sonde_launch_stack (
   api_id integer PRIMARY KEY REFERENCES rocpd_api (id),
   stack_id integer NOT NULL REFERENCES sonde_stack (id),
   truncated integer NOT NULL);
+CREATE TABLE IF NOT EXISTS sonde_op_counter (
+  op_id integer NOT NULL REFERENCES rocpd_op (id),
+  name_id integer NOT NULL REFERENCES rocpd_string (id),
+  pass integer NOT NULL,
+  xcc integer NOT NULL,
+  engine integer NOT NULL,
+  instance integer NOT NULL,
+  value integer NOT NULL);
 CREATE VIEW IF NOT EXISTS sonde_sampling AS
-  SELECT process_id, iif(max(by_timer), 'timer', 'perf event') AS method, count(*) AS samples, sum(missed) AS missed,
+  SELECT process_id, iif(avg(by_timer) > 0.5, 'timer', 'perf event') AS method, count(*) AS samples, sum(missed) AS missed,
     sum(truncated <> 0) AS truncated, sum(cpu_ns) AS cpu_ns, sum(cost_ns) AS cost_ns,
     count(*) * 1e9 / nullif(sum(cpu_ns), 0) AS hz,
     sum(cost_ns) * 100.0 / nullif(sum(cpu_ns), 0) AS cost_percentage

@@ -6,10 +6,7 @@
 namespace sonde::store {
 namespace {
 
-using testing::number;
-using testing::open_reader;
-using testing::rows;
-using Lines = std::vector<std::string>;
+using namespace testing;
 
 class ViewsOfFlavour : public ::testing::TestWithParam<Flavour> {
  protected:
