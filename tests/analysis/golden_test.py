@@ -6,19 +6,16 @@ itself and from the .rpd that it is imported into.
     golden_test.py --sonde PATH NAME
 
 Traces and figures come from SONDE_SHARED (default ../shared beside the project); exit 77 without."""
-import argparse
 import gzip
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
-TRACES, GOLDEN = SHARED / "data" / "kineto", SHARED / "golden" / "kineto-exact"
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from golden import main  # noqa: E402
+
 UNATTRIBUTED = {"mi300_qwen_0.5b": 463}  # operations without a launching call, counted in the JSON
 EXPOSED = ("compute_ns", "exposed_communication_ns", "exposed_copy_ns", "exposed_memset_ns",
            "other_ns", "idle_ns")
@@ -137,18 +134,12 @@ def check_all_at_once(check):
         check.equal(f'analyze: {report["report"]}', report, alone)
 
 
-def run(sonde, name):
-    trace, golden_file = TRACES / f"{name}.json.gz", GOLDEN / f"{name}.json.gz"
-    if not trace.is_file() or not golden_file.is_file():
-        print(f"skipped: no {name} under SONDE_SHARED")
-        return SKIPPED
-    with gzip.open(golden_file, "rt") as file:
-        golden = json.load(file)
+def compare(sonde, trace, golden):
     with gzip.open(trace, "rt") as file:
         events = json.load(file)["traceEvents"]
     count, problems = 0, []
     with tempfile.TemporaryDirectory() as folder:
-        imported = pathlib.Path(folder) / f"{name}.rpd"
+        imported = pathlib.Path(folder) / f"{trace.name}.rpd"
         subprocess.run([sonde, "import", str(trace), "-o", str(imported)], capture_output=True,
                        check=True)
         for path in (trace, imported):
@@ -160,17 +151,8 @@ def run(sonde, name):
             check_all_at_once(check)
             count += check.count
             problems += check.problems
-    print("\n".join(problems) or f"{name}: {count} figures are exact")
-    return 1 if problems else 0
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sonde", required=True)
-    parser.add_argument("name")
-    options = parser.parse_args()
-    return run(options.sonde, options.name)
+    return count, problems
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(compare))

@@ -12,17 +12,16 @@ import argparse
 import gzip
 import itertools
 import json
-import os
 import pathlib
 import random
 import subprocess
 import sys
-import tempfile
 import unittest
 from decimal import Decimal
 
-HERE = pathlib.Path(__file__).resolve().parent
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from tool_case import SHARED, ToolCase  # noqa: E402
+
 TRACES = SHARED / "data" / "kineto"
 BYTES = {"float": 4, "c10::Half": 2, "c10::BFloat16": 2, "double": 8, "long int": 8, "bool": 1}
 
@@ -228,13 +227,8 @@ def trace_of(calls, rng):
             "traceEvents": events}, durations
 
 
-class Test(unittest.TestCase):
+class Test(ToolCase):
     sonde = ""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def run_sonde(self, *words):
         made = subprocess.run([self.sonde, *map(str, words)], capture_output=True, text=True,

@@ -131,14 +131,13 @@ int main(int argc, char** argv) {
   const std::string input = argc > 3 ? argv[3] : "export_bench.rpd";
   generate(input, rows, seed);
   if (argc > 3) return 0;
-  for (const Exporter* exporter : sonde::exporting::all_exporters()) {
-    const std::string output = "export_bench" + exporter->extensions[0];
-    const double seconds = export_seconds(*exporter, input, output);
+  for (const Exporter& exporter : sonde::exporting::all_exporters()) {
+    const std::string output = "export_bench" + exporter.extensions[0];
+    const double seconds = export_seconds(exporter, input, output);
     fmt::print(
         "{{\"name\": \"export {} rows, {}\", \"value\": {:.3f}, \"unit\": \"s CPU\"{}, "
         "\"note\": \"{} MB\"}}\n",
-        rows, exporter->name, seconds, goal_text(exporter->name, rows),
-        bytes_of(output) / 1'000'000);
+        rows, exporter.name, seconds, goal_text(exporter.name, rows), bytes_of(output) / 1'000'000);
     std::filesystem::remove_all(output);
   }
   std::filesystem::remove(input);

@@ -21,7 +21,7 @@
 namespace sonde::agent {
 bool attach_process(const char* session);
 }
-extern "C" const struct sonde_agent* sonde_agent_v1(void);
+extern "C" const struct sonde_agent* sonde_agent_v2(void);
 
 namespace {
 
@@ -81,7 +81,7 @@ void measure(const char* name, int64_t rows, void (*make)(const struct sonde_age
     const pid_t child = fork();
     if (child == 0) {
       if (!sonde::agent::attach_process(session.c_str())) _exit(1);
-      make(sonde_agent_v1(), rows);
+      make(sonde_agent_v2(), rows);
       _exit(0);
     }
     int status = 0;

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <string>
 
+#include "backends/cpu/bounds_test_support.h"
 #include "backends/cpu/modules.h"
 #include "backends/cpu/python.h"
 #include "backends/cpu/unwind.h"
@@ -30,16 +31,6 @@ double cpu_ns() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
-StackBounds bounds_here() {
-  pthread_attr_t attributes;
-  void* low = nullptr;
-  size_t bytes = 0;
-  pthread_getattr_np(pthread_self(), &attributes);
-  pthread_attr_getstack(&attributes, &low, &bytes);
-  pthread_attr_destroy(&attributes);
-  return {reinterpret_cast<uint64_t>(low), reinterpret_cast<uint64_t>(low) + bytes};
 }
 
 // Nanoseconds of one frame; `frames` is how many there were.

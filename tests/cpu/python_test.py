@@ -3,7 +3,8 @@
 
 Runs split.py under every CPython that is here (Debian's, local ones, those of pyenv), for 2500 ms each if nothing
 else is said, samples it, and compares the share of each function with what the program measured, where
-the share may differ by 2 points or by 4 sigma of the number of samples. Versions that are missing are
+the share may differ by 2 points or by 4 sigma of the number of samples. A share is of the samples' CPU time, not
+of their number: a virtual machine that stands still for 100 ms is one sample, and 100 ms of one function. Versions that are missing are
 named, and so are those that are here and not known to this test. Exit 77: there was none at all.
 """
 
@@ -24,8 +25,8 @@ WITH RECURSIVE up(sample, id, depth) AS (
   SELECT id, stack_id, 0 FROM sonde_sample
   UNION ALL SELECT sample, parent_id, depth + 1 FROM up JOIN sonde_stack USING (id)
   WHERE parent_id IS NOT NULL)
-SELECT sample, kind, function, file, line, is_library FROM up JOIN sonde_stack USING (id)
-JOIN sonde_frame f ON f.id = frame_id ORDER BY sample, depth
+SELECT sample, cpu_ns, kind, function, file, line, is_library FROM up JOIN sonde_stack USING (id)
+JOIN sonde_frame f ON f.id = frame_id JOIN sonde_sample s ON s.id = sample ORDER BY sample, depth
 """
 
 
@@ -55,29 +56,30 @@ def not_run(found):
 
 
 def record(build, python, folder, *arguments):
-    """The stacks, innermost frame first, and what the program measured."""
+    """The stacks, innermost frame first, the CPU time of each, and what the program measured."""
     trace = Path(folder, "t.rpd")
     trace.unlink(missing_ok=True)
     run = subprocess.run(
         [Path(build, "bin", "sonde"), "record", "-q", "--sample", str(HZ), "-o", trace, "--",
          python, HERE / "split.py", *arguments], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0 and run.stderr == "", run.stderr
-    stacks = {}
+    stacks, cpu_ns = {}, {}
     with sqlite3.connect(f"file:{trace}?mode=ro", uri=True) as database:
-        for sample, *frame in database.execute(FRAMES):
+        for sample, cpu_ns[sample], *frame in database.execute(FRAMES):
             stacks.setdefault(sample, []).append(frame)
-    return list(stacks.values()), json.loads(run.stdout)
+    return list(stacks.values()), list(cpu_ns.values()), json.loads(run.stdout)
 
 
 def names(stack):
     return [frame[1] for frame in stack if frame[0] == "python"]
 
 
-def check_shares(stacks, spent):
-    counts = {name: sum(name in names(stack) for stack in stacks) for name in spent}
-    total, measured = sum(counts.values()), sum(spent.values())
+def check_shares(stacks, cpu_ns, spent):
+    sampled = {name: sum(ns for stack, ns in zip(stacks, cpu_ns) if name in names(stack)) for name in spent}
+    total = sum(any(name in spent for name in names(stack)) for stack in stacks)
+    measured = sum(spent.values())
     for name, ns in spent.items():
-        expected, share = ns / measured, counts[name] / total
+        expected, share = ns / measured, sampled[name] / sum(sampled.values())
         allowed = max(0.02, 4 * (expected * (1 - expected) / total) ** 0.5)
         assert abs(share - expected) <= allowed, (
             f"{name}: {share:.3f} of {total} samples, measured {expected:.3f}")
@@ -116,12 +118,12 @@ def check_merged(stacks):
 
 
 def test(build, python, folder, milliseconds):
-    stacks, spent = record(build, python, folder, milliseconds)
-    total = check_shares(stacks, spent)
+    stacks, cpu_ns, spent = record(build, python, folder, milliseconds)
+    total = check_shares(stacks, cpu_ns, spent)
     check_merged(stacks)
-    stacks, spent = record(build, python, folder, "400", "4")
+    stacks, cpu_ns, spent = record(build, python, folder, "400", "4")
     assert len(check_merged(stacks)) > 0
-    check_shares(stacks, spent)
+    check_shares(stacks, cpu_ns, spent)
     return total
 
 

@@ -72,6 +72,11 @@ KNOWN["nsys stats"] = """-r --report --timeunit --filter-time --filter-nvtx --re
     -f --format -o --output --force-overwrite -q --quiet --force-export --sqlite"""
 KNOWN["nsys export"] = """-t --type -o --output -f --force-overwrite -q --quiet --lazy --tables --times --separate-strings
     --include-json --include-blobs --ts-normalize --ts-shift"""
+KNOWN["rocprof-compute analyze"] = """-p --path -k --kernel -d --dispatch -b --block --gpu-id -n --normal-unit -t
+    --time-unit --max-stat-num --decimal --cols --include-cols --kernel-verbose -o --output --save-dfs --list-stats
+    --list-metrics --list-nodes --nodes -s --specs --gui --random-port --tui -g --debug --specs-correction --report-diff
+    --pc-sampling-sorting-type --output-format --output-name -V --verbose -q --quiet"""
+KNOWN["omniperf analyze"] = KNOWN["rocprof-compute analyze"]
 TABLES = {**{name: front for name, (front, _) in fronts.FRONTS.items()}, **fronts.SCRIPTS}
 # Values that an option takes, where not any text will do.
 VALUES = {"--timestamp": "on", "--basenames": "on", "--trace-start": "on", "--trace-period": "1s:2s:3s",
@@ -242,6 +247,16 @@ class OptionsRun(unittest.TestCase):
                 ("rocpd query", ["-i", ".", "--query", "select 1"], ".: has no .db file"),
                 ("rocpd query", ["-i", "x", "--query", "select 1", "--format", "pdf"], "--format: 'pdf' is none of"),
                 ("rocpd summary", ["-i", "x", "--region-categories", "all"], "--region-categories: 'ALL' is none of"),
+                ("rocprof-compute profile", ["-n", "x", "--", "y"], "sonde profile collects hardware counters"),
+                ("rocprof-compute", ["frob"], "frob: no such command; there are analyze"),
+                ("rocprof-compute analyze", [], "-p: needs DIR..."),
+                ("rocprof-compute analyze", ["-p", "none"], "none: no such folder"),
+                ("rocprof-compute analyze", ["-p", ".", "-n", "per_day"], "--normal-unit: 'per_day' is none of"),
+                ("rocprof-compute analyze", ["-p", ".", "-b", "2.x"], "--block: '2.x' is not a panel"),
+                ("rocprof-compute analyze", ["-p", ".", "-d", "last"], "--dispatch: 'last' is not a dispatch"),
+                ("rocprof-compute analyze", ["-p", ".", "-k", "vecCopy"], "--kernel: 'vecCopy' is not a number"),
+                ("rocprof-compute analyze", ["-p", ".", "--decimal", "few"], "--decimal: 'few' is not a number"),
+                ("omniperf analyze", ["-p", ".", "--gui", "8050"], "--gui: sonde sol DIR"),
                 ("nsys", [], "say which command: stats, export"),
                 ("nsys profile", ["-o", "x", "app"], "CUDA is not recorded by Sonde"),
                 ("nsys stats", [], "no file"),

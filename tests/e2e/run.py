@@ -176,15 +176,14 @@ sys.exit(0 if ctypes.CDLL(None).syscall(298, attributes, 0, -1, -1, 8) >= 0 else
 """
 
 
-def can_unshare_mounts():
-    """Not without the capability, nor in a chroot whose root is no mount point."""
-    return subprocess.run(["unshare", "--mount", "true"], capture_output=True,
-                          check=False).returncode == 0
+def can_unshare(*options):
+    """Not without the capability; no mounts in a chroot whose root is no mount point, and no users in
+    any chroot."""
+    return subprocess.run(["unshare", *options, "true"], capture_output=True, check=False).returncode == 0
 
 
 def can_unshare_network():
-    command = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-current-user"]), "true"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    return can_unshare("--net", *([] if os.geteuid() == 0 else ["--map-current-user"]))
 
 
 CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0"
@@ -195,11 +194,13 @@ NEED_CHECKS = {
     OTHER_USER: lambda name, places: os.geteuid() == 0,
     "tsc": lambda name, places: keeps_time_by_tsc(),
     "private-network": lambda name, places: can_unshare_network(),
-    "private-mounts": lambda name, places: can_unshare_mounts(),
+    "private-mounts": lambda name, places: can_unshare("--mount"),
+    "user-namespace": lambda name, places: can_unshare("--map-root-user"),
     "perf-events": lambda name, places: python_succeeds(HAS_PERF_EVENTS),
     "command": lambda name, places: shutil.which(name) is not None,
     "python": lambda name, places: python_succeeds(f"import {name}"),
     "file": lambda name, places: os.path.exists(spec.substitute(name, places)),
+    "machine": lambda name, places: os.uname().machine == name,
     "lib": lambda name, places: python_succeeds(f"import ctypes; ctypes.CDLL('{name}')"),
     "env": lambda name, places: bool(os.environ.get(name)),
     "program": lambda name, places: os.path.exists(f"{places['programs']}/{name}"),

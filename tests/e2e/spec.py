@@ -69,8 +69,8 @@ JSON_KEYS = {"file", "path", "is", "at-least", "at-most", "near", "matches", "le
 KILL_KEYS = {"signal", "after_ms", "after_file", "target", "name"}
 LIST_KEYS = {"needs", "files", "expect", "expect_err", "reject", "reject_err"}
 PLAIN_NEEDS = {"opencl", "root", "other-user", "tsc", "private-network", "private-mounts",
-               "perf-events"}
-NEEDS = PLAIN_NEEDS | {"shared", "command", "python", "file", "lib", "env", "program"}
+               "user-namespace", "perf-events"}
+NEEDS = PLAIN_NEEDS | {"shared", "command", "python", "file", "lib", "machine", "env", "program"}
 
 
 def load(path):

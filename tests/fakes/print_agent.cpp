@@ -1,5 +1,6 @@
-// A stand-in for libsonde-agent.so: exports `sonde_agent_v1` and appends one JSON line per callback
-// to the file named by PRINT_AGENT_OUT. LD_PRELOAD it to test a backend without the real agent.
+// A stand-in for libsonde-agent.so: exports `sonde_agent_v2` and `sonde_functions_v1`, and appends
+// one JSON line per callback to the file named by PRINT_AGENT_OUT. LD_PRELOAD it to test a backend
+// without the real agent.
 //   PRINT_AGENT_STOPPED=1   start as if recording were off until start() is called
 // The first line of a process is {"event":"agent",...}. A call is one line, printed at its end.
 // Ticks are quarter nanoseconds of CLOCK_MONOTONIC, so that a backend which takes ticks for
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "sonde/backend.h"
+#include "sonde/sonde.h"
 
 namespace {
 
@@ -421,7 +423,7 @@ void flush() { Line("flush").print(); }
 
 const struct sonde_agent kAgent = {
     SONDE_AGENT_ABI,
-    offsetof(struct sonde_agent, sample_hz),  // no backend that samples is tested with it
+    sizeof(struct sonde_agent),
     recording,
     ticks,
     intern,
@@ -433,6 +435,7 @@ const struct sonde_agent kAgent = {
     call_begin,
     call_end,
     op,
+    nullptr,  // HIP's
     range_push,
     range_pop,
     range_start,
@@ -448,11 +451,22 @@ const struct sonde_agent kAgent = {
     flush,
     range_at,
     call_at,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
+    // No backend that samples is tested with it.
 };
+
+const struct sonde_functions kFunctions = {sizeof(struct sonde_functions),
+                                           recording,
+                                           intern,
+                                           range_push,
+                                           range_pop,
+                                           range_start,
+                                           range_stop,
+                                           mark,
+                                           counter,
+                                           metadata,
+                                           start,
+                                           stop,
+                                           flush};
 
 void open_output() {
   const char* path = getenv("PRINT_AGENT_OUT");
@@ -468,8 +482,18 @@ void open_output() {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const struct sonde_agent* sonde_agent_v1(void) {
+static void open_once() {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, open_output);
+}
+
+extern "C" __attribute__((visibility("default"))) const struct sonde_agent* sonde_agent_v2(void) {
+  open_once();
   return &kAgent;
+}
+
+extern "C" __attribute__((visibility("default"))) const struct sonde_functions* sonde_functions_v1(
+    void) {
+  open_once();
+  return &kFunctions;
 }

@@ -156,8 +156,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto source = Source::open(path);
   if (!source) return 0;
   for (size_t i = 0; i < importers.size(); ++i) {
-    const bool takes = importers[i]->sniff({path, source->head()}) != Sure::kNo;
-    if (takes || i == chosen) read(*importers[i], path);
+    const bool takes = importers[i].sniff({path, source->head()}) != Sure::kNo;
+    if (takes || i == chosen) read(importers[i], path);
   }
   return 0;
 }

@@ -114,30 +114,23 @@ def calls_of_log(text):
     return Counter({name: count for name, count in calls.items() if name not in NO_CALLS})
 
 
-def check_calls(database, hip_log):
-    expected = calls_of_log(hip_log)
+def check_calls(database, domain, expected):
     found = Counter(dict(database.execute(
         "SELECT n.string, count(*) FROM rocpd_api a JOIN rocpd_string n ON n.id = a.apiName_id"
-        " JOIN rocpd_string d ON d.id = a.domain_id WHERE d.string = 'hip' GROUP BY 1")))
+        " JOIN rocpd_string d ON d.id = a.domain_id WHERE d.string = ? GROUP BY 1", (domain,))))
     print(f"{sum(found.values())} calls of {len(found)} functions")
     if not expected:
-        return ["HIP has logged no call"]
-    return [f"calls: HIP's log has {expected[name]}, the trace {found[name]} of {name}"
+        return [f"no call of {domain} has been logged"]
+    return [f"calls: {expected[name]} were made, the trace has {found[name]} of {name}"
             for name in {*expected, *found} if expected[name] != found[name]]
 
 
-def check_hsa_calls(database, output):
-    expected = Counter()
+def calls_of_output(output):
+    """What a program has counted itself."""
+    calls = Counter()
     for line in output.splitlines():
-        expected.update(json.loads(line))
-    found = Counter(dict(database.execute(
-        "SELECT n.string, count(*) FROM rocpd_api a JOIN rocpd_string n ON n.id = a.apiName_id"
-        " JOIN rocpd_string d ON d.id = a.domain_id WHERE d.string = 'hsa' GROUP BY 1")))
-    print(f"{sum(found.values())} calls of {len(found)} functions")
-    if not expected:
-        return ["the program has told of no call"]
-    return [f"calls: the program made {expected[name]}, the trace has {found[name]} of {name}"
-            for name in {*expected, *found} if expected[name] != found[name]]
+        calls.update(json.loads(line))
+    return calls
 
 
 def check_views(database, kernels, copies, hsa):
@@ -189,9 +182,9 @@ def main():
         kernels, copies = trace_of(database)
         problems = check_views(database, kernels, copies, options.hsa)
         if options.calls:
-            problems += check_calls(database, done.stderr)
+            problems += check_calls(database, "hip", calls_of_log(done.stderr))
         if options.hsa:
-            problems += check_hsa_calls(database, done.stdout)
+            problems += check_calls(database, "hsa", calls_of_output(done.stdout))
         database.close()
     more, apart = compare("kernels", log_kernels, kernels, True)
     problems += more

@@ -5,22 +5,17 @@ from the JSON: by SQL on the imported .rpd, and by the commands on the JSON itse
     golden_test.py --sonde PATH [FILE]
 
 Traces and figures come from SONDE_SHARED (default ../shared beside the project); exit 77 without."""
-import argparse
 import csv
-import gzip
 import io
-import json
-import os
 import pathlib
 import sqlite3
 import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
-TRACES, GOLDEN = SHARED / "data" / "kineto", SHARED / "golden" / "kineto-exact"
-SKIPPED = 77
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from golden import main  # noqa: E402
+
 # The command on the JSON must print what it prints on the .rpd.
 ALIKE = ("top", "ktop", "kernels", "busy", "copies", "api", "top --from 20% --to 60%",
          "api --from=-50%", "busy --gpu 2", "kernels --kernel gemm", "api --name hip")
@@ -164,14 +159,8 @@ def check_in_memory(check, sonde, trace, imported, golden):
     check.equal("sonde top on the JSON", top, should)
 
 
-def run(sonde, name):
-    trace, golden_file = TRACES / f"{name}.json.gz", GOLDEN / f"{name}.json.gz"
-    if not trace.is_file() or not golden_file.is_file():
-        print(f"skipped: no {name} under SONDE_SHARED")
-        return SKIPPED
-    with gzip.open(golden_file, "rt") as file:
-        golden = json.load(file)
-    check = Check(name)
+def compare(sonde, trace, golden):
+    check = Check(trace.name)
     with tempfile.TemporaryDirectory() as folder:
         imported = pathlib.Path(folder) / "trace.rpd"
         made = subprocess.run([sonde, "import", str(trace), "-o", str(imported)],
@@ -183,17 +172,8 @@ def run(sonde, name):
         check_launches(check, database, golden)
         database.close()
         check_in_memory(check, sonde, trace, imported, golden)
-    print("\n".join(check.problems) or f"{name}: {check.count} figures are exact")
-    return 1 if check.problems else 0
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--sonde", required=True)
-    parser.add_argument("name")
-    options = parser.parse_args()
-    return run(options.sonde, options.name)
+    return check.count, check.problems
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(compare))

@@ -1,23 +1,18 @@
 """What the tests of importers share: a file is written, imported by the real tool, and its rows are
 asked for with Python's sqlite3."""
 import pathlib
-import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from tool_case import ToolCase, take_sonde  # noqa: E402
 
 SONDE = None
 
 
-class ImportCase(unittest.TestCase):
-    maxDiff = 3000
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sonde_import."))
-        self.addCleanup(shutil.rmtree, self.folder)
-
+class ImportCase(ToolCase):
     def load_file(self, path, skipped=0, options=()):
         """Imports it; self.said is what the tool printed, and `skipped` what it must have skipped (None:
         anything)."""
@@ -59,7 +54,5 @@ class ImportCase(unittest.TestCase):
 
 def main():
     global SONDE
-    at = sys.argv.index("--sonde")
-    SONDE = sys.argv[at + 1]
-    del sys.argv[at:at + 2]
+    SONDE = take_sonde()
     unittest.main()

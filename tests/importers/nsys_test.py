@@ -110,7 +110,7 @@ class Nsys(unittest.TestCase):
         with sqlite3.connect(other) as database:
             database.execute("CREATE TABLE x (y)")
         done = self.sonde("import", "--as", "nsys", other, status=1)
-        self.assertIn("no table of Nsight Systems", done.stderr)
+        self.assertIn("not an export of Nsight Systems", done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1)
 
 

@@ -11,7 +11,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import round_trip_test as base  # noqa: E402
-from round_trip_test import APIS, LINKS, OPS  # noqa: E402
+from round_trip_test import APIS, LINKS, OPS, ToolCase, take_sonde  # noqa: E402
 
 EXACT_OPS = """SELECT o.gpuId, o.queueId, o.start, o.end, n.string, ot.string FROM rocpd_op o
                JOIN rocpd_string n ON n.id = o.description_id
@@ -37,10 +37,8 @@ CLOCK = """SELECT DISTINCT value - monotonic_ns FROM sonde_clock_snapshot
            WHERE lower(clock) LIKE '%realtime'"""
 
 
-class PftraceRoundTrip(unittest.TestCase):
-    maxDiff = 2000
-    setUp, real, fixture, same = (base.RoundTrip.setUp, base.RoundTrip.real, base.RoundTrip.fixture,
-                                  base.RoundTrip.same)
+class PftraceRoundTrip(ToolCase):
+    fixture, same = base.RoundTrip.fixture, base.RoundTrip.same
 
     def back(self, source, form, options=()):
         out = self.folder / f"out.{form}"
@@ -54,7 +52,7 @@ class PftraceRoundTrip(unittest.TestCase):
 
     def test_pftrace(self):
         """In both of its forms. Render stages have the type as it was."""
-        for source in (self.fixture(), *([self.real()] if base.REAL.exists() else [])):
+        for source in self.both():
             made = self.back(source, "pftrace")
             self.same(source, made, EXACT_OPS, APIS, ARGUMENTS, LINKS)
             made.unlink()
@@ -105,7 +103,5 @@ class PftraceRoundTrip(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--sonde")
-    base.SONDE = sys.argv[at + 1]
-    del sys.argv[at:at + 2]
+    base.SONDE = take_sonde()
     unittest.main()

@@ -7,24 +7,19 @@ and left out of the comparison here.
 
 The real files come from SONDE_SHARED (default ../shared beside the project); without them those
 cases are skipped by name."""
-import gzip
 import json
-import os
 import pathlib
 import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import unittest
 from collections import Counter
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from rpd_fixture import nested  # noqa: E402
+from tool_case import SHARED, ToolCase, take_sonde  # noqa: E402
 
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", ROOT.parent / "shared"))
-REAL = SHARED / "data" / "rpd" / "mytrace.rpd.gz"
 KINETO = SHARED / "data" / "kineto"
 SONDE = None
 NAMES = ['say "hi", twice', "a;b", "line\nbreak", "it's", "é漢字🙂", "x" * 10_000, "\\"]
@@ -156,20 +151,7 @@ def sondes(rpd, path):
     database.close()
 
 
-class RoundTrip(unittest.TestCase):
-    maxDiff = 2000
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sonde_round."))
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def real(self):
-        if not REAL.exists():
-            self.skipTest(f"no {REAL}")
-        plain = self.folder / "real.rpd"
-        plain.write_bytes(gzip.decompress(REAL.read_bytes()))
-        return plain
-
+class RoundTrip(ToolCase):
     def fixture(self):
         path = self.folder / "in.rpd"
         nested(path, NAMES).close()
@@ -194,30 +176,24 @@ class RoundTrip(unittest.TestCase):
             self.assertEqual(list((before - after).items())[:3], [], query)
             self.assertEqual(list((after - before).items())[:3], [], query)
 
-    def test_rocpd(self):
-        for source in (self.fixture(), *([self.real()] if REAL.exists() else [])):
-            made = self.back(source, "rocpd")
-            self.same(source, made, OPS, APIS, LINKS)
-            made.unlink()
-            (self.folder / "out.rocpd").unlink()
+    def test_rocpd_and_rocprofv3s_json(self):
+        for form in ("rocpd", "rocprofv3-json"):
+            for source in self.both():
+                made = self.back(source, form)
+                self.same(source, made, OPS, APIS, LINKS)
+                for path in (made, source, self.folder / f"out.{form}"):
+                    path.unlink()
 
     def test_rocprofv3(self):
-        for source in (self.fixture(), *([self.real()] if REAL.exists() else [])):
+        for source in self.both():
             made = self.back(source, "rocprofv3", "results_kernel_trace.csv")
             self.same(source, made, OPS, LINKS)
             self.same(source, made, APIS)
             made.unlink()
             shutil.rmtree(self.folder / "out.rocprofv3")
 
-    def test_rocprofv3s_json(self):
-        for source in (self.fixture(), *([self.real()] if REAL.exists() else [])):
-            made = self.back(source, "rocprofv3-json")
-            self.same(source, made, OPS, LINKS, APIS)
-            made.unlink()
-            (self.folder / "out.rocprofv3-json").unlink()
-
     def test_chrome_of_rpds_recordings(self):
-        for old in (self.fixture(), *([self.real()] if REAL.exists() else [])):
+        for old in self.both():
             source = self.folder / f"new_{old.name}"
             subprocess.run([SONDE, "upgrade", old, "-o", source], check=True, capture_output=True)
             made = self.back(source, "json")
@@ -284,7 +260,5 @@ class RoundTrip(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--sonde")
-    SONDE = sys.argv[at + 1]
-    del sys.argv[at:at + 2]
+    SONDE = take_sonde()
     unittest.main()

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "../programs/expect.h"
+
 void roctxMarkA(const char* text);
 int roctxRangePushA(const char* text);
 int roctxRangePop(void);
@@ -22,15 +24,6 @@ int roctxGetThreadId(uint64_t* thread);
 uint32_t roctx_version_major(void);
 uint32_t roctx_version_minor(void);
 #endif
-
-static int g_errors;
-
-static void expect(int ok, int line) {
-  if (ok) return;
-  fprintf(stderr, "mark_roctx.c:%d: unexpected result\n", line);
-  ++g_errors;
-}
-#define EXPECT(condition) expect(condition, __LINE__)
 
 static int basic(void) {
   char text[16] = "outer";

@@ -113,6 +113,26 @@ def check_comparison(sonde, place):
     check("twice the bandwidth", change["L2-Fabric Read BW"], 100.0)
     check("the same hits", change["L2 Cache Hit Rate"], 0)
     check("the verdict", "50.0 % less time" in report["comparison_remarks"][0], True)
+    check("the kernel", "stream(float*, float*) takes 90.00 us less" in report["comparison_remarks"][0], True)
+    check_three_runs(sonde, place)
+
+
+def check_three_runs(sonde, place):
+    """In the third run a kernel is gone, and another has come."""
+    rows = [row for row in make_workload.rows() if row["Kernel_Name"].startswith("stream")]
+    rows.append(make_workload.kernel("late()", 9, 20_000_000, 300_000, 4096, 1 << 20, 1 << 20, 0, 16))
+    make_workload.make(place / "third", rows)
+    done = run(sonde, "sol", place / "base", place / "faster", place / "third", "--format", "json")
+    report = json.loads(done.stdout)
+    kernels = {row["name"]: row for row in report["kernels"]}
+    check("order of kernels", [row["name"] for row in report["kernels"]],
+          ["late()", "stream(float*, float*)", "product(float const*, float*)"])
+    check("half", kernels["stream(float*, float*)"]["run1_change"], -50.0)
+    check("as before", kernels["stream(float*, float*)"]["run2_change"], 0)
+    check("gone", kernels["product(float const*, float*)"]["run2_ns"], None)
+    check("new", kernels["late()"]["baseline_ns"], None)
+    check("the new one is named", "late() takes 300" in report["comparison_remarks"][1], True)
+    check("a verdict each", len(report["comparison_remarks"]), 2)
 
 
 def check_traces(sonde, folder, place):

@@ -10,16 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "expect.h"
 #include "itt_copy.h"
-
-static int g_errors;
-
-static void expect(int ok, int line) {
-  if (ok) return;
-  fprintf(stderr, "mark_itt.c:%d: unexpected result\n", line);
-  ++g_errors;
-}
-#define EXPECT(condition) expect(condition, __LINE__)
 
 static const struct itt_id kNoId = {0, 0, 0};
 static struct copy g_first, g_second;

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "sonde/backend.h"
 #include "sonde/sonde.h"
 
 enum { kTexts = 60000, kCalls = 1000, kMarks = 1000 };
@@ -100,7 +101,7 @@ static int renamed(void) {
 
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
-  const struct sonde_agent* agent = sonde_api();
+  const struct sonde_agent* agent = sonde_find_agent();
   if (agent == NULL) return 3;
   if (strcmp(what, "names") == 0) return names(agent);
   if (strcmp(what, "deep") == 0) return deep(agent);

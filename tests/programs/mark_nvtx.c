@@ -6,17 +6,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "expect.h"
 #include "nvtx_client.h"
 
 static struct client g_a, g_b;
-static int g_errors;
-
-static void expect(int ok, int line) {
-  if (ok) return;
-  fprintf(stderr, "mark_nvtx.c:%d: unexpected result\n", line);
-  ++g_errors;
-}
-#define EXPECT(condition) expect(condition, __LINE__)
 
 typedef int (*push_a)(const char*);
 typedef int (*push_w)(const wchar_t*);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sonde/sonde.h"
+#include "sonde/backend.h"
 
 enum { kMostThreads = 16, kBurst = 32 };
 
@@ -54,7 +54,7 @@ static void* work(void* argument) {
 int main(int argc, char** argv) {
   g_threads = argc > 2 ? atol(argv[2]) : 0;
   g_fast = argc > 3 && strcmp(argv[3], "fast") == 0;
-  g_agent = sonde_api();
+  g_agent = sonde_find_agent();
   if (g_threads < 1 || g_threads > kMostThreads) return 2;
   if (g_agent == NULL) return 3;
   const size_t bytes = ((size_t)g_threads + 2) * sizeof(uint64_t);

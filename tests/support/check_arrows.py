@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Checks the sources against the rules of ARCHITECTURE.md and STYLE.md that a program can check.
 
-Which folder includes which (ARROWS), that the folders within one go no circle, that SQLite stays behind store/, that the side that runs in
-the traced program uses no C++ runtime, that no file is too long, and that no file names a machine's
-own paths. One line per violation; exit 1 if there is any.
+Which folder includes which (ARROWS), that the folders within one go no circle, that SQLite stays
+behind store/ and SQL where files are read and written, that the side that runs in the traced program
+uses no C++ runtime, that no file is too long, and that no file names a machine's own paths. One
+line per violation; exit 1 if there is any.
 """
 
 import re
@@ -28,15 +29,22 @@ ARROWS = {
     "metrics": {"trace", "report", "base"},
     "analysis": {"trace", "metrics", "report", "base"},
     "export": {"store", "base"},
-    "record": {"monitor", "store", "wire", "base"},
+    "record": {"monitor", "fault", "store", "wire", "base"},
     "monitor": {"base"},
-    "fault": {"store", "wire", "base"},
-    "serve": {"store", "trace", "analysis", "metrics", "report", "export", "base"},
+    "http": {"base"},
+    "timeline": {"trace", "store", "base"},
+    "watch": {"monitor", "report", "base"},
+    "fault": {"gpu", "store", "wire", "base"},
+    "serve": {"http", "timeline", "store", "importers", "trace", "analysis", "metrics", "report",
+              "export", "base"},
 }
 ARROWS["cli"] = set(ARROWS)  # everything; nothing includes cli
 
 IN_TARGET = {"agent", "backends"}
 SQLITE_FOLDERS = {"store", "cli"}  # cli: `sonde query` tells column types apart
+# Those beside store read through its views, and importers write what store has no rows for.
+SQL_FOLDERS = {"store", "importers", "trace", "export", "cli"}
+SQL = re.compile(r'"(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA) ', re.IGNORECASE)
 # Headers that bring in the C++ runtime or allocate behind the writer's back.
 RUNTIME_HEADERS = {"string", "vector", "map", "unordered_map", "set", "iostream", "sstream",
                    "fstream", "memory", "functional", "thread", "mutex", "stdexcept", "regex",
@@ -109,6 +117,9 @@ def check_includes(path, text):
             problems.append(f"{where}: {folder} must not include sqlite3.h")
         if folder in IN_TARGET and not is_test and header in RUNTIME_HEADERS:
             problems.append(f"{where}: <{header}> does not belong in the traced program")
+    if folder not in SQL_FOLDERS and not is_test:
+        problems += [f"{path}:{text.count(chr(10), 0, match.start()) + 1}: SQL does not belong in {folder}"
+                     for match in SQL.finditer(text)]
     return problems
 
 

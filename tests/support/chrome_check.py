@@ -24,16 +24,9 @@ import sys
 from collections import defaultdict
 from decimal import Decimal
 
+from malformed import Malformed, require
+
 GPU_CATEGORIES = {"kernel", "gpu_memcpy", "gpu_memset", "gpu_op"}
-
-
-class Malformed(Exception):
-    pass
-
-
-def require(condition, message):
-    if not condition:
-        raise Malformed(message)
 
 
 def nanoseconds(value, event):

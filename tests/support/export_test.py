@@ -10,16 +10,15 @@ import gzip
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
 from rpd_fixture import Fixture, expected
+from tool_case import SHARED, ToolCase, take_sonde
 
 HERE = pathlib.Path(__file__).resolve().parent
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
 REAL = SHARED / "data" / "rpd"
 SONDE = None
 PERFETTO_TEXT_LIMIT = 64 * 1024
@@ -37,11 +36,7 @@ def check(script, path):
     return json.loads(done.stdout)
 
 
-class ExportCase(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sonde_export."))
-        self.addCleanup(shutil.rmtree, self.folder)
-
+class ExportCase(ToolCase):
     def export(self, source, extension, *options):
         output = self.folder / f"out.{extension}"
         output.unlink(missing_ok=True)
@@ -453,10 +448,5 @@ class TraceProcessor(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if "--sonde" in sys.argv:
-        at = sys.argv.index("--sonde")
-        SONDE = os.path.abspath(sys.argv[at + 1])
-        del sys.argv[at:at + 2]
-    if SONDE is None:
-        sys.exit("usage: export_test.py --sonde PATH")
+    SONDE = take_sonde()
     unittest.main(verbosity=2)

@@ -22,20 +22,13 @@ import sys
 import zlib
 from collections import defaultdict
 
+from malformed import Malformed, require
+
 MAX_PACKET = 512 * 1024
 MONOTONIC, BOOTTIME, REALTIME = 3, 6, 1
 # InternedData: field -> (name, field of the text)
 INTERNED = {1: "category", 2: "event name", 3: "annotation name", 23: "context",
             24: "specification", 29: "string value", 1000: "kernel", 1001: "argument name"}
-
-
-class Malformed(Exception):
-    pass
-
-
-def require(condition, message):
-    if not condition:
-        raise Malformed(message)
 
 
 def varint(data, at):

@@ -39,6 +39,9 @@ class ArrowsTest(unittest.TestCase):
     def test_sqlite_and_the_runtime_stay_where_they_belong(self):
         self.assertEqual(len(self.problems("src/analysis/a.cpp", "#include <sqlite3.h>\n")), 1)
         self.assertEqual(self.problems("src/store/a.cpp", "#include <sqlite3.h>\n"), [])
+        self.assertEqual(len(self.problems("src/record/a.cpp", '\nx = "SELECT 1";\n')), 1)
+        self.assertEqual(self.problems("src/record/a_test.cpp", 'x = "SELECT 1";\n'), [])
+        self.assertEqual(self.problems("src/trace/a.cpp", 'x = "SELECT 1";\n'), [])
         self.assertEqual(len(self.problems("src/backends/x/a.cpp", "#include <string>\n")), 1)
 
     def test_unknown_folder(self):
@@ -76,7 +79,7 @@ class LibrariesTest(unittest.TestCase):
             __attribute__((constructor)) static void first() {}
             __attribute__((constructor)) static void second() {}"""
         with tempfile.TemporaryDirectory() as folder:
-            library = Path(folder) / "libsonde-agent.so"
+            library = Path(folder) / "libsonde-worst.so"
             subprocess.run(["g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", library], text=True,
                            input=source, check=True)
             found = "\n".join(check_libraries.check(library))

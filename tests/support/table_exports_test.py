@@ -16,16 +16,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import unittest
 from collections import defaultdict
 
 from pftrace_check import fields
 from rpd_fixture import expected, nested
+from tool_case import ROOT, SHARED, ToolCase, take_sonde
 
-HERE = pathlib.Path(__file__).resolve().parent
-SHARED = pathlib.Path(os.environ.get("SONDE_SHARED", HERE.parent.parent.parent / "shared"))
-REAL = SHARED / "data" / "rpd" / "mytrace.rpd.gz"
 SONDE = None
 NASTY = ['say "hi", twice', "a;b", "line\nbreak", "it's", "é漢字🙂", "x" * 10_000, " ", "\\"]
 
@@ -58,18 +55,7 @@ def self_times(slices):
     return dict(found)
 
 
-class TableCase(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sonde_tables."))
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def real(self):
-        if not REAL.exists():
-            self.skipTest(f"no {REAL}")
-        plain = self.folder / "real.rpd"
-        plain.write_bytes(gzip.decompress(REAL.read_bytes()))
-        return plain
-
+class TableCase(ToolCase):
     def fixture(self):
         """Nested calls of two processes, markers, kernels and copies with every nasty name."""
         path = self.folder / "in.rpd"
@@ -84,11 +70,6 @@ class TableCase(unittest.TestCase):
                               capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return output
-
-    def both(self):
-        yield self.fixture()
-        if REAL.exists():
-            yield self.real()
 
 
 class Rocprofv3(TableCase):
@@ -400,7 +381,7 @@ class Split(TableCase):
 
 class Rpd2tracing(TableCase):
     def run_script(self, *arguments):
-        script = HERE.parent.parent / "python" / "rpd2tracing.py"
+        script = ROOT / "python" / "rpd2tracing.py"
         return subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True,
                               cwd=self.folder, env={**os.environ, "SONDE": str(SONDE)})
 
@@ -409,7 +390,7 @@ class Rpd2tracing(TableCase):
         self.fixture()
         variables = {key: value for key, value in os.environ.items() if key != "SONDE"}
         variables["PATH"] = f"{pathlib.Path(SONDE).resolve().parent}:{variables['PATH']}"
-        script = HERE.parent.parent / "python" / "rpd2tracing.py"
+        script = ROOT / "python" / "rpd2tracing.py"
         done = subprocess.run([sys.executable, script, "in.rpd"], capture_output=True, text=True,
                               cwd=self.folder, env=variables)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -454,7 +435,5 @@ class Rpd2tracing(TableCase):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--sonde")
-    SONDE = sys.argv[at + 1]
-    del sys.argv[at:at + 2]
+    SONDE = take_sonde()
     unittest.main()

@@ -13,6 +13,13 @@ def steps_that_run_late(steps=3):
     return trace
 
 
+def two_steps():
+    trace = Trace()
+    for step in range(2):
+        trace.step(step, at=100 * step, lasts=100)
+    return trace
+
+
 class Breakdown(Verdict):
     def steps(self, trace, options=()):
         answer = self.ask("breakdown", trace, options=["--per", "step", *options])
@@ -27,9 +34,7 @@ class Breakdown(Verdict):
 
     def test_work_of_another_step_is_not_idle(self):
         """Step 0 launches a and c, step 1 launches b, which runs between them for 300 of 400 us."""
-        trace = Trace()
-        trace.step(0, at=0, lasts=100)
-        trace.step(1, at=100, lasts=100)
+        trace = two_steps()
         trace.kernel("a", at=200, lasts=100, launched=10, stream=1)
         trace.kernel("b", at=350, lasts=300, launched=110, stream=2)
         trace.kernel("c", at=700, lasts=100, launched=20, stream=1)
@@ -39,9 +44,7 @@ class Breakdown(Verdict):
 
     def test_overlap_with_another_step_is_the_steps_own(self):
         """What runs beside work of another step is compute, not other steps."""
-        trace = Trace()
-        trace.step(0, at=0, lasts=100)
-        trace.step(1, at=100, lasts=100)
+        trace = two_steps()
         trace.kernel("a", at=200, lasts=400, launched=10, stream=1)
         trace.kernel("b", at=300, lasts=500, launched=110, stream=2)
         rows = self.steps(trace)

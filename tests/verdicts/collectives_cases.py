@@ -18,6 +18,11 @@ class Job:
             self.ranks[rank].collective(kind, self.ahead[rank] + begin, done - begin, members,
                                         number=number, group=group, **more)
 
+    def forget_groups(self):
+        """As where only kernels were recorded."""
+        for rank in self.ranks:
+            rank.events = [event for event in rank.events if event["name"] != "record_param_comms"]
+
 
 class Collectives(Verdict):
     def told(self, *traces, options=()):
@@ -40,6 +45,12 @@ class Collectives(Verdict):
 
     def assert_late(self, told, rank, times):
         self.assertRegex(told["time_facts"]["late"], rf"^rank {rank} comes last in {times} of {times} ")
+
+    def assert_matched(self, job, count, late):
+        """So many collectives match, in each of which this rank came last."""
+        for told in self.each_way(job):
+            self.assertEqual(told["collectives"][0]["count"], count)
+            self.assert_late(told, late, count)
 
     def assert_nobody_late(self, told):
         self.assertRegex(told["time_facts"]["late"], "^nobody is late")
@@ -148,9 +159,7 @@ class Collectives(Verdict):
             job.collective([t + 40], t + 100, [0])
             if i > 0:
                 job.collective([t], t + 100, [1])
-        # Of an unknown group, as where only kernels were recorded.
-        for rank in job.ranks:
-            rank.events = [event for event in rank.events if event["name"] != "record_param_comms"]
+        job.forget_groups()
         for told in self.each_way(job):
             self.assertEqual(told["collectives"][0]["count"], 29)
             self.assert_late(told, 0, 29)
@@ -166,8 +175,7 @@ class Collectives(Verdict):
             for rank in (0, 1):
                 if i < 20 if rank == 0 else i >= 3:
                     job.collective([t + 30 * rank], t + 100, [rank])
-        for rank in job.ranks:
-            rank.events = [event for event in rank.events if event["name"] != "record_param_comms"]
+        job.forget_groups()
         told = self.told(*job.ranks)
         self.assertEqual(told["collectives"][0]["count"], 17)
         self.assertEqual(told["ranks"][1]["clock_ahead_ns"], 9_000_000_000)
@@ -182,11 +190,8 @@ class Collectives(Verdict):
             job.collective([t + 50], t + 100, [0])
             if i != 12:
                 job.collective([t], t + 100, [1])
-        for rank in job.ranks:
-            rank.events = [event for event in rank.events if event["name"] != "record_param_comms"]
-        for told in self.each_way(job):
-            self.assertEqual(told["collectives"][0]["count"], 29)
-            self.assert_late(told, 0, 29)
+        job.forget_groups()
+        self.assert_matched(job, 29, late=0)
 
     def test_a_number_that_one_lacks(self):
         """Numbered, and rank 1 lacks 3: 9 of 10 match, and who is late is known."""
@@ -194,9 +199,7 @@ class Collectives(Verdict):
         for i in range(10):
             t = 1000 + 3000 * i
             job.collective([t, t + 1000][:1 if i == 3 else 2], t + 1100, [0, 1], number=i)
-        for told in self.each_way(job):
-            self.assertEqual(told["collectives"][0]["count"], 9)
-            self.assert_late(told, 1, 9)
+        self.assert_matched(job, 9, late=1)
 
     def test_nothing_in_common(self):
         """The ranks have other operations: nothing is matched, and nobody is named."""
@@ -205,8 +208,7 @@ class Collectives(Verdict):
             t = 1000 + 1000 * i
             job.collective([t], t + 100, [0])
             job.collective([t + 50], t + 100, [1], kind="allgather")
-        for rank in job.ranks:
-            rank.events = [event for event in rank.events if event["name"] != "record_param_comms"]
+        job.forget_groups()
         for told in self.each_way(job):
             self.assertEqual(told["collectives"], [])
             self.assertNotIn("late", told.get("time_facts", {}))

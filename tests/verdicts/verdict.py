@@ -2,19 +2,15 @@
 import json
 import pathlib
 import subprocess
-import tempfile
-import unittest
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from tool_case import ToolCase  # noqa: E402
 
 
-
-class Verdict(unittest.TestCase):
+class Verdict(ToolCase):
     """One test is one small trace whose right answer is known by construction."""
     sonde = ""  # set by run.py
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def run_sonde(self, *arguments):
         """Standard output of the tool, which must succeed within a minute."""

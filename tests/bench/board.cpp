@@ -1,0 +1,64 @@
+// link: sonde_base
+// What a launch costs on the board of the process (wire/board.h), from which failures of a GPU are
+// told: an entry when it is launched, and a mark when it is over.
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+// The code itself, which is part of a library that exports nothing of it.
+#include "backends/rocm/hsa/board.cpp"
+
+namespace sonde::hsa {
+void open_log(const char*) {}
+void take_stack(wire::BoardStack*) {}
+uint32_t kernel_argument_bytes(uint64_t) { return 0; }
+int gpu_count() { return 1; }
+}  // namespace sonde::hsa
+
+using namespace sonde;
+
+namespace {
+
+constexpr int kLaunches = 2'000'000;
+
+double cpu_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
+
+int main() {
+  const char* folder = std::getenv("SONDE_BENCH_DIR");
+  const std::string session = folder != nullptr ? folder : ".";
+  mkdir((session + "/boards").c_str(), 0700);
+  setenv("SONDE_SESSION", session.c_str(), 1);
+  hsa::open_board();
+  if (hsa::board() == nullptr) return 1;
+  static hsa::Queue queue;
+  static hsa::Device device;
+  static hsa::QueueMemory memory;
+  queue.device = &device;
+  hsa::note_queue(&queue, &memory);
+  const hsa::DispatchPacket packet = {};
+  const rocm::Launch launch = {};
+  uint64_t last = 0;
+  // The first round touches the pages.
+  for (int round = 0; round < 2; ++round) {
+    const double begin = cpu_ns();
+    for (int i = 0; i < kLaunches; ++i) {
+      hsa::note_end(last);
+      last = hsa::note_dispatch(queue, packet, launch);
+    }
+    if (round == 0) continue;
+    std::printf(
+        "{\"name\": \"board of a launch\", \"value\": %.1f, \"unit\": \"ns CPU\", \"goal\": 200, "
+        "\"note\": \"launched and over\"}\n",
+        (cpu_ns() - begin) / kLaunches);
+  }
+  return last == 2 * uint64_t{kLaunches} ? 0 : 1;
+}
