@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include "backends/cpu/modules.h"
 #include "backends/cpu/python_layout.h"
 #include "backends/cpu/python_offsets.h"
+#include "base/errno_keeper.h"
 
 // In a program that is, or is linked with, Python. Looked up by the loader.
 extern "C" [[gnu::weak]] const char* Py_GetVersion();
@@ -32,8 +35,36 @@ bool plausible(uint64_t address) {
   return address % 8 == 0 && address > 0xffff && address < uint64_t{1} << 47;
 }
 
-// What is read may be gone: it belongs to another thread.
-constinit thread_local bool t_careful = false;
+// Of the walk that goes on: whether what is read is another thread's, and may be gone any time; and
+// the pages that were found to be there.
+struct Reading {
+  bool is_of_another = false;
+  uint64_t pages[8] = {};
+};
+constinit thread_local Reading t_reading;
+
+// The kernel reads a set of signals from there before it finds that it knows no such change of one:
+// the cheapest system call that fails instead of faulting, and one that every sandbox permits.
+bool is_readable_page(uint64_t address) {
+  constexpr int kNoSuchChange = -1;
+  const uint64_t page = address / 4096;
+  if (page == 0) return false;
+  uint64_t& known = t_reading.pages[page % 8];
+  if (known == page) return true;
+  const ErrnoKeeper keep;
+  syscall(SYS_rt_sigprocmask, kNoSuchChange, address & ~uint64_t{7}, nullptr, 8);
+  if (errno != EINVAL) return false;
+  known = page;
+  return true;
+}
+
+bool is_readable(uint64_t address, uint64_t bytes) {
+  const uint64_t last = address + bytes - 1;
+  for (uint64_t at = address; at < last; at = (at | 4095) + 1) {
+    if (!is_readable_page(at)) return false;
+  }
+  return is_readable_page(last);
+}
 
 bool copy_carefully(void* to, uint64_t from, uint64_t bytes) {
   const iovec local = {to, bytes};
@@ -44,9 +75,9 @@ bool copy_carefully(void* to, uint64_t from, uint64_t bytes) {
 template <typename T>
 T at(uint64_t object, uint64_t offset) {
   T value = {};
-  if (t_careful) {
+  if (t_reading.is_of_another) {
     if (!copy_carefully(&value, object + offset, sizeof value)) value = {};
-  } else {
+  } else if (is_readable(object + offset, sizeof value)) {
     memcpy(&value, reinterpret_cast<const void*>(object + offset), sizeof value);
   }
   return value;
@@ -140,9 +171,11 @@ uint32_t define(const struct sonde_agent* agent, uint64_t code) {
   if (line_bytes != 0 && line_bytes <= kMostLineBytes) {
     description.lines = reinterpret_cast<const void*>(lines + layout.bytes_data);
     description.line_bytes = static_cast<uint32_t>(line_bytes);
-    if (t_careful) {
+    if (t_reading.is_of_another) {
       if (!copy_carefully(copied_lines, lines + layout.bytes_data, line_bytes)) return 0;
       description.lines = copied_lines;
+    } else if (!is_readable(lines + layout.bytes_data, line_bytes)) {
+      return 0;
     }
   }
   return agent->define_code(&description);
@@ -172,9 +205,51 @@ class PythonWalk {
     uint64_t cframe = 0;
     if (layout.cframe_frame != kDirect) {
       cframe = frame;
-      if (!plausible(cframe)) return;
-      frame = at<uint64_t>(cframe, layout.cframe_frame);
+      // The one that is not sound may be the innermost.
+      thread_ = thread;
+      if (!add_innermost_run(frame, cframe) && !add_innermost_run(frame, cframe)) return;
     }
+    while (add_run(frame, cframe)) {
+    }
+  }
+
+ private:
+  // The interpreter shows its "cframe" before it has written into it, so what is innermost may be
+  // anything. A sound run of frames leads to the frame that called it. False: this one is not, and
+  // `cframe` is the one before.
+  bool add_innermost_run(uint64_t& frame, uint64_t& cframe) {
+    if (!plausible(cframe)) return false;
+    frame = at<uint64_t>(cframe, g_layout->cframe_frame);
+    const auto before = at<uint64_t>(cframe, g_layout->cframe_before);
+    if (!is_before(before, cframe) ||
+        !leads_to(at<uint64_t>(before, g_layout->cframe_frame), frame)) {
+      cframe = before;
+      return false;
+    }
+    add_run(frame, cframe);
+    return true;
+  }
+
+  // They lie on the stack, but for the first, which is in the state of the thread.
+  bool is_before(uint64_t before, uint64_t cframe) const {
+    constexpr uint64_t kLargestState = 4096, kLargestStack = uint64_t{1} << 30;
+    const bool is_first = before >= thread_ && before < thread_ + kLargestState;
+    return before % 8 == 0 && (is_first || (before > cframe && before - cframe < kLargestStack));
+  }
+
+  static bool leads_to(uint64_t caller, uint64_t frame) {
+    constexpr uint32_t kMostFrames = 1 << 13;
+    for (uint32_t i = 0; i < kMostFrames && plausible(frame); ++i) {
+      const bool is_entry = marks_entry(frame);
+      frame = at<uint64_t>(frame, g_layout->frame_before);
+      if (is_entry) return frame == caller;
+    }
+    return false;
+  }
+
+  // Up to the next frame that C called; false where there is none.
+  bool add_run(uint64_t& frame, uint64_t& cframe) {
+    const PythonLayout& layout = *g_layout;
     while (plausible(frame) && stack_.frame_count < wire::kMaxFrames) {
       const bool is_entry = layout.chain != FrameChain::kObjects && marks_entry(frame);
       if (layout.chain != FrameChain::kEntryFrames || !is_entry) add(frame);
@@ -187,10 +262,11 @@ class PythonWalk {
         if (plausible(cframe)) cframe = at<uint64_t>(cframe, layout.cframe_before);
       }
       frame = at<uint64_t>(frame, layout.frame_before);
+      if (is_entry) return true;
     }
+    return false;
   }
 
- private:
   static bool marks_entry(uint64_t frame) {
     const auto mark = at<uint8_t>(frame, g_layout->frame_mark);
     return g_layout->chain == FrameChain::kEntryMarks ? mark != 0 : mark == kOwnedByCStack;
@@ -221,6 +297,7 @@ class PythonWalk {
 
   const struct sonde_agent* agent_;
   PythonStack& stack_;
+  uint64_t thread_ = 0;  // its state
 };
 
 // Since it was asked last. A dlsym() that fails costs more, and the first one allocates memory.
@@ -287,6 +364,7 @@ void walk_python(const struct sonde_agent* agent, PythonStack& stack) {
   stack.frame_count = stack.run_count = 0;
   if (agent::load_acquire(g_layout) == nullptr) return;
   const auto thread = reinterpret_cast<uint64_t>(g_this_thread_state());
+  t_reading = {};
   if (plausible(thread)) PythonWalk(agent, stack).run(thread);
 }
 
@@ -298,9 +376,9 @@ uint64_t python_state() {
 void walk_python_of(const struct sonde_agent* agent, uint64_t state, PythonStack& stack) {
   stack.frame_count = stack.run_count = 0;
   if (agent::load_acquire(g_layout) == nullptr || !plausible(state)) return;
-  t_careful = true;
+  t_reading = {.is_of_another = true};
   PythonWalk(agent, stack).run(state);
-  t_careful = false;
+  t_reading = {};
 }
 
 bool belongs(const PythonStack::Run& run, const Stack& native, uint32_t index) {
