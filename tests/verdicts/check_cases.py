@@ -77,6 +77,17 @@ class WarmUp(Verdict):
         self.assertEqual(self.ask("check", slow)["check_facts"]["warm_up_steps"], 0)
         self.assert_first("launch-bound", slow)
 
+    def test_without_a_gpu_there_is_no_warm_up(self):
+        """Two steps of 50 ms and ten of 1 ms, of a program whose work is all on the CPU."""
+        trace, at = Trace(), 0
+        for number in range(12):
+            lasts = 50_000 if number < 2 else 1000
+            trace.step(number, at, lasts)
+            trace.range("forward", at + 10, lasts - 20)
+            at += lasts
+        facts = self.ask("check", trace)["check_facts"]
+        self.assertEqual((facts["steps"], facts["warm_up_steps"], facts["wall_ns"]), (12, 0, 110_000_000))
+
     def test_a_window_is_taken_as_it_is(self):
         slow = training(steps=12, compute=990, warm_up=50_000)
         answer = self.ask("check", slow, options=["--to", "100%"])

@@ -193,7 +193,8 @@ Pace leave_out_warm_up(trace::Trace& trace) {
     pace.warm_up += static_cast<int64_t>(warm_up);
     pace.median_ns = std::max(pace.median_ns, median_ns);
   }
-  if (trace.window) pace.warm_up = 0;
+  // Only operations are left out: a program without a GPU is looked at as a whole.
+  if (trace.window || trace.ops.size() == 0) pace.warm_up = 0;
   if (pace.warm_up == 0) return pace;
   // What no step launched belongs to the steps that it runs beside.
   const std::vector<trace::Row> step_of = trace::step_of_ops(trace, *found);
