@@ -264,8 +264,9 @@ void Composer::list_dispatches() {
   for (const wire::BoardDispatch* entry : entries) {
     if (entry->ended_ns == 0) report_.in_flight.push_back(dispatch(*entry, true));
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const auto* a, const auto* b) { return a->ended_ns > b->ended_ns; });
+  std::sort(entries.begin(), entries.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->ended_ns, a->number) > std::pair(b->ended_ns, b->number);
+  });
   for (const wire::BoardDispatch* entry : entries) {
     if (entry->ended_ns == 0 || report_.finished.size() == kMostFinished) break;
     report_.finished.push_back(dispatch(*entry, false));

@@ -40,8 +40,9 @@ struct BoardQueue {
   uint32_t packets;
 };
 
-// Number N is in place N % kBoardDispatches, from `number` = N + 1 on.
-struct BoardDispatch {
+// Number N is in place N % kBoardDispatches, from `number` = N + 1 on. Its times are those of the
+// kernel's clock ticks, a few ms apart at most. Written at each launch: it is two cache lines.
+struct alignas(64) BoardDispatch {
   uint64_t number;
   int64_t launched_ns;
   int64_t ended_ns;  // seen to be over; 0: not yet

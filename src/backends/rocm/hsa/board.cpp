@@ -78,6 +78,9 @@ bool is_mapped(uint64_t address) {
          mincore(reinterpret_cast<void*>(address / kPage * kPage), kPage, &resident) == 0;
 }
 
+// The time of the kernel's last clock tick, which costs a tenth of the exact one.
+int64_t about_now_ns() { return clock_ns(CLOCK_MONOTONIC_COARSE); }
+
 void note_launch(uint64_t number) {
   wire::BoardLaunch& launch = g_board->launches[number % wire::kBoardDispatches];
   launch.number = 0;
@@ -138,7 +141,7 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet, const L
   wire::BoardDispatch& entry = g_board->dispatches[number % wire::kBoardDispatches];
   __atomic_store_n(&entry.number, 0, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE);
-  entry.launched_ns = board_now_ns();
+  entry.launched_ns = about_now_ns();
   entry.ended_ns = 0;
   entry.kernel_object = packet.kernel_object;
   entry.kernarg = packet.kernarg;
@@ -160,7 +163,7 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet, const L
 void note_end(uint64_t number_plus_1) {
   if (number_plus_1 == 0 || g_board == nullptr) return;
   wire::BoardDispatch& entry = g_board->dispatches[(number_plus_1 - 1) % wire::kBoardDispatches];
-  if (entry.number == number_plus_1) entry.ended_ns = board_now_ns();
+  if (entry.number == number_plus_1) entry.ended_ns = about_now_ns();
 }
 
 void note_fault(const Fault& fault) {
