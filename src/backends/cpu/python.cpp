@@ -39,7 +39,7 @@ bool plausible(uint64_t address) {
 // the pages that were found to be there.
 struct Reading {
   bool is_of_another = false;
-  uint64_t pages[8] = {};
+  uint64_t pages[4] = {};
 };
 constinit thread_local Reading t_reading;
 
@@ -49,7 +49,7 @@ bool is_readable_page(uint64_t address) {
   constexpr int kNoSuchChange = -1;
   const uint64_t page = address / 4096;
   if (page == 0) return false;
-  uint64_t& known = t_reading.pages[page % 8];
+  uint64_t& known = t_reading.pages[page % 4];
   if (known == page) return true;
   const ErrnoKeeper keep;
   syscall(SYS_rt_sigprocmask, kNoSuchChange, address & ~uint64_t{7}, nullptr, 8);
