@@ -111,6 +111,7 @@ std::vector<Finding> all_findings_of(std::span<const trace::Trace> traces) {
       wall_ns += add_cpu_claims(traces[i], claims[i]);
       continue;
     }
+    if (traces[i].ops.size() == 0) continue;  // a process without a GPU beside those with one
     const Evidence evidence(traces[i]);
     wall_ns += evidence.all.total_ns;
     add_host_claims(evidence, claims[i]);
