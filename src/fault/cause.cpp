@@ -193,6 +193,18 @@ void memory_fault(FaultReport& report) {
   out_of_bounds(report, *report.nearest);
 }
 
+// Such a block holds many tensors, so its bounds tell nothing of theirs.
+void advise_on_cached_block(FaultReport& report) {
+  if (!report.nearest || !report.advice.empty()) return;
+  for (const StackFrame& frame : report.allocations[report.nearest->allocation].made) {
+    if (frame.function.find("CachingAllocator") == std::string::npos) continue;
+    report.advice =
+        "the buffer is a block of PyTorch's caching allocator, which holds many tensors: with "
+        "sonde debug --no-cache each tensor is a buffer of its own";
+    return;
+  }
+}
+
 const WaveGroup* stopped(const FaultReport& report) {
   for (const WaveGroup& group : report.waves) {
     if (group.why != "demand") return &group;
@@ -251,6 +263,7 @@ void queue_error(FaultReport& report) {
 void find_cause(FaultReport& report) {
   if (report.kind == "memory fault") {
     memory_fault(report);
+    advise_on_cached_block(report);
   } else if (report.kind == "queue error") {
     queue_error(report);
   } else if (report.kind == "HIP error") {

@@ -51,6 +51,17 @@ TEST(Cause, TellsTheDistanceToTheNearestBuffer) {
             "out of bounds: kernel scale(float*, float*) touches memory 16 bytes before ");
 }
 
+TEST(Cause, ABlockOfACachingAllocatorIsNoTensor) {
+  FaultReport report = memory_fault(kBuffer + kBytes + 4);
+  report.nearest = Place{0, kBytes + 4};
+  find_cause(report);
+  EXPECT_EQ(report.advice, "");
+  report.allocations[0].made.push_back(
+      {"c10::hip::HIPCachingAllocator::Native::DeviceCachingAllocator::malloc(signed char, ...)"});
+  find_cause(report);
+  EXPECT_NE(report.advice.find("sonde debug --no-cache"), std::string::npos) << report.advice;
+}
+
 TEST(Cause, TellsAPageAsAPage) {
   FaultReport report = memory_fault(kBuffer + 0x3000);
   report.nearest = Place{0, 0x3000};

@@ -45,6 +45,14 @@ Result<record::Options> options_of(const Arguments& arguments) {
   if (arguments.flag("launch-stacks")) {
     options.environment.push_back(std::string(wire::kBoardLaunches) + "=1");
   }
+  if (arguments.flag("no-cache")) {
+    // PyTorch's allocator under its two names, and that of ROCr for small buffers.
+    for (const char* setting :
+         {"PYTORCH_NO_HIP_MEMORY_CACHING=1", "PYTORCH_NO_CUDA_MEMORY_CACHING=1",
+          "HSA_DISABLE_FRAGMENT_ALLOCATOR=1"}) {
+      options.environment.emplace_back(setting);
+    }
+  }
   options.quiet = true;
   options.command = arguments.command_line();
   if (!arguments.flag("softgpu")) return options;
@@ -122,6 +130,10 @@ Command debug_command() {
            {"-o,--output", "FILE", "write the report to this new file", "standard error"},
            {"--json", "", "the report as JSON", ""},
            {"--launch-stacks", "", "also keep where each kernel was launched: some 15 us a launch",
+            ""},
+           {"--no-cache", "",
+            "have PyTorch and ROCm allocate each buffer by itself, so that its bounds are known: "
+            "slow, and an access out of bounds is likelier to fault",
             ""},
            {"--all", "", "show every wave with its registers, not one for each place", ""},
            {"--save-code-objects", "DIR",
