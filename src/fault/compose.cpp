@@ -45,6 +45,7 @@ class Composer {
   void find_culprit();
   void use_wave_address();
   void show_code();
+  int64_t ended_ns_of(const wire::BoardDispatch& entry) const;
   Dispatch dispatch(const wire::BoardDispatch& entry, bool with_arguments);
   void add_launch(const wire::BoardDispatch& entry, Dispatch& dispatch);
   void add_arguments(const gpu::Kernel& kernel, uint64_t number, Dispatch& dispatch);
@@ -227,8 +228,7 @@ Dispatch Composer::dispatch(const wire::BoardDispatch& entry, bool with_argument
   dispatch.object = entry.kernel_object;
   dispatch.packet = entry.packet;
   dispatch.launched_ns = entry.launched_ns;
-  dispatch.ended_ns = entry.ended_ns;
-  dispatch.correlation = entry.correlation;
+  dispatch.ended_ns = ended_ns_of(entry);
   dispatch.group_bytes = entry.group_bytes;
   dispatch.private_bytes = entry.private_bytes;
   for (int i = 0; i < 3; ++i) {
@@ -251,6 +251,10 @@ Dispatch Composer::dispatch(const wire::BoardDispatch& entry, bool with_argument
   return dispatch;
 }
 
+int64_t Composer::ended_ns_of(const wire::BoardDispatch& entry) const {
+  return state_.ended_ns[&entry - state_.dispatches];
+}
+
 void Composer::list_dispatches() {
   std::vector<const wire::BoardDispatch*> entries;
   for (const wire::BoardDispatch& entry : state_.dispatches) {
@@ -262,13 +266,13 @@ void Composer::list_dispatches() {
   std::sort(entries.begin(), entries.end(),
             [](const auto* a, const auto* b) { return a->number < b->number; });
   for (const wire::BoardDispatch* entry : entries) {
-    if (entry->ended_ns == 0) report_.in_flight.push_back(dispatch(*entry, true));
+    if (ended_ns_of(*entry) == 0) report_.in_flight.push_back(dispatch(*entry, true));
   }
-  std::sort(entries.begin(), entries.end(), [](const auto* a, const auto* b) {
-    return std::pair(a->ended_ns, a->number) > std::pair(b->ended_ns, b->number);
+  std::sort(entries.begin(), entries.end(), [&](const auto* a, const auto* b) {
+    return std::pair(ended_ns_of(*a), a->number) > std::pair(ended_ns_of(*b), b->number);
   });
   for (const wire::BoardDispatch* entry : entries) {
-    if (entry->ended_ns == 0 || report_.finished.size() == kMostFinished) break;
+    if (ended_ns_of(*entry) == 0 || report_.finished.size() == kMostFinished) break;
     report_.finished.push_back(dispatch(*entry, false));
   }
 }

@@ -50,7 +50,6 @@ struct Dispatch {
   uint32_t grid[3] = {}, group[3] = {};
   uint32_t group_bytes = 0, private_bytes = 0;
   int64_t launched_ns = 0, ended_ns = 0;
-  uint64_t correlation = 0;
   std::string call;                // that launched it
   std::vector<StackFrame> launch;  // from the program's call on; empty where it was not kept
   std::vector<Argument> arguments;

@@ -45,7 +45,7 @@ bool has_work(const wire::Board& board) {
     const wire::BoardDispatch& dispatch = board.dispatches[i];
     const bool is_whole =
         dispatch.number != 0 && (dispatch.number - 1) % wire::kBoardDispatches == i;
-    if (is_whole && dispatch.ended_ns == 0) return true;
+    if (is_whole && board.ended_ns[i] == 0) return true;
   }
   return false;
 }

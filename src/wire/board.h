@@ -40,23 +40,21 @@ struct BoardQueue {
   uint32_t packets;
 };
 
-// Number N is in place N % kBoardDispatches, from `number` = N + 1 on. Its times are those of the
-// kernel's clock ticks, a few ms apart at most. Written at each launch: it is two cache lines.
+// Number N is in place N % kBoardDispatches, from `number` = N + 1 on. Written at each launch, so
+// it is one cache line. The times of launch and end are those of the kernel's clock ticks, a few ms
+// apart at most.
 struct alignas(64) BoardDispatch {
   uint64_t number;
   int64_t launched_ns;
-  int64_t ended_ns;  // seen to be over; 0: not yet
   uint64_t kernel_object, kernarg;
-  uint64_t correlation;
-  uint64_t packet;  // its index in the queue
-  uint32_t queue;   // place among the queues
   uint32_t grid[3];
   uint16_t group[3];
-  uint16_t dimensions;
+  uint8_t queue;  // place among the queues
+  uint8_t dimensions;
   uint32_t group_bytes, private_bytes;
-  uint32_t tid;
-  uint32_t failed;  // the program's own signal said so
+  uint32_t packet;  // the low bits of its index in the queue
 };
+static_assert(sizeof(BoardDispatch) == 64 && kBoardQueues < 256);
 
 // Where a dispatch was launched, in the place of the dispatch; only where that was asked for.
 struct BoardLaunch {
@@ -118,6 +116,7 @@ struct Board {
   BoardArguments arguments[kBoardArguments];
   BoardQueue queues[kBoardQueues];
   BoardDispatch dispatches[kBoardDispatches];
+  int64_t ended_ns[kBoardDispatches];  // the dispatch in that place is seen to be over; 0: not yet
   BoardAllocation allocations[kBoardAllocations];
   BoardLaunch launches[kBoardDispatches];
 };

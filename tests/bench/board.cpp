@@ -45,14 +45,13 @@ int main() {
   queue.device = &device;
   hsa::note_queue(&queue, &memory);
   const hsa::DispatchPacket packet = {};
-  const rocm::Launch launch = {};
   uint64_t last = 0;
   // The first round touches the pages.
   for (int round = 0; round < 2; ++round) {
     const double begin = cpu_ns();
     for (int i = 0; i < kLaunches; ++i) {
       hsa::note_end(last);
-      last = hsa::note_dispatch(queue, packet, launch);
+      last = hsa::note_dispatch(queue, packet);
     }
     if (round == 0) continue;
     std::printf(

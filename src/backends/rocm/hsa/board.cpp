@@ -64,7 +64,8 @@ void note_arguments() {
   uint32_t taken = 0;
   for (; number < end && taken < wire::kBoardArguments; ++number) {
     const wire::BoardDispatch& dispatch = g_board->dispatches[number % wire::kBoardDispatches];
-    if (dispatch.number != number + 1 || dispatch.ended_ns != 0) continue;
+    const int64_t ended_ns = g_board->ended_ns[number % wire::kBoardDispatches];
+    if (dispatch.number != number + 1 || ended_ns != 0) continue;
     read_arguments(fd, dispatch, &g_board->arguments[taken++]);
   }
   close(fd);
@@ -135,35 +136,35 @@ void note_queue_end(const Queue& queue) {
   g_board->queues[queue.place].gone_ns = board_now_ns();
 }
 
-uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet, const Launch& launch) {
+uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet) {
   if (g_board == nullptr) return 0;
   const uint64_t number = __atomic_fetch_add(&g_board->next_dispatch, 1, __ATOMIC_RELAXED);
   wire::BoardDispatch& entry = g_board->dispatches[number % wire::kBoardDispatches];
   __atomic_store_n(&entry.number, 0, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE);
   entry.launched_ns = about_now_ns();
-  entry.ended_ns = 0;
+  g_board->ended_ns[number % wire::kBoardDispatches] = 0;
   entry.kernel_object = packet.kernel_object;
   entry.kernarg = packet.kernarg;
-  entry.correlation = launch.correlation;
-  entry.packet = queue.written.load(std::memory_order_relaxed);
-  entry.queue = queue.place;
+  entry.packet = static_cast<uint32_t>(queue.written.load(std::memory_order_relaxed));
+  entry.queue = static_cast<uint8_t>(queue.place);
   for (int i = 0; i < 3; ++i) {
     entry.grid[i] = packet.grid[i];
     entry.group[i] = packet.group[i];
   }
-  entry.dimensions = packet.setup & 3;
+  entry.dimensions = static_cast<uint8_t>(packet.setup & 3);
   entry.group_bytes = packet.group_segment_bytes;
   entry.private_bytes = packet.private_segment_bytes;
   if (g_keeps_launches) note_launch(number);
   __atomic_store_n(&entry.number, number + 1, __ATOMIC_RELEASE);
+  __builtin_prefetch(&g_board->dispatches[(number + 1) % wire::kBoardDispatches], 1);
   return number + 1;
 }
 
 void note_end(uint64_t number_plus_1) {
   if (number_plus_1 == 0 || g_board == nullptr) return;
-  wire::BoardDispatch& entry = g_board->dispatches[(number_plus_1 - 1) % wire::kBoardDispatches];
-  if (entry.number == number_plus_1) entry.ended_ns = about_now_ns();
+  const uint64_t place = (number_plus_1 - 1) % wire::kBoardDispatches;
+  if (g_board->dispatches[place].number == number_plus_1) g_board->ended_ns[place] = about_now_ns();
 }
 
 void note_fault(const Fault& fault) {

@@ -17,7 +17,7 @@ void note_queue(Queue* queue, const QueueMemory* handle);
 void note_queue_end(const Queue& queue);
 
 // The number of the dispatch, plus 1; 0: there is no board.
-uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet, const Launch& launch);
+uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet);
 void note_end(uint64_t number_plus_1);
 
 struct Fault {

@@ -261,7 +261,7 @@ bool count_dispatch(Queue* queue, const DispatchPacket& packet, const Launch& la
   counted->session = session;
   counted->counted = in_ranges(getenv("SONDE_COUNTERS_DISPATCH"), number) &&
                      is_wanted_kernel(packet.kernel_object);
-  describe(&counted->dispatch, packet, launch, note_dispatch(*queue, packet, launch));
+  describe(&counted->dispatch, packet, launch, note_dispatch(*queue, packet));
   counted->dispatch.wanted = packet.completion;
   if (packet.completion.handle != 0) settle(packet.completion);
   DispatchPacket held = packet;
