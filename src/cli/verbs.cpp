@@ -24,6 +24,7 @@ const std::vector<Verb>& shown_verbs() {
         {"upgrade", "an old .rpd as schema v3"}}},
       {"check", kFirst, {{"analyze", "all standard analyses, one after the other"}}},
       {"report", kFirst},
+      {"serve", kFirst},
       {"info", kFirst},
       {"kernels",
        kTime,

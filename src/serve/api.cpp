@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <semaphore>
@@ -9,6 +11,10 @@
 
 #include "base/strings.h"
 #include "importers/import.h"
+#include "report/names.h"
+#include "serve/ask.h"
+#include "serve/events.h"
+#include "serve/findings.h"
 #include "store/limited_query.h"
 #include "timeline/tile.h"
 #include "trace/other_tools.h"
@@ -19,53 +25,15 @@ namespace {
 using http::Answer;
 using http::Request;
 
-constexpr const char* kJson = "application/json";
 constexpr size_t kMostIds = 4096;  // names of one ask
 
 struct Opened {
   Source source;
   trace::Trace trace;
   timeline::Timeline timeline;
+  std::vector<std::string> full_names, short_names;  // by NameId
   mutable std::optional<store::Reader> reader = {};  // from the first query on; under `querying`
 };
-
-Answer refusal(const Error& error) {
-  const int status = error.code == ErrorCode::kInvalidArgument ? 400
-                     : error.code == ErrorCode::kNotFound      ? 404
-                                                               : 500;
-  return {status, kJson, "{\"error\": " + json_quote(error.to_line()) + "}\n", {}};
-}
-
-Error wrong(const std::string& what, const std::string& on) {
-  return make_error(ErrorCode::kInvalidArgument, what, on);
-}
-
-// The one value of a parameter.
-Result<std::string> text_of(const Request& request, const char* name) {
-  const auto [first, end] = request.query.equal_range(name);
-  if (first == end || std::next(first) != end) return wrong("is to be given once", name);
-  return first->second;
-}
-
-Result<int64_t> number_of(const Request& request, const char* name) {
-  SONDE_ASSIGN(const std::string text, text_of(request, name));
-  const auto number = parse_int(text);
-  if (!number || *number < 0) return wrong("is not a whole number", name);
-  return *number;
-}
-
-Result<std::vector<uint32_t>> numbers_of(const Request& request, const char* name, size_t most) {
-  SONDE_ASSIGN(const std::string text, text_of(request, name));
-  std::vector<uint32_t> numbers;
-  for (const std::string_view word : split(text, ',')) {
-    const auto number = parse_int(word);
-    if (!number || *number < 0 || *number > int64_t{UINT32_MAX} || numbers.size() == most) {
-      return wrong(fmt::format("is not a list of at most {} whole numbers", most), name);
-    }
-    numbers.push_back(static_cast<uint32_t>(*number));
-  }
-  return numbers;
-}
 
 const char* kind_of(timeline::Track::Kind kind) {
   switch (kind) {
@@ -107,7 +75,7 @@ Result<Answer> tiles(const Opened& opened, const Request& request) {
   SONDE_ASSIGN(const auto lanes, numbers_of(request, "lanes", timeline::kMostLanes));
   SONDE_ASSIGN(const int64_t level, number_of(request, "level"));
   SONDE_ASSIGN(const int64_t tile, number_of(request, "tile"));
-  if (level > timeline::kMostLevel) return wrong("is at most 40", "level");
+  if (level > timeline::kMostLevel) return wrong_ask("is at most 40", "level");
   SONDE_ASSIGN(std::string bytes,
                timeline::make_tile(opened.timeline, lanes, {static_cast<int>(level), tile}));
   return Answer{200, "application/octet-stream", std::move(bytes), {}};
@@ -115,38 +83,17 @@ Result<Answer> tiles(const Opened& opened, const Request& request) {
 
 Result<Answer> names(const Opened& opened, const Request& request) {
   SONDE_ASSIGN(const auto ids, numbers_of(request, "ids", kMostIds));
+  const bool is_short = request.query.count("short") != 0;
+  const auto& texts = is_short ? opened.short_names : opened.full_names;
   std::string list;
   for (const uint32_t id : ids) {
-    if (id >= opened.trace.names.size()) {
+    if (id >= texts.size()) {
       return make_error(ErrorCode::kNotFound, "there is no such name", std::to_string(id));
     }
     list += fmt::format("{}\"{}\": {}", list.empty() ? "" : ",\n", id,
-                        json_quote(opened.trace.names[id]));
+                        json_quote(texts[id]));
   }
   return Answer{200, kJson, "{" + list + "}\n", {}};
-}
-
-Result<Answer> event(const Opened& opened, const Request& request) {
-  SONDE_ASSIGN(const std::string table, text_of(request, "table"));
-  SONDE_ASSIGN(const int64_t number, number_of(request, "row"));
-  const trace::Trace& trace = opened.trace;
-  const bool is_op = table == "op";
-  if (!is_op && table != "api") return wrong("is op or api", "table");
-  const auto row = static_cast<size_t>(number);
-  if (row >= (is_op ? trace.ops.size() : trace.apis.size())) {
-    return make_error(ErrorCode::kNotFound, "there is no such row", std::to_string(number));
-  }
-  const int64_t start_ns = is_op ? trace.ops.start_ns[row] : trace.apis.start_ns[row];
-  const int64_t end_ns = is_op ? trace.ops.end_ns[row] : trace.apis.end_ns[row];
-  const trace::NameId name = is_op ? trace.label(row) : trace.apis.label[row];
-  const trace::NameId kind = is_op ? trace.ops.type[row] : trace.apis.domain[row];
-  return Answer{
-      200,
-      kJson,
-      fmt::format("{{\"name\": {}, \"{}\": {}, \"start_ns\": {}, \"duration_ns\": {}}}\n",
-                  json_quote(trace.names[name]), is_op ? "type" : "domain",
-                  json_quote(trace.names[kind]), start_ns - trace.origin_ns, end_ns - start_ns),
-      {}};
 }
 
 std::string json_of(const store::QueryResult& result) {
@@ -160,6 +107,25 @@ std::string json_of(const store::QueryResult& result) {
   return fmt::format("{{\"columns\": [{}], \"cut\": {}, \"rows\": [{}]}}\n", columns, result.cut,
                      rows);
 }
+
+View view_of(const Opened& opened) { return {opened.trace, opened.timeline, opened.full_names}; }
+
+Result<Answer> as_answer(Result<std::string> json) {
+  SONDE_ASSIGN(std::string bytes, std::move(json));
+  return Answer{200, kJson, std::move(bytes), {}};
+}
+
+enum class What { kTracks, kTiles, kNames, kEvent, kNext, kSearch, kFindings, kPanel, kSql };
+struct Ask {
+  std::string_view path;
+  What what;
+};
+constexpr Ask kAsks[] = {
+    {"/api/tracks", What::kTracks},     {"/api/tiles", What::kTiles},
+    {"/api/names", What::kNames},       {"/api/event", What::kEvent},
+    {"/api/next", What::kNext},         {"/api/search", What::kSearch},
+    {"/api/findings", What::kFindings}, {"/api/panel", What::kPanel},
+    {"/api/sql", What::kSql}};
 
 }  // namespace
 
@@ -177,9 +143,9 @@ struct Api::State {
         warnings += (warnings.empty() ? "" : ", ") + json_quote(warning);
       }
       list += fmt::format(
-          "{}{{\"path\": {}, \"start_ns\": {}, \"end_ns\": {}, \"ops\": {}, \"apis\": {}, "
+          "{}{{\"path\": {}, \"as\": {}, \"start_ns\": {}, \"end_ns\": {}, \"ops\": {}, \"apis\": {}, "
           "\"warnings\": [{}]}}",
-          list.empty() ? "" : ",\n", json_quote(opened.source.path),
+          list.empty() ? "" : ",\n", json_quote(opened.source.path), json_quote(opened.source.as),
           span.start_ns - opened.trace.origin_ns, span.end_ns - opened.trace.origin_ns,
           opened.trace.ops.size(), opened.trace.apis.size(), warnings);
     }
@@ -199,15 +165,21 @@ struct Api::State {
     PanelOptions options;
     for (const auto& [name, value] : request.query) {
       if (name == "trace" || name == "analysis") continue;
-      if (!options.emplace(name, value).second) return wrong("is given twice", "--" + name);
+      if (!options.emplace(name, value).second) return wrong_ask("is given twice", "--" + name);
     }
+    return made([&] { return panel_json(opened.source, analysis, options); });
+  }
+
+  // What reads the trace once more: a few at a time.
+  template <typename Make>
+  Result<Answer> made(Make make) const {
     if (!panels.try_acquire()) {
       return Answer{503, kJson, "{\"error\": \"other panels are being made; ask again\"}\n", {}};
     }
     // Made here and not returned at once: the place is given back in any case.
     std::optional<Result<std::string>> json;
     try {
-      json = panel_json(opened.source, analysis, options);
+      json = make();
     } catch (...) {
       panels.release();
       throw;
@@ -239,19 +211,36 @@ struct Api::State {
   }
 
   Result<Answer> answer(const Request& request) const {
-    if (request.method != "GET") return wrong("is only to be read", request.path);
+    if (request.method != "GET") return wrong_ask("is only to be read", request.path);
     if (request.path == "/api/traces") return list();
-    const bool known = request.path == "/api/tracks" || request.path == "/api/tiles" ||
-                       request.path == "/api/names" || request.path == "/api/event" ||
-                       request.path == "/api/panel" || request.path == "/api/sql";
-    if (!known) return make_error(ErrorCode::kNotFound, "there is nothing here", request.path);
+    const std::string_view path = request.path;
+    const auto entry = std::find_if(std::begin(kAsks), std::end(kAsks),
+                                    [&](const Ask& ask) { return ask.path == path; });
+    if (entry == std::end(kAsks)) {
+      return make_error(ErrorCode::kNotFound, "there is nothing here", request.path);
+    }
     SONDE_ASSIGN(const Opened* opened, trace_of(request));
-    if (request.path == "/api/tracks") return tracks(*opened);
-    if (request.path == "/api/tiles") return tiles(*opened, request);
-    if (request.path == "/api/names") return names(*opened, request);
-    if (request.path == "/api/event") return event(*opened, request);
-    if (request.path == "/api/sql") return sql(*opened, request);
-    return panel(*opened, request);
+    switch (entry->what) {
+      case What::kTracks:
+        return tracks(*opened);
+      case What::kTiles:
+        return tiles(*opened, request);
+      case What::kNames:
+        return names(*opened, request);
+      case What::kEvent:
+        return as_answer(event_json(view_of(*opened), request));
+      case What::kNext:
+        return as_answer(next_json(view_of(*opened), request));
+      case What::kSearch:
+        return as_answer(search_json(view_of(*opened), request));
+      case What::kFindings:
+        return made([&] { return findings_json(opened->source); });
+      case What::kPanel:
+        return panel(*opened, request);
+      case What::kSql:
+        return sql(*opened, request);
+    }
+    return wrong_ask("is not known", request.path);
   }
 };
 
@@ -262,11 +251,14 @@ Api::~Api() = default;
 Result<Api> Api::open(const std::vector<Source>& sources) {
   auto state = std::make_unique<State>();
   trace::Request wanted = timeline::needs();
-  wanted.devices = true;
+  wanted.devices = wanted.links = wanted.op_shapes = wanted.op_bytes = true;
   for (const Source& source : sources) {
     SONDE_ASSIGN(trace::Trace trace, trace::load_file(source.path, source.as, wanted, {}));
     timeline::Timeline timeline = timeline::make_timeline(trace);
-    state->traces.push_back({source, std::move(trace), std::move(timeline)});
+    std::vector<std::string> full = report::demangled_names(trace.names);
+    std::vector<std::string> brief = report::short_names(full);
+    state->traces.push_back(
+        {source, std::move(trace), std::move(timeline), std::move(full), std::move(brief)});
   }
   return Api(std::move(state));
 }

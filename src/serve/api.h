@@ -6,8 +6,11 @@
 //   GET /api/traces                               path, span, number of operations and calls
 //   GET /api/tracks?trace=0                       kind, owner, number, lanes and events of each
 //   GET /api/tiles?trace=0&lanes=0,3&level=14&tile=2    bytes (timeline/tile.h)
-//   GET /api/names?trace=0&ids=3,7                text by id
-//   GET /api/event?trace=0&table=op&row=12        table is op or api
+//   GET /api/names?trace=0&ids=3,7[&short=1]      text by id, demangled
+//   GET /api/event?trace=0&table=op&row=12        table is op or api (events.h)
+//   GET /api/next?trace=0&lane=3&time=7&back=0    the neighbour of an event, also by name
+//   GET /api/search?trace=0&text=gemm&from=0&to=9&bins=99    who has the text in its name, where
+//   GET /api/findings?trace=0                     what sonde check lists, and where it is seen
 //   GET /api/panel?trace=0&analysis=top&from=1ms&to=2ms&gpu=0
 //   GET /api/sql?trace=0&sql=SELECT...            columns, rows, and whether there are more (cut)
 //

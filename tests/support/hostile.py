@@ -53,7 +53,8 @@ def commands_with_files(sonde):
                                    for word in usage if not word.startswith("[")])
     assert len(lines) >= 10, f"only {lines}"
     return lines + [["record", "--append", "-o", "FILE", "--", "/bin/true"],
-                    ["export", "--format", "perfetto", "FILE"]]
+                    ["export", "--format", "perfetto", "FILE"],
+                    ["serve", "--idle", "0.1s", "FILE"]]
 
 
 def complaint(result, path, may_work):

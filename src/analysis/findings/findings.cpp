@@ -135,6 +135,13 @@ std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double le
   return findings;
 }
 
+size_t put_small_behind(std::vector<Finding>& findings, double least_percentage) {
+  const auto small = std::stable_partition(findings.begin(), findings.end(), [&](const auto& one) {
+    return one.saving_ns == 0 ? one.dominates() : one.saving_percentage() >= least_percentage;
+  });
+  return static_cast<size_t>(small - findings.begin());
+}
+
 trace::Request findings_needs() {
   trace::Request request = trace::united(
       {.ops = true, .op_bytes = true, .links = true, .streams = true, .samples = true},

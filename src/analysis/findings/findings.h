@@ -14,6 +14,13 @@
 
 namespace sonde::analysis {
 
+// Where a finding can be seen.
+struct Place {
+  size_t trace = 0;
+  int64_t lane = 0;  // the GPU; of a trace without operations another number
+  trace::Interval time;
+};
+
 struct Finding {
   std::string id;         // "launch-bound": what --fail-on names
   std::string title;      // one sentence
@@ -23,6 +30,7 @@ struct Finding {
   int64_t saving_ns = 0;  // what of it could be saved, as the rule estimates it
   int64_t wall_ns = 0;    // of all GPUs or threads: what shares are of
   int64_t own_ns = 0;     // of cost_ns, what no finding before it was about
+  Place longest;          // the longest time without a break that it is about
   double saving_percentage() const {
     return wall_ns == 0 ? 0 : 100.0 * static_cast<double>(saving_ns) / static_cast<double>(wall_ns);
   }
@@ -55,6 +63,10 @@ Pace leave_out_warm_up(trace::Trace& trace);
 std::vector<Finding> findings_of(std::span<const trace::Trace> traces, double least_percentage);
 // All of them, also those that could save nothing if they dominate.
 std::vector<Finding> all_findings_of(std::span<const trace::Trace> traces);
+// What `sonde check` lists: puts those that could save less than `least_percentage` and do not
+// dominate behind the others, and returns how many come before them.
+size_t put_small_behind(std::vector<Finding>& findings, double least_percentage);
+constexpr double kLeastPercentage = 5;  // where nothing else is asked for
 
 trace::Request findings_needs();
 // `paces` by trace; `left_out` are findings of which only the names and shares are said.

@@ -67,6 +67,17 @@ std::vector<Candidate> candidates_of(std::span<const Claims> claims,
   return candidates;
 }
 
+Place longest_of(const Share& share) {
+  Place place;
+  for (const auto& [lane, set] : share) {
+    for (const trace::Interval time : set) {
+      if (time.end_ns - time.start_ns <= place.time.end_ns - place.time.start_ns) continue;
+      place = {lane.first, lane.second, time};
+    }
+  }
+  return place;
+}
+
 Share without(const Share& share, const Share& taken) {
   Share left;
   for (const auto& [lane, set] : share) {
@@ -100,7 +111,7 @@ std::vector<Finding> ranked(std::span<const Claims> claims, int64_t wall_ns,
     if (best->traces > 1) evidence += fmt::format(" (and in {} more files)", best->traces - 1);
     findings.push_back({best->rule->id, best->rule->title, std::move(evidence), best->rule->advice,
                         best->cost_ns, static_cast<int64_t>(best_ns), wall_ns,
-                        length_of(without(best->at_stake, taken))});
+                        length_of(without(best->at_stake, taken)), longest_of(best->at_stake)});
     for (auto& [lane, set] : best->at_stake) taken[lane] = trace::unite(taken[lane], set);
     candidates.erase(best);
   }

@@ -63,10 +63,8 @@ Result<int> run(const Arguments& arguments) {
   const auto is_large = [&](const auto& finding) {
     return finding.saving_ns != 0 && finding.saving_percentage() >= *least;
   };
-  const auto small = std::stable_partition(all.begin(), all.end(), [&](const auto& finding) {
-    return is_large(finding) || (finding.saving_ns == 0 && finding.dominates());
-  });
-  const std::span findings(all.begin(), small), left_out(small, all.end());
+  const size_t listed = analysis::put_small_behind(all, *least);
+  const std::span findings = std::span(all).first(listed), left_out = std::span(all).subspan(listed);
   report::Report report = analysis::findings_report(traces, paces, findings, left_out);
   report.definition = analysis::findings_definition();
   SONDE_ASSIGN(const int status, print_report(arguments, std::move(report)));

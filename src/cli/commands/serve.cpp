@@ -1,0 +1,99 @@
+// sonde serve: a trace as a page in the user's browser.
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/strings.h"
+#include "cli/browser.h"
+#include "cli/common.h"
+#include "cli/end_signals.h"
+#include "cli/terminal.h"
+#include "http/guard.h"
+#include "record/backend.h"
+#include "serve/api.h"
+#include "serve/page.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr const char* kIdle = "8h";
+
+Result<http::Options> options_of(const Arguments& arguments) {
+  http::Options options;
+  SONDE_ASSIGN(const auto port, whole_number(arguments, "port"));
+  if (port && (*port < 0 || *port > 65535)) {
+    return make_error(ErrorCode::kInvalidArgument, "is not a number from 0 to 65535", "--port");
+  }
+  options.port = static_cast<int>(port.value_or(0));
+  const std::string idle = arguments.value_or("idle", kIdle);
+  const auto idle_ns = parse_duration_ns(idle, 1'000'000'000);
+  if (!idle_ns || *idle_ns < 0) {
+    return make_error(ErrorCode::kInvalidArgument, "'" + idle + "' is no time", "--idle",
+                      "as in --idle 30m; 0 is for ever");
+  }
+  options.idle_ns = *idle_ns;
+  return options;
+}
+
+Result<std::unique_ptr<http::Server>> server_of(http::Options options) {
+  const std::string library = record::library_folder() + "/tool/libsonde-http.so";
+  return http::make_server(library, std::move(options));
+}
+
+Result<int> run(const Arguments& arguments) {
+  auto options = options_of(arguments);
+  if (!options) return usage_error("serve", options.error());
+  std::vector<serve::Source> sources;
+  for (const std::string& path : arguments.positionals()) {
+    sources.push_back({path, arguments.value_or("as", "")});
+  }
+  SONDE_ASSIGN(const serve::Api api, serve::Api::open(sources));
+  SONDE_ASSIGN(options->token, http::new_token());
+  options->handler = [&api](const http::Request& request) {
+    auto file = serve::page_file(request);
+    return file ? std::move(*file) : api.answer(request);
+  };
+  SONDE_ASSIGN(const std::unique_ptr<http::Server> server, server_of(*options));
+  SONDE_ASSIGN(const auto signals, EndSignals::catch_them([&server] { server->stop(); }));
+  const std::string url = http::url_of(*options, server->port());
+  SONDE_TRY(write_stdout(url + "\n"));
+  std::unique_ptr<LeadingPage> page;
+  if (arguments.flag("open")) {
+    auto made = LeadingPage::make(url);
+    const Status opened = made ? (*made)->open() : Status(made.error());
+    if (!opened) print_error_line(opened.error().to_line());
+    if (made) page = std::move(*made);
+  }
+  SONDE_TRY(server->serve());
+  return 0;
+}
+
+}  // namespace
+
+Command serve_command() {
+  return {
+      .name = "serve",
+      .summary = "Look at traces in a browser: a timeline, findings and tables of a selection",
+      .description =
+          "Prints one URL and answers it until Ctrl-C, or until nothing was asked for the time of "
+          "--idle. The page shows GPUs with their queues and processes with their threads on a "
+          "timeline, what stands out and where, and for a part of time the tables that sonde "
+          "kernels, breakdown, idle and the others print for it, with their command lines. ? lists "
+          "its keys.\n\n"
+          "It listens on 127.0.0.1 only and lets in who has the token of the URL: other users "
+          "of the machine do not. From another machine: ssh -L 8080:127.0.0.1:PORT HOST, with the "
+          "port of the URL, and 8080 in its place in the browser. The page "
+          "needs no network, and the files are not changed.\n\n"
+          "Traces are read into memory, about 60 bytes an operation or call, before the URL is printed.",
+      .positionals = {trace_files()},
+      .options = {{"--open", "", "also open it in the browser (xdg-open)", ""},
+                  {"--port", "N", "the port to listen on; 0 is one that is free", "0"},
+                  {"--idle", "TIME", "end after so long without a request; 0 is never", kIdle},
+                  as_option()},
+      .examples = {{"sonde serve trace.rpd", "prints the URL to open"},
+                   {"sonde serve --open trace.json", "also opens it"}},
+      .run = run};
+}
+
+}  // namespace sonde::cli

@@ -1,0 +1,15 @@
+// The files of the page, which are in the binary: page/README.md says how they are made. A path is
+// looked up in a table, so that none leads anywhere else.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "http/server.h"
+
+namespace sonde::serve {
+
+// nullopt: the page has no such file.
+std::optional<http::Answer> page_file(const http::Request& request);
+
+}  // namespace sonde::serve

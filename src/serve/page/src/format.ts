@@ -1,0 +1,50 @@
+// Figures as people read them.
+
+const TIME_UNITS: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "us"]];
+const BYTE_UNITS: [number, string][] = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+
+function three(value: number): string {
+  const size = Math.abs(value);
+  return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+export function timeText(ns: number): string {
+  const unit = TIME_UNITS.find(([size]) => Math.abs(ns) >= size);
+  return unit ? `${three(ns / unit[0])} ${unit[1]}` : `${Math.round(ns)} ns`;
+}
+
+export function bytesText(bytes: number): string {
+  const unit = BYTE_UNITS.find(([size]) => Math.abs(bytes) >= size);
+  return unit ? `${three(bytes / unit[0])} ${unit[1]}` : `${bytes} B`;
+}
+
+export function countText(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+// A moment, exact enough to tell apart what is `step` ns away.
+export function momentText(ns: number, step: number): string {
+  const unit = TIME_UNITS.find(([size]) => Math.max(Math.abs(ns), step) >= size) ?? [1, "ns"];
+  const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(unit[0] / Math.max(step, 1)))));
+  return `${(ns / unit[0]).toFixed(digits)} ${unit[1]}`;
+}
+
+// The cell of a table: the key of a column says its unit.
+export function cellText(key: string, value: unknown): string {
+  if (value === null || value === undefined) return "-";
+  if (typeof value !== "number") return String(value);
+  if (key.endsWith("_ns")) return timeText(value);
+  if (key.endsWith("_bytes") || key === "bytes") return bytesText(value);
+  if (key.endsWith("percentage")) return value.toFixed(1);
+  return Number.isInteger(value) ? countText(value) : value.toPrecision(4);
+}
+
+// "total_ns": "Total".
+export function titleOf(key: string): string {
+  const words = key.replace(/_(ns|bytes)$/, "").replace(/percentage$/, "%").replace(/_/g, " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
+}

@@ -1,0 +1,105 @@
+"""Debian's Chromium with the page of a server, driven by Debian's python3-selenium. It waits for what the page
+says of itself, never for a time; and it has no network but this machine's."""
+
+import os
+import shutil
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver import ActionChains, Keys
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+except ImportError:
+    webdriver = None
+
+LIMIT_SECONDS = 120
+
+
+def missing():
+    """What is not installed, or ""."""
+    if webdriver is None:
+        return "python3-selenium"
+    for program in ("chromium", "chromedriver"):
+        if not shutil.which(program):
+            return program
+    return ""
+
+
+class Browser:
+    def __init__(self, folder, width=1280, height=800, dark=False):
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium")
+        for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
+                     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={folder}/profile",
+                     f"--window-size={width},{height}", "--force-device-scale-factor=1",
+                     f"--blink-settings=preferredColorScheme={0 if dark else 1}"):
+            options.add_argument(word)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        service = Service(shutil.which("chromedriver"), log_path=os.devnull)
+        self.driver = webdriver.Chrome(service=service, options=options)
+        self.driver.set_script_timeout(LIMIT_SECONDS)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.driver.quit()
+
+    def open(self, url):
+        self.driver.get(url)
+        self.wait(lambda: self.js("return document.documentElement.dataset.ready") == "yes")
+        self.settle()
+
+    def js(self, code, *values):
+        return self.driver.execute_script(code, *values)
+
+    def wait(self, condition):
+        return WebDriverWait(self.driver, LIMIT_SECONDS, poll_frequency=0.05,
+                             ignored_exceptions=(Exception,)).until(lambda _: condition())
+
+    def settle(self):
+        """Until nothing is asked any more, and what came is drawn: two frames without a change."""
+        self.wait(lambda: self.driver.execute_async_script("""
+            const done = arguments[0], root = document.documentElement, canvas = document.getElementById("timeline");
+            const state = () => `${root.dataset.pending} ${canvas?.dataset.painted} ${document.querySelector("[aria-busy=true]") !== null}`;
+            const before = state();
+            const frames = (n) => n === 0 ? done(state() === before && before.startsWith("0 ") && before.endsWith(" false"))
+                                          : requestAnimationFrame(() => frames(n - 1));
+            frames(3);"""))
+
+    def find(self, selector):
+        return self.wait(lambda: self.driver.find_element(By.CSS_SELECTOR, selector))
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def text(self, selector):
+        return self.js("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
+
+    def press(self, *keys):
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def drag(self, selector, start, end):
+        """The mouse, from one point of an element to another: pixels from its middle."""
+        element = self.find(selector)
+        chain = ActionChains(self.driver).move_to_element_with_offset(element, *start).click_and_hold()
+        chain.move_to_element_with_offset(element, *end).release().perform()
+
+    def click_at(self, selector, x, y):
+        ActionChains(self.driver).move_to_element_with_offset(self.find(selector), x, y).click().perform()
+
+    def view(self):
+        """(from, to) of what the canvas shows, in ns."""
+        return tuple(float(self.js(f"return document.getElementById('timeline').dataset.{end}")) for end in ("from", "to"))
+
+    def complaints(self):
+        """What the console holds: also each thing that the policy of the page stopped."""
+        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+    def picture(self, path):
+        self.driver.save_screenshot(str(path))
+
+
+__all__ = ["Browser", "Keys", "missing"]
