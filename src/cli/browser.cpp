@@ -37,8 +37,8 @@ int spawn_detached(const char* const* words) {
   ::posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
   pid_t pid = 0;
   // The words are not changed, whatever the type says.
-  const int error = ::posix_spawnp(&pid, words[0], &files, &attributes,
-                                   const_cast<char* const*>(words), environ);
+  const int error =
+      ::posix_spawnp(&pid, words[0], &files, &attributes, const_cast<char* const*>(words), environ);
   ::posix_spawn_file_actions_destroy(&files);
   ::posix_spawnattr_destroy(&attributes);
   return error;
@@ -59,8 +59,8 @@ Result<std::unique_ptr<LeadingPage>> LeadingPage::make(const std::string& url) {
       "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">"
       "<meta http-equiv=\"refresh\" content=\"0; url=" +
       url + "\"><title>Sonde</title><a href=\"" + url + "\">Go on</a>\n";
-  if (!file.valid() || ::write(file.get(), text.data(), text.size()) !=
-                           static_cast<ssize_t>(text.size())) {
+  if (!file.valid() ||
+      ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     return errno_error("cannot write", page->path_, errno);
   }
   return page;

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <optional>
 #include <semaphore>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "base/strings.h"
@@ -81,6 +83,25 @@ Result<Answer> tiles(const Opened& opened, const Request& request) {
   return Answer{200, "application/octet-stream", std::move(bytes), {}};
 }
 
+// Names as they are recorded, a list of them in JSON: the same list, short. What the trace does not
+// have stays as it is.
+Result<Answer> spelled(const Opened& opened, const Request& request) {
+  SONDE_ASSIGN(const std::vector<std::string> wanted, texts_of(request, kMostIds));
+  std::unordered_map<std::string_view, size_t> ids;
+  for (const std::string& name : wanted) ids.emplace(name, opened.trace.names.size());
+  for (size_t id = 0; id < opened.trace.names.size(); ++id) {
+    const auto found = ids.find(opened.trace.names[id]);
+    if (found != ids.end()) found->second = id;
+  }
+  std::string list;
+  for (const std::string& name : wanted) {
+    const size_t id = ids.at(name);
+    list += (list.empty() ? "" : ",\n") +
+            json_quote(id < opened.short_names.size() ? opened.short_names[id] : name);
+  }
+  return Answer{200, kJson, "[" + list + "]\n", {}};
+}
+
 Result<Answer> names(const Opened& opened, const Request& request) {
   SONDE_ASSIGN(const auto ids, numbers_of(request, "ids", kMostIds));
   const bool is_short = request.query.count("short") != 0;
@@ -90,8 +111,7 @@ Result<Answer> names(const Opened& opened, const Request& request) {
     if (id >= texts.size()) {
       return make_error(ErrorCode::kNotFound, "there is no such name", std::to_string(id));
     }
-    list += fmt::format("{}\"{}\": {}", list.empty() ? "" : ",\n", id,
-                        json_quote(texts[id]));
+    list += fmt::format("{}\"{}\": {}", list.empty() ? "" : ",\n", id, json_quote(texts[id]));
   }
   return Answer{200, kJson, "{" + list + "}\n", {}};
 }
@@ -120,12 +140,15 @@ struct Ask {
   std::string_view path;
   What what;
 };
-constexpr Ask kAsks[] = {
-    {"/api/tracks", What::kTracks},     {"/api/tiles", What::kTiles},
-    {"/api/names", What::kNames},       {"/api/event", What::kEvent},
-    {"/api/next", What::kNext},         {"/api/search", What::kSearch},
-    {"/api/findings", What::kFindings}, {"/api/panel", What::kPanel},
-    {"/api/sql", What::kSql}};
+constexpr Ask kAsks[] = {{"/api/tracks", What::kTracks},
+                         {"/api/tiles", What::kTiles},
+                         {"/api/names", What::kNames},
+                         {"/api/event", What::kEvent},
+                         {"/api/next", What::kNext},
+                         {"/api/search", What::kSearch},
+                         {"/api/findings", What::kFindings},
+                         {"/api/panel", What::kPanel},
+                         {"/api/sql", What::kSql}};
 
 }  // namespace
 
@@ -211,7 +234,8 @@ struct Api::State {
   }
 
   Result<Answer> answer(const Request& request) const {
-    if (request.method != "GET") return wrong_ask("is only to be read", request.path);
+    const bool is_list = request.method == "POST" && request.path == "/api/names";
+    if (request.method != "GET" && !is_list) return wrong_ask("is only to be read", request.path);
     if (request.path == "/api/traces") return list();
     const std::string_view path = request.path;
     const auto entry = std::find_if(std::begin(kAsks), std::end(kAsks),
@@ -226,7 +250,7 @@ struct Api::State {
       case What::kTiles:
         return tiles(*opened, request);
       case What::kNames:
-        return names(*opened, request);
+        return is_list ? spelled(*opened, request) : names(*opened, request);
       case What::kEvent:
         return as_answer(event_json(view_of(*opened), request));
       case What::kNext:

@@ -7,6 +7,7 @@
 //   GET /api/tracks?trace=0                       kind, owner, number, lanes and events of each
 //   GET /api/tiles?trace=0&lanes=0,3&level=14&tile=2    bytes (timeline/tile.h)
 //   GET /api/names?trace=0&ids=3,7[&short=1]      text by id, demangled
+//   POST /api/names?trace=0, ["name", ...]        recorded names, short
 //   GET /api/event?trace=0&table=op&row=12        table is op or api (events.h)
 //   GET /api/next?trace=0&lane=3&time=7&back=0    the neighbour of an event, also by name
 //   GET /api/search?trace=0&text=gemm&from=0&to=9&bins=99    who has the text in its name, where

@@ -1,6 +1,7 @@
 #include "serve/ask.h"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <iterator>
 
@@ -44,6 +45,20 @@ Result<std::vector<uint32_t>> numbers_of(const http::Request& request, const cha
     numbers.push_back(static_cast<uint32_t>(*number));
   }
   return numbers;
+}
+
+Result<std::vector<std::string>> texts_of(const http::Request& request, size_t most) {
+  const Error error = wrong_ask(fmt::format("is not a list of at most {} texts", most), "body");
+  simdjson::dom::parser parser;
+  simdjson::dom::array list;
+  if (parser.parse(request.body).get(list) != simdjson::SUCCESS || list.size() > most) return error;
+  std::vector<std::string> texts;
+  for (const simdjson::dom::element each : list) {
+    std::string_view text;
+    if (each.get(text) != simdjson::SUCCESS) return error;
+    texts.emplace_back(text);
+  }
+  return texts;
 }
 
 }  // namespace sonde::serve

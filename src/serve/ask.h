@@ -20,5 +20,7 @@ Result<std::string> text_of(const http::Request& request, const char* name);
 Result<int64_t> number_of(const http::Request& request, const char* name);
 Result<std::vector<uint32_t>> numbers_of(const http::Request& request, const char* name,
                                          size_t most);
+// The body: a list of at most `most` texts in JSON.
+Result<std::vector<std::string>> texts_of(const http::Request& request, size_t most);
 
 }  // namespace sonde::serve

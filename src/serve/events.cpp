@@ -112,7 +112,8 @@ Result<std::vector<bool>> wanted_names(const View& view, const Request& request)
   const std::string needle = lower(text);
   std::vector<bool> wanted(view.names.size(), false);
   for (size_t i = 0; i < wanted.size(); ++i) {
-    wanted[i] = lower(view.names[i]).find(needle) != std::string::npos;
+    wanted[i] = lower(view.names[i]).find(needle) != std::string::npos ||
+                lower(view.trace.names[i]).find(needle) != std::string::npos;
   }
   return wanted;
 }
@@ -187,11 +188,10 @@ Result<std::string> next_json(const View& view, const Request& request) {
     const int64_t from_ns = same_time_counts ? time_ns : back ? time_ns - 1 : time_ns + 1;
     const int64_t none_ns =
         back ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
-    const auto found = next_of(lanes[number], from_ns, back, best ? best->start_ns : none_ns,
-                               [&](const Event& event) {
-                                 return event.row != timeline::kNoRow &&
-                                        (!by_name || wanted[event.name]);
-                               });
+    const auto found = next_of(
+        lanes[number], from_ns, back, best ? best->start_ns : none_ns, [&](const Event& event) {
+          return event.row != timeline::kNoRow && (!by_name || wanted[event.name]);
+        });
     if (!found || (best && found->start_ns == best->start_ns)) continue;
     best = found;
     best_lane = number;

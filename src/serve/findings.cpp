@@ -21,8 +21,8 @@ std::string json_of(const analysis::Finding& finding, const trace::Trace& trace)
       json_quote(finding.advice), finding.saving_ns, finding.saving_percentage(), finding.cost_ns);
   const analysis::Place& place = finding.longest;
   if (place.time.end_ns > place.time.start_ns) {
-    json += fmt::format(", \"from_ns\": {}, \"to_ns\": {}",
-                        place.time.start_ns - trace.origin_ns, place.time.end_ns - trace.origin_ns);
+    json += fmt::format(", \"from_ns\": {}, \"to_ns\": {}", place.time.start_ns - trace.origin_ns,
+                        place.time.end_ns - trace.origin_ns);
     if (trace.ops.size() != 0) json += fmt::format(", \"gpu\": {}", place.lane);
   }
   return json + "}";

@@ -9,7 +9,8 @@
 
 namespace sonde::serve {
 
-// {"facts": [{"title", "text"}], "findings": [...], "missing": "...", "notes": [...]}. Reads the trace anew.
+// {"facts": [{"title", "text"}], "findings": [...], "missing": "...", "notes": [...]}. Reads the
+// trace anew.
 Result<std::string> findings_json(const Source& source);
 
 }  // namespace sonde::serve

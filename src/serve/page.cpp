@@ -3,19 +3,27 @@
 #include <string>
 
 // The bytes of a file, as the assembler finds it: g++ 12 has no #embed.
-#define SONDE_EMBED(name, file)                                         \
-  __asm__(".pushsection .rodata\n"                                      \
-          ".hidden sonde_page_" #name "\n"                              \
-          ".hidden sonde_page_" #name "_end\n"                          \
-          ".globl sonde_page_" #name "\n"                               \
-          ".globl sonde_page_" #name "_end\n"                           \
-          "sonde_page_" #name ":\n"                                     \
-          ".incbin \"" SONDE_PAGE_FOLDER "/" file "\"\n"                \
-          "sonde_page_" #name "_end:\n"                                 \
-          ".byte 0\n"                                                   \
-          ".popsection\n");                                             \
-  extern "C" __attribute__((visibility("hidden"))) const char           \
-      sonde_page_##name[], sonde_page_##name##_end[]
+#define SONDE_EMBED(name, file)                                                    \
+  __asm__(                                                                         \
+      ".pushsection .rodata\n"                                                     \
+      ".hidden sonde_page_" #name                                                  \
+      "\n"                                                                         \
+      ".hidden sonde_page_" #name                                                  \
+      "_end\n"                                                                     \
+      ".globl sonde_page_" #name                                                   \
+      "\n"                                                                         \
+      ".globl sonde_page_" #name                                                   \
+      "_end\n"                                                                     \
+      "sonde_page_" #name                                                          \
+      ":\n"                                                                        \
+      ".incbin \"" SONDE_PAGE_FOLDER "/" file                                      \
+      "\"\n"                                                                       \
+      "sonde_page_" #name                                                          \
+      "_end:\n"                                                                    \
+      ".byte 0\n"                                                                  \
+      ".popsection\n");                                                            \
+  extern "C" __attribute__((visibility("hidden"))) const char sonde_page_##name[], \
+      sonde_page_##name##_end[]
 
 SONDE_EMBED(html, "index.html");
 SONDE_EMBED(js, "app.js");

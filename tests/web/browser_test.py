@@ -21,7 +21,7 @@ from rpd_fixture import Fixture  # noqa: E402
 from serving import SHARED, Server  # noqa: E402
 
 SONDE = PICTURES = ""
-REAL = "kineto/mi250_minitoy.json.gz"
+REAL = "kineto/mi300_qwen_0.5b.json.gz"
 HOSTILE = "<img src=x onerror=\"window.pwned=1\"><script>window.pwned=2</script>"
 
 
@@ -87,7 +87,7 @@ class RealTrace(WithBrowser):
         done = subprocess.run([SONDE, *command[1:], "--format", "json"], capture_output=True, check=True)
         expected = json.loads(done.stdout)["kernels"]
         self.assertGreater(len(expected), 0)
-        shown = [cell.get_attribute("textContent") for cell in browser.all("#panel table tbody tr td.name button")]
+        shown = [cell.get_attribute("data-name") for cell in browser.all("#panel table tbody tr td.name button")]
         self.assertEqual(shown, [row["name"] for row in expected])
         browser.find("#tab-idle").click()
         browser.wait(lambda: browser.text("#command").startswith("sonde idle "))

@@ -35,7 +35,8 @@ def make_trace(path):
     fixture = Fixture(path)
     for i in range(40):
         api = fixture.api(1000 * i, 1000 * i + 300, f"call{i % 7}")
-        name = "<img src=x onerror=alert(1)>" if i == 3 else f"kernel{i % 5}"
+        names = {3: "<img src=x onerror=alert(1)>", 7: "void space::scale<float, 4>(float*, int)"}
+        name = names.get(i, f"kernel{i % 5}")
         fixture.op(1000 * i + 400, 1000 * i + 900, name, apis=(api,))
     fixture.database.commit()
     fixture.database.close()
@@ -142,6 +143,19 @@ class Asked(Folder):
         before = self.json("/api/next", trace=0, lane=operation["lane"], time=operation["start_ns"], back=1)
         self.assertEqual(before["row"], 2)
         self.assertIsNone(self.json("/api/next", trace=0, lane=operation["lane"], time=39400, back=0))
+
+    def test_spells_names(self):
+        def spelled(body, kind="application/json"):
+            headers = {**self.server.cookie, "Content-Type": kind}
+            return self.server.ask("/api/names?trace=0", headers, "POST", body)
+        self.assertEqual(json.loads(spelled(b'["kernel1", "<none>", "void space::scale<float, 4>(float*, int)"]')[2]),
+                         ["kernel1", "<none>", "space::scale"])
+        for body in (b"", b"[", b"[1]", b"{}", b'"x"', b"[" * 60000, b"[" + b'"x",' * 5000 + b'"x"]'):
+            self.assertEqual(spelled(body)[0], 400, body[:20])
+        self.assertEqual(spelled(b'["x"]', "text/plain")[0], 415)
+        self.assertIn(spelled(b'["' + b"x" * 70000 + b'"]')[0], (413, 400))
+        self.assertEqual(self.server.ask("/api/sql?trace=0&sql=SELECT+1", {**self.server.cookie, "Content-Type": "application/json"},
+                                         "POST", b"[]")[0], 400)
 
     def test_findings_are_those_of_check(self):
         findings = self.json("/api/findings", trace=0)

@@ -64,7 +64,8 @@ Result<int> run(const Arguments& arguments) {
     return finding.saving_ns != 0 && finding.saving_percentage() >= *least;
   };
   const size_t listed = analysis::put_small_behind(all, *least);
-  const std::span findings = std::span(all).first(listed), left_out = std::span(all).subspan(listed);
+  const std::span findings = std::span(all).first(listed),
+                  left_out = std::span(all).subspan(listed);
   report::Report report = analysis::findings_report(traces, paces, findings, left_out);
   report.definition = analysis::findings_definition();
   SONDE_ASSIGN(const int status, print_report(arguments, std::move(report)));

@@ -37,13 +37,14 @@ function count(change: number): void {
 
 type Query = Record<string, string | number>;
 
-async function get(path: string, query: Query, signal?: AbortSignal): Promise<Response> {
+async function get(path: string, query: Query, signal?: AbortSignal, body?: string): Promise<Response> {
   const words = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) words.set(name, String(value));
   count(1);
   try {
     for (;;) {
-      const response = await fetch(`api/${path}?${words}`, { signal });
+      const sent = body === undefined ? {} : { method: "POST", body, headers: { "Content-Type": "application/json" } };
+      const response = await fetch(`api/${path}?${words}`, { signal, ...sent });
       if (response.ok) return response;
       const text = await response.text();
       let error = text.trim();
@@ -58,6 +59,11 @@ async function get(path: string, query: Query, signal?: AbortSignal): Promise<Re
 
 export async function getJson<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
   return (await get(path, query, signal)).json() as Promise<T>;
+}
+
+// Recorded names as people read them, in the same order.
+export async function shortNames(trace: number, names: string[]): Promise<string[]> {
+  return (await get("names", { trace }, undefined, JSON.stringify(names))).json() as Promise<string[]>;
 }
 
 export async function getBytes(path: string, query: Query): Promise<ArrayBuffer> {

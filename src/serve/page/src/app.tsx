@@ -46,6 +46,7 @@ function FindingCard({ page, finding }: { page: Page; finding: Finding }) {
     const margin = (to - from) * 0.5 + 1000;
     page.look((camera) => camera.show({ from: from - margin, to: to + margin }));
     page.scroll = 0;
+    page.chosen = undefined;
     page.select({ from, to });
   };
   return (

@@ -105,7 +105,9 @@ function eachBox(scene: Scene, lane: number, each: (box: Box, x: number, width: 
         before = box.row;
         const at = begin + tile.bin![i]! * bin;
         if (at + bin < camera.from || at > camera.to) continue;
-        each(box, (at - camera.from) * perNs, Math.max(bin * perNs, 1), 0.3 + 0.7 * tile.busy![i]! / 65535);
+        // At whole pixels: half covered ones would make stripes.
+        const x = Math.floor((at - camera.from) * perNs);
+        each(box, x, Math.max(Math.floor((at + bin - camera.from) * perNs) - x, 1), 0.3 + 0.7 * tile.busy![i]! / 65535);
       }
     }
   }
@@ -125,7 +127,7 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, colours: Colo
   eachBox(scene, lane, (box, x, width, alpha) => {
     context.globalAlpha = alpha;
     context.fillStyle = box.row === NO_ROW ? colours.busy : fillOf(box.name);
-    context.fillRect(x, top, width > 3 ? width - 0.5 : width, height);
+    context.fillRect(x, top, width > 3 && alpha === 1 ? width - 0.5 : width, height);
     if (width < 28 || box.row === NO_ROW || alpha !== 1) return;
     const text = scene.names.find(box.name);
     if (!text) return;
@@ -149,7 +151,7 @@ function cut(context: CanvasRenderingContext2D, text: string, room: number): str
     widths.set(text, width);
   }
   if (width <= room) return text;
-  const keep = Math.floor(text.length * room / width) - 1;
+  const keep = Math.floor(text.length * room / width) - 2;
   return keep < 3 ? "" : `${text.slice(0, keep)}…`;
 }
 
@@ -280,7 +282,8 @@ export function drawMinimap(canvas: HTMLCanvasElement, scene: Scene, colours: Co
       context.globalAlpha = tile.exact ? 1 : 0.15 + 0.85 * tile.busy![k]! / 65535;
       const start = scene.origin + (tile.exact ? tile.start[k]! : tile.bin![k]! * bin);
       const long = tile.exact ? tile.duration[k]! : bin;
-      context.fillRect((start - whole.from) * perNs, 2 + i * each, Math.max(long * perNs, 0.7), Math.max(each - 1, 1));
+      const x = Math.floor((start - whole.from) * perNs);
+      context.fillRect(x, 2 + i * each, Math.max(Math.floor((start + long - whole.from) * perNs) - x, 1), Math.max(each - 1, 1));
     }
   });
   context.globalAlpha = 1;

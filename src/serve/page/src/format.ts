@@ -41,6 +41,7 @@ export function cellText(key: string, value: unknown): string {
 
 // "total_ns": "Total".
 export function titleOf(key: string): string {
+  if (key === "percentage") return "Share %";
   const words = key.replace(/_(ns|bytes)$/, "").replace(/percentage$/, "%").replace(/_/g, " ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,6 +1,6 @@
 // The tables below the timeline: what the analyses say of the part of time that is selected.
 import { useEffect, useState } from "preact/hooks";
-import { getJson } from "./api";
+import { getJson, shortNames } from "./api";
 import { Span } from "./camera";
 import { bytesText, cellText, countText, shellWord, timeText, titleOf } from "./format";
 import { Page } from "./state";
@@ -46,7 +46,27 @@ export function commandOf(page: Page, analysis: string, options: Record<string, 
   return words.map(shellWord).join(" ");
 }
 
-function Rowed({ title, rows, page }: { title: string; rows: Rows; page: Page }) {
+type Short = ReadonlyMap<string, string>;
+
+// The names of a table, short; none while they are asked for.
+function useShort(page: Page, answer?: Json): Short {
+  const [known, setKnown] = useState<{ answer?: Json; names: Short }>({ names: new Map() });
+  useEffect(() => {
+    const names = new Set<string>();
+    for (const value of Object.values(answer ?? {})) {
+      for (const row of isRows(value) ? value : []) {
+        if (typeof row.name === "string" && row.name.length < 2000) names.add(row.name);
+      }
+    }
+    const asked = [...names].slice(0, 2 * ROWS);
+    if (asked.length === 0) return;
+    shortNames(page.trace, asked).then((short) => setKnown({ answer, names: new Map(asked.map((name, i) => [name, short[i]!])) }),
+                                       (error) => page.fail(String(error)));
+  }, [answer]);
+  return known.answer === answer ? known.names : new Map();
+}
+
+function Rowed({ title, rows, page, short }: { title: string; rows: Rows; page: Page; short: Short }) {
   const keys = Object.keys(rows[0] ?? {});
   const isNumber = (key: string): boolean => rows.every((row) => row[key] === null || typeof row[key] === "number");
   const numbers = new Set(keys.filter(isNumber));
@@ -61,7 +81,7 @@ function Rowed({ title, rows, page }: { title: string; rows: Rows; page: Page })
                 const text = cellText(key, row[key]);
                 if (key === "name" && typeof row[key] === "string" && row[key] !== "") {
                   return <td class="name"><button type="button" class="link" title={`${text} (click: find it in the timeline)`}
-                                  onClick={() => page.setText(text.slice(0, 200))}>{text}</button></td>;
+                                  data-name={text} onClick={() => page.setText(text.slice(0, 200))}>{short.get(text) ?? text}</button></td>;
                 }
                 return <td class={numbers.has(key) ? "number" : "name"} title={text}>{text}</td>;
               })}
@@ -79,11 +99,12 @@ function Facts({ facts }: { facts: Json }) {
 }
 
 function Answer({ answer, page }: { answer: Json; page: Page }) {
+  const short = useShort(page, answer);
   const parts = [];
   for (const [key, value] of Object.entries(answer)) {
     if (key === "report" || key === "file") continue;
     if (isRows(value)) {
-      if (value.length > 0) parts.push(<Rowed title={titleOf(key)} rows={value} page={page} />);
+      if (value.length > 0) parts.push(<Rowed title={titleOf(key)} rows={value} page={page} short={short} />);
     } else if (Array.isArray(value)) {
       parts.push(value.map((text) => <p class="note">{String(text)}</p>));
     } else if (typeof value === "object" && value !== null) {

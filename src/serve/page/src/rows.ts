@@ -55,7 +55,7 @@ export function rowsOf(tracks: TrackInfo[], folded: Folded, wide: Folded): Row[]
       const isGpu = track.kind !== "thread";
       add({
         key: head, level: 1, label: nameOf(isGpu ? "GPU" : "Process", track.owner),
-        note: isGpu ? track.device || "busy when any operation runs" : "calls and markers of its threads",
+        note: isGpu ? track.device || "busy when any operation runs" : "",
         track: track.kind === "gpu" ? track : undefined, lanes: track.kind === "gpu" ? [track.first_lane] : [],
         hidden: 0, folds: true, open: !folded.has(head), wide: false,
       }, HEADING);
@@ -69,7 +69,7 @@ export function rowsOf(tracks: TrackInfo[], folded: Folded, wide: Folded): Row[]
       key, level: 2, label: nameOf(track.kind === "queue" ? "Queue" : "Thread", track.number),
       note: `${track.events.toLocaleString("en-US")} ${track.kind === "queue" ? "operation" : "call"}${track.events === 1 ? "" : "s"}`,
       track, lanes, hidden: open ? track.lanes - lanes.length : 0, folds: true, open, wide: wide.has(key),
-    }, open ? Math.max(HEADING + 14, lanes.length * LANE + 6) : HEADING);
+    }, open ? Math.max(track.lanes > FEW_LANES ? HEADING + 14 : HEADING, lanes.length * LANE + 6) : HEADING);
   }
   return rows;
 }
