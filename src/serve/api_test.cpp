@@ -87,11 +87,39 @@ TEST_F(ServeApi, LeadsFromATileToTheEventAndItsName) {
   EXPECT_EQ(
       ask("event", {{"trace", "0"}, {"table", "op"}, {"row", std::to_string(lanes[0].row[1])}})
           .body,
-      "{\"name\": \"kernel\", \"type\": \"KernelExecution\", \"start_ns\": 2200, "
-      "\"duration_ns\": 700}\n");
-  EXPECT_EQ(
-      ask("event", {{"trace", "0"}, {"table", "api"}, {"row", "3"}}).body,
-      "{\"name\": \"launch\", \"domain\": \"hip\", \"start_ns\": 3000, \"duration_ns\": 100}\n");
+      "{\"name\": \"kernel\", \"start_ns\": 2200, \"duration_ns\": 700, \"table\": \"op\", \"row\": 2, "
+      "\"lane\": 1, \"type\": \"KernelExecution\", \"gpu\": 0, \"queue\": 0, \"call\": {\"name\": "
+      "\"launch\", \"start_ns\": 2000, \"duration_ns\": 100, \"table\": \"api\", \"row\": 2, "
+      "\"lane\": 4}}\n");
+  EXPECT_TRUE(has(ask("event", {{"trace", "0"}, {"table", "api"}, {"row", "3"}}),
+                  "\"domain\": \"hip\", \"launched\": 1, \"operation\": {\"name\": \"kernel\", "
+                  "\"start_ns\": 3200, \"duration_ns\": 700, \"table\": \"op\", \"row\": 3, "
+                  "\"lane\": 3}}"));
+}
+
+TEST_F(ServeApi, FindsNeighboursAndNames) {
+  const auto next = [&](Query query) {
+    query.insert({{"trace", "0"}, {"lane", "1"}, {"time", "200"}});
+    return ask("next", std::move(query)).body;
+  };
+  EXPECT_NE(next({{"back", "0"}}).find("\"start_ns\": 2200, "), std::string::npos);
+  EXPECT_EQ(next({{"back", "1"}}), "null\n");
+  EXPECT_NE(next({{"back", "0"}, {"text", "KERN"}}).find("\"start_ns\": 1200, "),
+            std::string::npos);
+  EXPECT_EQ(next({{"back", "0"}, {"text", "onerror"}}), "null\n");
+  const http::Answer hits = ask(
+      "search", {{"trace", "0"}, {"text", "launch"}, {"from", "0"}, {"to", "2000"}, {"bins", "4"}});
+  EXPECT_EQ(hits.body,
+            "{\"events\": 600, \"names\": 1, \"first\": [{\"name\": \"launch\", \"events\": 600}], "
+            "\"lanes\": [{\"lane\": 4, \"bins\": [0]},\n{\"lane\": 5, \"bins\": [2]}]}\n");
+}
+
+TEST_F(ServeApi, SaysWhereAFindingIsSeen) {
+  const http::Answer findings = ask("findings", {{"trace", "0"}});
+  ASSERT_EQ(findings.status, 200) << findings.body;
+  // Each GPU works for 700 ns of 2000.
+  EXPECT_TRUE(has(findings, "\"finding\": \"launch-bound\"")) << findings.body;
+  EXPECT_TRUE(has(findings, "\"from_ns\": 900, \"to_ns\": 2200, \"gpu\": 0}")) << findings.body;
 }
 
 TEST_F(ServeApi, MakesPanelsOfASelection) {
@@ -145,6 +173,13 @@ TEST_F(ServeApi, RefusesWhatItDoesNotKnow) {
       {404, "names", {{"trace", "0"}, {"ids", "999999"}}},
       {404, "event", {{"trace", "0"}, {"table", "op"}, {"row", "600"}}},
       {400, "event", {{"trace", "0"}, {"table", "rocpd_op"}, {"row", "0"}}},
+      {400, "next", {{"trace", "0"}, {"lane", "1"}, {"time", "0"}, {"back", "2"}}},
+      {404, "next", {{"trace", "0"}, {"lane", "9"}, {"time", "0"}, {"back", "0"}}},
+      {400,
+       "next",
+       {{"trace", "0"}, {"lane", "1"}, {"time", "9223372036854775807"}, {"back", "0"}}},
+      {400, "search", {{"trace", "0"}, {"text", "x"}, {"from", "5"}, {"to", "5"}, {"bins", "9"}}},
+      {400, "findings", {}},
       {400, "panel", {{"trace", "0"}}},
       {400, "panel", {{"trace", "0"}, {"analysis", "nothing"}}},
       {400, "panel", {{"trace", "0"}, {"analysis", "top"}, {"from", "soon"}}},
