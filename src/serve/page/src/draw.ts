@@ -29,7 +29,7 @@ export function coloursOf(element: HTMLElement): Colours {
 
 export function levelOf(camera: Camera, width: number): number {
   const perPixel = camera.length / Math.max(width, 1);
-  return Math.min(MOST_LEVEL, Math.max(0, Math.floor(Math.log2(Math.max(perPixel, 1)))));
+  return Math.min(MOST_LEVEL, Math.max(0, Math.ceil(Math.log2(Math.max(perPixel, 1)))));
 }
 
 function fillOf(name: number): string {

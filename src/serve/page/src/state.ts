@@ -4,7 +4,7 @@ import { Basics, EventInfo, Findings, Hits, TraceInfo, TrackInfo, getJson } from
 import { Camera, Span } from "./camera";
 import { Chosen } from "./draw";
 import { timeText } from "./format";
-import { Row, heightOf, inOrder, rowOfLane, rowsOf } from "./rows";
+import { LANE, Row, heightOf, inOrder, laneTop, rowOfLane, rowsOf } from "./rows";
 import { Names, Tiles } from "./tiles";
 
 const HIT_BINS = 1024;
@@ -149,8 +149,9 @@ export class Page {
         if (!rowOfLane(this.rows, lane)?.lanes.includes(lane)) this.wide.add(key);
         this.rows = rowsOf(this.tracks, this.folded, this.wide);
         const row = rowOfLane(this.rows, lane);
-        if (row && (row.top < this.scroll || row.top + 30 > this.scroll + this.height)) {
-          this.scroll = Math.max(0, Math.min(row.top - 40, heightOf(this.rows) - this.height));
+        const y = row ? row.top + laneTop(row, row.lanes.indexOf(lane)) : 0;
+        if (y < this.scroll || y + LANE > this.scroll + this.height) {
+          this.scroll = Math.max(0, Math.min(y - this.height / 2, heightOf(this.rows) - this.height));
         }
       }
     }

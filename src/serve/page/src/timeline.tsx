@@ -142,14 +142,18 @@ function usePointer(page: Page, painter: Painter, canvas: { current: HTMLCanvasE
     const element = canvas.current!;
     const wheel = (event: WheelEvent): void => {
       const sideways = event.shiftKey ? event.deltaY : event.deltaX;
-      event.preventDefault();
+      const scroll = Math.max(0, Math.min(page.scroll + event.deltaY, heightOf(page.rows) - page.height));
+      const isVertical = !event.ctrlKey && !event.metaKey && event.offsetY >= RULER &&
+                         Math.abs(sideways) <= Math.abs(event.shiftKey ? 0 : event.deltaY);
+      // At the end of the tracks the rest of the page moves.
+      if (!isVertical || scroll !== page.scroll) event.preventDefault();
       if (event.ctrlKey || event.metaKey || event.offsetY < RULER) {
         const at = timeAt(event.offsetX);
         page.look((camera) => camera.zoom(Math.exp(Math.max(-200, Math.min(200, event.deltaY)) / 300), at));
-      } else if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
+      } else if (!isVertical) {
         page.look((camera) => camera.pan(sideways / painter.width * camera.length));
       } else {
-        page.scroll = Math.max(0, Math.min(page.scroll + event.deltaY, heightOf(page.rows) - page.height));
+        page.scroll = scroll;
         page.changed();
       }
     };
