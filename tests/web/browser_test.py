@@ -95,6 +95,12 @@ class RealTrace(WithBrowser):
         self.assertGreater(len(browser.all("#panel table")), 0)
         browser.find("#timeline").send_keys(Keys.ESCAPE)
         browser.wait(lambda: browser.text(".panelhead h2") == "The whole trace")
+        for tab in browser.all("[role=tab]"):
+            tab.click()
+            browser.wait(lambda name=tab.get_attribute("id"): browser.find("#panel").get_attribute("aria-labelledby") == name)
+            browser.settle()
+            self.assertEqual(browser.text("#panel .error"), "")
+            self.assertNotEqual(browser.text("#panel"), browser.text("#panel .command"))
 
     def search(self, browser):
         word = "memcpy"

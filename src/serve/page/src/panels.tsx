@@ -15,7 +15,7 @@ const TABS: [string, string, string][] = [
   ["operators", "Operators", "which operators and modules took the time"],
   ["copies", "Copies", "what was copied, how fast"],
   ["launches", "Launches", "how long it took from call to operation"],
-  ["critical_path", "Critical path", "what held up the end"],
+  ["critical-path", "Critical path", "what held up the end"],
   ["api", "Calls", "which calls took CPU time"],
   ["stacks", "Stacks", "which functions took the time"],
   ["memory", "Memory", "who allocated what"],
@@ -40,7 +40,7 @@ function optionsOf(page: Page, range?: Span): Record<string, string> {
 }
 
 export function commandOf(page: Page, analysis: string, options: Record<string, string>): string {
-  const words = ["sonde", analysis.replace(/_/g, "-"), page.info.path];
+  const words = ["sonde", analysis, page.info.path];
   if (page.info.as) words.push("--as", page.info.as);
   for (const [name, value] of Object.entries(options)) words.push(`--${name}`, value);
   return words.map(shellWord).join(" ");
@@ -101,8 +101,18 @@ function Facts({ facts }: { facts: Json }) {
 function Answer({ answer, page }: { answer: Json; page: Page }) {
   const short = useShort(page, answer);
   const parts = [];
+  // The first part is what the tab is called for; each other one says what it is.
+  const titled = new Set<string>();
+  const title = (key: string): void => {
+    const section = key.replace(/_(facts|missing|remarks|rows_left_out)$/, "");
+    if (!titled.has(section) && titled.size > 0 && section !== "notes" && section !== "warnings") {
+      parts.push(<h3>{titleOf(section)}</h3>);
+    }
+    titled.add(section);
+  };
   for (const [key, value] of Object.entries(answer)) {
     if (key === "report" || key === "file") continue;
+    title(key);
     if (isRows(value)) {
       if (value.length > 0) parts.push(<Rowed title={titleOf(key)} rows={value} page={page} short={short} />);
     } else if (Array.isArray(value)) {
