@@ -85,7 +85,7 @@ Command serve_command() {
           "of the machine do not. From another machine: ssh -L 8080:127.0.0.1:PORT HOST, with the "
           "port of the URL, and 8080 in its place in the browser. The page "
           "needs no network, and the files are not changed.\n\n"
-          "Traces are read into memory, about 60 bytes an operation or call, before the URL is printed.",
+          "Traces are read into memory, about 100 bytes an operation or call, before the URL is printed.",
       .positionals = {trace_files()},
       .options = {{"--open", "", "also open it in the browser (xdg-open)", ""},
                   {"--port", "N", "the port to listen on; 0 is one that is free", "0"},

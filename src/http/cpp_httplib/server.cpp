@@ -27,10 +27,11 @@ constexpr const char* kPolicy =
     "frame-ancestors 'none'";
 
 // The browser goes on by itself. It is our page that asks then, so that the cookie is sent; after a
-// redirect it would not be where the URL was on a page of another site.
+// redirect it would not be where the URL was on a page of another site. With an icon of its own, so
+// that the browser does not ask for one meanwhile.
 constexpr const char* kGreeting =
     "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">"
-    "<meta http-equiv=\"refresh\" content=\"0; url=/\"><title>Sonde</title></head>"
+    "<link rel=\"icon\" href=\"data:,\"><meta http-equiv=\"refresh\" content=\"0; url=/\"><title>Sonde</title></head>"
     "<body><a href=\"/\">Go on</a></body></html>\n";
 
 class HttplibServer : public Server, private httplib::Server {
