@@ -240,6 +240,9 @@ Step AqlQueue::execute_kernel() {
     record_.computed = true;
   } else {
     if (!compute()) return {Step::kProgress};
+    // What is counted takes as long as what it counts.
+    const double busy_ns = gpu_.counters.busy_ns();
+    if (busy_ns > 0) model_ns = static_cast<double>(time.kernel_base_ns) + busy_ns;
   }
   consume();
   run_until(end_of(record_.start_ns, model_ns));

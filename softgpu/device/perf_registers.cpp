@@ -22,6 +22,7 @@ CounterGeometry counter_geometry(const GpuConfig& gpu) {
 
 PerfRegisters::PerfRegisters(const GpuConfig& gpu)
     : clock_mhz_(gpu.shader_clock_mhz),
+      memory_mhz_(gpu.memory_clock_mhz),
       bank_(counter_geometry(gpu)),
       caches_(bank_, {uint64_t{model_of(gpu).l2_kib} * 1024}) {
   for (const PerfBlock& each : perf_blocks()) {
@@ -69,8 +70,6 @@ void PerfRegisters::write(uint32_t number, uint32_t given, int64_t now_ns) {
                      place.select = given;
                      place.before = value(block, place, engine, instance);
                    });
-    const CounterBlock kind = block.what->block;
-    if (kind == CounterBlock::kTcp || kind == CounterBlock::kTcc) models_caches_ = true;
   }
 }
 
@@ -102,7 +101,6 @@ void PerfRegisters::control(uint32_t state, int64_t now_ns) {
   counting_ = state == kPerfmonStart && (registers_[kComputePerfcountEnable] & 1) != 0;
   if (state != kPerfmonReset) return;
   bank_.clear();
-  models_caches_ = false;
   for (Block& block : blocks_) {
     for (Place& place : block.places) place.before = 0;
   }
@@ -128,10 +126,32 @@ void PerfRegisters::kernel_ran(int64_t start_ns, int64_t end_ns) {
 
 isa::Watch PerfRegisters::watch() {
   isa::Watch watch;
-  if (counting_) watch.counters = &bank_;
-  if (counting_ && models_caches_) watch.caches = &caches_;
-  if (watch.caches != nullptr) caches_.begin_dispatch();
+  if (!counting_) return watch;
+  watch.counters = &bank_;
+  watch.caches = &caches_;
+  caches_.begin_dispatch();
+  before_.resize(counter::kCount);
+  for (uint16_t i = 0; i < counter::kCount; ++i) before_[i] = bank_.sum(counter::Id{i});
   return watch;
+}
+
+double PerfRegisters::busy_ns() const {
+  if (!counting_ || before_.empty()) return 0;
+  const auto counted = [&](counter::Id id) {
+    return static_cast<double>(bank_.sum(id) - before_[id]);
+  };
+  const CounterGeometry& geometry = bank_.geometry();
+  const double groups = counted(counter::SPI_CSN_NUM_THREADGROUPS);
+  const double units = std::clamp(groups, 1.0, static_cast<double>(geometry.units));
+  // A unit issues to one of its four SIMDs in each cycle; its LDS and L1 take one access.
+  const double of_units =
+      std::max({counted(counter::SQ_ACTIVE_INST_VALU), counted(counter::SQ_LDS_IDX_ACTIVE),
+                counted(counter::TCP_TOTAL_CACHE_ACCESSES)}) /
+      units;
+  const double of_l2 = counted(counter::TCC_REQ) / geometry.channels;
+  const double bytes = 64 * (counted(counter::TCC_EA_RDREQ) + counted(counter::TCC_EA_WRREQ));
+  const double memory_bytes_per_ns = memory_mhz_ / 1000.0 * 32 * geometry.channels;
+  return std::max(std::max(of_units, of_l2) * 1000 / clock_mhz_, bytes / memory_bytes_per_ns);
 }
 
 }  // namespace softgpu

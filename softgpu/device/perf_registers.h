@@ -35,6 +35,9 @@ class PerfRegisters {
   // For dispatches.
   bool is_counting() const { return counting_; }
   isa::Watch watch();
+  // How long the dispatch since watch() keeps what it needs most busy, as far as the counters tell:
+  // vector units, LDS, L1, L2 or memory. 0 while nothing is counted.
+  double busy_ns() const;
   void kernel_ran(int64_t start_ns, int64_t end_ns);
 
  private:
@@ -54,9 +57,11 @@ class PerfRegisters {
   void settle(int64_t now_ns);
 
   const uint32_t clock_mhz_;
+  const uint32_t memory_mhz_;
   CounterBank bank_;
   isa::CacheModel caches_;
-  std::atomic<bool> counting_{false}, models_caches_{false};
+  std::atomic<bool> counting_{false};
+  std::vector<uint64_t> before_;  // of the dispatch: what had been counted, by counter
   std::mutex mutex_;
   std::unordered_map<uint32_t, uint32_t> registers_;
   std::vector<Block> blocks_;

@@ -41,7 +41,7 @@ std::string attempt_for_memory(KernelFigures& figures) {
 std::string attempt_for(const Resource& resource, KernelFigures& figures) {
   const std::string bound = resource.bound;
   if (bound == "memory bandwidth") return attempt_for_memory(figures);
-  if (bound == "LDS bandwidth") {
+  if (bound == kLdsBandwidth || bound == kLdsConflicts) {
     const auto conflicts = figures.mean("LDS Bank Conflicts/Access");
     if (conflicts && *conflicts > 0.1) {
       return fmt::format(
@@ -97,6 +97,7 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
         "SQ_WAVES).",
         *waves, *cus * *simds);
     advice.distance = fmt::format("At most {:.0f} % of the GPU can be busy.", *advice.of_bound);
+    advice.rests_on = {"SQ_WAVES"};
     advice.attempt = "Launch more work at once: a larger batch, or several such kernels together.";
     return;
   }
@@ -106,11 +107,12 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
     return;
   }
   advice.of_bound = use->percent;
-  const std::string ids = ids_of(*use->resource, figures);
+  advice.rests_on = use->resource->counters;
+  const std::string evidence = evidence_of(*use->resource, figures);
   if (use->percent >= kBusyPercent) {
     advice.bound = use->resource->bound;
-    advice.why = fmt::format("Bound by {}: it takes {:.0f} % of the peak (metric {}).",
-                             advice.bound, use->percent, ids);
+    advice.why = fmt::format("Bound by {}: it takes {:.0f} % of the peak ({}).", advice.bound,
+                             use->percent, evidence);
     advice.distance =
         use->percent >= kAlmostPeak
             ? "There is next to nothing left of that peak."
@@ -121,13 +123,26 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
   advice.bound = "latency";
   advice.why = fmt::format(
       "Bound by latency: of all that was measured, {} comes nearest to a peak, "
-      "with {:.0f} % (metric {}).",
-      use->resource->bound, use->percent, ids);
+      "with {:.0f} % ({}).",
+      use->resource->bound, use->percent, evidence);
   if (use->percent > 0) {
     advice.distance =
         fmt::format("That peak would allow {:.1f} times the speed.", 100 / use->percent);
   }
   advice.attempt = attempt_for_latency(figures, gpu);
+}
+
+// What a software GPU counts from instructions is what a card would count; the rest is a model's.
+void mark_modelled(Advice& advice) {
+  if (advice.rests_on.empty()) return;
+  const std::vector<std::string> modelled = modelled_counters(advice.rests_on);
+  advice.trust = modelled.empty() ? "exact counts" : "modelled counts";
+  advice.why += modelled.empty()
+                    ? fmt::format(" On the software GPU {} {} exact; times are modelled.",
+                                  fmt::join(advice.rests_on, ", "),
+                                  advice.rests_on.size() == 1 ? "is" : "are")
+                    : fmt::format(" On the software GPU {} {} modelled, and so are times.",
+                                  fmt::join(modelled, ", "), modelled.size() == 1 ? "is" : "are");
 }
 
 }  // namespace
@@ -147,6 +162,7 @@ std::vector<Advice> advice_of(const Definitions& definitions, const Workload& wo
     advice.kernel = kernels[i].name;
     advice.share = total > 0 ? kernels[i].total_ns / total : 0;
     judge(figures, workload.gpu, advice);
+    if (workload.on_softgpu) mark_modelled(advice);
     result.push_back(std::move(advice));
   }
   return result;
@@ -156,9 +172,15 @@ report::Section advice_section(const std::vector<Advice>& advice) {
   report::Section section{.key = "bounds", .title = "What bounds the hot kernels"};
   section.table.add_columns({name("kernel", "Kernel"), percent("share", "Time", 1),
                              text("bound", "Bound by"), percent("of_bound", "Of peak", 1)});
+  const bool is_marked = std::any_of(advice.begin(), advice.end(),
+                                     [](const Advice& one) { return !one.trust.empty(); });
+  if (is_marked) section.table.add_columns({text("trust", "Rests on")});
   for (const Advice& one : advice) {
-    section.table.add_row({one.kernel, 100 * one.share, one.bound,
-                           one.of_bound ? report::Value(*one.of_bound) : report::Value()});
+    std::vector<report::Value> row = {
+        one.kernel, 100 * one.share, one.bound,
+        one.of_bound ? report::Value(*one.of_bound) : report::Value()};
+    if (is_marked) row.emplace_back(one.trust);
+    section.table.add_row(std::move(row));
     section.remarks.push_back(one.kernel + ": " + one.why +
                               (one.distance.empty() ? "" : " " + one.distance) +
                               (one.attempt.empty() ? "" : " " + one.attempt));

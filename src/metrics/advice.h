@@ -18,6 +18,8 @@ struct Advice {
   std::string bound;  // "memory bandwidth" ...; "unknown" where the counters do not tell
   std::optional<double> of_bound;  // per cent of what that resource can do
   std::string why, distance, attempt;
+  std::vector<const char*> rests_on;  // the counters behind `bound`
+  std::string trust;  // of counters of a software GPU: "exact counts" or "modelled counts"
 };
 
 // The kernels that take most of the time, at most `most`.

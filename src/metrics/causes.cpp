@@ -22,7 +22,7 @@ constexpr double kShortKernelNs = 10'000;  // it takes as long as launching it, 
 
 bool is_of_memory(const Use& use) {
   const std::string_view bound = use.resource->bound;
-  return bound == "memory bandwidth" || bound == "L2 bandwidth" || bound == "L1 bandwidth";
+  return bound == "memory bandwidth" || bound == kL2Bandwidth || bound == "L1 bandwidth";
 }
 
 // Up to the share of a peak that counts as using a resource up.
@@ -71,8 +71,8 @@ std::optional<Cause> occupancy_limit_of(KernelFigures& figures, const Use& use) 
 Cause memory_of(KernelFigures& figures, const Use& use) {
   const std::string base = fmt::format(
       "it moves {:.0f} % of the bytes that the memory can "
-      "(metric {})",
-      use.percent, ids_of(*use.resource, figures));
+      "({})",
+      use.percent, evidence_of(*use.resource, figures));
   const auto hits = figures.mean("L2 Cache Hit Rate");
   const auto reads = figures.mean("L2-Fabric Read BW"), writes = figures.mean("L2-Fabric Write BW");
   const bool reads_most = reads && writes && *reads >= kReadShare * (*reads + *writes);
@@ -96,7 +96,7 @@ std::optional<Cause> cause_of(KernelFigures& figures, const Advice& advice) {
   if (!use || !ns || *ns < kShortKernelNs) return std::nullopt;
   const std::string_view bound = use->resource->bound;
   const bool is_latency = use->percent < kBusyPercent;
-  if (is_latency || bound == "LDS bandwidth") {
+  if (is_latency || bound == kLdsBandwidth || bound == kLdsConflicts) {
     if (auto cause = conflicts_of(figures)) return cause;
   }
   if (is_of_memory(*use)) {
@@ -105,8 +105,8 @@ std::optional<Cause> cause_of(KernelFigures& figures, const Advice& advice) {
   if (is_latency) {
     if (auto cause = occupancy_limit_of(figures, *use)) return cause;
     return Cause{CauseKind::kLatency, "", gain_to_busy(use->percent),
-                 fmt::format("{} comes nearest to its peak, with {:.0f} % (metric {})", bound,
-                             use->percent, ids_of(*use->resource, figures))};
+                 fmt::format("{} comes nearest to its peak, with {:.0f} % ({})", bound,
+                             use->percent, evidence_of(*use->resource, figures))};
   }
   if (bound == "memory bandwidth") return memory_of(figures, *use);
   return std::nullopt;

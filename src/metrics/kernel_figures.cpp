@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
+#include "metrics/collect/catalogue.h"
 #include "metrics/panels.h"
 
 namespace sonde::metrics {
@@ -9,13 +12,50 @@ namespace {
 
 const std::vector<Resource>& resources() {
   static const std::vector<Resource> kResources = {
-      {"memory bandwidth", {"L2-Fabric Read BW", "L2-Fabric Write BW"}},
-      {"L2 bandwidth", {"L2 Cache BW"}},
-      {"L1 bandwidth", {"vL1D Cache BW"}},
-      {"LDS bandwidth", {"Theoretical LDS Bandwidth"}},
-      {"vector instructions", {"VALU Utilization"}},
-      {"matrix instructions", {"MFMA Utilization"}}};
+      {"memory bandwidth",
+       {"L2-Fabric Read BW", "L2-Fabric Write BW"},
+       {"TCC_EA_RDREQ", "TCC_EA_RDREQ_32B", "TCC_EA_WRREQ", "TCC_EA_WRREQ_64B"}},
+      {kL2Bandwidth, {}, {"TCC_REQ"}},
+      {"L1 bandwidth", {"vL1D Cache BW"}, {"TCP_TOTAL_CACHE_ACCESSES"}},
+      {kLdsBandwidth, {"Theoretical LDS Bandwidth"}, {"SQ_LDS_IDX_ACTIVE", "SQ_LDS_BANK_CONFLICT"}},
+      {"vector instructions", {"VALU Utilization"}, {"SQ_ACTIVE_INST_VALU"}},
+      {"matrix instructions", {"MFMA Utilization"}, {"SQ_VALU_MFMA_BUSY_CYCLES"}}};
   return kResources;
+}
+
+// Cycles of the LDS that conflicts of banks take are no bandwidth, but nobody else can have them.
+const Resource& conflicts() {
+  static const Resource kConflicts = {
+      kLdsConflicts, {}, {"SQ_LDS_BANK_CONFLICT", "SQ_LDS_IDX_ACTIVE"}};
+  return kConflicts;
+}
+
+// A channel of the L2 takes a request in a cycle, however many bytes the metric of its bandwidth
+// gives to each.
+std::optional<double> l2_percent(KernelFigures& figures) {
+  const auto requests = figures.column("TCC_REQ_sum"), channels = figures.fact("total_l2_chan");
+  const auto cycles = figures.fact("gui_cycles");
+  if (!requests || !channels || !cycles || *channels * *cycles <= 0) return std::nullopt;
+  return 100 * *requests / (*channels * *cycles);
+}
+
+std::optional<double> percent_of(const Resource& resource, KernelFigures& figures) {
+  if (resource.bound == std::string_view(kL2Bandwidth)) return l2_percent(figures);
+  double percent = 0;
+  for (const char* metric : resource.metrics) {
+    const auto share = figures.share(metric);
+    if (!share) return std::nullopt;
+    percent += *share;
+  }
+  return percent;
+}
+
+// All cycles of the LDS, under the name of what takes most of them.
+Use lds_use(const Resource& resource, double percent, KernelFigures& figures) {
+  const auto lost = figures.column("SQ_LDS_BANK_CONFLICT"), cycles = figures.fact("cu_cycles");
+  if (!lost || !cycles || *cycles <= 0) return {&resource, percent};
+  const double of_conflicts = 100 * *lost / *cycles;
+  return {of_conflicts > percent ? &conflicts() : &resource, percent + of_conflicts};
 }
 
 }  // namespace
@@ -51,22 +91,33 @@ std::optional<double> KernelFigures::fact(const char* name) {
 std::optional<Use> highest_use(KernelFigures& figures) {
   std::optional<Use> best;
   for (const Resource& resource : resources()) {
-    double percent = 0;
-    bool is_known = true;
-    for (const char* metric : resource.metrics) {
-      const auto share = figures.share(metric);
-      is_known = is_known && share.has_value();
-      percent += share.value_or(0);
+    const auto percent = percent_of(resource, figures);
+    if (!percent) continue;
+    Use use{&resource, *percent};
+    if (resource.bound == std::string_view(kLdsBandwidth)) {
+      use = lds_use(resource, *percent, figures);
     }
-    if (is_known && (!best || percent > best->percent)) best = Use{&resource, percent};
+    if (!best || use.percent > best->percent) best = use;
   }
   return best;
 }
 
-std::string ids_of(const Resource& resource, const KernelFigures& figures) {
+std::string evidence_of(const Resource& resource, const KernelFigures& figures) {
   std::vector<std::string> ids;
   for (const char* metric : resource.metrics) ids.push_back(figures.id(metric));
-  return fmt::format("{}", fmt::join(ids, ", "));
+  if (!ids.empty()) return fmt::format("metric {}", fmt::join(ids, ", "));
+  return fmt::format("counter {}", resource.counters.front());
+}
+
+std::vector<std::string> modelled_counters(const std::vector<const char*>& counters) {
+  std::vector<std::string> modelled;
+  const auto catalogue = counter_catalogue();
+  if (!catalogue.ok()) return modelled;
+  for (const char* name : counters) {
+    const CounterInfo* counter = catalogue->find(name);
+    if (counter != nullptr && counter->softgpu == "modelled") modelled.emplace_back(name);
+  }
+  return modelled;
 }
 
 }  // namespace sonde::metrics

@@ -30,9 +30,14 @@ class KernelFigures {
   Evaluator evaluator_;
 };
 
+constexpr const char* kL2Bandwidth = "L2 bandwidth";
+constexpr const char* kLdsBandwidth = "LDS bandwidth";
+constexpr const char* kLdsConflicts = "LDS bank conflicts";
+
 struct Resource {
-  const char* bound;                 // "memory bandwidth"
-  std::vector<const char*> metrics;  // whose shares of peak are added up
+  const char* bound;                  // "memory bandwidth"
+  std::vector<const char*> metrics;   // whose shares of peak are added up
+  std::vector<const char*> counters;  // that these rest on, but for time; or the only evidence
 };
 
 struct Use {
@@ -45,7 +50,9 @@ constexpr double kBusyPercent = 60;
 
 // Of what was measured, the resource that is nearest to its peak.
 std::optional<Use> highest_use(KernelFigures& figures);
-// The numbers of its metrics: "2.1.22, 2.1.23".
-std::string ids_of(const Resource& resource, const KernelFigures& figures);
+// What tells of it: "metric 2.1.22, 2.1.23", or "counter TCC_REQ" where no metric does.
+std::string evidence_of(const Resource& resource, const KernelFigures& figures);
+// Its counters that a software GPU does not count from instructions, but from a model of caches.
+std::vector<std::string> modelled_counters(const std::vector<const char*>& counters);
 
 }  // namespace sonde::metrics

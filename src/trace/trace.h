@@ -115,6 +115,7 @@ struct OpCounters {
   std::vector<Row> op;
   std::vector<NameId> name;
   std::vector<double> value;
+  bool on_softgpu = false;  // of a software GPU, as far as the file says
   size_t size() const { return op.size(); }
 };
 

@@ -130,6 +130,32 @@ class Causes(Verdict):
         self.assertAlmostEqual(self.causes(trace)["bank-conflicts"]["saving_percentage"], 37.5, delta=0.5)
 
 
+class Bounds(Verdict):
+    """What sonde sol calls the bound of the kernel, and how far from the peak it says that it is."""
+
+    def assert_bound(self, bound, percent, trace):
+        rows = self.ask("sol", trace)["bounds"]
+        self.assertEqual([row["bound"] for row in rows], [bound])
+        self.assertAlmostEqual(rows[0]["of_bound"], percent, delta=0.5)
+        self.assertNotIn("trust", rows[0])  # nothing says that a software GPU counted
+
+    def test_conflicts_take_most_of_the_lds(self):
+        """10 % of the cycles are accesses, 60 % conflicts; the memory is at 65 %."""
+        trace = moving(0.65, SQ_LDS_BANK_CONFLICT=round(0.6 * cu_cycles()), SQ_LDS_IDX_ACTIVE=round(0.7 * cu_cycles()))
+        self.assert_bound("LDS bank conflicts", 70, trace)
+
+    def test_conflicts_are_part_of_what_the_lds_does(self):
+        """45 % of the cycles are accesses, 30 % conflicts; the memory is at 50 %."""
+        trace = moving(0.5, SQ_LDS_BANK_CONFLICT=round(0.3 * cu_cycles()), SQ_LDS_IDX_ACTIVE=round(0.75 * cu_cycles()))
+        self.assert_bound("LDS bandwidth", 75, trace)
+
+    def test_the_l2_takes_a_request_in_a_cycle(self):
+        """Requests in half of the cycles of its 32 channels are no peak, as 128 bytes for each would make them."""
+        requests = round(0.5 * LASTS * MHZ * 32)
+        self.assert_bound("memory bandwidth", 70, moving(0.7, TCC_REQ_sum=requests))
+        self.assert_bound("L2 bandwidth", 90, moving(0.7, TCC_REQ_sum=round(1.8 * requests)))
+
+
 class Page(Verdict):
     def test_the_report_has_what_counters_say(self):
         """A trace with counters has its Speed-of-Light, memory chart, bounds and roofline on the page."""

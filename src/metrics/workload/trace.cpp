@@ -73,6 +73,7 @@ Result<Workload> workload_of(const trace::Trace& trace, const std::string& model
   workload.model = gpu.model;
   workload.facts = std::move(gpu.facts);
   workload.warnings = trace.warnings;
+  workload.on_softgpu = trace.op_counters.on_softgpu;
   std::vector<double> starts, ends;
   const int64_t origin = trace.ops.start_ns[static_cast<size_t>(ops[0])];
   for (const trace::Row row : ops) {

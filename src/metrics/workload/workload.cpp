@@ -34,6 +34,7 @@ Workload only_rows(const Workload& workload, const std::vector<bool>& keep) {
   result.facts = workload.facts;
   result.roofs = workload.roofs;
   result.warnings = workload.warnings;
+  result.on_softgpu = workload.on_softgpu;
   for (size_t i = 0; i < workload.rows(); ++i) {
     if (!keep[i]) continue;
     result.kernels.push_back(workload.kernels[i]);

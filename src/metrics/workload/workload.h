@@ -40,6 +40,7 @@ struct Workload {
   std::map<std::string, CounterTable, std::less<>> passes;  // by name: SQ_LEVEL_WAVES ...
   std::vector<Roofs> roofs;                                 // by device; empty: not measured
   std::vector<std::string> warnings;
+  bool on_softgpu = false;  // counted by a software GPU, as far as the trace says
 
   size_t rows() const { return kernels.size(); }
 };

@@ -177,6 +177,7 @@ void prepare(CounterSession* session) {
     snprintf(text, sizeof text, "%s: %s", gpu, plan->refused_names);
     agent().metadata("counters.refused", text);
   }
+  if (getenv("SOFTGPU_TREE") != nullptr) agent().metadata("counters.software", gpu);
   if (plan->counter_count != 0) session->usable = make_packets(session, plan);
 }
 
