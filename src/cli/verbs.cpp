@@ -59,8 +59,8 @@ const std::vector<Verb>& shown_verbs() {
        kSetUp,
        {{"avail", "backends, metrics and settings"}, {"config", "the settings file"}}},
       {"debug", "Why did the GPU fail?"},
-      {"monitor", "Watch"},
-      {"rocm-smi", "Watch"},
+      {"monitor", "Watch", {{"rocm-smi", "the answers of rocm-smi"}}},
+      {"exporter", "Watch"},
   };
   return kVerbs;
 }

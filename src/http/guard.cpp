@@ -24,9 +24,9 @@ std::vector<std::string_view> values_of(const Head& head, const char* name) {
 
 Verdict refuse(int status, const char* why) { return {Verdict::Kind::kRefuse, status, why}; }
 
-std::optional<Verdict> judge_origin(const Head& head) {
+std::optional<Verdict> judge_origin(const Head& head, bool is_loopback) {
   const auto hosts = values_of(head, "Host");
-  if (hosts.size() != 1 || !is_loopback_host(hosts[0])) {
+  if (hosts.size() != 1 || (is_loopback && !is_loopback_host(hosts[0]))) {
     return refuse(403, "the Host is not a name of this machine's loopback");
   }
   for (const std::string_view origin : values_of(head, "Origin")) {
@@ -85,11 +85,14 @@ bool has_cookie(const Head& head, const Rules& rules) {
 }  // namespace
 
 Verdict judge(const Head& head, const Rules& rules) {
-  if (const auto refused = judge_origin(head)) return *refused;
+  if (const auto refused = judge_origin(head, rules.is_loopback)) return *refused;
   if (head.method != "GET" && head.method != "HEAD" && head.method != "POST") {
     return refuse(405, "only GET, HEAD and POST");
   }
   if (const auto refused = judge_body(head, rules.body_bytes)) return *refused;
+  if (!head.tokens.empty() && rules.for_programs) {
+    return refuse(403, "a token is sent as Authorization: Bearer");
+  }
   if (!head.tokens.empty()) {  // also from a page elsewhere that holds the URL
     const bool known = head.tokens.size() == 1 && head.method != "POST" &&
                        is_same_secret(head.tokens[0], rules.token);
@@ -100,6 +103,7 @@ Verdict judge(const Head& head, const Rules& rules) {
   for (const std::string_view site : values_of(head, "Sec-Fetch-Site")) {
     if (site != "same-origin" && site != "none") return refuse(403, "asked by another site");
   }
+  if (rules.for_programs && rules.token.empty()) return {Verdict::Kind::kServe, 200, ""};
   if (!has_cookie(head, rules)) {
     return refuse(403, "no token; open the URL that the server printed");
   }

@@ -34,6 +34,7 @@ struct Rules {
   std::string token;
   std::string cookie;  // its name
   size_t body_bytes = 0;
+  bool for_programs = false, is_loopback = true;  // as Options of server.h say it
 };
 
 Verdict judge(const Head& head, const Rules& rules);

@@ -25,6 +25,24 @@ Head post(const char* length, const char* type) {
 
 int status(const Head& head) { return judge(head, kRules).status; }
 
+TEST(Guard, ProgramsNeedNoCookie) {
+  Rules open = {"", "sonde_80", 100, true};
+  Head scrape{"GET", {}, {{"Host", "localhost:9"}}};
+  EXPECT_EQ(judge(scrape, open).kind, Verdict::Kind::kServe);
+  EXPECT_EQ(judge(scrape, kRules).status, 403);
+  scrape.headers[0].second = "attacker.example";  // a name that was made to resolve to 127.0.0.1
+  EXPECT_EQ(judge(scrape, open).status, 403);
+  EXPECT_EQ(judge({"GET", {}, {{"Host", "localhost"}, {"Origin", "http://x"}}}, open).status, 403);
+  // On another address the name is any, and the token decides.
+  Rules far = {kRules.token, "sonde_80", 100, true, false};
+  scrape.headers[0].second = "node7:8001";
+  EXPECT_EQ(judge(scrape, far).status, 403);
+  scrape.headers.emplace_back("Authorization", "Bearer " + kRules.token);
+  EXPECT_EQ(judge(scrape, far).kind, Verdict::Kind::kServe);
+  scrape.tokens = {kRules.token};  // would end in logs
+  EXPECT_EQ(judge(scrape, far).status, 403);
+}
+
 TEST(Guard, KnowsNamesOfLoopback) {
   for (const char* host : {"127.0.0.1", "127.0.0.1:1", "localhost:65535", "[::1]:9000", "[::1]"}) {
     EXPECT_TRUE(is_loopback_host(host)) << host;

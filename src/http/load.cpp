@@ -7,11 +7,15 @@
 namespace sonde::http {
 
 Result<std::unique_ptr<Server>> make_server(const std::string& library, Options options) {
-  if (!is_loopback_address(options.address)) {
+  const bool has_token = options.token.size() >= 32;
+  if (!is_loopback_address(options.address) && !(options.for_programs && has_token)) {
     return make_error(ErrorCode::kInvalidArgument, "not an address of loopback", options.address,
-                      "a server is for this machine; from another one use ssh -L");
+                      options.for_programs
+                          ? "for another one give --token-file"
+                          : "a server is for this machine; from another one use ssh -L");
   }
-  SONDE_CHECK(options.token.size() >= 32 && options.handler != nullptr);
+  SONDE_CHECK((has_token || (options.for_programs && options.token.empty())) &&
+              options.handler != nullptr);
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* why = ::dlerror();

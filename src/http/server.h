@@ -1,7 +1,8 @@
-// A small HTTP server for one user's browser on this machine: `sonde serve` and later exporters. It
-// binds loopback only, answers nobody who does not have its token, and bounds what a request may
-// cost: the bytes and lines of its head, its body, the time that it takes to arrive and to be
-// taken, how many connections there are. What it answers is a function of the caller.
+// A small HTTP server for one user's browser on this machine (`sonde serve`), or for programs that
+// collect metrics (`sonde exporter`). It binds loopback only, answers nobody who does not have its
+// token, and bounds what a request may cost: the bytes and lines of its head, its body, the time
+// that it takes to arrive and to be taken, how many connections there are. What it answers is a
+// function of the caller.
 //
 // The server itself stands on cpp-httplib, which brings OpenSSL; so it is a library apart
 // (libsonde-http.so) that is loaded where a server is wanted, and no other command pays for it.
@@ -38,10 +39,13 @@ struct Options {
   std::string address = "127.0.0.1";  // of loopback, in numbers
   int port = 0;                       // 0: one that is free
   std::string token;                  // new_token()
-  Handler handler;                    // called by several threads at once
-  int64_t idle_ns = 0;                // serve() returns after this time without a request; 0: never
-  size_t threads = 8;                 // connections that are served at a time
-  size_t waiting = 16;                // and that wait for that; more are told so and closed
+  // For programs: without a token everybody on this machine is answered; with one, which they send
+  // as "Authorization: Bearer", the address may be any.
+  bool for_programs = false;
+  Handler handler;      // called by several threads at once
+  int64_t idle_ns = 0;  // serve() returns after this time without a request; 0: never
+  size_t threads = 8;   // connections that are served at a time
+  size_t waiting = 16;  // and that wait for that; more are told so and closed
   size_t head_bytes = 16 << 10;
   size_t head_lines = 64;
   size_t body_bytes = 64 << 10;

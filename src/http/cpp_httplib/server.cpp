@@ -80,7 +80,11 @@ class HttplibServer : public Server, private httplib::Server {
       error.hint = "another program may listen there; --port 0 takes a port that is free";
       return error;
     }
-    rules_ = {options_.token, cookie_name(port_), options_.body_bytes};
+    rules_ = {.token = options_.token,
+              .cookie = cookie_name(port_),
+              .body_bytes = options_.body_bytes,
+              .for_programs = options_.for_programs,
+              .is_loopback = is_loopback_address(options_.address)};
     return ok_status();
   }
 

@@ -1,0 +1,166 @@
+// sonde exporter: what the GPUs and the host do now, for Prometheus to collect.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/strings.h"
+#include "base/time.h"
+#include "cli/common.h"
+#include "cli/end_signals.h"
+#include "cli/terminal.h"
+#include "http/server.h"
+#include "monitor/kept_file.h"
+#include "record/backend.h"
+#include "watch/exposition.h"
+#include "watch/watcher.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr int64_t kDefaultPort = 8001;          // that of omnistat
+constexpr int64_t kKeptNs = 100'000'000;        // a text answers all who ask within this time
+constexpr int64_t kFirstPauseNs = 250'000'000;  // rates need two looks
+constexpr size_t kLeastToken = 32;
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+// Looks when it is asked, and not oftener than is of use: many collectors cost no more than one.
+class Metrics {
+ public:
+  Metrics(const watch::WatchOptions& options, watch::Naming naming)
+      : watcher_(options), naming_(naming), host_(host_name()) {
+    watcher_.look();
+    const timespec pause = {0, kFirstPauseNs};
+    ::nanosleep(&pause, nullptr);
+  }
+
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    const int64_t now_ns = monotonic_now_ns();
+    if (text_.empty() || now_ns - looked_ns_ >= kKeptNs) {
+      text_ = watch::exposition(watcher_.look(), naming_, host_);
+      looked_ns_ = now_ns;
+    }
+    return text_;
+  }
+
+  http::Answer answer(const http::Request& request) {
+    if (request.method != "GET") return {.status = 405, .body = "only GET\n"};
+    if (request.path == "/metrics") {
+      return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = text()};
+    }
+    if (request.path == "/") return {.body = "sonde exporter: the metrics are at /metrics\n"};
+    return {.status = 404, .body = "the metrics are at /metrics\n"};
+  }
+
+ private:
+  std::mutex mutex_;
+  watch::Watcher watcher_;
+  watch::Naming naming_;
+  std::string host_, text_;
+  int64_t looked_ns_ = 0;
+};
+
+Result<std::string> token_in(const std::string& path) {
+  const auto text = monitor::read_file(path);
+  if (!text) {
+    return make_error(ErrorCode::kNotFound, "cannot be read", path,
+                      "write a token of 32 or more characters into it, for example: openssl rand "
+                      "-hex 32");
+  }
+  const std::string token(trim(*text));
+  if (token.size() < kLeastToken || token.find_first_of(" \t\r\n") != token.npos) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "holds no token of 32 or more characters without blanks", path);
+  }
+  return token;
+}
+
+Result<http::Options> options_of(const Arguments& arguments) {
+  http::Options options;
+  options.for_programs = true;
+  options.address = arguments.value_or("address", options.address);
+  SONDE_ASSIGN(const auto port, whole_number(arguments, "port"));
+  if (port && (*port < 0 || *port > 65535)) {
+    return make_error(ErrorCode::kInvalidArgument, "is not a number from 0 to 65535", "--port");
+  }
+  options.port = static_cast<int>(port.value_or(kDefaultPort));
+  if (const auto path = arguments.value("token-file")) {
+    SONDE_ASSIGN(options.token, token_in(*path));
+  }
+  return options;
+}
+
+Result<int> run(const Arguments& arguments) {
+  auto options = options_of(arguments);
+  if (!options) return usage_error("exporter", options.error());
+  watch::WatchOptions watched;
+  watched.roots.proc = arguments.value_or("proc-root", watched.roots.proc);
+  watched.roots.sys = arguments.value_or("sys-root", watched.roots.sys);
+  // A copy of another machine's files says nothing of this one's NVIDIA GPUs.
+  if (arguments.value("sys-root")) watched.nvml.clear();
+  if (const auto library = arguments.value("nvml")) watched.nvml = *library;
+  Metrics metrics(watched, *watch::naming_of(arguments.value_or("names", "omnistat")));
+  if (arguments.flag("once")) {
+    SONDE_TRY(write_stdout(metrics.text()));
+    return 0;
+  }
+  options->handler = [&metrics](const http::Request& request) { return metrics.answer(request); };
+  const std::string library = record::library_folder() + "/tool/libsonde-http.so";
+  const bool is_six = options->address.find(':') != std::string::npos;
+  const std::string address = is_six ? "[" + options->address + "]" : options->address;
+  SONDE_ASSIGN(const std::unique_ptr<http::Server> server,
+               http::make_server(library, std::move(*options)));
+  SONDE_ASSIGN(const auto signals, EndSignals::catch_them([&server] { server->stop(); }));
+  SONDE_TRY(write_stdout(fmt::format("http://{}:{}/metrics\n", address, server->port())));
+  SONDE_TRY(server->serve());
+  return 0;
+}
+
+}  // namespace
+
+Command exporter_command() {
+  return {
+      .name = "exporter",
+      .summary = "Serve what the GPUs, the processes on them and the host do to Prometheus",
+      .description =
+          "Prints its URL and answers /metrics in Prometheus' text format until Ctrl-C: for each "
+          "GPU how busy it is, its memory, power, energy, temperatures, clocks and errors; the "
+          "memory of each process on a GPU with its job and rank; and the host. It looks when it "
+          "is asked, opens no GPU and wakes none.\n\n"
+          "Names and labels are those of omnistat, or with --names those of AMD's device metrics "
+          "exporter (dme) or NVIDIA's dcgm-exporter (dcgm), so that dashboards made for these "
+          "work. What is not known has no series. The 256 processes with the most memory have "
+          "series of their own, the others are one.\n\n"
+          "Without a token it listens on an address of loopback only and answers everybody on this "
+          "machine. With --token-file it may listen on any address, and answers who sends the "
+          "token (authorization: {credentials_file: FILE} in Prometheus' scrape_config); the "
+          "connection is not encrypted.",
+      .options = {{"--port", "N", "the port to listen on; 0 is one that is free", "8001"},
+                  {"--address", "ADDRESS", "the address to listen on, in numbers", "127.0.0.1"},
+                  {"--token-file", "FILE", "answer only who sends the token in this file", ""},
+                  {"--names",
+                   "HOW",
+                   "the names and labels of the metrics",
+                   "omnistat",
+                   {"omnistat", "dme", "dcgm"}},
+                  {"--once", "",
+                   "print the metrics once and end; for a file that "
+                   "node_exporter's textfile collector reads",
+                   ""},
+                  {"--proc-root", "DIR", "look here instead of in /proc", "/proc"},
+                  {"--sys-root", "DIR", "look here instead of in /sys", "/sys"},
+                  {"--nvml", "FILE", "the library that knows NVIDIA GPUs", "libnvidia-ml.so.1"}},
+      .examples = {{"sonde exporter", "http://127.0.0.1:8001/metrics, until Ctrl-C"},
+                   {"sonde exporter --names dcgm --port 9400", "for dashboards of dcgm-exporter"},
+                   {"sonde exporter --once", "print what Prometheus would get"}},
+      .run = run};
+}
+
+}  // namespace sonde::cli
