@@ -121,6 +121,27 @@ uint32_t fault_count(const std::string& path) {
   return count;
 }
 
+Progress progress_of(const wire::Board& board) {
+  Progress progress{board.next_dispatch, 0};
+  for (uint64_t i = 0; i < wire::kBoardDispatches; ++i) {
+    const uint64_t number = board.dispatches[i].number;
+    const bool is_whole = number != 0 && (number - 1) % wire::kBoardDispatches == i;
+    if (is_whole && board.ended_ns[i] == 0) ++progress.in_flight;
+  }
+  return progress;
+}
+
+std::optional<Progress> progress_of(const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto board = std::make_unique<wire::Board>();
+  // What comes behind is larger than this and says nothing of it.
+  if (!file.valid() || !read_at(file.get(), board.get(), offsetof(wire::Board, allocations), 0) ||
+      board->magic != wire::kBoardMagic || board->bytes != sizeof *board) {
+    return std::nullopt;
+  }
+  return progress_of(*board);
+}
+
 Result<Board> read_board(const std::string& path) {
   Board board;
   board.path = path;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,14 @@ struct Board {
 
 // The files of the boards of a session, as they were begun.
 std::vector<std::string> list_boards(const std::string& session);
+
+// How far the GPUs of a process have come.
+struct Progress {
+  uint64_t begun = 0, in_flight = 0;  // dispatches
+  bool operator==(const Progress&) const = default;
+};
+Progress progress_of(const wire::Board& board);
+std::optional<Progress> progress_of(const std::string& path);
 
 // The faults on it so far, without reading the rest; 0 where it cannot be read.
 uint32_t fault_count(const std::string& path);

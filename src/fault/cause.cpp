@@ -258,6 +258,30 @@ void queue_error(FaultReport& report) {
   }
 }
 
+// What stands still is the oldest: later packets of its queue wait for it, if it does not wait
+// itself.
+void state(FaultReport& report) {
+  if (report.in_flight.empty()) {
+    report.cause = "no GPU has work of this program";
+    report.evidence = "every dispatch that it launched is over";
+    return;
+  }
+  if (!report.waves.empty()) {
+    const WaveGroup& group = report.waves.front();
+    report.cause =
+        fmt::format("{} has not ended: {} of its waves at {:#x} ({})", kernel_text(report),
+                    group.waves.size(), group.pc, group.instruction);
+    report.evidence = "the software GPU shows where its waves were when they were asked";
+    return;
+  }
+  report.cause =
+      fmt::format("{}, the oldest in flight, has not ended, or waits itself", kernel_text(report));
+  report.evidence =
+      "packets that only wait for others (barriers) are not watched, so which of the two it is "
+      "cannot be told here";
+  report.advice = "sonde debug --softgpu shows where the waves of a kernel are";
+}
+
 }  // namespace
 
 void find_cause(FaultReport& report) {
@@ -271,6 +295,8 @@ void find_cause(FaultReport& report) {
     report.cause = fmt::format("{} returned error {}{}", report.call, report.call_code,
                                where.empty() ? "" : ", called in " + where);
     report.evidence = "it is the last call that failed, and the program ended soon after";
+  } else if (report.kind == "hang" || report.kind == "state") {
+    state(report);
   } else {
     report.cause = fmt::format("the program itself ended by {}", report.ended);
     report.evidence = fmt::format("{} had not finished then, and no GPU reported a fault",

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/demangle.h"
+#include "base/strings.h"
 #include "fault/waves.h"
 
 namespace sonde::fault {
@@ -17,12 +18,18 @@ namespace {
 constexpr size_t kMostFinished = 50;
 constexpr uint64_t kPage = 4096;
 
+// Whether the program goes on.
+bool is_live(const Occasion& occasion) {
+  return occasion.kind == Occasion::Kind::kHang || occasion.kind == Occasion::Kind::kAsked;
+}
+
 class Composer {
  public:
   Composer(const Board& board, CodeObjects& code, const Namer& namer)
       : board_(board), state_(*board.state), code_(code), namer_(namer) {}
 
   FaultReport run(const Occasion& occasion) {
+    is_live_ = is_live(occasion);
     report_.pid = state_.pid;
     report_.program = occasion.program;
     report_.ended = occasion.ended;
@@ -53,6 +60,7 @@ class Composer {
   std::optional<Place> place(uint64_t address);
   const wire::BoardAllocation* nearest(uint64_t address) const;
   size_t listed(const wire::BoardAllocation& entry);
+  bool counts(const WaveGroup& group) const;
   int rank_of(const Dispatch& dispatch) const;
 
   const Board& board_;
@@ -60,6 +68,7 @@ class Composer {
   CodeObjects& code_;
   const Namer& namer_;
   FaultReport report_;
+  bool is_live_ = false;
   std::map<const wire::BoardAllocation*, size_t> listed_;
 };
 
@@ -101,6 +110,15 @@ void Composer::describe(const Occasion& occasion) {
     report_.kind = "host crash";
     report_.time_ns = occasion.time_ns;
     report_.title = fmt::format("the program ended by {} with work on its GPUs", occasion.ended);
+  } else if (occasion.kind == Occasion::Kind::kHang) {
+    report_.kind = "hang";
+    report_.time_ns = occasion.time_ns;
+    report_.title = fmt::format("no dispatch of the program has begun or ended for {}",
+                                format_duration(occasion.time_ns - occasion.since_ns));
+  } else if (occasion.kind == Occasion::Kind::kAsked) {
+    report_.kind = "state";
+    report_.time_ns = occasion.time_ns;
+    report_.title = "what the program's GPUs do, as SIGQUIT asked for";
   } else {
     report_.kind = "HIP error";
     report_.time_ns = state_.call_error.time_ns;
@@ -277,9 +295,12 @@ void Composer::list_dispatches() {
   }
 }
 
+// Waves that were only asked where they are say nothing of a fault.
+bool Composer::counts(const WaveGroup& group) const { return is_live_ || group.why != "demand"; }
+
 void Composer::list_waves(const Occasion& occasion) {
   if (!occasion.waves_file.empty()) {
-    auto waves = read_waves(occasion.waves_file, report_.pid);
+    auto waves = read_waves(occasion.waves_file, report_.pid, occasion.waves_from);
     for (Wave& wave : waves) {
       if (wave.why == "memory_fault") wave.lanes = touched_by(wave, code_);
     }
@@ -287,7 +308,8 @@ void Composer::list_waves(const Occasion& occasion) {
   }
   if (!report_.waves.empty()) return;
   report_.no_waves =
-      occasion.kind != Occasion::Kind::kFault ? "none had stopped"
+      is_live(occasion) && occasion.on_softgpu                        ? "none runs machine code"
+      : occasion.kind != Occasion::Kind::kFault && !is_live(occasion) ? "none had stopped"
       : occasion.on_softgpu
           ? "none stopped in machine code: the fault was one of the fault script, or the kernel ran "
             "as host code (softgpu --engine isa runs machine code)"
@@ -299,7 +321,7 @@ void Composer::list_waves(const Occasion& occasion) {
 int Composer::rank_of(const Dispatch& dispatch) const {
   int rank = 0;
   for (const WaveGroup& group : report_.waves) {
-    if (group.why != "demand" && group.kernel == dispatch.kernel) rank = 8;
+    if (counts(group) && group.kernel == dispatch.kernel) rank = 8;
   }
   if (report_.queue && dispatch.queue == *report_.queue) rank += 4;
   if (!report_.has_address) return rank;
@@ -326,7 +348,7 @@ void Composer::find_culprit() {
   if (!report_.culprit) return;
   const auto candidates = std::count_if(ranks.begin(), ranks.end(), [](int r) { return r >= 0; });
   const int rank = ranks[*report_.culprit];
-  report_.how_sure = rank >= 8         ? "its waves stopped"
+  report_.how_sure = rank >= 8         ? is_live_ ? "its waves run" : "its waves stopped"
                      : candidates == 1 ? "nothing else was in flight on this GPU"
                      : rank >= 4       ? "the oldest in the queue that stopped"
                      : rank >= 2       ? fmt::format(
@@ -355,7 +377,7 @@ void Composer::use_wave_address() {
 void Composer::show_code() {
   for (size_t i = 0; i < code_.size(); ++i) report_.code_objects.push_back(code_.open(i).facts);
   for (const WaveGroup& group : report_.waves) {
-    if (group.why == "demand") continue;
+    if (!counts(group)) continue;
     report_.disassembly = code_.disassemble(group.pc);
     return;
   }

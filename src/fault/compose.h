@@ -14,13 +14,21 @@ namespace sonde::fault {
 
 // What to tell of, and what the recorder knows beside the board.
 struct Occasion {
-  enum class Kind { kFault, kCrash, kCallError } kind = Kind::kFault;
+  enum class Kind {
+    kFault,
+    kCrash,
+    kCallError,
+    kHang,  // nothing has begun or ended since `since_ns`
+    kAsked  // somebody wants to know how it stands
+  } kind = Kind::kFault;
   uint32_t fault = 0;      // of kFault: its place on the board
   std::string program;     // its command line; "" where it is not known
   std::string ended;       // "signal 6", "exit 1"; "" while it runs
   std::string waves_file;  // of the software GPU; "" where there is none
   bool on_softgpu = false;
-  int64_t time_ns = 0;  // of an end
+  int64_t time_ns = 0;  // of an end, or now
+  int64_t since_ns = 0;
+  size_t waves_from = 0;  // where the waves that were asked for begin in their file
 };
 
 FaultReport compose(const Board& board, CodeObjects& code, const Occasion& occasion,

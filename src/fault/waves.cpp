@@ -102,9 +102,10 @@ const gpu::Operand* address_operand(const gpu::Instruction& instruction) {
 
 }  // namespace
 
-std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t most) {
+std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t from, size_t most) {
   std::vector<Wave> waves;
   std::ifstream file(path);
+  file.seekg(static_cast<std::streamoff>(from));
   for (std::string line; waves.size() < most && std::getline(file, line);) {
     if (line.rfind("{\"line\": \"state\"", 0) != 0 || line.back() != '}') continue;
     if (static_cast<int64_t>(number_of_key(line, "pid")) == pid) waves.push_back(read_wave(line));

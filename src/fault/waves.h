@@ -10,7 +10,8 @@
 namespace sonde::fault {
 
 // The states of one process' waves, at most so many, in the order in which they were written.
-std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t most = 1 << 16);
+std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t from = 0,
+                             size_t most = 1 << 16);
 
 // What stands at the same place for the same reason is one group.
 std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code);

@@ -69,6 +69,7 @@ void SignalPipe::restore() const {
   for (size_t i = 0; i < std::size(kTakenOver); ++i) {
     ::sigaction(kTakenOver[i], &actions_[i], nullptr);
   }
+  if (keeps_quit_) ::signal(SIGQUIT, SIG_IGN);
   ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
 }
 
@@ -80,6 +81,8 @@ bool SignalPipe::handle(pid_t child, const std::function<void()>& on_child) {
     interrupted |= number == SIGINT && !interrupt_ignored_;
     if (number == SIGCHLD) {
       on_child();
+    } else if (number == SIGQUIT && keeps_quit_) {
+      has_quit_ = true;
     } else if (child > 0 &&
                (info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE ||
                 info.ssi_code == SI_TKILL) &&

@@ -30,6 +30,10 @@ class SignalPipe {
   // Handles what has arrived: forwards to `child` (if > 0) and calls on_child for SIGCHLD. True if
   // there was a Ctrl-C, and the recorder was not started to ignore it.
   bool handle(pid_t child, const std::function<void()>& on_child);
+  // From now on SIGQUIT, which Ctrl-\\ sends to the command as well, is ignored there and kept
+  // here.
+  void keep_quit() { keeps_quit_ = true; }
+  bool take_quit() { return std::exchange(has_quit_, false); }
   // In a child before exec: the signal state that the recorder was given.
   void restore() const;
 
@@ -38,6 +42,7 @@ class SignalPipe {
   GroupWitness witness_;
   sigset_t mask_{};
   bool interrupt_ignored_ = false;
+  bool keeps_quit_ = false, has_quit_ = false;
   struct sigaction actions_[3] = {};  // of kTakenOver in child.cpp
 };
 

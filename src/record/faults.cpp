@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include "base/printable.h"
 #include "base/redact.h"
 #include "base/strings.h"
+#include "base/time.h"
 #include "fault/text.h"
 #include "record/command.h"
 #include "record/launcher.h"
@@ -23,6 +25,9 @@ namespace sonde::record {
 
 namespace {
 
+constexpr int64_t kWavesNs = 1'000'000'000;
+constexpr useconds_t kWritingUs = 100'000;  // from the first wave to the last
+constexpr int64_t kHangLookNs = 250'000'000;
 constexpr int64_t kSoonNs = 2'000'000'000;  // an end so soon after a failed call is due to it
 
 bool is_crash(int signal) {
@@ -40,14 +45,21 @@ bool failed_by_call(const wire::Board& board, int64_t end_ns) {
          error.code != kNoDevice;
 }
 
-bool has_work(const wire::Board& board) {
-  for (uint64_t i = 0; i < wire::kBoardDispatches; ++i) {
-    const wire::BoardDispatch& dispatch = board.dispatches[i];
-    const bool is_whole =
-        dispatch.number != 0 && (dispatch.number - 1) % wire::kBoardDispatches == i;
-    if (is_whole && board.ended_ns[i] == 0) return true;
+bool has_work(const wire::Board& board) { return fault::progress_of(board).in_flight != 0; }
+
+// The software GPU writes where its waves stand when this file is there, and takes it away.
+size_t ask_for_waves(const std::string& waves) {
+  std::error_code error;
+  const auto before = std::filesystem::file_size(waves, error);
+  std::ofstream(waves + ".ask").flush();
+  // A kernel looks every so many instructions; one that does not run never does.
+  const int64_t until_ns = monotonic_now_ns() + kWavesNs;
+  while (std::filesystem::exists(waves + ".ask", error) && monotonic_now_ns() < until_ns) {
+    ::usleep(10'000);
   }
-  return false;
+  if (std::filesystem::remove(waves + ".ask", error)) return 0;
+  ::usleep(kWritingUs);
+  return before == static_cast<std::uintmax_t>(-1) ? 0 : before;
 }
 
 // Whatever a name holds, a terminal shows it as text.
@@ -145,14 +157,59 @@ bool FaultWatch::look(store::Writer* writer) {
       say("no report of the GPU: " + board.error().to_line());
       continue;
     }
-    fault::Occasion occasion;
-    occasion.program = command_text(*options_);
-    if (options_->faults.waves) occasion.waves_file = waves_;
-    const auto file = find_command(options_->command[0]);
-    occasion.on_softgpu = file && is_softgpu(*file);
-    tell(*board, occasion, writer);
+    tell(*board, occasion(), writer);
   }
+  if (options_->faults.hang_ns != 0) look_for_hangs(writer);
   return reports_ != before;
+}
+
+fault::Occasion FaultWatch::occasion() const {
+  fault::Occasion occasion;
+  occasion.program = command_text(*options_);
+  if (options_->faults.waves) occasion.waves_file = waves_;
+  const auto file = find_command(options_->command[0]);
+  occasion.on_softgpu = file && is_softgpu(*file);
+  return occasion;
+}
+
+void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind kind,
+                               int64_t since_ns, store::Writer* writer) {
+  fault::Occasion now = occasion();
+  now.kind = kind;
+  now.since_ns = since_ns;
+  if (options_->faults.waves) now.waves_from = ask_for_waves(waves_);
+  now.time_ns = monotonic_now_ns();
+  const auto board = fault::read_board(path);
+  if (!board) return say("no report of the GPU: " + board.error().to_line());
+  tell(*board, now, writer);
+}
+
+void FaultWatch::tell_state(store::Writer* writer) {
+  const auto boards = fault::list_boards(session_);
+  for (const std::string& path : boards) {
+    tell_state_of(path, fault::Occasion::Kind::kAsked, 0, writer);
+  }
+  if (boards.empty()) say("no report: nothing that runs has used ROCm so far");
+}
+
+// One for each time that a process stands still.
+bool FaultWatch::look_for_hangs(store::Writer* writer) {
+  const int64_t now_ns = monotonic_now_ns();
+  if (now_ns - looked_ns_ < kHangLookNs) return false;
+  looked_ns_ = now_ns;
+  for (const std::string& path : fault::list_boards(session_)) {
+    const auto seen = fault::progress_of(path);
+    if (!seen || told_.contains(path)) continue;
+    Progress& known = progress_[path];
+    if (seen->in_flight == 0 || known.since_ns == 0 || *seen != known.seen) {
+      known = {*seen, now_ns, false};
+      continue;
+    }
+    if (known.told || now_ns - known.since_ns < options_->faults.hang_ns) continue;
+    known.told = true;
+    tell_state_of(path, fault::Occasion::Kind::kHang, known.since_ns, writer);
+  }
+  return true;
 }
 
 bool FaultWatch::look_at_end(const End& end, store::Writer* writer) {

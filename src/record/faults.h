@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 
@@ -23,6 +24,9 @@ class FaultWatch {
   // failed process has published, whether that still runs or not.
   bool look(store::Writer* writer);
 
+  // Somebody wants to know what the GPUs do now.
+  void tell_state(store::Writer* writer);
+
   // The command has ended, as its parent was told: an end by itself with work on a GPU, or because
   // of a call into HIP that failed, is told of too.
   struct End {
@@ -36,12 +40,24 @@ class FaultWatch {
   int reports() const { return reports_; }
 
  private:
+  // How far the GPUs of a process have come, and since when.
+  struct Progress {
+    fault::Progress seen;
+    int64_t since_ns = 0;
+    bool told = false;
+  };
+  bool look_for_hangs(store::Writer* writer);
+  void tell_state_of(const std::string& path, fault::Occasion::Kind kind, int64_t since_ns,
+                     store::Writer* writer);
+  fault::Occasion occasion() const;
   void tell(const fault::Board& board, const fault::Occasion& occasion, store::Writer* writer);
   void print(const fault::FaultReport& report) const;
 
   std::string session_, waves_;
   const Options* options_ = nullptr;
-  std::set<std::string> told_;  // boards
+  std::set<std::string> told_;                // boards
+  std::map<std::string, Progress> progress_;  // by board
+  int64_t looked_ns_ = 0;
   int reports_ = 0;
 };
 

@@ -343,6 +343,7 @@ uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
   take_signals(signals);
   look();
   if (tap_.is_open()) tap_.pass_on(STDERR_FILENO);
+  if (signals.take_quit()) faults_.tell_state(kept());
   if (faults_.look(kept())) drain_->touch();
   if (failure_ || stopped_) return 0;
   const uint64_t bytes = drain_->poll();
@@ -466,6 +467,7 @@ Result<Outcome> run(Options options) {
   SONDE_ASSIGN(auto signals, SignalPipe::open());
   SONDE_ASSIGN(const std::string session, make_session_dir(options));
   place_in_session(options, session);
+  if (options.faults.on_quit) signals.keep_quit();
   Recording recording(options, session);
   auto prepared =
       recording.hold(file, injection_list(backends, session, library_folder()), signals);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
@@ -20,10 +21,19 @@ namespace {
 Result<record::FaultOptions> fault_options(const Arguments& arguments) {
   record::FaultOptions options;
   options.only = true;
+  options.on_quit = true;
   options.output = arguments.value_or("output", "");
   options.json = arguments.flag("json");
   options.all = arguments.flag("all");
   options.save_folder = arguments.value("save-code-objects");
+  if (const auto text = arguments.value("hang")) {
+    const auto hang_ns = parse_duration_ns(*text, 1'000'000'000);
+    if (!hang_ns || *hang_ns <= 0) {
+      return make_error(ErrorCode::kInvalidArgument, "is no time: " + *text, "--hang",
+                        "as in --hang 30s");
+    }
+    options.hang_ns = *hang_ns;
+  }
   std::error_code error;
   if (options.save_folder && !std::filesystem::is_directory(*options.save_folder, error)) {
     return make_error(ErrorCode::kNotFound, "no such folder for code objects", *options.save_folder,
@@ -113,7 +123,9 @@ Command debug_command() {
           "Runs COMMAND and keeps nothing, but prints one report when a GPU fails: a memory fault, an "
           "error of a queue (a trap, an illegal instruction, an access outside of LDS or private "
           "memory, a bad packet), a call into HIP that failed just before the program ended with an "
-          "error, or a crash of the program while its GPUs had work. sonde record prints the same "
+          "error, or a crash of the program while its GPUs had work. SIGQUIT (Ctrl-\\) asks "
+          "for a report of what they do at the moment, and --hang for one when they stand still; "
+          "the program goes on then, and does not get that signal. sonde record prints the same "
           "and stores it in the trace, which sonde debug FILE.rpd shows again. The program's own "
           "output, signals and exit status do not change.\n\n"
           "The report names the kernel with its grid and its arguments, the allocation that the "
@@ -134,6 +146,10 @@ Command debug_command() {
            {"--no-cache", "",
             "have PyTorch and ROCm allocate each buffer by itself, so that its bounds are known: "
             "slow, and an access out of bounds is likelier to fault",
+            ""},
+           {"--hang", "TIME",
+            "also report when no dispatch has begun or ended for TIME although there are some; the "
+            "program goes on",
             ""},
            {"--all", "", "show every wave with its registers, not one for each place", ""},
            {"--save-code-objects", "DIR",
