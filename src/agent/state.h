@@ -82,7 +82,8 @@ inline uint64_t ticks() {
 }
 
 inline bool recording() {
-  return load(g_state.balance) > 0 && load(g_state.control->recording) != 0;
+  const uint32_t on = load(g_state.control->recording);
+  return on == wire::kOn || (on == wire::kAsProcess && load(g_state.balance) > 0);
 }
 
 void count_drop(wire::DropSource source, wire::DropReason reason, uint64_t count = 1);

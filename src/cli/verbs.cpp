@@ -14,6 +14,7 @@ const std::vector<Verb>& shown_verbs() {
   constexpr const char* kRank = "Is one rank slow?";
   constexpr const char* kElse = "Export to another tool, or ask in SQL";
   constexpr const char* kSetUp = "What can be recorded here?";
+  constexpr const char* kWatch = "Watch and steer";
   static const std::vector<Verb> kVerbs = {
       {"record", kRecord, {{"recover", "finish a recording whose recorder died"}}},
       {"profile", kRecord},
@@ -51,16 +52,18 @@ const std::vector<Verb>& shown_verbs() {
       {"sol", kNear},
       {"roofline", kNear},
       {"diff", kChanged},
-      {"ranks", kRank},
-      {"collectives", kRank},
+      {"ranks", kRank, {{"collectives", "the collectives of the ranks, and who was late"}}},
       {"export", kElse},
       {"query", kElse},
       {"doctor",
        kSetUp,
        {{"avail", "backends, metrics and settings"}, {"config", "the settings file"}}},
       {"debug", "Why did the GPU fail?"},
-      {"monitor", "Watch", {{"rocm-smi", "the answers of rocm-smi"}}},
-      {"exporter", "Watch"},
+      {"start",
+       kWatch,
+       {{"stop", "switch a recording off"}, {"status", "the recordings that are at work"}}},
+      {"monitor", kWatch, {{"rocm-smi", "the answers of rocm-smi"}}},
+      {"exporter", kWatch},
   };
   return kVerbs;
 }

@@ -94,6 +94,7 @@ class Recording {
   bool stopped_ = false;      // by a second one
   bool told_denied_ = false;
   bool child_ended_ = false, size_reached_ = false, closed_ = false;
+  wire::Asked asked_ = wire::Asked::kNothing;  // as far as was obeyed
   bool children_left_ = true;    // of the command, which are ours when it is gone (--wait all)
   bool behind_softgpu_ = false;  // is what is recorded
   int64_t started_ns_ = 0, ended_ns_ = 0;
@@ -214,13 +215,24 @@ void Recording::reap() {
   }
 }
 
-// --delay, --duration and --max-size act through the switch that all processes share.
+// --delay, --duration, --max-size, sonde start and sonde stop act through the switch that all
+// processes share.
 void Recording::switch_recording() {
   const int64_t since = monotonic_now_ns() - started_ns_;
   const bool begun = since >= options_.delay_ns;
   const bool over = options_.duration_ns != 0 && since >= options_.delay_ns + options_.duration_ns;
-  __atomic_store_n(&control_->recording, begun && !over && !size_reached_ && !closed_ ? 1 : 0,
-                   __ATOMIC_RELAXED);
+  const auto asked = static_cast<wire::Asked>(__atomic_load_n(&control_->asked, __ATOMIC_ACQUIRE));
+  wire::Switch position = begun && !over ? wire::kAsProcess : wire::kOff;
+  if (asked == wire::Asked::kOn) position = wire::kOn;
+  if (asked == wire::Asked::kOff) position = wire::kOff;
+  if (size_reached_ || closed_) position = wire::kOff;
+  __atomic_store_n(&control_->recording, position, __ATOMIC_RELAXED);
+  __atomic_store_n(&control_->obeyed, static_cast<uint32_t>(asked), __ATOMIC_RELEASE);
+  if (asked == asked_) return;
+  asked_ = asked;
+  ingest_->diagnostic("record", asked == wire::Asked::kOn
+                                    ? "recording was switched on by sonde start"
+                                    : "recording was switched off by sonde stop");
 }
 
 // What is in the spools already does not make the trace larger than asked for either.

@@ -161,6 +161,11 @@ constexpr char kOtherNamespaceSuffix[] = "-f";
 // Whoever reads the session (the recorder, then `sonde recover`) holds a lock on the file, an open
 // file description lock, which ends with its process and with nothing else: not when it is stopped,
 // suspended or slow.
+// What `SessionControl::recording` says to processes, of which each has a switch of its own, too
+// (sonde_start).
+enum Switch : uint32_t { kOff = 0, kAsProcess = 1, kOn = 2 };
+enum class Asked : uint32_t { kNothing = 0, kOff = 1, kOn = 2 };
+
 struct SessionControl {
   uint64_t magic;
   uint32_t version;
@@ -168,7 +173,7 @@ struct SessionControl {
   uint32_t refused;  // processes whose agent is of another version: not recorded
   ClockKind clock;
   uint32_t autostart;        // 0: processes wait for sonde_start()
-  uint32_t recording;        // session-wide switch
+  uint32_t recording;        // enum Switch: session-wide
   uint32_t closed;           // the recorder is gone for good: make no new chunks
   uint32_t orphaned;         // a process found nobody to read the session: the limit is lowered
   uint64_t limit_bytes;      // of all chunks together; at most
@@ -181,7 +186,9 @@ struct SessionControl {
   uint32_t sample_hz;       // how often each thread is sampled per second of CPU time; 0: not
   uint32_t sample_blocked;  // 1: blocked threads are looked at as well
   uint32_t launch_stacks;   // 1: calls that launch work take their stack
-  uint64_t reserved[8];
+  uint32_t asked;           // enum Asked: by others than the recorder, which obeys
+  uint32_t obeyed;          // what the recorder has obeyed
+  uint64_t reserved[7];
 };
 
 // FNV-1a over 64-bit words in four independent lanes: fast without special instructions, catches

@@ -120,6 +120,22 @@ Result<Control> Control::create(const std::string& session, const SessionOptions
   return Control(control, std::move(fd));
 }
 
+Result<Control> Control::map(const std::string& session, UniqueFd fd) {
+  const std::string path = session + "/control";
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0 || info.st_size < static_cast<off_t>(sizeof(SessionControl))) {
+    return make_error(ErrorCode::kBadData, "the control file is cut short", path);
+  }
+  SessionControl* control = map_control(fd.get());
+  if (control == nullptr) return errno_error("cannot map the control file", path, errno);
+  Control mapped(control, std::move(fd));
+  if (control->magic != kControlMagic || control->version != kWireVersion) {
+    return make_error(ErrorCode::kBadData, "the control file is not of this version", path,
+                      "use the sonde that recorded it");
+  }
+  return mapped;
+}
+
 Result<Control> Control::open(const std::string& session) {
   const std::string path = session + "/control";
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
@@ -135,17 +151,13 @@ Result<Control> Control::open(const std::string& session) {
   if (::fstat(fd.get(), &info) == 0 && info.st_nlink == 0) {
     return make_error(ErrorCode::kNotFound, "its recording has just been finished", session);
   }
-  if (::fstat(fd.get(), &info) != 0 || info.st_size < static_cast<off_t>(sizeof(SessionControl))) {
-    return make_error(ErrorCode::kBadData, "the control file is cut short", path);
-  }
-  SessionControl* control = map_control(fd.get());
-  if (control == nullptr) return errno_error("cannot map the control file", path, errno);
-  Control mapped(control, std::move(fd));
-  if (control->magic != kControlMagic || control->version != kWireVersion) {
-    return make_error(ErrorCode::kBadData, "the control file is not of this version", path,
-                      "use the sonde that recorded it");
-  }
-  return mapped;
+  return map(session, std::move(fd));
+}
+
+Result<Control> Control::attach(const std::string& session) {
+  UniqueFd fd(::open((session + "/control").c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd.valid()) return errno_error("cannot be opened", session + "/control", errno);
+  return map(session, std::move(fd));
 }
 
 bool is_being_read(const std::string& session) {

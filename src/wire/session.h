@@ -37,12 +37,15 @@ class Control {
   static Result<Control> create(const std::string& session, const SessionOptions& options);
   // The file must be there and be well-formed.
   static Result<Control> open(const std::string& session);
+  // The file of a session that another process reads, without the lock.
+  static Result<Control> attach(const std::string& session);
 
   SessionControl* operator->() const { return control_; }
   SessionControl& operator*() const { return *control_; }
   bool valid() const { return control_ != nullptr; }
 
  private:
+  static Result<Control> map(const std::string& session, UniqueFd fd);
   Control(SessionControl* control, UniqueFd fd) : control_(control), fd_(std::move(fd)) {}
   SessionControl* control_ = nullptr;
   UniqueFd fd_;  // holds the lock

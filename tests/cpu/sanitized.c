@@ -13,7 +13,7 @@ static int g_shared;
 
 static void* work(void* unused) {
   volatile unsigned long x = 0;
-  for (const clock_t end = clock() + CLOCKS_PER_SEC / 16; clock() < end;) {
+  for (const clock_t end = clock() + CLOCKS_PER_SEC / 4; clock() < end;) {
     char* text = malloc(100);
     memset(text, 1, 100);
     x += (unsigned long)text[5];

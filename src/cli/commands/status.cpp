@@ -1,0 +1,26 @@
+// sonde status: the recordings that are at work.
+#include "cli/command.h"
+#include "cli/common.h"
+#include "cli/live.h"
+
+namespace sonde::cli {
+
+namespace {
+
+Result<int> run(const Arguments& arguments) { return print_report(arguments, status_report(), 0); }
+
+}  // namespace
+
+Command status_command() {
+  return {.name = "status",
+          .summary = "List the recordings that are at work, and whether they record",
+          .description =
+              "Lists your recordings on this machine, the newest first: the trace, whether it is "
+              "being recorded, and the processes.",
+          .options = {format_option()},
+          .examples = {{"sonde status", "what is being recorded?"},
+                       {"sonde status --format json", "for a script"}},
+          .run = run};
+}
+
+}  // namespace sonde::cli

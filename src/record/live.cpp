@@ -1,0 +1,114 @@
+#include "record/live.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/strings.h"
+#include "record/announced.h"
+#include "record/sessions.h"
+#include "wire/records.h"
+#include "wire/session.h"
+
+namespace sonde::record {
+
+namespace {
+
+constexpr int kTurns = 2000;  // of 1 ms: a recorder that takes longer obeys later
+
+bool runs(int64_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
+
+std::vector<int64_t> processes_of(const std::string& session) {
+  std::vector<int64_t> pids;
+  for (const Announcement& each : Announced(session).read_new()) {
+    if (each.header.pid != 0 && runs(each.header.pid)) pids.push_back(each.header.pid);
+  }
+  std::sort(pids.begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+  return pids;
+}
+
+bool means(const std::string& word, const LiveRecording& recording) {
+  if (const auto pid = parse_int(word)) {
+    if (std::find(recording.processes.begin(), recording.processes.end(), *pid) !=
+        recording.processes.end()) {
+      return true;
+    }
+  }
+  const std::filesystem::path output = recording.output;
+  std::error_code error;
+  return word == output.string() || word == output.filename() || word == output.stem() ||
+         std::filesystem::weakly_canonical(word, error) ==
+             std::filesystem::weakly_canonical(output, error);
+}
+
+}  // namespace
+
+std::vector<LiveRecording> live_recordings() {
+  std::vector<LiveRecording> recordings;
+  for (const Session& session : find_sessions(session_places())) {
+    if (!session.being_read) continue;
+    const auto control = wire::Control::attach(session.path);
+    if (!control) continue;  // of another version, or it has just ended
+    LiveRecording recording;
+    recording.session = session.path;
+    recording.output = session.output;
+    recording.processes = processes_of(session.path);
+    recording.waits_for_program = (*control)->autostart == 0;
+    recording.position =
+        static_cast<wire::Switch>(__atomic_load_n(&(*control)->recording, __ATOMIC_RELAXED));
+    recording.asked =
+        static_cast<wire::Asked>(__atomic_load_n(&(*control)->asked, __ATOMIC_RELAXED));
+    recordings.push_back(std::move(recording));
+  }
+  return recordings;
+}
+
+Result<std::vector<LiveRecording>> choose_recordings(const std::vector<std::string>& words,
+                                                     bool all) {
+  std::vector<LiveRecording> live = live_recordings();
+  if (live.empty()) {
+    return make_error(ErrorCode::kNotFound, "no recording of yours is at work", "",
+                      "sonde record --no-start -- COMMAND begins one that waits for sonde start");
+  }
+  if (all) return live;
+  if (words.empty()) {
+    if (live.size() == 1) return live;
+    return make_error(ErrorCode::kInvalidArgument,
+                      std::to_string(live.size()) + " recordings are at work", "",
+                      "name a process or a trace of those that sonde status lists, or give --all");
+  }
+  std::vector<LiveRecording> chosen;
+  for (const std::string& word : words) {
+    const auto found =
+        std::find_if(live.begin(), live.end(), [&](const auto& each) { return means(word, each); });
+    if (found == live.end()) {
+      return make_error(ErrorCode::kNotFound, "no recording has this process or trace", word,
+                        "sonde status lists them");
+    }
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+Status switch_recording(const LiveRecording& recording, wire::Asked asked) {
+  SONDE_ASSIGN(wire::Control control, wire::Control::attach(recording.session));
+  // The recorder comes to the same in its next turn; until then processes need not wait.
+  __atomic_store_n(&control->asked, static_cast<uint32_t>(asked), __ATOMIC_RELEASE);
+  const bool may_be_on = __atomic_load_n(&control->closed, __ATOMIC_RELAXED) == 0;
+  __atomic_store_n(&control->recording,
+                   asked == wire::Asked::kOn && may_be_on ? wire::kOn : wire::kOff,
+                   __ATOMIC_RELAXED);
+  // In a turn that had begun before, it may still write what it knew.
+  for (int i = 0; i < kTurns; ++i) {
+    if (__atomic_load_n(&control->obeyed, __ATOMIC_ACQUIRE) == static_cast<uint32_t>(asked)) break;
+    ::usleep(1000);
+  }
+  return ok_status();
+}
+
+}  // namespace sonde::record

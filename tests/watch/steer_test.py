@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+"""sonde start, stop and status: steer_test.py --sonde PATH [unittest options].
+
+The program makes a known number of markers between what it is told, so a window that begins late,
+ends early or misses a thread shows in the counts. No test gives --all: it would switch other recordings
+of the user as well.
+"""
+import json
+import sqlite3
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from tool_case import ROOT, ToolCase, take_sonde  # noqa: E402
+
+THREADS = 4
+LIMIT_SECONDS = 120
+
+
+class Steered(ToolCase):
+    sonde = ""
+
+    def begin(self, *options, name="t.rpd"):
+        self.trace = self.folder / name
+        self.recorder = subprocess.Popen(
+            [self.sonde, "record", "-q", *options, "-o", str(self.trace), "--", "/usr/bin/python3",
+             str(ROOT / "tests/programs/steered.py")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.addCleanup(self.end)
+        self.assertEqual(self.recorder.stdout.readline(), "ready\n")
+
+    def end(self):
+        if not self.recorder.stdin.closed:
+            self.recorder.stdin.close()
+        self.assertEqual(self.recorder.wait(LIMIT_SECONDS), 0)
+        self.recorder.stdout.close()
+
+    def work(self, name, count):
+        self.recorder.stdin.write(f"{name} {count}\n")
+        self.assertEqual(self.recorder.stdout.readline(), "done\n")
+
+    def tell(self, verb, *words):
+        made = subprocess.run([self.sonde, verb, *map(str, words)], capture_output=True, text=True,
+                              timeout=LIMIT_SECONDS, check=False, stdin=subprocess.DEVNULL)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return made.stdout
+
+    def status(self):
+        rows = json.loads(self.tell("status", "--format", "json"))["recordings"]
+        return next((row for row in rows if row["trace"] == str(self.trace)), None)
+
+    def counts(self):
+        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
+        try:
+            rows = database.execute("select args, count(*), count(distinct tid) from api "
+                                    "where apiName = 'UserMarker' group by 1").fetchall()
+        finally:
+            database.close()
+        return {name: (count, threads) for name, count, threads in rows}
+
+    def test_windows_hold_exactly_what_was_done_in_them(self):
+        self.begin("--no-start")
+        self.assertEqual(self.status()["state"], "waits for the program or sonde start")
+        self.work("before", 30)
+        self.assertEqual(self.tell("start", self.trace), f"{self.trace}: recording\n")
+        self.work("first", 200)
+        self.assertEqual(self.status()["state"], "recording, since sonde start")
+        self.assertEqual(self.tell("stop", self.trace), f"{self.trace}: stopped\n")
+        self.work("between", 300)
+        self.assertEqual(self.status()["state"], "stopped, by sonde stop")
+        self.tell("start", self.trace)
+        self.work("second", 50)
+        self.end()
+        self.assertEqual(self.counts(), {"first": (200 * THREADS, THREADS), "second": (50 * THREADS, THREADS)})
+        self.assertIsNone(self.status())
+
+    def test_a_recording_that_runs_is_stopped_by_a_process_of_it(self):
+        self.begin(name="a trace.rpd")
+        self.work("first", 20)
+        self.assertEqual(self.status()["state"], "recording")
+        pid = self.status()["processes"].split()[0]
+        self.tell("stop", pid)
+        self.work("second", 20)
+        self.tell("start", "a trace")
+        self.work("third", 20)
+        self.end()
+        self.assertEqual(self.counts(), {"first": (20 * THREADS, THREADS), "third": (20 * THREADS, THREADS)})
+
+    def test_the_trace_says_that_it_was_switched(self):
+        self.begin()
+        self.tell("stop", self.trace)
+        self.end()
+        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
+        texts = [row[0] for row in database.execute("select text from sonde_diagnostic where source = 'record'")]
+        database.close()
+        self.assertIn("recording was switched off by sonde stop", texts)
+
+    def test_what_is_not_being_recorded_is_named(self):
+        self.begin()
+        made = subprocess.run([self.sonde, "stop", "no-such-trace"], capture_output=True, text=True,
+                              timeout=LIMIT_SECONDS, check=False)
+        self.assertEqual(made.returncode, 1)
+        self.assertEqual(made.stderr, "sonde: no-such-trace: no recording has this process or trace "
+                                      "(sonde status lists them)\n")
+
+
+if __name__ == "__main__":
+    Steered.sonde = take_sonde()
+    unittest.main()
