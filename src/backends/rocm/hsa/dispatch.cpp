@@ -51,13 +51,6 @@ bool wait_for_room(Queue* queue, uint64_t packets) {
   }
 }
 
-// Handed on when the handler is done.
-void put(Queue* queue, const void* packet) {
-  memcpy(queue->batch + queue->batched++, packet, sizeof(DispatchPacket));
-  queue->written.store(queue->written.load(std::memory_order_relaxed) + 1,
-                       std::memory_order_relaxed);
-}
-
 namespace {
 
 // Room for what the handler may make of so many packets; false without memory.
@@ -121,25 +114,6 @@ Launch launch_of(const Queue& queue, uint64_t index) {
   return reservation.index_plus_1.load(std::memory_order_acquire) == index + 1 ? reservation.launch
                                                                                : t_launch;
 }
-
-}  // namespace
-
-void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& launch,
-              uint64_t noted) {
-  const int dimensions = packet.setup & 3;
-  dispatch->noted = noted;
-  dispatch->launch = launch;
-  dispatch->name = kernel_name(packet.kernel_object);
-  for (int i = 0; i < 3; ++i) {
-    dispatch->grid[i] = i < dimensions ? packet.grid[i] : 0;
-    dispatch->group[i] = i < dimensions ? packet.group[i] : uint16_t{0};
-  }
-  dispatch->silent = false;
-  dispatch->private_segment_bytes = packet.private_segment_bytes;
-  dispatch->group_segment_bytes = packet.group_segment_bytes;
-}
-
-namespace {
 
 // The program's signal stays in the packet where it belongs to this op alone.
 bool watch_program_signal(Queue* queue, const DispatchPacket& packet, const Launch& launch,

@@ -6,6 +6,8 @@
 // of dispatches; whoever has set `collecting` takes from its front. Neither waits for the other.
 #pragma once
 
+#include <string.h>
+
 #include <atomic>
 
 #include "backends/rocm/hsa/runtime.h"
@@ -96,10 +98,29 @@ uint64_t retire_queues();
 // dispatch.cpp. For whoever makes packets while the handler runs: waits for room (false: the queue
 // ends before there is any), hands a packet on, says what a dispatch is.
 bool wait_for_room(Queue* queue, uint64_t packets);
-void put(Queue* queue, const void* packet);
+// Here, because a launch is made of them.
+inline void put(Queue* queue, const void* packet) {
+  memcpy(queue->batch + queue->batched++, packet, sizeof(DispatchPacket));
+  queue->written.store(queue->written.load(std::memory_order_relaxed) + 1,
+                       std::memory_order_relaxed);
+}
+
 // `noted`: its number on the board.
-void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& launch,
-              uint64_t noted);
+inline void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& launch,
+              uint64_t noted) {
+  const int dimensions = packet.setup & 3;
+  dispatch->noted = noted;
+  dispatch->launch = launch;
+  dispatch->name = kernel_name(packet.kernel_object);
+  for (int i = 0; i < 3; ++i) {
+    dispatch->grid[i] = i < dimensions ? packet.grid[i] : 0;
+    dispatch->group[i] = i < dimensions ? packet.group[i] : uint16_t{0};
+  }
+  dispatch->silent = false;
+  dispatch->private_segment_bytes = packet.private_segment_bytes;
+  dispatch->group_segment_bytes = packet.group_segment_bytes;
+}
+
 Dispatch* take_dispatch(Queue* queue);  // a free one, with its signal at 1; nullptr: none to be had
 void handle_packets(const void* packets, uint64_t count, uint64_t index, void* queue,
                     PacketWriter write);
