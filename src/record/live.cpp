@@ -95,13 +95,17 @@ Result<std::vector<LiveRecording>> choose_recordings(const std::vector<std::stri
   return chosen;
 }
 
+std::string switched_text(wire::Asked asked) {
+  return asked == wire::Asked::kOn ? "recording was switched on by sonde start"
+                                   : "recording was switched off by sonde stop";
+}
+
 Status switch_recording(const LiveRecording& recording, wire::Asked asked) {
   SONDE_ASSIGN(wire::Control control, wire::Control::attach(recording.session));
   // The recorder comes to the same in its next turn; until then processes need not wait.
   __atomic_store_n(&control->asked, static_cast<uint32_t>(asked), __ATOMIC_RELEASE);
   const bool may_be_on = __atomic_load_n(&control->closed, __ATOMIC_RELAXED) == 0;
-  __atomic_store_n(&control->recording,
-                   asked == wire::Asked::kOn && may_be_on ? wire::kOn : wire::kOff,
+  __atomic_store_n(&control->recording, may_be_on ? position_of(asked) : wire::kOff,
                    __ATOMIC_RELAXED);
   // In a turn that had begun before, it may still write what it knew.
   for (int i = 0; i < kTurns; ++i) {

@@ -28,6 +28,12 @@ std::vector<LiveRecording> live_recordings();
 Result<std::vector<LiveRecording>> choose_recordings(const std::vector<std::string>& words,
                                                      bool all);
 
+inline wire::Switch position_of(wire::Asked asked) {
+  return asked == wire::Asked::kOn ? wire::kOn : wire::kOff;
+}
+// What a trace says of it.
+std::string switched_text(wire::Asked asked);
+
 // Takes effect at once in all threads of all processes.
 Status switch_recording(const LiveRecording& recording, wire::Asked asked);
 

@@ -20,6 +20,7 @@
 #include "record/drain.h"
 #include "record/faults.h"
 #include "record/launcher.h"
+#include "record/live.h"
 #include "record/liveness.h"
 #include "record/metrics.h"
 #include "record/names.h"
@@ -223,16 +224,12 @@ void Recording::switch_recording() {
   const bool over = options_.duration_ns != 0 && since >= options_.delay_ns + options_.duration_ns;
   const auto asked = static_cast<wire::Asked>(__atomic_load_n(&control_->asked, __ATOMIC_ACQUIRE));
   wire::Switch position = begun && !over ? wire::kAsProcess : wire::kOff;
-  if (asked == wire::Asked::kOn) position = wire::kOn;
-  if (asked == wire::Asked::kOff) position = wire::kOff;
+  if (asked != wire::Asked::kNothing) position = position_of(asked);
   if (size_reached_ || closed_) position = wire::kOff;
   __atomic_store_n(&control_->recording, position, __ATOMIC_RELAXED);
   __atomic_store_n(&control_->obeyed, static_cast<uint32_t>(asked), __ATOMIC_RELEASE);
-  if (asked == asked_) return;
+  if (asked != asked_) ingest_->diagnostic("record", switched_text(asked));
   asked_ = asked;
-  ingest_->diagnostic("record", asked == wire::Asked::kOn
-                                    ? "recording was switched on by sonde start"
-                                    : "recording was switched off by sonde stop");
 }
 
 // What is in the spools already does not make the trace larger than asked for either.
