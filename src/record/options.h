@@ -22,10 +22,10 @@ struct FaultOptions {
   bool only = false;   // sonde debug: nothing else is kept
   std::string output;  // "" = stderr
   bool json = false;
-  bool all = false;    // every wave with its registers
-  int64_t hang_ns = 0;  // without progress of a GPU that has work: 0 is for ever
+  bool all = false;      // every wave with its registers
+  int64_t hang_ns = 0;   // without progress of a GPU that has work: 0 is for ever
   bool on_quit = false;  // SIGQUIT asks for a report, and is not the command's
-  bool waves = false;  // the command has kWavesFile among its words: it becomes a file's name
+  bool waves = false;    // the command has kWavesFile among its words: it becomes a file's name
   std::optional<std::string> save_folder;  // of the code objects
 };
 

@@ -107,7 +107,7 @@ inline void put(Queue* queue, const void* packet) {
 
 // `noted`: its number on the board.
 inline void describe(Dispatch* dispatch, const DispatchPacket& packet, const Launch& launch,
-              uint64_t noted) {
+                     uint64_t noted) {
   const int dimensions = packet.setup & 3;
   dispatch->noted = noted;
   dispatch->launch = launch;
