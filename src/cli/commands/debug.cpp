@@ -133,7 +133,7 @@ Command debug_command() {
           "freed it, other dispatches in flight and the last 50 that finished, the code object, "
           "the instructions around the one that failed where that is known, and a likely cause with "
           "what speaks for it. It is composed outside of the program, from what the program "
-          "publishes as it goes: 0.13 us a launch, and a call stack an allocation.\n\n"
+          "publishes as it goes: 0.03 us a launch, and a call stack an allocation.\n\n"
           "With --softgpu the command runs on a software AMD GPU, kernels from their machine code. "
           "There the waves that stopped are shown too, and the address that a lane touched. On a "
           "card a memory fault is told by its page, and there are no waves.",
