@@ -174,12 +174,12 @@ class Asked(ExporterCase):
     def test_with_a_token_who_sends_it_is_answered(self):
         secret = self.folder / "token"
         secret.write_text(TOKEN + "\n")
-        with self.exporter("--token-file", str(secret), "--address", "0.0.0.0") as exporter:
+        with self.exporter("--token-file", str(secret)) as exporter:
             self.assertEqual(exporter.get()[0], 403)
             self.assertEqual(exporter.get(Authorization="Bearer " + TOKEN[::-1])[0], 403)
             self.assertEqual(exporter.get("/metrics?token=" + TOKEN)[0], 403)
             self.assertEqual(exporter.get(Authorization="Bearer " + TOKEN)[0], 200)
-            self.assertEqual(exporter.get(Authorization="Bearer " + TOKEN, Host="node7:8001")[0], 200)
+            # Of another address than loopback, unit.http tests the rules; tests listen on no such.
 
     def test_what_is_refused_at_the_start(self):
         short = self.folder / "short"
