@@ -38,7 +38,7 @@ def compare_averages(rows, path, left_out):
         calls = rows[name]["calls"] if name in rows else None
         if calls == count == events:
             equal += 1
-        elif calls is None or count == events or not 0 < calls < events:
+        elif calls is None or count == events or not 0 < calls <= events:
             yield f"{name}: {calls} calls, {count} of key_averages(), {events} events"
     if equal < 30:
         yield f"only {equal} names to compare"
