@@ -126,7 +126,7 @@ Progress progress_of(const wire::Board& board) {
   for (uint64_t i = 0; i < wire::kBoardDispatches; ++i) {
     const uint64_t number = board.dispatches[i].number;
     const bool is_whole = number != 0 && (number - 1) % wire::kBoardDispatches == i;
-    if (is_whole && board.ended_ns[i] == 0) ++progress.in_flight;
+    if (is_whole && wire::ended_ns(board, i) == 0) ++progress.in_flight;
   }
   return progress;
 }

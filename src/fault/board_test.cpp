@@ -46,6 +46,17 @@ TEST_F(BoardTest, CountsFaultsThatAreWhole) {
   EXPECT_EQ(fault_count(path_ + "x"), 0U);
 }
 
+// An end may be told late: after 8,192 launches more, another dispatch has the place.
+TEST_F(BoardTest, TakesNoEndOfAnOlderDispatchForTheNewerOnes) {
+  board_->dispatches[3].number = wire::kBoardDispatches + 4;
+  board_->ends[3] = {.number = 4, .time_ns = 70};
+  EXPECT_EQ(wire::ended_ns(*board_, 3), 0);
+  EXPECT_EQ(progress_of(*board_).in_flight, 1U);
+  board_->ends[3] = {.number = wire::kBoardDispatches + 4, .time_ns = 90};
+  EXPECT_EQ(wire::ended_ns(*board_, 3), 90);
+  EXPECT_EQ(progress_of(*board_).in_flight, 0U);
+}
+
 TEST_F(BoardTest, RefusesWhatIsCutOrOfAnotherVersion) {
   write(sizeof(wire::Board) - 1);
   EXPECT_FALSE(read_board(path_).ok());

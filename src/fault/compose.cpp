@@ -270,7 +270,7 @@ Dispatch Composer::dispatch(const wire::BoardDispatch& entry, bool with_argument
 }
 
 int64_t Composer::ended_ns_of(const wire::BoardDispatch& entry) const {
-  return state_.ended_ns[&entry - state_.dispatches];
+  return wire::ended_ns(state_, static_cast<uint64_t>(&entry - state_.dispatches));
 }
 
 void Composer::list_dispatches() {

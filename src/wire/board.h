@@ -41,8 +41,8 @@ struct BoardQueue {
 };
 
 // Number N is in place N % kBoardDispatches, from `number` = N + 1 on. Written at each launch, so
-// it is one cache line. The times of launch and end are those of the kernel's clock ticks, a few ms
-// apart at most.
+// it is one cache line, of which only the launching thread writes. The times of launch and end are
+// those of the kernel's clock ticks, a few ms apart at most.
 struct alignas(64) BoardDispatch {
   uint64_t number;
   int64_t launched_ns;
@@ -55,6 +55,13 @@ struct alignas(64) BoardDispatch {
   uint32_t packet;  // the low bits of its index in the queue
 };
 static_assert(sizeof(BoardDispatch) == 64 && kBoardQueues < 256);
+
+// That a dispatch is over, in its place. Apart from it, for the cores that launch and those that
+// see ends would take the line from each other at every launch.
+struct BoardEnd {
+  uint64_t number;  // as the dispatch's; of another one where this one is not known to be over
+  int64_t time_ns;
+};
 
 // Where a dispatch was launched, in the place of the dispatch; only where that was asked for.
 struct BoardLaunch {
@@ -116,9 +123,15 @@ struct Board {
   BoardArguments arguments[kBoardArguments];
   BoardQueue queues[kBoardQueues];
   BoardDispatch dispatches[kBoardDispatches];
-  int64_t ended_ns[kBoardDispatches];  // the dispatch in that place is seen to be over; 0: not yet
+  BoardEnd ends[kBoardDispatches];
   BoardAllocation allocations[kBoardAllocations];
   BoardLaunch launches[kBoardDispatches];
 };
+
+// When the dispatch in a place was seen to be over; 0: not yet.
+inline int64_t ended_ns(const Board& board, uint64_t place) {
+  const BoardEnd& end = board.ends[place];
+  return end.number == board.dispatches[place].number ? end.time_ns : 0;
+}
 
 }  // namespace sonde::wire

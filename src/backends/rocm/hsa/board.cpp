@@ -64,8 +64,8 @@ void note_arguments() {
   uint32_t taken = 0;
   for (; number < end && taken < wire::kBoardArguments; ++number) {
     const wire::BoardDispatch& dispatch = g_board->dispatches[number % wire::kBoardDispatches];
-    const int64_t ended_ns = g_board->ended_ns[number % wire::kBoardDispatches];
-    if (dispatch.number != number + 1 || ended_ns != 0) continue;
+    const bool is_over = wire::ended_ns(*g_board, number % wire::kBoardDispatches) != 0;
+    if (dispatch.number != number + 1 || is_over) continue;
     read_arguments(fd, dispatch, &g_board->arguments[taken++]);
   }
   close(fd);
@@ -143,7 +143,6 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet) {
   __atomic_store_n(&entry.number, 0, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE);
   entry.launched_ns = about_now_ns();
-  g_board->ended_ns[number % wire::kBoardDispatches] = 0;
   entry.kernel_object = packet.kernel_object;
   entry.kernarg = packet.kernarg;
   entry.packet = static_cast<uint32_t>(queue.written.load(std::memory_order_relaxed));
@@ -157,14 +156,15 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet) {
   entry.private_bytes = packet.private_segment_bytes;
   if (g_keeps_launches) note_launch(number);
   __atomic_store_n(&entry.number, number + 1, __ATOMIC_RELEASE);
-  __builtin_prefetch(&g_board->dispatches[(number + 1) % wire::kBoardDispatches], 1);
   return number + 1;
 }
 
 void note_end(uint64_t number_plus_1) {
   if (number_plus_1 == 0 || g_board == nullptr) return;
-  const uint64_t place = (number_plus_1 - 1) % wire::kBoardDispatches;
-  if (g_board->dispatches[place].number == number_plus_1) g_board->ended_ns[place] = about_now_ns();
+  wire::BoardEnd& end = g_board->ends[(number_plus_1 - 1) % wire::kBoardDispatches];
+  if (end.number >= number_plus_1) return;  // its place was taken, and that one is over
+  end.time_ns = about_now_ns();
+  __atomic_store_n(&end.number, number_plus_1, __ATOMIC_RELEASE);
 }
 
 void note_fault(const Fault& fault) {

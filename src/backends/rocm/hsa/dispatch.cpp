@@ -136,7 +136,7 @@ bool watch_program_signal(Queue* queue, const DispatchPacket& packet, const Laun
 void dispatch_packet(Queue* queue, DispatchPacket packet, const Launch& launch) {
   const Signal wanted = packet.completion;
   if (counting() && count_dispatch(queue, packet, launch)) return;
-  if (!wait_for_room(queue, 1)) return agent().dropped("kernels", 1);
+  if (!has_room(*queue, 1) && !wait_for_room(queue, 1)) return agent().dropped("kernels", 1);
   const uint64_t noted = note_dispatch(*queue, packet);
   if (wanted.handle != 0 && watch_program_signal(queue, packet, launch, noted)) {
     queue->last_tracked = queue->written + 1;
