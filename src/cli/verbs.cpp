@@ -62,7 +62,10 @@ const std::vector<Verb>& shown_verbs() {
       {"start",
        kWatch,
        {{"stop", "switch a recording off"}, {"status", "the recordings that are at work"}}},
-      {"monitor", kWatch, {{"rocm-smi", "the answers of rocm-smi"}}},
+      {"monitor",
+       kWatch,
+       {{"rocm-smi", "the answers of rocm-smi"},
+        {"job-report", "what a recorded job had of its GPUs, and the energy it took"}}},
       {"exporter", kWatch},
   };
   return kVerbs;

@@ -1,0 +1,99 @@
+// sonde job-report: the card of a job, from the metrics in its recordings.
+#include <map>
+#include <optional>
+
+#include "cli/common.h"
+#include "watch/job_card.h"
+
+namespace sonde::cli {
+namespace {
+
+constexpr const char* kDefinition =
+    "job-report: what the driver told of each GPU while the job was recorded, by anyone who used "
+    "it. Busy is the mean of the GPU's busy share, weighted by time, and Busy max its highest "
+    "value. Memory max is the most memory in use. Power is the mean over the time for which it is "
+    "known, Power max its highest value, Hottest the highest temperature at the hottest place of "
+    "the die. Energy is power times time, added up: nothing is assumed for times without a value. "
+    "Watched is from the first value to the last. Duration is the longest of these, Energy in kWh "
+    "the sum of all GPUs, and a GPU is idle if its Busy is below 1 %. A GPU that several "
+    "recordings of one node tell of counts once. Where two GPUs of a card share a power sensor, "
+    "the driver tells 0 W for the second.\n";
+
+std::optional<watch::JobFigure> figure_of(std::string_view name) {
+  if (name == "busy_percent") return watch::JobFigure::kBusy;
+  if (name == "vram_used_bytes") return watch::JobFigure::kMemory;
+  if (name == "power_w") return watch::JobFigure::kPower;
+  if (name == "temp_junction_c") return watch::JobFigure::kTemperature;
+  return std::nullopt;
+}
+
+// The value of SLURM_JOB_ID or its like among the lines of a recorded environment.
+std::string job_id_of(const std::string& environment) {
+  for (const char* name : {"SLURM_JOB_ID=", "SLURM_JOBID=", "PBS_JOBID=", "LSB_JOBID="}) {
+    const size_t at = ("\n" + environment).find("\n" + std::string(name));
+    if (at == std::string::npos) continue;
+    const size_t begin = at + std::string_view(name).size();
+    return environment.substr(begin, environment.find('\n', begin) - begin);
+  }
+  return "";
+}
+
+using GpuNumbers = std::map<std::pair<std::string, int64_t>, size_t>;
+
+Status add_file(const std::string& path, GpuNumbers& numbers, watch::Job& job) {
+  SONDE_ASSIGN(store::Reader reader, store::Reader::open(path));
+  store::Database& database = reader.database();
+  std::string node;
+  if (reader.made_by_sonde()) {
+    SONDE_ASSIGN(node, database.text("SELECT host FROM sonde_process WHERE host <> '' LIMIT 1"));
+    SONDE_ASSIGN(
+        const std::string environment,
+        database.text("SELECT value FROM rocpd_metadata WHERE tag = 'sonde::environment'"));
+    if (job.id.empty()) job.id = job_id_of(environment);
+  }
+  SONDE_ASSIGN(auto rows,
+               database.prepare("SELECT device_id, monitor_type, start_ns, end_ns, value "
+                                "FROM v_monitor WHERE device_type = 'gpu'"));
+  while (true) {
+    SONDE_ASSIGN(const bool any, rows.step());
+    if (!any) return ok_status();
+    const auto figure = figure_of(rows.text(1));
+    if (!figure) continue;
+    const auto [gpu, is_new] = numbers.try_emplace({node, rows.integer(0)}, job.gpus.size());
+    if (is_new) job.gpus.push_back({node, rows.integer(0)});
+    job.samples.push_back({gpu->second, *figure, rows.integer(2), rows.integer(3), rows.real(4)});
+  }
+}
+
+Result<int> run(const Arguments& arguments) {
+  watch::Job job;
+  GpuNumbers numbers;
+  for (const std::string& path : arguments.positionals()) {
+    SONDE_TRY(add_file(path, numbers, job));
+  }
+  report::Report report = watch::job_report(job);
+  report.subject = arguments.positionals().front();
+  report.definition = kDefinition;
+  return print_report(arguments, std::move(report), 0);
+}
+
+}  // namespace
+
+Command job_report_command() {
+  Command command;
+  command.name = "job-report";
+  command.summary = "Show what a job had of its GPUs: use, memory, power and energy";
+  command.description =
+      "Prints the card of a job from the metrics in its recordings: how busy each GPU was, how "
+      "much memory and power it took, which GPUs were idle, and the energy of all in kWh. Give "
+      "the recordings of all nodes together.";
+  command.positionals = {{"FILE", "recordings of the job (.rpd)", true, true}};
+  command.options = report_options();
+  command.examples = {{"sonde job-report trace.rpd", "of one recording"},
+                      {"sonde job-report node*.rpd --format html > job.html", "of all nodes"}};
+  command.run = run;
+  command.definition = kDefinition;
+  return command;
+}
+
+}  // namespace sonde::cli
