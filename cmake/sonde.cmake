@@ -33,6 +33,24 @@ if(SONDE_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_compile_options(sonde_flags INTERFACE -fsanitize-coverage=inline-8bit-counters,pc-table)
 endif()
 
+# sonde_precompile(TARGET [OWNER]): headers of the C++ library and fmt, on which a third of the time of
+# compiling goes, are read once: for the target, or for the owner and all of its flags. Not with a compiler
+# cache, which would find no object of another checkout again; such builds, and build.emptiest, show what a
+# source forgot to include.
+function(sonde_precompile target)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    return()
+  elseif(ARGC GREATER 1 AND NOT target STREQUAL ARGV1)
+    target_precompile_headers(${target} REUSE_FROM ${ARGV1})
+  else()
+    target_precompile_headers(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/precompiled.h>)
+    if(target MATCHES "_test$")
+      target_precompile_headers(${target} PRIVATE <gtest/gtest.h>)
+    endif()
+  endif()
+endfunction()
+
 # sonde_library(store DEPENDS base wire) takes every *.cpp of the folder and of those within it but the
 # tests, and but those named by WITHOUT.
 function(sonde_library name)
@@ -52,7 +70,13 @@ function(sonde_library name)
   foreach(dependency ${ARG_DEPENDS})
     target_link_libraries(sonde_${name} ${scope} sonde_${dependency})
   endforeach()
+  if(sources)
+    sonde_precompile(sonde_${name} sonde_base)
+  endif()
   sonde_unit_tests(${name} sonde_${name})
+  if(TARGET ${name}_test)
+    sonde_precompile(${name}_test base_test)
+  endif()
 endfunction()
 
 # Unit tests stand beside their source: foo_test.cpp. One executable per folder of src/.

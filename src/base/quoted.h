@@ -7,7 +7,7 @@
 namespace sonde {
 
 // In `quote`s, and those within doubled: for SQL and CSV.
-inline std::string quoted(std::string_view text, char quote) {
+inline std::string in_quotes(std::string_view text, char quote) {
   std::string out(1, quote);
   for (const char c : text) {
     out += c;

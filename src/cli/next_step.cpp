@@ -16,7 +16,7 @@ constexpr int64_t kMostRows = 2'000'000;  // of a larger trace the answer is not
 constexpr double kLeastPercentage = 5;    // that of sonde check
 
 // A file name as a shell takes it.
-std::string quoted(const std::string& path) {
+std::string as_word(const std::string& path) {
   const bool is_plain = path.find_first_not_of(
                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                             "._-/+,:=@%") == path.npos;
@@ -45,7 +45,7 @@ std::string command_for(const trace::Trace& trace) {
 Result<std::vector<std::string>> next_steps(store::Reader& reader, const std::string& path) {
   SONDE_ASSIGN(const int64_t rows, rows_of(reader));
   const auto next = [&](const std::string& command) {
-    return fmt::format("next: sonde {} {}", command, quoted(path));
+    return fmt::format("next: sonde {} {}", command, as_word(path));
   };
   if (rows > kMostRows) return std::vector<std::string>{next("check")};
   SONDE_ASSIGN(trace::Trace trace, trace::load(reader, analysis::findings_needs()));

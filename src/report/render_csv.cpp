@@ -29,7 +29,7 @@ std::string csv_field(std::string_view given) {
   std::string text = would_run(given) ? "'" : "";
   text += printable(given, Lines::kKeep);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  return quoted(text, '"');
+  return in_quotes(text, '"');
 }
 
 namespace {

@@ -110,7 +110,7 @@ Status require_file(const std::string& path) {
 
 }  // namespace
 
-std::string quoted_name(std::string_view name) { return quoted(name, '"'); }
+std::string quoted_name(std::string_view name) { return in_quotes(name, '"'); }
 
 bool is_busy(const Error& error) { return error.message == kBusyMessage; }
 

@@ -24,7 +24,7 @@ struct Label {
 using Labels = std::vector<Label>;
 
 // A label's value between quotes. A name is as long as a program makes it, and may hold anything.
-std::string quoted(std::string_view text) {
+std::string in_label(std::string_view text) {
   std::string out = "\"";
   for (const char c : text.substr(0, kMostLabelBytes)) {
     if (c == '\\' || c == '"') out += '\\';
@@ -44,7 +44,7 @@ class Families {
   void add(const Labels& labels, double value) {
     text_ += std::exchange(head_, {}) + name_;
     for (size_t i = 0; i < labels.size(); ++i) {
-      text_ += fmt::format("{}{}={}", i == 0 ? "{" : ",", labels[i].name, quoted(labels[i].value));
+      text_ += fmt::format("{}{}={}", i == 0 ? "{" : ",", labels[i].name, in_label(labels[i].value));
     }
     text_ += labels.empty() ? " " : "} ";
     // Whole numbers in full: bytes and joules have more digits than a short form.

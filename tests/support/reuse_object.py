@@ -13,13 +13,16 @@ import sys
 
 def key(words, build):
     """What decides how the object comes out: all but the build folder's own name, where the object
-    goes, and the folder of hidden headers, none of which an object of the list has included."""
+    goes, headers that were precompiled, and the folder of hidden headers, none of which an object of
+    the list has included."""
     kept = []
     words = iter(words)
     for word in words:
         if word in ("-o", "-MF", "-MT"):
             next(words)
-        elif word not in ("-MD", f"-I{build}/hidden"):
+        elif word.endswith("/cmake_pch.hxx"):
+            kept.pop()  # -include
+        elif word not in ("-MD", "-Winvalid-pch", f"-I{build}/hidden"):
             kept.append(word.replace(build, "BUILD"))
     return kept
 

@@ -38,7 +38,7 @@ StatsFile make_file(std::string suffix, std::string contents,
   for (const auto& [name, total] : totals) whole += total.total_ns;
   for (const auto& [name, total] : totals) {
     // Names are always in quotes, as rocprof writes them.
-    file.text += fmt::format("{},{},{},{},{}\n", quoted(name, '"'), total.calls, total.total_ns,
+    file.text += fmt::format("{},{},{},{},{}\n", in_quotes(name, '"'), total.calls, total.total_ns,
                              total.mean_ns(), percentage(total.total_ns, whole));
   }
   return file;

@@ -166,7 +166,7 @@ Status RocpdWriter::flush() {
 std::string sql_text(std::string_view text) {
   std::string valid = valid_utf8(text);
   std::erase(valid, '\0');
-  return quoted(valid, '\'');
+  return in_quotes(valid, '\'');
 }
 
 Status RocpdWriter::insert(const char* table, const std::string& columns,
