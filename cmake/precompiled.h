@@ -1,5 +1,5 @@
-// What most sources of the tool include, read once (sonde_precompile in sonde.cmake). Each still includes
-// what it uses: builds with a compiler cache go without this.
+// What most sources of the tool include, read once (sonde_precompile in sonde.cmake). Each source
+// includes what it uses all the same: builds with a compiler cache go without this.
 #pragma once
 
 #include <fmt/format.h>

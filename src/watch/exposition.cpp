@@ -44,7 +44,8 @@ class Families {
   void add(const Labels& labels, double value) {
     text_ += std::exchange(head_, {}) + name_;
     for (size_t i = 0; i < labels.size(); ++i) {
-      text_ += fmt::format("{}{}={}", i == 0 ? "{" : ",", labels[i].name, in_label(labels[i].value));
+      text_ +=
+          fmt::format("{}{}={}", i == 0 ? "{" : ",", labels[i].name, in_label(labels[i].value));
     }
     text_ += labels.empty() ? " " : "} ";
     // Whole numbers in full: bytes and joules have more digits than a short form.
