@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/chart.h"
@@ -28,17 +29,29 @@ struct Column {
 
 // Columns of each kind: table.add_columns({name("name", "Name"), time("total_ns", "Total")}).
 namespace columns {
-inline Column text(std::string key, std::string title) { return {key, title, Kind::kText}; }
-inline Column name(std::string key, std::string title) { return {key, title, Kind::kName}; }
-inline Column integer(std::string key, std::string title) { return {key, title, Kind::kInteger}; }
-inline Column id(std::string key, std::string title) { return {key, title, Kind::kId}; }
-inline Column real(std::string key, std::string title, int decimals = 2) {
-  return {key, title, Kind::kReal, decimals};
+inline Column text(std::string key, std::string title) {
+  return {std::move(key), std::move(title), Kind::kText};
 }
-inline Column time(std::string key, std::string title) { return {key, title, Kind::kTime}; }
-inline Column bytes(std::string key, std::string title) { return {key, title, Kind::kBytes}; }
+inline Column name(std::string key, std::string title) {
+  return {std::move(key), std::move(title), Kind::kName};
+}
+inline Column integer(std::string key, std::string title) {
+  return {std::move(key), std::move(title), Kind::kInteger};
+}
+inline Column id(std::string key, std::string title) {
+  return {std::move(key), std::move(title), Kind::kId};
+}
+inline Column real(std::string key, std::string title, int decimals = 2) {
+  return {std::move(key), std::move(title), Kind::kReal, decimals};
+}
+inline Column time(std::string key, std::string title) {
+  return {std::move(key), std::move(title), Kind::kTime};
+}
+inline Column bytes(std::string key, std::string title) {
+  return {std::move(key), std::move(title), Kind::kBytes};
+}
 inline Column percent(std::string key, std::string title, int decimals = 2) {
-  return {key, title, Kind::kPercent, decimals};
+  return {std::move(key), std::move(title), Kind::kPercent, decimals};
 }
 }  // namespace columns
 

@@ -22,15 +22,26 @@ inline uint64_t read_ticks(ClockKind kind) {
   return static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
 }
 
-inline ClockReading read_clocks(ClockKind kind) {
-  ClockReading reading;
-  reading.ticks_before = read_ticks(kind);
-  reading.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-  reading.ticks_after = read_ticks(kind);
-  reading.raw_ns = clock_ns(CLOCK_MONOTONIC_RAW);
-  reading.realtime_ns = clock_ns(CLOCK_REALTIME);
-  reading.boottime_ns = clock_ns(CLOCK_BOOTTIME);
-  return reading;
+// As far as `kTries` go, read again if the thread was stopped between the clocks: they must be of
+// one moment. `good_ticks` is what is taken at once, by default a microsecond of a TSC.
+inline ClockReading read_clocks(ClockKind kind, uint64_t good_ticks = 3000) {
+  constexpr int kTries = 5;
+  ClockReading best = {};
+  uint64_t best_width = UINT64_MAX;
+  for (int i = 0; i < kTries && best_width > good_ticks; ++i) {
+    ClockReading reading = {};
+    reading.ticks_before = read_ticks(kind);
+    reading.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+    reading.ticks_after = read_ticks(kind);
+    reading.raw_ns = clock_ns(CLOCK_MONOTONIC_RAW);
+    reading.realtime_ns = clock_ns(CLOCK_REALTIME);
+    reading.boottime_ns = clock_ns(CLOCK_BOOTTIME);
+    const uint64_t width = read_ticks(kind) - reading.ticks_before;
+    if (width >= best_width) continue;
+    best = reading;
+    best_width = width;
+  }
+  return best;
 }
 
 }  // namespace sonde::wire

@@ -173,15 +173,7 @@ ClockKind best_clock() {
   return source == "tsc" && invariant_tsc() ? ClockKind::kTsc : ClockKind::kMonotonic;
 }
 
-ClockReading read_clocks_exactly(ClockKind kind) {
-  ClockReading best{};
-  for (int i = 0; i < 5; ++i) {
-    const ClockReading reading = read_clocks(kind);
-    const uint64_t width = reading.ticks_after - reading.ticks_before;
-    if (i == 0 || width < best.ticks_after - best.ticks_before) best = reading;
-  }
-  return best;
-}
+ClockReading read_clocks_exactly(ClockKind kind) { return read_clocks(kind, 0); }
 
 std::vector<SpoolFolder> list_spools(const std::string& session) {
   std::vector<SpoolFolder> folders;

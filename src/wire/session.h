@@ -56,7 +56,7 @@ bool is_being_read(const std::string& session);
 
 // The best clock of this machine: the TSC where it is invariant and the kernel keeps time by it.
 ClockKind best_clock();
-// All clocks at one moment, the reading with the narrowest bracket of a few tries.
+// All clocks at one moment, the narrowest reading of a few tries.
 ClockReading read_clocks_exactly(ClockKind kind);
 
 struct SpoolFolder {

@@ -1,12 +1,16 @@
 #include "wire/session.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "base/test_support.h"
+#include "base/time.h"
 
 namespace sonde::wire {
 namespace {
@@ -86,6 +90,32 @@ TEST(Clock, ReadingsAreNarrow) {
   const auto reading = read_clocks_exactly(ClockKind::kMonotonic);
   EXPECT_LE(reading.ticks_before, static_cast<uint64_t>(reading.monotonic_ns));
   EXPECT_GE(reading.ticks_after, static_cast<uint64_t>(reading.monotonic_ns));
+}
+
+void lose_30_us(int) {
+  const int64_t end = clock_ns(CLOCK_MONOTONIC) + 30'000;
+  while (clock_ns(CLOCK_MONOTONIC) < end) {
+  }
+}
+
+// The thread is stopped again and again while it reads.
+TEST(Clock, AllClocksAreOfOneMoment) {
+  struct sigaction stop = {}, before = {};
+  stop.sa_handler = lose_30_us;
+  sigaction(SIGALRM, &stop, &before);
+  const itimerval often = {{0, 150}, {0, 150}};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  int64_t least = INT64_MAX, most = INT64_MIN;  // that CLOCK_BOOTTIME is ahead
+  const int64_t end = clock_ns(CLOCK_MONOTONIC) + 300'000'000;
+  while (clock_ns(CLOCK_MONOTONIC) < end) {
+    const auto reading = read_clocks_exactly(ClockKind::kMonotonic);
+    least = std::min(least, reading.boottime_ns - reading.monotonic_ns);
+    most = std::max(most, reading.boottime_ns - reading.monotonic_ns);
+  }
+  const itimerval never = {};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  EXPECT_LT(most - least, 20'000);
 }
 
 }  // namespace
