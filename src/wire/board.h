@@ -16,9 +16,10 @@ namespace sonde::wire {
 // Set in the environment of a program whose launches' stacks are to be kept.
 constexpr const char* kBoardLaunches = "SONDE_BOARD_LAUNCHES";
 
-constexpr uint64_t kBoardMagic = 0x31445241'4f424453;  // "SDBOARD1"
+constexpr uint64_t kBoardMagic = 0x32445241'4f424453;  // "SDBOARD2"
 constexpr uint32_t kBoardQueues = 128;
 constexpr uint32_t kBoardDispatches = 8192;  // the newest; a power of two
+constexpr uint32_t kBoardBarriers = 4096;    // the newest; a power of two
 constexpr uint32_t kBoardAllocations = 8192;
 constexpr uint32_t kBoardFaults = 8;
 constexpr uint32_t kBoardArguments = 16;
@@ -38,6 +39,7 @@ struct BoardQueue {
   int64_t made_ns, gone_ns;
   int32_t gpu;
   uint32_t packets;
+  uint64_t consumed;  // at least so many of its packets are over, ever
 };
 
 // Number N is in place N % kBoardDispatches, from `number` = N + 1 on. Written at each launch, so
@@ -61,6 +63,19 @@ static_assert(sizeof(BoardDispatch) == 64 && kBoardQueues < 256);
 struct BoardEnd {
   uint64_t number;  // as the dispatch's; of another one where this one is not known to be over
   int64_t time_ns;
+};
+
+// A packet that waits for others. In place N % kBoardBarriers, from `number` = N + 1 on. Nothing
+// tells that it is over but what comes behind it in its queue, or the signal that it completes.
+struct BoardBarrier {
+  uint64_t number;
+  uint64_t dispatches;     // how many there were before it
+  uint64_t depends_on[5];  // signals; 0: none
+  uint64_t completion;
+  uint32_t packet;  // as a dispatch's
+  uint8_t queue;
+  uint8_t any;  // one of the signals will do
+  uint16_t reserved;
 };
 
 // Where a dispatch was launched, in the place of the dispatch; only where that was asked for.
@@ -115,7 +130,7 @@ struct Board {
   uint32_t bytes;  // of all this
   uint32_t pid;
   int64_t begun_ns;
-  uint64_t next_dispatch;
+  uint64_t next_dispatch, next_barrier;
   uint64_t allocations_made, allocations_lost;
   uint32_t fault_count, queue_count, allocation_count, gpu_count;
   BoardCallError call_error;
@@ -124,6 +139,8 @@ struct Board {
   BoardQueue queues[kBoardQueues];
   BoardDispatch dispatches[kBoardDispatches];
   BoardEnd ends[kBoardDispatches];
+  uint64_t completions[kBoardDispatches];  // the program's signal in each dispatch's packet
+  BoardBarrier barriers[kBoardBarriers];
   BoardAllocation allocations[kBoardAllocations];
   BoardLaunch launches[kBoardDispatches];
 };

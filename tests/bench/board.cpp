@@ -1,6 +1,6 @@
 // link: sonde_base
 // What a launch costs on the board of the process (wire/board.h), from which failures of a GPU are
-// told: an entry when it is launched, and a mark when it is over.
+// told: an entry when it is launched, and a mark when it is over. And what a barrier costs.
 #include <sys/stat.h>
 #include <time.h>
 
@@ -59,5 +59,11 @@ int main() {
         "\"note\": \"launched and over\"}\n",
         (cpu_ns() - begin) / kLaunches);
   }
+  const hsa::BarrierPacket barrier = {};
+  const double begin = cpu_ns();
+  for (int i = 0; i < kLaunches; ++i) hsa::note_barrier(queue, barrier);
+  std::printf(
+      "{\"name\": \"board of a barrier\", \"value\": %.1f, \"unit\": \"ns CPU\", \"goal\": 200}\n",
+      (cpu_ns() - begin) / kLaunches);
   return last == 2 * uint64_t{kLaunches} ? 0 : 1;
 }

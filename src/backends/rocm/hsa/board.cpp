@@ -126,6 +126,7 @@ void note_queue(Queue* queue, const QueueMemory* handle) {
   entry.id = handle->id;
   entry.made_ns = board_now_ns();
   entry.gone_ns = 0;
+  entry.consumed = 0;
   entry.gpu = queue->device->gpu_id;
   entry.packets = handle->size;
   __atomic_store_n(&entry.handle, rocm::word(handle), __ATOMIC_RELEASE);
@@ -154,6 +155,7 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet) {
   entry.dimensions = static_cast<uint8_t>(packet.setup & 3);
   entry.group_bytes = packet.group_segment_bytes;
   entry.private_bytes = packet.private_segment_bytes;
+  g_board->completions[number % wire::kBoardDispatches] = packet.completion.handle;
   if (g_keeps_launches) note_launch(number);
   __atomic_store_n(&entry.number, number + 1, __ATOMIC_RELEASE);
   return number + 1;
@@ -165,6 +167,26 @@ void note_end(uint64_t number_plus_1) {
   if (end.number >= number_plus_1) return;  // its place was taken, and that one is over
   end.time_ns = about_now_ns();
   __atomic_store_n(&end.number, number_plus_1, __ATOMIC_RELEASE);
+}
+
+void note_barrier(const Queue& queue, const BarrierPacket& packet) {
+  if (g_board == nullptr) return;
+  const uint64_t number = __atomic_fetch_add(&g_board->next_barrier, 1, __ATOMIC_RELAXED);
+  wire::BoardBarrier& entry = g_board->barriers[number % wire::kBoardBarriers];
+  __atomic_store_n(&entry.number, 0, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  entry.dispatches = __atomic_load_n(&g_board->next_dispatch, __ATOMIC_RELAXED);
+  for (int i = 0; i < 5; ++i) entry.depends_on[i] = packet.depends_on[i].handle;
+  entry.completion = packet.completion.handle;
+  entry.packet = static_cast<uint32_t>(queue.written.load(std::memory_order_relaxed));
+  entry.queue = static_cast<uint8_t>(queue.place);
+  entry.any = (packet.header & 0xff) == kBarrierOrPacket ? 1 : 0;
+  __atomic_store_n(&entry.number, number + 1, __ATOMIC_RELEASE);
+}
+
+void note_consumed(const Queue& queue, uint64_t consumed) {
+  if (g_board == nullptr || queue.place >= wire::kBoardQueues) return;
+  __atomic_store_n(&g_board->queues[queue.place].consumed, consumed, __ATOMIC_RELAXED);
 }
 
 void note_fault(const Fault& fault) {

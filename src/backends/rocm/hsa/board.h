@@ -19,6 +19,9 @@ void note_queue_end(const Queue& queue);
 // The number of the dispatch, plus 1; 0: there is no board.
 uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet);
 void note_end(uint64_t number_plus_1);
+// A packet that waits for signals, as the program wrote it.
+void note_barrier(const Queue& queue, const BarrierPacket& packet);
+void note_consumed(const Queue& queue, uint64_t consumed);
 
 struct Fault {
   wire::BoardFaultKind kind;

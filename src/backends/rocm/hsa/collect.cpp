@@ -91,7 +91,9 @@ void give_back(Queue* queue, Dispatch* dispatch) {
 
 void advance(Queue* queue, uint64_t consumed) {
   uint64_t known = queue->consumed.load(std::memory_order_relaxed);
-  while (known < consumed && !queue->consumed.compare_exchange_weak(known, consumed)) {
+  while (known < consumed) {
+    if (!queue->consumed.compare_exchange_weak(known, consumed)) continue;
+    return note_consumed(*queue, consumed);
   }
 }
 

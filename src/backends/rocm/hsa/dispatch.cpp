@@ -82,10 +82,14 @@ void publish(Queue* queue, Dispatch* dispatch) {
   work_was_queued();
 }
 
-bool takes_signal(const DispatchPacket& packet) {
+bool is_barrier(const DispatchPacket& packet) {
   const uint8_t type = type_of(&packet);
+  return type == kBarrierAndPacket || type == kBarrierOrPacket;
+}
+
+bool takes_signal(const DispatchPacket& packet) {
   return packet.completion.handle == 0 &&
-         (type == kDispatchPacket || type == kBarrierAndPacket || type == kBarrierOrPacket);
+         (type_of(&packet) == kDispatchPacket || is_barrier(packet));
 }
 
 // Puts a packet that makes no op. After many whose end nobody will see it, or one behind it, tells
@@ -94,6 +98,11 @@ void pass_on(Queue* queue, DispatchPacket packet) {
   if (packet.completion.handle != 0) settle(packet.completion);
   const bool probe = queue->written - queue->last_tracked >= queue->size / 4;
   if (!wait_for_room(queue, probe ? 2 : 1)) return;
+  if (is_barrier(packet)) {
+    BarrierPacket barrier;
+    memcpy(&barrier, &packet, sizeof barrier);
+    note_barrier(*queue, barrier);
+  }
   Dispatch* dispatch = probe ? next_dispatch(queue) : nullptr;
   if (dispatch == nullptr) return put(queue, &packet);
   dispatch->silent = true;
