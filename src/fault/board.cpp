@@ -121,8 +121,24 @@ uint32_t fault_count(const std::string& path) {
   return count;
 }
 
+bool is_open(const wire::Board& board, const wire::BoardBarrier& barrier) {
+  const auto place = static_cast<uint64_t>(&barrier - board.barriers);
+  if (barrier.number == 0 || (barrier.number - 1) % wire::kBoardBarriers != place) return false;
+  if (barrier.queue >= wire::kBoardQueues) return false;
+  const wire::BoardQueue& queue = board.queues[barrier.queue];
+  // A queue's packets are over in their order, as far as barriers go.
+  const auto behind = static_cast<int32_t>(barrier.packet - static_cast<uint32_t>(queue.consumed));
+  return queue.handle != 0 && queue.gone_ns == 0 && behind >= 0;
+}
+
 Progress progress_of(const wire::Board& board) {
-  Progress progress{board.next_dispatch, 0};
+  Progress progress;
+  progress.begun = board.next_dispatch;
+  progress.barriers = board.next_barrier;
+  for (const wire::BoardQueue& queue : board.queues) progress.consumed += queue.consumed;
+  for (const wire::BoardBarrier& barrier : board.barriers) {
+    if (is_open(board, barrier)) ++progress.open;
+  }
   for (uint64_t i = 0; i < wire::kBoardDispatches; ++i) {
     const uint64_t number = board.dispatches[i].number;
     const bool is_whole = number != 0 && (number - 1) % wire::kBoardDispatches == i;

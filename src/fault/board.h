@@ -46,10 +46,15 @@ std::vector<std::string> list_boards(const std::string& session);
 // How far the GPUs of a process have come.
 struct Progress {
   uint64_t begun = 0, in_flight = 0;  // dispatches
+  uint64_t barriers = 0, open = 0;    // and those that may still wait, as far as the board can tell
+  uint64_t consumed = 0;              // packets of all queues
   bool operator==(const Progress&) const = default;
 };
 Progress progress_of(const wire::Board& board);
 std::optional<Progress> progress_of(const std::string& path);
+
+// Of the barrier in a place of the board: whether one is there that may still wait.
+bool is_open(const wire::Board& board, const wire::BoardBarrier& barrier);
 
 // The faults on it so far, without reading the rest; 0 where it cannot be read.
 uint32_t fault_count(const std::string& path);

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "fault/compose.h"
+#include "fault/waits.h"
 
 namespace sonde::fault {
 
@@ -258,9 +259,32 @@ void queue_error(FaultReport& report) {
   }
 }
 
+// A dispatch that no barrier holds is what others may wait for, so this is told where there is
+// none.
+bool state_of_queues(FaultReport& report) {
+  if (!report.cycle.empty()) {
+    report.cause = "deadlock: " + cycle_text(report.waits, report.cycle);
+    for (const size_t i : report.cycle) {
+      report.evidence += (report.evidence.empty() ? "" : "; ") + wait_text(report.waits[i]);
+    }
+    return true;
+  }
+  const auto runs = [&](const Dispatch& dispatch) { return !is_held(report.waits, dispatch); };
+  const auto certain = std::find_if(report.waits.begin(), report.waits.end(),
+                                    [](const QueueWait& wait) { return wait.certain; });
+  if (certain == report.waits.end() ||
+      std::any_of(report.in_flight.begin(), report.in_flight.end(), runs)) {
+    return false;
+  }
+  report.cause = wait_text(*certain);
+  report.evidence = "no dispatch runs, and nothing behind that packet has begun";
+  return true;
+}
+
 // What stands still is the oldest: later packets of its queue wait for it, if it does not wait
 // itself.
 void state(FaultReport& report) {
+  if (state_of_queues(report)) return;
   if (report.in_flight.empty()) {
     report.cause = "no GPU has work of this program";
     report.evidence = "every dispatch that it launched is over";
@@ -274,11 +298,15 @@ void state(FaultReport& report) {
     report.evidence = "the software GPU shows where its waves were when they were asked";
     return;
   }
-  report.cause =
-      fmt::format("{}, the oldest in flight, has not ended, or waits itself", kernel_text(report));
-  report.evidence =
-      "packets that only wait for others (barriers) are not watched, so which of the two it is "
-      "cannot be told here";
+  if (report.no_waits.empty()) {
+    report.cause = fmt::format("{} has not ended, the oldest in flight that no barrier holds",
+                               kernel_text(report));
+    report.evidence = "the signals of all barriers before it in its queue have come";
+  } else {
+    report.cause = fmt::format("{}, the oldest in flight, has not ended, or waits itself",
+                               kernel_text(report));
+    report.evidence = "which of the two it is cannot be told here: " + report.no_waits;
+  }
   report.advice = "sonde debug --softgpu shows where the waves of a kernel are";
 }
 

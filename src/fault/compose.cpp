@@ -9,6 +9,7 @@
 
 #include "base/demangle.h"
 #include "base/strings.h"
+#include "fault/waits.h"
 #include "fault/waves.h"
 
 namespace sonde::fault {
@@ -29,6 +30,7 @@ class Composer {
       : board_(board), state_(*board.state), code_(code), namer_(namer) {}
 
   FaultReport run(const Occasion& occasion) {
+    process_ = is_live(occasion) ? occasion.process : nullptr;
     is_live_ = is_live(occasion);
     report_.pid = state_.pid;
     report_.program = occasion.program;
@@ -36,6 +38,7 @@ class Composer {
     describe(occasion);
     list_dispatches();
     list_waves(occasion);
+    list_waits();
     find_culprit();
     report_.nearest = report_.has_address ? place(report_.address) : std::nullopt;
     show_code();
@@ -49,13 +52,18 @@ class Composer {
   void describe_call_error();
   void list_dispatches();
   void list_waves(const Occasion& occasion);
+  void list_waits();
   void find_culprit();
   void use_wave_address();
   void show_code();
   int64_t ended_ns_of(const wire::BoardDispatch& entry) const;
   Dispatch dispatch(const wire::BoardDispatch& entry, bool with_arguments);
   void add_launch(const wire::BoardDispatch& entry, Dispatch& dispatch);
-  void add_arguments(const gpu::Kernel& kernel, uint64_t number, Dispatch& dispatch);
+  void add_arguments(const gpu::Kernel& kernel, const wire::BoardDispatch& entry,
+                     Dispatch& dispatch);
+  std::string kept_arguments(uint64_t number, wire::BoardArguments& values) const;
+  std::string live_arguments(const gpu::Kernel& kernel, const wire::BoardDispatch& entry,
+                             wire::BoardArguments& values) const;
   Argument argument(const gpu::KernelArgument& from, const wire::BoardArguments& values);
   std::optional<Place> place(uint64_t address);
   const wire::BoardAllocation* nearest(uint64_t address) const;
@@ -69,6 +77,7 @@ class Composer {
   const Namer& namer_;
   FaultReport report_;
   bool is_live_ = false;
+  const LiveProcess* process_ = nullptr;
   std::map<const wire::BoardAllocation*, size_t> listed_;
 };
 
@@ -214,21 +223,47 @@ Argument Composer::argument(const gpu::KernelArgument& from, const wire::BoardAr
   return argument;
 }
 
-void Composer::add_arguments(const gpu::Kernel& kernel, uint64_t number, Dispatch& dispatch) {
-  const auto values =
+// What the process read itself when the fault came. Returns why there is nothing.
+std::string Composer::kept_arguments(uint64_t number, wire::BoardArguments& values) const {
+  const auto kept =
       std::find_if(std::begin(state_.arguments), std::end(state_.arguments),
                    [&](const wire::BoardArguments& entry) { return entry.number == number + 1; });
-  if (values == std::end(state_.arguments)) {
-    dispatch.no_arguments = "nobody read them before the program ended";
-  } else if (values->error != 0) {
-    dispatch.no_arguments =
-        fmt::format("they could not be read: {}", std::strerror(static_cast<int>(values->error)));
-  }
-  static const wire::BoardArguments kNone = {};
+  if (kept == std::end(state_.arguments)) return "nobody read them before the program ended";
+  values = *kept;
+  if (kept->error == 0) return {};
+  return fmt::format("they could not be read: {}", std::strerror(static_cast<int>(kept->error)));
+}
+
+// From the memory of the process, which goes on.
+std::string Composer::live_arguments(const gpu::Kernel& kernel, const wire::BoardDispatch& entry,
+                                     wire::BoardArguments& values) const {
+  uint32_t bytes = 0;
   for (const gpu::KernelArgument& from : kernel.arguments) {
     if (from.kind.rfind("hidden_", 0) == 0) continue;
-    dispatch.arguments.push_back(
-        argument(from, values != std::end(state_.arguments) ? *values : kNone));
+    bytes = std::max(bytes, from.offset + from.bytes);
+  }
+  if (bytes == 0) return {};
+  bytes = std::min(bytes, wire::kBoardArgumentBytes);
+  const int64_t read = process_->read(entry.kernarg, values.data, bytes);
+  if (read < 0) {
+    return fmt::format("they could not be read from process {}: {}", report_.pid,
+                       std::strerror(static_cast<int>(-read)));
+  }
+  // The program uses their memory for others then.
+  if (process_->has_ended(entry.number)) return "the dispatch ended while they were read";
+  values.bytes = static_cast<uint32_t>(read);
+  if (read == bytes) return {};
+  return fmt::format("only {} of their {} bytes could be read", read, bytes);
+}
+
+void Composer::add_arguments(const gpu::Kernel& kernel, const wire::BoardDispatch& entry,
+                             Dispatch& dispatch) {
+  wire::BoardArguments values = {};
+  dispatch.no_arguments = process_ != nullptr ? live_arguments(kernel, entry, values)
+                                              : kept_arguments(dispatch.number, values);
+  for (const gpu::KernelArgument& from : kernel.arguments) {
+    if (from.kind.rfind("hidden_", 0) == 0) continue;
+    dispatch.arguments.push_back(argument(from, values));
   }
 }
 
@@ -265,7 +300,7 @@ Dispatch Composer::dispatch(const wire::BoardDispatch& entry, bool with_argument
   }
   dispatch.kernel = kernel->name;
   dispatch.name = demangle(kernel->name);
-  if (with_arguments) add_arguments(*kernel, dispatch.number, dispatch);
+  if (with_arguments) add_arguments(*kernel, entry, dispatch);
   return dispatch;
 }
 
@@ -317,6 +352,27 @@ void Composer::list_waves(const Occasion& occasion) {
             "sonde debug --softgpu shows them";
 }
 
+void Composer::list_waits() {
+  if (!is_live_) return;
+  if (process_ == nullptr) {
+    report_.no_waits = "nobody looked at the process";
+    return;
+  }
+  if (process_->trouble() != 0) {
+    report_.no_waits = fmt::format("the signals of process {} cannot be read: {}", report_.pid,
+                                   std::strerror(process_->trouble()));
+    return;
+  }
+  const auto kernel_name = [this](const wire::BoardDispatch& entry) {
+    const Dispatch known = dispatch(entry, false);
+    return known.name.empty() ? fmt::format("object {:#x}", known.object) : known.name;
+  };
+  Waits waits = find_waits(
+      state_, [this](uint64_t signal) { return process_->signal_value(signal); }, kernel_name);
+  report_.waits = std::move(waits.queues);
+  report_.cycle = std::move(waits.cycle);
+}
+
 // How well a dispatch fits: the wave's kernel, the fault's queue, an argument at the address.
 int Composer::rank_of(const Dispatch& dispatch) const {
   int rank = 0;
@@ -324,6 +380,7 @@ int Composer::rank_of(const Dispatch& dispatch) const {
     if (counts(group) && group.kernel == dispatch.kernel) rank = 8;
   }
   if (report_.queue && dispatch.queue == *report_.queue) rank += 4;
+  if (is_live_ && !is_held(report_.waits, dispatch)) rank += 1;
   if (!report_.has_address) return rank;
   const wire::BoardAllocation* entry = nearest(report_.address);
   for (const Argument& argument : dispatch.arguments) {
@@ -348,14 +405,17 @@ void Composer::find_culprit() {
   if (!report_.culprit) return;
   const auto candidates = std::count_if(ranks.begin(), ranks.end(), [](int r) { return r >= 0; });
   const int rank = ranks[*report_.culprit];
-  report_.how_sure = rank >= 8         ? is_live_ ? "its waves run" : "its waves stopped"
-                     : candidates == 1 ? "nothing else was in flight on this GPU"
-                     : rank >= 4       ? "the oldest in the queue that stopped"
-                     : rank >= 2       ? fmt::format(
-                                             "of {} in flight, the one whose argument is at "
-                                                   "the address",
-                                             candidates)
-                                 : fmt::format("the oldest of {} in flight", candidates);
+  report_.how_sure =
+      rank >= 8         ? is_live_ ? "its waves run" : "its waves stopped"
+      : candidates == 1 ? "nothing else was in flight on this GPU"
+      : rank >= 4       ? "the oldest in the queue that stopped"
+      : rank >= 2       ? fmt::format(
+                              "of {} in flight, the one whose argument is at "
+                                    "the address",
+                              candidates)
+      : rank == 1 && !report_.waits.empty()
+          ? fmt::format("the oldest of {} in flight that no barrier holds", candidates)
+          : fmt::format("the oldest of {} in flight", candidates);
   use_wave_address();
 }
 

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "fault/board.h"
 #include "fault/code.h"
+#include "fault/live.h"
 #include "fault/report.h"
 #include "fault/stacks.h"
 
@@ -28,7 +29,8 @@ struct Occasion {
   bool on_softgpu = false;
   int64_t time_ns = 0;  // of an end, or now
   int64_t since_ns = 0;
-  size_t waves_from = 0;  // where the waves that were asked for begin in their file
+  const LiveProcess* process = nullptr;  // of kHang and kAsked: whose board it is
+  size_t waves_from = 0;                 // where the waves that were asked for begin in their file
 };
 
 FaultReport compose(const Board& board, CodeObjects& code, const Occasion& occasion,

@@ -85,6 +85,7 @@ std::string dispatch_json(const Dispatch& dispatch) {
   json.number("launched_ns", dispatch.launched_ns).number("ended_ns", dispatch.ended_ns);
   json.text("call", dispatch.call).raw("launch", list_of(dispatch.launch, frame_json));
   json.raw("arguments", list_of(dispatch.arguments, argument_json));
+  json.text("no_arguments", dispatch.no_arguments);
   const auto object = dispatch.code_object;
   return json.raw("code_object", object ? std::to_string(*object) : "").done();
 }
@@ -122,6 +123,28 @@ std::string group_json(const WaveGroup& group) {
   return json.raw("waves", list_of(group.waves, wave)).done();
 }
 
+std::string completer_json(const Completer& by) {
+  Json json('{');
+  json.number("queue", static_cast<int64_t>(by.queue));
+  json.number("packet", static_cast<int64_t>(by.packet));
+  return json.text("kernel", by.kernel).done();
+}
+
+std::string signal_json(const AwaitedSignal& signal) {
+  Json json('{');
+  json.hex("signal", signal.handle);
+  json.raw("value", signal.value ? std::to_string(*signal.value) : "");
+  return json.raw("completed_by", list_of(signal.by, completer_json)).done();
+}
+
+std::string wait_json(const QueueWait& wait) {
+  Json json('{');
+  json.number("gpu", wait.gpu).number("queue", static_cast<int64_t>(wait.queue));
+  json.number("packet", static_cast<int64_t>(wait.packet)).truth("any", wait.any);
+  json.number("dispatches_ahead", wait.ahead);
+  return json.raw("signals", list_of(wait.signals, signal_json)).done();
+}
+
 }  // namespace
 
 std::string json_of(const FaultReport& report) {
@@ -143,6 +166,10 @@ std::string json_of(const FaultReport& report) {
   json.raw("code_objects", list_of(report.code_objects, object_json));
   json.raw("disassembly", list_of(report.disassembly, line_json));
   json.raw("waves", list_of(report.waves, group_json)).text("no_waves", report.no_waves);
+  json.raw("waits", list_of(report.waits, wait_json)).text("no_waits", report.no_waits);
+  json.raw("cycle", list_of(report.cycle, [&report](size_t wait) {
+             return std::to_string(report.waits[wait].queue);
+           }));
   json.text("failed_call", report.call).number("failed_call_code", report.call_code);
   return json.raw("failed_call_stack", list_of(report.call_stack, frame_json)).done();
 }

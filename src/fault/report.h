@@ -53,7 +53,7 @@ struct Dispatch {
   std::string call;                // that launched it
   std::vector<StackFrame> launch;  // from the program's call on; empty where it was not kept
   std::vector<Argument> arguments;
-  std::string no_arguments;  // why there are none
+  std::string no_arguments;  // why there are none, or not all
   std::optional<size_t> code_object;
 };
 
@@ -91,6 +91,26 @@ struct WaveGroup {
   std::vector<Wave> waves;
 };
 
+// A packet that will count a signal down when it is over.
+struct Completer {
+  uint64_t queue = 0, packet = 0;
+  std::string kernel;  // "" of a barrier
+};
+struct AwaitedSignal {
+  uint64_t handle = 0;
+  std::optional<int64_t> value;  // nothing where it could not be read
+  std::vector<Completer> by;     // of what is in flight
+};
+// What holds a queue: a barrier whose signals have not come.
+struct QueueWait {
+  int gpu = -1;
+  uint64_t queue = 0, packet = 0;
+  bool any = false;      // one signal will do
+  bool certain = false;  // something in the queue is known not to be over
+  int64_t ahead = 0;     // dispatches before it that have not ended
+  std::vector<AwaitedSignal> signals;
+};
+
 struct FaultReport {
   std::string kind;   // "memory fault", "queue error", "host crash", "HIP error"
   std::string title;  // one line
@@ -113,7 +133,10 @@ struct FaultReport {
   std::vector<CodeObject> code_objects;
   std::vector<DisassemblyLine> disassembly;
   std::vector<WaveGroup> waves;
-  std::string no_waves;  // why there are none, and how to get them
+  std::string no_waves;          // why there are none, and how to get them
+  std::vector<QueueWait> waits;  // of a program that goes on
+  std::vector<size_t> cycle;  // of those, each of which waits for the next, the last for the first
+  std::string no_waits;       // why it is not known what queues wait for
   // The call into HIP that failed last.
   std::string call;
   int call_code = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "fault/waits.h"
 
 namespace sonde::fault {
 
@@ -21,6 +22,7 @@ class Text {
   std::string run() {
     head();
     address();
+    queues();
     kernel();
     code();
     waves();
@@ -42,8 +44,10 @@ class Text {
   }
   void head();
   void address();
+  void queues();
   void kernel();
-  void argument(size_t index, const Argument& argument);
+  void arguments(const Dispatch& dispatch, const char* indent);
+  void argument(size_t index, const Argument& argument, const char* indent);
   void code();
   void waves();
   void wave(const Wave& wave);
@@ -125,7 +129,7 @@ void Text::address() {
   stack(allocation.freed);
 }
 
-void Text::argument(size_t index, const Argument& argument) {
+void Text::argument(size_t index, const Argument& argument, const char* indent) {
   const std::string name = argument.name.empty() ? "?" : argument.name;
   std::string what = argument.type.empty() ? argument.kind : argument.type;
   const std::string value = argument.value.empty() ? "not known" : argument.value;
@@ -135,7 +139,38 @@ void Text::argument(size_t index, const Argument& argument) {
             : argument.word == 0 ? ": null"
                                  : ": no allocation is near";
   }
-  line("    {}  {} {} = {}{}", index, what, name, value, where);
+  line("{}  {}  {} {} = {}{}", indent, index, what, name, value, where);
+}
+
+void Text::arguments(const Dispatch& dispatch, const char* indent) {
+  const std::string& trouble = dispatch.no_arguments;
+  if (dispatch.arguments.empty()) {
+    line("{}arguments: {}", indent, trouble.empty() ? "none" : trouble);
+    return;
+  }
+  line("{}arguments{}", indent, trouble.empty() ? "" : ": " + trouble);
+  for (size_t i = 0; i < dispatch.arguments.size(); ++i) {
+    argument(i, dispatch.arguments[i], indent);
+  }
+}
+
+void Text::queues() {
+  if (!report_.no_waits.empty()) line("\nQueues: {}", report_.no_waits);
+  if (report_.waits.empty()) return;
+  line("\nQueues that wait");
+  for (const QueueWait& wait : report_.waits) {
+    const std::string ahead =
+        wait.ahead == 0 ? "" : fmt::format(", behind {} in flight", wait.ahead);
+    // The last that was heard of the queue: its signals may have come, and have been used again.
+    const char* doubt = wait.certain ? "" : ", unless it is over, which nothing behind it tells";
+    line("  queue {} of GPU {}, at packet {}{}, a barrier for {}{}", wait.queue, wait.gpu,
+         wait.packet, ahead,
+         wait.signals.size() == 1 ? "one signal"
+         : wait.any               ? "one of these signals"
+                                  : "all of these signals",
+         doubt);
+    for (const AwaitedSignal& signal : wait.signals) line("    {}", signal_text(signal));
+  }
 }
 
 void Text::kernel() {
@@ -155,12 +190,7 @@ void Text::kernel() {
          dispatch.call.empty() ? "a call that is not known" : dispatch.call);
     stack(dispatch.launch);
   }
-  if (dispatch.arguments.empty()) {
-    line("  arguments: {}", dispatch.no_arguments.empty() ? "none" : dispatch.no_arguments);
-    return;
-  }
-  line("  arguments{}", dispatch.no_arguments.empty() ? "" : ": " + dispatch.no_arguments);
-  for (size_t i = 0; i < dispatch.arguments.size(); ++i) argument(i, dispatch.arguments[i]);
+  arguments(dispatch, "  ");
 }
 
 void Text::code() {
@@ -209,11 +239,13 @@ void Text::waves() {
 
 void Text::others() {
   const size_t count = report_.in_flight.size();
+  const bool is_live = report_.kind == "hang" || report_.kind == "state";
   if (count > 1) line("\nIn flight ({}, the oldest first)", count);
   for (size_t i = 0; count > 1 && i < std::min(count, kMostInFlight); ++i) {
     const Dispatch& dispatch = report_.in_flight[i];
     line("  {}, packet {} of queue {}, GPU {}, launched {}", name_of(dispatch), dispatch.packet,
          dispatch.queue, dispatch.gpu, before(dispatch.launched_ns));
+    if (is_live && i != report_.culprit) arguments(dispatch, "    ");
   }
   if (count > kMostInFlight) line("  ... and {} more", count - kMostInFlight);
   if (report_.finished.empty()) return;

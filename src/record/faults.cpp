@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "base/time.h"
 #include "fault/text.h"
+#include "fault/waits.h"
 #include "record/command.h"
 #include "record/launcher.h"
 #include "record/symbols.h"
@@ -60,6 +61,20 @@ size_t ask_for_waves(const std::string& waves) {
   if (std::filesystem::remove(waves + ".ask", error)) return 0;
   ::usleep(kWritingUs);
   return before == static_cast<std::uintmax_t>(-1) ? 0 : before;
+}
+
+// Whether a queue waits for a signal. What the board alone says is not enough: a barrier that is
+// over may be the last that was heard of its queue.
+bool waits_for_signal(const std::string& path) {
+  const auto board = fault::read_board(path);
+  if (!board) return false;
+  const fault::LiveProcess process(*board->state, path);
+  const auto waits = fault::find_waits(
+      *board->state, [&](uint64_t signal) { return process.signal_value(signal); },
+      [](const wire::BoardDispatch&) { return std::string(); });
+  return process.trouble() == 0 &&
+         std::any_of(waits.queues.begin(), waits.queues.end(),
+                     [](const fault::QueueWait& wait) { return wait.certain; });
 }
 
 // Whatever a name holds, a terminal shows it as text.
@@ -181,6 +196,8 @@ void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind ki
   now.time_ns = monotonic_now_ns();
   const auto board = fault::read_board(path);
   if (!board) return say("no report of the GPU: " + board.error().to_line());
+  const fault::LiveProcess process(*board->state, path);
+  now.process = &process;
   tell(*board, now, writer);
 }
 
@@ -201,11 +218,16 @@ bool FaultWatch::look_for_hangs(store::Writer* writer) {
     const auto seen = fault::progress_of(path);
     if (!seen || told_.contains(path)) continue;
     Progress& known = progress_[path];
-    if (seen->in_flight == 0 || known.since_ns == 0 || *seen != known.seen) {
+    const bool may_work = seen->in_flight != 0 || seen->open != 0;
+    if (!may_work || known.since_ns == 0 || *seen != known.seen) {
       known = {*seen, now_ns, false};
       continue;
     }
     if (known.told || now_ns - known.since_ns < options_->faults.hang_ns) continue;
+    if (seen->in_flight == 0 && !waits_for_signal(path)) {
+      known.since_ns = now_ns;
+      continue;
+    }
     known.told = true;
     tell_state_of(path, fault::Occasion::Kind::kHang, known.since_ns, writer);
   }

@@ -12,11 +12,22 @@
 //   with
 //                                           a signal that counts several
 //   hsa_ops again                           starts and ends the runtime twice
+//
+// These never end, and print the ids of their queues before they wait:
+//   hsa_ops deadlock                        barriers of two queues wait for each other
+//   hsa_ops unset                           a barrier waits for a signal at 3 that nobody sets,
+//                                           another queue for the kernel behind it
+//   hsa_ops spins [undumpable]              a kernel with arguments runs for ever, another queue
+//                                           waits for it; undumpable: other processes may not read
+//                                           this one's memory
+//   hsa_ops idle                            all is done, of barriers too, and the program sleeps
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
@@ -93,6 +104,8 @@ struct Code {
     hsa_executable_symbol_t symbol;
     MUST(hsa_executable_get_symbol_by_name(executable, "hsa_nothing.kd", &gpu, &symbol));
     MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernel));
+    MUST(hsa_executable_get_symbol_by_name(executable, "hsa_spin.kd", &gpu, &symbol));
+    MUST(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &spin));
   }
   ~Code() {
     hsa_executable_destroy(executable);
@@ -100,7 +113,7 @@ struct Code {
   }
   hsa_code_object_reader_t reader;
   hsa_executable_t executable;
-  uint64_t kernel;
+  uint64_t kernel, spin;
 };
 
 // The header is written last: it makes the packet valid.
@@ -119,13 +132,15 @@ void put(hsa_queue_t* queue, Packet packet, uint16_t type, uint16_t setup) {
   hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
 }
 
-void put_barrier(hsa_queue_t* queue, hsa_signal_t wait_for) {
+void put_barrier(hsa_queue_t* queue, hsa_signal_t wait_for, hsa_signal_t completion = {0}) {
   hsa_barrier_and_packet_t packet = {};
   packet.dep_signal[0] = wait_for;
+  packet.completion_signal = completion;
   put(queue, packet, HSA_PACKET_TYPE_BARRIER_AND, 0);
 }
 
-void put_kernel(hsa_queue_t* queue, uint64_t kernel, uint32_t items, hsa_signal_t completion) {
+void put_kernel(hsa_queue_t* queue, uint64_t kernel, uint32_t items, hsa_signal_t completion,
+                void* arguments = nullptr) {
   hsa_kernel_dispatch_packet_t packet = {};
   packet.workgroup_size_x = 64;
   packet.workgroup_size_y = packet.workgroup_size_z = 1;
@@ -133,6 +148,7 @@ void put_kernel(hsa_queue_t* queue, uint64_t kernel, uint32_t items, hsa_signal_
   packet.grid_size_y = packet.grid_size_z = 1;
   packet.kernel_object = kernel;
   packet.completion_signal = completion;
+  packet.kernarg_address = arguments;
   put(queue, packet, HSA_PACKET_TYPE_KERNEL_DISPATCH, 1);
 }
 
@@ -211,6 +227,47 @@ void copies(int count) {
   }
 }
 
+// Two queues, of which each waits for something; nothing is given back.
+void stand_still(const std::string& mode, bool undumpable) {
+  const Machine machine = find_machine();
+  const Code code(machine.gpu);
+  hsa_queue_t* queues[2];
+  for (hsa_queue_t*& queue : queues) {
+    COUNTED(hsa_queue_create, machine.gpu, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
+            UINT32_MAX, &queue);
+  }
+  const hsa_signal_t first = make_signal(1), second = make_signal(1);
+  const hsa_signal_t unset = make_signal(mode == "unset" ? 3 : mode == "idle" ? 0 : 1);
+  void* flag = nullptr;
+  if (mode == "spins") {
+    flag = allocate(machine.host, 4096, machine);
+    memset(flag, 0, 4096);
+    struct Arguments {
+      void* flag;
+      int step;
+      float by;
+    };
+    auto* arguments = static_cast<Arguments*>(allocate(machine.host, 4096, machine));
+    *arguments = {flag, -7, 0.5f};
+    put_kernel(queues[0], code.spin, 64, first, arguments);
+  } else {
+    put_barrier(queues[0], mode == "deadlock" ? second : unset);
+    put_kernel(queues[0], code.kernel, 64, first);
+  }
+  put_barrier(queues[1], first, second);
+  put_kernel(queues[1], code.kernel, 64, {0});
+  if (mode == "idle") {  // a barrier is the last that either has
+    put_barrier(queues[0], second);
+    wait_for(second);
+    hsa_signal_store_screlease(second, 1);
+  }
+  if (undumpable) prctl(PR_SET_DUMPABLE, 0);
+  printf("{\"first\": %lu, \"second\": %lu, \"flag\": \"%p\"}\n", queues[0]->id, queues[1]->id,
+         flag);
+  fflush(stdout);
+  pause();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -225,6 +282,8 @@ int main(int argc, char** argv) {
     dispatches(20, 64, "last");
   } else if (mode == "copies" && argc == 3) {
     copies(count);
+  } else if (mode == "deadlock" || mode == "unset" || mode == "spins" || mode == "idle") {
+    stand_still(mode, argc > 2 && std::string(argv[2]) == "undumpable");
   } else if (mode == "again") {
     dispatches(20, 64, "last");
     MUST(hsa_shut_down());

@@ -1,1 +1,7 @@
 kernel void hsa_nothing(void) {}
+
+kernel void hsa_spin(global volatile int* flag, int step, float by) {
+  while (*flag == 0) {
+  }
+  *flag = (int)(step * by);
+}

@@ -124,8 +124,8 @@ Command debug_command() {
           "error of a queue (a trap, an illegal instruction, an access outside of LDS or private "
           "memory, a bad packet), a call into HIP that failed just before the program ended with an "
           "error, or a crash of the program while its GPUs had work. SIGQUIT (Ctrl-\\) asks "
-          "for a report of what they do at the moment, and --hang for one when they stand still; "
-          "the program goes on then, and does not get that signal. sonde record prints the same "
+          "for a report of what they do at the moment, and --hang for one when they stand still: "
+          "arguments of what is in flight, and what each queue waits for; the program goes on then, and does not get that signal. sonde record prints the same "
           "and stores it in the trace, which sonde debug FILE.rpd shows again. The program's own "
           "output, signals and exit status do not change.\n\n"
           "The report names the kernel with its grid and its arguments, the allocation that the "
@@ -148,8 +148,8 @@ Command debug_command() {
             "slow, and an access out of bounds is likelier to fault",
             ""},
            {"--hang", "TIME",
-            "also report when no dispatch has begun or ended for TIME although there are some; the "
-            "program goes on",
+            "also report when no dispatch has begun or ended for TIME although there is work, or a queue "
+            "waits; the program goes on",
             ""},
            {"--all", "", "show every wave with its registers, not one for each place", ""},
            {"--save-code-objects", "DIR",

@@ -1,0 +1,66 @@
+#include "fault/live.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "base/unique_fd.h"
+
+namespace sonde::fault {
+
+namespace {
+
+// errno: the process is not there, may not be looked at, or has not mapped that file.
+int cannot_be_read(int64_t pid, const std::string& board_path) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  if (!maps) return errno == ENOENT ? ESRCH : errno;
+  // The folder may be known to the process by another name.
+  const std::string name = "/boards/" + std::filesystem::path(board_path).filename().string();
+  for (std::string line; std::getline(maps, line);) {
+    if (line.ends_with(name)) return 0;
+  }
+  return maps.bad() ? EACCES : ESRCH;
+}
+
+int64_t read_from(int64_t pid, uint64_t address, void* to, size_t bytes) {
+  const iovec local = {to, bytes};
+  const iovec remote = {reinterpret_cast<void*>(address), bytes};
+  const ssize_t done = ::process_vm_readv(static_cast<pid_t>(pid), &local, 1, &remote, 1, 0);
+  return done < 0 ? -int64_t{errno} : done;
+}
+
+}  // namespace
+
+LiveProcess::LiveProcess(const wire::Board& board, const std::string& board_path)
+    : pid_(board.pid), trouble_(cannot_be_read(board.pid, board_path)), path_(board_path) {
+  // Where files of /proc can be read, the kernel may still refuse the memory.
+  uint64_t probe = 0;
+  if (trouble_ == 0 && read_from(pid_, 0, &probe, sizeof probe) == -EPERM) trouble_ = EPERM;
+}
+
+int64_t LiveProcess::read(uint64_t address, void* to, size_t bytes) const {
+  return trouble_ != 0 ? -int64_t{trouble_} : read_from(pid_, address, to, bytes);
+}
+
+bool LiveProcess::has_ended(uint64_t number) const {
+  const UniqueFd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  const uint64_t place = (number - 1) % wire::kBoardDispatches;
+  wire::BoardEnd end = {};
+  const auto at = static_cast<off_t>(offsetof(wire::Board, ends) + place * sizeof end);
+  return !file.valid() || ::pread(file.get(), &end, sizeof end, at) != sizeof end ||
+         end.number >= number;
+}
+
+std::optional<int64_t> LiveProcess::signal_value(uint64_t signal) const {
+  constexpr uint64_t kValue = 8;  // where it is in a signal of HSA
+  int64_t value = 0;
+  if (read(signal + kValue, &value, sizeof value) != sizeof value) return std::nullopt;
+  return value;
+}
+
+}  // namespace sonde::fault
