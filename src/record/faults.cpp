@@ -20,7 +20,6 @@
 #include "record/command.h"
 #include "record/launcher.h"
 #include "record/symbols.h"
-#include "store/faults.h"
 
 namespace sonde::record {
 
@@ -151,14 +150,34 @@ void FaultWatch::tell(const fault::Board& board, const fault::Occasion& occasion
   const fault::FaultReport report = fault::compose(board, code, occasion, names_of_file);
   print(report);
   ++reports_;
-  if (writer == nullptr) return;
+  if (writer == nullptr && options.core.empty()) return;
   const fault::Dispatch* dispatch = report.culprit ? &report.in_flight[*report.culprit] : nullptr;
-  const auto added = store::add_fault(
-      writer->database(),
-      {report.pid, report.time_ns, report.gpu, report.kind, valid_utf8(report.title),
-       valid_utf8(report.cause), dispatch != nullptr ? dispatch->kernel : "",
-       valid_utf8(fault::text_of(report, {true})), fault::json_of(report)});
+  const store::FaultRow row = {report.pid,
+                               report.time_ns,
+                               report.gpu,
+                               report.kind,
+                               valid_utf8(report.title),
+                               valid_utf8(report.cause),
+                               dispatch != nullptr ? dispatch->kernel : "",
+                               valid_utf8(fault::text_of(report, {true})),
+                               fault::json_of(report)};
+  if (!options.core.empty()) {
+    const auto kept = keep(row);
+    if (!kept) say("the report is not kept: " + kept.error().to_line());
+    has_core_ = has_core_ || kept.ok();
+  }
+  if (writer == nullptr) return;
+  const auto added = store::add_fault(writer->database(), row);
   if (!added) say("the report is not in the trace: " + added.error().to_line());
+}
+
+// Each time whole: the next report may never come.
+Status FaultWatch::keep(const store::FaultRow& row) const {
+  using store::Writer;
+  SONDE_ASSIGN(auto file, Writer::open(options_->faults.core,
+                                       has_core_ ? Writer::Mode::kAppend : Writer::Mode::kCreate));
+  SONDE_TRY(store::add_fault(file.database(), row));
+  return file.finish();
 }
 
 bool FaultWatch::look(store::Writer* writer) {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "fault/compose.h"
 #include "record/options.h"
+#include "store/faults.h"
 #include "store/writer.h"
 
 namespace sonde::record {
@@ -52,6 +53,7 @@ class FaultWatch {
   fault::Occasion occasion() const;
   void tell(const fault::Board& board, const fault::Occasion& occasion, store::Writer* writer);
   void print(const fault::FaultReport& report) const;
+  Status keep(const store::FaultRow& row) const;
 
   std::string session_, waves_;
   const Options* options_ = nullptr;
@@ -59,6 +61,7 @@ class FaultWatch {
   std::map<std::string, Progress> progress_;  // by board
   int64_t looked_ns_ = 0;
   int reports_ = 0;
+  bool has_core_ = false;  // Options' file was begun, by us
 };
 
 // Where the software GPU puts the waves of a session.

@@ -21,6 +21,7 @@ struct FaultOptions {
   bool watch = true;
   bool only = false;   // sonde debug: nothing else is kept
   std::string output;  // "" = stderr
+  std::string core;    // a new .rpd that gets the reports and nothing else; "" = none
   bool json = false;
   bool all = false;      // every wave with its registers
   int64_t hang_ns = 0;   // without progress of a GPU that has work: 0 is for ever

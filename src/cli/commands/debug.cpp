@@ -23,6 +23,7 @@ Result<record::FaultOptions> fault_options(const Arguments& arguments) {
   options.only = true;
   options.on_quit = true;
   options.output = arguments.value_or("output", "");
+  options.core = arguments.value_or("core", "");
   options.json = arguments.flag("json");
   options.all = arguments.flag("all");
   options.save_folder = arguments.value("save-code-objects");
@@ -42,6 +43,14 @@ Result<record::FaultOptions> fault_options(const Arguments& arguments) {
   if (!options.output.empty() && std::filesystem::exists(options.output, error)) {
     return make_error(ErrorCode::kInvalidArgument, "exists, and is not overwritten", options.output,
                       "choose another name with -o");
+  }
+  if (!options.core.empty() && !options.core.ends_with(".rpd")) {
+    return make_error(ErrorCode::kInvalidArgument, "is no name of an .rpd", options.core,
+                      "as in --core fault.rpd");
+  }
+  if (!options.core.empty() && std::filesystem::exists(options.core, error)) {
+    return make_error(ErrorCode::kInvalidArgument, "exists, and is not overwritten", options.core,
+                      "choose another name with --core");
   }
   return options;
 }
@@ -140,6 +149,10 @@ Command debug_command() {
       .options =
           {{"--softgpu", "", "run the command on a software AMD GPU, from its machine code", ""},
            {"-o,--output", "FILE", "write the report to this new file", "standard error"},
+           {"--core", "FILE",
+            "also keep the report in this new .rpd, with all registers of all waves; sonde debug "
+            "FILE shows it again, on any machine",
+            ""},
            {"--json", "", "the report as JSON", ""},
            {"--launch-stacks", "", "also keep where each kernel was launched: some 15 us a launch",
             ""},
@@ -159,7 +172,8 @@ Command debug_command() {
             "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"}},
       .examples = {{"sonde debug -- ./solver", "why does it end with a memory access fault?"},
                    {"sonde debug --softgpu -- ./solver", "on a machine without an AMD GPU"},
-                   {"sonde debug trace.rpd", "the report that sonde record stored"}},
+                   {"sonde debug --core fault.rpd -- ./solver", "to look at it elsewhere"},
+                   {"sonde debug fault.rpd", "the report that --core or sonde record stored"}},
       .takes_command_line = true,
       .run = run};
 }
