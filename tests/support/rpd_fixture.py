@@ -75,6 +75,12 @@ class Fixture:
         self.database.execute("INSERT INTO rocpd_copyapi VALUES (?,'0x0',?,0,0,1,'','',0,0,1,0)",
                               (api, size))
 
+    def op_counter(self, op, name, value):
+        self.database.execute("CREATE TABLE IF NOT EXISTS rocpd_counter (id integer PRIMARY KEY, "
+                              "value real, op_id integer, name_id integer)")
+        self.database.execute("INSERT INTO rocpd_counter (value, op_id, name_id) VALUES (?,?,?)",
+                              (value, op, self.string(name)))
+
     def monitor(self, start, value, device=0, kind="sclk"):
         self.database.execute(
             "INSERT INTO rocpd_monitor(deviceType, deviceId, monitorType, start, end, value) "

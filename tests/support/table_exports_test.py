@@ -20,7 +20,7 @@ import unittest
 from collections import defaultdict
 
 from pftrace_check import fields
-from rpd_fixture import expected, nested
+from rpd_fixture import Fixture, expected, nested
 from tool_case import ROOT, SHARED, ToolCase, take_sonde
 
 SONDE = None
@@ -133,6 +133,43 @@ class Rocprof(TableCase):
                              {k: v for k, v in want.items()
                               if k[:3] == "op " and not re.match("op (Copy|Fill)", k)})
             shutil.rmtree(out)
+
+
+class CountersOfKernels(TableCase):
+    """Three kernels, of which the first has a counter in two parts and the last none."""
+
+    def counted(self):
+        path = self.folder / "in.rpd"
+        fixture = Fixture(path)
+        ops = [fixture.op(1000 + 100 * i, 1050 + 100 * i, name) for i, name in enumerate("abc")]
+        for op, name, value in ((ops[0], "SQ_WAVES", 16), (ops[0], "TCC_HIT", 2 ** 40),
+                                (ops[0], "TCC_HIT", 1), (ops[1], 'say, "x"', 0.25),
+                                (ops[1], "SQ_WAVES", 3)):
+            fixture.op_counter(op, name, value)
+        fixture.close()
+        return path
+
+    def test_rocprof_has_a_column_for_each(self):
+        rows = rows_of(self.export(self.counted(), "rocprof") / "results.csv")
+        columns = list(rows[0])
+        between = columns[columns.index("obj") + 1:columns.index("DispatchNs")]
+        self.assertEqual(between, ["SQ_WAVES", "TCC_HIT", 'say, "x"'])
+        self.assertEqual([[row[name] for name in between] for row in rows],
+                         [["16", str(2 ** 40 + 1), ""], ["3", "", "0.25"], ["", "", ""]])
+
+    def test_rocprofv3_has_a_row_for_each(self):
+        out = self.export(self.counted(), "rocprofv3")
+        rows = rows_of(out / "results_counter_collection.csv")
+        self.assertEqual([(row["Dispatch_Id"], row["Kernel_Name"], row["Counter_Name"],
+                           row["Counter_Value"], row["Start_Timestamp"]) for row in rows],
+                         [("1", "a", "SQ_WAVES", "16", "1000"),
+                          ("1", "a", "TCC_HIT", str(2 ** 40 + 1), "1000"),
+                          ("2", "b", "SQ_WAVES", "3", "1100"),
+                          ("2", "b", 'say, "x"', "0.25", "1100")])
+        kernels = {row["Kernel_Name"]: row["Kernel_Id"]
+                   for row in rows_of(out / "results_kernel_trace.csv")}
+        self.assertEqual([row["Kernel_Id"] for row in rows],
+                         [kernels[row["Kernel_Name"]] for row in rows])
 
 
 class Rocpd(TableCase):

@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/workload_options.h"
 #include "record/child.h"
+#include "record/command.h"
 #include "record/launcher.h"
 #include "record/record.h"
 #include "store/join_counters.h"
@@ -25,7 +26,10 @@ void say(const std::string& text) { print_error_line(text); }
 
 bool runs_on_softgpu(const Arguments& arguments) {
   const auto& command = arguments.command_line();
-  return arguments.flag("softgpu") || (!command.empty() && record::is_softgpu(command[0]));
+  if (arguments.flag("softgpu")) return true;
+  if (command.empty()) return false;
+  const auto program = record::find_command(command[0]);
+  return program && record::is_softgpu(*program);
 }
 
 // As libc's matcher in the program takes it, which does not know \d.
@@ -48,6 +52,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
   record::Options options;
   options.output = arguments.value_or("output", "");
   options.overwrite = arguments.flag("overwrite");
+  options.name_file = arguments.value_or("name-file", "");
   options.quiet = true;
   options.sample_hz = 0;
   options.backends = {"hsa", "hip", "roctx"};
@@ -141,6 +146,7 @@ Status run_others(const record::Options& options, const metrics::Plan& plan,
     record::Options again = options;
     again.output = fmt::format("{}/pass{}.rpd", folder.path(), pass);
     again.overwrite = false;
+    again.name_file.clear();
     SONDE_ASSIGN(const record::Outcome outcome, run_pass(again, plan, pass));
     if (outcome.path.empty() || has_failed(outcome)) {
       say(
@@ -230,7 +236,8 @@ Command profile_command() {
   command.options = joined(
       std::vector<Option>{
           {"-o,--output", "FILE", "name of the trace, as for sonde record", "trace.rpd"},
-          {"--overwrite", "", "replace an existing trace that is finished", ""}},
+          {"--overwrite", "", "replace an existing trace that is finished", ""},
+          {"--name-file", "PATH", "write the name of the trace into the file PATH", ""}},
       counter_options(),
       std::vector<Option>{
           {"--kernel", "REGEX",

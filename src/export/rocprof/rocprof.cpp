@@ -1,5 +1,6 @@
 // The CSV files of rocprof v1 (docs/exports.md), in a new folder: results.csv with a row for each
-// kernel, and the files of its --stats. What the trace does not know is None, as rocprof writes it.
+// kernel and its hardware counters, and the files of its --stats. What the trace does not know is
+// None, as rocprof writes it; what was not counted is empty.
 #include <fmt/format.h>
 
 #include <map>
@@ -7,6 +8,7 @@
 
 #include "export/events/name_statistics.h"
 #include "export/output/csv.h"
+#include "export/rocprof/counters.h"
 #include "export/rocprof/words.h"
 
 namespace sonde::exporting {
@@ -15,13 +17,14 @@ namespace {
 
 const char* const kKernelHeader =
     "Index,KernelName,gpu-id,queue-id,queue-index,pid,tid,grd,wgr,lds,scr,arch_vgpr,accum_vgpr,"
-    "sgpr,wave_size,sig,obj,DispatchNs,BeginNs,EndNs,CompleteNs";
+    "sgpr,wave_size,sig,obj";
+const char* const kTimes = ",DispatchNs,BeginNs,EndNs,CompleteNs";
 const char* const kStatsHeader = R"("Name","Calls","TotalDurationNs","AverageNs","Percentage")";
 
 class Tables {
  public:
   Tables(const Events& events, std::string folder)
-      : events_(events), prefix_(std::move(folder) + "/results") {}
+      : events_(events), counters_(events), prefix_(std::move(folder) + "/results") {}
 
   Result<Counts> write() {
     SONDE_TRY(ops());
@@ -38,17 +41,20 @@ class Tables {
 
  private:
   Status ops();
+  std::string kernel_header() const;
   void kernel_row(CsvFile& file, const Op& op, int64_t index);
+  void counter_columns(CsvFile& file, const Op& op);
   Status statistics();
 
   const Events& events_;
+  CounterTable counters_;
   const std::string prefix_;
   std::map<std::string, NameStatistics> statistics_;  // by the part of the file's name
   Counts counts_;
 };
 
 Status Tables::ops() {
-  CsvFile file(prefix_ + ".csv", kKernelHeader);
+  CsvFile file(prefix_ + ".csv", kernel_header());
   int64_t index = 0;
   for (const Op& op : events_.ops) {
     ++counts_.ops;
@@ -62,14 +68,33 @@ Status Tables::ops() {
   return file.finish();
 }
 
-// All work items, or of a group, of all axes; -1 where an axis is not known.
-int64_t product(const int64_t (&a)[3], const int64_t (&b)[3]) {
-  if (a[0] < 0 || b[0] < 0) return -1;
-  return a[0] * a[1] * a[2] * b[0] * b[1] * b[2];
+// As rocprof writes names of counters; those of other tools may have commas.
+std::string csv_name(std::string_view name) {
+  if (name.find_first_of(",\"\r\n") == name.npos) return std::string(name);
+  std::string quoted = "\"";
+  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string Tables::kernel_header() const {
+  std::string header = kKernelHeader;
+  for (const std::string_view name : counters_.names()) header += "," + csv_name(name);
+  return header + kTimes;
+}
+
+void Tables::counter_columns(CsvFile& file, const Op& op) {
+  const auto index = static_cast<uint32_t>(&op - events_.ops.data());
+  for (const double* value : counters_.values(index)) {
+    if (value == nullptr) {
+      file.empty();
+    } else {
+      file.bare(counter_text(*value));
+      ++counts_.counters;
+    }
+  }
 }
 
 void Tables::kernel_row(CsvFile& file, const Op& op, int64_t index) {
-  constexpr int64_t kOnes[3] = {1, 1, 1};
   const auto known = [&](int64_t value) {
     if (value < 0) {
       file.bare("None");
@@ -79,7 +104,6 @@ void Tables::kernel_row(CsvFile& file, const Op& op, int64_t index) {
   };
   const Queue& queue = events_.queues[op.queue];
   const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
-  const int64_t items = product(shape.grid, shape.group);
   file.number(index);
   file.text(events_.names.at(op.name));
   file.number(queue.gpu_id);
@@ -89,12 +113,13 @@ void Tables::kernel_row(CsvFile& file, const Op& op, int64_t index) {
   known(op.first_link == kNone
             ? -1
             : events_.threads[events_.apis[events_.links[op.first_link].api].thread].tid);
-  known(items >= 0 ? items : product(shape.items, kOnes));
-  known(product(shape.group, kOnes));
+  known(work_items(shape));
+  known(group_items(shape));
   known(shape.group_segment_bytes);
   known(shape.private_segment_bytes);
   for (int i = 0; i < 6; ++i) file.bare("None");  // registers, wave size, signal, object
-  file.bare("None");                              // DispatchNs
+  counter_columns(file, op);
+  file.bare("None");  // DispatchNs
   file.number(op.start_ns);
   file.number(op.end_ns);
   file.bare("None");  // CompleteNs

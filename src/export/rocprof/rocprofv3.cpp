@@ -1,5 +1,6 @@
-// The CSV tables of rocprofv3 (docs/exports.md), in a new folder: agents, kernels, copies, one
-// table of calls for each API, markers, and statistics of each domain. Columns have rocprofv3's
+// The CSV tables of rocprofv3 (docs/exports.md), in a new folder: agents, kernels and
+// their hardware counters, copies, one table of calls for each API, markers, and statistics of each
+// domain. Columns have rocprofv3's
 // names and order; what the trace does not know is empty. memory_copy_trace has one column more,
 // the bytes, which rocprofv3 leaves out.
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 
 #include "export/events/name_statistics.h"
 #include "export/output/csv.h"
+#include "export/rocprof/counters.h"
 #include "export/rocprof/words.h"
 
 namespace sonde::exporting {
@@ -37,6 +39,11 @@ const char* const kKernelHeader =
     R"("Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp","LDS_Block_Size",)"
     R"("Scratch_Size","VGPR_Count","Accum_VGPR_Count","SGPR_Count","Workgroup_Size_X",)"
     R"("Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z")";
+const char* const kCounterHeader =
+    R"("Correlation_Id","Dispatch_Id","Agent_Id","Queue_Id","Process_Id","Thread_Id","Grid_Size",)"
+    R"("Kernel_Id","Kernel_Name","Workgroup_Size","LDS_Block_Size","Scratch_Size","VGPR_Count",)"
+    R"("Accum_VGPR_Count","SGPR_Count","Counter_Name","Counter_Value","Start_Timestamp",)"
+    R"("End_Timestamp")";
 const char* const kCopyHeader =
     R"("Kind","Direction","Stream_Id","Source_Agent_Id","Destination_Agent_Id",)"
     R"("Correlation_Id","Start_Timestamp","End_Timestamp","Size_Bytes")";
@@ -51,11 +58,12 @@ std::string agent(int64_t number) { return fmt::format("Agent {}", number); }
 class Tables {
  public:
   Tables(const Events& events, std::string folder)
-      : events_(events), prefix_(std::move(folder) + "/results_") {}
+      : events_(events), counters_(events), prefix_(std::move(folder) + "/results_") {}
 
   Result<Counts> write() {
     SONDE_TRY(agents());
     SONDE_TRY(kernels());
+    SONDE_TRY(op_counters());
     SONDE_TRY(copies());
     SONDE_TRY(apis());
     SONDE_TRY(statistics());
@@ -72,6 +80,8 @@ class Tables {
   Status kernels();
   void kernel_row(CsvFile& file, const Op& op, int64_t dispatch);
   void size_columns(CsvFile& file, const Op& op) const;
+  Status op_counters();
+  void counter_row(CsvFile& file, const Op& op, int64_t dispatch, size_t counter, double value);
   Status copies();
   void copy_row(CsvFile& file, const Op& op);
   Status apis();
@@ -82,6 +92,7 @@ class Tables {
   }
 
   const Events& events_;
+  CounterTable counters_;
   const std::string prefix_;
   std::map<uint32_t, int64_t> kernel_ids_;
   std::map<std::string, NameStatistics> statistics_;  // by domain's file word
@@ -152,6 +163,52 @@ void Tables::kernel_row(CsvFile& file, const Op& op, int64_t dispatch) {
   size_columns(file, op);
   file.end_row();
   statistics_["kernel"].add(name, op.duration_ns());
+}
+
+// A row for each counter of each kernel.
+Status Tables::op_counters() {
+  CsvFile file = table("counter_collection", kCounterHeader);
+  int64_t dispatch = 0;
+  for (size_t i = 0; i < events_.ops.size() && !counters_.names().empty(); ++i) {
+    const Op& op = events_.ops[i];
+    if (store::moves_memory(events_.class_of(op))) continue;
+    ++dispatch;
+    const auto& values = counters_.values(static_cast<uint32_t>(i));
+    for (size_t counter = 0; counter < values.size(); ++counter) {
+      if (values[counter] != nullptr) counter_row(file, op, dispatch, counter, *values[counter]);
+    }
+  }
+  return file.finish();
+}
+
+void Tables::counter_row(CsvFile& file, const Op& op, int64_t dispatch, size_t counter,
+                         double value) {
+  ++counts_.counters;
+  const Queue& queue = events_.queues[op.queue];
+  const Api* const call = launcher(op);
+  const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
+  const Thread* const thread = call == nullptr ? nullptr : &events_.threads[call->thread];
+  const auto known = [](int64_t number) {
+    return number < 0 ? std::nullopt : std::optional<int64_t>(number);
+  };
+  file.number(call == nullptr ? 0 : call->id);
+  file.number(dispatch);
+  file.text(agent(agent_of_gpu(queue.gpu_id)));
+  file.number(queue.queue_id);
+  file.number(known(queue.pid));
+  file.number(thread == nullptr ? std::nullopt : std::optional<int64_t>(thread->tid));
+  file.number(known(work_items(shape)));
+  file.number(kernel_ids_.at(op.name));
+  file.text(events_.names.at(op.name));
+  file.number(known(group_items(shape)));
+  file.number(known(shape.group_segment_bytes));
+  file.number(known(shape.private_segment_bytes));
+  for (int i = 0; i < 3; ++i) file.empty();  // registers
+  file.text(counters_.names()[counter]);
+  file.bare(counter_text(value));
+  file.number(op.start_ns);
+  file.number(op.end_ns);
+  file.end_row();
 }
 
 void Tables::size_columns(CsvFile& file, const Op& op) const {

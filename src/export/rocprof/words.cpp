@@ -42,4 +42,17 @@ std::string file_word(std::string_view domain) {
   return word_of(domain, [](unsigned char byte) { return std::tolower(byte); });
 }
 
+int64_t group_items(const Shape& shape) {
+  if (shape.group[0] < 0) return -1;
+  return shape.group[0] * shape.group[1] * shape.group[2];
+}
+
+int64_t work_items(const Shape& shape) {
+  if (shape.grid[0] >= 0 && shape.group[0] >= 0) {
+    return shape.grid[0] * shape.grid[1] * shape.grid[2] * group_items(shape);
+  }
+  if (shape.items[0] < 0) return -1;
+  return shape.items[0] * shape.items[1] * shape.items[2];
+}
+
 }  // namespace sonde::exporting

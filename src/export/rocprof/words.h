@@ -32,11 +32,16 @@ std::string file_word(std::string_view domain);
 constexpr int64_t kHostAgent = 0;
 constexpr int64_t agent_of_gpu(int64_t gpu_id) { return gpu_id + 1; }
 
+// Of all axes together: the work items of a kernel, and of one of its groups; -1 where an axis is
+// not known.
+int64_t work_items(const Shape& shape);
+int64_t group_items(const Shape& shape);
+
 // An exporter's function for what Tables(events, folder).write() writes.
 template <typename Tables>
 Result<Counts> write_tables(store::Reader& reader, const std::string& path,
                             const Options& options) {
-  SONDE_ASSIGN(const Events events, load_events(reader, options));
+  SONDE_ASSIGN(const Events events, load_events(reader, options, true));
   SONDE_ASSIGN(NewFolder folder, NewFolder::create(path));
   SONDE_ASSIGN(const Counts counts, Tables(events, path).write());
   folder.keep();

@@ -1,0 +1,40 @@
+#include "export/rocprof/counters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sonde::exporting {
+
+CounterTable::CounterTable(const Events& events) : events_(events) {
+  for (const OpCounter& counter : events.op_counters) {
+    if (columns_.try_emplace(counter.name, names_.size()).second) {
+      names_.push_back(events.names.at(counter.name));
+    }
+  }
+}
+
+const std::vector<const double*>& CounterTable::values(uint32_t op) {
+  sums_.assign(names_.size(), 0);
+  values_.assign(names_.size(), nullptr);
+  const auto first = std::lower_bound(
+      events_.op_counters.begin(), events_.op_counters.end(), op,
+      [](const OpCounter& counter, uint32_t wanted) { return counter.op < wanted; });
+  for (auto at = first; at != events_.op_counters.end() && at->op == op; ++at) {
+    const size_t column = columns_.at(at->name);
+    sums_[column] += at->value;
+    values_[column] = &sums_[column];
+  }
+  return values_;
+}
+
+std::string counter_text(double value) {
+  constexpr double kExact = 9007199254740992;  // every whole number below is a double
+  if (value == std::floor(value) && std::abs(value) < kExact) {
+    return fmt::format("{}", static_cast<int64_t>(value));
+  }
+  return fmt::format("{}", value);
+}
+
+}  // namespace sonde::exporting
