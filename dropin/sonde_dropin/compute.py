@@ -6,11 +6,10 @@ import os
 import re
 import subprocess
 
-from . import compute_options, tool
+from . import compute_options, counters, tool
 from .table import Usage, tell_differences
 
 _UNITS = ("per_kernel", "per_wave", "per_cycle", "per_second")
-_LAST = 2**62  # as good as no end
 
 
 def _report(command):
@@ -32,7 +31,7 @@ def _dispatches(texts):
     for text in " ".join(texts).replace("> ", ">").split():
         after = re.fullmatch(r">(\d+)", text)
         if after:
-            text = f"{int(after[1]) + 1}:{_LAST}"
+            text = f"{int(after[1]) + 1}:{counters.LAST}"
         elif not re.fullmatch(r"\d+(:\d+)?", text):
             raise Usage(f"--dispatch: '{text}' is not a dispatch; 0, 4:7 and \"> 3\" are")
         ranges.append(text)
@@ -57,7 +56,7 @@ def _kernels(path, texts):
     for number in numbers:
         if number >= len(names):
             raise Usage(f"--kernel: {number}: {path} has {len(names)} kernels, from 0 on")
-        chosen.append("^" + re.sub(r"([][\\.^$*+?(){}|])", r"\\\1", names[number]) + "$")
+        chosen.append("^" + counters.literal_pattern(names[number]) + "$")
     return ["--kernel", "|".join(chosen)]
 
 

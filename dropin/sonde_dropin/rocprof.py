@@ -4,7 +4,7 @@ import csv
 import os
 import re
 
-from . import tool
+from . import counters, tool
 from .files import Files, base_name, demangled, rewrite
 from .rocprof_options import ROCPROF
 from .table import Usage, tell_differences
@@ -30,16 +30,6 @@ def _asked(parsed):
     return asked
 
 
-def _check_input(path):
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError as error:
-        raise tool.Failure(f"{path}: {error.strerror}") from error
-    if re.search(r"^\s*pmc\s*:|<metric\b|\bpmc\s*=", text, re.MULTILINE):
-        raise Usage(f"{path}: pmc: {ROCPROF.find('-m').note}")
-
-
 def _period(text):
     parts = text.split(":")
     if len(parts) != 3 or not all(re.fullmatch(r"\d+(m|s|ms|us)", part) for part in parts):
@@ -55,14 +45,23 @@ def _prefix(parsed):
     return name[:-4] if name.endswith(".csv") else name
 
 
-def _kernels(files, source, named, timed):
-    """out.csv as rocprof has it: with names for people, and times where they were asked for."""
+def _kernels(files, trace, source, named, timed, wanted):
+    """out.csv as rocprof has it: with names for people, and times where they were asked for; of a run with
+    counters the kernels that were counted."""
+    fixed, columns, index = [], None, 0
+
     def change(row, heading):
+        nonlocal fixed, columns, index
         if row is None:
-            kept = [name for name in heading if timed or name not in _TIMES]
-            return kept + (["DurationNs"] if timed else [])
+            columns = counters.Columns(trace, wanted, heading) if wanted else None
+            fixed = heading[:heading.index("obj") + 1] + (columns.names if columns else [])
+            return fixed + ([*_TIMES, "DurationNs"] if timed else [])
         row["KernelName"] = named(row["KernelName"])
         row["DurationNs"] = str(int(row["EndNs"]) - int(row["BeginNs"]))
+        if columns and not columns.fill(row, int(row["gpu-id"]), int(row["BeginNs"]), int(row["EndNs"])):
+            return False
+        row["Index"] = str(index)
+        index += 1
         return True
 
     if os.path.exists(source):  # there were kernels
@@ -82,14 +81,14 @@ def _statistics(files, source, named, end):
         files.place(name, end)
 
 
-def _write(parsed, trace, prefix, asked):
+def _write(parsed, trace, prefix, asked, wanted):
     timed = _on(parsed, "timestamp") or bool(asked & {"stats", "json"})
     named = base_name if _on(parsed, "basenames") else demangled
     with Files(prefix) as files:
         if not files.export(trace, "rocprof", "all"):
             return 1
         source = files.path("all") + "/results"
-        _kernels(files, source + ".csv", named, timed)
+        _kernels(files, trace, source + ".csv", named, timed, wanted)
         if "stats" in asked:
             _statistics(files, source + ".stats.csv", named, ".stats.csv")
         for domain in sorted(asked & {"hip", "hsa"}):
@@ -102,25 +101,40 @@ def _write(parsed, trace, prefix, asked):
     return 0
 
 
+def _run(parsed, prefix, wanted):
+    """Records or counts; returns the status and the trace."""
+    output = tool.literal(prefix) + ".rpd"
+    starts = _on(parsed, "trace-start", True)
+    if wanted:
+        for option, given in (("--trace-start", not starts), ("--trace-period", "trace-period" in parsed)):
+            if given:
+                raise Usage(f"{option}: not with pmc:, which counts in all of the program")
+        tell_differences(ROCPROF, parsed)
+        return tool.profile(output, parsed.program, counters.options(wanted))
+    options = [("sample", "off"), ("metrics", "off"), ("backends", "hip,hsa,roctx,cpu")]
+    if not starts:
+        options.append(("no-start", None))
+    if "trace-period" in parsed:
+        options += _period(parsed["trace-period"])
+    tell_differences(ROCPROF, parsed)
+    return tool.record(output, parsed.program, options)
+
+
 def rocprof(parsed):
+    if parsed.on("list-basic"):
+        tell_differences(ROCPROF, parsed)
+        tool.replace(["avail", "--category", "counters"])
     if not parsed.program:
         raise Usage("no program to run (rocprof --help)")
-    if "i" in parsed:
-        _check_input(parsed["i"])
+    wanted = counters.read_input(parsed["i"]) if "i" in parsed else None
     asked = _asked(parsed)
     prefix = _prefix(parsed)
     folder = os.path.dirname(prefix)
     if folder and not os.path.isdir(folder):
         raise tool.Failure(f"{folder}: no such folder")
-    options = [("sample", "off"), ("metrics", "off"), ("backends", "hip,hsa,roctx,cpu")]
-    if not _on(parsed, "trace-start", True):
-        options.append(("no-start", None))
-    if "trace-period" in parsed:
-        options += _period(parsed["trace-period"])
     _on(parsed, "timestamp"), _on(parsed, "basenames")  # a wrong value is told before the run
-    tell_differences(ROCPROF, parsed)
-    status, trace = tool.record(tool.literal(prefix) + ".rpd", parsed.program, options)
+    status, trace = _run(parsed, prefix, wanted)
     if trace is not None:
-        wrote = _write(parsed, trace, prefix if trace == prefix + ".rpd" else trace[:-4], asked)
+        wrote = _write(parsed, trace, prefix if trace == prefix + ".rpd" else trace[:-4], asked, wanted)
         status = status or wrote
     tool.end_like(status)

@@ -2,16 +2,16 @@
 
 from .table import NEAR, REFUSED, SAME, Front, Option
 
-_NO_COUNTERS = ("sonde profile collects hardware counters; ROCm's own rocprof does, too, and sonde counters, sol and "
-                "roofline read its files")
+_NO_DERIVED = ("Sonde has no metrics under these names, only basic counters and their _sum; sonde sol shows its own of "
+               "the .rpd")
 
 ROCPROF = Front(
     "rocprof", "rocprof [OPTIONS] APP [ARGUMENTS...]",
     "Runs APP and leaves the files of rocprof v1, from a recording by sonde record that stays beside "
     "them (out.rpd).", {
         "Files": [
-            Option("-i", "FILE", NEAR, "input file (.txt, .xml)", "gpu:, kernel: and range: choose nothing, all "
-                   "kernels of all GPUs are recorded; a file with counters (pmc:) is refused"),
+            Option("-i", "FILE", NEAR, "input file (.txt, .xml)", "with pmc: kernels are counted by sonde "
+                   "profile, which plans how often APP runs; without it, all kernels of all GPUs are recorded"),
             Option("-o", "FILE", SAME, "the CSV file; the others are named after it. By default that of -i, or "
                    "results.csv"),
             Option("-d", "DIR", NEAR, "folder of intermediate data", "there is none; the trace is beside the CSV "
@@ -48,9 +48,10 @@ ROCPROF = Front(
             Option("--heartbeat", "SECONDS", NEAR, "print a sign of life", "none is printed"),
         ],
         "Counters": [
-            Option("-m", "FILE", REFUSED, "metrics", _NO_COUNTERS),
-            Option("--list-basic", "", REFUSED, "basic counters", _NO_COUNTERS),
-            Option("--list-derived", "", REFUSED, "derived metrics", _NO_COUNTERS),
+            Option("-m", "FILE", REFUSED, "metrics", _NO_DERIVED),
+            Option("--list-basic", "", NEAR, "basic counters", "the list is that of sonde avail --category counters",
+                   sets=("list",)),
+            Option("--list-derived", "", REFUSED, "derived metrics", _NO_DERIVED),
             Option("--merge-traces", "", REFUSED, "merge folders of traces",
                    "sonde merge FILE.rpd... brings traces together"),
         ],

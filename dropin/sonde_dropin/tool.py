@@ -100,8 +100,8 @@ def end_like(status):
     os._exit(128 - status)
 
 
-def record(output, program, options=()):
-    """Records the program; returns its status and the name of the trace, or None."""
+def _traced(command, output, program, options):
+    """Runs the program under a command of sonde's; returns its status and the name of the trace, or None."""
     with tempfile.TemporaryDirectory(prefix="sonde-") as folder:
         name_file = os.path.join(folder, "name")
         # What the user has set in the environment counts more than a front's choice.
@@ -109,7 +109,7 @@ def record(output, program, options=()):
         for name, value in options:
             if "SONDE_" + name.upper().replace("-", "_") not in os.environ:
                 chosen += ["--" + name] + ([value] if value is not None else [])
-        status = run([sonde(), "record", "-q", "--overwrite", "--name-file", name_file, "-o", output]
+        status = run([sonde()] + command + ["--overwrite", "--name-file", name_file, "-o", output]
                      + chosen + ["--"] + program)
         try:
             with open(name_file, encoding="utf-8", errors="surrogateescape") as file:
@@ -117,6 +117,16 @@ def record(output, program, options=()):
         except FileNotFoundError:
             return status, None
         return status, trace if os.path.exists(trace) else None
+
+
+def record(output, program, options=()):
+    """Records the program; returns its status and the name of the trace, or None."""
+    return _traced(["record", "-q"], output, program, options)
+
+
+def profile(output, program, options=()):
+    """Counts hardware counters of the program's kernels; returns the same."""
+    return _traced(["profile"], output, program, options)
 
 
 def sonde_quietly(*arguments):

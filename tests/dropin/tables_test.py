@@ -19,7 +19,7 @@ BUILD = Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else ROOT / "build"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "dropin"))
 
-from sonde_dropin import files, fronts, jobs, main, rocprofv3, summary, table  # noqa: E402
+from sonde_dropin import counters, files, fronts, jobs, main, rocprofv3, summary, table  # noqa: E402
 
 # The options that each tool has, as its own help and its users name them.
 KNOWN = {
@@ -208,8 +208,11 @@ class OptionsRun(unittest.TestCase):
             self.assertEqual(done.stderr, f"{name}: {spelling}: {option.note}\n")
             self.assertEqual(called, "", "nothing is run")
             return
+        lists = "list" in option.sets
         self.assertEqual(done.returncode, 0, (name, spelling, done.stderr))
-        if not front.program:  # it runs none: another command of sonde, or it does all itself
+        if lists:
+            self.assertTrue(called.startswith("<avail><--category><counters>"), called)
+        elif not front.program:  # it runs none: another command of sonde, or it does all itself
             self.assertTrue(called.startswith("<avail>") or "rocprof-sys-avail: 1: " in done.stdout, called)
             (self.folder / "1").unlink(missing_ok=True)
         else:
@@ -279,6 +282,7 @@ class OptionsRun(unittest.TestCase):
                 ("rocprof", ["--stats=1", "x"], "--stats: takes no value"),
                 ("rocprof", ["-o", "none/out.csv", "x"], "none: no such folder"),
                 ("rocprof", ["--hip-trace"], "no program to run"),
+                ("rocprof", ["-i", "none.txt", "x"], "none.txt: No such file"),
                 ("runTracer.sh", ["-x", "y"], "-x: no such option"),
                 ("runTracer.sh", ["-o", "t.rpd"], "no command to record"),
                 ("rpdRemote.sh", [], "say start or stop"),
@@ -353,6 +357,28 @@ class Parts(unittest.TestCase):
         self.assertEqual((whole.calls, whole.total, whole.low, whole.high), (5, 26, 1, 10))
         self.assertAlmostEqual(whole.deviation,
                                (sum((one - mean) ** 2 for one in every) / 4) ** 0.5)
+
+    def test_input_files_of_counters(self):
+        def read(text, name="in.txt"):
+            Path(folder, name).write_text(text)
+            return counters.read_input(str(Path(folder, name)))
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(read("# pmc: A\ngpu: 0\nkernel: x\n"), None)
+            self.assertEqual(read("pmc : A B,C # D\nrange: 2\nkernel: one, two\n\n pmc:B E[3]\nrange: 1:4\ngpu: 0 2\n"),
+                             (["A", "B", "C", "E[3]"], ["one", "two"], [(1, 3)], [0, 2]))
+            for text, span in (("3:", (3, counters.LAST)), (":3", (0, 2)), ("3", (3, 3))):
+                self.assertEqual(read(f"pmc: A\nrange: {text}").ranges, [span])
+            self.assertEqual(read('# of a test\n<!-- <metric name=X> -->\n<metric name=A,B range="0:1" kernel="k<int>" gpu_index="1"></metric>'
+                                  '\n<metric name="C D"/>', "in.xml"), (["A", "B", "C", "D"], ["k<int>"], [(0, 0)], [1]))
+            for text, said in (("pmc: A\nrange: 4:4", "range: '4:4' has no dispatch"), ("pmc: A\nrange: :", "is not a range"),
+                               ("pmc: A\ngpu: all", "gpu: 'all' is no list"), ("<metric name=X expr=A/B>", "expr: Sonde has no")):
+                with self.assertRaisesRegex(table.Usage, said):
+                    read(text)
+        self.assertEqual(counters.options(counters.Wanted(["A", "B_sum"], ["f(int*)"], [(1, 3)], [0])),
+                         [("counter", "A,B_sum"), ("kernel", "f\\(int\\*\\)"), ("dispatch", "1:3")])
+        self.assertEqual([counters.recorded(name) for name in ("TCC_HIT_sum", "TCC_HIT[12]", "SQ_WAVES")],
+                         ["TCC_HIT", "TCC_HIT", "SQ_WAVES"])
 
     def test_jobs(self):
         with tempfile.TemporaryDirectory() as folder:
