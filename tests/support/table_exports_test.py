@@ -172,6 +172,23 @@ class CountersOfKernels(TableCase):
                          [kernels[row["Kernel_Name"]] for row in rows])
 
 
+    def test_rocpd_has_them_and_they_are_read_back(self):
+        source = self.counted()
+        out = self.export(source, "rocpd")
+        found = sqlite3.connect(out).execute(
+            "SELECT kernel_name, counter_name, value FROM counters_collection ORDER BY dispatch_id, "
+            "counter_id").fetchall()
+        self.assertEqual(found, [("a", "SQ_WAVES", 16), ("a", "TCC_HIT", 2 ** 40 + 1),
+                                 ("b", "SQ_WAVES", 3), ("b", 'say, "x"', 0.25)])
+        back = self.folder / "back.rpd"
+        subprocess.run([SONDE, "import", out, "-o", back], check=True, capture_output=True)
+        want, read = (sqlite3.connect(path).execute(
+            "SELECT o.start - (SELECT min(start) FROM rocpd_op), s.string, sum(c.value) FROM "
+            "rocpd_counter c JOIN rocpd_op o ON o.id = c.op_id JOIN rocpd_string s ON "
+            "s.id = c.name_id GROUP BY 1, 2 ORDER BY 1, 2").fetchall() for path in (source, back))
+        self.assertEqual(read, want)
+
+
 class Rocpd(TableCase):
     def test_every_event_and_its_name(self):
         for source in self.both():

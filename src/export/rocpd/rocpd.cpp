@@ -105,6 +105,7 @@ class RocpdWriter {
   Status arguments(int64_t event_id, std::string_view text);
   Status op(const Op& op);
   Status kernel(const Op& op, int64_t pid, int64_t tid, int64_t event_id);
+  Status op_counters(const Op& op, int64_t pid, int64_t event_id);
   Status copy(const Op& op, int64_t pid, int64_t tid, int64_t event_id);
   Result<int64_t> track(int64_t pid, int64_t tid, std::string_view name);
   Status samples();
@@ -125,7 +126,9 @@ class RocpdWriter {
   std::vector<int64_t> thread_ids_, queue_ids_;
   std::map<uint32_t, int64_t> kernel_ids_;               // by index of names
   std::map<std::array<int64_t, 3>, int64_t> track_ids_;  // by pid, tid and name
-  int64_t next_event_ = 0, next_dispatch_ = 0;
+  std::map<uint32_t, int64_t> pmc_ids_;                  // of counters of kernels
+  size_t next_counter_ = 0;                              // in Events::op_counters
+  int64_t next_event_ = 0, next_dispatch_ = 0, next_pmc_ = 0;
   Counts counts_;
 };
 
@@ -321,7 +324,27 @@ Status RocpdWriter::op(const Op& op) {
                                              call == nullptr ? 0 : call->id, "{}"));
   const int64_t pid = queue.pid == kNoPid ? any_pid() : queue.pid;
   const int64_t tid = call == nullptr ? -1 : thread_ids_[call->thread];
+  SONDE_TRY(op_counters(op, pid, event_id));
   return copies ? copy(op, pid, tid, event_id) : kernel(op, pid, tid, event_id);
+}
+
+// They are sorted by operation, and operations come in order.
+Status RocpdWriter::op_counters(const Op& op, int64_t pid, int64_t event_id) {
+  const auto index = static_cast<uint32_t>(&op - events_.ops.data());
+  const auto& counters = events_.op_counters;
+  for (; next_counter_ < counters.size() && counters[next_counter_].op == index; ++next_counter_) {
+    const OpCounter& counter = counters[next_counter_];
+    const auto [at, added] = pmc_ids_.try_emplace(counter.name, next_pmc_ + 1);
+    if (added) {
+      const std::string name = sql_text(events_.names.at(counter.name));
+      SONDE_TRY(insert("rocpd_info_pmc", "id, nid, pid, agent_id, name, symbol, value_type",
+                       fmt::format("{}, {}, {}, {}, {}, {}, 'ABS'", ++next_pmc_, kNode, pid,
+                                   agent_of_gpu(events_.queues[op.queue].gpu_id), name, name)));
+    }
+    ++counts_.counters;
+    SONDE_TRY(add(pmc_rows_, event_id, at->second, counter.value));
+  }
+  return ok_status();
 }
 
 Status RocpdWriter::kernel(const Op& op, int64_t pid, int64_t tid, int64_t event_id) {
@@ -362,7 +385,7 @@ Result<int64_t> RocpdWriter::track(int64_t pid, int64_t tid, std::string_view na
 
 Status RocpdWriter::samples() {
   uint32_t last = kNone;
-  int64_t track_id = 0, pmc_id = 0;
+  int64_t track_id = 0;
   for (const Sample& sample : events_.samples) {
     if (sample.series != last) {  // they are sorted by series
       last = sample.series;
@@ -370,13 +393,13 @@ Status RocpdWriter::samples() {
       SONDE_ASSIGN(track_id, track(series.pid, -1, series.name));
       const std::string name = sql_text(series.name);
       SONDE_TRY(insert("rocpd_info_pmc", "id, nid, pid, name, symbol, value_type",
-                       fmt::format("{}, {}, {}, {}, {}, 'ABS'", ++pmc_id, kNode,
+                       fmt::format("{}, {}, {}, {}, {}, 'ABS'", ++next_pmc_, kNode,
                                    series.of_machine() ? any_pid() : series.pid, name, name)));
     }
     ++counts_.counters;
     SONDE_ASSIGN(const int64_t event_id, event("COUNTER", 0, "{}"));
     SONDE_TRY(add(sample_rows_, track_id, sample.time_ns, event_id));
-    SONDE_TRY(add(pmc_rows_, event_id, pmc_id, sample.value));
+    SONDE_TRY(add(pmc_rows_, event_id, next_pmc_, sample.value));
   }
   return ok_status();
 }
@@ -390,7 +413,7 @@ Result<Counts> fill(const Events& events, store::Database& database) {
 }
 
 Result<Counts> write_rocpd(store::Reader& reader, const std::string& path, const Options& options) {
-  SONDE_ASSIGN(const Events events, load_events(reader, options));
+  SONDE_ASSIGN(const Events events, load_events(reader, options, true));
   SONDE_ASSIGN(store::Database database,
                store::Database::open(path, store::Database::Mode::kCreate));
   Result<Counts> counts = fill(events, database);

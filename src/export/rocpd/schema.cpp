@@ -118,6 +118,18 @@ CREATE VIEW kernels AS SELECT K.id, K.guid, K.tid, C.string AS category, K.nid, 
   JOIN rocpd_info_agent A ON A.id = K.agent_id
   JOIN rocpd_info_kernel_symbol S ON S.id = K.kernel_id
   JOIN rocpd_event E ON E.id = K.event_id LEFT JOIN rocpd_string C ON C.id = E.category_id;
+CREATE VIEW counters_collection AS SELECT min(V.id) AS id, K.guid, K.dispatch_id, K.kernel_id,
+  K.event_id, E.correlation_id, E.stack_id, P.pid, T.tid, K.agent_id, A.absolute_index AS
+  agent_abs_index, A.type AS agent_type, K.queue_id, K.grid_size_x * K.grid_size_y *
+  K.grid_size_z AS grid_size, S.display_name AS kernel_name, K.workgroup_size_x *
+  K.workgroup_size_y * K.workgroup_size_z AS workgroup_size, K.group_segment_size AS
+  lds_block_size, K.private_segment_size AS scratch_size, C.name AS counter_name,
+  C.id AS counter_id, sum(V.value) AS value, K.start, K."end", K."end" - K.start AS duration
+  FROM rocpd_pmc_event V JOIN rocpd_info_pmc C ON C.id = V.pmc_id
+  JOIN rocpd_kernel_dispatch K ON K.event_id = V.event_id JOIN rocpd_event E ON E.id = K.event_id
+  JOIN rocpd_info_process P ON P.id = K.pid JOIN rocpd_info_agent A ON A.id = K.agent_id
+  JOIN rocpd_info_kernel_symbol S ON S.id = K.kernel_id
+  LEFT JOIN rocpd_info_thread T ON T.id = K.tid GROUP BY K.id, C.id;
 CREATE VIEW memory_copies AS SELECT M.id, M.guid, C.string AS category, M.nid, P.pid, M.tid,
   M.start, M."end", M."end" - M.start AS duration, S.string AS name, M.size,
   M.dst_agent_id, M.src_agent_id, M.queue_id, M.stream_id, E.stack_id

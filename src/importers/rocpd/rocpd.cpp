@@ -40,6 +40,7 @@ class RecordingReader {
     SONDE_TRY(samples());
     SONDE_TRY(counters());
     SONDE_TRY(kernels());
+    SONDE_TRY(op_counters());
     SONDE_TRY(copies());
     SONDE_TRY(allocations());
     return sink_.status();
@@ -64,6 +65,7 @@ class RecordingReader {
   Status samples();
   Status counters();
   Status kernels();
+  Status op_counters();
   Status copies();
   Status allocations();
 
@@ -86,7 +88,7 @@ class RecordingReader {
   }
   bool has_times(int64_t start_ns, int64_t end_ns, const char* base);
   void add_call(const Row& row, int64_t start_ns, int64_t end_ns);
-  void launch(const Row& row, Op op, Launch launch, int first_shared_column);
+  int64_t launch(const Row& row, Op op, Launch launch, int first_shared_column);  // the op
 
   Database& database_;
   const std::string suffix_;
@@ -97,6 +99,7 @@ class RecordingReader {
   std::unordered_map<int64_t, Agent> agents_;
   std::unordered_map<int64_t, Name> kernels_;
   std::unordered_map<int64_t, std::string> arguments_;  // by event
+  std::unordered_map<int64_t, int64_t> kernel_ops_;     // by event
   CallTable calls_;
 };
 
@@ -245,7 +248,7 @@ Status RecordingReader::counters() {
 }
 
 // Columns from `first`: pid, stack id, stream id.
-void RecordingReader::launch(const Row& row, Op op, Launch launch, int first) {
+int64_t RecordingReader::launch(const Row& row, Op op, Launch launch, int first) {
   launch.op = sink_.op(op);
   launch.process = process(row.integer(first));
   const int64_t call = calls_.find(launch.process, row.integer(first + 1), op.start_ns);
@@ -253,6 +256,7 @@ void RecordingReader::launch(const Row& row, Op op, Launch launch, int first) {
   launch.stream = stream_unless_0(row.integer(first + 2));
   launch.name = op.name;
   sink_.launch(launch);
+  return launch.op;
 }
 
 Status RecordingReader::kernels() {
@@ -260,7 +264,7 @@ Status RecordingReader::kernels() {
   return scan(
       "X.start, X.\"end\", X.agent_id, X.queue_id, X.kernel_id, X.private_segment_size, "
       "X.group_segment_size, X.workgroup_size_x, X.workgroup_size_y, X.workgroup_size_z, "
-      "X.grid_size_x, X.grid_size_y, X.grid_size_z, X.pid, E.stack_id, X.stream_id",
+      "X.grid_size_x, X.grid_size_y, X.grid_size_z, X.pid, E.stack_id, X.stream_id, X.event_id",
       event_join("rocpd_kernel_dispatch"), [&](const Row& row) {
         if (!has_times(row.integer(0), row.integer(1), "rocpd_kernel_dispatch")) return;
         Op op;
@@ -280,9 +284,22 @@ Status RecordingReader::kernels() {
           if (row.integer(7 + i) > 0) facts.group[i] = row.integer(7 + i);
           if (row.integer(10 + i) > 0) facts.grid[i] = row.integer(10 + i);
         }
-        launch(row, op, facts, 13);
+        kernel_ops_[row.integer(16)] = launch(row, op, facts, 13);
         tally_.count("kernel_dispatch");
       });
+}
+
+// Hardware counters, a row for each part of the GPU that counted.
+Status RecordingReader::op_counters() {
+  return scan("P.event_id, C.name, P.value",
+              fmt::format("{} P JOIN {} C ON C.id = P.pmc_id", table("rocpd_pmc_event"),
+                          table("rocpd_info_pmc")),
+              [&](const Row& row) {
+                const auto op = kernel_ops_.find(row.integer(0));
+                if (op == kernel_ops_.end()) return;
+                sink_.op_counter(op->second, sink_.name(valid_utf8(row.text(1))), row.real(2));
+                tally_.count("kernel_counter");
+              });
 }
 
 Status RecordingReader::copies() {
