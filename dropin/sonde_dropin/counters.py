@@ -1,15 +1,18 @@
 """Hardware counters: what input files of rocprof ask for, and what a trace of sonde profile has of them."""
 
+import csv
 import re
 import sqlite3
 from collections import defaultdict, namedtuple
 
 from . import tool
+from .files import private
 from .table import Usage
 
 LAST = 2**62  # as good as no end
 
-# names: counters in the order of the file, each once; kernels: parts of names; ranges: (first, last) of dispatches,
+# names: counters in the order they were given in, each once; kernels: parts of names (of
+# rocprofv3 an expression); ranges: (first, last) of dispatches,
 # both included; gpus: their numbers. Empty lists choose all.
 Wanted = namedtuple("Wanted", "names kernels ranges gpus")
 
@@ -142,3 +145,52 @@ class Columns:
                 values = self._parts.get((gpu, begin, end), {}).get(recorded(name), [])
                 row[name] = str(values[at]) if at < len(values) else ""
         return True
+
+
+def collection(source, target, trace, wanted, keep, named):
+    """Rewrites rocprofv3's table of counters, a row for each of a kernel, for those that were asked for. `keep` chooses
+    kernels by name and the number of the dispatch; `named` is how a name is written. Returns the number of rows."""
+    rows = 0
+    with open(source, newline="", encoding="utf-8") as read, \
+            open(target, "w", newline="", encoding="utf-8", opener=private) as write:
+        table = csv.DictReader(read)
+        out = csv.DictWriter(write, table.fieldnames, quoting=csv.QUOTE_MINIMAL, lineterminator="\n")
+        write.write(",".join(f'"{name}"' for name in table.fieldnames) + "\n")
+        single = {recorded(name) for name in wanted.names if part(name) is not None}
+        parts = _parts(trace, single) if single else {}
+        asked = defaultdict(list)
+        for name in wanted.names:
+            asked[recorded(name)].append(name)
+        for row in table:
+            if not keep(row["Kernel_Name"], row["Dispatch_Id"]):
+                continue
+            values = parts.get((int(row["Agent_Id"].split()[-1]) - 1, int(row["Start_Timestamp"]),
+                                int(row["End_Timestamp"])), {}).get(row["Counter_Name"], [])
+            kernel = named(row["Kernel_Name"])
+            for name in asked[row["Counter_Name"]]:
+                at = part(name)
+                if at is not None and at >= len(values):
+                    continue
+                value = row["Counter_Value"] if at is None else values[at]
+                out.writerow({**row, "Kernel_Name": kernel, "Counter_Name": name, "Counter_Value": value})
+                rows += 1
+    return rows
+
+
+class Iterations:
+    """--kernel-iteration-range: which dispatches of each kernel, from 1 on."""
+
+    def __init__(self, texts):
+        self._spans, self._seen, self._count = [], {}, defaultdict(int)
+        for word in re.findall(r"[^\s,\[\]]+", " ".join(texts)):
+            found = re.fullmatch(r"(\d+)(?:-(\d+))?", word)
+            if not found:
+                raise Usage(f"--kernel-iteration-range: '{word}' is not a range; [1-3] and [5] are")
+            self._spans.append((int(found[1]), int(found[2] or found[1])))
+
+    def __call__(self, kernel, dispatch):
+        if dispatch not in self._seen:
+            self._count[kernel] += 1
+            self._seen[dispatch] = self._count[kernel]
+        number = self._seen[dispatch]
+        return not self._spans or any(first <= number <= last for first, last in self._spans)

@@ -1,5 +1,5 @@
 """Job files of rocprofv3 (-i): {"jobs": [{"kernel_trace": true, "output_directory": "out"}, ...]}, as
-JSON or YAML. Each job is a run; what the command line says counts for all of them, and no job may
+JSON or YAML, or text with a line "pmc: NAME..." for each job. Each job is a run; what the command line says counts for all of them, and no job may
 say otherwise."""
 
 import json
@@ -26,8 +26,9 @@ def _load(path):
         except yaml.YAMLError as error:
             raise tool.Failure(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     if not path.endswith(".json"):
-        if re.search(r"^\s*pmc\s*:", text, re.MULTILINE):
-            raise Usage(f"{path}: pmc: sonde profile collects hardware counters, this command does not")
+        lines = re.findall(r"(?m)^\s*pmc\s*:([^#\n]*)", text)
+        if lines:
+            return {"jobs": [{"pmc": line.replace(",", " ").split()} for line in lines]}
         raise Usage(f"{path}: not a job file: .json, .yaml or .yml")
     try:
         return json.loads(text)
@@ -40,6 +41,10 @@ def _texts(value):
 
 
 def _set(front, job, path, name, value):
+    if name == "pmc_groups":  # all are counted of each kernel
+        groups = value if isinstance(value, list) else [value]
+        value = job.get("pmc", []) + [one for group in groups for one in _texts(group)]
+        name = "pmc"
     option = front.find("--" + name.replace("_", "-"))
     if option is None:
         raise Usage(f"{path}: {name}: no such option")
@@ -61,13 +66,14 @@ def _set(front, job, path, name, value):
 
 
 def read(front, parsed):
-    """A Parsed for each job; of several, each has the folder pass_N."""
+    """A Parsed for each job; of several, each has the folder pass_N, and of lines of text pmc_N."""
     path = parsed["input"]
+    is_text = not path.endswith((".json", ".yml", ".yaml"))
     loaded = _load(path)
     jobs = loaded.get("jobs") if isinstance(loaded, dict) else None
     if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) for job in jobs):
         raise Usage(f"{path}: has no list of jobs")
-    runs = []
+    runs, told = [], Parsed()
     for number, given in enumerate(jobs, 1):
         job = Parsed()
         for name, value in given.items():
@@ -75,12 +81,13 @@ def read(front, parsed):
         for key, value in parsed.items():
             if key in job and job[key] != value:
                 raise Usage(f"{path}: {key.replace('-', '_')}: the command line says otherwise; leave one out")
-        tell_differences(front, job)
+        told.update({key: value for key, value in job.items() if value})
         job.update(parsed)
         job.order += parsed.order
         job.program = parsed.program
-        if len(jobs) > 1:
+        if len(jobs) > 1 or is_text:
             folder = job.text("output-directory", "")
-            job["output-directory"] = os.path.join(folder, f"pass_{number}")
+            job["output-directory"] = os.path.join(folder, f"{'pmc' if is_text else 'pass'}_{number}")
         runs.append(job)
+    tell_differences(front, told)
     return runs

@@ -144,7 +144,7 @@ def convert(parsed):
                     if not files.export(source.path, "rocprofv3", "all", *window):
                         failed = 1
                         continue
-                    write_csv(files, files.path("all"), _DOMAINS, demangled)
+                    write_csv(files, files.path("all"), (*_DOMAINS, "counters"), demangled)
                     continue
                 form, end = _FORMATS[word]
                 if files.export(source.path, form, "made" + end, *window):

@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 
-from . import jobs, summary, tool
+from . import counters, jobs, summary, tool
 from .files import Files, base_name, demangled, rewrite
 from .rocprofv3_options import ROCPROFV3
 from .table import Usage, tell_differences
@@ -131,6 +131,8 @@ def write_csv(files, folder, domains, named):
         _place_table(files, source("kernel_trace"), "Kernel_Name", named)
     if "memory_copy" in domains:
         _place_table(files, source("memory_copy_trace"), "", None)
+    if "counters" in domains:
+        _place_table(files, source("counter_collection"), "Kernel_Name", named)
 
 
 def _write_statistics(files, folder, domains, named):
@@ -154,7 +156,40 @@ def _summaries(parsed, folder, domains, named):
     summary.show(words, parsed.text("summary-output-file", "stderr"))
 
 
-def _write(parsed, trace, formats, domains):
+def _wanted(parsed):
+    """What --pmc and the options about kernels choose, or None; wrong ones are told before anything runs."""
+    names = list(dict.fromkeys(name for text in parsed.get("pmc", []) for name in text.split(",") if name))
+    if not names:
+        return None
+    for name in names:
+        if ":" in name:
+            raise Usage(f"--pmc: '{name}': all GPUs are counted; leave out what follows the colon")
+    for option in ("selected-regions", "collection-period"):
+        if parsed.get(option):
+            raise Usage(f"--{option}: not with --pmc, which counts in all of the program")
+    for option in ("kernel-include-regex", "kernel-exclude-regex"):
+        try:
+            re.compile(parsed.text(option, ""))
+        except re.error as error:
+            raise Usage(f"--{option}: '{parsed[option]}': {error}") from error
+    counters.Iterations(parsed.get("kernel-iteration-range", []))
+    return counters.Wanted(names, parsed.text("kernel-include-regex", ""), [], [])
+
+
+def _place_counters(files, folder, trace, parsed, wanted, named):
+    source = os.path.join(folder, "results_counter_collection.csv")
+    exclude = parsed.text("kernel-exclude-regex")
+    in_range = counters.Iterations(parsed.get("kernel-iteration-range", []))
+
+    def keep(kernel, dispatch):
+        excluded = exclude and (re.search(exclude, kernel) or re.search(exclude, demangled(kernel)))
+        return not excluded and in_range(kernel, dispatch)
+
+    if os.path.exists(source) and counters.collection(source, files.path("counters"), trace, wanted, keep, named):
+        files.place("counters", "_counter_collection.csv")
+
+
+def _write(parsed, trace, formats, domains, wanted):
     base = trace[:-4] if trace.endswith(".rpd") else trace
     base = base[:-len("_results")] if base.endswith("_results") else base
     named = _names(parsed)
@@ -166,6 +201,8 @@ def _write(parsed, trace, formats, domains):
                 return 1
             if "csv" in formats:
                 write_csv(files, files.path("all"), domains, named)
+                if wanted:
+                    _place_counters(files, files.path("all"), trace, parsed, wanted, named)
             if parsed.on("stats"):
                 _write_statistics(files, files.path("all"), domains, named)
         for word in formats:
@@ -200,22 +237,29 @@ def _check(parsed):
             re.compile(pattern)
         except re.error as error:
             raise Usage(f"--summary-groups: '{pattern}': {error}") from error
-    return _formats(parsed), _domains(parsed), _period(parsed)
+    return _formats(parsed), _domains(parsed), _period(parsed), _wanted(parsed)
 
 
 def _run_once(parsed):
-    formats, domains, period = _check(parsed)
-    options = [("sample", "off"), ("metrics", "off"), ("backends", "hip,hsa,roctx,cpu")] + period
-    if parsed.on("selected-regions"):
-        options.append(("no-start", None))
-    status, trace = tool.record(_output(parsed), parsed.program, options)
+    formats, domains, period, wanted = _check(parsed)
+    if wanted:
+        chosen = [("counter", ",".join(wanted.names))] + ([("kernel", wanted.kernels)] if wanted.kernels else [])
+        status, trace = tool.profile(_output(parsed), parsed.program, chosen)
+    else:
+        options = [("sample", "off"), ("metrics", "off"), ("backends", "hip,hsa,roctx,cpu")] + period
+        if parsed.on("selected-regions"):
+            options.append(("no-start", None))
+        status, trace = tool.record(_output(parsed), parsed.program, options)
     if trace is None:
         return status
-    wrote = _write(parsed, trace, formats, domains)
+    wrote = _write(parsed, trace, formats, domains, wanted)
     return status or wrote
 
 
 def rocprofv3(parsed):
+    if parsed.on("list-avail"):
+        tell_differences(ROCPROFV3, parsed)
+        tool.replace(["avail", "--category", "counters"])
     if not parsed.program:
         raise Usage("no program to run: rocprofv3 [OPTIONS] -- APP (--help lists the options)")
     if not _is_chosen_rank(parsed):

@@ -2,8 +2,8 @@
 
 from .table import NEAR, REFUSED, SAME, Front, Option
 
-_COUNTERS = ("sonde profile collects hardware counters; ROCm's own rocprofv3 does, too, and sonde counters, sol and "
-             "roofline read its files")
+_NO_OWN = "Sonde has no counters of one's own; sonde avail --category counters lists those there are"
+_NO_SERIES = "Sonde counts whole kernels; ROCm's own rocprofv3 has counters over time"
 _PC = "Sonde takes no samples of the GPU's program counter; sonde kernels shows whole kernels"
 _ATT = "Sonde has no thread trace; ROCm's own rocprofv3 has"
 _ATTACH = "Sonde records programs that it starts; begin the command line with rocprofv3 ... -- APP"
@@ -23,8 +23,8 @@ ROCPROFV3 = Front(
     "Runs APP and leaves the files of rocprofv3, from a recording by sonde record that stays beside them\n"
     "(NAME_results.rpd).", {
         "Input and output": [
-            Option("-i --input", "FILE", SAME, "job file: JSON or YAML with jobs:, each a run. One with counters "
-                   "(pmc) is refused"),
+            Option("-i --input", "FILE", SAME, "job file: JSON or YAML with jobs:, or text with pmc: lines, each a "
+                   "run"),
             Option("-o --output-file", "NAME", SAME, "what the files' names begin with; %hostname%/%pid% by "
                    "default. Keys: %pid% %ppid% %hostname% %rank% %size% %nid% %job% %tag% %argt% %launch_time% "
                    "%env{X}% %h %p %r %j %s"),
@@ -35,7 +35,7 @@ ROCPROFV3 = Front(
             Option("--output-config", "[BOOL]", NEAR, "write the configuration", "none is written; sonde info shows "
                    "how the trace was recorded"),
             Option("--log-level", "LEVEL", NEAR, "how much is logged", "Sonde has no levels of log"),
-            Option("-E --extra-counters", "FILE", REFUSED, "definitions of counters", _COUNTERS),
+            Option("-E --extra-counters", "FILE", REFUSED, "definitions of counters", _NO_OWN),
             Option("--echo", "[BOOL]", NEAR, "print what is done", "the last line names the files, nothing else is "
                    "printed"),
             Option("--minimum-output-data", "KB", NEAR, "no files for less data", "files are written for any "
@@ -79,9 +79,11 @@ ROCPROFV3 = Front(
             _missing("--hipfile-trace", "hipFile"),
         ],
         "Counters, samples of the GPU, thread trace": [
-            Option("--pmc", "NAME...", REFUSED, "counters", _COUNTERS),
-            Option("-L --list-avail", "", REFUSED, "counters there are", _COUNTERS),
-            Option("--spm", "NAME...", REFUSED, "counters over time", _COUNTERS),
+            Option("--pmc", "NAME...", NEAR, "counters", "kernels are counted by sonde profile, which plans how often APP "
+                   "runs; NAME_counter_collection.csv and the database have the values"),
+            Option("-L --list-avail", "", NEAR, "counters there are", "the list is that of sonde avail --category "
+                   "counters", sets=("list",)),
+            Option("--spm", "NAME...", REFUSED, "counters over time", _NO_SERIES),
             Option("--pc-sampling-beta-enabled", "[BOOL]", REFUSED, "PC sampling", _PC),
             Option("--pc-sampling-unit", "UNIT", REFUSED, "PC sampling", _PC),
             Option("--pc-sampling-method", "METHOD", REFUSED, "PC sampling", _PC),
@@ -106,12 +108,11 @@ ROCPROFV3 = Front(
                    "sonde kernels --by marker groups them by their ranges"),
         ],
         "What is recorded": [
-            Option("--kernel-include-regex", "REGEX", NEAR, "kernels for counters and thread trace", "no effect: "
-                   "traces have all kernels, as in rocprofv3"),
-            Option("--kernel-exclude-regex", "REGEX", NEAR, "the same", "no effect: traces have all kernels, as in "
-                   "rocprofv3"),
-            Option("--kernel-iteration-range", "RANGE...", NEAR, "the same", "no effect: traces have all kernels, as "
-                   "in rocprofv3"),
+            Option("--kernel-include-regex", "REGEX", SAME, "kernels that --pmc counts; traces have all kernels"),
+            Option("--kernel-exclude-regex", "REGEX", NEAR, "kernels that --pmc leaves out", "they are counted, too, and left "
+                   "out of the CSV file"),
+            Option("--kernel-iteration-range", "RANGE...", NEAR, "which dispatches of each kernel --pmc counts: [1-3] [5]",
+                   "all are counted, and the others left out of the CSV file"),
             Option("-P --collection-period", "DELAY:LENGTH:REPEAT...", NEAR, "when to record", "the first period is "
                    "recorded, once"),
             Option("--collection-period-unit", "UNIT", SAME, "hour, min, sec (by default), msec, usec or nsec"),

@@ -233,6 +233,10 @@ class OptionsRun(unittest.TestCase):
                 ("rocprofv3", ["--sonde-as", "new", "--", "x"], "--sonde-as: 'new' is not a version"),
                 ("rocprofv3", ["--kernel-trace=maybe", "--", "x"], "--kernel-trace: 'maybe' is neither"),
                 ("rocprofv3", ["-i", "none.json", "--", "x"], "none.json: No such file"),
+                ("rocprofv3", ["--pmc", "A:device=0", "--", "x"], "--pmc: 'A:device=0': all GPUs are counted"),
+                ("rocprofv3", ["--pmc", "A", "-P", "1:2:0", "--", "x"], "--collection-period: not with --pmc"),
+                ("rocprofv3", ["--pmc", "A", "--kernel-exclude-regex", "(", "--", "x"], "--kernel-exclude-regex: '(': "),
+                ("rocprofv3", ["--pmc", "A", "--kernel-iteration-range", "[a]", "--", "x"], "--kernel-iteration-range: 'a' is not"),
                 ("rocprof-sys-sample", ["-f", "fast", "--", "x"], "--sampling-freq: 'fast' is not a number"),
                 ("rocprof-sys-sample", ["-c", "none.cfg", "--", "x"], "none.cfg: no such file"),
                 ("rocprof-sys-run", ["-S", "--profile-format", "xml", "--", "x"], "--profile-format: 'xml' is none"),
@@ -380,6 +384,11 @@ class Parts(unittest.TestCase):
         self.assertEqual([counters.recorded(name) for name in ("TCC_HIT_sum", "TCC_HIT[12]", "SQ_WAVES")],
                          ["TCC_HIT", "TCC_HIT", "SQ_WAVES"])
 
+    def test_dispatches_of_each_kernel_are_counted_from_1(self):
+        wanted = counters.Iterations(["[1-2],", "[4]"])
+        rows = [("a", 1), ("a", 1), ("b", 2), ("a", 3), ("a", 4), ("a", 5), ("b", 6)]
+        self.assertEqual([wanted(*row) for row in rows], [True, True, True, True, False, True, True])
+
     def test_jobs(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "in.json")
@@ -388,7 +397,15 @@ class Parts(unittest.TestCase):
             runs = jobs.read(rocprofv3.ROCPROFV3, self.parse("-i", str(path), "-o", "n", "--", "x"))
             self.assertEqual([rocprofv3._domains(run) for run in runs], [{"kernel"}, {"hip"}])
             self.assertEqual([run["output-directory"] for run in runs], ["a/pass_1", "pass_2"])
-            for text in ('{"jobs": [{"pmc": ["SQ_WAVES"]}]}', '{"jobs": [{"hip_trace": false}]}', '{"jobs": []}', "[]", "{", '{"jobs": [1]}',
+            path.write_text('{"jobs": [{"pmc": ["A", "B_sum"]}, {"pmc_groups": [["C"], ["D", "C"]]}]}')
+            runs = jobs.read(rocprofv3.ROCPROFV3, self.parse("-i", str(path), "--", "x"))
+            self.assertEqual([rocprofv3._wanted(run).names for run in runs], [["A", "B_sum"], ["C", "D"]])
+            text = Path(folder, "in.txt")
+            text.write_text("# two\npmc: A B,C # D\ngpu: 0\npmc : D\n")
+            runs = jobs.read(rocprofv3.ROCPROFV3, self.parse("-i", str(text), "-d", "a", "--", "x"))
+            self.assertEqual([(run["pmc"], run["output-directory"]) for run in runs],
+                             [(["A", "B", "C"], "a/pmc_1"), (["D"], "a/pmc_2")])
+            for text in ('{"jobs": [{"hip_trace": false}]}', '{"jobs": []}', "[]", "{", '{"jobs": [1]}',
                          '{"jobs": [{"kernel_trace": "maybe"}]}', '{"jobs": [{"nonsense": 1}]}'):
                 path.write_text(text)
                 with self.assertRaises(Exception) as problem, contextlib.redirect_stderr(io.StringIO()):
