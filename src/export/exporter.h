@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,16 +32,21 @@ struct Overlay {
   std::vector<OverlaySlice> slices;  // by time
 };
 
+// Names and values.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
 struct Options {
   // Events that overlap [from_ns, to_ns), CLOCK_MONOTONIC ns, are written.
   int64_t from_ns = std::numeric_limits<int64_t>::min();
   int64_t to_ns = std::numeric_limits<int64_t>::max();
-  bool by_start = false;        // ... those that begin in it, instead
-  bool arguments = true;        // the arguments of API calls
-  bool array = false;           // Chrome JSON: the events alone
-  bool track_events = false;    // .pftrace: for viewers that know no render stages
-  std::optional<int64_t> gpu;   // operations of this GPU only; calls are all written
-  Overlay overlay;              // Chrome JSON and .pftrace; others leave it out
+  bool by_start = false;       // ... those that begin in it, instead
+  bool arguments = true;       // the arguments of API calls
+  bool array = false;          // Chrome JSON: the events alone
+  bool track_events = false;   // .pftrace: for viewers that know no render stages
+  std::optional<int64_t> gpu;  // operations of this GPU only; calls are all written
+  Overlay overlay;             // Chrome JSON and .pftrace; others leave it out
+  // What is known of a GPU that a driver calls so; a workload folder has it.
+  std::function<Result<Facts>(std::string_view device)> gpu_facts;
   std::optional<int64_t> rank;  // what processes of this rank did, and their operations
 };
 

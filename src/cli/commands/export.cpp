@@ -12,6 +12,7 @@
 #include "export/exporter.h"
 #include "export/output/output_name.h"
 #include "export/output/split.h"
+#include "metrics/gpu_facts.h"
 #include "store/reader.h"
 #include "trace/window.h"
 
@@ -81,6 +82,14 @@ Result<exporting::Overlay> critical_path(const Arguments& arguments) {
   return overlay;
 }
 
+// Under rocprof-compute's names.
+Result<exporting::Facts> gpu_facts(std::string_view device) {
+  SONDE_ASSIGN(const metrics::GpuFacts gpu, metrics::gpu_facts_of(device));
+  exporting::Facts facts = {{"gpu_model", gpu.model}, {"gpu_arch", gpu.arch}};
+  for (const auto& [name, value] : gpu.facts) facts.emplace_back(name, fmt::format("{}", value));
+  return facts;
+}
+
 Result<int> run(const Arguments& arguments) {
   const std::string& input = arguments.positionals().at(0);
   SONDE_ASSIGN(store::Reader reader, open_trace(arguments));
@@ -88,6 +97,9 @@ Result<int> run(const Arguments& arguments) {
   options.arguments = !arguments.flag("no-args");
   options.track_events = arguments.flag("track-events");
   options.array = arguments.flag("array");
+  options.gpu_facts = [model = arguments.value_or("gpu-model", "")](std::string_view device) {
+    return gpu_facts(model.empty() ? device : std::string_view(model));
+  };
   SONDE_ASSIGN(options.gpu, whole_number(arguments, "gpu"));
   SONDE_ASSIGN(options.rank, whole_number(arguments, "rank"));
   SONDE_ASSIGN(const trace::Window window, trace::window_of(reader, window_text(arguments)));
@@ -167,6 +179,8 @@ Command export_command() {
         ""},
        {"--split-size", "BYTES", "several files of at most this size, by time", ""},
        {"--gpu", "N", "operations of this GPU only; calls are all written", ""},
+       {"--gpu-model", "NAME",
+        "rocprof-compute: which GPU the trace is of, where it does not say: MI210", ""},
        {"--rank", "N", "processes of this rank only, and their operations", ""}},
       window_options());
   command.examples = {

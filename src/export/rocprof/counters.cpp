@@ -37,4 +37,11 @@ std::string counter_text(double value) {
   return fmt::format("{}", value);
 }
 
+std::string csv_name(std::string_view name) {
+  if (name.find_first_of(",\"\r\n") == name.npos) return std::string(name);
+  std::string quoted = "\"";
+  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 }  // namespace sonde::exporting

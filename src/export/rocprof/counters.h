@@ -32,4 +32,8 @@ class CounterTable {
 // "1600", "0.25": without the digits that a whole number does not have.
 std::string counter_text(double value);
 
+// As a header of these tools has names of counters: bare, but for those that have commas or quotes,
+// which only other tools' counters do.
+std::string csv_name(std::string_view name);
+
 }  // namespace sonde::exporting

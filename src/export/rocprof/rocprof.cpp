@@ -68,14 +68,6 @@ Status Tables::ops() {
   return file.finish();
 }
 
-// As rocprof writes names of counters; those of other tools may have commas.
-std::string csv_name(std::string_view name) {
-  if (name.find_first_of(",\"\r\n") == name.npos) return std::string(name);
-  std::string quoted = "\"";
-  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string Tables::kernel_header() const {
   std::string header = kKernelHeader;
   for (const std::string_view name : counters_.names()) header += "," + csv_name(name);

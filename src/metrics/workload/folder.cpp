@@ -212,6 +212,7 @@ Result<Workload> open_workload_folder(const std::string& path) {
     if (is_gpu_fact(name) && !std::isnan(number)) workload.facts[name] = number;
     if (name == "gpu_arch") workload.gpu = unquoted(csv.field(i));
     if (name == "gpu_model") workload.model = unquoted(csv.field(i));
+    if (name == "sonde_counted_by") workload.on_softgpu = unquoted(csv.field(i)) == "software";
   }
   if (workload.gpu.empty()) {
     return make_error(ErrorCode::kBadData, "does not say the kind of GPU (gpu_arch)", place);

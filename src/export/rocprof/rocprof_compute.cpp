@@ -1,0 +1,202 @@
+// A workload folder of rocprof-compute (docs/exports.md), new: pmc_perf.csv with a row for each
+// kernel that was counted and a column for each counter, and sysinfo.csv with the facts about the
+// GPU. What the trace does not know is empty.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "export/output/csv.h"
+#include "export/rocprof/counters.h"
+#include "export/rocprof/words.h"
+#include "store/scan.h"
+
+namespace sonde::exporting {
+
+namespace {
+
+const char* const kKernelHeader =
+    "Dispatch_ID,GPU_ID,Queue_ID,PID,TID,Grid_Size,Workgroup_Size,LDS_Per_Workgroup,"
+    "Scratch_Per_Workitem,Arch_VGPR,Accum_VGPR,SGPR,Wave_Size,Kernel_Name";
+const char* const kFacts[] = {"workload_name",
+                              "command",
+                              "ip_blocks",
+                              "timestamp",
+                              "version",
+                              "hostname",
+                              "cpu_model",
+                              "sbios",
+                              "linux_distro",
+                              "linux_kernel_version",
+                              "amd_gpu_kernel_version",
+                              "cpu_memory",
+                              "gpu_memory",
+                              "rocm_version",
+                              "vbios",
+                              "compute_partition",
+                              "memory_partition",
+                              "gpu_model",
+                              "gpu_arch",
+                              "gpu_l1",
+                              "gpu_l2",
+                              "cu_per_gpu",
+                              "simd_per_cu",
+                              "se_per_gpu",
+                              "wave_size",
+                              "workgroup_max_size",
+                              "max_waves_per_cu",
+                              "max_sclk",
+                              "max_mclk",
+                              "cur_sclk",
+                              "cur_mclk",
+                              "total_l2_chan",
+                              "lds_banks_per_cu",
+                              "sqc_per_gpu",
+                              "pipes_per_gpu",
+                              "num_xcd",
+                              "num_hbm_channels"};
+// Where a software GPU counted, `sonde sol` says what its figures rest on.
+const char* const kCountedBy = "sonde_counted_by";
+
+// What was counted in parts is called so there.
+std::string column_name(std::string_view counter, const std::vector<std::string_view>& all) {
+  const std::string name(counter);
+  const std::string_view block = counter.substr(0, counter.find('_'));
+  const bool has_parts = block == "TCC" || block == "TCP" || block == "TA" || block == "TD";
+  const bool is_sum = name.size() > 4 && name.compare(name.size() - 4, 4, "_sum") == 0;
+  const bool has_sum = std::find(all.begin(), all.end(), name + "_sum") != all.end();
+  if (!has_parts || is_sum || has_sum || name.find('[') != name.npos) return csv_name(name);
+  return csv_name(name + "_sum");
+}
+
+class Folder {
+ public:
+  Folder(const Events& events, std::string path)
+      : events_(events), counters_(events), path_(std::move(path)) {}
+
+  Result<Counts> write(const Options& options, bool by_software);
+
+ private:
+  Status kernels();
+  void row(CsvFile& file, uint32_t index);
+  Status facts(const Options& options, bool by_software);
+
+  const Events& events_;
+  CounterTable counters_;
+  const std::string path_;
+  Counts counts_;
+};
+
+Result<Counts> Folder::write(const Options& options, bool by_software) {
+  SONDE_TRY(facts(options, by_software));
+  SONDE_TRY(kernels());
+  counts_.skipped = events_.skipped;
+  return counts_;
+}
+
+Status Folder::kernels() {
+  std::string header = kKernelHeader;
+  for (const std::string_view name : counters_.names()) {
+    header += "," + column_name(name, counters_.names());
+  }
+  CsvFile file(path_ + "/pmc_perf.csv", header + ",Start_Timestamp,End_Timestamp");
+  uint32_t last = kNone;
+  for (const OpCounter& counter : events_.op_counters) {
+    if (counter.op != last) row(file, counter.op);
+    last = counter.op;
+  }
+  return file.finish();
+}
+
+void Folder::row(CsvFile& file, uint32_t index) {
+  const Op& op = events_.ops[index];
+  const Queue& queue = events_.queues[op.queue];
+  const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
+  const auto known = [&](int64_t value) {
+    file.number(value < 0 ? std::nullopt : std::optional<int64_t>(value));
+  };
+  file.number(static_cast<int64_t>(counts_.ops++));
+  file.number(queue.gpu_id);
+  file.number(queue.queue_id);
+  known(queue.pid);
+  known(op.first_link == kNone
+            ? -1
+            : events_.threads[events_.apis[events_.links[op.first_link].api].thread].tid);
+  known(work_items(shape));
+  known(group_items(shape));
+  known(shape.group_segment_bytes);
+  known(shape.private_segment_bytes);
+  for (int i = 0; i < 4; ++i) file.empty();  // registers, size of a wave
+  file.text(events_.names.at(op.name));
+  for (const double* value : counters_.values(index)) {
+    if (value == nullptr) {
+      file.empty();
+    } else {
+      file.bare(counter_text(*value));
+      ++counts_.counters;
+    }
+  }
+  file.number(op.start_ns);
+  file.number(op.end_ns);
+  file.end_row();
+}
+
+Status Folder::facts(const Options& options, bool by_software) {
+  const Op& first = events_.ops[events_.op_counters[0].op];
+  std::string device;
+  for (const Device& each : events_.devices) {
+    if (each.gpu_id == events_.queues[first.queue].gpu_id) device = each.name;
+  }
+  SONDE_CHECK(options.gpu_facts != nullptr);
+  SONDE_ASSIGN(const Facts known, options.gpu_facts(device));
+  std::map<std::string, std::string> facts(known.begin(), known.end());
+  facts["workload_name"] = std::filesystem::path(path_).filename().string();
+  if (!events_.processes.empty()) facts["command"] = events_.processes[0].command;
+  std::string header;
+  for (const char* name : kFacts) header += std::string(header.empty() ? "" : ",") + name;
+  CsvFile file(path_ + "/sysinfo.csv", header + "," + kCountedBy);
+  for (const char* name : kFacts) {
+    if (const std::string& value = facts[name]; value.empty()) {
+      file.empty();
+    } else {
+      file.text(value);
+    }
+  }
+  file.text(by_software ? "software" : "hardware");
+  file.end_row();
+  return file.finish();
+}
+
+Result<Counts> write_folder(store::Reader& reader, const std::string& path,
+                            const Options& options) {
+  bool by_software = false;
+  SONDE_ASSIGN(const bool has_notes, reader.database().has_table("sonde_note"));
+  if (has_notes) {
+    SONDE_TRY(store::scan(reader.database(), "key", "sonde_note", {}, [&](const store::Row& note) {
+      by_software = by_software || note.text(0) == "counters.software";
+    }));
+  }
+  SONDE_ASSIGN(const Events events, load_events(reader, options, true));
+  if (events.op_counters.empty()) {
+    return make_error(ErrorCode::kNotFound, "it has no hardware counters", reader.path(),
+                      "sonde profile counts them");
+  }
+  SONDE_ASSIGN(NewFolder folder, NewFolder::create(path));
+  SONDE_ASSIGN(const Counts counts, Folder(events, path).write(options, by_software));
+  folder.keep();
+  return counts;
+}
+
+}  // namespace
+
+Exporter rocprof_compute_exporter() {
+  return {"rocprof-compute",
+          "a workload folder of rocprof-compute: the counters of kernels",
+          {".workload"},
+          write_folder,
+          true};
+}
+
+}  // namespace sonde::exporting
