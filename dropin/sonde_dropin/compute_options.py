@@ -1,11 +1,10 @@
-"""The options of rocprof-compute analyze, which omniperf analyze has too."""
+"""The options of rocprof-compute profile and analyze, which omniperf has too."""
 
 from .table import NEAR, REFUSED, SAME, Front, Option
 
 _PAGE = "sonde sol DIR --format html > FILE writes a page with the charts"
 
 MISSING = {
-    "profile": "sonde profile collects hardware counters, this command does not; analyze reads what rocprof-compute has collected",
     "database": "sonde sol DIR --all --format csv or json has the figures for a database",
 }
 
@@ -67,3 +66,65 @@ def _analyze(tool):
 
 ROCPROF_COMPUTE = _analyze("rocprof-compute")
 OMNIPERF = _analyze("omniperf")
+
+
+_ROOFS = "roofs are the GPU's peaks; sonde roofline DIR draws them with the kernels"
+_NO_PC = "Sonde takes no samples of the GPU's program counter"
+
+
+def _profile(tool):
+    return Front(
+        f"{tool} profile", f"{tool} profile -n NAME [OPTIONS] -- APP [ARGUMENTS...]",
+        "Counts hardware counters of APP's kernels with sonde profile, and writes them as a workload folder:\n"
+        "pmc_perf.csv, sysinfo.csv and the trace, profile.rpd.", {
+            "Output": [
+                Option("-n --name", "NAME", SAME, "name of the workload"),
+                Option("-p --path", "DIR", SAME, "the folder; workloads/NAME/GPU by default. Files that this command "
+                       "wrote there before are replaced, others never"),
+                Option("--subpath", "WHAT", SAME, "a folder in it, by gpu_model or node_name"),
+                Option("--format-rocprof-output", "FORMAT", NEAR, "csv, json, rocpd", "pmc_perf.csv has a row for each "
+                       "kernel and a column for each counter"),
+                Option("--retain-rocpd-output", "", NEAR, "keep the databases", "profile.rpd is kept; sonde export --format "
+                       "rocpd writes one"),
+            ],
+            "What is counted": [
+                Option("-k --kernel", "NAME...", SAME, "kernels in whose name one of these stands"),
+                Option("-d --dispatch", "N...", SAME, "these dispatches of each process: 0, 4:7 without the 7"),
+                Option("-b --block", "ID...", NEAR, "counters of these panels, tables, metrics or blocks: 2, 7.2, 7.2.0, SQ",
+                       "the set of sonde profile that has them is counted: sol for panel 2, memory for 3, roofline "
+                       "for 4, launch for 6 and 7, otherwise all"),
+                Option("--set", "NAME", NEAR, "compute_thruput_util, compute_thruput_flops, mem_thruput, launch_stats",
+                       "the set of sonde profile that has its metrics is counted: sol, or launch"),
+                Option("--list-sets", "", REFUSED, "list the sets", "they are compute_thruput_util, compute_thruput_flops, "
+                       "mem_thruput and launch_stats"),
+                Option("--list-metrics", "[GPU]", REFUSED, "metrics of an architecture",
+                       "sonde sol DIR --all --format csv lists those of a workload's GPU"),
+                Option("--join-type", "WHAT", NEAR, "grid or kernel", "passes are joined by kernel, grid and occurrence"),
+                Option("--hip-trace", "", SAME, "calls of HIP, which profile.rpd always has"),
+                Option("--kokkos-trace", "", REFUSED, "Kokkos", "Sonde does not record it"),
+                Option("--spatial-multiplexing", "N...", REFUSED, "counters spread over GPUs",
+                       "each GPU counts all; --block takes fewer passes"),
+            ],
+            "Roofline": [
+                Option("--no-roof", "", SAME, "measure no roofs"),
+                Option("--roof-only", "", NEAR, "only what a roofline needs", _ROOFS),
+                Option("--device", "N", NEAR, "GPU whose roofs are measured", _ROOFS),
+                Option("-R --roofline-data-type", "TYPE...", NEAR, "types of the roofs", _ROOFS),
+                Option("--sort", "WHAT", NEAR, "kernels or dispatches", _ROOFS),
+                Option("-m --mem-level", "LEVEL...", NEAR, "levels of the roofs", _ROOFS),
+                Option("--kernel-names", "", NEAR, "a legend of kernels", _ROOFS),
+            ],
+            "Samples": [
+                Option("--pc-sampling-method", "METHOD", REFUSED, "stochastic or host_trap", _NO_PC),
+                Option("--pc-sampling-interval", "N", REFUSED, "time between samples", _NO_PC),
+            ],
+            "Process": [
+                Option("-s --specs", "", REFUSED, "facts about this machine", "sonde doctor shows what is here"),
+                Option("-V --verbose", "", NEAR, "say more", "there is no more to say"),
+                Option("-q --quiet", "", SAME, "say less"),
+            ],
+        }, "dashes")
+
+
+ROCPROF_COMPUTE_PROFILE = _profile("rocprof-compute")
+OMNIPERF_PROFILE = _profile("omniperf")

@@ -1,6 +1,6 @@
 """All fronts, by name: the table of options, and what is done."""
 
-from . import (compute, compute_options, nsys, nsys_options, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
+from . import (compute, compute_options, compute_profile, nsys, nsys_options, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
                rocprof_sys_avail_options, rocprof_sys_options, rocprofv3, rpd)
 
 FRONTS = {
@@ -20,6 +20,8 @@ FRONTS = {
     "nsys export": (nsys_options.EXPORT, nsys.export),
     "rocprof-compute analyze": (compute_options.ROCPROF_COMPUTE, compute.rocprof_compute),
     "omniperf analyze": (compute_options.OMNIPERF, compute.omniperf),
+    "rocprof-compute profile": (compute_options.ROCPROF_COMPUTE_PROFILE, compute_profile.rocprof_compute),
+    "omniperf profile": (compute_options.OMNIPERF_PROFILE, compute_profile.omniperf),
     "rocprof-sys-avail": (rocprof_sys_avail_options.AVAIL, rocprof_sys_avail.avail),
 }
 # Commands of these tools that are no front, and what is one instead.

@@ -77,6 +77,11 @@ KNOWN["rocprof-compute analyze"] = """-p --path -k --kernel -d --dispatch -b --b
     --list-metrics --list-nodes --nodes -s --specs --gui --random-port --tui -g --debug --specs-correction --report-diff
     --pc-sampling-sorting-type --output-format --output-name -V --verbose -q --quiet"""
 KNOWN["omniperf analyze"] = KNOWN["rocprof-compute analyze"]
+KNOWN["rocprof-compute profile"] = """-n --name -p --path --subpath -k --kernel -d --dispatch -b --block --set --list-sets
+    --list-metrics --join-type --hip-trace --kokkos-trace --spatial-multiplexing --format-rocprof-output
+    --retain-rocpd-output --no-roof --roof-only --device -R --roofline-data-type --sort -m --mem-level --kernel-names
+    --pc-sampling-method --pc-sampling-interval -s --specs -V --verbose -q --quiet"""
+KNOWN["omniperf profile"] = KNOWN["rocprof-compute profile"]
 TABLES = {**{name: front for name, (front, _) in fronts.FRONTS.items()}, **fronts.SCRIPTS}
 # Values that an option takes, where not any text will do.
 VALUES = {"--timestamp": "on", "--basenames": "on", "--trace-start": "on", "--trace-period": "1s:2s:3s",
@@ -254,7 +259,13 @@ class OptionsRun(unittest.TestCase):
                 ("rocpd query", ["-i", ".", "--query", "select 1"], ".: has no .db file"),
                 ("rocpd query", ["-i", "x", "--query", "select 1", "--format", "pdf"], "--format: 'pdf' is none of"),
                 ("rocpd summary", ["-i", "x", "--region-categories", "all"], "--region-categories: 'ALL' is none of"),
-                ("rocprof-compute profile", ["-n", "x", "--", "y"], "sonde profile collects hardware counters"),
+                ("rocprof-compute profile", ["--", "y"], "-n: needs NAME"),
+                ("rocprof-compute profile", ["-n", "x"], "no program to run"),
+                ("rocprof-compute profile", ["-n", "a/b", "--", "y"], "-n: 'a/b': a name"),
+                ("rocprof-compute profile", ["-n", "x", "-d", "7:4", "--", "y"], "--dispatch: '7:4' is not a dispatch"),
+                ("rocprof-compute profile", ["-n", "x", "-b", "2.x", "--", "y"], "--block: '2.x' is not a panel"),
+                ("rocprof-compute profile", ["-n", "x", "--set", "most", "--", "y"], "--set: 'most' is none of"),
+                ("omniperf profile", ["-n", "x", "--subpath", "y", "--", "y"], "--subpath: 'y' is neither"),
                 ("rocprof-compute", ["frob"], "frob: no such command; there are analyze"),
                 ("rocprof-compute analyze", [], "-p: needs DIR..."),
                 ("rocprof-compute analyze", ["-p", "none"], "none: no such folder"),
