@@ -153,6 +153,9 @@ Result<CountedTrace> counted_trace(const std::string& trace) {
       counted.refused,
       texts(database, "SELECT DISTINCT value FROM sonde_note WHERE key = 'counters.refused'"));
   SONDE_ASSIGN(
+      counted.not_replayed,
+      texts(database, "SELECT DISTINCT value FROM sonde_note WHERE key = 'counters.not_replayed'"));
+  SONDE_ASSIGN(
       counted.problems,
       texts(database, "SELECT DISTINCT text FROM sonde_diagnostic WHERE source = 'counters'"));
   return counted;

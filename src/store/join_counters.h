@@ -24,9 +24,10 @@ struct JoinedCounters {
 // What a trace says of its counting.
 struct CountedTrace {
   int64_t kernels = 0, counted = 0;
-  std::vector<std::string> refused;   // "gfx90a: SQ_WAIT_ANY ..."
-  std::vector<std::string> problems;  // why nothing could be counted
-  int64_t spoilt = 0;                 // kernels that had to run beside others
+  std::vector<std::string> refused;       // "gfx90a: SQ_WAIT_ANY ..."
+  std::vector<std::string> problems;      // why nothing could be counted
+  std::vector<std::string> not_replayed;  // "saxpy: why it was not run again"
+  int64_t spoilt = 0;                     // kernels that had to run beside others
 };
 Result<CountedTrace> counted_trace(const std::string& trace);
 // Keeps in the trace how its counters were read: rocpd_metadata, tag sonde::profile.

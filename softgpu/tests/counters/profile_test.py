@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """sonde profile on the kernels of kernels.toml, whose counts are known: each counter, and those of each shader
-engine, as they are there; as many passes as the plan says; the program prints what it prints without Sonde.
+engine, as they are there; as many passes as the plan says; the program prints what it prints without Sonde. All of
+that twice: running the program again for each pass, and running each kernel again in one run (--replay).
 
   profile_test.py --sonde build/bin/sonde --softgpu build/bin/softgpu --hsa build/tests/softgpu/run_hsa
 
@@ -25,13 +26,13 @@ PARTS = """SELECT k.string, n.string, c.engine, sum(c.value), max(c.pass) FROM s
            JOIN rocpd_string n ON n.id = c.name_id GROUP BY 1, 2, 3"""
 
 
-def profile(args, folder, code, names, lines):
+def profile(args, folder, code, names, lines, replay):
     """The trace, and what the program printed."""
     with open(os.path.join(folder, "lines"), "w") as file:
         file.write(lines)
     program = ["sh", "-c", '"$0" "$1" < "$2"', args.hsa, code, file.name]
-    trace = os.path.join(folder, "trace.rpd")
-    ran = subprocess.run([args.sonde, "profile", "--gpu", "gfx90a", "--counter", ",".join(names), "-o", trace, "--",
+    trace = os.path.join(folder, "replay.rpd" if replay else "trace.rpd")
+    ran = subprocess.run([args.sonde, "profile", *(["--replay"] if replay else []), "--gpu", "gfx90a", "--counter", ",".join(names), "-o", trace, "--",
                           args.softgpu, "--engine", "isa", "--"] + program,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=500)
     if ran.returncode != 0:
@@ -90,26 +91,36 @@ def main():
     if code is None:
         print("skipped: no clang assembles for AMD GPUs")
         return 77
+    wrong = listed_otherwise()
+    for replay in (False, True):
+        wrong += run(args, folder, code, kernels, replay)
+    shutil.rmtree(folder)
+    for each in wrong:
+        print(each)
+    return 1 if wrong else 0
+
+
+def run(args, folder, code, kernels, replay):
+    """What is wrong."""
     exact = sorted(count_test.exact_counters())
     names = sorted(set(exact) | {counter for kernel in kernels for counter in kernel["counts"]})
     lines = "".join(f"{kernel['name']} {kernel['items']} {kernel.get('group', 64)}\n" for kernel in kernels)
-    trace, ran, alone = profile(args, folder, code, names, lines)
+    trace, ran, alone = profile(args, folder, code, names, lines, replay)
     database = sqlite3.connect(trace)
-    wrong = differences(kernels, database, exact) + listed_otherwise()
+    wrong = differences(kernels, database, exact)
     passes = database.execute("SELECT count(DISTINCT pass) FROM sonde_op_counter").fetchone()[0]
-    if f"in {passes} passes: the command runs {passes} times" not in ran.stderr:
+    what = "each kernel" if replay else "the command"
+    if f"in {passes} passes: {what} runs {passes} times" not in ran.stderr:
         wrong.append(f"{passes} passes, but it said: {ran.stderr}")
-    if ran.stdout != alone * passes:
+    if ran.stdout != alone * (1 if replay else passes):
         wrong.append("the program printed something else than without Sonde")
     lost = database.execute("SELECT source, reason, count FROM sonde_drop").fetchall()
     if lost:
         wrong.append(f"lost: {lost}")
     database.close()
-    shutil.rmtree(folder)
-    for each in wrong:
-        print(each)
-    print(f"{len(kernels)} kernels, {len(names)} counters, {passes} passes: {len(wrong)} wrong")
-    return 1 if wrong else 0
+    way = "by replay" if replay else "by running again"
+    print(f"{way}: {len(kernels)} kernels, {len(names)} counters, {passes} passes: {len(wrong)} wrong")
+    return [f"{way}: {each}" for each in wrong]
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 // that the GPU counts at a time.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/demangle.h"
 #include "base/strings.h"
 #include "base/temporary_directory.h"
 #include "cli/command.h"
@@ -97,14 +100,15 @@ report::Report plan_report(const CounterChoice& choice) {
   return report;
 }
 
-void say_plan(const CounterChoice& choice) {
+void say_plan(const CounterChoice& choice, bool replay) {
   const metrics::Plan& plan = choice.plan;
   size_t counters = 0;
   for (const Pass& pass : plan.passes) counters += pass.size();
-  say(fmt::format(
-      "{} counter{} in {}: the command runs {} ({})", counters, counters == 1 ? "" : "s",
-      plan.passes.size() == 1 ? "1 pass" : fmt::format("{} passes", plan.passes.size()),
-      plan.passes.size() == 1 ? "once" : fmt::format("{} times", plan.passes.size()), plan.reason));
+  say(fmt::format("{} counter{} in {}: {} runs {} ({})", counters, counters == 1 ? "" : "s",
+                  plan.passes.size() == 1 ? "1 pass" : fmt::format("{} passes", plan.passes.size()),
+                  replay ? "each kernel" : "the command",
+                  plan.passes.size() == 1 ? "once" : fmt::format("{} times", plan.passes.size()),
+                  plan.reason));
   if (!plan.missing.empty()) {
     say(fmt::format(
         "not counted by {}{}: {}", fmt::join(choice.gpus, ", "),
@@ -123,8 +127,24 @@ Result<record::Outcome> run_pass(record::Options options, const metrics::Plan& p
   return record::run(options);
 }
 
+// All passes in one run, which runs each kernel again.
+Result<record::Outcome> run_with_replay(record::Options options, const metrics::Plan& plan) {
+  std::vector<std::string> requests;
+  for (size_t pass = 1; pass <= plan.passes.size(); ++pass) {
+    requests.push_back(metrics::request_of(plan, pass));
+  }
+  options.environment.push_back(fmt::format("SONDE_COUNTERS={}", fmt::join(requests, "|")));
+  return record::run(options);
+}
+
 void say_counted(const store::CountedTrace& counted, size_t pass) {
   for (const std::string& problem : counted.problems) say(problem);
+  for (const std::string& kernel : counted.not_replayed) {
+    const size_t name = kernel.find(": ");
+    say(fmt::format("not run again, so without the counters of later passes: {}{}",
+                    demangle(kernel.substr(0, name)),
+                    kernel.substr(std::min(name, kernel.size()))));
+  }
   for (const std::string& refused : counted.refused) {
     say(fmt::format("pass {}: refused by the counter library, {}", pass, refused));
   }
@@ -171,8 +191,9 @@ Status run_others(const record::Options& options, const metrics::Plan& plan,
 
 Result<int> collect(const Arguments& arguments, const CounterChoice& choice) {
   SONDE_ASSIGN(const record::Options options, options_of(arguments));
-  say_plan(choice);
-  auto first = run_pass(options, choice.plan, 1);
+  const bool replay = arguments.flag("replay");
+  say_plan(choice, replay);
+  auto first = replay ? run_with_replay(options, choice.plan) : run_pass(options, choice.plan, 1);
   if (!first) {
     const ErrorCode code = first.error().code;
     if (code != ErrorCode::kNotFound && code != ErrorCode::kUnsupported) {
@@ -192,14 +213,15 @@ Result<int> collect(const Arguments& arguments, const CounterChoice& choice) {
     if (has_failed(*first)) record::exit_like(first->exit_status, first->signal);
     return 1;
   }
-  if (!has_failed(*first)) {
+  if (!has_failed(*first) && !replay) {
     SONDE_TRY(run_others(options, choice.plan, first->path));
-  } else if (choice.plan.passes.size() > 1) {
+  } else if (choice.plan.passes.size() > 1 && !replay) {
     say("the command failed, so it is not run again");
   }
   SONDE_TRY(store::note_counting(
-      first->path, fmt::format("set {}, {} passes: {}", choice.set.empty() ? "-" : choice.set,
-                               choice.plan.passes.size(), choice.plan.reason)));
+      first->path,
+      fmt::format("set {}, {} passes{}: {}", choice.set.empty() ? "-" : choice.set,
+                  choice.plan.passes.size(), replay ? " by replay" : "", choice.plan.reason)));
   say(fmt::format("{}: {} of {} kernels counted; sonde sol {} shows what bounds them", first->path,
                   counted.counted, counted.kernels, first->path));
   record::exit_like(first->exit_status, first->signal);
@@ -229,6 +251,11 @@ Command profile_command() {
       "each time, and its standard input is there for the first time only. Times and everything "
       "else in the trace are of the first run; the counters of the others go to the kernel of "
       "the same process, GPU, name, grid and occurrence, and what has no partner is told.\n\n"
+      "With --replay COMMAND runs once, and each kernel runs again for each further pass, on memory "
+      "that is restored before: all that the program has allocated on its GPUs, their variables, "
+      "and of the host's memory what the kernel's arguments point to. Kernels that cannot be run "
+      "again are named and have the counters of the first pass. A kernel that prints does so each "
+      "time, and threads may not write to a GPU's memory directly while a kernel runs.\n\n"
       "A kernel that is counted runs alone on its GPU, so kernels of several streams do not "
       "overlap. The counters are read through AMD's libhsa-amd-aqlprofile64.so, which the HSA "
       "runtime loads. gfx90a has all counters of the list; of gfx908, gfx906 and gfx900 those "
@@ -244,6 +271,7 @@ Command profile_command() {
            "only kernels in whose name this extended regular expression is found", ""},
           {"--dispatch", "LIST",
            "only these dispatches of each process, in the order of launching: 0,4:7", ""},
+          {"--replay", "", "run the command once, and each kernel once for each pass", ""},
           {"--plan", "", "print the passes and run nothing", ""},
           {"--softgpu", "", "run the command on a software GPU", ""},
           format_option(),
@@ -254,6 +282,8 @@ Command profile_command() {
        "the memory chart of some kernels"},
       {"sonde profile --counter SQ_WAVES,TCC_HIT --softgpu -- ./hip_program",
        "two counters, without an AMD GPU"},
+      {"sonde profile --replay --set all -- ./solver",
+       "everything, of a program that cannot run so many times"},
       {"sonde profile --plan --set all --gpu gfx90a", "which counters which run would count"}};
   command.takes_command_line = true;
   command.run = run;

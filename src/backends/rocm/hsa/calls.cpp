@@ -1,6 +1,7 @@
 #include "backends/rocm/hsa/calls.h"
 
 #include "backends/rocm/hsa/board.h"
+#include "backends/rocm/hsa/replay.h"
 #include "base/errno_keeper.h"
 
 namespace sonde::hsa {
@@ -29,19 +30,26 @@ static_assert(sizeof kDescriptions / sizeof kDescriptions[0] == kCallIds);
 
 Status pool_allocate(Pool pool, size_t size, uint32_t flags, void** ptr) {
   Call call(kPoolAllocate);
-  const Status status = next().memory_pool_allocate(pool, size, flags, ptr);
+  const MemoryTurn turn;
+  Status status = next().memory_pool_allocate(pool, size, flags, ptr);
+  if (status != kSuccess && replays() && free_saved_memory()) {  // the program comes first
+    status = next().memory_pool_allocate(pool, size, flags, ptr);
+  }
   const uint64_t words[] = {pool.handle, size, flags, status == kSuccess ? word(*ptr) : 0};
   call.end(status, words, 4);
   const ErrnoKeeper keep;
   if (status == kSuccess) note_allocation(*ptr, *ptr, size, gpu_of_pool(pool), wire::kBoardPool);
+  if (status == kSuccess && replays()) note_memory(*ptr, size, pool);
   return status;
 }
 
 Status pool_free(void* ptr) {
   Call call(kPoolFree);
+  const MemoryTurn turn;
   {
     const ErrnoKeeper keep;
     note_free(ptr);  // before it: another thread may get the address then
+    if (replays()) forget_memory(ptr);
   }
   const Status status = next().memory_pool_free(ptr);
   const uint64_t words[] = {word(ptr)};
@@ -54,6 +62,7 @@ Status note_locked(Status status, const void* host, void* const* address, size_t
   const ErrnoKeeper keep;
   if (status == kSuccess && address != nullptr) {
     note_allocation(host, *address, size, -1, wire::kBoardLocked);
+    if (replays()) note_host_memory(host, size);
   }
   return status;
 }
@@ -69,11 +78,23 @@ Status lock_to_pool(void* host, size_t size, AgentHandle* agents, int count, Poo
 }
 
 Status unlock(void* host) {
+  const MemoryTurn turn;
   {
     const ErrnoKeeper keep;
     note_free(host);
+    if (replays()) forget_memory(host);
   }
   return next().memory_unlock(host);
+}
+
+Status copy(void* dst, const void* src, size_t size) {
+  const MemoryTurn turn;
+  return next().memory_copy(dst, src, size);
+}
+
+Status fill(void* ptr, uint32_t value, size_t count) {
+  const MemoryTurn turn;
+  return next().memory_fill(ptr, value, count);
 }
 
 }  // namespace
@@ -91,6 +112,9 @@ void hook_memory(Functions* hooks) {
   hooks->memory_lock = lock;
   hooks->memory_lock_to_pool = lock_to_pool;
   hooks->memory_unlock = unlock;
+  if (!replays()) return;
+  hooks->memory_copy = copy;
+  hooks->memory_fill = fill;
 }
 
 }  // namespace sonde::hsa

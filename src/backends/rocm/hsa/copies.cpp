@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "backends/rocm/hsa/calls.h"
-#include "backends/rocm/hsa/queues.h"
+#include "backends/rocm/hsa/replay.h"
 
 namespace sonde::hsa {
 namespace {
@@ -43,10 +43,30 @@ struct sonde_op copy_op(AgentHandle dst_agent, AgentHandle src_agent, const void
 
 std::atomic<uint64_t> g_substitutes;
 
+// Of a copy where kernels are run again.
+struct Turn {
+  bool is_taken, is_loose;
+  bool any() const { return is_taken || is_loose; }
+  void end() const {
+    if (is_taken) MemoryTurn::end();
+    if (is_loose) end_loose_copy();
+  }
+};
+
+// What it depends on is over then.
+Turn take_turn(uint32_t* dependencies, const Signal** depends_on) {
+  if (!replays()) return {};
+  if (!begin_copy(*dependencies, *depends_on)) return {false, true};
+  *dependencies = 0;
+  *depends_on = nullptr;
+  return {true, false};
+}
+
 // One op on a signal that counts several: ours until it has finished, then the program's.
 struct Substitute {
   Signal own, wanted;
   struct sonde_op op;
+  Turn turn;
   bool refused;  // the runtime did not take the copy
 };
 
@@ -62,6 +82,7 @@ bool substitute_finished(int64_t, void* data) {
       next().signal_subtract_screlease(substitute->wanted, 1);
     }
   }
+  substitute->turn.end();
   next().signal_destroy(substitute->own);
   free(substitute);
   g_substitutes.fetch_sub(1);
@@ -71,11 +92,12 @@ bool substitute_finished(int64_t, void* data) {
 constexpr uint32_t kLess = 2;  // HSA_SIGNAL_CONDITION_LT
 
 // For a copy that is to be made with its signal; nullptr: it cannot be watched.
-Substitute* substitute(Signal wanted, const struct sonde_op& op) {
+Substitute* substitute(Signal wanted, const struct sonde_op& op, Turn turn) {
   auto* made = static_cast<Substitute*>(calloc(1, sizeof(Substitute)));
   if (made != nullptr && next().signal_create(1, 0, nullptr, 0, &made->own) == kSuccess) {
     made->wanted = wanted;
     made->op = op;
+    made->turn = turn;
     g_substitutes.fetch_add(1);
     if (next().signal_async_handler(made->own, kLess, 1, substitute_finished, made) == kSuccess) {
       return made;
@@ -89,9 +111,12 @@ Substitute* substitute(Signal wanted, const struct sonde_op& op) {
 }
 
 template <typename Copy>
-Status copy_with_substitute(const struct sonde_op& op, Signal wanted, Copy copy) {
-  Substitute* made = substitute(wanted, op);
-  if (made == nullptr) return copy(wanted);
+Status copy_with_substitute(const struct sonde_op& op, Signal wanted, Turn turn, Copy copy) {
+  Substitute* made = substitute(wanted, op, turn);
+  if (made == nullptr) {
+    turn.end();
+    return copy(wanted);
+  }
   const Signal own = made->own;
   const Status status = copy(own);
   if (status != kSuccess) {
@@ -103,7 +128,8 @@ Status copy_with_substitute(const struct sonde_op& op, Signal wanted, Copy copy)
 
 // Makes the copy by `copy(signal)`, and has it watched.
 template <typename Copy>
-Status watch(struct sonde_op op, Signal wanted, Copy copy) {
+Status watch(struct sonde_op op, Signal wanted, Turn turn, Copy copy) {
+  if (turn.any()) return copy_with_substitute(op, wanted, turn, copy);
   if (!recording()) {
     if (wanted.handle != 0) settle(wanted);
     return copy(wanted);
@@ -111,7 +137,7 @@ Status watch(struct sonde_op op, Signal wanted, Copy copy) {
   ProgramSignal pending = {};
   const bool alone =
       wanted.handle != 0 && settle(wanted) && (pending.value = value_of(wanted)) == 1;
-  if (!alone) return copy_with_substitute(op, wanted, copy);
+  if (!alone) return copy_with_substitute(op, wanted, {}, copy);
   pending.signal = wanted;
   pending.end_ts = end_of(wanted);
   pending.op = op;
@@ -129,7 +155,8 @@ Status async_copy(void* dst, AgentHandle dst_agent, const void* src, AgentHandle
                   size_t size, uint32_t dependencies, const Signal* depends_on, Signal completion) {
   Call call(kAsyncCopy);
   const auto op = copy_op(dst_agent, src_agent, dst, src, size);
-  const Status status = watch(call.linked(op), completion, [&](Signal signal) {
+  const Turn turn = take_turn(&dependencies, &depends_on);
+  const Status status = watch(call.linked(op), completion, turn, [&](Signal signal) {
     return next().memory_async_copy(dst, dst_agent, src, src_agent, size, dependencies, depends_on,
                                     signal);
   });
@@ -144,7 +171,8 @@ Status async_copy_on_engine(void* dst, AgentHandle dst_agent, const void* src,
                             bool force) {
   Call call(kAsyncCopyOnEngine);
   const auto op = copy_op(dst_agent, src_agent, dst, src, size);
-  const Status status = watch(call.linked(op), completion, [&](Signal signal) {
+  const Turn turn = take_turn(&dependencies, &depends_on);
+  const Status status = watch(call.linked(op), completion, turn, [&](Signal signal) {
     return next().memory_async_copy_on_engine(dst, dst_agent, src, src_agent, size, dependencies,
                                               depends_on, signal, engine, force);
   });
@@ -173,7 +201,8 @@ Status async_copy_rect(const PitchedPointer* dst, const Dim3* dst_offset, const 
     op.size[1] = range->y;
     op.size[2] = range->z;
   }
-  const Status status = watch(call.linked(op), completion, [&](Signal signal) {
+  const Turn turn = take_turn(&dependencies, &depends_on);
+  const Status status = watch(call.linked(op), completion, turn, [&](Signal signal) {
     return next().memory_async_copy_rect(dst, dst_offset, src, src_offset, range, agent_handle,
                                          direction, dependencies, depends_on, signal);
   });

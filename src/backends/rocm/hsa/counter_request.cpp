@@ -32,15 +32,20 @@ uint32_t pass_of(const char* text) {
   return text != nullptr ? static_cast<uint32_t>(strtoul(text, nullptr, 10)) : 0;
 }
 
+const char* pass_behind(const char* text) {
+  const char* const bar = strchr(text, '|');
+  return bar != nullptr ? bar + 1 : nullptr;
+}
+
 bool each_wanted(const char* text, const char* gpu, VisitCounter visit, void* data) {
   const size_t length = strlen(gpu);
-  for (const char* part = strchr(text, ';'); part != nullptr; part = strchr(part, ';')) {
+  for (const char* part = text; *(part += strcspn(part, ";|")) == ';';) {
     ++part;
     if (strncmp(part, gpu, length) != 0 || part[length] != '=') continue;
     const char* at = part + length + 1;
-    const char* const end = at + strcspn(at, ";");
+    const char* const end = at + strcspn(at, ";|");
     while (at < end) {
-      const char* stop = at + strcspn(at, ",;");
+      const char* stop = at + strcspn(at, ",;|");
       WantedCounter counter;
       if (!read_counter(at, stop, &counter)) return false;
       visit(counter, data);

@@ -1,6 +1,7 @@
 // Which hardware counters the recorder wants, of which dispatches: what it says in variables.
 //
 //   SONDE_COUNTERS           PASS;gfx90a=SQ:4:SQ_WAVES,TCC:17:TCC_HIT;gfx906=...
+//                            Several of these with | between them: a kernel is run for each.
 //   SONDE_COUNTERS_KERNEL    only kernels in whose name this regular expression is found
 //   SONDE_COUNTERS_DISPATCH  only these, by their number in the process: 0,4:7
 //
@@ -19,12 +20,14 @@ struct WantedCounter {
   char name[64];
 };
 
-// Calls visit(counter) for each that SONDE_COUNTERS (`text`) has for the GPU "gfx90a". False where
-// the text is not of that form.
+// Calls visit(counter) for each that a pass (`text`) has for the GPU "gfx90a". False where the text
+// is not of that form.
 using VisitCounter = void (*)(const WantedCounter& counter, void* data);
 bool each_wanted(const char* text, const char* gpu, VisitCounter visit, void* data);
 // The number it begins with; 0 = none.
 uint32_t pass_of(const char* text);
+// The text of the pass behind this one, or nullptr.
+const char* pass_behind(const char* text);
 // Whether "0,4:7" has the number. Also if there is no list.
 bool in_ranges(const char* list, uint64_t number);
 

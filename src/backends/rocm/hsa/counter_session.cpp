@@ -1,5 +1,6 @@
-// The counters of a device: which of those that are wanted it has, the packets that start and stop
-// them, and their values. One for each device, since one dispatch at a time is counted.
+// The counters of a device: which of those that are wanted it has in each pass, the packets that
+// start and stop them, and their values. One for each device, since one dispatch at a time is
+// counted.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,15 +17,22 @@ struct Counter {
   uint32_t name;  // intern()ed
   uint32_t first, count;
 };
-struct Plan {
+struct ReadValue {
+  uint32_t counter;  // its place
+  sonde_counter_value value;
+};
+struct CounterPass {
+  uint32_t number;
+  DispatchPacket start, stop;
   const AqlprofileTable* table;
   AgentHandle agent;
   Profile profile;
   ProfileEvent* events;
   Counter* counters;
-  sonde_counter_value* values;  // of the counter that is being read
-  uint32_t* places;             // of an event: its counter
-  uint32_t event_count, event_room, counter_count, counter_room, value_count, value_room;
+  ReadValue* read;              // all values of a run
+  sonde_counter_value* values;  // of one counter
+  uint32_t event_count, event_room, counter_count, counter_room, read_count, read_room, value_count,
+      value_room;
   uint32_t refused;
   char refused_names[2000];
 };
@@ -32,6 +40,7 @@ struct Plan {
 namespace {
 
 constexpr uint32_t kMostSessions = 64;
+constexpr uint32_t kMostPasses = 64;
 constexpr uint32_t kGlobalFlags = 1;  // of a memory pool
 constexpr uint32_t kFineGrained = 2;
 constexpr uint16_t kPacketHeader = kVendorPacket | 1 << 8 | 2 << 9 | 2 << 11;  // barrier, fences
@@ -71,7 +80,7 @@ bool find_table() {
   return g_has_table;
 }
 
-void refuse(Plan* plan, const char* name) {
+void refuse(CounterPass* plan, const char* name) {
   ++plan->refused;
   const size_t used = strlen(plan->refused_names);
   snprintf(plan->refused_names + used, sizeof plan->refused_names - used, "%s%s",
@@ -80,7 +89,7 @@ void refuse(Plan* plan, const char* name) {
 
 // All instances of its block.
 void add_counter(const WantedCounter& wanted, void* data) {
-  auto* plan = static_cast<Plan*>(data);
+  auto* plan = static_cast<CounterPass*>(data);
   ProfileBlock block = {wanted.block, 0, 0};
   Profile profile = {};
   profile.agent = plan->agent;
@@ -135,7 +144,7 @@ void* allocate(const Device* device, size_t bytes) {
 }
 
 // Makes the packets; false, and something is said, if the counters cannot be had.
-bool make_packets(CounterSession* session, Plan* plan) {
+bool make_packets(const Device* device, CounterPass* plan) {
   Profile& profile = plan->profile;
   profile.agent = plan->agent;
   profile.events = plan->events;
@@ -144,8 +153,8 @@ bool make_packets(CounterSession* session, Plan* plan) {
     complain("the library refuses them");
     return false;
   }
-  profile.commands.ptr = allocate(session->device, profile.commands.size);
-  profile.output.ptr = allocate(session->device, profile.output.size);
+  profile.commands.ptr = allocate(device, profile.commands.size);
+  profile.output.ptr = allocate(device, profile.output.size);
   ProfilePacket start = {}, stop = {};
   if (profile.commands.ptr == nullptr || profile.output.ptr == nullptr ||
       plan->table->start(&profile, &start) != kSuccess ||
@@ -154,51 +163,85 @@ bool make_packets(CounterSession* session, Plan* plan) {
     return false;
   }
   start.header = stop.header = kPacketHeader;
-  memcpy(&session->start, &start, sizeof start);
-  memcpy(&session->stop, &stop, sizeof stop);
+  memcpy(&plan->start, &start, sizeof start);
+  memcpy(&plan->stop, &stop, sizeof stop);
   return true;
+}
+
+void free_pass(CounterPass* plan) {
+  if (plan->profile.commands.ptr != nullptr) next().memory_pool_free(plan->profile.commands.ptr);
+  if (plan->profile.output.ptr != nullptr) next().memory_pool_free(plan->profile.output.ptr);
+  free(plan->events);
+  free(plan->counters);
+  free(plan->read);
+  free(plan->values);
+  free(plan);
+}
+
+// What the pass (`text`) counts on the device; nullptr: nothing.
+CounterPass* make_pass(const Device* device, const char* gpu, const char* text) {
+  auto* plan = static_cast<CounterPass*>(calloc(1, sizeof(CounterPass)));
+  if (plan == nullptr) return nullptr;
+  plan->number = pass_of(text);
+  plan->table = &g_table;
+  plan->agent = device->handle;
+  const bool good = each_wanted(text, gpu, add_counter, plan);
+  if (!good) complain("SONDE_COUNTERS is not what sonde profile writes");
+  if (plan->refused != 0) {
+    char names[2200];
+    snprintf(names, sizeof names, "%s: %s", gpu, plan->refused_names);
+    agent().metadata("counters.refused", names);
+  }
+  if (good && plan->counter_count != 0 && make_packets(device, plan)) return plan;
+  free_pass(plan);
+  return nullptr;
 }
 
 void prepare(CounterSession* session) {
   if (!find_table()) return;
   char gpu[65] = {};
   next().agent_get_info(session->device->handle, kAgentName, gpu);
-  auto* plan = static_cast<Plan*>(calloc(1, sizeof(Plan)));
-  if (plan == nullptr) return;
-  session->plan = plan;
-  plan->table = &g_table;
-  plan->agent = session->device->handle;
-  if (!each_wanted(getenv("SONDE_COUNTERS"), gpu, add_counter, plan)) {
-    complain("SONDE_COUNTERS is not what sonde profile writes");
-    return;
-  }
-  char text[2200];
-  if (plan->refused != 0) {
-    snprintf(text, sizeof text, "%s: %s", gpu, plan->refused_names);
-    agent().metadata("counters.refused", text);
-  }
+  session->passes = static_cast<CounterPass**>(calloc(kMostPasses, sizeof(CounterPass*)));
+  if (session->passes == nullptr) return;
   if (getenv("SOFTGPU_TREE") != nullptr) agent().metadata("counters.software", gpu);
-  if (plan->counter_count != 0) session->usable = make_packets(session, plan);
+  const char* text = getenv("SONDE_COUNTERS");
+  for (; text != nullptr && session->pass_count < kMostPasses; text = pass_behind(text)) {
+    CounterPass* pass = make_pass(session->device, gpu, text);
+    if (pass != nullptr) session->passes[session->pass_count++] = pass;
+  }
 }
 
-struct Reading {
-  Plan* plan;
-  const ProfileEvent* first;
-  uint32_t count;
-};
+// The place of the event's counter; they come counter by counter.
+uint32_t counter_of(const CounterPass& plan, const ProfileEvent& event, uint32_t newest) {
+  for (uint32_t i = 0; i < plan.counter_count; ++i) {
+    const uint32_t place = (newest + i) % plan.counter_count;
+    const ProfileEvent& first = plan.events[plan.counters[place].first];
+    if (first.block == event.block && first.counter == event.counter) return place;
+  }
+  return plan.counter_count;
+}
 
 Status take_value(uint32_t info, ProfileData* data, void* user) {
-  const auto* reading = static_cast<Reading*>(user);
-  Plan* plan = reading->plan;
-  const ProfileEvent& event = data->event;
-  if (info != kProfileData || event.block != reading->first->block ||
-      event.counter != reading->first->counter ||
-      !grow(&plan->values, plan->value_count, &plan->value_room)) {
+  auto* plan = static_cast<CounterPass*>(user);
+  if (info != kProfileData || !grow(&plan->read, plan->read_count, &plan->read_room)) {
     return kSuccess;
   }
-  plan->values[plan->value_count++] = {0, static_cast<uint16_t>(data->sample), event.instance,
-                                       data->result};
+  const uint32_t newest = plan->read_count != 0 ? plan->read[plan->read_count - 1].counter : 0;
+  const uint32_t counter = counter_of(*plan, data->event, newest);
+  if (counter == plan->counter_count) return kSuccess;
+  plan->read[plan->read_count++] = {
+      counter, {0, static_cast<uint16_t>(data->sample), data->event.instance, data->result}};
   return kSuccess;
+}
+
+// Those of one counter, one behind the other.
+void gather(CounterPass* plan, uint32_t counter) {
+  plan->value_count = 0;
+  for (uint32_t i = 0; i < plan->read_count; ++i) {
+    if (plan->read[i].counter != counter) continue;
+    if (!grow(&plan->values, plan->value_count, &plan->value_room)) return;
+    plan->values[plan->value_count++] = plan->read[i].value;
+  }
 }
 
 }  // namespace
@@ -220,22 +263,23 @@ CounterSession* session_of(const Device* device) {
   return found;
 }
 
-void read_counters(const CounterSession& session, const struct sonde_op& op) {
-  Plan* plan = session.plan;
+const DispatchPacket& start_of(const CounterPass& pass) { return pass.start; }
+const DispatchPacket& stop_of(const CounterPass& pass) { return pass.stop; }
+
+void read_counters(CounterPass* plan, const struct sonde_op& op) {
+  plan->read_count = 0;
+  const Status status = plan->table->iterate_data(&plan->profile, take_value, plan);
   for (uint32_t i = 0; i < plan->counter_count; ++i) {
-    const Counter& counter = plan->counters[i];
-    Reading reading = {plan, plan->events + counter.first, counter.count};
-    plan->value_count = 0;
-    const Status status = plan->table->iterate_data(&plan->profile, take_value, &reading);
+    gather(plan, i);
     if (status != kSuccess || plan->value_count == 0) {
       agent().dropped("hardware counters that could not be read", 1);
       continue;
     }
     struct sonde_op_counter record = {};
-    record.name = counter.name;
+    record.name = plan->counters[i].name;
     record.queue = op.queue;
     record.start = op.start;
-    record.pass = pass_of(getenv("SONDE_COUNTERS"));
+    record.pass = plan->number;
     record.count = plan->value_count;
     record.values = plan->values;
     agent().op_counter(&record);
@@ -245,14 +289,9 @@ void read_counters(const CounterSession& session, const struct sonde_op& op) {
 void free_sessions() {
   pthread_mutex_lock(&g_lock);
   for (uint32_t i = 0; i < g_session_count; ++i) {
-    Plan* plan = g_sessions[i].plan;
-    if (plan == nullptr) continue;
-    if (plan->profile.commands.ptr != nullptr) next().memory_pool_free(plan->profile.commands.ptr);
-    if (plan->profile.output.ptr != nullptr) next().memory_pool_free(plan->profile.output.ptr);
-    free(plan->events);
-    free(plan->counters);
-    free(plan->values);
-    free(plan);
+    const CounterSession& session = g_sessions[i];
+    for (uint32_t pass = 0; pass < session.pass_count; ++pass) free_pass(session.passes[pass]);
+    free(session.passes);
   }
   g_session_count = 0;
   g_has_table = false;

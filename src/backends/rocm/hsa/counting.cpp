@@ -12,6 +12,7 @@
 
 #include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/counter_request.h"
+#include "backends/rocm/hsa/replay.h"
 #include "base/errno_keeper.h"
 #include "base/helper_thread.h"
 
@@ -33,7 +34,9 @@ struct Counted {
   CounterSession* session;
   Signal ready, go, stopped, read, released;
   Dispatch dispatch;
+  DispatchPacket packet;  // as the program has written it
   bool counted, running, spoilt;
+  bool again;     // run for each pass, alone in the process
   bool finished;  // only to be released
 };
 
@@ -43,6 +46,9 @@ Counted* g_last;
 Counted* g_free;
 std::atomic<uint32_t> g_pending;
 std::atomic<bool> g_stepping;
+uint32_t g_running;    // under g_stepping
+uint64_t g_since_ns;   // when the last of these was let go; likewise
+Counted* g_exclusive;  // that has memory alone; likewise
 std::atomic<uint64_t> g_dispatches;
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 regex_t g_kernel;
@@ -179,9 +185,18 @@ void tell_program(const Counted& counted) {
   next().signal_subtract_screlease(wanted, 1);
 }
 
+void end_exclusive() {
+  if (g_exclusive == nullptr) return;
+  g_exclusive->again = false;
+  g_exclusive = nullptr;
+  give_memory_back();
+}
+
 void release(Counted& counted) {
   if (!counted.running) return;
   counted.running = false;
+  --g_running;
+  if (g_exclusive == &counted) end_exclusive();
   CounterSession& session = *counted.session;
   --(counted.counted ? session.alone : session.sharing);
   if (session.alone + session.sharing == 0) session.open = false;
@@ -199,7 +214,8 @@ void finish(Counted& counted) {
   if (counted.spoilt) {
     agent().dropped("counters of kernels that had to run beside others", 1);
   } else if (counted.counted) {
-    read_counters(*counted.session, op);
+    read_counters(counted.session->passes[0], op);
+    if (counted.again) replay(*counted.session, counted.packet, op);
   }
   release(counted);
   advance(counted.queue, counted.dispatch.position + 1);
@@ -211,25 +227,40 @@ void finish(Counted& counted) {
 bool may_run(const Counted& counted) {
   const CounterSession& session = *counted.session;
   if (session.open) return true;
+  if (g_exclusive != nullptr || (counted.again && g_running != 0)) return false;
   return session.alone == 0 && (!counted.counted || session.sharing == 0);
 }
 
+// Not yet where memory is being changed.
 void let_go(Counted& counted) {
   CounterSession& session = *counted.session;
+  if (session.open) counted.again = false;
+  if (counted.again) {
+    if (!take_memory()) return;
+    g_exclusive = &counted;
+    if (!prepare_replay(session, counted.packet)) end_exclusive();
+  }
   counted.running = true;
+  ++g_running;
   counted.spoilt = counted.counted && session.open;
   ++(counted.counted ? session.alone : session.sharing);
-  session.since_ns = now_ns();
+  session.since_ns = g_since_ns = now_ns();
   next().signal_store_screlease(counted.go, 0);
 }
 
-// A dispatch is ready and may not run: the one that runs may be waiting for it.
-void lose_patience(CounterSession& session) {
-  if (now_ns() - session.since_ns < kPatienceNs) return;
+void give_up_counting(CounterSession& session) {
   session.open = true;
   for (Counted* counted = after(nullptr); counted != nullptr; counted = after(counted)) {
     if (counted->session == &session && counted->running) counted->spoilt = counted->counted;
   }
+}
+
+// Somebody is ready and may not go on: the dispatch that runs may be waiting for them.
+void lose_patience(CounterSession& waiting) {
+  CounterSession& session = g_exclusive != nullptr ? *g_exclusive->session : waiting;
+  if (now_ns() - (replays() ? g_since_ns : session.since_ns) < kPatienceNs) return;
+  end_exclusive();
+  give_up_counting(session);
 }
 
 void put_barrier(Queue* queue, Signal wait_for, Signal completion) {
@@ -252,7 +283,8 @@ bool any_counted() { return g_pending.load() != 0; }
 bool count_dispatch(Queue* queue, const DispatchPacket& packet, const Launch& launch) {
   const uint64_t number = g_dispatches.fetch_add(1);
   CounterSession* session = session_of(queue->device);
-  if (session == nullptr || !session->usable || queue->size < 2 * kCountedPackets) return false;
+  if (session == nullptr || session->pass_count == 0 || queue->size < 2 * kCountedPackets)
+    return false;
   pthread_once(&g_once, prepare);
   if (!wait_for_room(queue, kCountedPackets)) return false;
   Counted* counted = take();
@@ -261,6 +293,8 @@ bool count_dispatch(Queue* queue, const DispatchPacket& packet, const Launch& la
   counted->session = session;
   counted->counted = in_ranges(getenv("SONDE_COUNTERS_DISPATCH"), number) &&
                      is_wanted_kernel(packet.kernel_object);
+  counted->again = counted->counted && session->pass_count > 1;
+  counted->packet = packet;
   describe(&counted->dispatch, packet, launch, note_dispatch(*queue, packet));
   counted->dispatch.wanted = packet.completion;
   if (packet.completion.handle != 0) settle(packet.completion);
@@ -268,11 +302,11 @@ bool count_dispatch(Queue* queue, const DispatchPacket& packet, const Launch& la
   held.completion = counted->dispatch.signal;
   put_barrier(queue, {}, counted->ready);
   put_barrier(queue, counted->go, {});
-  if (counted->counted) put(queue, &session->start);
+  if (counted->counted) put(queue, &start_of(*session->passes[0]));
   held.header |= 1 << 8;  // not before the counters are started
   put(queue, &held);
   if (counted->counted) {
-    DispatchPacket stop = session->stop;
+    DispatchPacket stop = stop_of(*session->passes[0]);
     stop.completion = counted->stopped;
     put(queue, &stop);
   }
@@ -295,6 +329,7 @@ void step_counting() {
       before = counted;
     }
   }
+  if (g_exclusive != nullptr && memory_is_wanted()) lose_patience(*g_exclusive->session);
   for (Counted* counted = after(nullptr); counted != nullptr; counted = after(counted)) {
     if (counted->running || counted->finished || value_of(counted->ready) > 0) continue;
     if (!may_run(*counted)) lose_patience(*counted->session);
@@ -347,6 +382,7 @@ void end_counting() {
     destroy(counted);
     counted = behind;
   }
+  end_replays();
   free_sessions();
 }
 

@@ -12,6 +12,9 @@
 // Behind it its queue is held until its counters are read, so that the program does not go on, and
 // perhaps end, before that.
 //
+// Where there are several passes, a kernel is run again for each (replay.h) before that. It then
+// runs alone in the whole process.
+//
 // Without SONDE_COUNTERS nothing of this happens.
 #pragma once
 
@@ -37,19 +40,22 @@ void end_counting();
 
 // ---- counter_session.cpp: the counters of one device ----
 
+struct CounterPass;  // what is counted in one run of a kernel
 struct CounterSession {
   const Device* device;
-  uint32_t alone, sharing;     // how many run that are counted, and that are not
-  uint64_t since_ns;           // when the last of them was let go
-  bool open;                   // patience has ended: all may run, and nothing is counted
-  bool usable;                 // there is something to count
-  DispatchPacket start, stop;  // vendor packets
-  struct Plan* plan;
+  uint32_t alone, sharing;  // how many run that are counted, and that are not
+  uint64_t since_ns;        // when the last of them was let go
+  bool open;                // patience has ended: all may run, and nothing is counted
+  CounterPass** passes;
+  uint32_t pass_count;  // 0: there is nothing to count
 };
 // Made at its first use; nullptr without memory.
 CounterSession* session_of(const Device* device);
-// Records what the counters hold, as that of the op recorded last.
-void read_counters(const CounterSession& session, const struct sonde_op& op);
+// Vendor packets.
+const DispatchPacket& start_of(const CounterPass& pass);
+const DispatchPacket& stop_of(const CounterPass& pass);
+// Records what the counters hold, as that of the op.
+void read_counters(CounterPass* pass, const struct sonde_op& op);
 void free_sessions();
 
 }  // namespace sonde::hsa

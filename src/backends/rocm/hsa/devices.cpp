@@ -136,6 +136,14 @@ int gpu_of_pool(Pool pool) {
   return -1;
 }
 
+const Device* device_of_pool(Pool pool) {
+  const int gpu = gpu_of_pool(pool);
+  for (uint32_t i = 0; gpu >= 0 && i < g_device_count; ++i) {
+    if (g_devices[i].gpu_id == gpu) return &g_devices[i];
+  }
+  return nullptr;
+}
+
 const Device* device_of(AgentHandle handle) {
   for (uint32_t i = 0; i < g_device_count; ++i) {
     if (g_devices[i].handle.handle == handle.handle) return &g_devices[i];

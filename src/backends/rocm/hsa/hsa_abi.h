@@ -166,6 +166,7 @@ constexpr uint64_t kSignalGpuOnly = 1;  // attribute of signal_create: nobody wa
 
 constexpr uint16_t kExtensionLoader = 0x201;
 enum CodeObjectInfo : uint32_t {
+  kLoadAgent = 3,
   kLoadDelta = 8,
   kLoadBase = 9,
   kLoadSize = 10,

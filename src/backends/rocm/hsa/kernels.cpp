@@ -1,6 +1,7 @@
 // Kernels and the code objects they come from, learnt when an executable is frozen: from then on
 // its kernels can be launched. Lookups take no lock; entries are never removed, and one whose
 // address is used again is overwritten.
+#include <elf.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/calls.h"
+#include "backends/rocm/hsa/replay.h"
 
 namespace sonde::hsa {
 namespace {
@@ -126,7 +128,26 @@ Status visit_symbol(Executable, Symbol symbol, void*) {
   return kSuccess;
 }
 
-Status visit_code_object(Executable, CodeObject object, void*) {
+// The segments that kernels may write to, by the program headers of the loaded code object.
+void note_segments(Executable executable, AgentHandle gpu, uint64_t base, int64_t delta) {
+  const void* host = nullptr;
+  if (g_loader.query_host_address(reinterpret_cast<const void*>(base), &host) != kSuccess ||
+      host == nullptr || memcmp(host, ELFMAG, SELFMAG) != 0) {
+    return;
+  }
+  Elf64_Ehdr header;
+  memcpy(&header, host, sizeof header);
+  for (uint16_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    memcpy(&segment, static_cast<const char*>(host) + header.e_phoff + i * sizeof segment,
+           sizeof segment);
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
+    note_variables(executable, gpu, segment.p_vaddr + static_cast<uint64_t>(delta),
+                   segment.p_memsz);
+  }
+}
+
+Status visit_code_object(Executable executable, CodeObject object, void*) {
   uint64_t base = 0, size = 0;
   int64_t delta = 0;
   uint32_t length = 0;
@@ -134,6 +155,11 @@ Status visit_code_object(Executable, CodeObject object, void*) {
   g_loader.code_object_info(object, kLoadSize, &size);
   g_loader.code_object_info(object, kLoadDelta, &delta);
   g_loader.code_object_info(object, kUriLength, &length);
+  if (replays()) {
+    AgentHandle gpu = {};
+    g_loader.code_object_info(object, kLoadAgent, &gpu);
+    note_segments(executable, gpu, base, delta);
+  }
   if (length > kMaxName) return kSuccess;
   char* uri = static_cast<char*>(calloc(length + 1, 1));
   const size_t room = length + 200;
@@ -155,6 +181,7 @@ Status visit_code_object(Executable, CodeObject object, void*) {
 
 Status freeze(Executable executable, const char* options) {
   Call call(kFreeze);
+  const MemoryTurn turn;
   const Status status = next().executable_freeze(executable, options);
   const uint64_t words[] = {executable.handle};
   call.end(status, words, 1);
@@ -166,6 +193,13 @@ Status freeze(Executable executable, const char* options) {
   if (g_has_loader) g_loader.iterate_code_objects(executable, visit_code_object, nullptr);
   next().executable_iterate_symbols(executable, visit_symbol, nullptr);
   return status;
+}
+
+// Only where kernels are run again.
+Status destroy(Executable executable) {
+  const MemoryTurn turn;
+  forget_variables(executable);
+  return next().executable_destroy(executable);
 }
 
 }  // namespace
@@ -192,6 +226,9 @@ uint32_t kernel_argument_bytes(uint64_t object) {
   return node != nullptr ? node->argument_bytes : 0;
 }
 
-void hook_kernels(Functions* hooks) { hooks->executable_freeze = freeze; }
+void hook_kernels(Functions* hooks) {
+  hooks->executable_freeze = freeze;
+  if (replays()) hooks->executable_destroy = destroy;
+}
 
 }  // namespace sonde::hsa

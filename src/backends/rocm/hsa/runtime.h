@@ -35,7 +35,8 @@ void find_devices();
 const Device* device_of(AgentHandle handle);
 const Device* host_device();  // the first CPU, or nullptr
 int gpu_count();
-int gpu_of_pool(Pool pool);  // -1: of the host
+int gpu_of_pool(Pool pool);               // -1: of the host
+const Device* device_of_pool(Pool pool);  // nullptr: of the host
 
 // clock.cpp
 extern uint32_t g_clock;

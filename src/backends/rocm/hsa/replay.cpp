@@ -1,0 +1,226 @@
+#include "backends/rocm/hsa/replay.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backends/rocm/hsa/counter_request.h"
+#include "base/errno_keeper.h"
+
+namespace sonde::hsa {
+namespace {
+
+constexpr uint32_t kQueuePackets = 64;
+constexpr uint32_t kAnyBytes = UINT32_MAX;
+constexpr uint64_t kPatienceNs = 2'000'000'000;
+constexpr size_t kMostNamed = 256;
+constexpr int kYields = 100;  // before pausing
+constexpr size_t kMostQueues = 64;
+
+pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+uint32_t g_changing, g_waiting;  // how many change memory now, or wait until they may
+bool g_taken;                    // by a kernel
+std::atomic<bool> g_wanted;
+std::atomic<uint32_t> g_loose_copies;
+
+// Queues that the program does not know of, one for each device. Under g_stepping, as is the rest.
+struct ReplayQueue {
+  const Device* device;
+  QueueMemory* memory;
+  Signal done;
+};
+ReplayQueue g_queues_of_devices[kMostQueues];
+size_t g_queue_count;
+uint64_t g_named[kMostNamed];  // kernels of which it was said that they cannot be run again
+size_t g_named_count;
+
+uint64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void pause_a_little(int round) {
+  constexpr timespec kPause = {0, 50'000};
+  if (round < kYields) {
+    sched_yield();
+  } else {
+    nanosleep(&kPause, nullptr);
+  }
+}
+
+bool try_to_begin(bool is_waiting) {
+  pthread_mutex_lock(&g_lock);
+  const bool may = !g_taken;
+  if (may) ++g_changing;
+  if (may && is_waiting) --g_waiting;
+  if (!may && !is_waiting) ++g_waiting;
+  pthread_mutex_unlock(&g_lock);
+  return may;
+}
+
+void say_not_replayed(const DispatchPacket& packet, const char* why) {
+  agent().dropped("kernels that were not run again: counters of the first pass only", 1);
+  for (size_t i = 0; i < g_named_count; ++i) {
+    if (g_named[i] == packet.kernel_object) return;
+  }
+  if (g_named_count == kMostNamed) return;
+  g_named[g_named_count++] = packet.kernel_object;
+  const char* name = kernel_text(packet.kernel_object);
+  const size_t room = (name != nullptr ? strlen(name) : 0) + 200;
+  char* text = static_cast<char*>(malloc(room));
+  if (text == nullptr) return;
+  snprintf(text, room, "%s: %s", name != nullptr ? name : "a kernel without a name", why);
+  agent().metadata("counters.not_replayed", text);
+  free(text);
+}
+
+ReplayQueue* queue_for(const Device* device) {
+  for (size_t i = 0; i < g_queue_count; ++i) {
+    if (g_queues_of_devices[i].device == device) return &g_queues_of_devices[i];
+  }
+  if (g_queue_count == kMostQueues) return nullptr;
+  ReplayQueue& made = g_queues_of_devices[g_queue_count];
+  made = {device, nullptr, {}};
+  constexpr uint32_t kSingleProducer = 1;
+  if (next().queue_create(device->handle, kQueuePackets, kSingleProducer, nullptr, nullptr,
+                          kAnyBytes, kAnyBytes, &made.memory) != kSuccess) {
+    return nullptr;
+  }
+  if (next().signal_create(1, 0, nullptr, kSignalGpuOnly, &made.done) != kSuccess) {
+    next().queue_destroy(made.memory);
+    return nullptr;
+  }
+  ++g_queue_count;
+  return &made;
+}
+
+// The header comes last: it hands the packet to the device.
+void write(QueueMemory* queue, uint64_t index, const DispatchPacket& packet) {
+  auto* place = static_cast<DispatchPacket*>(queue->base_address) + index % queue->size;
+  memcpy(reinterpret_cast<char*>(place) + 4, reinterpret_cast<const char*>(&packet) + 4,
+         sizeof packet - 4);
+  const uint32_t front = packet.header | uint32_t{packet.setup} << 16;
+  __atomic_store_n(reinterpret_cast<uint32_t*>(place), front, __ATOMIC_RELEASE);
+}
+
+void run(ReplayQueue* queue, const CounterPass& pass, DispatchPacket packet) {
+  constexpr uint64_t kPackets = 3;
+  constexpr uint16_t kBarrier = 1 << 8;
+  packet.header |= kBarrier;
+  packet.completion = {};
+  DispatchPacket stop = stop_of(pass);
+  stop.completion = queue->done;
+  next().signal_store_relaxed(queue->done, 1);
+  const uint64_t first = next().queue_add_write_index_scacq_screl(queue->memory, kPackets);
+  write(queue->memory, first, start_of(pass));
+  write(queue->memory, first + 1, packet);
+  write(queue->memory, first + 2, stop);
+  next().signal_store_screlease(queue->memory->doorbell, static_cast<int64_t>(first + 2));
+  for (int round = 0; next().signal_load_relaxed(queue->done) > 0; ++round) pause_a_little(round);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+}  // namespace
+
+bool replays() {
+  static const bool several = [] {
+    const char* text = getenv("SONDE_COUNTERS");
+    return text != nullptr && pass_behind(text) != nullptr;
+  }();
+  return several;
+}
+
+void MemoryTurn::begin() {
+  const ErrnoKeeper keep;
+  const uint64_t since_ns = now_ns();
+  for (int round = 0; !try_to_begin(round != 0); ++round) {
+    if (now_ns() - since_ns > kPatienceNs) g_wanted.store(true);
+    step_counting();
+    pause_a_little(round);
+  }
+}
+
+void MemoryTurn::end() {
+  pthread_mutex_lock(&g_lock);
+  --g_changing;
+  pthread_mutex_unlock(&g_lock);
+}
+
+bool begin_copy(uint32_t count, const Signal* depends_on) {
+  const uint64_t since_ns = now_ns();
+  for (uint32_t i = 0; i < count; ++i) {
+    for (int round = 0; next().signal_load_relaxed(depends_on[i]) > 0; ++round) {
+      if (now_ns() - since_ns > kPatienceNs) {
+        g_loose_copies.fetch_add(1);
+        return false;
+      }
+      step_counting();
+      pause_a_little(round);
+    }
+  }
+  MemoryTurn::begin();
+  return true;
+}
+
+void end_loose_copy() { g_loose_copies.fetch_sub(1); }
+
+bool take_memory() {
+  pthread_mutex_lock(&g_lock);
+  const bool may = !g_taken && g_changing == 0 && g_waiting == 0;
+  if (may) g_taken = true;
+  pthread_mutex_unlock(&g_lock);
+  if (may) g_wanted.store(false);
+  return may;
+}
+
+void give_memory_back() {
+  pthread_mutex_lock(&g_lock);
+  g_taken = false;
+  pthread_mutex_unlock(&g_lock);
+}
+
+bool memory_is_wanted() { return g_wanted.load(); }
+
+bool prepare_replay(const CounterSession& session, const DispatchPacket& packet) {
+  const char* problem = nullptr;
+  if (g_loose_copies.load() != 0) {
+    problem = "a copy beside it waits for the host";
+  } else if (queue_for(session.device) == nullptr) {
+    problem = "no queue could be made for it";
+  } else {
+    problem = save_memory(packet);
+  }
+  if (problem != nullptr) say_not_replayed(packet, problem);
+  return problem == nullptr;
+}
+
+void replay(const CounterSession& session, const DispatchPacket& packet,
+            const struct sonde_op& op) {
+  ReplayQueue* queue = queue_for(session.device);
+  after_first_run();
+  for (uint32_t i = 1; i < session.pass_count; ++i) {
+    if (!restore_memory()) {
+      rocm::report(SONDE_ERROR, "counters",
+                   "a kernel was run again on memory that could not be restored: results may be "
+                   "wrong");
+    }
+    run(queue, *session.passes[i], packet);
+    read_counters(session.passes[i], op);
+  }
+  after_last_run();
+}
+
+void end_replays() {
+  for (size_t i = 0; i < g_queue_count; ++i) {
+    next().queue_destroy(g_queues_of_devices[i].memory);
+    next().signal_destroy(g_queues_of_devices[i].done);
+  }
+  g_queue_count = 0;
+  free_saved_memory();
+}
+
+}  // namespace sonde::hsa

@@ -1,0 +1,77 @@
+// Running a kernel once more for each further set of counters, within one run of the program, where
+// SONDE_COUNTERS has several passes. Used by counting.cpp; the hooks of copies.cpp, calls.cpp and
+// kernels.cpp keep the program from changing memory meanwhile.
+//
+// What the kernel may write is saved before it runs the first time and restored before each of the
+// others, so that each sees the same: all memory of devices that the program has allocated, the
+// variables of its code objects, and of the host's memory what the kernel's arguments point into.
+// Of the latter only words that the first run changed are restored. The host may have changed some
+// of them: those that no later run writes are put back to what they were after the first.
+//
+// Between the saving and the last run nothing else may change memory: no other kernel runs, copies
+// and fills wait, nothing is freed. A thread of the host that writes to a device's memory directly
+// is not seen.
+#pragma once
+
+#include "backends/rocm/hsa/counting.h"
+
+namespace sonde::hsa {
+
+bool replays();
+
+// ---- replay.cpp: whose turn it is, and the runs ----
+
+// Around what changes memory for the program: waits while a kernel has it alone.
+class MemoryTurn {
+ public:
+  MemoryTurn() : taken_(replays()) {
+    if (taken_) begin();
+  }
+  ~MemoryTurn() {
+    if (taken_) end();
+  }
+  MemoryTurn(const MemoryTurn&) = delete;
+  MemoryTurn& operator=(const MemoryTurn&) = delete;
+
+  // For what ends later, on another thread: end() once then.
+  static void begin();
+  static void end();
+
+ private:
+  bool taken_;
+};
+
+// An asynchronous copy waits for what it depends on before its turn. False: that does not come;
+// it is made nevertheless, and until end_loose_copy() no kernel is run again.
+bool begin_copy(uint32_t count, const Signal* depends_on);
+void end_loose_copy();
+
+// True: the caller has memory alone, until give_memory_back(). The caller of these has g_stepping.
+bool take_memory();
+void give_memory_back();
+// Whether somebody has waited for it for so long that the kernel may be waiting for them.
+bool memory_is_wanted();
+
+// False, and it is said why, if it cannot be run again. The caller has memory.
+bool prepare_replay(const CounterSession& session, const DispatchPacket& packet);
+// Runs it for all passes but the first, and records their counters.
+void replay(const CounterSession& session, const DispatchPacket& packet, const struct sonde_op& op);
+void end_replays();
+
+// ---- saved_memory.cpp ----
+
+void note_memory(const void* address, size_t bytes, Pool pool);
+void note_host_memory(const void* address, size_t bytes);
+void forget_memory(const void* address);
+void note_variables(Executable executable, AgentHandle gpu, uint64_t address, size_t bytes);
+void forget_variables(Executable executable);
+// Gives back what the saving has taken; true if that was anything.
+bool free_saved_memory();
+
+// nullptr: saved; else why it could not be.
+const char* save_memory(const DispatchPacket& packet);
+void after_first_run();
+bool restore_memory();
+void after_last_run();
+
+}  // namespace sonde::hsa

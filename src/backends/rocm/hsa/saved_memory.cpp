@@ -1,0 +1,239 @@
+// What the program has allocated, and what was in it before a kernel ran.
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backends/rocm/hsa/replay.h"
+
+namespace sonde::hsa {
+namespace {
+
+constexpr uint32_t kPoolGlobalFlags = 1;
+constexpr uint32_t kKernargPool = 1, kCoarsePool = 4;  // of the flags
+constexpr const char* kNoRoom = "there is no memory left to save what it may write";
+
+struct Block {
+  uint64_t address;
+  size_t bytes;
+  uint64_t executable;   // 0: an allocation
+  const Device* gpu;     // nullptr: of the host
+  Pool pool;             // that it was allocated from, or that it can be saved to
+  void *before, *after;  // copies of it; `after` of the host's only
+  bool used;             // of the host's: by the kernel in question
+};
+
+pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+Block* g_blocks;
+size_t g_count, g_room;
+Signal g_copied;
+
+class Locked {
+ public:
+  Locked() { pthread_mutex_lock(&g_lock); }
+  ~Locked() { pthread_mutex_unlock(&g_lock); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+};
+
+uint32_t flags_of(Pool pool) {
+  uint32_t flags = 0;
+  next().memory_pool_get_info(pool, kPoolGlobalFlags, &flags);
+  return flags;
+}
+
+void add(const Block& block) {
+  const Locked locked;
+  if (g_count == g_room) {
+    const size_t room = g_room != 0 ? 2 * g_room : 256;
+    auto* grown = static_cast<Block*>(realloc(g_blocks, room * sizeof(Block)));
+    if (grown == nullptr) {
+      agent().dropped("allocations that no replay restores", 1);
+      return;
+    }
+    g_blocks = grown;
+    g_room = room;
+  }
+  g_blocks[g_count++] = block;
+}
+
+void free_copies(Block* block) {
+  if (block->gpu != nullptr) {
+    if (block->before != nullptr) next().memory_pool_free(block->before);
+  } else {
+    free(block->before);
+    free(block->after);
+  }
+  block->before = block->after = nullptr;
+}
+
+template <typename Which>
+void remove(Which is_it) {
+  const Locked locked;
+  for (size_t i = g_count; i-- > 0;) {
+    if (!is_it(g_blocks[i])) continue;
+    free_copies(&g_blocks[i]);
+    g_blocks[i] = g_blocks[--g_count];
+  }
+}
+
+Status find_coarse_pool(Pool pool, void* data) {
+  auto* found = static_cast<Pool*>(data);
+  uint32_t segment = 1;
+  next().memory_pool_get_info(pool, kPoolSegment, &segment);
+  if (segment == 0 && found->handle == 0 && (flags_of(pool) & kCoarsePool) != 0) *found = pool;
+  return kSuccess;
+}
+
+// Between two places of the same device's memory.
+bool copy(const Device& gpu, void* to, const void* from, size_t bytes) {
+  constexpr timespec kPause = {0, 20'000};
+  if (g_copied.handle == 0 &&
+      next().signal_create(1, 0, nullptr, kSignalGpuOnly, &g_copied) != kSuccess) {
+    return false;
+  }
+  next().signal_store_relaxed(g_copied, 1);
+  if (next().memory_async_copy(to, gpu.handle, from, gpu.handle, bytes, 0, nullptr, g_copied) !=
+      kSuccess) {
+    return false;
+  }
+  int64_t left = 1;
+  while ((left = next().signal_load_relaxed(g_copied)) > 0) nanosleep(&kPause, nullptr);
+  return left == 0;
+}
+
+void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
+
+bool save_block(Block* block) {
+  if (block->gpu == nullptr) {
+    if (block->before == nullptr) block->before = malloc(block->bytes);
+    if (block->after == nullptr) block->after = malloc(block->bytes);
+    if (block->before == nullptr || block->after == nullptr) return false;
+    memcpy(block->before, pointer(block->address), block->bytes);
+    return true;
+  }
+  if (block->before == nullptr &&
+      next().memory_pool_allocate(block->pool, block->bytes, 0, &block->before) != kSuccess) {
+    block->before = nullptr;
+    return false;
+  }
+  return copy(*block->gpu, block->before, pointer(block->address), block->bytes);
+}
+
+bool holds(const Block& block, uint64_t address) {
+  return block.address <= address && address - block.address < block.bytes;
+}
+
+// The host's blocks that words of the kernel's arguments point into.
+void find_used(const DispatchPacket& packet) {
+  const uint32_t bytes = kernel_argument_bytes(packet.kernel_object);
+  for (size_t i = 0; i < g_count; ++i) g_blocks[i].used = false;
+  if (packet.kernarg == 0) return;
+  for (uint32_t at = 0; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    memcpy(&word, pointer(packet.kernarg + at), sizeof word);
+    for (size_t i = 0; i < g_count; ++i) {
+      if (g_blocks[i].gpu == nullptr && holds(g_blocks[i], word)) g_blocks[i].used = true;
+    }
+  }
+}
+
+// Calls visit(place, before the first run, after it, bytes) for each word that the run changed.
+template <typename Visit>
+void each_change(const Block& block, Visit visit) {
+  auto* place = static_cast<char*>(pointer(block.address));
+  const auto* before = static_cast<const char*>(block.before);
+  const auto* after = static_cast<const char*>(block.after);
+  for (size_t at = 0; at < block.bytes; at += sizeof(uint64_t)) {
+    const size_t left = block.bytes - at;
+    const size_t bytes = left < sizeof(uint64_t) ? left : sizeof(uint64_t);
+    if (memcmp(before + at, after + at, bytes) == 0) continue;
+    visit(place + at, before + at, after + at, bytes);
+  }
+}
+
+}  // namespace
+
+void note_memory(const void* address, size_t bytes, Pool pool) {
+  const Device* gpu = device_of_pool(pool);
+  if (gpu == nullptr && (flags_of(pool) & kKernargPool) != 0) return;  // kernels only read it
+  add({word(address), bytes, 0, gpu, pool, nullptr, nullptr, false});
+}
+
+void note_host_memory(const void* address, size_t bytes) {
+  add({word(address), bytes, 0, nullptr, {}, nullptr, nullptr, false});
+}
+
+void forget_memory(const void* address) {
+  remove(
+      [&](const Block& block) { return block.executable == 0 && block.address == word(address); });
+}
+
+void note_variables(Executable executable, AgentHandle gpu, uint64_t address, size_t bytes) {
+  const Device* device = device_of(gpu);
+  if (device == nullptr || !device->is_gpu || bytes == 0) return;
+  Pool pool = {};
+  next().agent_iterate_memory_pools(gpu, find_coarse_pool, &pool);
+  add({address, bytes, executable.handle, device, pool, nullptr, nullptr, false});
+}
+
+void forget_variables(Executable executable) {
+  remove([&](const Block& block) { return block.executable == executable.handle; });
+}
+
+bool free_saved_memory() {
+  const Locked locked;
+  bool any = false;
+  for (size_t i = 0; i < g_count; ++i) {
+    any |= g_blocks[i].gpu != nullptr && g_blocks[i].before != nullptr;
+    free_copies(&g_blocks[i]);
+  }
+  return any;
+}
+
+const char* save_memory(const DispatchPacket& packet) {
+  const Locked locked;
+  find_used(packet);
+  for (size_t i = 0; i < g_count; ++i) {
+    Block& block = g_blocks[i];
+    if ((block.gpu != nullptr || block.used) && !save_block(&block)) return kNoRoom;
+  }
+  return nullptr;
+}
+
+void after_first_run() {
+  const Locked locked;
+  for (size_t i = 0; i < g_count; ++i) {
+    const Block& block = g_blocks[i];
+    if (block.used) memcpy(block.after, pointer(block.address), block.bytes);
+  }
+}
+
+bool restore_memory() {
+  const Locked locked;
+  bool good = true;
+  for (size_t i = 0; i < g_count; ++i) {
+    const Block& block = g_blocks[i];
+    if (block.gpu != nullptr) {
+      good &= copy(*block.gpu, pointer(block.address), block.before, block.bytes);
+    } else if (block.used) {
+      each_change(block, [](char* place, const char* before, const char*, size_t bytes) {
+        memcpy(place, before, bytes);
+      });
+    }
+  }
+  return good;
+}
+
+void after_last_run() {
+  const Locked locked;
+  for (size_t i = 0; i < g_count; ++i) {
+    if (!g_blocks[i].used) continue;
+    // What no later run has written again, the host has: it may have done so once more since.
+    each_change(g_blocks[i], [](char* place, const char* before, const char* after, size_t bytes) {
+      if (memcmp(place, before, bytes) == 0) memcpy(place, after, bytes);
+    });
+  }
+}
+
+}  // namespace sonde::hsa

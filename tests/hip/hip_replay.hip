@@ -1,0 +1,199 @@
+// hip_replay [held]: kernels that change what they read, in every kind of memory, beside copies and
+// on several streams and GPUs. Prints sums that are wrong if one ran once too often or on wrong
+// data.
+//
+// With "held" a copy waits for a function of the host's while a kernel runs on another stream.
+#include <hip/hip_runtime.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+constexpr int kItems = 1000;
+constexpr int kGroup = 64;
+constexpr int kGroups = (kItems + kGroup - 1) / kGroup;
+
+__device__ int replay_variable[kItems];
+static __device__ int replay_static[kItems];
+
+__global__ void replay_in_place(int* p, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) p[i] = p[i] * 3 + 1;
+}
+__global__ void replay_atomic(int* sum, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) atomicAdd(sum, i);
+}
+__global__ void replay_globals(int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  replay_variable[i] += i;
+  replay_static[i] = replay_static[i] * 2 + replay_variable[i];
+}
+__global__ void replay_static_out(int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = replay_static[i];
+}
+struct Node {
+  int* there;
+};
+__global__ void replay_indirect(Node* node, int n) {  // no argument points to what it writes
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) node->there[i] = node->there[i] * 5 + i;
+}
+
+namespace {
+
+void check(hipError_t error, int line) {
+  if (error == hipSuccess) return;
+  std::printf("line %d: %s\n", line, hipGetErrorString(error));
+  std::exit(1);
+}
+#define MUST(call) check((call), __LINE__)
+
+int* device_ints() {
+  int* p = nullptr;
+  MUST(hipMalloc(reinterpret_cast<void**>(&p), kItems * sizeof(int)));
+  MUST(hipMemset(p, 1, kItems * sizeof(int)));
+  return p;
+}
+
+void print(const char* what, const int* values) {
+  unsigned sum = 0;
+  for (int i = 0; i < kItems; ++i) sum = sum * 31 + static_cast<unsigned>(values[i]);
+  std::printf("%s %u\n", what, sum);
+}
+
+void print_device(const char* what, const int* p) {
+  std::vector<int> values(kItems);
+  MUST(hipMemcpy(values.data(), p, kItems * sizeof(int), hipMemcpyDeviceToHost));
+  print(what, values.data());
+}
+
+// Two streams, each with data of its own that copies change between its kernels.
+void streams() {
+  hipStream_t on[2];
+  int *there[2], *here[2];
+  for (int s = 0; s < 2; ++s) {
+    MUST(hipStreamCreate(&on[s]));
+    there[s] = device_ints();
+    MUST(hipHostMalloc(reinterpret_cast<void**>(&here[s]), kItems * sizeof(int), 0));
+    for (int i = 0; i < kItems; ++i) here[s][i] = i + s;
+  }
+  MUST(hipDeviceSynchronize());
+  for (int round = 0; round < 10; ++round) {
+    for (int s = 0; s < 2; ++s) {
+      replay_in_place<<<kGroups, kGroup, 0, on[s]>>>(there[s], kItems);
+      MUST(hipMemcpyAsync(there[s] + 10 * round, here[s] + round, 9 * sizeof(int),
+                          hipMemcpyHostToDevice, on[s]));
+      replay_in_place<<<kGroups, kGroup, 0, on[s]>>>(there[s], kItems);
+      MUST(hipMemcpyAsync(here[s] + 500, there[s] + round, 50 * sizeof(int), hipMemcpyDeviceToHost,
+                          on[s]));
+    }
+  }
+  MUST(hipDeviceSynchronize());
+  for (int s = 0; s < 2; ++s) print_device("stream", there[s]);
+  for (int s = 0; s < 2; ++s) print("copied", here[s]);
+}
+
+void host_memory() {
+  int *managed = nullptr, *pinned = nullptr;
+  MUST(hipMallocManaged(reinterpret_cast<void**>(&managed), kItems * sizeof(int)));
+  MUST(hipHostMalloc(reinterpret_cast<void**>(&pinned), 2 * kItems * sizeof(int), 0));
+  for (int i = 0; i < kItems; ++i) managed[i] = pinned[i] = pinned[kItems + i] = i;
+  // The other half of the pinned memory is the host's, which writes to it all the time.
+  std::atomic<bool> over = false;
+  long rounds = 0;
+  std::thread writer([&] {
+    for (; !over; ++rounds)
+      __atomic_store_n(reinterpret_cast<long*>(pinned + kItems), rounds + 1, __ATOMIC_RELAXED);
+  });
+  for (int round = 0; round < 5; ++round) {
+    replay_in_place<<<kGroups, kGroup>>>(managed, kItems);
+    replay_in_place<<<kGroups, kGroup>>>(pinned, kItems);
+    replay_atomic<<<kGroups, kGroup>>>(pinned + 3, kItems);
+  }
+  MUST(hipDeviceSynchronize());
+  over = true;
+  writer.join();
+  print("managed", managed);
+  print("pinned", pinned);
+  std::printf("the host's half is as it left it: %d\n",
+              *reinterpret_cast<long*>(pinned + kItems) == rounds);
+}
+
+void variables() {
+  int* out = device_ints();
+  for (int round = 0; round < 4; ++round) replay_globals<<<kGroups, kGroup>>>(kItems);
+  replay_static_out<<<kGroups, kGroup>>>(out, kItems);
+  print_device("static", out);
+  std::vector<int> values(kItems);
+  MUST(hipMemcpyFromSymbol(values.data(), HIP_SYMBOL(replay_variable), kItems * sizeof(int)));
+  print("variable", values.data());
+}
+
+void others() {
+  Node node = {device_ints()};
+  Node* there = nullptr;
+  MUST(hipMalloc(reinterpret_cast<void**>(&there), sizeof node));
+  MUST(hipMemcpy(there, &node, sizeof node, hipMemcpyHostToDevice));
+  for (int round = 0; round < 3; ++round) replay_indirect<<<kGroups, kGroup>>>(there, kItems);
+  print_device("indirect", node.there);
+  int* sum = device_ints();
+  for (int round = 0; round < 3; ++round) replay_atomic<<<kGroups, kGroup>>>(sum, kItems);
+  print_device("atomic", sum);
+  int gpus = 0;
+  MUST(hipGetDeviceCount(&gpus));
+  if (gpus < 2) return;
+  MUST(hipSetDevice(1));
+  int* far = device_ints();
+  MUST(hipDeviceSynchronize());
+  for (int round = 0; round < 3; ++round) {
+    replay_in_place<<<kGroups, kGroup>>>(far, kItems);
+    MUST(hipSetDevice(0));
+    replay_in_place<<<kGroups, kGroup>>>(sum, kItems);
+    MUST(hipSetDevice(1));
+  }
+  MUST(hipMemcpy(sum, far, 100 * sizeof(int), hipMemcpyDeviceToDevice));
+  print_device("far", far);
+  MUST(hipSetDevice(0));
+  print_device("near", sum);
+}
+
+void held() {
+  static std::atomic<bool> go = false;
+  hipStream_t busy, waits;
+  MUST(hipStreamCreate(&busy));
+  MUST(hipStreamCreate(&waits));
+  int *there = device_ints(), *other = device_ints(), *here = nullptr;
+  MUST(hipHostMalloc(reinterpret_cast<void**>(&here), kItems * sizeof(int), 0));
+  MUST(hipDeviceSynchronize());
+  const auto wait = [](hipStream_t, hipError_t, void*) {
+    while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  MUST(hipStreamAddCallback(waits, wait, nullptr, 0));
+  MUST(hipMemcpyAsync(here, there, kItems * sizeof(int), hipMemcpyDeviceToHost, waits));
+  replay_in_place<<<kGroups, kGroup, 0, busy>>>(other, kItems);
+  MUST(hipStreamSynchronize(busy));
+  go = true;
+  MUST(hipDeviceSynchronize());
+  print("here", here);
+  print_device("other", other);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count > 1 && std::strcmp(arguments[1], "held") == 0) {
+    held();
+    return 0;
+  }
+  streams();
+  host_memory();
+  variables();
+  others();
+  return 0;
+}
