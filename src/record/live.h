@@ -37,4 +37,8 @@ std::string switched_text(wire::Asked asked);
 // Takes effect at once in all threads of all processes.
 Status switch_recording(const LiveRecording& recording, wire::Asked asked);
 
+// Puts a mark with the text into the recording, at this moment; as one of a process of its own that
+// joins the recording, so it is as safe as any. An error where the recording is switched off.
+Status mark_recording(const LiveRecording& recording, const std::string& text);
+
 }  // namespace sonde::record

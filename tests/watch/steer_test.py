@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""sonde start, stop and status: steer_test.py --sonde PATH [unittest options].
+"""sonde start, stop, mark and status: steer_test.py --sonde PATH [unittest options].
 
 The program makes a known number of markers between what it is told, so a window that begins late,
 ends early or misses a thread shows in the counts. No test gives --all: it would switch other recordings
@@ -88,6 +88,34 @@ class Steered(ToolCase):
         self.work("third", 20)
         self.end()
         self.assertEqual(self.counts(), {"first": (20 * THREADS, THREADS), "third": (20 * THREADS, THREADS)})
+
+    def test_marks_lie_between_what_was_done_before_and_behind_them(self):
+        self.begin()
+        self.work("first", 20)
+        self.assertEqual(self.tell("mark", self.trace, "--text", "now\t\u00fc"), f"{self.trace}: marked\n")
+        self.work("second", 20)
+        self.assertEqual(self.tell("mark", "t"), f"{self.trace}: marked\n")
+        self.end()
+        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
+        times = {name: (first, last, processes) for name, first, last, processes in database.execute(
+            "select args, min(start), max(start), count(distinct pid) from api where apiName = 'UserMarker' group by 1")}
+        database.close()
+        self.assertEqual(list(times), ["first", "mark", "now\t\u00fc", "second"])
+        self.assertLess(times["first"][1], times["now\t\u00fc"][0])
+        self.assertLess(times["now\t\u00fc"][1], times["second"][0])
+        self.assertLess(times["second"][1], times["mark"][0])
+
+    def test_a_recording_that_waits_takes_marks_and_one_that_is_off_refuses_them(self):
+        self.begin("--no-start")
+        self.tell("mark", self.trace, "-t", "waiting")
+        self.tell("stop", self.trace)
+        made = subprocess.run([self.sonde, "mark", str(self.trace)], capture_output=True, text=True,
+                              timeout=LIMIT_SECONDS, check=False)
+        self.assertEqual(made.returncode, 1)
+        self.assertEqual(made.stderr, f"sonde: {self.trace}: it is switched off, so the mark is not recorded "
+                                      "(sonde start switches it on)\n")
+        self.end()
+        self.assertEqual(self.counts(), {"waiting": (1, 1)})
 
     def test_the_trace_says_that_it_was_switched(self):
         self.begin()

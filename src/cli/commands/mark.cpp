@@ -1,0 +1,43 @@
+// sonde mark: see start.cpp.
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/common.h"
+#include "cli/terminal.h"
+#include "record/live.h"
+
+namespace sonde::cli {
+
+namespace {
+
+Result<int> run(const Arguments& arguments) {
+  const std::string text = arguments.value_or("text", "mark");
+  SONDE_ASSIGN(const auto chosen,
+               record::choose_recordings(arguments.positionals(), arguments.flag("all")));
+  for (const record::LiveRecording& recording : chosen) {
+    SONDE_TRY(record::mark_recording(recording, text));
+    SONDE_TRY(write_stdout(fmt::format("{}: marked\n", recording.output)));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command mark_command() {
+  return {.name = "mark",
+          .summary = "Mark this moment in a recording that is at work",
+          .description =
+              "Puts a mark with a text into a recording, as if a program of it had called "
+              "sonde_mark(): in the trace, it is one of a process of its own, \"sonde mark\". So a "
+              "load test, an operator or a script can say what it does when, and sonde trim, query "
+              "and every viewer show it.\n\n"
+              "WHICH is a process of the recording, or the trace that it writes, by its path or "
+              "name. It can be left out where only one is at work.",
+          .positionals = {{"WHICH", "a process or a trace, e.g. 4711 or trace.rpd", false, true}},
+          .options = {{"-t,--text", "TEXT", "what the mark says", "mark"},
+                      {"--all", "", "all recordings of yours on this machine", ""}},
+          .examples = {{"sonde mark serving --text 'load test begins'", "from another terminal"}},
+          .run = run};
+}
+
+}  // namespace sonde::cli
