@@ -1,6 +1,6 @@
 """All fronts, by name: the table of options, and what is done."""
 
-from . import (compute, compute_options, compute_profile, nsys, nsys_options, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
+from . import (compute, compute_options, compute_profile, nsys, nsys_options, omnistat, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
                rocprof_sys_avail_options, rocprof_sys_options, rocprofv3, rpd)
 
 FRONTS = {
@@ -22,6 +22,8 @@ FRONTS = {
     "omniperf analyze": (compute_options.OMNIPERF, compute.omniperf),
     "rocprof-compute profile": (compute_options.ROCPROF_COMPUTE_PROFILE, compute_profile.rocprof_compute),
     "omniperf profile": (compute_options.OMNIPERF_PROFILE, compute_profile.omniperf),
+    "omnistat-usermode": (omnistat.USERMODE, omnistat.usermode),
+    "omnistat-query": (omnistat.QUERY, omnistat.query),
     "rocprof-sys-avail": (rocprof_sys_avail_options.AVAIL, rocprof_sys_avail.avail),
 }
 # Commands of these tools that are no front, and what is one instead.

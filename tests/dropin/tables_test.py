@@ -8,6 +8,7 @@ command line (a stand-in for `sonde` records how it is called); the page has the
 import contextlib
 import io
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,9 @@ KNOWN["rocprof-sys-sample"] = """-T --trace -P --profile -F --flat-profile -H --
     --cputime --realtime --process-freq --profile-format --trace-buffer-size --trace-fill-policy --trace-file
     --gpus --cpus --sampling-freq --sample-cputime --sample-realtime --trace-wait --trace-duration --process-wait
     --process-duration --hsa-interrupt --sampling-wait --sampling-duration --inlines --profile-diff"""
+KNOWN["omnistat-usermode"] = """--start --stop --startserver --stopserver --startexporters --stopexporters --interval
+    --pushinterval --localjob"""
+KNOWN["omnistat-query"] = "--job --interval --step --marker --pdf --export"
 KNOWN["rocprof-sys-run"] = KNOWN["rocprof-sys-sample"] + " -S --sample -l --launcher --fork --sample-overflow"
 KNOWN["rocprof-sys-avail"] = """-S --settings -C --components -H --hw-counters -a --all -r --filter --categories
     --advanced -b --brief -d --description -G --generate-config -F --config-format --force"""
@@ -191,7 +195,8 @@ class OptionsRun(unittest.TestCase):
         job.write_text('{"jobs": [{}]}')
         for name, (front, _) in fronts.FRONTS.items():
             for option in front.options:
-                reads = name == "rpd_trim" or " " in name  # a trace; tests/e2e/dropin*.toml
+                # A trace, or what goes on; tests/e2e/dropin*.toml
+                reads = name == "rpd_trim" or " " in name or name.startswith("omnistat")
                 if reads and option.how != table.REFUSED:
                     parsed = table.parse(front, example(name, option, option.spellings[0]))
                     self.assertIn(option.key, parsed)
@@ -248,6 +253,11 @@ class OptionsRun(unittest.TestCase):
                 ("rocprof-sys-run", ["-S", "cputime", "realtime"], "no program to run"),
                 ("rocprof-sys-run", ["-TPHDx", "--", "x"], "-TPHDx: no such option"),
                 ("rocprof-sys-run", ["-P"], "no program to run"),
+                ("omnistat-usermode", [], "say --start or --stop"),
+                ("omnistat-usermode", ["--start", "--interval", "x"], "--interval: 'x' is not a number of seconds"),
+                ("omnistat-usermode", ["--stop"], f"omnistat-local/{socket.gethostname()}.rpd: is not being recorded; omnistat-usermode --start begins it"),
+                ("omnistat-query", [], "--job: needs ID"),
+                ("omnistat-query", ["--job", "7"], "omnistat-7: no recordings here"),
                 ("rocpd", [], "say which command: convert, query, summary, merge"),
                 ("rocpd", ["frob"], "frob: no such command"),
                 ("rocpd package", ["-i", "x"], "each command takes several databases"),
