@@ -1,8 +1,9 @@
-// hip_replay [held]: kernels that change what they read, in every kind of memory, beside copies and
-// on several streams and GPUs. Prints sums that are wrong if one ran once too often or on wrong
-// data.
+// hip_replay [held|flag]: kernels that change what they read, in every kind of memory, beside
+// copies and on several streams and GPUs. Prints sums that are wrong if one ran once too often or
+// on wrong data.
 //
-// With "held" a copy waits for a function of the host's while a kernel runs on another stream.
+// With "held" a copy waits for a function of the host's while a kernel runs on another stream; with
+// "flag" kernels wait for what the host writes, once.
 #include <hip/hip_runtime.h>
 
 #include <atomic>
@@ -43,6 +44,13 @@ struct Node {
 __global__ void replay_indirect(Node* node, int n) {  // no argument points to what it writes
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) node->there[i] = node->there[i] * 5 + i;
+}
+__global__ void replay_waiting(int* flag, int* p, int n) {
+  const int i = threadIdx.x;
+  for (int at = i; at < n; at += kGroup) p[at] = p[at] * 3 + 1;
+  while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) {
+  }
+  for (int at = i; at < n; at += kGroup) p[at] += at;
 }
 
 namespace {
@@ -121,6 +129,16 @@ void host_memory() {
   writer.join();
   print("managed", managed);
   print("pinned", pinned);
+  std::vector<int> registered(2 * kItems, 7);
+  const size_t bytes = registered.size() * sizeof(int);
+  int* there = nullptr;
+  MUST(hipHostRegister(registered.data(), bytes, 0));
+  MUST(hipHostGetDevicePointer(reinterpret_cast<void**>(&there), registered.data(), 0));
+  for (int round = 0; round < 3; ++round)
+    replay_in_place<<<kGroups, kGroup>>>(there + kItems / 2, kItems);
+  MUST(hipDeviceSynchronize());
+  print("registered", registered.data() + kItems / 2);
+  MUST(hipHostUnregister(registered.data()));
   std::printf("the host's half is as it left it: %d\n",
               *reinterpret_cast<long*>(pinned + kItems) == rounds);
 }
@@ -157,6 +175,10 @@ void others() {
     replay_in_place<<<kGroups, kGroup>>>(sum, kItems);
     MUST(hipSetDevice(1));
   }
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    MUST(hipSetDevice(gpu));
+    MUST(hipDeviceSynchronize());
+  }
   MUST(hipMemcpy(sum, far, 100 * sizeof(int), hipMemcpyDeviceToDevice));
   print_device("far", far);
   MUST(hipSetDevice(0));
@@ -184,11 +206,30 @@ void held() {
   print_device("other", other);
 }
 
+void flag() {
+  int *there = device_ints(), *host = nullptr;
+  MUST(hipHostMalloc(reinterpret_cast<void**>(&host), 2 * sizeof(int), 0));
+  for (int round = 0; round < 2; ++round) {
+    host[round] = 0;
+    replay_waiting<<<1, kGroup>>>(host + round, there, kItems);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that it waits
+    __atomic_store_n(host + round, 1, __ATOMIC_RELEASE);
+    MUST(hipDeviceSynchronize());
+    replay_in_place<<<kGroups, kGroup>>>(there, kItems);
+  }
+  print_device("there", there);
+  std::printf("flags %d %d\n", host[0], host[1]);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count > 1 && std::strcmp(arguments[1], "held") == 0) {
     held();
+    return 0;
+  }
+  if (count > 1 && std::strcmp(arguments[1], "flag") == 0) {
+    flag();
     return 0;
   }
   streams();

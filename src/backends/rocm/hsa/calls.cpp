@@ -62,7 +62,7 @@ Status note_locked(Status status, const void* host, void* const* address, size_t
   const ErrnoKeeper keep;
   if (status == kSuccess && address != nullptr) {
     note_allocation(host, *address, size, -1, wire::kBoardLocked);
-    if (replays()) note_host_memory(host, size);
+    if (replays()) note_host_memory(host, *address, size);
   }
   return status;
 }

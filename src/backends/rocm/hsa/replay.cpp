@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "backends/rocm/hsa/counter_request.h"
 #include "base/errno_keeper.h"
@@ -16,9 +17,12 @@ namespace {
 constexpr uint32_t kQueuePackets = 64;
 constexpr uint32_t kAnyBytes = UINT32_MAX;
 constexpr uint64_t kPatienceNs = 2'000'000'000;
+constexpr uint64_t kLateNs = 3'000'000'000;  // behind what can be expected of a run
+constexpr uint64_t kNever = UINT64_MAX;
 constexpr size_t kMostNamed = 256;
 constexpr int kYields = 100;  // before pausing
 constexpr size_t kMostQueues = 64;
+constexpr const char* kWaitsForHost = "it waits for the host";
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 uint32_t g_changing, g_waiting;  // how many change memory now, or wait until they may
@@ -36,6 +40,8 @@ ReplayQueue g_queues_of_devices[kMostQueues];
 size_t g_queue_count;
 uint64_t g_named[kMostNamed];  // kernels of which it was said that they cannot be run again
 size_t g_named_count;
+uint64_t g_stopped[kMostNamed];  // kernels that waited for the host
+size_t g_stopped_count;
 
 uint64_t now_ns() {
   timespec now;
@@ -107,7 +113,17 @@ void write(QueueMemory* queue, uint64_t index, const DispatchPacket& packet) {
   __atomic_store_n(reinterpret_cast<uint32_t*>(place), front, __ATOMIC_RELEASE);
 }
 
-void run(ReplayQueue* queue, const CounterPass& pass, DispatchPacket packet) {
+bool is_done(const ReplayQueue& queue, uint64_t until_ns) {
+  for (int round = 0; next().signal_load_relaxed(queue.done) > 0; ++round) {
+    if (until_ns != kNever && now_ns() > until_ns) return false;
+    pause_a_little(round);
+  }
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return true;
+}
+
+// False: it has not ended by then.
+bool run(ReplayQueue* queue, const CounterPass& pass, DispatchPacket packet, uint64_t until_ns) {
   constexpr uint64_t kPackets = 3;
   constexpr uint16_t kBarrier = 1 << 8;
   packet.header |= kBarrier;
@@ -120,18 +136,47 @@ void run(ReplayQueue* queue, const CounterPass& pass, DispatchPacket packet) {
   write(queue->memory, first + 1, packet);
   write(queue->memory, first + 2, stop);
   next().signal_store_screlease(queue->memory->doorbell, static_cast<int64_t>(first + 2));
-  for (int round = 0; next().signal_load_relaxed(queue->done) > 0; ++round) pause_a_little(round);
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return is_done(*queue, until_ns);
+}
+
+void destroy(const ReplayQueue& queue) {
+  next().queue_destroy(queue.memory);
+  next().signal_destroy(queue.done);
+}
+
+bool was_stopped(const DispatchPacket& packet) {
+  for (size_t i = 0; i < g_stopped_count; ++i) {
+    if (g_stopped[i] == packet.kernel_object) return true;
+  }
+  return false;
+}
+
+void report_not_restored() {
+  rocm::report(SONDE_ERROR, "counters",
+               "a kernel was run again on memory that could not be restored: results may be wrong");
+}
+
+// A run that waits for the host: what that wrote in the first run often lets it end. Else it goes
+// with its queue, which is made anew for the next one.
+void stop(ReplayQueue* queue, const DispatchPacket& packet) {
+  after_last_run();
+  if (!is_done(*queue, now_ns() + kLateNs)) {
+    destroy(*queue);
+    *queue = g_queues_of_devices[--g_queue_count];
+  }
+  if (!restore_first_run()) report_not_restored();
+  if (g_stopped_count < kMostNamed) g_stopped[g_stopped_count++] = packet.kernel_object;
+  say_not_replayed(packet, kWaitsForHost);
 }
 
 }  // namespace
 
 bool replays() {
-  static const bool several = [] {
+  static const pid_t process = [] {
     const char* text = getenv("SONDE_COUNTERS");
-    return text != nullptr && pass_behind(text) != nullptr;
+    return text != nullptr && pass_behind(text) != nullptr ? getpid() : 0;
   }();
-  return several;
+  return process != 0 && process == getpid();  // nobody ends in a forked child what others began
 }
 
 void MemoryTurn::begin() {
@@ -155,7 +200,9 @@ bool begin_copy(uint32_t count, const Signal* depends_on) {
   for (uint32_t i = 0; i < count; ++i) {
     for (int round = 0; next().signal_load_relaxed(depends_on[i]) > 0; ++round) {
       if (now_ns() - since_ns > kPatienceNs) {
+        MemoryTurn::begin();  // not among the runs of a kernel
         g_loose_copies.fetch_add(1);
+        MemoryTurn::end();
         return false;
       }
       step_counting();
@@ -189,6 +236,8 @@ bool prepare_replay(const CounterSession& session, const DispatchPacket& packet)
   const char* problem = nullptr;
   if (g_loose_copies.load() != 0) {
     problem = "a copy beside it waits for the host";
+  } else if (was_stopped(packet)) {
+    problem = kWaitsForHost;
   } else if (queue_for(session.device) == nullptr) {
     problem = "no queue could be made for it";
   } else {
@@ -201,26 +250,23 @@ bool prepare_replay(const CounterSession& session, const DispatchPacket& packet)
 void replay(const CounterSession& session, const DispatchPacket& packet,
             const struct sonde_op& op) {
   ReplayQueue* queue = queue_for(session.device);
-  after_first_run();
+  const uint64_t first_ns = now_ns() - session.since_ns;
+  bool may_wait = false;
+  const char* problem = after_first_run(&may_wait);
+  if (problem != nullptr) return say_not_replayed(packet, problem);
   for (uint32_t i = 1; i < session.pass_count; ++i) {
-    if (!restore_memory()) {
-      rocm::report(SONDE_ERROR, "counters",
-                   "a kernel was run again on memory that could not be restored: results may be "
-                   "wrong");
-    }
-    run(queue, *session.passes[i], packet);
+    if (!restore_memory()) report_not_restored();
+    const uint64_t until_ns = may_wait ? now_ns() + kLateNs + 4 * first_ns : kNever;
+    if (!run(queue, *session.passes[i], packet, until_ns)) return stop(queue, packet);
     read_counters(session.passes[i], op);
   }
   after_last_run();
 }
 
 void end_replays() {
-  for (size_t i = 0; i < g_queue_count; ++i) {
-    next().queue_destroy(g_queues_of_devices[i].memory);
-    next().signal_destroy(g_queues_of_devices[i].done);
-  }
+  for (size_t i = 0; i < g_queue_count; ++i) destroy(g_queues_of_devices[i]);
   g_queue_count = 0;
-  free_saved_memory();
+  forget_all_memory();
 }
 
 }  // namespace sonde::hsa

@@ -6,7 +6,9 @@
 // others, so that each sees the same: all memory of devices that the program has allocated, the
 // variables of its code objects, and of the host's memory what the kernel's arguments point into.
 // Of the latter only words that the first run changed are restored. The host may have changed some
-// of them: those that no later run writes are put back to what they were after the first.
+// of them: those that no later run writes are put back to what they were after the first. A kernel
+// that waits for what the host has written once never ends when it runs again: it is stopped, and
+// all memory is as the first run left it.
 //
 // Between the saving and the last run nothing else may change memory: no other kernel runs, copies
 // and fills wait, nothing is freed. A thread of the host that writes to a device's memory directly
@@ -61,16 +63,21 @@ void end_replays();
 // ---- saved_memory.cpp ----
 
 void note_memory(const void* address, size_t bytes, Pool pool);
-void note_host_memory(const void* address, size_t bytes);
+// `there`: the device's address of it.
+void note_host_memory(const void* address, const void* there, size_t bytes);
 void forget_memory(const void* address);
 void note_variables(Executable executable, AgentHandle gpu, uint64_t address, size_t bytes);
 void forget_variables(Executable executable);
 // Gives back what the saving has taken; true if that was anything.
 bool free_saved_memory();
+void forget_all_memory();  // the runtime ends, and all of it with it
 
 // nullptr: saved; else why it could not be.
 const char* save_memory(const DispatchPacket& packet);
-void after_first_run();
+// The same. Where memory of the host has changed, the kernel may have waited for the host, which
+// does nothing for it a second time: the state after the first run is saved then, too.
+const char* after_first_run(bool* may_wait);
+bool restore_first_run();
 bool restore_memory();
 void after_last_run();
 

@@ -15,11 +15,12 @@ constexpr const char* kNoRoom = "there is no memory left to save what it may wri
 
 struct Block {
   uint64_t address;
+  uint64_t there;  // the device's address of it
   size_t bytes;
   uint64_t executable;   // 0: an allocation
   const Device* gpu;     // nullptr: of the host
   Pool pool;             // that it was allocated from, or that it can be saved to
-  void *before, *after;  // copies of it; `after` of the host's only
+  void *before, *after;  // copies of it
   bool used;             // of the host's: by the kernel in question
 };
 
@@ -60,6 +61,7 @@ void add(const Block& block) {
 void free_copies(Block* block) {
   if (block->gpu != nullptr) {
     if (block->before != nullptr) next().memory_pool_free(block->before);
+    if (block->after != nullptr) next().memory_pool_free(block->after);
   } else {
     free(block->before);
     free(block->after);
@@ -104,6 +106,16 @@ bool copy(const Device& gpu, void* to, const void* from, size_t bytes) {
 
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
+// Of a device.
+bool save_to(const Block& block, void** copied) {
+  if (*copied == nullptr &&
+      next().memory_pool_allocate(block.pool, block.bytes, 0, copied) != kSuccess) {
+    *copied = nullptr;
+    return false;
+  }
+  return copy(*block.gpu, *copied, pointer(block.address), block.bytes);
+}
+
 bool save_block(Block* block) {
   if (block->gpu == nullptr) {
     if (block->before == nullptr) block->before = malloc(block->bytes);
@@ -112,16 +124,16 @@ bool save_block(Block* block) {
     memcpy(block->before, pointer(block->address), block->bytes);
     return true;
   }
-  if (block->before == nullptr &&
-      next().memory_pool_allocate(block->pool, block->bytes, 0, &block->before) != kSuccess) {
-    block->before = nullptr;
-    return false;
-  }
-  return copy(*block->gpu, block->before, pointer(block->address), block->bytes);
+  return save_to(*block, &block->before);
+}
+
+bool is_within(uint64_t address, uint64_t start, size_t bytes) {
+  return start <= address && address - start < bytes;
 }
 
 bool holds(const Block& block, uint64_t address) {
-  return block.address <= address && address - block.address < block.bytes;
+  return is_within(address, block.address, block.bytes) ||
+         is_within(address, block.there, block.bytes);
 }
 
 // The host's blocks that words of the kernel's arguments point into.
@@ -157,11 +169,11 @@ void each_change(const Block& block, Visit visit) {
 void note_memory(const void* address, size_t bytes, Pool pool) {
   const Device* gpu = device_of_pool(pool);
   if (gpu == nullptr && (flags_of(pool) & kKernargPool) != 0) return;  // kernels only read it
-  add({word(address), bytes, 0, gpu, pool, nullptr, nullptr, false});
+  add({word(address), word(address), bytes, 0, gpu, pool, nullptr, nullptr, false});
 }
 
-void note_host_memory(const void* address, size_t bytes) {
-  add({word(address), bytes, 0, nullptr, {}, nullptr, nullptr, false});
+void note_host_memory(const void* address, const void* there, size_t bytes) {
+  add({word(address), word(there), bytes, 0, nullptr, {}, nullptr, nullptr, false});
 }
 
 void forget_memory(const void* address) {
@@ -174,7 +186,7 @@ void note_variables(Executable executable, AgentHandle gpu, uint64_t address, si
   if (device == nullptr || !device->is_gpu || bytes == 0) return;
   Pool pool = {};
   next().agent_iterate_memory_pools(gpu, find_coarse_pool, &pool);
-  add({address, bytes, executable.handle, device, pool, nullptr, nullptr, false});
+  add({address, address, bytes, executable.handle, device, pool, nullptr, nullptr, false});
 }
 
 void forget_variables(Executable executable) {
@@ -191,6 +203,14 @@ bool free_saved_memory() {
   return any;
 }
 
+void forget_all_memory() {
+  free_saved_memory();
+  const Locked locked;
+  g_count = 0;
+  if (g_copied.handle != 0) next().signal_destroy(g_copied);
+  g_copied = {};
+}
+
 const char* save_memory(const DispatchPacket& packet) {
   const Locked locked;
   find_used(packet);
@@ -201,12 +221,36 @@ const char* save_memory(const DispatchPacket& packet) {
   return nullptr;
 }
 
-void after_first_run() {
+const char* after_first_run(bool* may_wait) {
   const Locked locked;
+  *may_wait = false;
   for (size_t i = 0; i < g_count; ++i) {
     const Block& block = g_blocks[i];
-    if (block.used) memcpy(block.after, pointer(block.address), block.bytes);
+    if (!block.used) continue;
+    memcpy(block.after, pointer(block.address), block.bytes);
+    *may_wait |= memcmp(block.before, block.after, block.bytes) != 0;
   }
+  for (size_t i = 0; *may_wait && i < g_count; ++i) {
+    Block& block = g_blocks[i];
+    if (block.gpu != nullptr && !save_to(block, &block.after)) return kNoRoom;
+  }
+  return nullptr;
+}
+
+bool restore_first_run() {
+  const Locked locked;
+  bool good = true;
+  for (size_t i = 0; i < g_count; ++i) {
+    const Block& block = g_blocks[i];
+    if (block.gpu != nullptr) {
+      good &= copy(*block.gpu, pointer(block.address), block.after, block.bytes);
+    } else if (block.used) {
+      each_change(block, [](char* place, const char*, const char* after, size_t bytes) {
+        memcpy(place, after, bytes);
+      });
+    }
+  }
+  return good;
 }
 
 bool restore_memory() {
