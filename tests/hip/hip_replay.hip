@@ -114,11 +114,12 @@ void host_memory() {
   for (int i = 0; i < kItems; ++i) managed[i] = pinned[i] = pinned[kItems + i] = i;
   // The other half of the pinned memory is the host's, which writes to it all the time.
   std::atomic<bool> over = false;
-  long rounds = 0;
+  std::atomic<long> rounds = 0;
   std::thread writer([&] {
     for (; !over; ++rounds)
       __atomic_store_n(reinterpret_cast<long*>(pinned + kItems), rounds + 1, __ATOMIC_RELAXED);
   });
+  while (rounds == 0) std::this_thread::yield();
   for (int round = 0; round < 5; ++round) {
     replay_in_place<<<kGroups, kGroup>>>(managed, kItems);
     replay_in_place<<<kGroups, kGroup>>>(pinned, kItems);
