@@ -1,9 +1,9 @@
-// hip_replay [held|flag]: kernels that change what they read, in every kind of memory, beside
+// hip_replay [held|flag|box]: kernels that change what they read, in every kind of memory, beside
 // copies and on several streams and GPUs. Prints sums that are wrong if one ran once too often or
 // on wrong data.
 //
 // With "held" a copy waits for a function of the host's while a kernel runs on another stream; with
-// "flag" kernels wait for what the host writes, once.
+// "flag" kernels wait for what the host writes, once; with "box" it writes beside a word of theirs.
 #include <hip/hip_runtime.h>
 
 #include <atomic>
@@ -51,6 +51,12 @@ __global__ void replay_waiting(int* flag, int* p, int n) {
   while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) {
   }
   for (int at = i; at < n; at += kGroup) p[at] += at;
+}
+__global__ void replay_long(int* box, int* p, int rounds) {
+  box[0] = 1;
+  int value = p[0];
+  for (int i = 0; i < rounds; ++i) value = value * 3 + i;
+  p[0] = value;
 }
 
 namespace {
@@ -222,6 +228,24 @@ void flag() {
   std::printf("flags %d %d\n", host[0], host[1]);
 }
 
+void box() {
+  int *there = device_ints(), *host = nullptr, lost = 0;
+  MUST(hipHostMalloc(reinterpret_cast<void**>(&host), 2 * sizeof(int), 0));
+  for (int round = 0; round < 4; ++round) {
+    host[0] = host[1] = 0;
+    replay_long<<<1, kGroup>>>(host, there, 1500000);
+    const int writes = 25 + 7 * round;
+    for (int i = 1; i <= writes; ++i) {  // at any time of its runs, and between them
+      __atomic_store_n(host + 1, i, __ATOMIC_RELEASE);
+      std::this_thread::sleep_for(std::chrono::milliseconds(7));
+    }
+    MUST(hipDeviceSynchronize());
+    lost += host[0] != 1 || host[1] != writes ? 1 : 0;
+  }
+  print_device("there", there);
+  std::printf("lost %d\n", lost);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -231,6 +255,10 @@ int main(int count, char** arguments) {
   }
   if (count > 1 && std::strcmp(arguments[1], "flag") == 0) {
     flag();
+    return 0;
+  }
+  if (count > 1 && std::strcmp(arguments[1], "box") == 0) {
+    box();
     return 0;
   }
   streams();

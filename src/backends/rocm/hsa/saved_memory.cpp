@@ -150,17 +150,21 @@ void find_used(const DispatchPacket& packet) {
   }
 }
 
-// Calls visit(place, before the first run, after it, bytes) for each word that the run changed.
+// Calls visit(place, before the first run, after it) for each word that the run changed: of four
+// bytes, since the host may own one and the kernel the next.
 template <typename Visit>
 void each_change(const Block& block, Visit visit) {
   auto* place = static_cast<char*>(pointer(block.address));
-  const auto* before = static_cast<const char*>(block.before);
-  const auto* after = static_cast<const char*>(block.after);
-  for (size_t at = 0; at < block.bytes; at += sizeof(uint64_t)) {
-    const size_t left = block.bytes - at;
-    const size_t bytes = left < sizeof(uint64_t) ? left : sizeof(uint64_t);
-    if (memcmp(before + at, after + at, bytes) == 0) continue;
-    visit(place + at, before + at, after + at, bytes);
+  auto* before = static_cast<char*>(block.before);
+  auto* after = static_cast<char*>(block.after);
+  size_t at = 0;
+  for (; at + sizeof(uint32_t) <= block.bytes; at += sizeof(uint32_t)) {
+    if (memcmp(before + at, after + at, sizeof(uint32_t)) == 0) continue;
+    visit(reinterpret_cast<uint32_t*>(place + at), *reinterpret_cast<uint32_t*>(before + at),
+          reinterpret_cast<uint32_t*>(after + at));
+  }
+  for (; at < block.bytes; ++at) {
+    if (before[at] != after[at]) visit(place + at, before[at], after + at);
   }
 }
 
@@ -245,8 +249,8 @@ bool restore_first_run() {
     if (block.gpu != nullptr) {
       good &= copy(*block.gpu, pointer(block.address), block.after, block.bytes);
     } else if (block.used) {
-      each_change(block, [](char* place, const char*, const char* after, size_t bytes) {
-        memcpy(place, after, bytes);
+      each_change(block, [](auto* place, auto, auto* after) {
+        __atomic_store_n(place, *after, __ATOMIC_RELEASE);
       });
     }
   }
@@ -261,8 +265,10 @@ bool restore_memory() {
     if (block.gpu != nullptr) {
       good &= copy(*block.gpu, pointer(block.address), block.before, block.bytes);
     } else if (block.used) {
-      each_change(block, [](char* place, const char* before, const char*, size_t bytes) {
-        memcpy(place, before, bytes);
+      // What is there is the last that the kernel or the host has written.
+      each_change(block, [](auto* place, auto before, auto* after) {
+        const auto last = __atomic_exchange_n(place, before, __ATOMIC_ACQ_REL);
+        if (last != before) *after = last;
       });
     }
   }
@@ -274,8 +280,9 @@ void after_last_run() {
   for (size_t i = 0; i < g_count; ++i) {
     if (!g_blocks[i].used) continue;
     // What no later run has written again, the host has: it may have done so once more since.
-    each_change(g_blocks[i], [](char* place, const char* before, const char* after, size_t bytes) {
-      if (memcmp(place, before, bytes) == 0) memcpy(place, after, bytes);
+    each_change(g_blocks[i], [](auto* place, auto before, auto* after) {
+      __atomic_compare_exchange_n(place, &before, *after, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_RELAXED);
     });
   }
 }
