@@ -86,10 +86,12 @@ Result<record::Options> options_of(const Arguments& arguments) {
   return options;
 }
 
+// Also of one that is not there: that is what is said then.
 bool is_trace(const std::vector<std::string>& words) {
+  if (words.size() != 1 || !words[0].ends_with(".rpd")) return false;
   std::error_code error;
-  return words.size() == 1 && words[0].ends_with(".rpd") &&
-         std::filesystem::is_regular_file(words[0], error);
+  return std::filesystem::is_regular_file(words[0], error) ||
+         !std::filesystem::exists(words[0], error);
 }
 
 // What was told when the trace was recorded.
