@@ -134,6 +134,8 @@ Result<record::Outcome> run_with_replay(record::Options options, const metrics::
     requests.push_back(metrics::request_of(plan, pass));
   }
   options.environment.push_back(fmt::format("SONDE_COUNTERS={}", fmt::join(requests, "|")));
+  // Else HIP 6 writes arguments into the GPU's memory itself, beside what is restored there.
+  options.environment.push_back("HIP_FORCE_DEV_KERNARG=0");
   return record::run(options);
 }
 
