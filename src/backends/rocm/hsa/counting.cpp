@@ -15,15 +15,14 @@
 #include "backends/rocm/hsa/replay.h"
 #include "base/errno_keeper.h"
 #include "base/helper_thread.h"
+#include "base/time.h"
 
 namespace sonde::hsa {
 namespace {
 
 constexpr uint16_t kBarrierPacket = kBarrierAndPacket | 1 << 8 | 2 << 9 | 2 << 11;
-constexpr uint64_t kPatienceNs = 2'000'000'000;
+constexpr int kYields = 100;                                       // before pausing
 constexpr const char* kWaitingKernels = "__amd_rocclr_streamOps";  // HIP's own
-constexpr long kPauseNs = 50'000;
-constexpr int kYields = 100;  // before pausing
 
 // A dispatch that is in its queue. Its signals are `ready`, `go`, that of `dispatch`, which tells
 // its times, and, if it is counted, `stopped`, by which its counters can be read; behind these the
@@ -47,27 +46,12 @@ Counted* g_free;
 std::atomic<uint32_t> g_pending;
 std::atomic<bool> g_stepping;
 uint32_t g_running;    // under g_stepping
-uint64_t g_since_ns;   // when the last of these was let go; likewise
+int64_t g_since_ns;    // when the last of these was let go; likewise
 Counted* g_exclusive;  // that has memory alone; likewise
 std::atomic<uint64_t> g_dispatches;
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 regex_t g_kernel;
 bool g_has_kernel;
-
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-void pause_a_little(int round) {
-  if (round < kYields) {
-    sched_yield();
-    return;
-  }
-  const timespec pause = {0, kPauseNs};
-  nanosleep(&pause, nullptr);
-}
 
 void* run_stepper(void*) {
   for (int round = 0;; ++round) {
@@ -244,7 +228,7 @@ void let_go(Counted& counted) {
   ++g_running;
   counted.spoilt = counted.counted && session.open;
   ++(counted.counted ? session.alone : session.sharing);
-  session.since_ns = g_since_ns = now_ns();
+  session.since_ns = g_since_ns = monotonic_now_ns();
   next().signal_store_screlease(counted.go, 0);
 }
 
@@ -258,7 +242,7 @@ void give_up_counting(CounterSession& session) {
 // Somebody is ready and may not go on: the dispatch that runs may be waiting for them.
 void lose_patience(CounterSession& waiting) {
   CounterSession& session = g_exclusive != nullptr ? *g_exclusive->session : waiting;
-  if (now_ns() - (replays() ? g_since_ns : session.since_ns) < kPatienceNs) return;
+  if (monotonic_now_ns() - (replays() ? g_since_ns : session.since_ns) < kPatienceNs) return;
   end_exclusive();
   give_up_counting(session);
 }
@@ -276,6 +260,15 @@ void put_barrier(Queue* queue, Signal wait_for, Signal completion) {
 bool counting() {
   static const bool on = getenv("SONDE_COUNTERS") != nullptr;
   return on;
+}
+
+void pause_a_little(int round) {
+  constexpr timespec kPause = {0, 50'000};
+  if (round < kYields) {
+    sched_yield();
+  } else {
+    nanosleep(&kPause, nullptr);
+  }
 }
 
 bool any_counted() { return g_pending.load() != 0; }

@@ -31,6 +31,9 @@ bool count_dispatch(Queue* queue, const DispatchPacket& packet, const Launch& la
 // Records what is over and lets go what may run. Returns at once if another thread is at it.
 void step_counting();
 bool any_counted();
+// For whoever looks again and again: yields for some rounds, then sleeps a little.
+void pause_a_little(int round);
+constexpr int64_t kPatienceNs = 2'000'000'000;
 // The queue is no more, or the runtime ends: how many of its dispatches had not ended.
 uint64_t lose_counted(const Queue* queue);
 // Waits a little for those of the queue (nullptr: of all) that are on the device, or whose counters
@@ -44,7 +47,7 @@ struct CounterPass;  // what is counted in one run of a kernel
 struct CounterSession {
   const Device* device;
   uint32_t alone, sharing;  // how many run that are counted, and that are not
-  uint64_t since_ns;        // when the last of them was let go
+  int64_t since_ns;         // when the last of them was let go
   bool open;                // patience has ended: all may run, and nothing is counted
   CounterPass** passes;
   uint32_t pass_count;  // 0: there is nothing to count

@@ -1,26 +1,23 @@
 #include "backends/rocm/hsa/replay.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backends/rocm/hsa/counter_request.h"
 #include "base/errno_keeper.h"
+#include "base/time.h"
 
 namespace sonde::hsa {
 namespace {
 
 constexpr uint32_t kQueuePackets = 64;
 constexpr uint32_t kAnyBytes = UINT32_MAX;
-constexpr uint64_t kPatienceNs = 2'000'000'000;
-constexpr uint64_t kLateNs = 3'000'000'000;  // behind what can be expected of a run
-constexpr uint64_t kNever = UINT64_MAX;
+constexpr int64_t kLateNs = 3'000'000'000;  // behind what can be expected of a run
+constexpr int64_t kNever = INT64_MAX;
 constexpr size_t kMostNamed = 256;
-constexpr int kYields = 100;  // before pausing
 constexpr size_t kMostQueues = 64;
 constexpr const char* kWaitsForHost = "it waits for the host";
 
@@ -42,21 +39,6 @@ uint64_t g_named[kMostNamed];  // kernels of which it was said that they cannot 
 size_t g_named_count;
 uint64_t g_stopped[kMostNamed];  // kernels that waited for the host
 size_t g_stopped_count;
-
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-void pause_a_little(int round) {
-  constexpr timespec kPause = {0, 50'000};
-  if (round < kYields) {
-    sched_yield();
-  } else {
-    nanosleep(&kPause, nullptr);
-  }
-}
 
 bool try_to_begin(bool is_waiting) {
   pthread_mutex_lock(&g_lock);
@@ -113,9 +95,9 @@ void write(QueueMemory* queue, uint64_t index, const DispatchPacket& packet) {
   __atomic_store_n(reinterpret_cast<uint32_t*>(place), front, __ATOMIC_RELEASE);
 }
 
-bool is_done(const ReplayQueue& queue, uint64_t until_ns) {
+bool is_done(const ReplayQueue& queue, int64_t until_ns) {
   for (int round = 0; next().signal_load_relaxed(queue.done) > 0; ++round) {
-    if (until_ns != kNever && now_ns() > until_ns) return false;
+    if (until_ns != kNever && monotonic_now_ns() > until_ns) return false;
     pause_a_little(round);
   }
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -123,7 +105,7 @@ bool is_done(const ReplayQueue& queue, uint64_t until_ns) {
 }
 
 // False: it has not ended by then.
-bool run(ReplayQueue* queue, const CounterPass& pass, DispatchPacket packet, uint64_t until_ns) {
+bool run(ReplayQueue* queue, const CounterPass& pass, DispatchPacket packet, int64_t until_ns) {
   constexpr uint64_t kPackets = 3;
   constexpr uint16_t kBarrier = 1 << 8;
   packet.header |= kBarrier;
@@ -160,7 +142,7 @@ void report_not_restored() {
 // with its queue, which is made anew for the next one.
 void stop(ReplayQueue* queue, const DispatchPacket& packet) {
   after_last_run();
-  if (!is_done(*queue, now_ns() + kLateNs)) {
+  if (!is_done(*queue, monotonic_now_ns() + kLateNs)) {
     destroy(*queue);
     *queue = g_queues_of_devices[--g_queue_count];
   }
@@ -181,9 +163,9 @@ bool replays() {
 
 void MemoryTurn::begin() {
   const ErrnoKeeper keep;
-  const uint64_t since_ns = now_ns();
+  const int64_t since_ns = monotonic_now_ns();
   for (int round = 0; !try_to_begin(round != 0); ++round) {
-    if (now_ns() - since_ns > kPatienceNs) g_wanted.store(true);
+    if (monotonic_now_ns() - since_ns > kPatienceNs) g_wanted.store(true);
     step_counting();
     pause_a_little(round);
   }
@@ -196,10 +178,10 @@ void MemoryTurn::end() {
 }
 
 bool begin_copy(uint32_t count, const Signal* depends_on) {
-  const uint64_t since_ns = now_ns();
+  const int64_t since_ns = monotonic_now_ns();
   for (uint32_t i = 0; i < count; ++i) {
     for (int round = 0; next().signal_load_relaxed(depends_on[i]) > 0; ++round) {
-      if (now_ns() - since_ns > kPatienceNs) {
+      if (monotonic_now_ns() - since_ns > kPatienceNs) {
         MemoryTurn::begin();  // not among the runs of a kernel
         g_loose_copies.fetch_add(1);
         MemoryTurn::end();
@@ -250,13 +232,13 @@ bool prepare_replay(const CounterSession& session, const DispatchPacket& packet)
 void replay(const CounterSession& session, const DispatchPacket& packet,
             const struct sonde_op& op) {
   ReplayQueue* queue = queue_for(session.device);
-  const uint64_t first_ns = now_ns() - session.since_ns;
+  const int64_t first_ns = monotonic_now_ns() - session.since_ns;
   bool may_wait = false;
   const char* problem = after_first_run(&may_wait);
   if (problem != nullptr) return say_not_replayed(packet, problem);
   for (uint32_t i = 1; i < session.pass_count; ++i) {
     if (!restore_memory()) report_not_restored();
-    const uint64_t until_ns = may_wait ? now_ns() + kLateNs + 4 * first_ns : kNever;
+    const int64_t until_ns = may_wait ? monotonic_now_ns() + kLateNs + 4 * first_ns : kNever;
     if (!run(queue, *session.passes[i], packet, until_ns)) return stop(queue, packet);
     read_counters(session.passes[i], op);
   }
