@@ -29,6 +29,19 @@ const std::vector<const double*>& CounterTable::values(uint32_t op) {
   return values_;
 }
 
+int64_t CounterTable::write(CsvFile& file, uint32_t op) {
+  int64_t counted = 0;
+  for (const double* value : values(op)) {
+    if (value == nullptr) {
+      file.empty();
+    } else {
+      file.bare(counter_text(*value));
+      ++counted;
+    }
+  }
+  return counted;
+}
+
 std::string counter_text(double value) {
   constexpr double kExact = 9007199254740992;  // every whole number below is a double
   if (value == std::floor(value) && std::abs(value) < kExact) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "export/events/events.h"
+#include "export/output/csv.h"
 
 namespace sonde::exporting {
 
@@ -20,6 +21,8 @@ class CounterTable {
   // Of one operation, by its index in `events`: a value for each of names(), or nullptr where it
   // was not counted. What was counted in parts is added up. Valid until the next call.
   const std::vector<const double*>& values(uint32_t op);
+  // The same as cells of a row, empty where it was not counted: how many were.
+  int64_t write(CsvFile& file, uint32_t op);
 
  private:
   const Events& events_;

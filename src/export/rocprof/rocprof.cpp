@@ -43,7 +43,6 @@ class Tables {
   Status ops();
   std::string kernel_header() const;
   void kernel_row(CsvFile& file, const Op& op, int64_t index);
-  void counter_columns(CsvFile& file, const Op& op);
   Status statistics();
 
   const Events& events_;
@@ -74,18 +73,6 @@ std::string Tables::kernel_header() const {
   return header + kTimes;
 }
 
-void Tables::counter_columns(CsvFile& file, const Op& op) {
-  const auto index = static_cast<uint32_t>(&op - events_.ops.data());
-  for (const double* value : counters_.values(index)) {
-    if (value == nullptr) {
-      file.empty();
-    } else {
-      file.bare(counter_text(*value));
-      ++counts_.counters;
-    }
-  }
-}
-
 void Tables::kernel_row(CsvFile& file, const Op& op, int64_t index) {
   const auto known = [&](int64_t value) {
     if (value < 0) {
@@ -102,15 +89,13 @@ void Tables::kernel_row(CsvFile& file, const Op& op, int64_t index) {
   file.number(queue.queue_id);
   file.number(index);
   known(queue.pid);
-  known(op.first_link == kNone
-            ? -1
-            : events_.threads[events_.apis[events_.links[op.first_link].api].thread].tid);
+  known(launching_thread(events_, op));
   known(work_items(shape));
   known(group_items(shape));
   known(shape.group_segment_bytes);
   known(shape.private_segment_bytes);
   for (int i = 0; i < 6; ++i) file.bare("None");  // registers, wave size, signal, object
-  counter_columns(file, op);
+  counts_.counters += counters_.write(file, static_cast<uint32_t>(&op - events_.ops.data()));
   file.bare("None");  // DispatchNs
   file.number(op.start_ns);
   file.number(op.end_ns);

@@ -121,23 +121,14 @@ void Folder::row(CsvFile& file, uint32_t index) {
   file.number(queue.gpu_id);
   file.number(queue.queue_id);
   known(queue.pid);
-  known(op.first_link == kNone
-            ? -1
-            : events_.threads[events_.apis[events_.links[op.first_link].api].thread].tid);
+  known(launching_thread(events_, op));
   known(work_items(shape));
   known(group_items(shape));
   known(shape.group_segment_bytes);
   known(shape.private_segment_bytes);
   for (int i = 0; i < 4; ++i) file.empty();  // registers, size of a wave
   file.text(events_.names.at(op.name));
-  for (const double* value : counters_.values(index)) {
-    if (value == nullptr) {
-      file.empty();
-    } else {
-      file.bare(counter_text(*value));
-      ++counts_.counters;
-    }
-  }
+  counts_.counters += counters_.write(file, index);
   file.number(op.start_ns);
   file.number(op.end_ns);
   file.end_row();

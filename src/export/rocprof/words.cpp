@@ -47,6 +47,11 @@ int64_t group_items(const Shape& shape) {
   return shape.group[0] * shape.group[1] * shape.group[2];
 }
 
+int64_t launching_thread(const Events& events, const Op& op) {
+  if (op.first_link == kNone) return -1;
+  return events.threads[events.apis[events.links[op.first_link].api].thread].tid;
+}
+
 int64_t work_items(const Shape& shape) {
   if (shape.grid[0] >= 0 && shape.group[0] >= 0) {
     return shape.grid[0] * shape.grid[1] * shape.grid[2] * group_items(shape);

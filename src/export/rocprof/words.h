@@ -37,6 +37,9 @@ constexpr int64_t agent_of_gpu(int64_t gpu_id) { return gpu_id + 1; }
 int64_t work_items(const Shape& shape);
 int64_t group_items(const Shape& shape);
 
+// The thread whose call launched it; -1: not known.
+int64_t launching_thread(const Events& events, const Op& op);
+
 // An exporter's function for what Tables(events, folder).write() writes.
 template <typename Tables>
 Result<Counts> write_tables(store::Reader& reader, const std::string& path,
