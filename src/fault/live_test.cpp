@@ -13,21 +13,16 @@
 #include <fstream>
 #include <memory>
 
-#include "base/temporary_directory.h"
+#include "fault/board_file.h"
 
 namespace sonde::fault {
 namespace {
 
 // A file named as a board, mapped by this process.
-class LiveTest : public testing::Test {
+class LiveTest : public BoardFile {
  protected:
   void SetUp() override {
-    auto made = TemporaryDirectory::create();
-    ASSERT_TRUE(made.ok());
-    folder_ = std::make_unique<TemporaryDirectory>(std::move(*made));
-    std::filesystem::create_directory(folder_->path() + "/boards");
-    path_ = folder_->path() + "/boards/live-1";
-    board_ = std::make_unique<wire::Board>();
+    BoardFile::SetUp();
     board_->pid = static_cast<uint32_t>(::getpid());
     write();
     const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
@@ -36,14 +31,7 @@ class LiveTest : public testing::Test {
     ASSERT_NE(map_, MAP_FAILED);
   }
   void TearDown() override { ::munmap(map_, 4096); }
-  void write() const {
-    std::ofstream file(path_, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(board_.get()), sizeof *board_);
-  }
 
-  std::unique_ptr<TemporaryDirectory> folder_;
-  std::unique_ptr<wire::Board> board_;
-  std::string path_;
   void* map_ = MAP_FAILED;
 };
 
