@@ -85,7 +85,7 @@ void expect_tiles_right(const std::string& path) {
     const int level = static_cast<int>(random() % 26);
     const timeline::TileKey key = {
         level, static_cast<int64_t>(random() % (span + 1)) / (int64_t{timeline::kBins} << level)};
-    const auto time = timeline::time_of(timeline, key);
+    const auto time = timeline::time_of(timeline.span.start_ns, key);
     ASSERT_TRUE(time.ok());
     SCOPED_TRACE(fmt::format("tile {}/{}", key.level, key.number));
     const Sums sums = sums_of(timeline, key);

@@ -13,6 +13,16 @@
 //   GET /api/search?trace=0&text=gemm&from=0&to=9&bins=99    who has the text in its name, where
 //   GET /api/findings?trace=0                     what sonde check lists, and where it is seen
 //   GET /api/panel?trace=0&analysis=top&from=1ms&to=2ms&gpu=0
+//   GET /api/steps?trace=0                        the ruler (steps.h)
+//   GET /api/layer?trace=0&layer=idle             tracks of an analysis (layer.h): gaps by cause, or
+//                                                 critical-path; tiles take the layer, too
+//   GET /api/layer-event?trace=0&layer=idle&row=7 the evidence
+//   GET /api/counters?trace=0                     values over time (counters.h)
+//   GET /api/counter-tiles?trace=0&counters=0,3&level=14&tile=2    bytes (timeline/counter.h)
+//   GET, POST /api/notes?trace=0                  notes.h
+//   GET /api/diff?base=0&trace=1, /api/align?base=0&trace=1        two traces (compare.h, steps.h)
+//   GET /api/ranks, /api/joint-panel?analysis=collectives          all traces together (compare.h)
+//   GET /api/schema?trace=0                       what SQL can ask for
 //   GET /api/sql?trace=0&sql=SELECT...            columns, rows, and whether there are more (cut)
 //
 // Times are ns from the start of the trace, as --from counts them: from=120ns.

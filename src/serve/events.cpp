@@ -46,24 +46,11 @@ std::optional<uint32_t> lane_of(const View& view, bool is_op, size_t row) {
   return {};
 }
 
-std::string basics(const View& view, bool is_op, size_t row) {
-  const trace::Trace& trace = view.trace;
-  const int64_t start_ns = is_op ? trace.ops.start_ns[row] : trace.apis.start_ns[row];
-  const int64_t end_ns = is_op ? trace.ops.end_ns[row] : trace.apis.end_ns[row];
-  const trace::NameId name = is_op ? trace.label(row) : trace.apis.label[row];
-  const auto lane = lane_of(view, is_op, row);
-  return fmt::format(
-      "\"name\": {}, \"start_ns\": {}, \"duration_ns\": {}, \"table\": \"{}\", \"row\": {}, "
-      "\"lane\": {}",
-      json_quote(view.names[name]), start_ns - trace.origin_ns, end_ns - start_ns,
-      is_op ? "op" : "api", row, lane ? std::to_string(*lane) : "null");
-}
-
 std::string op_json(const View& view, size_t row) {
   const trace::Trace& trace = view.trace;
   const trace::Ops& ops = trace.ops;
   std::string json = fmt::format("{{{}, \"type\": {}, \"gpu\": {}, \"queue\": {}",
-                                 basics(view, true, row), json_quote(trace.names[ops.type[row]]),
+                                 basics_json(view, true, row), json_quote(trace.names[ops.type[row]]),
                                  ops.gpu[row], trace.queues[ops.queue[row]].queue);
   if (!ops.bytes.empty() && ops.bytes[row] >= 0) {
     json += fmt::format(", \"bytes\": {}", ops.bytes[row]);
@@ -74,14 +61,14 @@ std::string op_json(const View& view, size_t row) {
                         fmt::join(shape.group, ", "));
   }
   if (!ops.api.empty() && ops.api[row] != trace::kNone) {
-    json += ", \"call\": {" + basics(view, false, static_cast<size_t>(ops.api[row])) + "}";
+    json += ", \"call\": {" + basics_json(view, false, static_cast<size_t>(ops.api[row])) + "}";
   }
   return json + "}\n";
 }
 
 std::string api_json(const View& view, size_t row) {
   const trace::Trace& trace = view.trace;
-  std::string json = fmt::format("{{{}, \"domain\": {}", basics(view, false, row),
+  std::string json = fmt::format("{{{}, \"domain\": {}", basics_json(view, false, row),
                                  json_quote(trace.names[trace.apis.domain[row]]));
   size_t launched = 0, first = 0;
   for (size_t op = 0; op < trace.ops.api.size(); ++op) {
@@ -90,7 +77,7 @@ std::string api_json(const View& view, size_t row) {
   }
   if (launched != 0) {
     json += fmt::format(", \"launched\": {}, \"operation\": {{{}}}", launched,
-                        basics(view, true, first));
+                        basics_json(view, true, first));
   }
   return json + "}\n";
 }
@@ -147,6 +134,19 @@ std::optional<Event> next_of(const Lane& lane, int64_t time_ns, bool back, int64
 
 }  // namespace
 
+std::string basics_json(const View& view, bool is_op, size_t row) {
+  const trace::Trace& trace = view.trace;
+  const int64_t start_ns = is_op ? trace.ops.start_ns[row] : trace.apis.start_ns[row];
+  const int64_t end_ns = is_op ? trace.ops.end_ns[row] : trace.apis.end_ns[row];
+  const trace::NameId name = is_op ? trace.label(row) : trace.apis.label[row];
+  const auto lane = lane_of(view, is_op, row);
+  return fmt::format(
+      "\"name\": {}, \"start_ns\": {}, \"duration_ns\": {}, \"table\": \"{}\", \"row\": {}, "
+      "\"lane\": {}",
+      json_quote(view.names[name]), start_ns - trace.origin_ns, end_ns - start_ns,
+      is_op ? "op" : "api", row, lane ? std::to_string(*lane) : "null");
+}
+
 Result<std::string> event_json(const View& view, const Request& request) {
   SONDE_ASSIGN(const std::string table, text_of(request, "table"));
   SONDE_ASSIGN(const int64_t number, number_of(request, "row"));
@@ -199,7 +199,7 @@ Result<std::string> next_json(const View& view, const Request& request) {
   if (!best) return std::string("null\n");
   const Track* track = track_of(view, best_lane);
   const bool is_op = track != nullptr && track->kind == Track::Kind::kQueue;
-  return "{" + basics(view, is_op, best->row) + "}\n";
+  return "{" + basics_json(view, is_op, best->row) + "}\n";
 }
 
 Result<std::string> search_json(const View& view, const Request& request) {

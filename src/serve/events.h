@@ -19,6 +19,8 @@ struct View {
   const std::vector<std::string>& names;  // by NameId, demangled
 };
 
+// "name": ..., "start_ns": ..., "duration_ns", "table", "row", "lane": what every event has.
+std::string basics_json(const View& view, bool is_op, size_t row);
 // ?table=op|api&row=N: all that is known of it, and the call that launched it or the first
 // operation that it launched.
 Result<std::string> event_json(const View& view, const http::Request& request);

@@ -1,28 +1,15 @@
 #include "timeline/tile.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
+
+#include "timeline/bytes.h"
 
 namespace sonde::timeline {
 namespace {
 
 constexpr size_t kHead = 32;
 constexpr size_t kEntry = 32;
-
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-
-template <typename T>
-void put(std::string& out, T value) {
-  char bytes[sizeof value];
-  std::memcpy(bytes, &value, sizeof value);
-  out.append(bytes, sizeof value);
-}
-
-template <typename T>
-void put_column(std::string& out, const std::vector<T>& column) {
-  for (const T value : column) put(out, value);
-}
 
 struct Rows {
   uint32_t form = 0, count = 0;
@@ -96,12 +83,12 @@ Rows rows_of(const Lane& lane, trace::Interval time, Content& whole) {
 
 }  // namespace
 
-Result<trace::Interval> time_of(const Timeline& timeline, TileKey key) {
+Result<trace::Interval> time_of(int64_t start_ns, TileKey key) {
   int64_t begin_ns = 0, end_ns = 0;
   const bool known = key.level >= 0 && key.level <= kMostLevel && key.number >= 0;
   const int64_t width_ns = known ? int64_t{kBins} << key.level : 0;
   if (!known || __builtin_mul_overflow(key.number, width_ns, &begin_ns) ||
-      __builtin_add_overflow(begin_ns, timeline.span.start_ns, &begin_ns) ||
+      __builtin_add_overflow(begin_ns, start_ns, &begin_ns) ||
       __builtin_add_overflow(begin_ns, width_ns, &end_ns)) {
     return make_error(ErrorCode::kInvalidArgument, "there is no such tile",
                       std::to_string(key.level) + "/" + std::to_string(key.number),
@@ -112,7 +99,7 @@ Result<trace::Interval> time_of(const Timeline& timeline, TileKey key) {
 
 Result<std::string> make_tile(const Timeline& timeline, std::span<const uint32_t> lanes,
                               TileKey key) {
-  SONDE_ASSIGN(const trace::Interval time, time_of(timeline, key));
+  SONDE_ASSIGN(const trace::Interval time, time_of(timeline.span.start_ns, key));
   if (lanes.empty() || lanes.size() > kMostLanes) {
     return make_error(ErrorCode::kInvalidArgument, "not 1 to 64 lanes", "tile");
   }
@@ -130,7 +117,7 @@ Result<std::string> make_tile(const Timeline& timeline, std::span<const uint32_t
     }
     Content whole;
     const Rows rows = rows_of(timeline.lanes[lane], time, whole);
-    columns.resize((columns.size() + 7) / 8 * 8);
+    align_columns(columns);
     put(out, lane);
     put(out, rows.form);
     put(out, rows.count);

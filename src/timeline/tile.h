@@ -34,8 +34,9 @@ struct TileKey {
   int64_t number = 0;  // K
 };
 
-// The part of time that a tile shows; fails for a key that no tile has.
-Result<trace::Interval> time_of(const Timeline& timeline, TileKey key);
+// The part of time that a tile of a timeline that begins then shows; fails for a key that no tile
+// has.
+Result<trace::Interval> time_of(int64_t start_ns, TileKey key);
 Result<std::string> make_tile(const Timeline& timeline, std::span<const uint32_t> lanes,
                               TileKey key);
 

@@ -120,6 +120,12 @@ void append_threads(const trace::Trace& trace, Timeline& timeline) {
 
 }  // namespace
 
+void add_track(Track track, const std::vector<Event>& events, Timeline& timeline) {
+  Growing growing;
+  for (const Event& event : events) growing.add(event);
+  append(track, std::move(growing.lanes), timeline);
+}
+
 trace::Request needs() { return {.ops = true, .apis = true, .nesting = true}; }
 
 Timeline make_timeline(const trace::Trace& trace) {

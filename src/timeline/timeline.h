@@ -14,9 +14,11 @@ namespace sonde::timeline {
 
 struct Track {
   enum class Kind {
-    kGpu,    // one lane: the union of all its operations, without rows
-    kQueue,  // rows are of Trace::ops
-    kThread  // rows are of Trace::apis
+    kGpu,     // one lane: the union of all its operations, without rows
+    kQueue,   // rows are of Trace::ops
+    kThread,  // rows are of Trace::apis
+    kGaps,    // of a GPU, by cause; rows are of what made the track
+    kPath     // the critical path; the same
   };
   Kind kind = Kind::kGpu;
   int64_t owner = 0;   // the GPU, or the process
@@ -29,6 +31,9 @@ struct Timeline {
   std::vector<Track> tracks;  // GPUs with their queues, then threads by process
   std::vector<Lane> lanes;    // lane 0 of a track holds most
 };
+
+// Adds a track at the end; events come by start, and overlapping ones get lanes of their own.
+void add_track(Track track, const std::vector<Event>& events, Timeline& timeline);
 
 trace::Request needs();
 Timeline make_timeline(const trace::Trace& trace);

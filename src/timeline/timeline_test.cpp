@@ -126,7 +126,7 @@ void expect_tiles_add_up(const Timeline& timeline, uint32_t number, int level) {
   double busy_bins = 0;
   int64_t exact_busy_ns = 0;
   for (int64_t k = 0;; ++k) {
-    const auto time = time_of(timeline, {level, k});
+    const auto time = time_of(timeline.span.start_ns, {level, k});
     ASSERT_TRUE(time.ok());
     if (time->start_ns >= timeline.span.end_ns) break;
     const std::vector<uint32_t> asked = {number};

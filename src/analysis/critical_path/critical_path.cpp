@@ -324,7 +324,7 @@ std::vector<Step> critical_path_steps(const trace::Trace& trace) {
     if (answer.elapsed_ns(edge) == 0) continue;
     const Moment event = event_of(answer, edge);
     steps.push_back({answer.graph.time_ns[edge.from], answer.graph.time_ns[edge.to], edge.weight_ns,
-                     edge.kind, edge.bound, name_of(trace, event), place_of(trace, event)});
+                     edge.kind, edge.bound, name_of(trace, event), place_of(trace, event), event});
   }
   return steps;
 }

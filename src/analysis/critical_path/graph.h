@@ -108,6 +108,7 @@ struct Step {
   BoundBy bound = BoundBy::kNothing;
   std::string name;   // of the call or operation whose time it is, or to which it leads
   std::string place;  // "GPU 0, queue 7", "thread 12 of process 10"
+  Moment event;       // whose name it is
 };
 // Of a trace that was loaded with what the analysis critical-path needs.
 std::vector<Step> critical_path_steps(const trace::Trace& trace);
