@@ -11,6 +11,7 @@
 #include "analysis/analysis.h"
 #include "base/test_support.h"
 #include "importers/import.h"
+#include "timeline/index_test_support.h"
 #include "timeline/tile.h"
 #include "timeline/tile_test_support.h"
 
@@ -76,9 +77,9 @@ void expect_tiles_right(const std::string& path) {
   SCOPED_TRACE(path);
   auto opened = importers::open_trace(path, "");
   ASSERT_TRUE(opened.ok()) << opened.error().to_line();
-  const auto trace = trace::load(*opened, timeline::needs());
-  ASSERT_TRUE(trace.ok());
-  const Timeline timeline = timeline::make_timeline(*trace);
+  const auto index = timeline::index_of(*opened);
+  ASSERT_TRUE(index.ok()) << index.error().to_line();
+  const Timeline& timeline = index->timeline;
   const auto span = static_cast<uint64_t>(timeline.span.end_ns - timeline.span.start_ns);
   std::mt19937_64 random(span);
   for (int i = 0; i < 24; ++i) {

@@ -1,9 +1,11 @@
 // What the page asks of the server: which traces there are, their tracks, tiles of lanes, names,
-// single events, panels and SQL. Answered from what is in memory, but for panels and SQL, which
-// read the file. A trace is named by its number, never by a path. Answers but tiles are JSON; a
+// single events, panels and SQL. Answered from the index, but for panels, which read the file in a
+// worker, and SQL. A trace is named by its number, never by a path. Answers but tiles are JSON; a
 // refusal is {"error": "..."} with a status of 400, 404, 500 or 503.
 //
-//   GET /api/traces                               path, span, number of operations and calls
+//   GET /api/traces                               path, state, span, number of operations and calls
+//   GET /api/state                                of each trace, as it is read or grows
+//   GET /api/preview?trace=0                      about what there is, while it is read (preview.h)
 //   GET /api/tracks?trace=0                       kind, owner, number, lanes and events of each
 //   GET /api/tiles?trace=0&lanes=0,3&level=14&tile=2    bytes (timeline/tile.h)
 //   GET /api/names?trace=0&ids=3,7[&short=1]      text by id, demangled
@@ -25,22 +27,31 @@
 //   GET /api/schema?trace=0                       what SQL can ask for
 //   GET /api/sql?trace=0&sql=SELECT...            columns, rows, and whether there are more (cut)
 //
-// Times are ns from the start of the trace, as --from counts them: from=120ns.
+// Traces are read in the background: until then what needs more than the file is refused with 503
+// and {"error", "reading": true, "what", "done"}. Times are ns from the start of the trace, as --from counts them: from=120ns.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "http/server.h"
 #include "serve/panel.h"
+#include "serve/workers.h"
 
 namespace sonde::serve {
 
+struct ApiOptions {
+  std::string cache_folder;  // of indexes; "" = none is kept
+  WorkLimits limits;         // of each analysis
+};
+
 class Api {
  public:
-  // Reads the traces and indexes them.
-  static Result<Api> open(const std::vector<Source>& sources);
+  // Begins to read the traces; fails where a file is none. To be called before the process has
+  // threads.
+  static Result<Api> open(const std::vector<Source>& sources, const ApiOptions& options = {});
   Api(Api&&) noexcept;
   ~Api();
 

@@ -11,6 +11,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/host/allocations.h"
+#include "base/packed.h"
 #include "base/possible_span.h"
 #include "base/strings.h"
 #include "importers/import.h"
@@ -117,18 +118,44 @@ Status read_memory(const Source& source, All& all) {
 
 }  // namespace
 
-Result<Counters> read_counters(const Source& source, int64_t end_ns) {
+Result<std::string> packed_counters(const Source& source) {
   All all;
   {
     SONDE_ASSIGN(store::Reader reader, importers::open_trace(source.path, source.as));
     SONDE_TRY(read_measured(reader.database(), all));
   }
   SONDE_TRY(read_memory(source, all));
-  Counters counters;
+  std::string out;
   for (auto& [key, series] : all) {
     if (series.readings.empty()) continue;
-    counters.about.push_back(std::move(series.about));
-    counters.counters.push_back(counter_of(series.readings, end_ns));
+    for (const std::string* text :
+         {&series.about.what, &series.about.title, &series.about.unit}) {
+      put_text(out, *text);
+    }
+    put_pod(out, series.about.gpu.has_value());
+    put_pod(out, series.about.gpu.value_or(0));
+    put_pods(out, series.readings);
+  }
+  return out;
+}
+
+Result<Counters> unpacked_counters(std::string_view bytes, int64_t end_ns) {
+  Unpacker from(bytes);
+  Counters counters;
+  while (!from.at_end()) {
+    Counters::About about;
+    about.what = from.text();
+    about.title = from.text();
+    about.unit = from.text();
+    const bool of_gpu = from.pod<bool>();
+    const auto gpu = from.pod<int64_t>();
+    if (of_gpu) about.gpu = gpu;
+    auto readings = from.pods<Reading>();
+    if (!from.is_whole() || readings.empty()) {
+      return make_error(ErrorCode::kInternal, "are cut", "counters");
+    }
+    counters.about.push_back(std::move(about));
+    counters.counters.push_back(counter_of(readings, end_ns));
   }
   return counters;
 }

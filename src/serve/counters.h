@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,8 +25,10 @@ struct Counters {
   std::vector<timeline::Counter> counters;
 };
 
-// Reads the trace anew; `end_ns` is where it ends, and with it the last readings.
-Result<Counters> read_counters(const Source& source, int64_t end_ns);
+// Reads the trace anew, and gives what unpacked_counters() makes counters of, in another process.
+Result<std::string> packed_counters(const Source& source);
+// `end_ns` is where the trace ends, and with it the last readings.
+Result<Counters> unpacked_counters(std::string_view bytes, int64_t end_ns);
 std::string counters_json(const Counters& counters);
 
 }  // namespace sonde::serve

@@ -9,6 +9,8 @@
 
 #include "base/strings.h"
 #include "serve/ask.h"
+#include "store/api_domain.h"
+#include "store/limited_query.h"
 
 namespace sonde::serve {
 namespace {
@@ -21,63 +23,75 @@ using timeline::Track;
 constexpr size_t kMostText = 256;
 constexpr int64_t kMostBins = 4096;
 constexpr size_t kMostNames = 50;
+constexpr int64_t kDetailsNs = 1'000'000'000;
 
 const Track* track_of(const View& view, uint32_t lane) {
-  for (const Track& track : view.timeline.tracks) {
+  for (const Track& track : view.index.timeline.tracks) {
     if (lane >= track.first_lane && lane - track.first_lane < track.lanes) return &track;
   }
   return nullptr;
 }
 
-// Of the row of a table; there is one for every row.
-std::optional<uint32_t> lane_of(const View& view, bool is_op, size_t row) {
-  const auto start_ns = is_op ? view.trace.ops.start_ns[row] : view.trace.apis.start_ns[row];
-  for (const Track& track : view.timeline.tracks) {
-    if (track.kind != (is_op ? Track::Kind::kQueue : Track::Kind::kThread)) continue;
-    for (uint32_t number = track.first_lane; number < track.first_lane + track.lanes; ++number) {
-      const Lane& lane = view.timeline.lanes[number];
-      for (size_t i = lane.first_from(start_ns); i < lane.size(); ++i) {
-        const Event event = lane.event(i);
-        if (event.start_ns != start_ns) break;
-        if (event.row == row) return number;
-      }
-    }
-  }
-  return {};
+// The first row of a query on the file, which may not take long: it is for a click. Values are JSON.
+std::vector<std::string> first_row(const View& view, const std::string& sql) {
+  const std::lock_guard lock(view.details.mutex);
+  auto reader = view.details.get();
+  if (!reader) return {};
+  auto result = store::limited_query((*reader)->database(), sql, {kDetailsNs, 1, 1 << 20});
+  return result && !result->rows.empty() ? result->rows.front() : std::vector<std::string>();
 }
 
-std::string op_json(const View& view, size_t row) {
-  const trace::Trace& trace = view.trace;
-  const trace::Ops& ops = trace.ops;
+bool is_known(const std::string& json) { return json != "null"; }
+
+std::string op_json(const View& view, const Placed& placed) {
+  const uint32_t row = placed.event.row;
+  const int64_t id = view.index.op_ids[row];
+  auto details = first_row(
+      view, fmt::format("SELECT t.string, d.bytes, d.grid_x, d.grid_y, d.grid_z, d.group_x, d.group_y, "
+                        "d.group_z FROM v_op o LEFT JOIN v_string t ON t.id = o.type_id LEFT JOIN "
+                        "v_op_detail d ON d.op_id = o.id WHERE o.id = {}",
+                        id));
+  if (details.empty()) {  // in files of other tools details take long
+    details = first_row(view, fmt::format("SELECT t.string FROM v_op o LEFT JOIN v_string t ON t.id = "
+                                          "o.type_id WHERE o.id = {}",
+                                          id));
+  }
   std::string json = fmt::format("{{{}, \"type\": {}, \"gpu\": {}, \"queue\": {}",
-                                 basics_json(view, true, row), json_quote(trace.names[ops.type[row]]),
-                                 ops.gpu[row], trace.queues[ops.queue[row]].queue);
-  if (!ops.bytes.empty() && ops.bytes[row] >= 0) {
-    json += fmt::format(", \"bytes\": {}", ops.bytes[row]);
+                                 basics_json(view, true, placed),
+                                 details.empty() ? "\"\"" : details[0], placed.track->owner,
+                                 placed.track->number);
+  if (details.size() > 1 && is_known(details[1])) json += ", \"bytes\": " + details[1];
+  if (details.size() > 1 && is_known(details[2])) {
+    for (std::string& number : details) number = is_known(number) ? number : "0";
+    json += fmt::format(", \"grid\": [{}, {}, {}], \"group\": [{}, {}, {}]", details[2], details[3],
+                        details[4], details[5], details[6], details[7]);
   }
-  if (!ops.shape.empty() && ops.shape[row] != 0) {
-    const trace::LaunchShape& shape = trace.shapes[ops.shape[row]];
-    json += fmt::format(", \"grid\": [{}], \"group\": [{}]", fmt::join(shape.grid, ", "),
-                        fmt::join(shape.group, ", "));
-  }
-  if (!ops.api.empty() && ops.api[row] != trace::kNone) {
-    json += ", \"call\": {" + basics_json(view, false, static_cast<size_t>(ops.api[row])) + "}";
+  if (const uint32_t api = view.index.op_api[row]; api != timeline::kNoRow) {
+    if (const auto call = place_of(view, false, api)) {
+      json += ", \"call\": {" + basics_json(view, false, *call) + "}";
+    }
   }
   return json + "}\n";
 }
 
-std::string api_json(const View& view, size_t row) {
-  const trace::Trace& trace = view.trace;
-  std::string json = fmt::format("{{{}, \"domain\": {}", basics_json(view, false, row),
-                                 json_quote(trace.names[trace.apis.domain[row]]));
-  size_t launched = 0, first = 0;
-  for (size_t op = 0; op < trace.ops.api.size(); ++op) {
-    if (trace.ops.api[op] != static_cast<trace::Row>(row)) continue;
-    if (launched++ == 0) first = op;
+std::string api_json(const View& view, const Placed& placed) {
+  const uint32_t row = placed.event.row;
+  const auto details = first_row(
+      view, fmt::format("SELECT d.string, n.string FROM v_api a LEFT JOIN v_string d ON d.id = "
+                        "a.domain_id LEFT JOIN v_string n ON n.id = a.name_id WHERE a.id = {}",
+                        view.index.api_ids[row]));
+  std::string domain = details.empty() || !is_known(details[0]) ? "\"\"" : details[0];
+  if (domain == "\"\"" && !details.empty()) {  // before schema 3
+    const std::string& name = details[1];
+    domain = json_quote(store::domain_of_api(std::string_view(name).substr(1, name.size() - 2)));
   }
-  if (launched != 0) {
+  std::string json =
+      fmt::format("{{{}, \"domain\": {}", basics_json(view, false, placed), domain);
+  const uint32_t launched = view.index.api_op_count[row];
+  const auto first = launched == 0 ? std::nullopt : place_of(view, true, view.index.api_op[row]);
+  if (first) {
     json += fmt::format(", \"launched\": {}, \"operation\": {{{}}}", launched,
-                        basics_json(view, true, first));
+                        basics_json(view, true, *first));
   }
   return json + "}\n";
 }
@@ -100,13 +114,13 @@ Result<std::vector<bool>> wanted_names(const View& view, const Request& request)
   std::vector<bool> wanted(view.names.size(), false);
   for (size_t i = 0; i < wanted.size(); ++i) {
     wanted[i] = lower(view.names[i]).find(needle) != std::string::npos ||
-                lower(view.trace.names[i]).find(needle) != std::string::npos;
+                lower(view.index.names[i]).find(needle) != std::string::npos;
   }
   return wanted;
 }
 
 bool is_hit(const Event& event, const std::vector<bool>& wanted) {
-  return event.row != timeline::kNoRow && wanted[event.name];
+  return event.row != timeline::kNoRow && event.name < wanted.size() && wanted[event.name];
 }
 
 // The event of a lane, at `time_ns` or after it, or going back at it or before it, that `wanted`
@@ -134,17 +148,30 @@ std::optional<Event> next_of(const Lane& lane, int64_t time_ns, bool back, int64
 
 }  // namespace
 
-std::string basics_json(const View& view, bool is_op, size_t row) {
-  const trace::Trace& trace = view.trace;
-  const int64_t start_ns = is_op ? trace.ops.start_ns[row] : trace.apis.start_ns[row];
-  const int64_t end_ns = is_op ? trace.ops.end_ns[row] : trace.apis.end_ns[row];
-  const trace::NameId name = is_op ? trace.label(row) : trace.apis.label[row];
-  const auto lane = lane_of(view, is_op, row);
+std::string_view name_of(const View& view, uint32_t name) {
+  if (name >= view.names.size()) return "<none>";  // of an index that is damaged
+  return view.names[name];
+}
+
+std::optional<Placed> place_of(const View& view, bool is_op, uint32_t row) {
+  for (const Track& track : view.index.timeline.tracks) {
+    if (track.kind != (is_op ? Track::Kind::kQueue : Track::Kind::kThread)) continue;
+    for (uint32_t number = track.first_lane; number < track.first_lane + track.lanes; ++number) {
+      const Lane& lane = view.index.timeline.lanes[number];
+      const size_t i = lane.with_row(row);
+      if (i != timeline::kNoEvent) return Placed{number, lane.event(i), &track};
+    }
+  }
+  return {};
+}
+
+std::string basics_json(const View& view, bool is_op, const Placed& placed) {
+  const Event& event = placed.event;
   return fmt::format(
       "\"name\": {}, \"start_ns\": {}, \"duration_ns\": {}, \"table\": \"{}\", \"row\": {}, "
       "\"lane\": {}",
-      json_quote(view.names[name]), start_ns - trace.origin_ns, end_ns - start_ns,
-      is_op ? "op" : "api", row, lane ? std::to_string(*lane) : "null");
+      json_quote(name_of(view, event.name)), event.start_ns - view.index.origin_ns,
+      event.end_ns - event.start_ns, is_op ? "op" : "api", event.row, placed.lane);
 }
 
 Result<std::string> event_json(const View& view, const Request& request) {
@@ -152,11 +179,12 @@ Result<std::string> event_json(const View& view, const Request& request) {
   SONDE_ASSIGN(const int64_t number, number_of(request, "row"));
   const bool is_op = table == "op";
   if (!is_op && table != "api") return wrong_ask("is op or api", "table");
-  const auto row = static_cast<size_t>(number);
-  if (row >= (is_op ? view.trace.ops.size() : view.trace.apis.size())) {
-    return make_error(ErrorCode::kNotFound, "there is no such row", std::to_string(number));
-  }
-  return is_op ? op_json(view, row) : api_json(view, row);
+  const uint64_t rows = is_op ? view.index.op_ids.size() : view.index.api_ids.size();
+  const auto placed = static_cast<uint64_t>(number) < rows
+                          ? place_of(view, is_op, static_cast<uint32_t>(number))
+                          : std::nullopt;
+  if (!placed) return make_error(ErrorCode::kNotFound, "there is no such row", std::to_string(number));
+  return is_op ? op_json(view, *placed) : api_json(view, *placed);
 }
 
 Result<std::string> next_json(const View& view, const Request& request) {
@@ -164,7 +192,7 @@ Result<std::string> next_json(const View& view, const Request& request) {
   SONDE_ASSIGN(const int64_t after_ns, number_of(request, "time"));
   SONDE_ASSIGN(const int64_t direction, number_of(request, "back"));
   if (direction > 1) return wrong_ask("is 0 or 1", "back");
-  const auto& lanes = view.timeline.lanes;
+  const auto& lanes = view.index.timeline.lanes;
   if (static_cast<uint64_t>(asked) >= lanes.size()) {
     return make_error(ErrorCode::kNotFound, "there is no such lane", std::to_string(asked));
   }
@@ -175,7 +203,7 @@ Result<std::string> next_json(const View& view, const Request& request) {
     SONDE_ASSIGN(wanted, wanted_names(view, request));
   }
   int64_t time_ns = 0;  // as events have it
-  if (__builtin_add_overflow(after_ns, view.trace.origin_ns, &time_ns)) {
+  if (__builtin_add_overflow(after_ns, view.index.origin_ns, &time_ns)) {
     return wrong_ask("is after all of it", "time");
   }
   // Events in the order of start, then lane.
@@ -190,7 +218,7 @@ Result<std::string> next_json(const View& view, const Request& request) {
         back ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
     const auto found = next_of(
         lanes[number], from_ns, back, best ? best->start_ns : none_ns, [&](const Event& event) {
-          return event.row != timeline::kNoRow && (!by_name || wanted[event.name]);
+          return by_name ? is_hit(event, wanted) : event.row != timeline::kNoRow;
         });
     if (!found || (best && found->start_ns == best->start_ns)) continue;
     best = found;
@@ -199,7 +227,7 @@ Result<std::string> next_json(const View& view, const Request& request) {
   if (!best) return std::string("null\n");
   const Track* track = track_of(view, best_lane);
   const bool is_op = track != nullptr && track->kind == Track::Kind::kQueue;
-  return "{" + basics_json(view, is_op, best->row) + "}\n";
+  return "{" + basics_json(view, is_op, {best_lane, *best, track}) + "}\n";
 }
 
 Result<std::string> search_json(const View& view, const Request& request) {
@@ -212,14 +240,14 @@ Result<std::string> search_json(const View& view, const Request& request) {
   const double width_ns = static_cast<double>(to_ns - from_ns) / static_cast<double>(bins);
   std::vector<uint64_t> events(wanted.size(), 0);
   std::string lanes;
-  for (uint32_t number = 0; number < view.timeline.lanes.size(); ++number) {
-    const Lane& lane = view.timeline.lanes[number];
+  for (uint32_t number = 0; number < view.index.timeline.lanes.size(); ++number) {
+    const Lane& lane = view.index.timeline.lanes[number];
     std::vector<bool> hit(static_cast<size_t>(bins), false);
     for (size_t i = 0; i < lane.size(); ++i) {
       const Event event = lane.event(i);
       if (!is_hit(event, wanted)) continue;
       ++events[event.name];
-      const int64_t start_ns = event.start_ns - view.trace.origin_ns;
+      const int64_t start_ns = event.start_ns - view.index.origin_ns;
       if (start_ns < from_ns || start_ns >= to_ns) continue;
       const auto bin = static_cast<size_t>(static_cast<double>(start_ns - from_ns) / width_ns);
       hit[std::min(bin, hit.size() - 1)] = true;

@@ -2,25 +2,36 @@
 // of a search. Answers are JSON; times count as in api.h. Private to src/serve.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "http/server.h"
-#include "timeline/timeline.h"
-#include "trace/trace.h"
+#include "serve/connection.h"
+#include "timeline/index.h"
 
 namespace sonde::serve {
 
-// What answers are made of: a trace with links, shapes and sizes of its operations.
+// What answers are made of.
 struct View {
-  const trace::Trace& trace;
-  const timeline::Timeline& timeline;
-  const std::vector<std::string>& names;  // by NameId, demangled
+  const timeline::Index& index;
+  const std::vector<std::string>& names;  // of the index, demangled
+  Connection& details;                    // to the file: one event at a time is read there
 };
 
+std::string_view name_of(const View& view, uint32_t name);
+// An event of the tables: rows count operations, or calls, by time.
+struct Placed {
+  uint32_t lane = 0;
+  timeline::Event event;
+  const timeline::Track* track = nullptr;
+};
+std::optional<Placed> place_of(const View& view, bool is_op, uint32_t row);
+
 // "name": ..., "start_ns": ..., "duration_ns", "table", "row", "lane": what every event has.
-std::string basics_json(const View& view, bool is_op, size_t row);
+std::string basics_json(const View& view, bool is_op, const Placed& placed);
 // ?table=op|api&row=N: all that is known of it, and the call that launched it or the first
 // operation that it launched.
 Result<std::string> event_json(const View& view, const http::Request& request);

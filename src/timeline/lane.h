@@ -9,7 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
 #include "trace/intervals.h"
@@ -33,34 +33,62 @@ struct Content {
 
 class Lane {
  public:
+  // A duration of 4.3 s or longer: kLong stands in its column.
+  struct Long {
+    uint64_t event = 0;
+    int64_t duration_ns = 0;
+  };
+  static constexpr uint32_t kLong = UINT32_MAX;
+  // The columns of a lane that lie elsewhere, such as in a file that is mapped.
+  struct Columns {
+    std::span<const int64_t> start_ns;
+    std::span<const uint32_t> duration_ns, name, row;
+    std::span<const Long> longs;      // by event
+    std::span<const int64_t> sum_ns;  // before event 64 k
+    std::span<const uint32_t> levels;  // the longest event of each block, level above level
+  };
+
+  Lane() = default;
+  // `columns` must outlive the lane, and have an index unless finish() makes it.
+  explicit Lane(const Columns& columns) : columns_(columns) {}
+  Lane(Lane&&) = default;
+  Lane& operator=(Lane&&) = default;
+
   // Events come by start, none before the end of the last one.
   void add(const Event& event);
   // Builds the index: once, after the last event.
   void finish();
 
-  size_t size() const { return start_ns_.size(); }
+  size_t size() const { return columns_.start_ns.size(); }
+  const Columns& columns() const { return columns_; }
   Event event(size_t i) const;
-  int64_t end_ns(size_t i) const { return start_ns_[i] + duration_ns(i); }
+  int64_t end_ns(size_t i) const { return columns_.start_ns[i] + duration_ns(i); }
   // The first event, at `from` or after it, that starts at `time_ns` or later. Cheap if it is near.
   size_t first_from(int64_t time_ns, size_t from = 0) const;
+  // The event with this row, where rows ascend; kNoEvent if there is none.
+  size_t with_row(uint32_t row) const;
   Content content(trace::Interval time) const;
   // The same where first_from() of both ends is known.
   Content content(trace::Interval time, size_t first, size_t end) const;
 
  private:
   int64_t duration_ns(size_t i) const {
-    return duration_ns_[i] == kLong ? long_ns_.at(i) : int64_t{duration_ns_[i]};
+    return columns_.duration_ns[i] == kLong ? long_ns(i) : int64_t{columns_.duration_ns[i]};
   }
+  int64_t long_ns(size_t i) const;
   int64_t sum_before(size_t i) const;
   size_t longest(size_t first, size_t end) const;
   size_t longer(size_t a, size_t b) const;
 
-  static constexpr uint32_t kLong = UINT32_MAX;  // 4.3 s or longer: in long_ns_
-  std::vector<int64_t> start_ns_;
-  std::vector<uint32_t> duration_ns_, name_, row_;
-  std::unordered_map<size_t, int64_t> long_ns_;
-  std::vector<int64_t> sum_ns_;                // before event 64 k
-  std::vector<std::vector<uint32_t>> levels_;  // the longest event of block k
+  Columns columns_;
+  // What was added, or made by finish(); columns_ refers to it.
+  std::vector<int64_t> start_ns_, sum_ns_;
+  std::vector<uint32_t> duration_ns_, name_, row_, levels_;
+  std::vector<Long> longs_;
 };
+
+// How many entries the index of so many events has: Columns::sum_ns and Columns::levels.
+size_t blocks_of(size_t events);
+size_t level_entries_of(size_t events);
 
 }  // namespace sonde::timeline

@@ -1,22 +1,22 @@
 // A trace as tracks and lanes to draw: for each GPU the time in which it was busy, for each of its
 // queues the operations, for each thread the calls, markers and frames around each other. Events
-// that overlap are in different lanes of their track, so nothing is left out. Made of any Trace,
-// and independent of it afterwards but for names and rows.
+// that overlap are in different lanes of their track, so nothing is left out. index.h has that of a
+// trace.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "timeline/lane.h"
-#include "trace/trace.h"
+#include "trace/intervals.h"
 
 namespace sonde::timeline {
 
 struct Track {
   enum class Kind {
     kGpu,     // one lane: the union of all its operations, without rows
-    kQueue,   // rows are of Trace::ops
-    kThread,  // rows are of Trace::apis
+    kQueue,   // rows count operations by time
+    kThread,  // rows count calls by time
     kGaps,    // of a GPU, by cause; rows are of what made the track
     kPath     // the critical path; the same
   };
@@ -34,8 +34,5 @@ struct Timeline {
 
 // Adds a track at the end; events come by start, and overlapping ones get lanes of their own.
 void add_track(Track track, const std::vector<Event>& events, Timeline& timeline);
-
-trace::Request needs();
-Timeline make_timeline(const trace::Trace& trace);
 
 }  // namespace sonde::timeline

@@ -1,44 +1,92 @@
-// Tracks, lanes and tiles of generated traces, against sums over the rows themselves.
+// Indexes, tracks, lanes and tiles of generated traces, against the rows as a Trace has them and sums
+// over these.
 #include "timeline/timeline.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <map>
 #include <random>
 #include <set>
 
+#include "base/test_support.h"
+#include "store/writer.h"
+#include "timeline/index_test_support.h"
 #include "timeline/tile.h"
 #include "timeline/tile_test_support.h"
-#include "trace/trace_builder_test_support.h"
 
 namespace sonde::timeline {
 namespace {
 
 using trace::Interval;
-using trace::TraceBuilder;
 
-trace::Trace random_trace(uint32_t seed, int ops) {
+struct Row {
+  bool is_op = true;
+  std::string name;
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t owner = 0, number = 0;  // GPU and queue, or process and thread
+};
+
+std::vector<Row> random_rows(uint32_t seed, int ops) {
   std::mt19937 random(seed);
-  TraceBuilder builder;
+  std::vector<Row> rows;
   for (int i = 0; i < ops; ++i) {
     const int64_t start_ns = 1000 + static_cast<int64_t>(random() % 1'000'000);
     const int64_t length_ns =
         i % 11 == 0 ? 0 : static_cast<int64_t>(random() % (i % 50 ? 900 : 90'000));
-    builder.add(TraceBuilder::Op{.name = "k" + std::to_string(random() % 9),
-                                 .start_ns = start_ns,
-                                 .end_ns = start_ns + length_ns,
-                                 .gpu = static_cast<int64_t>(random() % 2),
-                                 .queue = static_cast<int64_t>(random() % 3)});
+    rows.push_back({true, "k" + std::to_string(random() % 9), start_ns, start_ns + length_ns,
+                    static_cast<int64_t>(random() % 2), static_cast<int64_t>(random() % 3)});
   }
   for (int i = 0; i < ops / 20; ++i) {  // calls within calls
-    const int64_t start_ns = 20'000 * i;
-    const int64_t tid = 1 + i % 2;
-    builder.add({"hip", "outer", start_ns, start_ns + 15'000, tid, 40 + i % 3});
-    builder.add({"hip", "inner", start_ns + 10, start_ns + 5'000, tid, 40 + i % 3});
-    builder.add({"hip", "deep", start_ns + 10, start_ns + 20, tid, 40 + i % 3});
-    builder.add({"hip", "inner", start_ns + 6'000, start_ns + 15'000, tid, 40 + i % 3});
+    const int64_t start_ns = 20'000 * i, pid = 40 + i % 3, tid = 1 + i % 2;
+    rows.push_back({false, "outer", start_ns, start_ns + 15'000, pid, tid});
+    rows.push_back({false, "inner", start_ns + 10, start_ns + 5'000, pid, tid});
+    rows.push_back({false, "deep", start_ns + 10, start_ns + 20, pid, tid});
+    rows.push_back({false, "inner", start_ns + 6'000, start_ns + 15'000, pid, tid});
   }
-  return builder.build(seed);
+  std::shuffle(rows.begin(), rows.end(), random);
+  return rows;
+}
+
+// A trace in a file, and both ways to see it.
+struct Made {
+  test::TemporaryDirectory folder;
+  std::string path = folder / "a.rpd";
+  trace::Trace trace;
+  Index index;
+  const Timeline& timeline() const { return index.timeline; }
+};
+
+void write_rows(const std::string& path, const std::vector<Row>& rows) {
+  auto writer = store::Writer::open(path, store::Writer::Mode::kCreate);
+  ASSERT_TRUE(writer.ok());
+  int64_t last_api = 0;
+  for (const Row& row : rows) {
+    const int64_t name = writer->string(row.name);
+    if (row.is_op) {
+      const int64_t op = writer->op({row.owner, row.number, 0, row.start_ns, row.end_ns, name,
+                                     writer->string("KernelExecution")});
+      if (last_api != 0 && op % 3 == 0) writer->api_op(last_api, op);
+      if (last_api > 1 && op % 6 == 0) writer->api_op(last_api - 1, op);  // the first one launched it
+    } else {
+      last_api = writer->api({row.owner, row.number, row.start_ns, row.end_ns, name, 0,
+                              writer->string("hip"), 0});
+    }
+  }
+  ASSERT_TRUE(writer->finish().ok());
+}
+
+void make(const std::vector<Row>& rows, Made& made) {
+  ASSERT_NO_FATAL_FAILURE(write_rows(made.path, rows));
+  auto reader = store::Reader::open(made.path);
+  ASSERT_TRUE(reader.ok());
+  auto trace = trace::load(*reader, {.ops = true, .op_ids = true, .links = true});
+  ASSERT_TRUE(trace.ok());
+  made.trace = std::move(*trace);
+  auto index = index_of(*reader);
+  ASSERT_TRUE(index.ok()) << index.error().to_line();
+  made.index = std::move(*index);
 }
 
 std::vector<uint32_t> lanes_of(const Track& track) {
@@ -48,8 +96,10 @@ std::vector<uint32_t> lanes_of(const Track& track) {
 }
 
 TEST(Timeline, HasEveryEventOnce) {
-  const trace::Trace trace = random_trace(3, 4000);
-  const Timeline timeline = make_timeline(trace);
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(random_rows(3, 4000), made));
+  const trace::Trace& trace = made.trace;
+  const Timeline& timeline = made.timeline();
   std::set<uint32_t> ops, apis;
   for (const Track& track : timeline.tracks) {
     if (track.kind == Track::Kind::kGpu) continue;
@@ -61,7 +111,8 @@ TEST(Timeline, HasEveryEventOnce) {
         EXPECT_TRUE((is_queue ? ops : apis).insert(event.row).second);
         const auto& table_start = is_queue ? trace.ops.start_ns : trace.apis.start_ns;
         EXPECT_EQ(event.start_ns, table_start[event.row]);
-        EXPECT_EQ(event.name, is_queue ? trace.label(event.row) : trace.apis.label[event.row]);
+        EXPECT_EQ(made.index.names[event.name],
+                  trace.names[is_queue ? trace.label(event.row) : trace.apis.label[event.row]]);
         if (is_queue) {
           EXPECT_EQ(trace.ops.gpu[event.row], track.owner);
           EXPECT_EQ(trace.queues[trace.ops.queue[event.row]].queue, track.number);
@@ -74,9 +125,96 @@ TEST(Timeline, HasEveryEventOnce) {
   EXPECT_EQ(apis.size(), trace.apis.size());
 }
 
+TEST(Index, KnowsTheRowsOfTheFile) {
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(random_rows(12, 3000), made));
+  const trace::Ops& ops = made.trace.ops;
+  ASSERT_EQ(made.index.op_ids.size(), ops.size());
+  ASSERT_EQ(made.index.api_ids.size(), made.trace.apis.size());
+  EXPECT_EQ(made.index.origin_ns, made.trace.origin_ns);
+  std::map<trace::Row, uint32_t> first, launched;
+  for (uint32_t row = 0; row < ops.size(); ++row) {
+    ASSERT_EQ(made.index.op_ids[row], ops.id[row]);
+    const trace::Row api = ops.api[row];
+    ASSERT_EQ(made.index.op_api[row], api == trace::kNone ? kNoRow : static_cast<uint32_t>(api));
+    if (api == trace::kNone) continue;
+    first.emplace(api, row);
+    ++launched[api];
+  }
+  EXPECT_GT(launched.size(), 100U);
+  for (uint32_t row = 0; row < made.trace.apis.size(); ++row) {
+    const auto api = static_cast<trace::Row>(row);
+    EXPECT_EQ(made.index.api_op_count[row], launched.count(api) == 0 ? 0 : launched[api]);
+    EXPECT_EQ(made.index.api_op[row], first.count(api) == 0 ? kNoRow : first[api]);
+  }
+}
+
+void store_index(const Made& made, const std::string& path, const FileKey& key) {
+  auto reader = store::Reader::open(made.path);
+  ASSERT_TRUE(reader.ok());
+  const UniqueFd fd(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  Progress progress;
+  ASSERT_TRUE(build_index(*reader, key, fd.get(), made.folder.path(), progress).ok());
+}
+
+bool loads(const std::string& path, const FileKey& key) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return load_index(fd.get(), path, key).ok();
+}
+
+TEST(Index, OfAnotherFileOrADamagedOneIsNone) {
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(random_rows(13, 900), made));
+  const std::string path = made.folder / "an.index";
+  const FileKey key{1, 2, 3, 4, 5, 6};
+  ASSERT_NO_FATAL_FAILURE(store_index(made, path, key));
+  ASSERT_TRUE(loads(path, key));
+  for (auto part : {&FileKey::device, &FileKey::inode, &FileKey::size, &FileKey::commits}) {
+    FileKey other = key;
+    ++(other.*part);
+    EXPECT_FALSE(loads(path, other));
+  }
+  for (auto part : {&FileKey::modified_ns, &FileKey::changed_ns}) {
+    FileKey other = key;
+    ++(other.*part);
+    EXPECT_FALSE(loads(path, other));
+  }
+  const auto size = static_cast<off_t>(std::filesystem::file_size(path));
+  // Each byte of the head, and some of the tables at the end.
+  std::vector<off_t> places;
+  for (off_t at = 0; at < 88; ++at) places.push_back(at);
+  for (off_t at = size - 400; at < size; at += 13) places.push_back(at);
+  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  for (const off_t at : places) {
+    unsigned char byte = 0;
+    ASSERT_EQ(::pread(fd.get(), &byte, 1, at), 1);
+    const unsigned char other = byte ^ 0x41;
+    ASSERT_EQ(::pwrite(fd.get(), &other, 1, at), 1);
+    EXPECT_FALSE(loads(path, key)) << at;
+    ASSERT_EQ(::pwrite(fd.get(), &byte, 1, at), 1);
+  }
+  ASSERT_TRUE(loads(path, key));
+  for (const off_t cut : {size - 1, size / 2, off_t{100}, off_t{3}, off_t{0}}) {
+    ASSERT_EQ(::ftruncate(fd.get(), cut), 0);
+    EXPECT_FALSE(loads(path, key)) << cut;
+  }
+}
+
+TEST(Index, IsStoppedWhenNobodyWantsIt) {
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(random_rows(14, 500), made));
+  auto reader = store::Reader::open(made.path);
+  ASSERT_TRUE(reader.ok());
+  const UniqueFd fd(::open((made.folder / "x").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  Progress progress;
+  progress.stop = true;
+  EXPECT_FALSE(build_index(*reader, {}, fd.get(), made.folder.path(), progress).ok());
+}
+
 TEST(Timeline, DrawsCallsByDepth) {
-  const trace::Trace trace = random_trace(4, 400);
-  const Timeline timeline = make_timeline(trace);
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(random_rows(4, 400), made));
+  const Timeline& timeline = made.timeline();
   int threads = 0;
   for (const Track& track : timeline.tracks) {
     if (track.kind != Track::Kind::kThread) continue;
@@ -86,7 +224,7 @@ TEST(Timeline, DrawsCallsByDepth) {
     for (uint32_t depth = 0; depth < 3; ++depth) {
       const Lane& lane = timeline.lanes[track.first_lane + depth];
       for (size_t i = 0; i < lane.size(); ++i) {
-        EXPECT_EQ(trace.names[lane.event(i).name], kNames[depth]);
+        EXPECT_EQ(made.index.names[lane.event(i).name], kNames[depth]);
       }
     }
   }
@@ -94,8 +232,10 @@ TEST(Timeline, DrawsCallsByDepth) {
 }
 
 TEST(Timeline, HasTheTimeInWhichAGpuWasBusy) {
-  const trace::Trace trace = random_trace(5, 3000);
-  const Timeline timeline = make_timeline(trace);
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(random_rows(5, 3000), made));
+  const trace::Trace& trace = made.trace;
+  const Timeline& timeline = made.timeline();
   int gpus = 0;
   for (const Track& track : timeline.tracks) {
     if (track.kind != Track::Kind::kGpu) continue;
@@ -114,7 +254,9 @@ TEST(Timeline, HasTheTimeInWhichAGpuWasBusy) {
 }
 
 TEST(Timeline, OfAnEmptyTraceIsEmpty) {
-  const Timeline timeline = make_timeline(TraceBuilder().build());
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make({}, made));
+  const Timeline& timeline = made.timeline();
   EXPECT_TRUE(timeline.tracks.empty());
   EXPECT_FALSE(make_tile(timeline, std::vector<uint32_t>{0}, {0, 0}).ok());
 }
@@ -165,7 +307,9 @@ void expect_tiles_add_up(const Timeline& timeline, uint32_t number, int level) {
 }
 
 TEST(Tile, OfEachLevelHasEveryEvent) {
-  const Timeline timeline = make_timeline(random_trace(6, 8000));
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(random_rows(6, 8000), made));
+  const Timeline& timeline = made.timeline();
   for (uint32_t lane = 0; lane < timeline.lanes.size(); ++lane) {
     for (const int level : {5, 8, 11, 20, 40}) {
       SCOPED_TRACE(std::to_string(lane) + " at " + std::to_string(level));
@@ -175,7 +319,9 @@ TEST(Tile, OfEachLevelHasEveryEvent) {
 }
 
 TEST(Tile, HasLanesInTheOrderOfTheQuestion) {
-  const Timeline timeline = make_timeline(random_trace(7, 5000));
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(random_rows(7, 5000), made));
+  const Timeline& timeline = made.timeline();
   const std::vector<uint32_t> asked = {3, 0, 1, 3};
   const auto bytes = make_tile(timeline, asked, {11, 0});
   ASSERT_TRUE(bytes.ok());
@@ -188,7 +334,9 @@ TEST(Tile, HasLanesInTheOrderOfTheQuestion) {
 }
 
 TEST(Tile, RefusesKeysThatNoTileHas) {
-  const Timeline timeline = make_timeline(random_trace(8, 100));
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(random_rows(8, 100), made));
+  const Timeline& timeline = made.timeline();
   const std::vector<uint32_t> one = {0};
   for (const TileKey key : {TileKey{-1, 0}, TileKey{41, 0}, TileKey{0, -1}, TileKey{40, INT64_MAX},
                             TileKey{0, INT64_MAX}, TileKey{40, 1 << 14}}) {

@@ -43,7 +43,7 @@ ARROWS["cli"] = set(ARROWS)  # everything; nothing includes cli
 IN_TARGET = {"agent", "backends"}
 SQLITE_FOLDERS = {"store", "cli"}  # cli: `sonde query` tells column types apart
 # Those beside store read through its views, and importers write what store has no rows for.
-SQL_FOLDERS = {"store", "importers", "trace", "export", "cli"}
+SQL_FOLDERS = {"store", "importers", "trace", "timeline", "export", "serve", "cli"}
 SQL = re.compile(r'"(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA) ', re.IGNORECASE)
 # Headers that bring in the C++ runtime or allocate behind the writer's back.
 RUNTIME_HEADERS = {"string", "vector", "map", "unordered_map", "set", "iostream", "sstream",

@@ -254,9 +254,142 @@ class Made(unittest.TestCase):
         os.unlink(path)
 
 
+class Reading(unittest.TestCase):
+    """Traces while they are read, kept indexes, and files that grow."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="sonde-web-")
+        self.addCleanup(self.folder.cleanup)
+        self.trace = os.path.join(self.folder.name, "a.rpd")
+        self.cache = os.path.join(self.folder.name, "cache")
+        self.addCleanup(os.environ.__setitem__, "XDG_CACHE_HOME", os.environ["XDG_CACHE_HOME"])
+        os.environ["XDG_CACHE_HOME"] = self.cache
+
+    def kept(self):
+        return sorted(Path(self.cache).glob("sonde/serve/*"))
+
+    def many(self, count, path=None):
+        fixture = Fixture(path or self.trace)
+        name, kind = fixture.string("kernel"), fixture.string("KernelExecution")
+        fixture.database.executemany(
+            "INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) VALUES (?,0,0,?,?,?,?)",
+            ((i % 2, 1000 * i, 1000 * i + 700, name, kind) for i in range(count)))
+        fixture.database.commit()
+        fixture.database.close()
+
+    def add(self, start):
+        database = sqlite3.connect(self.trace)
+        with database:
+            database.execute("INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) "
+                             "SELECT 0, 0, 0, ?, ? + 500, description_id, opType_id FROM rocpd_op LIMIT 1", (start, start))
+        database.close()
+
+    @staticmethod
+    def ready(server):
+        while (state := answer(server, "/api/state")["traces"][0])["state"] == "reading":
+            assert 0 <= state["done"] <= 1
+        return state
+
+    def ops(self, server):
+        return answer(server, "/api/sql", trace=0, sql="SELECT count(*) FROM v_op")["rows"][0][0]
+
+    def test_an_index_is_kept_and_never_a_wrong_one(self):
+        self.many(60_000)
+        with Server(SONDE, self.trace) as server:
+            self.assertEqual(self.ready(server)["version"], 1)
+            first = server.get("/api/tiles", trace=0, lanes=0, level=16, tile=0)
+        index, = self.kept()
+        self.assertEqual((index.stat().st_mode & 0o777, index.parent.stat().st_mode & 0o777), (0o600, 0o700))
+        inode = index.stat().st_ino
+        with Server(SONDE, self.trace) as server:  # used
+            self.ready(server)
+            self.assertEqual(server.get("/api/tiles", trace=0, lanes=0, level=16, tile=0), first)
+        self.assertEqual(index.stat().st_ino, inode)
+        # The same size and time, other bytes: a copy of the file with one name changed.
+        before = os.stat(self.trace)
+        database = sqlite3.connect(self.trace)
+        with database:
+            database.execute("UPDATE rocpd_op SET start = 5, end = 900 WHERE id = 1")
+        database.close()
+        os.utime(self.trace, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.assertEqual(os.stat(self.trace).st_size, before.st_size)
+        with Server(SONDE, self.trace) as server:
+            self.ready(server)
+            self.assertNotEqual(server.get("/api/tiles", trace=0, lanes=0, level=16, tile=0), first)
+            changed = server.get("/api/tiles", trace=0, lanes=0, level=16, tile=0)
+        index, = self.kept()
+        self.assertNotEqual(index.stat().st_ino, inode)
+        # A damaged index is made anew, and one that cannot be kept is not needed.
+        index.write_bytes(index.read_bytes()[:-100])
+        with Server(SONDE, self.trace) as server:
+            self.ready(server)
+            self.assertEqual(server.get("/api/tiles", trace=0, lanes=0, level=16, tile=0), changed)
+        for path in self.kept():
+            path.unlink()
+        with Server(SONDE, "--no-cache", self.trace) as server:
+            self.ready(server)
+            self.assertEqual(server.get("/api/tiles", trace=0, lanes=0, level=16, tile=0), changed)
+        self.assertEqual(self.kept(), [])
+
+    def test_a_folder_of_others_is_no_cache(self):
+        self.many(60_000)
+        folder = Path(self.cache) / "sonde/serve"
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)
+        with Server(SONDE, self.trace) as server:
+            self.ready(server)
+            self.assertEqual(server.get("/api/tracks", trace=0)[0], 200)
+        self.assertEqual(self.kept(), [])
+
+    def test_a_file_that_grows_is_read_again(self):
+        self.many(10)
+        with Server(SONDE, self.trace) as server:
+            self.assertEqual(self.ready(server)["version"], 1)
+            self.assertEqual(answer(server, "/api/traces")["traces"][0]["ops"], 10)
+            self.add(20_000)
+            while (state := answer(server, "/api/state")["traces"][0])["version"] == 1:
+                self.assertEqual(state["state"], "ready")  # all goes on
+                self.assertEqual(server.get("/api/tracks", trace=0)[0], 200)
+            self.assertTrue(state["growing"])
+            info = answer(server, "/api/traces")["traces"][0]
+            self.assertEqual((info["ops"], info["end_ns"]), (11, 20_500))
+            self.assertEqual(self.ops(server), 11)
+            body = server.get("/api/tiles", trace=0, lanes=1, level=20, tile=0)[1]
+            self.assertEqual(starts_in_tile(body), {1: (6, 6)})
+            os.unlink(self.trace)  # what is gone stays as it was
+            self.assertEqual(answer(server, "/api/state")["traces"][0]["version"], 2)
+            self.assertEqual(server.get("/api/tracks", trace=0)[0], 200)
+
+    def test_a_preview_says_about_what_there_is(self):
+        self.many(50_000)
+        with Server(SONDE, self.trace) as server:
+            preview = answer(server, "/api/preview", trace=0)
+            self.assertAlmostEqual(preview["ops"], 50_000, delta=2_000)
+            self.assertAlmostEqual(preview["end_ns"], 50_000_000, delta=500_000)
+            kinds = [(each["kind"], each["owner"]) for each in preview["tracks"]]
+            self.assertEqual(sorted(kinds), [("gpu", 0), ("gpu", 1), ("queue", 0), ("queue", 1)])
+            for track in preview["tracks"]:
+                mean = sum(track["bins"]) / len(track["bins"])
+                self.assertAlmostEqual(mean, 0.35, delta=0.05)  # 700 of 2000 ns
+
+    def test_an_analysis_that_takes_too_much_says_so(self):
+        self.many(200_000)
+        with Server(SONDE, "--analysis-memory", "20M", "--analysis-time", "60s", self.trace) as server:
+            status, body = server.get("/api/panel", trace=0, analysis="breakdown")
+            self.assertEqual(status, 500)
+            self.assertIn("needs more than 20.0 MiB of memory", json.loads(body)["error"])
+            self.assertEqual(server.get("/api/tracks", trace=0)[0], 200)
+        for words in (["--analysis-memory", "x"], ["--analysis-time", "0"], ["--analysis-memory", "0"]):
+            done = subprocess.run([SONDE, "serve", *words, self.trace], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn(words[0], done.stderr)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     options, rest = parser.parse_known_args()
     SONDE = os.path.abspath(os.path.join(options.build, "bin/sonde"))
-    unittest.main(argv=[sys.argv[0], *rest])
+    with tempfile.TemporaryDirectory(prefix="sonde-web-") as cache:  # not the user's own
+        os.environ["XDG_CACHE_HOME"] = cache
+        unittest.main(argv=[sys.argv[0], *rest])

@@ -13,11 +13,13 @@
 #include "record/backend.h"
 #include "serve/api.h"
 #include "serve/page.h"
+#include "serve/traces.h"
 
 namespace sonde::cli {
 namespace {
 
 constexpr const char* kIdle = "8h";
+constexpr const char* kAnalysisTime = "5m";
 
 Result<http::Options> options_of(const Arguments& arguments) {
   http::Options options;
@@ -36,6 +38,27 @@ Result<http::Options> options_of(const Arguments& arguments) {
   return options;
 }
 
+Result<serve::ApiOptions> api_options_of(const Arguments& arguments) {
+  serve::ApiOptions options;
+  if (!arguments.flag("no-cache")) options.cache_folder = serve::user_cache_folder();
+  if (const auto memory = arguments.value("analysis-memory")) {
+    const auto bytes = parse_size(*memory);
+    if (!bytes || *bytes == 0) {
+      return make_error(ErrorCode::kInvalidArgument, "'" + *memory + "' is no size",
+                        "--analysis-memory", "as in --analysis-memory 8G");
+    }
+    options.limits.memory_bytes = *bytes;
+  }
+  const std::string time = arguments.value_or("analysis-time", kAnalysisTime);
+  const auto time_ns = parse_duration_ns(time, 1'000'000'000);
+  if (!time_ns || *time_ns <= 0) {
+    return make_error(ErrorCode::kInvalidArgument, "'" + time + "' is no time", "--analysis-time",
+                      "as in --analysis-time 10m");
+  }
+  options.limits.time_ns = *time_ns;
+  return options;
+}
+
 Result<std::unique_ptr<http::Server>> server_of(http::Options options) {
   const std::string library = record::library_folder() + "/tool/libsonde-http.so";
   return http::make_server(library, std::move(options));
@@ -48,7 +71,9 @@ Result<int> run(const Arguments& arguments) {
   for (const std::string& path : arguments.positionals()) {
     sources.push_back({path, arguments.value_or("as", "")});
   }
-  SONDE_ASSIGN(const serve::Api api, serve::Api::open(sources));
+  const auto api_options = api_options_of(arguments);
+  if (!api_options) return usage_error("serve", api_options.error());
+  SONDE_ASSIGN(const serve::Api api, serve::Api::open(sources, *api_options));
   SONDE_ASSIGN(options->token, http::new_token());
   options->handler = [&api](const http::Request& request) {
     auto file = serve::page_file(request);
@@ -85,11 +110,17 @@ Command serve_command() {
           "of the machine do not. From another machine: ssh -L 8080:127.0.0.1:PORT HOST, with the "
           "port of the URL, and 8080 in its place in the browser. The page "
           "needs no network, and the files are not changed.\n\n"
-          "Traces are read into memory, about 100 bytes an operation or call, before the URL is printed.",
+          "Traces are read in the background, and a file that grows is read again. Of a large .rpd "
+          "an index is kept in $XDG_CACHE_HOME/sonde/serve (~/.cache), so that it is there at once "
+          "the next time; it is used only for the file as it was then. Analyses of a selection run "
+          "in processes of their own, which are ended when they take too much.",
       .positionals = {trace_files()},
       .options = {{"--open", "", "also open it in the browser (xdg-open)", ""},
                   {"--port", "N", "the port to listen on; 0 is one that is free", "0"},
                   {"--idle", "TIME", "end after so long without a request; 0 is never", kIdle},
+                  {"--no-cache", "", "keep no index, and use none", ""},
+                  {"--analysis-memory", "SIZE", "most memory of one analysis", "half of it all"},
+                  {"--analysis-time", "TIME", "most time of one analysis", kAnalysisTime},
                   as_option()},
       .examples = {{"sonde serve trace.rpd", "prints the URL to open"},
                    {"sonde serve --open trace.json", "also opens it"}},

@@ -1,0 +1,25 @@
+// What is done in a worker: whatever reads a trace once more. A job is a text of which both sides
+// know the form. Private to src/serve.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "serve/panel.h"
+
+namespace sonde::serve {
+
+struct JobText {
+  std::string what;  // "panel", "joint", "findings", "steps", "align", "ranks", "layer", "counters"
+  std::string name;  // of the analysis or layer
+  std::vector<Source> sources;
+  PanelOptions options;
+  int64_t end_ns = 0;  // where the trace ends
+};
+
+std::string text_of(const JobText& job);
+Result<std::string> do_job(std::string_view text);
+
+}  // namespace sonde::serve

@@ -1,0 +1,29 @@
+// Makes the index of an .rpd: one pass over its rows, which go into a file without a name, are
+// sorted there and become columns. So it takes little memory, whatever the size of the trace: about
+// 80 bytes an event of disk while it runs, and about 30 afterwards. Used by src/serve in a thread of
+// its own.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "base/result.h"
+#include "store/reader.h"
+#include "timeline/index.h"
+
+namespace sonde::timeline {
+
+// How far it is, for whoever shows it; and whether it is to go on.
+struct Progress {
+  std::atomic<const char*> what{"opening"};
+  std::atomic<double> done{0};  // 0 to 1
+  std::atomic<bool> stop{false};
+};
+
+// Writes the index to `fd`, an empty file in `folder`, where there must be room. Reads in short
+// queries, so that whoever writes the trace meanwhile does not wait; what is added after the begin
+// may be in it or not.
+Status build_index(store::Reader& reader, const FileKey& key, int fd, const std::string& folder,
+                   Progress& progress);
+
+}  // namespace sonde::timeline
