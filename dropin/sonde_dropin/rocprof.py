@@ -34,7 +34,7 @@ def _period(text):
     parts = text.split(":")
     if len(parts) != 3 or not all(re.fullmatch(r"\d+(m|s|ms|us)", part) for part in parts):
         raise Usage(f"--trace-period: '{text}' is not DELAY:LENGTH:RATE, such as 1s:500ms:10s")
-    return [("delay", parts[0]), ("duration", parts[1])]
+    return [("period", text)]
 
 
 def _prefix(parsed):

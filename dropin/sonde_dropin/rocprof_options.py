@@ -32,8 +32,8 @@ ROCPROF = Front(
                    "kernels --by marker groups them by their ranges"),
             Option("--trace-start", "on|off", SAME, "off: the program starts recording (sonde_start, "
                    "roctxProfilerResume)"),
-            Option("--trace-period", "DELAY:LENGTH:RATE", NEAR, "record a part of the time, each time with its "
-                   "unit: 1s:500ms:10s", "the first period is recorded, it does not repeat"),
+            Option("--trace-period", "DELAY:LENGTH:RATE", SAME, "after DELAY record for LENGTH, and again every RATE, "
+                   "each time with its unit: 1s:500ms:10s"),
             Option("--obj-tracking", "on|off", SAME, "code objects are always known"),
             Option("--flush-rate", "TIME", SAME, "records leave the program at once anyhow"),
             Option("--parallel-kernels", "", SAME, "kernels are not serialised anyhow"),

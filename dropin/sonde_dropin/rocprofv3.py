@@ -56,11 +56,12 @@ def _period(parsed):
     parts = periods[0].split(":")
     try:
         delay, length = (int(float(part) * _SECONDS[unit]) for part in parts[:2])
+        repeat = int(parts[2]) if len(parts) == 3 else 1
     except ValueError:
         delay = -1
-    if len(parts) not in (2, 3) or delay < 0:
+    if len(parts) not in (2, 3) or delay < 0 or length <= 0 or repeat < 0:
         raise Usage(f"--collection-period: '{periods[0]}' is not DELAY:LENGTH:REPEAT, such as 5:1:0")
-    return [("delay", f"{delay}ns"), ("duration", f"{length}ns")]
+    return [("period", f"{delay}ns:{length}ns:{delay + length}ns:{repeat}")]
 
 
 def _is_chosen_rank(parsed):

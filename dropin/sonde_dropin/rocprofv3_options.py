@@ -113,8 +113,8 @@ ROCPROFV3 = Front(
                    "out of the CSV file"),
             Option("--kernel-iteration-range", "RANGE...", NEAR, "which dispatches of each kernel --pmc counts: [1-3] [5]",
                    "all are counted, and the others left out of the CSV file"),
-            Option("-P --collection-period", "DELAY:LENGTH:REPEAT...", NEAR, "when to record", "the first period is "
-                   "recorded, once"),
+            Option("-P --collection-period", "DELAY:LENGTH:REPEAT...", NEAR, "wait, record, and that REPEAT times; 0 is "
+                   "for ever", "the first period is taken, others after it are not"),
             Option("--collection-period-unit", "UNIT", SAME, "hour, min, sec (by default), msec, usec or nsec"),
             Option("--selected-regions", "[BOOL]", SAME, "only between roctxProfilerResume and "
                    "roctxProfilerPause"),

@@ -11,6 +11,10 @@
 #include "cli/common.h"
 #include "cli/terminal.h"
 #include "importers/import.h"
+#include "store/ingest/unfinished.h"
+#include "store/input_file.h"
+#include "store/recording.h"
+#include "store/rotation.h"
 
 namespace sonde::cli {
 
@@ -40,6 +44,35 @@ importers::Align align_of(const Arguments& arguments) {
   return how == "none" ? importers::Align::kNone : importers::Align::kClocks;
 }
 
+// Whether they are all parts of one recording.
+Result<bool> are_parts(const std::vector<std::string>& paths) {
+  std::string recording;
+  for (const std::string& path : paths) {
+    auto database = store::open_input(path);
+    if (!database) return false;
+    auto own = store::rotated_recording(*database);
+    if (!own || own->empty() || (!recording.empty() && *own != recording)) return false;
+    recording = *own;
+    SONDE_ASSIGN(const auto unfinished, store::unfinished_session(*database));
+    if (unfinished) {
+      return make_error(ErrorCode::kUnsupported, "the recording still writes to it", path,
+                        "leave it out, or use sonde snapshot");
+    }
+  }
+  return true;
+}
+
+Result<int> join_files(const std::vector<std::string>& paths, const std::string& output) {
+  SONDE_TRY(store::join_parts(paths, output));
+  SONDE_ASSIGN(auto database, store::Database::open(output, store::Database::Mode::kReadOnly));
+  SONDE_ASSIGN(const auto rows, store::count_rows(database));
+  SONDE_TRY(write_stdout(
+      fmt::format("{}: {} operations, {} API calls and markers, from {} parts of one "
+                  "recording\n",
+                  output, format_count(rows.ops), format_count(rows.apis), paths.size())));
+  return 0;
+}
+
 }  // namespace
 
 Option align_option() {
@@ -55,6 +88,8 @@ Result<int> import_files(const Arguments& arguments, const std::string& wanted) 
   const auto& inputs = arguments.positionals();
   const std::string output = free_name(wanted);
   if (output != wanted) print_error_line(wanted + " exists; writing " + output);
+  SONDE_ASSIGN(const bool parts, are_parts(inputs));
+  if (parts && inputs.size() > 1) return join_files(inputs, output);
   TerminalLine line(true, kRedrawNs, monotonic_now_ns());
   importers::ImportOptions options;
   options.as = arguments.value_or("as", "");

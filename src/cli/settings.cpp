@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "cli/config_file.h"
 #include "cli/parser.h"
+#include "cli/period.h"
 #include "cli/rocprof_sys.h"
 #include "monitor/metric.h"
 #include "record/backend.h"
@@ -15,7 +16,7 @@ namespace sonde::cli {
 namespace {
 
 // Above these the samples are of the sampler, and the metrics of reading them.
-constexpr int64_t kMostSampleHz = 10'000, kMostMetricsHz = 1000;
+constexpr int64_t kMostSampleHz = 10'000, kMostMetricsHz = 1000, kMostParts = 9999;
 
 bool is_true(std::string_view text) {
   return text == "1" || text == "true" || text == "yes" || text == "on";
@@ -70,6 +71,11 @@ std::string complaint(const Setting& setting, const std::string& text) {
       return selection ? ""
                        : selection.error().message + "; sonde avail --category metrics lists them";
     }
+    case SettingType::kPeriod:
+      return parse_period(text) ? ""
+                                : "DELAY:LENGTH:RATE or DELAY:LENGTH:RATE:COUNT, like 1s:500ms:10s";
+    case SettingType::kNumber:
+      return is_number(text, 1, kMostParts) ? "" : "a number from 1 to 9999";
     case SettingType::kBackends:
       return known_backends(text) ? "" : "a backend that sonde doctor lists, or none";
   }
@@ -170,8 +176,8 @@ std::string Setting::environment() const {
 }
 
 const char* Setting::type_name() const {
-  constexpr const char* kNames[] = {"flag", "text", "choice",  "rate",    "number",
-                                    "size", "time", "metrics", "backends"};
+  constexpr const char* kNames[] = {"flag", "text",    "choice",   "rate",   "number", "size",
+                                    "time", "metrics", "backends", "period", "number"};
   return kNames[static_cast<size_t>(type)];
 }
 

@@ -19,7 +19,19 @@
 
 namespace sonde::cli {
 
-enum class SettingType { kFlag, kText, kChoice, kRate, kCount, kSize, kTime, kMetrics, kBackends };
+enum class SettingType {
+  kFlag,
+  kText,
+  kChoice,
+  kRate,
+  kCount,
+  kSize,
+  kTime,
+  kMetrics,
+  kBackends,
+  kPeriod,
+  kNumber
+};
 
 struct Setting {
   Option option;  // its longest name is the setting's

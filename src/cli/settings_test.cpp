@@ -23,9 +23,10 @@ GetEnvironment environment_of(const Variables& variables) {
 
 // A value that is right and is not `other`.
 std::string another_value(const Setting& setting, const std::string& other) {
-  const char* kTries[] = {"true",     "false", "7",   "9",    "64M",     "5s",   "7s",   "tsc",
-                          "best",     "none",  "cpu", "all",  "command", "grow", "drop", "light",
-                          "training", "1",     "2",   "wall", "python",  "off"};
+  const char* kTries[] = {"true",    "false", "7",      "9",     "64M",      "5s",
+                          "7s",      "tsc",   "best",   "none",  "cpu",      "all",
+                          "command", "grow",  "drop",   "light", "training", "1",
+                          "2",       "wall",  "python", "off",   "1:1:9",    "1s:2s:3s:4"};
   for (const char* text : kTries) {
     if (text != other && check_value(setting, text, "")) return text;
   }

@@ -63,6 +63,7 @@ const std::vector<Verb>& shown_verbs() {
        kWatch,
        {{"stop", "switch a recording off"},
         {"mark", "mark this moment in it"},
+        {"snapshot", "write what it has now"},
         {"status", "the recordings that are at work"}}},
       {"monitor",
        kWatch,

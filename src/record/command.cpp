@@ -169,4 +169,20 @@ std::vector<std::string> merged_environment(char* const* environment,
   return merged;
 }
 
+std::vector<std::string> environment_of_command(const Options& options,
+                                                const std::string& injections) {
+  std::vector<std::string> environment;
+  if (injections.empty()) {
+    for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  } else {
+    environment = merged_environment(environ, injections);
+  }
+  for (const std::string& added : options.environment) {
+    const std::string name = added.substr(0, added.find('=') + 1);
+    std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name); });
+    environment.push_back(added);
+  }
+  return environment;
+}
+
 }  // namespace sonde::record

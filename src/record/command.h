@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "record/backend.h"
+#include "record/options.h"
 
 namespace sonde::record {
 
@@ -25,5 +26,9 @@ std::string injection_list(const std::vector<const Backend*>& backends, const st
 // `environment` ("NAME=VALUE" entries) with the injections merged in.
 std::vector<std::string> merged_environment(char* const* environment,
                                             const std::string& injections);
+
+// What the command gets: ours with the injections, and what the options add.
+std::vector<std::string> environment_of_command(const Options& options,
+                                                const std::string& injections);
 
 }  // namespace sonde::record

@@ -69,6 +69,18 @@ Drain::Drain(std::string session, wire::Control& control, store::Ingest& ingest)
       buffer_(wire::kMaxChunkBytes - wire::kHeaderBytes),
       last_commit_ns_(monotonic_now_ns()) {}
 
+void Drain::go_on_with(store::Ingest& ingest) {
+  ingest_ = &ingest;
+  for (auto& [id, spool] : spools_) {
+    for (auto& [name, chunk] : spool.chunks) {
+      if (chunk.file.ring != 0) continue;
+      chunk.offset = 0;
+      chunk.drained = chunk.read_out = false;
+      chunk.waiting.reset();
+    }
+  }
+}
+
 // A process has its spool's name from the start, and the folder when it records something.
 void Drain::list_announced() {
   for (auto& item : announced_.read_new()) {

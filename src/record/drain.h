@@ -26,6 +26,10 @@ class Drain {
  public:
   Drain(std::string session, wire::Control& control, store::Ingest& ingest);
 
+  // All that is read from now on goes there: what it knows of this session it has restored, and
+  // definitions are read again. Everything is committed.
+  void go_on_with(store::Ingest& ingest);
+
   // Called after each chunk, for what must not wait until a burst is read.
   void on_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 

@@ -10,6 +10,8 @@
 
 #include "base/strings.h"
 #include "record/announced.h"
+#include "record/parts.h"
+#include "record/session_dir.h"
 #include "record/sessions.h"
 #include "wire/records.h"
 #include "wire/session.h"
@@ -41,9 +43,13 @@ bool means(const std::string& word, const LiveRecording& recording) {
   }
   const std::filesystem::path output = recording.output;
   std::error_code error;
-  return word == output.string() || word == output.filename() || word == output.stem() ||
-         std::filesystem::weakly_canonical(word, error) ==
-             std::filesystem::weakly_canonical(output, error);
+  const auto is = [&](const std::filesystem::path& path) {
+    return word == path.string() || word == path.filename() || word == path.stem() ||
+           std::filesystem::weakly_canonical(word, error) ==
+               std::filesystem::weakly_canonical(path, error);
+  };
+  const auto base = base_of_part(recording.output);
+  return is(output) || (base && is(*base));
 }
 
 }  // namespace
@@ -113,6 +119,34 @@ Status switch_recording(const LiveRecording& recording, wire::Asked asked) {
     ::usleep(1000);
   }
   return ok_status();
+}
+
+Result<std::vector<std::string>> cut_recording(const LiveRecording& recording) {
+  constexpr int kPatience = 60'000;  // turns of 1 ms: a part of a busy program takes seconds
+  const auto base = base_of_part(recording.output);
+  if (!base) {
+    return make_error(ErrorCode::kUnsupported, "it goes into one file, which can be read already",
+                      recording.output,
+                      "sonde record --last 30s -- COMMAND keeps what a snapshot has");
+  }
+  SONDE_ASSIGN(wire::Control control, wire::Control::attach(recording.session));
+  const uint32_t asked = __atomic_add_fetch(&control->cut_asked, 1, __ATOMIC_ACQ_REL);
+  for (int i = 0; i < kPatience; ++i) {
+    const uint32_t done = __atomic_load_n(&control->cut_done, __ATOMIC_ACQUIRE);
+    if (static_cast<int32_t>(done - asked) >= 0) break;
+    if (!wire::is_being_read(recording.session)) {
+      return make_error(ErrorCode::kNotFound, "the recording has just ended", recording.output);
+    }
+    if (i + 1 == kPatience) {
+      return make_error(ErrorCode::kIo, "the recorder does not answer", recording.output,
+                        "it may be stopped; sonde status lists those that are at work");
+    }
+    ::usleep(1000);
+  }
+  SONDE_ASSIGN(const std::string current, read_output_name(recording.session));
+  std::vector<std::string> parts = parts_of(*base);
+  parts.erase(std::find(parts.begin(), parts.end(), current), parts.end());
+  return parts;
 }
 
 }  // namespace sonde::record

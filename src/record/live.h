@@ -37,6 +37,10 @@ std::string switched_text(wire::Asked asked);
 // Takes effect at once in all threads of all processes.
 Status switch_recording(const LiveRecording& recording, wire::Asked asked);
 
+// Ends the current part of a recording that is rotated (--rotate, --last), waits until it is whole,
+// and returns the parts that have ended. An error where there is only one file.
+Result<std::vector<std::string>> cut_recording(const LiveRecording& recording);
+
 // Puts a mark with the text into the recording, at this moment; as one of a process of its own that
 // joins the recording, so it is as safe as any. An error where the recording is switched off.
 Status mark_recording(const LiveRecording& recording, const std::string& text);

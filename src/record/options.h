@@ -30,6 +30,13 @@ struct FaultOptions {
   std::optional<std::string> save_folder;  // of the code objects
 };
 
+// More than one file (parts.h).
+struct RotationOptions {
+  int64_t every_ns = 0;  // a new part begins; 0 = there is one file
+  int keep = 0;          // parts that have ended; the oldest are deleted. 0 = all
+  int64_t last_ns = 0;   // of what was recorded, one file has the end, and the parts are deleted
+};
+
 struct Options {
   std::string output;         // "" = trace.rpd; may have keys (names.h); each rank has its own
   bool append = false;        // add to an existing trace of Sonde's
@@ -39,10 +46,13 @@ struct Options {
   uint64_t buffer_limit = 0;  // bytes of all chunks; 0 = by the free space (session_limit)
   uint64_t orphan_limit = uint64_t{256} << 20;  // of those made when the recorder is gone
   bool drop_when_full = false;           // --buffer-policy drop: the limit is 256 MiB if not given
+  RotationOptions rotation;
   uint64_t max_size = 0;                 // of the .rpd, in bytes; recording stops there; 0 = none
   bool start = true;                     // false: recording waits for sonde_start()
   int64_t delay_ns = 0;                  // recording begins after
   int64_t duration_ns = 0;               // and lasts; 0 = to the end
+  int64_t every_ns = 0;                  // and again, from its beginning; 0 = once
+  int rounds = 0;                        // so often; 0 = for ever
   std::optional<wire::ClockKind> clock;  // nullopt = the best of this machine
   WaitPolicy wait = WaitPolicy::kNone;
   std::optional<std::vector<std::string>> backends;  // by name; nullopt = all

@@ -13,6 +13,7 @@
 #include "base/printable.h"
 #include "base/private_file.h"
 #include "record/names.h"
+#include "record/parts.h"
 #include "store/ingest/unfinished.h"
 #include "store/input_file.h"
 
@@ -53,6 +54,18 @@ Result<std::string> wanted_name(const Options& options, pid_t command) {
   return filled.has_rank ? filled.name : output_of(filled.name, rank);
 }
 
+// A name of which neither the whole nor a part is there.
+std::string free_base(const std::string& wanted) {
+  std::string base = free_name(wanted);
+  const fs::path path(wanted);
+  for (int number = 2; !parts_of(base).empty(); ++number) {
+    base = free_name((path.parent_path() / fmt::format("{}-{}{}", path.stem().string(), number,
+                                                       path.extension().string()))
+                         .string());
+  }
+  return base;
+}
+
 Error not_replaced(const std::string& path, const std::string& why) {
   return make_error(ErrorCode::kIo, why + ", so it is not overwritten", path,
                     "move it away, or choose another name with -o");
@@ -82,11 +95,24 @@ Result<bool> make_way(const std::string& path) {
   return true;
 }
 
+// The name to try first: of the trace, or of the first part of one that is rotated.
+Result<std::string> first_name(const Options& options, pid_t command) {
+  SONDE_ASSIGN(std::string wanted, wanted_name(options, command));
+  if (options.rotation.every_ns == 0) return wanted;
+  if (options.overwrite) {
+    for (const std::string& part : parts_of(wanted)) SONDE_TRY(make_way(part));
+    if (options.rotation.last_ns != 0) SONDE_TRY(make_way(wanted));
+  }
+  std::string base = free_base(wanted);
+  if (base != wanted) say(fmt::format("{} exists; recording into {}", wanted, base));
+  return part_name(base, 1);
+}
+
 }  // namespace
 
 Result<Output> open_output(const Options& options, pid_t command) {
   std::error_code error;
-  SONDE_ASSIGN(const std::string wanted, wanted_name(options, command));
+  SONDE_ASSIGN(const std::string wanted, first_name(options, command));
   bool replaces = options.overwrite;
   // Other recorders may be looking for a name as well.
   for (int attempt = 0;; ++attempt) {

@@ -11,13 +11,12 @@
 #include <filesystem>
 
 #include "base/printable.h"
-#include "base/redact.h"
-#include "base/strings.h"
 #include "base/time.h"
 #include "record/backend.h"
 #include "record/child.h"
 #include "record/command.h"
 #include "record/drain.h"
+#include "record/facts.h"
 #include "record/faults.h"
 #include "record/launcher.h"
 #include "record/live.h"
@@ -25,6 +24,8 @@
 #include "record/metrics.h"
 #include "record/names.h"
 #include "record/output.h"
+#include "record/parts.h"
+#include "record/schedule.h"
 #include "record/session_dir.h"
 #include "record/status_line.h"
 #include "record/stderr_tap.h"
@@ -66,13 +67,14 @@ class Recording {
   void stop_at_size();
   void reap();
   void switch_recording();
-  void store_facts();
+  void rotate_when_due();
   void watch_processes();
   void tell_denied(int pidfd_error);
   void sample_metrics();
   void fail(const Error& error);
   bool others_running();
   void finish_processes(Outcome& outcome);
+  void finish_parts(Outcome& outcome);
   void finish(Outcome& outcome);
 
   const Options& options_;
@@ -82,6 +84,7 @@ class Recording {
   std::unique_ptr<store::Ingest> ingest_;
   std::unique_ptr<Drain> drain_;
   std::unique_ptr<Metrics> metrics_;
+  std::unique_ptr<Parts> parts_;  // of a recording that is rotated
   FaultWatch faults_;
   std::map<uint64_t, TracedProcess> processes_;
   Liveness liveness_;
@@ -96,6 +99,7 @@ class Recording {
   bool told_denied_ = false;
   bool child_ended_ = false, size_reached_ = false, closed_ = false;
   wire::Asked asked_ = wire::Asked::kNothing;  // as far as was obeyed
+  uint32_t cut_begun_ = 0;                     // of SessionControl::cut_asked
   bool children_left_ = true;    // of the command, which are ours when it is gone (--wait all)
   bool behind_softgpu_ = false;  // is what is recorded
   int64_t started_ns_ = 0, ended_ns_ = 0;
@@ -135,52 +139,22 @@ Status Recording::prepare() {
   drain_ = std::make_unique<Drain>(session_, control_, *ingest_);
   if (options_.faults.only) drain_->discard_from_now("not kept by sonde debug");
   ingest_->clocks(wire::read_clocks_exactly(control_->clock));
+  if (options_.rotation.every_ns != 0) {
+    parts_ = std::make_unique<Parts>(options_.rotation, session_, control_->id, output_,
+                                     monotonic_now_ns());
+  }
   if (options_.metrics.metrics.any()) {
     metrics_ = std::make_unique<Metrics>(options_.metrics, *writer_);
   }
-  store_facts();
+  store_facts(*writer_, options_, *control_);
+  if (const auto rank = detect_rank(std::getenv)) ingest_->set_rank(rank->rank, rank->size);
   return ingest_->commit();
-}
-
-// What the trace says about the recording itself.
-void Recording::store_facts() {
-  std::string environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    environment += valid_utf8(redact_variable(*entry)) + "\n";
-  }
-  std::string command;
-  for (const auto& argument : redact_arguments(options_.command)) {
-    command += (command.empty() ? "" : " ") + argument;
-  }
-  writer_->metadata("sonde::version", SONDE_VERSION);
-  writer_->metadata("sonde::command", valid_utf8(command));
-  writer_->metadata("sonde::environment", environment);
-  writer_->metadata("sonde::sample_hz", std::to_string(options_.sample_hz));
-  writer_->metadata("sonde::sample_clock", options_.sample_blocked ? "wall" : "cpu");
-  writer_->metadata("sonde::clock", control_->clock == wire::ClockKind::kTsc
-                                        ? "TSC, converted to CLOCK_MONOTONIC"
-                                        : "CLOCK_MONOTONIC");
-  if (const auto rank = detect_rank(std::getenv)) {
-    ingest_->set_rank(rank->rank, rank->size);
-  }
 }
 
 // The command's process is there, and waits.
 Status Recording::hold(const std::string& file, const std::string& injections,
                        const SignalPipe& signals) {
-  std::vector<std::string> environment;
-  if (injections.empty()) {
-    for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  } else {
-    environment = merged_environment(environ, injections);
-  }
-  for (const std::string& added : options_.environment) {
-    const std::string name = added.substr(0, added.find('=') + 1);
-    const auto is_same = [&](const std::string& entry) { return starts_with_any(entry, {name}); };
-    environment.erase(std::remove_if(environment.begin(), environment.end(), is_same),
-                      environment.end());
-    environment.push_back(added);
-  }
+  const std::vector<std::string> environment = environment_of_command(options_, injections);
   if (!options_.stderr_log.empty()) {
     SONDE_ASSIGN(tap_, StderrTap::open(options_.stderr_log, options_.stderr_prefix));
   }
@@ -216,14 +190,29 @@ void Recording::reap() {
   }
 }
 
-// --delay, --duration, --max-size, sonde start and sonde stop act through the switch that all
+// Also when somebody asks for what there is (sonde snapshot).
+void Recording::rotate_when_due() {
+  if (parts_ == nullptr || failure_ || stopped_) return;
+  const uint32_t asked = __atomic_load_n(&control_->cut_asked, __ATOMIC_ACQUIRE);
+  const bool cut = asked != cut_begun_;
+  if (cut || parts_->is_due(monotonic_now_ns())) {
+    if (auto rotated = parts_->rotate({writer_, ingest_, *drain_, metrics_.get()}); !rotated) {
+      return fail(rotated.error());
+    }
+    cut_begun_ = asked;
+    if (auto name = read_output_name(session_)) output_ = *name;
+  }
+  const auto whole = parts_->are_whole();
+  if (!whole) return fail(whole.error());
+  if (*whole) __atomic_store_n(&control_->cut_done, cut_begun_, __ATOMIC_RELEASE);
+}
+
+// The schedule, --max-size, sonde start and sonde stop act through the switch that all
 // processes share.
 void Recording::switch_recording() {
-  const int64_t since = monotonic_now_ns() - started_ns_;
-  const bool begun = since >= options_.delay_ns;
-  const bool over = options_.duration_ns != 0 && since >= options_.delay_ns + options_.duration_ns;
+  const bool on = is_scheduled(options_, monotonic_now_ns() - started_ns_);
   const auto asked = static_cast<wire::Asked>(__atomic_load_n(&control_->asked, __ATOMIC_ACQUIRE));
-  wire::Switch position = begun && !over ? wire::kAsProcess : wire::kOff;
+  wire::Switch position = on ? wire::kAsProcess : wire::kOff;
   if (asked != wire::Asked::kNothing) position = position_of(asked);
   if (size_reached_ || closed_) position = wire::kOff;
   __atomic_store_n(&control_->recording, position, __ATOMIC_RELAXED);
@@ -359,6 +348,7 @@ uint64_t Recording::turn(SignalPipe& signals, StatusLine& status) {
   watch_processes();
   if (stopped_) return 0;
   if (auto committed = drain_->commit(false); !committed) fail(committed.error());
+  rotate_when_due();
   show(status);
   return bytes;
 }
@@ -417,6 +407,15 @@ void Recording::finish_processes(Outcome& outcome) {
   }
 }
 
+void Recording::finish_parts(Outcome& outcome) {
+  outcome.apis += parts_->totals().apis;
+  outcome.ops += parts_->totals().ops;
+  outcome.lost += parts_->totals().lost;
+  if (failure_ || stopped_) return;
+  auto path = parts_->finish(output_);
+  path ? void(outcome.path = *path) : fail(path.error());
+}
+
 void Recording::finish(Outcome& outcome) {
   close_session();
   faults_.look_at_end(
@@ -446,6 +445,7 @@ void Recording::finish(Outcome& outcome) {
   outcome.apis = ingest_->apis();
   outcome.ops = ingest_->ops();
   outcome.lost = ingest_->lost();
+  if (parts_ != nullptr) finish_parts(outcome);
   outcome.interrupted = stopped_;
   if ((failure_ || stopped_) && !options_.faults.only) {
     outcome.kept_session = session_;

@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -54,11 +55,14 @@ uint64_t session_limit(const Options& options, const std::string& session) {
 
 Status write_output_name(const std::string& session, const std::string& output) {
   std::error_code error;
-  create_private_file(session + "/output", O_WRONLY);  // or it is there already
-  std::ofstream file(session + "/output");
+  const std::string path = session + "/output", fresh = path + ".new";
+  create_private_file(fresh, O_WRONLY);  // or it is there already
+  std::ofstream file(fresh);
   file << fs::absolute(output, error).string();
   file.close();
-  if (!file) return make_error(ErrorCode::kIo, "cannot write to the session directory", session);
+  // In one step: others read it while a recording is rotated.
+  if (!file || std::rename(fresh.c_str(), path.c_str()) != 0)
+    return make_error(ErrorCode::kIo, "cannot write to the session directory", session);
   return ok_status();
 }
 

@@ -188,7 +188,9 @@ struct SessionControl {
   uint32_t launch_stacks;   // 1: calls that launch work take their stack
   uint32_t asked;           // enum Asked: by others than the recorder, which obeys
   uint32_t obeyed;          // what the recorder has obeyed
-  uint64_t reserved[7];
+  uint32_t cut_asked;       // one more each time: the current part is to end (sonde snapshot)
+  uint32_t cut_done;        // up to this one, the parts that had ended are whole
+  uint64_t reserved[6];
 };
 
 // FNV-1a over 64-bit words in four independent lanes: fast without special instructions, catches

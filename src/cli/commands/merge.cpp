@@ -26,12 +26,15 @@ Command merge_command() {
       "on one timeline by the time of day, if every file says at what time of day it was "
       "recorded; this is as accurate as the clocks of the machines. Otherwise the merge is "
       "refused, and --align start lets all files begin together.\n\n"
+      "The parts of a recording that was rotated (sonde record --rotate) are joined to what it would "
+      "be as one: every call keeps its operations, also where they lie in another part.\n\n"
       "An existing file is never overwritten: the next free name is taken.";
   command.positionals = {{"FILE", "traces of any kind, also compressed with gzip", true, true}};
   command.options = {
       {"-o,--output", "FILE", "the .rpd to write", "merged.rpd"}, as_option(), align_option()};
   command.examples = {
       {"sonde merge trace.rank*.rpd -o job.rpd", "the recordings of all ranks of a job"},
+      {"sonde merge trace.000*.rpd -o trace.rpd", "the parts of a recording that was rotated"},
       {"sonde merge --align start before.json after.json", "two runs, side by side"}};
   command.run = run;
   return command;

@@ -1,12 +1,14 @@
 // sonde record: the command line of recording, and the summary at its end.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/period.h"
 #include "cli/program_logs.h"
 #include "cli/record_summary.h"
 #include "cli/settings.h"
@@ -19,6 +21,10 @@
 namespace sonde::cli {
 
 namespace {
+
+// A recording that keeps its end is made of so many parts, and one more.
+constexpr int kPartsOfLast = 6;
+constexpr int64_t kShortestPartNs = 1'000'000'000;
 
 // The values were checked when they were resolved (settings.h).
 uint64_t size_option(const Arguments& arguments, const char* name) {
@@ -54,6 +60,49 @@ Result<std::string> softgpu_launcher() {
                     "./dev demo installs what it needs and builds it");
 }
 
+Status choose_period(const Arguments& arguments, record::Options& options) {
+  const auto text = arguments.value("period");
+  if (!text) return ok_status();
+  if (options.delay_ns != 0 || options.duration_ns != 0) {
+    return make_error(ErrorCode::kInvalidArgument, "cannot be combined",
+                      "--period and --delay or --duration", "--period says both");
+  }
+  if (const auto period = parse_period(*text)) {
+    options.delay_ns = period->delay_ns;
+    options.duration_ns = period->length_ns;
+    options.every_ns = period->rate_ns;
+    options.rounds = period->count;
+  }
+  return ok_status();
+}
+
+Result<record::RotationOptions> rotation_of(const Arguments& arguments) {
+  record::RotationOptions rotation;
+  rotation.every_ns = time_option(arguments, "rotate");
+  rotation.keep = static_cast<int>(number_option(arguments, "keep", "0"));
+  rotation.last_ns = time_option(arguments, "last");
+  const auto wrong = [](const char* which, const char* hint) {
+    return make_error(ErrorCode::kInvalidArgument, "cannot be combined", which, hint);
+  };
+  if (arguments.flag("append") && (rotation.every_ns != 0 || rotation.last_ns != 0)) {
+    return wrong("--append and --rotate or --last", "they begin new files");
+  }
+  if (rotation.last_ns != 0) {
+    if (rotation.every_ns != 0 || rotation.keep != 0) {
+      return wrong("--last and --rotate or --keep", "--last keeps what it needs");
+    }
+    rotation.every_ns = std::max(rotation.last_ns / kPartsOfLast, kShortestPartNs);
+    rotation.keep = kPartsOfLast + 1;
+  }
+  if (rotation.keep != 0 && rotation.every_ns == 0) {
+    return wrong("--keep without --rotate", "sonde record --rotate 60s --keep 10 -- COMMAND");
+  }
+  if (rotation.every_ns != 0 && rotation.every_ns < kShortestPartNs) {
+    return make_error(ErrorCode::kInvalidArgument, "is less than a second", "--rotate");
+  }
+  return rotation;
+}
+
 Result<record::Options> options_of(const Resolved& resolved) {
   const Arguments& arguments = resolved.arguments;
   record::Options options;
@@ -75,6 +124,8 @@ Result<record::Options> options_of(const Resolved& resolved) {
   options.start = !arguments.flag("no-start");
   options.delay_ns = time_option(arguments, "delay");
   options.duration_ns = time_option(arguments, "duration");
+  SONDE_TRY(choose_period(arguments, options));
+  SONDE_ASSIGN(options.rotation, rotation_of(arguments));
   options.wait = arguments.value_or("wait", "command") == "all" ? record::WaitPolicy::kAll
                                                                 : record::WaitPolicy::kNone;
   if (const auto names = arguments.value("backends"); names && *names != "all") {
@@ -188,6 +239,8 @@ Command record_command() {
       .examples = {{"sonde record -- python train.py", "record a training run into trace.rpd"},
                    {"sonde record -o run.rpd --delay 30s --duration 10s -- ./solver input.dat",
                     "ten seconds of a long run, after it has warmed up"},
+                   {"sonde record --last 30s -- ./server",
+                    "only the last half minute before it ends or fails"},
                    {"sonde record --preset light -- ./solver", "lowest cost"},
                    {"sonde record --softgpu -- ./hip_program",
                     "a HIP program on a machine without an AMD GPU"},

@@ -356,7 +356,7 @@ Status Ingest::commit() {
   return impl_->writer.commit();
 }
 
-Status Ingest::finish() {
+Status Ingest::end_part() {
   auto& impl = *impl_;
   impl.insert("DELETE FROM sonde_drop");
   auto all = impl.earlier_drops;
@@ -367,7 +367,12 @@ Status Ingest::finish() {
   }
   impl.insert("DELETE FROM sonde_ingest");
   if (impl.error) return *impl.error;
-  return impl.writer.finish();
+  return impl.writer.commit();
+}
+
+Status Ingest::finish() {
+  SONDE_TRY(end_part());
+  return impl_->writer.finish();
 }
 
 }  // namespace sonde::store

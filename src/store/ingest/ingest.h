@@ -71,6 +71,9 @@ class Ingest {
   Status commit();
   // Writes what is still waiting, clears the state, and finishes the file.
   Status finish();
+  // The same for a part of the recording that goes on in another file (rotation.h), but that the
+  // file is left to its writer to finish.
+  Status end_part();
 
   struct Impl;  // private to ingest*.cpp
 

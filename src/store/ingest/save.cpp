@@ -244,6 +244,7 @@ void restore_entry(Ingest::Impl& impl, std::string_view key, std::string_view va
     process.pid = static_cast<uint32_t>(at(1));
     process.described = at(2) != 0;
     process.ended = at(3) != 0;
+    impl.next_process = std::max(impl.next_process, process.id + 1);  // not all have a row here
   } else if (kind == "queue") {
     const auto parts = split(rest, ' ');
     const auto id = parts.size() > 1 ? parse_int(parts[1]) : std::nullopt;

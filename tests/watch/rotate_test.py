@@ -1,0 +1,182 @@
+#!/usr/bin/python3
+"""sonde record --rotate, --keep, --last, --period and sonde snapshot:
+rotate_test.py --sonde PATH --storm PROGRAM [unittest options].
+
+The storm numbers its launches and operations in each thread and counts what it has seen end, so an operation
+that is lost, stored twice or linked to another's call where one file ends and the next begins shows.
+"""
+import mmap
+import os
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from tool_case import ROOT, ToolCase, take_sonde  # noqa: E402
+
+THREADS = 3
+LIMIT_SECONDS = 120
+
+
+class Rotated(ToolCase):
+    sonde = storm = ""
+
+    def start(self, *options):
+        self.board = self.folder / "progress"
+        self.board.write_bytes(bytes(8 * (THREADS + 2)))
+        self.base = self.folder / "t.rpd"
+        self.recorder = subprocess.Popen(
+            [self.sonde, "record", "-q", "--metrics", "off", *options, "-o", str(self.base), "--", self.storm,
+             str(self.board), str(THREADS)], stdin=subprocess.DEVNULL)
+        self.addCleanup(self.stop)
+
+    def stop(self):
+        with open(self.board, "r+b") as file, mmap.mmap(file.fileno(), 0) as words:
+            words[8 * (THREADS + 1):] = struct.pack("Q", 1)
+        self.assertEqual(self.recorder.wait(LIMIT_SECONDS), 0)
+
+    def counted(self):
+        return sum(struct.unpack_from(f"{THREADS}Q", self.board.read_bytes()))
+
+    def parts(self):
+        return sorted(self.folder.glob("t.[0-9]*.rpd"))
+
+    def wait_for(self, what):
+        end = time.monotonic() + LIMIT_SECONDS
+        while not what():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+    def sql(self, path, text):
+        database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            return database.execute(text).fetchall()
+        finally:
+            database.close()
+
+    def run_tool(self, *words, status=0):
+        made = subprocess.run([self.sonde, *map(str, words)], capture_output=True, text=True, cwd=self.folder,
+                              timeout=LIMIT_SECONDS, check=False, stdin=subprocess.DEVNULL)
+        self.assertEqual(made.returncode, status, made.stderr)
+        return made.stdout if status == 0 else made.stderr
+
+    def check_links(self, path):
+        """Each operation has one call: that of its own thread with its own number."""
+        wrong = self.sql(path, """
+            select count(*) from rocpd_op o left join rocpd_api_ops l on l.op_id = o.id
+            left join sonde_op_detail d on d.op_id = o.id left join rocpd_api a on a.id = l.api_id
+            left join rocpd_ustring u on u.id = a.args_id
+            where a.id is null or d.api_id is not a.id or u.string is not 'n = ' || (d.bytes - 1)""")
+        self.assertEqual(wrong, [(0,)])
+
+    def test_nothing_is_lost_or_twice_where_a_part_ends(self):
+        self.start("--rotate", "1s")
+        self.wait_for(lambda: len(self.parts()) >= 3)
+        self.stop()
+        parts = self.parts()
+        self.assertEqual([part.name for part in parts], [f"t.{i:04}.rpd" for i in range(1, len(parts) + 1)])
+        ops = [self.sql(part, "select count(*) from rocpd_op")[0][0] for part in parts]
+        self.assertEqual(sum(ops), self.counted())
+        self.assertGreater(min(ops[:-1]), 0)
+        apis = [self.sql(part, "select count(*) from rocpd_api")[0][0] for part in parts]
+        self.assertEqual(sum(apis), self.counted())
+        for part in parts:
+            self.check_links(part)
+            self.assertEqual(self.sql(part, "pragma integrity_check"), [("ok",)])
+            self.assertEqual(self.sql(part, "select count(*) from sonde_ingest"), [(0,)])
+            self.assertIn("storm", self.run_tool("api", part))
+            self.run_tool("check", part)
+        lines = self.run_tool("merge", *parts, "-o", "joined.rpd")
+        self.assertIn(f"from {len(parts)} parts of one recording", lines)
+        joined = self.folder / "joined.rpd"
+        self.check_links(joined)
+        self.assertEqual(self.sql(joined, "select count(*) from rocpd_op"), [(self.counted(),)])
+        numbers = self.sql(joined, "select count(distinct o.description_id || ' ' || d.bytes) from rocpd_op o "
+                                   "join sonde_op_detail d on d.op_id = o.id")
+        self.assertEqual(numbers, [(self.counted(),)])
+        self.assertEqual(self.sql(joined, "select count(*), max(exit) from sonde_process"), [(1, "exit 0")])
+        self.assertEqual(len(self.sql(joined, "select distinct tid from rocpd_api")), THREADS)
+        names = "select tid, count(*) from sonde_thread group by 1 having count(*) > 1"
+        self.assertEqual(self.sql(joined, names), [])
+
+    def test_only_the_newest_are_kept(self):
+        self.start("--rotate", "1s", "--keep", "2")
+        self.wait_for(lambda: (self.folder / "t.0005.rpd").exists())
+        self.stop()
+        parts = self.parts()
+        self.assertEqual(len(parts), 3)  # and the one that the end of the program ended
+        self.assertFalse((self.folder / "t.0001.rpd").exists())
+        joined = self.folder / "joined.rpd"
+        self.run_tool("merge", *parts, "-o", joined)
+        self.check_links(joined)
+
+    def test_the_end_is_kept_and_a_snapshot_is_what_was_before_it(self):
+        self.start("--last", "3s")
+        self.wait_for(lambda: len(self.parts()) >= 2)
+        before = self.counted()
+        self.assertIn("t.snapshot.rpd: the last 3.000 s of", self.run_tool("snapshot", self.base))
+        snapshot = self.folder / "t.snapshot.rpd"
+        self.check_links(snapshot)
+        self.assertGreater(self.sql(snapshot, "select count(*) from rocpd_op")[0][0], 0)
+        self.assertGreater(self.counted(), before)
+        self.wait_for(lambda: (self.folder / "t.0007.rpd").exists())
+        self.stop()
+        self.assertEqual(self.parts(), [])
+        [(first, last, count)] = self.sql(self.base, "select min(start), max(end), count(*) from rocpd_op")
+        self.assertGreater(last - first, 1_500_000_000)
+        self.assertLessEqual(last - first, 3_000_000_000)
+        self.assertLess(count, self.counted())
+        self.check_links(self.base)
+
+    def test_a_recorder_that_is_killed_leaves_parts_that_are_whole_and_one_to_recover(self):
+        self.start("--rotate", "1s", "--spool-dir", str(self.folder))
+        self.wait_for(lambda: len(self.parts()) >= 3)
+        self.recorder.kill()
+        self.recorder.wait(LIMIT_SECONDS)
+        with open(self.board, "r+b") as file, mmap.mmap(file.fileno(), 0) as words:
+            words[8 * (THREADS + 1):] = struct.pack("Q", 1)
+        [session] = self.folder.glob("sonde-*")
+        pid = struct.unpack_from("Q", self.board.read_bytes(), 8 * THREADS)[0]
+        self.wait_for(lambda: not Path(f"/proc/{pid}").exists())
+        self.run_tool("recover", session)
+        self.recorder.returncode = 0
+        parts = self.parts()
+        self.run_tool("merge", *parts, "-o", "joined.rpd")
+        self.check_links(self.folder / "joined.rpd")
+        self.assertEqual(self.sql(self.folder / "joined.rpd", "select count(*) from rocpd_op"), [(self.counted(),)])
+
+    def test_periods_come_again(self):
+        self.start("--period", "200ms:300ms:1s:3")
+        time.sleep(4.5)
+        self.stop()
+        starts = [row[0] for row in self.sql(self.base, "select start from rocpd_op order by start")]
+        [begin] = self.sql(self.base, "select start_ns from sonde_process")[0]
+        windows = sorted({(start - begin) // 1_000_000_000 for start in starts})
+        self.assertEqual(len(windows), 3, windows)
+        gaps = sum(after - before > 400_000_000 for before, after in zip(starts, starts[1:]))
+        self.assertEqual(gaps, 2)
+
+    def test_what_makes_no_sense_is_named(self):
+        def refused(*options):
+            return self.run_tool("record", *options, "--", "/bin/true", status=1)
+        self.assertIn("--keep without --rotate", refused("--keep", "3"))
+        self.assertIn("--last and --rotate", refused("--last", "5s", "--rotate", "1s"))
+        self.assertIn("less than a second", refused("--rotate", "5ms"))
+        self.assertIn("DELAY:LENGTH:RATE", refused("--period", "1:2"))
+        self.assertIn("DELAY:LENGTH:RATE", refused("--period", "1:5:2"))
+        self.start()
+        self.wait_for(lambda: self.base.exists() and self.counted() > 0)
+        self.assertIn("goes into one file", self.run_tool("snapshot", self.base, status=1))
+
+
+if __name__ == "__main__":
+    Rotated.sonde = take_sonde()
+    at = sys.argv.index("--storm")
+    Rotated.storm = os.path.abspath(sys.argv[at + 1])
+    del sys.argv[at:at + 2]
+    unittest.main()
