@@ -8,7 +8,7 @@
 namespace softgpu {
 namespace {
 
-constexpr uint32_t kFamilyAi = 141, kFamilyNv = 143;  // AMDGPU_FAMILY_AI, _NV
+constexpr uint32_t kFamilyAi = 141, kFamilyNv = 143, kFamilyGc11 = 145;  // AMDGPU_FAMILY_*
 constexpr uint32_t kFirstBus = 0xc5;
 
 constexpr Model kModels[] = {
@@ -85,6 +85,29 @@ constexpr Model kModels[] = {
      .ecc = true,
      .xgmi = true,
      .drm_family = kFamilyAi},
+    {.gfx = "gfx942",
+     .asic = "ip discovery",
+     .name = "AMD Instinct MI300X",
+     .gfx_version = 90402,
+     .device_id = 0x74a1,
+     .revision = 0x00,
+     .compute_units = 304,
+     .shader_engines = 32,
+     .units_per_array = 10,
+     .waves_per_simd = 8,
+     .accelerator_dies = 8,
+     .shader_clock_mhz = 2100,
+     .memory_clock_mhz = 1300,
+     .vram_gib = 192,
+     .memory_width_bits = 8192,
+     .l2_kib = 4096,
+     .l3_kib = 262144,
+     .xgmi_sdma_engines = 14,
+     .power_cap_w = 750,
+     .ecc = true,
+     .xgmi = true,
+     .drm_family = kFamilyAi,
+     .first_runtime = "6.0"},
     {.gfx = "gfx1010",
      .asic = "navi10",
      .name = "AMD Radeon RX 5700 XT",
@@ -145,6 +168,28 @@ constexpr Model kModels[] = {
      .l2_kib = 3072,
      .power_cap_w = 186,
      .drm_family = kFamilyNv},
+    {.gfx = "gfx1100",
+     .asic = "ip discovery",
+     .name = "AMD Radeon RX 7900 XTX",
+     .gfx_version = 110000,
+     .device_id = 0x744c,
+     .revision = 0xc8,
+     .compute_units = 96,
+     .shader_engines = 6,
+     .arrays_per_engine = 2,
+     .units_per_array = 8,
+     .simds_per_unit = 2,
+     .waves_per_simd = 16,
+     .wave_size = 32,
+     .shader_clock_mhz = 2371,
+     .memory_clock_mhz = 1249,
+     .vram_gib = 24,
+     .memory_width_bits = 384,
+     .l2_kib = 6144,
+     .l3_kib = 98304,
+     .power_cap_w = 327,
+     .drm_family = kFamilyGc11,
+     .first_runtime = "5.4"},
 };
 
 }  // namespace

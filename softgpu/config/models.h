@@ -20,15 +20,17 @@ struct Model {
   uint32_t compute_units = 0;
   uint32_t shader_engines = 0, arrays_per_engine = 1, units_per_array = 0;
   uint32_t simds_per_unit = 4, waves_per_simd = 10, wave_size = 64;
+  uint32_t accelerator_dies = 1;  // that share the compute units: KFD's num_xcc
   uint32_t shader_clock_mhz = 0, memory_clock_mhz = 0;
   uint64_t vram_gib = 0;
   uint32_t memory_width_bits = 0;
-  uint32_t l2_kib = 0;
+  uint32_t l2_kib = 0, l3_kib = 0;
   uint32_t sdma_engines = 2, xgmi_sdma_engines = 0;
   uint32_t power_cap_w = 0;
   bool ecc = false;   // error-correcting memory, "sramecc+" in the target's name
   bool xgmi = false;  // GPUs of this model are joined by XGMI
   uint32_t drm_family = 0;
+  std::string_view first_runtime = "5.2";  // ROCm that knows it, this one or an older
 };
 
 std::span<const Model> all_models();

@@ -32,8 +32,12 @@ Transfer copy(uint64_t dst, uint64_t src, uint64_t bytes) {
 }
 
 // (src, dst, src origin, dst origin, size, remainder): in dwords with a remainder, or in bytes when
-// the remainder says so.
+// the remainder says so. From ROCm 6 on (src, dst, size, remainder, element, end of what is copied
+// in elements, elements in flight): told apart by the end, which lies in the destination, where a
+// size stood that no memory has.
 Transfer copy_buffer(const Arguments& args) {
+  const uint64_t src = args.u64(0), dst = args.u64(8), bytes_to_end = args.u64(32) - dst;
+  if (bytes_to_end <= args.u64(16)) return copy(dst, src, args.u64(16));
   uint64_t size = args.u64(32);
   uint32_t remainder = args.u32(40);
   uint64_t bytes = remainder == 8 ? size : (size - 1) * 4 + remainder;
@@ -63,22 +67,41 @@ Transfer copy_rect(const Arguments& args, bool aligned) {
   return transfer;
 }
 
+bool read_pattern(Transfer& transfer, uint64_t pattern, const GpuMemory& memory) {
+  if (transfer.pattern_bytes == 0 || transfer.pattern_bytes > transfer.pattern.size()) return false;
+  if (memory.check(pattern, transfer.pattern_bytes)) return false;
+  std::memcpy(transfer.pattern.data(), reinterpret_cast<const void*>(memory.own_address(pattern)),
+              transfer.pattern_bytes);
+  return true;
+}
+
+// ROCm 6's: (buffer, pattern*, pattern size in elements, bytes of an element, end, elements in
+// flight). The older form has only one of its first four pointers.
+std::optional<Transfer> fill_to_end(const Arguments& args, const GpuMemory& memory) {
+  Transfer transfer;
+  transfer.kind = Transfer::kFill;
+  transfer.pattern_bytes = args.u32(16) * args.u32(20);
+  transfer.dst = args.u64(0);
+  if (args.u64(24) < transfer.dst || !read_pattern(transfer, args.u64(8), memory)) {
+    return std::nullopt;
+  }
+  transfer.width = args.u64(24) - transfer.dst;
+  return transfer;
+}
+
 // (uchar*, ushort*, uint*, ulong*: one of them given, pattern*, pattern size in elements, origin in
 // elements, then the count of patterns or, for 2D, width, height and pitch).
 std::optional<Transfer> fill_buffer(const Arguments& args, bool two_dimensional,
                                     const GpuMemory& memory) {
   Transfer transfer;
   transfer.kind = Transfer::kFill;
+  if (!two_dimensional && args.u64(0) != 0 && args.u64(8) != 0) return fill_to_end(args, memory);
   for (int log2 = 3; log2 >= 0; --log2) {
     uint64_t base = args.u64(8 * static_cast<size_t>(log2));
     if (!base) continue;
     uint64_t element = 1ull << log2;
     transfer.pattern_bytes = args.u32(40) * static_cast<uint32_t>(element);
-    if (!transfer.pattern_bytes || transfer.pattern_bytes > transfer.pattern.size()) break;
-    uint64_t pattern = args.u64(32);
-    if (memory.check(pattern, transfer.pattern_bytes)) break;
-    std::memcpy(transfer.pattern.data(), reinterpret_cast<const void*>(memory.own_address(pattern)),
-                transfer.pattern_bytes);
+    if (!read_pattern(transfer, args.u64(32), memory)) break;
     transfer.dst = base + args.u64(48) * element;
     transfer.width = args.u64(56) * transfer.pattern_bytes;
     if (two_dimensional) {
@@ -172,7 +195,7 @@ std::optional<Blit> recognise_blit(std::string_view name, const AqlDispatch& dis
     uint64_t argument_bytes;
   } kKnown[] = {{"copyBuffer", 44},        {"copyBufferAligned", 44},
                 {"copyBufferRect", 128},   {"copyBufferRectAligned", 128},
-                {"fillBufferAligned", 64}, {"fillBufferAligned2D", 80},
+                {"fillBufferAligned", 32}, {"fillBufferAligned2D", 80},
                 {"streamOpsWrite", 24},    {"streamOpsWait", 40}};
   for (const auto& known : kKnown) {
     if (name != known.name) continue;

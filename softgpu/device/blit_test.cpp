@@ -99,6 +99,33 @@ TEST_F(BlitTest, FillBufferRepeatsItsPattern) {
   EXPECT_EQ(dst_[6], 0u);
 }
 
+// The forms of ROCm 6: fewer arguments, and the end instead of a count.
+TEST_F(BlitTest, CopyAndFillUpToAnEnd) {
+  const auto src = reinterpret_cast<uint64_t>(src_.data());
+  const auto dst = reinterpret_cast<uint64_t>(dst_.data());
+  Block block;
+  block.put(0, src).put(8, dst).put<uint64_t>(16, 41).put(24, 9u).put(28, 16u);
+  block.put(32, dst + 32).put(40, 64u);
+  ASSERT_TRUE(run("__amd_rocclr_copyBuffer", block));
+  EXPECT_EQ(std::memcmp(dst_.data(), src_.data(), 41), 0);
+  EXPECT_EQ(recognise("__amd_rocclr_copyBuffer", block)->transfer->bytes(), 41u);
+  // The older form with an origin whose upper half looks like an element of the newer.
+  Block older;
+  older.put(0, src).put(8, dst).put<uint64_t>(24, uint64_t{4} << 32).put<uint64_t>(32, 41);
+  older.put(40, 8u);
+  EXPECT_EQ(recognise("__amd_rocclr_copyBuffer", older)->transfer->dst, dst + (uint64_t{4} << 32));
+
+  Block fill;
+  alignas(8) uint16_t pattern[2] = {0x1111, 0x2222};
+  fill.put(0, dst + 8).put(8, pattern).put(16, 2u).put(20, 2u).put(24, dst + 24).put(32, 64u);
+  std::fill(dst_.begin(), dst_.end(), 0);
+  ASSERT_TRUE(run("__amd_rocclr_fillBufferAligned", fill));
+  EXPECT_EQ(dst_[1], 0u);
+  EXPECT_EQ(dst_[2], 0x22221111u);
+  EXPECT_EQ(dst_[5], 0x22221111u);
+  EXPECT_EQ(dst_[6], 0u);
+}
+
 TEST_F(BlitTest, FillBuffer2DKeepsWhatIsBetweenTheRows) {
   Block block;
   uint32_t pattern = 7;

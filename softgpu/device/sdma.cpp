@@ -21,6 +21,10 @@ enum SdmaOp : uint32_t {
 };
 enum SdmaCopy : uint32_t { kLinear = 0, kSubWindow = 4 };
 
+// Bytes less one of a linear copy or a fill: 22 bits up to gfx908, 30 from gfx90a on, as ROCr 6
+// uses them; older runtimes leave the upper ones 0.
+constexpr uint32_t kCountMask = 0x3fffffff;
+
 uint32_t op_of(uint32_t header) { return header & 0xff; }
 uint32_t sub_op_of(uint32_t header) { return header >> 8 & 0xff; }
 
@@ -130,7 +134,7 @@ bool SdmaQueue::decode_copy(uint32_t header) {
   if (sub_op_of(header) == kLinear) {
     packet_.dwords = 7;
     Transfer& transfer = packet_.transfer.emplace();
-    transfer.width = (dword(1) & 0x3fffff) + 1;
+    transfer.width = (dword(1) & kCountMask) + 1;
     transfer.src = qword(3);
     transfer.dst = qword(5);
     return true;
@@ -176,7 +180,7 @@ Transfer SdmaQueue::decode_fill(uint32_t header) const {
   for (int i = 0; i < 4; ++i) transfer.pattern[i] = static_cast<uint8_t>(value >> 8 * i);
   transfer.pattern_bytes = 1u << (header >> 30 & 3);
   // Bytes less 1, or less one element: rounding up gives the same for both.
-  uint64_t bytes = (dword(4) & 0x3fffff) + 1;
+  uint64_t bytes = (dword(4) & kCountMask) + 1;
   transfer.width = (bytes + transfer.pattern_bytes - 1) & ~uint64_t{transfer.pattern_bytes - 1};
   if (transfer.pattern_bytes > 4) transfer.pattern_bytes = 4;
   return transfer;

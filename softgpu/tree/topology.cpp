@@ -140,7 +140,7 @@ void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
   tree.properties(node + "/properties", {{"cpu_cores_count", 0},
                                          {"simd_count", own.compute_units * model.simds_per_unit},
                                          {"mem_banks_count", 1},
-                                         {"caches_count", 2},
+                                         {"caches_count", model.l3_kib != 0 ? 3 : 2},
                                          {"io_links_count", links.size()},
                                          {"cpu_core_id_base", 0},
                                          {"simd_id_base", kFirstSimd + gpu * 1024},
@@ -172,6 +172,7 @@ void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
                                          {"debug_prop", 0},
                                          {"sdma_fw_version", 8},
                                          {"unique_id", unique_id(gpu)},
+                                         {"num_xcc", model.accelerator_dies},
                                          {"max_engine_clk_ccompute", 3000}});
   tree.properties(node + "/mem_banks/0/properties",
                   {{"heap_type", own.large_bar ? kPublicVram : kPrivateVram},
@@ -181,6 +182,7 @@ void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
                    {"mem_clk_max", own.memory_clock_mhz}});
   write_cache(tree, node, 0, 1, 16, 64);
   write_cache(tree, node, 1, 2, model.l2_kib, 128);
+  if (model.l3_kib != 0) write_cache(tree, node, 2, 3, model.l3_kib, 128);
   write_links(tree, node, links);
 }
 
