@@ -69,6 +69,9 @@ enum class EngineChoice {
   kNone,  // nothing: kernels complete without computing
 };
 
+// Of /dev/kfd: 1.8 (Linux 5.18) to 1.18. What a version does not have, fails as it does there.
+constexpr uint32_t kFirstKfdMinor = 8, kLastKfdMinor = 18;
+
 struct Config {
   std::vector<GpuConfig> gpus;
   std::vector<FaultRule> faults;
@@ -78,6 +81,7 @@ struct Config {
   std::string instructions_path;  // all of them; "" = none
   std::string tree;               // directory that holds the /sys, /dev and /proc this process sees
   int log_level = 0;              // diagnostics on stderr
+  uint32_t kfd_minor = 17;        // the version of KFD's interface is 1.this
   EngineChoice engine = EngineChoice::kAuto;
   std::string coverage_path;  // told of the instructions that machine code executes; "" = none
   int threads = 0;            // that compute kernels; 0 = one a core

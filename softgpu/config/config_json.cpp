@@ -263,6 +263,10 @@ Status read_faults(const Json& list, std::string_view file, Config& config) {
   return sonde::ok_status();
 }
 
+std::string kfd_version_text(const Config& config) {
+  return "1." + std::to_string(config.kfd_minor);
+}
+
 }  // namespace
 
 Result<Config> parse_config(std::string_view text, std::string_view name) {
@@ -288,6 +292,9 @@ Result<Config> parse_config(std::string_view text, std::string_view name) {
   std::string engine(engine_name(config.engine));
   reader.text("engine", engine);
   SONDE_ASSIGN(config.engine, parse_engine(engine));
+  std::string kfd = kfd_version_text(config);
+  reader.text("kfd", kfd);
+  SONDE_ASSIGN(config.kfd_minor, parse_kfd_version(kfd));
   SONDE_TRY(reader.done(name));
   if (gpus != nullptr) {
     SONDE_TRY(read_gpus(*gpus, name, config));
@@ -317,7 +324,8 @@ std::string config_text(const Config& config) {
             {"tree", config.tree},
             {"log_level", config.log_level},
             {"threads", config.threads},
-            {"engine", engine_name(config.engine)}};
+            {"engine", engine_name(config.engine)},
+            {"kfd", kfd_version_text(config)}};
   for (const GpuConfig& gpu : config.gpus) json["gpus"].push_back(gpu_json(gpu));
   for (const FaultRule& rule : config.faults) {
     json["faults"].push_back(Json{{"kind", fault_name(rule.kind)},
@@ -349,6 +357,18 @@ Result<EngineChoice> parse_engine(std::string_view text) {
   }
   return make_error(ErrorCode::kInvalidArgument, "unknown engine '" + std::string(text) + "'", {},
                     "known: auto, host, isa, none");
+}
+
+Result<uint32_t> parse_kfd_version(std::string_view text) {
+  const auto minor =
+      text.starts_with("1.") ? sonde::parse_int(text.substr(2)) : std::optional<int64_t>();
+  if (!minor || *minor < kFirstKfdMinor || *minor > kLastKfdMinor) {
+    return make_error(
+        ErrorCode::kInvalidArgument,
+        "unknown version '" + std::string(text) + "' of KFD's interface", {},
+        "known: 1." + std::to_string(kFirstKfdMinor) + " to 1." + std::to_string(kLastKfdMinor));
+  }
+  return static_cast<uint32_t>(*minor);
 }
 
 Result<FaultRule> parse_fault_option(std::string_view text) {

@@ -25,6 +25,8 @@ std::string config_text(const Config& config);
 // may be missing: "hang", "hang@saxpy", "hang:3").
 sonde::Result<std::vector<GpuConfig>> parse_gpu_option(std::string_view text);
 sonde::Result<FaultRule> parse_fault_option(std::string_view text);
+// "1.14": the minor number.
+sonde::Result<uint32_t> parse_kfd_version(std::string_view text);
 sonde::Result<EngineChoice> parse_engine(std::string_view text);  // "auto", "host", "isa", "none"
 
 // What a Config as a whole must keep: number of GPUs, PCI addresses of their own, faults on GPUs

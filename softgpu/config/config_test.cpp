@@ -31,7 +31,7 @@ TEST(Config, WhatIsWrittenReadsTheSame) {
               "time": {"kernel_base_ns": 1, "kernel_item_ns": 0.5, "copy_bytes_per_s": 1e9}},
              {"model": "gfx1030", "pci_bus": 3, "compute_units": 4}],
     "faults": [{"kind": "ecc", "kernel": "k", "gpu": 1, "dispatch": 9, "address": "0xdead0000000"}],
-    "log": "/tmp/x", "coverage": "/tmp/y", "threads": 3, "log_level": 2, "engine": "isa"})",
+    "log": "/tmp/x", "coverage": "/tmp/y", "threads": 3, "log_level": 2, "engine": "isa", "kfd": "1.14"})",
                              "c.json");
   ASSERT_TRUE(config) << config.error().to_line();
   ASSERT_TRUE(finish_config(*config));
@@ -42,6 +42,7 @@ TEST(Config, WhatIsWrittenReadsTheSame) {
   EXPECT_NE(config->gpus[0].pci_bus, config->gpus[1].pci_bus);
   EXPECT_EQ(config->faults[0].address, 0xdead0000000u);
   EXPECT_EQ(config->engine, EngineChoice::kIsa);
+  EXPECT_EQ(config->kfd_minor, 14u);
   EXPECT_EQ(config->coverage_path, "/tmp/y");
   const std::string text = config_text(*config);
   auto again = parse_config(text, "again");
@@ -89,6 +90,9 @@ TEST(Config, ShortForms) {
   EXPECT_EQ(fault->dispatch, 3u);
   EXPECT_EQ(parse_fault_option("ecc")->dispatch, 1u);
   EXPECT_EQ(parse_fault_option("memory-fault:7")->dispatch, 7u);
+  for (const char* wrong : {"", "1.", "1.7", "2.10", "1.99", "1.14x"}) {
+    EXPECT_FALSE(parse_kfd_version(wrong)) << wrong;
+  }
   for (const char* wrong : {"", "hang:0", "hang:x", "@k", "fire@k:1"}) {
     EXPECT_FALSE(parse_fault_option(wrong)) << wrong;
   }

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "driver/hooks.h"
+#include "driver/kfd_abi.h"
 #include "driver/log.h"
 #include "tree/layout.h"
 #include "tree/writer.h"
@@ -42,17 +43,13 @@ Driver* Driver::get_or_make() {
   if (Driver* driver = get()) return driver;
   const int low = memfd_create("softgpu", MFD_CLOEXEC);
   if (low < 0) return nullptr;
-  // Away from the numbers that programs count on, and closed with the rest only by mistake.
-  int file = fcntl(low, F_DUPFD_CLOEXEC, 512);
-  if (file < 0) file = low;
-  if (file != low) ::close(low);
-  keep_open(file);
+  const int file = keep_away(low);
   if (ftruncate(file, Memory::kFileBytes) != 0) return nullptr;
   Environment& environment = Environment::get();
   Doorbells doorbells{};
   for (uint32_t gpu = 0; gpu < environment.config().gpus.size(); ++gpu) {
     void* at = ::mmap(nullptr, Memory::kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-                      static_cast<off_t>(Memory::doorbell_offset(gpu)));
+                      static_cast<off_t>(doorbell_offset(gpu)));
     if (at == MAP_FAILED) return nullptr;
     doorbells[gpu] = static_cast<std::atomic<uint64_t>*>(at);
   }
@@ -103,6 +100,16 @@ void Driver::show_queue(uint32_t id, const kfd_ioctl_create_queue_args& request)
   tree.file(folder + "/type", std::to_string(request.queue_type) + "\n");
 }
 
+// The runtime tells that it is there, before its first queue: debuggers wait for that.
+int Driver::enable_runtime(uint64_t /*r_debug*/, uint32_t mode) {
+  std::lock_guard lock(queues_mutex_);
+  const bool enable = (mode & kfd::kRuntimeEnabled) != 0;
+  if (enable && runtime_enabled_) return EBUSY;
+  if (enable && !queues_.empty()) return EEXIST;
+  runtime_enabled_ = enable;
+  return 0;
+}
+
 int Driver::create_queue(kfd_ioctl_create_queue_args& request) {
   const auto gpu = gpu_of_id(request.gpu_id, config_.gpus.size());
   if (!gpu) return EINVAL;
@@ -121,6 +128,10 @@ int Driver::create_queue(kfd_ioctl_create_queue_args& request) {
     case KFD_IOC_QUEUE_TYPE_SDMA_XGMI:
       spec.kind = QueueKind::kSdmaXgmi;
       break;
+    case kfd::kQueueSdmaByEngine:  // all engines are alike
+      if (config_.kfd_minor < kfd::kSinceSdmaByEngine) return EINVAL;
+      spec.kind = QueueKind::kSdma;
+      break;
     default:
       log(1, "queues of type %u (PM4) are not emulated", request.queue_type);
       return EINVAL;
@@ -133,7 +144,7 @@ int Driver::create_queue(kfd_ioctl_create_queue_args& request) {
   doorbell->store(spec.kind == QueueKind::kAql ? ~uint64_t{0} : 0);
   spec.doorbell = reinterpret_cast<uint64_t>(doorbell);
   request.queue_id = spec.id;
-  request.doorbell_offset = Memory::doorbell_offset(*gpu) + spec.id * sizeof(*doorbell);
+  request.doorbell_offset = doorbell_offset(*gpu) + spec.id * sizeof(*doorbell);
   if (!device_) {
     device_ = std::make_unique<Device>(config_, *this);
     report_load();

@@ -15,6 +15,7 @@
 #include "device/device.h"
 #include "driver/environment.h"
 #include "driver/events.h"
+#include "driver/gem.h"
 #include "driver/memory.h"
 
 struct kfd_ioctl_create_queue_args;
@@ -31,10 +32,12 @@ class Driver final : public Host {
   const Config& config() const { return config_; }
   Session& session() { return session_; }
   Memory& memory() { return memory_; }
+  Gem& gem() { return gem_; }
   Events& events() { return events_; }
   int memory_file() const { return file_; }
 
   // 0 or an errno value.
+  int enable_runtime(uint64_t r_debug, uint32_t mode);
   int create_queue(kfd_ioctl_create_queue_args& request);
   int destroy_queue(uint32_t id);
   int map_memory(uint64_t handle, uint32_t gpu);
@@ -65,11 +68,13 @@ class Driver final : public Host {
   const int file_;
   const Doorbells doorbells_;
   Memory memory_;
+  Gem gem_{memory_};
   Events events_;
 
   std::mutex traps_mutex_;
   std::array<TrapHandler, kMaxGpus> trap_handlers_{};
 
+  bool runtime_enabled_ = false;  // under queues_mutex_
   std::mutex queues_mutex_;
   std::map<uint32_t, uint32_t> queues_;  // id -> GPU
   std::unique_ptr<Device> device_;

@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <libdrm/amdgpu_drm.h>
 #include <libdrm/drm.h>
+#include <linux/kfd_ioctl.h>
 #include <sys/ioctl.h>
 
 #include <algorithm>
@@ -104,6 +106,74 @@ int info_query(Driver& driver, uint32_t gpu, const drm_amdgpu_info& a) {
   return 0;
 }
 
+int gem_map(Driver& driver, uint32_t gpu, const drm_amdgpu_gem_va& a) {
+  const Memory::Piece piece{.address = a.va_address,
+                            .bytes = a.map_size,
+                            .offset = a.offset_in_bo,
+                            .writable = (a.flags & AMDGPU_VM_PAGE_WRITEABLE) != 0};
+  const BufferRef buffer = driver.gem().buffer(gpu, a.handle);
+  switch (a.operation) {
+    case AMDGPU_VA_OP_MAP:
+      return buffer ? driver.memory().map_piece(buffer, piece, gpu) : ENOENT;
+    case AMDGPU_VA_OP_UNMAP:
+      return buffer ? driver.memory().unmap_piece(buffer, piece, gpu) : ENOENT;
+    case AMDGPU_VA_OP_CLEAR:
+      return driver.memory().unmap_piece(nullptr, piece, gpu);
+    default:
+      log(1, "GEM_VA's operation %u is not emulated", a.operation);
+      return EINVAL;
+  }
+}
+
+int gem_mmap(Driver& driver, uint32_t gpu, drm_amdgpu_gem_mmap& a) {
+  const BufferRef buffer = driver.gem().buffer(gpu, a.in.handle);
+  if (!buffer) return ENOENT;
+  a.out.addr_ptr = buffer->mmap_offset;
+  return 0;
+}
+
+// What the memory was made as.
+int gem_op(Driver& driver, uint32_t gpu, const drm_amdgpu_gem_op& a) {
+  const BufferRef buffer = driver.gem().buffer(gpu, a.handle);
+  if (!buffer) return ENOENT;
+  if (a.op != AMDGPU_GEM_OP_GET_GEM_CREATE_INFO) return EINVAL;
+  drm_amdgpu_gem_create_in info{};
+  info.bo_size = buffer->bytes;
+  info.alignment = 4096;
+  info.domains = (buffer->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) != 0 ? AMDGPU_GEM_DOMAIN_VRAM
+                                                                     : AMDGPU_GEM_DOMAIN_GTT;
+  std::memcpy(reinterpret_cast<void*>(a.value), &info, sizeof info);
+  return 0;
+}
+
+int gem_ioctl(Driver& driver, uint32_t gpu, unsigned number, void* arguments) {
+  switch (number) {
+    case _IOC_NR(DRM_IOCTL_PRIME_FD_TO_HANDLE): {
+      auto& a = *static_cast<drm_prime_handle*>(arguments);
+      return driver.gem().import(gpu, a.fd, a.handle);
+    }
+    case _IOC_NR(DRM_IOCTL_PRIME_HANDLE_TO_FD): {
+      auto& a = *static_cast<drm_prime_handle*>(arguments);
+      return driver.gem().export_fd(gpu, a.handle, (a.flags & DRM_CLOEXEC) != 0, a.fd);
+    }
+    case _IOC_NR(DRM_IOCTL_GEM_CLOSE):
+      return driver.gem().close(gpu, static_cast<drm_gem_close*>(arguments)->handle);
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_VA:
+      return gem_map(driver, gpu, *static_cast<const drm_amdgpu_gem_va*>(arguments));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_MMAP:
+      return gem_mmap(driver, gpu, *static_cast<drm_amdgpu_gem_mmap*>(arguments));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_OP:
+      return gem_op(driver, gpu, *static_cast<const drm_amdgpu_gem_op*>(arguments));
+    case DRM_COMMAND_BASE + DRM_AMDGPU_GEM_METADATA: {
+      auto& a = *static_cast<drm_amdgpu_gem_metadata*>(arguments);
+      a.data = {};  // of images
+      return 0;
+    }
+    default:
+      return -1;
+  }
+}
+
 }  // namespace
 
 int drm_ioctl(Driver& driver, uint32_t gpu, unsigned long request, void* arguments) {
@@ -118,6 +188,10 @@ int drm_ioctl(Driver& driver, uint32_t gpu, unsigned long request, void* argumen
     case DRM_COMMAND_BASE + DRM_AMDGPU_INFO:
       return info_query(driver, gpu, *static_cast<const drm_amdgpu_info*>(arguments));
     default:
+      if (const int result = gem_ioctl(driver, gpu, number, arguments); result >= 0) {
+        log(3, "DRM's ioctl %#x: %s", number, result == 0 ? "done" : std::strerror(result));
+        return result;
+      }
       log(1, "DRM's ioctl %#x is not emulated: graphics and video do not work", number);
       return EOPNOTSUPP;
   }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 
 namespace softgpu {
 namespace {
@@ -12,6 +13,13 @@ constexpr uint32_t kForEver = 0xffffffff;
 
 bool has_slot(uint32_t type) {
   return type == KFD_IOC_EVENT_SIGNAL || type == KFD_IOC_EVENT_DEBUG_EVENT;
+}
+
+// Since KFD 1.14; the first member of the union.
+uint64_t known_age(const kfd_event_data& data) {
+  uint64_t age = 0;
+  std::memcpy(&age, &data, sizeof age);
+  return age;
 }
 
 }  // namespace
@@ -38,6 +46,7 @@ uint32_t Events::create(uint32_t type, bool auto_reset) {
 
 void Events::wake(Event& event) {
   event.signalled = !event.auto_reset || event.waiters.empty();
+  ++event.age;
   for (Waiter* waiter : event.waiters) {
     waiter->activated = true;
     waiter->wakeup->notify_one();
@@ -80,6 +89,8 @@ int Events::wait(std::span<kfd_event_data> wanted, bool all, uint32_t timeout_ms
     Event& event = events_[wanted[i].event_id];
     waiters[i].activated = event.signalled;
     if (event.auto_reset) event.signalled = false;
+    const uint64_t known = event.type == KFD_IOC_EVENT_SIGNAL ? known_age(wanted[i]) : 0;
+    if (known != 0 && known != event.age) waiters[i].activated = true;
     event.waiters.push_back(&waiters[i]);
   }
   const auto ready = [&] {
@@ -105,6 +116,9 @@ int Events::wait(std::span<kfd_event_data> wanted, bool all, uint32_t timeout_ms
 void Events::copy_data(kfd_event_data& out, const Event& event) const {
   if (event.type == KFD_IOC_EVENT_MEMORY) out.memory_exception_data = event.memory;
   if (event.type == KFD_IOC_EVENT_HW_EXCEPTION) out.hw_exception_data = event.hardware;
+  if (event.type == KFD_IOC_EVENT_SIGNAL && known_age(out) != 0) {
+    std::memcpy(&out, &event.age, sizeof event.age);
+  }
 }
 
 void Events::memory_exception(const kfd_hsa_memory_exception_data& data) {

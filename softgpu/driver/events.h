@@ -1,7 +1,9 @@
 // Events: KFD's events of one process, by which a GPU (and the program itself) wakes threads.
 //
 // As in the kernel driver: setting an event wakes every thread that waits for it at that moment;
-// an event that resets itself stays set only if nobody waited.
+// an event that resets itself stays set only if nobody waited. A waiter that says which age of a
+// signal event it knows (not 0) does not wait for one that has happened since, and is told the new
+// age.
 #pragma once
 
 #include <linux/kfd_ioctl.h>
@@ -36,6 +38,7 @@ class Events {
   struct Event {
     uint32_t type = 0;
     bool auto_reset = false, signalled = false;
+    uint64_t age = 1;  // counts how often it was set
     kfd_hsa_memory_exception_data memory{};
     kfd_hsa_hw_exception_data hardware{};
     std::vector<Waiter*> waiters;

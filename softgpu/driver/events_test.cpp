@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -136,6 +137,32 @@ TEST(Events, DestroyEndsAWait) {
   EXPECT_FALSE(events.set(id));
   EXPECT_FALSE(events.reset(id));
   EXPECT_FALSE(events.destroy(id));
+}
+
+// Since KFD 1.14: who says which occurrence they know of miss none that came before they waited.
+TEST(Events, AWaiterWhoKnowsAnOlderAgeDoesNotWait) {
+  Events events;
+  const uint32_t id = events.create(KFD_IOC_EVENT_SIGNAL, true);
+  const auto wait_knowing = [&](uint64_t& age) {
+    std::array<kfd_event_data, 1> data{};
+    data[0].event_id = id;
+    std::memcpy(&data[0], &age, sizeof age);
+    bool complete = false;
+    EXPECT_EQ(events.wait(data, false, 0, complete), 0);
+    std::memcpy(&age, &data[0], sizeof age);
+    return complete;
+  };
+  uint64_t age = 1;
+  EXPECT_FALSE(wait_knowing(age));
+  EXPECT_EQ(age, 1u);
+  events.set(id);
+  EXPECT_TRUE(wait_for(events, id, 0));  // takes the signal away
+  EXPECT_TRUE(wait_knowing(age));
+  EXPECT_EQ(age, 2u);
+  EXPECT_FALSE(wait_knowing(age));
+  uint64_t none = 0;  // an older runtime
+  EXPECT_FALSE(wait_knowing(none));
+  EXPECT_EQ(none, 0u);
 }
 
 }  // namespace

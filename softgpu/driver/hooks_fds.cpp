@@ -3,6 +3,7 @@
 #include <linux/kfd_ioctl.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,6 +28,18 @@ FdTable& fd_table() {
 
 void keep_open(int fd) { fd_table().set(fd, {DeviceFile::kInternal}); }
 
+int keep_away(int fd) {
+  const int away = REAL(fcntl)(fd, F_DUPFD_CLOEXEC, 512);
+  if (away >= 0) REAL(close)(fd);
+  keep_open(away >= 0 ? away : fd);
+  return away >= 0 ? away : fd;
+}
+
+void close_kept(int fd) {
+  fd_table().clear(fd);
+  REAL(close)(fd);
+}
+
 int open_device(DeviceFile file, int flags) {
   if (file.kind != DeviceFile::kKfd && file.gpu >= Environment::get().config().gpus.size()) {
     errno = ENODEV;
@@ -50,6 +63,7 @@ namespace {
 void after_fork_in_child() {
   if (Driver* driver = Driver::get()) {
     REAL(close)(driver->memory_file());
+    driver->memory().buffers().leave_to_parent();
     Driver::forget();
   }
   fd_table().become_child();
@@ -62,6 +76,20 @@ __attribute__((constructor)) void begin() {
 }
 
 __attribute__((destructor)) void end() { hide_process(); }
+
+// What the program maps: a descriptor and an offset, or where the memory that they stand for is.
+void find_memory(Driver& driver, DeviceFile::Kind kind, int& fd, off_t& offset) {
+  std::optional<Buffers::Place> place;
+  Buffers& buffers = driver.memory().buffers();
+  if (kind == DeviceFile::kKfd || kind == DeviceFile::kRender || kind == DeviceFile::kCard) {
+    place = buffers.foreign_place(static_cast<uint64_t>(offset));
+  } else if (kind == DeviceFile::kNone) {
+    place = buffers.shared_place(fd, static_cast<uint64_t>(offset));
+  }
+  if (!place) return;
+  fd = place->fd;
+  offset = static_cast<off_t>(place->offset);
+}
 
 int answer(int error) {
   if (error == 0) return 0;
@@ -90,6 +118,30 @@ EXPORT int ioctl(int fd, unsigned long request, ...) {
     return softgpu::answer(softgpu::drm_ioctl(*driver, file.gpu, request, argument));
   }
   return REAL(ioctl)(fd, request, argument);
+}
+
+namespace {
+
+// Memory of another process is in another file than the descriptor's.
+void* map_file(void* address, size_t bytes, int protection, int flags, int fd, off_t offset) {
+  if (fd >= 0 && (flags & MAP_ANONYMOUS) == 0 && (flags & MAP_TYPE) != MAP_PRIVATE) {
+    if (softgpu::Driver* driver = softgpu::Driver::get()) {
+      softgpu::find_memory(*driver, fd_table().find(fd).kind, fd, offset);
+    }
+  }
+  // Not by libc's function, which allocators call before it could be looked up.
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, protection, flags, fd, offset));
+}
+
+}  // namespace
+
+EXPORT void* mmap(void* address, size_t bytes, int protection, int flags, int fd, off_t offset) {
+  return map_file(address, bytes, protection, flags, fd, offset);
+}
+
+EXPORT void* mmap64(void* address, size_t bytes, int protection, int flags, int fd,
+                    off64_t offset) {
+  return map_file(address, bytes, protection, flags, fd, offset);
 }
 
 EXPORT int close(int fd) {

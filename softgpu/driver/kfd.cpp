@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "driver/kfd_abi.h"
+#include "driver/kfd_parts.h"
 #include "driver/log.h"
 #include "tree/layout.h"
 
@@ -16,8 +18,6 @@ namespace {
 // DRM's way to say "not zero, and no file can be mapped there". libhsakmt fills in an event's place
 // in the events page only if the offset in the answer is not 0.
 constexpr uint64_t kEventPageOffset = uint64_t{2} << 62;
-// Debugger calls of older and newer drivers; ROCr goes on without them.
-constexpr unsigned kDebugTrap = 0x82;
 
 uint64_t clock_ns(clockid_t clock) {
   timespec now{};
@@ -25,9 +25,9 @@ uint64_t clock_ns(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-int get_version(Driver&, kfd_ioctl_get_version_args& a) {
+int get_version(Driver& driver, kfd_ioctl_get_version_args& a) {
   a.major_version = 1;
-  a.minor_version = 8;
+  a.minor_version = driver.config().kfd_minor;
   return 0;
 }
 
@@ -96,34 +96,6 @@ int wait_events(Driver& driver, kfd_ioctl_wait_events_args& a) {
   return error;
 }
 
-int allocate(Driver& driver, kfd_ioctl_alloc_memory_of_gpu_args& a) {
-  const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
-  if (!gpu) return EINVAL;
-  Memory::Made made;
-  const int error = driver.memory().allocate({.address = a.va_addr,
-                                              .bytes = a.size,
-                                              .gpu = *gpu,
-                                              .flags = a.flags,
-                                              .user_address = a.mmap_offset},
-                                             made);
-  if (error != 0) return error;
-  a.handle = made.handle;
-  a.mmap_offset = made.offset;
-  return 0;
-}
-
-// The arguments of map and unmap are the same. Those of a repeated call skip what succeeded.
-template <typename Arguments>
-int for_each_gpu(Driver& driver, Arguments& a, int (Driver::*change)(uint64_t, uint32_t)) {
-  const auto* ids = reinterpret_cast<const uint32_t*>(a.device_ids_array_ptr);
-  for (; a.n_success < a.n_devices; ++a.n_success) {
-    const auto gpu = gpu_of_id(ids[a.n_success], driver.config().gpus.size());
-    if (!gpu) return EINVAL;
-    if (const int error = (driver.*change)(a.handle, *gpu)) return error;
-  }
-  return 0;
-}
-
 int set_trap_handler(Driver& driver, const kfd_ioctl_set_trap_handler_args& a) {
   const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
   if (!gpu) return EINVAL;
@@ -138,45 +110,7 @@ int tile_config(Driver&, kfd_ioctl_get_tile_config_args& a) {
   return 0;
 }
 
-int available_memory(Driver& driver, kfd_ioctl_get_available_memory_args& a) {
-  const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
-  if (!gpu) return EINVAL;
-  const uint64_t total = driver.config().gpus[*gpu].vram_bytes;
-  const uint64_t used = driver.session().load(*gpu).vram_used_bytes;
-  a.available = total > used ? total - used : 0;
-  return 0;
-}
-
-template <typename Arguments>
-Arguments& as(void* arguments) {
-  return *static_cast<Arguments*>(arguments);
-}
-
 int found(bool known) { return known ? 0 : EINVAL; }
-
-int memory_ioctl(Driver& driver, unsigned number, void* p) {
-  switch (number) {
-    case _IOC_NR(AMDKFD_IOC_ALLOC_MEMORY_OF_GPU):
-      return allocate(driver, as<kfd_ioctl_alloc_memory_of_gpu_args>(p));
-    case _IOC_NR(AMDKFD_IOC_FREE_MEMORY_OF_GPU):
-      return driver.memory().free(as<kfd_ioctl_free_memory_of_gpu_args>(p).handle);
-    case _IOC_NR(AMDKFD_IOC_MAP_MEMORY_TO_GPU):
-      return for_each_gpu(driver, as<kfd_ioctl_map_memory_to_gpu_args>(p), &Driver::map_memory);
-    case _IOC_NR(AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU):
-      return for_each_gpu(driver, as<kfd_ioctl_unmap_memory_from_gpu_args>(p),
-                          &Driver::unmap_memory);
-    case _IOC_NR(AMDKFD_IOC_AVAILABLE_MEMORY):
-      return available_memory(driver, as<kfd_ioctl_get_available_memory_args>(p));
-    case _IOC_NR(AMDKFD_IOC_SET_XNACK_MODE): {
-      auto& a = as<kfd_ioctl_set_xnack_mode_args>(p);
-      if (a.xnack_enabled > 0) return EPERM;  // page faults are not retried
-      a.xnack_enabled = 0;
-      return 0;
-    }
-    default:
-      return -1;
-  }
-}
 
 int event_ioctl(Driver& driver, unsigned number, void* p) {
   switch (number) {
@@ -217,10 +151,30 @@ int other_ioctl(Driver& driver, unsigned number, void* p) {
       return 0;
     case _IOC_NR(AMDKFD_IOC_SET_TRAP_HANDLER):
       return set_trap_handler(driver, as<kfd_ioctl_set_trap_handler_args>(p));
-    case kDebugTrap:
+    case kfd::kRuntimeEnable: {
+      const auto& a = as<kfd::RuntimeEnable>(p);
+      return driver.enable_runtime(a.r_debug, a.mode);
+    }
+    case kfd::kDebugTrap:     // ROCr goes on without a debugger's calls,
+    case kfd::kOldDebugTrap:  // of older and newer drivers
       return EINVAL;
     default:
       return -1;
+  }
+}
+
+// From which version of the interface (1.x) on there is this ioctl.
+uint32_t first_version(unsigned number) {
+  switch (number) {
+    case kfd::kAvailableMemory:
+      return kfd::kSinceAvailableMemory;
+    case kfd::kExportDmabuf:
+      return kfd::kSinceExportDmabuf;
+    case kfd::kRuntimeEnable:
+    case kfd::kDebugTrap:
+      return kfd::kSinceDebugger;
+    default:
+      return 0;
   }
 }
 
@@ -228,8 +182,12 @@ int other_ioctl(Driver& driver, unsigned number, void* p) {
 
 int kfd_ioctl(Driver& driver, unsigned long request, void* arguments) {
   const unsigned number = _IOC_NR(request);
+  if (driver.config().kfd_minor < first_version(number)) {
+    log(2, "KFD's ioctl %#x is newer than version 1.%u", number, driver.config().kfd_minor);
+    return EINVAL;
+  }
   int result = -1;
-  for (auto* group : {&memory_ioctl, &event_ioctl, &other_ioctl}) {
+  for (auto* group : {&kfd_memory_ioctl, &event_ioctl, &other_ioctl}) {
     result = group(driver, number, arguments);
     if (result >= 0) break;
   }

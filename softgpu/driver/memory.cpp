@@ -1,10 +1,8 @@
 #include "driver/memory.h"
 
-#include <fcntl.h>
 #include <linux/kfd_ioctl.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <mutex>
 
@@ -14,117 +12,200 @@
 namespace softgpu {
 namespace {
 
-constexpr uint64_t kGranule = 1 << 16;
+constexpr uint64_t kEndOfAddresses = uint64_t{1} << 47;  // of a process
 
-uint64_t rounded(uint64_t bytes) { return (bytes + kGranule - 1) & ~(kGranule - 1); }
-bool is_vram(uint32_t flags) { return (flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) != 0; }
 bool is_user(uint32_t flags) { return (flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR) != 0; }
-bool is_doorbell(uint32_t flags) {
-  return (flags & (KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP)) != 0;
-}
 // The program itself maps what it may touch; what only the GPU may touch is ours to map.
 bool is_private(uint32_t flags) {
-  return is_vram(flags) && (flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC) == 0;
+  return (flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) != 0 &&
+         (flags & KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC) == 0;
+}
+
+// 0 or an errno value.
+int map_here(const Buffer& buffer, uint64_t address, uint64_t bytes, uint64_t offset,
+             int protection) {
+  void* at = ::mmap(reinterpret_cast<void*>(address), bytes, protection, MAP_SHARED | MAP_FIXED,
+                    buffer.file->fd, static_cast<off_t>(buffer.offset + offset));
+  return at == MAP_FAILED ? errno : 0;
+}
+
+// The address stays the program's; a stray access is a fault again, as on a GPU.
+void reserve_here(uint64_t address, uint64_t bytes) {
+  (void)::mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 }  // namespace
 
-Memory::Memory(const Config& config, Session& session, int file)
-    : config_(config), session_(session), file_(file) {}
+// Gives a buffer its handle and its address.
+uint64_t Memory::place(const BufferRef& buffer, uint64_t address, uint32_t gpu) {
+  const bool has_address = address != 0 && address < kEndOfAddresses;
+  const uint64_t handle = uint64_t{gpu_id(gpu)} << 32 | next_handle_++;
+  allocations_[handle] = {buffer, has_address ? address : 0};
+  if (!has_address) return handle;
+  Mapping& mapping = by_address_[address];
+  if (mapping.buffer && mapping.is_registered()) --registered_;
+  mapping = {.address = address, .bytes = buffer->bytes, .buffer = buffer};
+  if (mapping.is_registered()) ++registered_;
+  return handle;
+}
 
 int Memory::allocate(const Request& request, Made& made) {
-  if (request.bytes == 0) return EINVAL;
-  Allocation allocation{.address = request.address,
-                        .bytes = request.bytes,
-                        .gpu = request.gpu,
-                        .flags = request.flags};
-  const uint64_t bytes = rounded(request.bytes);
-  if (is_vram(request.flags) &&
-      !session_.charge_vram(request.gpu, bytes, config_.gpus[request.gpu].vram_bytes)) {
-    log(2, "GPU %u: no VRAM left for %llu bytes", request.gpu,
-        static_cast<unsigned long long>(request.bytes));
-    return ENOMEM;
+  BufferRef buffer;
+  if (const int error =
+          buffers_.make(request.bytes, request.gpu, request.flags, request.user_address, buffer)) {
+    return error;
   }
-  std::unique_lock lock(mutex_);
-  if (is_user(request.flags)) {
-    allocation.user_address = request.user_address;
-    made.offset = request.user_address;
-    if (allocation.is_registered()) ++registered_;
-  } else if (is_doorbell(request.flags)) {
-    allocation.offset = made.offset = doorbell_offset(request.gpu);
-  } else {
-    allocation.offset = made.offset = next_offset_;
-    next_offset_ += bytes;
-    if (!is_vram(request.flags)) session_.add_gtt(request.gpu, static_cast<int64_t>(bytes));
-  }
-  allocation.handle = made.handle = uint64_t{gpu_id(request.gpu)} << 32 | next_handle_++;
-  by_address_[allocation.address] = allocation;
-  address_of_[allocation.handle] = allocation.address;
   log(3, "allocate %#llx + %#llx, flags %#x, GPU %u",
-      static_cast<unsigned long long>(allocation.address),
-      static_cast<unsigned long long>(allocation.bytes), allocation.flags, allocation.gpu);
+      static_cast<unsigned long long>(request.address),
+      static_cast<unsigned long long>(request.bytes), request.flags, request.gpu);
+  return add(buffer, request.address, request.gpu, made);
+}
+
+int Memory::add(const BufferRef& buffer, uint64_t address, uint32_t gpu, Made& made) {
+  std::unique_lock lock(mutex_);
+  made = {.handle = place(buffer, address, gpu), .offset = buffer->mmap_offset};
   return 0;
 }
 
 int Memory::free(uint64_t handle) {
+  Allocation allocation;  // whose buffer goes without the lock
+  Mapping mapping;
   std::unique_lock lock(mutex_);
-  auto found = address_of_.find(handle);
-  if (found == address_of_.end()) return EINVAL;
-  const Allocation allocation = by_address_[found->second];
-  by_address_.erase(found->second);
-  address_of_.erase(found);
-  if (allocation.is_registered()) --registered_;
+  auto found = allocations_.find(handle);
+  if (found == allocations_.end()) return EINVAL;
+  allocation = std::move(found->second);
+  allocations_.erase(found);
+  auto at = by_address_.find(allocation.address);
+  if (at == by_address_.end() || at->second.buffer != allocation.buffer) return 0;
+  mapping = std::move(at->second);
+  by_address_.erase(at);
+  if (mapping.is_registered()) --registered_;
   lock.unlock();
-  if (is_user(allocation.flags) || is_doorbell(allocation.flags)) return 0;
-  const uint64_t bytes = rounded(allocation.bytes);
-  fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-            static_cast<off_t>(allocation.offset), static_cast<off_t>(bytes));
-  if (is_vram(allocation.flags)) {
-    session_.release_vram(allocation.gpu, bytes);
-  } else {
-    session_.add_gtt(allocation.gpu, -static_cast<int64_t>(bytes));
-  }
   return 0;
+}
+
+Memory::Mapping* Memory::mapping_of(uint64_t handle) {
+  auto found = allocations_.find(handle);
+  if (found == allocations_.end()) return nullptr;
+  auto at = by_address_.find(found->second.address);
+  const bool its_own = at != by_address_.end() && at->second.buffer == found->second.buffer;
+  return its_own ? &at->second : nullptr;
 }
 
 int Memory::map(uint64_t handle, uint32_t gpu) {
   std::unique_lock lock(mutex_);
-  auto found = address_of_.find(handle);
-  if (found == address_of_.end()) return EINVAL;
-  Allocation& allocation = by_address_[found->second];
-  const bool first = allocation.mapped_gpus == 0;
-  if (first && !is_user(allocation.flags)) {
-    void* at = ::mmap(reinterpret_cast<void*>(allocation.address), allocation.bytes,
-                      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
-                      static_cast<off_t>(allocation.offset));
-    if (at == MAP_FAILED) return errno;
+  Mapping* mapping = mapping_of(handle);
+  if (mapping == nullptr) return EINVAL;
+  if (mapping->mapped_gpus == 0 && !is_user(mapping->buffer->flags)) {
+    if (const int error = map_here(*mapping->buffer, mapping->address, mapping->bytes, 0,
+                                   PROT_READ | PROT_WRITE)) {
+      return error;
+    }
   }
-  allocation.mapped_gpus |= 1u << gpu;
+  mapping->mapped_gpus |= 1u << gpu;
   return 0;
 }
 
 int Memory::unmap(uint64_t handle, uint32_t gpu) {
   std::unique_lock lock(mutex_);
-  auto found = address_of_.find(handle);
-  if (found == address_of_.end()) return EINVAL;
-  Allocation& allocation = by_address_[found->second];
-  const bool was_mapped = allocation.mapped_gpus != 0;
-  allocation.mapped_gpus &= ~(1u << gpu);
-  if (was_mapped && allocation.mapped_gpus == 0 && is_private(allocation.flags)) {
-    // The address stays the program's; a stray access is a fault again, as on a GPU.
-    (void)::mmap(reinterpret_cast<void*>(allocation.address), allocation.bytes, PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  Mapping* mapping = mapping_of(handle);
+  if (mapping == nullptr) return EINVAL;
+  const bool was_mapped = mapping->mapped_gpus != 0;
+  mapping->mapped_gpus &= ~(1u << gpu);
+  if (was_mapped && mapping->mapped_gpus == 0 && is_private(mapping->buffer->flags)) {
+    reserve_here(mapping->address, mapping->bytes);
   }
   return 0;
 }
 
+BufferRef Memory::buffer(uint64_t handle) const {
+  std::shared_lock lock(mutex_);
+  auto found = allocations_.find(handle);
+  return found == allocations_.end() ? nullptr : found->second.buffer;
+}
+
+bool Memory::overlaps(uint64_t address, uint64_t bytes) const {
+  auto next = by_address_.lower_bound(address);
+  if (next != by_address_.end() && next->first < address + bytes) return true;
+  if (next == by_address_.begin()) return false;
+  const Mapping& before = std::prev(next)->second;
+  return before.address + before.bytes > address;
+}
+
+int Memory::map_piece(const BufferRef& buffer, const Piece& piece, uint32_t gpu) {
+  if (piece.bytes == 0 || piece.address == 0 || piece.address + piece.bytes > kEndOfAddresses ||
+      piece.offset > buffer->bytes || piece.bytes > buffer->bytes - piece.offset) {
+    return EINVAL;
+  }
+  std::unique_lock lock(mutex_);
+  auto found = by_address_.find(piece.address);
+  const bool same = found != by_address_.end() && found->second.piece &&
+                    found->second.buffer == buffer && found->second.bytes == piece.bytes &&
+                    found->second.offset == piece.offset;
+  if (same ? (found->second.mapped_gpus >> gpu & 1) != 0 : overlaps(piece.address, piece.bytes)) {
+    return EINVAL;
+  }
+  // What one of them may write, all may.
+  if (!same || piece.writable) {
+    const int protection = PROT_READ | (piece.writable ? PROT_WRITE : 0);
+    if (const int error = map_here(*buffer, piece.address, piece.bytes, piece.offset, protection)) {
+      return error;
+    }
+  }
+  Mapping& mapping = by_address_[piece.address];
+  if (!same) {
+    mapping = {.address = piece.address,
+               .bytes = piece.bytes,
+               .offset = piece.offset,
+               .buffer = buffer,
+               .piece = true};
+  }
+  mapping.mapped_gpus |= 1u << gpu;
+  return 0;
+}
+
+int Memory::unmap_piece(const BufferRef& buffer, const Piece& piece, uint32_t gpu) {
+  BufferRef last;
+  std::unique_lock lock(mutex_);
+  auto found = by_address_.find(piece.address);
+  if (found == by_address_.end() || !found->second.piece ||
+      (buffer && found->second.buffer != buffer) || (found->second.mapped_gpus >> gpu & 1) == 0) {
+    return ENOENT;
+  }
+  Mapping& mapping = found->second;
+  mapping.mapped_gpus &= ~(1u << gpu);
+  if (mapping.mapped_gpus != 0) return 0;
+  reserve_here(mapping.address, mapping.bytes);
+  last = std::move(mapping.buffer);
+  by_address_.erase(found);
+  lock.unlock();
+  return 0;
+}
+
+void Memory::unmap_pieces(const BufferRef& buffer, uint32_t gpu) {
+  std::unique_lock lock(mutex_);
+  for (auto at = by_address_.begin(); at != by_address_.end();) {
+    Mapping& mapping = at->second;
+    const bool had =
+        mapping.piece && mapping.buffer == buffer && (mapping.mapped_gpus >> gpu & 1) != 0;
+    if (had) mapping.mapped_gpus &= ~(1u << gpu);
+    if (had && mapping.mapped_gpus == 0) {
+      reserve_here(mapping.address, mapping.bytes);
+      at = by_address_.erase(at);  // the caller has the buffer: this is not its end
+    } else {
+      ++at;
+    }
+  }
+}
+
 std::optional<Memory::Range> Memory::doorbells(uint64_t handle) const {
   std::shared_lock lock(mutex_);
-  auto found = address_of_.find(handle);
-  if (found == address_of_.end()) return std::nullopt;
-  const Allocation& allocation = by_address_.at(found->second);
-  if ((allocation.flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) == 0) return std::nullopt;
-  return Range{allocation.gpu, allocation.address, allocation.bytes};
+  auto found = allocations_.find(handle);
+  if (found == allocations_.end()) return std::nullopt;
+  const Allocation& allocation = found->second;
+  if ((allocation.buffer->flags & KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL) == 0) return std::nullopt;
+  return Range{allocation.buffer->gpu, allocation.address, allocation.buffer->bytes};
 }
 
 uint64_t Memory::own_address(uint64_t address) const {
@@ -132,24 +213,22 @@ uint64_t Memory::own_address(uint64_t address) const {
   std::shared_lock lock(mutex_);
   auto found = by_address_.upper_bound(address);
   if (found == by_address_.begin()) return address;
-  const Allocation& allocation = (--found)->second;
-  if (!allocation.is_registered() || address >= allocation.address + allocation.bytes) {
-    return address;
-  }
-  return allocation.user_address + (address - allocation.address);
+  const Mapping& mapping = (--found)->second;
+  if (!mapping.is_registered() || address >= mapping.address + mapping.bytes) return address;
+  return mapping.buffer->user_address + (address - mapping.address);
 }
 
 bool Memory::is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const {
   const uint64_t end = address + bytes;
   if (end < address) return false;
   std::shared_lock lock(mutex_);
-  // An access may go over neighbouring allocations.
+  // An access may go over neighbouring mappings.
   do {
     auto found = by_address_.upper_bound(address);
     if (found == by_address_.begin()) return false;
-    const Allocation& allocation = (--found)->second;
-    const uint64_t known_until = allocation.address + allocation.bytes;
-    if (address >= known_until || (allocation.mapped_gpus >> gpu & 1) == 0) return false;
+    const Mapping& mapping = (--found)->second;
+    const uint64_t known_until = mapping.address + mapping.bytes;
+    if (address >= known_until || (mapping.mapped_gpus >> gpu & 1) == 0) return false;
     address = known_until;
   } while (address < end);
   return true;

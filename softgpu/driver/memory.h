@@ -1,8 +1,7 @@
 // Memory: the allocations of one process and the GPUs' view of its address space.
 //
-// All memory is one sparse memory file: an allocation is a range of it that is never used again, so
-// an offset is the mmap offset that the driver hands out. Mapping an allocation to a GPU also maps
-// it in the process, at its GPU address: a GPU address is a pointer.
+// Mapping a buffer to a GPU also maps it in the process, at its GPU address: a GPU address is a
+// pointer.
 //
 // Memory that the program registered is the exception. libhsakmt gives it a second address for
 // GPUs, where the same pages cannot be mapped as well: own_address() leads back to the first.
@@ -14,35 +13,47 @@
 #include <optional>
 #include <shared_mutex>
 
-#include "config/config.h"
-#include "driver/session.h"
+#include "driver/buffers.h"
 
 namespace softgpu {
 
 class Memory {
  public:
   // `file` is the memory file, which stays the caller's.
-  Memory(const Config& config, Session& session, int file);
+  Memory(const Config& config, Session& session, int file) : buffers_(config, session, file) {}
 
   static constexpr uint64_t kFileBytes = uint64_t{1} << 62;
-  // Each GPU's doorbells. libhsakmt keeps the lower bits of such an offset apart from the GPU's
-  // number, which the kernel driver has at bit 46 too.
-  static constexpr uint64_t kDoorbellBytes = 8192;
-  static constexpr uint64_t doorbell_offset(uint32_t gpu) { return uint64_t{gpu} << 46; }
+  static constexpr uint64_t kDoorbellBytes = 8192;  // of each GPU
 
   struct Request {
-    uint64_t address = 0, bytes = 0;
-    uint32_t gpu = 0, flags = 0;  // KFD_IOC_ALLOC_MEM_FLAGS_*
-    uint64_t user_address = 0;    // of user memory
+    uint64_t address = 0, bytes = 0;  // no address (0, or one that no process has): only memory
+    uint32_t gpu = 0, flags = 0;      // KFD_IOC_ALLOC_MEM_FLAGS_*
+    uint64_t user_address = 0;        // of user memory
   };
   struct Made {
     uint64_t handle = 0, offset = 0;
   };
   // Each gives 0 or an errno value.
   int allocate(const Request& request, Made& made);
+  // A buffer that is there already, of this process or another, at a new address.
+  int add(const BufferRef& buffer, uint64_t address, uint32_t gpu, Made& made);
   int free(uint64_t handle);
   int map(uint64_t handle, uint32_t gpu);
   int unmap(uint64_t handle, uint32_t gpu);
+  // Null if there is no such handle.
+  BufferRef buffer(uint64_t handle) const;
+  Buffers& buffers() { return buffers_; }
+
+  // A part of a buffer at an address, as DRM maps it. Two GPUs may have the same mapping.
+  struct Piece {
+    uint64_t address = 0, bytes = 0, offset = 0;
+    bool writable = true;
+  };
+  int map_piece(const BufferRef& buffer, const Piece& piece, uint32_t gpu);
+  int unmap_piece(const BufferRef& buffer, const Piece& piece, uint32_t gpu);
+  // All pieces of a buffer that this GPU has.
+  void unmap_pieces(const BufferRef& buffer, uint32_t gpu);
+
   // The pointer for a GPU's address.
   uint64_t own_address(uint64_t address) const;
 
@@ -56,21 +67,30 @@ class Memory {
   bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const;
 
  private:
-  struct Allocation {
-    uint64_t address = 0, bytes = 0, handle = 0, offset = 0;
-    uint32_t gpu = 0, flags = 0, mapped_gpus = 0;
-    uint64_t user_address = 0;
+  struct Mapping {
+    uint64_t address = 0, bytes = 0, offset = 0;  // the offset in the buffer
+    BufferRef buffer;
+    uint32_t mapped_gpus = 0;
+    bool piece = false;  // DRM's
 
-    bool is_registered() const { return user_address != 0 && user_address != address; }
+    bool is_registered() const {
+      return buffer->user_address != 0 && buffer->user_address != address;
+    }
   };
-  const Config& config_;
-  Session& session_;
-  const int file_;
+  struct Allocation {
+    BufferRef buffer;
+    uint64_t address = 0;  // 0: none
+  };
+
+  uint64_t place(const BufferRef& buffer, uint64_t address, uint32_t gpu);
+  Mapping* mapping_of(uint64_t handle);
+  bool overlaps(uint64_t address, uint64_t bytes) const;
+
+  Buffers buffers_;  // before all that refers to buffers
   mutable std::shared_mutex mutex_;
-  std::map<uint64_t, Allocation> by_address_;
-  std::map<uint64_t, uint64_t> address_of_;   // handle -> address
-  std::atomic<uint64_t> registered_ = 0;      // allocations whose own address is another
-  uint64_t next_offset_ = uint64_t{1} << 50;  // behind all doorbells
+  std::map<uint64_t, Mapping> by_address_;
+  std::map<uint64_t, Allocation> allocations_;  // by their handles
+  std::atomic<uint64_t> registered_ = 0;        // mappings whose own address is another
   uint64_t next_handle_ = 1;
 };
 

@@ -28,19 +28,19 @@ Examples:
 Programs that the command starts share its GPUs. The exit status is the command's.)";
 
 std::string model_table() {
-  std::string text = fmt::format("{:<9} {:<26} {:>4} {:>7} {:>9}  {}\n", "model", "name", "CUs",
-                                 "memory", "clock", "memory clock");
+  std::string text = fmt::format("{:<9} {:<26} {:>4} {:>7} {:>9}  {:>12}  {}\n", "model", "name",
+                                 "CUs", "memory", "clock", "memory clock", "ROCm");
   for (const Model& model : all_models()) {
-    text += fmt::format("{:<9} {:<26} {:>4} {:>3} GiB {:>5} MHz  {} MHz\n", model.gfx, model.name,
-                        model.compute_units, model.vram_gib, model.shader_clock_mhz,
-                        model.memory_clock_mhz);
+    text += fmt::format("{:<9} {:<26} {:>4} {:>3} GiB {:>5} MHz  {:>8} MHz  {}\n", model.gfx,
+                        model.name, model.compute_units, model.vram_gib, model.shader_clock_mhz,
+                        model.memory_clock_mhz, model.first_runtime);
   }
   return text;
 }
 
 struct Raw {
   std::vector<std::string> gpus, faults;
-  std::string config, log, engine, waves, instructions, coverage;
+  std::string config, log, engine, kfd, waves, instructions, coverage;
   std::optional<int> verbose, threads;
   std::optional<uint64_t> sample_every;
   bool real_time = false, list_models = false, list_counters = false, print_config = false;
@@ -79,6 +79,9 @@ Result<Config> make_config(const Raw& raw) {
   config.threads = raw.threads.value_or(config.threads);
   if (!raw.engine.empty()) {
     SONDE_ASSIGN(config.engine, parse_engine(raw.engine));
+  }
+  if (!raw.kfd.empty()) {
+    SONDE_ASSIGN(config.kfd_minor, parse_kfd_version(raw.kfd));
   }
   SONDE_TRY(finish_config(config));
   for (GpuConfig& gpu : config.gpus) gpu.time.real_time |= raw.real_time;
@@ -120,6 +123,10 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
          "What computes kernels: auto (host code where there is some, else machine code), host, "
          "isa, none [auto]")
       ->type_name("ENGINE");
+  app.add_option("--kfd", raw.kfd,
+                 "Version of the kernel driver's interface, 1.8 to 1.18: what a program finds on "
+                 "older and newer Linux [1.17]")
+      ->type_name("VERSION");
   app.add_option("--threads", raw.threads, "Threads that compute kernels [one a core]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));

@@ -20,6 +20,8 @@
 #include <iterator>
 #include <string>
 
+#include "driver/kfd_abi.h"
+
 namespace {
 
 constexpr int kGpus = 3;
@@ -264,6 +266,81 @@ TEST(Queues, DoorbellsStartAsTheirQueueNeeds) {
     EXPECT_EQ(ioctl(fd, AMDKFD_IOC_DESTROY_QUEUE, &destroyed), 0);
     EXPECT_EQ(ioctl(fd, AMDKFD_IOC_DESTROY_QUEUE, &destroyed), -1);
   }
+  close(fd);
+}
+
+uint32_t id_of_gpu(int gpu) {
+  return static_cast<uint32_t>(std::stoul(read_file("/sys/devices/virtual/kfd/kfd/topology/nodes/" +
+                                                    std::to_string(1 + gpu) + "/gpu_id")));
+}
+
+char* map_shared(int fd, uint64_t offset) {
+  void* at =
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+  return at == MAP_FAILED ? nullptr : static_cast<char*>(at);
+}
+
+// As ROCr's virtual memory management goes: memory without an address from KFD, exported as a DMA
+// buffer, imported and mapped by DRM.
+TEST(Sharing, MemoryOfKfdIsMappedByDrm) {
+  const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  const int render = open("/dev/dri/renderD129", O_RDWR | O_CLOEXEC);
+  kfd_ioctl_alloc_memory_of_gpu_args memory{};
+  memory.size = 1 << 20;
+  memory.gpu_id = id_of_gpu(0);
+  memory.flags = KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE;
+  ASSERT_EQ(ioctl(kfd, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &memory), 0);
+  softgpu::kfd::ExportDmabuf exported{.handle = memory.handle, .flags = O_CLOEXEC, .fd = 0};
+  ASSERT_EQ(ioctl(kfd, _IOWR('K', 0x24, softgpu::kfd::ExportDmabuf), &exported), 0);
+  const int dmabuf = static_cast<int>(exported.fd);
+  EXPECT_EQ(lseek(dmabuf, 0, SEEK_END), 1 << 20);
+  kfd_ioctl_get_dmabuf_info_args info{};
+  info.dmabuf_fd = exported.fd;
+  ASSERT_EQ(ioctl(kfd, AMDKFD_IOC_GET_DMABUF_INFO, &info), 0);
+  EXPECT_EQ(info.size, 1u << 20);
+  EXPECT_EQ(info.gpu_id, memory.gpu_id);
+  EXPECT_EQ(info.flags, memory.flags);
+
+  drm_prime_handle prime{};
+  prime.fd = dmabuf;
+  ASSERT_EQ(ioctl(render, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), 0);
+  void* place = mmap(nullptr, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  drm_amdgpu_gem_va mapping{};
+  mapping.handle = prime.handle;
+  mapping.operation = AMDGPU_VA_OP_MAP;
+  mapping.flags = AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE;
+  mapping.va_address = reinterpret_cast<uint64_t>(place);
+  mapping.offset_in_bo = 65536;
+  mapping.map_size = 65536;
+  ASSERT_EQ(ioctl(render, DRM_IOCTL_AMDGPU_GEM_VA, &mapping), 0);
+  std::strcpy(static_cast<char*>(place), "by the GPU");
+  drm_amdgpu_gem_mmap at{};
+  at.in.handle = prime.handle;
+  ASSERT_EQ(ioctl(render, DRM_IOCTL_AMDGPU_GEM_MMAP, &at), 0);
+  EXPECT_STREQ(map_shared(render, at.out.addr_ptr + 65536), "by the GPU");
+  EXPECT_STREQ(map_shared(dmabuf, 65536), "by the GPU");
+  mapping.operation = AMDGPU_VA_OP_UNMAP;
+  EXPECT_EQ(ioctl(render, DRM_IOCTL_AMDGPU_GEM_VA, &mapping), 0);
+  EXPECT_EQ(ioctl(render, DRM_IOCTL_AMDGPU_GEM_VA, &mapping), -1);
+  drm_gem_close closed{.handle = prime.handle, .pad = 0};
+  EXPECT_EQ(ioctl(render, DRM_IOCTL_GEM_CLOSE, &closed), 0);
+  prime.fd = render;  // a file, but no buffer's
+  EXPECT_EQ(ioctl(render, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), -1);
+  kfd_ioctl_free_memory_of_gpu_args freed{.handle = memory.handle};
+  EXPECT_EQ(ioctl(kfd, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &freed), 0);
+  for (const int fd : {kfd, render, dmabuf}) close(fd);
+}
+
+TEST(Kfd, TheRuntimeEnablesItselfOnceAndBeforeItsQueues) {
+  const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  constexpr auto kEnable = _IOWR('K', 0x25, softgpu::kfd::RuntimeEnable);
+  softgpu::kfd::RuntimeEnable enable{.r_debug = 0, .mode = 1, .capabilities = 0}, disable{};
+  EXPECT_EQ(ioctl(fd, kEnable, &enable), 0);
+  EXPECT_EQ(ioctl(fd, kEnable, &enable), -1);
+  EXPECT_EQ(errno, EBUSY);
+  EXPECT_EQ(ioctl(fd, kEnable, &disable), 0);
+  EXPECT_EQ(ioctl(fd, kEnable, &enable), 0);
+  EXPECT_EQ(ioctl(fd, kEnable, &disable), 0);
   close(fd);
 }
 

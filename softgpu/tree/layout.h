@@ -16,6 +16,7 @@ constexpr std::string_view kTopology = "/sys/devices/virtual/kfd/kfd/topology";
 constexpr std::string_view kProcesses = "/sys/devices/virtual/kfd/kfd/proc";
 constexpr std::string_view kPciRoot = "/sys/devices/pci0000:c0";
 constexpr std::string_view kConfigFile = "/softgpu.json";  // in the tree's top
+constexpr std::string_view kShares = "/shared";            // see buffers.h
 constexpr std::string_view kSessionFile = "/session";      // see session.h
 
 // KFD's number of a GPU; `gpu` counts from 0. Node 0 of the topology is the CPU.
