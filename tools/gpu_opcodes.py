@@ -27,11 +27,11 @@ def vop3(op, base, scalar):
 
 
 def ds(op):
-    """With all fields, and with ever fewer."""
+    """With all fields, with ever fewer, and with none."""
     fields = [VDST << 56, SRC0 << 32, SRC1 << 40, SRC2 << 48]
     chosen = sorted(range(16), key=lambda bits: -bits.bit_count())
     return [0xd8 << 24 | op << 17 | 0x0201 | sum(field for i, field in enumerate(fields) if bits >> i & 1)
-            for bits in chosen]
+            for bits in chosen] + [0xd8 << 24 | op << 17]
 
 
 # Format: opcodes, and groups of words for an opcode: the first of a group that can be disassembled counts, and
@@ -48,7 +48,8 @@ FORMATS = {
                                         0xc0 << 24 | op << 18 | VDST << 6, 0xc0 << 24 | op << 18]]),
     "Vop2": (range(0x3e), lambda op: [[op << 25 | VDST << 17 | SRC1 << 9 | 256 + SRC0],
                                       [op << 25 | VDST << 17 | SRC1 << 9 | SRC0]]),
-    "Vop1": (range(0x100), lambda op: [[0x7e << 24 | VDST << 17 | op << 9 | 256 + SRC0],
+    # Those without operands have none of the fields.
+    "Vop1": (range(0x100), lambda op: [[0x7e << 24 | VDST << 17 | op << 9 | 256 + SRC0, 0x7e << 24 | op << 9],
                                        [0x7e << 24 | VDST << 17 | op << 9 | SRC0]]),
     "Vopc": (range(0x100), lambda op: [[0x7c << 24 | op << 17 | SRC1 << 9 | 256 + SRC0],
                                         [0x7c << 24 | op << 17 | SRC1 << 9 | SRC0]]),

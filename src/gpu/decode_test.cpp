@@ -44,6 +44,9 @@ TEST(Decode, EachFormatAsLlvmWritesIt) {
       {{0xc0940100, 0x00000000}, "s_memrealtime s[4:5]"},
       {{0xc0800000, 0x00000000}, "s_dcache_inv"},
       {{0xd3d48000, 0x04020d01}, "v_mfma_i32_32x32x8i8 a[0:15], v1, v6, a[0:15]"},
+      {{0x7e000000}, "v_nop"},
+      {{0x7e006a00}, "v_clrexcp"},
+      {{0xd8280000, 0x00000000}, "ds_nop"},
   };
   for (const auto& [words, expected] : known) {
     EXPECT_EQ(text(Architecture::kGfx90a, words), expected);
