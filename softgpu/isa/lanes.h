@@ -229,8 +229,8 @@ struct Source {
   }
 }
 
-// Of 16-bit instructions: those with op_sel in their first form on gfx9 keep the other half, the
-// older ones clear it.
+// Of 16-bit instructions: on gfx9 most clear the other half as older GPUs do; those that gfx9 gave
+// op_sel or a new opcode keep it, and so do v_mac, v_madmk and v_madak.
 enum class HighHalf : u8 { kCleared, kKept };
 void store_part(Wave& w, const Op& op, const u32* x, u64 mask, HighHalf high);
 
@@ -334,22 +334,22 @@ Handler lanes(F) {
 }
 
 // d = f(a, b, d).
-template <class F, class R, class A, class B, class C>
+template <HighHalf high, class F, class R, class A, class B, class C>
 Handler accumulating_of(R (F::*)(A, B, C) const) {
   return [](Wave& w, const Op& op) {
     Op with = op;
     with.src[2] = static_cast<uint16_t>(op.dst + kFirstVgpr);
     with.mods.op_sel &= 3;
-    apply<F, HighHalf::kCleared, R, A, B, C>(w, with);
+    apply<F, high, R, A, B, C>(w, with);
   };
 }
-template <class F>
+template <HighHalf high = HighHalf::kCleared, class F>
 Handler accumulating(F) {
-  return accumulating_of<F>(&F::operator());
+  return accumulating_of<high, F>(&F::operator());
 }
 
 // Sums and the like of integers: f computes them in 64 bits; with clamp they stay in T's range.
-template <class F, class T>
+template <class F, class T, HighHalf high>
 void apply_clamped(Wave& w, const Op& op) {
   u64 mask = w.exec();
   const Source<T> a(w, op, 0, mask);
@@ -367,11 +367,11 @@ void apply_clamped(Wave& w, const Op& op) {
       out[l] = static_cast<T>(value < least ? least : value > most ? most : value);
     }
   }
-  finish(w, op, out, mask);
+  finish(w, op, out, mask, high);
 }
-template <class T, class F>
+template <class T, HighHalf high = HighHalf::kCleared, class F>
 Handler clamped(F) {
-  return [](Wave& w, const Op& op) { apply_clamped<F, T>(w, op); };
+  return [](Wave& w, const Op& op) { apply_clamped<F, T, high>(w, op); };
 }
 
 // What each file of instructions adds.

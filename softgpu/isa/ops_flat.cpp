@@ -41,14 +41,22 @@ template <Segment segment>
   return {reinterpret_cast<u8*>(address), 4};
 }
 
-// Whether all lanes take part and have their dwords one lane after the other, as streaming code
-// has.
+// The address of the first lane where all lanes take part and have their dwords one lane after the
+// other, as streaming code has; otherwise 0.
 template <Segment segment, u32 bytes>
-[[gnu::always_inline]] inline bool is_in_a_row(const Wave& w, const u64* at) {
-  if (segment != Segment::kGlobal || bytes % 4 != 0 || w.exec() != kAll) return false;
-  u64 differences = 0;
-  for (u32 l = 0; l < kLanes; l++) differences |= at[l] ^ (at[0] + l * bytes);
-  return differences == 0;
+[[gnu::always_inline]] inline u64 address_of_row(const Wave& w, const Op& op) {
+  if (segment != Segment::kGlobal || bytes % 4 != 0 || w.exec() != kAll) return 0;
+  const unsigned row = op.src[0] - kFirstVgpr;
+  const u32* low = w.v[row];
+  const u32 first = low[0];
+  u32 differences = first > ~u32{0} - kLanes * bytes;  // they would go on at the next 4 GiB
+  for (u32 l = 0; l < kLanes; l++) differences |= low[l] ^ (first + l * bytes);
+  const u64 offset = static_cast<u64>(i64{op.mods.offset});
+  if (op.mods.scalar_base)
+    return differences == 0 ? w.s64(*op.mods.scalar_base) + first + offset : 0;
+  const u32* high = w.v[(row + 1) & 511];
+  for (u32 l = 0; l < kLanes; l++) differences |= high[l] ^ high[0];
+  return differences == 0 ? (first | u64{high[0]} << 32) + offset : 0;
 }
 template <int count>
 [[gnu::always_inline]] inline void load_row(Wave& w, unsigned row, u64 from) {
@@ -77,9 +85,10 @@ struct Transfers {
   template <class T, int count, Into into>
   void load(const char* name) {
     add(table, prefix, name, [](Wave& w, const Op& op) {
+      const u64 first = address_of_row<segment, sizeof(T) * count>(w, op);
+      if (first != 0) return load_row<count>(w, op.dst, first);
       alignas(64) u64 at[kLanes];
       find_addresses<segment>(w, op, at);
-      if (is_in_a_row<segment, sizeof(T) * count>(w, at)) return load_row<count>(w, op.dst, at[0]);
       each(w.exec(), [&](int l) {
         load_lane<T, count, into>(w, op.dst, l, place_of<segment>(w, at[l], l, sizeof(T) * count));
       });
@@ -99,10 +108,11 @@ struct Transfers {
   template <class T, int count, Into half>
   void store(const char* name) {
     add(table, prefix, name, [](Wave& w, const Op& op) {
+      const unsigned row = op.src[1] - kFirstVgpr;
+      const u64 first = address_of_row<segment, sizeof(T) * count>(w, op);
+      if (first != 0) return store_row_at<count>(w, row, first);
       alignas(64) u64 at[kLanes];
       find_addresses<segment>(w, op, at);
-      const unsigned row = op.src[1] - kFirstVgpr;
-      if (is_in_a_row<segment, sizeof(T) * count>(w, at)) return store_row_at<count>(w, row, at[0]);
       each(w.exec(), [&](int l) {
         store_lane<T, count, half>(w, row, l, place_of<segment>(w, at[l], l, sizeof(T) * count));
       });

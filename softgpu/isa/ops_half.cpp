@@ -37,7 +37,7 @@ void with_literal(Wave& w, const Op& op) {  // v_madmk, v_madak
     out[l] =
         literal_is_factor ? Half(f32(Half(a[l] * k)) + b[l]) : Half(f32(Half(a[l] * b[l])) + k);
   }
-  finish(w, op, out, mask);
+  finish(w, op, out, mask, HighHalf::kKept);
 }
 
 void add_functions(Table& t) {
@@ -75,7 +75,7 @@ void add_half(Table& t) {
   add(t, "v_min_f16", lanes([](Half a, Half b) { return Half(half_least(a, b)); }));
   add(t, "v_max_f16", lanes([](Half a, Half b) { return Half(half_most(a, b)); }));
   add(t, "v_mac_f16",
-      accumulating([](Half a, Half b, Half c) { return Half(f32(Half(a * b)) + c); }));
+      accumulating<kKept>([](Half a, Half b, Half c) { return Half(f32(Half(a * b)) + c); }));
   add(t, "v_mad_f16",
       lanes<kKept>([](Half a, Half b, Half c) { return Half(f32(Half(a * b)) + c); }));
   add(t, "v_mad_legacy_f16",

@@ -84,8 +84,8 @@ void add_sums(Table& t) {
   add(t, "v_add_u16", clamped<u16>([](i64 a, i64 b) { return a + b; }));
   add(t, "v_sub_u16", clamped<u16>([](i64 a, i64 b) { return a - b; }));
   add(t, "v_subrev_u16", clamped<u16>([](i64 a, i64 b) { return b - a; }));
-  add(t, "v_add_i16", clamped<i16>([](i64 a, i64 b) { return a + b; }));
-  add(t, "v_sub_i16", clamped<i16>([](i64 a, i64 b) { return a - b; }));
+  add(t, "v_add_i16", clamped<i16, HighHalf::kKept>([](i64 a, i64 b) { return a + b; }));
+  add(t, "v_sub_i16", clamped<i16, HighHalf::kKept>([](i64 a, i64 b) { return a - b; }));
   add(t, "v_add_co_u32", with_carry<false>([](u64 a, u64 b, u64) { return a + b; }));
   add(t, "v_sub_co_u32", with_carry<false>([](u64 a, u64 b, u64) { return a - b; }));
   add(t, "v_subrev_co_u32", with_carry<false>([](u64 a, u64 b, u64) { return b - a; }));

@@ -81,10 +81,11 @@ void swizzle(Wave& w, const Op& op) {
   store_row(w, op.dst, out, exec);
 }
 
-// The counter at M0's upper half and the offset grows, or shrinks, by the number of lanes.
+// The counter at M0 (where compilers put its address) and the offset grows, or shrinks, by the
+// number of lanes.
 template <int sign>
 void count_lanes(Wave& w, const Op& op) {
-  const u32 address = (w.s[sonde::gpu::kM0] >> 16) + static_cast<u32>(op.mods.offset);
+  const u32 address = (w.s[sonde::gpu::kM0] & 0xffff) + static_cast<u32>(op.mods.offset);
   const Place place = lds_place(w, address, 4);
   u32 old = 0;
   if (place.exists()) {

@@ -35,6 +35,7 @@ s_endpgm
   .amdhsa_user_sgpr_kernarg_segment_ptr 1
   .amdhsa_user_sgpr_flat_scratch_init 0
   .amdhsa_system_sgpr_workgroup_id_x 1
+  .amdhsa_float_denorm_mode_32 3
   .amdhsa_next_free_vgpr 128
   .amdhsa_accum_offset 64
   .amdhsa_next_free_sgpr 64
