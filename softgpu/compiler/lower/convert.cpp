@@ -249,7 +249,16 @@ class Converter {
     return builder.CreateBitOrPointerCast(value, type);
   }
 
-  CallInst* call_support(const Support& support, CallInst& call, Value* item) {
+  // A vector that is too long for registers goes by its address, where C's function changes it.
+  Value* place_of(Value* vector, CallInst& call, IRBuilder<>& builder) {
+    IRBuilder<> entry(&*call.getFunction()->getEntryBlock().getFirstInsertionPt());
+    Value* place = entry.CreateAlloca(vector->getType());
+    builder.CreateStore(vector, place);
+    return place;
+  }
+
+  // `changed`: where the result is, if the function does not return it.
+  CallInst* call_support(const Support& support, CallInst& call, Value* item, Value*& changed) {
     FunctionType* type = support.function->getFunctionType();
     IRBuilder<> builder(&call);
     std::vector<Value*> arguments;
@@ -260,7 +269,13 @@ class Converter {
     }
     for (Value* argument : call.args()) {
       if (arguments.size() == type->getNumParams()) break;
-      arguments.push_back(convert_to(builder, argument, type->getParamType(arguments.size())));
+      Type* wanted = type->getParamType(arguments.size());
+      if (argument->getType()->isVectorTy() && wanted->isPointerTy()) {
+        changed = place_of(argument, call, builder);
+        arguments.push_back(changed);
+      } else {
+        arguments.push_back(convert_to(builder, argument, wanted));
+      }
     }
     auto callee = module_.getOrInsertFunction(support.function->getName(), type);
     CallInst* fresh = builder.CreateCall(callee, arguments);
@@ -272,16 +287,18 @@ class Converter {
     IRBuilder<> builder(&call);
     std::string key = support_key(callee);
     Value* result;
+    Value* changed = nullptr;
     if (auto* record = dyn_cast<StructType>(call.getType())) {
       result = PoisonValue::get(record);
       for (unsigned i = 0; i < record->getNumElements(); i++) {
         Support one = find_support(program_.support, key + "_r" + std::to_string(i));
-        Value* element = call_support(one, call, item);
+        Value* element = call_support(one, call, item, changed);
         element = convert_to(builder, element, record->getElementType(i));
         result = builder.CreateInsertValue(result, element, i);
       }
     } else {
-      result = call_support(find_support(program_.support, key), call, item);
+      result = call_support(find_support(program_.support, key), call, item, changed);
+      if (changed) result = builder.CreateLoad(call.getType(), changed);
       if (!call.getType()->isVoidTy()) result = convert_to(builder, result, call.getType());
     }
     if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(result);

@@ -38,6 +38,29 @@ bool pure_amdgcn_class_f16(half v, uint32_t mask) { return class_of(bits_f16(v),
 bool pure_amdgcn_class_f32(float v, uint32_t mask) { return class_of(bits_f32(v), 8, 23) & mask; }
 bool pure_amdgcn_class_f64(double v, uint32_t mask) { return class_of(bits_f64(v), 11, 52) & mask; }
 
+/* Of a number and NaN the number; -0 is less than 0, as it is for v_min and v_max. */
+#define EXTREME(NAME, TYPE, FIRST, SECOND)          \
+  TYPE NAME(TYPE a, TYPE b) {                       \
+    return a < b                          ? FIRST   \
+           : b < a                        ? SECOND  \
+           : a != a                       ? b       \
+           : b != b                       ? a       \
+           : __builtin_signbit((double)a) ? FIRST   \
+                                          : SECOND; \
+  }
+#define EXTREMES(TYPE, SUFFIX)              \
+  EXTREME(pure_minnum_##SUFFIX, TYPE, a, b) \
+  EXTREME(pure_maxnum_##SUFFIX, TYPE, b, a)
+EXTREMES(half, f16)
+EXTREMES(float, f32)
+EXTREMES(double, f64)
+half2 pure_minnum_v2f16(half2 a, half2 b) {
+  return (half2){pure_minnum_f16(a.x, b.x), pure_minnum_f16(a.y, b.y)};
+}
+half2 pure_maxnum_v2f16(half2 a, half2 b) {
+  return (half2){pure_maxnum_f16(a.x, b.x), pure_maxnum_f16(a.y, b.y)};
+}
+
 /* v * 2^n, rounded once. A step down is 2^-969, not 2^-1022: what becomes subnormal by that ends as
  * 0, so only the last multiplication rounds. */
 double pure_amdgcn_ldexp_f64(double v, int32_t n) {

@@ -5,16 +5,22 @@
 
 #define ON __device__ inline
 
-ON float f_min(float a, float b) { return fminf(a, b); }
-ON float f_max(float a, float b) { return fmaxf(a, b); }
+// -0 is less than 0 for instructions; LLVM, which folds constants, takes one as good as the other.
+template <class F>
+ON F unknown(F a) {
+  asm volatile("" : "+v"(a));
+  return a;
+}
+ON float f_min(float a, float b) { return fminf(unknown(a), b); }
+ON float f_max(float a, float b) { return fmaxf(unknown(a), b); }
 ON float f_sqrt(float a) { return sqrtf(a); }
 ON float f_floor(float a) { return floorf(a); }
 ON float f_rint(float a) { return rintf(a); }
 ON float f_abs(float a) { return fabsf(a); }
 ON float f_fma(float a, float b, float c) { return fmaf(a, b, c); }
 ON float f_ldexp(float a, int n) { return ldexpf(a, n); }
-ON double f_min(double a, double b) { return fmin(a, b); }
-ON double f_max(double a, double b) { return fmax(a, b); }
+ON double f_min(double a, double b) { return fmin(unknown(a), b); }
+ON double f_max(double a, double b) { return fmax(unknown(a), b); }
 ON double f_sqrt(double a) { return sqrt(a); }
 ON double f_floor(double a) { return floor(a); }
 ON double f_rint(double a) { return rint(a); }
@@ -102,6 +108,59 @@ ON uint32_t h_mix(uint32_t x, uint32_t y) {
   const float made = fmaf(float(a.x), float(b.y), float(b.x));
   return made == made ? __builtin_bit_cast(uint32_t, made) : 0x7fc00000u;
 }
+
+// Matrix products of all lanes of a wave: elements are made of the bits of a word, so small that
+// sums are exact, and a lane's part of the result becomes a number again.
+template <class T, int count>
+using VectorOf = T __attribute__((ext_vector_type(count)));
+ON float small(uint32_t word, int n) { return float(int(word >> 4 * n & 15) - 8); }
+template <class T, int count>
+ON VectorOf<T, count> sums_from(uint32_t word) {
+  VectorOf<T, count> made;
+  for (int n = 0; n < count; n++) made[n] = T(int(word + 7u * n & 63) - 32);
+  return made;
+}
+template <class T, int count>
+ON uint32_t mixed(VectorOf<T, count> sums) {
+  uint32_t made = 0;
+  for (int n = 0; n < count; n++) made = made * 31u + uint32_t(int32_t(sums[n]));
+  return made;
+}
+using FourHalves = VectorOf<_Float16, 4>;
+using FourShorts = VectorOf<short, 4>;
+ON short brain(uint32_t word, int n) {
+  return short(__builtin_bit_cast(uint32_t, small(word, n)) >> 16);
+}
+ON float as_f32(uint32_t word) { return small(word, 0); }
+ON double as_f64(uint32_t word) { return small(word, 0); }
+ON FourHalves as_f16(uint32_t word) {
+  return FourHalves{_Float16(small(word, 0)), _Float16(small(word, 1)), _Float16(small(word, 2)),
+                    _Float16(small(word, 3))};
+}
+ON FourShorts as_bf16(uint32_t word) {
+  return FourShorts{brain(word, 0), brain(word, 1), brain(word, 2), brain(word, 3)};
+}
+ON int as_i8(uint32_t word) { return int(word); }
+#define PRODUCT(NAME, BUILTIN, KIND, SUM, COUNT)                                                  \
+  ON uint32_t m_##NAME(uint32_t a, uint32_t b, uint32_t c) {                                      \
+    return mixed<SUM, COUNT>(__builtin_amdgcn_mfma_##BUILTIN(as_##KIND(a), as_##KIND(b),          \
+                                                             sums_from<SUM, COUNT>(c), 0, 0, 0)); \
+  }
+#ifdef __gfx90a__
+PRODUCT(32x32x1f32, f32_32x32x1f32, f32, float, 32)
+PRODUCT(16x16x4f32, f32_16x16x4f32, f32, float, 4)
+PRODUCT(4x4x1f32, f32_4x4x1f32, f32, float, 4)
+PRODUCT(16x16x16f16, f32_16x16x16f16, f16, float, 4)
+PRODUCT(32x32x8f16, f32_32x32x8f16, f16, float, 16)
+PRODUCT(16x16x4bf16, f32_16x16x4bf16_1k, bf16, float, 16)
+PRODUCT(32x32x8i8, i32_32x32x8i8, i8, int, 16)
+PRODUCT(4x4x4i8, i32_4x4x4i8, i8, int, 4)
+PRODUCT(16x16x4f64, f64_16x16x4f64, f64, double, 4)
+ON uint32_t m_4x4x4f64(uint32_t a, uint32_t b, uint32_t c) {
+  return uint32_t(int32_t(
+      __builtin_amdgcn_mfma_f64_4x4x4f64(as_f64(a), as_f64(b), double(int(c & 63) - 32), 0, 0, 0)));
+}
+#endif
 
 ON uint32_t* low(uint64_t* at, int i) { return reinterpret_cast<uint32_t*>(at + i); }
 ON void atomic_add(uint64_t* at, int i, uint32_t v) { atomicAdd(low(at, i), v); }

@@ -260,6 +260,69 @@ LANE(dpp) {
   return from >= 0 && index < N && on[index] ? v[index] : T(99);
 }
 
+// Matrix products of a wave, written out: D = A x B + C in blocks of `size` rows and columns.
+// Elements are made of words as the kernels make them.
+enum class MatrixKind { kFloat, kBytes, kDouble };
+struct MatrixShape {
+  int size, depth, blocks;
+  MatrixKind kind;
+};
+inline int64_t matrix_element(uint32_t word, MatrixKind kind, int n) {
+  if (kind == MatrixKind::kBytes) return int8_t(word >> 8 * n);
+  return int64_t(word >> 4 * n & 15) - 8;
+}
+// Lane and number of A's (row, k) and B's (k, row).
+inline int64_t matrix_factor(const uint32_t* words, const MatrixShape& s, int block, int row,
+                             int k) {
+  if (s.kind == MatrixKind::kDouble)
+    return matrix_element(words[16 * k + s.size * block + row], s.kind, 0);
+  const int elements = s.depth * s.size * s.blocks / 64;  // of a lane
+  const int lane = s.size * (s.blocks * (k / elements) + block) + row;
+  return matrix_element(words[lane], s.kind, k % elements);
+}
+// Lane and number of D's (row, column).
+inline std::pair<int, int> matrix_place(const MatrixShape& s, int block, int row, int column) {
+  if (s.kind == MatrixKind::kDouble && s.size == 16) return {column + 16 * (row % 4), row / 4};
+  if (s.kind == MatrixKind::kDouble) return {column + 4 * block + 16 * row, 0};
+  if (s.size == 4) return {column + 4 * block, row};
+  if (s.size == 16) return {column + 16 * (row / 4), 4 * block + row % 4};
+  return {column + 32 * (row / 4 % 2), 16 * block + row / 8 * 4 + row % 4};
+}
+template <size_t N>
+std::array<uint32_t, N> matrix_product(const MatrixShape& s, const std::array<uint32_t, N>& a,
+                                       const std::array<uint32_t, N>& b,
+                                       const std::array<uint32_t, N>& c) {
+  std::array<uint32_t, N> made{};
+  for (size_t wave = 0; wave + 64 <= N; wave += 64) {
+    std::vector<int64_t> sums(64 * 32);
+    for (int block = 0; block < s.blocks; block++) {
+      for (int row = 0; row < s.size; row++) {
+        for (int column = 0; column < s.size; column++) {
+          const auto [lane, n] = matrix_place(s, block, row, column);
+          int64_t sum = int64_t((c[wave + size_t(lane)] + 7u * uint32_t(n)) & 63) - 32;
+          for (int k = 0; k < s.depth; k++)
+            sum += matrix_factor(&a[wave], s, block, row, k) *
+                   matrix_factor(&b[wave], s, block, column, k);
+          sums[size_t(lane * 32 + n)] = sum;
+        }
+      }
+    }
+    const int count = s.size * s.size * s.blocks / 64;
+    for (size_t lane = 0; lane < 64; lane++) {
+      uint32_t& word = made[wave + lane];
+      for (int n = 0; n < count; n++)
+        word = word * 31 + uint32_t(int32_t(sums[lane * 32 + size_t(n)]));
+    }
+  }
+  return made;
+}
+constexpr MatrixShape m_32x32x1f32{32, 1, 2, MatrixKind::kFloat},
+    m_16x16x4f32{16, 4, 1, MatrixKind::kFloat}, m_4x4x1f32{4, 1, 16, MatrixKind::kFloat},
+    m_16x16x16f16{16, 16, 1, MatrixKind::kFloat}, m_32x32x8f16{32, 8, 1, MatrixKind::kFloat},
+    m_16x16x4bf16{16, 4, 4, MatrixKind::kFloat}, m_32x32x8i8{32, 8, 1, MatrixKind::kBytes},
+    m_4x4x4i8{4, 4, 16, MatrixKind::kBytes}, m_16x16x4f64{16, 4, 1, MatrixKind::kDouble},
+    m_4x4x4f64{4, 4, 4, MatrixKind::kDouble};
+
 inline int failures = 0, checked = 0;
 inline softgpu::Executor* executor = nullptr;
 inline MachineCodeFile* machine_code = nullptr;

@@ -19,13 +19,15 @@ TYPES = {**{k: v[0] for k, v in INTS.items()}, **FLOATS}
 WAVE = 64
 # Functions of two and of three words.
 PAIRS = ["p_add", "p_sub", "p_mul", "p_min", "p_max", "p_shl", "p_asr", "h_add", "h_sub", "h_mul", "h_min", "h_mix"]
+MATRICES = ["32x32x1f32", "16x16x4f32", "4x4x1f32", "16x16x16f16", "32x32x8f16", "16x16x4bf16", "32x32x8i8",
+            "4x4x4i8", "16x16x4f64", "4x4x4f64"]
 SUMS = ["i_perm", "i_lerp", "i_msad", "i_alignbyte", "i_sdot2", "i_udot2", "i_sdot4", "i_udot4", "i_sdot8", "i_udot8"]
 
 
 class Kernel:
     """Statements are kept as a tree and printed twice."""
 
-    def __init__(self, rng, name):
+    def __init__(self, rng, name, has_matrices=True):
         self.rng = rng
         self.name = name
         self.variables = []      # (name, type)
@@ -41,6 +43,8 @@ class Kernel:
         if self.partial:
             self.grid = tuple(max(1, g - rng.randrange(size)) for g, size in zip(self.grid, self.group))
         self.threads = self.group[0] * self.group[1] * self.group[2]
+        # All lanes of a wave take part in a matrix product, so there must be all.
+        self.multiplies = has_matrices and not self.partial and self.threads % WAVE == 0
         self.scalars = [(f"a{i}", rng.choice(list(TYPES))) for i in range(rng.randrange(1, 6))]
         self.fields = [(f"m{i}", rng.choice(list(TYPES))) for i in range(rng.randrange(1, 6))]
         self.scalar_values = {n: self.literal(t) for n, t in self.scalars}
@@ -172,6 +176,8 @@ class Kernel:
                     self.leaf("u32"))
         if self.lanes and pick < 0.65:
             return self.lane_statement()
+        if self.multiplies and top and pick < 0.72:
+            return ("matrix", rng.choice(MATRICES), *rng.choice(self.variables), *(self.leaf("u32") for _ in range(3)))
         if self.waits and top and pick < 0.85:
             return self.exchange()
         name, kind = rng.choice(self.variables)
@@ -265,6 +271,10 @@ class DevicePrinter(Printer):
             self.put(f"{name} = {TYPES[kind]}(lane_{operation}({self.text(value)}));")
         else:
             self.put(f"{name} = lane_{operation}<{TYPES[kind]}>({self.text(value)}, {self.text(amount)});")
+
+    def on_matrix(self, shape, name, kind, a, b, c):
+        product = f"in_place(m_{shape}({self.text(a)}, {self.text(b)}, {self.text(c)}))"
+        self.put(f"{name} = {self.kernel.cast(product, 'u32', kind)};")
 
     def on_exchange(self, place, kind, value, name, have, index):
         self.put(f"{place}[lid] = {self.text(value)};")
@@ -360,6 +370,14 @@ class HostPrinter(Printer):
         self.each(m, c, f"{name}[l] = {kind}(lane_{operation}(given, on, how[l], l));")
         self.put("}")
 
+    def on_matrix(self, shape, name, kind, a, b, c_, m, c, loop):
+        self.put("{")
+        self.put("  std::array<uint32_t, kLanes> a{}, b{}, c{};")
+        self.each(m, c, f"a[l] = {self.text(a)}; b[l] = {self.text(b)}; c[l] = {self.text(c_)};")
+        self.put(f"  const auto made = matrix_product(m_{shape}, a, b, c);")
+        self.each(m, c, f"{name}[l] = {self.kernel.cast('made[l]', 'u32', kind)};")
+        self.put("}")
+
     def on_exchange(self, place, kind, value, name, have, index, m, c, loop):
         self.each(m, c, f"{place}[l] = {self.text(value)};")
         self.each(m, c, f"{name}[l] = {self.kernel.cast(f'{place}[{self.text(index)}]', kind, have)};")
@@ -416,9 +434,10 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--kernels", type=int, default=8)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--without-matrices", action="store_true", help="for GPUs that multiply none")
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    kernels = [Kernel(rng, f"k{args.seed}_{i}") for i in range(args.kernels)]
+    kernels = [Kernel(rng, f"k{args.seed}_{i}", not args.without_matrices) for i in range(args.kernels)]
     os.makedirs(args.out, exist_ok=True)
     with open(os.path.join(args.out, "kernels.hip"), "w") as file:
         print('#include <hip/hip_runtime.h>\n#include "device.h"', file=file)
