@@ -9,9 +9,10 @@ import subprocess
 import sys
 
 BUILD = os.environ["SONDE_BUILD"]
-SOFTGPU, PROGRAM = f"{BUILD}/bin/softgpu", f"{BUILD}/examples/matmul/hip/matmul_hip"
+SOFTGPU = f"{BUILD}/bin/softgpu"
+PROGRAMS = {"isa": f"{BUILD}/examples/matmul/hip/matmul_hip", "host": f"{BUILD}/softgpu/tests/kernels/hip/matmul_host"}
 ROUNDS = 5
-if not os.path.exists(SOFTGPU) or not os.path.exists(PROGRAM):
+if not all(map(os.path.exists, (SOFTGPU, *PROGRAMS.values()))):
     print("no software GPU in this build", file=sys.stderr)
     sys.exit(0)
 
@@ -19,8 +20,8 @@ if not os.path.exists(SOFTGPU) or not os.path.exists(PROGRAM):
 def taken_ms(engine, threads):
     times = []
     for _ in range(ROUNDS):
-        done = subprocess.run([SOFTGPU, "--engine", engine, "--threads", str(threads), "--", PROGRAM,
-                               "256", "256", "256"], check=True, capture_output=True, text=True)
+        done = subprocess.run([SOFTGPU, "--engine", engine, "--threads", str(threads), "--", PROGRAMS[engine],
+                               "--m", "256", "--k", "256", "--n", "256"], check=True, capture_output=True, text=True)
         times.append(1000 * float(re.search(r"in ([\d.]+) s", done.stdout)[1]))
     return statistics.median(times)
 
