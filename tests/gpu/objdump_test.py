@@ -71,8 +71,9 @@ def choose(ours, theirs):
     if not shutil.which(peer) or not libraries:
         print("nothing to compare with:", peer, "or libraries with code objects are missing")
         sys.exit(SKIPPED)
-    return options, [(path, *each) for path in libraries
-                     for each in itertools.islice(code_objects(path), options.most)]
+    # One after the other: together they are too large to keep.
+    return options, ((path, *each) for path in libraries
+                     for each in itertools.islice(code_objects(path), options.most))
 
 
 def main():
