@@ -120,12 +120,21 @@ struct Transfers {
   }
 };
 
+// Atomic operations take whole words only: the hardware refuses others.
+template <class T>
+bool is_refused(Wave& w, u64 address) {
+  if ((address & (sizeof(T) - 1)) == 0) return false;
+  w.stop = Stop::kMemoryViolation;
+  return true;
+}
+
 template <class T, Segment segment, class F>
 void atomic(Wave& w, const Op& op) {
   alignas(64) u64 at[kLanes];
   find_addresses<segment>(w, op, at);
   const unsigned row = op.src[1] - kFirstVgpr;
   each(w.exec(), [&](int l) {
+    if (is_refused<T>(w, at[l])) return;
     const Place place = place_of<segment>(w, at[l], l, sizeof(T));
     if (!place.exists()) return;
     const T data = lane_value<T>(w, row, l);
@@ -139,6 +148,7 @@ void compare_and_swap(Wave& w, const Op& op) {
   find_addresses<segment>(w, op, at);
   const unsigned row = op.src[1] - kFirstVgpr;
   each(w.exec(), [&](int l) {
+    if (is_refused<T>(w, at[l])) return;
     const Place place = place_of<segment>(w, at[l], l, sizeof(T));
     if (!place.exists()) return;
     const T data = lane_value<T>(w, row, l), wanted = lane_value<T>(w, row + sizeof(T) / 4, l);
