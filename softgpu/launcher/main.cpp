@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "base/unique_fd.h"
+#include "config/config_json.h"
 #include "driver/session.h"
 #include "launcher/options.h"
 #include "launcher/session_folder.h"
@@ -101,6 +102,9 @@ Result<int> run(const Options& options, const std::string& file, const SessionFo
   SONDE_ASSIGN(auto signals, sonde::record::SignalPipe::open());
   std::string additions = "SOFTGPU_TREE=" + folder.path() + "\x1fSONDE_SYS_ROOT=" + folder.path() +
                           "/sys\x1fLD_PRELOAD+=" + library;
+  // For a debugger that runs in the command.
+  const auto config = read_config(folder.path() + std::string(kConfigFile));
+  if (config && !config->waves_path.empty()) additions += "\x1fSOFTGPU_WAVES=" + config->waves_path;
   if (const std::string path = library_path(library); !path.empty())
     additions += "\x1fLD_LIBRARY_PATH=" + path;
   const auto environment = sonde::record::merged_environment(environ, additions);

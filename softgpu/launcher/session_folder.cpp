@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "tree/layout.h"
@@ -47,6 +48,12 @@ std::string place_for_tree() {
   return place != nullptr && place[0] == '/' ? place : "/tmp";
 }
 
+// AMD's debug agent, or Sonde's under that name, asks for the waves that stop.
+bool is_debugged() {
+  const char* tools = std::getenv("HSA_TOOLS_LIB");
+  return tools != nullptr && std::strstr(tools, "librocm-debug-agent") != nullptr;
+}
+
 Result<std::string> temporary() {
   std::string path = place_for_tree() + "/softgpu.XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return errno_error("cannot make a folder", path, errno);
@@ -63,7 +70,9 @@ Result<SessionFolder> SessionFolder::make(const Options& options) {
   const bool keep = !options.keep_tree.empty();
   SONDE_ASSIGN(std::string path, keep ? kept(options.keep_tree) : temporary());
   SessionFolder folder(std::move(path), !keep);
-  SONDE_TRY(write_tree(options.config, folder.path()));
+  Config config = options.config;
+  if (config.waves_path.empty() && is_debugged()) config.waves_path = folder.path() + "/waves";
+  SONDE_TRY(write_tree(config, folder.path()));
   return folder;
 }
 

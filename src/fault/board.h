@@ -59,6 +59,9 @@ bool is_open(const wire::Board& board, const wire::BoardBarrier& barrier);
 // The faults on it so far, without reading the rest; 0 where it cannot be read.
 uint32_t fault_count(const std::string& path);
 
+// The process need not stay as it is any longer.
+void set_reported(const std::string& path);
+
 Result<Board> read_board(const std::string& path);
 
 }  // namespace sonde::fault

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "fault/compose.h"
+#include "fault/violation.h"
 #include "fault/waits.h"
 
 namespace sonde::fault {
@@ -221,15 +222,42 @@ std::string evidence_of_waves(const FaultReport& report) {
                      group->instruction);
 }
 
+void aperture_violation(FaultReport& report) {
+  using Kind = Violation::Kind;
+  if (!report.violation) {
+    report.cause = fmt::format(
+        "{} touches memory outside of its LDS or private memory: a misaligned access, an index "
+        "beyond a __shared__ or local array, or a stack that overflows",
+        kernel_text(report));
+    return;
+  }
+  const char* what = "index out of bounds of __shared__ memory: ";
+  if (report.violation->kind == Kind::kMisaligned) what = "misaligned atomic operation: ";
+  if (report.violation->kind == Kind::kOutsidePrivate) what = "scratch overflow: ";
+  report.cause =
+      fmt::format("{}{}, {}", what, kernel_text(report), violation_text(*report.violation));
+  if (report.violation->kind != Kind::kOutsidePrivate) return;
+  report.advice =
+      "an index beyond a local array, or a recursion: hipDeviceSetLimit(hipLimitStackSize) gives a "
+      "kernel whose stack the compiler does not know more of it";
+}
+
+void trap(FaultReport& report) {
+  if (!report.assertion.empty()) {
+    report.cause = fmt::format("{} stopped at an assert(): {}", kernel_text(report),
+                               report.assertion);
+    return;
+  }
+  report.cause = fmt::format("{} ended itself by a trap: assert(), abort() or __builtin_trap()",
+                             kernel_text(report));
+  report.advice = "the text of a failed assert() is what the program printed last";
+}
+
 void queue_error(FaultReport& report) {
   report.evidence = evidence_of_waves(report);
   switch (report.status) {
     case kApertureViolation:
-      report.cause = fmt::format(
-          "{} touches memory outside of its LDS or private memory: a misaligned "
-          "access, an index beyond a __shared__ or local array, or a stack that "
-          "overflows",
-          kernel_text(report));
+      aperture_violation(report);
       break;
     case kIllegalInstruction:
       report.cause = fmt::format(
@@ -238,9 +266,7 @@ void queue_error(FaultReport& report) {
           kernel_text(report));
       break;
     case kException:
-      report.cause = fmt::format("{} ended itself by a trap: assert(), abort() or __builtin_trap()",
-                                 kernel_text(report));
-      report.advice = "the text of a failed assert() is what the program printed last";
+      trap(report);
       break;
     case kInvalidPacket:
       report.cause =

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -10,6 +11,7 @@
 #include <fstream>
 
 #include "base/unique_fd.h"
+#include "fault/source_lines.h"
 #include "gpu/print.h"
 
 namespace sonde::fault {
@@ -133,6 +135,16 @@ const gpu::Kernel* CodeObjects::kernel_around(uint64_t pc, std::optional<size_t>
   return nearest;
 }
 
+uint64_t CodeObjects::entry_of(uint64_t pc, const std::string& kernel) {
+  const auto index = at(pc);
+  if (!index) return 0;
+  const OpenObject& object = open(*index);
+  for (const gpu::Kernel& one : object.code.kernels) {
+    if (one.name == kernel) return one.entry + static_cast<uint64_t>(object.facts.delta);
+  }
+  return 0;
+}
+
 std::optional<gpu::Architecture> CodeObjects::architecture_at(uint64_t pc) {
   const auto index = at(pc);
   return index ? gpu::architecture_of(open(*index).code.head.architecture) : std::nullopt;
@@ -153,15 +165,30 @@ std::string CodeObjects::instruction_at(uint64_t pc) {
   return instruction ? gpu::text_of(*instruction) : fmt::format("<unknown {:#010x}>", words[0]);
 }
 
-// From the kernel's begin on, since instructions differ in length: only there it is known that one
-// begins.
+std::string CodeObjects::function_of(uint64_t pc) {
+  const auto index = at(pc);
+  if (!index) return {};
+  const OpenObject& object = open(*index);
+  const auto function =
+      SourceLines(object.bytes).function_at(pc - static_cast<uint64_t>(object.facts.delta));
+  return function ? function->name : std::string();
+}
+
+// From the function's begin on, since instructions differ in length: only there it is known that
+// one begins.
 std::vector<DisassemblyLine> CodeObjects::disassemble(uint64_t pc) {
   constexpr uint64_t kMostCode = uint64_t{4} << 20;
-  std::optional<size_t> index;
-  const gpu::Kernel* kernel = kernel_around(pc, &index);
+  const auto index = at(pc);
   const auto architecture = architecture_at(pc);
-  if (kernel == nullptr || !architecture) return {};
-  const uint64_t entry = kernel->entry + static_cast<uint64_t>(open(*index).facts.delta);
+  if (!index || !architecture) return {};
+  const OpenObject& object = open(*index);
+  const auto delta = static_cast<uint64_t>(object.facts.delta);
+  SourceLines sources(object.bytes);
+  const auto function = sources.function_at(pc - delta);
+  std::optional<size_t> unused;
+  const gpu::Kernel* kernel = function ? nullptr : kernel_around(pc, &unused);
+  if (!function && kernel == nullptr) return {};
+  const uint64_t entry = (function ? function->begin : kernel->entry) + delta;
   if (pc - entry > kMostCode) return {};
   const auto words = words_at(entry, (pc - entry) / 4 + 4 * (kLinesBehind + 1));
   std::vector<DisassemblyLine> lines;
@@ -181,6 +208,12 @@ std::vector<DisassemblyLine> CodeObjects::disassemble(uint64_t pc) {
   if (found == lines.end()) return {};
   const auto before = std::min<std::ptrdiff_t>(found - lines.begin(), kLinesBefore);
   lines.erase(lines.begin(), found - before);
+  for (DisassemblyLine& line : lines) {
+    SourceLine source = sources.at(line.address - delta);
+    line.file = std::move(source.file);
+    line.line = source.line;
+    line.source = std::move(source.text);
+  }
   return lines;
 }
 
@@ -192,6 +225,28 @@ std::string saved_name(const std::string& uri) {
   return name;
 }
 
+Status save_bytes(const std::string& path, std::string_view bytes) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file.valid()) {
+    const int failure = errno;
+    const auto there = read_part(path, 0, bytes.size());
+    if (std::string_view(reinterpret_cast<const char*>(there.data()), there.size()) == bytes) {
+      return ok_status();
+    }
+    return errno_error("cannot be written", path, failure);
+  }
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t wrote = ::write(file.get(), bytes.data() + done, bytes.size() - done);
+    if (wrote <= 0) {
+      const int failure = errno;
+      ::unlink(path.c_str());  // half of it would be taken for it
+      return errno_error("cannot be written", path, failure);
+    }
+    done += static_cast<size_t>(wrote);
+  }
+  return ok_status();
+}
+
 std::vector<std::string> save_code_objects(CodeObjects& objects, const std::string& folder) {
   std::vector<std::string> failed;
   for (size_t i = 0; i < objects.size(); ++i) {
@@ -201,15 +256,12 @@ std::vector<std::string> save_code_objects(CodeObjects& objects, const std::stri
       continue;
     }
     const std::string path = folder + "/" + saved_name(object.facts.uri);
-    const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-    const auto bytes = static_cast<ssize_t>(object.bytes.size());
-    if (file.valid() && ::write(file.get(), object.bytes.data(), object.bytes.size()) == bytes) {
-      object.facts.saved = path;
-    } else if (!file.valid() && read_part(path, 0, object.bytes.size()) == object.bytes) {
+    const std::string_view bytes(reinterpret_cast<const char*>(object.bytes.data()),
+                                 object.bytes.size());
+    if (const auto saved = save_bytes(path, bytes)) {
       object.facts.saved = path;
     } else {
-      failed.push_back(path +
-                       (file.valid() ? ": cannot be written" : ": exists, or cannot be made"));
+      failed.push_back(saved.error().to_line());
     }
   }
   return failed;

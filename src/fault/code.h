@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "fault/board.h"
 #include "fault/report.h"
 #include "gpu/code_object.h"
@@ -32,7 +33,12 @@ class CodeObjects {
   OpenObject& open(size_t index);
   const gpu::Kernel* kernel_of(uint64_t kernel_object, std::optional<size_t>* index);
   const gpu::Kernel* kernel_around(uint64_t pc, std::optional<size_t>* index);
+  // The first instruction of the kernel of that name, in the object that the address is of; 0
+  // where it is not known.
+  uint64_t entry_of(uint64_t pc, const std::string& kernel);
   std::vector<DisassemblyLine> disassemble(uint64_t pc);
+  // The function that an address is of, mangled: a kernel, or one that it calls; "" if not known.
+  std::string function_of(uint64_t pc);
   std::string instruction_at(uint64_t pc);
   // The three words from there on; empty if there is no code.
   std::vector<uint32_t> words_at(uint64_t pc, size_t count);
@@ -46,6 +52,9 @@ class CodeObjects {
 // The name that AMD's debug agent gives to a saved code object: its URI with other characters as
 // '_'.
 std::string saved_name(const std::string& uri);
+
+// To a new file; one that has them already will do.
+Status save_bytes(const std::string& path, std::string_view bytes);
 
 // Writes each into the folder, which must be there; what is there already is left alone unless it
 // is the same. Returns what could not be saved.

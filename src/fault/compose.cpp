@@ -9,6 +9,8 @@
 
 #include "base/demangle.h"
 #include "base/strings.h"
+#include "fault/assertion.h"
+#include "fault/violation.h"
 #include "fault/waits.h"
 #include "fault/waves.h"
 
@@ -31,6 +33,7 @@ class Composer {
 
   FaultReport run(const Occasion& occasion) {
     process_ = is_live(occasion) ? occasion.process : nullptr;
+    held_ = occasion.kind == Occasion::Kind::kFault ? occasion.process : nullptr;
     is_live_ = is_live(occasion);
     report_.pid = state_.pid;
     report_.program = occasion.program;
@@ -40,6 +43,9 @@ class Composer {
     list_waves(occasion);
     list_waits();
     find_culprit();
+    report_.violation = first_violation(
+        report_.waves, report_.culprit ? report_.in_flight[*report_.culprit].private_bytes : 0, code_);
+    look_at_page();
     report_.nearest = report_.has_address ? place(report_.address) : std::nullopt;
     show_code();
     find_cause(report_);
@@ -55,6 +61,7 @@ class Composer {
   void list_waits();
   void find_culprit();
   void use_wave_address();
+  void look_at_page();
   void show_code();
   int64_t ended_ns_of(const wire::BoardDispatch& entry) const;
   Dispatch dispatch(const wire::BoardDispatch& entry, bool with_arguments);
@@ -77,7 +84,8 @@ class Composer {
   const Namer& namer_;
   FaultReport report_;
   bool is_live_ = false;
-  const LiveProcess* process_ = nullptr;
+  const LiveProcess* process_ = nullptr;  // one that goes on
+  const LiveProcess* held_ = nullptr;     // one that has met a fault, and may be gone
   std::map<const wire::BoardAllocation*, size_t> listed_;
 };
 
@@ -434,11 +442,20 @@ void Composer::use_wave_address() {
   }
 }
 
+// What the process itself has there; what the GPU may do is the reason of the fault.
+void Composer::look_at_page() {
+  if (held_ == nullptr || held_->trouble() != 0) return;
+  constexpr uint32_t kException = 0x1016;
+  if (report_.status == kException) report_.assertion = find_assertion(*held_);
+  if (report_.has_address) report_.page = held_->page_text(report_.address);
+}
+
 void Composer::show_code() {
   for (size_t i = 0; i < code_.size(); ++i) report_.code_objects.push_back(code_.open(i).facts);
   for (const WaveGroup& group : report_.waves) {
     if (!counts(group)) continue;
-    report_.disassembly = code_.disassemble(group.pc);
+    report_.function = group.function;
+    report_.disassembly = group.disassembly;
     return;
   }
 }

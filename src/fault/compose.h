@@ -29,7 +29,7 @@ struct Occasion {
   bool on_softgpu = false;
   int64_t time_ns = 0;  // of an end, or now
   int64_t since_ns = 0;
-  const LiveProcess* process = nullptr;  // of kHang and kAsked: whose board it is
+  const LiveProcess* process = nullptr;  // whose board it is; of kFault it may wait, or be gone
   size_t waves_from = 0;                 // where the waves that were asked for begin in their file
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/strings.h"
 #include "fault/text.h"
+#include "fault/violation.h"
 
 namespace sonde::fault {
 
@@ -104,6 +105,9 @@ std::string line_json(const DisassemblyLine& line) {
       .number("offset", static_cast<int64_t>(line.offset))
       .text("text", line.text)
       .truth("is_pc", line.is_pc)
+      .text("file", line.file)
+      .number("line", line.line)
+      .text("source", line.source)
       .done();
 }
 
@@ -113,7 +117,7 @@ std::string lane_json(const WaveLane& lane) {
 
 std::string group_json(const WaveGroup& group) {
   Json json('{');
-  json.hex("pc", group.pc).hex("offset", group.offset).text("why", group.why);
+  json.hex("pc", group.pc).hex("offset", group.offset()).text("why", group.why);
   json.text("kernel", group.kernel).text("instruction", group.instruction);
   json.number("count", static_cast<int64_t>(group.waves.size()));
   const auto wave = [](const Wave& one) {
@@ -157,13 +161,16 @@ std::string json_of(const FaultReport& report) {
   json.raw("address", report.has_address ? fmt::format("\"{:#x}\"", report.address) : "");
   json.truth("address_is_exact", report.address_is_exact).text("reason", report.reason);
   json.number("status", report.status).number("reasons", report.reasons);
-  json.raw("place", place_json(report.nearest));
+  json.raw("place", place_json(report.nearest)).text("page", report.page);
+  json.text("assertion", report.assertion);
+  json.text("violation", report.violation ? violation_text(*report.violation) : "");
   json.raw("kernel", report.culprit ? std::to_string(*report.culprit) : "");
   json.text("kernel_because", report.how_sure);
   json.raw("allocations", list_of(report.allocations, allocation_json));
   json.raw("in_flight", list_of(report.in_flight, dispatch_json));
   json.raw("finished", list_of(report.finished, dispatch_json));
   json.raw("code_objects", list_of(report.code_objects, object_json));
+  json.text("disassembled", report.function);
   json.raw("disassembly", list_of(report.disassembly, line_json));
   json.raw("waves", list_of(report.waves, group_json)).text("no_waves", report.no_waves);
   json.raw("waits", list_of(report.waits, wait_json)).text("no_waits", report.no_waits);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -61,6 +62,35 @@ std::optional<int64_t> LiveProcess::signal_value(uint64_t signal) const {
   int64_t value = 0;
   if (read(signal + kValue, &value, sizeof value) != sizeof value) return std::nullopt;
   return value;
+}
+
+std::vector<MemoryMap> LiveProcess::maps() const {
+  std::vector<MemoryMap> maps;
+  if (trouble_ != 0) return maps;
+  std::ifstream file(fmt::format("/proc/{}/maps", pid_));
+  for (std::string line; std::getline(file, line);) {
+    MemoryMap map;
+    char permissions[8] = {};
+    int path = 0;
+    // begin-end permissions offset device inode path
+    if (std::sscanf(line.c_str(), "%lx-%lx %7s %*s %*s %*s %n", &map.begin, &map.end, permissions,
+                    &path) != 3) {
+      continue;
+    }
+    map.permissions = permissions;
+    if (path > 0 && static_cast<size_t>(path) < line.size()) map.path = line.substr(path);
+    maps.push_back(std::move(map));
+  }
+  return maps;
+}
+
+std::string LiveProcess::page_text(uint64_t address) const {
+  for (const MemoryMap& map : maps()) {
+    if (address < map.begin || address >= map.end) continue;
+    return fmt::format("mapped by the process as {}, in {}", map.permissions,
+                       map.path.empty() ? "memory of no file" : map.path);
+  }
+  return "not mapped by the process";
 }
 
 }  // namespace sonde::fault

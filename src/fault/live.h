@@ -6,10 +6,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "wire/board.h"
 
 namespace sonde::fault {
+
+// A line of /proc/PID/maps.
+struct MemoryMap {
+  uint64_t begin = 0, end = 0;
+  std::string permissions, path;  // "rw-p"; "" of what is in no file
+};
 
 class LiveProcess {
  public:
@@ -23,6 +30,10 @@ class LiveProcess {
   // Of a dispatch, by its number on the board, plus 1: whether it is over by now, or not known.
   bool has_ended(uint64_t number) const;
   std::optional<int64_t> signal_value(uint64_t signal) const;
+  // Empty where they cannot be read.
+  std::vector<MemoryMap> maps() const;
+  // "mapped by the process as rw-p, in [heap]"
+  std::string page_text(uint64_t address) const;
 
  private:
   int64_t pid_ = 0;

@@ -69,6 +69,8 @@ struct DisassemblyLine {
   uint64_t address = 0, offset = 0;  // offset: from the kernel's first instruction
   std::string text;
   bool is_pc = false;
+  std::string file, source;  // the line that it was made from, and its text; "" where not known
+  int64_t line = 0;
 };
 
 // Waves that stand at the same place for the same reason.
@@ -86,9 +88,21 @@ struct Wave {
   std::vector<WaveLane> lanes;  // of a memory access that failed
 };
 struct WaveGroup {
-  uint64_t pc = 0, offset = 0;
+  uint64_t pc = 0, entry = 0;  // entry: the kernel's first instruction; 0 where it is not known
   std::string why, kernel, instruction;
   std::vector<Wave> waves;
+  std::string function;  // mangled: the kernel, or what it calls; "" where it is not known
+  std::vector<DisassemblyLine> disassembly;
+  uint64_t offset() const { return entry != 0 ? pc - entry : 0; }
+};
+
+// What a wave did that left its LDS or private memory, or that the hardware refused an address.
+struct Violation {
+  enum class Kind : uint8_t { kMisaligned, kOutsideLds, kOutsidePrivate } kind;
+  unsigned lane = 0;     // the first that did
+  uint64_t address = 0;  // within LDS or private memory, else as it is
+  uint32_t bytes = 0;    // of the access
+  uint64_t room = 0;     // bytes of LDS, or of a lane's private memory
 };
 
 // A packet that will count a signal down when it is over.
@@ -131,8 +145,12 @@ struct FaultReport {
   std::string how_sure;             // why it is that one
   std::vector<Dispatch> finished;   // the newest first
   std::vector<CodeObject> code_objects;
+  std::string function;  // that the disassembly is of
   std::vector<DisassemblyLine> disassembly;
   std::vector<WaveGroup> waves;
+  std::optional<Violation> violation;
+  std::string assertion;         // the text of a failed assert()
+  std::string page;              // what the process has mapped at the address; "" = not known
   std::string no_waves;          // why there are none, and how to get them
   std::vector<QueueWait> waits;  // of a program that goes on
   std::vector<size_t> cycle;  // of those, each of which waits for the next, the last for the first

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/demangle.h"
 #include "base/strings.h"
 #include "fault/waits.h"
 
@@ -111,6 +112,7 @@ void Text::address() {
        report_.address_is_exact      ? ", from the registers of the wave"
        : report_.address % 4096 == 0 ? ", known by its page"
                                      : "");
+  if (!report_.page.empty()) line("  page: {}", report_.page);
   if (!report_.nearest) {
     line("  No allocation is near.");
     return;
@@ -203,8 +205,17 @@ void Text::code() {
     if (!object.saved.empty()) line("  saved as {}", object.saved);
   }
   if (report_.disassembly.empty()) return;
-  line("\nDisassembly");
+  line("\nDisassembly{}", report_.function.empty() ? "" : " of " + demangle(report_.function));
+  const DisassemblyLine* previous = nullptr;
   for (const DisassemblyLine& item : report_.disassembly) {
+    const bool is_new =
+        previous == nullptr || previous->line != item.line || previous->file != item.file;
+    if (is_new && item.line != 0) {
+      const size_t text = std::min(item.source.find_first_not_of(" \t"), item.source.size());
+      line("  {}:{}:{}{}", item.file, item.line, text < item.source.size() ? " " : "",
+           item.source.substr(text));
+    }
+    previous = &item;
     line("{} {:#x} <+{}>: {}", item.is_pc ? "  =>" : "    ", item.address, item.offset, item.text);
   }
 }
@@ -229,7 +240,7 @@ void Text::waves() {
   line("\nWaves");
   for (const WaveGroup& group : report_.waves) {
     line("  {} {} {:#x} <+{}> ({}): {}", group.waves.size(),
-         group.waves.size() == 1 ? "wave at" : "waves at", group.pc, group.offset, group.why,
+         group.waves.size() == 1 ? "wave at" : "waves at", group.pc, group.offset(), group.why,
          group.instruction);
     const size_t shown = options_.all ? group.waves.size() : 1;
     for (size_t i = 0; i < shown; ++i) wave(group.waves[i]);

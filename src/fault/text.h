@@ -14,4 +14,7 @@ struct TextOptions {
 std::string text_of(const FaultReport& report, const TextOptions& options);
 std::string json_of(const FaultReport& report);
 
+// As AMD's debug agent prints it (agent_text.cpp): what stopped, and each wave.
+std::string agent_text_of(const FaultReport& report, const TextOptions& options);
+
 }  // namespace sonde::fault

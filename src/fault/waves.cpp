@@ -9,6 +9,8 @@ namespace sonde::fault {
 
 namespace {
 
+constexpr size_t kMostDisassembled = 32;  // places
+
 // The lines are made by one program and have each key once, so nothing needs a tree of values.
 std::string_view text_behind(std::string_view line, std::string_view key) {
   const std::string quoted = "\"" + std::string(key) + "\": ";
@@ -55,40 +57,37 @@ Wave read_wave(const std::string& line) {
   return wave;
 }
 
-// A register as the line has it: eight hexadecimal digits for each lane.
-class Registers {
- public:
-  explicit Registers(const Wave& wave)
-      : scalars_(text_of_key(wave.state, "sgprs")), vcc_(number_of_key(wave.state, "vcc")) {
-    std::string_view list = text_behind(wave.state, "vgprs");
-    list = list.substr(0, list.find(']'));
-    for (size_t at = 0; (at = list.find('"', at)) != std::string_view::npos;) {
-      const size_t end = list.find('"', at + 1);
-      if (end == std::string_view::npos) break;
-      vectors_.push_back(list.substr(at + 1, end - at - 1));
-      at = end + 1;
-    }
+// As the line has them: eight hexadecimal digits for each.
+std::vector<uint32_t> words_in(std::string_view digits) {
+  std::vector<uint32_t> words;
+  for (size_t at = 0; at + 8 <= digits.size(); at += 8) {
+    words.push_back(
+        static_cast<uint32_t>(std::strtoul(std::string(digits.substr(at, 8)).c_str(), nullptr, 16)));
   }
-  uint32_t scalar(unsigned number) const {
-    if (number == gpu::kVcc) return static_cast<uint32_t>(vcc_);
-    if (number == gpu::kVcc + 1) return static_cast<uint32_t>(vcc_ >> 32);
-    return word(scalars_, number);
-  }
-  uint32_t vector(unsigned number, unsigned lane) const {
-    return number < vectors_.size() ? word(vectors_[number], lane) : 0;
-  }
-  size_t vectors() const { return vectors_.size(); }
+  return words;
+}
 
- private:
-  static uint32_t word(std::string_view digits, unsigned place) {
-    if (digits.size() < (place + 1) * 8) return 0;
-    return static_cast<uint32_t>(
-        std::strtoul(std::string(digits.substr(place * 8, 8)).c_str(), nullptr, 16));
+std::vector<std::vector<uint32_t>> rows_of(std::string_view line, std::string_view key) {
+  std::vector<std::vector<uint32_t>> rows;
+  std::string_view list = text_behind(line, key);
+  list = list.substr(0, list.find(']'));
+  for (size_t at = 0; (at = list.find('"', at)) != std::string_view::npos;) {
+    const size_t end = list.find('"', at + 1);
+    if (end == std::string_view::npos) break;
+    rows.push_back(words_in(list.substr(at + 1, end - at - 1)));
+    at = end + 1;
   }
-  std::string scalars_;
-  uint64_t vcc_;
-  std::vector<std::string_view> vectors_;
-};
+  return rows;
+}
+
+std::vector<uint8_t> bytes_in(std::string_view digits) {
+  const auto value = [](char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; };
+  std::vector<uint8_t> bytes;
+  for (size_t at = 0; at + 2 <= digits.size(); at += 2) {
+    bytes.push_back(static_cast<uint8_t>(value(digits[at]) << 4 | value(digits[at + 1])));
+  }
+  return bytes;
+}
 
 const gpu::Operand* address_operand(const gpu::Instruction& instruction) {
   for (size_t i = 0; i < instruction.operand_count; ++i) {
@@ -101,6 +100,33 @@ const gpu::Operand* address_operand(const gpu::Instruction& instruction) {
 }
 
 }  // namespace
+
+WaveRegisters registers_of(const Wave& wave) {
+  const std::string& line = wave.state;
+  WaveRegisters registers;
+  registers.vcc = number_of_key(line, "vcc");
+  registers.m0 = static_cast<uint32_t>(number_of_key(line, "m0"));
+  registers.mode = static_cast<uint32_t>(number_of_key(line, "mode"));
+  registers.status = static_cast<uint32_t>(number_of_key(line, "status"));
+  registers.trapsts = static_cast<uint32_t>(number_of_key(line, "trapsts"));
+  registers.scalars = words_in(text_of_key(line, "sgprs"));
+  registers.vectors = rows_of(line, "vgprs");
+  registers.accumulators = rows_of(line, "agprs");
+  registers.lds = bytes_in(text_of_key(line, "lds"));
+  return registers;
+}
+
+uint32_t wave_scalar(const WaveRegisters& registers, unsigned number) {
+  if (number == gpu::kVcc) return static_cast<uint32_t>(registers.vcc);
+  if (number == gpu::kVcc + 1) return static_cast<uint32_t>(registers.vcc >> 32);
+  return number < registers.scalars.size() ? registers.scalars[number] : 0;
+}
+
+uint32_t wave_vector(const WaveRegisters& registers, unsigned number, unsigned lane) {
+  return number < registers.vectors.size() && lane < registers.vectors[number].size()
+             ? registers.vectors[number][lane]
+             : 0;
+}
 
 std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t from, size_t most) {
   std::vector<Wave> waves;
@@ -120,11 +146,15 @@ std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code) {
       return known.pc == wave.pc && known.why == wave.why && known.kernel == wave.kernel;
     });
     if (group == groups.end()) {
-      group = groups.insert(
-          groups.end(),
-          WaveGroup{wave.pc, wave.offset, wave.why, wave.kernel, code.instruction_at(wave.pc), {}});
+      group = groups.insert(groups.end(),
+                            WaveGroup{wave.pc, code.entry_of(wave.pc, wave.kernel), wave.why,
+                                      wave.kernel, code.instruction_at(wave.pc), {}, {}, {}});
     }
     group->waves.push_back(std::move(wave));
+  }
+  for (size_t i = 0; i < std::min(groups.size(), kMostDisassembled); ++i) {
+    groups[i].function = code.function_of(groups[i].pc);
+    groups[i].disassembly = code.disassemble(groups[i].pc);
   }
   return groups;
 }
@@ -141,17 +171,17 @@ std::vector<WaveLane> touched_by(const Wave& wave, CodeObjects& code) {
   if ((format != gpu::Format::kFlat && format != gpu::Format::kGlobal) || operand == nullptr) {
     return {};
   }
-  const Registers registers(wave);
+  const WaveRegisters registers = registers_of(wave);
   const auto& modifiers = instruction->modifiers;
   std::vector<WaveLane> lanes;
   for (unsigned lane = 0; lane < 64; ++lane) {
     if ((wave.exec >> lane & 1) == 0) continue;
-    uint64_t address = registers.vector(operand->number, lane);
+    uint64_t address = wave_vector(registers, operand->number, lane);
     if (modifiers.scalar_base) {
-      address += registers.scalar(*modifiers.scalar_base) |
-                 uint64_t{registers.scalar(*modifiers.scalar_base + 1U)} << 32;
+      address += wave_scalar(registers, *modifiers.scalar_base) |
+                 uint64_t{wave_scalar(registers, *modifiers.scalar_base + 1U)} << 32;
     } else {
-      address |= uint64_t{registers.vector(operand->number + 1U, lane)} << 32;
+      address |= uint64_t{wave_vector(registers, operand->number + 1U, lane)} << 32;
     }
     lanes.push_back({lane, address + static_cast<uint64_t>(int64_t{modifiers.offset})});
   }

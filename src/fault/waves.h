@@ -9,6 +9,19 @@
 
 namespace sonde::fault {
 
+// What a wave had in its registers, and its group in LDS.
+struct WaveRegisters {
+  uint64_t vcc = 0;
+  uint32_t m0 = 0, mode = 0, status = 0, trapsts = 0;
+  std::vector<uint32_t> scalars;
+  std::vector<std::vector<uint32_t>> vectors, accumulators;  // 64 lanes each
+  std::vector<uint8_t> lds;
+};
+WaveRegisters registers_of(const Wave& wave);
+// By the number that instructions have for it; 0 for one that is not there.
+uint32_t wave_scalar(const WaveRegisters& registers, unsigned number);
+uint32_t wave_vector(const WaveRegisters& registers, unsigned number, unsigned lane);
+
 // The states of one process' waves, at most so many, in the order in which they were written.
 std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t from = 0,
                              size_t most = 1 << 16);

@@ -15,6 +15,7 @@
 #include "base/redact.h"
 #include "base/strings.h"
 #include "base/time.h"
+#include "fault/memory.h"
 #include "fault/text.h"
 #include "fault/waits.h"
 #include "record/command.h"
@@ -114,7 +115,8 @@ Result<FaultWatch> FaultWatch::open(const std::string& session, const Options& o
   FaultWatch watch;
   watch.session_ = session;
   watch.options_ = &options;
-  watch.waves_ = waves_file(session);
+  watch.waves_ = options.faults.waves_of_others;
+  if (options.faults.waves) watch.waves_ = waves_file(session);
   if (!options.faults.watch) return watch;
   const std::string folder = session + "/boards";
   if (::mkdir(folder.c_str(), 0700) != 0) {
@@ -125,13 +127,16 @@ Result<FaultWatch> FaultWatch::open(const std::string& session, const Options& o
 
 void FaultWatch::print(const fault::FaultReport& report) const {
   const FaultOptions& options = options_->faults;
-  const std::string text =
-      options.json ? fault::json_of(report) + "\n" : fault::text_of(report, {options.all});
+  std::string text =
+      options.json ? fault::json_of(report) + "\n"
+                   : fault::text_of(report, {options.all && !options.agent_layout});
+  if (options.agent_layout) text = fault::agent_text_of(report, {options.all}) + "\n" + text;
   if (options.output.empty()) {
     fmt::print(stderr, "{}", options.json ? text : shown(text));
     return;
   }
-  const std::string path = reports_ == 0 ? options.output : free_name(options.output);
+  const bool same = reports_ == 0 || options.agent_layout;
+  const std::string path = same ? options.output : free_name(options.output);
   std::ofstream file(path, std::ios::app);
   file << text << std::flush;
   if (!file) {
@@ -147,7 +152,7 @@ void FaultWatch::tell(const fault::Board& board, const fault::Occasion& occasion
   fault::CodeObjects code(board.objects);
   const FaultOptions& options = options_->faults;
   if (options.save_folder) save_code(code, *options.save_folder);
-  const fault::FaultReport report = fault::compose(board, code, occasion, names_of_file);
+  const fault::FaultReport report = fault::compose(board, code, occasion, names_of_files());
   print(report);
   ++reports_;
   if (writer == nullptr && options.core.empty()) return;
@@ -162,7 +167,7 @@ void FaultWatch::tell(const fault::Board& board, const fault::Occasion& occasion
                                valid_utf8(fault::text_of(report, {true})),
                                fault::json_of(report)};
   if (!options.core.empty()) {
-    const auto kept = keep(row);
+    const auto kept = keep(row, report, occasion.process, code);
     if (!kept) say("the report is not kept: " + kept.error().to_line());
     has_core_ = has_core_ || kept.ok();
   }
@@ -172,12 +177,32 @@ void FaultWatch::tell(const fault::Board& board, const fault::Occasion& occasion
 }
 
 // Each time whole: the next report may never come.
-Status FaultWatch::keep(const store::FaultRow& row) const {
+Status FaultWatch::keep(const store::FaultRow& row, const fault::FaultReport& report,
+                        const fault::LiveProcess* process, fault::CodeObjects& code) const {
   using store::Writer;
-  SONDE_ASSIGN(auto file, Writer::open(options_->faults.core,
-                                       has_core_ ? Writer::Mode::kAppend : Writer::Mode::kCreate));
+  const auto memory = process != nullptr ? fault::memory_of(report, *process) : fault::KeptMemory();
+  std::vector<store::FaultMemory> pieces;
+  uint64_t bytes = 0;
+  for (const fault::MemoryPiece& piece : memory.pieces) {
+    pieces.push_back({piece.address, piece.bytes});
+    bytes += piece.bytes.size();
+  }
+  std::vector<store::FaultCode> objects;
+  for (size_t i = 0; i < code.size(); ++i) {
+    const fault::OpenObject& object = code.open(i);
+    objects.push_back({object.facts.uri, {object.bytes.begin(), object.bytes.end()}});
+  }
+  const std::string& path = options_->faults.core;
+  SONDE_ASSIGN(auto file,
+               Writer::open(path, has_core_ ? Writer::Mode::kAppend : Writer::Mode::kCreate));
   SONDE_TRY(store::add_fault(file.database(), row));
-  return file.finish();
+  SONDE_TRY(store::add_fault_data(file.database(), pieces, objects));
+  SONDE_TRY(file.finish());
+  say(fmt::format("{} has the report, {} of memory of {} buffers and {} code objects", path,
+                  format_size(bytes), memory.buffers, objects.size()));
+  if (memory.left_out != 0) say(format_size(memory.left_out) + " of memory were left out of it");
+  if (!memory.trouble.empty()) say(memory.trouble);
+  return ok_status();
 }
 
 bool FaultWatch::look(store::Writer* writer) {
@@ -189,9 +214,14 @@ bool FaultWatch::look(store::Writer* writer) {
     const auto board = fault::read_board(path);
     if (!board) {
       say("no report of the GPU: " + board.error().to_line());
+      fault::set_reported(path);
       continue;
     }
-    tell(*board, occasion(), writer);
+    const fault::LiveProcess process(*board->state, path);
+    fault::Occasion now = occasion();
+    now.process = &process;
+    tell(*board, now, writer);
+    fault::set_reported(path);
   }
   if (options_->faults.hang_ns != 0) look_for_hangs(writer);
   return reports_ != before;
@@ -200,9 +230,9 @@ bool FaultWatch::look(store::Writer* writer) {
 fault::Occasion FaultWatch::occasion() const {
   fault::Occasion occasion;
   occasion.program = command_text(*options_);
-  if (options_->faults.waves) occasion.waves_file = waves_;
+  occasion.waves_file = waves_;
   const auto file = find_command(options_->command[0]);
-  occasion.on_softgpu = file && is_softgpu(*file);
+  occasion.on_softgpu = (file && is_softgpu(*file)) || !waves_.empty();
   return occasion;
 }
 
@@ -211,7 +241,7 @@ void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind ki
   fault::Occasion now = occasion();
   now.kind = kind;
   now.since_ns = since_ns;
-  if (options_->faults.waves) now.waves_from = ask_for_waves(waves_);
+  if (!waves_.empty()) now.waves_from = ask_for_waves(waves_);
   now.time_ns = monotonic_now_ns();
   const auto board = fault::read_board(path);
   if (!board) return say("no report of the GPU: " + board.error().to_line());

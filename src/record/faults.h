@@ -53,7 +53,8 @@ class FaultWatch {
   fault::Occasion occasion() const;
   void tell(const fault::Board& board, const fault::Occasion& occasion, store::Writer* writer);
   void print(const fault::FaultReport& report) const;
-  Status keep(const store::FaultRow& row) const;
+  Status keep(const store::FaultRow& row, const fault::FaultReport& report,
+              const fault::LiveProcess* process, fault::CodeObjects& code) const;
 
   std::string session_, waves_;
   const Options* options_ = nullptr;

@@ -27,6 +27,8 @@ struct FaultOptions {
   int64_t hang_ns = 0;   // without progress of a GPU that has work: 0 is for ever
   bool on_quit = false;  // SIGQUIT asks for a report, and is not the command's
   bool waves = false;    // the command has kWavesFile among its words: it becomes a file's name
+  std::string waves_of_others;  // where a software GPU that is none of ours puts waves; "" = none
+  bool agent_layout = false;    // also as AMD's debug agent prints it, all reports in one file
   std::optional<std::string> save_folder;  // of the code objects
 };
 

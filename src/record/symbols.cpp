@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "base/demangle.h"
@@ -252,9 +253,12 @@ Status name_frames(store::Database& database) {
   return ok_status();
 }
 
-std::vector<store::FrameName> names_of_file(const std::string& path, const std::string& build_id,
-                                            uint64_t address) {
-  return SymbolFile(path, build_id).names(address);
+FileNames names_of_files() {
+  using Key = std::pair<std::string, std::string>;
+  auto known = std::make_shared<std::map<Key, SymbolFile>>();
+  return [known](const std::string& path, const std::string& build_id, uint64_t address) {
+    return known->try_emplace({path, build_id}, path, build_id).first->second.names(address);
+  };
 }
 
 }  // namespace sonde::record

@@ -3,6 +3,7 @@
 // own file is found by build id and debug link, as gdb finds it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace sonde::record {
 // the function in it. A file that is no longer the one that ran (another build id) tells nothing.
 Status name_frames(store::Database& database);
 
-// Of one address of a file; the innermost function first.
-std::vector<store::FrameName> names_of_file(const std::string& path, const std::string& build_id,
-                                            uint64_t address);
+// Names addresses of files, the innermost function first, and keeps those files open.
+using FileNames = std::function<std::vector<store::FrameName>(
+    const std::string& path, const std::string& build_id, uint64_t address)>;
+FileNames names_of_files();
 
 }  // namespace sonde::record

@@ -42,4 +42,56 @@ Result<std::vector<FaultRow>> faults_of(Database& database) {
   }
 }
 
+Status add_fault_data(Database& database, const std::vector<FaultMemory>& memory,
+                      const std::vector<FaultCode>& code) {
+  SONDE_TRY(
+      database.exec("CREATE TABLE IF NOT EXISTS sonde_fault_memory ("
+                    "fault integer NOT NULL, address integer NOT NULL, bytes blob NOT NULL)"));
+  SONDE_TRY(
+      database.exec("CREATE TABLE IF NOT EXISTS sonde_fault_code ("
+                    "fault integer NOT NULL, uri text NOT NULL, bytes blob NOT NULL)"));
+  SONDE_ASSIGN(auto piece, database.prepare("INSERT INTO sonde_fault_memory VALUES "
+                                            "((SELECT max(id) FROM sonde_fault), ?, "
+                                            "CAST(? AS BLOB))"));
+  for (const FaultMemory& one : memory) {
+    piece.bind(1, static_cast<int64_t>(one.address));
+    piece.bind_static(2, one.bytes);
+    SONDE_TRY(piece.run());
+  }
+  SONDE_ASSIGN(auto object, database.prepare("INSERT INTO sonde_fault_code VALUES "
+                                             "((SELECT max(id) FROM sonde_fault), ?, "
+                                             "CAST(? AS BLOB))"));
+  for (const FaultCode& one : code) {
+    object.bind(1, one.uri);
+    object.bind_static(2, one.bytes);
+    SONDE_TRY(object.run());
+  }
+  return ok_status();
+}
+
+Result<std::vector<FaultMemory>> memory_of_faults(Database& database) {
+  std::vector<FaultMemory> found;
+  SONDE_ASSIGN(const bool has_table, database.has_table("sonde_fault_memory"));
+  if (!has_table) return found;
+  SONDE_ASSIGN(auto rows, database.prepare("SELECT address, bytes FROM sonde_fault_memory "
+                                           "ORDER BY fault DESC, address"));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, rows.step());
+    if (!more) return found;
+    found.push_back({static_cast<uint64_t>(rows.integer(0)), std::string(rows.text(1))});
+  }
+}
+
+Result<std::vector<FaultCode>> code_of_faults(Database& database) {
+  std::vector<FaultCode> found;
+  SONDE_ASSIGN(const bool has_table, database.has_table("sonde_fault_code"));
+  if (!has_table) return found;
+  SONDE_ASSIGN(auto rows, database.prepare("SELECT DISTINCT uri, bytes FROM sonde_fault_code"));
+  for (;;) {
+    SONDE_ASSIGN(const bool more, rows.step());
+    if (!more) return found;
+    found.push_back({std::string(rows.text(0)), std::string(rows.text(1))});
+  }
+}
+
 }  // namespace sonde::store

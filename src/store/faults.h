@@ -1,4 +1,5 @@
-// Reports of failed GPUs in an .rpd: table sonde_fault.
+// Reports of failed GPUs in an .rpd: table sonde_fault; with memory and code objects of the process,
+// where it is a core (sonde debug --core).
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,22 @@ struct FaultRow {
 
 // In the transaction that is open. The table is made with the first row.
 Status add_fault(Database& database, const FaultRow& row);
+
+// What a report is kept with.
+struct FaultMemory {
+  uint64_t address = 0;
+  std::string bytes;
+};
+struct FaultCode {
+  std::string uri, bytes;
+};
+// Of the fault that was added last.
+Status add_fault_data(Database& database, const std::vector<FaultMemory>& memory,
+                      const std::vector<FaultCode>& code);
+// Of all reports of a file; none where it has no such tables. A piece of memory is of the newest
+// report that has it.
+Result<std::vector<FaultMemory>> memory_of_faults(Database& database);
+Result<std::vector<FaultCode>> code_of_faults(Database& database);
 
 // Those of a file; none where it has no such table.
 Result<std::vector<FaultRow>> faults_of(Database& database);

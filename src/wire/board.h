@@ -15,8 +15,11 @@ namespace sonde::wire {
 
 // Set in the environment of a program whose launches' stacks are to be kept.
 constexpr const char* kBoardLaunches = "SONDE_BOARD_LAUNCHES";
+// Set where somebody reports at once: at a fault the process stays as it is until then (`reported`),
+// so that its memory can be read.
+constexpr const char* kBoardHolds = "SONDE_BOARD_HOLDS";
 
-constexpr uint64_t kBoardMagic = 0x32445241'4f424453;  // "SDBOARD2"
+constexpr uint64_t kBoardMagic = 0x33445241'4f424453;  // "SDBOARD3"
 constexpr uint32_t kBoardQueues = 128;
 constexpr uint32_t kBoardDispatches = 8192;  // the newest; a power of two
 constexpr uint32_t kBoardBarriers = 4096;    // the newest; a power of two
@@ -133,6 +136,8 @@ struct Board {
   uint64_t next_dispatch, next_barrier;
   uint64_t allocations_made, allocations_lost;
   uint32_t fault_count, queue_count, allocation_count, gpu_count;
+  uint32_t reported;  // by the reader: not 0 from the first report on
+  uint32_t reserved;
   BoardCallError call_error;
   BoardFault faults[kBoardFaults];
   BoardArguments arguments[kBoardArguments];

@@ -1,6 +1,6 @@
-// Kernels that fail, one for each way in which they can; the first argument says which. Traced by
-// tests/e2e/debug.toml.
-#include <hip/hip_runtime.h>
+// Has a kernel fail; the first argument says which. Traced by tests/e2e/debug.toml and
+// tests/hip/faults_test.py.
+#include "fault_kernels.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,42 +15,6 @@
       std::exit(3);                                                                     \
     }                                                                                   \
   } while (0)
-
-namespace work {
-
-__global__ void fill(float* out, int count, float value) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) out[i] = value;
-}
-
-// The first element goes to place `distance`.
-__global__ void overrun(float* out, const float* in, int count, long distance) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) out[i == 0 ? distance : i] = in[i] * 2;
-}
-
-__global__ void reuse(int* values, int count) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) values[i] += 1;
-}
-
-__global__ void follow(const int* where, int* to) { to[threadIdx.x] = where[threadIdx.x]; }
-
-__global__ void trap(int* values) {
-  if (values[threadIdx.x] == 0) __builtin_trap();
-  values[threadIdx.x] = 0;
-}
-
-__global__ void illegal(int* values) {
-  values[threadIdx.x] = 1;
-  asm volatile(".long 0xf0001100\n.long 0");
-}
-
-__global__ void spin(volatile int* flag) {
-  while (*flag == 0) __builtin_amdgcn_s_sleep(1);
-}
-
-}  // namespace work
 
 // So large that ROCr gives each a block of its own, which is unmapped when it is freed.
 constexpr int kCount = 1 << 20;
@@ -86,6 +50,10 @@ static void run(const std::string& which) {
   if (which == "host") work::follow<<<1, 64>>>(static_cast<int*>(std::calloc(1 << 20, 4)), values);
   if (which == "trap") work::trap<<<2, 64>>>(values);
   if (which == "illegal") work::illegal<<<1, 64>>>(values);
+  if (which == "misaligned") work::misalign<<<1, 64>>>(values);
+  if (which == "scratch") work::overflow<<<1, 64>>>(values);
+  if (which == "lds") work::outside<<<1, 64>>>(values);
+  if (which == "assert") work::check<<<1, 64>>>(values, 2);
   if (which == "crash" || which == "spin") {
     work::spin<<<1, 64>>>(values);
     if (which == "crash") {

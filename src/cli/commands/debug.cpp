@@ -1,12 +1,16 @@
 // sonde debug: runs a command and tells why its GPU failed; or shows what a trace says of that.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/terminal.h"
+#include "fault/code.h"
+#include "fault/memory.h"
+#include "record/attached.h"
 #include "record/child.h"
 #include "record/launcher.h"
 #include "record/record.h"
@@ -17,6 +21,15 @@
 namespace sonde::cli {
 
 namespace {
+
+constexpr const char* kAttach = "SONDE_DEBUG_ATTACH";
+
+Status require_folder(const std::string& folder) {
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return ok_status();
+  return make_error(ErrorCode::kNotFound, "no such folder for code objects", folder,
+                    "make it first: mkdir");
+}
 
 Result<record::FaultOptions> fault_options(const Arguments& arguments) {
   record::FaultOptions options;
@@ -35,11 +48,8 @@ Result<record::FaultOptions> fault_options(const Arguments& arguments) {
     }
     options.hang_ns = *hang_ns;
   }
+  if (options.save_folder) SONDE_TRY(require_folder(*options.save_folder));
   std::error_code error;
-  if (options.save_folder && !std::filesystem::is_directory(*options.save_folder, error)) {
-    return make_error(ErrorCode::kNotFound, "no such folder for code objects", *options.save_folder,
-                      "make it first: mkdir");
-  }
   if (!options.output.empty() && std::filesystem::exists(options.output, error)) {
     return make_error(ErrorCode::kInvalidArgument, "exists, and is not overwritten", options.output,
                       "choose another name with -o");
@@ -61,6 +71,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
   options.spool_folder = arguments.value_or("spool-dir", "");
   options.backends = std::vector<std::string>{"hsa", "hip"};
   options.sample_hz = 0;
+  options.environment.push_back(std::string(wire::kBoardHolds) + "=1");
   if (arguments.flag("launch-stacks")) {
     options.environment.push_back(std::string(wire::kBoardLaunches) + "=1");
   }
@@ -94,9 +105,43 @@ bool is_trace(const std::vector<std::string>& words) {
          !std::filesystem::exists(words[0], error);
 }
 
+// "0x7f0000001000" or "0x7f0000001000:256".
+Result<int> show_memory(store::Reader& reader, const std::string& path, const std::string& where) {
+  char* end = nullptr;
+  const uint64_t address = std::strtoull(where.c_str(), &end, 0);
+  const uint64_t bytes = *end == ':' ? std::strtoull(end + 1, &end, 0) : 256;
+  if (end == where.c_str() || *end != '\0' || bytes == 0) {
+    return make_error(ErrorCode::kInvalidArgument, "is no place in memory: " + where, "--memory",
+                      "as in --memory 0x7f0000001000:256");
+  }
+  SONDE_ASSIGN(const auto pieces, store::memory_of_faults(reader.database()));
+  for (const store::FaultMemory& piece : pieces) {
+    if (address < piece.address || address - piece.address >= piece.bytes.size()) continue;
+    fmt::print("{}", fault::dump_text(address, piece.bytes.substr(address - piece.address, bytes)));
+    return 0;
+  }
+  return make_error(ErrorCode::kNotFound, fmt::format("has no memory of {:#x}", address), path,
+                    "it has the pages of the kernels' buffers that are not all zero");
+}
+
+Result<int> save_stored_code(store::Reader& reader, const std::string& folder) {
+  SONDE_ASSIGN(const auto objects, store::code_of_faults(reader.database()));
+  for (const store::FaultCode& object : objects) {
+    const std::string file = folder + "/" + fault::saved_name(object.uri);
+    SONDE_TRY(fault::save_bytes(file, object.bytes));
+    fmt::print("{}\n", file);
+  }
+  return 0;
+}
+
 // What was told when the trace was recorded.
 Result<int> show_stored(const Arguments& arguments, const std::string& path) {
   SONDE_ASSIGN(auto reader, store::Reader::open(path));
+  if (const auto where = arguments.value("memory")) return show_memory(reader, path, *where);
+  if (const auto folder = arguments.value("save-code-objects")) {
+    SONDE_TRY(require_folder(*folder));
+    return save_stored_code(reader, *folder);
+  }
   SONDE_ASSIGN(const auto faults, store::faults_of(reader.database()));
   for (const auto& fault : faults) {
     fmt::print("{}\n", arguments.flag("json") ? fault.json : fault.text);
@@ -105,13 +150,40 @@ Result<int> show_stored(const Arguments& arguments, const std::string& path) {
   return 0;
 }
 
+// A process has started us for itself: AMD's debug agent, as the drop-in library answers for it.
+// Its options are checked there.
+Result<int> watch_process(const Arguments& arguments, const std::string& who) {
+  const auto process = record::parse_attached(who);
+  if (!process) {
+    return make_error(ErrorCode::kInvalidArgument, "is no process to watch: " + who, kAttach,
+                      "it is set by librocm-debug-agent.so.2 alone");
+  }
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  record::Options options;
+  options.faults.only = options.faults.on_quit = options.faults.agent_layout = true;
+  options.faults.output = arguments.value_or("output", "");
+  options.faults.all = arguments.flag("all");
+  options.faults.save_folder = arguments.value("save-code-objects");
+  options.faults.waves_of_others = variable("SOFTGPU_WAVES");
+  SONDE_TRY(record::watch_attached(std::move(options), *process));
+  return 0;
+}
+
 Result<int> run(const Arguments& arguments) {
   const auto& words = arguments.command_line();
+  if (const char* who = std::getenv(kAttach)) return watch_process(arguments, who);
   if (words.empty()) {
     return make_error(ErrorCode::kInvalidArgument, "no command to run", "",
                       "sonde debug -- ./program, or sonde debug trace.rpd");
   }
   if (is_trace(words)) return show_stored(arguments, words[0]);
+  if (is_trace({words[0]})) {
+    return make_error(ErrorCode::kInvalidArgument, "is a trace, and no command", words[0],
+                      "options come before it: sonde debug --json " + words[0]);
+  }
   SONDE_ASSIGN(const auto options, options_of(arguments));
   const auto outcome = record::run(options);
   if (!outcome) {
@@ -152,8 +224,8 @@ Command debug_command() {
           {{"--softgpu", "", "run the command on a software AMD GPU, from its machine code", ""},
            {"-o,--output", "FILE", "write the report to this new file", "standard error"},
            {"--core", "FILE",
-            "also keep the report in this new .rpd, with all registers of all waves; sonde debug "
-            "FILE shows it again, on any machine",
+            "also keep the report in this new .rpd, with registers and LDS of all waves, what the "
+            "kernels' buffers hold, and code objects; sonde debug FILE shows it again, on any machine",
             ""},
            {"--json", "", "the report as JSON", ""},
            {"--launch-stacks", "", "also keep where each kernel was launched: some 15 us a launch",
@@ -168,8 +240,10 @@ Command debug_command() {
             ""},
            {"--all", "", "show every wave with its registers, not one for each place", ""},
            {"--save-code-objects", "DIR",
-            "save all loaded code objects into this folder when a GPU fails, named by their URIs",
+            "save all loaded code objects into this folder when a GPU fails, named by their URIs; or "
+            "those of a file of --core",
             ""},
+           {"--memory", "ADDRESS[:BYTES]", "of a file of --core: what its memory holds there", "256 bytes"},
            {"--spool-dir", "DIR", "where the session directory is made",
             "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"}},
       .examples = {{"sonde debug -- ./solver", "why does it end with a memory access fault?"},

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "agent/platform.h"
 #include "backends/rocm/hsa/queues.h"
@@ -17,7 +18,7 @@ constexpr size_t kMostPath = 512;
 constexpr uint32_t kArgumentsAnyway = 256;  // of a kernel whose arguments have no known size
 
 Board* g_board;
-bool g_keeps_launches;
+bool g_keeps_launches, g_holds;
 pid_t g_pid;
 
 // Beyond a limit on file sizes a write would raise SIGXFSZ, in the program.
@@ -90,6 +91,15 @@ void note_launch(uint64_t number) {
   __atomic_store_n(&launch.number, number + 1, __ATOMIC_RELEASE);
 }
 
+// Bounded: whoever reports may be gone, or slow.
+void wait_for_report() {
+  constexpr int kLooks = 1000;
+  constexpr timespec kPause = {0, 5'000'000};
+  for (int i = 0; i < kLooks && __atomic_load_n(&g_board->reported, __ATOMIC_ACQUIRE) == 0; ++i) {
+    nanosleep(&kPause, nullptr);
+  }
+}
+
 }  // namespace
 
 wire::Board* board() { return g_board != nullptr && g_pid == getpid() ? g_board : nullptr; }
@@ -114,6 +124,7 @@ void open_board() {
   __atomic_store_n(&made->magic, wire::kBoardMagic, __ATOMIC_RELEASE);
   g_pid = getpid();
   g_keeps_launches = getenv(wire::kBoardLaunches) != nullptr;
+  g_holds = getenv(wire::kBoardHolds) != nullptr;
   g_board = made;
 }
 
@@ -206,6 +217,7 @@ void note_fault(const Fault& fault) {
   entry.dispatches = __atomic_load_n(&g_board->next_dispatch, __ATOMIC_RELAXED);
   snprintf(entry.text, sizeof entry.text, "%s", fault.text);
   __atomic_store_n(&entry.kind, fault.kind, __ATOMIC_RELEASE);
+  if (g_holds) wait_for_report();
 }
 
 }  // namespace sonde::hsa
