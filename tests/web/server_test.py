@@ -16,6 +16,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -191,6 +192,17 @@ class Life(Folder):
                 self.assertEqual(server.end(number), (0, "", ""))
         self.assertEqual(hashlib.sha256(Path(self.trace).read_bytes()).hexdigest(), before)
         self.assertEqual(os.listdir(self.folder.name), files)
+
+    def test_clients_that_went_cost_nothing(self):
+        def cpu_ticks(pid):
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+            return int(fields[11]) + int(fields[12])
+        with Server(SONDE, self.trace) as server:
+            for _ in range(8):  # all the threads there are
+                self.assertEqual(server.get("/api/traces")[0], 200)
+            before = cpu_ticks(server.process.pid)
+            time.sleep(2)
+            self.assertLess(cpu_ticks(server.process.pid) - before, 0.2 * os.sysconf("SC_CLK_TCK"))
 
     def test_idle_end(self):
         with Server(SONDE, "--idle", "0.3s", self.trace) as server:

@@ -42,7 +42,8 @@ bool LimitedStream::has_more(int64_t wait_ns) {
   if (taken_ < buffer_.size()) return true;
   if (!wait_for(fd_, POLLIN, monotonic_now_ns() + wait_ns)) return false;
   char byte;
-  return ::recv(fd_, &byte, 1, MSG_PEEK) == 1;
+  gone_ = ::recv(fd_, &byte, 1, MSG_PEEK) != 1;
+  return !gone_;
 }
 
 LimitedStream::Arrived LimitedStream::take_head() {

@@ -28,6 +28,8 @@ class LimitedStream : public httplib::Stream {
   void linger();
   // Whether there is more of a request; false: not within `wait_ns`, or the other side has gone.
   bool has_more(int64_t wait_ns);
+  // Once has_more() has seen it.
+  bool is_gone() const { return gone_; }
 
   bool is_readable() const override { return true; }
   bool is_writable() const override { return true; }
@@ -47,6 +49,7 @@ class LimitedStream : public httplib::Stream {
   size_t taken_ = 0;       // of the buffer
   size_t body_bytes_ = 0;  // that were read since the head
   size_t head_end_ = 0;    // of the buffer
+  bool gone_ = false;      // the other side
   int64_t read_until_ns_ = 0;
   int64_t write_until_ns_ = 0;  // 0: nothing is written yet
 };

@@ -189,7 +189,7 @@ class HttplibServer : public Server, private httplib::Server {
     const int64_t until_ns = monotonic_now_ns() + options_.quiet_ns;
     while (!stopping_) {
       if (stream.has_more(kLookNs)) return true;
-      if (monotonic_now_ns() >= until_ns || queue_->has_waiting()) return false;
+      if (stream.is_gone() || monotonic_now_ns() >= until_ns || queue_->has_waiting()) return false;
     }
     return false;
   }
