@@ -1,9 +1,10 @@
 #include "cli/workload_options.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/strings.h"
 #include "cli/common.h"
+#include "metrics/workload/choose.h"
 #include "metrics/workload/trace.h"
 #include "trace/name_filter.h"
 #include "trace/other_tools.h"
@@ -35,28 +36,15 @@ namespace {
 
 // The dispatches that --kernel, --dispatch and --gpu choose.
 Result<Workload> filtered(const Arguments& arguments, Workload workload) {
-  trace::NameFilter names;
+  metrics::DispatchChoice choice;
   if (const auto pattern = arguments.value("kernel")) {
-    SONDE_ASSIGN(names, trace::NameFilter::compile(*pattern));
+    SONDE_ASSIGN(choice.kernels, trace::NameFilter::compile(*pattern));
   }
-  SONDE_ASSIGN(const auto gpu, whole_number(arguments, "gpu"));
-  std::vector<std::pair<int64_t, int64_t>> ranges;
+  SONDE_ASSIGN(choice.gpu, whole_number(arguments, "gpu"));
   if (const auto text = arguments.value("dispatch")) {
-    SONDE_ASSIGN(ranges, dispatch_ranges(*text));
+    SONDE_ASSIGN(choice.dispatches, dispatch_ranges(*text));
   }
-  if (names.wants_all() && !gpu && ranges.empty()) return workload;
-  std::vector<bool> keep(workload.rows());
-  for (size_t i = 0; i < workload.rows(); ++i) {
-    const int64_t number = workload.dispatches[i];
-    const bool in_range = ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [&](auto& r) {
-                            return r.first <= number && number <= r.second;
-                          });
-    keep[i] = in_range && names.wants(workload.kernels[i]) && (!gpu || workload.gpus[i] == *gpu);
-  }
-  if (std::find(keep.begin(), keep.end(), true) == keep.end()) {
-    return make_error(ErrorCode::kNotFound, "no dispatch matches the filters", workload.path);
-  }
-  return only_rows(workload, keep);
+  return metrics::chosen_dispatches(choice, std::move(workload));
 }
 
 }  // namespace

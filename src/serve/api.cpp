@@ -163,7 +163,10 @@ struct Api::State {
   }
 
   Result<Answer> panel(const Source& source, const Request& request) const {
-    SONDE_ASSIGN(const std::string analysis, text_of(request, "analysis"));
+    std::string analysis = "info";
+    if (request.path != "/api/info") {
+      SONDE_ASSIGN(analysis, text_of(request, "analysis"));
+    }
     SONDE_ASSIGN(const PanelOptions options, options_of(request, {"trace", "analysis"}));
     return work({"panel", analysis, {source}, options});
   }
@@ -249,7 +252,7 @@ struct Api::State {
   Result<Answer> of_file(size_t trace, const Request& request) const {
     const Source& source = traces->source(trace);
     if (request.path == "/api/findings") return work({"findings", "", {source}, {}});
-    if (request.path == "/api/panel") return panel(source, request);
+    if (request.path == "/api/panel" || request.path == "/api/info") return panel(source, request);
     if (request.path == "/api/diff") return pair("joint", trace, request);
     if (request.path == "/api/align") return pair("align", trace, request);
     if (request.path == "/api/preview") return as_answer(preview_json(source.path));
@@ -281,8 +284,9 @@ struct Api::State {
   }
 
   Result<Answer> answer(const Request& request) const {
-    constexpr std::string_view kOfFile[] = {"/api/findings", "/api/panel",   "/api/diff",
-                                            "/api/align",    "/api/preview", "/api/notes"};
+    constexpr std::string_view kOfFile[] = {"/api/findings", "/api/panel",   "/api/info",
+                                            "/api/diff",     "/api/align",   "/api/preview",
+                                            "/api/notes"};
     constexpr std::string_view kOfIndex[] = {
         "/api/tracks", "/api/tiles",       "/api/names",    "/api/event",
         "/api/next",   "/api/search",      "/api/sql",      "/api/schema",

@@ -15,6 +15,7 @@
 //   GET /api/search?trace=0&text=gemm&from=0&to=9&bins=99    who has the text in its name, where
 //   GET /api/findings?trace=0                     what sonde check lists, and where it is seen
 //   GET /api/panel?trace=0&analysis=top&from=1ms&to=2ms&gpu=0
+//   GET /api/info?trace=0[&environment=yes]       the same for info; sol and roofline are panels, too
 //   GET /api/steps?trace=0                        the ruler (steps.h)
 //   GET /api/layer?trace=0&layer=idle             tracks of an analysis (layer.h): gaps by cause, or
 //                                                 critical-path; tiles take the layer, too

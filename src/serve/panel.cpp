@@ -5,6 +5,7 @@
 
 #include "analysis/analysis.h"
 #include "serve/options.h"
+#include "serve/other_panels.h"
 #include "trace/other_tools.h"
 
 namespace sonde::serve {
@@ -29,13 +30,17 @@ Result<analysis::Parameters> parameters_of(const analysis::Analysis& analysis, T
 
 Result<std::string> panel_json(const Source& source, const std::string& name,
                                const PanelOptions& options) {
+  Taken taken(options);
+  Choice choice;
+  if (is_other_panel(name)) {
+    SONDE_ASSIGN(report::Report report, other_report(source, name, taken, choice));
+    return finished(std::move(report), choice);
+  }
   const analysis::Analysis* analysis = analysis::find_analysis(name);
   if (analysis == nullptr) {
     return make_error(ErrorCode::kInvalidArgument, "there is no such analysis", name);
   }
-  Taken taken(options);
   SONDE_ASSIGN(const analysis::Parameters parameters, parameters_of(*analysis, taken));
-  Choice choice;
   SONDE_TRY(take_choice(taken, analysis->needs(parameters), choice));
   SONDE_TRY(taken.all_known());
   SONDE_ASSIGN(const trace::Trace trace,

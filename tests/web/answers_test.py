@@ -133,6 +133,28 @@ class Real(unittest.TestCase):
                              [(row["step"], row["time_ns"]) for row in expected])
             self.assertGreater(len(expected), 0)
 
+    def test_panels_of_other_commands_have_their_bytes(self):
+        for name, asked in (("rpd/matmul_result.rpd", (("info", {}), ("info", {"environment": "yes"}))),
+                            ("rocprof-v1/ctr.csv", (("sol", {}), ("sol", {"all": "yes", "per": "wave", "gpu-model": "MI210"}),
+                                                    ("roofline", {"gpu-model": "MI100"}), ("roofline", {"by": "nothing"}),
+                                                    ("roofline", {"by": "dispatch", "limit": "2", "gpu-model": "MI210"})))):
+            (path,), server = self.server(name)
+            with server:
+                for command, options in asked:
+                    words = [f"--{key}" if value == "yes" else f"--{key}={value}" for key, value in options.items()]
+                    done = subprocess.run([SONDE, command, path, *words, "--format", "json"], capture_output=True, check=False)
+                    status, body = server.get("/api/panel", trace=0, analysis=command, **options)
+                    with self.subTest(command=command, options=options):
+                        if done.returncode == 0:
+                            self.assertEqual((status, body), (200, done.stdout))
+                        elif done.returncode == 1:
+                            self.assertIn(json.loads(body)["error"], done.stderr.decode())
+                        else:
+                            self.assertEqual(status, 400)
+                if asked[0][0] == "info":
+                    self.assertEqual(server.get("/api/info", trace=0)[1], printed("info", path))
+                self.assertEqual(server.get("/api/panel", trace=0, analysis=asked[0][0], output="x")[0], 400)
+
     def test_two_traces_are_compared_as_by_diff(self):
         (a, b), server = self.server("kineto/diff_control.json.gz", "kineto/diff_test.json.gz")
         with server:
