@@ -5,10 +5,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "driver/hooks.h"
@@ -28,6 +31,12 @@ std::mutex& make_mutex() {
   return mutex;
 }
 std::atomic<Driver*> current{nullptr};
+
+std::string process_name() {
+  std::string name;
+  std::ifstream("/proc/self/comm") >> name;
+  return name;
+}
 
 std::string process_folder() { return std::string(kProcesses) + "/" + std::to_string(getpid()); }
 
@@ -64,6 +73,7 @@ Driver::Driver(Environment& environment, int file, const Doorbells& doorbells)
       file_(file),
       doorbells_(doorbells),
       memory_(config_, session_, file) {
+  svm_.on_migration([this](const Svm::Migration& migration) { tell_of_migration(migration); });
   if (session_.join()) {
     keep_open(session_.lock_fd());
     show_process();
@@ -98,6 +108,36 @@ void Driver::show_queue(uint32_t id, const kfd_ioctl_create_queue_args& request)
   tree.file(folder + "/gpuid", std::to_string(request.gpu_id) + "\n");
   tree.file(folder + "/size", std::to_string(request.ring_size) + "\n");
   tree.file(folder + "/type", std::to_string(request.queue_type) + "\n");
+}
+
+// Only while no queue runs code that counts on the other mode.
+int Driver::set_xnack(bool on) {
+  std::lock_guard lock(queues_mutex_);
+  if (on == svm_.xnack()) return 0;
+  if (on && !svm_.can_retry()) return EPERM;
+  if (!queues_.empty()) return EBUSY;
+  svm_.set_xnack(on);
+  return 0;
+}
+
+void Driver::tell_of_migration(const Svm::Migration& m) {
+  const uint32_t on = m.to != 0 ? m.to : m.from;
+  const uint32_t gpu = gpu_of_id(on, config_.gpus.size()).value_or(0);
+  constexpr int kPrefetch = 0;  // why
+  const auto line = [&](const char* places) {
+    timespec now{};
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    char text[96];
+    std::snprintf(text, sizeof text, "%lld -%d @%llx(%llx) %x->%x%s %d",
+                  now.tv_sec * 1'000'000'000LL + now.tv_nsec, getpid(),
+                  static_cast<unsigned long long>(m.start >> 12),
+                  static_cast<unsigned long long>(m.bytes >> 12), m.from, m.to, places, kPrefetch);
+    return std::string(text);
+  };
+  char places[32];
+  std::snprintf(places, sizeof places, " %x:%x", m.prefetch, m.preferred);
+  smi_.tell_own(gpu, SmiEvent::kMigrationBegins, line(places));
+  smi_.tell_own(gpu, SmiEvent::kMigrationEnds, line(""));
 }
 
 // The runtime tells that it is there, before its first queue: debuggers wait for that.
@@ -220,6 +260,9 @@ void Driver::memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) {
   data.failure.ReadOnly = reason == MemoryFault::kReadOnly;
   data.failure.NoExecute = reason == MemoryFault::kNoExecute;
   if (reason == MemoryFault::kEcc) data.ErrorType = 1;  // SRAM, uncorrectable
+  char who[80];
+  std::snprintf(who, sizeof who, "%x:%s", getpid(), process_name().c_str());
+  smi_.tell_all(gpu, SmiEvent::kMemoryFault, who);
   events_.memory_exception(data);
 }
 
@@ -229,7 +272,9 @@ void Driver::hardware_fault(uint32_t gpu) {
   data.reset_type = 1;  // of the whole GPU
   data.memory_lost = 1;
   data.gpu_id = gpu_id(gpu);
+  smi_.tell_all(gpu, SmiEvent::kBeforeReset, "1");
   events_.hardware_exception(data);
+  smi_.tell_all(gpu, SmiEvent::kAfterReset, "1");
 }
 
 }  // namespace softgpu

@@ -17,6 +17,8 @@
 #include "driver/events.h"
 #include "driver/gem.h"
 #include "driver/memory.h"
+#include "driver/smi.h"
+#include "driver/svm.h"
 
 struct kfd_ioctl_create_queue_args;
 
@@ -33,10 +35,13 @@ class Driver final : public Host {
   Session& session() { return session_; }
   Memory& memory() { return memory_; }
   Gem& gem() { return gem_; }
+  Svm& svm() { return svm_; }
+  Smi& smi() { return smi_; }
   Events& events() { return events_; }
   int memory_file() const { return file_; }
 
   // 0 or an errno value.
+  int set_xnack(bool on);
   int enable_runtime(uint64_t r_debug, uint32_t mode);
   int create_queue(kfd_ioctl_create_queue_args& request);
   int destroy_queue(uint32_t id);
@@ -44,7 +49,7 @@ class Driver final : public Host {
   int unmap_memory(uint64_t handle, uint32_t gpu) { return memory_.unmap(handle, gpu); }
 
   bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) override {
-    return memory_.is_mapped(gpu, address, bytes);
+    return memory_.is_mapped(gpu, address, bytes) || svm_.is_mapped(gpu, address, bytes);
   }
   uint64_t own_address(uint64_t address) override { return memory_.own_address(address); }
   void set_event(uint32_t event) override { events_.set(event); }
@@ -62,6 +67,7 @@ class Driver final : public Host {
   void show_process();
   void show_queue(uint32_t id, const kfd_ioctl_create_queue_args& request);
   void report_load();
+  void tell_of_migration(const Svm::Migration& migration);
 
   const Config& config_;
   Session& session_;
@@ -69,6 +75,8 @@ class Driver final : public Host {
   const Doorbells doorbells_;
   Memory memory_;
   Gem gem_{memory_};
+  Svm svm_{config_};
+  Smi smi_{config_.tree};
   Events events_;
 
   std::mutex traps_mutex_;

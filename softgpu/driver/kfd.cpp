@@ -110,6 +110,15 @@ int tile_config(Driver&, kfd_ioctl_get_tile_config_args& a) {
   return 0;
 }
 
+int open_smi(Driver& driver, kfd_ioctl_smi_events_args& a) {
+  const auto gpu = gpu_of_id(a.gpuid, driver.config().gpus.size());
+  if (!gpu) return EINVAL;
+  int fd = -1;
+  const int error = driver.smi().open(*gpu, fd);
+  a.anon_fd = static_cast<uint32_t>(fd);
+  return error;
+}
+
 int found(bool known) { return known ? 0 : EINVAL; }
 
 int event_ioctl(Driver& driver, unsigned number, void* p) {
@@ -151,6 +160,8 @@ int other_ioctl(Driver& driver, unsigned number, void* p) {
       return 0;
     case _IOC_NR(AMDKFD_IOC_SET_TRAP_HANDLER):
       return set_trap_handler(driver, as<kfd_ioctl_set_trap_handler_args>(p));
+    case _IOC_NR(AMDKFD_IOC_SMI_EVENTS):
+      return open_smi(driver, as<kfd_ioctl_smi_events_args>(p));
     case kfd::kRuntimeEnable: {
       const auto& a = as<kfd::RuntimeEnable>(p);
       return driver.enable_runtime(a.r_debug, a.mode);

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "driver/kfd_abi.h"
 #include "driver/kfd_parts.h"
@@ -107,6 +108,26 @@ int import_ipc(Driver& driver, kfd::IpcImport& a) {
   return error;
 }
 
+int svm(Driver& driver, kfd_ioctl_svm_args& a) {
+  const std::span<kfd_ioctl_svm_attribute> attributes(a.attrs, a.nattr);
+  switch (a.op) {
+    case KFD_IOCTL_SVM_OP_SET_ATTR:
+      return driver.svm().set(a.start_addr, a.size, attributes);
+    case KFD_IOCTL_SVM_OP_GET_ATTR:
+      return driver.svm().get(a.start_addr, a.size, attributes);
+    default:
+      return EINVAL;
+  }
+}
+
+int set_xnack(Driver& driver, kfd_ioctl_set_xnack_mode_args& a) {
+  if (a.xnack_enabled >= 0) {
+    if (const int error = driver.set_xnack(a.xnack_enabled > 0)) return error;
+  }
+  a.xnack_enabled = driver.svm().xnack() ? 1 : 0;
+  return 0;
+}
+
 }  // namespace
 
 int kfd_memory_ioctl(Driver& driver, unsigned number, void* p) {
@@ -132,12 +153,10 @@ int kfd_memory_ioctl(Driver& driver, unsigned number, void* p) {
       return export_ipc(driver, as<kfd::IpcExport>(p));
     case kfd::kIpcImport:
       return import_ipc(driver, as<kfd::IpcImport>(p));
-    case _IOC_NR(AMDKFD_IOC_SET_XNACK_MODE): {
-      auto& a = as<kfd_ioctl_set_xnack_mode_args>(p);
-      if (a.xnack_enabled > 0) return EPERM;  // page faults are not retried
-      a.xnack_enabled = 0;
-      return 0;
-    }
+    case _IOC_NR(AMDKFD_IOC_SET_XNACK_MODE):
+      return set_xnack(driver, as<kfd_ioctl_set_xnack_mode_args>(p));
+    case _IOC_NR(AMDKFD_IOC_SVM):
+      return svm(driver, as<kfd_ioctl_svm_args>(p));
     default:
       return -1;
   }

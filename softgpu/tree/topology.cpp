@@ -106,6 +106,7 @@ void write_cpu(TreeWriter& tree, const Config& config) {
 
 uint64_t capability(const Model& model) {
   uint64_t bits = 1u << 1 | 1u << 7 | 2u << 8 | 2u << 12;  // MMU, 2^2 watch points, doorbells
+  bits |= 1u << 27;                                        // the SVM ioctl
   if (model.ecc) bits |= 1u << 20 | 1u << 26;              // memory's and SRAM's
   return bits;
 }
