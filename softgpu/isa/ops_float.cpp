@@ -43,7 +43,7 @@ template <class T>
 T fraction(T x) {
   constexpr T kLast = sizeof(T) == 4 ? T(0x1.fffffep-1) : T(0x1.fffffffffffffp-1);
   const T made = x - lower(x);
-  return made < kLast ? made : x == x ? kLast : x;
+  return made > kLast ? kLast : made;  // infinities have none
 }
 // Exponent and mantissa in [0.5, 1).
 template <class T>

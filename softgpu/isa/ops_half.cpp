@@ -19,7 +19,7 @@ f32 mantissa(f32 x) {
 }
 f32 fraction(f32 x) {
   const f32 made = x - __builtin_floorf(x), last = 0x1.ffcp-1F;
-  return made < last ? made : x == x ? last : x;
+  return made > last ? last : made;
 }
 f32 median(f32 a, f32 b, f32 c) {
   if (a != a || b != b || c != c) return half_least(half_least(a, b), c);

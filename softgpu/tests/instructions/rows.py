@@ -1,0 +1,28 @@
+"""The table of vector instructions, which integer_rows.py and float_rows.py fill from the definitions in AMD's guides
+to the Vega and CDNA 2 instruction sets.
+
+Each row: name, kinds of the destination and the sources, and a function of the sources as numbers. A float is
+what the function rounded. Of a destination of 16 bits `keep` says that the upper half stays; `into` that the
+function gets the old destination as its last argument; `near` how many units in the last place it may be off."""
+from fractions import Fraction
+
+M16, M32 = 0xffff, (1 << 32) - 1
+ROWS = []
+
+
+def row(name, kinds, function, **more):
+    ROWS.append((name, kinds.split()[0], kinds.split()[1:], function, more))
+
+
+def rows(kinds, **functions):
+    for name, function in functions.items():
+        row(name, kinds, function)
+
+
+def two(low, high):
+    return low & M16 | (high & M16) << 16
+
+
+def nearest(value):
+    """The integer nearest to a fraction, the even one of two."""
+    return round(Fraction(value))
