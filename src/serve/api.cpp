@@ -33,6 +33,8 @@ constexpr int64_t kPatienceNs = 200'000'000;
 
 View view_of(const Opened& opened) { return {opened.index, opened.full_names, *opened.details}; }
 
+constexpr const char* kSvg = "image/svg+xml";
+
 Result<Answer> as_answer(Result<std::string> json) {
   SONDE_ASSIGN(std::string bytes, std::move(json));
   return Answer{200, kJson, std::move(bytes), {}};
@@ -138,10 +140,11 @@ struct Api::State {
   }
   static constexpr const char* kBusy = "other panels are being made";
 
-  Result<Answer> work(const JobText& job) const {
-    auto json = worked(job);
-    if (!json && json.error().message == kBusy) return ask_again(kBusy);
-    return as_answer(std::move(json));
+  Result<Answer> work(const JobText& job, const char* type = kJson) const {
+    auto made = worked(job);
+    if (!made && made.error().message == kBusy) return ask_again(kBusy);
+    SONDE_ASSIGN(std::string bytes, std::move(made));
+    return Answer{200, type, std::move(bytes), {}};
   }
 
   // Uses what was made the first time. Who comes while it is made asks again.
@@ -168,7 +171,9 @@ struct Api::State {
       SONDE_ASSIGN(analysis, text_of(request, "analysis"));
     }
     SONDE_ASSIGN(const PanelOptions options, options_of(request, {"trace", "analysis"}));
-    return work({"panel", analysis, {source}, options});
+    const auto format = options.find("format");
+    const bool is_picture = format != options.end() && format->second == "svg";
+    return work({"panel", analysis, {source}, options}, is_picture ? kSvg : kJson);
   }
 
   std::vector<Source> sources() const {

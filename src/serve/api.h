@@ -14,7 +14,7 @@
 //   GET /api/next?trace=0&lane=3&time=7&back=0    the neighbour of an event, also by name
 //   GET /api/search?trace=0&text=gemm&from=0&to=9&bins=99    who has the text in its name, where
 //   GET /api/findings?trace=0                     what sonde check lists, and where it is seen
-//   GET /api/panel?trace=0&analysis=top&from=1ms&to=2ms&gpu=0
+//   GET /api/panel?trace=0&analysis=top&from=1ms&to=2ms&gpu=0[&format=svg]
 //   GET /api/info?trace=0[&environment=yes]       the same for info; sol and roofline are panels, too
 //   GET /api/steps?trace=0                        the ruler (steps.h)
 //   GET /api/layer?trace=0&layer=idle             tracks of an analysis (layer.h): gaps by cause, or

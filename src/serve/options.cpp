@@ -45,6 +45,10 @@ Status take_choice(Taken& taken, const trace::Request& needs, Choice& choice) {
   SONDE_ASSIGN(choice.request.rank, taken.number("rank"));
   choice.sort = taken.text("sort");
   SONDE_ASSIGN(choice.limit, taken.number("limit"));
+  choice.format = taken.text("format").value_or(choice.format);
+  if (choice.format != "json" && choice.format != "svg") {
+    return wrong_option("format", "is json or svg");
+  }
   return ok_status();
 }
 
@@ -54,7 +58,7 @@ Result<std::string> finished(report::Report report, const Choice& choice) {
   }
   report::limit_tables(report, static_cast<size_t>(choice.limit.value_or(0)),
                        choice.limit.has_value());
-  std::string text = report::find_renderer("json")->render(report, {});
+  std::string text = report::find_renderer(choice.format)->render(report, {});
   std::string safe;  // as what is printed
   return is_safe_output(text, safe) ? text : safe;
 }

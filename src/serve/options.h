@@ -34,6 +34,7 @@ struct Choice {
   trace::NameFilter names;
   std::optional<std::string> sort;
   std::optional<int64_t> limit;
+  std::string format = "json";  // or svg, the picture of the report
   Choice() = default;
   Choice(const Choice&) = delete;
   Choice& operator=(const Choice&) = delete;

@@ -1,6 +1,6 @@
-// A panel of the page: one analysis of a trace, or of the part of it that is selected. Its JSON is
-// that of the command: `sonde NAME TRACE --format json` with the same options, byte for byte, so
-// that the page and the command line cannot disagree.
+// A panel of the page: one analysis of a trace, or of the part of it that is selected. Its bytes are
+// those of the command: `sonde NAME TRACE --format json` (or svg) with the same options, so that the
+// page and the command line cannot disagree.
 #pragma once
 
 #include <map>
@@ -16,6 +16,7 @@ struct Source {
 };
 
 // The options of the command without dashes, each once: "from", "gpu", "by". A flag is "yes".
+// "format" is "json" where it is not given.
 using PanelOptions = std::map<std::string, std::string>;
 
 // Reads the trace anew, and only the columns that the analysis needs. An error of the code

@@ -40,6 +40,12 @@ class Browser:
         service = Service(shutil.which("chromedriver"), log_path=os.devnull)
         self.driver = webdriver.Chrome(service=service, options=options)
         self.driver.set_script_timeout(LIMIT_SECONDS)
+        self.size(width, height)
+
+    def size(self, width, height, zoom=1):
+        """Of what the page sees: the window's own bars do not count. At a zoom of 2 letters have twice the pixels."""
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": round(width / zoom), "height": round(height / zoom), "deviceScaleFactor": zoom, "mobile": False})
 
     def __enter__(self):
         return self
@@ -81,22 +87,41 @@ class Browser:
     def press(self, *keys):
         ActionChains(self.driver).send_keys(*keys).perform()
 
-    def drag(self, selector, start, end):
+    def drag(self, selector, start, end, key=None):
         """The mouse, from one point of an element to another: pixels from its middle."""
         element = self.find(selector)
-        chain = ActionChains(self.driver).move_to_element_with_offset(element, *start).click_and_hold()
-        chain.move_to_element_with_offset(element, *end).release().perform()
+        chain = ActionChains(self.driver).move_to_element_with_offset(element, *map(round, start))
+        chain = (chain.key_down(key) if key else chain).click_and_hold()
+        chain.move_to_element_with_offset(element, *map(round, end)).release()
+        (chain.key_up(key) if key else chain).perform()
 
     def click_at(self, selector, x, y):
-        ActionChains(self.driver).move_to_element_with_offset(self.find(selector), x, y).click().perform()
+        ActionChains(self.driver).move_to_element_with_offset(self.find(selector), round(x), round(y)).click().perform()
+
+    def at_time(self, label, time_ns):
+        """Where on the canvas a moment of a track is: pixels from the middle of the canvas."""
+        return self.js("""
+            const [label, time] = arguments, canvas = document.getElementById("timeline"), box = canvas.getBoundingClientRect();
+            const row = [...document.querySelectorAll("[role=treeitem]")].find((each) => each.textContent.includes(label));
+            const top = row.getBoundingClientRect().top, from = Number(canvas.dataset.from), to = Number(canvas.dataset.to);
+            return [(time - from) / (to - from) * box.width - box.width / 2, top + 11 - box.top - box.height / 2];""", label, time_ns)
+
+    def click_time(self, label, time_ns):
+        self.click_at("#timeline", *self.at_time(label, time_ns))
+        self.settle()
+
+    def go(self, route):
+        self.js("location.hash = `#/${arguments[0]}`", route)
+        self.settle()
 
     def view(self):
         """(from, to) of what the canvas shows, in ns."""
         return tuple(float(self.js(f"return document.getElementById('timeline').dataset.{end}")) for end in ("from", "to"))
 
     def complaints(self):
-        """What the console holds: also each thing that the policy of the page stopped."""
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+        """What the console holds: also each thing that the policy of the page stopped. Not that the server said: ask again."""
+        return [entry["message"] for entry in self.driver.get_log("browser")
+                if entry["level"] in ("SEVERE", "WARNING") and "status of 503" not in entry["message"]]
 
     def picture(self, path):
         self.driver.save_screenshot(str(path))

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Works with the page of `sonde serve` as a user would, in Debian's Chromium: keys, mouse, selection, search.
+"""Works with the page of `sonde serve` as a user would, in Debian's Chromium: keys, mouse, selection, search, every page.
 
 browser_test.py --build DIR [--pictures FOLDER]. Skipped by name (77) where there is no Chromium, driver or
-python3-selenium. Figures on the page are held against the command line and SQL.
+python3-selenium. Figures on the page are held against the command line, SQL, and what story.py says by hand.
+soak_test.py has what takes longer.
 """
 
 import argparse
@@ -16,12 +17,15 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from accessibility import lacks  # noqa: E402
 from browser import Browser, Keys, missing  # noqa: E402
 from rpd_fixture import Fixture  # noqa: E402
 from serving import SHARED, Server  # noqa: E402
+from story import KERNELS, STEP, STEPS, write_story  # noqa: E402
 
 SONDE = PICTURES = ""
 REAL = "kineto/mi300_qwen_0.5b.json.gz"
+PAGES = ["", "findings", "kernels", "operators", "copies", "memory", "steps", "path", "idle", "ranks", "compare", "compute", "sql", "about"]
 HOSTILE = "<img src=x onerror=\"window.pwned=1\"><script>window.pwned=2</script>"
 
 
@@ -29,8 +33,8 @@ class WithBrowser(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sonde-browser-"))
 
-    def open(self, trace, **options):
-        self.server = self.enterContext(Server(SONDE, trace))
+    def open(self, *traces, **options):
+        self.server = self.enterContext(Server(SONDE, *traces))
         self.browser = self.enterContext(Browser(self.folder, **options))
         self.browser.open(self.server.url)
         return self.browser
@@ -137,6 +141,213 @@ class RealTrace(WithBrowser):
         self.picture("finding")
 
 
+class Story(WithBrowser):
+    """One browser for all of it: starting one takes longer than most of what is done with it."""
+
+    def test_a_training_job(self):
+        self.trace = write_story(os.path.join(self.folder, "story.rpd"))
+        browser = self.open(self.trace)
+        self.picture("story")
+        self.first_screen(browser)
+        self.why_idle(browser)
+        self.steps(browser)
+        self.links(browser)
+        self.tracks(browser)
+        self.measure(browser)
+        self.notes(browser)
+        self.pages(browser)
+        self.questions(browser)
+        self.assertEqual(browser.complaints(), [])
+
+    def idle(self):
+        done = subprocess.run([SONDE, "idle", self.trace, "--format", "json"], capture_output=True, check=True)
+        return {row["reason"]: row["total_ns"] for row in json.loads(done.stdout)["idle"]}
+
+    def first_screen(self, browser):
+        facts = dict(zip([each.text for each in browser.all(".story dt")], [each.text for each in browser.all(".story dd")]))
+        self.assertEqual(facts["Steps"], str(STEPS))
+        self.assertEqual(facts["Communication"], "0.0 %")
+        self.assertIn(f"{STEPS} steps", browser.text(".corner"))
+        causes = {each.text.split(":")[0] for each in browser.all(".tools-line .legend li")}
+        self.assertEqual(causes, {reason for reason, total_ns in self.idle().items() if total_ns > 0})
+        self.assertIn("launch-bound", causes)
+        self.assertGreaterEqual(len(browser.all(".finding")), 1)
+        labels = browser.text("[aria-label=Tracks]")
+        for part in ("Critical path", "GPU 0", "Idle, by cause", "Queue 0", "Queue 1", "Thread 100", "sclk"):
+            self.assertIn(part, labels)
+
+    def why_idle(self, browser):
+        # The second kernel ends 4.3 ms after the begin; the host launches the next one at 5.3 ms.
+        browser.click_time("Idle, by cause", 5_000_000)
+        self.assertIn("GPU idle: launch-bound", browser.text(".eventname"))
+        self.picture("gap")
+        buttons = browser.text(".details .buttons")
+        self.assertIn("gemm_64x64", buttons)
+        browser.find(".details .buttons button").click()
+        browser.settle()
+        self.assertRegex(browser.text(".eventname"), "softmax_forward|gemm_64x64")
+        browser.press("0")
+        browser.settle()
+        # While a step's data are copied nothing computes.
+        browser.click_time("Idle, by cause", STEP + 800_000)
+        self.assertIn("GPU idle: copy", browser.text(".eventname"))
+        browser.click_time("Critical path", 2_000_000)
+        self.assertIn("Critical path: gpu compute", browser.text(".eventname"))
+        browser.find("#timeline").send_keys(Keys.ESCAPE)
+        browser.wait(lambda: not browser.all(".details"))
+
+    def steps(self, browser):
+        for step in (0, 1, 2):
+            browser.press("j")
+            browser.wait(lambda step=step: f"Selected: ProfilerStep#{step}, 10.0 ms" in browser.text(".panelhead h2"))
+            begin, end = step * STEP, (step + 1) * STEP
+            view = browser.view()
+            self.assertTrue(view[0] <= begin < end <= view[1] < end + STEP, (step, view))
+        browser.press("k")
+        browser.wait(lambda: "Selected: ProfilerStep#1," in browser.text(".panelhead h2"))
+        browser.settle()
+        words = shlex.split(browser.text("#command"))
+        self.assertEqual(words[words.index("--from") + 1:words.index("--from") + 4], [f"{STEP}ns", "--to", f"{2 * STEP}ns"])
+        # Each step has each kernel once.
+        shown = {cell.get_attribute("data-name") for cell in browser.all("#panel table tbody tr td.name button")}
+        self.assertEqual(shown, set(KERNELS))
+        # The same place in the next step, where less than a step is seen.
+        browser.press("w", "w")
+        browser.settle()
+        before = browser.view()
+        browser.press("j")
+        browser.settle()
+        self.assertEqual([round(now - then) for now, then in zip(browser.view(), before)], [STEP, STEP])
+        view = "-".join(str(round(time)) for time in browser.view())
+        browser.wait(lambda: f"view={view}&select={STEP}-{2 * STEP}" in browser.js("return location.hash"))
+        address = browser.js("return location.href")
+        browser.driver.get("about:blank")
+        browser.open(address)  # as if the URL had been sent to somebody
+        self.assertIn("Selected: ProfilerStep#1,", browser.text(".panelhead h2"))
+        self.assertEqual([round(now - then) for now, then in zip(browser.view(), before)], [STEP, STEP])
+        browser.find("#timeline").send_keys(Keys.ESCAPE, "0")
+        browser.settle()
+
+    def links(self, browser):
+        browser.click_time("Queue 0", 2_000_000)
+        self.assertEqual(browser.text(".eventname"), KERNELS[0])
+        for part in ("64 x 1 x 1", "256 x 1 x 1", "1.50 ms"):
+            self.assertIn(part, browser.text(".details"))
+        browser.press("[")
+        browser.wait(lambda: browser.text(".eventname") == "hipLaunchKernel")
+        browser.settle()
+        self.picture("arrow")
+        browser.press("]")
+        browser.wait(lambda: browser.text(".eventname") == KERNELS[0])
+        browser.press(Keys.ARROW_RIGHT)
+        browser.wait(lambda: browser.text(".eventname") == KERNELS[2])  # of the same queue
+        browser.press(Keys.ESCAPE, "0")
+        browser.settle()
+
+    def tracks(self, browser):
+        browser.js("document.querySelector('[aria-label=\"Pin Queue 1 to the top\"]').click()")
+        browser.settle()
+        self.assertIn("Queue 1", browser.text("[aria-label='Pinned tracks']"))
+        browser.js("document.querySelector('[aria-label=\"Hide Queue 0\"]').click()")
+        browser.settle()
+        self.assertNotIn("Queue 0", browser.text("[aria-label=Tracks]"))
+        browser.find("#unhide").click()
+        browser.settle()
+        self.assertIn("Queue 0", browser.text("[aria-label=Tracks]"))
+        browser.find("#filter").send_keys("sclk")
+        browser.settle()
+        self.assertIn("sclk", browser.text("[aria-label=Tracks]"))
+        self.assertNotIn("Thread 100", browser.text("[aria-label=Tracks]"))
+        browser.press(Keys.ESCAPE)
+        browser.find("#compact").click()
+        browser.settle()
+        self.picture("compact")
+        self.assertEqual(browser.find("#compact").get_attribute("aria-pressed"), "true")
+        browser.find("#compact").click()
+        browser.js("document.querySelector('[aria-label^=Unpin]').click()")
+        browser.settle()
+
+    def measure(self, browser):
+        start = browser.at_time("Queue 0", 1_300_000 + 40_000)  # near the begin of the first kernel: it is taken
+        end = browser.at_time("Queue 0", 2_800_000 - 40_000)
+        browser.drag("#timeline", start, end, Keys.ALT)
+        browser.wait(lambda: browser.text("#said") == "measured 1.50 ms")
+        self.picture("measure")
+
+    def notes(self, browser):
+        browser.press("j")
+        browser.wait(lambda: browser.all(".panelhead .addnote"))
+        browser.find(".panelhead .addnote").click()
+        browser.press("slow <b>here</b>", Keys.ENTER)
+        browser.wait(lambda: "1 note" in browser.text(".notes"))
+        with open(browser.js("return document.querySelector('.notes summary').textContent.split('kept in ')[1]"), encoding="utf-8") as file:
+            kept = json.load(file)
+        self.assertIn("slow <b>here</b>", json.dumps(kept))
+        self.assertEqual(browser.all(".notes b"), [])
+        browser.find("#timeline").send_keys(Keys.ESCAPE, "0")
+        browser.settle()
+
+    def pages(self, browser):
+        for theme, pages in (("light", PAGES), ("dark", ["", "findings", "idle"])):
+            for page in pages:
+                browser.go(page)
+                with self.subTest(page=page, theme=theme):
+                    self.assertEqual(lacks(browser), [])
+                    self.assertEqual([each.text for each in browser.all("main.page > .error, .part > .error")], [])
+                self.picture(f"page-{page or 'timeline'}-{theme}")
+            browser.find("#theme").click()
+        # Twice as large letters: nothing is cut off at the side.
+        browser.size(1280, 800, zoom=2)
+        for page in ("", "findings", "sql"):
+            browser.go(page)
+            self.picture(f"zoom-{page or 'timeline'}")
+            self.assertLessEqual(browser.js("return document.documentElement.scrollWidth - innerWidth"), 0, page)
+        browser.size(1280, 800)
+
+    def questions(self, browser):
+        browser.go("sql")
+        self.assertIn("v_op_detail", browser.text(".schema"))
+        field = browser.find("#sql")
+        field.clear()
+        field.send_keys("SELECT coalesce(nullif(n.string, ''), t.string) AS name, count(*) FROM v_op JOIN v_string n ON n.id = name_id "
+                        "JOIN v_string t ON t.id = type_id GROUP BY 1 ORDER BY 1", Keys.CONTROL, Keys.ENTER)
+        browser.settle()
+        rows = [[cell.text for cell in row.find_elements("css selector", "td")] for row in browser.all("[aria-label=Result] tbody tr")]
+        self.assertEqual(rows, sorted([["CopyHostToDevice", str(STEPS)], *([name, str(STEPS)] for name in KERNELS)]))
+        browser.find("#sql").send_keys(" ; DROP TABLE rocpd_op", Keys.CONTROL, Keys.ENTER)
+        browser.wait(lambda: browser.all("main [role=alert]"))
+        self.assertEqual(len([text for text in browser.complaints() if "400" not in text]), 0)
+        browser.go("path")
+        browser.find("form button[type=submit]").click()
+        browser.settle()
+        self.assertIn("--what-if gpu_compute=50", browser.text("[aria-label='What if']"))
+        browser.go("")
+
+
+class Compared(WithBrowser):
+    def test_two_traces(self):
+        traces = [write_story(os.path.join(self.folder, f"{name}.rpd"), more) for name, more in (("a", 0), ("b", 600_000))]
+        browser = self.open(*traces)
+        browser.go("compare")
+        self.picture("compare")
+        bars = [each.get_attribute("aria-label") for each in browser.all(".stepbar")]
+        self.assertEqual(bars, [f"ProfilerStep#{step}: 600 us longer in B" for step in range(STEPS)])
+        self.assertEqual(len(browser.all(".stripcanvas")), 2)
+        done = subprocess.run([SONDE, "diff", *traces, "--format", "json", "--limit", "50"], capture_output=True, check=True)
+        changed = next(row for row in json.loads(done.stdout)["operations"] if row["name"] == KERNELS[0])
+        self.assertEqual(changed["delta_ns"], 600_000 * STEPS)
+        self.assertIn("+2.40 ms", browser.text("[aria-label=Differences]"))
+        self.assertEqual(lacks(browser), [])
+        browser.go("ranks")
+        self.picture("ranks")
+        self.assertEqual(len(browser.all(".stripcanvas")), 2)
+        self.assertEqual(lacks(browser), [])
+        browser.js("const s = document.querySelector('h1 select'); s.value = '1'; s.dispatchEvent(new Event('change', {bubbles: true}))")
+        browser.go("")
+        browser.wait(lambda: "sonde kernels " + traces[1] in browser.text("#command"))
+        self.assertEqual(browser.complaints(), [])
+
+
 class Hostile(WithBrowser):
     def test_names_are_text(self):
         trace = os.path.join(self.folder, HOSTILE.replace("/", "_")[:60] + ".rpd")
@@ -156,6 +367,9 @@ class Hostile(WithBrowser):
         browser.settle()
         self.picture("hostile")
         self.assertEqual(browser.text("#hits"), "60 events of 1 names")
+        for page in PAGES:
+            browser.go(page)
+            self.assertIsNone(browser.js("return window.pwned"))
         self.assertIsNone(browser.js("return window.pwned"))
         self.assertEqual(browser.all("#root img, #root script"), [])
         self.assertEqual(browser.complaints(), [])

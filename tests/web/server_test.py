@@ -145,6 +145,14 @@ class Asked(Folder):
         self.assertEqual(before["row"], 2)
         self.assertIsNone(self.json("/api/next", trace=0, lane=operation["lane"], time=39400, back=0))
 
+    def test_pictures_are_those_of_the_command(self):
+        for analysis in ("perf", "steps", "stacks"):
+            done = subprocess.run([SONDE, analysis, self.trace, "--format", "svg"], capture_output=True, check=True)
+            status, headers, body = self.server.ask(f"/api/panel?trace=0&analysis={analysis}&format=svg", self.server.cookie)
+            self.assertEqual((status, headers["Content-Type"], body), (200, "image/svg+xml", done.stdout))
+        for other in ("html", "", "SVG"):
+            self.assertEqual(self.server.get("/api/panel", trace=0, analysis="perf", format=other)[0], 400)
+
     def test_spells_names(self):
         def spelled(body, kind="application/json"):
             headers = {**self.server.cookie, "Content-Type": kind}

@@ -7,9 +7,15 @@ const LEAST_NS = 20;
 export class Camera {
   from: number;
   to: number;
-  constructor(public readonly whole: Span) {
+  constructor(public whole: Span) {
     this.from = whole.from;
     this.to = whole.to;
+  }
+  // The trace has grown; who looked at all of it still does.
+  grow(whole: Span): void {
+    const all = this.from <= this.whole.from && this.to >= this.whole.to;
+    this.whole = whole;
+    if (all) this.show(whole);
   }
   get length(): number { return this.to - this.from; }
   show(span: Span): void {

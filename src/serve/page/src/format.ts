@@ -42,10 +42,18 @@ export function cellText(key: string, value: unknown): string {
 // "total_ns": "Total".
 export function titleOf(key: string): string {
   if (key === "percentage") return "Share %";
-  const words = key.replace(/_(ns|bytes)$/, "").replace(/percentage$/, "%").replace(/_/g, " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  const words = key.replace(/_(ns|bytes)$/, "").replace(/percentage$/, "%").replace(/_per_s$/, "/s").replace(/_/g, " ")
+    .replace(/\b(gpu|cpu|api|rpd|id|gb|cv|flop|tflop)\b/g, (word) => word === "gb" ? "GB" : word === "tflop" ? "TFLOP" : word.toUpperCase());
+  return words.replace(/^GPU ID$/, "GPU").replace(/^./, (first) => first.toUpperCase());
 }
 
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
+}
+
+// A reading of a counter, with its unit.
+export function valueText(value: number, unit: string): string {
+  if (unit === "bytes" || unit === "B") return bytesText(value);
+  const text = Math.abs(value) >= 1000 ? countText(Math.round(value)) : String(Number(value.toPrecision(3)));
+  return unit ? `${text} ${unit}` : text;
 }

@@ -1,29 +1,54 @@
-// Tracks as the rows of the timeline: headings, and lanes below each other.
-import type { TrackInfo } from "./api";
+// Tracks as the rows of the timeline: headings, and lanes below each other. What is pinned stands above the
+// others and does not scroll; what is hidden or filtered out is not there.
+import { timeText } from "./format";
+import type { CounterInfo, LayerTrack, TrackInfo } from "./api";
 
 export const HEADING = 24;
 export const LANE = 18;
-const FEW_LANES = 6;  // of a track that was not opened wide
+export const THIN = 9;       // of a lane in the compact arrangement
+export const STRIP = 22;     // idle time, critical path
+export const COUNTER = 40;
+const FEW_LANES = 6;         // of a track that was not opened wide
+
+export type RowKind = "heading" | "lanes" | "layer" | "counter";
+// What lanes are of: the trace itself, or what an analysis made of it.
+export type Source = "" | "idle" | "critical-path";
 
 export interface Row {
   key: string;
+  kind: RowKind;
   level: 1 | 2;          // in the tree of tracks
   label: string;
   note: string;
-  track?: TrackInfo;     // none: a heading of a process
+  track?: TrackInfo;     // whose lanes they are
+  source: Source;
+  counter?: CounterInfo;
   lanes: number[];       // that are shown
+  lane: number;          // height of a lane
   hidden: number;        // lanes that are not
   folds: boolean;        // has rows or lanes that can be folded away
   open: boolean;
   wide: boolean;
-  top: number;
+  pinned: boolean;
+  top: number;           // of the pinned ones, or of the others
   height: number;
 }
 
-export type Folded = ReadonlySet<string>;
+export type Keys = ReadonlySet<string>;
+export interface Arrangement {
+  folded: Keys;          // rows that are closed
+  wide: Keys;            // tracks that show all their lanes
+  hidden: Keys;
+  pinned: Keys;
+  filter: string;        // a part of a label or note, in lower case
+  compact: boolean;
+  idle: LayerTrack[];    // by GPU
+  path: LayerTrack[];    // the critical path
+}
+export interface Rows { pinned: Row[]; free: Row[]; hidden: number }
 
-function lanesOf(track: TrackInfo, many: number): number[] {
-  return Array.from({ length: Math.min(track.lanes, many) }, (_, i) => track.first_lane + i);
+function lanesOf(track: TrackInfo): number[] {
+  return Array.from({ length: track.lanes }, (_, i) => track.first_lane + i);
 }
 
 // GPUs as they come; then processes, those with the most calls first, and so their threads.
@@ -40,38 +65,136 @@ function nameOf(kind: string, number: number): string {
   return number < 0 ? `Other ${-number}` : `${kind} ${number}`;
 }
 
-// `folded` holds the keys of rows that are closed, `wide` of those that show all their lanes.
-export function rowsOf(tracks: TrackInfo[], folded: Folded, wide: Folded): Row[] {
+export function keyOf(track: TrackInfo): string { return `${track.kind} ${track.owner} ${track.number}`; }
+export function headOf(track: TrackInfo): string { return track.kind === "thread" ? `process ${track.owner}` : `gpu ${track.owner}`; }
+
+// Levels that all calls of a thread lie in say nothing: main(), and what starts an interpreter.
+function outerOf(track: TrackInfo): number {
+  const events = track.lane_events ?? [];
+  const most = Math.max(...events, 0);
+  const first = events.findIndex((count) => count > 3);
+  return track.kind === "thread" && first > 0 && most > 20 ? Math.min(first, Math.max(track.lanes - FEW_LANES, 0)) : 0;
+}
+
+function plural(count: number, word: string): string {
+  return `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
+}
+
+const BARE = { source: "" as Source, lanes: [] as number[], lane: LANE, hidden: 0, folds: false, open: true, wide: false, pinned: false, top: 0 };
+
+function headingRow(track: TrackInfo, ways: Arrangement): Row {
+  const isGpu = track.kind !== "thread";
+  const key = headOf(track);
+  const name = nameOf(isGpu ? "GPU" : "Process", track.owner);
+  return { ...BARE, key, kind: "heading", level: 1, label: name,
+           note: isGpu ? track.device || "busy when any operation runs" : track.name ?? "",
+           track: track.kind === "gpu" ? track : undefined, lanes: track.kind === "gpu" ? [track.first_lane] : [],
+           lane: HEADING - 6, folds: true, open: !ways.folded.has(key), height: HEADING };
+}
+
+function laneRow(track: TrackInfo, ways: Arrangement): Row {
+  const key = keyOf(track);
+  const open = !ways.folded.has(key);
+  const lane = ways.compact ? THIN : LANE;
+  const all = lanesOf(track);
+  const outer = outerOf(track);
+  const lanes = !open ? [] : ways.wide.has(key) || track.kind === "packed" ? all : all.slice(outer, outer + FEW_LANES);
+  const folded = open && track.lanes > FEW_LANES && track.kind !== "packed";
+  const label = track.kind === "packed" ? "All queues" : nameOf(track.kind === "queue" ? "Queue" : "Thread", track.number);
+  return { ...BARE, key, kind: "lanes", level: 2, label: track.name ? `${label}: ${track.name}` : label,
+           note: plural(track.events, track.kind === "thread" ? "call" : "operation"), track, lanes, lane,
+           hidden: open ? track.lanes - lanes.length : 0, folds: true, open, wide: ways.wide.has(key),
+           height: open ? Math.max(folded ? HEADING + 14 : HEADING, lanes.length * lane + 6) : HEADING };
+}
+
+function layerRow(source: Source, of: LayerTrack, level: 1 | 2, label: string, note: string): Row {
+  return { ...BARE, key: `${source} ${of.owner}`, kind: "layer", source, level, label, note, lane: STRIP - 6,
+           lanes: Array.from({ length: of.lanes }, (_, i) => of.first_lane + i), height: of.lanes * (STRIP - 6) + 6 };
+}
+
+function counterRow(counter: CounterInfo, ways: Arrangement): Row {
+  const key = `counter ${counter.counter}`;
+  const open = !ways.folded.has(key);
+  return { ...BARE, key, kind: "counter", level: 2, label: counter.title, note: counter.unit, counter, folds: true, open,
+           height: open ? COUNTER : HEADING };
+}
+
+// All rows that there are, by their headings.
+function allRows(tracks: TrackInfo[], counters: CounterInfo[], ways: Arrangement): Row[] {
   const rows: Row[] = [];
-  let top = 0, owner = "";
-  const add = (row: Omit<Row, "top" | "height">, height: number): void => {
-    rows.push({ ...row, top, height });
-    top += height;
+  for (const path of ways.path) {
+    if (path.events > 0) rows.push(layerRow("critical-path", path, 1, "Critical path", "what held up the end"));
+  }
+  const hasPacked = new Set(tracks.filter((track) => track.kind === "packed").map((track) => track.owner));
+  const counted = new Set<CounterInfo>();
+  let owner = "";
+  const finish = (): void => {  // the counters of the last heading
+    for (const counter of counters.filter((each) => each.gpu !== null && `gpu ${each.gpu}` === owner)) {
+      counted.add(counter);
+      if (!ways.folded.has(owner)) rows.push(counterRow(counter, ways));
+    }
   };
   for (const track of tracks) {
-    const head = track.kind === "thread" ? `process ${track.owner}` : `gpu ${track.owner}`;
+    const head = headOf(track);
     if (head !== owner) {
+      finish();
       owner = head;
-      const isGpu = track.kind !== "thread";
-      add({
-        key: head, level: 1, label: nameOf(isGpu ? "GPU" : "Process", track.owner),
-        note: isGpu ? track.device || "busy when any operation runs" : "",
-        track: track.kind === "gpu" ? track : undefined, lanes: track.kind === "gpu" ? [track.first_lane] : [],
-        hidden: 0, folds: true, open: !folded.has(head), wide: false,
-      }, HEADING);
-      if (track.kind === "gpu") continue;
+      rows.push(headingRow(track, ways));
     }
-    if (folded.has(head)) continue;
-    const key = `${track.kind} ${track.owner} ${track.number}`;
-    const open = !folded.has(key);
-    const lanes = open ? lanesOf(track, wide.has(key) ? Infinity : FEW_LANES) : [];
-    add({
-      key, level: 2, label: nameOf(track.kind === "queue" ? "Queue" : "Thread", track.number),
-      note: `${track.events.toLocaleString("en-US")} ${track.kind === "queue" ? "operation" : "call"}${track.events === 1 ? "" : "s"}`,
-      track, lanes, hidden: open ? track.lanes - lanes.length : 0, folds: true, open, wide: wide.has(key),
-    }, open ? Math.max(track.lanes > FEW_LANES ? HEADING + 14 : HEADING, lanes.length * LANE + 6) : HEADING);
+    if (ways.folded.has(head)) continue;
+    if (track.kind === "gpu") {
+      const gaps = ways.idle.find((each) => each.owner === track.owner && each.events > 0);
+      if (gaps) rows.push(layerRow("idle", gaps, 2, "Idle, by cause", timeText(gaps.total_ns)));
+    } else if (track.kind === "thread" || (track.kind === "packed") === (ways.compact && hasPacked.has(track.owner))) {
+      rows.push(laneRow(track, ways));
+    }
+  }
+  finish();
+  const rest = counters.filter((counter) => !counted.has(counter));
+  if (rest.length > 0) {
+    const key = "counters";
+    rows.push({ ...BARE, key, kind: "heading", level: 1, label: "Host and others", note: "", folds: true, open: !ways.folded.has(key), height: HEADING });
+    if (!ways.folded.has(key)) rows.push(...rest.map((counter) => counterRow(counter, ways)));
   }
   return rows;
+}
+
+function stack(rows: Row[]): Row[] {
+  let top = 0;
+  for (const row of rows) {
+    row.top = top;
+    top += row.height;
+  }
+  return rows;
+}
+
+export function rowsOf(tracks: TrackInfo[], counters: CounterInfo[], ways: Arrangement): Rows {
+  const all = allRows(tracks, counters, ways);
+  const isWanted = (row: Row): boolean => `${row.label} ${row.note}`.toLowerCase().includes(ways.filter);
+  const pinned: Row[] = [], free: Row[] = [];
+  let hidden = 0, head: Row | undefined, headWanted = false;
+  for (const row of all) {
+    if (row.level === 1) {
+      head = row;
+      headWanted = ways.filter === "" || isWanted(row);
+    }
+    if (ways.hidden.has(row.key) || (row.level === 2 && head && ways.hidden.has(head.key))) {
+      ++hidden;
+    } else if (ways.pinned.has(row.key)) {
+      const of = row.level === 2 && head ? `${head.label}: ` : "";
+      pinned.push({ ...row, label: of + row.label, pinned: true });
+    } else if (ways.filter === "" || headWanted || isWanted(row)) {
+      free.push(row);
+    } else if (row.level === 1 && all.some((each) => each.level === 2 && isWanted(each) && headOfRow(all, each) === row)) {
+      free.push(row);
+    }
+  }
+  return { pinned: stack(pinned), free: stack(free), hidden };
+}
+
+function headOfRow(all: Row[], row: Row): Row | undefined {
+  for (let i = all.indexOf(row); i >= 0; --i) if (all[i]!.level === 1) return all[i];
+  return undefined;
 }
 
 export function heightOf(rows: Row[]): number {
@@ -80,19 +203,10 @@ export function heightOf(rows: Row[]): number {
 }
 
 // Where a lane is drawn, from the top of its row.
-export function laneTop(row: Row, index: number): number {
-  return row.level === 1 ? 3 : 3 + index * LANE;
-}
-
-export function rowAt(rows: Row[], y: number): Row | undefined {
-  return rows.find((row) => y >= row.top && y < row.top + row.height);
-}
+export function laneTop(row: Row, index: number): number { return 3 + index * row.lane; }
 
 export function laneAt(row: Row, y: number): number | undefined {
-  const index = row.level === 1 ? 0 : Math.floor((y - row.top - 3) / LANE);
-  return row.lanes[index];
+  return row.lanes[Math.floor((y - 3) / row.lane)];
 }
 
-export function rowOfLane(rows: Row[], lane: number): Row | undefined {
-  return rows.find((row) => row.track && lane >= row.track.first_lane && lane < row.track.first_lane + row.track.lanes);
-}
+export function hasLane(row: Row, lane: number): boolean { return row.lanes.includes(lane); }

@@ -1,105 +1,258 @@
 // What the page knows and shows, and what can be done with it. The parts of the page read it, and
-// are told when it changed.
-import { Basics, EventInfo, Findings, Hits, TraceInfo, TrackInfo, getJson } from "./api";
+// are told when it changed. moves.ts goes from event to event, address.ts keeps the view in the URL.
+import { CounterInfo, EventInfo, Findings, Hits, Layer, LayerEvent, Note, Notes, Preview, Refusal, State, StepInfo, TraceInfo, TrackInfo, getJson,
+         getTraces, postJson, whyOf } from "./api";
+import { readAddress, writeAddress } from "./address";
 import { Camera, Span } from "./camera";
-import { Chosen } from "./draw";
 import { timeText } from "./format";
-import { LANE, Row, heightOf, inOrder, laneTop, rowOfLane, rowsOf } from "./rows";
-import { Names, Tiles } from "./tiles";
+import { Row, Source, heightOf, inOrder, keyOf, rowsOf } from "./rows";
+import { Chosen, Measure, headOf } from "./scene";
+import { CounterTiles, Names, Tiles, counterTilesFor, tilesFor } from "./tiles";
 
-const HIT_BINS = 1024;
+export const HIT_BINS = 1024;
 const MANY_THREADS = 8;  // more are folded at first
+const MOST_QUIET = 8;    // looks without growth
+const LOOK_MS = 1000;    // at a trace that is being read or grows
+
+export interface ChosenGap extends LayerEvent { source: Source; lane: number; row: number }
+// What stands in the list of tracks by the reader's own wish.
+export type Ways = "folded" | "wide" | "hidden" | "pinned";
 
 export class Page {
   trace = 0;
+  route = "timeline";
+  state?: State;
+  preview?: Preview;
   tracks: TrackInfo[] = [];
+  counterList: CounterInfo[] = [];
+  steps: StepInfo[] = [];
+  stepsBy = "";
+  layers: Partial<Record<Source, Layer>> = {};
+  causes: string[] = [];  // of idle time, in the legend
+  pinnedRows: Row[] = [];
   rows: Row[] = [];
+  hiddenRows = 0;
   camera = new Camera({ from: 0, to: 1 });
-  tiles: Tiles;
-  names: Names;
+  tiles!: Record<Source, Tiles>;
+  counters!: CounterTiles;
+  names!: Names;
   range?: Span;
   chosen?: EventInfo;
+  gap?: ChosenGap;
+  measure?: Measure;
+  pointer?: number;  // the time under the pointer
   findings?: Findings;
   findingsError = "";
+  notes: Notes = { version: "", path: "", notes: [] };
+  canNote = false;
   text = "";
   hits?: Hits;
   hitSpan?: Span;
+  filter = "";
+  compact = false;
+  follows = false;
   error = "";
   said = "";         // for who does not see the canvas
   tab = "kernels";
   gpu = "";          // of the panels; "": all
   helping = false;
   scroll = 0;
-  height = 300;      // of the lanes that are seen
-  private folded = new Set<string>();
-  private wide = new Set<string>();
+  height = 300;      // of the canvas
+  ways: Record<Ways, Set<string>> = { folded: new Set(), wide: new Set(), hidden: new Set(), pinned: new Set() };
   private searching?: AbortController;
+  private version = 0;
+  private watching = false;
 
   constructor(public traces: TraceInfo[], private tell: () => void, private redraw: () => void) {
-    this.tiles = new Tiles(0, this.redraw, this.fail);
-    this.names = new Names(0, this.redraw, this.fail);
+    this.fresh();
   }
 
   get info(): TraceInfo { return this.traces[this.trace]!; }
   get gpus(): number[] { return this.tracks.filter((track) => track.kind === "gpu").map((track) => track.owner); }
+  get allRows(): Row[] { return [...this.pinnedRows, ...this.rows]; }
+  // Of the tracks that scroll.
+  get room(): number { return Math.max(0, this.height - headOf(this) - heightOf(this.pinnedRows)); }
 
   fail = (why: string): void => {
-    this.error = why.replace(/^Error: /, "");
+    this.error = why;
     this.tell();
   };
 
+  private fresh(): void {
+    const told = [this.redraw, this.fail] as const;
+    const { trace } = this;
+    this.tiles = { "": tilesFor(trace, "", ...told), "idle": tilesFor(trace, "idle", ...told), "critical-path": tilesFor(trace, "critical-path", ...told) };
+    this.counters = counterTilesFor(trace, ...told);
+    this.names = new Names(trace, ...told);
+    this.tracks = [];
+    this.counterList = [];
+    this.steps = [];
+    this.causes = [];
+    this.layers = {};
+    this.rows = this.pinnedRows = [];
+    this.range = this.chosen = this.gap = this.measure = this.findings = this.hits = this.state = this.preview = undefined;
+    this.notes = { version: "", path: "", notes: [] };
+    this.findingsError = this.error = this.text = this.gpu = this.filter = "";
+    this.ways = { folded: new Set(), wide: new Set(), hidden: new Set(), pinned: new Set() };
+    this.scroll = this.version = 0;
+    this.follows = this.canNote = false;
+  }
+
   async open(trace: number): Promise<void> {
     this.trace = trace;
-    const { start_ns: from, end_ns: to } = this.info;
-    this.camera = new Camera({ from, to: Math.max(to, from + 1) });
-    this.tiles = new Tiles(trace, this.redraw, this.fail);
-    this.names = new Names(trace, this.redraw, this.fail);
-    this.range = this.chosen = this.findings = this.hits = undefined;
-    this.findingsError = this.error = this.text = this.gpu = "";
-    this.tracks = [];
+    this.fresh();
+    this.setCamera();
     this.tell();
+    await this.untilRead(trace);
+    if (this.trace !== trace || this.state?.state === "failed") return;
     try {
       const answer = await getJson<{ tracks: TrackInfo[] }>("tracks", { trace });
       if (this.trace !== trace) return;
-      this.tracks = inOrder(answer.tracks);
-      const threads = this.tracks.filter((track) => track.kind === "thread");
-      const busiest = [...threads].sort((a, b) => b.events - a.events).slice(0, MANY_THREADS);
-      this.folded = new Set(threads.filter((track) => !busiest.includes(track))
-                                   .map((track) => `thread ${track.owner} ${track.number}`));
-      this.wide = new Set();
-      if (this.gpus.length === 0) this.tab = "api";
-      this.arrange();
+      this.take(answer.tracks, true);
     } catch (error) {
-      this.fail(String(error));
+      this.fail(whyOf(error));
     }
-    try {
-      const findings = await getJson<Findings>("findings", { trace });
-      if (this.trace === trace) this.findings = findings;
-    } catch (error) {
-      this.findingsError = String(error);
-    }
-    this.tell();
+    void this.watch(trace);
+    addEventListener("focus", () => { if (this.trace === trace) void this.watch(trace); });
+    await this.more(trace);
   }
 
-  private arrange(): void {
-    this.rows = rowsOf(this.tracks, this.folded, this.wide);
-    this.scroll = Math.min(this.scroll, Math.max(0, heightOf(this.rows) - this.height));
+  private setCamera(): void {
+    const { start_ns: from, end_ns: to } = this.info;
+    this.camera = new Camera({ from, to: Math.max(to, from + 1) });
+  }
+
+  private take(tracks: TrackInfo[], isFirst: boolean): void {
+    this.tracks = inOrder(tracks);
+    const threads = this.tracks.filter((track) => track.kind === "thread");
+    if (isFirst) {
+      const busiest = [...threads].sort((a, b) => b.events - a.events).slice(0, MANY_THREADS);
+      this.ways.folded = new Set(threads.filter((track) => !busiest.includes(track)).map(keyOf));
+      if (this.gpus.length === 0) this.tab = "api";
+      readAddress(this);
+    }
+    this.arrange();
+  }
+
+  // What the server makes of the trace: each part is shown as it comes, and is not missed where it cannot be made.
+  private async more(trace: number): Promise<void> {
+    const ask = async <T>(path: string, query: object, take: (answer: T) => void): Promise<void> => {
+      try {
+        const answer = await getJson<T>(path, { trace, ...query });
+        if (this.trace !== trace) return;
+        take(answer);
+        this.arrange();
+      } catch (error) {
+        if (!(error instanceof Refusal)) this.fail(whyOf(error));
+      }
+    };
+    const findings = getJson<Findings>("findings", { trace }).then(
+      (answer) => { if (this.trace === trace) this.findings = answer; },
+      (error) => { this.findingsError = whyOf(error); });
+    void findings.then(() => this.changed());
+    // One after the other: the server makes them so.
+    await ask<{ steps: StepInfo[]; source: string }>("steps", {}, (answer) => { this.steps = ofOneProcess(answer.steps); this.stepsBy = answer.source; });
+    await ask<Layer>("layer", { layer: "idle" }, (answer) => { this.layers.idle = answer; });
+    await ask<{ counters: CounterInfo[] }>("counters", {}, (answer) => { this.counterList = answer.counters; });
+    await ask<Notes>("notes", {}, (answer) => { this.notes = answer; this.canNote = true; });
+    await ask<Layer>("layer", { layer: "critical-path" }, (answer) => { this.layers["critical-path"] = answer; });
+  }
+
+  // A big trace is read while the page is there already.
+  private async untilRead(trace: number): Promise<void> {
+    try {
+      for (;;) {
+        const now = await this.stateOf(trace);
+        if (this.trace !== trace) return;
+        this.state = now;
+        this.preview ??= now?.state === "reading" ? await getJson<Preview>("preview", { trace }).catch(() => undefined) : undefined;
+        this.tell();
+        if (!this.state || this.state.state !== "reading") break;
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS / 4));
+      }
+      this.version = this.state?.version ?? 0;
+      if (this.state?.state === "failed") return this.fail(this.state.error);
+      this.traces = await getTraces();
+      this.setCamera();
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.fail(whyOf(error));
+    }
+  }
+
+  // A recording that runs: what is new is taken each second, as long as it grows. Whether it does is looked at for a while
+  // after the page was opened or came back, and not for ever: an idle page costs nothing.
+  private async watch(trace: number): Promise<void> {
+    if (this.watching) return;
+    this.watching = true;
+    try {
+      for (let quiet = 0; quiet < MOST_QUIET && this.trace === trace;) {
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+        const now = await this.stateOf(trace);
+        if (this.trace !== trace || !now) return;
+        const was = this.state;
+        this.state = now;
+        quiet = now.growing ? 0 : quiet + 1;
+        if (now.version !== this.version) await this.renew(trace, now.version);
+        else if (was?.growing !== now.growing) this.changed();
+        if (was?.growing && !now.growing) void this.more(trace);
+      }
+    } catch (error) {
+      this.fail(whyOf(error));
+    } finally {
+      this.watching = false;
+    }
+  }
+
+  private async stateOf(trace: number): Promise<State | undefined> {
+    const { traces } = await getJson<{ traces: State[] }>("state");
+    return traces.find((each) => each.trace === trace);
+  }
+
+  private async renew(trace: number, version: number): Promise<void> {
+    this.version = version;
+    const [traces, { tracks }] = await Promise.all([getTraces(), getJson<{ tracks: TrackInfo[] }>("tracks", { trace })]);
+    if (this.trace !== trace) return;
+    this.traces = traces;
+    const { length } = this.camera;
+    this.camera.grow({ from: this.info.start_ns, to: Math.max(this.info.end_ns, this.info.start_ns + 1) });
+    if (this.follows) this.camera.show({ from: this.info.end_ns - length, to: this.info.end_ns });
+    for (const cache of [...Object.values(this.tiles), this.counters]) cache.renew(version);
+    this.take(tracks, this.tracks.length === 0);
+  }
+
+  arrange(): void {
+    const { pinned, free, hidden } = rowsOf(this.tracks, this.counterList, {
+      ...this.ways, filter: this.filter.toLowerCase(), compact: this.compact,
+      idle: this.layers.idle?.tracks ?? [], path: this.layers["critical-path"]?.tracks ?? [],
+    });
+    this.pinnedRows = pinned;
+    this.rows = free;
+    this.hiddenRows = hidden;
+    this.scroll = Math.min(this.scroll, Math.max(0, heightOf(this.rows) - this.room));
     this.changed();
   }
 
   changed(): void {
     this.tell();
     this.redraw();
+    writeAddress(this);
   }
 
-  fold(key: string): void {
-    if (!this.folded.delete(key)) this.folded.add(key);
+  go(route: string): void {
+    this.route = route;
+    this.tell();
+    this.redraw();
+    writeAddress(this, true);
+  }
+
+  turn(way: Ways, key: string): void {
+    if (!this.ways[way].delete(key)) this.ways[way].add(key);
     this.arrange();
   }
 
-  widen(key: string): void {
-    if (!this.wide.delete(key)) this.wide.add(key);
-    this.arrange();
+  setCauses(causes: string[]): void {
+    this.causes = causes;
+    this.tell();
   }
 
   say(text: string): void {
@@ -109,7 +262,9 @@ export class Page {
 
   look(change: (camera: Camera) => void): void {
     change(this.camera);
+    this.follows = false;
     this.redraw();
+    writeAddress(this);
     void this.search();
   }
 
@@ -123,71 +278,9 @@ export class Page {
     this.changed();
   }
 
-  async choose(table: string, row: number, move = false): Promise<void> {
-    try {
-      const event = await getJson<EventInfo>("event", { trace: this.trace, table, row });
-      this.chosen = event;
-      this.said = `${event.name}, ${timeText(event.duration_ns)}, starts at ${timeText(event.start_ns)}`;
-      if (move) this.reveal(event);
-      this.changed();
-    } catch (error) {
-      this.fail(String(error));
-    }
-  }
-
-  // So that an event can be seen: its track is opened, and time and tracks are moved if they must.
-  private reveal(event: Basics): void {
-    if (event.lane !== null) {
-      const lane = event.lane;
-      const track = this.tracks.find((each) => lane >= each.first_lane && lane < each.first_lane + each.lanes);
-      if (track) {
-        const head = track.kind === "thread" ? `process ${track.owner}` : `gpu ${track.owner}`;
-        const key = `${track.kind} ${track.owner} ${track.number}`;
-        this.folded.delete(head);
-        this.folded.delete(key);
-        this.rows = rowsOf(this.tracks, this.folded, this.wide);
-        if (!rowOfLane(this.rows, lane)?.lanes.includes(lane)) this.wide.add(key);
-        this.rows = rowsOf(this.tracks, this.folded, this.wide);
-        const row = rowOfLane(this.rows, lane);
-        const y = row ? row.top + laneTop(row, row.lanes.indexOf(lane)) : 0;
-        if (y < this.scroll || y + LANE > this.scroll + this.height) {
-          this.scroll = Math.max(0, Math.min(y - this.height / 2, heightOf(this.rows) - this.height));
-        }
-      }
-    }
-    this.camera.reveal({ from: event.start_ns, to: event.start_ns + event.duration_ns });
-    void this.search();
-  }
-
-  // The next event of the lane of the chosen one, or of a name in all lanes.
-  async step(back: boolean, byName: boolean): Promise<void> {
-    if (byName && !this.text) return;
-    if (!byName && (!this.chosen || this.chosen.lane === null)) return;
-    const middle = Math.round(this.camera.from);
-    const from = this.chosen ?? { start_ns: Math.max(0, middle), lane: 0 };
-    try {
-      const query: Record<string, string | number> =
-        { trace: this.trace, lane: from.lane ?? 0, time: Math.max(0, from.start_ns), back: back ? 1 : 0 };
-      if (byName) query.text = this.text;
-      const next = await getJson<Basics | null>("next", query);
-      if (next) await this.choose(next.table, next.row, true);
-      else this.say(back ? "no earlier one" : "no later one");
-    } catch (error) {
-      this.fail(String(error));
-    }
-  }
-
-  // The first event of the lane above or below, from where the chosen one starts.
-  async across(down: boolean): Promise<void> {
-    const lanes = this.rows.filter((row) => row.level === 2).flatMap((row) => row.lanes);
-    const at = lanes.indexOf(this.chosen?.lane ?? -1);
-    const lane = at < 0 ? lanes[0] : lanes[at + (down ? 1 : -1)];
-    if (lane === undefined) return;
-    const time = Math.max(0, Math.round((this.chosen?.start_ns ?? this.camera.from) - 1));
-    for (const back of [0, 1]) {
-      const next = await getJson<Basics | null>("next", { trace: this.trace, lane, time, back });
-      if (next) return this.choose(next.table, next.row, true);
-    }
+  clear(): void {
+    this.chosen = this.gap = this.measure = undefined;
+    this.select(undefined);
   }
 
   setText(text: string): void {
@@ -208,20 +301,49 @@ export class Page {
       this.hitSpan = span;
       this.changed();
     } catch (error) {
-      if (!abort.signal.aborted) this.fail(String(error));
+      if (!abort.signal.aborted) this.fail(whyOf(error));
     }
   }
 
-  asChosen(event?: Basics): Chosen | undefined {
-    return event && event.lane !== null
-      ? { lane: event.lane, row: event.row, start: event.start_ns, duration: event.duration_ns } : undefined;
+  // Keeps the notes beside the trace; somebody else may have written meanwhile.
+  async keep(change: (notes: Note[]) => Note[]): Promise<void> {
+    const { trace } = this;
+    for (let again = 0; again < 3; ++again) {
+      try {
+        this.notes = await postJson<Notes>("notes", { trace }, { version: this.notes.version, notes: change(this.notes.notes) });
+        return this.changed();
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.status !== 409) return this.fail(whyOf(error));
+        this.notes = await getJson<Notes>("notes", { trace });
+      }
+    }
+    this.fail("the notes are being changed by somebody else");
+  }
+
+  // What is outlined: the event or the time of a layer that was clicked, and what belongs to it.
+  get outlined(): Chosen | undefined {
+    const { chosen, gap } = this;
+    if (gap) return { source: gap.source, lane: gap.lane, row: gap.row, start: gap.start_ns, duration: gap.duration_ns };
+    return chosen && chosen.lane !== null ? { source: "", lane: chosen.lane, row: chosen.row, start: chosen.start_ns, duration: chosen.duration_ns } : undefined;
+  }
+  get linked(): Chosen[] {
+    const { chosen, gap } = this;
+    const all = gap?.events ?? (chosen?.call ? [chosen.call] : chosen?.operations ?? (chosen?.operation ? [chosen.operation] : []));
+    return all.flatMap((each) => each.lane === null ? [] : [{ source: "" as Source, lane: each.lane, row: each.row, start: each.start_ns, duration: each.duration_ns }]);
   }
 
   fit(): void {
-    const span = this.range ?? (this.chosen && { from: this.chosen.start_ns, to: this.chosen.start_ns + this.chosen.duration_ns });
+    const one = this.gap ?? this.chosen;
+    const span = this.range ?? (one && { from: one.start_ns, to: one.start_ns + one.duration_ns });
     const margin = span ? (span.to - span.from) * 0.1 : 0;
     this.look((camera) => camera.show(span ? { from: span.from - margin, to: span.to + margin } : camera.whole));
   }
 }
 
-export { HIT_BINS };
+// Ranks of one file have steps of their own beside each other: those of the process with most of them.
+function ofOneProcess(steps: StepInfo[]): StepInfo[] {
+  const counts = new Map<number | null, number>();
+  for (const step of steps) counts.set(step.pid, (counts.get(step.pid) ?? 0) + 1);
+  const [pid] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [null];
+  return steps.filter((step) => step.pid === pid).sort((a, b) => a.start_ns - b.start_ns);
+}

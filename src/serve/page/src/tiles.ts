@@ -1,10 +1,11 @@
 // Tiles of lanes (src/timeline/tile.h), fetched as they are looked at and forgotten again, so that
 // the page never holds the trace.
-import { getBytes, getJson } from "./api";
+import { Query, getBytes, getJson, whyOf } from "./api";
 
 export const BINS = 512;
 const MOST_LANES = 64;
-const MOST_BYTES = 64 << 20;
+const MOST_BYTES = 48 << 20;        // of the trace's tiles
+const MOST_OTHER_BYTES = 5 << 20;   // of each other kind
 
 export interface LaneTile {
   exact: boolean; rows: number; starts: number; busyNs: number;
@@ -45,61 +46,103 @@ function readTile(bytes: ArrayBuffer): Map<number, LaneTile> {
   return lanes;
 }
 
-interface Kept { lanes: Map<number, LaneTile>; bytes: number }
+// What a counter was in each bin that has a value.
+export interface CounterTile { rows: number; min: Float32Array; max: Float32Array; last: Float32Array; bin: Uint16Array }
 
-export class Tiles {
-  private kept = new Map<string, Kept>();  // the one that was used last is last
+function readCounterTile(bytes: ArrayBuffer): Map<number, CounterTile> {
+  const view = new DataView(bytes);
+  const counters = new Map<number, CounterTile>();
+  for (let i = 0; i < view.getUint16(6, true); ++i) {
+    const entry = 32 + 16 * i;
+    const rows = view.getUint32(entry + 4, true), place = view.getUint32(entry + 8, true);
+    const column = (k: number): Float32Array => new Float32Array(bytes, place + 4 * rows * k, rows);
+    counters.set(view.getUint32(entry, true),
+                 { rows, min: column(0), max: column(1), last: column(2), bin: new Uint16Array(bytes, place + 12 * rows, rows) });
+  }
+  return counters;
+}
+
+interface Kept<T> { parts: Map<number, T>; bytes: number }
+
+// Parts of tiles by level, number and lane (or counter).
+class Cache<T> {
+  version = 0;  // of a trace that grows
+  private kept = new Map<string, Kept<T>>();  // the one that was used last is last
+  private old: ReadonlyMap<string, Kept<T>> = new Map();  // of the version before
   private asked = new Set<string>();
   private bytes = 0;
 
-  constructor(private trace: number, private changed: () => void, private failed: (why: string) => void) {}
+  constructor(private path: string, private list: string, private query: Query, private read: (bytes: ArrayBuffer) => Map<number, T>,
+              private most: number, private changed: () => void, private failed: (why: string) => void) {}
 
-  find(level: number, tile: number, lane: number): LaneTile | undefined {
+  find(level: number, tile: number, part: number): T | undefined {
     const key = `${level}/${tile}`;
     const kept = this.kept.get(key);
-    const found = kept?.lanes.get(lane);
-    if (kept && found) {
-      this.kept.delete(key);
-      this.kept.set(key, kept);
-    }
+    const found = kept?.parts.get(part);
+    if (!kept || !found) return this.old.get(key)?.parts.get(part);
+    this.kept.delete(key);
+    this.kept.set(key, kept);
     return found;
   }
 
   // Asks for what is missing of a tile.
-  want(level: number, tile: number, lanes: number[]): void {
-    const missing = lanes.filter((lane) => !this.asked.has(`${level}/${tile}/${lane}`) &&
-                                           !this.kept.get(`${level}/${tile}`)?.lanes.has(lane));
+  want(level: number, tile: number, parts: number[]): void {
+    const missing = parts.filter((part) => !this.asked.has(`${level}/${tile}/${part}`) &&
+                                           !this.kept.get(`${level}/${tile}`)?.parts.has(part));
     for (let i = 0; i < missing.length; i += MOST_LANES) {
       void this.fetch(level, tile, missing.slice(i, i + MOST_LANES));
     }
   }
 
-  private async fetch(level: number, tile: number, lanes: number[]): Promise<void> {
-    const keys = lanes.map((lane) => `${level}/${tile}/${lane}`);
+  // What there is stays to be seen until what is new is there.
+  renew(version: number): void {
+    this.version = version;
+    this.old = this.kept;
+    this.kept = new Map();
+    this.asked.clear();
+    this.bytes = 0;
+  }
+
+  private async fetch(level: number, tile: number, parts: number[]): Promise<void> {
+    const { version } = this;
+    const keys = parts.map((part) => `${level}/${tile}/${part}`);
     for (const key of keys) this.asked.add(key);
     try {
-      const bytes = await getBytes("tiles", { trace: this.trace, lanes: lanes.join(","), level, tile });
-      this.keep(`${level}/${tile}`, readTile(bytes), bytes.byteLength);
+      const bytes = await getBytes(this.path, { ...this.query, [this.list]: parts.join(","), level, tile, ...(version ? { v: version } : {}) });
+      if (version !== this.version) return;
+      this.keep(`${level}/${tile}`, this.read(bytes), bytes.byteLength);
       for (const key of keys) this.asked.delete(key);
       this.changed();
     } catch (error) {
-      this.failed(String(error));  // and is not asked for again
+      this.failed(whyOf(error));  // and is not asked for again
     }
   }
 
-  private keep(key: string, lanes: Map<number, LaneTile>, bytes: number): void {
-    const kept = this.kept.get(key) ?? { lanes: new Map<number, LaneTile>(), bytes: 0 };
-    for (const [lane, tile] of lanes) kept.lanes.set(lane, tile);
+  private keep(key: string, parts: Map<number, T>, bytes: number): void {
+    const kept = this.kept.get(key) ?? { parts: new Map<number, T>(), bytes: 0 };
+    for (const [part, tile] of parts) kept.parts.set(part, tile);
     kept.bytes += bytes;
     this.bytes += bytes;
     this.kept.delete(key);
     this.kept.set(key, kept);
     for (const [old, each] of this.kept) {
-      if (this.bytes <= MOST_BYTES || old === key) break;
+      if (this.bytes <= this.most || old === key) break;
       this.kept.delete(old);
       this.bytes -= each.bytes;
     }
   }
+}
+
+export type Tiles = Cache<LaneTile>;
+export type CounterTiles = Cache<CounterTile>;
+type Told = [changed: () => void, failed: (why: string) => void];
+
+// Of the trace itself, or of a layer of it.
+export function tilesFor(trace: number, layer: string, ...told: Told): Tiles {
+  return new Cache("tiles", "lanes", layer === "" ? { trace } : { trace, layer }, readTile, layer === "" ? MOST_BYTES : MOST_OTHER_BYTES, ...told);
+}
+export function counterTilesFor(trace: number, ...told: Told): CounterTiles {
+  return new Cache("counter-tiles", "counters", { trace }, readCounterTile, MOST_OTHER_BYTES, ...told);
 }
 
 // Names by id, short, as they are needed.
@@ -132,7 +175,7 @@ export class Names {
       this.timer = false;
       this.changed();
     } catch (error) {
-      this.failed(String(error));
+      this.failed(whyOf(error));
     }
   }
 }

@@ -1,21 +1,20 @@
-// The timeline: minimap, tracks as a tree, and the canvas beside them.
+// The timeline: minimap, tracks as a tree, and the canvas beside them. pointer.ts is what the mouse does.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Span } from "./camera";
-import { Box, Colours, RULER, Scene, boxAt, coloursOf, draw, drawMinimap, levelOf, overviewLevel, wantTiles } from "./draw";
+import { Swatch, lookOf } from "./colours";
+import { draw, wantTiles } from "./draw";
 import { countText, timeText } from "./format";
-import { Row, heightOf, laneAt, rowAt } from "./rows";
+import { drawMinimap } from "./marks";
+import { Hover, usePointer } from "./pointer";
+import { Row, heightOf } from "./rows";
+import { Colours, Scene, coloursOf, headOf, levelOf, overviewLevel } from "./scene";
 import { HIT_BINS, Page } from "./state";
-
-const NO_ROW = 0xffffffff;
-const LABELS = 210;
-
-export interface Hover { x: number; y: number; title: string; lines: string[] }
 
 function sceneOf(page: Page, width: number, height: number): Scene {
   return {
-    camera: page.camera, rows: page.rows, tiles: page.tiles, names: page.names, origin: page.info.start_ns,
-    scroll: page.scroll, width, height, range: page.range, chosen: page.asChosen(page.chosen),
-    linked: page.asChosen(page.chosen?.call ?? page.chosen?.operation),
+    camera: page.camera, pinned: page.pinnedRows, free: page.rows, tiles: page.tiles, counters: page.counters, names: page.names,
+    classes: { "": [], "idle": page.layers.idle?.classes ?? [], "critical-path": page.layers["critical-path"]?.classes ?? [] },
+    steps: page.steps, notes: page.notes.notes, origin: page.info.start_ns, scroll: page.scroll, width, height,
+    range: page.range, chosen: page.outlined, linked: page.linked, measure: page.measure, pointer: page.pointer,
     hits: page.hits && page.hitSpan &&
           { span: page.hitSpan, bins: HIT_BINS, lanes: new Map(page.hits.lanes.map((each) => [each.lane, each.bins])) },
   };
@@ -48,119 +47,87 @@ export class Painter {
   }
   private paint(): void {
     const scene = this.scene();
-    if (!scene || !this.page || !this.canvas || !this.minimap) return;
-    this.colours ??= coloursOf(this.canvas);
-    const shown = this.page.gpus.length > 0 ? this.page.tracks.filter((track) => track.kind === "gpu")
-                                            : this.page.tracks.slice(0, 4);
+    const { page, canvas, minimap } = this;
+    if (!scene || !page || !canvas?.isConnected || !minimap) return;
+    const begin = performance.now();
+    this.colours ??= coloursOf(canvas);
+    const shown = page.gpus.length > 0 ? page.tracks.filter((track) => track.kind === "gpu") : page.tracks.slice(0, 4);
     const overview = shown.map((track) => track.first_lane).slice(0, 16);
-    const { whole } = this.page.camera;
-    if (overview.length > 0) this.page.tiles.want(overviewLevel(whole), 0, overview);
+    const idle = shown.flatMap((track) => page.layers.idle?.tracks.find((each) => each.owner === track.owner)?.first_lane ?? []).slice(0, 16);
+    const { whole } = page.camera;
+    if (overview.length > 0) page.tiles[""].want(overviewLevel(whole), 0, overview);
+    if (idle.length > 0) page.tiles.idle.want(overviewLevel(whole), 0, idle);
     wantTiles(scene);
-    draw(this.canvas, scene, this.colours);
-    drawMinimap(this.minimap, scene, this.colours, overview, whole);
-    const { dataset } = this.canvas;
+    draw(canvas, scene, this.colours);
+    const causes = causesOf(page);
+    if (causes.join() !== page.causes.join()) page.setCauses(causes);
+    drawMinimap(minimap, scene, this.colours, overview, idle, whole);
+    const { dataset } = canvas;
     dataset.from = String(Math.round(scene.camera.from));
     dataset.to = String(Math.round(scene.camera.to));
     dataset.level = String(levelOf(scene.camera, scene.width));
     dataset.painted = String(Number(dataset.painted ?? 0) + 1);
+    dataset.script = String(Math.round((Number(dataset.script ?? 0) + performance.now() - begin) * 1000) / 1000);  // ms of all frames
   }
 }
 
-function hoverOf(box: Box, name: string | undefined, x: number, y: number): Hover {
-  if (box.row === NO_ROW) return { x, y, title: "busy", lines: [timeText(box.duration)] };
-  const lines = [`${timeText(box.duration)}, starts at ${timeText(box.start)}`];
-  if (box.count > 1) lines.push(`the longest of ${countText(box.count)} here; zoom in to see each`);
-  return { x, y, title: name ?? "", lines };
-}
-
-function Label({ page, row }: { page: Page; row: Row }) {
+function Label({ page, row, top }: { page: Page; row: Row; top: number }) {
+  const small = row.height < 20;
   return (
-    <li role="treeitem" aria-level={row.level} aria-expanded={row.open} class={`label level${row.level}`}
-        style={{ top: `${row.top}px`, height: `${row.height}px` }}>
-      <button type="button" onClick={() => page.fold(row.key)} aria-expanded={row.open}>
+    <li role="treeitem" aria-level={row.level} aria-expanded={row.folds ? row.open : undefined} class={`label level${row.level}${row.pinned ? " pinned" : ""}${small ? " small" : ""}`}
+        style={{ top: `${top}px`, height: `${row.height}px` }}>
+      {row.folds && !row.pinned ? <button type="button" onClick={() => page.turn("folded", row.key)} aria-expanded={row.open}>
         <span aria-hidden="true" class="turn">{row.open ? "▾" : "▸"}</span>{row.label}
-      </button>
+      </button> : <span class="plain">{row.label}</span>}
       <span class="note" title={row.note}>{row.note}</span>
+      <span class="tools">
+        <button type="button" aria-pressed={row.pinned} aria-label={row.pinned ? `Unpin ${row.label}` : `Pin ${row.label} to the top`} title={row.pinned ? "Unpin" : "Pin to the top"}
+                onClick={() => page.turn("pinned", row.key)}>{row.pinned ? "◆" : "◇"}</button>
+        <button type="button" aria-label={`Hide ${row.label}`} title="Hide" onClick={() => page.turn("hidden", row.key)}>×</button>
+      </span>
       {row.hidden > 0 || row.wide
-        ? <button type="button" class="more" onClick={() => page.widen(row.key)}>
+        ? <button type="button" class="more" onClick={() => page.turn("wide", row.key)}>
             {row.wide ? "show fewer levels" : `${row.hidden} more level${row.hidden === 1 ? "" : "s"}`}
           </button> : null}
     </li>
   );
 }
 
-interface Drag { x: number; span: Span; pans: boolean; moved: boolean }
+// The causes of idle time in this trace, those with most of it first; as far as the overview is there.
+function causesOf(page: Page): string[] {
+  const layer = page.layers.idle;
+  const level = overviewLevel(page.camera.whole);
+  const times = new Map<string, number>();
+  for (const track of layer?.tracks ?? []) {
+    const tile = page.tiles.idle.find(level, 0, track.first_lane);
+    for (let i = 0; tile && i < tile.rows; ++i) {
+      const name = layer!.classes[tile.name[i]!] ?? "";
+      times.set(name, (times.get(name) ?? 0) + (tile.exact ? tile.duration[i]! : tile.busy![i]! / 65535 * 2 ** level));
+    }
+  }
+  return [...times].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+}
 
-function usePointer(page: Page, painter: Painter, canvas: { current: HTMLCanvasElement | null }, setHover: (hover?: Hover) => void) {
-  const drag = useRef<Drag | undefined>(undefined);
-  const timeAt = (x: number): number => page.camera.from + x / painter.width * page.camera.length;
-  const find = (x: number, y: number): Box | undefined => {
-    const scene = painter.scene();
-    const row = y > RULER ? rowAt(page.rows, y - RULER + page.scroll) : undefined;
-    const lane = row && laneAt(row, y - RULER + page.scroll);
-    return scene && lane !== undefined ? boxAt(scene, lane, x) : undefined;
-  };
-  const down = (event: PointerEvent): void => {
-    if (event.button > 1) return;
-    (event.target as Element).setPointerCapture(event.pointerId);
-    const pans = event.shiftKey || event.button === 1 || event.offsetY < RULER;
-    drag.current = { x: event.offsetX, span: { from: page.camera.from, to: page.camera.to }, pans, moved: false };
-    setHover(undefined);
-  };
-  const move = (event: PointerEvent): void => {
-    const held = drag.current;
-    if (!held) {
-      const box = find(event.offsetX, event.offsetY);
-      setHover(box && hoverOf(box, page.names.find(box.name), event.offsetX, event.offsetY));
-      return;
-    }
-    const distance = event.offsetX - held.x;
-    if (Math.abs(distance) > 3) held.moved = true;
-    if (!held.moved) return;
-    if (held.pans) {
-      const ns = distance / painter.width * (held.span.to - held.span.from);
-      page.look((camera) => camera.show({ from: held.span.from - ns, to: held.span.to - ns }));
-    } else {
-      const ends = [timeAt(held.x), timeAt(event.offsetX)].sort((a, b) => a - b) as [number, number];
-      page.select({ from: ends[0], to: ends[1] });
-    }
-  };
-  const up = (event: PointerEvent): void => {
-    const held = drag.current;
-    drag.current = undefined;
-    if (!held || held.moved) return;
-    const box = find(event.offsetX, event.offsetY);
-    const row = page.rows.find((each) => box && each.lanes.includes(box.lane));
-    if (box && box.row !== NO_ROW && row?.track) {
-      void page.choose(row.track.kind === "queue" ? "op" : "api", box.row);
-    } else {
-      page.chosen = undefined;
-      page.select(undefined);
-    }
-  };
-  useEffect(() => {
-    const element = canvas.current!;
-    const wheel = (event: WheelEvent): void => {
-      const sideways = event.shiftKey ? event.deltaY : event.deltaX;
-      const scroll = Math.max(0, Math.min(page.scroll + event.deltaY, heightOf(page.rows) - page.height));
-      const isVertical = !event.ctrlKey && !event.metaKey && event.offsetY >= RULER &&
-                         Math.abs(sideways) <= Math.abs(event.shiftKey ? 0 : event.deltaY);
-      // At the end of the tracks the rest of the page moves.
-      if (!isVertical || scroll !== page.scroll) event.preventDefault();
-      if (event.ctrlKey || event.metaKey || event.offsetY < RULER) {
-        const at = timeAt(event.offsetX);
-        page.look((camera) => camera.zoom(Math.exp(Math.max(-200, Math.min(200, event.deltaY)) / 300), at));
-      } else if (!isVertical) {
-        page.look((camera) => camera.pan(sideways / painter.width * camera.length));
-      } else {
-        page.scroll = scroll;
-        page.changed();
-      }
-    };
-    element.addEventListener("wheel", wheel, { passive: false });
-    return () => element.removeEventListener("wheel", wheel);
-  }, [page]);
-  return { down, move, up };
+// What the strips say by colour and pattern.
+function Legend({ page }: { page: Page }) {
+  if (page.causes.length === 0) return null;
+  return <ul class="legend" aria-label="Causes of idle time">{page.causes.map((name) =>
+    <li title={lookOf(name).what}><Swatch name={name} /> {name}<span class="long">: {lookOf(name).what}</span></li>)}</ul>;
+}
+
+function Tools({ page }: { page: Page }) {
+  const { hidden } = page.ways;
+  return (
+    <div class="tools-line">
+      <input id="filter" type="search" aria-label="Filter tracks" placeholder="Filter tracks (Ctrl+P)" value={page.filter} maxLength={100} spellcheck={false}
+             onInput={(event) => { page.filter = event.currentTarget.value; page.arrange(); }}
+             onKeyDown={(event) => { event.stopPropagation(); if (event.key === "Escape") { page.filter = ""; page.arrange(); document.getElementById("timeline")?.focus(); } }} />
+      <button type="button" id="compact" aria-pressed={page.compact} onClick={() => { page.compact = !page.compact; page.arrange(); }}>Compact</button>
+      {hidden.size > 0 ? <button type="button" id="unhide" onClick={() => { hidden.clear(); page.arrange(); }}>Show {countText(page.hiddenRows)} hidden</button> : null}
+      {page.state?.growing ? <button type="button" id="follow" aria-pressed={page.follows} onClick={() => { page.follows = !page.follows; page.changed(); }}>Follow</button> : null}
+      <Legend page={page} />
+    </div>
+  );
 }
 
 function Minimap({ page, painter }: { page: Page; painter: Painter }) {
@@ -180,19 +147,58 @@ function Minimap({ page, painter }: { page: Page; painter: Painter }) {
                  onPointerMove={go} />;
 }
 
+// The tracks' names: the pinned ones above, the others scroll, and the canvas with them.
+function Labels({ page }: { page: Page }) {
+  const list = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (list.current && Math.abs(list.current.scrollTop - page.scroll) >= 1) list.current.scrollTop = page.scroll;
+  });
+  const scrolled = (top: number): void => {
+    if (Math.abs(top - page.scroll) < 1) return;
+    page.scroll = top;
+    page.changed();
+  };
+  const rows = page.rows.filter((row) => row.top + row.height > page.scroll && row.top < page.scroll + page.room);
+  const head = headOf(page), pinned = heightOf(page.pinnedRows);
+  return (
+    <>
+      <div class="corner" style={{ height: `${head}px` }}>{page.steps.length > 0 ? <span title={page.stepsBy}>{countText(page.steps.length)} step{page.steps.length === 1 ? "" : "s"} (J, K)</span> : null}</div>
+      {page.pinnedRows.length > 0 ? <ul class="labels pins" role="tree" aria-label="Pinned tracks" style={{ top: `${head}px`, height: `${pinned}px` }}>
+        {page.pinnedRows.map((row) => <Label key={row.key} page={page} row={row} top={row.top} />)}</ul> : null}
+      <div class="labels" ref={list} style={{ top: `${head + pinned}px` }} onScroll={(event) => scrolled(event.currentTarget.scrollTop)}>
+        <ul role="tree" aria-label="Tracks" style={{ height: `${heightOf(page.rows)}px` }}>
+          {rows.map((row) => <Label key={row.key} page={page} row={row} top={row.top} />)}
+        </ul>
+      </div>
+    </>
+  );
+}
+
+const LABELS = 210;
+
+function Hovering({ hover, painter }: { hover: Hover; painter: Painter }) {
+  return (
+    <div class="hover" role="presentation" style={{
+      left: `${LABELS + Math.min(hover.x + 14, Math.max(painter.width - 330, 0))}px`,
+      top: `${Math.min(hover.y + 16, painter.height - 50 - 19 * hover.lines.length)}px` }}>
+      <strong>{hover.title}</strong>{hover.lines.map((line) => <div>{line}</div>)}
+    </div>
+  );
+}
+
 export function Timeline({ page, painter }: { page: Page; painter: Painter }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
-  const labels = useRef<HTMLDivElement>(null);
   const [hover, setHover] = useState<Hover | undefined>();
-  const { down, move, up } = usePointer(page, painter, canvas, setHover);
+  const { down, move, up, leave } = usePointer(page, painter, canvas, setHover);
   useEffect(() => {
     painter.page = page;
     painter.canvas = canvas.current!;
     const fit = (): void => {
-      painter.width = Math.max(50, box.current!.clientWidth - LABELS);
-      painter.height = Math.max(60, box.current!.clientHeight);
-      page.height = painter.height - RULER;
+      if (!box.current) return;
+      painter.width = Math.max(50, box.current.clientWidth - LABELS);
+      painter.height = Math.max(60, box.current.clientHeight);
+      page.height = painter.height;
       page.changed();
     };
     const watch = new ResizeObserver(fit);
@@ -200,34 +206,17 @@ export function Timeline({ page, painter }: { page: Page; painter: Painter }) {
     fit();
     return () => watch.disconnect();
   }, [page]);
-  // The list scrolls, and the canvas with it.
-  const scrolled = (top: number): void => {
-    if (Math.abs(top - page.scroll) < 1) return;
-    page.scroll = top;
-    page.changed();
-  };
-  useLayoutEffect(() => {
-    if (labels.current && Math.abs(labels.current.scrollTop - page.scroll) >= 1) labels.current.scrollTop = page.scroll;
-  });
-  const rows = page.rows.filter((row) => row.top + row.height > page.scroll && row.top < page.scroll + page.height);
   return (
     <section class="timeline" aria-label="Timeline">
-      <div class="mini"><span class="minilabel">Whole trace, {timeText(page.info.end_ns - page.info.start_ns)}</span><Minimap page={page} painter={painter} /></div>
+      <Tools page={page} />
+      <div class="mini"><span class="minilabel">Timeline: {timeText(page.info.end_ns - page.info.start_ns)}</span><Minimap page={page} painter={painter} /></div>
       <div class="lanes" ref={box}>
-        <div class="labels" ref={labels} onScroll={(event) => scrolled(event.currentTarget.scrollTop)}>
-          <ul role="tree" aria-label="Tracks" style={{ height: `${heightOf(page.rows)}px` }}>
-            {rows.map((row) => <Label key={row.key} page={page} row={row} />)}
-          </ul>
-        </div>
+        <Labels page={page} />
         <canvas ref={canvas} class="canvas" tabIndex={0} role="application" id="timeline"
-                aria-label="Timeline of the trace. W and S zoom, A and D move, arrow keys go from event to event, ? lists all keys."
-                onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerLeave={() => setHover(undefined)}
+                aria-label="Timeline of the trace. W and S zoom, A and D move, arrow keys go from event to event, J and K from step to step, ? lists all keys."
+                onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerLeave={leave}
                 onDblClick={() => page.fit()} />
-        {hover ? <div class="hover" role="presentation" style={{
-          left: `${LABELS + Math.min(hover.x + 14, painter.width - 330)}px`,
-          top: `${Math.min(hover.y + 16, painter.height - 70)}px` }}>
-          <strong>{hover.title}</strong>{hover.lines.map((line) => <div>{line}</div>)}
-        </div> : null}
+        {hover ? <Hovering hover={hover} painter={painter} /> : null}
       </div>
     </section>
   );

@@ -1,0 +1,163 @@
+// The pages beside the timeline: each is a list of analyses of the selection, with what to choose where there is a choice.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { getText, whyOf } from "./api";
+import { Choice, Panel, optionsOf, useAnswer } from "./ask";
+import { breakdownPicture, flamePicture, idlePicture, pathPicture } from "./charts";
+import { FindingCard, StoryFacts } from "./findings";
+import { FLAME_LIMIT, Selection } from "./panels";
+import { build } from "./picture";
+import { Answer, Copy, Json, Options, commandOf, isRows } from "./report";
+import type { Page } from "./state";
+
+interface Part {
+  title: string; analysis: string; options?: Options;
+  choice?: { option: string; label: string; of: [string, string][] };
+  picture?: "svg" | ((page: Page) => (answer: Json) => ComponentChildren);
+}
+interface Spec { id: string; name: string; about: string; parts: Part[] }
+
+export const SPECS: Spec[] = [
+  { id: "kernels", name: "Kernels", about: "Which kernels took the time, how much their times vary, and which come in sequences.", parts: [
+    { title: "By kernel", analysis: "kernels", options: { limit: "100" }, choice: { option: "by", label: "A row is", of: [
+      ["name", "a kernel"], ["shape", "a kernel and its grid"], ["gpu", "a GPU"], ["queue", "a queue"]] } },
+    { title: "Time by class", analysis: "breakdown", picture: () => breakdownPicture },
+    { title: "Those whose times vary", analysis: "variability" },
+    { title: "Sequences that come again", analysis: "sequences" }] },
+  { id: "operators", name: "Operators", about: "Which operators, modules and lines of code took the time of the GPU and of the CPU.", parts: [
+    { title: "By operator", analysis: "operators", options: { limit: "100" } },
+    { title: "By call stack", analysis: "stacks", options: { by: "tree", limit: FLAME_LIMIT }, picture: flamePicture,
+      choice: { option: "weight", label: "Wide is", of: [["auto", "what the trace has"], ["cpu", "CPU time"], ["wall", "time"], ["gpu", "GPU time"]] } }] },
+  { id: "copies", name: "Copies", about: "What was copied between host and devices, how fast, and by which calls.", parts: [{ title: "By direction", analysis: "copies", options: { limit: "100" } }] },
+  { id: "memory", name: "Memory", about: "How much memory was in use, when most, and what allocated it.", parts: [{ title: "Memory in use", analysis: "memory", picture: "svg" }] },
+  { id: "steps", name: "Steps", about: "How long each step took, and what was different in the slow ones.", parts: [{ title: "By step", analysis: "steps", options: { limit: "200" }, picture: "svg" }] },
+  { id: "path", name: "Critical path", about: "What held up the end of the program, and what would be gained if a part of it took no time.", parts: [
+    { title: "Bound by", analysis: "critical-path", picture: () => pathPicture }] },
+  { id: "idle", name: "Idle", about: "Why the GPUs were idle, and how long it took from a call to its operation.", parts: [
+    { title: "By cause", analysis: "idle", picture: () => idlePicture }, { title: "From call to operation", analysis: "launches" }, { title: "Queues", analysis: "queues" }] },
+];
+
+// The picture that the command line draws of it, too (--format svg).
+export function Picture({ page, path, query, title }: { page: Page; path: string; query: Options; title: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const key = JSON.stringify([path, query, page.trace, page.state?.version]);
+  useEffect(() => {
+    const abort = new AbortController();
+    getText(path, { trace: page.trace, ...query, format: "svg" }, abort.signal).then(
+      (text) => { const made = build(text, title); if (made) place.current?.replaceChildren(made); else place.current?.replaceChildren(); },
+      (error) => { if (!abort.signal.aborted) place.current?.replaceChildren(whyOf(error)); });
+    return () => abort.abort();
+  }, [key]);
+  return <div class="picture" ref={place} />;
+}
+
+function PartOf({ page, part }: { page: Page; part: Part }) {
+  const [chosen, setChosen] = useState(part.choice?.of[0]?.[0] ?? "");
+  const isFirst = chosen === part.choice?.of[0]?.[0];
+  const options = { ...part.options, ...(part.choice && !isFirst ? { [part.choice.option]: chosen } : {}) };
+  const { picture } = part;
+  const made = typeof picture === "function" ? picture(page)
+    : picture === "svg" ? () => <Picture page={page} path="panel" query={{ analysis: part.analysis, ...options, ...optionsOf(page) }} title={part.title} /> : undefined;
+  return (
+    <section class="part" aria-label={part.title}>
+      <div class="panelhead"><h2>{part.title}</h2>{part.choice ? <Choice label={part.choice.label} value={chosen} of={part.choice.of} set={setChosen} /> : null}</div>
+      <Panel page={page} analysis={part.analysis} options={options} picture={made} />
+    </section>
+  );
+}
+
+// What the path would be if something took less time.
+function WhatIf({ page }: { page: Page }) {
+  const [what, setWhat] = useState("gpu_compute"), [percent, setPercent] = useState(50);
+  const [text, setText] = useState("");
+  const [asked, setAsked] = useState("");
+  const setting = `${text.trim() || what}=${percent}`;
+  return (
+    <section class="part" aria-label="What if">
+      <h2>What if</h2>
+      <form class="panelhead" onSubmit={(event) => { event.preventDefault(); setAsked(setting); }}>
+        <Choice label="If" value={what} of={[["gpu_compute", "kernels"], ["gpu_copy", "copies"], ["gpu_communication", "communication"], ["cpu", "code on the CPU"],
+          ["data_loading", "data loading"], ["kernel_launch_overhead", "launch overhead"], ["kernel_kernel_overhead", "gaps between kernels"]]} set={setWhat} />
+        <label>or what is named <input value={text} size={24} maxLength={200} placeholder="a regular expression" onInput={(event) => setText(event.currentTarget.value)} /></label>
+        <label>took <input type="range" min="0" max="100" step="5" value={percent} aria-valuetext={`${percent} % of its time`} onInput={(event) => setPercent(Number(event.currentTarget.value))} /> {percent} % of its time</label>
+        <button type="submit">Compute</button>
+      </form>
+      {asked ? <Panel page={page} analysis="critical-path" options={{ "what-if": asked }} /> : null}
+    </section>
+  );
+}
+
+export function SpecPage({ page, spec }: { page: Page; spec: Spec }) {
+  return (
+    <>
+      <p class="about">{spec.about}</p>
+      <Selection page={page} />
+      {spec.id === "path" ? <WhatIf page={page} /> : null}
+      {spec.parts.map((part) => <PartOf key={part.title} page={page} part={part} />)}
+      {spec.id === "path" ? <PartOf page={page} part={{ title: "The chain, edge by edge", analysis: "critical-path", options: { show: "edges", limit: "200" } }} /> : null}
+    </>
+  );
+}
+
+export function FindingsPage({ page }: { page: Page }) {
+  return (
+    <>
+      <p class="about">What is worth your time first: rules over the figures of all analyses, each with its evidence, what to try, and an estimate of what it could save.</p>
+      <Copy text={commandOf(page, "check", {})} />
+      {page.findingsError ? <p class="error">{page.findingsError}</p> : null}
+      {page.findings ? <StoryFacts findings={page.findings} /> : <p>Looking…</p>}
+      {page.findings?.findings.length === 0 ? <p>{page.findings.missing}</p> : null}
+      <ol class="cards">{page.findings?.findings.map((finding) => <FindingCard page={page} finding={finding} open />)}</ol>
+      {page.findings?.notes.map((note) => <p class="note">{note}</p>)}
+    </>
+  );
+}
+
+function SpeedOfLight({ page }: { page: Page }) {
+  const { answer, error, fresh } = useAnswer(page, "panel", { trace: page.trace, analysis: "sol" });
+  return (
+    <section class="part" aria-label="Speed of light" aria-busy={!fresh}>
+      <h2>Speed of light</h2>
+      <Copy text={commandOf(page, "sol", {})} />
+      {error !== undefined ? <p>{error}</p> : null}
+      <Picture page={page} path="panel" query={{ analysis: "sol" }} title="Memory chart" />
+      <Picture page={page} path="panel" query={{ analysis: "roofline" }} title="Roofline" />
+      {answer ? <Answer answer={answer} page={page} /> : null}
+    </section>
+  );
+}
+
+// Speed of light, memory chart and roofline, where hardware counters were read; what the sizes of operators tell without.
+export function ComputePage({ page }: { page: Page }) {
+  const [counted, setCounted] = useState(false);
+  const look = (answer: Json): null => {
+    if (isRows(answer.counters) && answer.counters.length > 0 && !counted) queueMicrotask(() => setCounted(true));
+    return null;
+  };
+  return (
+    <>
+      <p class="about">How close kernels are to the peak of the GPU: from hardware counters where <code>sonde profile</code> read them, else from the sizes of the operators' tensors.</p>
+      {counted ? <SpeedOfLight page={page} /> : null}
+      <section class="part" aria-label="Hardware counters"><h2>Hardware counters by kernel</h2><Panel page={page} analysis="counters" picture={look} /></section>
+      <PartOf page={page} part={{ title: "From the sizes of tensors", analysis: "perf", picture: "svg" }} />
+    </>
+  );
+}
+
+export function AboutPage({ page }: { page: Page }) {
+  const [shows, setShows] = useState(false);
+  const { answer, error, fresh } = useAnswer(page, "info", { trace: page.trace, ...(shows ? { environment: "yes" } : {}) });
+  return (
+    <>
+      <p class="about">What the file contains, what was lost while it was recorded, and where.</p>
+      <section class="part" aria-label="The file" aria-busy={!fresh}>
+        <Copy text={commandOf(page, "info", {})} />
+        {page.info.warnings.map((warning) => <p class="error">{warning}</p>)}
+        {error !== undefined ? <p class="error">{error}</p> : null}
+        {answer ? <Answer answer={answer} page={page} /> : null}
+        {shows ? null : <button type="button" id="environment" onClick={() => setShows(true)}>Show the command line and the environment</button>}
+      </section>
+      <p class="note">Sonde: MIT. The page holds Preact; <a href="LICENSES.txt">its licence</a>.</p>
+    </>
+  );
+}
