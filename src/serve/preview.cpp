@@ -15,7 +15,8 @@
 namespace sonde::serve {
 namespace {
 
-constexpr int64_t kSamples = 1500;  // of each table
+constexpr int64_t kPlaces = 256;    // of each table that are looked at
+constexpr int64_t kRowsThere = 6;  // that are next to each other, and cost no more than one
 constexpr size_t kBins = 256;
 
 struct Sample {
@@ -35,22 +36,29 @@ Result<Sampled> sample(store::Database& database, const std::string& view,
   SONDE_ASSIGN(const int64_t last, database.integer("SELECT max(id) FROM " + view, -1));
   if (last < first) return sampled;
   SONDE_ASSIGN(auto next, database.prepare("SELECT id, start_ns, end_ns, " + place + " FROM " +
-                                           view + " WHERE id >= ?1 ORDER BY id LIMIT 1"));
+                                           view + " WHERE id >= ?1 ORDER BY id LIMIT " +
+                                           std::to_string(kRowsThere)));
   sampled.rows = last - first + 1;
-  const int64_t step = std::max<int64_t>(1, sampled.rows / kSamples);
-  for (int64_t id = first; id <= last;) {
+  const int64_t step = std::max(kRowsThere, sampled.rows / kPlaces);
+  int64_t places = 0;
+  for (int64_t id = first; id <= last; ++places) {
     next.bind(1, id);
-    SONDE_ASSIGN(const bool found, next.step());
-    if (!found) break;
-    const Sample one = {next.integer(1), std::max(next.integer(1), next.integer(2)),
-                        next.integer(3), next.integer(4)};
-    // Where ids have holes, rows are fewer.
-    id = std::max(id, next.integer(0)) + step;
+    int64_t last_id = id;
+    for (bool any = false;; any = true) {
+      SONDE_ASSIGN(const bool found, next.step());
+      if (!found && !any) last_id = last;
+      if (!found) break;
+      // Where ids have holes, the next place is behind them, and there are fewer rows.
+      if (!any) id = next.integer(0);
+      const Sample one = {next.integer(1), std::max(next.integer(1), next.integer(2)),
+                          next.integer(3), next.integer(4)};
+      last_id = next.integer(0);
+      if (is_possible_span(one.start_ns, one.end_ns)) sampled.samples.push_back(one);
+    }
     next.reset();
-    if (is_possible_span(one.start_ns, one.end_ns)) sampled.samples.push_back(one);
+    id = std::max(id + step, last_id + 1);
   }
-  const auto count = static_cast<int64_t>(sampled.samples.size());
-  sampled.rows = std::min(sampled.rows, count * step);
+  sampled.rows = std::min(sampled.rows, places * step);
   return sampled;
 }
 

@@ -161,24 +161,28 @@ class TracesInThread : public Traces {
   void read(Slot& slot) {
     const int64_t begin_ns = monotonic_now_ns();
     FileKey key;
+    UniqueFd made;  // an index that is worth keeping
     Result<std::shared_ptr<const Opened>> result = std::shared_ptr<const Opened>();
     try {
-      result = read_anew(slot, key);
+      result = read_anew(slot, key, made);
     } catch (const std::exception& error) {  // of memory, or of an importer's library
       result = make_error(ErrorCode::kInternal, error.what(), slot.source.path);
     }
     ::malloc_trim(0);  // reading takes more than keeping
-    const std::lock_guard lock(slot.mutex);
-    slot.queued = false;
-    slot.key = key;
-    slot.read_until_ns = monotonic_now_ns();
-    slot.took_ns = slot.read_until_ns - begin_ns;
-    slot.error = result ? "" : result.error().to_line();
-    if (result) slot.opened = std::move(*result);
-    slot.changed.notify_all();
+    {
+      const std::lock_guard lock(slot.mutex);
+      slot.queued = false;
+      slot.key = key;
+      slot.read_until_ns = monotonic_now_ns();
+      slot.took_ns = slot.read_until_ns - begin_ns;
+      slot.error = result ? "" : result.error().to_line();
+      if (result) slot.opened = std::move(*result);
+      slot.changed.notify_all();
+    }
+    if (made.valid()) cache_.keep(made.get(), slot.source.path);
   }
 
-  Result<std::shared_ptr<const Opened>> read_anew(Slot& slot, FileKey& key) {
+  Result<std::shared_ptr<const Opened>> read_anew(Slot& slot, FileKey& key, UniqueFd& made) {
     SONDE_ASSIGN(key, timeline::key_of(slot.source.path));
     auto opened = std::make_shared<Opened>();
     opened->source = slot.source;
@@ -186,13 +190,14 @@ class TracesInThread : public Traces {
       const std::lock_guard lock(slot.mutex);
       opened->version = slot.opened ? slot.opened->version + 1 : 1;
     }
-    SONDE_TRY(slot.is_rpd ? index_rpd(slot, key, *opened) : index_imported(slot, key, *opened));
+    SONDE_TRY(slot.is_rpd ? index_rpd(slot, key, *opened, made)
+                          : index_imported(slot, key, *opened));
     opened->full_names = report::demangled_names(opened->index.names);
     opened->short_names = report::short_names(opened->full_names);
     return std::shared_ptr<const Opened>(std::move(opened));
   }
 
-  Status index_rpd(Slot& slot, const FileKey& key, Opened& opened) {
+  Status index_rpd(Slot& slot, const FileKey& key, Opened& opened, UniqueFd& made) {
     opened.details = connection(slot.source.path);
     opened.sql = connection(slot.source.path);
     auto known = cache_.find(slot.source.path, key);
@@ -202,7 +207,12 @@ class TracesInThread : public Traces {
     }
     slot.progress.what = "opening";
     SONDE_ASSIGN(store::Reader reader, store::Reader::open(slot.source.path));
-    return build(slot, key, reader, opened);
+    SONDE_ASSIGN(UniqueFd index, build(slot, key, reader, opened));
+    // A trace that was written meanwhile has an index of no certain state.
+    const auto now = timeline::key_of(slot.source.path);
+    const bool still = now.ok() && *now == key;
+    if (still && opened.index.bytes >= kWorthKeeping) made = std::move(index);
+    return ok_status();
   }
 
   // By way of an .rpd that is gone when this ends, but for the connections to it.
@@ -224,21 +234,16 @@ class TracesInThread : public Traces {
     }
     opened.details = connection(slot.source.path, std::move(details));
     opened.sql = connection(slot.source.path, std::move(sql));
-    return build(slot, key, reader, opened);
+    SONDE_TRY(build(slot, key, reader, opened));
+    return ok_status();
   }
 
-  Status build(Slot& slot, const FileKey& key, store::Reader& reader, Opened& opened) {
+  Result<UniqueFd> build(Slot& slot, const FileKey& key, store::Reader& reader, Opened& opened) {
     const std::string folder = cache_.folder().empty() ? temporary_folder() : cache_.folder();
-    SONDE_ASSIGN(const UniqueFd fd, timeline::unnamed_file(folder));
+    SONDE_ASSIGN(UniqueFd fd, timeline::unnamed_file(folder));
     SONDE_TRY(timeline::build_index(reader, key, fd.get(), folder, slot.progress));
     SONDE_ASSIGN(opened.index, timeline::load_index(fd.get(), slot.source.path, key));
-    // A trace that was written meanwhile has an index of no certain state.
-    const auto now = timeline::key_of(slot.source.path);
-    const bool still = now.ok() && *now == key;
-    if (slot.is_rpd && still && opened.index.bytes >= kWorthKeeping) {
-      cache_.keep(fd.get(), slot.source.path);
-    }
-    return ok_status();
+    return fd;
   }
 
   IndexCache cache_;

@@ -28,18 +28,6 @@ namespace {
 constexpr size_t kMostJob = 160 << 10;
 constexpr int64_t kGraceNs = 10'000'000'000;  // beyond the time limit, which the worker keeps
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kLimitsMemory = false;  // a sanitizer's own memory would count
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kLimitsMemory = false;
-#else
-constexpr bool kLimitsMemory = true;
-#endif
-#else
-constexpr bool kLimitsMemory = true;
-#endif
-
 Error out_of_memory(const WorkLimits& limits) {
   return make_error(ErrorCode::kUnsupported,
                     fmt::format("the analysis needs more than {} of memory",
@@ -102,7 +90,7 @@ void write_all(int fd, std::string_view bytes) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, "sonde-analysis");
   std::signal(SIGCHLD, SIG_DFL);
-  if (kLimitsMemory) {
+  if (limits_memory()) {
     const rlimit memory = {limits.memory_bytes, limits.memory_bytes};
     ::setrlimit(RLIMIT_DATA, &memory);
   }
@@ -179,6 +167,20 @@ bool send_job(int helper, const std::string& job, int answers) {
 }
 
 }  // namespace
+
+bool limits_memory() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return false;
+#else
+  return true;
+#endif
+#else
+  return true;
+#endif
+}
 
 Result<Workers> Workers::start(Job job, const WorkLimits& wanted) {
   WorkLimits limits = wanted;

@@ -18,6 +18,9 @@ struct WorkLimits {
   int64_t time_ns = 300'000'000'000;
 };
 
+// Under a sanitizer, whose own memory would count, only time is limited.
+bool limits_memory();
+
 // Does a job in the worker.
 using Job = Result<std::string> (*)(std::string_view job);
 

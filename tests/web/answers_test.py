@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from collections import Counter
 from pathlib import Path
@@ -20,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from rpd_fixture import Fixture  # noqa: E402
 from serving import SHARED, Server, starts_in_tile  # noqa: E402
 
-SONDE = ""
+SONDE = PROGRAMS = ""
 BINS = 512
 
 
@@ -280,6 +281,7 @@ class Reading(unittest.TestCase):
     """Traces while they are read, kept indexes, and files that grow."""
 
     def setUp(self):
+        self.begin = time.monotonic()
         self.folder = tempfile.TemporaryDirectory(prefix="sonde-web-")
         self.addCleanup(self.folder.cleanup)
         self.trace = os.path.join(self.folder.name, "a.rpd")
@@ -382,6 +384,27 @@ class Reading(unittest.TestCase):
             self.assertEqual(answer(server, "/api/state")["traces"][0]["version"], 2)
             self.assertEqual(server.get("/api/tracks", trace=0)[0], 200)
 
+    def test_a_recording_that_is_running_is_seen_to_grow(self):
+        program = f"{PROGRAMS}/mark_storm --threads 2 --pairs 500"
+        recording = subprocess.Popen([SONDE, "record", "-o", self.trace, "--", "sh", "-c", f"{program}; sleep 2; {program}; sleep 2"],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        counts = []
+        while not os.path.exists(self.trace):
+            self.assertIsNone(recording.poll())
+        with Server(SONDE, self.trace) as server:
+            while not counts or counts[-1] < 2000:
+                running = recording.poll() is None
+                state = answer(server, "/api/state")["traces"][0]
+                self.assertEqual(state["error"], "")
+                trace = answer(server, "/api/traces")["traces"][0]
+                if trace.get("apis") not in (None, *counts):
+                    counts.append(trace["apis"])
+                if not running and counts[-1:] != [2000]:
+                    self.assertLess(time.monotonic(), self.begin + 60)
+            self.assertIn(1000, counts)  # it was seen while the program slept
+            self.assertEqual(counts, sorted(counts))
+        self.assertEqual((recording.wait(), recording.communicate()[1].count(b"warning")), (0, 0))
+
     def test_a_preview_says_about_what_there_is(self):
         self.many(50_000)
         with Server(SONDE, self.trace) as server:
@@ -412,6 +435,7 @@ if __name__ == "__main__":
     parser.add_argument("--build", required=True)
     options, rest = parser.parse_known_args()
     SONDE = os.path.abspath(os.path.join(options.build, "bin/sonde"))
+    PROGRAMS = os.path.abspath(os.path.join(options.build, "tests/programs"))
     with tempfile.TemporaryDirectory(prefix="sonde-web-") as cache:  # not the user's own
         os.environ["XDG_CACHE_HOME"] = cache
         unittest.main(argv=[sys.argv[0], *rest])
