@@ -22,6 +22,8 @@ class Host {
   virtual bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) = 0;
   // The pointer for a mapped address; the address itself, but for registered memory.
   virtual uint64_t own_address(uint64_t address) { return address; }
+  // Whether a debugger holds this queue: it begins and completes no packet.
+  virtual bool is_suspended(uint32_t /*queue*/) { return false; }
   // Makes a KFD event happen, as an interrupt of the device does. 0 is no event.
   virtual void set_event(uint32_t event) = 0;
   // Where the runtime has its trap handler for this GPU, and the memory of that; zeros without one.

@@ -13,6 +13,7 @@ Step Queue::step() {
   if (dead_ || stopped_.load(std::memory_order_relaxed) ||
       gpu_.lost.load(std::memory_order_relaxed))
     return {Step::kIdle};
+  if (services_.host.is_suspended(spec_.id)) return {Step::kBlocked};
   return advance();
 }
 

@@ -100,6 +100,8 @@ void hide_process() {
   if (Driver::get() == nullptr) return;
   std::error_code ignored;
   std::filesystem::remove_all(Environment::get().tree() + process_folder(), ignored);
+  std::filesystem::remove(Environment::get().tree() + "/debug/" + std::to_string(getpid()),
+                          ignored);
 }
 
 void Driver::show_queue(uint32_t id, const kfd_ioctl_create_queue_args& request) {
@@ -140,13 +142,23 @@ void Driver::tell_of_migration(const Svm::Migration& m) {
   smi_.tell_own(gpu, SmiEvent::kMigrationEnds, line(""));
 }
 
-// The runtime tells that it is there, before its first queue: debuggers wait for that.
-int Driver::enable_runtime(uint64_t /*r_debug*/, uint32_t mode) {
-  std::lock_guard lock(queues_mutex_);
+// The runtime tells that it is there, before its first queue, or that it goes; a debugger hears of
+// it and lets it go on.
+int Driver::enable_runtime(uint64_t r_debug, uint32_t mode) {
   const bool enable = (mode & kfd::kRuntimeEnabled) != 0;
-  if (enable && runtime_enabled_) return EBUSY;
-  if (enable && !queues_.empty()) return EEXIST;
-  runtime_enabled_ = enable;
+  DebugState* debug = debug_;
+  {
+    std::lock_guard lock(queues_mutex_);
+    if (debug == nullptr) debug = DebugState::own(config_.tree).release();
+    if (debug == nullptr) return EINVAL;
+    debug_ = debug;
+    if (enable && (*debug)->runtime_state != 0) return EBUSY;
+    if (enable && !queues_.empty()) return EEXIST;
+    (*debug)->r_debug = enable ? r_debug : 0;
+    (*debug)->saves_ttmps = (mode & kfd::kRuntimeSavesTtmps) != 0 ? 1 : 0;
+    (*debug)->runtime_state = enable ? 1 : 0;
+  }
+  if (debug->is_debugged()) debug->wait_for_debugger();
   return 0;
 }
 
@@ -190,6 +202,7 @@ int Driver::create_queue(kfd_ioctl_create_queue_args& request) {
     report_load();
   }
   queues_[spec.id] = *gpu;
+  if (DebugState* debug = debug_) debug->add_queue(spec.id, request);
   device_->add_queue(spec);
   show_queue(spec.id, request);
   return 0;
@@ -200,6 +213,7 @@ int Driver::destroy_queue(uint32_t id) {
     std::lock_guard lock(queues_mutex_);
     if (!queues_.contains(id)) return EINVAL;
   }
+  if (DebugState* debug = debug_) debug->remove_queue(id);
   device_->remove_queue(id);
   // Only now may the number be given out again.
   std::lock_guard lock(queues_mutex_);

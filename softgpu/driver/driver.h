@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "device/device.h"
+#include "driver/debug_state.h"
 #include "driver/environment.h"
 #include "driver/events.h"
 #include "driver/gem.h"
@@ -52,6 +53,10 @@ class Driver final : public Host {
     return memory_.is_mapped(gpu, address, bytes) || svm_.is_mapped(gpu, address, bytes);
   }
   uint64_t own_address(uint64_t address) override { return memory_.own_address(address); }
+  bool is_suspended(uint32_t queue) override {
+    const DebugState* debug = debug_.load(std::memory_order_acquire);
+    return debug != nullptr && debug->is_suspended(queue);
+  }
   void set_event(uint32_t event) override { events_.set(event); }
   TrapHandler trap_handler(uint32_t gpu) override;
   // False for a GPU that is not there.
@@ -82,7 +87,7 @@ class Driver final : public Host {
   std::mutex traps_mutex_;
   std::array<TrapHandler, kMaxGpus> trap_handlers_{};
 
-  bool runtime_enabled_ = false;  // under queues_mutex_
+  std::atomic<DebugState*> debug_{nullptr};  // from the runtime's first word on, then always
   std::mutex queues_mutex_;
   std::map<uint32_t, uint32_t> queues_;  // id -> GPU
   std::unique_ptr<Device> device_;

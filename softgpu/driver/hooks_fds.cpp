@@ -92,7 +92,7 @@ void find_memory(Driver& driver, DeviceFile::Kind kind, int& fd, off_t& offset) 
 }
 
 int answer(int error) {
-  if (error == 0) return 0;
+  if (error <= 0) return -error;
   errno = error;
   return -1;
 }

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "driver/apertures.h"
+#include "driver/debug_trap.h"
 #include "driver/kfd_abi.h"
 #include "driver/kfd_parts.h"
 #include "driver/log.h"
@@ -64,12 +66,12 @@ int get_apertures(Driver& driver, kfd_ioctl_get_process_apertures_new_args& a) {
   }
   a.num_of_nodes = std::min(a.num_of_nodes, gpus);
   for (uint32_t gpu = 0; gpu < a.num_of_nodes; ++gpu) {
-    list[gpu] = {.lds_base = 0x1000000000000,
-                 .lds_limit = 0x10000FFFFFFFF,
-                 .scratch_base = 0x2000000000000,
-                 .scratch_limit = 0x20000FFFFFFFF,
-                 .gpuvm_base = 0x4000,
-                 .gpuvm_limit = (uint64_t{1} << 47) - 1,
+    list[gpu] = {.lds_base = kApertures.lds_base,
+                 .lds_limit = kApertures.lds_limit,
+                 .scratch_base = kApertures.scratch_base,
+                 .scratch_limit = kApertures.scratch_limit,
+                 .gpuvm_base = kApertures.gpuvm_base,
+                 .gpuvm_limit = kApertures.gpuvm_limit,
                  .gpu_id = gpu_id(gpu)};
   }
   return 0;
@@ -166,8 +168,7 @@ int other_ioctl(Driver& driver, unsigned number, void* p) {
       const auto& a = as<kfd::RuntimeEnable>(p);
       return driver.enable_runtime(a.r_debug, a.mode);
     }
-    case kfd::kDebugTrap:     // ROCr goes on without a debugger's calls,
-    case kfd::kOldDebugTrap:  // of older and newer drivers
+    case kfd::kOldDebugTrap:  // ROCr goes on without a debugger's calls of older drivers
       return EINVAL;
     default:
       return -1;
@@ -196,6 +197,12 @@ int kfd_ioctl(Driver& driver, unsigned long request, void* arguments) {
   if (driver.config().kfd_minor < first_version(number)) {
     log(2, "KFD's ioctl %#x is newer than version 1.%u", number, driver.config().kfd_minor);
     return EINVAL;
+  }
+  if (number == kfd::kDebugTrap) {
+    auto& trap = as<kfd::DebugTrap>(arguments);
+    const int answer = debug_trap(driver, trap);
+    log(3, "KFD's DBG_TRAP %u: %d", trap.op, -answer);
+    return answer;
   }
   int result = -1;
   for (auto* group : {&kfd_memory_ioctl, &event_ioctl, &other_ioctl}) {

@@ -1,4 +1,5 @@
-// KFD's and DRM's ioctls. 0 or an errno value; never sets errno.
+// KFD's and DRM's ioctls. 0, an errno value, or, negative, a count that the call answers with;
+// never sets errno.
 #pragma once
 
 #include <cstdint>

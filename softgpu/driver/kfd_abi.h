@@ -43,4 +43,98 @@ struct RuntimeEnable {
   uint32_t mode, capabilities;
 };
 
+// What a debugger hears of; the numbers of bits from 1.
+enum class Exception : uint32_t {
+  kQueueNew = 31,
+  kGpuMemoryViolation = 33,
+  kGpuNew = 36,
+  kProcessRuntime = 48,
+};
+constexpr uint64_t mask_of(Exception exception) {
+  return uint64_t{1} << (static_cast<uint32_t>(exception) - 1);
+}
+
+enum class DebugOp : uint32_t {
+  kEnable,
+  kDisable,
+  kSendRuntimeEvent,
+  kSetExceptionsEnabled,
+  kSetWaveLaunchOverride,
+  kSetWaveLaunchMode,
+  kSuspendQueues,
+  kResumeQueues,
+  kSetAddressWatch,
+  kClearAddressWatch,
+  kSetFlags,
+  kQueryEvent,
+  kQueryExceptionInfo,
+  kQueueSnapshot,
+  kDeviceSnapshot,
+};
+
+constexpr uint32_t kQueueInvalid = 1u << 31;  // in the list of queues to suspend or to resume
+
+struct RuntimeInfo {
+  uint64_t r_debug;
+  uint32_t state;  // 0: not enabled, 1: enabled
+  uint32_t saves_ttmps;
+};
+
+struct QueueSnapshot {
+  uint64_t exceptions, ring, write_pointer, read_pointer, save_area;
+  uint32_t queue_id, gpu_id, ring_bytes, type, save_area_bytes, reserved;
+};
+
+struct DeviceSnapshot {
+  uint64_t exceptions, lds_base, lds_limit, scratch_base, scratch_limit, gpuvm_base, gpuvm_limit;
+  uint32_t gpu_id, location_id, vendor_id, device_id, revision_id, subsystem_vendor_id,
+      subsystem_device_id, fw_version, gfx_target_version, simd_count, max_waves_per_simd,
+      array_count, simd_arrays_per_engine, num_xcc, capability, debug_prop;
+};
+
+// In front of a queue's save area; what stands behind it is the runtime's.
+struct SaveAreaHeader {
+  uint32_t control_stack_offset, control_stack_bytes, wave_state_offset, wave_state_bytes;
+};
+
+struct DebugTrap {
+  uint32_t pid, op;
+  union {
+    struct {
+      uint64_t exceptions, runtime_info;
+      uint32_t runtime_info_bytes, fd;
+    } enable;
+    struct {
+      uint64_t exceptions;
+      uint32_t gpu_id, queue_id;
+    } event;  // kSendRuntimeEvent, kSetExceptionsEnabled, kQueryEvent
+    struct {
+      uint32_t mode, enable, supported, pad;
+    } launch;  // kSetWaveLaunchOverride, and its mode alone kSetWaveLaunchMode, kSetFlags
+    struct {
+      uint64_t exceptions, ids;
+      uint32_t count, grace;
+    } suspend;
+    struct {
+      uint64_t ids;
+      uint32_t count, pad;
+    } resume;
+    struct {
+      uint64_t address;
+      uint32_t mode, mask, gpu_id, id;
+    } watch;
+    struct {
+      uint32_t gpu_id, id;
+    } clear_watch;
+    struct {
+      uint64_t info;
+      uint32_t info_bytes, source, exception, clear;
+    } query_info;
+    struct {
+      uint64_t exceptions, buffer;
+      uint32_t count, entry_bytes;
+    } snapshot;
+  };
+};
+
 }  // namespace softgpu::kfd

@@ -11,6 +11,8 @@
 
 namespace softgpu {
 
+struct Model;
+
 constexpr uint32_t kFirstRenderMinor = 128;
 constexpr std::string_view kTopology = "/sys/devices/virtual/kfd/kfd/topology";
 constexpr std::string_view kProcesses = "/sys/devices/virtual/kfd/kfd/proc";
@@ -28,6 +30,11 @@ constexpr std::optional<uint32_t> gpu_of_id(uint32_t id, size_t gpus) {
   return std::nullopt;
 }
 constexpr uint64_t unique_id(uint32_t gpu) { return 0x1234567890abcdef + gpu; }
+
+constexpr uint32_t kFirmwareVersion = 67;
+// What KFD says a GPU of this model can do, and how its debugger's watches work.
+uint32_t kfd_capability(const Model& model);
+uint32_t kfd_debug_properties(const Model& model);
 
 std::string pci_address(const GpuConfig& gpu);  // "0000:c5:00.0"
 std::string pci_folder(const GpuConfig& gpu);   // "/sys/devices/pci0000:c0/0000:c5:00.0"

@@ -104,13 +104,6 @@ void write_cpu(TreeWriter& tree, const Config& config) {
   write_links(tree, node, links);
 }
 
-uint64_t capability(const Model& model) {
-  uint64_t bits = 1u << 1 | 1u << 7 | 2u << 8 | 2u << 12;  // MMU, 2^2 watch points, doorbells
-  bits |= 1u << 27;                                        // the SVM ioctl
-  if (model.ecc) bits |= 1u << 20 | 1u << 26;              // memory's and SRAM's
-  return bits;
-}
-
 void write_cache(TreeWriter& tree, const std::string& node, int index, uint64_t level, uint64_t kib,
                  uint64_t line_bytes) {
   tree.properties(node + "/caches/" + std::to_string(index) + "/properties",
@@ -168,9 +161,9 @@ void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
                                          {"num_cp_queues", 24},
                                          {"max_engine_clk_fcompute", own.shader_clock_mhz},
                                          {"local_mem_size", 0},
-                                         {"fw_version", 67},
-                                         {"capability", capability(model)},
-                                         {"debug_prop", 0},
+                                         {"fw_version", kFirmwareVersion},
+                                         {"capability", kfd_capability(model)},
+                                         {"debug_prop", kfd_debug_properties(model)},
                                          {"sdma_fw_version", 8},
                                          {"unique_id", unique_id(gpu)},
                                          {"num_xcc", model.accelerator_dies},
@@ -188,6 +181,20 @@ void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
 }
 
 }  // namespace
+
+uint32_t kfd_capability(const Model& model) {
+  uint32_t bits = 1u << 1 | 1u << 7 | 2u << 8 | 2u << 12;  // MMU, 2^2 watch points, doorbells
+  bits |= 1u << 27;                                        // the SVM ioctl
+  bits |= 1u << 15 | 1u << 16 | 1u << 17 | 1u << 29;       // a debugger's calls
+  if (model.ecc) bits |= 1u << 20 | 1u << 26;              // memory's and SRAM's
+  return bits;
+}
+
+uint32_t kfd_debug_properties(const Model& model) {
+  const bool first_gfx9 = model.gfx_version < 90010;
+  // Bits of an address that a watch may leave out; whether waves always know their dispatch.
+  return (model.wave_size == 64 ? 6u : 7u) | 29u << 4 | (first_gfx9 ? 0 : 1u << 10);
+}
 
 void write_topology(TreeWriter& tree, const Config& config) {
   const std::string top(kTopology);
