@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "agent/announce.h"
+#include "agent/attach.h"
 #include "agent/definitions.h"
 #include "agent/events.h"
 #include "agent/exec.h"
@@ -134,6 +135,24 @@ bool attach_process(const char* session) {
   if (!announce_process()) ensure_spool();
   return true;
 }
+
+bool attach_process_again(const char* session) {
+  wire::SessionControl* const before = g_state.control;
+  begin_again();
+  if (!attach(session)) return false;
+  munmap(before, sizeof *before);
+  if (!announce_process()) ensure_spool();
+  return true;
+}
+
+void forget_in_this_thread() {
+  ThreadState& state = t_state;
+  if (state.busy != 0) return;
+  forget_ring();
+  state = {};
+}
+
+bool recording_is_over() { return load(g_state.control->closed) != 0 || is_orphaned(); }
 
 }  // namespace sonde::agent
 

@@ -20,20 +20,6 @@ bool chunk_path(char* path, size_t size, uint32_t ring, uint64_t file) {
   return length > 0 && static_cast<size_t>(length) < size;
 }
 
-// Whether nobody holds the lock of whoever reads the session. Not known: no.
-bool is_orphaned() {
-  char path[PATH_MAX + 16];
-  snprintf(path, sizeof path, "%s/control", g_state.session);
-  const int fd = open(path, O_RDWR | O_CLOEXEC);
-  if (fd < 0) return false;
-  struct flock held = {};
-  held.l_type = F_WRLCK;
-  held.l_whence = SEEK_SET;
-  const bool free = fcntl(fd, F_OFD_GETLK, &held) == 0 && held.l_type == F_UNLCK;
-  close(fd);
-  return free;
-}
-
 // The recorder is gone, and what is recorded from now on stays where it is until somebody recovers
 // it: no more than the room that was given for that. Several processes may notice at once, and come
 // to about the same limit.
@@ -130,6 +116,19 @@ wire::ChunkHeader* map_new_file(const char* path, uint64_t bytes, wire::DropReas
 }
 
 }  // namespace
+
+bool is_orphaned() {
+  char path[PATH_MAX + 16];
+  snprintf(path, sizeof path, "%s/control", g_state.session);
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct flock held = {};
+  held.l_type = F_WRLCK;
+  held.l_whence = SEEK_SET;
+  const bool free = fcntl(fd, F_OFD_GETLK, &held) == 0 && held.l_type == F_UNLCK;
+  close(fd);
+  return free;
+}
 
 wire::DropReason reason_of(int error) {
   using wire::DropReason;

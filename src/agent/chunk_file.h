@@ -7,6 +7,9 @@
 
 namespace sonde::agent {
 
+// Whether nobody holds the lock of whoever reads the session. Not known: no.
+bool is_orphaned();
+
 // Why no chunk was to be had, by errno.
 wire::DropReason reason_of(int error);
 

@@ -102,6 +102,18 @@ void raise_shield(ThreadState& state) {
   state.ring->retry_at = UINT64_MAX;
 }
 
+void forget_spool() {
+  g_state.has_spool = g_state.announced = 0;
+  g_state.start_ticks = ticks();
+  ++g_state.generation;
+  g_state.next_ring = 1;
+  g_state.rings = nullptr;
+  g_state.parked = nullptr;
+  g_state.parked_lock.reset();
+  g_state.spool_lock.reset();
+  g_state.retry_at = 0;
+}
+
 void begin_anew() {
   ThreadState& state = t_state;
   if (state.shield != nullptr) raise_shield(state);
@@ -110,20 +122,17 @@ void begin_anew() {
   const uint32_t busy = state.busy;
   state = {};
   state.busy = busy;
-  g_state.has_spool = g_state.announced = 0;
-  g_state.start_ticks = ticks();
+  forget_spool();
   g_state.forked = 1;
-  ++g_state.generation;
-  g_state.next_ring = 1;
-  g_state.rings = nullptr;
-  g_state.parked = nullptr;
-  g_state.parked_lock.reset();
-  g_state.spool_lock.reset();
-  g_state.retry_at = 0;
   reset_definitions_after_fork(whole);
 }
 
 }  // namespace
+
+void begin_again() {
+  forget_spool();
+  reset_definitions_after_fork(true);
+}
 
 // The child may have several threads by now.
 bool notice_fork() {

@@ -75,6 +75,9 @@ void forget_ring();
 void before_fork();
 void after_fork_in_parent();
 void after_fork_in_child();
+// The process takes part in another recording: as if it had just been forked, but that its threads
+// are all there.
+void begin_again();
 // Has every fork seen from now on, also one that calls no handlers: see is_new_child().
 void watch_for_forks();
 // The process is_new_child(): forgets what was the parent's. False: another thread is still at it.

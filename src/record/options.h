@@ -1,6 +1,8 @@
 // What `sonde record` was asked to do.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -68,6 +70,7 @@ struct Options {
   std::string stderr_log, stderr_prefix;
   FaultOptions faults;
   std::vector<std::string> command;
+  pid_t pid = 0;  // instead of a command: a process that runs already (attach.h)
 };
 
 struct Outcome {

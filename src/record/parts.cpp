@@ -13,6 +13,8 @@
 #include "record/metrics.h"
 #include "record/session_dir.h"
 #include "record/symbols.h"
+#include "store/ingest/unfinished.h"
+#include "store/input_file.h"
 
 namespace sonde::record {
 
@@ -58,6 +60,21 @@ std::vector<std::string> parts_of(const std::string& base) {
   std::vector<std::string> parts;
   for (auto& [number, path] : found) parts.push_back(std::move(path));
   return parts;
+}
+
+void remove_stray_part(const std::string& current, const std::string& session) {
+  const auto base = base_of_part(current);
+  if (!base) return;
+  const std::string number = fs::path(current).stem().extension().string().substr(1);
+  const std::string next = part_name(*base, static_cast<int>(parse_int(number).value_or(0)) + 1);
+  std::error_code error;
+  if (!fs::exists(next, error)) return;
+  bool is_ours = false;
+  if (auto database = store::open_input(next)) {
+    const auto owner = store::unfinished_session(*database);
+    is_ours = owner && *owner == session;
+  }
+  if (is_ours) fs::remove(next, error);
 }
 
 Parts::Parts(const RotationOptions& options, std::string session, uint64_t session_id,

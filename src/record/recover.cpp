@@ -5,6 +5,7 @@
 
 #include "record/drain.h"
 #include "record/liveness.h"
+#include "record/parts.h"
 #include "record/record.h"
 #include "record/session_dir.h"
 #include "record/symbols.h"
@@ -121,6 +122,7 @@ Result<Outcome> recover(const std::string& session, const std::string& output) {
   __atomic_store_n(&control->closed, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&control->recording, 0, __ATOMIC_RELAXED);
 
+  if (recorded) remove_stray_part(*recorded, session);
   Drain drain(session, control, ingest);
   while (drain.poll() != 0) SONDE_TRY(drain.commit(false));
   Liveness liveness;

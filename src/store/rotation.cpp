@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include "base/strings.h"
@@ -200,13 +202,21 @@ Result<PartStart> hand_over(Database& part, const PartStart& start, const std::s
   SONDE_ASSIGN(const int64_t last,
                part.integer("SELECT seq FROM sqlite_sequence WHERE name = 'rocpd_api'"));
   SONDE_TRY(find_pending(part, start));
+  // It has its name when it is whole.
+  const std::filesystem::path path(next);
+  const std::string made = (path.parent_path() / ("." + path.filename().string())).string();
+  ::unlink(made.c_str());  // of a recorder that was killed
   const auto fill = [&]() -> Status {
-    SONDE_ASSIGN(Writer writer, Writer::open(next, Writer::Mode::kCreate));
+    SONDE_ASSIGN(Writer writer, Writer::open(made, Writer::Mode::kCreate));
     SONDE_TRY(fill_next(part, writer.database(), now_ns));
     return writer.commit();
   };
-  if (auto filled = fill(); !filled) {
-    ::unlink(next.c_str());
+  auto filled = fill();
+  if (filled && std::rename(made.c_str(), next.c_str()) != 0) {
+    filled = errno_error("cannot be renamed", next, errno);
+  }
+  if (!filled) {
+    ::unlink(made.c_str());
     return std::move(filled).error();
   }
   SONDE_TRY(take_out(part, now_ns));

@@ -206,6 +206,12 @@ void prepare_clocks(uint32_t period_ns) {
   if (g_by_event == 0) tell_denied();
 }
 
+void prepare_timers(uint32_t period_ns) {
+  g_period_ns = period_ns;
+  agent::store(g_from_timer, 0u);
+  agent::store(g_by_event, 0u);
+}
+
 bool clocks_are_events() { return agent::load(g_by_event) != 0; }
 
 uint32_t ticks_per_second() {
@@ -263,6 +269,35 @@ void arm(ThreadSampler* sampler, bool with_clock) {
     g_agent->diagnostic(SONDE_WARNING, "cpu", "a thread is not sampled: no more timers");
   }
 }
+
+bool arm_other(ThreadSampler* sampler, int tid) {
+  uint64_t now_ns = 0;
+  if (!cpu_ns_of(tid, now_ns)) return false;
+  sampler->bounds = {};
+  sampler->last_cpu_ns = sampler->due_ns = sampler->rests_from_ns = now_ns;
+  sampler->random ^= g_agent->ticks() ^ reinterpret_cast<uint64_t>(sampler);
+  sampler->missed = sampler->cost_ns = sampler->has_waiting = sampler->at_launch = 0;
+  sampler->begins = sampler->rests = 0;
+  agent::store(sampler->python, 0);
+  sampler->armed = 1;
+  agent::store_release(sampler->tid, tid);
+  if (!g_arming.acquire()) return false;
+  const int number = sampling_signal();
+  const bool started = number != 0 && start_timer(*sampler, tid, number, now_ns);
+  g_arming.release();
+  return started;
+}
+
+void forget_other(ThreadSampler* sampler) {
+  const bool alone = g_arming.acquire();
+  sampler->armed = 0;
+  agent::store(sampler->tid, 0);
+  stop_clock(*sampler);
+  if (alone) g_arming.release();
+  give_back(sampler);
+}
+
+void end_silence() { agent::store(g_silent, 0u); }
 
 bool is_silent() { return agent::load(g_silent) != 0; }
 

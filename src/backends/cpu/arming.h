@@ -13,6 +13,8 @@ namespace sonde::cpu {
 void prepare_arming(const struct sonde_agent* agent);
 // How often. Tries whether perf events are permitted, unless that can wait for the first sample.
 void prepare_clocks(uint32_t period_ns);
+// The same with timers only, which need no descriptors: of a process that is attached.
+void prepare_timers(uint32_t period_ns);
 bool clocks_are_events();  // as far as is known
 // Of the kernel's clock, at which it looks at timers.
 uint32_t ticks_per_second();
@@ -28,8 +30,15 @@ void disarm();
 // Neither timers nor the pages of events came along.
 void arm_again_in_child(bool with_clock);
 
+// Another thread, which is not armed, gets its timer; it takes over the sampler at the first signal.
+bool arm_other(ThreadSampler* sampler, int tid);
+// It has ended.
+void forget_other(ThreadSampler* sampler);
+
 // No thread gets a signal from now on, and none is armed any more.
 void silence();
+// The same process is attached again.
+void end_silence();
 bool is_silent();
 
 // A sample is taken, or missed, now: sets the time of the next one. Returns how many were due and

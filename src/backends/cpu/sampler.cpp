@@ -8,6 +8,7 @@
 #include "agent/platform.h"
 #include "backends/cpu/alternate_stack.h"
 #include "backends/cpu/arming.h"
+#include "backends/cpu/attached.h"
 #include "backends/cpu/blocked.h"
 #include "backends/cpu/launches.h"
 #include "backends/cpu/modules.h"
@@ -125,7 +126,7 @@ bool is_for(const ThreadSampler& self, const siginfo_t& info) {
 
 void on_signal(int number, siginfo_t* info, void* context) {
   if (is_silent() && (info->si_code == POLL_IN || is_of_a_clock(*info))) return;
-  ThreadSampler* self = t_sampler;
+  ThreadSampler* self = adopt(t_sampler, *info);
   if (self == nullptr || !is_for(*self, *info)) {
     if (!is_of_a_clock(*info)) pass_on(number, info, context);
     return;
@@ -183,6 +184,19 @@ bool prepare(const struct sonde_agent* agent) {
   g_ready = prepare_launches(agent, g_own_module) || sampling;
   if (g_ready) find_python();
   return g_ready;
+}
+
+bool prepare_attached(const struct sonde_agent* agent) {
+  g_agent = agent;
+  prepare_arming(agent);
+  if (agent->sample_hz() == 0 || must_not_be_interrupted() || !prepare_modules()) return false;
+  g_own_module = module_of(reinterpret_cast<uint64_t>(&prepare));
+  const uint32_t period_ns = 1000000000 / agent->sample_hz();
+  prepare_timers(period_ns);
+  find_python();
+  if (begin_signals(agent, agent->sample_hz(), on_signal) == 0) return false;
+  if (agent->sample_blocked() != 0) watch_blocked(agent, period_ns, g_own_module);
+  return true;
 }
 
 bool prepared() { return g_ready && !is_silent(); }

@@ -149,6 +149,25 @@ int begin_signals(const struct sonde_agent* agent, uint32_t hz, Handler handler)
   return number;
 }
 
+bool signal_is_ours() {
+  KernelAction action;
+  return get_action(agent::load(g_signal), action) && action.handler == g_handler;
+}
+
+void end_signals() {
+  const int number = agent::load(g_signal);
+  for (int other = 1; other <= kSignals; ++other) {
+    KernelAction action;
+    if (g_masked[other] == 0 || !get_action(other, action)) continue;
+    action.mask &= ~bit_of(g_masked[other]);
+    g_masked[other] = 0;
+    set_action(other, action);
+  }
+  if (!signal_is_ours()) return;
+  ignore(number);
+  set_action(number, KernelAction());
+}
+
 void pass_on(int number, siginfo_t* info, void* context) {
   const struct sigaction action = g_told;
   if (action.sa_handler == SIG_IGN) return;

@@ -23,6 +23,10 @@ using Handler = void (*)(int, siginfo_t*, void*);
 // Chooses the signal. 0: there is none.
 int begin_signals(const struct sonde_agent* agent, uint32_t hz, Handler handler);
 int sampling_signal();
+// For a process that is attached, whose calls are not seen: whether the signal is still ours, and
+// giving it back, when no timer sends it any more.
+bool signal_is_ours();
+void end_signals();
 // What libc's functions are, which are interposed (signal_calls.cpp).
 void find_signal_calls();
 

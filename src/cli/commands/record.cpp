@@ -13,6 +13,7 @@
 #include "cli/record_summary.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
+#include "record/attach.h"
 #include "record/child.h"
 #include "record/launcher.h"
 #include "record/record.h"
@@ -158,11 +159,40 @@ Result<record::Options> options_of(const Resolved& resolved) {
   return options;
 }
 
+// --pid, with which some of the others make no sense.
+Status choose_process(const Arguments& given, record::Options& options) {
+  const auto text = given.value("pid");
+  if (!text) return ok_status();
+  const auto pid = parse_int(*text);
+  if (!pid || *pid < 1 || *pid > INT32_MAX) {
+    return make_error(ErrorCode::kInvalidArgument, "'" + *text + "' is no process", "--pid",
+                      "give its number, as ps shows it");
+  }
+  if (!options.command.empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "cannot be combined", "--pid and a command",
+                      "leave one out");
+  }
+  if (options.rotation.every_ns != 0 || options.every_ns != 0 || !options.start ||
+      options.delay_ns != 0) {
+    return make_error(ErrorCode::kInvalidArgument, "cannot be combined",
+                      "--pid and --rotate, --last, --period, --delay or --no-start",
+                      "--duration says for how long");
+  }
+  options.pid = static_cast<pid_t>(*pid);
+  return ok_status();
+}
+
 Result<int> run(const Arguments& given) {
   SONDE_ASSIGN(const Resolved resolved, resolve(given, ::getenv));
   const Arguments& arguments = resolved.arguments;
   for (const std::string& warning : resolved.warnings) print_error_line("warning: " + warning);
   SONDE_ASSIGN(auto options, options_of(resolved));
+  SONDE_TRY(choose_process(given, options));
+  if (options.pid != 0) {
+    SONDE_ASSIGN(const record::Outcome outcome, record::attach(options));
+    if (!options.quiet || !outcome.kept_session.empty()) print_record_summary(outcome);
+    return outcome.kept_session.empty() ? 0 : 1;
+  }
   if (options.command.empty()) {
     return make_error(ErrorCode::kInvalidArgument, "no command to record", "",
                       "sonde record -- python train.py");
@@ -183,6 +213,15 @@ Result<int> run(const Arguments& given) {
   }
   if (!options.quiet || !outcome->kept_session.empty()) print_record_summary(*outcome);
   record::exit_like(outcome->exit_status, outcome->signal);
+}
+
+std::vector<Option> options_with_pid() {
+  std::vector<Option> options = setting_options();
+  options.push_back({"--pid", "PID",
+                     "instead of a command: record a process that runs, until it ends, --duration "
+                     "is over or Ctrl-C",
+                     ""});
+  return options;
 }
 
 }  // namespace
@@ -206,6 +245,13 @@ Command record_command() {
           "the control groups can still provide. If there is no space, no file descriptor or no "
           "permission, the command goes on, and the events are counted as lost with that cause, "
           "which sonde info shows.\n\n"
+          "With --pid, Sonde records a process that runs already: its metrics, and the C++ and "
+          "Python call stacks of all its threads. For that, one thread that waits is stopped for "
+          "the few milliseconds in which the library is loaded, which needs the permission to trace "
+          "the process (its owner, where kernel.yama.ptrace_scope allows it, or root). Calls, "
+          "operations and markers of libraries that are loaded already are not recorded, which is "
+          "said. When the recording ends, the process has its signals, files and threads as before; "
+          "the library stays in it and does nothing.\n\n"
           "Some programs cannot be recorded: statically linked, setuid and 32-bit ones, and those "
           "that a program starts with system() or popen() after it has emptied its own "
           "environment. Programs started with exec or posix_spawn are recorded whatever their "
@@ -235,12 +281,13 @@ Command record_command() {
           "of a variable, an option or an argument NAME=VALUE whose name has TOKEN, KEY, SECRET, "
           "PASS, JWT or CREDENTIAL in it, nor the password in a URL. A secret that is given as a "
           "plain argument cannot be recognised: it is stored.",
-      .options = setting_options(),
+      .options = options_with_pid(),
       .examples = {{"sonde record -- python train.py", "record a training run into trace.rpd"},
                    {"sonde record -o run.rpd --delay 30s --duration 10s -- ./solver input.dat",
                     "ten seconds of a long run, after it has warmed up"},
                    {"sonde record --last 30s -- ./server",
                     "only the last half minute before it ends or fails"},
+                   {"sonde record --pid 4711 --duration 10s", "what does that process do?"},
                    {"sonde record --preset light -- ./solver", "lowest cost"},
                    {"sonde record --softgpu -- ./hip_program",
                     "a HIP program on a machine without an AMD GPU"},

@@ -1,0 +1,16 @@
+// How a process becomes part of a recording: as it starts, or when it runs already
+// (backends/cpu/attached.cpp).
+#pragma once
+
+namespace sonde::agent {
+
+// False: there is no such session, or it is of another version.
+bool attach_process(const char* session);
+// The same for a process that was part of a recording that has ended. What its threads know of that
+// is not touched here: each forgets it before its next event.
+bool attach_process_again(const char* session);
+void forget_in_this_thread();
+// The recording has ended, or whoever read it is gone.
+bool recording_is_over();
+
+}  // namespace sonde::agent

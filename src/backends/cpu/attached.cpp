@@ -1,0 +1,161 @@
+#include "backends/cpu/attached.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/attach.h"
+#include "agent/platform.h"
+#include "agent/state.h"
+#include "backends/cpu/arming.h"
+#include "backends/cpu/blocked.h"
+#include "backends/cpu/signals.h"
+#include "base/errno_keeper.h"
+#include "base/helper_thread.h"
+
+extern "C" const struct sonde_agent* sonde_agent_v2(void);
+
+namespace sonde::cpu {
+
+namespace {
+
+constexpr size_t kStackBytes = 256 * 1024;
+constexpr long kLookEveryNs = 20'000'000;
+constexpr long kHandlersEndNs = 10'000'000;  // longer than one takes
+
+uint32_t g_round = 0;  // of attaching; 0: this process is not attached
+uint32_t g_busy = 0;   // a recording is at work
+int g_own_tid = 0;
+char g_session[PATH_MAX];
+
+int tid_of_this() { return static_cast<int>(syscall(SYS_gettid)); }
+
+void pause(long ns) {
+  const timespec time = {0, ns};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+}
+
+bool exists(int tid) { return syscall(SYS_tgkill, getpid(), tid, 0) == 0; }
+
+ThreadSampler* sampler_of(int tid) {
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    if (agent::load_acquire(one->tid) == tid) return one;
+  }
+  return nullptr;
+}
+
+bool is_helper(int tid) {
+  char path[64], name[16] = {};
+  snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
+  FILE* file = fopen(path, "re");
+  if (file == nullptr) return false;
+  const size_t got = fread(name, 1, sizeof name - 1, file);
+  fclose(file);
+  return got >= 6 && memcmp(name, "sonde-", 6) == 0;
+}
+
+void arm_new(int tid) {
+  if (tid == g_own_tid || sampler_of(tid) != nullptr || is_helper(tid)) return;
+  ThreadSampler* sampler = take_sampler();
+  if (sampler == nullptr) return;
+  if (!arm_other(sampler, tid)) forget_other(sampler);
+}
+
+void forget_ended() {
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    const int tid = agent::load_acquire(one->tid);
+    if (tid != 0 && !exists(tid)) forget_other(one);
+  }
+}
+
+void look_for_threads() {
+  forget_ended();
+  DIR* folder = opendir("/proc/self/task");
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder)) {
+    const int tid = atoi(entry->d_name);
+    if (tid > 0) arm_new(tid);
+  }
+  closedir(folder);
+}
+
+void detach() {
+  silence();
+  pause_watch();
+  end_signals();
+  for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
+    if (agent::load_acquire(one->tid) != 0) forget_other(one);
+  }
+  pause(kHandlersEndNs);
+  agent::forget_in_this_thread();
+}
+
+bool join() {
+  end_silence();
+  return g_round == 0 ? agent::attach_process(g_session) : agent::attach_process_again(g_session);
+}
+
+void* attend(void*) {
+  pthread_setname_np(pthread_self(), "sonde-attached");
+  g_own_tid = tid_of_this();
+  if (join()) {
+    const struct sonde_agent* agent = sonde_agent_v2();
+    agent::store(g_round, agent::load(g_round) + 1);
+    const bool sampling = prepare_attached(agent);
+    if (!sampling && agent->sample_hz() != 0) {
+      agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the process leaves no signal for it");
+    }
+    while (!agent::recording_is_over()) {
+      if (sampling && !signal_is_ours()) {
+        agent->diagnostic(SONDE_WARNING, "cpu",
+                          "sampling ended: the process uses the signal itself now");
+        break;
+      }
+      if (sampling) look_for_threads();
+      pause(kLookEveryNs);
+    }
+    detach();
+  }
+  __atomic_store_n(&g_busy, 0, __ATOMIC_RELEASE);
+  return nullptr;
+}
+
+}  // namespace
+
+ThreadSampler* adopt(ThreadSampler* own, const siginfo_t& info) {
+  const uint32_t round = agent::load(g_round);
+  if (round == 0 || info.si_code != SI_TIMER) return own;
+  ThreadSampler* sampler = own;
+  if (sampler == nullptr || agent::load(sampler->tid) != tid_of_this()) {
+    sampler = sampler_of(tid_of_this());
+    if (sampler == nullptr || info.si_value.sival_ptr != sampler) return own;
+    set_this_sampler(sampler);
+  }
+  if (sampler->round != round) {
+    agent::forget_in_this_thread();  // what it knew of an earlier recording
+    sampler->round = round;
+  }
+  return sampler;
+}
+
+}  // namespace sonde::cpu
+
+// Called in a thread of the process that was stopped for it (record/attach.cpp), so it does as
+// little as it can. 0: the session is joined, 1: another recording has the process, 2: there is no
+// memory.
+extern "C" __attribute__((visibility("default"))) int sonde_attach(const char* session) {
+  using namespace sonde::cpu;
+  const sonde::ErrnoKeeper keep;
+  const bool recorded = sonde::agent::g_state.control != nullptr && g_round == 0;
+  if (recorded || __atomic_exchange_n(&g_busy, 1, __ATOMIC_ACQUIRE) != 0) return 1;
+  if (strlen(session) < sizeof g_session) {
+    strcpy(g_session, session);
+    if (sonde::start_helper_thread(attend, nullptr, kStackBytes)) return 0;
+  }
+  __atomic_store_n(&g_busy, 0, __ATOMIC_RELEASE);
+  return 2;
+}

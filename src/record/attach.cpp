@@ -1,0 +1,279 @@
+#include "record/attach.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/printable.h"
+#include "base/strings.h"
+#include "base/time.h"
+#include "monitor/kept_file.h"
+#include "record/backend.h"
+#include "record/child.h"
+#include "record/drain.h"
+#include "record/facts.h"
+#include "record/inject.h"
+#include "record/metrics.h"
+#include "record/output.h"
+#include "record/session_dir.h"
+#include "record/status_line.h"
+#include "record/symbols.h"
+
+namespace sonde::record {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kPollMs = 50;
+constexpr int64_t kPatienceNs = 10'000'000'000;
+constexpr int64_t kDetachNs = 500'000'000;  // much more than the process needs to notice
+
+void say(std::string_view line) { fmt::print(stderr, "sonde: {}\n", printable(line)); }
+
+// "" of what has ended or may not be read.
+std::string text_of(const std::string& path) { return monitor::read_file(path).value_or(""); }
+
+std::vector<std::string> command_of(pid_t pid) {
+  std::vector<std::string> words;
+  for (const auto word : split(text_of(fmt::format("/proc/{}/cmdline", pid)), '\0')) {
+    words.emplace_back(word);
+  }
+  while (!words.empty() && words.back().empty()) words.pop_back();
+  return words;
+}
+
+// What of the program is there already, and so is not recorded, though a recording from its start
+// would have it.
+std::string too_late_for(pid_t pid) {
+  constexpr std::pair<const char*, const char*> kLibraries[] = {
+      {"libamdhip64.so", "HIP"},  {"libhsa-runtime64.so", "HSA"},
+      {"libOpenCL.so", "OpenCL"}, {"librccl.so", "RCCL"},
+      {"libroctx64.so", "ROCTX"}, {"libtorch_cpu.so", "PyTorch's operators"}};
+  const std::string maps = text_of(fmt::format("/proc/{}/maps", pid));
+  std::string list;
+  for (const auto& [library, name] : kLibraries) {
+    if (maps.find(library) != maps.npos) list += (list.empty() ? "" : ", ") + std::string(name);
+  }
+  return list;
+}
+
+// Ctrl-C and the like end the recording; what they would do to us is put off until then.
+class Ends {
+ public:
+  Ends() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
+    ::sigprocmask(SIG_BLOCK, &set, &before_);
+    fd_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  Ends(const Ends&) = delete;
+  Ends& operator=(const Ends&) = delete;
+  ~Ends() {
+    signalfd_siginfo info;
+    while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
+    }
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  int fd() const { return fd_.get(); }
+
+ private:
+  UniqueFd fd_;
+  sigset_t before_{};
+};
+
+class Attached {
+ public:
+  Attached(const Options& options, std::string session)
+      : options_(options), session_(std::move(session)) {}
+
+  Status prepare();
+  // An error only where nothing at all can be recorded.
+  Status join();
+  Outcome watch();
+  void abandon();
+
+ private:
+  void tell(const std::string& text);
+  void turn();
+  void finish(Outcome& outcome);
+
+  const Options& options_;
+  std::string session_, output_;
+  UniqueFd process_;
+  wire::Control control_;
+  std::unique_ptr<store::Writer> writer_;
+  std::unique_ptr<store::Ingest> ingest_;
+  std::unique_ptr<Drain> drain_;
+  std::unique_ptr<Metrics> metrics_;
+  std::optional<Error> failure_;
+  int64_t started_ns_ = 0;
+};
+
+Status Attached::prepare() {
+  process_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, options_.pid, 0)));
+  if (!process_.valid()) {
+    return errno_error("cannot be attached to", "process " + std::to_string(options_.pid), errno);
+  }
+  wire::SessionOptions session;
+  session.limit_bytes = session_limit(options_, session_);
+  session.orphan_bytes = 0;  // without us the process leaves the recording
+  session.sample_hz = options_.sample_hz;
+  session.sample_blocked = options_.sample_blocked;
+  session.clock = options_.clock.value_or(wire::best_clock());
+  SONDE_ASSIGN(control_, wire::Control::create(session_, session));
+  SONDE_ASSIGN(Output output, open_output(options_, options_.pid));
+  output_ = output.path;
+  writer_ = std::make_unique<store::Writer>(std::move(output.writer));
+  SONDE_TRY(write_output_name(session_, output_));
+  SONDE_ASSIGN(auto ingest, store::Ingest::open(*writer_, control_->id, session_));
+  ingest_ = std::make_unique<store::Ingest>(std::move(ingest));
+  drain_ = std::make_unique<Drain>(session_, control_, *ingest_);
+  ingest_->clocks(wire::read_clocks_exactly(control_->clock));
+  Options facts = options_;
+  facts.command = command_of(options_.pid);
+  store_facts(*writer_, facts, *control_);
+  writer_->metadata("sonde::attached", std::to_string(options_.pid));
+  if (options_.metrics.metrics.any()) {
+    metrics_ = std::make_unique<Metrics>(options_.metrics, *writer_);
+  }
+  return ingest_->commit();
+}
+
+void Attached::abandon() {
+  drain_.reset();
+  ingest_.reset();
+  if (writer_ != nullptr) {
+    writer_.reset();
+    ::unlink(output_.c_str());
+  }
+  remove_session_dir(session_);
+}
+
+void Attached::tell(const std::string& text) {
+  ingest_->diagnostic("record", text);
+  if (!options_.quiet) say(text);
+}
+
+// A process of another user cannot reach the session otherwise.
+void give_to_owner(const std::string& session, pid_t pid) {
+  struct stat owner {};
+  if (::geteuid() != 0 || ::stat(fmt::format("/proc/{}", pid).c_str(), &owner) != 0) return;
+  for (const char* file : {"", "/control"}) {
+    (void)!::chown((session + file).c_str(), owner.st_uid, owner.st_gid);
+  }
+}
+
+Status Attached::join() {
+  started_ns_ = monotonic_now_ns();
+  if (options_.sample_hz == 0) return ok_status();
+  give_to_owner(session_, options_.pid);
+  const std::string library = library_folder() + "/libsonde-agent.so";
+  const auto joined = call_in_process(options_.pid, library, "sonde_attach", session_, kPatienceNs);
+  std::string why;
+  if (!joined) {
+    why = joined.error().to_line();
+  } else if (*joined != 0) {
+    why = *joined == 1 ? "another recording has it" : "it has no memory for a thread";
+  }
+  if (why.empty()) {
+    const std::string late = too_late_for(options_.pid);
+    if (!late.empty()) tell("not recorded, because it was there before: " + late);
+    return ok_status();
+  }
+  if (metrics_ == nullptr) {
+    return make_error(ErrorCode::kUnsupported, "cannot be attached to: " + why,
+                      "process " + std::to_string(options_.pid));
+  }
+  tell("metrics only, no call stacks: " + why);
+  return ok_status();
+}
+
+void Attached::turn() {
+  if (metrics_ != nullptr && metrics_->wait_ns() == 0) {
+    const int64_t processes[] = {options_.pid};
+    if (metrics_->sample(processes)) drain_->touch();
+  }
+  if (failure_) return;
+  drain_->poll();
+  if (auto committed = drain_->commit(false); !committed) failure_ = committed.error();
+}
+
+Outcome Attached::watch() {
+  const Ends ends;
+  StatusLine status(!options_.quiet);
+  Outcome outcome;
+  for (;;) {
+    pollfd items[] = {{ends.fd(), POLLIN, 0}, {process_.get(), POLLIN, 0}};
+    ::poll(items, 2, kPollMs);
+    turn();
+    std::error_code error;
+    status.update({drain_->events(), fs::file_size(output_, error), drain_->spool_bytes(),
+                   ingest_->lost(), 1});
+    const bool over =
+        options_.duration_ns != 0 && monotonic_now_ns() - started_ns_ >= options_.duration_ns;
+    if (over || items[0].revents != 0 || items[1].revents != 0 || failure_) break;
+  }
+  outcome.wall_ns = monotonic_now_ns() - started_ns_;
+  finish(outcome);
+  status.clear();
+  return outcome;
+}
+
+void Attached::finish(Outcome& outcome) {
+  __atomic_store_n(&control_->closed, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&control_->recording, wire::kOff, __ATOMIC_RELAXED);
+  pollfd process = {process_.get(), POLLIN, 0};
+  const bool ended = ::poll(&process, 1, 0) > 0;
+  if (!ended) ::usleep(kDetachNs / 1000);  // it gives back its signal, and its thread ends
+  const auto store_all = [&]() -> Status {
+    drain_->list_new();
+    for (const auto& live : drain_->live()) {
+      SONDE_TRY(drain_->finish_process(live.spool, ended ? "ended" : "running"));
+    }
+    if (metrics_ != nullptr) SONDE_TRY(metrics_->finish(*ingest_));
+    SONDE_TRY(name_frames(writer_->database()));
+    return drain_->finish();
+  };
+  if (!failure_) {
+    if (auto stored = store_all(); !stored) failure_ = stored.error();
+  }
+  outcome.path = output_;
+  outcome.apis = ingest_->apis();
+  outcome.ops = ingest_->ops();
+  outcome.lost = ingest_->lost();
+  if (failure_) {
+    say(failure_->to_line());
+    outcome.kept_session = session_;
+  } else {
+    remove_session_dir(session_);
+  }
+}
+
+}  // namespace
+
+Result<Outcome> attach(Options options) {
+  occupy_standard_descriptors();
+  SONDE_ASSIGN(const std::string session, make_session_dir(options));
+  Attached attached(options, session);
+  auto ready = attached.prepare();
+  if (ready) ready = attached.join();
+  if (!ready) {
+    attached.abandon();
+    return std::move(ready).error();
+  }
+  return attached.watch();
+}
+
+}  // namespace sonde::record

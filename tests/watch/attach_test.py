@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+"""sonde record --pid: attach_test.py --sonde PATH --program ATTACHED [--rounds N] [unittest options].
+
+What is attached to must not notice: no call of it ends early, its results are right, and afterwards it has the
+signals, descriptors and threads that it had. ATTACHED counts what goes wrong itself.
+"""
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from tool_case import ToolCase, take_sonde  # noqa: E402
+
+LIMIT_SECONDS = 120
+PYTHON = """
+import sys, threading, time
+def burn(n):
+    x = 0
+    for i in range(n):
+        x += i * i
+    return x
+def worker():
+    while True:
+        assert burn(20000) == 2666466670000
+        time.sleep(0.0005)
+for _ in range(2):
+    threading.Thread(target=worker, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+print("1 interrupted=0 wrong=0")
+"""
+COMPUTING = "print('ready', flush=True)\nwhile True:\n    pass\n"
+
+
+class Attach(ToolCase):
+    sonde = program = ""
+    rounds = 8
+
+    def start(self, *command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.kill)
+        self.assertEqual(self.process.stdout.readline(), "ready\n")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stdin.close()
+
+    def end(self):
+        self.process.stdin.close()
+        self.assertEqual(self.process.stdout.read(), "1 interrupted=0 wrong=0\n")
+        self.assertEqual(self.process.wait(LIMIT_SECONDS), 0)
+
+    def record(self, *options, name="t.rpd", status=0):
+        self.trace = self.folder / name
+        made = subprocess.run([self.sonde, "record", "--pid", str(self.process.pid), "-o", str(self.trace), *options],
+                              capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
+                              env={**os.environ, "SONDE_SPOOL_DIR": str(self.folder)})
+        self.assertEqual(made.returncode, status, made.stderr)
+        self.assertEqual(list(self.folder.glob("sonde-*")), [])
+        return made.stderr
+
+    def sql(self, text):
+        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
+        try:
+            return database.execute(text).fetchall()
+        finally:
+            database.close()
+
+    def samples_in(self):
+        """How many samples have each function somewhere in their stack."""
+        return dict(self.sql(
+            "with recursive up(sample, stack) as (select id, stack_id from sonde_sample union all "
+            "select up.sample, k.parent_id from up join sonde_stack k on k.id = up.stack where k.parent_id is not null) "
+            "select f.function, count(distinct up.sample) from up join sonde_stack k on k.id = up.stack "
+            "join sonde_frame f on f.id = k.frame_id group by 1"))
+
+    def seen(self):
+        """What the process has of signals and descriptors; its threads are its own affair but for ours."""
+        proc = Path(f"/proc/{self.process.pid}")
+        signals = re.findall(r"Sig(?:Blk|Ign|Cgt):.*", (proc / "status").read_text())
+        files = sorted(os.readlink(each) for each in (proc / "fd").iterdir())
+        ours = []
+        for task in (proc / "task").iterdir():
+            try:
+                ours += [name for name in [(task / "comm").read_text()] if name.startswith("sonde")]
+            except OSError:
+                pass  # it has ended
+        return signals, files, ours
+
+    def test_a_program_in_c_is_sampled_and_does_not_notice(self):
+        self.start(self.program)
+        before = self.seen()
+        self.record("--duration", "1500ms")
+        self.assertEqual(self.seen(), before)
+        names = self.samples_in()
+        self.assertGreater(names.get("busy_in_c", 0), 20, names)
+        self.assertGreater(names.get("busy_in_a_new_thread", 0), 0, names)  # of threads that began after the attach
+        self.assertGreater(self.sql("select count(*) from rocpd_monitor")[0][0], 10)
+        self.end()
+
+    def test_a_python_server_is_sampled_by_line(self):
+        self.start("/usr/bin/python3", "-c", PYTHON)
+        before = self.seen()
+        self.record("--duration", "1500ms")
+        self.assertEqual(self.seen(), before)
+        names = self.samples_in()
+        [(count,)] = self.sql("select count(*) from sonde_sample")
+        self.assertGreater(names.get("burn", 0), max(10, count / 2), names)
+        self.end()
+
+    def test_again_and_again_under_load(self):
+        self.start(self.program)
+        before = self.seen()
+        for number in range(self.rounds):
+            self.record("-q", "--metrics", "off", "--duration", "150ms", name=f"{number}.rpd")
+            self.assertEqual(self.seen(), before)
+        self.assertGreater(self.sql("select count(*) from sonde_sample")[0][0], 0)
+        self.end()
+
+    def test_interrupted_and_killed_recorders_let_go(self):
+        self.start(self.program)
+        before = self.seen()
+        for number, ends in enumerate([signal.SIGINT, signal.SIGTERM, signal.SIGKILL]):
+            trace = self.folder / f"{number}.rpd"
+            recorder = subprocess.Popen([self.sonde, "record", "-q", "--pid", str(self.process.pid), "-o", str(trace)],
+                                        env={**os.environ, "SONDE_SPOOL_DIR": str(self.folder)})
+            while not self.seen()[2]:
+                time.sleep(0.02)
+            time.sleep(0.3)
+            recorder.send_signal(ends)
+            recorder.wait(LIMIT_SECONDS)
+            limit = time.monotonic() + LIMIT_SECONDS
+            while self.seen() != before and time.monotonic() < limit:
+                time.sleep(0.02)
+            self.assertEqual(self.seen(), before)
+        [session] = self.folder.glob("sonde-*")
+        made = subprocess.run([self.sonde, "recover", str(session)], capture_output=True, text=True, check=False)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.end()
+
+    def test_the_end_of_the_process_ends_the_recording(self):
+        self.start(self.program)
+        recorder = subprocess.Popen([self.sonde, "record", "-q", "--pid", str(self.process.pid), "-o",
+                                     str(self.folder / "t.rpd")])
+        while not self.seen()[2]:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        self.end()
+        self.assertEqual(recorder.wait(LIMIT_SECONDS), 0)
+        self.trace = self.folder / "t.rpd"
+        self.assertEqual(self.sql("select exit from sonde_process"), [("ended",)])
+
+    def test_what_cannot_be_had_is_said(self):
+        self.start("/usr/bin/python3", "-c", COMPUTING)
+        text = self.record("--duration", "200ms")
+        self.assertIn("metrics only, no call stacks:", text)
+        self.assertIn("no thread of it came to wait in a system call", text)
+        self.assertGreater(self.sql("select count(*) from rocpd_monitor")[0][0], 0)
+        self.kill()
+        made = subprocess.run([self.sonde, "record", "--pid", "1999999999"], capture_output=True, text=True, check=False)
+        self.assertEqual(made.returncode, 1)
+        self.assertIn("cannot be attached to: No such process", made.stderr)
+        made = subprocess.run([self.sonde, "record", "--pid", "1", "--", "true"], capture_output=True, text=True, check=False)
+        self.assertIn("--pid and a command: cannot be combined", made.stderr)
+
+
+def take(option, fallback=None):
+    if option not in sys.argv:
+        return fallback
+    at = sys.argv.index(option)
+    _, value = sys.argv[at:at + 2]
+    del sys.argv[at:at + 2]
+    return value
+
+
+if __name__ == "__main__":
+    Attach.sonde = take_sonde()
+    Attach.program = os.path.abspath(take("--program"))
+    Attach.rounds = int(take("--rounds", 8))
+    unittest.main()
