@@ -1,6 +1,10 @@
 // Operations on halves that scalar and packed instructions share.
 #pragma once
 
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
+
 #include "isa/lanes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
@@ -15,22 +19,44 @@ namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
   return a != a ? b : b != b ? a : made;
 }
 
-// a * b + c as f32, of which the last bit is set where the exact sum has more bits: rounded to f16
-// it is what the exact sum rounds to. The product of two halves is exact.
+// a * b + c as f32, whose last bit is set where the exact sum has more bits: rounded to f16 it is
+// what the exact sum rounds to. The product of two halves is exact, and where the sum of f64 is
+// not, it is too far from where f16 changes to matter: both have no bits below 2^-48, so it is
+// above 2^5 then.
 [[gnu::always_inline]] inline f32 odd_sum(f64 product, f64 c) {
-  const f64 sum = product + c, back = sum - product;
-  const f64 lost = (product - (sum - back)) + (c - back);
-  u64 bits = as<u64>(sum);
-  const bool is_towards_zero = (lost > 0) == (sum > 0);
-  if (lost != 0 && !is_towards_zero) bits -= 1;  // the number below, whose rest is then not zero
-  constexpr u64 kCut = (u64{1} << 29) - 1;
-  const bool has_rest = lost == lost && (lost != 0 || (bits & kCut) != 0);
-  const bool is_finite = sum - sum == 0;
-  if (!is_finite) return static_cast<f32>(sum);
-  return static_cast<f32>(as<f64>((bits & ~kCut) | u64{has_rest} << 29));
+  const f64 sum = product + c;
+  const f32 near = static_cast<f32>(sum);
+  const f64 lost = sum - f64{near};
+  const u32 bits = as<u32>(near);
+  const bool is_even_by_rounding = (lost > 0 || lost < 0) && (bits & 1) == 0;
+  const u32 odd = (lost > 0) == (near > 0) ? bits + 1 : bits - 1;
+  return as<f32>(is_even_by_rounding ? odd : bits);
 }
 [[gnu::always_inline]] inline Half half_fused(f32 a, f32 b, f32 c) {
   return Half(odd_sum(f64{a} * f64{b}, f64{c}));
+}
+
+// The halves of 64 words at this place (0, or 16 for the upper ones), with their signs flipped
+// where asked.
+[[gnu::always_inline]] inline void widen(const u32* words, int shift, u16 flip, f32* to) {
+  alignas(64) u16 halves[kLanes];
+  for (int l = 0; l < kLanes; l++) halves[l] = static_cast<u16>(words[l] >> shift ^ flip);
+#ifdef __F16C__
+  for (int l = 0; l < kLanes; l += 8)
+    _mm256_store_ps(to + l,
+                    _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<__m128i*>(halves + l))));
+#else
+  for (int l = 0; l < kLanes; l++) to[l] = Half(halves[l]);
+#endif
+}
+[[gnu::always_inline]] inline void narrow(const f32* from, u16* to) {
+#ifdef __F16C__
+  for (int l = 0; l < kLanes; l += 8)
+    _mm_store_si128(reinterpret_cast<__m128i*>(to + l),
+                    _mm256_cvtps_ph(_mm256_load_ps(from + l), _MM_FROUND_CUR_DIRECTION));
+#else
+  for (int l = 0; l < kLanes; l++) to[l] = Half(from[l]).bits;
+#endif
 }
 
 }  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

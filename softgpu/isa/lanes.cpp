@@ -6,7 +6,7 @@ namespace {
 constexpr f64 kConstants[] = {0.5, -0.5, 1, -1, 2, -2, 4, -4, 0.15915494309189532};
 
 // The lane a DPP operand comes from, or -1.
-int source_lane(unsigned control, int lane) {
+constexpr int source_lane(unsigned control, int lane) {
   const int row = lane & ~15, in_row = lane & 15, amount = static_cast<int>(control & 15);
   if (control <= 0xff) return (lane & ~3) | static_cast<int>(control >> (lane & 3) * 2 & 3);
   switch (control & 0x1f0) {
@@ -38,6 +38,24 @@ int source_lane(unsigned control, int lane) {
       return lane >= 32 ? 31 : -1;
   }
   return lane;
+}
+// The same for each control, ready to be used.
+struct SourceLanes {
+  i8 of[0x200][kLanes];
+  constexpr SourceLanes() : of{} {
+    for (unsigned control = 0; control < 0x200; control++) {
+      for (int l = 0; l < kLanes; l++) of[control][l] = static_cast<i8>(source_lane(control, l));
+    }
+  }
+};
+constexpr SourceLanes kSourceLanes;
+
+// Lanes whose row and bank of four may be written.
+u64 writable_lanes(unsigned row_mask, unsigned bank_mask) {
+  u64 in_row = 0, made = 0;
+  for (unsigned bank = 0; bank < 4; bank++) in_row |= (bank_mask >> bank & 1) * u64{15} << 4 * bank;
+  for (unsigned row = 0; row < 4; row++) made |= (row_mask >> row & 1) * in_row << 16 * row;
+  return made;
 }
 
 }  // namespace
@@ -76,17 +94,16 @@ void select_part(unsigned selection, bool is_signed, const u32* from, u32* to) {
 }
 
 void permute(const Wave& w, const Op& op, const u32* from, u32* to, u64& mask) {
-  u64 written = 0;
   const u64 exec = w.exec();
+  const i8* const sources = kSourceLanes.of[op.mods.dpp_ctrl & 0x1ff];
+  alignas(64) u8 has_value[kLanes];
   for (int l = 0; l < kLanes; l++) {
-    const int source = source_lane(op.mods.dpp_ctrl, l);
-    const bool in_masks =
-        (op.mods.row_mask >> (l / 16) & 1) && (op.mods.bank_mask >> (l / 4 % 4) & 1);
-    const bool is_valid = source >= 0 && (exec >> source & 1);
-    to[l] = is_valid ? from[source] : 0;
-    if (in_masks && (is_valid || op.mods.bound_ctrl)) written |= u64{1} << l;
+    const int source = sources[l];
+    has_value[l] = source >= 0 && (exec >> (source & 63) & 1);
+    to[l] = has_value[l] ? from[source & 63] : 0;
   }
-  mask &= written;
+  const u64 written = op.mods.bound_ctrl ? kAll : packed_bits(has_value);
+  mask &= written & writable_lanes(op.mods.row_mask, op.mods.bank_mask);
 }
 
 void store_part(Wave& w, const Op& op, const u32* x, u64 mask, HighHalf high) {

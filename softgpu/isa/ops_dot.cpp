@@ -46,10 +46,6 @@ void integer_dot_into(Wave& w, const Op& op) {  // d += a . b
   integer_dot<bits, is_signed>(w, with);
 }
 
-f32 half_at(u32 word, bool is_upper, bool is_negated) {
-  const f32 value = Half(static_cast<u16>(is_upper ? word >> 16 : word));
-  return is_negated ? -value : value;
-}
 void half_dot(Wave& w, const Op& op, bool has_choice) {
   const Op plain = without_choice(op);
   u64 mask = w.exec();
@@ -58,12 +54,15 @@ void half_dot(Wave& w, const Op& op, bool has_choice) {
   const Source<f32> c(w, plain, 2, mask);
   const u8 low = has_choice ? op.mods.op_sel : 0, high = has_choice ? op.mods.op_sel_hi : 3;
   const u8 neg_low = has_choice ? op.mods.neg : 0, neg_high = has_choice ? op.mods.neg_hi : 0;
+  alignas(64) f32 x[2][kLanes], y[2][kLanes];
+  const auto flip = [](bool is_negated) { return static_cast<u16>(is_negated ? 0x8000 : 0); };
+  widen(a.p, low & 1 ? 16 : 0, flip(neg_low & 1), x[0]);
+  widen(b.p, low & 2 ? 16 : 0, flip(neg_low & 2), y[0]);
+  widen(a.p, high & 1 ? 16 : 0, flip(neg_high & 1), x[1]);
+  widen(b.p, high & 2 ? 16 : 0, flip(neg_high & 2), y[1]);
   alignas(64) u32 out[kLanes];
   for (int l = 0; l < kLanes; l++) {
-    f64 sum = f64{half_at(a[l], low & 1, neg_low & 1)} *
-              f64{half_at(b[l], low >> 1 & 1, neg_low >> 1 & 1)};
-    sum += f64{half_at(a[l], high & 1, neg_high & 1)} *
-           f64{half_at(b[l], high >> 1 & 1, neg_high >> 1 & 1)};
+    const f64 sum = f64{x[0][l]} * f64{y[0][l]} + f64{x[1][l]} * f64{y[1][l]};
     f32 made = static_cast<f32>(sum + f64{c[l]});
     if (op.mods.clamp) made = made > 0 ? (made < 1 ? made : 1) : 0;
     out[l] = as<u32>(made);

@@ -68,11 +68,13 @@ u32 masked_byte_distances(u32 a, u32 b) {
     sum += byte_of(b, n) ? distance(byte_of(a, n), byte_of(b, n)) : 0;
   return sum;
 }
-u32 permuted_byte(u64 both, u32 selector) {
-  if (selector >= 13) return 0xff;
-  if (selector == 12) return 0;
-  if (selector >= 8) return both >> (16 * (selector - 8) + 15) & 1 ? 0xff : 0;
-  return static_cast<u32>(both >> 8 * selector & 0xff);
+// A byte of a or b, or one that is made of a sign, or constant: without branches, for vectors.
+u32 permuted_byte(u32 a, u32 b, u32 selector) {
+  const u32 from = selector & 4 ? a : b, byte = from >> 8 * (selector & 3) & 0xff;
+  const u32 signs = selector & 2 ? a : b;
+  const u32 of_sign = 0 - (signs >> (selector & 1 ? 31 : 15) & 1);
+  const u32 special = selector < 12 ? of_sign : selector == 12 ? 0 : ~u32{0};
+  return selector < 8 ? byte : special & 0xff;
 }
 
 void add_sums(Table& t) {
@@ -173,10 +175,8 @@ void add_bits(Table& t) {
         return static_cast<u32>((u64{a} << 32 | b) >> 8 * (c & 3));
       }));
   add(t, "v_perm_b32", lanes([](u32 a, u32 b, u32 c) {
-        const u64 both = u64{a} << 32 | b;
-        u32 made = 0;
-        for (unsigned n = 0; n < 4; n++) made |= permuted_byte(both, byte_of(c, n)) << 8 * n;
-        return made;
+        return permuted_byte(a, b, byte_of(c, 0)) | permuted_byte(a, b, byte_of(c, 1)) << 8 |
+               permuted_byte(a, b, byte_of(c, 2)) << 16 | permuted_byte(a, b, byte_of(c, 3)) << 24;
       }));
 }
 

@@ -75,28 +75,37 @@ void product(Wave& w, const Op& op) {
   constexpr int kGroups = 64 / (size * blocks);  // of lanes, each with other k
   constexpr int kRegisters = size * size * blocks / 64;
   using Sum = typename Of::Sum;
-  const auto* a = &w.v[op.src[0] - kFirstVgpr];
-  const auto* b = &w.v[op.src[1] - kFirstVgpr];
+  using Product = decltype(Of::element(w.v, 0, 0));
+  alignas(64) Product a[Of::kCount][kLanes], b[Of::kCount][kLanes];
+  for (int n = 0; n < Of::kCount; n++) {
+    for (int l = 0; l < kLanes; l++) {
+      a[n][l] = Of::element(&w.v[op.src[0] - kFirstVgpr], l, n);
+      b[n][l] = Of::element(&w.v[op.src[1] - kFirstVgpr], moved_lane(l, op.mods.blgp), n);
+    }
+  }
   alignas(64) Sum out[kRegisters][kLanes];
   for (int block = 0; block < blocks; block++) {
     const int spread = 1 << op.mods.cbsz;  // blocks that share one of them as A
-    const int a_block =
-        spread > 1 ? (block & ~(spread - 1)) + (op.mods.abid & (spread - 1)) : block;
+    const int a_block = (block & ~(spread - 1)) + (op.mods.abid & (spread - 1));
     for (int row = 0; row < size; row++) {
-      for (int column = 0; column < size; column++) {
-        int reg = 0, lane = 0;
-        place_of<size>(block, row, column, reg, lane);
-        Sum sum = op.src[2] >= kFirstVgpr ? as<Sum>(w.v[(op.src[2] - kFirstVgpr + reg) & 511][lane])
-                                          : as<Sum>(scalar(w, op, op.src[2]));
-        for (int group = 0; group < kGroups; group++) {
-          const int a_lane = (a_block * kGroups + group) * size + row;
-          const int b_lane = moved_lane((block * kGroups + group) * size + column, op.mods.blgp);
-          decltype(Of::element(a, 0, 0)) products = 0;
-          for (int n = 0; n < Of::kCount; n++)
-            products += Of::element(a, a_lane, n) * Of::element(b, b_lane, n);
-          sum = grown(sum, products);
+      int reg = 0, lane = 0;  // of column 0; the others are in the lanes behind it
+      place_of<size>(block, row, 0, reg, lane);
+      Sum* const sums = out[reg] + lane;
+      for (int column = 0; column < size; column++)
+        sums[column] = op.src[2] >= kFirstVgpr
+                           ? as<Sum>(w.v[(op.src[2] - kFirstVgpr + reg) & 511][lane + column])
+                           : as<Sum>(scalar(w, op, op.src[2]));
+      for (int group = 0; group < kGroups; group++) {
+        const int a_lane = (a_block * kGroups + group) * size + row;
+        const int b_lane = (block * kGroups + group) * size;
+        Product products[size] = {};
+        for (int n = 0; n < Of::kCount; n++) {
+          const Product factor = a[n][a_lane];
+          for (int column = 0; column < size; column++)
+            products[column] += factor * b[n][b_lane + column];
         }
-        out[reg][lane] = sum;
+        for (int column = 0; column < size; column++)
+          sums[column] = grown(sums[column], products[column]);
       }
     }
   }

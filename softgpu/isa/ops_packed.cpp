@@ -35,39 +35,46 @@ Choice choice_of(const Op& op, int which, bool is_upper) {
 
 template <class T>
 [[gnu::always_inline]] inline T part(u32 word, Choice choice) {
-  const u16 bits = static_cast<u16>(word >> choice.shift);
-  if constexpr (kIsFloat<T>) {
-    return Half(static_cast<u16>(bits ^ choice.flip));
-  } else {
-    return static_cast<T>(bits);
-  }
+  return static_cast<T>(static_cast<u16>(word >> choice.shift));
 }
-u16 clamped_part(Half value) {
-  const f32 wide = value;
-  return Half(wide > 0 ? (wide < 1 ? wide : 1) : 0).bits;
+
+// Of halves, f computes an f32 that is rounded to f16 here.
+template <int sources, class F>
+void packed_halves(Wave& w, const Op& op) {
+  const Words a(w, op, 0, true), b(w, op, 1, true), c(w, op, sources == 3 ? 2 : 1, true);
+  alignas(64) u32 out[kLanes];
+  alignas(64) f32 in[3][kLanes], made[kLanes];
+  alignas(64) u16 halves[kLanes];
+  for (int upper = 0; upper < 2; upper++) {
+    const Choice x = choice_of(op, 0, upper), y = choice_of(op, 1, upper),
+                 z = choice_of(op, 2, upper);
+    widen(a.p, x.shift, x.flip, in[0]);
+    widen(b.p, y.shift, y.flip, in[1]);
+    if (sources == 3) widen(c.p, z.shift, z.flip, in[2]);
+    for (int l = 0; l < kLanes; l++) made[l] = F{}(in[0][l], in[1][l], in[sources - 1][l]);
+    if (op.mods.clamp) {
+      for (f32& value : made) value = value > 0 ? (value < 1 ? value : 1) : 0;
+    }
+    narrow(made, halves);
+    for (int l = 0; l < kLanes; l++) out[l] = upper ? out[l] | u32{halves[l]} << 16 : halves[l];
+  }
+  store_row(w, op.dst, out, w.exec());
 }
 
 template <class T, int sources, class F>
 void packed(Wave& w, const Op& op) {
-  const Words a(w, op, 0, kIsFloat<T>), b(w, op, 1, kIsFloat<T>),
-      c(w, op, sources == 3 ? 2 : 1, kIsFloat<T>);
+  const Words a(w, op, 0, false), b(w, op, 1, false), c(w, op, sources == 3 ? 2 : 1, false);
+  constexpr bool is_signed = T(-1) < T(0);
+  constexpr i32 most = is_signed ? 32767 : 65535, least = is_signed ? -32768 : 0;
   alignas(64) u32 out[kLanes];
   for (int upper = 0; upper < 2; upper++) {
     const Choice x = choice_of(op, 0, upper), y = choice_of(op, 1, upper),
                  z = choice_of(op, 2, upper);
     for (int l = 0; l < kLanes; l++) {
-      u16 made;
-      if constexpr (kIsFloat<T>) {
-        const Half value = F{}(part<T>(a.p[l], x), part<T>(b.p[l], y), part<T>(c.p[l], z));
-        made = op.mods.clamp ? clamped_part(value) : value.bits;
-      } else {
-        constexpr bool is_signed = T(-1) < T(0);
-        constexpr i32 most = is_signed ? 32767 : 65535, least = is_signed ? -32768 : 0;
-        i32 value = F{}(i32{part<T>(a.p[l], x)}, i32{part<T>(b.p[l], y)}, i32{part<T>(c.p[l], z)});
-        if (op.mods.clamp) value = value < least ? least : value > most ? most : value;
-        made = static_cast<u16>(value);
-      }
-      out[l] = upper ? (out[l] & 0xffff) | u32{made} << 16 : made;
+      i32 value = F{}(i32{part<T>(a.p[l], x)}, i32{part<T>(b.p[l], y)}, i32{part<T>(c.p[l], z)});
+      if (op.mods.clamp) value = value < least ? least : value > most ? most : value;
+      const u32 made = static_cast<u16>(value);
+      out[l] = upper ? (out[l] & 0xffff) | made << 16 : made;
     }
   }
   store_row(w, op.dst, out, w.exec());
@@ -75,6 +82,10 @@ void packed(Wave& w, const Op& op) {
 template <class T, int sources, class F>
 Handler pair_of(F) {
   return packed<T, sources, F>;
+}
+template <int sources, class F>
+Handler halves_of(F) {
+  return packed_halves<sources, F>;
 }
 
 // 32-bit numbers: a register of the pair, or of two SGPRs; a constant is the same for both.
@@ -172,17 +183,19 @@ void add_packed(Table& t) {
   add(t, "v_pk_lshlrev_b16", pair_of<u16, 2>([](i32 a, i32 b, i32) { return b << (a & 15); }));
   add(t, "v_pk_lshrrev_b16", pair_of<u16, 2>([](i32 a, i32 b, i32) { return b >> (a & 15); }));
   add(t, "v_pk_ashrrev_i16", pair_of<i16, 2>([](i32 a, i32 b, i32) { return b >> (a & 15); }));
-  add(t, "v_pk_add_f16", pair_of<Half, 2>([](f32 a, f32 b, f32) { return Half(a + b); }));
-  add(t, "v_pk_mul_f16", pair_of<Half, 2>([](f32 a, f32 b, f32) { return Half(a * b); }));
-  add(t, "v_pk_min_f16",
-      pair_of<Half, 2>([](f32 a, f32 b, f32) { return Half(half_least(a, b)); }));
-  add(t, "v_pk_max_f16", pair_of<Half, 2>([](f32 a, f32 b, f32) { return Half(half_most(a, b)); }));
-  add(t, "v_pk_fma_f16", pair_of<Half, 3>([](f32 a, f32 b, f32 c) { return half_fused(a, b, c); }));
+  add(t, "v_pk_add_f16", halves_of<2>([](f32 a, f32 b, f32) { return a + b; }));
+  add(t, "v_pk_mul_f16", halves_of<2>([](f32 a, f32 b, f32) { return a * b; }));
+  add(t, "v_pk_min_f16", halves_of<2>([](f32 a, f32 b, f32) { return half_least(a, b); }));
+  add(t, "v_pk_max_f16", halves_of<2>([](f32 a, f32 b, f32) { return half_most(a, b); }));
+  add(t, "v_pk_fma_f16",
+      halves_of<3>([](f32 a, f32 b, f32 c) { return odd_sum(f64{a} * f64{b}, f64{c}); }));
   add(t, "v_pk_fmac_f16", [](Wave& w, const Op& op) {  // VOP2: no choice of halves
     Op with = op;
     with.src[2] = static_cast<uint16_t>(op.dst + kFirstVgpr);
     with.mods.op_sel_hi = 7;
-    packed<Half, 3, decltype([](f32 a, f32 b, f32 c) { return half_fused(a, b, c); })>(w, with);
+    packed_halves<3, decltype([](f32 a, f32 b, f32 c) {
+                    return odd_sum(f64{a} * f64{b}, f64{c});
+                  })>(w, with);
   });
   add(t, "v_pk_add_f32", packed_wide<f32, 2, decltype([](f32 a, f32 b, f32) { return a + b; })>);
   add(t, "v_pk_mul_f32", packed_wide<f32, 2, decltype([](f32 a, f32 b, f32) { return a * b; })>);
