@@ -17,13 +17,25 @@ BOTH T to_int(F v) {
   return T(int(v));
 }
 
-// LLVM 15 divides unsigned numbers that were sign-extended as if they had as few bits (-1 as a
-// number of 64 bits by 85 as 2^32 by 85), which is what the GPU would do then, too; it does not
-// look into memory.
+// What LLVM 15 gets wrong it gets wrong for GPUs, too. It does not look into memory.
+template <class T>
+BOTH T unseen(T value) {
+  volatile T kept = value;
+  return kept;
+}
+
+// It forgets to set the upper half of a number of 64 bits that was zero-extended, xor-ed with a
+// constant whose upper half is all ones, and or-ed with another.
+template <class T>
+BOTH T flip(T a, T b) {
+  return unseen(a) ^ b;
+}
+
+// It divides unsigned numbers that were sign-extended as if they had as few bits (-1 as a number of
+// 64 bits by 85 as 2^32 by 85).
 template <class T, char kOperation>
 BOTH T divide(T dividend, T b) {
-  volatile T kept = dividend;
-  const T a = kept;
+  const T a = unseen(dividend);
   if (b == T(0) || (T(-1) < T(0) && b == T(-1))) return a;
   return kOperation == '/' ? T(a / b) : T(a % b);
 }

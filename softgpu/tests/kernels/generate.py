@@ -121,6 +121,8 @@ class Kernel:
         name, bits = INTS[kind]
         wide = "uint64_t" if bits == 64 else "uint32_t"
         operation = self.rng.choice(["+", "-", "*", "&", "|", "^", "<<", ">>", "/", "%", "~", "min", "bits"])
+        if operation in "~^" and bits == 64:
+            return f"{name}(flip({wide}({a}), {wide}({b if operation == '^' else '-1'})))"
         if operation in ("+", "-", "*", "&", "|", "^"):
             return f"{name}({wide}({a}) {operation} {wide}({b}))"
         if operation == "<<":
@@ -216,6 +218,11 @@ class Kernel:
         return ("exchange", place, kind, self.expression(kind, 2), name, have, index)
 
 
+def exchanges_lanes(statements):
+    return any(statement[0] == "lane" or any(exchanges_lanes(part) for part in statement if isinstance(part, list))
+               for statement in statements)
+
+
 class Printer:
     def __init__(self, kernel):
         self.kernel = kernel
@@ -251,6 +258,9 @@ class DevicePrinter(Printer):
         self.put("}")
 
     def on_loop(self, number, bound, body):
+        if exchanges_lanes(body):
+            # Unrolled, lanes that are in different iterations can meet in code that LLVM joins.
+            self.put("#pragma nounroll")
         self.put(f"for (uint32_t i{number} = 0, n{number} = {self.text(bound)}; i{number} < n{number}; i{number}++) {{")
         self.block(body)
         self.put("}")
