@@ -5,12 +5,13 @@
 # sonde_optional(zstd PACKAGE libzstd-dev HEADERS zstd.h LIBRARIES zstd WITHOUT "what is left out")
 # looks for the headers, libraries (a|b: one of them) and programs. Where all are there, HAS_ZSTD is
 # set, and optional::zstd brings the headers' folder and the libraries; programs are ZSTD_PROGRAM_1 and
-# so on. FROM names folders to look in, DEPENDS other optional ones.
+# so on. FROM names folders to look in, SUFFIXES folders of headers below the usual ones, DEPENDS other
+# optional ones.
 set(SONDE_HIDE "" CACHE STRING "Optional packages to build without: names of optional.cmake, or all")
 set(hidden_headers ${PROJECT_BINARY_DIR}/hidden)
 
 function(sonde_optional name)
-  cmake_parse_arguments(ARG "" "PACKAGE;WITHOUT" "HEADERS;LIBRARIES;PROGRAMS;FROM;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PACKAGE;WITHOUT" "HEADERS;LIBRARIES;PROGRAMS;FROM;SUFFIXES;DEPENDS" ${ARGN})
   string(TOUPPER ${name} NAME)
   set_property(GLOBAL APPEND PROPERTY SONDE_OPTIONAL ${name})
   set(HAS_${NAME} FALSE PARENT_SCOPE)
@@ -79,7 +80,7 @@ macro(sonde_look_for kind variable names folders)
     set(places PATHS ${folders} NO_DEFAULT_PATH)
   endif()
   if("${kind}" STREQUAL "path")
-    find_path(${variable} NAMES ${alternatives} ${places})
+    find_path(${variable} NAMES ${alternatives} ${places} PATH_SUFFIXES ${ARG_SUFFIXES})
   elseif("${kind}" STREQUAL "library")
     find_library(${variable} NAMES ${alternatives} ${places})
   else()
@@ -124,11 +125,12 @@ sonde_optional(otf2 PACKAGE libopen-trace-format2-dev HEADERS otf2/otf2.h
                LIBRARIES open-trace-format2|otf2 WITHOUT "sonde export --format otf2")
 sonde_optional(httplib PACKAGE libcpp-httplib-dev HEADERS httplib.h openssl/ssl.h brotli/decode.h
                LIBRARIES cpp-httplib WITHOUT "libsonde-http.so: the server of pages in a browser")
-if(HAS_HTTPLIB)  # a part of it that is not for all is built on, and it differs in later versions
-  file(STRINGS ${HTTPLIB_HEADER_1}/httplib.h version REGEX "CPPHTTPLIB_VERSION \"0\\.11\\.")
-  if(NOT version)
+if(HAS_HTTPLIB)  # a part of it that is not for all is built on, and differs between versions
+  file(STRINGS ${HTTPLIB_HEADER_1}/httplib.h version REGEX "CPPHTTPLIB_VERSION \"0\\.[0-9]+")
+  string(REGEX REPLACE ".*\"0\\.([0-9]+).*" "\\1" HTTPLIB_MINOR "${version}")
+  if(NOT HTTPLIB_MINOR MATCHES "^(11|18)$")
     set(HAS_HTTPLIB FALSE)
-    sonde_left_out("libsonde-http.so: the server of pages in a browser" "libcpp-httplib-dev 0.11")
+    sonde_left_out("libsonde-http.so: the server of pages in a browser" "libcpp-httplib-dev 0.11 or 0.18")
   endif()
 endif()
 # For backends.
@@ -147,8 +149,26 @@ sonde_optional(hsa PACKAGE libhsa-runtime-dev HEADERS hsa/hsa.h hsa/amd_hsa_queu
                WITHOUT "the software GPU: record --softgpu and all tests on it")
 sonde_optional(json PACKAGE nlohmann-json3-dev HEADERS nlohmann/json.hpp
                WITHOUT "the software GPU: record --softgpu and all tests on it")
-sonde_optional(llvm PACKAGE "llvm-15-dev or clang-15" HEADERS llvm/IR/Module.h LIBRARIES LLVM-15
-               PROGRAMS clang-15 llvm-link-15 FROM /usr/lib/llvm-15/include /usr/lib/llvm-15/lib
+sonde_optional(hipcc PACKAGE hipcc PROGRAMS hipcc WITHOUT "programs in HIP and all tests with them")
+set(HIPCC ${HIPCC_PROGRAM_1})
+# The LLVM that hipcc uses, whose bitcode no other version has to read.
+set(version 15)
+if(HAS_HIPCC)
+  execute_process(COMMAND ${HIPCC} --version OUTPUT_VARIABLE text ERROR_QUIET)
+  if(text MATCHES "clang version ([0-9]+)")
+    set(version ${CMAKE_MATCH_1})
+  endif()
+endif()
+if(NOT "${SONDE_LLVM_VERSION}" STREQUAL "${version}")
+  foreach(found LLVM_HEADER_1 LLVM_LIBRARY_1 LLVM_PROGRAM_1 LLVM_PROGRAM_2 AMDGPU_CLANG_PROGRAM_1
+                AMDGPU_CLANG_PROGRAM_2)
+    unset(${found} CACHE)
+  endforeach()
+  set(SONDE_LLVM_VERSION ${version} CACHE INTERNAL "")
+endif()
+sonde_optional(llvm PACKAGE "llvm-${version}-dev or clang-${version}" HEADERS llvm/IR/Module.h
+               LIBRARIES LLVM-${version} PROGRAMS clang-${version} llvm-link-${version}
+               FROM /usr/lib/llvm-${version}/include /usr/lib/llvm-${version}/lib
                WITHOUT "softgpu-hipcc: kernels complete on the software GPU without computing")
 # For tests and examples.
 sonde_optional(gtest PACKAGE libgtest-dev HEADERS gtest/gtest.h LIBRARIES gtest_main gtest
@@ -158,15 +178,14 @@ sonde_optional(opencl PACKAGE ocl-icd-opencl-dev DEPENDS opencl_headers LIBRARIE
 sonde_optional(hip PACKAGE libamdhip64-dev HEADERS hip/hip_version.h hip/hip_runtime_api.h
                hip/amd_detail/hip_prof_str.h
                WITHOUT "what is held against HIP's headers")
-sonde_optional(hipcc PACKAGE hipcc PROGRAMS hipcc WITHOUT "programs in HIP and all tests with them")
-set(HIPCC ${HIPCC_PROGRAM_1})
 sonde_optional(rocprim PACKAGE librocprim-dev HEADERS rocprim/rocprim.hpp
                WITHOUT "the test of rocPRIM on the software GPU")
-sonde_optional(hsakmt PACKAGE libhsakmt-dev HEADERS hsakmt.h LIBRARIES hsakmt
+sonde_optional(hsakmt PACKAGE libhsakmt-dev HEADERS hsakmt.h LIBRARIES hsakmt SUFFIXES hsakmt
                WITHOUT "the tests of softgpu that call libhsakmt")
 sonde_optional(dbgapi PACKAGE "rocm-dbgapi of Debian 13" HEADERS amd-dbgapi/amd-dbgapi.h LIBRARIES rocm-dbgapi
                WITHOUT "the program that attaches AMD's debugger library to the software GPU")
-sonde_optional(amdgpu_clang PACKAGE "clang-15 and lld-15" PROGRAMS clang-15|clang ld.lld-15|ld.lld
+sonde_optional(amdgpu_clang PACKAGE "clang-${version} and lld-${version}"
+               PROGRAMS clang-${version}|clang ld.lld-${version}|ld.lld
                WITHOUT "the tests of HSA alone")
 sonde_optional(tbb PACKAGE libtbb-dev HEADERS oneapi/tbb/flow_graph.h LIBRARIES tbb
                WITHOUT "the test of a library with ITT marks of its own")

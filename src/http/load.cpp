@@ -20,8 +20,8 @@ Result<std::unique_ptr<Server>> make_server(const std::string& library, Options 
   if (handle == nullptr) {
     const char* why = ::dlerror();
     return make_error(ErrorCode::kUnsupported, why == nullptr ? "cannot be loaded" : why, library,
-                      "it is built where libcpp-httplib-dev is installed, and needs "
-                      "libcpp-httplib0.11 to run");
+                      "it is built where libcpp-httplib-dev is installed, and needs that version's "
+                      "libcpp-httplib0.11 or libcpp-httplib0.18 to run");
   }
   auto* make = reinterpret_cast<MakeServer*>(::dlsym(handle, kMakeServer));
   if (make == nullptr) {

@@ -8,6 +8,7 @@
 #include <llvm/Support/Regex.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "llvm.h"
 #include "lower.h"
 
 using namespace llvm;
@@ -46,7 +47,7 @@ bool is_only_a_comment(const CallBase& call) {
 void look_at_call(CallBase& call, const Module& support, Facts& facts) {
   if (auto* text = dyn_cast<InlineAsm>(call.getCalledOperand())) {
     if (!is_only_a_comment(call))
-      facts.obstacles.insert("inline assembly '" + text->getAsmString() + "'");
+      facts.obstacles.insert(("inline assembly '" + Twine(text->getAsmString()) + "'").str());
     return;
   }
   Function* callee = call.getCalledFunction();
@@ -115,7 +116,7 @@ uint32_t wave_size_of(const Function& function) {
   if (features.contains("+wavefrontsize32")) return 32;
   if (features.contains("+wavefrontsize64")) return 64;
   StringRef cpu = function.getFnAttribute("target-cpu").getValueAsString();
-  return cpu.startswith("gfx10") || cpu.startswith("gfx11") ? 32 : 64;
+  return begins(cpu, "gfx10") || begins(cpu, "gfx11") ? 32 : 64;
 }
 
 // A function that waits must be part of its kernel: the order of the places where lanes meet is
@@ -177,7 +178,7 @@ Support support_of(const Function& callee, const Module& support) {
 
 bool is_another_tools(const Function& callee, const Module& support) {
   if (!callee.isDeclaration()) return false;
-  if (!callee.isIntrinsic() || callee.getName().startswith("llvm.amdgcn.")) return true;
+  if (!callee.isIntrinsic() || begins(callee.getName(), "llvm.amdgcn.")) return true;
   return support_of(callee, support).function != nullptr;
 }
 

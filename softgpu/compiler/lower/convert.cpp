@@ -8,6 +8,7 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ValueMapper.h>
 
+#include "llvm.h"
 #include "lower.h"
 
 using namespace llvm;
@@ -67,12 +68,11 @@ class KindCasts : public ValueMaterializer {
 
 AttributeMask memory_attributes() {
   AttributeMask mask;
-  for (auto kind :
-       {Attribute::ReadNone, Attribute::ReadOnly, Attribute::WriteOnly, Attribute::ArgMemOnly,
-        Attribute::InaccessibleMemOnly, Attribute::InaccessibleMemOrArgMemOnly,
-        Attribute::Speculatable, Attribute::NoSync, Attribute::NoFree, Attribute::NoRecurse,
-        Attribute::WillReturn, Attribute::NoCallback})
+  for (auto kind : {Attribute::ReadNone, Attribute::ReadOnly, Attribute::WriteOnly,
+                    Attribute::Speculatable, Attribute::NoSync, Attribute::NoFree,
+                    Attribute::NoRecurse, Attribute::WillReturn, Attribute::NoCallback})
     mask.addAttribute(kind);
+  add_memory_kinds(mask);
   return mask;
 }
 
@@ -84,7 +84,7 @@ class Converter {
         context_(program.module.getContext()),
         casts_(map_, types_) {}
 
-  void run(const std::string& triple, const std::string& layout) {
+  void run(const ModuleTriple& triple, const std::string& layout) {
     std::vector<Function*> old_functions;
     for (Function& function : module_) old_functions.push_back(&function);
     std::vector<GlobalVariable*> old_variables;
@@ -121,7 +121,7 @@ class Converter {
   }
 
   void declare(GlobalVariable& variable) {
-    if (variable.getName().startswith("llvm.") || !variable.hasInitializer()) return;
+    if (begins(variable.getName(), "llvm.") || !variable.hasInitializer()) return;
     if (variable.getAddressSpace() == 3) return;
     auto* copy = new GlobalVariable(
         module_, types_.remapType(variable.getValueType()),
@@ -144,7 +144,7 @@ class Converter {
       SmallVector<Type*, 4> overloads;
       if (!Intrinsic::getIntrinsicSignature(&old, overloads)) return;
       for (Type*& overload : overloads) overload = types_.remapType(overload);
-      Function* flat = Intrinsic::getDeclaration(&module_, old.getIntrinsicID(), overloads);
+      Function* flat = intrinsic(module_, old.getIntrinsicID(), overloads);
       if (flat != &old) map_[&old] = flat;
       return;
     }
@@ -334,7 +334,7 @@ class Converter {
       SmallVector<StringRef, 8> names;
       context_.getSyncScopeNames(names);
       StringRef name = names[fence->getSyncScopeID()];
-      bool within_group = name.startswith("workgroup") || name.startswith("wavefront");
+      bool within_group = begins(name, "workgroup") || begins(name, "wavefront");
       fence->setSyncScopeID(within_group ? SyncScope::SingleThread : SyncScope::System);
     }
     if (auto* rmw = dyn_cast<AtomicRMWInst>(&instruction)) rmw->setSyncScopeID(SyncScope::System);
@@ -352,8 +352,8 @@ class Converter {
 
 }  // namespace
 
-void convert(Program& program, const std::string& triple, const std::string& layout) {
-  Converter(program).run(triple, layout);
+void convert(Program& program, const Module& host) {
+  Converter(program).run(host.getTargetTriple(), host.getDataLayoutStr());
 }
 
 }  // namespace softgpu

@@ -11,12 +11,12 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/Host.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include "../../compute/kernel_abi.h"
+#include "llvm.h"
 #include "lower.h"
 
 using namespace llvm;
@@ -147,7 +147,7 @@ bool emit(Program& program, const std::string& cpu, const std::string& path, boo
   SmallVector<char, 0> bytes;
   raw_svector_ostream memory(bytes);
   legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, memory, nullptr, CGFT_ObjectFile)) return false;
+  if (machine->addPassesToEmitFile(passes, memory, nullptr, kObjectFile)) return false;
   passes.run(module);
   if (!store_stack_sizes(program, bytes, frames)) return false;
   out.write(bytes.data(), bytes.size());

@@ -72,8 +72,8 @@ void place_variables(Program& program);
 void number_sites(Program& program);
 constexpr char kSite[] = "softgpu.site";
 // convert.cpp: every function gets the work item as first argument, pointers lose their kinds,
-// intrinsics become support functions. The module is the host's afterwards.
-void convert(Program& program, const std::string& triple, const std::string& layout);
+// intrinsics become support functions. The module is one for the target of `host` afterwards.
+void convert(Program& program, const llvm::Module& host);
 // entries.cpp: what the executor calls, and the table that registers it.
 void add_entries(Program& program);
 void add_registration(Program& program);

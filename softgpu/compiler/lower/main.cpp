@@ -1,6 +1,7 @@
 // softgpu-lower: LLVM bitcode of a HIP source's device side -> a host object file that has its
 // kernels and registers them. Run by softgpu-hipcc.
 #include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -14,8 +15,8 @@
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/IPO/Internalize.h>
-#include <llvm/Transforms/Scalar/SROA.h>
 
+#include "llvm.h"
 #include "lower.h"
 
 using namespace llvm;
@@ -59,7 +60,7 @@ void promote_variables(Module& module) {
     function.removeFnAttr(Attribute::NoInline);
   }
   ModulePassManager passes;
-  passes.addPass(createModuleToFunctionPassAdaptor(SROAPass()));
+  passes.addPass(createModuleToFunctionPassAdaptor(softgpu::scalar_replacement()));
   run_passes(module, std::move(passes));
 }
 
@@ -84,7 +85,7 @@ void replace_mask_reads(Module& module) {
       auto* call = cast<CallInst>(user);
       auto* name = cast<MDNode>(cast<MetadataAsValue>(call->getArgOperand(0))->getMetadata());
       StringRef text = cast<MDString>(name->getOperand(0))->getString();
-      if (!text.startswith("exec")) continue;
+      if (!softgpu::begins(text, "exec")) continue;
       auto mask = module.getOrInsertFunction(("softgpu_" + text).str(), call->getType());
       CallInst* fresh = IRBuilder<>(call).CreateCall(mask);
       fresh->setConvergent();
@@ -136,7 +137,7 @@ int main(int argc, char** argv) {
   softgpu::place_variables(program);
   softgpu::number_sites(program);
   if (!is_sound(*module, "the device's steps")) return 1;
-  softgpu::convert(program, support->getTargetTriple(), support->getDataLayoutStr());
+  softgpu::convert(program, *support);
   module->getOrInsertFunction("softgpu_run_group", Type::getVoidTy(context),
                               PointerType::get(context, 0));
   module->getOrInsertFunction("item_amdgcn_kernarg_segment_ptr", PointerType::get(context, 0),

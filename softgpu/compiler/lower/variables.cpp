@@ -7,6 +7,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 
+#include "llvm.h"
 #include "lower.h"
 
 using namespace llvm;
@@ -23,7 +24,7 @@ bool is_dynamic_lds(const GlobalVariable& variable) {
 
 bool is_reached_by_name(const GlobalVariable& variable) {
   if (variable.getAddressSpace() == kLds || variable.hasLocalLinkage()) return false;
-  if (variable.getName().startswith("llvm.")) return false;
+  if (begins(variable.getName(), "llvm.")) return false;
   return !variable.isConstant() || variable.isExternallyInitialized() || variable.isDeclaration();
 }
 

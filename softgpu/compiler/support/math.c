@@ -120,6 +120,7 @@ FRACT(half, f16, __builtin_floorf, 0x1.ffcp-1f)
   TYPE pure_amdgcn_rsq_##S(TYPE v) { return (TYPE)1 / (TYPE)SQRT(v); }                    \
   TYPE pure_amdgcn_sin_##S(TYPE v) { return (TYPE)SIN((double)v * (2 * PI)); }            \
   TYPE pure_amdgcn_cos_##S(TYPE v) { return (TYPE)COS((double)v * (2 * PI)); }            \
+  TYPE pure_amdgcn_exp2_##S(TYPE v) { return (TYPE)__builtin_exp2((double)v); }           \
   TYPE pure_amdgcn_log_##S(TYPE v) { return (TYPE)LOG2(v); }                              \
   TYPE pure_canonicalize_##S(TYPE v) { return v * (TYPE)1; }                              \
   TYPE pure_amdgcn_fmed3_##S(TYPE a, TYPE b, TYPE c) {                                    \

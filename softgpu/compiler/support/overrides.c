@@ -1,8 +1,6 @@
-/* Stands in for the device libraries' hip.bc, which they link first: what is defined here is not
- * taken from ockl.bc. hip.bc's own function is at the end; the others are functions that talk to
- * the host through a hostcall buffer. softgpu has no hostcall service; what they do goes straight
- * to the executor. Compiled for the GPU. */
-#include <stdbool.h>
+/* Takes the place of functions of the device libraries' ockl.bc that talk to the host through a
+ * hostcall buffer. softgpu has no hostcall service; what they do goes straight to the executor.
+ * Compiled for the GPU. */
 #include <stdint.h>
 
 typedef unsigned int uint;
@@ -40,13 +38,3 @@ __attribute__((address_space(1))) void* __ockl_dm_alloc(uint64_t bytes) {
   return (__attribute__((address_space(1))) void*)softgpu_allocate(bytes);
 }
 void __ockl_dm_dealloc(uint64_t address) { softgpu_release((void*)address); }
-
-void __atomic_work_item_fence(uint flags, uint order, uint scope) {
-  bool within_group =
-      scope == __OPENCL_MEMORY_SCOPE_WORK_GROUP || scope == __OPENCL_MEMORY_SCOPE_SUB_GROUP;
-  if (scope == __OPENCL_MEMORY_SCOPE_WORK_ITEM) return;
-  if (within_group)
-    __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
-  else
-    __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
-}

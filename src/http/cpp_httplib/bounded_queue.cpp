@@ -9,17 +9,18 @@ BoundedQueue::BoundedQueue(size_t threads, size_t waiting, std::function<void()>
   for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
-void BoundedQueue::enqueue(std::function<void()> task) {
+BoundedQueue::Enqueued BoundedQueue::enqueue(std::function<void()> task) {
   look_();
   {
     const std::lock_guard lock(mutex_);
     if (waiting_.size() < idle_ + most_) {
       waiting_.push_back(std::move(task));
       changed_.notify_one();
-      return;
+      return Enqueued(true);
     }
   }
   task();
+  return Enqueued(true);
 }
 
 void BoundedQueue::shutdown() {

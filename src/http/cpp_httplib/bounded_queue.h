@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sonde::http {
@@ -20,8 +21,10 @@ class BoundedQueue : public httplib::TaskQueue {
   BoundedQueue(size_t threads, size_t waiting, std::function<void()> look);
   ~BoundedQueue() override { shutdown(); }
 
+  // Whether a task was taken, in later versions of the library; void before.
+  using Enqueued = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
   // A task too many runs at once, on the thread that accepts, which refuses it.
-  void enqueue(std::function<void()> task) override;
+  Enqueued enqueue(std::function<void()> task) override;
   void shutdown() override;
   void on_idle() override { look_(); }
 

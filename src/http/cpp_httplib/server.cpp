@@ -1,5 +1,6 @@
-// The server on cpp-httplib 0.11. The library parses requests and writes answers; connections,
-// bounds and checks are ours, and nothing is compressed, since the browser is on this machine.
+// The server on cpp-httplib, 0.11 to 0.18. The library parses requests and writes answers;
+// connections, bounds and checks are ours, and nothing is compressed, since the browser is on this
+// machine.
 #include "http/server.h"
 
 #include <httplib.h>
@@ -215,8 +216,19 @@ class HttplibServer : public Server, private httplib::Server {
       request.headers.erase("Accept-Encoding");
       request.headers.erase("Expect");  // a body this small is not waited for
     };
-    const bool served = process_request(stream, last, closed, prepare);
+    const bool served = process(stream, last, closed, prepare);
     return served && let_in && !closed && !last;
+  }
+
+  // Later versions are told the addresses, which earlier ones ask the stream for.
+  bool process(LimitedStream& stream, bool last, bool& closed,
+               const std::function<void(httplib::Request&)>& prepare) {
+#if SONDE_HTTPLIB_MINOR < 18
+    return process_request(stream, last, closed, prepare);
+#else
+    const std::string& address = options_.address;
+    return process_request(stream, address, 0, address, port_, last, closed, prepare);
+#endif
   }
 
   const http::Options options_;
