@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -25,7 +26,10 @@ namespace {
 using ThisThreadState = void* (*)();
 
 const PythonLayout* g_layout = nullptr;
+bool g_refused = false;                   // there is an interpreter whose frames are left alone
 constinit PythonLayout g_described = {};  // by the interpreter itself
+// The types of what is read: an object of another type is not what it is taken for.
+uint64_t g_code_type = 0, g_text_type = 0;
 ThisThreadState g_this_thread_state = nullptr;
 unsigned long long g_loads = 0;             // of libraries, when Python was looked for
 uint64_t g_loop_start = 0, g_loop_end = 0;  // the interpreter's loop
@@ -83,6 +87,11 @@ T at(uint64_t object, uint64_t offset) {
   return value;
 }
 
+// Behind the count of references, in every build that has a GIL.
+bool is_of_type(uint64_t object, uint64_t type) {
+  return type == 0 || at<uint64_t>(object, 8) == type;
+}
+
 // A code object that was defined. `check` tells one from another at the same address.
 struct KnownCode {
   uint64_t code, check;
@@ -134,7 +143,7 @@ bool is_compact(uint32_t state) {
 
 // A string object as UTF-8, into `text` of 4 * kMostText bytes.
 uint32_t read_text(uint64_t object, char* text) {
-  if (!plausible(object)) return 0;
+  if (!plausible(object) || !is_of_type(object, g_text_type)) return 0;
   auto state = at<uint32_t>(object, g_layout->text_state) >> 2;
   if (!is_compact(state)) state >>= 14;
   if (!is_compact(state)) return 0;
@@ -197,7 +206,9 @@ uint32_t definition_of(const struct sonde_agent* agent, uint64_t code) {
 
 class PythonWalk {
  public:
-  PythonWalk(const struct sonde_agent* agent, PythonStack& stack) : agent_(agent), stack_(stack) {}
+  using Number = uint32_t(const struct sonde_agent* agent, uint64_t code);
+  PythonWalk(const struct sonde_agent* agent, PythonStack& stack, Number* number = definition_of)
+      : agent_(agent), stack_(stack), number_(number) {}
 
   void run(uint64_t thread) {
     const PythonLayout& layout = *g_layout;
@@ -276,7 +287,7 @@ class PythonWalk {
     const PythonLayout& layout = *g_layout;
     // From 3.14 on the lowest bits say who owns the reference.
     const uint64_t code = at<uint64_t>(frame, layout.frame_code) & ~uint64_t{7};
-    if (!plausible(code)) return;
+    if (!plausible(code) || !is_of_type(code, g_code_type)) return;
     int64_t offset = 0;
     if (layout.chain == FrameChain::kObjects) {
       offset = int64_t{at<int32_t>(frame, layout.frame_at)} * layout.at_scale;
@@ -285,7 +296,7 @@ class PythonWalk {
           static_cast<int64_t>(at<uint64_t>(frame, layout.frame_at) - (code + layout.code_start));
     }
     const bool sound = offset >= 0 && offset < 1 << 24;
-    stack_.frames[stack_.frame_count++] = {definition_of(agent_, code),
+    stack_.frames[stack_.frame_count++] = {number_(agent_, code),
                                            sound ? static_cast<uint32_t>(offset) : 0};
   }
 
@@ -297,6 +308,7 @@ class PythonWalk {
 
   const struct sonde_agent* agent_;
   PythonStack& stack_;
+  Number* number_;
   uint64_t thread_ = 0;  // its state
 };
 
@@ -315,7 +327,7 @@ bool has_new_libraries() {
 
 // "3.11.2 (main ...": 0x30b
 uint32_t version_of(const char* text) {
-  if (text == nullptr || text[0] != '3' || text[1] != '.') return 0;
+  if (text[0] != '3' || text[1] != '.') return 0;
   uint32_t minor = 0;
   for (const char* c = text + 2; *c >= '0' && *c <= '9'; ++c) {
     minor = minor * 10 + static_cast<uint32_t>(*c - '0');
@@ -323,10 +335,93 @@ uint32_t version_of(const char* text) {
   return 0x300 | minor;
 }
 
+// "3.13.5 experimental free-threading build (main ...": objects, and so all that is read, begin
+// differently.
+bool has_gil(const char* text) { return strstr(text, "free-threading") == nullptr; }
+
+void refuse(const struct sonde_agent* agent, const char* version, const char* why) {
+  g_refused = true;
+  agent::store_release(g_layout, static_cast<const PythonLayout*>(nullptr));
+  if (agent == nullptr) return;
+  char text[200];
+  snprintf(text, sizeof text,
+           "stacks have no Python functions, only those of the interpreter: Python %.*s %s",
+           static_cast<int>(strcspn(version, " ")), version, why);
+  agent->diagnostic(SONDE_WARNING, "cpu", text);
+}
+
+const PythonLayout* layout_of(uint32_t version) {
+  for (const PythonLayout& layout : kPythonLayouts) {
+    if (layout.version == version) return &layout;
+  }
+  const void* runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
+  uint64_t words[kOffsetWords];
+  const bool is_described =
+      runtime != nullptr &&
+      copy_carefully(words, reinterpret_cast<uint64_t>(runtime), sizeof words) &&
+      layout_of_offsets(words, version, g_described);
+  if (runtime == nullptr) dlerror();
+  return is_described ? &g_described : nullptr;
+}
+
+// What the probe's function and its caller were found to be.
+struct Probed {
+  uint32_t count = 0;
+  struct {
+    char name[16];
+    uint32_t line;
+    bool is_of_start;
+  } functions[2];
+};
+constinit thread_local Probed* t_probed = nullptr;
+
+uint32_t look_at_code(const struct sonde_code* code) {
+  constexpr char kFile[] = "/sitecustomize.py";
+  constexpr uint32_t kFileBytes = sizeof kFile - 1;
+  if (t_probed->count < 2) {
+    auto& function = t_probed->functions[t_probed->count++];
+    snprintf(function.name, sizeof function.name, "%.*s", static_cast<int>(code->name_bytes),
+             code->name);
+    function.line = code->first_line;
+    function.is_of_start =
+        code->file_bytes > kFileBytes &&
+        memcmp(code->file + code->file_bytes - kFileBytes, kFile, kFileBytes) == 0;
+  }
+  return 1;
+}
+
+bool is_of_start(const Probed& found, uint32_t index, const char* name) {
+  const auto& function = found.functions[index];
+  // Up to 3.10 it is not the qualified name, which is the same here.
+  return function.is_of_start && strcmp(function.name, name) == 0;
+}
+
 }  // namespace
 
-void find_python() {
-  if (g_layout != nullptr || !has_new_libraries()) return;
+void probe_python(const struct sonde_agent* agent, const char* said) {
+  if (agent::load_acquire(g_layout) == nullptr) return;
+  const auto thread = reinterpret_cast<uint64_t>(g_this_thread_state());
+  struct sonde_agent looking = {};
+  looking.define_code = look_at_code;
+  Probed found = {};
+  t_probed = &found;
+  PythonStack stack;
+  t_reading = {};
+  if (plausible(thread)) PythonWalk(&looking, stack, define).run(thread);
+  t_probed = nullptr;
+  uint32_t line = 0, before = 0;
+  constexpr uint32_t kMostBetween = 512;  // bytes of instructions
+  const bool is_right = sscanf(said, "%u:%u", &line, &before) == 2 && found.count == 2 &&
+                        is_of_start(found, 0, "_probe") && is_of_start(found, 1, "_start") &&
+                        found.functions[0].line == line && stack.frames[0].offset >= before &&
+                        stack.frames[0].offset - before <= kMostBetween;
+  if (is_right) return;
+  const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
+  refuse(agent, version(), "does not keep its frames where this version of Sonde looks for them");
+}
+
+void find_python(const struct sonde_agent* agent) {
+  if (g_layout != nullptr || g_refused || !has_new_libraries()) return;
   const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
   void* loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
   g_this_thread_state =
@@ -343,19 +438,17 @@ void find_python() {
     g_loop_start = reinterpret_cast<uint64_t>(loop);
     g_loop_end = g_loop_start + symbol->st_size;
   }
-  const uint32_t found = version_of(version());
-  for (const PythonLayout& layout : kPythonLayouts) {
-    if (layout.version == found) agent::store_release(g_layout, &layout);
+  if (!has_gil(version())) {
+    return refuse(agent, version(),
+                  "is a build without the GIL (free-threaded), which is not supported");
   }
-  const void* runtime = dlsym(RTLD_DEFAULT, "_PyRuntime");
-  if (g_layout == nullptr && runtime != nullptr) {
-    uint64_t words[kOffsetWords];
-    if (copy_carefully(words, reinterpret_cast<uint64_t>(runtime), sizeof words) &&
-        layout_of_offsets(words, found, g_described)) {
-      agent::store_release(g_layout, &g_described);
-    }
+  const PythonLayout* layout = layout_of(version_of(version()));
+  if (layout == nullptr) {
+    return refuse(agent, version(), "is not one whose frames this version of Sonde knows");
   }
-  if (runtime == nullptr) dlerror();
+  g_code_type = reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "PyCode_Type"));
+  g_text_type = reinterpret_cast<uint64_t>(dlsym(RTLD_DEFAULT, "PyUnicode_Type"));
+  agent::store_release(g_layout, layout);
 }
 
 void python_after_fork() { __atomic_store_n(&g_adding, 0, __ATOMIC_RELAXED); }

@@ -1,6 +1,7 @@
 // The Python frames of a thread, read in its signal handler from the interpreter's own structures:
 // no lock of Python's is needed, because the thread that would change them is the one that was
-// interrupted. CPython 3.8 to 3.13; a version that is not known is left alone.
+// interrupted. CPython 3.8 to 3.14; a version that is not known is left alone, which a diagnostic
+// says.
 //
 // Python's frames lie between native ones: each run of the interpreter's loop has some of them, and
 // the frame of that loop on the C stack is where they belong.
@@ -30,8 +31,14 @@ struct PythonStack {
   Run runs[wire::kMaxFrames];
 };
 
-// Looks for an interpreter in this process, unless one was found. Not in a signal handler.
-void find_python();
+// Looks for an interpreter in this process, unless one was found. Not in a signal handler. Without
+// an agent nobody is told of one that is not known.
+void find_python(const struct sonde_agent* agent);
+
+// Called by `start/sitecustomize.py` from a function of its own: whether that function is found
+// where its frame is expected to be. If not, no Python frames are looked for in this process.
+// `said` is "LINE:OFFSET", of the function and of an instruction just before the call.
+void probe_python(const struct sonde_agent* agent, const char* said);
 
 // In a forked child.
 void python_after_fork();

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstring>
 #include <map>
 #include <string>
@@ -11,15 +13,25 @@
 
 #include "backends/cpu/python_offsets.h"
 
+// What the backend looks for in a process (below).
+#define SONDE_FAKE extern "C" __attribute__((visibility("default")))
+SONDE_FAKE uint64_t PyCode_Type[1] = {};
+SONDE_FAKE uint64_t PyUnicode_Type[1] = {};
+
 namespace sonde::cpu {
 namespace {
+
+uint64_t address_of(const uint64_t* type) { return reinterpret_cast<uint64_t>(type); }
 
 // Where this interpreter keeps things.
 constexpr uint64_t kFrameOfThread = 136;
 constexpr uint64_t kPrevious = 40, kExecutable = 16, kInstruction = 88, kOwner = 101;
-constexpr uint64_t kFile = 24, kName = 72, kLines = 8, kFirstLine = 48, kCode = 112;
-constexpr uint64_t kBytesLength = 24, kBytesData = 48, kTextLength = 8, kTextState = 28;
+constexpr uint64_t kFile = 24, kName = 72, kLines = 32, kFirstLine = 48, kCode = 112;
+constexpr uint64_t kBytesLength = 24, kBytesData = 48, kTextLength = 16, kTextState = 28;
 constexpr uint64_t kAsciiSize = 56;
+
+// Where every interpreter keeps what an object is.
+constexpr uint64_t kType = 8;
 
 std::vector<uint64_t> description() {
   std::vector<uint64_t> words(kOffsetWords, 7777);
@@ -59,6 +71,7 @@ class Object {
 // kind 1, compact, ASCII: behind 2 bits that say how it is interned.
 Object text_object(std::string_view text, uint32_t state = (1 | 8 | 16) << 2 | 3) {
   Object object;
+  object.put(kType, address_of(PyUnicode_Type));
   object.put(kTextLength, uint64_t{text.size()}).put(kTextState, state);
   const bool ascii = ((state >> 6 | state >> 20) & 1) != 0;
   return object.put_text(ascii ? kAsciiSize : kAsciiSize + 16, text);
@@ -70,7 +83,7 @@ struct Code {
       : file(text_object(file_name)), name(std::move(name_object)) {
     lines.put(kBytesLength, uint64_t{3}).put_text(kBytesData, "abc");
     code.put(kFile, file.address()).put(kName, name.address()).put(kLines, lines.address());
-    code.put(kFirstLine, line);
+    code.put(kFirstLine, line).put(kType, address_of(PyCode_Type));
   }
 };
 
@@ -82,6 +95,8 @@ Object frame_object(const Code& code, uint64_t at, const Object* before, uint8_t
   frame.put(kPrevious, before == nullptr ? uint64_t{0} : before->address());
   return frame;
 }
+
+uint64_t g_this_thread = 0;  // the interpreter's state of the thread that asks
 
 std::vector<std::string> g_defined;
 
@@ -124,7 +139,7 @@ TEST(PythonOffsets, OfOtherVersionsAndBuildsAreLeftAlone) {
 TEST(PythonOffsets, FramesAreFoundByThem) {
   struct sonde_agent agent = {};
   agent.define_code = define_code;
-  find_python();
+  find_python(&agent);
   // The first name's state is that of an early 3.14.
   const Code outer("/opt/job/train.py", text_object("main", (1 | 8 | 16) << 16 | 3), 3);
   // Two bytes a character, not ASCII.
@@ -148,11 +163,85 @@ TEST(PythonOffsets, FramesAreFoundByThem) {
                                                  "/opt/job/train.py:3 main abc"}));
 }
 
+// What lies where a code object or a name should be, and is something else, is left out.
+TEST(PythonOffsets, ObjectsOfOtherTypesAreNoFramesAndNoNames) {
+  struct sonde_agent agent = {};
+  agent.define_code = define_code;
+  find_python(&agent);
+  const Code sound("/opt/job/sound.py", text_object("sound"), 3);
+  Code other("/opt/job/other.py", text_object("other"), 4);
+  other.code.put(kType, address_of(PyUnicode_Type));
+  Code nameless("/opt/job/nameless.py", text_object("nameless"), 5);
+  nameless.name.put(kType, address_of(PyCode_Type));
+  const Object first = frame_object(sound, 12, nullptr);
+  const Object second = frame_object(other, 34, &first);
+  const Object third = frame_object(nameless, 56, &second);
+  Object thread;
+  thread.put(kFrameOfThread, third.address());
+  g_defined.clear();
+  static PythonStack stack;
+  walk_python_of(&agent, thread.address(), stack);
+  EXPECT_EQ(stack.frame_count, 2u);
+  EXPECT_EQ(g_defined, (std::vector<std::string>{"/opt/job/nameless.py:5  abc",
+                                                 "/opt/job/sound.py:3 sound abc"}));
+}
+
+std::vector<std::string> g_told;
+
+// The probe's function and its caller, with what is wrong about them; whether frames are still
+// taken.
+bool probed(std::string_view name, int32_t line, uint64_t at, std::string_view caller,
+            std::string_view file) {
+  struct sonde_agent agent = {};
+  agent.define_code = define_code;
+  agent.diagnostic = [](int, const char*, const char* text) { g_told.push_back(text); };
+  find_python(&agent);
+  const Code start(file, text_object(caller), 90), probe(file, text_object(name), line);
+  const Object entry = frame_object(start, 0, nullptr, 3);
+  const Object outer = frame_object(start, 60, &entry);
+  const Object inner = frame_object(probe, at, &outer);
+  Object thread;
+  thread.put(kFrameOfThread, inner.address());
+  g_this_thread = thread.address();
+  probe_python(&agent, "77:100");
+  static PythonStack stack;
+  walk_python(&agent, stack);
+  g_this_thread = 0;
+  return stack.frame_count != 0;
+}
+
+// Each in a process of its own: what was refused stays so.
+void expect_probed(bool taken, std::string_view name, int32_t line, uint64_t at,
+                   std::string_view caller = "_start",
+                   std::string_view file = "/opt/lib/sonde/start/sitecustomize.py") {
+  const auto in_child = [&] {
+    const bool is_taken = probed(name, line, at, caller, file);
+    const bool is_told =
+        g_told ==
+        std::vector<std::string>{
+            "stacks have no Python functions, only those of the interpreter: Python 3.14.1 does "
+            "not keep its frames where this version of Sonde looks for them"};
+    _exit(is_taken == taken && is_told != taken ? 0 : 1);
+  };
+  EXPECT_EXIT(in_child(), ::testing::ExitedWithCode(0), "") << name << line << at << caller;
+}
+
+TEST(PythonProbe, FramesAreTakenWhereAKnownFunctionIsFound) {
+  expect_probed(true, "_probe", 77, 100);
+  expect_probed(true, "_probe", 77, 140);
+  expect_probed(false, "_prob", 77, 100);
+  expect_probed(false, "_probe", 76, 100);
+  expect_probed(false, "_probe", 77, 98);
+  expect_probed(false, "_probe", 77, 4000);
+  expect_probed(false, "_probe", 77, 100, "main");
+  expect_probed(false, "_probe", 77, 100, "_start", "/opt/job/train.py");
+}
+
 // Memory that is gone is no frame, and no fault.
 TEST(PythonOffsets, AThreadThatHasEndedHasNoFrames) {
   struct sonde_agent agent = {};
   agent.define_code = define_code;
-  find_python();
+  find_python(&agent);
   static PythonStack stack;
   walk_python_of(&agent, 0x10000, stack);
   EXPECT_EQ(stack.frame_count, 0u);
@@ -165,12 +254,12 @@ TEST(PythonOffsets, AThreadThatHasEndedHasNoFrames) {
 }  // namespace
 }  // namespace sonde::cpu
 
-// What the backend looks for in a process.
-#define SONDE_FAKE extern "C" __attribute__((visibility("default")))
 SONDE_FAKE uint64_t _PyRuntime[sonde::cpu::kOffsetWords] = {};
 SONDE_FAKE const char* Py_GetVersion() { return "3.14.1 (made up)"; }
 SONDE_FAKE void _PyEval_EvalFrameDefault() {}
-SONDE_FAKE void* PyGILState_GetThisThreadState() { return nullptr; }
+SONDE_FAKE void* PyGILState_GetThisThreadState() {
+  return reinterpret_cast<void*>(sonde::cpu::g_this_thread);
+}
 
 namespace {
 [[maybe_unused]] const bool g_described = [] {

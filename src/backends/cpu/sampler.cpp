@@ -182,7 +182,7 @@ bool prepare(const struct sonde_agent* agent) {
   g_own_module = module_of(reinterpret_cast<uint64_t>(&prepare));
   const bool sampling = prepare_sampling(agent->sample_hz());
   g_ready = prepare_launches(agent, g_own_module) || sampling;
-  if (g_ready) find_python();
+  if (g_ready) find_python(agent);
   return g_ready;
 }
 
@@ -193,13 +193,21 @@ bool prepare_attached(const struct sonde_agent* agent) {
   g_own_module = module_of(reinterpret_cast<uint64_t>(&prepare));
   const uint32_t period_ns = 1000000000 / agent->sample_hz();
   prepare_timers(period_ns);
-  find_python();
+  find_python(agent);
   if (begin_signals(agent, agent->sample_hz(), on_signal) == 0) return false;
   if (agent->sample_blocked() != 0) watch_blocked(agent, period_ns, g_own_module);
   return true;
 }
 
 bool prepared() { return g_ready && !is_silent(); }
+
+void look_for_python() {
+  if (prepared()) find_python(g_agent);
+}
+
+void look_for_python_frame(const char* said) {
+  if (prepared()) probe_python(g_agent, said);
+}
 
 ThreadSampler* this_sampler() { return t_sampler; }
 void set_this_sampler(ThreadSampler* sampler) { t_sampler = sampler; }

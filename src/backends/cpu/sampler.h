@@ -87,6 +87,10 @@ bool prepare_attached(const struct sonde_agent* agent);
 bool prepare(const struct sonde_agent* agent);
 bool prepared();
 
+// An interpreter may have been loaded since; and see probe_python().
+void look_for_python();
+void look_for_python_frame(const char* said);
+
 // Of the calling thread; nullptr: it has none.
 ThreadSampler* this_sampler();
 void set_this_sampler(ThreadSampler* sampler);

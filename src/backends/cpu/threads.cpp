@@ -103,7 +103,7 @@ SONDE_EXPORT int sonde_create_thread(pthread_t* thread, const pthread_attr_t* at
 
 SONDE_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                 void* (*function)(void*), void* argument) {
-  if (prepared()) find_python();  // it may have been loaded since
+  look_for_python();  // it may have been loaded since
   ThreadSampler* sampler = prepared() ? take_sampler() : nullptr;
   if (sampler == nullptr) return sonde_create_thread(thread, attributes, function, argument);
   sampler->function = function;

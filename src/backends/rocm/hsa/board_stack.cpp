@@ -86,7 +86,7 @@ void walk(const ucontext_t& here, wire::BoardStack* stack) {
   cpu::Moment& moment = g_room.moment;
   unwind(here, bounds_of(stack->tid), moment.stack);
   leave_out_ours(moment.stack);
-  cpu::find_python();
+  cpu::find_python(nullptr);
   cpu::walk_python(&g_naming, moment.python);
   struct sonde_stack packed;
   if (!cpu::pack(&g_naming, 0, moment, g_room.packed, packed)) return;
