@@ -3,7 +3,10 @@
 #include <stdio.h>
 
 int main() {
-  void* hip = dlopen("libamdhip64.so.5", RTLD_NOW | RTLD_LOCAL);
+  void* hip = nullptr;
+  for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}) {
+    if (hip == nullptr) hip = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  }
   if (hip == nullptr) return 1;
   auto malloc_device = (int (*)(void**, size_t))dlsym(hip, "hipMalloc");
   auto copy = (int (*)(void*, const void*, size_t, int))dlsym(hip, "hipMemcpy");

@@ -99,8 +99,9 @@ def calls_of_log(text):
     """The program's calls by HIP's log: a line when each begins and one when it ends, but none for
     the begin of the first call, and none for the end of some functions. Calls that HIP makes from
     within another are its own; hiprtc... is another interface."""
-    lines = re.findall(r"(\d+ *: \[tid:\w+\]) (?:\x1b\[\d+m)?(_*hip[A-Z]\w+)(?: (\()|: Returned hip)",
-                       text)
+    # "us: 12 : [tid:0x1] hipMalloc ( ...", later "us: [pid:12 tid:0x1]", in green or not.
+    lines = re.findall(r"((?:\d+ *: )?\[(?:pid:\d+ +)?tid: *\w+\]) *(?:\x1b\[\d+m *)?"
+                       r"(_*hip[A-Z]\w+)(?: (\()|: Returned hip)", text)
     ended = {name for _, name, begins in lines if not begins}
     calls, inside = Counter(), {}
     for thread, name, begins in lines:
@@ -156,7 +157,8 @@ def record(options, folder):
     script = "".join(f'{program} & all="$all $!"\n' for program in programs)
     script += "status=0; for one in $all; do wait $one || status=1; done; exit $status"
     configured = ["--config", options.config] if options.config else ["--gpu", options.gpu]
-    logging = ["env", "AMD_LOG_LEVEL=3", "AMD_LOG_MASK=1"] if options.calls else []
+    # Level 4 because from HIP 6 on threads are named only there.
+    logging = ["env", "AMD_LOG_LEVEL=4", "AMD_LOG_MASK=1"] if options.calls else []
     done = subprocess.run(
         [options.build / "bin/sonde", "record", "-q", "-o", trace, "--",
          options.build / "bin/softgpu", *configured, "--log", log, "--", *logging, "/bin/sh", "-c",

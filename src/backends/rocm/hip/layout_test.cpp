@@ -1,6 +1,8 @@
 // Where the parameters of a call lie in the data of HIP's callbacks, against HIP's own header.
 #define __HIP_PLATFORM_AMD__ 1
 #include <gtest/gtest.h>
+
+#include <string>
 #ifdef SONDE_HIP_HEADERS
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
@@ -49,7 +51,12 @@ TEST(Layout, ParametersLieWhereTheHeaderHasThem) {
   EXPECT_PLACE(hipModuleGetFunction, 2, kname);
   EXPECT_PLACE(hipModuleLoadDataEx, 4, optionsValues);
   EXPECT_PLACE(hipGraphInstantiate, 4, bufferSize);
+#if HIP_VERSION_MAJOR >= 6  // whose headers give the functions of old structures another name
+  EXPECT_PLACE(hipGetDevicePropertiesR0000, 1, device);
+  EXPECT_PLACE(hipGetDevicePropertiesR0600, 1, deviceId);
+#else
   EXPECT_PLACE(hipGetDeviceProperties, 1, device);
+#endif
   EXPECT_PLACE(hipMalloc3D, 1, extent);
   EXPECT_PLACE(hipMemset3DAsync, 3, stream);
   EXPECT_PLACE(hipIpcOpenMemHandle, 2, flags);
@@ -59,10 +66,14 @@ TEST(Layout, ParametersLieWhereTheHeaderHasThem) {
   EXPECT_PLACE(hipMemcpyToSymbolAsync, 5, stream);
 }
 
+bool is_named(const std::string& in_header, const std::string& name) {
+  return in_header == name || in_header == name + "R0000";
+}
+
 TEST(Layout, EveryIdIsTheHeaders) {
 #define X(id, name, category, weight, parameters, count, types) \
   if (id != 0) {                                                \
-    EXPECT_STREQ(hip_api_name(id), #name);                      \
+    EXPECT_TRUE(is_named(hip_api_name(id), #name)) << id;       \
   }
 #include "backends/rocm/hip/functions.inc"
 #undef X

@@ -10,6 +10,7 @@
 #include "backends/rocm/hip/activity.h"
 #include "backends/rocm/hip/frames.h"
 #include "backends/rocm/hip/hip.h"
+#include "backends/rocm/hip/nodes.h"
 #include "base/errno_keeper.h"
 
 namespace sonde::hip {
@@ -20,6 +21,7 @@ constexpr int kDoNotTrace = 1;
 
 constexpr uint32_t kNotAsked = ~0u;
 uint32_t g_tail = kNotAsked;  // where TracerTail is; 0 = not known
+bool g_tells_nodes = false;   // a record's device is the kernel driver's node, not HIP's number
 int (*g_get_version)(int*);
 int (*g_peek_error)();
 const char* (*g_name_of)(uint32_t id);
@@ -27,6 +29,7 @@ const char* (*g_name_of)(uint32_t id);
 uint32_t tail_of(int version) {
   const int major = version / 10000000;
   const int minor = version / 100000 % 100;
+  g_tells_nodes = major > 5 || minor >= 7;  // as seen of 5.7.1 and 6.4.3
   if (major == 5) return 840;
   if (major == 6 && minor <= 4) return 1520;
   char text[160];
@@ -99,10 +102,26 @@ uint32_t tail(Frames* frames) {
   return known;
 }
 
+void on_nothing(uint32_t, void*) {}
+
+// Of a call that came through one of our functions HIP has only to know the number, so that the
+// ops it reports have it.
+int number_call(char* data) {
+  const rocm::Launch& launch = rocm::t_launch;
+  if (rocm::g_hsa_reports_ops || launch.correlation == 0) return kDoNotTrace;
+  remember_launch(launch);
+  memcpy(data, &launch.correlation, sizeof launch.correlation);
+  const TracerTail functions = {0, 0, on_nothing, on_nothing};
+  memcpy(data + g_tail, &functions, sizeof functions);
+  return kTrace;
+}
+
 int on_call(uint32_t id, char* data) {
-  if (data == nullptr || called_by_name() || !rocm::recording()) return kDoNotTrace;
+  if (data == nullptr || id < kFirstId || !rocm::recording()) return kDoNotTrace;
+  if (called_by_name() && rocm::g_hsa_reports_ops) return kDoNotTrace;
   Frames* frames = this_thread();
   if (frames == nullptr || frames->asking || tail(frames) == 0) return kDoNotTrace;
+  if (called_by_name()) return number_call(data);
   if (frames->depth >= kMaxDepth) {
     rocm::agent().dropped("calls", 1);
     return kDoNotTrace;
@@ -122,6 +141,7 @@ int on_op(const void* data) {
   if (data == nullptr) return kTrace;  // only asks
   ActivityRecord record;
   memcpy(&record, data, sizeof record);
+  if (g_tells_nodes) record.device = gpu_of_node(record.device);
   uint32_t name = 0;
   if (record.op == kOpDispatch && record.kernel_name != nullptr) {
     name = rocm::agent().intern(record.kernel_name, strlen(record.kernel_name));
