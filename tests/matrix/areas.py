@@ -1,0 +1,58 @@
+"""What is run in each root: data. Used by matrix.py.
+
+An area is a line of shell in the checkout. Those with tests run ctest, whose junit file says what
+passed; of the others the exit status counts.
+"""
+
+import re
+from dataclasses import dataclass
+
+CTEST = ("ctest --test-dir build -j2 --timeout 600 --output-on-failure --no-label-summary"
+         " --no-tests=error --test-output-size-passed 1000000 --output-junit matrix-{name}.xml -R '{tests}'")
+
+
+@dataclass(frozen=True)
+class Area:
+    name: str
+    what: str
+    limit_s: int
+    tests: str = ""   # a regular expression of ctest's names
+    script: str = ""
+
+    def command(self):
+        return self.script or CTEST.format(name=self.name, tests=self.tests)
+
+    def junit(self):
+        return f"build/matrix-{self.name}.xml" if self.tests else None
+
+
+PACKAGES = Area("packages", "Debian packages of packages.txt", 1800,
+                script="./dev packages build run rocm torch test")
+BUILD = Area("build", "everything, as ./dev test builds it", 3600, script="./dev build all")
+AREAS = (
+    PACKAGES,
+    BUILD,
+    Area("units", "unit tests of the tool, its agent and backends, and of softgpu", 900,
+         tests=r"^(unit|softgpu\.unit)\."),
+    Area("kernels", "kernels computed from host code and from machine code; softgpu's own log", 1200,
+         tests=r"^softgpu\.(kernels|run|devices|hip)"),
+    Area("hsa", "programs of HSA against the GPU's log and their own counts", 600,
+         tests=r"^hsa\.oracle\.|^e2e\.hsa$"),
+    Area("hip", "programs of HIP against the GPU's log, HIP's own log and its headers", 900,
+         tests=r"^hip\."),
+    Area("record", "end-to-end tests of HIP, and what rocminfo and rocm-smi say of softgpu", 1200,
+         tests=r"^(e2e\.hip|softgpu\.tools|e2e\.rocm_tables)$"),
+    Area("opencl", "the OpenCL backend and its example", 600, tests=r"^(opencl|e2e\.examples)$"),
+    Area("python", "stacks of Python, and its tracing", 600,
+         tests=r"^(cpu\.python|e2e\.python|e2e\.python_trace)$"),
+    Area("torch", "PyTorch programs, recorded and not", 900, tests=r"^e2e\.torch$"),
+    Area("exchange", "import and export of other tools' formats", 900,
+         tests=r"^(e2e\.(import|import_rocm|exchange)|export\..*|import\.[a-z_]*)$"),
+    Area("demo", "./dev demo", 900, script="./dev demo"),
+)
+
+
+def named(pattern):
+    """The areas that a pattern of --areas names; packages and build are always among them."""
+    found = [area for area in AREAS if re.search(pattern, area.name)]
+    return [PACKAGES, BUILD] + [area for area in found if area not in (PACKAGES, BUILD)]
