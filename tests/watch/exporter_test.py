@@ -5,6 +5,7 @@ The machine is tests/support/watch_tree.py's, whose state is known, so figures a
 was written there. Where Debian's prometheus is installed it really scrapes and is asked what it has.
 """
 import http.client
+import http.server
 import json
 import re
 import select
@@ -230,33 +231,19 @@ class Asked(ExporterCase):
             self.assertLess(exporter.memory_kb(), memory + 32 * 1024)
 
 
-@unittest.skipUnless(shutil.which("prometheus"), "prometheus is not installed")
-class Prometheus(ExporterCase):
+class Server(ExporterCase):
+    """With a server that Debian has, which is asked over HTTP."""
+
     def free_port(self):
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
             return one.getsockname()[1]
 
-    def test_it_scrapes_and_has_what_was_there(self):
-        port = self.free_port()
-        with self.exporter() as exporter:
-            (self.folder / "prometheus.yml").write_text(
-                "global: {scrape_interval: 1s}\n"
-                "scrape_configs: [{job_name: sonde, static_configs: "
-                f"[{{targets: ['127.0.0.1:{exporter.port}']}}]}}]\n")
-            with open(self.folder / "log", "w", encoding="utf-8") as log:
-                server = subprocess.Popen(
-                    ["prometheus", f"--config.file={self.folder}/prometheus.yml",
-                     f"--storage.tsdb.path={self.folder}/data", f"--web.listen-address=127.0.0.1:{port}"],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-            try:
-                rows = self.ask_until_there(port, "sum by (card) (sonde_gpu_process_vram_bytes)")
-            finally:
-                server.terminate()
-                server.wait(LIMIT_SECONDS)
-        found = {row["metric"]["card"]: float(row["value"][1]) for row in rows}
-        self.assertEqual(found["4"], 4294967296)
-        self.assertEqual(found["3"], 53687091200 + 2147483648)
+    def serve(self, *command):
+        with open(self.folder / "log", "w", encoding="utf-8") as log:
+            server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.addCleanup(server.wait, LIMIT_SECONDS)
+        self.addCleanup(server.terminate)
 
     def ask_until_there(self, port, query):
         deadline = time.monotonic() + LIMIT_SECONDS
@@ -274,6 +261,101 @@ class Prometheus(ExporterCase):
             time.sleep(0.2)
         self.fail((self.folder / "log").read_text()[-2000:])
         return []
+
+    def check(self, port):
+        rows = self.ask_until_there(port, "sum by (card) (sonde_gpu_process_vram_bytes)")
+        found = {row["metric"]["card"]: float(row["value"][1]) for row in rows}
+        self.assertEqual(found["4"], 4294967296)
+        self.assertEqual(found["3"], 53687091200 + 2147483648)
+
+
+@unittest.skipUnless(shutil.which("prometheus"), "prometheus is not installed")
+class Prometheus(Server):
+    def test_it_scrapes_and_has_what_was_there(self):
+        port = self.free_port()
+        with self.exporter() as exporter:
+            (self.folder / "prometheus.yml").write_text(
+                "global: {scrape_interval: 1s}\n"
+                "scrape_configs: [{job_name: sonde, static_configs: "
+                f"[{{targets: ['127.0.0.1:{exporter.port}']}}]}}]\n")
+            self.serve("prometheus", f"--config.file={self.folder}/prometheus.yml",
+                       f"--storage.tsdb.path={self.folder}/data", f"--web.listen-address=127.0.0.1:{port}")
+            self.check(port)
+
+
+class Importer(http.server.BaseHTTPRequestHandler):
+    """Takes what is pushed, but refuses as often as it is told."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        refused = self.server.refusals > 0
+        self.server.refusals -= refused
+        if not refused:
+            self.server.got.append((self.path, self.headers.get("Authorization"), body))
+        self.send_response(503 if refused else 204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class Push(Server):
+    def push(self, url, *words):
+        pushing = subprocess.Popen([self.sonde, "exporter", *self.roots, "--push", url, "--interval", "300ms", *words],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(pushing.wait)
+        self.addCleanup(pushing.kill)
+        return pushing
+
+    def end(self, pushing):
+        pushing.send_signal(signal.SIGTERM)
+        text = pushing.communicate(timeout=LIMIT_SECONDS)[1]
+        self.assertEqual(pushing.returncode, 0)
+        return text
+
+    def test_what_is_refused_is_sent_again_in_its_order_with_its_time(self):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Importer)
+        server.refusals, server.got = 3, []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        (self.folder / "token").write_text(TOKEN)
+        pushing = self.push(f"http://127.0.0.1:{server.server_port}", "--token-file", str(self.folder / "token"))
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while len(server.got) < 6 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        text = self.end(pushing)
+        self.assertEqual(len(text.splitlines()), 2, text)
+        self.assertIn("refuses it with status 503; it is tried again", text)
+        self.assertIn("pushing works again, and nothing was lost", text)
+        self.assertEqual({(path, token) for path, token, _ in server.got},
+                         {("/api/v1/import/prometheus", f"Bearer {TOKEN}")})
+        times = []
+        for _, _, body in server.got:
+            rows = [line for line in body.splitlines() if not line.startswith("#")]
+            stamps = {int(line.rsplit(" ", 1)[1]) for line in rows}
+            self.assertEqual(len(stamps), 1)
+            times += stamps
+            parse("\n".join(line.rsplit(" ", 1)[0] for line in rows))
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(len(set(times)), len(times))
+
+    def test_a_server_that_is_not_there_is_named(self):
+        pushing = self.push(f"http://127.0.0.1:{self.free_port()}")
+        self.assertIn("/api/v1/import/prometheus every 300.00 ms", pushing.stdout.readline())
+        time.sleep(1)
+        self.assertEqual(self.end(pushing).count("cannot be reached"), 1)
+        made = subprocess.run([self.sonde, "exporter", "--push", "here"], capture_output=True, text=True, check=False)
+        self.assertIn("'here' is no URL", made.stderr)
+
+    @unittest.skipUnless(shutil.which("victoria-metrics"), "victoria-metrics is not installed")
+    def test_victoria_metrics_has_what_was_there(self):
+        port = self.free_port()
+        self.serve("victoria-metrics", f"-storageDataPath={self.folder}/data", f"-httpListenAddr=127.0.0.1:{port}",
+                   "-search.latencyOffset=0s")
+        pushing = self.push(f"http://127.0.0.1:{port}")
+        self.check(port)
+        self.end(pushing)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "base/time.h"
 #include "cli/common.h"
 #include "cli/end_signals.h"
+#include "cli/push.h"
 #include "cli/terminal.h"
 #include "http/server.h"
 #include "monitor/kept_file.h"
@@ -23,6 +26,7 @@ namespace {
 constexpr int64_t kDefaultPort = 8001;          // that of omnistat
 constexpr int64_t kKeptNs = 100'000'000;        // a text answers all who ask within this time
 constexpr int64_t kFirstPauseNs = 250'000'000;  // rates need two looks
+constexpr int64_t kLookForEndNs = 100'000'000;
 constexpr size_t kLeastToken = 32;
 
 std::string host_name() {
@@ -97,6 +101,41 @@ Result<http::Options> options_of(const Arguments& arguments) {
   return options;
 }
 
+int64_t now_ms() {
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// Until somebody ends it.
+Result<int> push_for_ever(const Arguments& arguments, Metrics& metrics,
+                          const std::string& library) {
+  SONDE_ASSIGN(const std::string url, import_url(arguments.value_or("push", "")));
+  const auto interval =
+      parse_duration_ns(arguments.value_or("interval", "10s"), 1'000'000'000).value_or(0);
+  if (interval < kFirstPauseNs) {
+    return make_error(ErrorCode::kInvalidArgument, "is not 250 ms or more", "--interval");
+  }
+  std::string token;
+  if (const auto path = arguments.value("token-file")) {
+    SONDE_ASSIGN(token, token_in(*path));
+  }
+  std::atomic<bool> ended = false;
+  SONDE_ASSIGN(const auto signals, EndSignals::catch_them([&ended] { ended = true; }));
+  PushQueue queue(
+      [&](const std::string& text) { return http::post(library, url, "text/plain", token, text); });
+  SONDE_TRY(write_stdout(fmt::format("pushing to {} every {}\n", url, format_duration(interval))));
+  for (int64_t due_ns = monotonic_now_ns(); !ended;) {
+    if (monotonic_now_ns() >= due_ns) {
+      queue.push(with_time(metrics.text(), now_ms()));
+      due_ns = std::max(due_ns + interval, monotonic_now_ns());
+    }
+    const timespec pause = {0, kLookForEndNs};
+    ::nanosleep(&pause, nullptr);
+  }
+  return 0;
+}
+
 Result<int> run(const Arguments& arguments) {
   auto options = options_of(arguments);
   if (!options) return usage_error("exporter", options.error());
@@ -111,8 +150,9 @@ Result<int> run(const Arguments& arguments) {
     SONDE_TRY(write_stdout(metrics.text()));
     return 0;
   }
-  options->handler = [&metrics](const http::Request& request) { return metrics.answer(request); };
   const std::string library = record::library_folder() + "/tool/libsonde-http.so";
+  if (arguments.value("push")) return push_for_ever(arguments, metrics, library);
+  options->handler = [&metrics](const http::Request& request) { return metrics.answer(request); };
   const bool is_six = options->address.find(':') != std::string::npos;
   const std::string address = is_six ? "[" + options->address + "]" : options->address;
   SONDE_ASSIGN(const std::unique_ptr<http::Server> server,
@@ -141,10 +181,18 @@ Command exporter_command() {
           "Without a token it listens on an address of loopback only and answers everybody on this "
           "machine. With --token-file it may listen on any address, and answers who sends the "
           "token (authorization: {credentials_file: FILE} in Prometheus' scrape_config); the "
-          "connection is not encrypted.",
+          "connection is not encrypted.\n\n"
+          "--push sends them to a server instead, in the text that VictoriaMetrics and vmagent "
+          "import, each series with its time. What cannot be sent waits, an hour's worth at 10 s, "
+          "and is sent when the server is back. With --token-file, the token is sent along.",
       .options = {{"--port", "N", "the port to listen on; 0 is one that is free", "8001"},
                   {"--address", "ADDRESS", "the address to listen on, in numbers", "127.0.0.1"},
                   {"--token-file", "FILE", "answer only who sends the token in this file", ""},
+                  {"--push", "URL",
+                   "send the metrics to a server that imports them, as VictoriaMetrics does, "
+                   "instead of waiting to be asked",
+                   ""},
+                  {"--interval", "TIME", "how often to send them", "10s"},
                   {"--names",
                    "HOW",
                    "the names and labels of the metrics",
@@ -159,6 +207,7 @@ Command exporter_command() {
                   {"--nvml", "FILE", "the library that knows NVIDIA GPUs", "libnvidia-ml.so.1"}},
       .examples = {{"sonde exporter", "http://127.0.0.1:8001/metrics, until Ctrl-C"},
                    {"sonde exporter --names dcgm --port 9400", "for dashboards of dcgm-exporter"},
+                   {"sonde exporter --push http://127.0.0.1:8428", "to a VictoriaMetrics here"},
                    {"sonde exporter --once", "print what Prometheus would get"}},
       .run = run};
 }
