@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "base/unique_fd.h"
+#include "cli/monitor_recorder.h"
 #include "report/layout.h"
 #include "watch/view.h"
 
@@ -121,6 +122,7 @@ class Loop {
     ::sigprocmask(SIG_BLOCK, &signals, &before_);
     signals_ = UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!signals_.valid()) return errno_error("cannot wait for signals", "monitor", errno);
+    recorder_.emplace(before_);
     Screen screen;
     view_.take(watcher_.look());
     int64_t due_ns = monotonic_now_ns() + kFirstNs;
@@ -134,6 +136,8 @@ class Loop {
       if (ready < 0 && errno != EINTR) break;
       if (waited[1].revents != 0 && !take_signals(screen)) break;
       if (waited[0].revents != 0 && !take_keys()) break;
+      if (const auto pid = view_.take_wish()) view_.tell(recorder_->start(*pid));
+      if (auto result = recorder_->result()) view_.tell(std::move(*result));
       if (!view_.paused() && monotonic_now_ns() >= due_ns) {
         view_.take(watcher_.look());
         due_ns = monotonic_now_ns() + static_cast<int64_t>(1e9 * view_.interval_s());
@@ -201,6 +205,7 @@ class Loop {
   sigset_t before_ = {};
   UniqueFd signals_;
   std::optional<watch::Cells> shown_;
+  std::optional<MonitorRecorder> recorder_;
 };
 
 }  // namespace

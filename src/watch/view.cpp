@@ -151,6 +151,10 @@ void View::draw_keys(Cells& cells) const {
     cells.put(row, 0, " only processes with: " + filter_ + "_", Style::kTitle);
     return;
   }
+  if (!message_.empty()) {
+    cells.put(row, 0, " " + message_, Style::kTitle);
+    return;
+  }
   cells.put(row, 0,
             fmt::format(" q quit  ? help  tab GPU  s sort ({}{})  f filter{}  h plots  space pause",
                         kSorts[static_cast<int>(sort_)], reversed_ ? ", reversed" : "",
@@ -169,12 +173,13 @@ void View::draw_help(Cells& cells) const {
       "h                  plots of busy, memory and power",
       "a                  alerts",
       "p                  processes",
+      "r                  record the process that is marked for ten seconds: sonde record --pid",
       "space              stop looking, or go on",
       "+, -               look more seldom, more often",
       "?, F1              this page",
       "",
       "CUs are the compute units with waves of the process at the moment of the look. The GPU",
-      "time of a process is not known to the kernel: sonde record measures it.",
+      "time of a process is not known to the kernel: sonde record -- COMMAND measures it.",
   };
   int row = 2;
   for (const char* line : kLines) cells.put(row++, 2, line);

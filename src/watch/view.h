@@ -4,7 +4,9 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "watch/cells.h"
@@ -28,6 +30,11 @@ class View {
   // A key: a character, or "up", "down", "left", "right", "page-up", "page-down", "home", "end",
   // "tab", "enter", "escape", "backspace", "f1" ... "f10". False: the user wants to leave.
   bool press(const std::string& key);
+
+  // A line at the bottom, until the next key.
+  void tell(std::string message) { message_ = std::move(message); }
+  // The process that the user wants to be recorded, once.
+  std::optional<int64_t> take_wish() { return std::exchange(wish_, std::nullopt); }
 
   bool paused() const { return paused_; }
   double interval_s() const { return interval_s_; }
@@ -61,7 +68,8 @@ class View {
   bool reversed_ = false, paused_ = false, help_ = false;
   bool plots_ = true, alerts_ = true, processes_ = true;
   bool typing_ = false;
-  std::string filter_;
+  std::string filter_, message_;
+  std::optional<int64_t> wish_;
   double interval_s_ = 1;
 };
 

@@ -38,6 +38,7 @@ bool View::press_in_filter(const std::string& key) {
 }
 
 bool View::press(const std::string& key) {
+  message_.clear();
   if (typing_) return press_in_filter(key);
   if (key == "q" || key == "f10") return false;
   if (help_) {
@@ -68,6 +69,8 @@ bool View::press(const std::string& key) {
   if (key == "h") plots_ = !plots_;
   if (key == "a") alerts_ = !alerts_;
   if (key == "p") processes_ = !processes_;
+  if (key == "r" && processes > 0) wish_ = shown_processes()[process_]->pid;
+  if (key == "r" && processes == 0) tell("there is no process to record");
   if (key == " ") paused_ = !paused_;
   if (key == "+") interval_s_ = next_interval(interval_s_, true);
   if (key == "-") interval_s_ = next_interval(interval_s_, false);

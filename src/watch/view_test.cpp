@@ -50,6 +50,20 @@ void expect_clean(const std::string& sent) {
   EXPECT_EQ(valid_utf8(sent), sent);
 }
 
+TEST(View, AsksForARecordingOfWhatIsMarked) {
+  View view(true);
+  view.press("r");
+  EXPECT_EQ(view.take_wish(), std::nullopt);  // there is none
+  view.take(busy_machine(1, 3));
+  view.press("down");
+  view.press("r");
+  const auto wish = view.take_wish();
+  ASSERT_TRUE(wish.has_value());
+  EXPECT_GE(*wish, 1000);
+  EXPECT_LE(*wish, 1002);
+  EXPECT_EQ(view.take_wish(), std::nullopt);
+}
+
 TEST(View, EverySizeAndKey) {
   for (const bool utf8 : {false, true}) {
     View view(utf8);

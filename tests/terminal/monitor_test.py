@@ -12,6 +12,7 @@ import pty
 import re
 import select
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -87,7 +88,7 @@ class Session:
         kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
         self.process = subprocess.Popen(
             [sonde, "monitor", "--sys-root", f"{root}/sys", "--proc-root", f"{root}/proc"], stdin=slave, stdout=slave,
-            stderr=slave, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            stderr=slave, cwd=root if root.exists() else None, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             env={**kept, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environment})
         self.before = termios.tcgetattr(slave)
 
@@ -247,6 +248,34 @@ def stops_and_goes_on(sonde, root):
         user.end()
 
 
+def records_what_is_marked(sonde, root):
+    with Session(sonde, root) as user:  # there is no such process
+        user.wait(r"q quit")
+        user.type("r")
+        user.wait(r"cannot be attached to: |may not be traced|has no glibc|cannot load")
+        user.type("q")
+        user.end()
+    program = [sys.executable, "-c", "import time\nwhile True: sum(range(10000)); time.sleep(0.001)"]
+    with subprocess.Popen(program) as process:
+        try:
+            (root / "proc/100").rename(root / f"proc/{process.pid}")
+            (root / "sys/class/kfd/kfd/proc/100").rename(root / f"sys/class/kfd/kfd/proc/{process.pid}")
+            with Session(sonde, root) as user:
+                user.wait(str(process.pid))
+                user.type("r")
+                user.wait(f"recording process {process.pid} for 10s into monitor-{process.pid}.rpd")
+                user.type("r")
+                user.wait("a recording is at work")
+                time.sleep(1)
+                user.type("q")
+                user.end()
+            with sqlite3.connect(f"file:{root}/monitor-{process.pid}.rpd?mode=ro", uri=True) as trace:
+                assert trace.execute("select count(*) from rocpd_monitor").fetchone()[0] > 0
+                assert trace.execute("select count(*) from sonde_ingest").fetchone()[0] == 0
+        finally:
+            process.kill()
+
+
 def state_of(pid):
     return Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)[1].split()[0]
 
@@ -278,7 +307,7 @@ def main():
     parser.add_argument("--show", action="store_true", help="print the first screen and end")
     arguments = parser.parse_args()
     for test in (shows_the_machine, has_keys, follows_the_size, follows_the_files, needs_no_colour,
-                 stops_and_goes_on, shows_no_gpu, prints_tables_where_dumb):
+                 stops_and_goes_on, records_what_is_marked, shows_no_gpu, prints_tables_where_dumb):
         with tempfile.TemporaryDirectory(prefix="sonde-monitor-") as folder:
             watch_tree.make(Path(folder))
             if arguments.show:
