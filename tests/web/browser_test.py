@@ -188,6 +188,15 @@ class Story(WithBrowser):
         self.assertRegex(browser.text(".eventname"), "softmax_forward|gemm_64x64")
         browser.press("0")
         browser.settle()
+        # A finding leads to the longest gap that it is about, with its evidence, and to figures of it.
+        browser.find(".finding button.show").click()
+        browser.wait(lambda: "GPU idle: launch-bound" in browser.text(".eventname"))
+        browser.settle()
+        self.picture("finding")
+        self.assertIn("launch-bound", browser.text("#panel table"))
+        browser.find("#tab-kernels").click()
+        browser.press(Keys.ESCAPE, "0")
+        browser.settle()
         # While a step's data are copied nothing computes.
         browser.click_time("Idle, by cause", STEP + 800_000)
         self.assertIn("GPU idle: copy", browser.text(".eventname"))
@@ -200,6 +209,7 @@ class Story(WithBrowser):
         for step in (0, 1, 2):
             browser.press("j")
             browser.wait(lambda step=step: f"Selected: ProfilerStep#{step}, 10.0 ms" in browser.text(".panelhead h2"))
+            browser.settle()
             begin, end = step * STEP, (step + 1) * STEP
             view = browser.view()
             self.assertTrue(view[0] <= begin < end <= view[1] < end + STEP, (step, view))
@@ -322,6 +332,29 @@ class Story(WithBrowser):
         browser.settle()
         self.assertIn("--what-if gpu_compute=50", browser.text("[aria-label='What if']"))
         browser.go("")
+
+
+class Live(WithBrowser):
+    def test_a_trace_that_grows(self):
+        trace = write_story(os.path.join(self.folder, "story.rpd"))
+        browser = self.open(trace)
+        before = browser.text("header > .note")
+        self.assertFalse(browser.all(".live"))
+        database = sqlite3.connect(trace)
+        with database:
+            database.execute("INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) "
+                             "SELECT gpuId, queueId, 0, start + 40000000, end + 40000000, description_id, opType_id FROM rocpd_op")
+        database.close()
+        browser.wait(lambda: browser.text("header > .note") == before.replace(f"{5 * STEPS} operations", f"{10 * STEPS} operations"))
+        browser.wait(lambda: browser.all(".live"))
+        browser.settle()
+        self.picture("live")
+        self.assertGreater(browser.view()[1], 70_000_000)  # who looked at all of it still does
+        browser.find("#timeline").click()
+        browser.press("w")
+        browser.find("#follow").click()
+        browser.wait(lambda: browser.find("#follow").get_attribute("aria-pressed") == "true")
+        self.assertEqual(browser.complaints(), [])
 
 
 class Compared(WithBrowser):

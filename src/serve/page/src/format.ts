@@ -33,6 +33,7 @@ export function momentText(ns: number, step: number): string {
 export function cellText(key: string, value: unknown): string {
   if (value === null || value === undefined) return "-";
   if (typeof value !== "number") return String(value);
+  if (/^(pid|tid|rank|gpu|uid|year)$|_id$/.test(key)) return String(value);
   if (key.endsWith("_ns")) return timeText(value);
   if (key.endsWith("_bytes") || key === "bytes") return bytesText(value);
   if (key.endsWith("percentage")) return value.toFixed(1);

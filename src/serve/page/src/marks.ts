@@ -211,9 +211,10 @@ export function drawCounter(context: Context, scene: Scene, colours: Colours, ro
   context.strokeStyle = context.fillStyle = counterFill(counter);
   const each = (level: number, number: number, tile: CounterTile): void => {
     const bin = 2 ** level, begin = scene.origin + number * BINS * bin;
-    const wide = Math.max(bin / scene.camera.length * scene.width, 1);
     for (let i = 0; i < tile.rows; ++i) {
-      const x = xOf(scene, begin + tile.bin[i]! * bin);
+      // At whole pixels: half covered ones would make stripes.
+      const at = begin + tile.bin[i]! * bin;
+      const x = Math.floor(xOf(scene, at)), wide = Math.max(Math.floor(xOf(scene, at + bin)) - x, 1);
       if (x + wide < 0 || x > scene.width) continue;
       const least = yOf(tile.min[i]!), most = yOf(tile.max[i]!);
       context.globalAlpha = 0.35;

@@ -125,10 +125,13 @@ export function showFinding(page: Page, finding: Finding): void {
   const { from_ns: from, to_ns: to } = finding;
   if (from === undefined || to === undefined) return;
   const margin = (to - from) * 0.5 + 1000;
+  // With the ends of what is around it: a gap alone has no operations, so no analysis could say anything of it.
+  const edge = Math.ceil((to - from) * 0.1) + 1000;
   page.chosen = page.gap = undefined;
+  page.seeks = finding.gpu !== undefined && page.gpus.includes(finding.gpu) ? { gpu: finding.gpu, time: (from + to) / 2 } : undefined;
   page.scroll = 0;
   if (page.gpus.length > 0) page.tab = tabFor(finding.finding);
   if (page.route !== "timeline") page.go("timeline");
   page.look((camera) => camera.show({ from: from - margin, to: to + margin }));
-  page.select({ from, to });
+  page.select({ from: from - edge, to: to + edge });
 }

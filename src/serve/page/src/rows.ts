@@ -126,18 +126,10 @@ function allRows(tracks: TrackInfo[], counters: CounterInfo[], ways: Arrangement
     if (path.events > 0) rows.push(layerRow("critical-path", path, 1, "Critical path", "what held up the end"));
   }
   const hasPacked = new Set(tracks.filter((track) => track.kind === "packed").map((track) => track.owner));
-  const counted = new Set<CounterInfo>();
   let owner = "";
-  const finish = (): void => {  // the counters of the last heading
-    for (const counter of counters.filter((each) => each.gpu !== null && `gpu ${each.gpu}` === owner)) {
-      counted.add(counter);
-      if (!ways.folded.has(owner)) rows.push(counterRow(counter, ways));
-    }
-  };
   for (const track of tracks) {
     const head = headOf(track);
     if (head !== owner) {
-      finish();
       owner = head;
       rows.push(headingRow(track, ways));
     }
@@ -149,12 +141,12 @@ function allRows(tracks: TrackInfo[], counters: CounterInfo[], ways: Arrangement
       rows.push(laneRow(track, ways));
     }
   }
-  finish();
-  const rest = counters.filter((counter) => !counted.has(counter));
-  if (rest.length > 0) {
-    const key = "counters";
-    rows.push({ ...BARE, key, kind: "heading", level: 1, label: "Host and others", note: "", folds: true, open: !ways.folded.has(key), height: HEADING });
-    if (!ways.folded.has(key)) rows.push(...rest.map((counter) => counterRow(counter, ways)));
+  // Metrics stand behind what ran: they are many, and say less.
+  for (const gpu of [...new Set(counters.map((counter) => counter.gpu))]) {
+    const key = gpu === null ? "metrics" : `metrics ${gpu}`;
+    const open = !ways.folded.has(key);
+    rows.push({ ...BARE, key, kind: "heading", level: 1, label: gpu === null ? "Metrics" : `Metrics of GPU ${gpu}`, note: "", folds: true, open, height: HEADING });
+    if (open) rows.push(...counters.filter((counter) => counter.gpu === gpu).map((counter) => counterRow(counter, ways)));
   }
   return rows;
 }

@@ -41,6 +41,7 @@ export class Page {
   gap?: ChosenGap;
   measure?: Measure;
   pointer?: number;  // the time under the pointer
+  seeks?: { gpu: number; time: number };  // a gap whose evidence is to be shown as soon as it is drawn
   findings?: Findings;
   findingsError = "";
   notes: Notes = { version: "", path: "", notes: [] };
@@ -160,12 +161,17 @@ export class Page {
 
   // A big trace is read while the page is there already.
   private async untilRead(trace: number): Promise<void> {
+    let asked = false;
     try {
       for (;;) {
         const now = await this.stateOf(trace);
         if (this.trace !== trace) return;
         this.state = now;
-        this.preview ??= now?.state === "reading" ? await getJson<Preview>("preview", { trace }).catch(() => undefined) : undefined;
+        // Of files of other tools there is no sample.
+        if (now?.state === "reading" && !asked && /\.rpd$/i.test(this.info.path)) {
+          asked = true;
+          this.preview = await getJson<Preview>("preview", { trace }).catch(() => undefined);
+        }
         this.tell();
         if (!this.state || this.state.state !== "reading") break;
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS / 4));
@@ -279,7 +285,7 @@ export class Page {
   }
 
   clear(): void {
-    this.chosen = this.gap = this.measure = undefined;
+    this.chosen = this.gap = this.measure = this.seeks = undefined;
     this.select(undefined);
   }
 

@@ -1,9 +1,10 @@
 // The timeline: minimap, tracks as a tree, and the canvas beside them. pointer.ts is what the mouse does.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Swatch, lookOf } from "./colours";
-import { draw, wantTiles } from "./draw";
+import { boxAt, draw, wantTiles } from "./draw";
 import { countText, timeText } from "./format";
 import { drawMinimap } from "./marks";
+import { chooseOfLayer } from "./moves";
 import { Hover, usePointer } from "./pointer";
 import { Row, heightOf } from "./rows";
 import { Colours, Scene, coloursOf, headOf, levelOf, overviewLevel } from "./scene";
@@ -45,6 +46,17 @@ export class Painter {
   scene(): Scene | undefined {
     return this.page && this.width > 0 ? sceneOf(this.page, this.width, this.height) : undefined;
   }
+  // The gap that a finding is about, as soon as its tile is there.
+  private seek(page: Page, scene: Scene): void {
+    const { seeks } = page;
+    const track = page.layers.idle?.tracks.find((each) => each.owner === seeks?.gpu);
+    if (!seeks || !track) return;
+    const x = (seeks.time - scene.camera.from) / scene.camera.length * scene.width;
+    const box = boxAt(scene, "idle", track.first_lane, x);
+    if (!box || box.start > seeks.time || box.start + box.duration < seeks.time) return;
+    page.seeks = undefined;
+    void chooseOfLayer(page, "idle", box.lane, box.row);
+  }
   private paint(): void {
     const scene = this.scene();
     const { page, canvas, minimap } = this;
@@ -59,6 +71,7 @@ export class Painter {
     if (idle.length > 0) page.tiles.idle.want(overviewLevel(whole), 0, idle);
     wantTiles(scene);
     draw(canvas, scene, this.colours);
+    this.seek(page, scene);
     const causes = causesOf(page);
     if (causes.join() !== page.causes.join()) page.setCauses(causes);
     drawMinimap(minimap, scene, this.colours, overview, idle, whole);

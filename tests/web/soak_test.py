@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""What takes too long for each test run: the page on every real trace of the shared folder, on a recording while it runs, and
+pictures of a small trace against those that are checked in.
+
+soak_test.py --build DIR [--pictures FOLDER] [--write]: --write makes the checked-in pictures anew. Skipped (77) without
+Chromium. The parts of a test that take little are in browser_test.py.
+"""
+
+import argparse
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+import browser_test
+from accessibility import lacks
+from browser import missing
+from browser_test import PAGES, WithBrowser
+from serving import SHARED
+from story import write_story
+
+KEPT = Path(__file__).resolve().parent / "pictures"
+WRITE = False
+BUILD = ""
+
+# A picture as 64 x 40 shades of grey: what a look from afar tells, whatever the fonts.
+SHADES = """
+const [data, done] = arguments, picture = new Image();
+picture.onerror = () => done(null);
+picture.onload = () => {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [64, 40];
+  const context = canvas.getContext("2d");
+  context.imageSmoothingQuality = "high";
+  context.drawImage(picture, 0, 0, 64, 40);
+  const { data: bytes } = context.getImageData(0, 0, 64, 40), shades = [];
+  for (let i = 0; i < bytes.length; i += 4) shades.push(Math.round(0.3 * bytes[i] + 0.59 * bytes[i + 1] + 0.11 * bytes[i + 2]));
+  done(shades);
+};
+picture.src = `data:image/png;base64,${data}`;
+"""
+
+
+def is_trace(path):
+    done = subprocess.run([browser_test.SONDE, "info", path, "--format", "json"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+class RealTraces(WithBrowser):
+    def test_each_opens_and_each_page_of_it(self):
+        traces = [path for folder in ("kineto", "rpd", "rocpd", "rocprofv3", "logs") for path in sorted((SHARED / "data" / folder).glob("*")) if is_trace(path)]
+        if not traces:
+            self.skipTest(f"no traces in {SHARED}")
+        for path in traces:
+            with self.subTest(trace=path.name):
+                browser = self.open(path, width=1920, height=1080, dark=True)
+                browser.wait(lambda browser=browser: browser.all(".finding, .findings p"))
+                self.picture(f"soak-{path.name}")
+                for page in PAGES:
+                    browser.go(page)
+                    self.assertEqual(lacks(browser), [], page)
+                    self.assertEqual([each.text for each in browser.all("main.page > .error, [role=alert]")], [], page)
+                self.assertEqual(browser.complaints(), [])
+                self.doCleanups()
+                self.setUp()
+
+
+class Recording(WithBrowser):
+    def test_a_recording_while_it_runs(self):
+        program = Path(BUILD) / "examples/training/hip/training_hip"
+        if not program.exists():
+            self.skipTest(f"no {program}")
+        trace = os.path.join(self.folder, "live.rpd")
+        words = [browser_test.SONDE, "record", "--softgpu", "-o", trace, "--", str(program), "--steps", "200"]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as recording:
+            try:
+                end = time.monotonic() + 60
+                while not is_trace(trace) and time.monotonic() < end:
+                    time.sleep(0.2)
+                browser = self.open(trace)
+                browser.wait(lambda: browser.all(".live"))
+                first = self.operations(browser)
+                browser.wait(lambda: self.operations(browser) > first)
+                self.picture("recording")
+            finally:
+                recording.terminate()
+        browser.wait(lambda: not browser.all(".live"))  # and it is seen that it ended
+        browser.settle()
+        database = sqlite3.connect(f"file:{trace}?mode=ro", uri=True)
+        self.assertEqual(self.operations(browser), database.execute("SELECT count(*) FROM rocpd_op").fetchone()[0])
+        database.close()
+        self.assertEqual(browser.complaints(), [])
+
+    def operations(self, browser):
+        return int(browser.text("header > .note").split()[0].replace(",", ""))
+
+
+class Pictures(WithBrowser):
+    def test_they_look_as_they_did(self):
+        for width, height, dark in ((1280, 800, False), (1920, 1080, True)):
+            trace = write_story(os.path.join(self.folder, "story.rpd"))
+            browser = self.open(trace, width=width, height=height, dark=dark)
+            browser.wait(lambda browser=browser: browser.all(".finding"))
+            browser.settle()
+            for page in ("", "idle", "path"):
+                browser.go(page)
+                name = f"{page or 'timeline'}-{width}{'-dark' if dark else ''}"
+                self.picture(f"look-{name}")
+                shades = browser.driver.execute_async_script(SHADES, browser.driver.get_screenshot_as_base64())
+                kept = KEPT / f"{name}.json"
+                if WRITE:
+                    KEPT.mkdir(exist_ok=True)
+                    kept.write_text("\n".join(json.dumps(shades[i:i + 64], separators=(",", ":")) for i in range(0, len(shades), 64)) + "\n")
+                    continue
+                old = [shade for line in kept.read_text().splitlines() for shade in json.loads(line)]
+                with self.subTest(picture=name):
+                    self.assertEqual(len(old), len(shades))
+                    away = [abs(a - b) for a, b in zip(old, shades)]
+                    self.assertLess(sum(away) / len(away), 4, "on average, of 255")
+                    self.assertLess(sum(each > 40 for each in away) / len(away), 0.02, "places that are quite another shade")
+            self.doCleanups()
+            self.setUp()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--pictures", default="", help="a folder for what is seen on the way")
+    parser.add_argument("--write", action="store_true")
+    options, rest = parser.parse_known_args()
+    BUILD, WRITE = options.build, options.write
+    browser_test.SONDE, browser_test.PICTURES = os.path.abspath(os.path.join(BUILD, "bin/sonde")), options.pictures
+    if missing():
+        print(f"skip: no {missing()}")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0], *rest])
