@@ -203,7 +203,9 @@ struct Api::State {
     }
     return kept(
         opened, opened.made->layers.at(name), {"layer", name, {opened.source}, {}},
-        [&](const std::string& bytes) { return unpacked_layer(bytes, opened.index.timeline.span); },
+        [&](const std::string& bytes) {
+          return unpacked_layer(bytes, opened.index.timeline.span, temporary_folder());
+        },
         use);
   }
 

@@ -20,102 +20,69 @@ namespace {
 
 using timeline::Track;
 
-// Texts of a layer, each once.
-class Texts {
- public:
-  explicit Texts(Layer& layer) : layer_(layer) { index(""); }
-  uint32_t index(const std::string& text) {
-    const auto [entry, is_new] =
-        known_.try_emplace(text, static_cast<uint32_t>(layer_.texts.size()));
-    if (is_new) layer_.texts.push_back(text);
+// A layer in the making.
+struct Making {
+  std::vector<std::string> classes, texts = {""};
+  std::vector<Layer::Place> places;
+  std::vector<Layer::Evidence> evidence;
+  std::unordered_map<std::string, uint32_t> known = {{"", 0}};
+
+  uint32_t text(const std::string& text) {
+    const auto [entry, is_new] = known.try_emplace(text, static_cast<uint32_t>(texts.size()));
+    if (is_new) texts.push_back(text);
     return entry->second;
   }
-
- private:
-  Layer& layer_;
-  std::unordered_map<std::string, uint32_t> known_;
 };
 
-Layer::Of of_op(const trace::Trace& trace, trace::Row row, Texts& texts) {
-  if (row == trace::kNone) return {};
-  const auto op = static_cast<size_t>(row);
-  const trace::Queue& queue = trace.queues[trace.ops.queue[op]];
-  return {row,       trace.ops.start_ns[op], trace.ops.end_ns[op],
-          queue.gpu, queue.queue,            texts.index(trace.names[trace.label(op)])};
-}
-
-Layer::Of of_api(const trace::Trace& trace, trace::Row row, Texts& texts) {
-  if (row == trace::kNone) return {};
-  const auto api = static_cast<size_t>(row);
-  const trace::Thread& thread = trace.threads[trace.apis.thread[api]];
-  const int64_t pid = thread.process == trace::kNone
-                          ? 0
-                          : trace.processes[static_cast<size_t>(thread.process)].pid;
-  return {row, trace.apis.start_ns[api],
-          trace.apis.end_ns[api], pid,
-          thread.tid, texts.index(trace.names[trace.apis.label[api]])};
-}
-
-// The event in the index: at its row, or beside it among those that begin together.
-std::optional<Placed> find(const View& view, const Layer& layer, bool is_op, const Layer::Of& of) {
-  if (of.row == trace::kNone) return {};
-  const auto row = static_cast<uint32_t>(of.row);
-  const auto is_it = [&](const Placed& placed) {
-    return placed.event.start_ns == of.start_ns && placed.event.end_ns == of.end_ns &&
-           placed.track->owner == of.owner && placed.track->number == of.number &&
-           view.index.names[placed.event.name] == layer.texts[of.name];
-  };
-  for (const bool back : {false, true}) {
-    for (uint32_t at = row; at != UINT32_MAX; back ? --at : ++at) {
-      const auto placed = place_of(view, is_op, at);
-      if (!placed || placed->event.start_ns != of.start_ns) break;
-      if (is_it(*placed)) return placed;
-    }
-  }
-  return {};
-}
-
-timeline::Event event_of(const Layer::Evidence& evidence, size_t row) {
-  return {evidence.time.start_ns, evidence.time.end_ns, evidence.kind, static_cast<uint32_t>(row)};
-}
-
-Status add_gaps(const trace::Trace& trace, Layer& layer) {
+Status add_gaps(const trace::Trace& trace, Making& layer) {
   const analysis::Parameters defaults(analysis::find_analysis("idle")->options);
   SONDE_ASSIGN(const int64_t latency_ns, defaults.duration_ns("latency"));
   for (size_t i = 0; i < analysis::kIdleReasons; ++i) {
-    layer.classes.emplace_back(
-        analysis::idle_reason_name(static_cast<analysis::IdleReason>(i)));
+    layer.classes.emplace_back(analysis::idle_reason_name(static_cast<analysis::IdleReason>(i)));
   }
   const analysis::HostTime host(trace);
-  Texts texts(layer);
   for (const analysis::Gap& gap : analysis::idle_gaps(trace, host, latency_ns)) {
-    Layer::Evidence evidence{gap.time, static_cast<uint32_t>(gap.reason)};
+    Layer::Evidence evidence{gap.time.start_ns, gap.time.end_ns};
+    evidence.kind = static_cast<uint32_t>(gap.reason);
+    evidence.owner = static_cast<int32_t>(gap.gpu);
     if (gap.host.time_ns != 0) {
       const std::string& label = trace.names[gap.host.label];
       const std::string work = trace::host_work_name(gap.host.work);
-      evidence.text = texts.index(label.empty() ? work : work + ": " + label);
+      evidence.text = layer.text(label.empty() ? work : work + ": " + label);
       evidence.text_ns = gap.host.time_ns;
     }
-    evidence.after = of_op(trace, gap.previous, texts);
-    evidence.before = of_op(trace, gap.next, texts);
-    evidence.owner = gap.gpu;
+    evidence.after = gap.previous;
+    evidence.before = gap.next;
     layer.evidence.push_back(evidence);
   }
   return ok_status();
 }
 
-Status add_path(const trace::Trace& trace, Layer& layer) {
+Status add_path(const trace::Trace& trace, Making& layer) {
   for (size_t i = 0; i < analysis::kBoundBy; ++i) {
     layer.classes.emplace_back(analysis::bound_by_name(static_cast<analysis::BoundBy>(i)));
   }
-  Texts texts(layer);
+  for (const trace::Thread& thread : trace.threads) {
+    const int64_t pid = thread.process == trace::kNone
+                            ? 0
+                            : trace.processes[static_cast<size_t>(thread.process)].pid;
+    layer.places.push_back({pid, thread.tid});
+  }
   for (const analysis::Step& step : analysis::critical_path_steps(trace)) {
-    Layer::Evidence evidence{{step.start_ns, step.end_ns}, static_cast<uint32_t>(step.bound)};
-    evidence.text = texts.index(fmt::format("{}, {}", analysis::edge_kind_name(step.kind),
-                                            step.place));
+    Layer::Evidence evidence{step.start_ns, step.end_ns};
+    evidence.kind = static_cast<uint32_t>(step.bound);
+    evidence.text =
+        layer.text(fmt::format("{}, {}", analysis::edge_kind_name(step.kind), step.place));
     evidence.text_ns = step.weight_ns;
-    if (step.event.is_op) evidence.op = of_op(trace, step.event.row, texts);
-    if (!step.event.is_op) evidence.api = of_api(trace, step.event.row, texts);
+    evidence.event = step.event.row;
+    evidence.is_op = step.event.is_op ? 1 : 0;
+    const auto row = static_cast<size_t>(step.event.row);
+    evidence.event_start_ns =
+        step.event.is_op ? trace.ops.start_ns[row] : trace.apis.start_ns[row];
+    if (!step.event.is_op) {
+      evidence.place = trace.apis.thread[row];
+      evidence.name = layer.text(trace.names[trace.apis.label[row]]);
+    }
     layer.evidence.push_back(evidence);
   }
   return ok_status();
@@ -134,33 +101,80 @@ std::vector<std::string> take_texts(Unpacker& from) {
   return texts;
 }
 
+// What changed in the file since the index was made has other rows: nothing is better than those.
+std::optional<Placed> placed_op(const View& view, const Layer::Evidence& evidence, trace::Row row,
+                                bool before) {
+  if (row == trace::kNone) return {};
+  const auto placed = place_of(view, true, static_cast<uint32_t>(row));
+  if (!placed || placed->track->owner != evidence.owner) return {};
+  const bool fits = before ? placed->event.start_ns >= evidence.end_ns
+                           : placed->event.end_ns <= evidence.start_ns;
+  return fits ? placed : std::nullopt;
+}
+
+// At its row, or beside it among those that begin together.
+std::optional<Placed> placed_event(const View& view, const Layer& layer,
+                                   const Layer::Evidence& evidence) {
+  if (evidence.event == trace::kNone) return {};
+  const bool is_op = evidence.is_op != 0;
+  const auto is_it = [&](const Placed& placed) {
+    if (is_op) return true;
+    const Layer::Place& place = layer.places[evidence.place];
+    return placed.track->owner == place.pid && placed.track->number == place.tid &&
+           view.index.names[placed.event.name] == layer.texts[evidence.name];
+  };
+  for (const bool back : {false, true}) {
+    auto row = static_cast<uint32_t>(evidence.event);
+    for (; row != UINT32_MAX; back ? --row : ++row) {
+      const auto placed = place_of(view, is_op, row);
+      if (!placed || placed->event.start_ns != evidence.event_start_ns) break;
+      if (is_it(*placed)) return placed;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> packed_layer(const Source& source, const std::string& name) {
-  SONDE_ASSIGN(const trace::Trace trace,
-               trace::load_file(source.path, source.as, analysis::needs_of(name), {}));
-  Layer layer;
-  SONDE_TRY(name == "idle" ? add_gaps(trace, layer) : add_path(trace, layer));
+  Making layer;
+  {
+    SONDE_ASSIGN(const trace::Trace trace,
+                 trace::load_file(source.path, source.as, analysis::needs_of(name), {}));
+    SONDE_TRY(name == "idle" ? add_gaps(trace, layer) : add_path(trace, layer));
+  }
   std::string out;
   put_text(out, name);
   put_texts(out, layer.classes);
   put_texts(out, layer.texts);
+  put_pods(out, layer.places);
   put_pods(out, layer.evidence);
   return out;
 }
 
-Result<Layer> unpacked_layer(std::string_view bytes, trace::Interval span) {
+Result<Layer> unpacked_layer(std::string_view bytes, trace::Interval span,
+                             const std::string& folder) {
   Unpacker from(bytes);
   Layer layer;
   layer.name = from.text();
   layer.classes = take_texts(from);
   layer.texts = take_texts(from);
-  layer.evidence = from.pods<Layer::Evidence>();
+  layer.places = from.pods<Layer::Place>();
+  const std::string_view evidence = from.text();
   if (!from.is_whole()) return make_error(ErrorCode::kInternal, "is cut", "layer");
+  SONDE_ASSIGN(const UniqueFd fd, timeline::unnamed_file(folder));
+  timeline::Appender out(fd.get(), folder);
+  out.append(evidence.data(), evidence.size());
+  SONDE_TRY(out.finish());
+  SONDE_ASSIGN(timeline::MappedFile file, timeline::MappedFile::map(fd.get(), false, folder));
+  layer.file = std::make_shared<const timeline::MappedFile>(std::move(file));
+  layer.evidence = layer.file->as<const Layer::Evidence>(
+      0, layer.file->size() / sizeof(Layer::Evidence));
   layer.timeline.span = span;
   std::map<int64_t, std::vector<timeline::Event>> events;  // by track
-  for (size_t row = 0; row < layer.evidence.size(); ++row) {
-    events[layer.evidence[row].owner].push_back(event_of(layer.evidence[row], row));
+  for (uint32_t row = 0; row < layer.evidence.size(); ++row) {
+    const Layer::Evidence& each = layer.evidence[row];
+    events[each.owner].push_back({each.start_ns, each.end_ns, each.kind, row});
   }
   const auto kind = layer.name == "idle" ? Track::Kind::kGaps : Track::Kind::kPath;
   for (auto& [owner, track] : events) {
@@ -214,19 +228,18 @@ Result<std::string> layer_event_json(const View& view, const Layer& layer,
     events += fmt::format("{}{{\"role\": \"{}\", {}}}", events.empty() ? "" : ",\n", role,
                           basics_json(view, is_op, *placed));
   };
-  add("after", true, find(view, layer, true, evidence.after));
-  const auto before = find(view, layer, true, evidence.before);
+  add("after", true, placed_op(view, evidence, evidence.after, false));
+  const auto before = placed_op(view, evidence, evidence.before, true);
   add("before", true, before);
   if (before) {
     const uint32_t api = view.index.op_api[before->event.row];
     if (api != timeline::kNoRow) add("launched by", false, place_of(view, false, api));
   }
-  add("of", true, find(view, layer, true, evidence.op));
-  add("of", false, find(view, layer, false, evidence.api));
+  add("of", evidence.is_op != 0, placed_event(view, layer, evidence));
   return fmt::format(
       "{{\"class\": {}, \"start_ns\": {}, \"duration_ns\": {}, \"facts\": [{}], \"events\": [{}]}}\n",
-      json_quote(layer.classes[evidence.kind]), evidence.time.start_ns - view.index.origin_ns,
-      evidence.time.end_ns - evidence.time.start_ns, facts, events);
+      json_quote(layer.classes[evidence.kind]), evidence.start_ns - view.index.origin_ns,
+      evidence.end_ns - evidence.start_ns, facts, events);
 }
 
 }  // namespace sonde::serve

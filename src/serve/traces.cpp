@@ -44,14 +44,6 @@ struct Slot {
   timeline::Progress progress;
 };
 
-std::string temporary_folder() {
-  for (const char* folder : {static_cast<const char*>(std::getenv("TMPDIR")), "/var/tmp", "/tmp"}) {
-    std::error_code error;
-    if (folder != nullptr && std::filesystem::is_directory(folder, error)) return folder;
-  }
-  return "/tmp";
-}
-
 std::shared_ptr<Connection> connection(std::string path, std::optional<store::Reader> reader = {}) {
   auto made = std::make_shared<Connection>();
   made->path = std::move(path);
@@ -257,6 +249,14 @@ class TracesInThread : public Traces {
 };
 
 }  // namespace
+
+std::string temporary_folder() {
+  for (const char* folder : {static_cast<const char*>(std::getenv("TMPDIR")), "/var/tmp", "/tmp"}) {
+    std::error_code error;
+    if (folder != nullptr && std::filesystem::is_directory(folder, error)) return folder;
+  }
+  return "/tmp";
+}
 
 std::string user_cache_folder() {
   const char* cache = std::getenv("XDG_CACHE_HOME");

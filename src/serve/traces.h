@@ -60,6 +60,8 @@ struct TraceOptions {
 };
 // $XDG_CACHE_HOME/sonde/serve, or the same in ~/.cache; "" without either.
 std::string user_cache_folder();
+// Where files without a name are made: $TMPDIR, /var/tmp or /tmp.
+std::string temporary_folder();
 
 class Traces {
  public:

@@ -139,8 +139,6 @@ def measure(events):
         if cold:
             row(f"{label}: memory after the index is made", server.memory_mb(), "MB", goal=1000)
             row(f"{label}: CPU of making the index", server.cpu_s(), "s CPU")
-            kept = sum(each.stat().st_size for each in (FOLDER / "cache/sonde/serve").glob("*"))
-            row(f"{label}: index", kept / events, "B/event")
         else:
             before = server.cpu_s()
             times = tile_times(server)
@@ -152,6 +150,8 @@ def measure(events):
             time.sleep(IDLE_SECONDS)
             row(f"{label}: idle", (server.cpu_s() - before) / IDLE_SECONDS * 100, "% of a core", goal=0.5)
         server.end()
+    kept = sum(each.stat().st_size for each in (FOLDER / "cache/sonde/serve").glob("*"))
+    row(f"{label}: index", kept / events, "B/event")
     path.unlink()
 
 
