@@ -1,11 +1,12 @@
 """Hardware counters: what input files of rocprof ask for, and what a trace of sonde profile has of them."""
 
 import csv
+import itertools
 import re
 import sqlite3
 from collections import defaultdict, namedtuple
 
-from . import tool
+from . import derived, tool
 from .files import private
 from .table import Usage
 
@@ -84,7 +85,9 @@ def literal_pattern(text):
 
 def options(wanted):
     """For sonde profile."""
-    chosen = [("counter", ",".join(wanted.names))]
+    counted = [one for name in wanted.names
+               for one in (map(recorded, derived.counters(name)) if name in derived.METRICS else [re.sub("_(max|avr)$", "", name)])]
+    chosen = [("counter", ",".join(dict.fromkeys(counted)))]
     if wanted.kernels:
         chosen.append(("kernel", "|".join(literal_pattern(name) for name in wanted.kernels)))
     if wanted.ranges:
@@ -93,9 +96,13 @@ def options(wanted):
 
 
 def recorded(name):
-    """The counter that is read for TCC_HIT_sum or TCC_HIT[3]."""
-    name = name.partition("[")[0]
-    return name[:-len("_sum")] if name.endswith("_sum") else name
+    """The counter that is read for TCC_HIT_sum, TCC_HIT_max or TCC_HIT[3]."""
+    return re.sub(r"_(sum|max|avr)$", "", name.partition("[")[0])
+
+
+def is_over_parts(name):
+    """Whether the values of single parts of the GPU are needed for it."""
+    return part(name) is not None or name.endswith(("_max", "_avr"))
 
 
 def part(name):
@@ -104,22 +111,61 @@ def part(name):
     return int(found[1]) if found else None
 
 
-def _parts(trace, names):
-    """{(GPU, begin, end): {counter: its value in each part of the GPU}}"""
-    found = defaultdict(lambda: defaultdict(list))
-    database = sqlite3.connect(trace)
-    try:
-        for gpu, begin, end, name, value in database.execute(
-                'SELECT o.gpuId, o.start, o."end", s.string, c.value FROM sonde_op_counter c '
-                "JOIN rocpd_op o ON o.id = c.op_id JOIN rocpd_string s ON s.id = c.name_id "
-                "ORDER BY c.op_id, c.xcc, c.engine, c.instance"):
-            if name in names:
-                found[gpu, begin, end][name].append(value)
-    except sqlite3.Error as error:
-        raise tool.Failure(f"{trace}: {error}") from error
-    finally:
-        database.close()
-    return found
+class _Parts:
+    """Of kernels, by GPU, begin and end: a counter's value in each part of the GPU, the shader engines added up, as
+    rocprof reads it."""
+
+    def __init__(self, trace, names):
+        self._found = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
+        self._facts = {}
+        database = sqlite3.connect(trace)
+        try:
+            for gpu, begin, end, name, xcc, instance, value in database.execute(
+                    'SELECT o.gpuId, o.start, o."end", s.string, c.xcc, c.instance, c.value FROM sonde_op_counter c '
+                    "JOIN rocpd_op o ON o.id = c.op_id JOIN rocpd_string s ON s.id = c.name_id"):
+                if name in names:
+                    self._found[gpu, begin, end][name][xcc, instance] += value
+            for gpu, name, units in database.execute("SELECT gpu_id, name, compute_units FROM sonde_device"):
+                architecture = re.search(r"gfx[0-9a-f]+", name or "")
+                self._facts[gpu] = derived.facts(architecture and architecture[0], units or 0)
+        except sqlite3.Error as error:
+            raise tool.Failure(f"{trace}: {error}") from error
+        finally:
+            database.close()
+
+    def of(self, kernel, counter):
+        parts = self._found.get(kernel, {}).get(counter, {})
+        return [parts[place] for place in sorted(parts)]
+
+    def value(self, kernel, name):
+        """What was asked for under a name, from the parts alone."""
+        if name in derived.METRICS:
+            values = {one: self._number(kernel, one) for one in derived.counters(name)}
+            return derived.value(name, {**values, **self._facts.get(kernel[0], derived.facts(None, 0))})
+        number = self._number(kernel, name)
+        return "" if number is None else str(number)
+
+    def _number(self, kernel, name):
+        values = self.of(kernel, recorded(name))
+        if part(name) is not None:
+            return values[part(name)] if part(name) < len(values) else None
+        if not values:
+            return None
+        if name.endswith("_max"):
+            return max(values)
+        return sum(values) / len(values) if name.endswith("_avr") else sum(values)
+
+
+def _needed(names):
+    """Counters whose parts are looked at for these names."""
+    return {recorded(one) for name in names for one in
+            (derived.counters(name) if name in derived.METRICS else [name] if is_over_parts(name) else [])}
+
+
+def _is_there(name, counted):
+    if name in derived.METRICS:
+        return all(recorded(one) in counted for one in derived.counters(name))
+    return recorded(name) in counted
 
 
 class Columns:
@@ -127,53 +173,46 @@ class Columns:
 
     def __init__(self, trace, wanted, heading):
         self._wanted = wanted
-        self.names = [name for name in wanted.names if recorded(name) in heading]
-        single = {recorded(name) for name in self.names if part(name) is not None}
-        self._parts = _parts(trace, single) if single else {}
+        self.names = [name for name in wanted.names if _is_there(name, heading)]
+        single = _needed(self.names)
+        self._parts = _Parts(trace, single) if single else None
 
     def fill(self, row, gpu, begin, end):
         """Sets a row's columns; says whether the row is wanted."""
         if self._wanted.gpus and gpu not in self._wanted.gpus:
             return False
-        if not any(row[recorded(name)] for name in self.names):
-            return False
-        for name in self.names:
-            at = part(name)
-            if at is None:
-                row[name] = row[recorded(name)]
-            else:
-                values = self._parts.get((gpu, begin, end), {}).get(recorded(name), [])
-                row[name] = str(values[at]) if at < len(values) else ""
-        return True
+        values = {name: self._parts.value((gpu, begin, end), name)
+                  if name in derived.METRICS or is_over_parts(name) else row[recorded(name)] for name in self.names}
+        row.update(values)
+        return any(values.values())
 
 
 def collection(source, target, trace, wanted, keep, named):
     """Rewrites rocprofv3's table of counters, a row for each of a kernel, for those that were asked for. `keep` chooses
     kernels by name and the number of the dispatch; `named` is how a name is written. Returns the number of rows."""
     rows = 0
+    single = _needed(wanted.names)
+    parts = _Parts(trace, single) if single else None
     with open(source, newline="", encoding="utf-8") as read, \
             open(target, "w", newline="", encoding="utf-8", opener=private) as write:
         table = csv.DictReader(read)
         out = csv.DictWriter(write, table.fieldnames, quoting=csv.QUOTE_MINIMAL, lineterminator="\n")
         write.write(",".join(f'"{name}"' for name in table.fieldnames) + "\n")
-        single = {recorded(name) for name in wanted.names if part(name) is not None}
-        parts = _parts(trace, single) if single else {}
-        asked = defaultdict(list)
-        for name in wanted.names:
-            asked[recorded(name)].append(name)
-        for row in table:
-            if not keep(row["Kernel_Name"], row["Dispatch_Id"]):
+        for _, group in itertools.groupby(table, lambda row: row["Dispatch_Id"]):
+            counted = {row["Counter_Name"]: row for row in group}
+            first = next(iter(counted.values()))
+            if not keep(first["Kernel_Name"], first["Dispatch_Id"]):
                 continue
-            values = parts.get((int(row["Agent_Id"].split()[-1]) - 1, int(row["Start_Timestamp"]),
-                                int(row["End_Timestamp"])), {}).get(row["Counter_Name"], [])
-            kernel = named(row["Kernel_Name"])
-            for name in asked[row["Counter_Name"]]:
-                at = part(name)
-                if at is not None and at >= len(values):
+            kernel = (int(first["Agent_Id"].split()[-1]) - 1, int(first["Start_Timestamp"]), int(first["End_Timestamp"]))
+            for name in wanted.names:
+                if not _is_there(name, counted):
                     continue
-                value = row["Counter_Value"] if at is None else values[at]
-                out.writerow({**row, "Kernel_Name": kernel, "Counter_Name": name, "Counter_Value": value})
-                rows += 1
+                from_parts = name in derived.METRICS or is_over_parts(name)
+                value = parts.value(kernel, name) if from_parts else counted[recorded(name)]["Counter_Value"]
+                if value:
+                    out.writerow({**first, "Kernel_Name": named(first["Kernel_Name"]), "Counter_Name": name,
+                                  "Counter_Value": value})
+                    rows += 1
     return rows
 
 

@@ -4,7 +4,7 @@ import csv
 import os
 import re
 
-from . import counters, tool
+from . import counters, derived, tool
 from .files import Files, base_name, demangled, rewrite
 from .rocprof_options import ROCPROF
 from .table import Usage, tell_differences
@@ -124,6 +124,9 @@ def rocprof(parsed):
     if parsed.on("list-basic"):
         tell_differences(ROCPROF, parsed)
         tool.replace(["avail", "--category", "counters"])
+    if parsed.on("list-derived"):
+        print(derived.listing())
+        return
     if not parsed.program:
         raise Usage("no program to run (rocprof --help)")
     wanted = counters.read_input(parsed["i"]) if "i" in parsed else None

@@ -2,8 +2,7 @@
 
 from .table import NEAR, REFUSED, SAME, Front, Option
 
-_NO_DERIVED = ("Sonde has no metrics under these names, only basic counters and their _sum; sonde sol shows its own of "
-               "the .rpd")
+_NO_OWN = "Sonde has no metrics of one's own; rocprof --list-derived lists those there are"
 
 ROCPROF = Front(
     "rocprof", "rocprof [OPTIONS] APP [ARGUMENTS...]",
@@ -48,10 +47,10 @@ ROCPROF = Front(
             Option("--heartbeat", "SECONDS", NEAR, "print a sign of life", "none is printed"),
         ],
         "Counters": [
-            Option("-m", "FILE", REFUSED, "metrics", _NO_DERIVED),
+            Option("-m", "FILE", REFUSED, "metrics", _NO_OWN),
             Option("--list-basic", "", NEAR, "basic counters", "the list is that of sonde avail --category counters",
                    sets=("list",)),
-            Option("--list-derived", "", REFUSED, "derived metrics", _NO_DERIVED),
+            Option("--list-derived", "", SAME, "derived metrics: name, meaning and formula", sets=("list",)),
             Option("--merge-traces", "", REFUSED, "merge folders of traces",
                    "sonde merge FILE.rpd... brings traces together"),
         ],
