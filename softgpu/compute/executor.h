@@ -28,6 +28,7 @@ struct Outcome {
     kTrap,
     kIllegalInstruction,
     kApertureViolation,
+    kStopped,  // its queue was destroyed
   } kind = kDone;
   uint64_t address = 0;  // of a memory fault
   std::string detail;  // for a reader: what stopped it, and where; "" where there is no more to say

@@ -162,6 +162,7 @@ Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet
   const Host::TrapHandler handler = services_.host.trap_handler(spec_.gpu);
   launch.trap_handler = machine_code_.trap_handler(handler.code, handler.memory);
   launch.doorbell = spec_.id;
+  launch.stopped = &stopped();
   launch.ring_packet = spec_.ring + next_ % ring_packets() * sizeof(AqlPacket);
   launch.clock = [](void* queue) {
     return device_ticks(static_cast<AqlQueue*>(queue)->gpu_.config.clock);
@@ -209,6 +210,9 @@ bool AqlQueue::compute() {
       return false;
     case Outcome::kApertureViolation:
       fail(kApertureError, outcome.is_told);
+      return false;
+    case Outcome::kStopped:
+      faulted("stopped");
       return false;
     case Outcome::kDone:
       record_.computed = true;

@@ -67,7 +67,7 @@ class Queue {
   bool try_own() { return !owned_.exchange(true); }
   void release() { owned_.store(false); }
 
-  // No packet is begun after this.
+  // No packet is begun after this, and waves of machine code end where they are.
   void stop() { stopped_ = true; }
 
   // For the owner:
@@ -103,6 +103,8 @@ class Queue {
   void set_read_pointer(uint64_t value) {
     __atomic_store_n(reinterpret_cast<uint64_t*>(spec_.read_pointer), value, __ATOMIC_RELEASE);
   }
+
+  const std::atomic<bool>& stopped() const { return stopped_; }
 
   const QueueSpec spec_;
   Services& services_;

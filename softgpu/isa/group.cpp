@@ -151,6 +151,7 @@ void GroupRunner::end_watch(const Outcome& outcome) {
   switch (outcome.kind) {
     case Outcome::kDone:
     case Outcome::kNoCode:
+    case Outcome::kStopped:
       break;
     case Outcome::kMemoryFault:
       why = "memory_fault";
@@ -179,6 +180,10 @@ void GroupRunner::run_waves() {
   stops_.assign(count_, Stop::kBudget);
   uint32_t ended = 0, waiting = 0;
   while (ended < count_) {
+    if (launch_->stopped != nullptr && launch_->stopped->load(std::memory_order_relaxed)) {
+      fault_.outcome = {Outcome::kStopped, 0, {}};
+      return;
+    }
     bool somebody_waits = false;
     if (state_.watch != nullptr && watch_.is_asked()) {
       for (uint32_t i = 0; i < count_; ++i) {

@@ -2,6 +2,7 @@
 // Waves start as the packet processor starts them, and take turns until all have ended.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct Launch {
   uint64_t ring_packet = 0;  // where the packet is in the queue
   void* context = nullptr;
   const Watch* watch = nullptr;
+  const std::atomic<bool>* stopped = nullptr;  // true: the waves end where they are
 };
 
 class GroupRunner {

@@ -1,9 +1,10 @@
-// hip_replay [held|flag|box]: kernels that change what they read, in every kind of memory, beside
+// hip_replay [held|flag|hands|box]: kernels that change what they read, in every kind of memory, beside
 // copies and on several streams and GPUs. Prints sums that are wrong if one ran once too often or
 // on wrong data.
 //
 // With "held" a copy waits for a function of the host's while a kernel runs on another stream; with
-// "flag" kernels wait for what the host writes, once; with "box" it writes beside a word of theirs.
+// "flag" kernels wait for what the host writes, once, with "hands" three times in turn; with "box" it
+// writes beside a word of theirs.
 #include <hip/hip_runtime.h>
 
 #include <atomic>
@@ -51,6 +52,17 @@ __global__ void replay_waiting(int* flag, int* p, int n) {
   while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) {
   }
   for (int at = i; at < n; at += kGroup) p[at] += at;
+}
+// Shakes hands with the host: neither goes on before the other has come to the round.
+__global__ void replay_handshake(int* hands, int* p, int n, int rounds) {
+  for (int round = 1; round <= rounds; ++round) {
+    if (threadIdx.x == 0) {
+      __hip_atomic_store(hands, round, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+    }
+    while (__hip_atomic_load(hands + 1, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) != round) {
+    }
+    for (int at = threadIdx.x; at < n; at += kGroup) p[at] = p[at] * 3 + round;
+  }
 }
 __global__ void replay_long(int* box, int* p, int rounds) {
   box[0] = 1;
@@ -228,6 +240,21 @@ void flag() {
   std::printf("flags %d %d\n", host[0], host[1]);
 }
 
+void hands() {
+  int *there = device_ints(), *host = nullptr;
+  MUST(hipHostMalloc(reinterpret_cast<void**>(&host), 2 * sizeof(int), 0));
+  host[0] = host[1] = 0;
+  replay_handshake<<<1, kGroup>>>(host, there, kItems, 3);
+  for (int round = 1; round <= 3; ++round) {
+    while (__atomic_load_n(host, __ATOMIC_ACQUIRE) != round) std::this_thread::yield();
+    __atomic_store_n(host + 1, round, __ATOMIC_RELEASE);
+  }
+  MUST(hipDeviceSynchronize());
+  replay_in_place<<<kGroups, kGroup>>>(there, kItems);
+  print_device("there", there);
+  std::printf("hands %d %d\n", host[0], host[1]);
+}
+
 void box() {
   int *there = device_ints(), *host = nullptr, lost = 0;
   MUST(hipHostMalloc(reinterpret_cast<void**>(&host), 2 * sizeof(int), 0));
@@ -255,6 +282,10 @@ int main(int count, char** arguments) {
   }
   if (count > 1 && std::strcmp(arguments[1], "flag") == 0) {
     flag();
+    return 0;
+  }
+  if (count > 1 && std::strcmp(arguments[1], "hands") == 0) {
+    hands();
     return 0;
   }
   if (count > 1 && std::strcmp(arguments[1], "box") == 0) {
