@@ -127,7 +127,10 @@ void GroupWatch::sees(const Wave& wave, const Op& op) {
   last_ = op.address;
   if (op.opcode == nullptr) return;  // it is about to stop
   const uint64_t every = watch_->waves != nullptr ? watch_->waves->every() : 0;
-  if (every != 0 && wave.executed % every == 0)
+  // Waves begin at places of their own, so that short ones are seen, and loops at every
+  // instruction.
+  constexpr uint64_t kOfGroup = 7919, kOfWave = 104729;
+  if (every != 0 && (wave.executed + kOfGroup * group_ + kOfWave * wave.number) % every == 0)
     watch_->waves->sample(place_at(op.address), wave, op);
   const OpcodeClass& kind = class_of(*op.opcode);
   if (watch_->counters != nullptr) count(wave, op, kind);
