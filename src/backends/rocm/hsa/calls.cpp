@@ -97,6 +97,43 @@ Status fill(void* ptr, uint32_t value, size_t count) {
   return next().memory_fill(ptr, value, count);
 }
 
+// Memory that is not saved: of other processes, or mapped piece by piece.
+Status ipc_attach(const void* handle, size_t bytes, uint32_t count, const AgentHandle* agents,
+                  void** address) {
+  const Status status = next().ipc_memory_attach(handle, bytes, count, agents, address);
+  if (status == kSuccess) note_unsaved(kOfAnotherProcess, 1);
+  return status;
+}
+
+Status ipc_detach(void* address) {
+  const Status status = next().ipc_memory_detach(address);
+  if (status == kSuccess) note_unsaved(kOfAnotherProcess, -1);
+  return status;
+}
+
+Status vmem_map(void* address, size_t bytes, size_t offset, uint64_t handle, uint64_t flags) {
+  const MemoryTurn turn;
+  const Status status = next().vmem_map(address, bytes, offset, handle, flags);
+  if (status == kSuccess) note_unsaved(kVirtual, 1);
+  return status;
+}
+
+Status vmem_unmap(void* address, size_t bytes) {
+  const MemoryTurn turn;
+  const Status status = next().vmem_unmap(address, bytes);
+  if (status == kSuccess) note_unsaved(kVirtual, -1);
+  return status;
+}
+
+// Ranges of the host's memory that devices use under the same address; told again and again.
+Status svm_set(void* address, size_t bytes, void* attributes, size_t count) {
+  const Status status = next().svm_attributes_set(address, bytes, attributes, count);
+  if (status != kSuccess) return status;
+  forget_memory(address);
+  note_host_memory(address, address, bytes);
+  return status;
+}
+
 }  // namespace
 
 void define_calls() {
@@ -115,6 +152,11 @@ void hook_memory(Functions* hooks) {
   if (!replays()) return;
   hooks->memory_copy = copy;
   hooks->memory_fill = fill;
+  hooks->ipc_memory_attach = ipc_attach;
+  hooks->ipc_memory_detach = ipc_detach;
+  hooks->vmem_map = vmem_map;
+  hooks->vmem_unmap = vmem_unmap;
+  hooks->svm_attributes_set = svm_set;
 }
 
 }  // namespace sonde::hsa

@@ -220,6 +220,8 @@ bool prepare_replay(const CounterSession& session, const DispatchPacket& packet)
     problem = "a copy beside it waits for the host";
   } else if (was_stopped(packet)) {
     problem = kWaitsForHost;
+  } else if (const char* unsaved = unsaved_memory()) {
+    problem = unsaved;
   } else if (queue_for(session.device) == nullptr) {
     problem = "no queue could be made for it";
   } else {

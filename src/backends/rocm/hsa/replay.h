@@ -66,6 +66,10 @@ void note_memory(const void* address, size_t bytes, Pool pool);
 // `there`: the device's address of it.
 void note_host_memory(const void* address, const void* there, size_t bytes);
 void forget_memory(const void* address);
+// Memory that no replay saves: while there is any, no kernel is run again.
+enum Unsaved { kOfAnotherProcess, kVirtual, kUnsavedKinds };
+void note_unsaved(Unsaved kind, int more);
+const char* unsaved_memory();  // why, or nullptr
 void note_variables(Executable executable, AgentHandle gpu, uint64_t address, size_t bytes);
 void forget_variables(Executable executable);
 // Gives back what the saving has taken; true if that was anything.

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <atomic>
+
 #include "backends/rocm/hsa/replay.h"
 
 namespace sonde::hsa {
@@ -28,6 +30,7 @@ pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 Block* g_blocks;
 size_t g_count, g_room;
 Signal g_copied;
+std::atomic<int> g_unsaved[kUnsavedKinds];
 
 class Locked {
  public:
@@ -183,6 +186,14 @@ void note_host_memory(const void* address, const void* there, size_t bytes) {
 void forget_memory(const void* address) {
   remove(
       [&](const Block& block) { return block.executable == 0 && block.address == word(address); });
+}
+
+void note_unsaved(Unsaved kind, int more) { g_unsaved[kind].fetch_add(more); }
+
+const char* unsaved_memory() {
+  if (g_unsaved[kOfAnotherProcess].load() > 0) return "it may write to memory of another process";
+  if (g_unsaved[kVirtual].load() > 0) return "it may write to mapped virtual memory";
+  return nullptr;
 }
 
 void note_variables(Executable executable, AgentHandle gpu, uint64_t address, size_t bytes) {

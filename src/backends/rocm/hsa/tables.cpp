@@ -28,7 +28,10 @@ char* slot_of(const ApiTable& table, const AmdLayout& layout, const Place& place
   if (place.part == Part::amd_engine) {
     return layout.inserted != 0 ? table.amd + place.offset : nullptr;
   }
-  return table.amd + place.offset + (place.offset >= kFirstMoved ? layout.inserted : 0);
+  TableVersion version;
+  memcpy(&version, table.amd, sizeof version);
+  const uint32_t offset = place.offset + (place.offset >= kFirstMoved ? layout.inserted : 0);
+  return offset + sizeof(void*) <= version.minor_id ? table.amd + offset : nullptr;
 }
 
 bool sound(const ApiTable& table, AmdLayout* layout) {

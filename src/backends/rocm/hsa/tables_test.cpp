@@ -60,6 +60,11 @@ TEST(Tables, FunctionsAreFoundInEveryRelease) {
     EXPECT_EQ(where(functions.memory_async_copy_rect), 10000u + release.copy_rect);
     EXPECT_EQ(where(functions.memory_async_copy_on_engine),
               release.on_engine != 0 ? 10000u + release.on_engine : 0u);
+    // Functions that came later are nowhere in tables that end before them.
+    EXPECT_EQ(where(functions.svm_attributes_set),
+              release.bytes > 368 ? 10048u + release.copy_rect : 0u);
+    EXPECT_EQ(where(functions.vmem_map), release.bytes >= 552 ? 10488u : 0u);
+    EXPECT_EQ(where(functions.vmem_unmap), release.bytes >= 552 ? 10496u : 0u);
   }
 }
 
