@@ -61,7 +61,11 @@ Result<Workload> open_workload(const Arguments& arguments, const std::string& pa
   if (metrics::is_folder(path)) return metrics::open_workload_folder(path);
   SONDE_ASSIGN(const trace::Trace trace,
                trace::load_file(path, "", metrics::workload_request(), {}));
-  return metrics::workload_of(trace, arguments.value_or("gpu-model", ""));
+  SONDE_ASSIGN(Workload workload, metrics::workload_of(trace, arguments.value_or("gpu-model", "")));
+  SONDE_ASSIGN(const trace::KernelFacts facts,
+               trace::load_kernel_facts(path, trace::Launches::kCounted));
+  metrics::add_kernel_facts(facts, workload);
+  return workload;
 }
 
 Status read_chosen(const Arguments& arguments, const metrics::Names& wanted, Workload& workload) {

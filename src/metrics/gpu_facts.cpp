@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "base/strings.h"
 #include "metrics/csv_text.h"
 #include "metrics/definition_texts.h"
@@ -55,6 +57,17 @@ Result<std::vector<GpuFacts>> parse_gpu_facts(std::string_view text, const std::
     }
   }
   return gpus;
+}
+
+std::string architecture_of(std::string_view device) {
+  const std::string text = lower(device);
+  if (const size_t at = text.find("gfx"); at != std::string::npos) {
+    size_t end = at + 3;
+    while (end < text.size() && std::isxdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
+    if (end > at + 5) return text.substr(at, end - at);
+  }
+  const auto facts = gpu_facts_of(device);
+  return facts.ok() ? facts->arch : "";
 }
 
 Result<GpuFacts> gpu_facts_of(std::string_view device) {

@@ -20,6 +20,8 @@ struct GpuFacts {
 
 // Fails on a line that says nothing of a GPU; `place` is said in errors.
 Result<std::vector<GpuFacts>> parse_gpu_facts(std::string_view text, const std::string& place);
+// "gfx90a" of a name that a driver reports; "" where it neither says so nor is known.
+std::string architecture_of(std::string_view device);
 // The first entry that fits a name that a driver reports, ignoring case.
 Result<GpuFacts> gpu_facts_of(std::string_view device);
 

@@ -261,15 +261,29 @@ TEST(Occupancy, FollowsFromRegistersAndLds) {
   EXPECT_EQ(waves("gfx942", {.vgprs = 512}), 1);
   EXPECT_EQ(waves("gfx90a", {.vgprs = 32, .lds_bytes = 32768, .group_items = 256}), 2);
   EXPECT_EQ(waves("gfx950", {.vgprs = 32, .lds_bytes = 32768, .group_items = 256}), 4);
+  // RDNA: waves of 32 items, 1024 registers of each of its lanes (1536 on gfx1100), SGPRs for all,
+  // a work group on two CUs with 128 KiB of LDS together.
+  EXPECT_EQ(waves("gfx1030", {.vgprs = 64, .sgprs = 128}), 16);
+  EXPECT_EQ(waves("gfx1030", {.vgprs = 65}), 12);  // 80 are given out
+  EXPECT_EQ(waves("gfx1100", {.vgprs = 97}), 12);  // 120
+  EXPECT_EQ(waves("gfx1010", {.vgprs = 8}), 20);
+  EXPECT_EQ(waves("gfx1030", {.vgprs = 32, .lds_bytes = 65536, .group_items = 256}), 4);
   EXPECT_EQ(occupancy_of("gfx90a", {.vgprs = 128})->limiter, "VGPRs");
   EXPECT_EQ(occupancy_of("gfx90a", {.vgprs = 8})->limiter, "");
 }
 
 TEST(Occupancy, IsNotMadeUp) {
-  EXPECT_EQ(waves("gfx1100", {.vgprs = 8}), -1);
+  EXPECT_EQ(waves("gfx1300", {.vgprs = 8}), -1);
   EXPECT_EQ(waves("gfx90a", {.vgprs = 1000}), -1);
   EXPECT_EQ(waves("gfx90a", {.vgprs = -1}), -1);
   EXPECT_EQ(waves("gfx90a", {.vgprs = 8, .lds_bytes = 65537, .group_items = 64}), -1);
+}
+
+TEST(GpuFacts, ArchitecturesAreInNamesOrFollowFromThem) {
+  EXPECT_EQ(architecture_of("AMD Radeon RX 6800 (gfx1030)"), "gfx1030");
+  EXPECT_EQ(architecture_of("gfx90a:sramecc+:xnack-"), "gfx90a");
+  EXPECT_EQ(architecture_of("AMD Instinct MI300X"), "gfx942");
+  EXPECT_EQ(architecture_of("a card"), "");
 }
 
 TEST(GpuFacts, AreFoundByTheNamesOfDrivers) {

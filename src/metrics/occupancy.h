@@ -1,5 +1,6 @@
 // How many waves of a kernel fit on a SIMD at a time, from its registers, LDS and work group alone.
-// Used by the advice of `sonde sol`; needs no counters.
+// Used by `sonde occupancy` and the advice of `sonde sol`; needs no counters. RDNA's waves have 32
+// items here, and its work groups a pair of CUs, as HIP compiles unless told otherwise.
 #pragma once
 
 #include <optional>

@@ -282,7 +282,7 @@ bool ends_with(std::string_view text, std::string_view end) {
 Result<Counts> write_chrome(store::Reader& reader, const std::string& path,
                             const Options& options) {
   SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
-  SONDE_ASSIGN(const Events events, load_events(reader, options, true, &samples));
+  SONDE_ASSIGN(const Events events, load_events(reader, options, OfOps::kAll, &samples));
   SONDE_ASSIGN(const TraceFacts facts, load_facts(reader, options, events));
   const auto encoding = ends_with(path, ".gz") ? Sink::Encoding::kGzip : Sink::Encoding::kPlain;
   SONDE_ASSIGN(Sink sink, Sink::create(path, encoding));

@@ -10,12 +10,14 @@
 
 namespace sonde::exporting {
 
-Result<Events> EventLoader::load(bool all_of_ops, const CallSamples* call_samples) {
+Result<Events> EventLoader::load(OfOps of_ops, const CallSamples* call_samples) {
+  const bool all_of_ops = of_ops != OfOps::kUsual;
   SONDE_TRY(look_for_imports());
   SONDE_TRY(load_names());
   SONDE_TRY(load_ops(all_of_ops));
   SONDE_TRY(load_details(all_of_ops));
-  if (all_of_ops) SONDE_TRY(load_op_counters());
+  if (all_of_ops) SONDE_TRY(load_op_counters(of_ops == OfOps::kL2Channels));
+  if (all_of_ops) SONDE_TRY(load_kernel_codes());
   if (all_of_ops && options_.arguments) SONDE_TRY(load_op_args());
   SONDE_TRY(load_apis());
   SONDE_TRY(load_links());

@@ -23,7 +23,7 @@ class EventLoader {
       : database_(reader.database()), options_(options), grid_in_items_(reader.made_by_sonde()) {}
 
   // At most once. The order is that of the functions below.
-  Result<Events> load(bool all_of_ops, const CallSamples* call_samples);
+  Result<Events> load(OfOps of_ops, const CallSamples* call_samples);
 
  private:
   bool takes_all() const {
@@ -53,7 +53,9 @@ class EventLoader {
   Status load_names();
   Status load_ops(bool with_extras);
   Status load_details(bool with_extras);
-  Status load_op_counters();
+  Status load_op_counters(bool with_channels);
+  Status load_channels();
+  Status load_kernel_codes();
   Status load_op_args();
   Status load_apis();
   Status load_links();

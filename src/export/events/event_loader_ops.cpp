@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -101,7 +103,7 @@ Status EventLoader::load_details(bool with_extras) {
   });
 }
 
-Status EventLoader::load_op_counters() {
+Status EventLoader::load_op_counters(bool with_channels) {
   SONDE_ASSIGN(const bool counters, database_.has_table("rocpd_counter"));
   if (!counters) return ok_status();
   SONDE_TRY(store::scan(database_, "op_id, name_id, value", "rocpd_counter", {},
@@ -111,8 +113,55 @@ Status EventLoader::load_op_counters() {
                           const uint32_t name = name_number(row.integer(1));
                           events_.op_counters.push_back({op, name, row.real(2)});
                         }));
+  if (with_channels) SONDE_TRY(load_channels());
   const auto before = [](const OpCounter& a, const OpCounter& b) { return a.op < b.op; };
   std::stable_sort(events_.op_counters.begin(), events_.op_counters.end(), before);
+  return ok_status();
+}
+
+// Where several dies have an L2 each, their channels are numbered one die after the other.
+Status EventLoader::load_channels() {
+  SONDE_ASSIGN(const bool any, database_.has_table("sonde_op_counter"));
+  if (!any) return ok_status();
+  SONDE_ASSIGN(const int64_t of_die, database_.integer("SELECT max(instance) + 1 FROM "
+                                                       "sonde_op_counter"));
+  std::map<std::pair<int64_t, int64_t>, uint32_t> names;  // of counter and channel
+  return store::scan(
+      database_, "c.op_id, c.name_id, c.xcc * ?1 + c.instance, c.value, s.string",
+      "sonde_op_counter c JOIN v_string s ON s.id = c.name_id WHERE s.string LIKE 'TCC^_%' ESCAPE "
+      "'^'",
+      {of_die}, [&](const store::Row& row) {
+        const uint32_t op = op_ids_.find(row.integer(0));
+        if (op == kNone) return;
+        const auto [name, added] = names.try_emplace({row.integer(1), row.integer(2)},
+                                                     static_cast<uint32_t>(events_.names.size()));
+        if (added) {
+          events_.names.append(fmt::format("{}[{}]", row.text(4), row.integer(2)));
+          events_.op_class.push_back(OpClass::kUnknown);
+          events_.is_marker.push_back(false);
+        }
+        events_.op_counters.push_back({op, name->second, row.real(3)});
+      });
+}
+
+// What processes tell differently of one kernel on one GPU is not known.
+Status EventLoader::load_kernel_codes() {
+  SONDE_ASSIGN(const bool any, database_.has_table("sonde_kernel_code"));
+  if (!any) return ok_status();
+  SONDE_TRY(store::scan(
+      database_, "gpu_id, name, vgprs, accumulation_vgprs, sgprs",
+      "(SELECT * FROM sonde_kernel_code ORDER BY gpu_id, name)", {}, [&](const store::Row& row) {
+        KernelCode code{row.integer_or(0, -1), std::string(row.text(1)), row.integer_or(2, -1),
+                        row.integer_or(3, -1), row.integer_or(4, -1)};
+        auto& codes = events_.kernel_codes;
+        if (codes.empty() || codes.back().gpu_id != code.gpu_id ||
+            codes.back().kernel != code.kernel) {
+          codes.push_back(std::move(code));
+        } else if (codes.back().vgprs != code.vgprs || codes.back().agprs != code.agprs ||
+                   codes.back().sgprs != code.sgprs) {
+          codes.back().vgprs = codes.back().agprs = codes.back().sgprs = -1;
+        }
+      }));
   return ok_status();
 }
 

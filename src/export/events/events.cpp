@@ -38,9 +38,22 @@ uint32_t Events::device_of(const Queue& queue) const {
   return static_cast<uint32_t>(at - devices.begin());
 }
 
-Result<Events> load_events(store::Reader& reader, const Options& options, bool all_of_ops,
+const KernelCode& Events::code_of(const Op& op) const {
+  static const KernelCode kUnknown;
+  const std::pair<int64_t, std::string_view> wanted{queues[op.queue].gpu_id, names.at(op.name)};
+  const auto at = std::lower_bound(kernel_codes.begin(), kernel_codes.end(), wanted,
+                                   [](const KernelCode& code, const auto& other) {
+                                     return std::pair<int64_t, std::string_view>(
+                                                code.gpu_id, code.kernel) < other;
+                                   });
+  const bool found =
+      at != kernel_codes.end() && at->gpu_id == wanted.first && at->kernel == wanted.second;
+  return found ? *at : kUnknown;
+}
+
+Result<Events> load_events(store::Reader& reader, const Options& options, OfOps of_ops,
                            const CallSamples* call_samples) {
-  SONDE_ASSIGN(Events events, EventLoader(reader, options).load(all_of_ops, call_samples));
+  SONDE_ASSIGN(Events events, EventLoader(reader, options).load(of_ops, call_samples));
   keep_wanted(events, options);
   return events;
 }

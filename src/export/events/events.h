@@ -91,6 +91,13 @@ struct OpCounter {
   double value;
 };
 
+// What the code of a kernel takes on a GPU; -1 = not known.
+struct KernelCode {
+  int64_t gpu_id = 0;
+  std::string kernel;
+  int64_t vgprs = -1, agprs = -1, sgprs = -1;
+};
+
 struct Api {
   int64_t start_ns, end_ns;
   int64_t id;
@@ -125,12 +132,13 @@ struct Series {
 };
 
 struct Events {
-  TextTable names;                     // v_string
-  TextTable args;                      // v_ustring; empty when arguments are not wanted
-  TextTable op_args;                   // v_op_args; empty when they are not wanted
-  std::vector<OpExtra> op_extras;      // by op, or empty when they are not wanted
-  std::vector<OpCounter> op_counters;  // by op, or empty when they are not wanted
-  std::vector<OpClass> op_class;       // by index of names, for use as Op::type
+  TextTable names;                       // v_string
+  TextTable args;                        // v_ustring; empty when arguments are not wanted
+  TextTable op_args;                     // v_op_args; empty when they are not wanted
+  std::vector<OpExtra> op_extras;        // by op, or empty when they are not wanted
+  std::vector<OpCounter> op_counters;    // by op, or empty when they are not wanted
+  std::vector<KernelCode> kernel_codes;  // likewise; by GPU and name, each once
+  std::vector<OpClass> op_class;         // by index of names, for use as Op::type
   std::vector<bool> is_marker;  // by index of names: an api of this name shows its args as name
 
   std::vector<Queue> queues;
@@ -159,11 +167,18 @@ struct Events {
   std::string_view title(const Api& api) const;
   std::string_view arguments(const Api& api) const;
   uint32_t device_of(const Queue& queue) const;  // index into devices
+  const KernelCode& code_of(const Op& op) const;
 };
 
-// The arguments of operations, which only imported files have, their extras and counters come with
-// `all_of_ops`; the threads and processes that have nothing but sampled stacks with `call_samples`.
-Result<Events> load_events(store::Reader& reader, const Options& options, bool all_of_ops = false,
-                           const CallSamples* call_samples = nullptr);
+// How much of operations is wanted beside names and times.
+enum class OfOps {
+  kUsual,
+  kAll,         // the arguments that only imported files have, extras, counters and registers
+  kL2Channels,  // and the counters of the L2 once more for each channel: "TCC_HIT[3]"
+};
+
+// The threads and processes that have nothing but sampled stacks come with `call_samples`.
+Result<Events> load_events(store::Reader& reader, const Options& options,
+                           OfOps of_ops = OfOps::kUsual, const CallSamples* call_samples = nullptr);
 
 }  // namespace sonde::exporting

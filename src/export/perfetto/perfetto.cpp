@@ -363,7 +363,7 @@ Result<Counts> write_perfetto(store::Reader& reader, const std::string& path,
                               const Options& options) {
   SONDE_ASSIGN(const ClockOffsets clocks, load_clocks(reader));
   SONDE_ASSIGN(const CallSamples samples, load_call_samples(reader, options));
-  SONDE_ASSIGN(const Events events, load_events(reader, options, false, &samples));
+  SONDE_ASSIGN(const Events events, load_events(reader, options, OfOps::kUsual, &samples));
   SONDE_ASSIGN(Sink sink, Sink::create(path, Sink::Encoding::kPlain));
   const Counts counts =
       PerfettoWriter(events, samples, clocks, options.track_events, sink).write(options.overlay);

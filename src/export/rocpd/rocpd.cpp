@@ -254,9 +254,16 @@ Status RocpdWriter::kernel_symbols() {
     const auto id = static_cast<int64_t>(kernel_ids_.size()) + 1;
     if (!kernel_ids_.try_emplace(op.name, id).second) continue;
     const std::string name = sql_text(events_.names.at(op.name));
-    SONDE_TRY(insert(
-        "rocpd_info_kernel_symbol", "id, nid, pid, code_object_id, kernel_name, display_name",
-        fmt::format("{}, {}, {}, {}, {}, {}", id, kNode, any_pid(), kCodeObject, name, name)));
+    const KernelCode& code = events_.code_of(op);
+    const auto known = [](int64_t count) {
+      return count < 0 ? std::string("NULL") : std::to_string(count);
+    };
+    SONDE_TRY(
+        insert("rocpd_info_kernel_symbol",
+               "id, nid, pid, code_object_id, kernel_name, display_name, arch_vgpr_count, "
+               "accum_vgpr_count, sgpr_count",
+               fmt::format("{}, {}, {}, {}, {}, {}, {}, {}, {}", id, kNode, any_pid(), kCodeObject,
+                           name, name, known(code.vgprs), known(code.agprs), known(code.sgprs))));
   }
   return ok_status();
 }
@@ -413,7 +420,7 @@ Result<Counts> fill(const Events& events, store::Database& database) {
 }
 
 Result<Counts> write_rocpd(store::Reader& reader, const std::string& path, const Options& options) {
-  SONDE_ASSIGN(const Events events, load_events(reader, options, true));
+  SONDE_ASSIGN(const Events events, load_events(reader, options, OfOps::kAll));
   SONDE_ASSIGN(store::Database database,
                store::Database::open(path, store::Database::Mode::kCreate));
   Result<Counts> counts = fill(events, database);

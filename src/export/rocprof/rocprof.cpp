@@ -94,7 +94,9 @@ void Tables::kernel_row(CsvFile& file, const Op& op, int64_t index) {
   known(group_items(shape));
   known(shape.group_segment_bytes);
   known(shape.private_segment_bytes);
-  for (int i = 0; i < 6; ++i) file.bare("None");  // registers, wave size, signal, object
+  const KernelCode& code = events_.code_of(op);
+  for (const int64_t registers : {code.vgprs, code.agprs, code.sgprs}) known(registers);
+  for (int i = 0; i < 3; ++i) file.bare("None");  // wave size, signal, object
   counts_.counters += counters_.write(file, static_cast<uint32_t>(&op - events_.ops.data()));
   file.bare("None");  // DispatchNs
   file.number(op.start_ns);

@@ -203,7 +203,9 @@ void Tables::counter_row(CsvFile& file, const Op& op, int64_t dispatch, size_t c
   file.number(known(group_items(shape)));
   file.number(known(shape.group_segment_bytes));
   file.number(known(shape.private_segment_bytes));
-  for (int i = 0; i < 3; ++i) file.empty();  // registers
+  const KernelCode& code = events_.code_of(op);
+  for (const int64_t registers : {code.vgprs, code.agprs, code.sgprs})
+    file.number(known(registers));
   file.text(counters_.names()[counter]);
   file.bare(counter_text(value));
   file.number(op.start_ns);
@@ -218,7 +220,9 @@ void Tables::size_columns(CsvFile& file, const Op& op) const {
   const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
   file.number(known(shape.group_segment_bytes));
   file.number(known(shape.private_segment_bytes));
-  for (int i = 0; i < 3; ++i) file.empty();  // registers
+  const KernelCode& code = events_.code_of(op);
+  for (const int64_t registers : {code.vgprs, code.agprs, code.sgprs})
+    file.number(known(registers));
   for (const int64_t group : shape.group) file.number(known(group));
   for (int i = 0; i < 3; ++i) {  // work items
     const bool whole_groups = shape.grid[i] >= 0 && shape.group[i] >= 0;

@@ -44,7 +44,7 @@ int64_t launching_thread(const Events& events, const Op& op);
 template <typename Tables>
 Result<Counts> write_tables(store::Reader& reader, const std::string& path,
                             const Options& options) {
-  SONDE_ASSIGN(const Events events, load_events(reader, options, true));
+  SONDE_ASSIGN(const Events events, load_events(reader, options, OfOps::kAll));
   SONDE_ASSIGN(NewFolder folder, NewFolder::create(path));
   SONDE_ASSIGN(const Counts counts, Tables(events, path).write());
   folder.keep();

@@ -97,7 +97,12 @@ class RecordingReader {
   std::unordered_map<int64_t, std::string> strings_;
   std::unordered_map<int64_t, int64_t> processes_, tids_, queues_;
   std::unordered_map<int64_t, Agent> agents_;
-  std::unordered_map<int64_t, Name> kernels_;
+  struct Kernel {
+    std::string text;
+    Name name = 0;
+    KernelCode code;  // its registers
+  };
+  std::unordered_map<int64_t, Kernel> kernels_;
   std::unordered_map<int64_t, std::string> arguments_;  // by event
   std::unordered_map<int64_t, int64_t> kernel_ops_;     // by event
   CallTable calls_;
@@ -112,11 +117,23 @@ bool RecordingReader::has_times(int64_t start_ns, int64_t end_ns, const char* ba
 Status RecordingReader::strings() {
   SONDE_TRY(scan("id, string", table("rocpd_string"),
                  [&](const Row& row) { strings_[row.integer(0)] = valid_utf8(row.text(1)); }));
-  return scan(
-      "id, kernel_name, display_name", table("rocpd_info_kernel_symbol"), [&](const Row& row) {
+  SONDE_TRY(
+      scan("id, kernel_name, display_name", table("rocpd_info_kernel_symbol"), [&](const Row& row) {
         const std::string_view name = row.text(1).empty() ? row.text(2) : kernel_name(row.text(1));
-        kernels_[row.integer(0)] = sink_.name(valid_utf8(name));
-      });
+        Kernel& kernel = kernels_[row.integer(0)];
+        kernel.text = valid_utf8(name);
+        kernel.name = sink_.name(kernel.text);
+      }));
+  SONDE_ASSIGN(const bool has_registers,
+               database_.has_column("rocpd_info_kernel_symbol" + suffix_, "arch_vgpr_count"));
+  if (!has_registers) return ok_status();
+  return scan("id, arch_vgpr_count, accum_vgpr_count, sgpr_count",
+              table("rocpd_info_kernel_symbol"), [&](const Row& row) {
+                KernelCode& code = kernels_[row.integer(0)].code;
+                code.vgprs = row.integer_or(1, -1);
+                code.agprs = row.integer_or(2, -1);
+                code.sgprs = row.integer_or(3, -1);
+              });
 }
 
 Status RecordingReader::processes() {
@@ -274,7 +291,14 @@ Status RecordingReader::kernels() {
         const auto queue = queues_.find(row.integer(3));
         op.queue = queue == queues_.end() ? row.integer(3) : queue->second;
         const auto kernel = kernels_.find(row.integer(4));
-        if (kernel != kernels_.end()) op.name = kernel->second;
+        if (kernel != kernels_.end()) {
+          op.name = kernel->second.name;
+          KernelCode code = kernel->second.code;
+          code.process = process(row.integer(13));
+          code.gpu = op.gpu;
+          code.kernel = kernel->second.text;
+          if (code.vgprs >= 0) sink_.kernel_code(code);
+        }
         op.type = type;
         Launch facts;
         facts.op_class = store::OpClass::kKernel;

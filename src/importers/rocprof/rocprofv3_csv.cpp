@@ -297,6 +297,9 @@ void SetReader::kernel(CsvTable& table) {
     launch.group[i] = table.integer_or(std::string("Workgroup_Size_") + axes[i], -1);
   }
   this->launch(table, op, table.text("Agent_Id"), launch);
+  const std::string kernel = valid_utf8(table.text("Kernel_Name"));
+  sink_.kernel_code({owner(table), op.gpu, kernel, table.integer_or("VGPR_Count", -1),
+                     table.integer_or("Accum_VGPR_Count", -1), table.integer_or("SGPR_Count", -1)});
   op_of_dispatch_[table.integer_or("Dispatch_Id", -1)] = launch.op;
   tally_.count("KERNEL_DISPATCH");
 }

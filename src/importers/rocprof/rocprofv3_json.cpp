@@ -191,8 +191,13 @@ class ProcessReader {
   std::vector<Value> values_;
   int64_t process_ = 0;
   Words words_;
-  std::unordered_map<int64_t, int64_t> gpus_;          // GPU number by agent handle
-  std::unordered_map<int64_t, Name> kernels_;          // by kernel id
+  std::unordered_map<int64_t, int64_t> gpus_;  // GPU number by agent handle
+  struct Kernel {
+    std::string text;
+    Name name = 0;
+    KernelCode code;  // but for its GPU
+  };
+  std::unordered_map<int64_t, Kernel> kernels_;        // by kernel id
   std::unordered_map<int64_t, std::string> messages_;  // of markers, by correlation id
   std::unordered_map<int64_t, Name> counter_names_;
   std::unordered_map<int64_t, int64_t> op_of_dispatch_;
@@ -269,8 +274,15 @@ Status ProcessReader::read(const JsonWindow& window) {
 
 void ProcessReader::record(std::string_view table, element one) {
   if (table.ends_with("/kernel_symbols")) {
-    kernels_[number(one, "kernel_id")] = {
-        sink_.name(valid_utf8(kernel_name(text(one, "kernel_name"))))};
+    Kernel& kernel = kernels_[number(one, "kernel_id")];
+    kernel.text = valid_utf8(kernel_name(text(one, "kernel_name")));
+    kernel.name = sink_.name(kernel.text);
+    kernel.code = {process_,
+                   0,
+                   {},
+                   number(one, "arch_vgpr_count"),
+                   number(one, "accum_vgpr_count"),
+                   number(one, "sgpr_count")};
     return;
   }
   if (table == "strings/marker_api") {
@@ -380,7 +392,13 @@ void ProcessReader::kernel(element record) {
   op.gpu = gpu(number(record, "dispatch_info/agent_id/handle"));
   op.queue = number(record, "dispatch_info/queue_id/handle", 0);
   const auto kernel = kernels_.find(number(record, "dispatch_info/kernel_id"));
-  if (kernel != kernels_.end()) op.name = kernel->second;
+  if (kernel != kernels_.end()) {
+    op.name = kernel->second.name;
+    KernelCode code = kernel->second.code;
+    code.gpu = op.gpu;
+    code.kernel = kernel->second.text;
+    sink_.kernel_code(code);
+  }
   op.type = sink_.name("KernelExecution");
   Launch launch;
   launch.op = sink_.op(op);

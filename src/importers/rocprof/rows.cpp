@@ -97,6 +97,10 @@ int64_t RocprofRows::kernel(const RocprofRecord& record, std::string_view place)
   if (const auto items = record.integer("grd")) set_axes(launch.grid, *items);
   if (const auto group = record.integer("wgr")) set_axes(launch.group, *group);
   sink_.launch(launch);
+  const std::string kernel = valid_utf8(record.text("KernelName"));
+  const char* const vector = record.text("arch_vgpr").empty() ? "vgpr" : "arch_vgpr";
+  sink_.kernel_code({launch.process, op.gpu, kernel, record.integer_or(vector, -1),
+                     record.integer_or("accum_vgpr", -1), record.integer_or("sgpr", -1)});
   for (size_t i = 0; i < record.size(); ++i) {
     const auto& [column, text] = record.at(i);
     if (std::find(std::begin(kFacts), std::end(kFacts), column) != std::end(kFacts)) continue;

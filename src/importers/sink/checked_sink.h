@@ -35,6 +35,7 @@ class CheckedSink : public Sink {
   void thread(int64_t process, int64_t tid, std::string_view name) override {
     sink_.thread(process, tid, name);
   }
+  void kernel_code(const KernelCode& code) override { sink_.kernel_code(code); }
   void device(const Device& row) override { sink_.device(row); }
   void queue(const Queue& row) override { sink_.queue(row); }
   void note(int64_t process, std::string_view key, std::string_view value) override {

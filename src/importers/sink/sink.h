@@ -94,6 +94,13 @@ struct Launch {
   std::optional<uint64_t> stream;
 };
 
+// What the code of a kernel takes, once for each kernel and GPU. Negative = not known.
+struct KernelCode {
+  int64_t process = 0, gpu = 0;
+  std::string_view kernel;
+  int64_t vgprs = -1, agprs = -1, sgprs = -1;  // vector, accumulation, scalar registers
+};
+
 // A value that the program counted, at one moment.
 struct Counter {
   int64_t process = 0, tid = 0;
@@ -145,6 +152,8 @@ class Sink {
   virtual int64_t op(const Op& row) = 0;
   virtual void launch(const Launch&) {}  // at most once for an operation
   virtual void op_counter(int64_t /*op*/, Name, double /*value*/) {}
+
+  virtual void kernel_code(const KernelCode&) {}
 
   virtual void describe(int64_t /*process*/, const ProcessFacts&) {}
   virtual void thread(int64_t /*process*/, int64_t /*tid*/, std::string_view /*name*/) {}

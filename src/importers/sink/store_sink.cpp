@@ -1,5 +1,7 @@
 #include "importers/sink/store_sink.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/redact.h"
@@ -198,6 +200,18 @@ void StoreSink::launch(const Launch& launch) {
 void StoreSink::op_counter(int64_t op, Name name, double value) {
   writer_.counter(op, name, value);
   ++counts_.counters;
+}
+
+// As the HSA backend notes it; the table is made of these notes when the file is finished.
+void StoreSink::kernel_code(const KernelCode& code) {
+  if (!noted_kernels_.emplace(code.process, code.gpu, std::string(code.kernel)).second) return;
+  std::string text = fmt::format("{{\"name\":{},\"gpu\":{}", json_quote(code.kernel), code.gpu);
+  const std::pair<const char*, int64_t> registers[] = {
+      {"vgprs", code.vgprs}, {"accumulation_vgprs", code.agprs}, {"sgprs", code.sgprs}};
+  for (const auto& [key, count] : registers) {
+    if (count >= 0) text += fmt::format(",\"{}\":{}", key, count);
+  }
+  note(code.process, "hsa.kernel", text + "}");
 }
 
 void StoreSink::describe(int64_t process, const ProcessFacts& facts) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -38,6 +40,7 @@ class StoreSink : public Sink {
   int64_t api(const Api& row) override;
   int64_t op(const Op& row) override;
   void launch(const Launch& launch) override;
+  void kernel_code(const KernelCode& code) override;
   void op_counter(int64_t op, Name name, double value) override;
   void describe(int64_t process, const ProcessFacts& facts) override;
   void thread(int64_t process, int64_t tid, std::string_view name) override;
@@ -82,8 +85,9 @@ class StoreSink : public Sink {
   store::RowBuffer<5> counters_;
   store::RowBuffer<7> flows_;
   store::RowBuffer<3> frames_;
-  std::optional<StoreTables> tables_;                // made by table(), when this no longer moves
-  std::vector<ProcessState> processes_;              // by handle - 1
+  std::optional<StoreTables> tables_;    // made by table(), when this no longer moves
+  std::vector<ProcessState> processes_;  // by handle - 1
+  std::set<std::tuple<int64_t, int64_t, std::string>> noted_kernels_;
   std::unordered_map<int64_t, int64_t> process_of_;  // handle by pid of the current file
   std::vector<Name> domain_of_name_;                 // by name id; what the name itself says
   int64_t file_index_ = 0, next_index_ = 0;

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <tuple>
 
+#include "base/strings.h"
+#include "metrics/csv_text.h"
 #include "metrics/gpu_facts.h"
 
 namespace sonde::metrics {
@@ -91,6 +95,73 @@ Result<Workload> workload_of(const trace::Trace& trace, const std::string& model
     workload.main.columns[name] = std::make_shared<const std::vector<double>>(std::move(column));
   }
   return workload;
+}
+
+namespace {
+
+double known(int64_t number) { return number < 0 ? kNotKnown : static_cast<double>(number); }
+
+// "HBMBw=1388.9 L2Bw=..." of each GPU, at the place of its number.
+std::vector<Roofs> roofs_of(const trace::KernelFacts& facts) {
+  constexpr int64_t kMostGpus = 1000;
+  std::vector<Roofs> roofs;
+  for (const auto& [gpu, text] : facts.roofs) {
+    if (gpu < 0 || gpu >= kMostGpus) continue;
+    if (roofs.size() <= static_cast<size_t>(gpu)) roofs.resize(static_cast<size_t>(gpu) + 1);
+    for (const std::string_view part : split(text, ' ')) {
+      const size_t equals = part.find('=');
+      if (equals == part.npos) continue;
+      const double value = number_of(part.substr(equals + 1));
+      if (value > 0) roofs[static_cast<size_t>(gpu)][std::string(part.substr(0, equals))] = value;
+    }
+  }
+  return roofs;
+}
+
+// The launch of each row; nullptr where there is none. Both count times from their first.
+std::vector<const trace::KernelLaunch*> launches_of(const trace::KernelFacts& facts,
+                                                    const Workload& workload) {
+  std::map<std::tuple<int64_t, int64_t, std::string_view>, const trace::KernelLaunch*> by_start;
+  for (const trace::KernelLaunch& launch : facts.launches) {
+    by_start[{launch.gpu, launch.start_ns - facts.launches[0].start_ns, launch.kernel}] = &launch;
+  }
+  const Column* starts = workload.main.find("Start_Timestamp");
+  std::vector<const trace::KernelLaunch*> launches(workload.rows(), nullptr);
+  for (size_t i = 0; starts != nullptr && i < launches.size(); ++i) {
+    const auto found =
+        by_start.find({workload.gpus[i], static_cast<int64_t>((**starts)[i]), workload.kernels[i]});
+    if (found != by_start.end()) launches[i] = found->second;
+  }
+  return launches;
+}
+
+}  // namespace
+
+void add_kernel_facts(const trace::KernelFacts& facts, Workload& workload) {
+  workload.roofs = roofs_of(facts);
+  const auto launches = launches_of(facts, workload);
+  std::map<std::string, std::vector<double>> columns;
+  const auto put = [&](const std::string& name, size_t row, double value) {
+    std::vector<double>& column = columns[name];
+    column.resize(workload.rows(), kNotKnown);
+    column[row] = value;
+  };
+  for (size_t row = 0; row < launches.size(); ++row) {
+    if (launches[row] == nullptr) continue;
+    const trace::KernelLaunch& launch = *launches[row];
+    put("Arch_VGPR", row, known(launch.takes.vgprs));
+    put("Accum_VGPR", row, known(launch.takes.agprs));
+    put("SGPR", row, known(launch.takes.sgprs));
+    put("LDS_Per_Workgroup", row, known(launch.takes.lds_bytes));
+    put("Scratch_Per_Workitem", row, known(launch.takes.scratch_bytes));
+    put("Workgroup_Size", row, known(launch.group_items));
+    put("Grid_Size", row, known(launch.grid_items));
+    for (const auto& [name, value] : launch.channels) put(name, row, value);
+  }
+  for (auto& [name, column] : columns) {
+    workload.main.columns.try_emplace(
+        name, std::make_shared<const std::vector<double>>(std::move(column)));
+  }
 }
 
 }  // namespace sonde::metrics
