@@ -1,9 +1,12 @@
 """rocprof-compute analyze and omniperf analyze: sonde sol on the folders that profile wrote."""
 
+import contextlib
 import csv
+import http.server
 import json
 import os
 import re
+import sqlite3
 import subprocess
 
 from . import compute_options, counters, tool
@@ -113,13 +116,121 @@ def _into(path):
     os.dup2(file, 1)
 
 
+def _specs(path):
+    """What sysinfo.csv says, one fact a line."""
+    try:
+        with open(os.path.join(path, "sysinfo.csv"), newline="", encoding="utf-8") as file:
+            facts = next(csv.DictReader(file), {})
+    except OSError as error:
+        raise tool.Failure(f"{error.filename}: {error.strerror}") from error
+    width = max(map(len, facts), default=0)
+    for name, value in facts.items():
+        print(f"{name:<{width}}  {value}")
+
+
+def _database(path, command):
+    """Each table of the answer as one of a new SQLite file."""
+    if os.path.exists(path):
+        raise tool.Failure(f"{path}: already exists; give a new name")
+    tables = {key: rows for key, rows in _report(command).items()
+              if isinstance(rows, list) and rows and isinstance(rows[0], dict)}
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        for key, rows in tables.items():
+            names = list(rows[0])
+            quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+            database.execute(f'CREATE TABLE "{key}" ({quoted})')
+            database.executemany(f'INSERT INTO "{key}" VALUES ({", ".join("?" * len(names))})',
+                                 [[row.get(name) for name in names] for row in rows])
+    print(f"{path}: {len(tables)} tables")
+
+
+def _serve(command, port):
+    """A page with the charts, for a browser on this machine, until Ctrl-C."""
+    made = subprocess.run([tool.sonde(), *command, "--format", "html"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, check=False)
+    if made.returncode != 0:
+        raise SystemExit(made.returncode)
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):  # pylint: disable=invalid-name
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(made.stdout)))
+            self.end_headers()
+            self.wfile.write(made.stdout)
+
+        def log_message(self, *_):  # pylint: disable=arguments-differ
+            pass
+
+    try:
+        server = http.server.HTTPServer(("127.0.0.1", port), Page)
+    except OSError as error:
+        raise tool.Failure(f"port {port}: {error.strerror}; --random-port takes a free one") from error
+    print(f"http://127.0.0.1:{server.server_port} shows the page; Ctrl-C ends it", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever()
+
+
+def _nodes(path):
+    return sorted(name for name in os.listdir(path) if os.path.isfile(os.path.join(path, name, "pmc_perf.csv")))
+
+
+def _first(parsed):
+    path = parsed.get("path", [None])[0]
+    if path is None:
+        raise Usage("-p: needs DIR...")
+    if not os.path.isdir(path):
+        raise tool.Failure(f"{path}: no such folder")
+    if "nodes" in parsed:
+        path = os.path.join(path, parsed["nodes"][0])
+        if not os.path.isdir(path):
+            raise tool.Failure(f"{path}: no such node")
+        parsed["path"][0] = path
+    return path
+
+
+def _lists(parsed):
+    """What is shown instead of metrics; true if something was."""
+    if "list-metrics" in parsed:
+        tool.replace(["avail", "kernel-metrics", "--gpu", parsed["list-metrics"]])
+    path = _first(parsed)
+    if parsed.on("list-nodes"):
+        print("\n".join(_nodes(path)))
+        return True
+    if parsed.on("specs"):
+        _specs(path)
+        return True
+    if parsed.get("block") == ["21"]:
+        trace = os.path.join(path, "profile.rpd")
+        if not os.path.exists(trace):
+            raise tool.Failure(f"{trace}: no such trace; rocprof-compute profile -b 21 writes it")
+        tool.replace(["instructions", trace])
+    return False
+
+
+def _port(parsed):
+    if parsed.on("random-port"):
+        return 0
+    return _whole("--gui", parsed["gui"]) if isinstance(parsed["gui"], str) else 8050
+
+
 def _analyze(front, parsed):
+    if _lists(parsed):
+        return 0
     command = _sol(parsed)
     decimals = _whole("--decimal", parsed.text("decimal", "2"))
     verbose = _whole("--kernel-verbose", parsed.text("kernel-verbose", "0"))
     tell_differences(front, parsed)
     if "save-dfs" in parsed:
         _save(parsed["save-dfs"], command, decimals)
+        return 0
+    if "output-format" in parsed:
+        if parsed["output-format"] != "db":
+            raise Usage(f"--output-format: '{parsed['output-format']}' is not db")
+        _database(parsed.text("output-name", "analysis") + ".db", command)
+        return 0
+    if "gui" in parsed or parsed.on("random-port"):
+        _serve(command, _port(parsed))
         return 0
     if verbose >= 5:
         command.append("--full-names")

@@ -17,19 +17,18 @@ def _analyze(tool):
                 Option("-p --path", "DIR...", SAME, "folders that profile wrote, the first is the baseline; they are "
                        "left as they are"),
                 Option("--list-stats", "", SAME, "only the kernels, by their time"),
-                Option("--list-metrics", "GPU", REFUSED, "metrics of an architecture",
-                       "sonde sol DIR --all --format csv lists those of a workload's GPU"),
-                Option("--list-nodes", "", REFUSED, "nodes of a workload", "ls DIR shows them"),
-                Option("--nodes", "NODE...", REFUSED, "only these nodes", "give the folder of a node with -p"),
-                Option("-s --specs", "", REFUSED, "facts about this machine", "sonde doctor shows what is here"),
+                Option("--list-metrics", "GPU", SAME, "metrics of an architecture, with what they mean"),
+                Option("--list-nodes", "", SAME, "nodes of a workload: its sub-folders"),
+                Option("--nodes", "NODE...", NEAR, "only this node", "the first that is named is shown"),
+                Option("-s --specs", "", SAME, "facts about the workload's machine, of sysinfo.csv"),
             ],
             "What is shown": [
                 Option("-k --kernel", "N...", SAME, "only these kernels, by their place in --list-stats, from 0 on; "
                        "of several folders, by the place in the first"),
                 Option("-d --dispatch", "N...", NEAR, "only these dispatches: 0, 4:7, \"> 3\"",
                        "numbers are those of Dispatch_ID"),
-                Option("-b --block", "ID...", NEAR, "only these panels, tables or metrics: 2, 7.2, 7.2.0",
-                       "of a metric its table is shown"),
+                Option("-b --block", "ID...", NEAR, "only these panels, tables or metrics: 2, 7.2, 7.2.0; 21, alone, "
+                       "are samples of program counters", "of a metric its table is shown"),
                 Option("--gpu-id", "N", SAME, "only this GPU"),
                 Option("-n --normal-unit", "UNIT", SAME, "what counts are divided by: per_kernel, per_wave, per_cycle, "
                        "per_second"),
@@ -39,8 +38,8 @@ def _analyze(tool):
                        "sonde sol DIR --explain METRIC shows it"),
                 Option("--report-diff", "PERCENT", REFUSED, "only larger changes",
                        "all changes are shown; --save-dfs has them for a script"),
-                Option("--pc-sampling-sorting-type", "WHAT", REFUSED, "order of samples of program counters",
-                       "Sonde has none of these"),
+                Option("--pc-sampling-sorting-type", "WHAT", NEAR, "order of samples of program counters",
+                       "they are by offset; the hottest instruction of each kernel is above them"),
             ],
             "Form": [
                 Option("-t --time-unit", "UNIT", NEAR, "s, ms, us, ns", "times are in the unit that fits them"),
@@ -55,11 +54,13 @@ def _analyze(tool):
             "Output": [
                 Option("-o --output", "FILE", SAME, "a new file for the text"),
                 Option("--save-dfs", "DIR", SAME, "a new folder for a CSV file of each table"),
-                Option("--gui", "[PORT]", REFUSED, "a page in the browser", _PAGE),
-                Option("--random-port", "", REFUSED, "its port", _PAGE),
+                Option("--gui", "[PORT]", NEAR, "a page in the browser, on port 8050 of this machine, until Ctrl-C",
+                       "it shows all panels at once and has no menus"),
+                Option("--random-port", "", SAME, "any port that is free"),
                 Option("--tui", "", REFUSED, "panes in the terminal", _PAGE),
-                Option("--output-format", "FORMAT", REFUSED, "db", "sonde sol DIR --all --format json has all figures"),
-                Option("--output-name", "NAME", REFUSED, "name of the database", "-o names a file"),
+                Option("--output-format", "FORMAT", NEAR, "db: a new SQLite database", "it has a table for each of "
+                       "those that are shown"),
+                Option("--output-name", "NAME", SAME, "name of the database, without .db"),
             ],
         })
 
@@ -68,8 +69,8 @@ ROCPROF_COMPUTE = _analyze("rocprof-compute")
 OMNIPERF = _analyze("omniperf")
 
 
-_ROOFS = "roofs are the GPU's peaks; sonde roofline DIR draws them with the kernels"
-_NO_PC = "Sonde takes no samples of the GPU's program counter"
+_ROOFS = "sonde roofline DIR --format html > FILE draws the picture, with options of its own"
+_PC = "samples are taken on a software GPU only, after every N instructions of a wave, 1000 by default"
 
 
 def _profile(tool):
@@ -95,10 +96,8 @@ def _profile(tool):
                        "for 4, launch for 6 and 7, otherwise all"),
                 Option("--set", "NAME", NEAR, "compute_thruput_util, compute_thruput_flops, mem_thruput, launch_stats",
                        "the set of sonde profile that has its metrics is counted: sol, or launch"),
-                Option("--list-sets", "", REFUSED, "list the sets", "they are compute_thruput_util, compute_thruput_flops, "
-                       "mem_thruput and launch_stats"),
-                Option("--list-metrics", "[GPU]", REFUSED, "metrics of an architecture",
-                       "sonde sol DIR --all --format csv lists those of a workload's GPU"),
+                Option("--list-sets", "", SAME, "list the sets"),
+                Option("--list-metrics", "GPU", SAME, "metrics of an architecture, with what they mean"),
                 Option("--join-type", "WHAT", NEAR, "grid or kernel", "passes are joined by kernel, grid and occurrence"),
                 Option("--hip-trace", "", SAME, "calls of HIP, which profile.rpd always has"),
                 Option("--kokkos-trace", "", REFUSED, "Kokkos", "Sonde does not record it"),
@@ -106,20 +105,21 @@ def _profile(tool):
                        "each GPU counts all; --block takes fewer passes"),
             ],
             "Roofline": [
-                Option("--no-roof", "", SAME, "measure no roofs"),
-                Option("--roof-only", "", NEAR, "only what a roofline needs", _ROOFS),
-                Option("--device", "N", NEAR, "GPU whose roofs are measured", _ROOFS),
+                Option("--no-roof", "", SAME, "measure no roofs; else sonde roofs does once for each GPU, and roofline.csv "
+                       "has them"),
+                Option("--roof-only", "", SAME, "count only what a roofline needs"),
+                Option("--device", "N", NEAR, "GPU whose roofs are measured", "those of all GPUs that are used are"),
                 Option("-R --roofline-data-type", "TYPE...", NEAR, "types of the roofs", _ROOFS),
                 Option("--sort", "WHAT", NEAR, "kernels or dispatches", _ROOFS),
                 Option("-m --mem-level", "LEVEL...", NEAR, "levels of the roofs", _ROOFS),
                 Option("--kernel-names", "", NEAR, "a legend of kernels", _ROOFS),
             ],
             "Samples": [
-                Option("--pc-sampling-method", "METHOD", REFUSED, "stochastic or host_trap", _NO_PC),
-                Option("--pc-sampling-interval", "N", REFUSED, "time between samples", _NO_PC),
+                Option("--pc-sampling-method", "METHOD", NEAR, "with -b 21: stochastic or host_trap", _PC),
+                Option("--pc-sampling-interval", "N", NEAR, "with -b 21", _PC),
             ],
             "Process": [
-                Option("-s --specs", "", REFUSED, "facts about this machine", "sonde doctor shows what is here"),
+                Option("-s --specs", "", NEAR, "facts about this machine", "sonde doctor shows them"),
                 Option("-V --verbose", "", NEAR, "say more", "there is no more to say"),
                 Option("-q --quiet", "", SAME, "say less"),
             ],

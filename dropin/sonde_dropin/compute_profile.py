@@ -11,10 +11,10 @@ import tempfile
 from . import compute_options, counters, tool
 from .table import Usage, tell_differences
 
-_FILES = ("pmc_perf.csv", "sysinfo.csv", "profile.rpd")
+_FILES = ("pmc_perf.csv", "sysinfo.csv", "roofline.csv", "profile.rpd")
 _SETS = {"compute_thruput_util": "sol", "compute_thruput_flops": "sol", "mem_thruput": "sol",
          "launch_stats": "launch"}
-_PANELS = {"2": "sol", "3": "memory", "4": "roofline", "6": "launch", "7": "launch"}  # any other takes all
+_PANELS = {"2": "sol", "3": "memory", "4": "roofline", "6": "launch", "7": "launch", "21": "samples"}  # any other takes all
 _BLOCKS = ("SQ", "SQC", "TA", "TD", "TCP", "TCC", "SPI", "CPC", "CPF")
 
 
@@ -33,6 +33,9 @@ def _set(parsed):
         if block not in _BLOCKS and not re.fullmatch(r"\d{1,2}(\.\d{1,2}){0,2}", block):
             raise Usage(f"--block: '{block}' is not a panel, table or metric; 2, 7.2 and 7.2.0 are")
         sets.add(_PANELS.get(block.split(".")[0], "all"))
+    if sets == {"samples"}:
+        return "launch"  # there is no folder without counters
+    sets.discard("samples")
     return sets.pop() if len(sets) == 1 else "all"
 
 
@@ -95,16 +98,38 @@ def _workload(parsed, base, trace):
         folder = os.path.join(_folder(parsed, base, facts["gpu_model"]), "")
         os.makedirs(folder, exist_ok=True)
         for name in _FILES[:-1]:
-            os.replace(os.path.join(made, name), folder + name)
+            if os.path.exists(os.path.join(made, name)):
+                os.replace(os.path.join(made, name), folder + name)
+            elif os.path.exists(folder + name):
+                os.remove(folder + name)  # of the run before
     os.replace(trace, folder + _FILES[-1])
     return folder
 
 
+def _samples(parsed):
+    """Options of sonde profile for samples of program counters, which are panel 21."""
+    if "21" not in [block.split(".")[0] for block in parsed.get("block", [])]:
+        return []
+    interval = parsed.text("pc-sampling-interval", "1000")
+    if not re.fullmatch(r"[1-9]\d*", interval):
+        raise Usage(f"--pc-sampling-interval: '{interval}' is not a number")
+    return [("pc-sample", interval)]
+
+
 def _profile(front, parsed):
+    if parsed.on("list-sets"):
+        print("\n".join(_SETS))
+        return
+    if "list-metrics" in parsed:
+        tool.replace(["avail", "kernel-metrics", "--gpu", parsed["list-metrics"]])
+    if parsed.on("specs"):
+        tool.replace(["doctor"])
     base = _base(parsed)
     if not parsed.program:
         raise Usage(f"no program to run: {front.usage}")
-    options = [("set", _set(parsed))]
+    options = [("set", _set(parsed)), *_samples(parsed)]
+    if not parsed.on("no-roof"):
+        options.append(("roofs", None))
     if "kernel" in parsed:
         options.append(("kernel", "|".join(counters.literal_pattern(name) for name in parsed["kernel"])))
     if "dispatch" in parsed:

@@ -15,7 +15,7 @@ _FIELDS = ("names", "value", "how", "text", "note", "sets")
 
 class Option(namedtuple("Option", _FIELDS)):
     """names: "-o --output-file"; value: "" (none), "FILE", "FILE..." (one or more), "NAME,..." (one, and the option again for more), "DIR PREFIX" (one or
-    two), "[BOOL]", "[this|that]" or "[this|that]..." (may be left out); note: how it differs, or what to use instead; sets: what it turns on, for the front."""
+    two), "[BOOL]", "[PORT]", "[this|that]" or "[this|that]..." (may be left out); note: how it differs, or what to use instead; sets: what it turns on, for the front."""
 
     __slots__ = ()
 
@@ -106,7 +106,8 @@ def _take(front, words, at, parsed):
     alternatives = kind.strip("[].").split("|") if "|" in kind and kind.startswith("[") else []
     wanted = 0 if not kind or equals else 1
     while kind and not equals and at < len(words) and not is_option(words[at]) and words[at] != "--":
-        if kind.startswith("[") and words[at].lower() not in (*_TRUE, *_FALSE, *alternatives):
+        is_number = kind == "[PORT]" and words[at].isdigit()
+        if kind.startswith("[") and words[at].lower() not in (*_TRUE, *_FALSE, *alternatives) and not is_number:
             break
         values.append(words[at])
         at += 1
@@ -120,7 +121,8 @@ def _take(front, words, at, parsed):
         parsed[option.key] = True
     elif kind.startswith("["):
         text = values[-1] if values else "on"
-        parsed[option.key] = text if text in alternatives else truth(name, text)
+        is_text = text in alternatives or (kind == "[PORT]" and text.isdigit())
+        parsed[option.key] = text if is_text else truth(name, text)
     elif most > 1 or repeats:
         parsed.setdefault(option.key, []).extend(values)
     else:

@@ -217,6 +217,47 @@ std::vector<DisassemblyLine> CodeObjects::disassemble(uint64_t pc) {
   return lines;
 }
 
+std::vector<DisassemblyLine> CodeObjects::disassemble_all(uint64_t pc) {
+  constexpr uint64_t kMostCode = uint64_t{4} << 20;
+  const auto index = at(pc);
+  const auto architecture = architecture_at(pc);
+  if (!index || !architecture) return {};
+  const OpenObject& object = open(*index);
+  const auto delta = static_cast<uint64_t>(object.facts.delta);
+  SourceLines sources(object.bytes);
+  const auto function = sources.function_at(pc - delta);
+  std::optional<size_t> unused;
+  const gpu::Kernel* kernel = function ? nullptr : kernel_around(pc, &unused);
+  if (!function && kernel == nullptr) return {};
+  const uint64_t begin = function ? function->begin : kernel->entry;
+  uint64_t end = function ? function->end : begin + kMostCode;
+  for (const gpu::Kernel& other : object.code.kernels) {
+    if (other.entry > begin) end = std::min(end, other.entry);
+  }
+  const auto words = words_at(begin + delta, std::min(end - begin, kMostCode) / 4);
+  std::vector<DisassemblyLine> lines;
+  for (size_t i = 0; i < words.size();) {
+    const auto instruction = gpu::decode(*architecture, std::span(words).subspan(i));
+    DisassemblyLine line;
+    line.address = begin + delta + 4 * i;
+    line.text =
+        instruction ? gpu::text_of(*instruction) : fmt::format("<unknown {:#010x}>", words[i]);
+    SourceLine source = sources.at(line.address - delta);
+    line.file = std::move(source.file);
+    line.line = source.line;
+    lines.push_back(std::move(line));
+    i += instruction ? instruction->words : 1;
+  }
+  if (function) return lines;
+  // Behind the last end or jump is what fills the room to the next kernel.
+  const auto is_last = [](const DisassemblyLine& line) {
+    return line.text.rfind("s_endpgm", 0) == 0 || line.text.rfind("s_branch", 0) == 0 ||
+           line.text.rfind("s_setpc", 0) == 0;
+  };
+  while (!lines.empty() && !is_last(lines.back()) && lines.back().address > pc) lines.pop_back();
+  return lines;
+}
+
 std::string saved_name(const std::string& uri) {
   std::string name = uri;
   for (char& c : name) {

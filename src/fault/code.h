@@ -39,6 +39,9 @@ class CodeObjects {
   std::vector<DisassemblyLine> disassemble(uint64_t pc);
   // The function that an address is of, mangled: a kernel, or one that it calls; "" if not known.
   std::string function_of(uint64_t pc);
+  // The whole function around it; without symbols the kernel, to its last end or jump before the
+  // next one.
+  std::vector<DisassemblyLine> disassemble_all(uint64_t pc);
   std::string instruction_at(uint64_t pc);
   // The three words from there on; empty if there is no code.
   std::vector<uint32_t> words_at(uint64_t pc, size_t count);

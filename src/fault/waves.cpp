@@ -139,6 +139,20 @@ std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t from, 
   return waves;
 }
 
+void each_sample(const std::string& path, const std::function<void(const PcSample&)>& visit) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (text_of_key(line, "line") != "sample") continue;
+    PcSample sample;
+    sample.pid = static_cast<int64_t>(number_of_key(line, "pid"));
+    sample.gpu = static_cast<int64_t>(number_of_key(line, "gpu"));
+    sample.kernel = text_of_key(line, "kernel");
+    sample.pc = number_of_key(line, "pc");
+    sample.exec = number_of_key(line, "exec");
+    visit(sample);
+  }
+}
+
 std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code) {
   std::vector<WaveGroup> groups;
   for (Wave& wave : waves) {

@@ -1,6 +1,7 @@
 // Waves of the software GPU, from the file of `softgpu --waves` (softgpu/isa/WAVES.md).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,14 @@ uint32_t wave_vector(const WaveRegisters& registers, unsigned number, unsigned l
 // The states of one process' waves, at most so many, in the order in which they were written.
 std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t from = 0,
                              size_t most = 1 << 16);
+
+// Where a wave was after so many of its instructions.
+struct PcSample {
+  int64_t pid = 0, gpu = 0;
+  std::string kernel;
+  uint64_t pc = 0, exec = 0;
+};
+void each_sample(const std::string& path, const std::function<void(const PcSample&)>& visit);
 
 // What stands at the same place for the same reason is one group.
 std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code);

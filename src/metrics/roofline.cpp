@@ -141,15 +141,16 @@ report::Value value_of(std::optional<double> number) {
   return number ? report::Value(*number) : report::Value();
 }
 
-report::Section roofs_section(const Roofline& roofline) {
+report::Section roofs_section(const Roofline& roofline, bool on_softgpu) {
+  const char* const measured = on_softgpu ? "measured on a software GPU" : "measured";
   report::Section section{.key = "roofs", .title = "Roofs"};
   section.table.add_columns({text("roof", "Roof"), real("value", "Value", 1), text("unit", "Unit"),
                              text("source", "Source")});
   for (const Roof& roof : roofline.roofs) {
     section.table.add_row({roof.name, roof.value, roof.is_bandwidth ? "GB/s" : "GFLOP/s",
-                           roof.is_measured ? "measured" : "theoretical"});
+                           roof.is_measured ? measured : "theoretical"});
   }
-  section.empty_text = "Neither roofline.csv nor the clocks of the GPU are known.";
+  section.empty_text = "Neither measured roofs nor the clocks of the GPU are known.";
   return section;
 }
 
@@ -211,20 +212,22 @@ report::Series dots_of(const Roofline& roofline, const Level& level, Reach& reac
   return series;
 }
 
-std::string title_of(const Roofline& roofline) {
+std::string title_of(const Roofline& roofline, bool on_softgpu) {
+  const std::string measured =
+      on_softgpu ? "Roofline: roofs measured on a software GPU" : "Roofline: measured roofs";
   const auto count = std::count_if(roofline.roofs.begin(), roofline.roofs.end(),
                                    [](const Roof& roof) { return roof.is_measured; });
   if (count == 0) return "Roofline: theoretical roofs";
   return static_cast<size_t>(count) == roofline.roofs.size()
-             ? "Roofline: measured roofs"
-             : "Roofline: measured roofs, those with * theoretical";
+             ? measured
+             : measured + ", those with * theoretical";
 }
 
 // A roof of bandwidth and the dots by its bytes have one colour.
-report::Chart chart_of(const Roofline& roofline) {
+report::Chart chart_of(const Roofline& roofline, bool on_softgpu) {
   report::Chart chart;
   chart.key = "roofline";
-  chart.title = title_of(roofline);
+  chart.title = title_of(roofline, on_softgpu);
   chart.x = {"Intensity (FLOP/B)", Kind::kReal, true};
   chart.y = {"GFLOP/s", Kind::kReal, true};
   chart.height = 400;
@@ -275,7 +278,8 @@ std::string without_dots(const Roofline& roofline) {
       count, roofline.points.size());
 }
 
-report::Section points_section(const Roofline& roofline, const RooflineOptions& options) {
+report::Section points_section(const Roofline& roofline, const RooflineOptions& options,
+                               bool on_softgpu) {
   report::Section section{.key = "points"};
   report::Table& table = section.table;
   table.add_column(name("kernel", "Kernel"));
@@ -296,7 +300,7 @@ report::Section points_section(const Roofline& roofline, const RooflineOptions& 
          limit ? report::Value(100 * *point.gflop_per_s / limit->gflop_per_s) : report::Value()});
   }
   section.title = options.title;
-  section.charts.push_back(chart_of(roofline));
+  section.charts.push_back(chart_of(roofline, on_softgpu));
   if (section.charts.back().series.empty()) section.charts.clear();
   const std::string missing = without_dots(roofline);
   if (!section.charts.empty() && !missing.empty()) section.remarks.push_back(missing);
@@ -315,7 +319,7 @@ Result<Roofline> roofline_of(const Definitions& definitions, const Workload& wor
                              const RooflineOptions& options) {
   if (!workload.roofs.empty() && options.device >= workload.roofs.size()) {
     return make_error(ErrorCode::kInvalidArgument,
-                      fmt::format("roofline.csv has {} devices", workload.roofs.size()),
+                      fmt::format("there are roofs of {} devices", workload.roofs.size()),
                       "--device");
   }
   Roofline roofline;
@@ -361,8 +365,8 @@ report::Report roofline_report(const Roofline& roofline, const Workload& workloa
   report.name = "roofline";
   report.subject = workload.path;
   report.warnings = workload.warnings;
-  report.sections.push_back(points_section(roofline, options));
-  report.sections.push_back(roofs_section(roofline));
+  report.sections.push_back(points_section(roofline, options, workload.on_softgpu));
+  report.sections.push_back(roofs_section(roofline, workload.on_softgpu));
   return report;
 }
 

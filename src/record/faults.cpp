@@ -107,6 +107,13 @@ void save_code(fault::CodeObjects& code, const std::string& folder) {
 
 std::string waves_file(const std::string& session) { return session + "/boards/waves.json"; }
 
+void place_in_session(Options& options, const std::string& session) {
+  if (options.faults.only) options.output = session + "/debug.rpd";
+  if (!options.faults.waves) return;
+  std::replace(options.command.begin(), options.command.end(), std::string(kWavesFile),
+               waves_file(session));
+}
+
 std::string how_it_ended(int exit_status, int signal) {
   return signal != 0 ? fmt::format("signal {}", signal) : fmt::format("exit {}", exit_status);
 }

@@ -67,6 +67,8 @@ class FaultWatch {
 
 // Where the software GPU puts the waves of a session.
 std::string waves_file(const std::string& session);
+// What of the command and its output is in the session.
+void place_in_session(Options& options, const std::string& session);
 
 // "signal 11", "exit 1".
 std::string how_it_ended(int exit_status, int signal);

@@ -64,6 +64,7 @@ struct Options {
   bool sample_blocked = false;                       // and of the wall time of those that wait
   bool launch_stacks = false;                        // of calls that launch work of a device
   monitor::Settings metrics;                         // none unless some are selected
+  bool pc_samples = false;                           // of what softgpu writes to kWavesFile
   bool quiet = false;                                // no status line and no summary
   std::vector<std::string> environment;              // "NAME=value", added to the command's
   // Lines of its standard error that begin with the prefix go to a file instead; "" = none.

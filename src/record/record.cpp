@@ -25,6 +25,7 @@
 #include "record/names.h"
 #include "record/output.h"
 #include "record/parts.h"
+#include "record/pc_samples.h"
 #include "record/schedule.h"
 #include "record/session_dir.h"
 #include "record/status_line.h"
@@ -436,7 +437,9 @@ void Recording::finish(Outcome& outcome) {
     if (!shared) fail(shared.error());
   }
   if (!failure_ && !stopped_) {
-    if (auto named = name_frames(writer_->database()); !named) fail(named.error());
+    auto named = name_frames(writer_->database());
+    if (named && options_.pc_samples) named = add_pc_samples(writer_->database(), session_);
+    if (!named) fail(named.error());
   }
   if (!failure_ && !stopped_) {
     if (auto finished = drain_->finish(); !finished) fail(finished.error());
@@ -452,14 +455,6 @@ void Recording::finish(Outcome& outcome) {
   } else {
     remove_session_dir(session_);
   }
-}
-
-// What of the command and its output is in the session.
-void place_in_session(Options& options, const std::string& session) {
-  if (options.faults.only) options.output = session + "/debug.rpd";
-  if (!options.faults.waves) return;
-  std::replace(options.command.begin(), options.command.end(), std::string(kWavesFile),
-               waves_file(session));
 }
 
 }  // namespace

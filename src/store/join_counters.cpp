@@ -161,12 +161,25 @@ Result<CountedTrace> counted_trace(const std::string& trace) {
   return counted;
 }
 
-Status note_counting(const std::string& trace, const std::string& text) {
+namespace {
+
+Status note(const std::string& trace, const std::string& tag, const std::string& text) {
   SONDE_ASSIGN(Database database, Database::open(trace, Database::Mode::kReadWrite));
-  SONDE_ASSIGN(auto add, database.prepare("INSERT INTO rocpd_metadata (tag, value) VALUES "
-                                          "('sonde::profile', ?1)"));
-  add.bind(1, text);
+  SONDE_ASSIGN(auto add,
+               database.prepare("INSERT INTO rocpd_metadata (tag, value) VALUES (?1, ?2)"));
+  add.bind(1, tag);
+  add.bind(2, text);
   return add.run();
+}
+
+}  // namespace
+
+Status note_counting(const std::string& trace, const std::string& text) {
+  return note(trace, "sonde::profile", text);
+}
+
+Status note_roofs(const std::string& trace, int64_t gpu, const std::string& text) {
+  return note(trace, "sonde::roofs::" + std::to_string(gpu), text);
 }
 
 Result<JoinedCounters> join_counters(const std::string& trace, const std::string& other_run) {

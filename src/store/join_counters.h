@@ -32,6 +32,8 @@ struct CountedTrace {
 Result<CountedTrace> counted_trace(const std::string& trace);
 // Keeps in the trace how its counters were read: rocpd_metadata, tag sonde::profile.
 Status note_counting(const std::string& trace, const std::string& text);
+// What a GPU can do at most, measured: "HBMBw=1388.9 L2Bw=..." in tag sonde::roofs::GPU.
+Status note_roofs(const std::string& trace, int64_t gpu, const std::string& text);
 
 Result<JoinedCounters> join_counters(const std::string& trace, const std::string& other_run);
 

@@ -30,6 +30,7 @@ ARROWS = {
     "analysis": {"trace", "metrics", "report", "base"},
     "export": {"store", "base"},
     "record": {"monitor", "fault", "store", "wire", "base"},
+    "measure": {"base"},
     "monitor": {"base"},
     "http": {"base"},
     "timeline": {"trace", "store", "base"},

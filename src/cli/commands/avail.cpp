@@ -7,7 +7,9 @@
 #include "cli/common.h"
 #include "cli/parser.h"
 #include "cli/settings.h"
+#include "cli/terminal.h"
 #include "metrics/collect/catalogue.h"
+#include "metrics/definitions.h"
 #include "monitor/probe.h"
 #include "record/backend.h"
 
@@ -77,6 +79,26 @@ Result<report::Section> counters_section(const std::string& gpu) {
   return section;
 }
 
+// What sonde sol can show of a workload of a GPU.
+Result<report::Section> kernel_metrics_section(const std::string& gpu) {
+  report::Section section{.key = "kernel_metrics", .title = "Metrics of kernels"};
+  section.table.add_columns({text("id", "Id"), text("name", "Name"), text("unit", "Unit"),
+                             text("gpu", "GPU"), text("table", "Table"),
+                             text("meaning", "Meaning")});
+  for (const std::string& known : metrics::known_gpus()) {
+    if (!gpu.empty() && gpu != known) continue;
+    SONDE_ASSIGN(const metrics::Definitions definitions, metrics::definitions_for(known));
+    for (const metrics::MetricTable& table : definitions.tables) {
+      for (const metrics::Metric& metric : table.metrics) {
+        section.table.add_row(
+            {metric.id, metric.name, metric.unit, known, table.title, metric.about});
+      }
+    }
+  }
+  section.empty_text = "no metric of " + gpu + " is known";
+  return section;
+}
+
 // Rows in which no text is found are taken away.
 Status keep_matching(report::Section& section, const std::string& pattern) {
   if (pattern.empty()) return ok_status();
@@ -97,11 +119,28 @@ Status keep_matching(report::Section& section, const std::string& pattern) {
   return ok_status();
 }
 
+constexpr const char* kCategories[] = {"backends", "metrics", "counters", "kernel-metrics",
+                                       "settings"};
+
+bool is_category(const std::string& text) {
+  return std::find(std::begin(kCategories), std::end(kCategories), text) != std::end(kCategories);
+}
+
 Result<int> run(const Arguments& arguments) {
   monitor::Roots roots;
   roots.proc = arguments.value_or("proc-root", roots.proc);
   roots.sys = arguments.value_or("sys-root", roots.sys);
-  const std::string wanted = arguments.value_or("category", "");
+  std::vector<std::string> patterns = arguments.positionals();
+  std::string wanted = arguments.value_or("category", "");
+  // "sonde avail counters TCC" is short for --category.
+  if (wanted.empty() && !patterns.empty() && is_category(patterns[0])) {
+    wanted = patterns[0];
+    patterns.erase(patterns.begin());
+  }
+  if (patterns.size() > 1) {
+    return usage_error("avail",
+                       make_error(ErrorCode::kInvalidArgument, "one REGEX at a time", patterns[1]));
+  }
   const auto wants = [&](const char* name) { return wanted.empty() || wanted == name; };
   report::Report report;
   report.name = "avail";
@@ -112,8 +151,11 @@ Result<int> run(const Arguments& arguments) {
     SONDE_ASSIGN(report::Section section, counters_section(arguments.value_or("gpu", "")));
     report.sections.push_back(std::move(section));
   }
+  if (wanted == "kernel-metrics") {  // of each GPU, so not among all others
+    SONDE_ASSIGN(report::Section section, kernel_metrics_section(arguments.value_or("gpu", "")));
+    report.sections.push_back(std::move(section));
+  }
   if (wants("settings")) report.sections.push_back(settings_section());
-  const auto& patterns = arguments.positionals();
   for (auto& section : report.sections) {
     SONDE_TRY(keep_matching(section, patterns.empty() ? "" : patterns[0]));
   }
@@ -130,22 +172,28 @@ Command avail_command() {
           "Lists everything that sonde record can record or be told: interfaces, metrics (and "
           "whether this machine has them: each is tried once), and settings with their variables, "
           "options and defaults. REGEX keeps the rows in which it is found, in any column, "
-          "ignoring case.",
-      .positionals = {{"REGEX", "keep what matches", false}},
+          "ignoring case. The name of a category before it lists that alone.",
+      .positionals = {{"REGEX", "what to list, as for --category, and then what to keep", false,
+                       true}},
       .options = {{"--category",
                    "NAME",
                    "list only these",
-                   "all",
-                   {"backends", "metrics", "counters", "settings"}},
-                  {"--gpu", "NAME", "only hardware counters that this GPU has: gfx90a", ""},
+                   "all but kernel-metrics",
+                   {std::begin(kCategories), std::end(kCategories)}},
+                  {"--gpu", "NAME",
+                   "only hardware counters, or metrics of kernels, that this GPU has: "
+                   "gfx90a",
+                   ""},
                   {"--proc-root", "DIR", "look for metrics here instead of in /proc", "/proc"},
                   {"--sys-root", "DIR", "look for metrics here instead of in /sys", "/sys"},
                   format_option(),
                   table_option()},
       .examples = {{"sonde avail", "everything"},
                    {"sonde avail --category metrics gpu", "the metrics of GPUs"},
-                   {"sonde avail --category counters --gpu gfx90a TCC",
+                   {"sonde avail counters --gpu gfx90a TCC",
                     "the hardware counters of the L2 of a gfx90a"},
+                   {"sonde avail kernel-metrics --gpu gfx942 latency",
+                    "what sonde sol can tell of latencies on an MI300X"},
                    {"sonde avail --category settings --format json", "the settings, for a script"}},
       .run = run};
 }

@@ -11,6 +11,7 @@
 #include "cli/common.h"
 #include "cli/counter_choice.h"
 #include "cli/record_summary.h"
+#include "cli/roofs.h"
 #include "cli/terminal.h"
 #include "cli/workload_options.h"
 #include "record/child.h"
@@ -156,6 +157,62 @@ void say_counted(const store::CountedTrace& counted, size_t pass) {
   }
 }
 
+// softgpu and its options, up to the program that it runs; nothing where the command has none.
+std::vector<std::string> launcher_in(const std::vector<std::string>& command) {
+  if (command.empty()) return {};
+  const auto program = record::find_command(command[0]);
+  if (!program || !record::is_softgpu(*program)) return {};
+  const auto end = std::find(command.begin(), command.end(), "--");
+  return end == command.end() ? std::vector<std::string>()
+                              : std::vector<std::string>(command.begin(), end + 1);
+}
+
+// Where waves are after every so many of their instructions: what the software GPU can tell. AMD's
+// driver has samples for rocprofiler-sdk alone.
+Status take_pc_samples(const Arguments& arguments, record::Options& options) {
+  if (!arguments.value("pc-sample")) return ok_status();
+  SONDE_ASSIGN(const auto every, whole_number(arguments, "pc-sample"));
+  if (*every < 1) {
+    return make_error(ErrorCode::kInvalidArgument, "at least 1 instruction", "--pc-sample");
+  }
+  if (launcher_in(options.command).empty()) {
+    return make_error(ErrorCode::kUnsupported,
+                      "program counters can be sampled on a software GPU only", "--pc-sample",
+                      "--softgpu runs the command on one");
+  }
+  const std::vector<std::string> words = {
+      "--engine", "isa", "--waves", record::kWavesFile, "--sample-every", std::to_string(*every)};
+  options.command.insert(options.command.begin() + 1, words.begin(), words.end());
+  options.faults.waves = options.pc_samples = true;
+  return ok_status();
+}
+
+// What the GPUs can do at most, as sonde roofs has measured it; measured now where that is wanted
+// and was not done before.
+Status add_roofs(const record::Options& options, bool is_wanted, const std::string& trace) {
+  SONDE_ASSIGN(std::vector<GpuRoofs> gpus, gpus_of_trace(trace));
+  bool all = true;
+  for (GpuRoofs& gpu : gpus) all &= find_kept_roofs(gpu);
+  if (!all && is_wanted) {
+    say("measuring the roofs of the GPUs, once; sonde roofs does it again");
+    auto measured = measure_roofs(launcher_in(options.command));
+    if (!measured) {
+      say(measured.error().to_line());
+      return ok_status();
+    }
+    SONDE_TRY(keep_roofs(*measured));
+    gpus = std::move(*measured);
+  }
+  for (const GpuRoofs& gpu : gpus) {
+    std::string text;
+    for (const auto& [column, value] : gpu.values) {
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", column, value);
+    }
+    if (!text.empty()) SONDE_TRY(store::note_roofs(trace, gpu.gpu, text));
+  }
+  return ok_status();
+}
+
 bool has_failed(const record::Outcome& outcome) {
   return outcome.exit_status != 0 || outcome.signal != 0;
 }
@@ -191,19 +248,34 @@ Status run_others(const record::Options& options, const metrics::Plan& plan,
   return ok_status();
 }
 
+// The exit status of a command that was not started, or the error.
+Result<int> not_started(Error error) {
+  if (error.code != ErrorCode::kNotFound && error.code != ErrorCode::kUnsupported) return error;
+  print_error_line(error.to_line());
+  return error.code == ErrorCode::kNotFound ? 127 : 126;
+}
+
+// Program counters alone, in one run without counters.
+Result<int> sample(const Arguments& arguments) {
+  SONDE_ASSIGN(record::Options options, options_of(arguments));
+  SONDE_TRY(take_pc_samples(arguments, options));
+  auto outcome = record::run(options);
+  if (!outcome) return not_started(std::move(outcome).error());
+  if (!outcome->path.empty()) {
+    say(fmt::format("{}: sonde instructions {} shows the samples", outcome->path, outcome->path));
+  }
+  record::exit_like(outcome->exit_status, outcome->signal);
+}
+
 Result<int> collect(const Arguments& arguments, const CounterChoice& choice) {
   SONDE_ASSIGN(const record::Options options, options_of(arguments));
+  record::Options with_samples = options;
+  SONDE_TRY(take_pc_samples(arguments, with_samples));
   const bool replay = arguments.flag("replay");
   say_plan(choice, replay);
-  auto first = replay ? run_with_replay(options, choice.plan) : run_pass(options, choice.plan, 1);
-  if (!first) {
-    const ErrorCode code = first.error().code;
-    if (code != ErrorCode::kNotFound && code != ErrorCode::kUnsupported) {
-      return std::move(first).error();
-    }
-    print_error_line(first.error().to_line());
-    return code == ErrorCode::kNotFound ? 127 : 126;
-  }
+  auto first =
+      replay ? run_with_replay(with_samples, choice.plan) : run_pass(with_samples, choice.plan, 1);
+  if (!first) return not_started(std::move(first).error());
   if (first->path.empty()) record::exit_like(first->exit_status, first->signal);
   SONDE_ASSIGN(const store::CountedTrace counted, store::counted_trace(first->path));
   say_counted(counted, 1);
@@ -220,6 +292,7 @@ Result<int> collect(const Arguments& arguments, const CounterChoice& choice) {
   } else if (choice.plan.passes.size() > 1 && !replay) {
     say("the command failed, so it is not run again");
   }
+  SONDE_TRY(add_roofs(options, arguments.flag("roofs"), first->path));
   SONDE_TRY(store::note_counting(
       first->path,
       fmt::format("set {}, {} passes{}: {}", choice.set.empty() ? "-" : choice.set,
@@ -230,6 +303,11 @@ Result<int> collect(const Arguments& arguments, const CounterChoice& choice) {
 }
 
 Result<int> run(const Arguments& arguments) {
+  const bool counts = arguments.value("set") || !arguments.values("counter").empty();
+  if (arguments.value("pc-sample") && !counts && !arguments.flag("plan") &&
+      !arguments.command_line().empty()) {
+    return sample(arguments);
+  }
   SONDE_ASSIGN(const CounterChoice choice, choose_counters(arguments, runs_on_softgpu(arguments)));
   if (arguments.flag("plan")) return print_report(arguments, plan_report(choice), 0);
   if (arguments.command_line().empty()) {
@@ -274,6 +352,14 @@ Command profile_command() {
           {"--dispatch", "LIST",
            "only these dispatches of each process, in the order of launching: 0,4:7", ""},
           {"--replay", "", "run the command once, and each kernel once for each pass", ""},
+          {"--roofs", "",
+           "measure what the GPUs can do at most, as sonde roofs does, if that is not "
+           "known of them yet",
+           ""},
+          {"--pc-sample", "N",
+           "sample the program counter of each wave after every N of its instructions, and count only "
+           "with --set or --counter",
+           ""},
           {"--plan", "", "print the passes and run nothing", ""},
           {"--softgpu", "", "run the command on a software GPU", ""},
           format_option(),
@@ -286,6 +372,8 @@ Command profile_command() {
        "two counters, without an AMD GPU"},
       {"sonde profile --replay --set all -- ./solver",
        "everything, of a program that cannot run so many times"},
+      {"sonde profile --softgpu --pc-sample 1000 -- ./hip_program",
+       "which instructions run, for sonde instructions"},
       {"sonde profile --plan --set all --gpu gfx90a", "which counters which run would count"}};
   command.takes_command_line = true;
   command.run = run;

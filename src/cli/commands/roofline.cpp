@@ -16,13 +16,17 @@ constexpr const char* kDefinition =
     "time of one. Time is the share of the kernel in the time of all dispatches. Lowest roof is "
     "the minimum of the rates that the bandwidths of all levels allow at this intensity and of "
     "the compute roofs of --type, and Of roof is GFLOP/s divided by it.\n\n"
-    "Roofs are measured where the workload has a roofline.csv, and theoretical otherwise: from "
-    "the highest clocks of the GPU.\n";
+    "Roofs are measured where the workload has them (a roofline.csv, or what sonde profile put into "
+    "the trace from sonde roofs), and theoretical otherwise: from the highest clocks of the GPU. "
+    "Source says which; those of a software GPU are what its model allows.\n";
 
 Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(metrics::Workload workload, open_workload(arguments, arguments.positionals()[0]));
   SONDE_ASSIGN(const metrics::Definitions definitions, metrics::definitions_for(workload.gpu));
   SONDE_TRY(read_chosen(arguments, metrics::wanted_names(definitions, {}), workload));
+  if (const auto file = arguments.value("roofs")) {
+    SONDE_TRY(metrics::read_roofs(*file, workload));
+  }
   metrics::RooflineOptions options;
   options.by_dispatch = arguments.value_or("by", "kernel") == "dispatch";
   options.type = arguments.value_or("type", "FP32");
@@ -49,7 +53,8 @@ Command roofline_command() {
   command.options =
       joined({{"--by", "WHAT", "what a row is", "kernel", {"kernel", "dispatch"}},
               {"--type", "TYPE", "whose compute roofs count", "FP32", metrics::roofline_types()},
-              {"--device", "N", "row of roofline.csv with the measured roofs", "0"}},
+              {"--device", "N", "GPU, or row of roofline.csv, with the measured roofs", "0"},
+              {"--roofs", "FILE", "take the measured roofs from this roofline.csv", ""}},
              workload_options(), report_options());
   command.examples = {{"sonde roofline workloads/vcopy", "each kernel under its roofs"},
                       {"sonde roofline workloads/vcopy --type FP64 --by dispatch --format csv",

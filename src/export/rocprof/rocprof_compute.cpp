@@ -1,6 +1,7 @@
 // A workload folder of rocprof-compute (docs/exports.md), new: pmc_perf.csv with a row for each
-// kernel that was counted and a column for each counter, and sysinfo.csv with the facts about the
-// GPU. What the trace does not know is empty.
+// kernel that was counted and a column for each counter (of the L2 one for each channel, too),
+// sysinfo.csv with the facts about the GPU, and roofline.csv where its roofs were measured. What
+// the trace does not know is empty.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "base/strings.h"
 #include "export/output/csv.h"
 #include "export/rocprof/counters.h"
 #include "export/rocprof/words.h"
@@ -86,6 +88,7 @@ class Folder {
   const Events& events_;
   CounterTable counters_;
   const std::string path_;
+  std::optional<int64_t> wave_size_;
   Counts counts_;
 };
 
@@ -126,7 +129,9 @@ void Folder::row(CsvFile& file, uint32_t index) {
   known(group_items(shape));
   known(shape.group_segment_bytes);
   known(shape.private_segment_bytes);
-  for (int i = 0; i < 4; ++i) file.empty();  // registers, size of a wave
+  const KernelCode& code = events_.code_of(op);
+  for (const int64_t registers : {code.vgprs, code.agprs, code.sgprs}) known(registers);
+  file.number(wave_size_);
   file.text(events_.names.at(op.name));
   counts_.counters += counters_.write(file, index);
   file.number(op.start_ns);
@@ -143,6 +148,7 @@ Status Folder::facts(const Options& options, bool by_software) {
   SONDE_CHECK(options.gpu_facts != nullptr);
   SONDE_ASSIGN(const Facts known, options.gpu_facts(device));
   std::map<std::string, std::string> facts(known.begin(), known.end());
+  wave_size_ = parse_int(facts["wave_size"]);
   facts["workload_name"] = std::filesystem::path(path_).filename().string();
   if (!events_.processes.empty()) facts["command"] = events_.processes[0].command;
   std::string header;
@@ -160,6 +166,38 @@ Status Folder::facts(const Options& options, bool by_software) {
   return file.finish();
 }
 
+// roofline.csv, a row for each GPU whose roofs were measured; none where there are none. Notes are
+// "HBMBw=1388.9 HBMBwLow=... L2Bw=...".
+Status write_roofs(store::Database& database, const std::string& path) {
+  constexpr std::string_view kTag = "sonde::roofs::";
+  std::map<int64_t, std::map<std::string, std::string>> gpus;
+  std::map<std::string, std::string> columns;
+  SONDE_TRY(store::scan(database, "tag, value", "rocpd_metadata WHERE tag LIKE 'sonde::roofs::%'",
+                        {}, [&](const store::Row& row) {
+                          const auto gpu = parse_int(row.text(0).substr(kTag.size()));
+                          for (const std::string_view part : split(row.text(1), ' ')) {
+                            const size_t equals = part.find('=');
+                            if (!gpu || equals == part.npos) continue;
+                            const std::string column(part.substr(0, equals));
+                            gpus[*gpu][column] = part.substr(equals + 1);
+                            columns.emplace(column, "");
+                          }
+                        }));
+  if (gpus.empty()) return ok_status();
+  std::string header = "device";
+  for (const auto& [column, none] : columns) header += "," + csv_name(column);
+  CsvFile file(path + "/roofline.csv", header);
+  for (const auto& [gpu, values] : gpus) {
+    file.number(gpu);
+    for (const auto& [column, none] : columns) {
+      const auto found = values.find(column);
+      file.bare(found == values.end() ? std::string() : found->second);
+    }
+    file.end_row();
+  }
+  return file.finish();
+}
+
 Result<Counts> write_folder(store::Reader& reader, const std::string& path,
                             const Options& options) {
   bool by_software = false;
@@ -169,13 +207,14 @@ Result<Counts> write_folder(store::Reader& reader, const std::string& path,
       by_software = by_software || note.text(0) == "counters.software";
     }));
   }
-  SONDE_ASSIGN(const Events events, load_events(reader, options, true));
+  SONDE_ASSIGN(const Events events, load_events(reader, options, OfOps::kL2Channels));
   if (events.op_counters.empty()) {
     return make_error(ErrorCode::kNotFound, "it has no hardware counters", reader.path(),
                       "sonde profile counts them");
   }
   SONDE_ASSIGN(NewFolder folder, NewFolder::create(path));
   SONDE_ASSIGN(const Counts counts, Folder(events, path).write(options, by_software));
+  SONDE_TRY(write_roofs(reader.database(), path));
   folder.keep();
   return counts;
 }

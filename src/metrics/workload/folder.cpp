@@ -174,10 +174,17 @@ void warn_of_spread(Workload& workload) {
   }
 }
 
-Status read_roofs(Workload& workload) {
+// Where there is one.
+Status read_own_roofs(Workload& workload) {
   const std::string path = workload.path + "/roofline.csv";
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return ok_status();
+  return std::filesystem::exists(path, error) ? read_roofs(path, workload) : ok_status();
+}
+
+}  // namespace
+
+Status read_roofs(const std::string& path, Workload& workload) {
+  workload.roofs.clear();
   SONDE_ASSIGN(const std::string text, read_text_file(path));
   CsvText csv(text);
   while (csv.next()) {
@@ -191,8 +198,6 @@ Status read_roofs(Workload& workload) {
   warn_of_skipped(csv, path, workload);
   return ok_status();
 }
-
-}  // namespace
 
 bool is_folder(const std::string& path) {
   std::error_code error;
@@ -241,7 +246,7 @@ Status read_counters(const Names& wanted, Workload& workload) {
   if (workload.rows() == 0) return make_error(ErrorCode::kBadData, "has no dispatch", path);
   for (const char* pass : kPasses) SONDE_TRY(read_pass(pass, wanted, workload));
   warn_of_spread(workload);
-  return read_roofs(workload);
+  return read_own_roofs(workload);
 }
 
 }  // namespace sonde::metrics

@@ -22,5 +22,7 @@ bool is_folder(const std::string& path);
 Result<Workload> open_workload_folder(const std::string& path);
 // The counters whose names, without "[3]", are in `wanted`; and roofline.csv.
 Status read_counters(const Names& wanted, Workload& workload);
+// A roofline.csv instead of what the workload has.
+Status read_roofs(const std::string& path, Workload& workload);
 
 }  // namespace sonde::metrics

@@ -1,0 +1,129 @@
+// sonde roofs: what the GPUs here can do at most, measured.
+#include "cli/roofs.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/command.h"
+#include "cli/common.h"
+#include "cli/terminal.h"
+#include "measure/roofs.h"
+#include "record/command.h"
+#include "record/launcher.h"
+
+namespace sonde::cli {
+namespace {
+
+using namespace report::columns;
+
+constexpr const char* kDefinition =
+    "roofs: for each level of memory the bytes that a second can move, and for each type the "
+    "operations that it can do, of kernels that do nothing else. Value is the work of a launch by "
+    "the mean time of the launches but the first, Low and High are by their longest and shortest "
+    "time. HBM reads 1 GiB once; L2 reads 2 MiB that all groups share, again and again, L1 8 KiB, "
+    "LDS 16 KiB of a group. Operations are FMAs, as two, in eight chains a lane, and matrix "
+    "instructions in four chains a wave. On a software GPU the kernels are smaller and their "
+    "times are those of its model, so the figures say what the model allows, not what a card "
+    "does.\n";
+
+report::Report report_of(const std::vector<GpuRoofs>& gpus) {
+  report::Report report;
+  report.name = "roofs";
+  report.subject = "this machine";
+  report.definition = kDefinition;
+  report::Section section{.key = "roofs", .empty_text = "No GPU here has roofs."};
+  section.table.add_columns({integer("gpu", "GPU"), text("name", "Name"), text("roof", "Roof"),
+                             real("value", "Value", 1), real("low", "Low", 1),
+                             real("high", "High", 1), text("unit", "Unit"),
+                             text("source", "Source")});
+  for (const GpuRoofs& gpu : gpus) {
+    for (const measure::Roof& roof : measure::all_roofs()) {
+      const auto value = gpu.values.find(roof.column);
+      if (value == gpu.values.end()) continue;
+      const auto bound = [&](const char* which) {
+        const auto found = gpu.values.find(std::string(roof.column) + which);
+        return found == gpu.values.end() ? report::Value() : report::Value(found->second);
+      };
+      const std::string column = roof.column;
+      const bool is_double = roof.kernel == std::string("sonde_roof_mfma_i8_long");
+      if (is_double && !section.table.rows.empty() &&
+          std::get<std::string>(section.table.rows.back()[2]) == column) {
+        continue;  // the same column of another kernel
+      }
+      section.table.add_row({gpu.gpu, gpu.name, column, value->second, bound("Low"), bound("High"),
+                             roof.is_bandwidth ? "GB/s" : "GFLOP/s",
+                             gpu.by_software ? "software GPU" : "measured"});
+    }
+  }
+  report.sections.push_back(std::move(section));
+  return report;
+}
+
+Result<std::vector<std::string>> launcher_of(const Arguments& arguments) {
+  if (!arguments.flag("softgpu")) return std::vector<std::string>();
+  const std::string launcher = record::softgpu_launcher();
+  if (launcher.empty()) {
+    return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
+                      "./dev demo installs what it needs and builds it");
+  }
+  return std::vector<std::string>{launcher, "--"};
+}
+
+Status write_csv(const std::string& path, const std::vector<GpuRoofs>& gpus) {
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    return make_error(ErrorCode::kInvalidArgument, "already exists", path, "give a new file");
+  }
+  std::ofstream file(path);
+  file << roofline_csv(gpus);
+  file.close();
+  if (file) return ok_status();
+  return make_error(ErrorCode::kIo, "cannot be written", path);
+}
+
+Result<int> run(const Arguments& arguments) {
+  if (arguments.flag("only-launch")) {
+    SONDE_TRY(measure::launch_roofs(std::getenv("SOFTGPU_TREE") != nullptr));
+    return 0;
+  }
+  SONDE_ASSIGN(const std::vector<std::string> launcher, launcher_of(arguments));
+  SONDE_ASSIGN(const std::vector<GpuRoofs> gpus, measure_roofs(launcher));
+  SONDE_TRY(keep_roofs(gpus));
+  if (const auto path = arguments.value("output")) SONDE_TRY(write_csv(*path, gpus));
+  for (const GpuRoofs& gpu : gpus) {
+    if (gpu.values.empty()) continue;
+    print_error_line(fmt::format("kept in {}", roofs_file(gpu)));
+  }
+  return print_report(arguments, report_of(gpus), 0);
+}
+
+}  // namespace
+
+Command roofs_command() {
+  return {.name = "roofs",
+          .summary = "Measure the bandwidths and compute rates of the GPUs here",
+          .description =
+              "Runs kernels of known work on each GPU: bandwidth of memory, L2, L1 and LDS, and "
+              "operations a second by type, vector and matrix. They are compiled at run time by "
+              "hiprtc, so ROCm's HIP runtime is all that is needed. The figures are kept for each "
+              "GPU in ~/.cache/sonde/roofs, and sonde profile writes them into its traces, where "
+              "sonde roofline takes them instead of theoretical peaks. Nothing else should use the "
+              "GPUs meanwhile.",
+          .options = {{"-o,--output", "FILE", "write a roofline.csv of rocprof-compute", ""},
+                      {"--softgpu", "", "of a software GPU", ""},
+                      {"--only-launch", "",
+                       "run the kernels and measure nothing, for another tool "
+                       "that records them",
+                       ""},
+                      format_option(),
+                      table_option()},
+          .examples = {{"sonde roofs", "measure the GPUs of this machine, once"},
+                       {"sonde roofs -o roofline.csv", "and for other tools"}},
+          .run = run,
+          .definition = kDefinition};
+}
+
+}  // namespace sonde::cli
