@@ -84,6 +84,16 @@ std::string attempt_for_latency(KernelFigures& figures, const std::string& gpu) 
   return "Have more independent loads in flight: unroll loops, load ahead of use.";
 }
 
+// With what it rests on, where it does not say so itself.
+std::string resting_on(std::string sentence, const std::string& evidence) {
+  const bool says =
+      sentence.find("(metric ") != sentence.npos || sentence.find("(registers") != sentence.npos;
+  if (says || sentence.empty()) return sentence;
+  const bool ends = sentence.back() == '.';
+  if (ends) sentence.pop_back();
+  return fmt::format("{} ({}){}", sentence, evidence, ends ? "." : "");
+}
+
 void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
   const auto use = highest_use(figures);
   const auto waves = figures.column("SQ_WAVES");
@@ -96,9 +106,11 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
         "Too small for the GPU: it has {:.0f} waves for {:.0f} SIMDs (counter "
         "SQ_WAVES).",
         *waves, *cus * *simds);
-    advice.distance = fmt::format("At most {:.0f} % of the GPU can be busy.", *advice.of_bound);
+    advice.distance =
+        fmt::format("At most {:.0f} % of the GPU can be busy (SQ_WAVES).", *advice.of_bound);
     advice.rests_on = {"SQ_WAVES"};
-    advice.attempt = "Launch more work at once: a larger batch, or several such kernels together.";
+    advice.attempt =
+        "Launch more work at once: a larger batch, or several such kernels together (SQ_WAVES).";
     return;
   }
   if (!use) {
@@ -117,7 +129,8 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
         use->percent >= kAlmostPeak
             ? "There is next to nothing left of that peak."
             : fmt::format("At the peak it would be {:.2f} times as fast.", 100 / use->percent);
-    advice.attempt = attempt_for(*use->resource, figures);
+    advice.distance = resting_on(std::move(advice.distance), evidence);
+    advice.attempt = resting_on(attempt_for(*use->resource, figures), evidence);
     return;
   }
   advice.bound = "latency";
@@ -126,10 +139,10 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
       "with {:.0f} % ({}).",
       use->resource->bound, use->percent, evidence);
   if (use->percent > 0) {
-    advice.distance =
-        fmt::format("That peak would allow {:.1f} times the speed.", 100 / use->percent);
+    advice.distance = fmt::format("That peak would allow {:.1f} times the speed ({}).",
+                                  100 / use->percent, evidence);
   }
-  advice.attempt = attempt_for_latency(figures, gpu);
+  advice.attempt = resting_on(attempt_for_latency(figures, gpu), evidence);
 }
 
 // What a software GPU counts from instructions is what a card would count; the rest is a model's.
