@@ -122,7 +122,7 @@ sonde_optional(zstd PACKAGE libzstd-dev HEADERS zstd.h LIBRARIES zstd
 sonde_optional(libdeflate PACKAGE libdeflate-dev HEADERS libdeflate.h LIBRARIES deflate
                WITHOUT "libdeflate: .pftrace files are compressed with zlib")
 sonde_optional(otf2 PACKAGE libopen-trace-format2-dev HEADERS otf2/otf2.h
-               LIBRARIES open-trace-format2|otf2 WITHOUT "sonde export --format otf2")
+               LIBRARIES open-trace-format2|open_trace_format2|otf2 WITHOUT "sonde export --format otf2")
 sonde_optional(httplib PACKAGE libcpp-httplib-dev HEADERS httplib.h openssl/ssl.h brotli/decode.h
                LIBRARIES cpp-httplib WITHOUT "libsonde-http.so: the server of pages in a browser")
 if(HAS_HTTPLIB)  # a part of it that is not for all is built on, and differs between versions
