@@ -82,8 +82,10 @@ class Trainer:
             kind = torch.float16 if device.type == "cuda" else torch.bfloat16
             self.autocast = lambda: torch.autocast(device.type, dtype=kind)
         self.dtype = torch.bfloat16 if args.precision == "bfloat16" else torch.float32
-        self.scaler = torch.cuda.amp.GradScaler(
-            enabled=args.precision == "automixed" and device.type == "cuda")
+        scales = args.precision == "automixed" and device.type == "cuda"
+        # PyTorch 2 has moved it, and warns of the old place.
+        self.scaler = (torch.amp.GradScaler("cuda", enabled=scales) if hasattr(torch.amp, "GradScaler")
+                       else torch.cuda.amp.GradScaler(enabled=scales))
         self.optimiser = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9)
         self.wrapped = self.model
         if ranks > 1:
