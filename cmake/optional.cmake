@@ -182,8 +182,6 @@ sonde_optional(rocprim PACKAGE librocprim-dev HEADERS rocprim/rocprim.hpp
                WITHOUT "the test of rocPRIM on the software GPU")
 sonde_optional(hsakmt PACKAGE libhsakmt-dev HEADERS hsakmt.h LIBRARIES hsakmt SUFFIXES hsakmt
                WITHOUT "the tests of softgpu that call libhsakmt")
-sonde_optional(dbgapi PACKAGE "rocm-dbgapi of Debian 13" HEADERS amd-dbgapi/amd-dbgapi.h LIBRARIES rocm-dbgapi
-               WITHOUT "the program that attaches AMD's debugger library to the software GPU")
 sonde_optional(amdgpu_clang PACKAGE "clang-${version} and lld-${version}"
                PROGRAMS clang-${version}|clang ld.lld-${version}|ld.lld
                WITHOUT "the tests of HSA alone")
