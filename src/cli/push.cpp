@@ -18,7 +18,7 @@ std::string with_time(const std::string& text, int64_t time_ms) {
   return timed;
 }
 
-Result<std::string> import_url(const std::string& url) {
+Result<std::string> import_url(const std::string& url, const std::string& node) {
   const bool known = url.starts_with("http://") || url.starts_with("https://");
   const size_t host = known ? url.find("://") + 3 : url.size();
   if (host >= url.size() || url[host] == '/') {
@@ -27,7 +27,7 @@ Result<std::string> import_url(const std::string& url) {
   }
   const size_t slash = url.find('/', host);
   if (slash != url.npos && slash + 1 < url.size()) return url;
-  return url.substr(0, slash) + "/api/v1/import/prometheus";
+  return url.substr(0, slash) + "/api/v1/import/prometheus?extra_label=instance=" + node;
 }
 
 void PushQueue::push(std::string text) {

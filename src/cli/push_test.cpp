@@ -13,11 +13,13 @@ TEST(Push, SeriesGetTheirTimeAndCommentsNone) {
 }
 
 TEST(Push, AServerWithoutAPathGetsTheUsualOne) {
-  EXPECT_EQ(import_url("http://h:8428").value(), "http://h:8428/api/v1/import/prometheus");
-  EXPECT_EQ(import_url("https://h/").value(), "https://h/api/v1/import/prometheus");
-  EXPECT_EQ(import_url("http://h/other").value(), "http://h/other");
+  EXPECT_EQ(import_url("http://h:8428", "n1").value(),
+            "http://h:8428/api/v1/import/prometheus?extra_label=instance=n1");
+  EXPECT_EQ(import_url("https://h/", "n").value(),
+            "https://h/api/v1/import/prometheus?extra_label=instance=n");
+  EXPECT_EQ(import_url("http://h/other", "n").value(), "http://h/other");
   for (const char* wrong : {"", "h:8428", "ftp://h", "http://", "http:///x"}) {
-    EXPECT_FALSE(import_url(wrong).ok()) << wrong;
+    EXPECT_FALSE(import_url(wrong, "n").ok()) << wrong;
   }
 }
 

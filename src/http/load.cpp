@@ -50,6 +50,14 @@ Status post(const std::string& library, const std::string& url, const std::strin
   return sent;
 }
 
+Result<std::string> get(const std::string& library, const std::string& url,
+                        const std::string& token) {
+  SONDE_ASSIGN(Get* const fetch, entry<Get>(library, kGet));
+  Result<std::string> got = make_error(ErrorCode::kInternal, "got no answer", url);
+  fetch(url, token, got);
+  return got;
+}
+
 std::string url_of(const Options& options, int port) {
   const bool six = options.address.find(':') != options.address.npos;
   return fmt::format("http://{}:{}/?token={}", six ? "[" + options.address + "]" : options.address,

@@ -76,6 +76,12 @@ std::string url_of(const Options& options, int port);
 Status post(const std::string& library, const std::string& url, const std::string& type,
             const std::string& token, const std::string& body);
 
+// What a server answers with success; bounds as for post().
+Result<std::string> get(const std::string& library, const std::string& url,
+                        const std::string& token);
+
+using Get = void(const std::string& url, const std::string& token, Result<std::string>& got);
+constexpr const char* kGet = "sonde_http_get";
 using Post = void(const std::string& url, const std::string& type, const std::string& token,
                   const std::string& body, Status& sent);
 constexpr const char* kPost = "sonde_http_post";

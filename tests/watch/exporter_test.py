@@ -269,6 +269,29 @@ class Server(ExporterCase):
         self.assertEqual(found["3"], 53687091200 + 2147483648)
 
 
+    def check_card(self, port, node):
+        made = subprocess.run([self.sonde, "job-report", "--from", f"http://127.0.0.1:{port}", "--job", "4711", "--format",
+                               "json"], capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        card = json.loads(made.stdout)
+        told = self.once()
+        rows = {row["gpu"]: row for row in card["gpus"]}
+        self.assertEqual(sorted(rows), [0, 1, 3, 4])
+        for gpu, row in rows.items():
+            self.assertAlmostEqual(row["busy_mean"], told["rocm_utilization_percentage", (("card", str(gpu)),)])
+            power = told.get(("rocm_average_socket_power_watts", (("card", str(gpu)),)))
+            self.assertEqual(row["power_mean_w"] is None, power is None)
+            if power is not None:  # the values are the same for all of the time
+                self.assertAlmostEqual(row["power_mean_w"], power)
+                self.assertAlmostEqual(row["energy_wh"], power * row["told_ns"] / 3.6e12, places=9)
+            self.assertEqual(row["node"], node)
+        self.assertEqual(card["gpus_facts"]["job"], "4711")
+        made = subprocess.run([self.sonde, "job-report", "--from", f"http://127.0.0.1:{port}", "--job", "no"],
+                              capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+        self.assertEqual(made.returncode, 1)
+        self.assertIn("job no: the server has nothing of it in the last 7d", made.stderr)
+
+
 @unittest.skipUnless(shutil.which("prometheus"), "prometheus is not installed")
 class Prometheus(Server):
     def test_it_scrapes_and_has_what_was_there(self):
@@ -281,6 +304,8 @@ class Prometheus(Server):
             self.serve("prometheus", f"--config.file={self.folder}/prometheus.yml",
                        f"--storage.tsdb.path={self.folder}/data", f"--web.listen-address=127.0.0.1:{port}")
             self.check(port)
+            self.ask_until_there(port, 'count_over_time(rmsjob_info{jobid="4711"}[1h]) > 2')
+            self.check_card(port, "127.0.0.1")
 
 
 class Importer(http.server.BaseHTTPRequestHandler):
@@ -329,7 +354,7 @@ class Push(Server):
         self.assertIn("refuses it with status 503; it is tried again", text)
         self.assertIn("pushing works again, and nothing was lost", text)
         self.assertEqual({(path, token) for path, token, _ in server.got},
-                         {("/api/v1/import/prometheus", f"Bearer {TOKEN}")})
+                         {(f"/api/v1/import/prometheus?extra_label=instance={socket.gethostname()}", f"Bearer {TOKEN}")})
         times = []
         for _, _, body in server.got:
             rows = [line for line in body.splitlines() if not line.startswith("#")]
@@ -342,7 +367,7 @@ class Push(Server):
 
     def test_a_server_that_is_not_there_is_named(self):
         pushing = self.push(f"http://127.0.0.1:{self.free_port()}")
-        self.assertIn("/api/v1/import/prometheus every 300.00 ms", pushing.stdout.readline())
+        self.assertIn(f"/api/v1/import/prometheus?extra_label=instance={socket.gethostname()} every 300.00 ms", pushing.stdout.readline())
         time.sleep(1)
         self.assertEqual(self.end(pushing).count("cannot be reached"), 1)
         made = subprocess.run([self.sonde, "exporter", "--push", "here"], capture_output=True, text=True, check=False)
@@ -355,7 +380,9 @@ class Push(Server):
                    "-search.latencyOffset=0s")
         pushing = self.push(f"http://127.0.0.1:{port}")
         self.check(port)
+        self.ask_until_there(port, 'count_over_time(rmsjob_info{jobid="4711"}[1h]) > 3')
         self.end(pushing)
+        self.check_card(port, socket.gethostname())
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ int64_t now_ms() {
 // Until somebody ends it.
 Result<int> push_for_ever(const Arguments& arguments, Metrics& metrics,
                           const std::string& library) {
-  SONDE_ASSIGN(const std::string url, import_url(arguments.value_or("push", "")));
+  SONDE_ASSIGN(const std::string url, import_url(arguments.value_or("push", ""), host_name()));
   const auto interval =
       parse_duration_ns(arguments.value_or("interval", "10s"), 1'000'000'000).value_or(0);
   if (interval < kFirstPauseNs) {

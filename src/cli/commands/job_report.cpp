@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "cli/common.h"
+#include "cli/scraped_job.h"
 #include "watch/job_card.h"
 
 namespace sonde::cli {
@@ -65,14 +66,29 @@ Status add_file(const std::string& path, GpuNumbers& numbers, watch::Job& job) {
   }
 }
 
-Result<int> run(const Arguments& arguments) {
+Result<watch::Job> job_of(const Arguments& arguments) {
+  const auto server = arguments.value("from");
+  const auto id = arguments.value("job");
+  if (server.has_value() == !arguments.positionals().empty()) {
+    return make_error(ErrorCode::kInvalidArgument, "give recordings, or --from and --job", "",
+                      "sonde job-report --from http://127.0.0.1:9090 --job 4711");
+  }
+  if (server) {
+    if (!id) return make_error(ErrorCode::kInvalidArgument, "which one?", "--job");
+    return scraped_job(*server, *id, arguments.value_or("since", "7d"));
+  }
   watch::Job job;
   GpuNumbers numbers;
   for (const std::string& path : arguments.positionals()) {
     SONDE_TRY(add_file(path, numbers, job));
   }
+  return job;
+}
+
+Result<int> run(const Arguments& arguments) {
+  SONDE_ASSIGN(const watch::Job job, job_of(arguments));
   report::Report report = watch::job_report(job);
-  report.subject = arguments.positionals().front();
+  report.subject = arguments.value("from") ? "job " + job.id : arguments.positionals().front();
   report.definition = kDefinition;
   return print_report(arguments, std::move(report), 0);
 }
@@ -86,10 +102,21 @@ Command job_report_command() {
   command.description =
       "Prints the card of a job from the metrics in its recordings: how busy each GPU was, how "
       "much memory and power it took, which GPUs were idle, and the energy of all in kWh. Give "
-      "the recordings of all nodes together.";
-  command.positionals = {{"FILE", "recordings of the job (.rpd)", true, true}};
+      "the recordings of all nodes together.\n\n"
+      "With --from, the metrics come from a server instead that has collected them from all nodes: "
+      "of each node that told of the job (rmsjob_info), all GPUs, from the first to the last time "
+      "it was told of. A value counts until the next one, and no longer than five minutes.";
+  command.positionals = {{"FILE", "recordings of the job (.rpd)", false, true}};
   command.options = report_options();
+  command.options.push_back({"--from", "URL",
+                             "take what Prometheus or VictoriaMetrics has of it, collected from "
+                             "sonde exporter or omnistat",
+                             ""});
+  command.options.push_back({"--job", "ID", "which job of --from", ""});
+  command.options.push_back({"--since", "TIME", "how far back --from is searched", "7d"});
   command.examples = {{"sonde job-report trace.rpd", "of one recording"},
+                      {"sonde job-report --from http://127.0.0.1:9090 --job 4711",
+                       "of a job that was not recorded, but collected"},
                       {"sonde job-report node*.rpd --format html > job.html", "of all nodes"}};
   command.run = run;
   command.definition = kDefinition;

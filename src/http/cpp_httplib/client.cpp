@@ -8,8 +8,9 @@ namespace {
 
 constexpr int kWaitSeconds = 10;
 
-Status post_to(const std::string& url, const std::string& type, const std::string& token,
-               const std::string& body) {
+// Calls `ask` with a client of the URL's host, and the URL's path.
+template <typename Ask>
+Result<std::string> with_client(const std::string& url, const std::string& token, const Ask& ask) {
   const size_t host = url.find("://");
   const size_t slash = host == url.npos ? url.npos : url.find('/', host + 3);
   const std::string path = slash == url.npos ? "/" : url.substr(slash);
@@ -20,12 +21,12 @@ Status post_to(const std::string& url, const std::string& type, const std::strin
   client.set_write_timeout(kWaitSeconds);
   httplib::Headers headers;
   if (!token.empty()) headers.emplace("Authorization", "Bearer " + token);
-  const auto answer = client.Post(path, headers, body, type);
+  const httplib::Result answer = ask(client, path, headers);
   if (!answer) {
     return make_error(ErrorCode::kIo, "cannot be reached: " + httplib::to_string(answer.error()),
                       url);
   }
-  if (answer->status >= 200 && answer->status < 300) return ok_status();
+  if (answer->status >= 200 && answer->status < 300) return answer->body;
   return make_error(ErrorCode::kIo, "refuses it with status " + std::to_string(answer->status),
                     url);
 }
@@ -38,5 +39,19 @@ extern "C" __attribute__((visibility("default"))) void sonde_http_post(const std
                                                                        const std::string& token,
                                                                        const std::string& body,
                                                                        sonde::Status& sent) {
-  sent = sonde::http::post_to(url, type, token, body);
+  const auto answer = sonde::http::with_client(
+      url, token,
+      [&](httplib::Client& client, const std::string& path, const httplib::Headers& headers) {
+        return client.Post(path, headers, body, type);
+      });
+  sent = answer ? sonde::ok_status() : sonde::Status(answer.error());
+}
+
+extern "C" __attribute__((visibility("default"))) void sonde_http_get(
+    const std::string& url, const std::string& token, sonde::Result<std::string>& got) {
+  got = sonde::http::with_client(
+      url, token,
+      [](httplib::Client& client, const std::string& path, const httplib::Headers& headers) {
+        return client.Get(path, headers);
+      });
 }
