@@ -102,6 +102,26 @@ template <class T, int count, Into from_half>
   }
 }
 
+// The dwords of all lanes, one lane after the other.
+template <int count>
+[[gnu::always_inline]] inline void load_row(Wave& w, unsigned row, const void* from) {
+  alignas(64) u32 got[kLanes * count];
+  __builtin_memcpy(got, from, sizeof(got));
+  for (unsigned d = 0; d < count; d++) {
+    u32* to = w.v[(row + d) & 511];
+    for (int l = 0; l < kLanes; l++) to[l] = got[l * count + static_cast<int>(d)];
+  }
+}
+template <int count>
+[[gnu::always_inline]] inline void store_row_at(const Wave& w, unsigned row, void* to) {
+  alignas(64) u32 given[kLanes * count];
+  for (unsigned d = 0; d < count; d++) {
+    const u32* from = w.v[(row + d) & 511];
+    for (int l = 0; l < kLanes; l++) given[l * count + static_cast<int>(d)] = from[l];
+  }
+  __builtin_memcpy(to, given, sizeof(given));
+}
+
 // Loads into LDS instead of a register: a dword of each lane after the other, behind M0 and the
 // instruction's offset.
 template <class T>

@@ -58,25 +58,6 @@ template <Segment segment, u32 bytes>
   for (u32 l = 0; l < kLanes; l++) differences |= high[l] ^ high[0];
   return differences == 0 ? (first | u64{high[0]} << 32) + offset : 0;
 }
-template <int count>
-[[gnu::always_inline]] inline void load_row(Wave& w, unsigned row, u64 from) {
-  alignas(64) u32 got[kLanes * count];
-  __builtin_memcpy(got, reinterpret_cast<const void*>(from), sizeof(got));
-  for (unsigned d = 0; d < count; d++) {
-    u32* to = w.v[(row + d) & 511];
-    for (int l = 0; l < kLanes; l++) to[l] = got[l * count + static_cast<int>(d)];
-  }
-}
-template <int count>
-[[gnu::always_inline]] inline void store_row_at(const Wave& w, unsigned row, u64 to) {
-  alignas(64) u32 given[kLanes * count];
-  for (unsigned d = 0; d < count; d++) {
-    const u32* from = w.v[(row + d) & 511];
-    for (int l = 0; l < kLanes; l++) given[l * count + static_cast<int>(d)] = from[l];
-  }
-  __builtin_memcpy(reinterpret_cast<void*>(to), given, sizeof(given));
-}
-
 template <Segment segment>
 struct Transfers {
   Table& table;
@@ -86,7 +67,7 @@ struct Transfers {
   void load(const char* name) {
     add(table, prefix, name, [](Wave& w, const Op& op) {
       const u64 first = address_of_row<segment, sizeof(T) * count>(w, op);
-      if (first != 0) return load_row<count>(w, op.dst, first);
+      if (first != 0) return load_row<count>(w, op.dst, reinterpret_cast<const void*>(first));
       alignas(64) u64 at[kLanes];
       find_addresses<segment>(w, op, at);
       each(w.exec(), [&](int l) {
@@ -110,7 +91,7 @@ struct Transfers {
     add(table, prefix, name, [](Wave& w, const Op& op) {
       const unsigned row = op.src[1] - kFirstVgpr;
       const u64 first = address_of_row<segment, sizeof(T) * count>(w, op);
-      if (first != 0) return store_row_at<count>(w, row, first);
+      if (first != 0) return store_row_at<count>(w, row, reinterpret_cast<void*>(first));
       alignas(64) u64 at[kLanes];
       find_addresses<segment>(w, op, at);
       each(w.exec(), [&](int l) {

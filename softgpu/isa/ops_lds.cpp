@@ -4,8 +4,23 @@
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
 
+// Where the first lane's dwords are, if all lanes take part and have theirs one after the other.
+template <u32 bytes>
+u8* place_of_row(const Wave& w, const Op& op) {
+  if (bytes % 4 != 0 || w.exec() != kAll) return nullptr;
+  const u32* addresses = w.v[op.src[0] - kFirstVgpr];
+  const u32 first = addresses[0];
+  u32 differences = 0;
+  for (u32 l = 0; l < kLanes; l++) differences |= addresses[l] ^ (first + l * bytes);
+  const u64 begin = u64{first} + static_cast<u32>(op.mods.offset);
+  if (differences != 0 || begin + u64{kLanes} * bytes > w.group->lds_bytes) return nullptr;
+  return w.group->lds + begin;
+}
+
 template <class T, int count, Into into>
 void read(Wave& w, const Op& op) {
+  if (const u8* first = place_of_row<sizeof(T) * count>(w, op))
+    return load_row<count>(w, op.dst, first);
   const unsigned row = op.src[0] - kFirstVgpr;
   each(w.exec(), [&](int l) {
     const u32 address = w.v[row][l] + static_cast<u32>(op.mods.offset);
@@ -15,6 +30,8 @@ void read(Wave& w, const Op& op) {
 template <class T, int count, Into half>
 void write(Wave& w, const Op& op) {
   const unsigned row = op.src[0] - kFirstVgpr, from = op.src[1] - kFirstVgpr;
+  if (u8* first = place_of_row<sizeof(T) * count>(w, op))
+    return store_row_at<count>(w, from, first);
   each(w.exec(), [&](int l) {
     const u32 address = w.v[row][l] + static_cast<u32>(op.mods.offset);
     store_lane<T, count, half>(w, from, l, lds_place(w, address, sizeof(T) * count));

@@ -38,6 +38,10 @@ def scalars(first, count):
     return f"s{first}" if count == 1 else f"s[{first}:{first + count - 1}]"
 
 
+def vectors(first, count):
+    return f"v{first}" if count == 1 else f"v[{first}:{first + count - 1}]"
+
+
 def suffix(count):
     return "dword" if count == 1 else f"dwordx{count}"
 
@@ -145,6 +149,16 @@ def local_memory():
             f"s_mov_b32 m0, 64\ns_mov_b32 exec_lo, 0xf0f\ns_mov_b32 exec_hi, 0\n{name} v16 offset:8\n" + wait + \
             "s_mov_b64 exec, -1\ns_mov_b32 m0, -1\nds_read_b32 v17, v10 offset:8\n" + wait + store_lanes(["v16", "v17"])
         yield kernel(name, code, of_lanes(lambda lane: 100 if 0xf0f >> lane & 1 else 1, lambda lane, s=sign: 100 + 8 * s))
+    # Lanes in a row; of the second kernel the later half is behind the end of LDS, which has 16384 bytes.
+    for count in (1, 2, 3, 4):
+        for at in (512, 16384 - 32 * 4 * count):
+            code = LANES + "".join(f"v_add_u32 v{10 + i}, {1000 * (i + 1)}, v0\nv_mov_b32 v{18 + i}, 7\n" for i in range(count)) \
+                + f"v_mul_u32_u24 v7, {4 * count}, v0\nv_add_u32 v7, {at - 64}, v7\n" \
+                f"ds_write_b{32 * count} v7, {vectors(10, count)} offset:64\n" \
+                f"ds_read_b{32 * count} {vectors(18, count)}, v7 offset:64\n" + wait
+            yield kernel(f"ds_read_b{32 * count}", code + store_lanes([f"v{18 + i}" for i in range(count)]),
+                         of_lanes(*(lambda lane, i=i, at=at: 1000 * (i + 1) + lane if at == 512 or lane < 32 else 0
+                                    for i in range(count))))
     numbers = [f"v_add_u32 v{10 + i}, {1000 * (i + 1)}, v0\n" for i in range(8)]
     start = LANES + "".join(numbers)
     number = lambda i: lambda lane: 1000 * (i + 1) + lane
