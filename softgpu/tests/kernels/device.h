@@ -93,10 +93,13 @@ ON uint32_t h_bits(Halves a) {
   const Halves made = {a.x == a.x ? a.x : nan, a.y == a.y ? a.y : nan};
   return __builtin_bit_cast(uint32_t, made);
 }
-#define HALF_PAIR(NAME, RESULT)                                                        \
-  ON uint32_t h_##NAME(uint32_t x, uint32_t y) {                                       \
-    const Halves a = __builtin_bit_cast(Halves, x), b = __builtin_bit_cast(Halves, y); \
-    return h_bits(RESULT);                                                             \
+// LLVM 15 takes a sign-extended byte, whose bits are a half, by SDWA's bit of negation instead of
+// that of extension.
+ON Halves halves_of(uint32_t word) { return __builtin_bit_cast(Halves, unknown(word)); }
+#define HALF_PAIR(NAME, RESULT)                      \
+  ON uint32_t h_##NAME(uint32_t x, uint32_t y) {     \
+    const Halves a = halves_of(x), b = halves_of(y); \
+    return h_bits(RESULT);                           \
   }
 HALF_PAIR(add, a + b)
 HALF_PAIR(sub, a - b)
@@ -104,7 +107,7 @@ HALF_PAIR(mul, a* b)
 HALF_PAIR(min, (Halves{a.x < b.x ? a.x : b.x, a.y < b.y ? a.y : b.y}))
 // An f32 from halves of both words.
 ON uint32_t h_mix(uint32_t x, uint32_t y) {
-  const Halves a = __builtin_bit_cast(Halves, x), b = __builtin_bit_cast(Halves, y);
+  const Halves a = halves_of(x), b = halves_of(y);
   const float made = fmaf(float(a.x), float(b.y), float(b.x));
   return made == made ? __builtin_bit_cast(uint32_t, made) : 0x7fc00000u;
 }
