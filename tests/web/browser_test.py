@@ -338,14 +338,14 @@ class Live(WithBrowser):
     def test_a_trace_that_grows(self):
         trace = write_story(os.path.join(self.folder, "story.rpd"))
         browser = self.open(trace)
-        before = browser.text("header > .note")
+        before = browser.text(".topline .note")
         self.assertFalse(browser.all(".live"))
         database = sqlite3.connect(trace)
         with database:
             database.execute("INSERT INTO rocpd_op(gpuId, queueId, sequenceId, start, end, description_id, opType_id) "
                              "SELECT gpuId, queueId, 0, start + 40000000, end + 40000000, description_id, opType_id FROM rocpd_op")
         database.close()
-        browser.wait(lambda: browser.text("header > .note") == before.replace(f"{5 * STEPS} operations", f"{10 * STEPS} operations"))
+        browser.wait(lambda: browser.text(".topline .note") == before.replace(f"{5 * STEPS} operations", f"{10 * STEPS} operations"))
         browser.wait(lambda: browser.all(".live"))
         browser.settle()
         self.picture("live")

@@ -96,7 +96,7 @@ class Recording(WithBrowser):
         self.assertEqual(browser.complaints(), [])
 
     def operations(self, browser):
-        return int(browser.text("header > .note").split()[0].replace(",", ""))
+        return int(browser.text(".topline .note").split()[0].replace(",", ""))
 
 
 class Pictures(WithBrowser):

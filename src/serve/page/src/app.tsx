@@ -102,6 +102,7 @@ function Header({ page, painter }: { page: Page; painter: Painter }) {
   const name = (trace: TraceInfo): string => trace.path.replace(/.*\//, "");
   return (
     <header>
+      <div class="topline">
       <h1>{page.traces.length > 1
         ? <select aria-label="Trace" value={page.trace} onChange={(event) => void page.open(Number(event.currentTarget.value))}>
             {page.traces.map((trace, i) => <option value={i}>{name(trace)}</option>)}</select>
@@ -111,6 +112,7 @@ function Header({ page, painter }: { page: Page; painter: Painter }) {
       <Search page={page} />
       <button type="button" id="theme" onClick={() => turnTheme(painter)}>Dark / light</button>
       <button type="button" id="help" onClick={() => { page.helping = true; page.changed(); }}>Keys ( ? )</button>
+      </div>
       <Navigation page={page} />
       <Story page={page} />
     </header>
