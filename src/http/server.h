@@ -71,8 +71,8 @@ Result<std::unique_ptr<Server>> make_server(const std::string& library, Options 
 // What a browser is given: http://127.0.0.1:PORT/?token=TOKEN
 std::string url_of(const Options& options, int port);
 
-// Sends `body` by POST to an http:// or https:// URL and waits for the answer, at most some seconds.
-// An answer that is no success (2xx) is an error, and so is none.
+// Sends `body` by POST to an http:// or https:// URL and waits for the answer, at most some
+// seconds. An answer that is no success (2xx) is an error, and so is none.
 Status post(const std::string& library, const std::string& url, const std::string& type,
             const std::string& token, const std::string& body);
 

@@ -53,8 +53,8 @@ std::string track_json(const Opened& opened, const timeline::Track& track) {
   return fmt::format(
       "{{\"kind\": \"{}\", \"owner\": {}, \"number\": {}, \"first_lane\": {}, \"lanes\": {}, "
       "\"events\": {}, \"lane_events\": [{}], \"device\": {}}}",
-      kind_of(track.kind), track.owner, track.number, track.first_lane, track.lanes, events, by_lane,
-      json_quote(device));
+      kind_of(track.kind), track.owner, track.number, track.first_lane, track.lanes, events,
+      by_lane, json_quote(device));
 }
 
 struct TileAsk {
@@ -88,8 +88,7 @@ Result<Answer> tiles(const timeline::Timeline& timeline, const Request& request)
   return Answer{200, kBytes, std::move(bytes), {}};
 }
 
-Result<Answer> counter_tiles(const Counters& counters, int64_t start_ns,
-                             const Request& request) {
+Result<Answer> counter_tiles(const Counters& counters, int64_t start_ns, const Request& request) {
   SONDE_ASSIGN(const TileAsk ask, tile_ask(request, "counters"));
   SONDE_ASSIGN(std::string bytes,
                timeline::make_counter_tile(counters.counters, start_ns, ask.lanes, ask.key));

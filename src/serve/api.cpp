@@ -45,7 +45,8 @@ Answer ask_again(const char* why) {
 }
 
 Answer still_reading(const TraceState& state) {
-  return {503, kJson,
+  return {503,
+          kJson,
           fmt::format("{{\"error\": \"the trace is being read; ask again\", \"reading\": true, "
                       "\"what\": {}, \"done\": {:.3f}}}\n",
                       json_quote(state.what), state.done),
@@ -56,9 +57,7 @@ Answer still_reading(const TraceState& state) {
 bool takes_body(std::string_view path) { return path == "/api/names" || path == "/api/notes"; }
 
 std::string state_json(const TraceState& state) {
-  const char* name = state.version != 0       ? "ready"
-                     : !state.error.empty() ? "failed"
-                                              : "reading";
+  const char* name = state.version != 0 ? "ready" : !state.error.empty() ? "failed" : "reading";
   return fmt::format(
       "\"state\": \"{}\", \"what\": {}, \"done\": {:.3f}, \"version\": {}, \"growing\": {}, "
       "\"error\": {}",
@@ -231,7 +230,7 @@ struct Api::State {
   Result<Answer> with_reader(const Opened& opened, Use use) const {
     const std::unique_lock lock(opened.sql->mutex, std::try_to_lock);
     if (!lock.owns_lock()) return ask_again("another query runs");
-    SONDE_ASSIGN(store::Reader* reader, opened.sql->get());
+    SONDE_ASSIGN(store::Reader * reader, opened.sql->get());
     return as_answer(use(*reader));
   }
 
@@ -291,14 +290,13 @@ struct Api::State {
   }
 
   Result<Answer> answer(const Request& request) const {
-    constexpr std::string_view kOfFile[] = {"/api/findings", "/api/panel",   "/api/info",
-                                            "/api/diff",     "/api/align",   "/api/preview",
+    constexpr std::string_view kOfFile[] = {"/api/findings", "/api/panel", "/api/info",
+                                            "/api/diff",     "/api/align", "/api/preview",
                                             "/api/notes"};
     constexpr std::string_view kOfIndex[] = {
-        "/api/tracks", "/api/tiles",       "/api/names",    "/api/event",
-        "/api/next",   "/api/search",      "/api/sql",      "/api/schema",
-        "/api/steps",  "/api/counter-tiles", "/api/counters", "/api/layer",
-        "/api/layer-event"};
+        "/api/tracks",   "/api/tiles", "/api/names",      "/api/event", "/api/next",
+        "/api/search",   "/api/sql",   "/api/schema",     "/api/steps", "/api/counter-tiles",
+        "/api/counters", "/api/layer", "/api/layer-event"};
     const auto is_one_of = [&](const auto& paths) {
       return std::find(std::begin(paths), std::end(paths), request.path) != std::end(paths);
     };

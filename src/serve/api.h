@@ -15,9 +15,9 @@
 //   GET /api/search?trace=0&text=gemm&from=0&to=9&bins=99    who has the text in its name, where
 //   GET /api/findings?trace=0                     what sonde check lists, and where it is seen
 //   GET /api/panel?trace=0&analysis=top&from=1ms&to=2ms&gpu=0[&format=svg]
-//   GET /api/info?trace=0[&environment=yes]       the same for info; sol and roofline are panels, too
-//   GET /api/steps?trace=0                        the ruler (steps.h)
-//   GET /api/layer?trace=0&layer=idle             tracks of an analysis (layer.h): gaps by cause, or
+//   GET /api/info?trace=0[&environment=yes]       the same for info; sol and roofline are panels,
+//   too GET /api/steps?trace=0                        the ruler (steps.h) GET
+//   /api/layer?trace=0&layer=idle             tracks of an analysis (layer.h): gaps by cause, or
 //                                                 critical-path; tiles take the layer, too
 //   GET /api/layer-event?trace=0&layer=idle&row=7 the evidence
 //   GET /api/counters?trace=0                     values over time (counters.h)
@@ -29,7 +29,8 @@
 //   GET /api/sql?trace=0&sql=SELECT...            columns, rows, and whether there are more (cut)
 //
 // Traces are read in the background: until then what needs more than the file is refused with 503
-// and {"error", "reading": true, "what", "done"}. Times are ns from the start of the trace, as --from counts them: from=120ns.
+// and {"error", "reading": true, "what", "done"}. Times are ns from the start of the trace, as
+// --from counts them: from=120ns.
 #pragma once
 
 #include <memory>

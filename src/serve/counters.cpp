@@ -31,8 +31,7 @@ std::string unit_of(std::string_view name) {
                              {"_bytes_per_s", "B/s"}, {"_bytes", "B"}, {"_per_s", "/s"},
                              {"_rpm", "rpm"},         {"_j", "J"},     {"_mj", "mJ"}};
   for (const Unit& each : kUnits) {
-    if (name.size() >= each.end.size() &&
-        name.substr(name.size() - each.end.size()) == each.end) {
+    if (name.size() >= each.end.size() && name.substr(name.size() - each.end.size()) == each.end) {
       return std::string(each.unit);
     }
   }
@@ -66,8 +65,8 @@ timeline::Counter counter_of(std::vector<Reading>& readings, int64_t end_ns) {
     counter.add(reading.time_ns, reading.value);
     const bool is_last = i + 1 == readings.size();
     // A process or device that has gone has no value.
-    const bool ends = reading.end_ns > reading.time_ns &&
-                      (is_last || reading.end_ns < readings[i + 1].time_ns);
+    const bool ends =
+        reading.end_ns > reading.time_ns && (is_last || reading.end_ns < readings[i + 1].time_ns);
     if (ends) counter.add(reading.end_ns, std::numeric_limits<double>::quiet_NaN());
   }
   counter.finish(std::max(end_ns, readings.back().time_ns));
@@ -84,26 +83,26 @@ Status read_measured(store::Database& database, All& all) {
         Series& series = all[{is_gpu ? 1 : 2, device, std::string(row.text(0)) + " " + what}];
         if (series.readings.empty()) {
           const std::string type(row.text(0));
-          const std::string of = type == "host" ? type
-                                                : fmt::format("{} {}", is_gpu ? "GPU" : type, device);
+          const std::string of =
+              type == "host" ? type : fmt::format("{} {}", is_gpu ? "GPU" : type, device);
           series.about = {what, of + " " + what, unit_of(what), {}};
           if (is_gpu) series.about.gpu = device;
         }
         add_reading(series, {row.integer(3), row.integer_or(4, 0), row.real(5)});
       }));
-  return store::scan(database, "pid, time_ns, name, value", "v_counter", {},
-                     [&](const store::Row& row) {
-                       const std::string what(row.text(2));
-                       Series& series = all[{3, row.integer(0), what}];
-                       series.about = {what, fmt::format("{} of process {}", what, row.integer(0)),
-                                       unit_of(what), {}};
-                       if (!row.is_null(3)) add_reading(series, {row.integer(1), 0, row.real(3)});
-                     });
+  return store::scan(
+      database, "pid, time_ns, name, value", "v_counter", {}, [&](const store::Row& row) {
+        const std::string what(row.text(2));
+        Series& series = all[{3, row.integer(0), what}];
+        series.about = {
+            what, fmt::format("{} of process {}", what, row.integer(0)), unit_of(what), {}};
+        if (!row.is_null(3)) add_reading(series, {row.integer(1), 0, row.real(3)});
+      });
 }
 
 Status read_memory(const Source& source, All& all) {
-  SONDE_ASSIGN(const trace::Trace trace, trace::load_file(source.path, source.as,
-                                                          analysis::needs_of("memory"), {}));
+  SONDE_ASSIGN(const trace::Trace trace,
+               trace::load_file(source.path, source.as, analysis::needs_of("memory"), {}));
   uint64_t unpaired = 0;
   std::map<std::string, int64_t> in_use;
   for (const analysis::Allocation& each : analysis::allocations_of(trace, unpaired)) {
@@ -128,8 +127,7 @@ Result<std::string> packed_counters(const Source& source) {
   std::string out;
   for (auto& [key, series] : all) {
     if (series.readings.empty()) continue;
-    for (const std::string* text :
-         {&series.about.what, &series.about.title, &series.about.unit}) {
+    for (const std::string* text : {&series.about.what, &series.about.title, &series.about.unit}) {
       put_text(out, *text);
     }
     put_pod(out, series.about.gpu.has_value());

@@ -16,9 +16,9 @@ namespace sonde::serve {
 
 struct Counters {
   struct About {
-    std::string what;    // as the file names it: "sclk", "power_w"
-    std::string title;   // "GPU 0 sclk"
-    std::string unit;    // "MHz"; "" = not known
+    std::string what;   // as the file names it: "sclk", "power_w"
+    std::string title;  // "GPU 0 sclk"
+    std::string unit;   // "MHz"; "" = not known
     std::optional<int64_t> gpu;
   };
   std::vector<About> about;  // of each counter

@@ -32,7 +32,8 @@ const Track* track_of(const View& view, uint32_t lane) {
   return nullptr;
 }
 
-// The first row of a query on the file, which may not take long: it is for a click. Values are JSON.
+// The first row of a query on the file, which may not take long: it is for a click. Values are
+// JSON.
 std::vector<std::string> first_row(const View& view, const std::string& sql) {
   const std::lock_guard lock(view.details.mutex);
   auto reader = view.details.get();
@@ -47,19 +48,20 @@ std::string op_json(const View& view, const Placed& placed) {
   const uint32_t row = placed.event.row;
   const int64_t id = view.index.op_ids[row];
   auto details = first_row(
-      view, fmt::format("SELECT t.string, d.bytes, d.grid_x, d.grid_y, d.grid_z, d.group_x, d.group_y, "
-                        "d.group_z FROM v_op o LEFT JOIN v_string t ON t.id = o.type_id LEFT JOIN "
-                        "v_op_detail d ON d.op_id = o.id WHERE o.id = {}",
-                        id));
+      view,
+      fmt::format("SELECT t.string, d.bytes, d.grid_x, d.grid_y, d.grid_z, d.group_x, d.group_y, "
+                  "d.group_z FROM v_op o LEFT JOIN v_string t ON t.id = o.type_id LEFT JOIN "
+                  "v_op_detail d ON d.op_id = o.id WHERE o.id = {}",
+                  id));
   if (details.empty()) {  // in files of other tools details take long
-    details = first_row(view, fmt::format("SELECT t.string FROM v_op o LEFT JOIN v_string t ON t.id = "
-                                          "o.type_id WHERE o.id = {}",
-                                          id));
+    details =
+        first_row(view, fmt::format("SELECT t.string FROM v_op o LEFT JOIN v_string t ON t.id = "
+                                    "o.type_id WHERE o.id = {}",
+                                    id));
   }
-  std::string json = fmt::format("{{{}, \"type\": {}, \"gpu\": {}, \"queue\": {}",
-                                 basics_json(view, true, placed),
-                                 details.empty() ? "\"\"" : details[0], placed.track->owner,
-                                 placed.track->number);
+  std::string json =
+      fmt::format("{{{}, \"type\": {}, \"gpu\": {}, \"queue\": {}", basics_json(view, true, placed),
+                  details.empty() ? "\"\"" : details[0], placed.track->owner, placed.track->number);
   if (details.size() > 1 && is_known(details[1])) json += ", \"bytes\": " + details[1];
   if (details.size() > 1 && is_known(details[2])) {
     for (std::string& number : details) number = is_known(number) ? number : "0";
@@ -85,8 +87,7 @@ std::string api_json(const View& view, const Placed& placed) {
     const std::string& name = details[1];
     domain = json_quote(store::domain_of_api(std::string_view(name).substr(1, name.size() - 2)));
   }
-  std::string json =
-      fmt::format("{{{}, \"domain\": {}", basics_json(view, false, placed), domain);
+  std::string json = fmt::format("{{{}, \"domain\": {}", basics_json(view, false, placed), domain);
   const uint32_t launched = view.index.api_op_count[row];
   const auto first = launched == 0 ? std::nullopt : place_of(view, true, view.index.api_op[row]);
   if (first) {
@@ -183,7 +184,8 @@ Result<std::string> event_json(const View& view, const Request& request) {
   const auto placed = static_cast<uint64_t>(number) < rows
                           ? place_of(view, is_op, static_cast<uint32_t>(number))
                           : std::nullopt;
-  if (!placed) return make_error(ErrorCode::kNotFound, "there is no such row", std::to_string(number));
+  if (!placed)
+    return make_error(ErrorCode::kNotFound, "there is no such row", std::to_string(number));
   return is_op ? op_json(view, *placed) : api_json(view, *placed);
 }
 

@@ -77,8 +77,7 @@ Status add_path(const trace::Trace& trace, Making& layer) {
     evidence.event = step.event.row;
     evidence.is_op = step.event.is_op ? 1 : 0;
     const auto row = static_cast<size_t>(step.event.row);
-    evidence.event_start_ns =
-        step.event.is_op ? trace.ops.start_ns[row] : trace.apis.start_ns[row];
+    evidence.event_start_ns = step.event.is_op ? trace.ops.start_ns[row] : trace.apis.start_ns[row];
     if (!step.event.is_op) {
       evidence.place = trace.apis.thread[row];
       evidence.name = layer.text(trace.names[trace.apis.label[row]]);
@@ -168,8 +167,8 @@ Result<Layer> unpacked_layer(std::string_view bytes, trace::Interval span,
   SONDE_TRY(out.finish());
   SONDE_ASSIGN(timeline::MappedFile file, timeline::MappedFile::map(fd.get(), false, folder));
   layer.file = std::make_shared<const timeline::MappedFile>(std::move(file));
-  layer.evidence = layer.file->as<const Layer::Evidence>(
-      0, layer.file->size() / sizeof(Layer::Evidence));
+  layer.evidence =
+      layer.file->as<const Layer::Evidence>(0, layer.file->size() / sizeof(Layer::Evidence));
   layer.timeline.span = span;
   std::map<int64_t, std::vector<timeline::Event>> events;  // by track
   for (uint32_t row = 0; row < layer.evidence.size(); ++row) {

@@ -1,6 +1,6 @@
 // Layers: tracks that an analysis adds to the timeline, made when they are first asked for. The
-// gaps of each GPU by cause, and the critical path. Their events have a class instead of a name, and
-// evidence instead of a row of the file. Private to src/serve.
+// gaps of each GPU by cause, and the critical path. Their events have a class instead of a name,
+// and evidence instead of a row of the file. Private to src/serve.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace sonde::serve {
 
 struct Layer {
   // Why an event of a layer is what it is; there may be millions of them. Rows are those of the
-  // trace's tables. Calls that are equally long and begin together may be in another order there, so
-  // their thread and name tell them apart.
+  // trace's tables. Calls that are equally long and begin together may be in another order there,
+  // so their thread and name tell them apart.
   struct Evidence {
     int64_t start_ns = 0, end_ns = 0;
-    int64_t text_ns = 0;         // for how long, of a gap; how much it explains, of the path
-    int64_t event_start_ns = 0;  // of `event`
+    int64_t text_ns = 0;          // for how long, of a gap; how much it explains, of the path
+    int64_t event_start_ns = 0;   // of `event`
     uint32_t kind = 0, text = 0;  // indices into `classes` and `texts`
     int32_t owner = 0;            // of the track: the GPU
     trace::Row after = trace::kNone, before = trace::kNone;  // operations around a gap

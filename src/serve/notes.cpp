@@ -20,7 +20,7 @@ namespace sonde::serve {
 namespace {
 
 constexpr size_t kMostNotes = 500;
-constexpr size_t kMostText = 2000;       // bytes of one
+constexpr size_t kMostText = 2000;      // bytes of one
 constexpr size_t kMostBytes = 4 << 20;  // of the file: more is none of ours
 
 struct Note {
@@ -76,11 +76,11 @@ bool read_note(simdjson::dom::element from, Note& note) {
 }
 
 Result<std::vector<Note>> notes_of(simdjson::dom::element document, const std::string& on) {
-  const Error error =
-      wrong_ask(fmt::format("is no list of at most {} notes with from_ns, to_ns and a text of 1 to {} "
-                            "bytes",
-                            kMostNotes, kMostText),
-                on);
+  const Error error = wrong_ask(
+      fmt::format("is no list of at most {} notes with from_ns, to_ns and a text of 1 to {} "
+                  "bytes",
+                  kMostNotes, kMostText),
+      on);
   simdjson::dom::array list;
   if (document["notes"].get(list) != simdjson::SUCCESS || list.size() > kMostNotes) return error;
   std::vector<Note> notes;
@@ -108,7 +108,8 @@ std::string file_text(const std::vector<Note>& notes) {
 
 http::Answer answer_of(const std::vector<Note>& notes, const std::string& bytes,
                        const std::string& path) {
-  return {200, kJson,
+  return {200,
+          kJson,
           fmt::format("{{\"version\": \"{}\", \"path\": {}, \"notes\": {}}}\n", version_of(bytes),
                       json_quote(path), list_json(notes)),
           {}};

@@ -1,5 +1,5 @@
-// Notes that users make on a trace, in FILE.sonde-notes.json beside it: the trace itself stays as it
-// is. Used by api.h.
+// Notes that users make on a trace, in FILE.sonde-notes.json beside it: the trace itself stays as
+// it is. Used by api.h.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace sonde::serve {
 // {"version": "...", "path": "...", "notes": [{"from_ns", "to_ns", "text", "track"}]}. A file that
 // is no list of notes is an error, and is left alone.
 http::Answer read_notes(const std::string& trace_path);
-// Writes the list of a body {"version": "of the list that was read", "notes": [...]} in place of the
-// one that is there. 409: somebody else has written meanwhile.
+// Writes the list of a body {"version": "of the list that was read", "notes": [...]} in place of
+// the one that is there. 409: somebody else has written meanwhile.
 http::Answer write_notes(const std::string& trace_path, const std::string& body);
 
 }  // namespace sonde::serve

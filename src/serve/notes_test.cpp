@@ -55,7 +55,8 @@ TEST_F(Notes, OfSomebodyElseAreNotOverwritten) {
   const std::string kept = file();
   EXPECT_EQ(write("[]", before).status, 409);
   EXPECT_EQ(file(), kept);
-  for (const char* other : {"not json", "{\"notes\": 3}", "[]", "{\"notes\": [{\"text\": \"x\"}]}"}) {
+  for (const char* other :
+       {"not json", "{\"notes\": 3}", "[]", "{\"notes\": [{\"text\": \"x\"}]}"}) {
     std::ofstream(path_, std::ios::trunc) << other;
     EXPECT_EQ(read_notes(trace_).status, 500) << other;
     EXPECT_EQ(write(kOne, before).status, 500) << other;
@@ -67,7 +68,8 @@ TEST_F(Notes, ThatAreNoneAreRefused) {
   const std::string at = version();
   const std::string long_text(2001, 'x');
   for (const std::string& notes :
-       {std::string("3"), std::string("[3]"), std::string(R"([{"from_ns": 5, "to_ns": 4, "text": "x"}])"),
+       {std::string("3"), std::string("[3]"),
+        std::string(R"([{"from_ns": 5, "to_ns": 4, "text": "x"}])"),
         std::string(R"([{"from_ns": "5", "to_ns": 9, "text": "x"}])"),
         std::string(R"([{"from_ns": 5, "to_ns": 9, "text": ""}])"),
         R"([{"from_ns": 5, "to_ns": 9, "text": ")" + long_text + R"("}])"}) {

@@ -16,7 +16,8 @@ Result<analysis::Parameters> parameters_of(const analysis::Analysis& analysis, T
   for (const analysis::Option& option : analysis.options) {
     const auto value = taken.text(option.name);
     if (!value) continue;
-    if (option.value.empty() && *value != "yes") return wrong_option(option.name, "a flag is 'yes'");
+    if (option.value.empty() && *value != "yes")
+      return wrong_option(option.name, "a flag is 'yes'");
     const bool allowed =
         option.choices.empty() ||
         std::find(option.choices.begin(), option.choices.end(), *value) != option.choices.end();

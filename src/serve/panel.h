@@ -1,6 +1,6 @@
-// A panel of the page: one analysis of a trace, or of the part of it that is selected. Its bytes are
-// those of the command: `sonde NAME TRACE --format json` (or svg) with the same options, so that the
-// page and the command line cannot disagree.
+// A panel of the page: one analysis of a trace, or of the part of it that is selected. Its bytes
+// are those of the command: `sonde NAME TRACE --format json` (or svg) with the same options, so
+// that the page and the command line cannot disagree.
 #pragma once
 
 #include <map>

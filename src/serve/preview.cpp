@@ -15,7 +15,7 @@
 namespace sonde::serve {
 namespace {
 
-constexpr int64_t kPlaces = 256;    // of each table that are looked at
+constexpr int64_t kPlaces = 256;   // of each table that are looked at
 constexpr int64_t kRowsThere = 6;  // that are next to each other, and cost no more than one
 constexpr size_t kBins = 256;
 
@@ -35,9 +35,9 @@ Result<Sampled> sample(store::Database& database, const std::string& view,
   SONDE_ASSIGN(const int64_t first, database.integer("SELECT min(id) FROM " + view, 0));
   SONDE_ASSIGN(const int64_t last, database.integer("SELECT max(id) FROM " + view, -1));
   if (last < first) return sampled;
-  SONDE_ASSIGN(auto next, database.prepare("SELECT id, start_ns, end_ns, " + place + " FROM " +
-                                           view + " WHERE id >= ?1 ORDER BY id LIMIT " +
-                                           std::to_string(kRowsThere)));
+  SONDE_ASSIGN(auto next,
+               database.prepare("SELECT id, start_ns, end_ns, " + place + " FROM " + view +
+                                " WHERE id >= ?1 ORDER BY id LIMIT " + std::to_string(kRowsThere)));
   sampled.rows = last - first + 1;
   const int64_t step = std::max(kRowsThere, sampled.rows / kPlaces);
   int64_t places = 0;

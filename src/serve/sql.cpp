@@ -42,9 +42,9 @@ Result<std::string> schema_json(store::Reader& reader) {
     if (!more) break;
     const std::string name(rows.text(0));
     if (tables.empty() || name != table) {
-      tables += fmt::format("{}{{\"name\": {}, \"view\": {}, \"columns\": [",
-                            tables.empty() ? "" : "]},\n", json_quote(name),
-                            rows.text(1) == "view");
+      tables +=
+          fmt::format("{}{{\"name\": {}, \"view\": {}, \"columns\": [",
+                      tables.empty() ? "" : "]},\n", json_quote(name), rows.text(1) == "view");
     } else {
       tables += ", ";
     }

@@ -27,9 +27,8 @@ Result<Found> find(const Source& source) {
   const trace::Request needs = {.ops = true, .apis = true, .nesting = true};
   SONDE_ASSIGN(trace::Trace trace, trace::load_file(source.path, source.as, needs, {}));
   SONDE_ASSIGN(trace::Steps steps, trace::find_steps(trace, ""));
-  std::stable_sort(steps.steps.begin(), steps.steps.end(), [](const auto& a, const auto& b) {
-    return a.time.start_ns < b.time.start_ns;
-  });
+  std::stable_sort(steps.steps.begin(), steps.steps.end(),
+                   [](const auto& a, const auto& b) { return a.time.start_ns < b.time.start_ns; });
   return Found{std::move(trace), std::move(steps)};
 }
 
@@ -95,9 +94,9 @@ Result<std::string> aligned_json(const Source& base, const Source& other) {
     list += fmt::format(
         "{}{{\"name\": {}, \"base_start_ns\": {}, \"base_end_ns\": {}, \"start_ns\": {}, "
         "\"end_ns\": {}}}",
-        list.empty() ? "" : ",\n", json_quote(second->name),
-        a.from_origin_ns(first->time.start_ns), a.from_origin_ns(first->time.end_ns),
-        b.from_origin_ns(second->time.start_ns), b.from_origin_ns(second->time.end_ns));
+        list.empty() ? "" : ",\n", json_quote(second->name), a.from_origin_ns(first->time.start_ns),
+        a.from_origin_ns(first->time.end_ns), b.from_origin_ns(second->time.start_ns),
+        b.from_origin_ns(second->time.end_ns));
   }
   return fmt::format("{{\"by\": \"{}\", \"pairs\": [{}]}}\n", list.empty() ? "start" : "steps",
                      list);

@@ -8,8 +8,8 @@
 
 namespace sonde::serve {
 
-// {"source": "...", "cut": false, "steps": [{"name", "pid", "start_ns", "end_ns"}]}, by start. Reads
-// the trace anew.
+// {"source": "...", "cut": false, "steps": [{"name", "pid", "start_ns", "end_ns"}]}, by start.
+// Reads the trace anew.
 Result<std::string> steps_json(const Source& source);
 
 // The steps of B beside those of A, so that what took longer shows: {"by": "steps" or "start",

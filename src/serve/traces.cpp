@@ -26,14 +26,14 @@ namespace {
 using timeline::FileKey;
 using timeline::Index;
 
-constexpr uint64_t kWorthKeeping = 1 << 20;      // bytes: a smaller index is made as fast
+constexpr uint64_t kWorthKeeping = 1 << 20;     // bytes: a smaller index is made as fast
 constexpr int64_t kLeastPause = 1'000'000'000;  // between two readings of a file that grows
 constexpr int64_t kGrowing = 10'000'000'000;    // since it was last seen to have changed
 
 // One trace: what is served of it, and how far the next reading is.
 struct Slot {
   Source source;
-  bool is_rpd = true;  // else it is imported, once
+  bool is_rpd = true;        // else it is imported, once
   mutable std::mutex mutex;  // of all below
   mutable std::condition_variable changed;
   std::shared_ptr<const Opened> opened;

@@ -29,10 +29,10 @@ constexpr size_t kMostJob = 160 << 10;
 constexpr int64_t kGraceNs = 10'000'000'000;  // beyond the time limit, which the worker keeps
 
 Error out_of_memory(const WorkLimits& limits) {
-  return make_error(ErrorCode::kUnsupported,
-                    fmt::format("the analysis needs more than {} of memory",
-                                format_size(limits.memory_bytes)),
-                    {}, "choose a part of the time, or --analysis-memory of sonde serve");
+  return make_error(
+      ErrorCode::kUnsupported,
+      fmt::format("the analysis needs more than {} of memory", format_size(limits.memory_bytes)),
+      {}, "choose a part of the time, or --analysis-memory of sonde serve");
 }
 
 Error out_of_time(const WorkLimits& limits) {
@@ -229,8 +229,7 @@ Result<std::string> Workers::run(const std::string& job) const {
   for (;;) {
     const int64_t left_ns = until_ns - monotonic_now_ns();
     pollfd end = {ours.get(), POLLIN, 0};
-    const int ready =
-        left_ns <= 0 ? 0 : ::poll(&end, 1, static_cast<int>(left_ns / 1'000'000 + 1));
+    const int ready = left_ns <= 0 ? 0 : ::poll(&end, 1, static_cast<int>(left_ns / 1'000'000 + 1));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return out_of_time(limits_);
     const ssize_t count = ::recv(ours.get(), bytes, sizeof bytes, 0);

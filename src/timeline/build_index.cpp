@@ -41,8 +41,8 @@ class IndexBuilder {
     choose_api_lanes(rows);
     progress_.done = 0.85;
     SONDE_TRY(stopped());
-    SONDE_ASSIGN(IndexColumns columns, IndexColumns::create(fd_, folder_, counts(), rows.op_count(),
-                                                            rows.api_count()));
+    SONDE_ASSIGN(IndexColumns columns,
+                 IndexColumns::create(fd_, folder_, counts(), rows.op_count(), rows.api_count()));
     fill_ops(rows, columns);
     fill_apis(rows, columns);
     progress_.done = 0.9;
@@ -98,8 +98,7 @@ class IndexBuilder {
     const auto apis = rows.apis();
     std::vector<LaneChoice> choices(rows.threads.size());
     for (ApiRecord& api : apis) {
-      api.lane =
-          static_cast<uint32_t>(choices[api.thread].lane_of({api.start_ns, api.end_ns}));
+      api.lane = static_cast<uint32_t>(choices[api.thread].lane_of({api.start_ns, api.end_ns}));
     }
     std::map<std::pair<int64_t, int64_t>, uint32_t> sorted;
     for (uint32_t i = 0; i < rows.threads.size(); ++i) sorted.emplace(rows.threads[i], i);

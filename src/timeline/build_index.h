@@ -1,7 +1,7 @@
 // Makes the index of an .rpd: one pass over its rows, which go into a file without a name, are
 // sorted there and become columns. So it takes little memory, whatever the size of the trace: about
-// 80 bytes an event of disk while it runs, and about 30 afterwards. Used by src/serve in a thread of
-// its own.
+// 80 bytes an event of disk while it runs, and about 30 afterwards. Used by src/serve in a thread
+// of its own.
 #pragma once
 
 #include <atomic>

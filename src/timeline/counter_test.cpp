@@ -50,7 +50,8 @@ TEST(Counter, BandsAreThoseOfEveryReading) {
     for (size_t i = 0; i < count; ++i) {
       now_ns += static_cast<int64_t>(random() % 4);
       const bool gone = random() % 20 == 0;
-      readings.push_back({now_ns, gone ? std::nan("") : static_cast<double>(random() % 1000) - 500});
+      readings.push_back(
+          {now_ns, gone ? std::nan("") : static_cast<double>(random() % 1000) - 500});
     }
     const int64_t end_ns = now_ns + 10;
     const Counter counter = counter_of(readings, end_ns);

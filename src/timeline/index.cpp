@@ -40,9 +40,9 @@ class Parts {
 
 Lane lane_of(const StoredLane& stored, Parts& parts) {
   const Lane::Columns columns = {
-      parts.of<int64_t>(stored.start_ns),  parts.of<uint32_t>(stored.duration_ns),
-      parts.of<uint32_t>(stored.name),     parts.of<uint32_t>(stored.row),
-      parts.of<Lane::Long>(stored.longs),  parts.of<int64_t>(stored.sum_ns),
+      parts.of<int64_t>(stored.start_ns), parts.of<uint32_t>(stored.duration_ns),
+      parts.of<uint32_t>(stored.name),    parts.of<uint32_t>(stored.row),
+      parts.of<Lane::Long>(stored.longs), parts.of<int64_t>(stored.sum_ns),
       parts.of<uint32_t>(stored.levels)};
   const size_t size = columns.start_ns.size();
   parts.expect(columns.duration_ns.size() == size && columns.name.size() == size &&
@@ -97,7 +97,7 @@ Result<FileKey> key_of(const std::string& path) {
   const auto ns = [](const timespec& time) {
     return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
   };
-  FileKey key{status.st_dev,       status.st_ino, static_cast<uint64_t>(status.st_size),
+  FileKey key{status.st_dev,      status.st_ino,      static_cast<uint64_t>(status.st_size),
               ns(status.st_mtim), ns(status.st_ctim), 0};
   // Bytes 24 to 27 of an SQLite file count its changes.
   unsigned char count[4] = {};

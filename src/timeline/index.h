@@ -34,8 +34,8 @@ struct Index {
   std::vector<std::string> warnings;
   int64_t origin_ns = 0;  // what --from counts from
   // By row:
-  std::span<const int64_t> op_ids, api_ids;      // rocpd_op.id, rocpd_api.id
-  std::span<const uint32_t> op_api;              // the launching call; kNoRow
+  std::span<const int64_t> op_ids, api_ids;        // rocpd_op.id, rocpd_api.id
+  std::span<const uint32_t> op_api;                // the launching call; kNoRow
   std::span<const uint32_t> api_op, api_op_count;  // the first operation of a call, and how many
 
   std::shared_ptr<const MappedFile> file;  // that all this lies in

@@ -103,8 +103,12 @@ Result<IndexColumns> IndexColumns::create(int fd, const std::string& folder,
   columns.meta_.api_op = layout.part<uint32_t>(apis);
   columns.meta_.api_op_count = layout.part<uint32_t>(apis);
   for (const size_t count : events) {
-    columns.lanes_.push_back({layout.part<int64_t>(count), layout.part<uint32_t>(count),
-                              layout.part<uint32_t>(count), layout.part<uint32_t>(count), {}, {},
+    columns.lanes_.push_back({layout.part<int64_t>(count),
+                              layout.part<uint32_t>(count),
+                              layout.part<uint32_t>(count),
+                              layout.part<uint32_t>(count),
+                              {},
+                              {},
                               {}});
   }
   columns.filled_.assign(events.size(), 0);
@@ -140,9 +144,13 @@ Status IndexColumns::finish(const FileKey& key, const std::vector<Track>& tracks
   bool first = true;
   for (size_t i = 0; i < lanes_.size(); ++i) {
     StoredLane& stored = lanes_[i];
-    Lane lane({column<const int64_t>(stored.start_ns), column<const uint32_t>(stored.duration_ns),
-               column<const uint32_t>(stored.name), column<const uint32_t>(stored.row), longs_[i],
-               {}, {}});
+    Lane lane({column<const int64_t>(stored.start_ns),
+               column<const uint32_t>(stored.duration_ns),
+               column<const uint32_t>(stored.name),
+               column<const uint32_t>(stored.row),
+               longs_[i],
+               {},
+               {}});
     lane.finish();
     stored.longs = appended<Lane::Long>(out, begin, longs_[i]);
     stored.sum_ns = appended(out, begin, lane.columns().sum_ns);
@@ -204,12 +212,12 @@ Status link_rows(store::Reader& reader, const Rows& rows, const std::string& fol
   // As v_api_op has it, which does not show the key.
   SONDE_TRY(scan_in_chunks(reader.database(), "rowid", "op_id, api_id", "rocpd_api_ops", progress,
                            0.9, 0.95, [&](const store::Row& link) {
-                          const uint32_t op = op_of.row(link.integer(0));
-                          const uint32_t api = api_of.row(link.integer(1));
-                          if (op == kNoRow || api == kNoRow) return;
-                          const uint32_t known = op_api[op];
-                          if (known == kNoRow || api_ids[api] < api_ids[known]) op_api[op] = api;
-                        }));
+                             const uint32_t op = op_of.row(link.integer(0));
+                             const uint32_t api = api_of.row(link.integer(1));
+                             if (op == kNoRow || api == kNoRow) return;
+                             const uint32_t known = op_api[op];
+                             if (known == kNoRow || api_ids[api] < api_ids[known]) op_api[op] = api;
+                           }));
   for (uint32_t op = 0; op < op_api.size(); ++op) {
     const uint32_t api = op_api[op];
     if (api == kNoRow) continue;

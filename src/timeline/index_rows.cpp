@@ -23,8 +23,7 @@ class Numbered {
   explicit Numbered(std::vector<Value>& values) : values_(values) {}
   uint32_t of(const Value& value) {
     if (!values_.empty() && values_[last_] == value) return last_;
-    const auto [entry, is_new] =
-        known_.try_emplace(value, static_cast<uint32_t>(values_.size()));
+    const auto [entry, is_new] = known_.try_emplace(value, static_cast<uint32_t>(values_.size()));
     if (is_new) values_.push_back(value);
     return last_ = entry->second;
   }
@@ -54,9 +53,8 @@ class RowReader {
     SONDE_TRY(read_ops(0, share));
     progress_.what = "reading calls";
     SONDE_TRY(read_apis(share, kReadShare));
-    SONDE_TRY(store::scan(database_, "gpu_id, name", "v_device", {}, [&](const store::Row& row) {
-      add_device(row.integer(0), row.text(1));
-    }));
+    SONDE_TRY(store::scan(database_, "gpu_id, name", "v_device", {},
+                          [&](const store::Row& row) { add_device(row.integer(0), row.text(1)); }));
     SONDE_TRY(read_names());
     add_warnings();
     if (first_ns_ != std::numeric_limits<int64_t>::max()) rows_.origin_ns = first_ns_;
@@ -86,8 +84,9 @@ class RowReader {
     SONDE_ASSIGN(const UniqueFd fd, unnamed_file(folder_));
     Appender out(fd.get(), folder_);
     Numbered queues(rows_.queues);
-    SONDE_TRY(scan_in_chunks(database_, "id", "id, start_ns, end_ns, gpu_id, queue_id, name_id, type_id",
-                             "v_op", progress_, from, to, [&](const store::Row& row) {
+    SONDE_TRY(scan_in_chunks(database_, "id",
+                             "id, start_ns, end_ns, gpu_id, queue_id, name_id, type_id", "v_op",
+                             progress_, from, to, [&](const store::Row& row) {
                                OpRecord op;
                                if (!take_times(row, 1, op.start_ns, op.end_ns, bad_ops_)) return;
                                op.id = row.integer(0);
@@ -108,8 +107,8 @@ class RowReader {
     // The name of RPD's markers; their text is an argument.
     SONDE_ASSIGN(const int64_t marker,
                  database_.integer("SELECT id FROM v_string WHERE string = 'UserMarker'", -1));
-    SONDE_TRY(scan_in_chunks(database_, "id", "id, start_ns, end_ns, pid, tid, name_id, args_id", "v_api",
-                             progress_, from, to, [&](const store::Row& row) {
+    SONDE_TRY(scan_in_chunks(database_, "id", "id, start_ns, end_ns, pid, tid, name_id, args_id",
+                             "v_api", progress_, from, to, [&](const store::Row& row) {
                                ApiRecord api;
                                if (!take_times(row, 1, api.start_ns, api.end_ns, bad_apis_)) return;
                                api.id = row.integer(0);

@@ -17,7 +17,7 @@ namespace sonde::timeline {
 
 struct OpRecord {
   int64_t start_ns = 0, end_ns = 0, id = 0;
-  uint32_t queue = 0;          // index into Rows::queues
+  uint32_t queue = 0;           // index into Rows::queues
   uint32_t name = 0, type = 0;  // as the file's strings are numbered here
   uint32_t lane = 0;
 };
@@ -35,8 +35,8 @@ struct Rows {
   std::vector<trace::Queue> queues;
   std::vector<std::pair<int64_t, int64_t>> threads;  // process and thread
   std::vector<std::string> names;
-  std::vector<uint32_t> name_of;   // by number of a string
-  std::vector<uint32_t> text_of;   // by number of a text
+  std::vector<uint32_t> name_of;  // by number of a string
+  std::vector<uint32_t> text_of;  // by number of a text
   uint32_t empty_name = 0;
   std::vector<trace::Device> devices;
   std::vector<std::string> warnings;

@@ -43,8 +43,8 @@ class Lane {
   struct Columns {
     std::span<const int64_t> start_ns;
     std::span<const uint32_t> duration_ns, name, row;
-    std::span<const Long> longs;      // by event
-    std::span<const int64_t> sum_ns;  // before event 64 k
+    std::span<const Long> longs;       // by event
+    std::span<const int64_t> sum_ns;   // before event 64 k
     std::span<const uint32_t> levels;  // the longest event of each block, level above level
   };
 

@@ -1,5 +1,5 @@
-// Indexes, tracks, lanes and tiles of generated traces, against the rows as a Trace has them and sums
-// over these.
+// Indexes, tracks, lanes and tiles of generated traces, against the rows as a Trace has them and
+// sums over these.
 #include "timeline/timeline.h"
 
 #include <fcntl.h>
@@ -68,10 +68,11 @@ void write_rows(const std::string& path, const std::vector<Row>& rows) {
       const int64_t op = writer->op({row.owner, row.number, 0, row.start_ns, row.end_ns, name,
                                      writer->string("KernelExecution")});
       if (last_api != 0 && op % 3 == 0) writer->api_op(last_api, op);
-      if (last_api > 1 && op % 6 == 0) writer->api_op(last_api - 1, op);  // the first one launched it
+      if (last_api > 1 && op % 6 == 0)
+        writer->api_op(last_api - 1, op);  // the first one launched it
     } else {
-      last_api = writer->api({row.owner, row.number, row.start_ns, row.end_ns, name, 0,
-                              writer->string("hip"), 0});
+      last_api = writer->api(
+          {row.owner, row.number, row.start_ns, row.end_ns, name, 0, writer->string("hip"), 0});
     }
   }
   ASSERT_TRUE(writer->finish().ok());

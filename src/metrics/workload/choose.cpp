@@ -11,8 +11,9 @@ Result<Workload> chosen_dispatches(const DispatchChoice& choice, Workload worklo
     const int64_t number = workload.dispatches[i];
     const bool in_range =
         choice.dispatches.empty() ||
-        std::any_of(choice.dispatches.begin(), choice.dispatches.end(),
-                    [&](const auto& range) { return range.first <= number && number <= range.second; });
+        std::any_of(choice.dispatches.begin(), choice.dispatches.end(), [&](const auto& range) {
+          return range.first <= number && number <= range.second;
+        });
     keep[i] = in_range && choice.kernels.wants(workload.kernels[i]) &&
               (!choice.gpu || workload.gpus[i] == *choice.gpu);
   }

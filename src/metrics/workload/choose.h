@@ -14,7 +14,7 @@ namespace sonde::metrics {
 
 struct DispatchChoice {
   trace::NameFilter kernels;
-  std::optional<int64_t> gpu;                         // as the file numbers it
+  std::optional<int64_t> gpu;                           // as the file numbers it
   std::vector<std::pair<int64_t, int64_t>> dispatches;  // ranges of their numbers; empty: all
 };
 
