@@ -78,6 +78,8 @@ struct Config {
   std::string log_path;           // the oracle's; "" = none
   std::string waves_path;         // samples and states of waves; "" = none
   uint64_t sample_every = 0;      // instructions of a wave; 0 = no samples
+  bool check_memory = false;      // what machine code does wrong with memory ends its kernel
+  bool check_races = false;       // races between the waves of a work group are told
   std::string instructions_path;  // all of them; "" = none
   std::string tree;               // directory that holds the /sys, /dev and /proc this process sees
   int log_level = 0;              // diagnostics on stderr

@@ -285,6 +285,8 @@ Result<Config> parse_config(std::string_view text, std::string_view name) {
   reader.text("waves", config.waves_path);
   reader.text("instructions", config.instructions_path);
   reader.integer("sample_every", config.sample_every, 0, 1'000'000'000);
+  reader.flag("check_memory", config.check_memory);
+  reader.flag("check_races", config.check_races);
   reader.text("coverage", config.coverage_path);
   reader.text("tree", config.tree);
   reader.integer("log_level", config.log_level, 0, 9);
@@ -321,6 +323,8 @@ std::string config_text(const Config& config) {
             {"waves", config.waves_path},
             {"sample_every", config.sample_every},
             {"instructions", config.instructions_path},
+            {"check_memory", config.check_memory},
+            {"check_races", config.check_races},
             {"tree", config.tree},
             {"log_level", config.log_level},
             {"threads", config.threads},

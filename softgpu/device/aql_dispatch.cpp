@@ -136,8 +136,9 @@ bool AqlQueue::uses_host_code() const {
   const EngineChoice engine = services_.config.engine;
   if (engine != EngineChoice::kAuto && engine != EngineChoice::kHost) return false;
   if (!services_.executor.knows(name_)) return false;
-  // Only machine code has instructions to count.
-  return engine == EngineChoice::kHost || !gpu_.counters.is_counting() || !uses_machine_code();
+  // Only machine code has instructions to count and accesses to check.
+  const bool wants_instructions = gpu_.counters.is_counting() || services_.check != nullptr;
+  return engine == EngineChoice::kHost || !wants_instructions || !uses_machine_code();
 }
 
 bool AqlQueue::uses_machine_code() const {
@@ -173,6 +174,8 @@ Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet
   watch.dispatch = gpu_.dispatches++;
   watch.waves = services_.waves;
   watch.trace = services_.instructions;
+  watch.check = services_.check;
+  watch.tell = [this](const std::string& text) { services_.notices.once(text); };
   if (watch.is_needed()) launch.watch = &watch;
   return services_.executor.run(*machine_code_.kernel(*place, launch), dispatch);
 }

@@ -77,6 +77,7 @@ struct Device::Impl {
   isa::Engine engine;
   isa::WaveLog waves;
   isa::InstructionTrace instructions;
+  std::unique_ptr<isa::Check> check;
   Services services;
   std::vector<std::unique_ptr<Gpu>> gpus;
   Doorbells doorbells;
@@ -110,6 +111,11 @@ Device::Impl::Impl(const Config& device_config, Host& host)
   if (!config.instructions_path.empty()) {
     instructions.open(config.instructions_path) ? void(services.instructions = &instructions)
                                                 : complain(config.instructions_path);
+  }
+  if (config.check_memory || config.check_races) {
+    check = std::make_unique<isa::Check>(config.check_memory ? host.allocations() : nullptr,
+                                         config.check_races);
+    services.check = check.get();
   }
   for (const GpuConfig& gpu : config.gpus) gpus.push_back(std::make_unique<Gpu>(gpu));
 }

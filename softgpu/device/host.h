@@ -11,6 +11,10 @@
 
 namespace softgpu {
 
+namespace isa {
+class Allocations;
+}
+
 enum class MemoryFault : uint32_t { kNotPresent = 1, kReadOnly = 2, kNoExecute = 4, kEcc = 8 };
 
 class Host {
@@ -31,6 +35,8 @@ class Host {
     uint64_t code = 0, memory = 0;
   };
   virtual TrapHandler trap_handler(uint32_t /*gpu*/) { return {}; }
+  // What kernels may touch, where that is checked.
+  virtual const isa::Allocations* allocations() { return nullptr; }
   // Raises the memory-exception events of the process.
   virtual void memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) = 0;
   // Raises the hardware-exception events: the GPU was reset or is lost.

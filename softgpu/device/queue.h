@@ -43,6 +43,7 @@ struct Services {
   Notices& notices;
   isa::WaveLog* waves = nullptr;
   isa::InstructionTrace* instructions = nullptr;
+  isa::Check* check = nullptr;
 };
 
 // Where a queue stands after step().

@@ -72,6 +72,10 @@ Driver::Driver(Environment& environment, int file, const Doorbells& doorbells)
       session_(environment.session()),
       file_(file),
       doorbells_(doorbells),
+      quarantine_(config_.check_memory ? std::make_unique<Quarantine>([this](uint64_t address) {
+        return mapping_at(address);
+      })
+                                       : nullptr),
       memory_(config_, session_, file) {
   svm_.on_migration([this](const Svm::Migration& migration) { tell_of_migration(migration); });
   if (session_.join()) {
@@ -251,6 +255,21 @@ void Driver::report_load() {
     }
   }).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+const isa::Allocations* Driver::allocations() {
+  return quarantine_ != nullptr ? &quarantine_->allocations() : nullptr;
+}
+
+isa::Mapping Driver::mapping_at(uint64_t address) const {
+  const Memory::Around found = memory_.around(address);
+  if (found.bytes != 0) return {found.address, found.address + found.bytes};
+  // Shared virtual memory is known page by page.
+  constexpr uint64_t kPage = 4096;
+  for (uint32_t gpu = 0; gpu < config_.gpus.size(); ++gpu) {
+    if (svm_.is_mapped(gpu, address, 1)) return {address / kPage * kPage, (address / kPage + 1) * kPage};
+  }
+  return {};
 }
 
 Host::TrapHandler Driver::trap_handler(uint32_t gpu) {

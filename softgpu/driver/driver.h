@@ -18,6 +18,7 @@
 #include "driver/events.h"
 #include "driver/gem.h"
 #include "driver/memory.h"
+#include "driver/quarantine.h"
 #include "driver/smi.h"
 #include "driver/svm.h"
 
@@ -38,6 +39,8 @@ class Driver final : public Host {
   Gem& gem() { return gem_; }
   Svm& svm() { return svm_; }
   Smi& smi() { return smi_; }
+  // Where memory is checked; else nullptr.
+  Quarantine* quarantine() { return quarantine_.get(); }
   Events& events() { return events_; }
   int memory_file() const { return file_; }
 
@@ -59,6 +62,7 @@ class Driver final : public Host {
   }
   void set_event(uint32_t event) override { events_.set(event); }
   TrapHandler trap_handler(uint32_t gpu) override;
+  const isa::Allocations* allocations() override;
   // False for a GPU that is not there.
   bool set_trap_handler(uint32_t gpu, const TrapHandler& handler);
   void memory_fault(uint32_t gpu, uint64_t address, MemoryFault reason) override;
@@ -69,6 +73,7 @@ class Driver final : public Host {
   using Doorbells = std::array<std::atomic<uint64_t>*, kMaxGpus>;
 
   Driver(Environment& environment, int file, const Doorbells& doorbells);
+  isa::Mapping mapping_at(uint64_t address) const;
   void show_process();
   void show_queue(uint32_t id, const kfd_ioctl_create_queue_args& request);
   void report_load();
@@ -78,6 +83,7 @@ class Driver final : public Host {
   Session& session_;
   const int file_;
   const Doorbells doorbells_;
+  const std::unique_ptr<Quarantine> quarantine_;
   Memory memory_;
   Gem gem_{memory_};
   Svm svm_{config_};

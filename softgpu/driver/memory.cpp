@@ -234,4 +234,29 @@ bool Memory::is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const {
   return true;
 }
 
+Memory::Around Memory::around(uint64_t address) const {
+  constexpr uint32_t kRegisters =
+      KFD_IOC_ALLOC_MEM_FLAGS_DOORBELL | KFD_IOC_ALLOC_MEM_FLAGS_MMIO_REMAP;
+  const auto found_in = [&](const Mapping& mapping) -> Around {
+    const uint64_t begin = mapping.is_registered() ? mapping.buffer->user_address : mapping.address;
+    const bool is_it = address >= begin && address - begin < mapping.bytes &&
+                       mapping.mapped_gpus != 0 && (mapping.buffer->flags & kRegisters) == 0;
+    if (!is_it) return {};
+    return {begin, mapping.bytes, (mapping.buffer->flags & KFD_IOC_ALLOC_MEM_FLAGS_VRAM) != 0};
+  };
+  std::shared_lock lock(mutex_);
+  const auto behind = by_address_.upper_bound(address);
+  if (behind != by_address_.begin()) {
+    const Around found = found_in(std::prev(behind)->second);
+    if (found.bytes != 0) return found;
+  }
+  if (registered_.load(std::memory_order_relaxed) == 0) return {};
+  for (const auto& [begin, mapping] : by_address_) {
+    if (!mapping.is_registered()) continue;
+    const Around found = found_in(mapping);
+    if (found.bytes != 0) return found;
+  }
+  return {};
+}
+
 }  // namespace softgpu

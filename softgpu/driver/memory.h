@@ -65,6 +65,13 @@ class Memory {
   std::optional<Range> doorbells(uint64_t handle) const;
 
   bool is_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) const;
+  // What any GPU may use around an address of the process, registered memory at its own address;
+  // no bytes if that is nothing. `is_vram`: it is a GPU's own.
+  struct Around {
+    uint64_t address = 0, bytes = 0;
+    bool is_vram = false;
+  };
+  Around around(uint64_t address) const;
 
  private:
   struct Mapping {

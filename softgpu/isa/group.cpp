@@ -121,7 +121,11 @@ Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const ui
   if (!prepare(launch, count_)) return {Outcome::kTrap, 0, "no memory for its waves"};
   std::copy(std::begin(id), std::end(id), state_.id);
   state_.watch = launch.watch != nullptr ? &watch_ : nullptr;
-  if (launch.watch != nullptr) watch_.begin(*launch.watch, number, launch.program->begin());
+  if (launch.watch != nullptr) {
+    const std::vector<OwnMemory> own = launch.own_memory();
+    watch_.begin(*launch.watch,
+                 {number, launch.program->begin(), count_, &launch.descriptor, own});
+  }
   for (uint32_t i = 0; i < count_; ++i) {
     waves_[i]->number = i;
     start(*waves_[i], launch, size);
@@ -134,7 +138,7 @@ Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const ui
   catch_faults_in(nullptr);
   for (uint32_t i = 0; i < count_; ++i) executed_ += waves_[i]->executed;
   Outcome outcome = fault_.outcome;
-  if (outcome.kind == Outcome::kMemoryFault) {
+  if (outcome.kind == Outcome::kMemoryFault && current_->stop != Stop::kBadAccess) {
     char text[128];
     std::snprintf(text, sizeof(text), "memory fault before %#llx (code + %#llx)",
                   static_cast<unsigned long long>(current_->pc),
@@ -200,6 +204,7 @@ void GroupRunner::run_waves() {
     }
     if (waiting != 0 && waiting + ended == count_) {
       std::replace(stops_.begin(), stops_.end(), Stop::kBarrier, Stop::kBudget);
+      if (state_.watch != nullptr) watch_.passes_barrier();
       waiting = 0;
     } else if (somebody_waits) {
       sched_yield();  // perhaps for a group on another thread
@@ -212,6 +217,13 @@ bool GroupRunner::take_turn(Wave& wave) {
   isa::run(wave, *launch_->program, kTurn);
   if (wave.stop == Stop::kBudget || wave.stop == Stop::kEnd || wave.stop == Stop::kBarrier)
     return true;
+  if (wave.stop == Stop::kBadAccess) {
+    // On a GPU it would have been a fault, or nothing, as chance has it: no trap handler runs.
+    const Finding& found = watch_.bad_access();
+    fault_.outcome = {found.is_local ? Outcome::kApertureViolation : Outcome::kMemoryFault,
+                      found.address, text_of(found)};
+    return false;
+  }
   return handle_trap(wave);
 }
 

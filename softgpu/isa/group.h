@@ -34,6 +34,10 @@ struct Launch {
   void* context = nullptr;
   const Watch* watch = nullptr;
   const std::atomic<bool>* stopped = nullptr;  // true: the waves end where they are
+  // Where the waves read from that is no memory of a GPU: the packet, and arguments that were copied.
+  std::vector<OwnMemory> own_memory() const {
+    return {{packet, 64}, {kernarg, descriptor.kernarg_bytes}};
+  }
 };
 
 class GroupRunner {

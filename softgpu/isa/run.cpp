@@ -64,7 +64,10 @@ void run_until_stop(Wave& wave, Program& program, uint64_t budget) {
     }
     wave.pc += op->words * 4U;
     ++wave.executed;
-    if constexpr (is_watched) wave.group->watch->sees(wave, *op);
+    if constexpr (is_watched) {
+      wave.group->watch->sees(wave, *op);
+      if (wave.stop != Stop::kNone) return;
+    }
     if ((wave.mode & 255) == kUsualFloatMode && wave.gpr_index == 0) {
       op->run(wave, *op);
     } else {

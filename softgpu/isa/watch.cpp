@@ -93,17 +93,19 @@ LdsCycles lds_cycles(const uint64_t (&addresses)[kLanes], uint64_t exec, unsigne
   return cycles;
 }
 
-void GroupWatch::begin(const Watch& watch, uint64_t group, uint64_t code) {
+void GroupWatch::begin(const Watch& watch, const Group& group) {
   watch_ = &watch;
-  group_ = group;
-  code_ = code;
+  group_ = group.number;
+  code_ = group.code;
+  kernel_ = group.kernel;
+  if (watch.check != nullptr) check_.begin(*watch.check, group.own, group.code, group.waves);
   if (watch.waves != nullptr) answered_ = watch.waves->demands();
   tally_ = {};
   fetched_.clear();
   tally_[counter::SPI_CSN_NUM_THREADGROUPS] = 1;
   text_.clear();
   if (watch.trace == nullptr) return;
-  text_ = "g " + std::to_string(watch.dispatch) + ' ' + std::to_string(group) + ' ' +
+  text_ = "g " + std::to_string(watch.dispatch) + ' ' + std::to_string(group.number) + ' ' +
           (watch.kernel.empty() ? "?" : watch.kernel) + '\n';
 }
 
@@ -123,7 +125,7 @@ void GroupWatch::starts(const Wave& wave) {
     text_ += "w " + std::to_string(wave.number) + ' ' + std::to_string(items) + '\n';
 }
 
-void GroupWatch::sees(const Wave& wave, const Op& op) {
+void GroupWatch::sees(Wave& wave, const Op& op) {
   last_ = op.address;
   if (op.opcode == nullptr) return;  // it is about to stop
   const uint64_t every = watch_->waves != nullptr ? watch_->waves->every() : 0;
@@ -135,6 +137,7 @@ void GroupWatch::sees(const Wave& wave, const Op& op) {
   const OpcodeClass& kind = class_of(*op.opcode);
   if (watch_->counters != nullptr) count(wave, op, kind);
   if (watch_->trace != nullptr) describe(wave, op, kind);
+  if (watch_->check != nullptr && kind.space != Space::kNone) check(wave, op, kind);
 }
 
 void GroupWatch::count(const Wave& wave, const Op& op, const OpcodeClass& kind) {
@@ -303,7 +306,10 @@ void GroupWatch::show(const Wave& wave, const char* why,
                       const sonde::gpu::KernelDescriptor& kernel) {
   if (watch_->waves == nullptr) return;
   const bool has_failed = std::string_view(why) != "demand";
-  watch_->waves->state(place_at(has_failed ? last_ : wave.pc), wave, why, kernel);
+  const bool is_found = wave.stop == Stop::kBadAccess;
+  watch_->waves->state(place_at(has_failed ? last_ : wave.pc), wave,
+                       is_found ? name_of(bad_access_.kind) : why, kernel,
+                       is_found ? &bad_access_ : nullptr);
 }
 
 void GroupWatch::end() {

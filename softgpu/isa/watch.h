@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "counters/counters.h"
 #include "isa/caches.h"
+#include "isa/check.h"
 #include "isa/op.h"
 #include "isa/opcode_class.h"
 #include "isa/wave.h"
@@ -35,19 +38,34 @@ struct Watch {
   CacheModel* caches = nullptr;  // only with counters
   InstructionTrace* trace = nullptr;
   WaveLog* waves = nullptr;
+  Check* check = nullptr;
+  // Where nobody has `waves`: what is found and does not end the kernel, as text.
+  std::function<void(const std::string&)> tell;
   uint32_t gpu = 0;       // for readers
   uint64_t dispatch = 0;  // its number
   std::string kernel;
-  bool is_needed() const { return counters != nullptr || trace != nullptr || waves != nullptr; }
+  bool is_needed() const {
+    return counters != nullptr || trace != nullptr || waves != nullptr || check != nullptr;
+  }
 };
 
 class GroupWatch {
  public:
-  // The group's number is that in its dispatch, whose code begins there.
-  void begin(const Watch& watch, uint64_t group, uint64_t code);
+  // The group's number is that in its dispatch.
+  struct Group {
+    uint64_t number = 0, code = 0;  // where the code object's code begins
+    uint32_t waves = 0;
+    const sonde::gpu::KernelDescriptor* kernel = nullptr;
+    std::span<const OwnMemory> own;  // that its waves may read
+  };
+  void begin(const Watch& watch, const Group& group);
   void starts(const Wave& wave);
-  // Called for each instruction before it runs.
-  void sees(const Wave& wave, const Op& op);
+  // Called for each instruction before it runs. May stop the wave (Stop::kBadAccess), for which
+  // bad_access() says why.
+  void sees(Wave& wave, const Op& op);
+  // All waves have met at a barrier.
+  void passes_barrier();
+  const Finding& bad_access() const { return bad_access_; }
   // Whether somebody wants the state of all waves; true once for each demand.
   bool is_asked();
   // The wave is about to run what is at its pc, or, as `why` says, has failed at what it ran last.
@@ -61,6 +79,8 @@ class GroupWatch {
   void count_flat(const Wave& wave, const OpcodeClass& kind);
   void find_addresses(const Wave& wave, const Op& op, const OpcodeClass& kind, unsigned place);
   void model(const Wave& wave, const Op& op, const OpcodeClass& kind);
+  void check(Wave& wave, const Op& op, const OpcodeClass& kind);
+  void check_at(Wave& wave, const GroupCheck::Use& use);
   void describe(const Wave& wave, const Op& op, const OpcodeClass& kind);
 
   WavePlace place_at(uint64_t pc) const {
@@ -69,6 +89,9 @@ class GroupWatch {
 
   const Watch* watch_ = nullptr;
   uint64_t group_ = 0, code_ = 0;
+  const sonde::gpu::KernelDescriptor* kernel_ = nullptr;
+  GroupCheck check_;
+  Finding bad_access_;
   uint64_t last_ = 0;      // where the instruction was that was seen last
   uint64_t answered_ = 0;  // demands
   Tally tally_{};

@@ -35,6 +35,7 @@ enum class Stop : uint8_t {
   kUnknownInstruction,  // at pc
   kOutsideCode,         // pc is no place of the code object
   kMemoryViolation,     // of LDS or private memory
+  kBadAccess,           // --check found one, which is not done
 };
 
 // What the waves of a group share, and what they need of their surroundings.

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
+
+#include "isa/check.h"
 
 namespace softgpu::isa {
 namespace {
@@ -63,9 +66,51 @@ void put_rows(std::string& to, const Wave& wave, unsigned first, unsigned count)
   }
 }
 
+const char* name_of(Access access) {
+  return access == Access::kLoad ? "load" : access == Access::kStore ? "store" : "atomic";
+}
+
+std::string finding_fields(const Finding& finding, const Wave& wave) {
+  std::string text = ", \"address\": " + hex(finding.address) +
+                     ", \"begin\": " + hex(finding.begin) + ", \"space\": " + quoted(finding.is_local ? "lds" : "memory") +
+                     ", \"access\": " + quoted(name_of(finding.access)) +
+                     ", \"bytes\": " + std::to_string(finding.bytes) +
+                     ", \"lane\": " + std::to_string(finding.lane) +
+                     ", \"lanes\": " + std::to_string(finding.lanes);
+  if (finding.is_local) text += ", \"lds_bytes\": " + std::to_string(wave.group->lds_bytes);
+  if (finding.kind != Finding::Kind::kRace) return text;
+  return text + ", \"other_pc\": " + hex(finding.other_pc) +
+         ", \"other_wave\": " + std::to_string(finding.other_wave) +
+         ", \"other_lane\": " + std::to_string(finding.other_lane) +
+         ", \"other_access\": " + quoted(finding.other_writes ? "store" : "load");
+}
+
+// What tells the dispatch when it is over: its kernel object and its arguments, which lie in the
+// packet at these places.
+std::string dispatch_fields(std::span<const OwnMemory> own) {
+  constexpr uint64_t kKernelObject = 32, kArguments = 40;
+  if (own.size() < 2 || own[0].address == 0) return {};
+  const auto word = [&](uint64_t at) {
+    uint64_t value = 0;
+    std::memcpy(&value, reinterpret_cast<const void*>(own[0].address + at), sizeof(value));
+    return value;
+  };
+  std::string text = ", \"kernel_object\": " + hex(word(kKernelObject)) +
+                     ", \"kernarg\": " + hex(word(kArguments)) + ", \"arguments\": \"";
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(own[1].address);
+  char digits[4];
+  for (uint64_t i = 0; bytes != nullptr && i < std::min<uint64_t>(own[1].bytes, 1024); ++i) {
+    std::snprintf(digits, sizeof(digits), "%02x", bytes[i]);
+    text += digits;
+  }
+  return text + '"';
+}
+
 // As HW_REG_TRAPSTS has them: MEM_VIOL 8, ILLEGAL_INST 11.
 uint32_t trap_status_of(std::string_view why) {
-  if (why == "memory_fault" || why == "aperture_violation") return 1U << 8;
+  if (why == "memory_fault" || why == "aperture_violation" || why == "out_of_bounds" ||
+      why == "use_after_free")
+    return 1U << 8;
   return why == "illegal_instruction" ? 1U << 11 : 0;
 }
 
@@ -100,7 +145,8 @@ void WaveLog::sample(const WavePlace& place, const Wave& wave, const Op& op) {
 }
 
 void WaveLog::state(const WavePlace& place, const Wave& wave, std::string_view why,
-                    const sonde::gpu::KernelDescriptor& kernel) {
+                    const sonde::gpu::KernelDescriptor& kernel, const Finding* finding,
+                    std::span<const OwnMemory> own) {
   // gfx90a has VGPRs and accumulators in one file, in units of eight.
   const unsigned registers = std::min(512U, ((kernel.rsrc1 & 63) + 1) * 8);
   const unsigned vectors = std::min(registers, ((kernel.rsrc3 & 63) + 1) * 4);
@@ -110,7 +156,9 @@ void WaveLog::state(const WavePlace& place, const Wave& wave, std::string_view w
           ", \"mode\": " + hex(wave.mode) + ", \"m0\": " + hex(wave.s[sonde::gpu::kM0]) +
           ", \"vcc\": " + hex(wave.vcc()) + ", \"scc\": " + std::to_string(wave.scc & 1) +
           ", \"trap\": " + std::to_string(wave.trap_id) +
-          ", \"executed\": " + std::to_string(wave.executed) + ", \"sgprs\": ";
+          ", \"executed\": " + std::to_string(wave.executed);
+  if (finding != nullptr) line += finding_fields(*finding, wave) + dispatch_fields(own);
+  line += ", \"sgprs\": ";
   put_dwords(line, wave.s, sonde::gpu::kFlatScratch);
   line += ", \"vgprs\": [";
   put_rows(line, wave, 0, vectors);

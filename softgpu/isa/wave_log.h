@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,9 @@
 #include "isa/wave.h"
 
 namespace softgpu::isa {
+
+struct Finding;
+struct OwnMemory;
 
 // Of which wave a line is.
 struct WavePlace {
@@ -32,8 +36,10 @@ class WaveLog {
   uint64_t every() const { return every_; }
 
   void sample(const WavePlace& place, const Wave& wave, const Op& op);
+  // `finding`: of --check, where that is why; `own`: the packet and the arguments of the dispatch.
   void state(const WavePlace& place, const Wave& wave, std::string_view why,
-             const sonde::gpu::KernelDescriptor& kernel);
+             const sonde::gpu::KernelDescriptor& kernel, const Finding* finding = nullptr,
+             std::span<const OwnMemory> own = {});
   // How often somebody has asked for the state of all waves, by making a file: FILE.ask, which is
   // taken away. Looks at most 20 times a second.
   uint64_t demands();

@@ -32,6 +32,7 @@ using sonde::Result;
 using sonde::Status;
 
 constexpr int kPublishEveryMs = 50;
+constexpr int kGuardPages = 16;  // between buffers whose bounds are checked
 constexpr int kCannotRun = 126, kNotFound = 127;  // as a shell says it
 
 // Beside the tool: PREFIX/bin/softgpu and PREFIX/lib/softgpu/libsoftgpu.so.
@@ -63,6 +64,21 @@ Status begin_log(const std::string& path) {
   const sonde::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd.valid()) return sonde::errno_error("cannot write the log", path, errno);
   return sonde::ok_status();
+}
+
+// Where memory is checked, each buffer has pages of its own, with some between that belong to
+// nobody, and the library is a tool of the HSA runtime: the innermost, so that others see what is
+// freed as it is freed.
+std::string check_environment(const std::string& library) {
+  const auto given = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  std::string additions = "\x1fHSA_DISABLE_FRAGMENT_ALLOCATOR=1";
+  if (given("HSA_SVM_GUARD_PAGES").empty())
+    additions += "\x1fHSA_SVM_GUARD_PAGES=" + std::to_string(kGuardPages);
+  const std::string tools = given("HSA_TOOLS_LIB");
+  return additions + "\x1fHSA_TOOLS_LIB=" + library + (tools.empty() ? "" : " " + tools);
 }
 
 // For all processes to append to; one that is there is kept.
@@ -107,6 +123,7 @@ Result<int> run(const Options& options, const std::string& file, const SessionFo
   if (config && !config->waves_path.empty()) additions += "\x1fSOFTGPU_WAVES=" + config->waves_path;
   if (const std::string path = library_path(library); !path.empty())
     additions += "\x1fLD_LIBRARY_PATH=" + path;
+  if (options.config.check_memory) additions += check_environment(library);
   const auto environment = sonde::record::merged_environment(environ, additions);
   SONDE_ASSIGN(auto held,
                sonde::record::HeldChild::make(file, options.command, environment, signals));

@@ -41,6 +41,7 @@ std::string model_table() {
 struct Raw {
   std::vector<std::string> gpus, faults;
   std::string config, log, engine, kfd, waves, instructions, coverage;
+  std::vector<std::string> check;
   std::optional<int> verbose, threads;
   std::optional<uint64_t> sample_every;
   bool real_time = false, list_models = false, list_counters = false, print_config = false;
@@ -75,6 +76,8 @@ Result<Config> make_config(const Raw& raw) {
     return make_error(ErrorCode::kInvalidArgument, "there is no file for the samples", {},
                       "--waves FILE says where they go");
   }
+  for (const std::string& what : raw.check)
+    (what == "memory" ? config.check_memory : config.check_races) = true;
   config.log_level = raw.verbose.value_or(config.log_level);
   config.threads = raw.threads.value_or(config.threads);
   if (!raw.engine.empty()) {
@@ -82,6 +85,11 @@ Result<Config> make_config(const Raw& raw) {
   }
   if (!raw.kfd.empty()) {
     SONDE_ASSIGN(config.kfd_minor, parse_kfd_version(raw.kfd));
+  }
+  if ((config.check_memory || config.check_races) && config.engine != EngineChoice::kAuto &&
+      config.engine != EngineChoice::kIsa) {
+    return make_error(ErrorCode::kInvalidArgument, "checks machine code, which is not to run",
+                      "--check", "--engine isa, or auto");
   }
   SONDE_TRY(finish_config(config));
   for (GpuConfig& gpu : config.gpus) gpu.time.real_time |= raw.real_time;
@@ -112,6 +120,13 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
   app.add_option("--trace-instructions", raw.instructions,
                  "Write each instruction of machine code that runs to this new file: it grows fast")
       ->type_name("FILE");
+  app.add_option("--check", raw.check,
+                 "Check what machine code does with memory: memory (out of bounds, use after free, "
+                 "reads of what nobody wrote), race (between waves of a work group), or both")
+      ->type_name("WHAT")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"memory", "race"}));
   app.add_option("--coverage", raw.coverage,
                  "Append the instructions and modifiers that machine code executes to this file")
       ->type_name("FILE")

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "fault/compose.h"
+#include "fault/findings.h"
 #include "fault/violation.h"
 #include "fault/waits.h"
 
@@ -338,8 +339,34 @@ void state(FaultReport& report) {
 
 }  // namespace
 
+std::string reasons_text(uint32_t reasons) {
+  struct Reason {
+    uint32_t bit;
+    const char* text;
+  };
+  constexpr Reason kReasons[] = {
+      {0x1, "page not present"},
+      {0x2, "write to a read-only page"},
+      {0x4, "execute of a page that is not executable"},
+      {0x8, "memory that only the host may use"},
+      {0x10, "DRAM ECC error"},
+      {0x20, "address not exact"},
+      {0x40, "SRAM ECC error"},
+      {0x80000000, "hang"},
+  };
+  std::string text;
+  for (const Reason& reason : kReasons) {
+    if ((reasons & reason.bit) != 0) text += (text.empty() ? "" : ", ") + std::string(reason.text);
+  }
+  return text.empty() ? "no reason given" : text;
+}
+
 void find_cause(FaultReport& report) {
-  if (report.kind == "memory fault") {
+  if (report.finding) {
+    const auto& near = report.nearest;
+    finding_cause(report, kernel_text(report), near ? buffer_text(report, near->allocation) : "");
+    advise_on_cached_block(report);
+  } else if (report.kind == "memory fault") {
     memory_fault(report);
     advise_on_cached_block(report);
   } else if (report.kind == "queue error") {

@@ -10,6 +10,7 @@
 #include "base/demangle.h"
 #include "base/strings.h"
 #include "fault/assertion.h"
+#include "fault/findings.h"
 #include "fault/violation.h"
 #include "fault/waits.h"
 #include "fault/waves.h"
@@ -59,6 +60,7 @@ class Composer {
   void list_dispatches();
   void list_waves(const Occasion& occasion);
   void list_waits();
+  void add_checked();
   void find_culprit();
   void use_wave_address();
   void look_at_page();
@@ -127,6 +129,9 @@ void Composer::describe(const Occasion& occasion) {
     report_.kind = "host crash";
     report_.time_ns = occasion.time_ns;
     report_.title = fmt::format("the program ended by {} with work on its GPUs", occasion.ended);
+  } else if (occasion.kind == Occasion::Kind::kCheck) {
+    show_finding(*occasion.found, code_, report_);
+    report_.waves = group_waves({*occasion.found}, code_);
   } else if (occasion.kind == Occasion::Kind::kHang) {
     report_.kind = "hang";
     report_.time_ns = occasion.time_ns;
@@ -342,10 +347,13 @@ void Composer::list_dispatches() {
 bool Composer::counts(const WaveGroup& group) const { return is_live_ || group.why != "demand"; }
 
 void Composer::list_waves(const Occasion& occasion) {
+  if (!report_.waves.empty()) return;  // what is told is one
   if (!occasion.waves_file.empty()) {
     auto waves = read_waves(occasion.waves_file, report_.pid, occasion.waves_from);
+    std::erase_if(waves, [](const Wave& wave) { return wave.finding && goes_on(*wave.finding); });
     for (Wave& wave : waves) {
       if (wave.why == "memory_fault") wave.lanes = touched_by(wave, code_);
+      if (wave.finding && !report_.finding) show_finding(wave, code_, report_);
     }
     report_.waves = group_waves(std::move(waves), code_);
   }
@@ -402,7 +410,28 @@ int Composer::rank_of(const Dispatch& dispatch) const {
   return rank;
 }
 
+// The dispatch that was checked may be over: the finding has its arguments.
+void Composer::add_checked() {
+  const CheckFinding& finding = *report_.finding;
+  const wire::BoardDispatch* newest = dispatch_of(state_, finding, report_.time_ns);
+  if (newest == nullptr) return;
+  Dispatch found = dispatch(*newest, false);
+  add_launch(*newest, found);
+  wire::BoardArguments values = {};
+  values.bytes = bytes_of(finding.arguments, values.data, sizeof values.data);
+  const gpu::Kernel* kernel = code_.kernel_of(newest->kernel_object, &found.code_object);
+  for (const gpu::KernelArgument& from : kernel == nullptr ? std::vector<gpu::KernelArgument>()
+                                                           : kernel->arguments) {
+    if (from.kind.rfind("hidden_", 0) != 0) found.arguments.push_back(argument(from, values));
+  }
+  std::erase_if(report_.in_flight, [&](const Dispatch& d) { return d.number == found.number; });
+  report_.in_flight.insert(report_.in_flight.begin(), std::move(found));
+  report_.culprit = 0;
+  report_.how_sure = "its accesses were checked";
+}
+
 void Composer::find_culprit() {
+  if (report_.finding && goes_on(*report_.finding)) return add_checked();
   std::vector<int> ranks;
   for (size_t i = 0; i < report_.in_flight.size(); ++i) {
     const bool elsewhere = report_.gpu >= 0 && report_.in_flight[i].gpu != report_.gpu;
@@ -429,7 +458,7 @@ void Composer::find_culprit() {
 
 // A fault is told by its page; the wave's registers have the address itself.
 void Composer::use_wave_address() {
-  if (!report_.has_address) return;
+  if (!report_.has_address || report_.finding) return;
   for (const WaveGroup& group : report_.waves) {
     for (const Wave& wave : group.waves) {
       for (const WaveLane& lane : wave.lanes) {
@@ -461,28 +490,6 @@ void Composer::show_code() {
 }
 
 }  // namespace
-
-std::string reasons_text(uint32_t reasons) {
-  struct Reason {
-    uint32_t bit;
-    const char* text;
-  };
-  constexpr Reason kReasons[] = {
-      {0x1, "page not present"},
-      {0x2, "write to a read-only page"},
-      {0x4, "execute of a page that is not executable"},
-      {0x8, "memory that only the host may use"},
-      {0x10, "DRAM ECC error"},
-      {0x20, "address not exact"},
-      {0x40, "SRAM ECC error"},
-      {0x80000000, "hang"},
-  };
-  std::string text;
-  for (const Reason& reason : kReasons) {
-    if ((reasons & reason.bit) != 0) text += (text.empty() ? "" : ", ") + std::string(reason.text);
-  }
-  return text.empty() ? "no reason given" : text;
-}
 
 FaultReport compose(const Board& board, CodeObjects& code, const Occasion& occasion,
                     const Namer& namer) {

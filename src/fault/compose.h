@@ -20,7 +20,8 @@ struct Occasion {
     kCrash,
     kCallError,
     kHang,  // nothing has begun or ended since `since_ns`
-    kAsked  // somebody wants to know how it stands
+    kAsked,  // somebody wants to know how it stands
+    kCheck   // --check found something, and the program goes on
   } kind = Kind::kFault;
   uint32_t fault = 0;      // of kFault: its place on the board
   std::string program;     // its command line; "" where it is not known
@@ -30,6 +31,7 @@ struct Occasion {
   int64_t time_ns = 0;  // of an end, or now
   int64_t since_ns = 0;
   const LiveProcess* process = nullptr;  // whose board it is; of kFault it may wait, or be gone
+  const Wave* found = nullptr;           // of kCheck
   size_t waves_from = 0;                 // where the waves that were asked for begin in their file
 };
 

@@ -127,6 +127,19 @@ std::string group_json(const WaveGroup& group) {
   return json.raw("waves", list_of(group.waves, wave)).done();
 }
 
+std::string finding_json(const CheckFinding& finding) {
+  const auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
+  Json json('{');
+  json.text("kind", finding.kind).text("access", finding.access);
+  json.truth("is_lds", finding.is_local).hex("begin", finding.begin).hex("address", finding.address);
+  json.number("bytes", number(finding.bytes)).number("lane", number(finding.lane));
+  json.number("lanes", number(finding.lanes)).number("wave", number(finding.wave));
+  if (finding.kind != "race") return json.done();
+  json.hex("other_pc", finding.other_pc).number("other_wave", number(finding.other_wave));
+  json.number("other_lane", number(finding.other_lane)).text("other_access", finding.other_access);
+  return json.text("other_instruction", finding.other_instruction).done();
+}
+
 std::string completer_json(const Completer& by) {
   Json json('{');
   json.number("queue", static_cast<int64_t>(by.queue));
@@ -173,6 +186,7 @@ std::string json_of(const FaultReport& report) {
   json.text("disassembled", report.function);
   json.raw("disassembly", list_of(report.disassembly, line_json));
   json.raw("waves", list_of(report.waves, group_json)).text("no_waves", report.no_waves);
+  json.raw("finding", report.finding ? finding_json(*report.finding) : "");
   json.raw("waits", list_of(report.waits, wait_json)).text("no_waits", report.no_waits);
   json.raw("cycle", list_of(report.cycle, [&report](size_t wait) {
              return std::to_string(report.waits[wait].queue);

@@ -78,6 +78,19 @@ struct WaveLane {
   unsigned lane = 0;
   uint64_t address = 0;  // that it was about to touch
 };
+// What the software GPU found with --check (softgpu/isa/WAVES.md).
+struct CheckFinding {
+  std::string kind;    // "out_of_bounds", "use_after_free", "uninitialised_read", "race"
+  std::string access;  // "load", "store", "atomic"
+  bool is_local = false;             // in LDS; addresses are offsets there
+  uint64_t begin = 0, address = 0;   // of the lane's access, and its first byte that is wrong
+  uint64_t bytes = 0, lane = 0, lanes = 0, wave = 0;
+  uint64_t local_bytes = 0;                               // LDS of the work group
+  uint64_t other_pc = 0, other_wave = 0, other_lane = 0;  // of a race
+  std::string other_access, other_instruction;
+  uint64_t kernel_object = 0, kernarg = 0;  // of the dispatch, where it went on
+  std::string arguments;                    // its bytes in hexadecimal
+};
 struct Wave {
   uint64_t group = 0, group_id[3] = {}, number = 0;
   uint64_t pc = 0, offset = 0, exec = 0;
@@ -86,6 +99,10 @@ struct Wave {
   uint64_t trap = 0;
   std::string state;            // the line itself: all registers, as JSON
   std::vector<WaveLane> lanes;  // of a memory access that failed
+  int64_t pid = 0;
+  int gpu = -1;
+  int64_t time_ns = 0;
+  std::optional<CheckFinding> finding;
 };
 struct WaveGroup {
   uint64_t pc = 0, entry = 0;  // entry: the kernel's first instruction; 0 where it is not known
@@ -151,6 +168,7 @@ struct FaultReport {
   std::optional<Violation> violation;
   std::string assertion;         // the text of a failed assert()
   std::string page;              // what the process has mapped at the address; "" = not known
+  std::optional<CheckFinding> finding;  // where that is what is told
   std::string no_waves;          // why there are none, and how to get them
   std::vector<QueueWait> waits;  // of a program that goes on
   std::vector<size_t> cycle;  // of those, each of which waits for the next, the last for the first

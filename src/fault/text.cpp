@@ -6,6 +6,7 @@
 
 #include "base/demangle.h"
 #include "base/strings.h"
+#include "fault/findings.h"
 #include "fault/waits.h"
 
 namespace sonde::fault {
@@ -109,7 +110,8 @@ std::string Text::place_text(const Place& place) const {
 void Text::address() {
   if (!report_.has_address) return;
   line("\nAddress {:#x}{}", report_.address,
-       report_.address_is_exact      ? ", from the registers of the wave"
+       report_.finding               ? ", to the byte"
+       : report_.address_is_exact    ? ", from the registers of the wave"
        : report_.address % 4096 == 0 ? ", known by its page"
                                      : "");
   if (!report_.page.empty()) line("  page: {}", report_.page);
@@ -223,6 +225,7 @@ void Text::code() {
 void Text::wave(const Wave& wave) {
   line("    group {} ({}, {}, {}), wave {}: EXEC {:#x}", wave.group, wave.group_id[0],
        wave.group_id[1], wave.group_id[2], wave.number, wave.exec);
+  if (wave.finding) line("      {}", access_text(*wave.finding));
   if (!wave.lanes.empty()) {
     const WaveLane& first = wave.lanes.front();
     const WaveLane& last = wave.lanes.back();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "fault/findings.h"
 #include "gpu/print.h"
 
 namespace sonde::fault {
@@ -35,8 +36,36 @@ uint64_t number_of_key(std::string_view line, std::string_view key) {
   return std::strtoull(std::string(value.substr(0, 20)).c_str(), nullptr, 0);
 }
 
+std::optional<CheckFinding> read_finding(std::string_view why, const std::string& line) {
+  const bool is_one = why == "out_of_bounds" || why == "use_after_free" || why == "race" ||
+                      why == "uninitialised_read";
+  if (!is_one) return std::nullopt;
+  CheckFinding finding;
+  finding.kind = why;
+  finding.access = text_of_key(line, "access");
+  finding.is_local = text_of_key(line, "space") == "lds";
+  finding.begin = number_of_key(line, "begin");
+  finding.address = number_of_key(line, "address");
+  finding.bytes = number_of_key(line, "bytes");
+  finding.lane = number_of_key(line, "lane");
+  finding.lanes = number_of_key(line, "lanes");
+  finding.wave = number_of_key(line, "wave");
+  finding.local_bytes = number_of_key(line, "lds_bytes");
+  finding.other_pc = number_of_key(line, "other_pc");
+  finding.other_wave = number_of_key(line, "other_wave");
+  finding.other_lane = number_of_key(line, "other_lane");
+  finding.other_access = text_of_key(line, "other_access");
+  finding.kernel_object = number_of_key(line, "kernel_object");
+  finding.kernarg = number_of_key(line, "kernarg");
+  finding.arguments = text_of_key(line, "arguments");
+  return finding;
+}
+
 Wave read_wave(const std::string& line) {
   Wave wave;
+  wave.pid = static_cast<int64_t>(number_of_key(line, "pid"));
+  wave.gpu = static_cast<int>(number_of_key(line, "gpu"));
+  wave.time_ns = static_cast<int64_t>(number_of_key(line, "time_ns"));
   wave.group = number_of_key(line, "group");
   wave.number = number_of_key(line, "wave");
   wave.pc = number_of_key(line, "pc");
@@ -53,6 +82,7 @@ Wave read_wave(const std::string& line) {
     id = std::strtoull(at, &end, 10);
     at = *end == ',' ? end + 1 : end;
   }
+  wave.finding = read_finding(wave.why, line);
   wave.state = line;
   return wave;
 }
@@ -151,6 +181,19 @@ void each_sample(const std::string& path, const std::function<void(const PcSampl
     sample.exec = number_of_key(line, "exec");
     visit(sample);
   }
+}
+
+std::vector<Wave> read_findings(const std::string& path, size_t& from) {
+  std::vector<Wave> waves;
+  std::ifstream file(path);
+  file.seekg(static_cast<std::streamoff>(from));
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    from += line.size() + 1;
+    if (line.rfind("{\"line\": \"state\"", 0) != 0 || line.back() != '}') continue;
+    Wave wave = read_wave(line);
+    if (wave.finding && goes_on(*wave.finding)) waves.push_back(std::move(wave));
+  }
+  return waves;
 }
 
 std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code) {

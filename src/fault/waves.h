@@ -35,6 +35,10 @@ struct PcSample {
 };
 void each_sample(const std::string& path, const std::function<void(const PcSample&)>& visit);
 
+// The waves of all processes with a finding of --check after which the program goes on, of whole
+// lines behind `from`, which moves behind them.
+std::vector<Wave> read_findings(const std::string& path, size_t& from);
+
 // What stands at the same place for the same reason is one group.
 std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code);
 

@@ -18,6 +18,7 @@
 #include "fault/memory.h"
 #include "fault/text.h"
 #include "fault/waits.h"
+#include "fault/waves.h"
 #include "record/command.h"
 #include "record/launcher.h"
 #include "record/symbols.h"
@@ -29,6 +30,7 @@ namespace {
 constexpr int64_t kWavesNs = 1'000'000'000;
 constexpr useconds_t kWritingUs = 100'000;  // from the first wave to the last
 constexpr int64_t kHangLookNs = 250'000'000;
+constexpr int kMostFindings = 20;  // of --check, whose reports are printed whole
 constexpr int64_t kSoonNs = 2'000'000'000;  // an end so soon after a failed call is due to it
 
 bool is_crash(int signal) {
@@ -134,6 +136,8 @@ Result<FaultWatch> FaultWatch::open(const std::string& session, const Options& o
 
 void FaultWatch::print(const fault::FaultReport& report) const {
   const FaultOptions& options = options_->faults;
+  if (findings_ > kMostFindings && !options.all && !options.json && options.output.empty())
+    return say(report.cause);  // the whole of it is for --all
   std::string text =
       options.json ? fault::json_of(report) + "\n"
                    : fault::text_of(report, {options.all && !options.agent_layout});
@@ -231,7 +235,27 @@ bool FaultWatch::look(store::Writer* writer) {
     fault::set_reported(path);
   }
   if (options_->faults.hang_ns != 0) look_for_hangs(writer);
+  if (options_->faults.checks) look_for_findings(writer);
   return reports_ != before;
+}
+
+// One report for each that the software GPU writes: it writes none twice.
+void FaultWatch::look_for_findings(store::Writer* writer) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(waves_, error);
+  if (error || bytes == checked_) return;
+  for (const fault::Wave& wave : fault::read_findings(waves_, checked_)) {
+    ++findings_;
+    for (const std::string& path : fault::list_boards(session_)) {
+      const auto board = fault::read_board(path);
+      if (!board || board->state->pid != wave.pid) continue;
+      fault::Occasion now = occasion();
+      now.kind = fault::Occasion::Kind::kCheck;
+      now.found = &wave;
+      tell(*board, now, writer);
+      break;
+    }
+  }
 }
 
 fault::Occasion FaultWatch::occasion() const {

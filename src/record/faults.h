@@ -38,7 +38,10 @@ class FaultWatch {
   };
   bool look_at_end(const End& end, store::Writer* writer);
 
-  int reports() const { return reports_; }
+  void count_in(Outcome& outcome) const {
+    outcome.faults = reports_;
+    outcome.findings = findings_;
+  }
 
  private:
   // How far the GPUs of a process have come, and since when.
@@ -48,6 +51,7 @@ class FaultWatch {
     bool told = false;
   };
   bool look_for_hangs(store::Writer* writer);
+  void look_for_findings(store::Writer* writer);
   void tell_state_of(const std::string& path, fault::Occasion::Kind kind, int64_t since_ns,
                      store::Writer* writer);
   fault::Occasion occasion() const;
@@ -61,7 +65,8 @@ class FaultWatch {
   std::set<std::string> told_;                // boards
   std::map<std::string, Progress> progress_;  // by board
   int64_t looked_ns_ = 0;
-  int reports_ = 0;
+  size_t checked_ = 0;  // bytes of the waves' file
+  int reports_ = 0, findings_ = 0;
   bool has_core_ = false;  // Options' file was begun, by us
 };
 

@@ -28,6 +28,7 @@ struct FaultOptions {
   bool all = false;      // every wave with its registers
   int64_t hang_ns = 0;   // without progress of a GPU that has work: 0 is for ever
   bool on_quit = false;  // SIGQUIT asks for a report, and is not the command's
+  bool checks = false;   // what --check finds is told, from the same file
   bool waves = false;    // the command has kWavesFile among its words: it becomes a file's name
   std::string waves_of_others;  // where a software GPU that is none of ours puts waves; "" = none
   bool agent_layout = false;    // also as AMD's debug agent prints it, all reports in one file
@@ -81,6 +82,7 @@ struct Outcome {
   int64_t wall_ns = 0;
   uint64_t apis = 0, ops = 0, lost = 0;
   int faults = 0;                             // reports of GPUs that failed
+  int findings = 0;                           // of them those of --check after which it went on
   int left_running = 0;                       // processes that were let go
   std::string kept_session;                   // the session directory, if it still holds records
   bool interrupted = false;                   // a second Ctrl-C left them there

@@ -422,7 +422,7 @@ void Recording::finish(Outcome& outcome) {
   faults_.look_at_end(
       {child_, WEXITSTATUS(wait_status_), signal_of(wait_status_), ended_ns_, behind_softgpu_},
       kept());
-  outcome.faults = faults_.reports();
+  faults_.count_in(outcome);
   if (!failure_ && !stopped_) finish_processes(outcome);
   if (metrics_ != nullptr && !failure_) {
     if (auto finished = metrics_->finish(*ingest_); !finished) fail(finished.error());

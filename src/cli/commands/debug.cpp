@@ -65,8 +65,37 @@ Result<record::FaultOptions> fault_options(const Arguments& arguments) {
   return options;
 }
 
+// What --check asks for.
+struct Checks {
+  bool memory = false, race = false;
+};
+Result<Checks> checks_of(const Arguments& arguments) {
+  Checks checks;
+  const auto text = arguments.value("check");
+  if (!text) return checks;
+  for (const auto word : split(*text, ',')) {
+    if (word != "memory" && word != "race") {
+      return make_error(ErrorCode::kInvalidArgument, "cannot be checked: " + std::string(word),
+                        "--check", "as in --check memory, --check race or --check memory,race");
+    }
+    (word == "memory" ? checks.memory : checks.race) = true;
+  }
+  if (arguments.flag("softgpu")) return checks;
+  if (checks.race) {
+    return make_error(ErrorCode::kUnsupported, "a GPU does not tell of each access of its kernels",
+                      "--check race", "sonde debug --softgpu --check race finds races");
+  }
+  print_error_line(
+      "--check memory on a GPU gives each buffer pages of its own, with others between that nobody "
+      "has: an access is found where it leaves the pages of its buffer. What stays within them, "
+      "freed memory that is somebody's again, and reads of what nobody wrote are not found here, "
+      "but with --softgpu.");
+  return checks;
+}
+
 Result<record::Options> options_of(const Arguments& arguments) {
   record::Options options;
+  SONDE_ASSIGN(const Checks checks, checks_of(arguments));
   SONDE_ASSIGN(options.faults, fault_options(arguments));
   options.spool_folder = arguments.value_or("spool-dir", "");
   options.backends = std::vector<std::string>{"hsa", "hip"};
@@ -75,7 +104,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
   if (arguments.flag("launch-stacks")) {
     options.environment.push_back(std::string(wire::kBoardLaunches) + "=1");
   }
-  if (arguments.flag("no-cache")) {
+  if (arguments.flag("no-cache") || checks.memory) {
     // PyTorch's allocator under its two names, and that of ROCr for small buffers.
     for (const char* setting :
          {"PYTORCH_NO_HIP_MEMORY_CACHING=1", "PYTORCH_NO_CUDA_MEMORY_CACHING=1",
@@ -83,6 +112,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
       options.environment.emplace_back(setting);
     }
   }
+  if (checks.memory) options.environment.emplace_back("HSA_SVM_GUARD_PAGES=16");
   options.quiet = true;
   options.command = arguments.command_line();
   if (!arguments.flag("softgpu")) return options;
@@ -92,8 +122,12 @@ Result<record::Options> options_of(const Arguments& arguments) {
                       "./dev demo installs what it needs and builds it");
   }
   options.faults.waves = true;
-  options.command.insert(options.command.begin(),
-                         {launcher, "--engine", "isa", "--waves", record::kWavesFile, "--"});
+  std::vector<std::string> start = {launcher, "--engine", "isa", "--waves", record::kWavesFile};
+  if (checks.memory) start.insert(start.end(), {"--check", "memory"});
+  if (checks.race) start.insert(start.end(), {"--check", "race"});
+  options.faults.checks = checks.memory || checks.race;
+  start.emplace_back("--");
+  options.command.insert(options.command.begin(), start.begin(), start.end());
   return options;
 }
 
@@ -193,7 +227,9 @@ Result<int> run(const Arguments& arguments) {
     print_error_line(outcome.error().to_line());
     return code == ErrorCode::kNotFound ? 127 : 126;
   }
-  record::exit_like(outcome->exit_status, outcome->signal);
+  // A program that did what it should not has not passed the check.
+  const bool passes = outcome->exit_status != 0 || outcome->signal != 0 || outcome->findings == 0;
+  record::exit_like(passes ? outcome->exit_status : 1, outcome->signal);
 }
 
 }  // namespace
@@ -219,7 +255,11 @@ Command debug_command() {
           "publishes as it goes: 0.03 us a launch, and a call stack an allocation.\n\n"
           "With --softgpu the command runs on a software AMD GPU, kernels from their machine code. "
           "There the waves that stopped are shown too, and the address that a lane touched. On a "
-          "card a memory fault is told by its page, and there are no waves.",
+          "card a memory fault is told by its page, and there are no waves.\n\n"
+          "With --check as well, each access of each kernel is checked before it is done. One that "
+          "is out of bounds or of freed memory ends the program as a fault of a GPU does. After a "
+          "race, or a read of what nobody wrote, the program goes on, and sonde debug exits with 1 "
+          "where the program ends with 0.",
       .options =
           {{"--softgpu", "", "run the command on a software AMD GPU, from its machine code", ""},
            {"-o,--output", "FILE", "write the report to this new file", "standard error"},
@@ -233,6 +273,11 @@ Command debug_command() {
            {"--no-cache", "",
             "have PyTorch and ROCm allocate each buffer by itself, so that its bounds are known: "
             "slow, and an access out of bounds is likelier to fault",
+            ""},
+           {"--check", "WHAT",
+            "check what kernels do with memory: memory (out of bounds, use after free, reads of what "
+            "nobody wrote), race (between waves of a work group), or both, as memory,race; with "
+            "--softgpu to the byte and the lane, without it memory alone, by pages",
             ""},
            {"--hang", "TIME",
             "also report when no dispatch has begun or ended for TIME although there is work, or a queue "
@@ -248,6 +293,8 @@ Command debug_command() {
             "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"}},
       .examples = {{"sonde debug -- ./solver", "why does it end with a memory access fault?"},
                    {"sonde debug --softgpu -- ./solver", "on a machine without an AMD GPU"},
+                   {"sonde debug --softgpu --check memory,race -- ./solver",
+                    "does a kernel leave its buffers, or do its waves race?"},
                    {"sonde debug --core fault.rpd -- ./solver", "to look at it elsewhere"},
                    {"sonde debug fault.rpd", "the report that --core or sonde record stored"}},
       .takes_command_line = true,

@@ -1,0 +1,56 @@
+// RaceShadow: which waves of a group have read and written which bytes since the last barrier. Not
+// thread-safe; one for each group that runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace softgpu::isa {
+
+class RaceShadow {
+ public:
+  // An access: of which wave and lane, at which instruction (counted from the begin of the code).
+  struct Mark {
+    uint32_t place = 0;
+    uint8_t wave = 0, lane = 0;
+    bool is_there = false;
+  };
+  struct Conflict {
+    Mark other;
+    bool other_writes = false;
+    uint64_t address = 0;  // of the first byte
+  };
+
+  // Forgets all.
+  void clear();
+  // The access before with which this one races, if there is one.
+  std::optional<Conflict> access(uint64_t address, uint32_t bytes, bool is_local, bool writes,
+                                 const Mark& mark);
+  // More was accessed than is kept: some of it is not seen.
+  bool is_full() const { return is_full_; }
+
+ private:
+  // Of a dword, or of a byte where somebody accessed less than the dword.
+  struct Cell {
+    uint64_t key = 0;
+    uint32_t epoch = 0;
+    bool is_split = false;
+    Mark writer, reader, other_reader;  // the readers are of two waves
+  };
+  static constexpr size_t kFewest = 1024, kMost = size_t{1} << 22;
+
+  Cell* find_or_add(uint64_t key);
+  void grow();
+  std::optional<Conflict> access_cell(Cell& cell, bool writes, const Mark& mark);
+  std::optional<Conflict> access_dword(uint64_t key, bool writes, const Mark& mark);
+  std::optional<Conflict> access_byte(uint64_t key, bool writes, const Mark& mark);
+
+  std::vector<Cell> cells_;
+  size_t used_ = 0;
+  uint32_t epoch_ = 1;
+  bool is_full_ = false;
+};
+
+}  // namespace softgpu::isa
