@@ -1,0 +1,172 @@
+#!/usr/bin/python3
+"""Random kernels that are out of bounds, use freed memory, race, or do nothing wrong (generate.py), under
+softgpu --check: what is found is what is there, and nothing else.
+
+  check_test.py --build build --seeds 1 --kernels 12        of each of correct, race and bounds
+  check_test.py --build build --seeds 1-5 --kernels 40      a longer run
+
+Exit status: 0 all is found and nothing else, 1 not so, 77 there is no hipcc."""
+import argparse
+import concurrent.futures
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import generate
+
+AT_ONCE = 20  # kernels in a process, of those that do not end it
+
+
+def run(args, folder, program, kernels):
+    """What softgpu found, as lines of JSON, and where the arrays were: by kernel and array."""
+    waves = tempfile.mktemp(dir=folder)
+    command = [os.path.join(args.build, "bin/softgpu"), "--engine", "isa", "--check", "memory,race", "--waves", waves,
+               "--", program, *(str(k.number) for k in kernels)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    arrays = {(line["kernel"], line["array"]): line["address"] for line in lines if "array" in line}
+    with open(waves) as file:
+        found = [json.loads(line) for line in file]
+    os.unlink(waves)
+    return done, any("done" in line for line in lines), found, arrays
+
+
+def name_of(line):
+    """_Z2k1Ph is k1."""
+    return line["kernel"].removeprefix("_Z").lstrip("0123456789").split("P")[0]
+
+
+def offset(kernel, line, arrays, key):
+    """From the begin of the array that the line's access is in, and that array; of LDS from its begin."""
+    address = int(line[key], 16)
+    if line["space"] == "lds":
+        return None, address
+    near = [(abs(address - start), number, address - start) for (k, number), start in arrays.items()
+            if k == kernel.number and number >= 0]
+    _, number, distance = min(near)
+    return kernel.arrays[number], distance
+
+
+def is_of(access, line, kernel, arrays):
+    array, begin = offset(kernel, line, arrays, "begin")
+    same_place = access.array.is_local if array is None else access.array is array
+    return (same_place and access.begin == begin and access.size == line["bytes"] and access.group == line["group"] and
+            access.wave == line["wave"] and access.lane == line["lane"] and access.kind == line["access"])
+
+
+def check_race(kernel, lines, arrays):
+    if not lines:
+        return "no race was found"
+    accesses = kernel.accesses(kernel.phases)
+    for line in lines:
+        if line["why"] != "race":
+            return f"{line['why']} where nothing but a race is"
+        byte = offset(kernel, line, arrays, "address")[1]
+        ones = [a for a in accesses if is_of(a, line, kernel, arrays)]
+        others = [a for a in accesses if a.wave == line["other_wave"] and a.lane == line["other_lane"] and
+                  a.kind == line["other_access"] and a.begin <= byte < a.begin + a.size and a.group == line["group"]]
+        if not any(kernel.is_race(one, other) for one in ones for other in others):
+            return f"a race that is none: {summary(line)}"
+    return None
+
+
+def check_bounds(kernel, lines, arrays):
+    if len(lines) != 1:
+        return f"{len(lines)} findings instead of one: {[summary(line) for line in lines]}"
+    line = lines[0]
+    if line["why"] != ("use_after_free" if kernel.kind == "freed" else "out_of_bounds"):
+        return f"{line['why']} instead of what is there"
+    ones = [a for a in kernel.outside() if is_of(a, line, kernel, arrays)]
+    if not ones:
+        return f"an access that is all right: {summary(line)}"
+    one = ones[0]
+    end = kernel.local_bytes if one.array.is_local else one.array.bytes
+    first = one.begin if one.begin < 0 or kernel.kind == "freed" else max(one.begin, end)
+    if offset(kernel, line, arrays, "address")[1] != first:
+        return f"not the first byte that is wrong, {first}: {summary(line)}"
+    return None
+
+
+def summary(line):
+    left_out = ("sgprs", "vgprs", "agprs", "lds", "arguments")
+    return {key: value for key, value in line.items() if key not in left_out}
+
+
+def check_together(args, folder, program, kernels):
+    """Those that do not end their process."""
+    done, is_whole, found, arrays = run(args, folder, program, kernels)
+    if not is_whole or done.returncode != 0:
+        return [f"kernels {[k.number for k in kernels]}: status {done.returncode}: {done.stderr[-2000:]}"]
+    wrong = []
+    for kernel in kernels:
+        lines = [line for line in found if name_of(line) == kernel.name]
+        trouble = check_race(kernel, lines, arrays) if kernel.kind == "race" else \
+            f"a false alarm: {summary(lines[0])}" if lines else None
+        if trouble:
+            wrong.append(f"{kernel.name}, {kernel.kind}: {trouble}")
+    return wrong
+
+
+def check_alone(args, folder, program, kernel):
+    done, is_whole, found, arrays = run(args, folder, program, [kernel])
+    if is_whole or done.returncode == 0:
+        return [f"{kernel.name}, {kernel.kind}: the program did not end by it"]
+    trouble = check_bounds(kernel, found, arrays)
+    return [f"{kernel.name}, {kernel.kind}: {trouble}"] if trouble else []
+
+
+def check_seed(seed, args, folder):
+    kernels = generate.make_kernels(seed, {"correct": args.kernels, "race": args.kernels, "bounds": args.kernels,
+                                           "freed": max(1, args.kernels // 6)})
+    source, program = os.path.join(folder, "kernels.hip"), os.path.join(folder, "kernels")
+    with open(source, "w") as file:
+        file.write(generate.program(kernels))
+    built = subprocess.run(["hipcc", "-O2", "-std=c++17", "-w", f"--offload-arch={args.arch}", "-x", "hip", source, "-o",
+                            program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if built.returncode != 0:
+        return [built.stdout]
+    alone = [k for k in kernels if k.kind in ("bounds", "freed")]
+    together = [k for k in kernels if k.kind in ("correct", "race")]
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        jobs = [pool.submit(check_together, args, folder, program, together[i:i + AT_ONCE])
+                for i in range(0, len(together), AT_ONCE)]
+        jobs += [pool.submit(check_alone, args, folder, program, kernel) for kernel in alone]
+        wrong = [text for job in jobs for text in job.result()]
+    kinds = ", ".join(f"{sum(k.kind == kind for k in kernels)} {text}" for kind, text in (
+        ("bounds", "out of bounds"), ("freed", "of freed memory"), ("race", "with races"), ("correct", "correct")))
+    print(f"seed {seed}: kernels {kinds}: {len(wrong)} wrong", flush=True)
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--seeds", default="1", help="FIRST-LAST")
+    parser.add_argument("--kernels", type=int, default=12, help="of each kind, in each seed")
+    parser.add_argument("--arch", default="gfx90a")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--keep", action="store_true", help="keep what was built")
+    args = parser.parse_args()
+    if not shutil.which("hipcc"):
+        print("skipped: there is no hipcc")
+        return 77
+    first, _, last = args.seeds.partition("-")
+    failed = 0
+    for seed in range(int(first), int(last or first) + 1):
+        folder = tempfile.mkdtemp(prefix=f"softgpu-check{seed}-")
+        wrong = check_seed(seed, args, folder)
+        failed += len(wrong)
+        for text in wrong:
+            print(text)
+        if args.keep or wrong:
+            print(f"kept {folder}")
+        else:
+            shutil.rmtree(folder)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
