@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/opencl/board.h"
 #include "backends/opencl/devices.h"
 #include "backends/opencl/handle_map.h"
 #include "backends/opencl/hooks.h"
@@ -109,8 +110,10 @@ void after_clCloneKernel(cl_kernel kernel, cl_kernel, cl_int*) {
 }
 
 // Local memory as an argument changes what the kernel uses.
-void after_clSetKernelArg(cl_int code, cl_kernel handle, cl_uint, size_t, const void* value) {
+void after_clSetKernelArg(cl_int code, cl_kernel handle, cl_uint index, size_t bytes,
+                          const void* value) {
   Kernel kernel;
+  if (code == CL_SUCCESS) note_argument(handle, index, bytes, value);
   if (code != CL_SUCCESS || value != nullptr || !g_kernels.get(handle, &kernel)) return;
   kernel.stale = true;
   g_kernels.put(handle, kernel);

@@ -11,6 +11,7 @@ struct Launch {
   cl_command_queue handle;
   Queue* queue;  // NULL until the runtime has accepted the handle, if it is new to us
   uint64_t before, after;
+  uint64_t noted;  // on the board, plus 1
   sonde_op op;
 };
 
@@ -24,7 +25,7 @@ inline void launch_begin(Launch* launch, cl_command_queue handle) {
   launch->queue = known_queue(handle);
   launch->op = {};
   launch->before = needs_bracket(launch) ? agent().ticks() : 0;
-  launch->after = 0;
+  launch->after = launch->noted = 0;
 }
 
 inline void launch_end(Launch* launch) {

@@ -125,6 +125,7 @@ extern "C" __attribute__((visibility("default"))) cl_int clInitLayer(
   g_layer.agent = find_agent();
   if (g_layer.agent != nullptr) {
     define_functions();
+    open_board();
     fill_dispatch();
   }
   *num_entries_ret = count;

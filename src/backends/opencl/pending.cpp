@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "backends/opencl/board.h"
 #include "backends/opencl/launch.h"
 
 namespace sonde::opencl {
@@ -132,6 +133,7 @@ bool record_if_finished(const PendingOp& pending) {
                                             sizeof status, &status, nullptr);
   if (code != CL_SUCCESS) status = code;
   if (status > CL_COMPLETE) return false;
+  note_launch_over(pending.noted);
   sonde_op op = pending.op;
   op.status = status;
   op.queued = time_of(pending.event, CL_PROFILING_COMMAND_QUEUED);
@@ -228,6 +230,7 @@ void launch_commit(Launch* launch, cl_event own, const cl_event* user) {
   pending.device = queue->device;
   pending.before = launch->before;
   pending.after = launch->after;
+  pending.noted = launch->noted;
   pending.op = launch->op;
   pending.op.queue = queue->id;
   if (queue->device != nullptr) pending.op.clock = queue->device->clock.load();

@@ -14,6 +14,7 @@ struct PendingOp {
   PendingOp* next;
   cl_event event;
   Device* device;
+  uint64_t noted;          // on the board, plus 1
   uint64_t before, after;  // ticks around the enqueue, if the device's clock needs them
   sonde_op op;
 };

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/opencl/board.h"
 #include "backends/opencl/hooks.h"
 #include "backends/opencl/kernels.h"
 #include "backends/opencl/launch.h"
@@ -209,6 +210,7 @@ struct Wrapped<F, Member, R (*)(A...)> {
     launch_begin(&launch, [](cl_command_queue queue, auto...) { return queue; }(a...));
     const sonde_call call =
         agent().call_begin(g_layer.functions[static_cast<unsigned>(F)], SONDE_CALL_LAUNCHES);
+    if constexpr (kHasKernel) launch.noted = note_enqueue(a...);
     R result;
     if constexpr (kKind == 'L') {
       result = kHook<F>(a..., &own);
@@ -220,7 +222,10 @@ struct Wrapped<F, Member, R (*)(A...)> {
     const cl_int status = code_of(result, &code, a...);
     pack_all(&args, all, result, status != CL_SUCCESS, a...);
     agent().call_end(&call, status, args.words, args.count);
-    if (status != CL_SUCCESS) return result;
+    if (status != CL_SUCCESS) {
+      note_launch_over(launch.noted);
+      return result;
+    }
     launch.op.correlation = call.correlation;
     if constexpr (kKind == 'L') {
       launch.op.kind = SONDE_OP_BARRIER;
