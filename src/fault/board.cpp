@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/strings.h"
+#include "base/time.h"
 #include "base/unique_fd.h"
 
 namespace sonde::fault {
@@ -87,6 +88,17 @@ void make_sound(wire::Board& state) {
     cut(allocation.freed);
   }
   for (auto& launch : state.launches) cut(launch.stack);
+  end(state.program);
+  for (auto& name : state.architectures) end(name);
+  for (auto& call : state.collectives) {
+    end(call.name);
+    cut(call.stack);
+  }
+  state.thread_count = std::min(state.thread_count, wire::kBoardThreads);
+  for (auto& thread : state.threads) {
+    end(thread.name);
+    cut(thread.stack);
+  }
 }
 
 }  // namespace
@@ -139,6 +151,10 @@ Progress progress_of(const wire::Board& board) {
   for (const wire::BoardBarrier& barrier : board.barriers) {
     if (is_open(board, barrier)) ++progress.open;
   }
+  progress.collectives = board.next_collective;
+  for (const wire::BoardCollective& call : board.collectives) {
+    progress.in_calls += call.number != 0 && call.returned_ns == 0 ? 1 : 0;
+  }
   for (uint64_t i = 0; i < wire::kBoardDispatches; ++i) {
     const uint64_t number = board.dispatches[i].number;
     const bool is_whole = number != 0 && (number - 1) % wire::kBoardDispatches == i;
@@ -156,6 +172,23 @@ std::optional<Progress> progress_of(const std::string& path) {
     return std::nullopt;
   }
   return progress_of(*board);
+}
+
+bool ask_for_threads(const std::string& path, int64_t most_ns) {
+  const UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const auto asked_at = static_cast<off_t>(offsetof(wire::Board, threads_asked));
+  const auto told_at = static_cast<off_t>(offsetof(wire::Board, threads_told));
+  uint32_t asked = 0, told = 0;
+  if (!file.valid() || !read_at(file.get(), &asked, sizeof asked, asked_at)) return false;
+  ++asked;
+  if (::pwrite(file.get(), &asked, sizeof asked, asked_at) != sizeof asked) return false;
+  const int64_t until_ns = monotonic_now_ns() + most_ns;
+  while (read_at(file.get(), &told, sizeof told, told_at)) {
+    if (told == asked) return true;
+    if (monotonic_now_ns() > until_ns) return false;
+    ::usleep(5'000);
+  }
+  return false;
 }
 
 void set_reported(const std::string& path) {

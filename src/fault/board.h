@@ -48,6 +48,7 @@ struct Progress {
   uint64_t begun = 0, in_flight = 0;  // dispatches
   uint64_t barriers = 0, open = 0;    // and those that may still wait, as far as the board can tell
   uint64_t consumed = 0;              // packets of all queues
+  uint64_t collectives = 0, in_calls = 0;  // calls into RCCL, and those that have not returned
   bool operator==(const Progress&) const = default;
 };
 Progress progress_of(const wire::Board& board);
@@ -58,6 +59,9 @@ bool is_open(const wire::Board& board, const wire::BoardBarrier& barrier);
 
 // The faults on it so far, without reading the rest; 0 where it cannot be read.
 uint32_t fault_count(const std::string& path);
+
+// Has the process say what its threads do. False: it does not, within that time.
+bool ask_for_threads(const std::string& path, int64_t most_ns);
 
 // The process need not stay as it is any longer.
 void set_reported(const std::string& path);

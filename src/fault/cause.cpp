@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "fault/collectives.h"
 #include "fault/compose.h"
 #include "fault/findings.h"
 #include "fault/violation.h"
@@ -308,10 +309,29 @@ bool state_of_queues(FaultReport& report) {
   return true;
 }
 
+// A rank that waits for another has nothing that it could do itself.
+bool state_of_collectives(FaultReport& report) {
+  const auto found = std::find_if(
+      report.collectives.begin(), report.collectives.end(),
+      [](const CollectiveWait& wait) { return wait.differs || !wait.late.empty(); });
+  if (found == report.collectives.end()) return false;
+  report.cause = "collective: " + collective_text(*found);
+  for (const LateRank& rank : found->late) {
+    if (found->differs) break;
+    const std::string where = first_line(rank.stack);
+    report.evidence += fmt::format(
+        "{}rank {} (process {}) has made {} calls on it, the last was {}{}",
+        report.evidence.empty() ? "" : "; ", rank.rank, rank.pid, rank.calls, rank.call,
+        where.empty() ? "" : " in " + where);
+  }
+  if (found->differs) report.evidence = "calls of one communicator have to be the same in all ranks";
+  return true;
+}
+
 // What stands still is the oldest: later packets of its queue wait for it, if it does not wait
 // itself.
 void state(FaultReport& report) {
-  if (state_of_queues(report)) return;
+  if (state_of_queues(report) || state_of_collectives(report)) return;
   if (report.in_flight.empty()) {
     report.cause = "no GPU has work of this program";
     report.evidence = "every dispatch that it launched is over";
@@ -335,6 +355,25 @@ void state(FaultReport& report) {
     report.evidence = "which of the two it is cannot be told here: " + report.no_waits;
   }
   report.advice = "sonde debug --softgpu shows where the waves of a kernel are";
+}
+
+void call_error(FaultReport& report) {
+  // hipErrorInvalidDeviceFunction, hipErrorInvalidImage, hipErrorNoBinaryForGpu,
+  // hipErrorSharedObjectInitFailed
+  constexpr int kOfCode[] = {98, 200, 209, 303};
+  const std::string where = first_line(report.call_stack);
+  const std::string call = fmt::format("{} returned error {}{}", report.call, report.call_code,
+                                       where.empty() ? "" : ", called in " + where);
+  report.evidence = "it is the last call that failed, and the program ended soon after";
+  report.cause = call;
+  const bool is_of_code = std::any_of(std::begin(kOfCode), std::end(kOfCode),
+                                      [&](int code) { return code == report.call_code; });
+  if (!is_of_code) return;
+  report.cause = report.wrong_architecture.empty()
+                     ? "the code is for another architecture than the GPU's, or damaged: " + call
+                     : "wrong architecture: " + report.wrong_architecture;
+  report.evidence = call;
+  report.advice = "build it for the GPU: hipcc --offload-arch";
 }
 
 }  // namespace
@@ -372,12 +411,13 @@ void find_cause(FaultReport& report) {
   } else if (report.kind == "queue error") {
     queue_error(report);
   } else if (report.kind == "HIP error") {
-    const std::string where = first_line(report.call_stack);
-    report.cause = fmt::format("{} returned error {}{}", report.call, report.call_code,
-                               where.empty() ? "" : ", called in " + where);
-    report.evidence = "it is the last call that failed, and the program ended soon after";
+    call_error(report);
   } else if (report.kind == "hang" || report.kind == "state") {
     state(report);
+  } else if (!report.wrong_architecture.empty()) {
+    report.cause = "wrong architecture: " + report.wrong_architecture;
+    report.evidence = fmt::format("the program ended by {} before it launched anything", report.ended);
+    report.advice = "build it for the GPU: hipcc --offload-arch";
   } else {
     report.cause = fmt::format("the program itself ended by {}", report.ended);
     report.evidence = fmt::format("{} had not finished then, and no GPU reported a fault",

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/unique_fd.h"
 #include "fault/source_lines.h"
@@ -256,6 +257,31 @@ std::vector<DisassemblyLine> CodeObjects::disassemble_all(uint64_t pc) {
   };
   while (!lines.empty() && !is_last(lines.back()) && lines.back().address > pc) lines.pop_back();
   return lines;
+}
+
+std::string wrong_architecture(const wire::Board& board) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(board.program, error);
+  if (error || board.gpu_count == 0) return {};
+  const auto file = read_part(board.program, 0, bytes);
+  // "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-"
+  std::set<std::string> found;
+  for (const gpu::BundleEntry& entry : gpu::find_bundled(file)) {
+    const size_t at = entry.target.find("gfx");
+    if (at == std::string_view::npos) continue;
+    const std::string_view name = entry.target.substr(at);
+    found.emplace(name.substr(0, name.find(':')));
+  }
+  std::string gpus, kernels;
+  for (uint32_t i = 0; i < std::min(board.gpu_count, wire::kBoardGpus); ++i) {
+    const std::string architecture = board.architectures[i];
+    if (architecture.empty() || found.contains(architecture)) return {};
+    gpus += fmt::format("{}GPU {} is {}", gpus.empty() ? "" : ", ", i, architecture);
+  }
+  for (const std::string& name : found) kernels += (kernels.empty() ? "" : ", ") + name;
+  return found.empty() ? std::string()
+                       : fmt::format("the kernels in {} are for {}, and {}", board.program, kernels,
+                                     gpus);
 }
 
 std::string saved_name(const std::string& uri) {

@@ -52,6 +52,10 @@ class CodeObjects {
   std::vector<OpenObject> objects_;
 };
 
+// "the kernels in /a/b are for gfx906, and GPU 0 is gfx90a": where the program's file has kernels,
+// and none of them is for a GPU of the process. Else "".
+std::string wrong_architecture(const wire::Board& board);
+
 // The name that AMD's debug agent gives to a saved code object: its URI with other characters as
 // '_'.
 std::string saved_name(const std::string& uri);

@@ -10,6 +10,7 @@
 #include "base/demangle.h"
 #include "base/strings.h"
 #include "fault/assertion.h"
+#include "fault/collectives.h"
 #include "fault/findings.h"
 #include "fault/violation.h"
 #include "fault/waits.h"
@@ -43,6 +44,11 @@ class Composer {
     list_dispatches();
     list_waves(occasion);
     list_waits();
+    if (is_live_) {
+      report_.collectives = find_collective_waits(state_, occasion.all, namer_);
+      report_.no_threads = occasion.no_threads;
+      if (occasion.no_threads.empty()) list_threads(board_, namer_, report_);
+    }
     find_culprit();
     report_.violation = first_violation(
         report_.waves, report_.culprit ? report_.in_flight[*report_.culprit].private_bytes : 0, code_);
@@ -127,6 +133,7 @@ void Composer::describe(const Occasion& occasion) {
     describe_fault(state_.faults[occasion.fault % wire::kBoardFaults]);
   } else if (occasion.kind == Occasion::Kind::kCrash) {
     report_.kind = "host crash";
+    report_.wrong_architecture = occasion.wrong_architecture;
     report_.time_ns = occasion.time_ns;
     report_.title = fmt::format("the program ended by {} with work on its GPUs", occasion.ended);
   } else if (occasion.kind == Occasion::Kind::kCheck) {
@@ -143,6 +150,7 @@ void Composer::describe(const Occasion& occasion) {
     report_.title = "what the program's GPUs do, as SIGQUIT asked for";
   } else {
     report_.kind = "HIP error";
+    report_.wrong_architecture = wrong_architecture(state_);
     report_.time_ns = state_.call_error.time_ns;
     report_.title = fmt::format("{} failed with error {}, and the program ended with {}",
                                 report_.call, report_.call_code, occasion.ended);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "fault/board.h"
@@ -32,6 +33,9 @@ struct Occasion {
   int64_t since_ns = 0;
   const LiveProcess* process = nullptr;  // whose board it is; of kFault it may wait, or be gone
   const Wave* found = nullptr;           // of kCheck
+  std::vector<const Board*> all;         // boards of the session, for collectives; of kHang, kAsked
+  std::string wrong_architecture;        // of kCrash: that it is due to that
+  std::string no_threads;                // of kHang, kAsked: why the threads were not told
   size_t waves_from = 0;                 // where the waves that were asked for begin in their file
 };
 

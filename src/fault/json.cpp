@@ -3,6 +3,7 @@
 #include "base/strings.h"
 #include "fault/text.h"
 #include "fault/violation.h"
+#include "wire/board.h"
 
 namespace sonde::fault {
 
@@ -162,6 +163,28 @@ std::string wait_json(const QueueWait& wait) {
   return json.raw("signals", list_of(wait.signals, signal_json)).done();
 }
 
+std::string late_json(const LateRank& rank) {
+  Json json('{');
+  json.number("rank", rank.rank).number("pid", rank.pid);
+  json.number("calls", static_cast<int64_t>(rank.calls)).text("last_call", rank.call);
+  return json.raw("stack", list_of(rank.stack, frame_json)).done();
+}
+
+std::string collective_json(const CollectiveWait& wait) {
+  Json json('{');
+  json.number("ranks", wait.ranks).number("sequence", static_cast<int64_t>(wait.sequence));
+  json.text("call", wait.call).truth("differs", wait.differs);
+  const auto number = [](int rank) { return std::to_string(rank); };
+  json.raw("arrived", list_of(wait.arrived, number)).raw("unknown", list_of(wait.unknown, number));
+  return json.raw("late", list_of(wait.late, late_json)).done();
+}
+
+std::string thread_json(const HostThread& thread) {
+  Json json('{');
+  json.number("tid", thread.tid).text("name", thread.name).text("call", thread.call);
+  return json.truth("runs", thread.runs == wire::kThreadRuns).raw("stack", list_of(thread.stack, frame_json)).done();
+}
+
 }  // namespace
 
 std::string json_of(const FaultReport& report) {
@@ -191,6 +214,8 @@ std::string json_of(const FaultReport& report) {
   json.raw("cycle", list_of(report.cycle, [&report](size_t wait) {
              return std::to_string(report.waits[wait].queue);
            }));
+  json.raw("collectives", list_of(report.collectives, collective_json));
+  json.raw("threads", list_of(report.threads, thread_json)).text("no_threads", report.no_threads);
   json.text("failed_call", report.call).number("failed_call_code", report.call_code);
   return json.raw("failed_call_stack", list_of(report.call_stack, frame_json)).done();
 }

@@ -142,6 +142,31 @@ struct QueueWait {
   std::vector<AwaitedSignal> signals;
 };
 
+// A rank that has not come to a collective, and what it called last on that communicator.
+struct LateRank {
+  int rank = 0;
+  int64_t pid = 0;
+  uint64_t calls = 0;  // so many; 0: it has made the communicator only
+  std::string call;    // "ncclAllReduce of 1024 elements"
+  std::vector<StackFrame> stack;
+};
+struct CollectiveWait {
+  int ranks = 0;          // of the communicator
+  uint64_t sequence = 0;  // of the call that some wait in
+  std::string call;
+  std::vector<int> arrived, unknown;  // unknown: of no process of this session
+  std::vector<LateRank> late;
+  bool differs = false;  // `late` are all: they have called different things
+};
+
+// A thread of the program at the moment.
+struct HostThread {
+  int64_t tid = 0;
+  std::string name, call;  // call: of the runtime, that it is in
+  uint32_t runs = 0;       // enum wire::BoardThreadState: its stack is not known, or about that
+  std::vector<StackFrame> stack;
+};
+
 struct FaultReport {
   std::string kind;   // "memory fault", "queue error", "host crash", "HIP error"
   std::string title;  // one line
@@ -172,6 +197,12 @@ struct FaultReport {
   std::string no_waves;          // why there are none, and how to get them
   std::vector<QueueWait> waits;  // of a program that goes on
   std::vector<size_t> cycle;  // of those, each of which waits for the next, the last for the first
+  std::vector<CollectiveWait> collectives;
+  std::vector<HostThread> threads;  // whose stacks have frames of the program
+  size_t other_threads = 0;         // of the runtimes
+  std::string no_threads;           // why they are not known
+  // Of the GPUs, and of the kernels in the program's file, where none of them is for a GPU.
+  std::string wrong_architecture;
   std::string no_waits;       // why it is not known what queues wait for
   // The call into HIP that failed last.
   std::string call;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/strings.h"
 #include "store/python_lines.h"
@@ -27,7 +28,12 @@ uint64_t take_number(std::string_view& bytes) {
 bool is_runtime(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   return starts_with_any(name, {"libamdhip64.so", "libhsa-runtime64.so", "libhsakmt.so",
-                                "libsonde-", "libsoftgpu", "librocprofiler"});
+                                "libsonde-", "libsoftgpu", "librocprofiler", "librccl.so"});
+}
+
+bool is_libc(const StackFrame& frame) {
+  const std::string name = std::filesystem::path(frame.module).filename().string();
+  return starts_with_any(name, {"libc.so", "libpthread.so", "ld-linux", "linux-vdso"});
 }
 
 // What the program got from a header of HIP's stands for the call itself.
@@ -71,18 +77,43 @@ NamedStack name_stack(const wire::BoardStack& stack, const Board& board, const N
       frames.push_back({fmt::format("{:#x}", offset), "", "", 0, false, false});
     }
   }
-  const auto user = std::find_if(frames.begin(), frames.end(), [](const StackFrame& frame) {
+  // A thread that waits does so in libc, for the runtime.
+  auto begin = std::find_if_not(frames.begin(), frames.end(), is_libc);
+  if (begin == frames.end() || !begin->is_runtime) begin = frames.begin();
+  const auto user = std::find_if(begin, frames.end(), [](const StackFrame& frame) {
     return !frame.is_runtime && !is_of_header(frame);
   });
   NamedStack named;
   // Between the two may be ours, which passes the call on.
-  for (auto frame = user; frame != frames.begin() && named.call.empty();) {
+  for (auto frame = user; frame != begin && named.call.empty();) {
     --frame;
     const bool ours = frame->module.find("/libsonde-") != std::string::npos;
     if (frame->is_runtime && !ours) named.call = frame->function;
   }
-  named.frames.assign(user, frames.end());
+  // A call that the program makes by its name comes through ours.
+  std::copy_if(user, frames.end(), std::back_inserter(named.frames), [](const StackFrame& frame) {
+    return frame.module.find("/libsonde-") == std::string::npos;
+  });
   return named;
+}
+
+void list_threads(const Board& board, const Namer& namer, FaultReport& report) {
+  const auto is_of_program = [](const StackFrame& frame) {
+    return frame.is_python || !(frame.module.empty() || is_libc(frame) || frame.is_runtime);
+  };
+  for (uint32_t i = 0; i < board.state->thread_count; ++i) {
+    const wire::BoardThread& thread = board.state->threads[i];
+    NamedStack named = name_stack(thread.stack, board, namer);
+    const bool is_of_device = std::string_view(thread.name) == "softgpu";
+    const bool shown = (thread.runs == wire::kThreadRuns && !is_of_device) ||
+                       std::any_of(named.frames.begin(), named.frames.end(), is_of_program);
+    if (!shown) {
+      ++report.other_threads;
+      continue;
+    }
+    report.threads.push_back({thread.tid, thread.name, std::move(named.call), thread.runs,
+                              std::move(named.frames)});
+  }
 }
 
 }  // namespace sonde::fault

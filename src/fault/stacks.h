@@ -20,6 +20,9 @@ struct NamedStack {
   std::vector<StackFrame> frames;  // from the program's call on
 };
 
+// The threads that the board tells of: those with frames of the program.
+void list_threads(const Board& board, const Namer& namer, FaultReport& report);
+
 NamedStack name_stack(const wire::BoardStack& stack, const Board& board, const Namer& namer);
 
 }  // namespace sonde::fault

@@ -6,8 +6,10 @@
 
 #include "base/demangle.h"
 #include "base/strings.h"
+#include "fault/collectives.h"
 #include "fault/findings.h"
 #include "fault/waits.h"
+#include "wire/board.h"
 
 namespace sonde::fault {
 
@@ -25,11 +27,13 @@ class Text {
     head();
     address();
     queues();
+    collectives();
     kernel();
     code();
     waves();
     others();
     call_error();
+    threads();
     return std::move(out_);
   }
 
@@ -47,6 +51,8 @@ class Text {
   void head();
   void address();
   void queues();
+  void collectives();
+  void threads();
   void kernel();
   void arguments(const Dispatch& dispatch, const char* indent);
   void argument(size_t index, const Argument& argument, const char* indent);
@@ -175,6 +181,35 @@ void Text::queues() {
          doubt);
     for (const AwaitedSignal& signal : wait.signals) line("    {}", signal_text(signal));
   }
+}
+
+void Text::collectives() {
+  if (report_.collectives.empty()) return;
+  line("\nCollectives");
+  for (const CollectiveWait& wait : report_.collectives) {
+    line("  {}", collective_text(wait));
+    for (const LateRank& rank : wait.late) {
+      line("    rank {}, process {}: {} calls, the last was {}, from", rank.rank, rank.pid,
+           rank.calls, rank.call.empty() ? "none that is known" : rank.call);
+      stack(rank.stack);
+    }
+  }
+}
+
+void Text::threads() {
+  if (!report_.no_threads.empty()) line("\nThreads: {}", report_.no_threads);
+  if (report_.threads.empty()) return;
+  line("\nThreads");
+  for (const HostThread& thread : report_.threads) {
+    const bool runs = thread.runs == wire::kThreadRuns;
+    std::string what = runs                   ? ": runs, so its stack is not known"
+                       : thread.call.empty() ? ", blocked"
+                                              : ", in " + thread.call;
+    if (thread.runs == wire::kThreadMoves) what += ", which moves while it is looked at";
+    line("  {} ({}){}", thread.tid, thread.name, what);
+    if (!runs) stack(thread.stack);
+  }
+  if (report_.other_threads != 0) line("  ... and {} of the runtimes", report_.other_threads);
 }
 
 void Text::kernel() {

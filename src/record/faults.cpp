@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "base/time.h"
 #include "fault/memory.h"
+#include "fault/opencl.h"
 #include "fault/text.h"
 #include "fault/waits.h"
 #include "fault/waves.h"
@@ -28,6 +29,7 @@ namespace sonde::record {
 namespace {
 
 constexpr int64_t kWavesNs = 1'000'000'000;
+constexpr int64_t kThreadsNs = 1'000'000'000;
 constexpr useconds_t kWritingUs = 100'000;  // from the first wave to the last
 constexpr int64_t kHangLookNs = 250'000'000;
 constexpr int kMostFindings = 20;  // of --check, whose reports are printed whole
@@ -163,7 +165,12 @@ void FaultWatch::tell(const fault::Board& board, const fault::Occasion& occasion
   fault::CodeObjects code(board.objects);
   const FaultOptions& options = options_->faults;
   if (options.save_folder) save_code(code, *options.save_folder);
-  const fault::FaultReport report = fault::compose(board, code, occasion, names_of_files());
+  show(fault::compose(board, code, occasion, names_of_files()), code, occasion.process, writer);
+}
+
+void FaultWatch::show(const fault::FaultReport& report, fault::CodeObjects& code,
+                      const fault::LiveProcess* process, store::Writer* writer) {
+  const FaultOptions& options = options_->faults;
   print(report);
   ++reports_;
   if (writer == nullptr && options.core.empty()) return;
@@ -178,7 +185,7 @@ void FaultWatch::tell(const fault::Board& board, const fault::Occasion& occasion
                                valid_utf8(fault::text_of(report, {true})),
                                fault::json_of(report)};
   if (!options.core.empty()) {
-    const auto kept = keep(row, report, occasion.process, code);
+    const auto kept = keep(row, report, process, code);
     if (!kept) say("the report is not kept: " + kept.error().to_line());
     has_core_ = has_core_ || kept.ok();
   }
@@ -274,11 +281,26 @@ void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind ki
   now.since_ns = since_ns;
   if (!waves_.empty()) now.waves_from = ask_for_waves(waves_);
   now.time_ns = monotonic_now_ns();
+  if (!fault::ask_for_threads(path, kThreadsNs)) now.no_threads = "the process did not tell them";
   const auto board = fault::read_board(path);
   if (!board) return say("no report of the GPU: " + board.error().to_line());
   const fault::LiveProcess process(*board->state, path);
   now.process = &process;
+  const auto others = other_boards(path);
+  now.all.push_back(&*board);
+  for (const fault::Board& other : others) now.all.push_back(&other);
   tell(*board, now, writer);
+}
+
+// Of the other ranks of a job: each has a process.
+std::vector<fault::Board> FaultWatch::other_boards(const std::string& path) const {
+  constexpr size_t kMostBoards = 64;  // of 10 MB
+  std::vector<fault::Board> boards;
+  for (const std::string& other : fault::list_boards(session_)) {
+    if (other == path || boards.size() == kMostBoards) continue;
+    if (auto board = fault::read_board(other)) boards.push_back(std::move(*board));
+  }
+  return boards;
 }
 
 void FaultWatch::tell_state(store::Writer* writer) {
@@ -298,13 +320,14 @@ bool FaultWatch::look_for_hangs(store::Writer* writer) {
     const auto seen = fault::progress_of(path);
     if (!seen || told_.contains(path)) continue;
     Progress& known = progress_[path];
-    const bool may_work = seen->in_flight != 0 || seen->open != 0;
+    const bool may_work = seen->in_flight != 0 || seen->open != 0 || seen->in_calls != 0;
     if (!may_work || known.since_ns == 0 || *seen != known.seen) {
       known = {*seen, now_ns, false};
       continue;
     }
     if (known.told || now_ns - known.since_ns < options_->faults.hang_ns) continue;
-    if (seen->in_flight == 0 && !waits_for_signal(path)) {
+    const bool has_begun = seen->in_flight != 0 || seen->in_calls != 0;
+    if (!has_begun && !waits_for_signal(path)) {
       known.since_ns = now_ns;
       continue;
     }
@@ -314,13 +337,28 @@ bool FaultWatch::look_for_hangs(store::Writer* writer) {
   return true;
 }
 
+// Of a program that crashed on a device that is part of it.
+void FaultWatch::look_at_opencl(const End& end, store::Writer* writer) {
+  if (!is_crash(end.signal)) return;
+  for (const std::string& path : fault::list_cl_boards(session_)) {
+    const auto board = fault::read_cl_board(path);
+    if (!board || (*board)->pid != end.pid || fault::in_flight(**board) == 0) continue;
+    fault::CodeObjects none({});
+    show(fault::opencl_crash(**board, command_text(*options_),
+                             how_it_ended(end.exit_status, end.signal), end.time_ns),
+         none, nullptr, writer);
+  }
+}
+
 bool FaultWatch::look_at_end(const End& end, store::Writer* writer) {
   if (options_ == nullptr || !options_->faults.watch) return false;
   const int before = reports_;
   look(writer);
   if (end.exit_status == 0 && end.signal == 0) return reports_ != before;
-  if (options_->faults.only && fault::list_boards(session_).empty()) {
-    say("no report: nothing that ran used ROCm, or there was no room for 7 MB in " + session_);
+  look_at_opencl(end, writer);
+  if (options_->faults.only && reports_ == before && fault::list_boards(session_).empty()) {
+    say(fmt::format("no report: nothing that ran used ROCm, or there was no room for {} in {}",
+                    format_size(sizeof(wire::Board)), session_));
   }
   for (const std::string& path : fault::list_boards(session_)) {
     if (told_.contains(path)) continue;
@@ -328,11 +366,17 @@ bool FaultWatch::look_at_end(const End& end, store::Writer* writer) {
     if (!board || (!end.behind_softgpu && board->state->pid != end.pid)) continue;
     const bool by_call = failed_by_call(*board->state, end.time_ns);
     const bool by_crash = is_crash(end.signal) && has_work(*board->state);
-    if (!by_call && !by_crash) continue;
+    // HIP ends a program at once that has no kernel for the GPU.
+    const bool launched = board->state->next_dispatch != 0;
+    const std::string wrong = end.signal == SIGABRT && !launched
+                                  ? fault::wrong_architecture(*board->state)
+                                  : std::string();
+    if (!by_call && !by_crash && wrong.empty()) continue;
     told_.insert(path);
     fault::Occasion occasion;
     occasion.kind = by_call ? fault::Occasion::Kind::kCallError : fault::Occasion::Kind::kCrash;
     occasion.program = command_text(*options_);
+    occasion.wrong_architecture = wrong;
     occasion.ended = how_it_ended(end.exit_status, end.signal);
     occasion.time_ns = end.time_ns;
     occasion.on_softgpu = end.behind_softgpu;

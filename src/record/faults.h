@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "fault/compose.h"
@@ -50,12 +51,16 @@ class FaultWatch {
     int64_t since_ns = 0;
     bool told = false;
   };
+  void look_at_opencl(const End& end, store::Writer* writer);
   bool look_for_hangs(store::Writer* writer);
   void look_for_findings(store::Writer* writer);
   void tell_state_of(const std::string& path, fault::Occasion::Kind kind, int64_t since_ns,
                      store::Writer* writer);
+  std::vector<fault::Board> other_boards(const std::string& path) const;
   fault::Occasion occasion() const;
   void tell(const fault::Board& board, const fault::Occasion& occasion, store::Writer* writer);
+  void show(const fault::FaultReport& report, fault::CodeObjects& code,
+            const fault::LiveProcess* process, store::Writer* writer);
   void print(const fault::FaultReport& report) const;
   Status keep(const store::FaultRow& row, const fault::FaultReport& report,
               const fault::LiveProcess* process, fault::CodeObjects& code) const;

@@ -19,7 +19,7 @@ constexpr const char* kBoardLaunches = "SONDE_BOARD_LAUNCHES";
 // so that its memory can be read.
 constexpr const char* kBoardHolds = "SONDE_BOARD_HOLDS";
 
-constexpr uint64_t kBoardMagic = 0x33445241'4f424453;  // "SDBOARD3"
+constexpr uint64_t kBoardMagic = 0x34445241'4f424453;  // "SDBOARD4"
 constexpr uint32_t kBoardQueues = 128;
 constexpr uint32_t kBoardDispatches = 8192;  // the newest; a power of two
 constexpr uint32_t kBoardBarriers = 4096;    // the newest; a power of two
@@ -28,6 +28,9 @@ constexpr uint32_t kBoardFaults = 8;
 constexpr uint32_t kBoardArguments = 16;
 constexpr uint32_t kBoardArgumentBytes = 1024;
 constexpr uint32_t kBoardStackBytes = 232;
+constexpr uint32_t kBoardThreads = 64;
+constexpr uint32_t kBoardGpus = 32;
+constexpr uint32_t kBoardCollectives = 256;  // the newest; a power of two
 
 // Frames as FORMAT.md packs them, innermost first; modules and codes are numbers of the log's.
 struct BoardStack {
@@ -128,6 +131,32 @@ struct BoardCallError {
   BoardStack stack;
 };
 
+// A call into RCCL. In place N % kBoardCollectives, from `number` = N + 1 on.
+struct BoardCollective {
+  uint64_t number;
+  uint64_t communicator;                // as the process names it
+  uint64_t group;                       // the same in all its ranks
+  uint64_t sequence;  // among the calls of this rank on it, from 1; 0: it was made
+  int64_t begun_ns, returned_ns;        // 0: not yet
+  uint64_t first_dispatch, dispatches;  // the call made those between the two, at most
+  uint64_t count;
+  int32_t rank, ranks;
+  int32_t type, root;  // ncclDataType_t; -1: it has none
+  char name[32];
+  BoardStack stack;
+};
+
+// Of one that runs there is no stack; of one that waits for moments only, it may be of two of them.
+enum BoardThreadState : uint32_t { kThreadBlocked = 0, kThreadRuns = 1, kThreadMoves = 2 };
+
+// What a thread was doing when somebody asked.
+struct BoardThread {
+  uint32_t tid;
+  uint32_t runs;  // enum BoardThreadState
+  char name[16];
+  BoardStack stack;
+};
+
 struct Board {
   uint64_t magic;  // stored last
   uint32_t bytes;  // of all this
@@ -137,7 +166,12 @@ struct Board {
   uint64_t allocations_made, allocations_lost;
   uint32_t fault_count, queue_count, allocation_count, gpu_count;
   uint32_t reported;  // by the reader: not 0 from the first report on
-  uint32_t reserved;
+  uint32_t threads_asked;  // by the reader: one more for each time
+  uint32_t threads_told;   // as far as that was answered
+  uint32_t thread_count;
+  uint64_t next_collective;
+  char architectures[kBoardGpus][16];  // of GPUs, "gfx90a"; the newest may be missing
+  char program[512];                   // the file that runs; "" where it is too long
   BoardCallError call_error;
   BoardFault faults[kBoardFaults];
   BoardArguments arguments[kBoardArguments];
@@ -146,6 +180,8 @@ struct Board {
   BoardEnd ends[kBoardDispatches];
   uint64_t completions[kBoardDispatches];  // the program's signal in each dispatch's packet
   BoardBarrier barriers[kBoardBarriers];
+  BoardCollective collectives[kBoardCollectives];
+  BoardThread threads[kBoardThreads];
   BoardAllocation allocations[kBoardAllocations];
   BoardLaunch launches[kBoardDispatches];
 };

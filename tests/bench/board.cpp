@@ -14,8 +14,10 @@
 namespace sonde::hsa {
 void open_log(const char*) {}
 void take_stack(wire::BoardStack*) {}
+void see_thread() {}
 uint32_t kernel_argument_bytes(uint64_t) { return 0; }
 int gpu_count() { return 1; }
+const char* architecture_of(int) { return ""; }
 }  // namespace sonde::hsa
 
 using namespace sonde;

@@ -4,7 +4,9 @@ tests/e2e/debug.toml and tests/hip/faults_test.py.
 """
 
 import ctypes
+import os
 import sys
+import time
 
 hip = ctypes.CDLL("libamdhip64.so.5")
 COUNT = 1 << 21  # so that ROCr gives each buffer a block of its own, which a free unmaps
@@ -58,6 +60,8 @@ def main():
     if failure == "free":
         drop_buffer(values)
     launch(module, *kernels[failure])
+    while sys.argv[2:] == ["spin"] and "WAITS" in os.environ:
+        time.sleep(100)
     check(hip.hipDeviceSynchronize(), "hipDeviceSynchronize")
 
 

@@ -68,6 +68,12 @@ __global__ void check(int* values, int count) {
   values[threadIdx.x] = 0;
 }
 
+// When the host says so.
+__global__ void later(volatile int* flag, volatile int* where) {
+  while (*flag == 0) __builtin_amdgcn_s_sleep(1);
+  where[threadIdx.x] = 1;
+}
+
 }  // namespace work
 
 #endif

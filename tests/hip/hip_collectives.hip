@@ -1,7 +1,8 @@
 // Ranks that compute and meet in collectives, a thread and a GPU each, as a training job does:
 // kernels, an all-gather whose result is looked at, more kernels, an all-reduce; now and then one
 // comes late. Linked with the stand-in of RCCL, tests/fakes/ring_rccl.hip. Prints what it did.
-//   hip_collectives RANKS SECONDS
+//   hip_collectives RANKS SECONDS [AWAY]
+// The rank AWAY does not come to the all-reduce of the fourth round.
 #include <hip/hip_runtime.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,7 +46,11 @@ double now_s() {
 
 uint8_t value_of(int rank, long round) { return static_cast<uint8_t>(rank * 31 + round); }
 
-void run(int rank, int ranks, Communicator* comm, double until_s) {
+__attribute__((noinline)) void stay_away() {
+  for (;;) pause();
+}
+
+void run(int rank, int ranks, Communicator* comm, double until_s, int away) {
   MUST(hipSetDevice(rank));
   hipStream_t stream;
   uint8_t *own, *all, *host, *work;
@@ -62,6 +67,7 @@ void run(int rank, int ranks, Communicator* comm, double until_s) {
     if (round % 50 == rank) usleep(2000);
     MUST(ncclAllGather(own, all, kBytes, kUint8, comm, stream));
     for (int i = 0; i < kKernels; ++i) backward<<<4, 64, 0, stream>>>(work);
+    if (rank == away && round == 3) stay_away();
     MUST(ncclAllReduce(work, work, kBytes, kUint8, kSum, comm, stream));
     if (round % 10 == 9) {
       MUST(hipMemcpyAsync(host, all, all_bytes, hipMemcpyDeviceToHost, stream));
@@ -93,9 +99,10 @@ int main(int argc, char** argv) {
   std::vector<Communicator*> comms(static_cast<size_t>(ranks));
   MUST(ncclCommInitAll(comms.data(), ranks, devices.data()));
   const double until_s = now_s() + (argc > 2 ? atof(argv[2]) : 1);  // without the start of the GPUs
+  const int away = argc > 3 ? atoi(argv[3]) : -1;
   std::vector<std::thread> threads;
   for (int i = 0; i < ranks; ++i) {
-    threads.emplace_back(run, i, ranks, comms[static_cast<size_t>(i)], until_s);
+    threads.emplace_back(run, i, ranks, comms[static_cast<size_t>(i)], until_s, away);
   }
   for (std::thread& thread : threads) thread.join();
   printf("{\"rounds\": %ld, \"collectives\": %ld, \"kernels\": %ld, \"wrong\": %ld}\n",

@@ -2,6 +2,8 @@
 // tests/hip/faults_test.py.
 #include "fault_kernels.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +33,11 @@ __attribute__((noinline)) void drop_buffer(void* memory) { CHECK(hipFree(memory)
 
 static long g_distance = kCount;
 
+// Overwrites what malloc() has written around its blocks, all over.
+static void damage_heap() {
+  for (int i = 0; i < 64; ++i) std::memset(std::malloc(static_cast<size_t>(16) << (i % 8)), 0x41, 8192);
+}
+
 static void run(const std::string& which) {
   float* in = make_buffer<float>(kCount);
   float* out = make_buffer<float>(kCount);
@@ -54,6 +61,16 @@ static void run(const std::string& which) {
   if (which == "scratch") work::overflow<<<1, 64>>>(values);
   if (which == "lds") work::outside<<<1, 64>>>(values);
   if (which == "assert") work::check<<<1, 64>>>(values, 2);
+  if (which == "heap") {
+    int* flag = nullptr;
+    CHECK(hipHostMalloc(reinterpret_cast<void**>(&flag), 4096, 0));
+    *flag = 0;
+    work::later<<<1, 64>>>(flag, nullptr);
+    CHECK(hipStreamQuery(nullptr) == hipErrorNotReady ? hipSuccess : hipSuccess);
+    damage_heap();
+    *static_cast<volatile int*>(flag) = 1;
+    for (;;) pause();
+  }
   if (which == "crash" || which == "spin") {
     work::spin<<<1, 64>>>(values);
     if (which == "crash") {

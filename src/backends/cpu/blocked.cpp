@@ -184,6 +184,14 @@ bool start_thread() {
 
 }  // namespace
 
+bool where_blocked(int tid, uint64_t& pc, uint64_t& stack_pointer) {
+  Place place;
+  if (!place_of(tid, place)) return false;
+  pc = place.pc;
+  stack_pointer = place.stack_pointer;
+  return true;
+}
+
 void watch_blocked(const struct sonde_agent* agent, uint32_t period_ns, uint32_t own_module) {
   g_agent = agent;
   g_period_ns = period_ns;

@@ -16,6 +16,9 @@ namespace sonde::cpu {
 // Starts the thread, or leaves a diagnostic that says why not.
 void watch_blocked(const struct sonde_agent* agent, uint32_t period_ns, uint32_t own_module);
 
+// Where a thread left user mode. False if it runs, or is about to.
+bool where_blocked(int tid, uint64_t& pc, uint64_t& stack_pointer);
+
 // The thread did not come along to the child: another one is started.
 void watch_again_in_child();
 

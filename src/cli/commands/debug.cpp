@@ -98,7 +98,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
   SONDE_ASSIGN(const Checks checks, checks_of(arguments));
   SONDE_ASSIGN(options.faults, fault_options(arguments));
   options.spool_folder = arguments.value_or("spool-dir", "");
-  options.backends = std::vector<std::string>{"hsa", "hip"};
+  options.backends = std::vector<std::string>{"hsa", "hip", "opencl"};
   options.sample_hz = 0;
   options.environment.push_back(std::string(wire::kBoardHolds) + "=1");
   if (arguments.flag("launch-stacks")) {
@@ -244,7 +244,7 @@ Command debug_command() {
           "memory, a bad packet), a call into HIP that failed just before the program ended with an "
           "error, or a crash of the program while its GPUs had work. SIGQUIT (Ctrl-\\) asks "
           "for a report of what they do at the moment, and --hang for one when they stand still: "
-          "arguments of what is in flight, and what each queue waits for; the program goes on then, and does not get that signal. sonde record prints the same "
+          "arguments of what is in flight, what each queue waits for, which rank has not come to a collective, and where the program's threads are; the program goes on then, and does not get that signal. sonde record prints the same "
           "and stores it in the trace, which sonde debug FILE.rpd shows again. The program's own "
           "output, signals and exit status do not change.\n\n"
           "The report names the kernel with its grid and its arguments, the allocation that the "

@@ -102,6 +102,8 @@ void wait_for_report() {
 
 }  // namespace
 
+bool is_watched() { return g_holds && board() != nullptr; }
+
 wire::Board* board() { return g_board != nullptr && g_pid == getpid() ? g_board : nullptr; }
 
 int64_t board_now_ns() { return clock_ns(CLOCK_MONOTONIC); }
@@ -121,6 +123,11 @@ void open_board() {
   made->pid = static_cast<uint32_t>(getpid());
   made->begun_ns = begun_ns;
   made->gpu_count = static_cast<uint32_t>(gpu_count());
+  for (int gpu = 0; gpu < gpu_count() && gpu < static_cast<int>(wire::kBoardGpus); ++gpu) {
+    snprintf(made->architectures[gpu], sizeof made->architectures[gpu], "%s", architecture_of(gpu));
+  }
+  const ssize_t length = readlink("/proc/self/exe", made->program, sizeof made->program);
+  if (length < 0 || static_cast<size_t>(length) == sizeof made->program) made->program[0] = '\0';
   __atomic_store_n(&made->magic, wire::kBoardMagic, __ATOMIC_RELEASE);
   g_pid = getpid();
   g_keeps_launches = getenv(wire::kBoardLaunches) != nullptr;
@@ -168,6 +175,7 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet) {
   entry.private_bytes = packet.private_segment_bytes;
   g_board->completions[number % wire::kBoardDispatches] = packet.completion.handle;
   if (g_keeps_launches) note_launch(number);
+  if (g_holds) see_thread();
   __atomic_store_n(&entry.number, number + 1, __ATOMIC_RELEASE);
   return number + 1;
 }

@@ -39,8 +39,20 @@ void note_allocation(const void* key, const void* address, size_t bytes, int gpu
                      wire::BoardMemory kind);
 void note_free(const void* key);
 
-// board_stack.cpp. Of the calling thread.
+// board_stack.cpp. Of the calling thread; and of one that is blocked, by the registers that the
+// kernel tells and the interpreter's state, 0 if it has none. False: it could not be taken.
 void take_stack(wire::BoardStack* stack);
+bool take_stack_of(uint32_t tid, uint64_t pc, uint64_t stack_pointer, uint64_t python,
+                   wire::BoardStack* stack);
+uint64_t python_of_this_thread();
+
+// board_threads.cpp
+// Somebody looks at this board while the process runs, and may ask for its threads.
+bool is_watched();
+// That the calling thread is one of the program's.
+void see_thread();
+// By a thread of our own, now and then: what all threads do, if that was asked for.
+void tell_threads();
 
 // board_log.cpp
 void open_log(const char* path);

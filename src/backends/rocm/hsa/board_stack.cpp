@@ -82,20 +82,49 @@ bool prepared() {
   return state == kYes;
 }
 
+bool keep(const cpu::Moment& moment, wire::BoardStack* stack) {
+  struct sonde_stack packed;
+  if (!cpu::pack(&g_naming, 0, moment, g_room.packed, packed)) return false;
+  const uint32_t bytes = whole_frames(g_room.packed, packed.frame_bytes, sizeof stack->frames);
+  memcpy(stack->frames, g_room.packed, bytes);
+  stack->bytes = bytes;
+  return true;
+}
+
 void walk(const ucontext_t& here, wire::BoardStack* stack) {
   cpu::Moment& moment = g_room.moment;
   unwind(here, bounds_of(stack->tid), moment.stack);
   leave_out_ours(moment.stack);
   cpu::find_python(nullptr);
   cpu::walk_python(&g_naming, moment.python);
-  struct sonde_stack packed;
-  if (!cpu::pack(&g_naming, 0, moment, g_room.packed, packed)) return;
-  const uint32_t bytes = whole_frames(g_room.packed, packed.frame_bytes, sizeof stack->frames);
-  memcpy(stack->frames, g_room.packed, bytes);
-  stack->bytes = bytes;
+  keep(moment, stack);
 }
 
 }  // namespace
+
+bool take_stack_of(uint32_t tid, uint64_t pc, uint64_t stack_pointer, uint64_t python,
+                   wire::BoardStack* stack) {
+  stack->tid = tid;
+  stack->bytes = 0;
+  if (!g_lock.acquire()) return false;
+  cpu::Moment& moment = g_room.moment;
+  const bool can = prepared();
+  if (can) {
+    cpu::unwind_blocked(pc, stack_pointer, moment.stack);
+    leave_out_ours(moment.stack);
+    cpu::walk_python_of(&g_naming, python, moment.python);
+  }
+  const bool kept = can && keep(moment, stack);
+  g_lock.release();
+  return kept;
+}
+
+uint64_t python_of_this_thread() {
+  if (!g_lock.acquire()) return 0;
+  cpu::find_python(nullptr);
+  g_lock.release();
+  return cpu::python_state();
+}
 
 void take_stack(wire::BoardStack* stack) {
   stack->tid = static_cast<uint32_t>(syscall(SYS_gettid));
@@ -107,6 +136,8 @@ void take_stack(wire::BoardStack* stack) {
 }
 #else
 void take_stack(wire::BoardStack* stack) { *stack = {}; }
+bool take_stack_of(uint32_t, uint64_t, uint64_t, uint64_t, wire::BoardStack*) { return false; }
+uint64_t python_of_this_thread() { return 0; }
 #endif
 
 }  // namespace sonde::hsa

@@ -23,8 +23,17 @@ constexpr int kLooksBeforeSleep = 50;
 uint32_t g_sleeping;
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 
-void futex(int operation, uint32_t value) {
-  syscall(SYS_futex, &g_sleeping, operation, value, nullptr, nullptr, 0);
+void futex(int operation, uint32_t value, const timespec* most = nullptr) {
+  syscall(SYS_futex, &g_sleeping, operation, value, most, nullptr, 0);
+}
+
+// Until there is work. Where somebody watches, the threads may be asked for meanwhile.
+void sleep_until_work() {
+  constexpr timespec kLook = {0, 100'000'000};
+  while (__atomic_load_n(&g_sleeping, __ATOMIC_ACQUIRE) != 0) {
+    futex(FUTEX_WAIT_PRIVATE, 1, is_watched() ? &kLook : nullptr);
+    tell_threads();
+  }
 }
 
 bool all_idle() {
@@ -45,6 +54,7 @@ void* run_collector(void*) {
       collect_everything();
       read_clock_again();
     }
+    tell_threads();
     quiet = all_idle() ? quiet + 1 : 0;
     if (quiet < kLooksBeforeSleep) continue;
     quiet = 0;
@@ -53,13 +63,13 @@ void* run_collector(void*) {
       __atomic_store_n(&g_sleeping, 0, __ATOMIC_RELAXED);
       continue;
     }
-    while (__atomic_load_n(&g_sleeping, __ATOMIC_ACQUIRE) != 0) futex(FUTEX_WAIT_PRIVATE, 1);
+    sleep_until_work();
   }
   return nullptr;
 }
 
 void make_collector() {
-  if (!start_helper_thread(run_collector, nullptr, 128 * 1024)) {
+  if (!start_helper_thread(run_collector, nullptr, 512 * 1024)) {
     rocm::report(SONDE_WARNING, kSource,
                  "no thread to collect finished kernels: the last ones may be missing");
   }

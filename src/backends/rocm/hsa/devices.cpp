@@ -72,6 +72,7 @@ void describe(Device* device) {
     device->big_registers = strncmp(name, "gfx90a", 6) == 0 || strncmp(name, "gfx94", 5) == 0 ||
                             strncmp(name, "gfx95", 5) == 0;
   }
+  snprintf(device->architecture, sizeof device->architecture, "%.15s", name);
   struct sonde_device definition = {};
   definition.gpu_id = static_cast<uint32_t>(device->gpu_id);
   definition.clock = g_clock;
@@ -128,6 +129,13 @@ const Device* host_device() {
 }
 
 int gpu_count() { return g_gpu_count; }
+
+const char* architecture_of(int gpu) {
+  for (uint32_t i = 0; i < g_device_count; ++i) {
+    if (g_devices[i].is_gpu && g_devices[i].gpu_id == gpu) return g_devices[i].architecture;
+  }
+  return "";
+}
 
 int gpu_of_pool(Pool pool) {
   for (uint32_t i = 0; i < g_pool_count; ++i) {

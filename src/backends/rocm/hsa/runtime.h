@@ -28,6 +28,7 @@ struct Device {
   uint32_t gfx_major;  // 9 for gfx90a
   bool big_registers;  // gfx90a and gfx94x: VGPRs in units of 8, accumulation registers behind them
   uint32_t copy_queue[kCopyQueues];
+  char architecture[16];  // "gfx90a"
 };
 
 // devices.cpp. The device of a handle, or nullptr.
@@ -35,6 +36,7 @@ void find_devices();
 const Device* device_of(AgentHandle handle);
 const Device* host_device();  // the first CPU, or nullptr
 int gpu_count();
+const char* architecture_of(int gpu);  // "" where it is not known
 int gpu_of_pool(Pool pool);               // -1: of the host
 const Device* device_of_pool(Pool pool);  // nullptr: of the host
 

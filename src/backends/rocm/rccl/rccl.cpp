@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "backends/rocm/connection.h"
+#include "backends/rocm/hsa/board_collectives.h"
 #include "base/errno_keeper.h"
 
 namespace sonde::rocm {
@@ -45,6 +46,8 @@ constexpr const char* kNames[] = {"ncclAllGather", "ncclAllReduce",     "ncclAll
                                   "ncclSend",      "ncclRecv",          "ncclBcast"};
 static_assert(sizeof kNames / sizeof kNames[0] == kIds);
 constexpr uint32_t kGroupStart = 13, kGroupEnd = 14, kCommCount = 27, kFunctions = 28;
+// Calls that make communicators.
+constexpr uint32_t kInitRank = 17, kInitAll = 18, kInitRankConfig = 19;
 constexpr const char* kArguments =
     "sendbuff:p recvbuff:p count:u datatype:d op:d root:d comm:p stream:p bytes:u";
 constexpr int kInvalidUsage = 5;  // ncclInvalidUsage
@@ -56,6 +59,9 @@ thread_local uint32_t t_depth;  // RCCL may be made of itself
 const char* name_of(uint32_t id) {
   if (id < kIds) return kNames[id];
   if (id == kCommCount) return "ncclCommCount";
+  if (id == kInitRank) return "ncclCommInitRank";
+  if (id == kInitAll) return "ncclCommInitAll";
+  if (id == kInitRankConfig) return "ncclCommInitRankConfig";
   return id == kGroupStart ? "ncclGroupStart" : "ncclGroupEnd";
 }
 
@@ -99,8 +105,11 @@ int record(Way way, uint32_t id, const Collective& what, A... values) {
   if (t_depth != 0 || !watching()) return call_next(way, id, values...);
   // What HIP is called for on the way is the program's doing as little as it is seen now.
   const struct sonde_call call = agent().call_begin(g_defined[id], SONDE_CALL_LAUNCHES);
+  const uint64_t noted = hsa::note_collective(what.comm, name_of(id), what.count, what.type,
+                                              what.root);
   const int result = call_next(way, id, values...);
   const ErrnoKeeper keep;
+  hsa::note_collective_returned(noted);
   const uint64_t words[] = {word(what.send),
                             word(what.recv),
                             what.count,
@@ -163,6 +172,42 @@ template <Way W>
 int receive_from(void* recv, size_t count, int type, int peer, void* comm, void* stream) {
   return record(W, kRecv, {nullptr, recv, count, type, -1, peer, comm, stream}, recv, count, type,
                 peer, comm, stream);
+}
+
+// ---- communicators ----
+
+struct UniqueId {
+  char bytes[128];  // ncclUniqueId
+};
+
+// FNV-1a: what is the same in all ranks.
+uint64_t hash_of(const void* data, size_t bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < bytes; ++i) {
+    hash = (hash ^ static_cast<const uint8_t*>(data)[i]) * 0x100000001b3;
+  }
+  return hash;
+}
+
+template <Way W, uint32_t Id, typename... Config>
+int init_rank(void** comm, int ranks, UniqueId id, int rank, Config... config) {
+  const int result = call_next(W, Id, comm, ranks, id, rank, config...);
+  if (result == 0 && comm != nullptr) {
+    const ErrnoKeeper keep;
+    hsa::note_communicator(*comm, hash_of(id.bytes, sizeof id.bytes), rank, ranks);
+  }
+  return result;
+}
+
+// Of one process, which knows of no others.
+template <Way W>
+int init_all(void** comms, int ranks, const int* devices) {
+  const int result = call_next(W, kInitAll, comms, ranks, devices);
+  if (result != 0 || comms == nullptr) return result;
+  const ErrnoKeeper keep;
+  const uint64_t group = hash_of(comms, sizeof *comms * static_cast<size_t>(ranks));
+  for (int i = 0; i < ranks; ++i) hsa::note_communicator(comms[i], group, i, ranks);
+  return result;
 }
 
 template <Way W, uint32_t Id>
@@ -236,6 +281,9 @@ void take_rccl_table(void* table) {
   void** functions = static_cast<void**>(table) + 1;
   const auto take = [&](uint32_t id, auto* function) { put(functions, entries, id, function); };
   if (kCommCount < entries) g_next[kByTable][kCommCount] = functions[kCommCount];
+  take(kInitRank, init_rank<kByTable, kInitRank>);
+  take(kInitAll, init_all<kByTable>);
+  take(kInitRankConfig, init_rank<kByTable, kInitRankConfig, void*>);
   take(kAllGather, plain<kByTable, kAllGather>);
   take(kAllReduce, reducing<kByTable, kAllReduce>);
   take(kAllToAll, plain<kByTable, kAllToAll>);
@@ -316,4 +364,16 @@ EXPORT int ncclSend(Bytes send, size_t count, int type, int peer, void* comm, vo
 EXPORT int ncclRecv(void* recv, size_t count, int type, int peer, void* comm, void* stream) {
   FIND(kRecv);
   return receive_from<kByName>(recv, count, type, peer, comm, stream);
+}
+EXPORT int ncclCommInitRank(void** comm, int ranks, UniqueId id, int rank) {
+  FIND(kInitRank);
+  return init_rank<kByName, kInitRank>(comm, ranks, id, rank);
+}
+EXPORT int ncclCommInitRankConfig(void** comm, int ranks, UniqueId id, int rank, void* config) {
+  FIND(kInitRankConfig);
+  return init_rank<kByName, kInitRankConfig>(comm, ranks, id, rank, config);
+}
+EXPORT int ncclCommInitAll(void** comms, int ranks, const int* devices) {
+  FIND(kInitAll);
+  return init_all<kByName>(comms, ranks, devices);
 }

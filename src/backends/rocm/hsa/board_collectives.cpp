@@ -1,0 +1,94 @@
+#include "backends/rocm/hsa/board_collectives.h"
+
+#include <stdio.h>
+
+#include "agent/platform.h"
+#include "backends/rocm/hsa/board.h"
+
+namespace sonde::hsa {
+namespace {
+
+constexpr uint32_t kCommunicators = 256;
+
+struct Communicator {
+  const void* handle;
+  uint64_t group, calls;
+  int rank, ranks;
+};
+Communicator g_known[kCommunicators];  // under g_lock
+uint32_t g_count;
+agent::BoundedLock g_lock;
+
+// The caller holds the lock.
+Communicator* find(const void* handle) {
+  const uint32_t count = g_count < kCommunicators ? g_count : kCommunicators;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (g_known[i].handle == handle) return &g_known[i];
+  }
+  return nullptr;
+}
+
+// What was known of it, with this call counted.
+bool count_call(const void* handle, Communicator* copy) {
+  if (!g_lock.acquire()) return false;
+  Communicator* known = find(handle);
+  if (known != nullptr) {
+    ++known->calls;
+    *copy = *known;
+  }
+  g_lock.release();
+  return known != nullptr;
+}
+
+uint64_t put(const Communicator& known, const char* name, uint64_t count, int type, int root) {
+  wire::Board* to = board();
+  if (to == nullptr) return 0;
+  const uint64_t number = __atomic_fetch_add(&to->next_collective, 1, __ATOMIC_RELAXED);
+  wire::BoardCollective& entry = to->collectives[number % wire::kBoardCollectives];
+  __atomic_store_n(&entry.number, 0, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  entry.communicator = rocm::word(known.handle);
+  entry.group = known.group;
+  entry.sequence = known.calls;
+  entry.begun_ns = board_now_ns();
+  entry.returned_ns = known.calls == 0 ? entry.begun_ns : 0;
+  entry.first_dispatch = entry.dispatches = __atomic_load_n(&to->next_dispatch, __ATOMIC_RELAXED);
+  entry.count = count;
+  entry.rank = known.rank;
+  entry.ranks = known.ranks;
+  entry.type = type;
+  entry.root = root;
+  snprintf(entry.name, sizeof entry.name, "%s", name);
+  entry.stack.bytes = 0;
+  if (is_watched()) take_stack(&entry.stack);  // a recording has the call's own
+  __atomic_store_n(&entry.number, number + 1, __ATOMIC_RELEASE);
+  return number + 1;
+}
+
+}  // namespace
+
+void note_communicator(const void* communicator, uint64_t group, int rank, int ranks) {
+  if (communicator == nullptr || !g_lock.acquire()) return;
+  Communicator* place = find(communicator);  // one that is gone had its address
+  if (place == nullptr) place = &g_known[g_count++ % kCommunicators];
+  const Communicator made = *place = {communicator, group, 0, rank, ranks};
+  g_lock.release();
+  put(made, "the making of the communicator", 0, -1, -1);
+}
+
+uint64_t note_collective(const void* communicator, const char* name, uint64_t count, int type,
+                         int root) {
+  Communicator known;
+  return count_call(communicator, &known) ? put(known, name, count, type, root) : 0;
+}
+
+void note_collective_returned(uint64_t number_plus_1) {
+  wire::Board* to = board();
+  if (to == nullptr || number_plus_1 == 0) return;
+  wire::BoardCollective& entry = to->collectives[(number_plus_1 - 1) % wire::kBoardCollectives];
+  if (entry.number != number_plus_1) return;
+  entry.dispatches = __atomic_load_n(&to->next_dispatch, __ATOMIC_RELAXED);
+  __atomic_store_n(&entry.returned_ns, board_now_ns(), __ATOMIC_RELEASE);
+}
+
+}  // namespace sonde::hsa

@@ -1,0 +1,113 @@
+// Boards of ranks, a process each, made here.
+#include "fault/collectives.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+
+namespace sonde::fault {
+namespace {
+
+class CollectivesTest : public testing::Test {
+ protected:
+  // A process with one rank.
+  wire::Board& process(int64_t pid) {
+    Board board;
+    board.state = std::make_unique<wire::Board>();
+    std::memset(static_cast<void*>(board.state.get()), 0, sizeof *board.state);
+    board.state->pid = static_cast<uint32_t>(pid);
+    boards_.push_back(std::move(board));
+    return *boards_.back().state;
+  }
+  static void call(wire::Board& board, int rank, uint64_t sequence, const char* name,
+                   bool is_over, uint64_t count = 1024) {
+    wire::BoardCollective& entry = board.collectives[board.next_collective];
+    entry.number = ++board.next_collective;
+    entry.group = 77;
+    entry.sequence = sequence;
+    entry.rank = rank;
+    entry.ranks = kRanks;
+    entry.count = count;
+    entry.returned_ns = is_over ? 1 : 0;
+    std::strcpy(entry.name, name);
+  }
+  std::string text(size_t own = 0) {
+    std::vector<const Board*> all;
+    for (const Board& board : boards_) all.push_back(&board);
+    const auto waits = find_collective_waits(*boards_[own].state, all, namer_);
+    return waits.size() == 1 ? collective_text(waits[0]) : std::to_string(waits.size()) + " waits";
+  }
+
+  static constexpr int kRanks = 3;
+  std::vector<Board> boards_;
+  Namer namer_ = [](const std::string&, const std::string&, uint64_t) {
+    return std::vector<store::FrameName>();
+  };
+};
+
+TEST_F(CollectivesTest, NamesTheRankThatHasNotCome) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    wire::Board& board = process(100 + rank);
+    call(board, rank, 1, "ncclAllGather", true);
+    if (rank != 2) call(board, rank, 2, "ncclAllReduce", false);
+  }
+  EXPECT_EQ(text(),
+            "rank 2 has not called ncclAllReduce, call 2 of a communicator of 3 ranks, where ranks "
+            "0 and 1 wait");
+  EXPECT_EQ(text(2), "0 waits");  // it is in no call
+}
+
+// RCCL's calls return at once: those behind the one that waits are made as well.
+TEST_F(CollectivesTest, TheFirstCallThatSomebodyHasNotMadeIsIt) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    wire::Board& board = process(100 + rank);
+    call(board, rank, 1, "ncclAllGather", true);
+    if (rank != 0) continue;
+    for (uint64_t number = 2; number < 6; ++number) call(board, rank, number, "ncclReduce", true);
+    // Its kernel is in flight.
+    board.collectives[1].dispatches = 1;
+    board.dispatches[0].number = 1;
+  }
+  EXPECT_EQ(text(),
+            "ranks 1 and 2 have not called ncclReduce, call 2 of a communicator of 3 ranks, where "
+            "rank 0 waits");
+}
+
+TEST_F(CollectivesTest, ARankThatHasOnlyMadeTheCommunicatorIsLate) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    wire::Board& board = process(100 + rank);
+    call(board, rank, 0, "the making of the communicator", true);
+    if (rank != 1) call(board, rank, 1, "ncclBroadcast", false);
+  }
+  EXPECT_EQ(text(),
+            "rank 1 has not called ncclBroadcast, call 1 of a communicator of 3 ranks, where ranks "
+            "0 and 2 wait");
+}
+
+TEST_F(CollectivesTest, ARankOfAnotherMachineIsNotBlamed) {
+  for (int rank = 0; rank < 2; ++rank) call(process(100 + rank), rank, 1, "ncclAllReduce", false);
+  EXPECT_EQ(text(),
+            "ranks 0 and 1 are in ncclAllReduce, call 1 of a communicator of 3 ranks; of rank 2 "
+            "nothing is known here");
+}
+
+TEST_F(CollectivesTest, CallsThatDoNotFitTogetherAreTold) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    call(process(100 + rank), rank, 1, "ncclAllReduce", false, rank == 1 ? 8 : 1024);
+  }
+  EXPECT_EQ(text(),
+            "call 1 of a communicator of 3 ranks is not the same in all of them: rank 0 "
+            "ncclAllReduce of 1024 elements, rank 1 ncclAllReduce of 8 elements, rank 2 "
+            "ncclAllReduce of 1024 elements");
+}
+
+TEST_F(CollectivesTest, WhatIsOverIsNoWait) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    call(process(100 + rank), rank, 1, "ncclAllReduce", true);
+  }
+  EXPECT_EQ(text(), "0 waits");
+}
+
+}  // namespace
+}  // namespace sonde::fault
