@@ -20,13 +20,7 @@ namespace sonde::fault {
 
 namespace {
 
-constexpr size_t kMostFinished = 50;
-constexpr uint64_t kPage = 4096;
-
-// Whether the program goes on.
-bool is_live(const Occasion& occasion) {
-  return occasion.kind == Occasion::Kind::kHang || occasion.kind == Occasion::Kind::kAsked;
-}
+constexpr uint64_t kMostFinished = 50, kPage = 4096;
 
 class Composer {
  public:
@@ -34,9 +28,9 @@ class Composer {
       : board_(board), state_(*board.state), code_(code), namer_(namer) {}
 
   FaultReport run(const Occasion& occasion) {
-    process_ = is_live(occasion) ? occasion.process : nullptr;
+    is_live_ = occasion.kind == Occasion::Kind::kHang || occasion.kind == Occasion::Kind::kAsked;
+    process_ = is_live_ ? occasion.process : nullptr;
     held_ = occasion.kind == Occasion::Kind::kFault ? occasion.process : nullptr;
-    is_live_ = is_live(occasion);
     report_.pid = state_.pid;
     report_.program = occasion.program;
     report_.ended = occasion.ended;
@@ -50,8 +44,8 @@ class Composer {
       if (occasion.no_threads.empty()) list_threads(board_, namer_, report_);
     }
     find_culprit();
-    report_.violation = first_violation(
-        report_.waves, report_.culprit ? report_.in_flight[*report_.culprit].private_bytes : 0, code_);
+    const auto room = report_.culprit ? report_.in_flight[*report_.culprit].private_bytes : 0;
+    report_.violation = first_violation(report_.waves, room, code_);
     look_at_page();
     report_.nearest = report_.has_address ? place(report_.address) : std::nullopt;
     show_code();
@@ -367,13 +361,12 @@ void Composer::list_waves(const Occasion& occasion) {
   }
   if (!report_.waves.empty()) return;
   report_.no_waves =
-      is_live(occasion) && occasion.on_softgpu                        ? "none runs machine code"
-      : occasion.kind != Occasion::Kind::kFault && !is_live(occasion) ? "none had stopped"
+      is_live_ && occasion.on_softgpu                        ? "none runs machine code"
+      : occasion.kind != Occasion::Kind::kFault && !is_live_ ? "none had stopped"
       : occasion.on_softgpu
-          ? "none stopped in machine code: the fault was one of the fault script, or the kernel ran "
-            "as host code (softgpu --engine isa runs machine code)"
-          : "they need AMD's debugger library (librocm-dbgapi), which this version does not use; "
-            "sonde debug --softgpu shows them";
+          ? "none stopped in machine code: the fault was one of the fault script, or "
+            "the kernel ran as host code (softgpu --engine isa)"
+          : "librocm-dbgapi, which they need, is not used; sonde debug --softgpu shows them";
 }
 
 void Composer::list_waits() {
@@ -428,8 +421,8 @@ void Composer::add_checked() {
   wire::BoardArguments values = {};
   values.bytes = bytes_of(finding.arguments, values.data, sizeof values.data);
   const gpu::Kernel* kernel = code_.kernel_of(newest->kernel_object, &found.code_object);
-  for (const gpu::KernelArgument& from : kernel == nullptr ? std::vector<gpu::KernelArgument>()
-                                                           : kernel->arguments) {
+  for (const gpu::KernelArgument& from :
+       kernel == nullptr ? std::vector<gpu::KernelArgument>() : kernel->arguments) {
     if (from.kind.rfind("hidden_", 0) != 0) found.arguments.push_back(argument(from, values));
   }
   std::erase_if(report_.in_flight, [&](const Dispatch& d) { return d.number == found.number; });

@@ -118,7 +118,7 @@ void walk_here() {
   static PythonStack stack;
   sonde_agent agent = {};
   agent.define_code = [](const sonde_code*) -> uint32_t { return 1; };
-  find_python();
+  find_python(nullptr);
   int frames = 0;
   const double each = ns_a_frame(50000, frames, [&] {
     walk_python(&agent, stack);

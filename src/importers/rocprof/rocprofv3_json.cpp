@@ -36,11 +36,8 @@ int64_t number(element from, std::string_view path, int64_t fallback = -1) {
   for (const std::string_view key : split(path, '/')) {
     if (value[key].get(value) != simdjson::SUCCESS) return fallback;
   }
-  int64_t signed_value = 0;
-  if (value.get(signed_value) == simdjson::SUCCESS) return signed_value;
-  uint64_t unsigned_value = 0;
-  if (value.get(unsigned_value) == simdjson::SUCCESS) return static_cast<int64_t>(unsigned_value);
-  return fallback;
+  if (value.is_int64()) return value.get_int64().value_unsafe();
+  return value.is_uint64() ? static_cast<int64_t>(value.get_uint64().value_unsafe()) : fallback;
 }
 
 std::string_view text(element from, std::string_view key) {
@@ -60,8 +57,7 @@ void each(element from, std::initializer_list<std::string_view> path, Each&& on_
   for (const element entry : elements) on_element(entry);
 }
 
-// What of a process there may be much of: {tool: [{"kernel_symbols": [...], ...}]}, or {tool:
-// {...}}.
+// What of a process there may be much of: {tool: [{"kernel_symbols": [...]}]}, or {tool: {...}}.
 bool are_records(std::span<const std::string> keys) {
   if (keys.size() < 2 || keys.front() != "rocprofiler-sdk-tool") return false;
   keys = keys.subspan(keys[1].empty() ? 2 : 1);
