@@ -36,8 +36,11 @@ int64_t number(element from, std::string_view path, int64_t fallback = -1) {
   for (const std::string_view key : split(path, '/')) {
     if (value[key].get(value) != simdjson::SUCCESS) return fallback;
   }
-  if (value.is_int64()) return value.get_int64().value_unsafe();
-  return value.is_uint64() ? static_cast<int64_t>(value.get_uint64().value_unsafe()) : fallback;
+  int64_t signed_value = 0;
+  if (value.get(signed_value) == simdjson::SUCCESS) return signed_value;
+  uint64_t unsigned_value = 0;
+  if (value.get(unsigned_value) == simdjson::SUCCESS) return static_cast<int64_t>(unsigned_value);
+  return fallback;
 }
 
 std::string_view text(element from, std::string_view key) {
@@ -57,7 +60,8 @@ void each(element from, std::initializer_list<std::string_view> path, Each&& on_
   for (const element entry : elements) on_element(entry);
 }
 
-// What of a process there may be much of: {tool: [{"kernel_symbols": [...]}]}, or {tool: {...}}.
+// What of a process there may be much of: {tool: [{"kernel_symbols": [...], ...}]}, or {tool:
+// {...}}.
 bool are_records(std::span<const std::string> keys) {
   if (keys.size() < 2 || keys.front() != "rocprofiler-sdk-tool") return false;
   keys = keys.subspan(keys[1].empty() ? 2 : 1);
@@ -191,7 +195,7 @@ class ProcessReader {
   struct Kernel {
     std::string text;
     Name name = 0;
-    KernelCode code;  // but for its GPU
+    KernelCode code;  // its registers
   };
   std::unordered_map<int64_t, Kernel> kernels_;        // by kernel id
   std::unordered_map<int64_t, std::string> messages_;  // of markers, by correlation id
@@ -273,12 +277,9 @@ void ProcessReader::record(std::string_view table, element one) {
     Kernel& kernel = kernels_[number(one, "kernel_id")];
     kernel.text = valid_utf8(kernel_name(text(one, "kernel_name")));
     kernel.name = sink_.name(kernel.text);
-    kernel.code = {process_,
-                   0,
-                   {},
-                   number(one, "arch_vgpr_count"),
-                   number(one, "accum_vgpr_count"),
-                   number(one, "sgpr_count")};
+    kernel.code.vgprs = number(one, "arch_vgpr_count");
+    kernel.code.agprs = number(one, "accum_vgpr_count");
+    kernel.code.sgprs = number(one, "sgpr_count");
     return;
   }
   if (table == "strings/marker_api") {
@@ -390,10 +391,8 @@ void ProcessReader::kernel(element record) {
   const auto kernel = kernels_.find(number(record, "dispatch_info/kernel_id"));
   if (kernel != kernels_.end()) {
     op.name = kernel->second.name;
-    KernelCode code = kernel->second.code;
-    code.gpu = op.gpu;
-    code.kernel = kernel->second.text;
-    sink_.kernel_code(code);
+    const KernelCode& code = kernel->second.code;
+    sink_.kernel_code({process_, op.gpu, kernel->second.text, code.vgprs, code.agprs, code.sgprs});
   }
   op.type = sink_.name("KernelExecution");
   Launch launch;
