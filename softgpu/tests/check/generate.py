@@ -268,6 +268,8 @@ HEAD = """// Made by generate.py.
 #include <vector>
 #define CHECK(call) do { if ((call) != hipSuccess) { std::printf("FAILED: %s\\n", #call); std::exit(3); } } while (0)
 template <class T> __device__ unsigned sum(T value) { return (unsigned)value; }
+// All of it is used, or compilers load less.
+__device__ unsigned sum(unsigned long long value) { return (unsigned)value ^ (unsigned)(value >> 32); }
 __device__ unsigned sum(uint4 value) { return value.x + value.y + value.z + value.w; }
 template <class T> __device__ __attribute__((noinline)) void put(T* to, T value) { *to = value; }
 template <class T> __device__ __attribute__((noinline)) unsigned take(const T* from) { return sum(*from); }
