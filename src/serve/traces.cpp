@@ -24,7 +24,6 @@ namespace sonde::serve {
 namespace {
 
 using timeline::FileKey;
-using timeline::Index;
 
 constexpr uint64_t kWorthKeeping = 1 << 20;     // bytes: a smaller index is made as fast
 constexpr int64_t kLeastPause = 1'000'000'000;  // between two readings of a file that grows

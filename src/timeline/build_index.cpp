@@ -50,7 +50,7 @@ class IndexBuilder {
     progress_.what = "linking calls";
     SONDE_TRY(link_rows(reader_, rows, folder_, columns, progress_));
     progress_.done = 0.98;
-    return columns.finish(key_, std::move(tracks_), rows);
+    return columns.finish(key_, tracks_, rows);
   }
 
  private:

@@ -89,7 +89,7 @@ def problems(kernel, state, why):
         "scc": state["scc"] == 1 and int(state["status"], 16) & 1 == 1, "wave": state["wave"] == 0,
         "pc": int(state["pc"], 16) - (sgpr(22) | sgpr(23) << 32) in ((0, 4) if kernel == "endless" else (0,)),
         "offset": int(state["offset"], 16) < 4096,
-        "mode": int(state["mode"], 16) & 0xff == 0xc0,
+        "mode": int(state["mode"], 16) & 0xff == 0xf0,
     }
     return [name for name, holds in checks.items() if not holds]
 
