@@ -8,12 +8,14 @@ template <class T>
 struct Format;
 template <>
 struct Format<f32> {
-  static constexpr int kBits = 23, kTop = 255, kBias = 127, kScale = 64, kFar = 96, kTiny = 23;
+  static constexpr int kBits = 23, kTop = 255, kBias = 127, kScale = 64, kFar = 96, kTiny = 23,
+                       kVanishes = -150;
   static constexpr f64 kSmallest = 0x1p-126;
 };
 template <>
 struct Format<f64> {
-  static constexpr int kBits = 52, kTop = 2047, kBias = 1023, kScale = 128, kFar = 768, kTiny = 53;
+  static constexpr int kBits = 52, kTop = 2047, kBias = 1023, kScale = 128, kFar = 768, kTiny = 53,
+                       kVanishes = -1075;
   static constexpr f64 kSmallest = 0x1p-1022;
 };
 
@@ -94,7 +96,10 @@ void div_fmas(Wave& w, const Op& op) {
   finish(w, op, out, mask);
 }
 
-template <class T>
+// Where no step before could hold the quotient, it is not a number: those that are less than half
+// of the smallest number are told by their exponents, and the others are infinite.
+enum class Overflow : u8 { kIsKept, kIsNan };
+template <class T, Overflow overflow = Overflow::kIsNan>
 T fixed_up(T q, T d, T n) {
   constexpr T kInfinite = static_cast<T>(__builtin_inf());
   const Raw<T> sign = (as<Raw<T>>(d) ^ as<Raw<T>>(n)) & kSign<T>;
@@ -106,7 +111,12 @@ T fixed_up(T q, T d, T n) {
     return static_cast<T>(__builtin_nan(""));
   if (d == 0 || n_size == kInfinite) return with_sign(kInfinite);
   if (n == 0 || d_size == kInfinite) return with_sign(T(0));
-  return with_sign(q);
+  if (overflow == Overflow::kIsNan && field_of(n) - field_of(d) < Format<T>::kVanishes)
+    return with_sign(T(0));
+  return with_sign(overflow == Overflow::kIsNan && q != q ? kInfinite : q);
+}
+Half fixed_up_half(Half q, Half d, Half n) {  // was divided as f32, so it is infinite already
+  return Half(fixed_up<f32, Overflow::kIsKept>(q, d, n));
 }
 
 constexpr u32 kTwoOverPi[] = {
@@ -142,9 +152,9 @@ void add_divide(Table& t) {
   add(t, "v_div_fixup_f32", lanes([](f32 q, f32 d, f32 n) { return fixed_up(q, d, n); }));
   add(t, "v_div_fixup_f64", lanes([](f64 q, f64 d, f64 n) { return fixed_up(q, d, n); }));
   add(t, "v_div_fixup_f16",
-      lanes<HighHalf::kKept>([](Half q, Half d, Half n) { return Half(fixed_up<f32>(q, d, n)); }));
+      lanes<HighHalf::kKept>([](Half q, Half d, Half n) { return fixed_up_half(q, d, n); }));
   add(t, "v_div_fixup_legacy_f16",
-      lanes([](Half q, Half d, Half n) { return Half(fixed_up<f32>(q, d, n)); }));
+      lanes([](Half q, Half d, Half n) { return fixed_up_half(q, d, n); }));
   add(t, "v_trig_preop_f64", lanes([](f64 x, u32 piece) { return reduction_piece(x, piece); }));
 }
 

@@ -7,6 +7,7 @@ definitions give, worked out here in Python with whole numbers and fractions.
 Exit status: 0 all are right, 1 some are wrong, 77 there is no clang that assembles for AMD GPUs."""
 import argparse
 import array
+import math
 import os
 import random
 import shutil
@@ -92,7 +93,10 @@ def wrapped(kind, code):
 
 
 def number(rng, kind):
-    """Bits of a number that may be special."""
+    """Bits of a number that may be special; of the kinds bits32 and bits64 floats of any exponent."""
+    if kind.startswith("bits"):
+        bits = rng.getrandbits(int(kind[4:]))
+        return bits if math.isfinite(numbers.value_of(bits, f"f{kind[4:]}")) else 1
     size = numbers.size_of(kind)
     if kind not in numbers.FLOATS:
         return rng.choice([rng.getrandbits(size), rng.getrandbits(size), rng.randrange(70), (1 << size) - 1,
@@ -113,8 +117,8 @@ def inputs_of(name, kinds):
         for lane in range(LANES):
             for source, kind in enumerate(kinds):
                 bits = number(rng, kind) if kind != "pair" else number(rng, "f16") | number(rng, "f16") << 16
-                if numbers.size_of(kind if kind != "pair" else "b32") < 64:
-                    size = numbers.size_of(kind if kind != "pair" else "b32")
+                size = 32 if kind == "pair" else int(kind[4:]) if kind.startswith("bits") else numbers.size_of(kind)
+                if size < 64:
                     bits |= rng.getrandbits(64 - size) << size  # what stands beside it is of no concern
                 for half in range(2):
                     made[(round_ * ROWS + 2 * source + half) * LANES + lane] = bits >> 32 * half & 0xffffffff

@@ -30,6 +30,43 @@ def carry_kernels():
     yield "v_cndmask_b32", start + "v_cndmask_b32 v16, v10, v12, vcc", chosen, ["b64"] * 4
 
 
+# How compilers divide v[10:11] by v[12:13]: a correctly rounded quotient of any two numbers.
+DIVISIONS = {"f32": """v_div_scale_f32 v20, s[24:25], v12, v12, v10
+v_rcp_f32 v21, v20
+v_div_scale_f32 v22, vcc, v10, v12, v10
+v_fma_f32 v23, -v20, v21, 1.0
+v_fmac_f32 v21, v23, v21
+v_mul_f32 v23, v22, v21
+v_fma_f32 v24, -v20, v23, v22
+v_fmac_f32 v23, v24, v21
+v_fma_f32 v20, -v20, v23, v22
+v_div_fmas_f32 v20, v20, v21, v23
+v_div_fixup_f32 v16, v20, v12, v10""", "f64": """v_div_scale_f64 v[20:21], s[24:25], v[12:13], v[12:13], v[10:11]
+v_rcp_f64 v[22:23], v[20:21]
+v_div_scale_f64 v[24:25], vcc, v[10:11], v[12:13], v[10:11]
+v_fma_f64 v[26:27], -v[20:21], v[22:23], 1.0
+v_fmac_f64 v[22:23], v[22:23], v[26:27]
+v_fma_f64 v[26:27], -v[20:21], v[22:23], 1.0
+v_fmac_f64 v[22:23], v[22:23], v[26:27]
+v_mul_f64 v[26:27], v[24:25], v[22:23]
+v_fma_f64 v[20:21], -v[20:21], v[26:27], v[24:25]
+v_div_fmas_f64 v[20:21], v[20:21], v[22:23], v[26:27]
+v_div_fixup_f64 v[16:17], v[20:21], v[12:13], v[10:11]"""}
+
+
+def division_kernels():
+    """Numbers of any exponent: most quotients are far out of range."""
+    def quotient(a, b, kind):
+        exact = 0.0 if a == 0 or b == 0 or not math.isfinite(a) or not math.isfinite(b) else \
+            abs(n.rounded(Fraction(a) / Fraction(b), kind))
+        return float_rows.fixed_quotient(exact, b, a)
+
+    for kind, code in DIVISIONS.items():
+        check = checker(kind, [kind, kind], lambda a, b, kind=kind: quotient(a, b, kind), {})
+        for fill in (f"bits{kind[1:]}", kind):
+            yield f"v_div_fixup_{kind}", code, check, [fill, fill, "b64", "b64"]
+
+
 PACKED = []
 
 
@@ -92,7 +129,7 @@ def kernels():
         made.append((name, f"{name} v16, v10, v12, v14 op_sel:[1,0,0] op_sel_hi:[1,0,1]", mix_checker(shift), MIXED))
     made.append(("v_fma_mix_f32", "v_fma_mix_f32 v16, v10, v12, v14 op_sel:[1,0,0] op_sel_hi:[1,0,1]",
                  mix_checker(None), MIXED))
-    return made + other_kernels() + list(carry_kernels())
+    return made + other_kernels() + list(carry_kernels()) + list(division_kernels())
 
 
 def same(found, wanted, kind):
