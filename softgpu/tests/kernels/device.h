@@ -114,17 +114,23 @@ ON uint32_t h_mix(uint32_t x, uint32_t y) {
 
 // Matrix products of all lanes of a wave: elements are made of the bits of a word, so small that
 // sums are exact, and a lane's part of the result becomes a number again.
+// Inlined in any case: a function that is not, whose locals are aligned by more than the stack is,
+// has LLVM 15 save a register of its caller where a local is.
+#define INLINED ON __attribute__((always_inline))
 template <class T, int count>
 using VectorOf = T __attribute__((ext_vector_type(count)));
 ON float small(uint32_t word, int n) { return float(int(word >> 4 * n & 15) - 8); }
 template <class T, int count>
-ON VectorOf<T, count> sums_from(uint32_t word) {
+INLINED VectorOf<T, count> sums_from(uint32_t word) {
+  const auto sum = [word](uint32_t n) { return T(int(word + 7u * n & 63) - 32); };
+  // LLVM 15 that does not optimise writes both halves of an element of 64 bits to the lower one.
+  if constexpr (sizeof(T) == 8) return {sum(0), sum(1), sum(2), sum(3)};
   VectorOf<T, count> made;
-  for (int n = 0; n < count; n++) made[n] = T(int(word + 7u * n & 63) - 32);
+  for (int n = 0; n < count; n++) made[n] = sum(n);
   return made;
 }
 template <class T, int count>
-ON uint32_t mixed(VectorOf<T, count> sums) {
+INLINED uint32_t mixed(VectorOf<T, count> sums) {
   uint32_t made = 0;
   for (int n = 0; n < count; n++) made = made * 31u + uint32_t(int32_t(sums[n]));
   return made;
@@ -145,7 +151,7 @@ ON FourShorts as_bf16(uint32_t word) {
 }
 ON int as_i8(uint32_t word) { return int(word); }
 #define PRODUCT(NAME, BUILTIN, KIND, SUM, COUNT)                                                  \
-  ON uint32_t m_##NAME(uint32_t a, uint32_t b, uint32_t c) {                                      \
+  INLINED uint32_t m_##NAME(uint32_t a, uint32_t b, uint32_t c) {                                 \
     return mixed<SUM, COUNT>(__builtin_amdgcn_mfma_##BUILTIN(as_##KIND(a), as_##KIND(b),          \
                                                              sums_from<SUM, COUNT>(c), 0, 0, 0)); \
   }
@@ -159,7 +165,7 @@ PRODUCT(16x16x4bf16, f32_16x16x4bf16_1k, bf16, float, 16)
 PRODUCT(32x32x8i8, i32_32x32x8i8, i8, int, 16)
 PRODUCT(4x4x4i8, i32_4x4x4i8, i8, int, 4)
 PRODUCT(16x16x4f64, f64_16x16x4f64, f64, double, 4)
-ON uint32_t m_4x4x4f64(uint32_t a, uint32_t b, uint32_t c) {
+INLINED uint32_t m_4x4x4f64(uint32_t a, uint32_t b, uint32_t c) {
   return uint32_t(int32_t(
       __builtin_amdgcn_mfma_f64_4x4x4f64(as_f64(a), as_f64(b), double(int(c & 63) - 32), 0, 0, 0)));
 }
