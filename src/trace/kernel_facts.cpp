@@ -116,7 +116,10 @@ Status read_roofs(store::Database& database, KernelFacts& facts) {
 // Nothing: it cannot be read twice.
 Result<std::optional<store::Reader>> reopened(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return std::optional<store::Reader>();
+  const auto status = std::filesystem::status(path, error);
+  const bool is_pipe =
+      path == "-" || std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status);
+  if (is_pipe) return std::optional<store::Reader>();
   SONDE_ASSIGN(store::Reader reader, importers::open_trace(path, ""));
   return std::optional<store::Reader>(std::move(reader));
 }
