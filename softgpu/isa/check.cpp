@@ -25,8 +25,7 @@ void each_lane(const GroupCheck::Use& use, F f) {
 bool is_overread(const GroupCheck::Use& use, uint64_t wrong) {
   if (!is_scalar(use) || use.kind.access != Access::kLoad) return false;
   const uint64_t begin = use.addresses[0];
-  return wrong % 4 != 0 ||
-         (use.kind.bytes == 16 && begin % 16 == 0 && wrong == begin + 12);
+  return wrong % 4 != 0 || (use.kind.bytes == 16 && begin % 16 == 0 && wrong == begin + 12);
 }
 
 // The byte that a lane stores, counted from its address. Bytes of halves are in the upper half.
@@ -41,7 +40,9 @@ uint8_t stored_byte(const GroupCheck::Use& use, unsigned lane, uint64_t byte) {
 }
 
 const char* verb_of(Access access) {
-  return access == Access::kLoad ? "loads" : access == Access::kStore ? "stores" : "atomically changes";
+  return access == Access::kLoad    ? "loads"
+         : access == Access::kStore ? "stores"
+                                    : "atomically changes";
 }
 
 }  // namespace
@@ -63,12 +64,11 @@ const char* name_of(Finding::Kind kind) {
 std::string text_of(const Finding& finding) {
   char text[256];
   const char* const where = finding.is_local ? "LDS offset " : "";
-  int length =
-      std::snprintf(text, sizeof(text), "%s: at %#llx lane %u %s %u %s at %s%#llx",
-                    name_of(finding.kind), static_cast<unsigned long long>(finding.pc),
-                    finding.lane, verb_of(finding.access), finding.bytes,
-                    finding.bytes == 1 ? "byte" : "bytes", where,
-                    static_cast<unsigned long long>(finding.address));
+  int length = std::snprintf(text, sizeof(text), "%s: at %#llx lane %u %s %u %s at %s%#llx",
+                             name_of(finding.kind), static_cast<unsigned long long>(finding.pc),
+                             finding.lane, verb_of(finding.access), finding.bytes,
+                             finding.bytes == 1 ? "byte" : "bytes", where,
+                             static_cast<unsigned long long>(finding.address));
   if (finding.kind == Finding::Kind::kRace && length > 0) {
     std::snprintf(text + length, sizeof(text) - static_cast<size_t>(length),
                   ", which at %#llx lane %u of wave %u %s without a barrier between",
@@ -78,12 +78,13 @@ std::string text_of(const Finding& finding) {
   return text;
 }
 
-bool Check::is_new(const Finding& finding) {
+// Kernels share functions: what is told of one of them is news of another.
+bool Check::is_new(uint64_t kernel, const Finding& finding) {
   std::lock_guard lock(mutex_);
   // The two of a race come in either order.
   const uint64_t first = std::min(finding.pc, finding.other_pc),
                  second = std::max(finding.pc, finding.other_pc);
-  return known_.size() < kMost && known_.emplace(finding.kind, first, second).second;
+  return known_.size() < kMost && known_.emplace(kernel, finding.kind, first, second).second;
 }
 
 void GroupCheck::begin(Check& check, std::span<const OwnMemory> own, uint64_t code,
@@ -194,7 +195,8 @@ bool GroupCheck::check_local_bounds(const Use& use) {
 
 // Whole dwords that hold what fresh memory was filled with.
 void GroupCheck::check_initialised(const Use& use) {
-  if (use.kind.access == Access::kAtomic && use.op.opcode->name.find("swap") != std::string_view::npos)
+  if (use.kind.access == Access::kAtomic &&
+      use.op.opcode->name.find("swap") != std::string_view::npos)
     return;  // takes any value
   each_lane(use, [&](unsigned lane, uint64_t address) {
     bool is_filled = false;

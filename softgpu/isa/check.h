@@ -46,15 +46,16 @@ class Check {
       : allocations_(allocations), checks_races_(races) {}
   const Allocations* allocations() const { return allocations_; }
   bool checks_races() const { return checks_races_; }
-  // True once for each kind at each pair of instructions, and not too often in all.
-  bool is_new(const Finding& finding);
+  // True once for each kind at each pair of instructions of a kernel, by its descriptor, and not
+  // too often in all.
+  bool is_new(uint64_t kernel, const Finding& finding);
 
  private:
   static constexpr size_t kMost = 1000;
   const Allocations* const allocations_;
   const bool checks_races_;
   std::mutex mutex_;
-  std::set<std::tuple<Finding::Kind, uint64_t, uint64_t>> known_;
+  std::set<std::tuple<uint64_t, Finding::Kind, uint64_t, uint64_t>> known_;
 };
 
 // Memory that only this dispatch has: its arguments, its packet.

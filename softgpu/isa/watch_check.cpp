@@ -9,7 +9,8 @@ namespace {
 using Name = std::string_view;
 constexpr uint64_t kScalarMask = ~uint64_t{3};
 
-// Their elements' sizes are in descriptors, or they have two places that are none of their operands.
+// Their elements' sizes are in descriptors, or they have two places that are none of their
+// operands.
 bool is_left_out(Name name) {
   return name.find("_format_") != Name::npos || name.find("_src2_") != Name::npos ||
          name.find("addtid") != Name::npos;
@@ -73,10 +74,11 @@ void GroupWatch::check_at(Wave& wave, const GroupCheck::Use& use) {
     return;
   }
   for (const Finding& finding : check_.findings()) {
-    if (!watch_->check->is_new(finding)) continue;
+    const auto kernel = reinterpret_cast<uint64_t>(kernel_);
+    if (!watch_->check->is_new(kernel, finding)) continue;
     if (watch_->waves != nullptr) {
       watch_->waves->state(place_at(last_), wave, name_of(finding.kind), *kernel_, &finding,
-                             check_.own());
+                           check_.own());
     } else if (watch_->tell) {
       watch_->tell("kernel " + watch_->kernel + ": " + text_of(finding));
     }
