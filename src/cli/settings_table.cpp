@@ -131,6 +131,11 @@ std::vector<Setting> sampling_settings() {
        .category = "sampling",
        .example = "user",
        .everything = "user"},
+  };
+}
+
+std::vector<Setting> metrics_settings() {
+  return {
       {.option =
            {"--metrics", "LIST",
             "read these metrics of processes, host and GPUs while recording: groups or single "
@@ -152,6 +157,11 @@ std::vector<Setting> sampling_settings() {
       {.option = {"--sys-root", "DIR", "read metrics from this folder instead of /sys", "/sys"},
        .type = SettingType::kText,
        .category = "metrics"},
+  };
+}
+
+std::vector<Setting> space_settings() {
+  return {
       {.option = {"--rotate", "TIME",
                   "begin a new trace every TIME: trace.0001.rpd, trace.0002.rpd ...; sonde merge "
                   "joins them",
@@ -206,7 +216,9 @@ std::vector<Setting> sampling_settings() {
 
 std::vector<Setting> joined_settings() {
   std::vector<Setting> all = recording_settings();
-  for (Setting& setting : sampling_settings()) all.push_back(std::move(setting));
+  for (auto* const more : {sampling_settings, metrics_settings, space_settings}) {
+    for (Setting& setting : more()) all.push_back(std::move(setting));
+  }
   return all;
 }
 

@@ -414,7 +414,8 @@ void Recording::finish_parts(Outcome& outcome) {
   outcome.lost += parts_->totals().lost;
   if (failure_ || stopped_) return;
   auto path = parts_->finish(output_);
-  path ? void(outcome.path = *path) : fail(path.error());
+  if (!path) return fail(path.error());
+  outcome.path = *path;
 }
 
 void Recording::finish(Outcome& outcome) {

@@ -1,13 +1,16 @@
 /* A program that is attached to while it runs: attached [SECONDS]. It has threads that compute,
- * allocate, wait in poll, nanosleep and for a condition, and makes new ones all the time. A call
- * that ends early because of a signal, or a sum that is wrong, is counted; at the end it prints
- * "ROUNDS interrupted=N wrong=N". Its main thread waits for its standard input to end. */
+ * allocate, wait in poll, nanosleep and for a condition, and makes new ones and child processes all
+ * the time. A call that ends early because of a signal, or a sum that is wrong, is counted; at the
+ * end it prints "ROUNDS interrupted=N wrong=N". Its main thread waits for its standard input to
+ * end. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
