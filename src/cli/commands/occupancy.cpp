@@ -42,8 +42,8 @@ Command occupancy_command() {
           .positionals = {trace_file()},
           .options = report_options(),
           .examples = {{"sonde occupancy trace.rpd", "most expensive kernels first"},
-                       {"sonde occupancy results.db --format csv",
-                        "of a rocpd database, for a spreadsheet"}},
+                       {"sonde occupancy results.csv --format csv",
+                        "of counters of rocprof, for a spreadsheet"}},
           .run = run,
           .definition = kDefinition};
 }
