@@ -96,9 +96,7 @@ Result<Config> make_config(const Raw& raw) {
   return config;
 }
 
-void declare(CLI::App& app, Raw& raw, Options& options) {
-  app.footer(kFooter);
-  app.set_version_flag("--version", SONDE_VERSION);
+void declare_gpus(CLI::App& app, Raw& raw) {
   app.add_option("--gpu", raw.gpus, "A GPU, or several of one model; \":0\" shows none [gfx90a]")
       ->type_name("MODEL[:COUNT]")
       ->allow_extra_args(false);
@@ -108,6 +106,13 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
                  "A fault, once, at the N-th dispatch (of kernels with this in their name)")
       ->type_name("KIND[@KERNEL][:N]")
       ->allow_extra_args(false);
+  app.add_option("--kfd", raw.kfd,
+                 "Version of the kernel driver's interface, 1.8 to 1.18: what a program finds on "
+                 "older and newer Linux [1.17]")
+      ->type_name("VERSION");
+}
+
+void declare_files(CLI::App& app, Raw& raw) {
   app.add_option("--log", raw.log, "Write what the GPUs execute to this file")->type_name("FILE");
   app.add_option("--waves", raw.waves,
                  "Write the state of waves at faults and traps, and when FILE.ask is made, to this "
@@ -120,6 +125,13 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
   app.add_option("--trace-instructions", raw.instructions,
                  "Write each instruction of machine code that runs to this new file: it grows fast")
       ->type_name("FILE");
+  app.add_option("--coverage", raw.coverage,
+                 "Append the instructions and modifiers that machine code executes to this file")
+      ->type_name("FILE")
+      ->envname("SOFTGPU_COVERAGE");
+}
+
+void declare_kernels(CLI::App& app, Raw& raw) {
   app.add_option("--check", raw.check,
                  "Check what machine code does with memory: memory (out of bounds, use after free, "
                  "reads of what nobody wrote), race (between waves of a work group), or both")
@@ -127,10 +139,6 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"memory", "race"}));
-  app.add_option("--coverage", raw.coverage,
-                 "Append the instructions and modifiers that machine code executes to this file")
-      ->type_name("FILE")
-      ->envname("SOFTGPU_COVERAGE");
   app.add_flag("--real-time", raw.real_time,
                "Computed kernels take as long as the host takes, not what the time model says");
   app.add_option(
@@ -138,13 +146,17 @@ void declare(CLI::App& app, Raw& raw, Options& options) {
          "What computes kernels: auto (host code where there is some, else machine code), host, "
          "isa, none [auto]")
       ->type_name("ENGINE");
-  app.add_option("--kfd", raw.kfd,
-                 "Version of the kernel driver's interface, 1.8 to 1.18: what a program finds on "
-                 "older and newer Linux [1.17]")
-      ->type_name("VERSION");
   app.add_option("--threads", raw.threads, "Threads that compute kernels [one a core]")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));
+}
+
+void declare(CLI::App& app, Raw& raw, Options& options) {
+  app.footer(kFooter);
+  app.set_version_flag("--version", SONDE_VERSION);
+  declare_gpus(app, raw);
+  declare_files(app, raw);
+  declare_kernels(app, raw);
   auto* keep = app.add_option("--keep-tree", options.keep_tree,
                               "Make the /sys and /dev tree in this new folder, and leave it there")
                    ->type_name("DIR");
