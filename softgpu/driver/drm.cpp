@@ -78,7 +78,8 @@ int info_query(Driver& driver, uint32_t gpu, const drm_amdgpu_info& a) {
   const auto answer = [&](const auto& value) {
     std::memcpy(out, &value, std::min<size_t>(a.return_size, sizeof value));
   };
-  std::memset(out, 0, a.return_size);
+  // As much as the answer is, and no more: libraries name sizes that are larger than what they
+  // have.
   switch (a.query) {
     case AMDGPU_INFO_ACCEL_WORKING:
       answer(uint32_t{1});
@@ -89,6 +90,13 @@ int info_query(Driver& driver, uint32_t gpu, const drm_amdgpu_info& a) {
     case AMDGPU_INFO_MEMORY:
       answer(memory_info(driver, gpu));
       break;
+    case AMDGPU_INFO_VRAM_GTT: {
+      const drm_amdgpu_memory_info memory = memory_info(driver, gpu);
+      answer(drm_amdgpu_info_vram_gtt{memory.vram.total_heap_size,
+                                      memory.cpu_accessible_vram.total_heap_size,
+                                      memory.gtt.total_heap_size});
+      break;
+    }
     case AMDGPU_INFO_TIMESTAMP:
       answer(device_ticks(driver.config().gpus[gpu].clock));
       break;
@@ -99,8 +107,10 @@ int info_query(Driver& driver, uint32_t gpu, const drm_amdgpu_info& a) {
       answer(driver.session().load(gpu).gtt_used_bytes);
       break;
     case AMDGPU_INFO_READ_MMR_REG:
-      break;  // tiling of images: zeros
+      std::memset(out, 0, a.return_size);  // tiling of images
+      break;
     default:
+      std::memset(out, 0, a.return_size);
       log(2, "DRM's information %#x is not emulated: zeros", a.query);
   }
   return 0;

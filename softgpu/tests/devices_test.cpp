@@ -54,6 +54,25 @@ drm_amdgpu_info_device device_info(int fd) {
   return info;
 }
 
+// Trap: libamd_smi 6.1 names a size that is larger than what it has for the answer.
+TEST(Information, IsWrittenAsFarAsTheAnswerGoes) {
+  const int fd = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  struct {
+    drm_amdgpu_info_vram_gtt memory{};
+    uint64_t beyond = 0x1122334455667788;
+  } place;
+  drm_amdgpu_info request{};
+  request.return_pointer = reinterpret_cast<uint64_t>(&place);
+  request.return_size = sizeof place;
+  request.query = AMDGPU_INFO_VRAM_GTT;
+  EXPECT_EQ(ioctl(fd, DRM_IOCTL_AMDGPU_INFO, &request), 0);
+  EXPECT_EQ(place.beyond, 0x1122334455667788u);
+  EXPECT_GT(place.memory.vram_size, 0u);
+  EXPECT_GE(place.memory.vram_size, place.memory.vram_cpu_accessible_size);
+  close(fd);
+}
+
 uint64_t property(const std::string& path, const std::string& wanted) {
   std::ifstream file(path);
   std::string key;

@@ -26,9 +26,9 @@ size_t hidden_length(std::string_view text, size_t at) {
   return mark || embedding || isolate ? 3 : 0;
 }
 
-// What the tool itself writes: plain, bold, yellow. No other sequence is ours.
+// What the tool itself writes: plain, bold, italic (as rocm-smi does), yellow. No other is ours.
 size_t colour_length(std::string_view text, size_t at) {
-  for (const std::string_view ours : {"\x1b[0m", "\x1b[1m", "\x1b[33m"}) {
+  for (const std::string_view ours : {"\x1b[0m", "\x1b[1m", "\x1b[3m", "\x1b[33m"}) {
     if (text.substr(at, ours.size()) == ours) return ours.size();
   }
   return 0;

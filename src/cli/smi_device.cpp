@@ -1,6 +1,7 @@
 #include "cli/smi_device.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -97,6 +98,32 @@ std::string SmiDevice::performance_level() const {
     if (level == each.file) return each.shown;
   }
   return level;
+}
+
+SmiPower SmiDevice::power(bool of_the_moment) const {
+  if (of_the_moment && trimmed(hwmon_ + "/power1_label") == "PPT") {
+    if (const auto now = sensor("power1_input")) return {now, true};
+  }
+  return {sensor("power1_average"), false};
+}
+
+std::pair<int64_t, double> SmiDevice::fan() const {
+  const int64_t level = sensor("pwm1").value_or(0);
+  const int64_t most = sensor("pwm1_max").value_or(0);
+  if (level == 0 || most == 0) return {level, 0};
+  const double percent = 100.0 * static_cast<double>(level) / static_cast<double>(most);
+  return {level, std::round(percent * 100) / 100};
+}
+
+std::optional<double> SmiDevice::vram_percent() const {
+  const auto used = number("mem_info_vram_used"), total = number("mem_info_vram_total");
+  if (!used || !total || *total <= 0) return std::nullopt;
+  return 100 * (static_cast<double>(*used) / static_cast<double>(*total));
+}
+
+std::string SmiDevice::market_name() const {
+  const std::string name = text("product_name").value_or("");
+  return name.empty() ? "N/A" : name;
 }
 
 bool SmiDevice::is_second_die() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "monitor/amd_cards.h"
@@ -14,6 +15,11 @@ namespace sonde::cli {
 struct SmiClock {
   int64_t level = 0;
   double mhz = 0;
+};
+
+struct SmiPower {
+  std::optional<int64_t> uw;
+  bool is_current = false;  // of the socket at this moment; else an average
 };
 
 class SmiDevice {
@@ -31,6 +37,11 @@ class SmiDevice {
   // Of pp_dpm_NAME: the level with the mark.
   std::optional<SmiClock> clock(const std::string& name) const;
   std::string performance_level() const;  // "" if it is not told
+  // What rocm-smi takes for the power: the average, or from ROCm 6 on that of the moment first.
+  SmiPower power(bool of_the_moment) const;
+  std::pair<int64_t, double> fan() const;  // its level, and that in percent of the most
+  std::optional<double> vram_percent() const;
+  std::string market_name() const;
   bool is_second_die() const;
 
  private:

@@ -10,15 +10,6 @@ namespace sonde::cli {
 
 namespace {
 
-constexpr size_t kWidth = 80;
-
-std::string spacer(std::string title = {}) {
-  if (title.empty()) return std::string(kWidth, '=') + "\n";
-  if (title.size() % 2 != 0) title += '=';
-  const std::string side((kWidth - std::min(title.size(), kWidth)) / 2, '=');
-  return side + title + side + "\n";
-}
-
 std::string without_commas(std::string text) {
   text.erase(std::remove(text.begin(), text.end(), ','), text.end());
   return text;
@@ -32,9 +23,16 @@ std::string python_float(double value) {
   return text;
 }
 
-SmiOutput::SmiOutput(Form form, std::vector<int64_t> devices)
-    : form_(form), devices_(std::move(devices)), values_(devices_.size()) {
-  text_ = "\n\n" + spacer(" ROCm System Management Interface ");
+SmiOutput::SmiOutput(Form form, std::vector<int64_t> devices, size_t width)
+    : form_(form), width_(width), devices_(std::move(devices)), values_(devices_.size()) {}
+
+void SmiOutput::fit(size_t width) { width_ = width + width % 2; }
+
+std::string SmiOutput::spacer(std::string title) const {
+  if (title.empty()) return std::string(width_, '=') + "\n";
+  if (title.size() % 2 != 0) title += '=';
+  const std::string side((width_ - std::min(title.size(), width_)) / 2, '=');
+  return side + title + side + "\n";
 }
 
 void SmiOutput::section(const std::string& title) {
@@ -44,6 +42,8 @@ void SmiOutput::section(const std::string& title) {
 }
 
 void SmiOutput::line(const std::string& text) { text_ += text + "\n"; }
+
+void SmiOutput::rule() { text_ += spacer(); }
 
 // As in a dictionary of Python: a value that is put again keeps its place.
 void SmiOutput::put(Values& values, const std::string& name, const std::string& value) {
@@ -119,7 +119,8 @@ std::string SmiOutput::finish() {
   if (form_ == Form::kJson) return json();
   if (form_ == Form::kCsv) return csv();
   if (open_) text_ += spacer();
-  return text_ + spacer(" End of ROCm SMI Log ");
+  return "\n\n" + spacer(" ROCm System Management Interface ") + text_ +
+         spacer(" End of ROCm SMI Log ");
 }
 
 }  // namespace sonde::cli

@@ -1,5 +1,5 @@
-// What `sonde rocm-smi` prints, in the form of rocm-smi 5.2: sections of lines between spacers, or
-// one JSON object or CSV table of all of them. Everything is kept until the end.
+// What `sonde rocm-smi` prints, in the form of rocm-smi: sections of lines between spacers, or one
+// JSON object or CSV table of all of them. Everything is kept until the end.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,17 @@ std::string python_float(double value);
 class SmiOutput {
  public:
   enum class Form { kText, kJson, kCsv };
-  SmiOutput(Form form, std::vector<int64_t> devices);
+  SmiOutput(Form form, std::vector<int64_t> devices, size_t width);
+
+  // Spacers from here on, and those around everything, are as wide as this, or one more: always an
+  // even number.
+  void fit(size_t width);
 
   void section(const std::string& title);  // opens it; the one before is closed
   void log(int64_t device, const std::string& name, const std::string& value);
   void log(int64_t device, const std::string& text);  // no value
   void line(const std::string& text);                 // in text only
+  void rule();                                        // a spacer within a section
   void system(const std::string& name, const std::string& value);
   bool is_text() const { return form_ == Form::kText; }
   // A value was not to be had: the exit status says so.
@@ -33,10 +38,12 @@ class SmiOutput {
  private:
   using Values = std::vector<std::pair<std::string, std::string>>;
   static void put(Values& values, const std::string& name, const std::string& value);
+  std::string spacer(std::string title = {}) const;
   std::string json() const;
   std::string csv() const;
 
   Form form_;
+  size_t width_;
   std::vector<int64_t> devices_;
   std::vector<Values> values_;
   Values system_;

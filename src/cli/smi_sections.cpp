@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 
@@ -12,77 +11,21 @@
 
 namespace sonde::cli {
 
-namespace {
-
-constexpr const char* kNotThere = "N/A";
-
-// The level of the fan and its share of the most.
-std::pair<int64_t, double> fan_of(const SmiDevice& device) {
-  const int64_t level = device.sensor("pwm1").value_or(0);
-  const int64_t most = device.sensor("pwm1_max").value_or(0);
-  if (level == 0 || most == 0) return {level, 0};
-  const double percent = 100.0 * static_cast<double>(level) / static_cast<double>(most);
-  return {level, std::round(percent * 100) / 100};
-}
-
-}  // namespace
-
-std::vector<std::string> Smi::concise_row(const Chosen& each) {
-  const SmiDevice& device = *each.device;
-  const auto clock = [&](const char* name) {
-    const auto found = device.clock(name);
-    return found ? fmt::format("{:.0f}Mhz", found->mhz) : std::string("None");
-  };
-  std::string temperature = divided(device.temperature("edge"), 1000);
-  if (temperature != kNotThere) temperature += "c";
-  std::string power = divided(power_uw(device), 1e6);
-  power = power == "0.0" || power == kNotThere ? kNotThere : power + "W";
-  const double fan = fan_of(device).second;
-  const std::string level = device.performance_level();
-  const auto cap = device.sensor("power1_cap");
-  const auto used = device.number("mem_info_vram_used"),
-             total = device.number("mem_info_vram_total");
-  const auto busy = device.number("gpu_busy_percent");
-  if (level.empty() || !cap || !used || !total || !busy) out_.missing();
-  std::string memory = kNotThere;
-  if (used && total && *total > 0) {
-    char text[32];
-    std::snprintf(text, sizeof text, "% 3.0f%%",
-                  100 * (static_cast<double>(*used) / static_cast<double>(*total)));
-    memory = text;
-  }
-  return {std::to_string(each.number),
-          temperature,
-          power,
-          clock("sclk"),
-          clock("mclk"),
-          (fan == 0 ? "0" : python_float(fan)) + "%",
-          level.empty() ? "unsupported" : level,
-          cap ? python_float(static_cast<double>(*cap) / 1e6) + "W" : "Unsupported",
-          memory,
-          busy ? std::to_string(*busy) + "%" : "Unsupported"};
-}
-
-void Smi::concise() {
-  out_.section("Concise Info");
-  std::vector<std::vector<std::string>> rows = {
-      {"GPU", "Temp", "AvgPwr", "SCLK", "MCLK", "Fan", "Perf", "PwrCap", "VRAM%", "GPU%"}};
-  for (const Chosen& each : chosen_) rows.push_back(concise_row(each));
-  std::vector<size_t> widths(rows[0].size());
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size() + 2);
-  }
-  for (const auto& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}", row[i], widths[i]);
-    out_.line(line);
-  }
-}
-
 void Smi::ids() {
   out_.section("ID");
   for (const Chosen& each : chosen_) {
-    out_.log(each.number, "GPU ID", known(each.device->text("device")));
+    if (style_ == SmiStyle::kFive) {
+      out_.log(each.number, "GPU ID", known(each.device->text("device")));
+      continue;
+    }
+    const auto put = [&](const char* name, const char* gap, const std::string& value) {
+      out_.log(each.number, name, (out_.is_text() ? gap : "") + value);
+    };
+    put("Device Name", "\t\t", each.device->market_name());
+    put("Device ID", "\t\t", known(each.device->text("device")));
+    put("Device Rev", "\t\t", known(each.device->text("revision")));
+    put("Subsystem ID", "\t", known(each.device->text("subsystem_device")));
+    put("GUID", "\t\t", std::to_string(each.device->card().kfd_id));
   }
 }
 
@@ -105,6 +48,7 @@ void Smi::temperatures() {
   out_.section("Temperature");
   for (const Chosen& each : chosen_) {
     const auto put = [&](const std::string& sensor, std::optional<int64_t> value) {
+      if (!value && style_ != SmiStyle::kFive) return;
       out_.log(each.number, "Temperature (Sensor " + sensor + ") (C)", divided(value, 1000));
     };
     put("edge", each.device->temperature("edge"));
@@ -157,7 +101,11 @@ void Smi::shader_clocks() {
 void Smi::fans() {
   out_.section("Current Fan Metric");
   for (const Chosen& each : chosen_) {
-    const auto [level, share] = fan_of(*each.device);
+    const auto [level, share] = each.device->fan();
+    if (style_ != SmiStyle::kFive && !each.device->sensor("pwm1")) {
+      out_.log(each.number, "Not supported");
+      continue;
+    }
     const auto percent = static_cast<int64_t>(std::nearbyint(share));
     if (level == 0 || percent == 0) {
       out_.log(each.number, fmt::format("Unable to detect fan speed for GPU {}", each.number));
@@ -181,9 +129,12 @@ void Smi::levels() {
     const std::string level = each.device->performance_level();
     if (!level.empty()) {
       out_.log(each.number, "Performance Level", level);
-    } else {
+    } else if (style_ == SmiStyle::kFive) {
       out_.log(each.number, "Performance Level Unsupported");
       out_.missing();
+    } else {
+      for (int asked = 0; asked < 2; ++asked) absent(each.number, "get_perf_level");
+      out_.log(each.number, "Performance Level", "n/a");
     }
   }
 }
@@ -191,12 +142,12 @@ void Smi::levels() {
 void Smi::max_powers() {
   out_.section("Power Cap");
   for (const Chosen& each : chosen_) {
-    const auto cap = each.device->sensor("power1_cap");
+    const auto cap = cap_w(*each.device);
     if (cap) {
-      out_.log(each.number, "Max Graphics Package Power (W)", divided(cap, 1e6));
+      out_.log(each.number, "Max Graphics Package Power (W)", python_float(*cap));
     } else {
+      absent(each.number, "get_power_cap");
       out_.log(each.number, "Max Graphics Package Power Unsupported");
-      out_.missing();
     }
   }
 }
@@ -205,14 +156,20 @@ void Smi::powers() {
   out_.section("Power Consumption");
   bool second = false;
   for (const Chosen& each : chosen_) {
-    const std::string name = "Average Graphics Package Power (W)";
+    const SmiPower power = each.device->power(style_ != SmiStyle::kFive);
+    const std::string name = fmt::format("{} Graphics Package Power (W)",
+                                         power.is_current ? "Current Socket" : "Average");
+    if (style_ != SmiStyle::kFive && !power.uw && !each.device->is_second_die()) {
+      out_.missing();
+      continue;
+    }
     if (each.device->is_second_die()) {
       out_.log(each.number, name, "N/A (Secondary die)");
       second = true;
       continue;
     }
-    const std::string power = divided(power_uw(*each.device), 1e6);
-    if (power != "0.0") out_.log(each.number, name, power);
+    const std::string watts = divided(power.uw, 1e6);
+    if (watts != "0.0" || style_ != SmiStyle::kFive) out_.log(each.number, name, watts);
   }
   if (!second) return;
   out_.line(
@@ -226,10 +183,11 @@ void Smi::use() {
     const auto busy = each.device->number("gpu_busy_percent");
     if (busy) out_.log(each.number, "GPU use (%)", std::to_string(*busy));
     if (!busy) {
+      absent(each.number, "GPU Utilization ");
       out_.log(each.number, "GPU use Unsupported");
-      out_.missing();
     }
-    out_.log(each.number, "GFX Activity", known(each.device->table_number("gfx_activity_acc")));
+    const auto ticks = each.device->table_number("gfx_activity_acc");
+    if (ticks || style_ == SmiStyle::kFive) out_.log(each.number, "GFX Activity", known(ticks));
   }
 }
 
@@ -237,9 +195,21 @@ void Smi::memory_use() {
   out_.section("Current Memory Use");
   for (const Chosen& each : chosen_) {
     const auto busy = each.device->number("mem_busy_percent");
-    if (busy) out_.log(each.number, "GPU memory use (%)", std::to_string(*busy));
-    if (!busy) out_.missing();
+    const bool five = style_ == SmiStyle::kFive;
+    if (!five) {
+      const auto share = each.device->vram_percent();
+      out_.log(each.number, "GPU Memory Allocated (VRAM%)",
+               share ? fmt::format("{:.0f}", std::floor(*share)) : "0");
+    }
+    const char* name = five ? "GPU memory use (%)" : "GPU Memory Read/Write Activity (%)";
+    if (busy) out_.log(each.number, name, std::to_string(*busy));
+    if (!busy) absent(each.number, "% memory use");
     out_.log(each.number, "Memory Activity", known(each.device->table_number("mem_activity_acc")));
+    if (five) continue;
+    // Named so by rocm-smi; it is the activity of the media engines.
+    const auto media = each.device->table_number("average_mm_activity");
+    if (media) out_.log(each.number, "Avg. Memory Bandwidth", std::to_string(*media));
+    if (!media) out_.log(each.number, "Not supported on the given system");
   }
 }
 
@@ -248,14 +218,16 @@ void Smi::replays() {
   for (const Chosen& each : chosen_) {
     const auto count = each.device->number("pcie_replay_count");
     if (count) out_.log(each.number, "PCIe Replay Count", std::to_string(*count));
-    if (!count) out_.missing();
+    if (!count) absent(each.number, "PCIe Replay Count");
   }
 }
 
 void Smi::serials() {
   out_.section("Serial Number");
   for (const Chosen& each : chosen_) {
-    out_.log(each.number, "Serial Number", known(each.device->text("serial_number")));
+    const auto serial = each.device->text("serial_number");
+    if (!serial) absent(each.number, "get_serial_number");
+    out_.log(each.number, "Serial Number", known(serial));
   }
 }
 
@@ -264,7 +236,7 @@ void Smi::voltages() {
   for (const Chosen& each : chosen_) {
     const auto voltage = each.device->sensor("in0_input");
     if (voltage) out_.log(each.number, "Voltage (mV)", std::to_string(*voltage));
-    if (!voltage) out_.missing();
+    if (!voltage) absent(each.number, "get_volt_metric");
   }
 }
 
@@ -379,7 +351,10 @@ void Smi::gpus_of_processes(const std::string& sys, std::vector<int64_t> pids,
   for (const int64_t pid : pids) {
     const auto used = queues_of(sys + "/class/kfd/kfd/proc/" + std::to_string(pid));
     std::string line = fmt::format("PID {} is using {} DRM device(s):\n", pid, used.size());
-    if (used.empty()) line = "None";
+    if (used.empty()) {
+      const bool five = style_ == SmiStyle::kFive;
+      line = five ? "None" : fmt::format("PID {} is using 0 DRM device(s)", pid);
+    }
     for (size_t i = 0; i < all.size(); ++i) {
       if (used.count(all[i].card().kfd_id) != 0) line += std::to_string(i) + " ";
     }

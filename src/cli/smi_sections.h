@@ -19,9 +19,14 @@ struct Chosen {
   const SmiDevice* device;
 };
 
+// Whose form it is: of ROCm 5.2, of 6 (6.1.2, of Debian 13) or of 7, which writes N/A for whatever
+// is missing in the table.
+enum class SmiStyle { kFive, kSix, kSeven };
+
 class Smi {
  public:
-  Smi(SmiOutput& out, const std::vector<Chosen>& chosen) : out_(out), chosen_(chosen) {}
+  Smi(SmiOutput& out, const std::vector<Chosen>& chosen, SmiStyle style)
+      : out_(out), chosen_(chosen), style_(style) {}
 
   void concise();
   void ids();
@@ -53,19 +58,28 @@ class Smi {
     out_.missing();
     return "N/A";
   }
+  // What rocm-smi says, from ROCm 6 on, beside or instead of a value that is not there.
+  void absent(int64_t number, const char* question) {
+    out_.missing();
+    if (style_ == SmiStyle::kFive || !out_.is_text()) return;
+    out_.log(number, fmt::format("{}, Not supported on the given system", question));
+  }
   // A millionth or a thousandth of it, as Python divides.
   std::string divided(std::optional<int64_t> value, double by) {
     if (value) return python_float(static_cast<double>(*value) / by);
     out_.missing();
     return "N/A";
   }
-  static std::optional<int64_t> power_uw(const SmiDevice& device) {
-    return device.sensor("power1_average");
-  }
-  std::vector<std::string> concise_row(const Chosen& each);
+  // Whole watts from ROCm 6 on.
+  std::optional<double> cap_w(const SmiDevice& device) const;
+  std::vector<std::string> row_of_five(const Chosen& each);
+  std::vector<std::string> row_of_six(const Chosen& each, const std::string& sensor) const;
+  void concise_of_five();
+  void concise_of_six();
 
   SmiOutput& out_;
   const std::vector<Chosen>& chosen_;
+  SmiStyle style_;
 };
 
 }  // namespace sonde::cli

@@ -80,6 +80,7 @@ std::vector<AmdCard> find_amd_cards(const std::string& sys, int& error_number) {
     if (card == found.end()) continue;
     card->second.node = node.properties;
     card->second.kfd_id = node.kfd_id;
+    card->second.kfd_node = number;
     cards.push_back(std::move(card->second));
     found.erase(card);
   }

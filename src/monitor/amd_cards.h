@@ -16,6 +16,7 @@ struct AmdCard {
   // Of KFD's topology; empty if KFD does not know the card.
   std::map<std::string, int64_t, std::less<>> node;
   int64_t kfd_id = 0;  // by which KFD's processes name it
+  int64_t kfd_node = -1;
 };
 
 // `error` is of the folder of all cards.

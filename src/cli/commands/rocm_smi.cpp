@@ -1,7 +1,8 @@
-// sonde rocm-smi: the tables of rocm-smi 5.2, for scripts and habits. It reads and changes nothing.
+// sonde rocm-smi: the tables of rocm-smi, for scripts and habits. It reads and changes nothing.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/strings.h"
 #include "cli/command.h"
@@ -10,6 +11,7 @@
 #include "cli/smi_output.h"
 #include "cli/smi_sections.h"
 #include "cli/terminal.h"
+#include "monitor/kept_file.h"
 
 namespace sonde::cli {
 
@@ -17,8 +19,8 @@ namespace {
 
 // The longest names of the options that are all answered alike: by them the parser knows the
 // values.
-constexpr const char* kSetting = "resetpoweroverdrive";
-constexpr const char* kSettingValue = "setperfdeterminism";
+constexpr const char* kSetting = "resetcomputepartition";
+constexpr const char* kSettingValue = "setcomputepartition";
 constexpr const char* kNotShown = "showunreservablepages";
 
 // What stands behind --showmeminfo, --device and --showpidgpus: each takes several values.
@@ -65,6 +67,17 @@ Result<Lists> lists_of(const Arguments& arguments) {
   return lists;
 }
 
+Result<SmiStyle> style_of(const Arguments& arguments) {
+  const char* variable = std::getenv("SONDE_ROCM_SMI");
+  const std::string text = arguments.value_or("rocm", variable != nullptr ? variable : "5.2");
+  const int64_t major = monitor::leading_number(text);
+  if (major == 5) return SmiStyle::kFive;
+  if (major == 6) return SmiStyle::kSix;
+  if (major == 7) return SmiStyle::kSeven;
+  return make_error(ErrorCode::kInvalidArgument, "not 5.2, 6 or 7: " + text,
+                    arguments.value("rocm") ? "--rocm" : "SONDE_ROCM_SMI");
+}
+
 struct Show {
   const char* option;
   void (Smi::*show)();
@@ -88,52 +101,66 @@ constexpr Show kFirst[] = {
 };
 constexpr Show kLast[] = {{"showvoltage", &Smi::voltages}, {"showbus", &Smi::buses}};
 
-Result<int> run(const Arguments& arguments) {
+// What is refused, as an error; nothing if all options can be answered.
+std::optional<Error> refused(const Arguments& arguments) {
   for (const char* option : {kSetting, kSettingValue}) {
     if (!arguments.flag(option)) continue;
-    return usage_error("rocm-smi",
-                       make_error(ErrorCode::kUnsupported, "Sonde changes no device", "",
-                                  "ROCm's own rocm-smi or amd-smi set does, as root"));
+    return make_error(ErrorCode::kUnsupported, "Sonde changes no device", "",
+                      "ROCm's own rocm-smi or amd-smi set does, as root");
   }
-  if (arguments.flag(kNotShown)) {
-    return usage_error(
-        "rocm-smi",
-        make_error(ErrorCode::kUnsupported, "one of the options is not answered here", "",
-                   "sonde rocm-smi --help lists those that are; ROCm's own "
-                   "rocm-smi or amd-smi has the rest"));
-  }
-  const auto lists = lists_of(arguments);
-  if (!lists) return usage_error("rocm-smi", lists.error());
-  const bool csv = arguments.flag("csv"), json = arguments.flag("json");
-  const std::string sys = arguments.value_or("sys-root", "/sys");
-  const std::string proc = arguments.value_or("proc-root", "/proc");
-  const std::vector<SmiDevice> all = smi_devices(sys);
-  std::vector<int64_t> numbers = lists->devices;
+  if (!arguments.flag(kNotShown)) return std::nullopt;
+  return make_error(ErrorCode::kUnsupported, "one of the options is not answered here", "",
+                    "sonde rocm-smi --help lists those that are; ROCm's own "
+                    "rocm-smi or amd-smi has the rest");
+}
+
+// The number of the one that is not there, as an error.
+Result<std::vector<Chosen>> chosen_of(std::vector<int64_t> numbers,
+                                      const std::vector<SmiDevice>& all) {
   if (numbers.empty()) {
     for (size_t i = 0; i < all.size(); ++i) numbers.push_back(static_cast<int64_t>(i));
   }
   std::vector<Chosen> chosen;
-  std::vector<int64_t> shown;
   for (const int64_t number : numbers) {
     if (number < 0 || number >= static_cast<int64_t>(all.size())) {
-      print_error_line(fmt::format("rocm-smi: no such device card{}", number));
-      return 0;  // as rocm-smi
+      return make_error(ErrorCode::kNotFound, fmt::format("no such device card{}", number));
     }
-    if (std::find(shown.begin(), shown.end(), number) != shown.end()) continue;
-    shown.push_back(number);
-    chosen.push_back({number, &all[static_cast<size_t>(number)]});
+    const bool again = std::any_of(chosen.begin(), chosen.end(),
+                                   [&](const Chosen& each) { return each.number == number; });
+    if (!again) chosen.push_back({number, &all[static_cast<size_t>(number)]});
   }
+  return chosen;
+}
+
+bool anything_is_asked(const Arguments& arguments, const Lists& lists) {
+  const auto asked = [&](const Show& each) { return arguments.flag(each.option); };
+  return !lists.memory.empty() || arguments.flag("showpids") || arguments.flag("showpidgpus") ||
+         std::any_of(std::begin(kFirst), std::end(kFirst), asked) ||
+         std::any_of(std::begin(kLast), std::end(kLast), asked);
+}
+
+Result<int> answer(const Arguments& arguments, const Lists& lists, SmiStyle style) {
+  const bool five = style == SmiStyle::kFive;
+  const bool csv = arguments.flag("csv"), json = arguments.flag("json");
+  const std::string sys = arguments.value_or("sys-root", "/sys");
+  const std::vector<SmiDevice> all = smi_devices(sys);
+  const auto chosen = chosen_of(lists.devices, all);
+  if (!chosen) {
+    print_error_line("rocm-smi: " + chosen.error().message);
+    return 0;  // as rocm-smi
+  }
+  std::vector<int64_t> shown;
+  for (const Chosen& each : *chosen) shown.push_back(each.number);
   SmiOutput out(csv    ? SmiOutput::Form::kCsv
                 : json ? SmiOutput::Form::kJson
                        : SmiOutput::Form::kText,
-                shown);
-  Smi smi(out, chosen);
-  bool any = !lists->memory.empty() || arguments.flag("showpids") || arguments.flag("showpidgpus");
-  for (const Show& each : kFirst) any = any || arguments.flag(each.option);
-  for (const Show& each : kLast) any = any || arguments.flag(each.option);
-  if (!any && lists->devices.empty()) {
+                shown, five ? 80 : 90);
+  Smi smi(out, *chosen, style);
+  if (!anything_is_asked(arguments, lists) && lists.devices.empty()) {
     if (csv || json) {
-      SONDE_TRY(write_stdout("ERROR: Cannot print JSON/CSV output for concise output\n"));
+      const char* kind = style == SmiStyle::kSeven ? "NOT_SUPPORTED" : "ERROR";
+      SONDE_TRY(
+          write_stdout(fmt::format("{}: Cannot print JSON/CSV output for concise output\n", kind)));
       return 1;
     }
     smi.concise();
@@ -142,16 +169,29 @@ Result<int> run(const Arguments& arguments) {
     if (arguments.flag(each.option)) (smi.*each.show)();
   };
   std::for_each(std::begin(kFirst), std::end(kFirst), show);
-  if (arguments.flag("showpids")) smi.processes(proc, sys, all);
-  if (arguments.flag("showpidgpus")) smi.gpus_of_processes(sys, lists->pids, all);
+  if (arguments.flag("showpids")) {
+    smi.processes(arguments.value_or("proc-root", "/proc"), sys, all);
+  }
+  if (arguments.flag("showpidgpus")) smi.gpus_of_processes(sys, lists.pids, all);
   std::for_each(std::begin(kLast), std::end(kLast), show);
-  if (!lists->memory.empty()) smi.memory(lists->memory);
+  if (!lists.memory.empty()) smi.memory(lists.memory);
+  // From ROCm 6 on, a missing value is no failure.
+  const int status = five ? out.status() : 0;
   if (!out.is_text() && !out.has_data()) {
     print_error_line("rocm-smi: no JSON data to report");
-    return out.status();
+    return status;
   }
   SONDE_TRY(write_stdout(out.finish()));
-  return out.status();
+  return status;
+}
+
+Result<int> run(const Arguments& arguments) {
+  if (const auto error = refused(arguments)) return usage_error("rocm-smi", *error);
+  const auto style = style_of(arguments);
+  if (!style) return usage_error("rocm-smi", style.error());
+  const auto lists = lists_of(arguments);
+  if (!lists) return usage_error("rocm-smi", lists.error());
+  return answer(arguments, *lists, *style);
 }
 
 std::vector<Option> options() {
@@ -184,6 +224,8 @@ std::vector<Option> options() {
       {"--showreplaycount", "", "PCIe packets that were sent again", ""},
       {"--json", "", "as JSON; not the table without options", ""},
       {"--csv", "", "as CSV; not the table without options", ""},
+      {"--rocm", "VERSION", "whose form: 5.2, 6 or 7; SONDE_ROCM_SMI is the same for scripts",
+       "5.2"},
       {"--alldevices", "", "taken and without effect", ""},
       {"--loglevel", "LEVEL", "taken and without effect", ""},
       {"--proc-root", "DIR", "look here instead of in /proc", "/proc"},
@@ -196,11 +238,12 @@ std::vector<Option> options() {
        "--showtopotype,--showtoponuma,--showenergycounter,--shownodesbw,--showunreservablepages",
        "", "refused: not answered here", ""},
       {"-r,--resetclocks,--resetfans,--resetprofile,--resetxgmierr,--gpureset,"
+       "--resetperfdeterminism,--resetcomputepartition,--resetmemorypartition,"
        "--resetpoweroverdrive",
        "", "refused: Sonde changes no device", ""},
       {"--setclock,--setsclk,--setmclk,--setpcie,--setslevel,--setmlevel,--setvc,--setsrange,"
        "--setmrange,--setfan,--setperflevel,--setoverdrive,--setmemoverdrive,--setprofile,"
-       "--setpoweroverdrive,--rasenable,--rasdisable,--rasinject,--load,--save,"
+       "--setextremum,--setcomputepartition,--setmemorypartition,--setpoweroverdrive,--rasenable,--rasdisable,--rasinject,--load,--save,"
        "--setperfdeterminism",
        "VALUE",
        "refused: Sonde changes no device",
@@ -216,16 +259,17 @@ std::vector<Option> options() {
 Command rocm_smi_command() {
   return {
       .name = "rocm-smi",
-      .summary = "Answer as rocm-smi 5.2 does, without changing a device",
+      .summary = "Answer as rocm-smi does, without changing a device",
       .description =
-          "Prints what rocm-smi of ROCm 5.2 prints, from the same files of /sys, for the options that "
-          "look at use, memory, power, temperatures, clocks, processes and identity. Exit status 2 "
-          "if a value is not there, as rocm-smi has it. Options that change a device are refused. "
-          "sonde monitor shows more.",
+          "Prints what rocm-smi of ROCm 5.2, 6 or 7 prints, from the same files of /sys, for the "
+          "options that look at use, memory, power, temperatures, clocks, processes and identity. "
+          "In the form of 5.2, the exit status is 2 if a value is not there. Options that change a "
+          "device are refused. sonde monitor shows more.",
       .positionals = {{"VALUE", "more values of --device, --showmeminfo or --showpidgpus", false,
                        true}},
       .options = options(),
       .examples = {{"sonde rocm-smi", "the table"},
+                   {"sonde rocm-smi --rocm 6", "the table of ROCm 6"},
                    {"sonde rocm-smi --showuse --showmeminfo vram --json", "for a script"}},
       .run = run};
 }
