@@ -95,6 +95,18 @@ TEST(Findings, SharesAreOfAllGpus) {
   EXPECT_DOUBLE_EQ(findings_in(rows, 5)[1].saving_percentage(), 20);
 }
 
+TEST(Findings, AdviceOnPrecisionIsForTheGpuThatItIsAbout) {
+  const auto advice = [](const char* device) {
+    trace::TraceBuilder rows;
+    rows.set_device(0, device);
+    rows.add(OpRow{"volta_sgemm_128x64_nn", 0, 100});
+    return findings_in(rows, 5).front().advice;
+  };
+  EXPECT_NE(advice("NVIDIA A100-SXM4-40GB").find("TF32, from"), std::string::npos);
+  EXPECT_NE(advice("Some GPU").find("TF32, from"), std::string::npos);
+  EXPECT_NE(advice("Tesla V100-SXM2-16GB").find("neither TF32 nor"), std::string::npos);
+}
+
 // One trace for each finding in which it costs something, and one that is nearly the same in which
 // it does not, or not for certain.
 struct Case {
@@ -107,6 +119,13 @@ void launch(trace::TraceBuilder& rows, const char* kernel, int64_t called, int64
             int64_t end, int64_t pid = 1, int64_t gpu = 0) {
   const int api = rows.add(ApiRow{"hip", "hipLaunchKernel", called, called + 10, 1, pid});
   rows.add(OpRow{kernel, start, end, api, gpu});
+}
+
+// By a call that lasts until `returned`.
+void launch_for(trace::TraceBuilder& rows, const char* kernel, int64_t called, int64_t returned,
+                int64_t start) {
+  const int api = rows.add(ApiRow{"hip", "hipLaunchKernel", called, returned});
+  rows.add(OpRow{kernel, start, start + 1000, api});
 }
 
 void add_copies(trace::TraceBuilder& rows, int64_t count, int64_t bytes, const char* name = "") {
@@ -175,6 +194,24 @@ constexpr Case kCases[] = {
      [](auto& rows) {
        launch(rows, "a", 0, 20, 1000);
        launch(rows, "b", 49'000, 50'000, 51'000);
+     }},
+    {"slow-call",
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch_for(rows, "b", 1100, 30'000, 50'000);
+     },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch_for(rows, "b", 1100, 20'000, 50'000);
+     }},
+    {"slow-start",
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch_for(rows, "b", 1100, 20'000, 50'000);
+     },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       launch_for(rows, "b", 1100, 30'000, 50'000);
      }},
     {"data-loading",
      [](auto& rows) {
@@ -386,7 +423,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
 
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 32u);
+  EXPECT_EQ(ids.size(), 33u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

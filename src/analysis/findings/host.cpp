@@ -48,13 +48,21 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
       "half of it, as if half of the other work could be moved"};
   rules[static_cast<size_t>(IdleReason::kOther)] = {
       "slow-start", "GPUs are idle although their next work has been launched",
-      "If the launching call itself took long, it loaded or compiled code at its first use: warm "
-      "up first, or load early (HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). If it "
-      "returned early, look for causes outside the trace: another process on the GPU, or a queue "
-      "that waits.",
-      "the idle time of reason other of sonde idle: launched, but not started", "all of it"};
+      "The launching call returned early, so look for causes outside the trace: another process on "
+      "the GPU, or a queue that waits.",
+      "the idle time of reason other of sonde idle, launched but not started, but for slow-call",
+      "all of it"};
   return rules;
 }();
+
+// Of the reason other, where the launching call had not returned yet.
+constexpr Rule kCallRule = {
+    "slow-call", "GPUs are idle while the call that launches their next work runs",
+    "A kernel's first launch loads or compiles its code: warm up first, or load early "
+    "(HIP_ENABLE_DEFERRED_LOADING=0, CUDA_MODULE_LOADING=EAGER). Later ones wait where a queue is "
+    "full. sonde launches lists the slow calls.",
+    "gaps of reason other of sonde idle, half of which or more the launching call takes",
+    "all of it"};
 
 // Of the reason launch-bound, where what the launching thread did is the cause, and launching less
 // would not help.
@@ -156,13 +164,23 @@ std::vector<const Rule*> idle_rules() {
   for (const Rule& rule : kIdleRules) {
     if (rule.id != nullptr) rules.push_back(&rule);
   }
-  rules.insert(rules.end(), {&kCodeRule, &kMemoryRule, &kHostRule});
+  rules.insert(rules.end(), {&kCallRule, &kCodeRule, &kMemoryRule, &kHostRule});
   return rules;
 }
 
-const Rule* rule_of(const Gap& gap) {
+// How long the call that launched what ends the gap was at it meanwhile.
+int64_t launching_ns(const trace::Trace& trace, const Gap& gap) {
+  const auto api = static_cast<size_t>(trace.ops.api[static_cast<size_t>(gap.next)]);
+  return std::min(trace.apis.end_ns[api], gap.time.end_ns) -
+         std::max(trace.apis.start_ns[api], gap.time.start_ns);
+}
+
+const Rule* rule_of(const trace::Trace& trace, const Gap& gap) {
   const Rule& of_reason = kIdleRules[static_cast<size_t>(gap.reason)];
   const int64_t length_ns = gap.time.end_ns - gap.time.start_ns;
+  if (gap.reason == IdleReason::kOther && launching_ns(trace, gap) >= length_ns / 2) {
+    return &kCallRule;
+  }
   if (gap.reason != IdleReason::kLaunchBound || gap.host.time_ns < length_ns / 2) {
     return of_reason.id == nullptr ? nullptr : &of_reason;
   }
@@ -197,7 +215,7 @@ void add_idle(const Evidence& evidence, Claims& claims) {
   const auto length = [](const Gap& gap) { return gap.time.end_ns - gap.time.start_ns; };
   std::map<const Rule*, Sum> sums;
   for (const Gap& gap : gaps) {
-    const Rule* rule = rule_of(gap);
+    const Rule* rule = rule_of(trace, gap);
     if (rule == nullptr || !evidence.gpus.contains(gap.gpu)) continue;
     Sum& sum = sums[rule];
     ++sum.gaps;

@@ -30,6 +30,15 @@ constexpr Rule kFloatRule = {
     "shape of a tensor core instruction",
     "half of it, as if they were twice as fast",
     true};
+// The same of a GPU whose tensor cores know float16 only, as those of Volta do.
+constexpr Rule kFloatRuleOfFloat16 = {
+    kFloatRule.id,
+    kFloatRule.title,
+    "If the accuracy allows it, autocast to float16, with a GradScaler: the tensor cores of this "
+    "GPU know neither TF32 nor bfloat16. sonde kernels --kernel sgemm lists them.",
+    kFloatRule.definition,
+    kFloatRule.saving,
+    true};
 constexpr Rule kRooflineRule = {
     "below-roofline",
     "Operators take much longer than the GPU's peaks allow",
@@ -66,26 +75,36 @@ Lanes times_of(const trace::Trace& trace, Wanted wanted) {
   return lanes;
 }
 
-void add_kernels(const Evidence& evidence, Claims& claims) {
-  const trace::Trace& trace = evidence.trace;
-  const auto is_compute = [&](size_t op) { return trace.ops.category[op] == Category::kCompute; };
-  const OpGroups kernels = group_ops(trace, {"name"}, ops_where(trace, is_compute));
+bool is_compute(const trace::Trace& trace, size_t op) {
+  return trace.ops.category[op] == Category::kCompute;
+}
+
+void add_largest_kernel(const trace::Trace& trace, const OpGroups& kernels, Claims& claims) {
   if (kernels.groups.empty()) return;
   const OpGroup& first = kernels.groups.front();
   const double share = 100.0 * static_cast<double>(first.time.total_ns) /
                        static_cast<double>(std::max<int64_t>(1, kernels.total_ns()));
-  if (share >= kOneKernelPercentage) {
-    const std::string name = first.name();
-    claims.push_back(
-        {&kKernelRule,
-         times_of(
-             trace,
-             [&](size_t op) { return is_compute(op) && trace.names[trace.label(op)] == name; }),
-         kGainOfKernel,
-         fmt::format("{}: {} call{}, {}, {:.1f} % of all kernels' time", short_name_of(name),
-                     first.time.calls, first.time.calls == 1 ? "" : "s",
-                     time_text(first.time.total_ns), share)});
-  }
+  if (share < kOneKernelPercentage) return;
+  const std::string& name = first.name();
+  const auto is_it = [&](size_t op) {
+    return is_compute(trace, op) && trace.names[trace.label(op)] == name;
+  };
+  claims.push_back(
+      {&kKernelRule, times_of(trace, is_it), kGainOfKernel,
+       fmt::format("{}: {} call{}, {}, {:.1f} % of all kernels' time", short_name_of(name),
+                   first.time.calls, first.time.calls == 1 ? "" : "s",
+                   time_text(first.time.total_ns), share)});
+}
+
+// By what the GPU is known to have.
+const Rule& float_rule_of(const trace::Trace& trace, int64_t gpu) {
+  const auto peaks = gpu_peaks("");
+  const GpuPeak* peak = peaks.ok() ? peak_of(*peaks, trace, gpu) : nullptr;
+  const bool has_float16 = peak != nullptr && peak->compute(Precision::kFp16, true).has_value();
+  return has_float16 && !peak->compute(Precision::kBf16, true) ? kFloatRuleOfFloat16 : kFloatRule;
+}
+
+void add_float_products(const trace::Trace& trace, const OpGroups& kernels, Claims& claims) {
   const OpGroup* largest = nullptr;
   int64_t calls = 0, total_ns = 0;
   for (const OpGroup& kernel : kernels.groups) {
@@ -99,10 +118,12 @@ void add_kernels(const Evidence& evidence, Claims& claims) {
   const auto is_product = [&](size_t op) {
     signed char& is = known[trace.label(op)];
     if (is < 0) is = is_float_product(trace.names[trace.label(op)]) ? 1 : 0;
-    return is == 1 && is_compute(op);
+    return is == 1 && is_compute(trace, op);
   };
+  Lanes lanes = times_of(trace, is_product);
+  const Rule& rule = float_rule_of(trace, lanes.begin()->first);
   claims.push_back(
-      {&kFloatRule, times_of(trace, is_product), kGainOfKernel,
+      {&rule, std::move(lanes), kGainOfKernel,
        fmt::format("{} products, {}, most of it in {}", format_count(static_cast<uint64_t>(calls)),
                    time_text(total_ns), short_name_of(largest->name()))});
 }
@@ -169,7 +190,11 @@ void add_roofline(const Evidence& evidence, Claims& claims) {
 std::vector<const Rule*> kernel_rules() { return {&kKernelRule, &kFloatRule, &kRooflineRule}; }
 
 void add_kernel_claims(const Evidence& evidence, Claims& claims) {
-  add_kernels(evidence, claims);
+  const trace::Trace& trace = evidence.trace;
+  const OpGroups kernels = group_ops(
+      trace, {"name"}, ops_where(trace, [&](size_t op) { return is_compute(trace, op); }));
+  add_largest_kernel(trace, kernels, claims);
+  add_float_products(trace, kernels, claims);
   add_roofline(evidence, claims);
 }
 
