@@ -7,7 +7,6 @@
 #include "metrics/workload/choose.h"
 #include "metrics/workload/trace.h"
 #include "trace/name_filter.h"
-#include "trace/other_tools.h"
 
 namespace sonde::cli {
 namespace {
@@ -59,13 +58,7 @@ std::vector<Option> workload_options() {
 
 Result<Workload> open_workload(const Arguments& arguments, const std::string& path) {
   if (metrics::is_folder(path)) return metrics::open_workload_folder(path);
-  SONDE_ASSIGN(const trace::Trace trace,
-               trace::load_file(path, "", metrics::workload_request(), {}));
-  SONDE_ASSIGN(Workload workload, metrics::workload_of(trace, arguments.value_or("gpu-model", "")));
-  SONDE_ASSIGN(const trace::KernelFacts facts,
-               trace::load_kernel_facts(path, trace::Launches::kCounted));
-  metrics::add_kernel_facts(facts, workload);
-  return workload;
+  return metrics::workload_of_file(path, "", arguments.value_or("gpu-model", ""));
 }
 
 Status read_chosen(const Arguments& arguments, const metrics::Names& wanted, Workload& workload) {

@@ -12,8 +12,6 @@
 #include "metrics/workload/choose.h"
 #include "metrics/workload/trace.h"
 #include "trace/file_info.h"
-#include "trace/kernel_facts.h"
-#include "trace/other_tools.h"
 
 namespace sonde::serve {
 namespace {
@@ -51,12 +49,8 @@ struct CountedChoice {
 };
 
 Result<Counted> counted(const Source& source, const CountedChoice& choice) {
-  SONDE_ASSIGN(const trace::Trace trace,
-               trace::load_file(source.path, source.as, metrics::workload_request(), {}));
-  SONDE_ASSIGN(metrics::Workload workload, metrics::workload_of(trace, choice.gpu_model));
-  SONDE_ASSIGN(const trace::KernelFacts facts,
-               trace::load_kernel_facts(source.path, trace::Launches::kCounted));
-  metrics::add_kernel_facts(facts, workload);
+  SONDE_ASSIGN(metrics::Workload workload,
+               metrics::workload_of_file(source.path, source.as, choice.gpu_model));
   SONDE_ASSIGN(metrics::Definitions definitions, metrics::definitions_for(workload.gpu));
   SONDE_ASSIGN(workload, metrics::chosen_dispatches(choice.dispatches, std::move(workload)));
   return Counted{std::move(workload), std::move(definitions)};

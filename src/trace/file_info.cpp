@@ -110,6 +110,10 @@ Status read_counts(Database& database, FileInfo& info) {
     SONDE_ASSIGN(const int64_t count, database.integer("SELECT count(*) FROM " + views[i].what));
     info.counts.push_back({titles[i], count});
   }
+  SONDE_ASSIGN(const bool may_have, database.has_table("rocpd_counter"));
+  if (!may_have) return ok_status();
+  SONDE_ASSIGN(const int64_t of_kernels, database.integer("SELECT count(*) FROM rocpd_counter"));
+  if (of_kernels > 0) info.counts.push_back({"hardware counter values of kernels", of_kernels});
   return ok_status();
 }
 

@@ -1,9 +1,6 @@
 #include "trace/kernel_facts.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <optional>
-#include <system_error>
 #include <unordered_map>
 
 #include "base/strings.h"
@@ -113,24 +110,9 @@ Status read_roofs(store::Database& database, KernelFacts& facts) {
                      });
 }
 
-// Nothing: it cannot be read twice.
-Result<std::optional<store::Reader>> reopened(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  const bool is_pipe =
-      path == "-" || std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status);
-  if (is_pipe) return std::optional<store::Reader>();
-  SONDE_ASSIGN(store::Reader reader, importers::open_trace(path, ""));
-  return std::optional<store::Reader>(std::move(reader));
-}
-
-}  // namespace
-
-Result<KernelFacts> load_kernel_facts(const std::string& path, Launches which) {
+Result<KernelFacts> kernel_facts_of(store::Reader& reader, Launches which) {
   KernelFacts facts;
-  SONDE_ASSIGN(auto reader, reopened(path));
-  if (!reader) return facts;
-  store::Database& database = reader->database();
+  store::Database& database = reader.database();
   Registers registers;
   Indices indices;
   SONDE_TRY(read_registers(database, registers));
@@ -145,14 +127,29 @@ Result<KernelFacts> load_kernel_facts(const std::string& path, Launches which) {
   return facts;
 }
 
+}  // namespace
+
+Result<KernelFacts> load_kernel_facts(const std::string& path, Launches which) {
+  SONDE_ASSIGN(store::Reader reader, importers::open_trace(path, ""));
+  return kernel_facts_of(reader, which);
+}
+
+Result<CountedTrace> load_counted(const std::string& path, const std::string& as,
+                                  const Request& request) {
+  SONDE_ASSIGN(store::Reader reader, importers::open_trace(path, as));
+  CountedTrace counted;
+  SONDE_ASSIGN(counted.trace, load(reader, request));
+  SONDE_ASSIGN(counted.facts, kernel_facts_of(reader, Launches::kCounted));
+  return counted;
+}
+
 Result<std::vector<CodeLine>> load_code_lines(const std::string& path) {
   std::vector<CodeLine> lines;
-  SONDE_ASSIGN(auto reader, reopened(path));
-  if (!reader) return lines;
-  SONDE_ASSIGN(const bool any, reader->database().has_table("sonde_pc_sample"));
+  SONDE_ASSIGN(store::Reader reader, importers::open_trace(path, ""));
+  SONDE_ASSIGN(const bool any, reader.database().has_table("sonde_pc_sample"));
   if (!any) return lines;
   SONDE_TRY(store::scan(
-      reader->database(), "gpu_id, pc_offset, samples, lanes, kernel, instruction, file, line",
+      reader.database(), "gpu_id, pc_offset, samples, lanes, kernel, instruction, file, line",
       "(SELECT gpu_id, pc_offset, sum(samples) AS samples, sum(lanes) AS lanes, "
       "kernel, instruction, max(file) AS file, max(line) AS line FROM "
       "sonde_pc_sample GROUP BY gpu_id, kernel, pc_offset, instruction "

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "trace/trace.h"
 
 namespace sonde::trace {
 
@@ -40,8 +41,17 @@ struct KernelFacts {
 
 enum class Launches { kAll, kCounted };  // kCounted: with hardware counters
 
-// Of an .rpd or another tool's file; a file that cannot be read twice, such as a pipe, has none.
+// Of an .rpd or another tool's file, which may be a pipe.
 Result<KernelFacts> load_kernel_facts(const std::string& path, Launches which);
+
+struct CountedTrace {
+  Trace trace;
+  KernelFacts facts;  // of the kernels that have hardware counters
+};
+
+// Both from a file that is read once. `as` names the importer, "" sniffs.
+Result<CountedTrace> load_counted(const std::string& path, const std::string& as,
+                                  const Request& request);
 
 // An instruction of a kernel of which program counters were sampled.
 struct CodeLine {

@@ -14,6 +14,7 @@
 #include "importers/importer.h"
 #include "importers/input/csv_table.h"
 #include "importers/rocprof/names.h"
+#include "importers/rocprof/rows.h"
 #include "importers/sink/call_table.h"
 
 namespace sonde::importers {
@@ -296,6 +297,9 @@ void SetReader::kernel(CsvTable& table) {
     launch.grid[i] = table.integer_or(std::string("Grid_Size_") + axes[i], -1);
     launch.group[i] = table.integer_or(std::string("Workgroup_Size_") + axes[i], -1);
   }
+  // counter_collection has the product only.
+  if (const auto items = table.integer("Grid_Size")) set_axes(launch.grid, *items);
+  if (const auto group = table.integer("Workgroup_Size")) set_axes(launch.group, *group);
   this->launch(table, op, table.text("Agent_Id"), launch);
   const std::string kernel = valid_utf8(table.text("Kernel_Name"));
   sink_.kernel_code({owner(table), op.gpu, kernel, table.integer_or("VGPR_Count", -1),

@@ -30,13 +30,12 @@ std::optional<double> real(const std::string& text) {
   return end == text.c_str() || *end != '\0' ? std::nullopt : std::optional(value);
 }
 
-// The file has the product of the axes.
+}  // namespace
+
 void set_axes(int64_t (&axes)[3], int64_t product) {
   axes[0] = product;
   axes[1] = axes[2] = 1;
 }
-
-}  // namespace
 
 void RocprofRecord::add(std::string_view name, std::string_view text) {
   if (used_ == fields_.size()) fields_.emplace_back();

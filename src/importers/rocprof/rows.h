@@ -33,6 +33,9 @@ class RocprofRecord {
   size_t used_ = 0;
 };
 
+// Of a file that has the product of the axes only.
+void set_axes(int64_t (&axes)[3], int64_t product);
+
 class RocprofRows {
  public:
   RocprofRows(Sink& sink, Tally& tally) : sink_(sink), tally_(tally) {}

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "metrics/csv_text.h"
 #include "metrics/gpu_facts.h"
+#include "trace/kernel_facts.h"
 
 namespace sonde::metrics {
 namespace {
@@ -135,8 +136,6 @@ std::vector<const trace::KernelLaunch*> launches_of(const trace::KernelFacts& fa
   return launches;
 }
 
-}  // namespace
-
 void add_kernel_facts(const trace::KernelFacts& facts, Workload& workload) {
   workload.roofs = roofs_of(facts);
   const auto launches = launches_of(facts, workload);
@@ -162,6 +161,17 @@ void add_kernel_facts(const trace::KernelFacts& facts, Workload& workload) {
     workload.main.columns.try_emplace(
         name, std::make_shared<const std::vector<double>>(std::move(column)));
   }
+}
+
+}  // namespace
+
+Result<Workload> workload_of_file(const std::string& path, const std::string& as,
+                                  const std::string& model) {
+  SONDE_ASSIGN(const trace::CountedTrace counted,
+               trace::load_counted(path, as, workload_request()));
+  SONDE_ASSIGN(Workload workload, workload_of(counted.trace, model));
+  add_kernel_facts(counted.facts, workload);
+  return workload;
 }
 
 }  // namespace sonde::metrics

@@ -6,7 +6,6 @@
 
 #include "base/result.h"
 #include "metrics/workload/workload.h"
-#include "trace/kernel_facts.h"
 #include "trace/trace.h"
 
 namespace sonde::metrics {
@@ -16,8 +15,10 @@ trace::Request workload_request();
 // `model` names the GPU where the trace does not, and goes before what it says; "" = what it says.
 // A counter that was read in parts is their sum. Fails where there are no counters.
 Result<Workload> workload_of(const trace::Trace& trace, const std::string& model);
-// What the same file says of kernels beside counters: registers, sizes of launches, channels of the
-// L2, roofs. As columns of the names that a folder of rocprof-compute has.
-void add_kernel_facts(const trace::KernelFacts& facts, Workload& workload);
+// That of a file, with what it says of kernels beside counters: registers, sizes of launches,
+// channels of the L2, roofs. They are columns of the names that a folder of rocprof-compute has.
+// The file is read once, so it may be a pipe. `as` names the importer, "" sniffs.
+Result<Workload> workload_of_file(const std::string& path, const std::string& as,
+                                  const std::string& model);
 
 }  // namespace sonde::metrics
