@@ -3,8 +3,8 @@
 namespace sonde::measure {
 
 // Groups have 256 work items. Results are used in a way that never happens, so that no compiler can
-// leave the work out. Chains of FMAs and MFMAs are independent of each other: eight and four are
-// enough to hide their latencies.
+// leave the work out. Chains of multiply-adds and of MFMAs are independent of each other: eight and
+// four are enough to hide their latencies.
 const char* const kKernelSource = R"hip(
 typedef float f4 __attribute__((ext_vector_type(4)));
 typedef float f16v __attribute__((ext_vector_type(16)));
@@ -57,7 +57,7 @@ ROOF(lds)(const f4* from, f4* to, unsigned, unsigned rounds) {
   if (sum.x + sum.y + sum.z + sum.w == -1) *to = sum;
 }
 
-// Eight FMAs for each round.
+// Eight multiply-adds for each round.
 template <typename T>
 __device__ void multiply_add(T x, T y, f4* to, unsigned rounds) {
   T a[8];
@@ -90,6 +90,30 @@ ROOF(fp16)(const f4* from, f4* to, unsigned, unsigned rounds) {
   for (int i = 1; i < 8; ++i) sum += a[i];
   *(h2*)(to + blockIdx.x * 256 + threadIdx.x) = sum;
 }
+
+ROOF(i32)(const f4* from, f4* to, unsigned, unsigned rounds) {
+  multiply_add<int>((int)from[0].x + (int)threadIdx.x, (int)from[0].y | 3,
+                    to + blockIdx.x * 256 + threadIdx.x, rounds);
+}
+ROOF(i64)(const f4* from, f4* to, unsigned, unsigned rounds) {
+  multiply_add<long>((long)from[0].x + threadIdx.x, (long)from[0].y | 3,
+                     to + blockIdx.x * 256 + threadIdx.x, rounds);
+}
+#if defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx940__) || \
+    defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
+// Four products of bytes and their sum in an instruction.
+ROOF(i8)(const f4* from, f4* to, unsigned, unsigned rounds) {
+  const int x = (int)from[0].x + (int)threadIdx.x, y = (int)from[0].y | 0x01010101;
+  int a[8] = {};
+  for (unsigned i = 0; i < rounds; ++i) {
+#pragma unroll
+    for (int k = 0; k < 8; ++k) a[k] = __builtin_amdgcn_sdot4(x, y, a[k], false);
+  }
+  int sum = a[0];
+  for (int i = 1; i < 8; ++i) sum += a[i];
+  *(int*)(to + blockIdx.x * 256 + threadIdx.x) = sum;
+}
+#endif
 
 // Four matrix instructions of a wave for each round.
 #define MATRIX(name, Sum, expression)                                   \

@@ -37,7 +37,9 @@ constexpr TypeRoofs kTypes[] = {
     {"FP16", "FP16Flops", "", "MFMAF16Flops", "MFMA FLOPs (F16)"},
     {"BF16", "BF16Flops", "", "MFMABF16Flops", "MFMA FLOPs (BF16)"},
     {"FP8", "FP8Flops", "", "MFMAF8Flops", "MFMA FLOPs (F8)"},
-    {"I8", "I8Ops", "", "MFMAI8Ops", "MFMA IOPs (Int8)"}};
+    {"I8", "I8Ops", "", "MFMAI8Ops", "MFMA IOPs (Int8)"},
+    {"I32", "I32Ops", "", "", ""},
+    {"I64", "I64Ops", "", "", ""}};
 
 std::optional<double> positive(std::optional<double> number) {
   return number && std::isfinite(*number) && *number > 0 ? number : std::nullopt;
@@ -137,6 +139,16 @@ std::optional<Limit> limit_of(const Roofline& roofline, const RooflinePoint& poi
   return limit;
 }
 
+bool is_integer(const Roof& roof) {
+  return roof.name.find("FP") == roof.name.npos && roof.name.find("BF") == roof.name.npos;
+}
+
+// "FLOP/s" ...
+const char* unit_of(const Roof& roof) {
+  if (roof.is_bandwidth) return "B/s";
+  return is_integer(roof) ? "IOP/s" : "FLOP/s";
+}
+
 report::Value value_of(std::optional<double> number) {
   return number ? report::Value(*number) : report::Value();
 }
@@ -147,7 +159,7 @@ report::Section roofs_section(const Roofline& roofline, bool on_softgpu) {
   section.table.add_columns({text("roof", "Roof"), real("value", "Value", 1), text("unit", "Unit"),
                              text("source", "Source")});
   for (const Roof& roof : roofline.roofs) {
-    section.table.add_row({roof.name, roof.value, roof.is_bandwidth ? "GB/s" : "GFLOP/s",
+    section.table.add_row({roof.name, roof.value, std::string("G") + unit_of(roof),
                            roof.is_measured ? measured : "theoretical"});
   }
   section.empty_text = "Neither measured roofs nor the clocks of the GPU are known.";
@@ -158,8 +170,7 @@ report::Section roofs_section(const Roofline& roofline, bool on_softgpu) {
 std::string rate_text(const Roof& roof, bool is_marked) {
   const bool is_large = roof.value >= 1000;
   return fmt::format("{} {:.3g} {}{}{}", roof.name, is_large ? roof.value / 1000 : roof.value,
-                     is_large ? "T" : "G", roof.is_bandwidth ? "B/s" : "FLOP/s",
-                     is_marked ? "*" : "");
+                     is_large ? "T" : "G", unit_of(roof), is_marked ? "*" : "");
 }
 
 struct Reach {

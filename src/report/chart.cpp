@@ -24,6 +24,7 @@ constexpr double kTickWidth = 60;    // room for the ticks of a y axis
 constexpr double kRight = 24;
 constexpr double kPointRadius = 4, kLeastRadius = 2.5;
 constexpr double kMostRadius = 16;  // of a share of 1; no more than kRight
+constexpr double kEndGap = 18;      // between a plot and the names of its lines
 constexpr int kTicksAcross = 8;
 constexpr int kTicksUp = 5;
 
@@ -216,29 +217,51 @@ double radius_of(const Series& series, size_t point) {
                   kLeastRadius);
 }
 
-// The names of quiet lines above their right ends; lines that are too close share one.
+struct EndName {
+  double line, text;  // height of the line and of its name
+  double from;        // where the line ends
+  std::string name;
+};
+
+// Room for the names of lines at their right ends.
+double width_of_end_names(const Chart& chart) {
+  size_t longest = 0;
+  for (const Series& series : chart.series) {
+    if (series.is_named_at_end) longest = std::max(longest, display_width(series.name));
+  }
+  return longest == 0 ? 0 : kEndGap + 7.0 * static_cast<double>(std::min(longest, kLabelLength));
+}
+
+// The names one below the other, each as near to its line as the others let it be.
+void spread(std::vector<EndName>& names, double bottom) {
+  constexpr double kLeastGap = 14;
+  std::stable_sort(names.begin(), names.end(),
+                   [](const EndName& a, const EndName& b) { return a.line < b.line; });
+  for (size_t i = 1; i < names.size(); ++i) {
+    names[i].text = std::max(names[i].text, names[i - 1].text + kLeastGap);
+  }
+  for (size_t i = names.size(); i-- > 0; bottom = names[i].text - kLeastGap) {
+    names[i].text = std::min(names[i].text, bottom);
+  }
+}
+
+// The names of quiet lines to the right of the plot, which the lines are continued to.
 void append_end_names(std::string& out, const Chart& chart, const Frame& frame,
                       const Scales& scales) {
-  constexpr double kLeastGap = 14;
-  constexpr size_t kMostLength = 80;
-  std::vector<std::pair<double, std::string>> names;  // by height, the top first
+  const double right = frame.left + frame.width;
+  std::vector<EndName> names;
   for (const Series& series : chart.series) {
-    if (!series.is_named_at_end || series.values.empty()) continue;
+    if (!series.is_named_at_end || series.values.empty() || series.places.empty()) continue;
     if (!drawable(series.values.back(), chart.y)) continue;
-    const double share = scales.y.share(series.values.back());
-    names.emplace_back(frame.top + (1 - share) * frame.height, series.name);
+    const double y = frame.top + (1 - scales.y.share(series.values.back())) * frame.height;
+    const double from = frame.left + scales.x.share(series.places.back()) * frame.width;
+    names.push_back({y, y, from, ellipsize(series.name, kLabelLength)});
   }
-  std::stable_sort(names.begin(), names.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (size_t i = 0; i < names.size();) {
-    std::string text = names[i].second;
-    size_t next = i + 1;
-    for (; next < names.size() && names[next].first - names[i].first < kLeastGap; ++next) {
-      text += ", " + names[next].second;
-    }
-    out += text_at(frame.left + frame.width - 4, names[i].first - 4, "end",
-                   ellipsize(text, kMostLength));
-    i = next;
+  spread(names, frame.top + frame.height);
+  for (const EndName& name : names) {
+    append_path(out, {{name.from, name.line}, {right, name.line}}, false, "currentColor");
+    out += line(right, name.line, right + kEndGap - 4, name.text, 0.4);
+    out += text_at(right + kEndGap, name.text + 4, "start", name.name);
   }
 }
 
@@ -278,7 +301,8 @@ double append_plot(std::string& out, const Chart& chart, double top) {
     return top + 2 * kLineHeight;
   }
   if (!chart.y.logarithmic) y.cover(0);
-  const Frame frame{kTickWidth, top + 24, kWidth - kTickWidth - kRight, chart.height};
+  const double right = std::max(kRight, width_of_end_names(chart));
+  const Frame frame{kTickWidth, top + 24, kWidth - kTickWidth - right, chart.height};
   const Scales scales{AxisScale(chart.x, x.low, x.high, kTicksAcross),
                       AxisScale(chart.y, y.low, y.high, kTicksUp)};
   append_x_axis(out, frame, scales.x);

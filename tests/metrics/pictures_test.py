@@ -72,6 +72,17 @@ def memory_chart(sonde, folder):
     check("a fence around the chart", "```\n┌ Kernel" in markdown, markdown[:300])
 
 
+def check_names_of_roofs(what, svg):
+    """Each roof has a name of its own, that no other and no line crosses."""
+    places = [(float(one.get("x")), float(one.get("y"))) for one in svg.iter(SVG + "text")
+              if (one.text or "").endswith(("FLOP/s", "IOP/s", "P/s*")) and one.text != "GFLOP/s"]
+    heights = sorted(y for _, y in places)
+    check(f"{what}: names apart", len(places) > 5 and all(b - a >= 13 for a, b in zip(heights, heights[1:])),
+          str(heights))
+    ends = [float(x) for path in svg.iter(SVG + "path") for x in re.findall(r"[ML]([\d.]+)", path.get("d"))]
+    check(f"{what}: names beside the lines", min(x for x, _ in places) > max(ends), f"{places} {max(ends)}")
+
+
 def decade(text):
     return math.log10(float(text))
 
@@ -116,6 +127,7 @@ def roofline(sonde, place, count):
     names = " ".join(text.text for text in svg.iter(SVG + "text"))
     for roof in ("HBM 1.64 TB/s", "L2 3.48 TB/s", "L1 11.3 TB/s", "FP32 22.6 TFLOP/s", "Matrix FP16 181 TFLOP/s"):
         check(f"roof {roof}", roof in names, names)
+    check_names_of_roofs(f"roofline of {count}", svg)
     page = run(sonde, "sol", folder, "--format", "html")
     drawn = pictures(page)
     check(f"bars, memory chart and roofline of {count}", len(drawn) == 3, str(len(drawn)))

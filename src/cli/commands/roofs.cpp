@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "cli/command.h"
 #include "cli/common.h"
@@ -24,10 +25,18 @@ constexpr const char* kDefinition =
     "operations that it can do, of kernels that do nothing else. Value is the work of a launch by "
     "the mean time of the launches but the first, Low and High are by their longest and shortest "
     "time. HBM reads 1 GiB once; L2 reads 2 MiB that all groups share, again and again, L1 8 KiB, "
-    "LDS 16 KiB of a group. Operations are FMAs, as two, in eight chains a lane, and matrix "
-    "instructions in four chains a wave. On a software GPU the kernels are smaller and their "
+    "LDS 16 KiB of a group. Operations are multiply-adds, as two, in eight chains a lane (of I8 "
+    "products of four bytes and their sum, in one instruction), and matrix instructions in four "
+    "chains a wave. On a software GPU the kernels are smaller and their "
     "times are those of its model, so the figures say what the model allows, not what a card "
     "does.\n";
+
+const char* unit_of(const measure::Roof& roof) {
+  if (roof.is_bandwidth) return "GB/s";
+  return std::string_view(roof.column).substr(std::string_view(roof.column).size() - 3) == "Ops"
+             ? "GIOP/s"
+             : "GFLOP/s";
+}
 
 report::Report report_of(const std::vector<GpuRoofs>& gpus) {
   report::Report report;
@@ -54,8 +63,7 @@ report::Report report_of(const std::vector<GpuRoofs>& gpus) {
         continue;  // the same column of another kernel
       }
       section.table.add_row({gpu.gpu, gpu.name, column, value->second, bound("Low"), bound("High"),
-                             roof.is_bandwidth ? "GB/s" : "GFLOP/s",
-                             gpu.by_software ? "software GPU" : "measured"});
+                             unit_of(roof), gpu.by_software ? "software GPU" : "measured"});
     }
   }
   report.sections.push_back(std::move(section));
