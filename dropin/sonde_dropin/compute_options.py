@@ -77,7 +77,7 @@ def _profile(tool):
     return Front(
         f"{tool} profile", f"{tool} profile -n NAME [OPTIONS] -- APP [ARGUMENTS...]",
         "Counts hardware counters of APP's kernels with sonde profile, and writes them as a workload folder:\n"
-        "pmc_perf.csv, sysinfo.csv and the trace, profile.rpd.", {
+        "pmc_perf.csv, sysinfo.csv, roofline.csv, profiling_config.yaml, log.txt, perfmon and the trace, profile.rpd.", {
             "Output": [
                 Option("-n --name", "NAME", SAME, "name of the workload"),
                 Option("-p --path", "DIR", SAME, "the folder; workloads/NAME/GPU by default. Files that this command "

@@ -4,6 +4,7 @@ import csv
 import os
 import re
 import shlex
+import shutil
 import socket
 import sys
 import tempfile
@@ -11,7 +12,9 @@ import tempfile
 from . import compute_options, counters, tool
 from .table import Usage, tell_differences
 
-_FILES = ("pmc_perf.csv", "sysinfo.csv", "roofline.csv", "profile.rpd")
+_TRACE = "profile.rpd"
+_FILES = ("pmc_perf.csv", "sysinfo.csv", "roofline.csv", "profiling_config.yaml", "log.txt")
+_PASSES = "perfmon"
 _SETS = {"compute_thruput_util": "sol", "compute_thruput_flops": "sol", "mem_thruput": "sol",
          "launch_stats": "launch"}
 _PANELS = {"2": "sol", "3": "memory", "4": "roofline", "6": "launch", "7": "launch", "21": "samples"}  # any other takes all
@@ -68,10 +71,13 @@ def _folder(parsed, base, model):
 
 
 def _check_free(folder):
-    """A workload of ours is replaced; files of others would be read with it."""
-    others = [name for name in (os.listdir(folder) if os.path.isdir(folder) else [])
-              if name not in _FILES and not name.startswith(".sonde-")]
-    if any(os.path.isfile(os.path.join(folder, name)) for name in others):
+    """A workload of ours, which has its trace, is replaced; files of others would be read with it."""
+    files = [name for name in (os.listdir(folder) if os.path.isdir(folder) else [])
+             if os.path.isfile(os.path.join(folder, name))]
+    others = [name for name in files if _TRACE not in files or name not in (*_FILES, _TRACE)]
+    if _TRACE not in files and os.path.exists(os.path.join(folder, _PASSES)):
+        others.append(_PASSES)
+    if others:
         raise tool.Failure(f"{folder}: has other files, such as {sorted(others)[0]}; remove it, or give another --path")
 
 
@@ -97,12 +103,14 @@ def _workload(parsed, base, trace):
             facts = next(csv.DictReader(file))
         folder = os.path.join(_folder(parsed, base, facts["gpu_model"]), "")
         os.makedirs(folder, exist_ok=True)
-        for name in _FILES[:-1]:
+        for name in _FILES:
             if os.path.exists(os.path.join(made, name)):
                 os.replace(os.path.join(made, name), folder + name)
             elif os.path.exists(folder + name):
                 os.remove(folder + name)  # of the run before
-    os.replace(trace, folder + _FILES[-1])
+        shutil.rmtree(folder + _PASSES, ignore_errors=True)
+        os.replace(os.path.join(made, _PASSES), folder + _PASSES)
+    os.replace(trace, folder + _TRACE)
     return folder
 
 

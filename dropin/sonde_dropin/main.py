@@ -25,6 +25,8 @@ def choose(name, words):
     if itself is not None:  # nothing of the tool is hidden
         os.execv(itself, [itself, *words])
     listed = ", ".join(known)
+    if words and words[0] in fronts.TOP.get(name, {}):
+        tool.replace(fronts.TOP[name][words[0]])
     if words and words[0] in table.HELP.spellings:
         print(f"usage: {name} COMMAND [OPTIONS]\n\nCommands: {listed}. Each explains itself with --help.")
         return None, 0

@@ -1,7 +1,7 @@
 // A workload folder of rocprof-compute (docs/exports.md), new: pmc_perf.csv with a row for each
 // kernel that was counted and a column for each counter (of the L2 one for each channel, too),
-// sysinfo.csv with the facts about the GPU, and roofline.csv where its roofs were measured. What
-// the trace does not know is empty.
+// sysinfo.csv with the facts about the GPU, roofline.csv where its roofs were measured, and how it
+// was counted. What the trace does not know is empty.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "base/strings.h"
 #include "export/output/csv.h"
+#include "export/rocprof/compute_files.h"
 #include "export/rocprof/counters.h"
 #include "export/rocprof/words.h"
 #include "store/scan.h"
@@ -71,6 +72,16 @@ std::string column_name(std::string_view counter, const std::vector<std::string_
   const bool has_sum = std::find(all.begin(), all.end(), name + "_sum") != all.end();
   if (!has_parts || is_sum || has_sum || name.find('[') != name.npos) return csv_name(name);
   return csv_name(name + "_sum");
+}
+
+// "SQ|TA|TCP": whose counters there are.
+std::string blocks_of(const std::vector<std::string_view>& names) {
+  std::vector<std::string_view> blocks;
+  for (const std::string_view name : names) {
+    const std::string_view block = name.substr(0, name.find('_'));
+    if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
+  }
+  return fmt::format("{}", fmt::join(blocks, "|"));
 }
 
 class Folder {
@@ -151,6 +162,7 @@ Status Folder::facts(const Options& options, bool by_software) {
   wave_size_ = parse_int(facts["wave_size"]);
   facts["workload_name"] = std::filesystem::path(path_).filename().string();
   if (!events_.processes.empty()) facts["command"] = events_.processes[0].command;
+  facts["ip_blocks"] = blocks_of(counters_.names());
   std::string header;
   for (const char* name : kFacts) header += std::string(header.empty() ? "" : ",") + name;
   CsvFile file(path_ + "/sysinfo.csv", header + "," + kCountedBy);
@@ -215,6 +227,12 @@ Result<Counts> write_folder(store::Reader& reader, const std::string& path,
   SONDE_ASSIGN(NewFolder folder, NewFolder::create(path));
   SONDE_ASSIGN(const Counts counts, Folder(events, path).write(options, by_software));
   SONDE_TRY(write_roofs(reader.database(), path));
+  SONDE_ASSIGN(std::vector<CountedPass> passes, counted_passes(reader.database()));
+  const CounterTable counters(events);
+  for (CountedPass& pass : passes) {
+    for (std::string& name : pass.counters) name = column_name(name, counters.names());
+  }
+  SONDE_TRY(write_compute_files(reader.database(), passes, reader.path(), path));
   folder.keep();
   return counts;
 }
