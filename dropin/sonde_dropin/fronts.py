@@ -1,6 +1,6 @@
 """All fronts, by name: the table of options, and what is done."""
 
-from . import (compute, compute_options, compute_profile, nsys, nsys_options, omnistat, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
+from . import (amd_smi, amd_smi_options, compute, compute_options, compute_profile, nsys, nsys_options, omnistat, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
                rocprof_sys_avail_options, rocprof_sys_options, rocprofv3, rpd)
 
 FRONTS = {
@@ -24,11 +24,16 @@ FRONTS = {
     "omniperf profile": (compute_options.OMNIPERF_PROFILE, compute_profile.omniperf),
     "omnistat-usermode": (omnistat.USERMODE, omnistat.usermode),
     "omnistat-query": (omnistat.QUERY, omnistat.query),
+    "amd-smi list": (amd_smi_options.LIST, amd_smi.list_gpus),
+    "amd-smi monitor": (amd_smi_options.MONITOR, amd_smi.monitor),
+    "amd-smi process": (amd_smi_options.PROCESS, amd_smi.process),
     "rocprof-sys-avail": (rocprof_sys_avail_options.AVAIL, rocprof_sys_avail.avail),
 }
+# What a tool with commands does without one.
+ALONE = {"amd-smi": (amd_smi_options.ALONE, amd_smi.alone)}
 # Commands of these tools that are no front, and what is one instead.
 MISSING = {"rocpd": rocpd_options.MISSING, "nsys": nsys_options.MISSING,
-           "rocprof-compute": compute_options.MISSING, "omniperf": compute_options.MISSING}
+           "amd-smi": amd_smi_options.MISSING, "rocprof-compute": compute_options.MISSING, "omniperf": compute_options.MISSING}
 # Options that these tools have without a command, and what of sonde is run.
 _TOP = {"-v": ["--version"], "--version": ["--version"], "-s": ["doctor"], "--specs": ["doctor"]}
 TOP = {"rocprof-compute": _TOP, "omniperf": _TOP}

@@ -21,6 +21,8 @@ def choose(name, words):
     known = commands(name)
     if words and words[0] in known:
         return f"{name} {words[0]}", words[1:]
+    if name in fronts.ALONE and (not words or words[0].startswith("-")):
+        return name, words
     itself = fronts.ITSELF[name]() if name in fronts.ITSELF else None
     if itself is not None:  # nothing of the tool is hidden
         os.execv(itself, [itself, *words])
@@ -43,7 +45,7 @@ def main(name, words):
     name, words = choose(name, words)
     if name is None:
         return words
-    front, does = fronts.FRONTS[name]
+    front, does = fronts.FRONTS.get(name) or fronts.ALONE[name]
     # Ended while files are written: what is half written goes.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:

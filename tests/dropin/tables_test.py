@@ -86,7 +86,15 @@ KNOWN["rocprof-compute profile"] = """-n --name -p --path --subpath -k --kernel 
     --retain-rocpd-output --no-roof --roof-only --device -R --roofline-data-type --sort -m --mem-level --kernel-names
     --pc-sampling-method --pc-sampling-interval -s --specs -V --verbose -q --quiet"""
 KNOWN["omniperf profile"] = KNOWN["rocprof-compute profile"]
-TABLES = {**{name: front for name, (front, _) in fronts.FRONTS.items()}, **fronts.SCRIPTS}
+KNOWN["amd-smi list"] = "-g --gpu --json --csv --file --loglevel --sys-root --proc-root"
+KNOWN["amd-smi monitor"] = KNOWN["amd-smi list"] + """ -p --power-usage -t --temperature -u --gfx -m --mem -n --encoder
+    -d --decoder -s --throttle-status -e --ecc -v --vram-usage -r --pcie -q --process -V --violation
+    -w --watch -W --watch_time -i --iterations"""
+KNOWN["amd-smi process"] = KNOWN["amd-smi list"] + """ -p --pid -n --name -G --general -e --engine
+    -w --watch -W --watch_time -i --iterations"""
+KNOWN["amd-smi"] = KNOWN["amd-smi list"] + " --rocm-smi"
+TABLES = {**{name: front for name, (front, _) in fronts.FRONTS.items()}, **{name: front for name, (front, _) in fronts.ALONE.items()},
+          **fronts.SCRIPTS}
 # Values that an option takes, where not any text will do.
 VALUES = {"--timestamp": "on", "--basenames": "on", "--trace-start": "on", "--trace-period": "1s:2s:3s",
           "--tool-version": "1", "-f": "csv", "-u": "usec", "-P": "1:2:0", "--collection-period-unit": "sec",

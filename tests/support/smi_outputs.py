@@ -2,7 +2,8 @@
 """What an SMI tool prints for a list of options, kept in a file: `record FILE COMMAND...` writes it with the
 tool itself, `compare FILE COMMAND...` runs another in its place and names every difference.
 
-The file has a block for each list of options: "$ OPTIONS", the lines of standard output, "status N"."""
+The file has a block for each list of options: "$ OPTIONS", the lines of standard output, "status N". A
+carriage return is written as \\r."""
 import difflib
 import re
 import subprocess
@@ -15,7 +16,8 @@ HEAD = "$ "
 def run(command, options):
     done = subprocess.run([*command, *options.split()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, timeout=60, check=False)
-    return f"{done.stdout.decode()}status {done.returncode}\n"
+    shown = done.stdout.decode().replace("\r", "\\r")
+    return f"{shown}status {done.returncode}\n"
 
 
 def blocks_of(text):
