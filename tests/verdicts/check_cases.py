@@ -109,7 +109,7 @@ class Ranking(Verdict):
         trace.kernel("slow", 10, 6000)
         trace.kernel("last", 10_010, 1)
         rows = self.findings(trace)
-        self.assertEqual(list(rows), ["launch-bound", "one-kernel"])
+        self.assertEqual(list(rows), ["host-unknown", "one-kernel"])
         self.assertEqual(rows["one-kernel"]["saving_ns"], 3_000_000)
         self.assertEqual(rows["one-kernel"]["cost_ns"], 6_000_000)
 
@@ -180,7 +180,7 @@ class HostCauses(Verdict):
         trace.kernel("b", 102_010, 1000)
         self.assertEqual(list(self.findings(trace))[0], "one-kernel")
         found = self.findings(trace, options=["--least", "0"])
-        self.assertIn("launch-bound", found)
+        self.assertIn("host-unknown", found)
         self.assertFalse({"code-loading", "memory-calls"} & set(found), found)
 
     def test_a_function_of_python_is_named(self):

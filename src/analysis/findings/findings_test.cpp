@@ -213,6 +213,30 @@ constexpr Case kCases[] = {
        launch(rows, "a", 0, 20, 1000);
        launch_for(rows, "b", 1100, 30'000, 50'000);
      }},
+    {"host-work",
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       rows.add(ApiRow{"hip", "hipStreamCreate", 2000, 1'990'000});
+       launch(rows, "b", 2'000'000, 2'000'020, 2'001'000);
+     },
+     [](auto& rows) {  // many short calls
+       launch(rows, "a", 0, 20, 1000);
+       for (int64_t at = 2000; at < 1'990'000; at += 1000) {
+         rows.add(ApiRow{"cpu_op", "aten::view", at, at + 900});
+       }
+       launch(rows, "b", 2'000'000, 2'000'020, 2'001'000);
+     }},
+    {"host-unknown",
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       rows.add(ApiRow{"user_annotation", "step", 1000, 1'999'000});
+       launch(rows, "b", 2'000'000, 2'000'020, 2'001'000);
+     },
+     [](auto& rows) {
+       launch(rows, "a", 0, 20, 1000);
+       rows.add(ApiRow{"python_function", "train.py(3): augment", 1000, 1'999'000});
+       launch(rows, "b", 2'000'000, 2'000'020, 2'001'000);
+     }},
     {"data-loading",
      [](auto& rows) {
        add_gap_with(rows, "user_annotation", "enumerate(DataLoader)#_Iter.__next__", 1100, 8900);
@@ -423,7 +447,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
 
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 33u);
+  EXPECT_EQ(ids.size(), 34u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

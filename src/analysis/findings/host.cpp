@@ -83,11 +83,20 @@ constexpr Rule kMemoryRule = {
     "free memory",
     "all of it"};
 constexpr Rule kHostRule = {
-    "host-work", "GPUs are idle while the program computes on the host",
-    "Make the function that the evidence names faster, or let another thread, process or the GPU "
-    "do its work. sonde idle lists the gaps, sonde stacks where the time goes.",
-    "gaps of reason launch-bound of sonde idle of a millisecond or more, half of which or more one "
-    "function of Python takes",
+    "host-work", "GPUs are idle while the program works on the host",
+    "Make the function that the evidence names faster, do it before the loop, or let another "
+    "thread, process or the GPU do its work. sonde idle lists the gaps, sonde stacks where the time "
+    "goes.",
+    "gaps of reason launch-bound of sonde idle, half of which or more one function of Python takes, "
+    "if they last a millisecond or more, or one operator or function of the runtime, if it is at it "
+    "for half a millisecond or more without an interruption",
+    "all of it"};
+constexpr Rule kUnknownRule = {
+    "host-unknown", "GPUs are idle for long while the program does what the trace does not have",
+    "Find out what it does: sonde record takes call stacks of Python and C++, torch.profiler "
+    "with_stack=True; or mark the parts of the loop. sonde idle lists the gaps.",
+    "gaps of reason launch-bound of sonde idle of a millisecond or more, half of which or more the "
+    "launching thread is in no call that was recorded, or in nothing but a marker",
     "all of it"};
 constexpr int64_t kLongGapNs = 1'000'000;  // no interpreter takes that long to launch
 
@@ -164,7 +173,7 @@ std::vector<const Rule*> idle_rules() {
   for (const Rule& rule : kIdleRules) {
     if (rule.id != nullptr) rules.push_back(&rule);
   }
-  rules.insert(rules.end(), {&kCallRule, &kCodeRule, &kMemoryRule, &kHostRule});
+  rules.insert(rules.end(), {&kCallRule, &kCodeRule, &kMemoryRule, &kHostRule, &kUnknownRule});
   return rules;
 }
 
@@ -193,6 +202,12 @@ const Rule* rule_of(const trace::Trace& trace, const Gap& gap) {
       return &kMemoryRule;
     case trace::HostWork::kPython:
       return length_ns >= kLongGapNs ? &kHostRule : &of_reason;
+    case trace::HostWork::kOperator:
+    case trace::HostWork::kCall:  // not many short ones
+      return gap.host.longest_ns >= kLongGapNs / 2 ? &kHostRule : &of_reason;
+    case trace::HostWork::kRange:
+    case trace::HostWork::kNothing:
+      return length_ns >= kLongGapNs ? &kUnknownRule : &of_reason;
     default:
       return &of_reason;
   }

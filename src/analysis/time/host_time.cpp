@@ -80,11 +80,12 @@ std::vector<HostDeed> HostTime::deeds_in(uint32_t thread, Interval time) const {
     deed.work = work_[api];
     deed.label = trace_.apis.label[api];
     deed.time_ns += length_ns;
+    deed.longest_ns = std::max(deed.longest_ns, length_ns);
     rest_ns -= length_ns;
   }
   std::vector<HostDeed> found;
   for (const auto& [label, deed] : deeds) found.push_back(deed);
-  if (rest_ns > 0) found.push_back({HostWork::kNothing, trace_.empty_name, rest_ns});
+  if (rest_ns > 0) found.push_back({HostWork::kNothing, trace_.empty_name, rest_ns, rest_ns});
   return found;
 }
 

@@ -15,6 +15,7 @@ struct HostDeed {
   trace::HostWork work = trace::HostWork::kNothing;
   trace::NameId label = 0;  // of the call; that of "" if there was none
   int64_t time_ns = 0;
+  int64_t longest_ns = 0;  // without an interruption by another call
 };
 
 class HostTime {
