@@ -34,6 +34,8 @@ const char* kind_of(timeline::Track::Kind kind) {
       return "idle";
     case timeline::Track::Kind::kPath:
       return "critical-path";
+    case timeline::Track::Kind::kSamples:
+      return "samples";
   }
   return "";
 }

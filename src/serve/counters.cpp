@@ -26,10 +26,11 @@ std::string unit_of(std::string_view name) {
   struct Unit {
     std::string_view end, unit;
   };
-  constexpr Unit kUnits[] = {{"sclk", "MHz"},         {"mclk", "MHz"}, {"_mhz", "MHz"},
-                             {"_percent", "%"},       {"_w", "W"},     {"_c", "\u00b0C"},
-                             {"_bytes_per_s", "B/s"}, {"_bytes", "B"}, {"_per_s", "/s"},
-                             {"_rpm", "rpm"},         {"_j", "J"},     {"_mj", "mJ"}};
+  constexpr Unit kUnits[] = {
+      {"sclk", "MHz"}, {"mclk", "MHz"},   {"_mhz", "MHz"},         {"_percent", "%"},
+      {"_w", "W"},     {"_c", "\u00b0C"}, {"_bytes_per_s", "B/s"}, {"_bytes_s", "B/s"},
+      {"_bytes", "B"}, {"_per_s", "/s"},  {"_rpm", "rpm"},         {"_j", "J"},
+      {"_mj", "mJ"}};
   for (const Unit& each : kUnits) {
     if (name.size() >= each.end.size() && name.substr(name.size() - each.end.size()) == each.end) {
       return std::string(each.unit);

@@ -29,8 +29,11 @@ std::string json_of(const analysis::Finding& finding, const trace::Trace& trace)
 }
 
 std::string json_of(const report::Fact& fact) {
-  return fmt::format("{{\"title\": {}, \"text\": {}}}", json_quote(fact.title),
-                     json_quote(report::fact_text(fact, false)));
+  const auto* number = std::get_if<int64_t>(&fact.value);
+  return fmt::format("{{\"key\": {}, \"title\": {}, \"text\": {}, \"number\": {}}}",
+                     json_quote(fact.key), json_quote(fact.title),
+                     json_quote(report::fact_text(fact, false)),
+                     number == nullptr ? "null" : std::to_string(*number));
 }
 
 std::string json_of(const std::vector<std::string>& texts) {

@@ -13,6 +13,7 @@
 #include "base/packed.h"
 #include "base/strings.h"
 #include "serve/ask.h"
+#include "serve/sampled.h"
 #include "trace/other_tools.h"
 
 namespace sonde::serve {
@@ -26,6 +27,16 @@ struct Making {
   std::vector<Layer::Place> places;
   std::vector<Layer::Evidence> evidence;
   std::unordered_map<std::string, uint32_t> known = {{"", 0}};
+
+  // The process and thread of each of a trace.
+  void add_places(const trace::Trace& trace) {
+    for (const trace::Thread& thread : trace.threads) {
+      const int64_t pid = thread.process == trace::kNone
+                              ? 0
+                              : trace.processes[static_cast<size_t>(thread.process)].pid;
+      places.push_back({pid, thread.tid});
+    }
+  }
 
   uint32_t text(const std::string& text) {
     const auto [entry, is_new] = known.try_emplace(text, static_cast<uint32_t>(texts.size()));
@@ -62,12 +73,7 @@ Status add_path(const trace::Trace& trace, Making& layer) {
   for (size_t i = 0; i < analysis::kBoundBy; ++i) {
     layer.classes.emplace_back(analysis::bound_by_name(static_cast<analysis::BoundBy>(i)));
   }
-  for (const trace::Thread& thread : trace.threads) {
-    const int64_t pid = thread.process == trace::kNone
-                            ? 0
-                            : trace.processes[static_cast<size_t>(thread.process)].pid;
-    layer.places.push_back({pid, thread.tid});
-  }
+  layer.add_places(trace);
   for (const analysis::Step& step : analysis::critical_path_steps(trace)) {
     Layer::Evidence evidence{step.start_ns, step.end_ns};
     evidence.kind = static_cast<uint32_t>(step.bound);
@@ -85,6 +91,33 @@ Status add_path(const trace::Trace& trace, Making& layer) {
     layer.evidence.push_back(evidence);
   }
   return ok_status();
+}
+
+Status add_samples(const trace::Trace& trace, Making& layer) {
+  layer.add_places(trace);
+  std::unordered_map<std::string, uint32_t> known;
+  for (const SampledFrame& each : sampled_frames(trace)) {
+    const trace::CodeFrame& code = trace.stacks.frames[each.frame];
+    const std::string& name = trace.names[code.function];
+    const auto [entry, is_new] = known.try_emplace(name, static_cast<uint32_t>(known.size()));
+    if (is_new) layer.classes.push_back(name);
+    Layer::Evidence evidence{each.time.start_ns, each.time.end_ns};
+    evidence.kind = entry->second;
+    evidence.owner = static_cast<int32_t>(each.thread);
+    const std::string& file = trace.names[code.file];
+    const std::string line = code.line > 0 ? ":" + std::to_string(code.line) : "";
+    evidence.text = layer.text(file.empty() ? "not known" : file + line);
+    evidence.text_ns = each.cpu_ns;
+    layer.evidence.push_back(evidence);
+  }
+  return ok_status();
+}
+
+trace::Request needs_of_layer(const std::string& name) {
+  if (name != "samples") return analysis::needs_of(name);
+  trace::Request request;
+  request.apis = request.nesting = request.samples = true;
+  return request;
 }
 
 void put_texts(std::string& out, const std::vector<std::string>& texts) {
@@ -139,8 +172,10 @@ Result<std::string> packed_layer(const Source& source, const std::string& name) 
   Making layer;
   {
     SONDE_ASSIGN(const trace::Trace trace,
-                 trace::load_file(source.path, source.as, analysis::needs_of(name), {}));
-    SONDE_TRY(name == "idle" ? add_gaps(trace, layer) : add_path(trace, layer));
+                 trace::load_file(source.path, source.as, needs_of_layer(name), {}));
+    SONDE_TRY(name == "idle"      ? add_gaps(trace, layer)
+              : name == "samples" ? add_samples(trace, layer)
+                                  : add_path(trace, layer));
   }
   std::string out;
   put_text(out, name);
@@ -171,11 +206,18 @@ Result<Layer> unpacked_layer(std::string_view bytes, trace::Interval span,
       layer.file->as<const Layer::Evidence>(0, layer.file->size() / sizeof(Layer::Evidence));
   layer.timeline.span = span;
   std::map<int64_t, std::vector<timeline::Event>> events;  // by track
+  layer.class_ns.resize(layer.classes.size());
   for (uint32_t row = 0; row < layer.evidence.size(); ++row) {
     const Layer::Evidence& each = layer.evidence[row];
-    events[each.owner].push_back({each.start_ns, each.end_ns, each.kind, row});
+    layer.class_ns[each.kind] +=
+        layer.name == "critical-path" ? each.text_ns : each.end_ns - each.start_ns;
+    if (each.end_ns <= span.start_ns || each.start_ns >= span.end_ns) continue;  // of no tile
+    events[each.owner].push_back({std::max(each.start_ns, span.start_ns),
+                                  std::min(each.end_ns, span.end_ns), each.kind, row});
   }
-  const auto kind = layer.name == "idle" ? Track::Kind::kGaps : Track::Kind::kPath;
+  const auto kind = layer.name == "idle"      ? Track::Kind::kGaps
+                    : layer.name == "samples" ? Track::Kind::kSamples
+                                              : Track::Kind::kPath;
   for (auto& [owner, track] : events) {
     std::stable_sort(track.begin(), track.end(),
                      [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
@@ -192,20 +234,29 @@ std::string layer_json(const Layer& layer) {
   for (const Track& track : layer.timeline.tracks) {
     uint64_t events = 0;
     int64_t total_ns = 0;
+    std::vector<size_t> lane_events;
     for (uint32_t i = 0; i < track.lanes; ++i) {
       const timeline::Lane& lane = layer.timeline.lanes[track.first_lane + i];
       events += lane.size();
+      lane_events.push_back(lane.size());
       if (lane.size() == 0) continue;
       total_ns += lane.content({lane.event(0).start_ns, lane.end_ns(lane.size() - 1)}).busy_ns;
     }
     tracks += fmt::format(
         "{}{{\"kind\": {}, \"owner\": {}, \"first_lane\": {}, \"lanes\": {}, \"events\": {}, "
-        "\"total_ns\": {}}}",
+        "\"total_ns\": {}",
         tracks.empty() ? "" : ",\n", json_quote(layer.name), track.owner, track.first_lane,
         track.lanes, events, total_ns);
+    if (layer.name == "samples") {
+      const Layer::Place& place = layer.places[static_cast<size_t>(track.owner)];
+      tracks += fmt::format(", \"pid\": {}, \"tid\": {}, \"lane_events\": [{}]", place.pid,
+                            place.tid, fmt::join(lane_events, ", "));
+    }
+    tracks += "}";
   }
-  return fmt::format("{{\"layer\": {}, \"classes\": [{}],\n\"tracks\": [{}]}}\n",
-                     json_quote(layer.name), classes, tracks);
+  return fmt::format(
+      "{{\"layer\": {}, \"classes\": [{}],\n\"class_ns\": [{}],\n\"tracks\": [{}]}}\n",
+      json_quote(layer.name), classes, fmt::join(layer.class_ns, ", "), tracks);
 }
 
 Result<std::string> layer_event_json(const View& view, const Layer& layer,
@@ -215,11 +266,15 @@ Result<std::string> layer_event_json(const View& view, const Layer& layer,
     return make_error(ErrorCode::kNotFound, "there is no such row", std::to_string(row));
   }
   const Layer::Evidence& evidence = layer.evidence[static_cast<size_t>(row)];
-  const bool is_gap = layer.name == "idle";
+  const struct {
+    const char *text, *time;
+  } titles = layer.name == "idle"      ? decltype(titles){"Host", "For"}
+             : layer.name == "samples" ? decltype(titles){"Code", "CPU time of its samples"}
+                                       : decltype(titles){"Edge", "Explains"};
   std::string facts, events;
   if (const std::string& text = layer.texts[evidence.text]; !text.empty()) {
     facts = fmt::format("{{\"title\": \"{}\", \"text\": {}}}, {{\"title\": \"{}\", \"text\": {}}}",
-                        is_gap ? "Host" : "Edge", json_quote(text), is_gap ? "For" : "Explains",
+                        titles.text, json_quote(text), titles.time,
                         json_quote(format_duration(evidence.text_ns)));
   }
   const auto add = [&](const char* role, bool is_op, const std::optional<Placed>& placed) {

@@ -1,6 +1,6 @@
 // Layers: tracks that an analysis adds to the timeline, made when they are first asked for. The
-// gaps of each GPU by cause, and the critical path. Their events have a class instead of a name,
-// and evidence instead of a row of the file. Private to src/serve.
+// gaps of each GPU by cause, the critical path, and the frames of sampled stacks. Their events have
+// a class instead of a name, and evidence instead of a row of the file. Private to src/serve.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Layer {
     int64_t text_ns = 0;          // for how long, of a gap; how much it explains, of the path
     int64_t event_start_ns = 0;   // of `event`
     uint32_t kind = 0, text = 0;  // indices into `classes` and `texts`
-    int32_t owner = 0;            // of the track: the GPU
+    int32_t owner = 0;            // of the track: the GPU; of samples an index into `places`
     trace::Row after = trace::kNone, before = trace::kNone;  // operations around a gap
     trace::Row event = trace::kNone;                         // whose time it is, of the path
     uint32_t is_op = 0;                                      // the event
@@ -40,12 +40,13 @@ struct Layer {
   std::string name;
   timeline::Timeline timeline;  // names of events are classes, rows are of `evidence`
   std::vector<std::string> classes, texts;
+  std::vector<int64_t> class_ns;  // time of each class; of the path as much as it explains
   std::vector<Place> places;
   std::span<const Evidence> evidence;                // lies in the file
   std::shared_ptr<const timeline::MappedFile> file;  // without a name
 };
 
-constexpr const char* kLayers[] = {"idle", "critical-path"};
+constexpr const char* kLayers[] = {"idle", "critical-path", "samples"};
 
 // Reads the trace anew, and gives what unpacked_layer() makes a layer of. In between it may go from
 // one process to another.

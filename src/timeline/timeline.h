@@ -18,7 +18,8 @@ struct Track {
     kQueue,   // rows count operations by time
     kThread,  // rows count calls by time
     kGaps,    // of a GPU, by cause; rows are of what made the track
-    kPath     // the critical path; the same
+    kPath,    // the critical path; the same
+    kSamples  // of a thread, its stacks; the same
   };
   Kind kind = Kind::kGpu;
   int64_t owner = 0;   // the GPU, or the process

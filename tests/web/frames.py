@@ -2,14 +2,17 @@
 """How smooth the page is: ten seconds of zooming and moving over a generated trace at 1920 x 1080, in Chromium without a GPU.
 
 frames.py --build DIR [--events N] [--seconds S]. Prints one JSON object: median and 95th percentile of the time between
-frames and of the script in a frame, the first picture, and the memory of the tab. A measurement, not a test: times depend on
+frames and of the script in a frame, the first picture, and the memory of the tab: the heap of its script, and what its
+process alone has (private pages), at the end. A measurement, not a test: times depend on
 the machine, so say which it was and whether it was idle.
 """
 
 import argparse
 import json
 import os
+import pathlib
 import random
+import re
 import sqlite3
 import sys
 import tempfile
@@ -87,6 +90,28 @@ def tab_bytes(browser):
     return int(metrics["JSHeapUsedSize"])
 
 
+def process_bytes(browser):
+    """Private memory of the process that shows the page: of those of this browser, the renderer with the most."""
+    children = {}
+    for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rsplit(") ", 1)[1].split()
+            children.setdefault(int(fields[1]), []).append(int(status.parent.name))
+        except (OSError, IndexError):
+            continue
+    most, todo = 0, [browser.driver.service.process.pid]
+    while todo:
+        pid = todo.pop()
+        todo += children.get(pid, [])
+        try:
+            if b"--type=renderer" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
+                rollup = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+                most = max(most, 1024 * sum(int(kb) for kb in re.findall(r"^Private_\w+:\s+(\d+) kB", rollup, re.M)))
+        except OSError:
+            continue
+    return most
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
@@ -106,11 +131,12 @@ def main():
             browser.settle()
             browser.driver.set_script_timeout(options.seconds + 60)
             taken = browser.driver.execute_async_script(DRIVE, options.seconds)
-            heap = tab_bytes(browser)
+            heap, process = tab_bytes(browser), process_bytes(browser)
         print(json.dumps({"events": options.events, "first_picture_s": round(first, 2), "frames": len(taken["frames"]),
                           "frame_median_ms": quantile(taken["frames"], 0.5), "frame_p95_ms": quantile(taken["frames"], 0.95),
                           "frame_max_ms": quantile(taken["frames"], 1), "script_median_ms": quantile(taken["scripts"], 0.5),
                           "script_p95_ms": quantile(taken["scripts"], 0.95), "heap_mb": round(heap / 1e6, 1),
+                          "tab_private_mb": round(process / 1e6, 1),
                           "sqlite": sqlite3.sqlite_version}))
     return 0
 

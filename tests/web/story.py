@@ -2,6 +2,7 @@
 GPU waits for the host (launch-bound), for a synchronisation and for copies. Times are round, so that what a test expects
 can be told by hand. All times in ns."""
 
+import sqlite3
 import sys
 from pathlib import Path
 
@@ -11,6 +12,33 @@ from rpd_fixture import Fixture  # noqa: E402
 STEP = 10_000_000
 STEPS = 4
 KERNELS = ["gemm_128x128", "softmax_forward", "gemm_64x64", "adam_update"]
+
+
+def add_samples(path):
+    """To a file that Sonde made: stacks of Thread 100 each ms from 2 to 9 ms after the first event: main > forward, then main > backward; and one at 7 s."""
+    database = sqlite3.connect(path)
+    database.executescript("""
+        INSERT INTO sonde_frame(id, kind, function, file, line, is_library) VALUES
+          (1, 'python', 'main', 'train.py', 3, 0), (2, 'python', 'forward', 'train.py', 5, 0), (3, 'python', 'backward', 'train.py', 9, 0);
+        INSERT INTO sonde_stack(id, parent_id, frame_id) VALUES (1, NULL, 1), (2, 1, 2), (3, 1, 3);
+        """)
+    times = [(1_000_000 + 1_000_000 * k, 2 if k < 6 else 3) for k in range(2, 10)] + [(7_000_000_000, 3)]
+    database.executemany("INSERT INTO sonde_sample(process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, truncated, by_timer) "
+                         "VALUES (1, 100, ?, ?, 1000000, 0, 0, 0, 1)", times)
+    database.commit()
+    database.close()
+    return path
+
+
+def write_calls(path):
+    """A job without a GPU: ten steps of 4 ms, most of each in one operator."""
+    fixture = Fixture(path)
+    for step in range(10):
+        at = 1_000_000 + 4_000_000 * step
+        fixture.api(at, at + 4_000_000, "UserMarker", args=f"ProfilerStep#{step}", domain="roctx")
+        fixture.api(at + 100_000, at + 3_900_000, "aten::mm", domain="torch")
+    fixture.close()
+    return path
 
 
 def write_story(path, more=0):

@@ -10,7 +10,7 @@ function addressOf(page: Page): string {
   if (camera.from > camera.whole.from || camera.to < camera.whole.to) words.set("view", `${Math.round(camera.from)}-${Math.round(camera.to)}`);
   if (range) words.set("select", `${range.from}-${range.to}`);
   if (page.gpu !== "") words.set("gpu", page.gpu);
-  if (page.tab !== "kernels") words.set("tab", page.tab);
+  if (page.tabChosen) words.set("tab", page.tab);
   const text = words.toString();
   return `#/${page.route === "timeline" ? "" : page.route}${text ? `?${text}` : ""}`;
 }
@@ -53,5 +53,5 @@ export function readAddress(page: Page): void {
   const gpu = words.get("gpu") ?? "";
   page.gpu = /^\d{1,9}$/.test(gpu) ? gpu : "";
   const tab = words.get("tab");
-  if (tab && /^[a-z-]{1,30}$/.test(tab)) page.tab = tab;
+  if (tab && /^[a-z-]{1,30}$/.test(tab)) [page.tab, page.tabChosen] = [tab, true];
 }

@@ -17,8 +17,9 @@ export interface TrackInfo {
 }
 export interface LayerTrack {
   kind: string; owner: number; lanes: number; first_lane: number; events: number; total_ns: number;
+  pid?: number; tid?: number; lane_events?: number[];  // of samples
 }
-export interface Layer { layer: string; classes: string[]; tracks: LayerTrack[] }
+export interface Layer { layer: string; classes: string[]; class_ns: number[]; tracks: LayerTrack[] }
 export interface LayerEvent {
   class: string; start_ns: number; duration_ns: number; facts: { title: string; text: string }[];
   events: (Basics & { role: string })[];
@@ -40,8 +41,9 @@ export interface Finding {
   finding: string; title: string; evidence: string; advice: string; saving_ns: number;
   saving_percentage: number; cost_ns: number; from_ns?: number; to_ns?: number; gpu?: number;
 }
+export interface Fact { key: string; title: string; text: string; number: number | null }
 export interface Findings {
-  facts: { key?: string; title: string; text: string }[]; findings: Finding[]; missing: string; notes: string[];
+  facts: Fact[]; findings: Finding[]; missing: string; notes: string[];
 }
 export interface Hits {
   events: number; names: number; first: { name: string; events: number }[];

@@ -1,7 +1,8 @@
 // An analysis that is asked for and shown: with its command, and with what to choose where there is a choice.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { getJson, whyOf } from "./api";
+import { getJson, getText, whyOf } from "./api";
+import { build } from "./picture";
 import { Answer, Copy, Json, Options, ROWS, commandOf } from "./report";
 import type { Page } from "./state";
 
@@ -55,4 +56,18 @@ export function Panel({ page, analysis, options = {}, id, labelledBy, role, pict
 export function Choice({ label, value, of, set }: { label: string; value: string; of: [string, string][]; set: (value: string) => void }) {
   return <label>{label} <select value={value} onChange={(event) => set(event.currentTarget.value)}>
     {of.map(([each, title]) => <option value={each}>{title}</option>)}</select></label>;
+}
+
+// The picture that the command line draws of it, too (--format svg).
+export function Picture({ page, path, query, title }: { page: Page; path: string; query: Options; title: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const key = JSON.stringify([path, query, page.trace, page.state?.version]);
+  useEffect(() => {
+    const abort = new AbortController();
+    getText(path, { trace: page.trace, ...query, format: "svg" }, abort.signal).then(
+      (text) => { const made = build(text, title); if (made) place.current?.replaceChildren(made); else place.current?.replaceChildren(); },
+      (error) => { if (!abort.signal.aborted) place.current?.replaceChildren(whyOf(error)); });
+    return () => abort.abort();
+  }, [key]);
+  return <div class="picture" ref={place} />;
 }

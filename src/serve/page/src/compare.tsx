@@ -8,7 +8,7 @@ import { Answer, Copy, Json, commandOf, isRows } from "./report";
 import { StripOf, Strips, Tint } from "./strips";
 import type { Page } from "./state";
 
-const SLOWER = "#d55e00", FASTER = "#0072b2", SAME = "#b9c2cc";
+const SLOWER = "#e0701a", FASTER = "#3d9bd9", SAME = "#b9c2cc";
 
 export function nameOf(page: Page, trace: number): string { return page.traces[trace]!.path.replace(/.*\//, ""); }
 

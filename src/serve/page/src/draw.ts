@@ -2,7 +2,7 @@
 // a coarser one. marks.ts draws what lies over the lanes.
 import { ON_FILL, fillOf, lookOf, paintOf } from "./colours";
 import { drawArrows, drawChosen, drawCounter, drawHits, drawMeasure, drawNotes, drawPointer, drawRange, drawRuler, drawSteps } from "./marks";
-import { Row, Source, laneTop } from "./rows";
+import { LAYERS, Row, Source, laneTop } from "./rows";
 import { Colours, MOST_LEVEL, NO_ROW, Placed, Scene, cut, headOf, levelOf, placedRows, prepare, tilesOf } from "./scene";
 import { BINS, LaneTile, Tiles } from "./tiles";
 
@@ -35,7 +35,7 @@ export function wantTiles(scene: Scene): void {
     tiles.want(coarse, Math.floor(first / 2 ** (coarse - level)), parts);
     for (let number = first; number <= last; ++number) tiles.want(level, number, parts);
   };
-  for (const source of ["", "idle", "critical-path"] as const) {
+  for (const source of ["", ...LAYERS] as const) {
     want(scene.tiles[source], rows.filter((row) => row.source === source).flatMap((row) => row.lanes));
   }
   want(scene.counters, rows.flatMap((row) => row.counter && row.open ? [row.counter.counter] : []));
@@ -111,13 +111,15 @@ export function edgeNear(scene: Scene, source: Source, lane: number, x: number, 
 }
 
 function fillFor(context: CanvasRenderingContext2D, scene: Scene, colours: Colours, box: Box): string | CanvasPattern {
+  if (box.source === "samples") return fillOf(box.name);
   if (box.source !== "") return paintOf(context, lookOf(scene.classes[box.source][box.name] ?? ""));
   if (box.row === NO_ROW) return colours.busy;
   return scene.tint?.(scene.names.find(box.name) ?? "") ?? fillOf(box.name);
 }
 
 function textFor(scene: Scene, box: Box): string | undefined {
-  return box.source === "" ? scene.names.find(box.name) : scene.classes[box.source][box.name]?.replace(/_/g, " ");
+  const name = box.source === "" ? scene.names.find(box.name) : scene.classes[box.source][box.name];
+  return box.source === "" || box.source === "samples" ? name : name?.replace(/_/g, " ");
 }
 
 function drawLane(context: CanvasRenderingContext2D, scene: Scene, colours: Colours, row: Row, lane: number, top: number): void {
@@ -134,7 +136,7 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, colours: Colo
     const shown = cut(context, text, room);
     if (!shown) return;
     context.globalAlpha = 1;
-    if (row.source !== "") {  // beside a pattern letters could not be read
+    if (row.source !== "" && row.source !== "samples") {  // beside a pattern letters could not be read
       context.fillStyle = lookOf(scene.classes[box.source][box.name] ?? "").fill;
       context.fillRect(left - 2, top + 1, Math.min(context.measureText(shown).width + 4, room + 2), height - 2);
     }

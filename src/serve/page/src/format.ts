@@ -55,6 +55,7 @@ export function shellWord(text: string): string {
 // A reading of a counter, with its unit.
 export function valueText(value: number, unit: string): string {
   if (unit === "bytes" || unit === "B") return bytesText(value);
+  if (unit === "B/s") return `${bytesText(value)}/s`;
   const text = Math.abs(value) >= 1000 ? countText(Math.round(value)) : String(Number(value.toPrecision(3)));
   return unit ? `${text} ${unit}` : text;
 }

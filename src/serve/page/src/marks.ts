@@ -236,8 +236,13 @@ export function drawCounter(context: Context, scene: Scene, colours: Colours, ro
       break;
     }
   }
-  context.fillStyle = colours.faint;
-  context.fillText(valueText(high, counter.unit), 4, top + 9);
+  const text = valueText(high, counter.unit);
+  context.fillStyle = colours.back;
+  context.globalAlpha = 0.8;
+  context.fillRect(1, top + 2, context.measureText(text).width + 6, 14);
+  context.globalAlpha = 1;
+  context.fillStyle = colours.text;
+  context.fillText(text, 4, top + 9);
 }
 
 // The value of a counter where the pointer is.

@@ -1,5 +1,6 @@
 // Going from event to event, from step to step, from a finding to where it can be seen.
 import { Basics, EventInfo, Finding, LayerEvent, getJson, whyOf } from "./api";
+import { tabFor } from "./finding_tabs";
 import { timeText } from "./format";
 import { stepFrom } from "./marks";
 import { LANE, Source, headOf as keyOfHead, heightOf, keyOf, laneTop } from "./rows";
@@ -112,15 +113,6 @@ export function goToStep(page: Page, by: number): void {
   page.say(`${to.name}: ${timeText(to.end_ns - to.start_ns)}, step ${at + 1} of ${steps.length}`);
 }
 
-// Which table says more of a finding; of the others it is why the GPU was idle.
-const TABS: Record<string, string> = {
-  "launch-latency": "launches", "small-launches": "launches", "exposed-communication": "breakdown", "straggler": "breakdown",
-  "pageable-copies": "copies", "device-copies": "copies", "small-copies": "copies", "memory-calls": "api", "allocations": "memory",
-  "below-roofline": "kernels", "low-occupancy": "kernels", "memory-bound": "kernels", "latency-bound": "kernels", "cpu-operator": "operators",
-  "bank-conflicts": "kernels", "uncoalesced-access": "kernels", "l2-misses": "kernels", "cpu-data-loading": "stacks",
-};
-export function tabFor(finding: string): string { return TABS[finding] ?? "idle"; }
-
 export function showFinding(page: Page, finding: Finding): void {
   const { from_ns: from, to_ns: to } = finding;
   if (from === undefined || to === undefined) return;
@@ -130,7 +122,8 @@ export function showFinding(page: Page, finding: Finding): void {
   page.chosen = page.gap = undefined;
   page.seeks = finding.gpu !== undefined && page.gpus.includes(finding.gpu) ? { gpu: finding.gpu, time: (from + to) / 2 } : undefined;
   page.scroll = 0;
-  if (page.gpus.length > 0) page.tab = tabFor(finding.finding);
+  page.tab = tabFor(finding.finding, page.gpus.length > 0);
+  page.tabChosen = true;
   if (page.route !== "timeline") page.go("timeline");
   page.look((camera) => camera.show({ from: from - margin, to: to + margin }));
   page.select({ from: from - edge, to: to + edge });

@@ -1,12 +1,10 @@
 // The pages beside the timeline: each is a list of analyses of the selection, with what to choose where there is a choice.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { getText, whyOf } from "./api";
-import { Choice, Panel, optionsOf, useAnswer } from "./ask";
+import { Choice, Panel, Picture, optionsOf, useAnswer } from "./ask";
 import { breakdownPicture, flamePicture, idlePicture, pathPicture } from "./charts";
 import { FindingCard, StoryFacts } from "./findings";
 import { FLAME_LIMIT, Selection } from "./panels";
-import { build } from "./picture";
 import { Answer, Copy, Json, Options, commandOf, isRows } from "./report";
 import type { Page } from "./state";
 
@@ -36,20 +34,6 @@ export const SPECS: Spec[] = [
   { id: "idle", name: "Idle", about: "Why the GPUs were idle, and how long it took from a call to its operation.", parts: [
     { title: "By cause", analysis: "idle", picture: () => idlePicture }, { title: "From call to operation", analysis: "launches" }, { title: "Queues", analysis: "queues" }] },
 ];
-
-// The picture that the command line draws of it, too (--format svg).
-export function Picture({ page, path, query, title }: { page: Page; path: string; query: Options; title: string }) {
-  const place = useRef<HTMLDivElement>(null);
-  const key = JSON.stringify([path, query, page.trace, page.state?.version]);
-  useEffect(() => {
-    const abort = new AbortController();
-    getText(path, { trace: page.trace, ...query, format: "svg" }, abort.signal).then(
-      (text) => { const made = build(text, title); if (made) place.current?.replaceChildren(made); else place.current?.replaceChildren(); },
-      (error) => { if (!abort.signal.aborted) place.current?.replaceChildren(whyOf(error)); });
-    return () => abort.abort();
-  }, [key]);
-  return <div class="picture" ref={place} />;
-}
 
 function PartOf({ page, part }: { page: Page; part: Part }) {
   const [chosen, setChosen] = useState(part.choice?.of[0]?.[0] ?? "");

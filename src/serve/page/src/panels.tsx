@@ -1,6 +1,6 @@
 // Below the timeline: what was clicked, and what the analyses say of the part of time that is selected.
 import { useState } from "preact/hooks";
-import { Panel } from "./ask";
+import { Panel, Picture, optionsOf } from "./ask";
 import { breakdownPicture, flamePicture, idlePicture, pathPicture } from "./charts";
 import { Swatch, lookOf } from "./colours";
 import { bytesText, countText, timeText } from "./format";
@@ -14,6 +14,7 @@ const TABS: Tab[] = [
   { id: "breakdown", analysis: "breakdown", name: "Breakdown", what: "computing, copying, communicating or idle" },
   { id: "idle", analysis: "idle", name: "Why idle", what: "why the GPU was idle" },
   { id: "operators", analysis: "operators", name: "Operators", what: "which operators and modules took the time" },
+  { id: "roofline", analysis: "perf", name: "Roofline", what: "how close operators are to what the GPU can do, from the sizes of their tensors" },
   { id: "flame", analysis: "stacks", name: "Flame graph", what: "time by call stack", options: { by: "tree" } },
   { id: "copies", analysis: "copies", name: "Copies", what: "what was copied, how fast" },
   { id: "launches", analysis: "launches", name: "Launches", what: "how long it took from call to operation" },
@@ -31,6 +32,7 @@ function pictureOf(page: Page, id: string): ((answer: Json) => preact.ComponentC
     case "idle": return idlePicture;
     case "critical-path": return pathPicture;
     case "flame": return flamePicture(page);
+    case "roofline": return () => <Picture page={page} path="panel" query={{ analysis: "perf", ...optionsOf(page) }} title="Roofline" />;
     default: return undefined;
   }
 }
@@ -70,7 +72,7 @@ function GapDetails({ page }: { page: Page }) {
   const look = lookOf(gap.class);
   return (
     <div class="details" role="group" aria-label="Selected time">
-      <h2 class="eventname"><Swatch name={gap.class} /> {gap.source === "idle" ? "GPU idle: " : "Critical path: "}{gap.class.replace(/_/g, " ")}
+      <h2 class="eventname">{gap.source === "samples" ? `Sampled: ${gap.class}` : <><Swatch name={gap.class} /> {gap.source === "idle" ? "GPU idle: " : "Critical path: "}{gap.class.replace(/_/g, " ")}</>}
         {look.what ? <span class="note"> ({look.what})</span> : null}</h2>
       <dl class="row"><div><dt>Starts</dt><dd>{timeText(gap.start_ns)}</dd></div><div><dt>Lasts</dt><dd>{timeText(gap.duration_ns)}</dd></div>
         {gap.facts.map((fact) => <div><dt>{fact.title}</dt><dd>{fact.text}</dd></div>)}</dl>
@@ -143,8 +145,7 @@ export function Panels({ page }: { page: Page }) {
   const keys = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
-    page.tab = TABS[(TABS.indexOf(tab) + step + TABS.length) % TABS.length]!.id;
-    page.changed();
+    page.chooseTab(TABS[(TABS.indexOf(tab) + step + TABS.length) % TABS.length]!.id);
     document.getElementById(`tab-${page.tab}`)?.focus();
     event.stopPropagation();
     event.preventDefault();
@@ -158,7 +159,7 @@ export function Panels({ page }: { page: Page }) {
       <div role="tablist" aria-label="Analyses" class="tabs" onKeyDown={keys}>
         {TABS.map(({ id, name, what }) => (
           <button type="button" role="tab" id={`tab-${id}`} aria-selected={tab.id === id} aria-controls="panel" title={what}
-                  tabIndex={tab.id === id ? 0 : -1} onClick={() => { page.tab = id; page.changed(); }}>{name}</button>
+                  tabIndex={tab.id === id ? 0 : -1} onClick={() => page.chooseTab(id)}>{name}</button>
         ))}
       </div>
       <Panel key={tab.id} page={page} analysis={tab.analysis} options={tab.id === "flame" ? { ...tab.options, limit: FLAME_LIMIT } : tab.options}

@@ -33,8 +33,8 @@ function hoverOfBox(scene: Scene, page: Page, box: Box, x: number, y: number): H
   }
   const name = scene.classes[box.source][box.name] ?? "";
   const lines = [lookOf(name).what, times].filter((line) => line !== "");
-  lines.push(box.count > 1 ? `the longest of ${countText(box.count)} here; click for its evidence` : "click for the evidence");
-  return { x, y, title: (box.source === "idle" ? "GPU idle: " : "critical path: ") + name.replace(/_/g, " "), lines };
+  lines.push(box.count > 1 ? `the longest of ${countText(box.count)} here; click for its evidence` : box.source === "samples" ? "click for its line" : "click for the evidence");
+  return { x, y, title: box.source === "samples" ? name : (box.source === "idle" ? "GPU idle: " : "critical path: ") + name.replace(/_/g, " "), lines };
 }
 
 function hoverOfCounter(scene: Scene, row: Row, time: number, x: number, y: number): Hover | undefined {

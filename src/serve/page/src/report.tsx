@@ -71,7 +71,7 @@ function Cell({ page, row, column, isNumber, short, scale }: CellProps) {
   }
   if (column === "delta_ns" && typeof value === "number") {
     return <td class="number"><span class="share"><svg class="bar" width="61" height="10" aria-hidden="true"><rect class="axis" x="30" width="1" height="10" />
-      <rect class={value > 0 ? "slower" : "faster"} x={value > 0 ? 31 : 30 - Math.abs(value) / scale * 30} width={Math.abs(value) / scale * 30} height="10" /></svg>
+      <rect class={value > 0 ? "slower" : "faster"} x={value > 0 ? 31 : 30 - Math.abs(value) / (scale || 1) * 30} width={Math.abs(value) / (scale || 1) * 30} height="10" /></svg>
       <span>{value > 0 ? "+" : ""}{text}</span></span></td>;
   }
   if (["reason", "bound_by", "class", "what"].includes(column) && typeof value === "string" && isKnownLook(value)) {
@@ -99,7 +99,7 @@ function sorted(rows: Rows, order?: Order): Rows {
 
 export function Rowed({ title, rows, page, short }: { title: string; rows: Rows; page: Page; short: Short }) {
   const [order, setOrder] = useState<Order | undefined>();
-  const keys = Object.keys(rows[0] ?? {}).filter((key) => key !== "depth");
+  const keys = Object.keys(rows[0] ?? {}).filter((key) => key !== "depth" && rows.some((row) => row[key] !== null));
   const numbers = new Set(keys.filter((key) => rows.every((row) => row[key] === null || typeof row[key] === "number")));
   const scales = new Map(keys.map((key) => [key, scaleOf(rows, key)]));
   const turn = (column: string): void => setOrder({ column, up: order?.column === column ? !order.up : !numbers.has(column) });

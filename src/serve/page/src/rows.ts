@@ -12,7 +12,8 @@ const FEW_LANES = 6;         // of a track that was not opened wide
 
 export type RowKind = "heading" | "lanes" | "layer" | "counter";
 // What lanes are of: the trace itself, or what an analysis made of it.
-export type Source = "" | "idle" | "critical-path";
+export type Source = "" | "idle" | "critical-path" | "samples";
+export const LAYERS = ["idle", "critical-path", "samples"] as const;
 
 export interface Row {
   key: string;
@@ -44,6 +45,7 @@ export interface Arrangement {
   compact: boolean;
   idle: LayerTrack[];    // by GPU
   path: LayerTrack[];    // the critical path
+  samples: LayerTrack[]; // stacks, by thread
 }
 export interface Rows { pinned: Row[]; free: Row[]; hidden: number }
 
@@ -69,12 +71,15 @@ export function keyOf(track: TrackInfo): string { return `${track.kind} ${track.
 export function headOf(track: TrackInfo): string { return track.kind === "thread" ? `process ${track.owner}` : `gpu ${track.owner}`; }
 
 // Levels that all calls of a thread lie in say nothing: main(), and what starts an interpreter.
-function outerOf(track: TrackInfo): number {
+function outerOf(track: { kind: string; lanes: number; lane_events?: number[] }): number {
   const events = track.lane_events ?? [];
   const most = Math.max(...events, 0);
   const first = events.findIndex((count) => count > 3);
-  return track.kind === "thread" && first > 0 && most > 20 ? Math.min(first, Math.max(track.lanes - FEW_LANES, 0)) : 0;
+  return (track.kind === "thread" || track.kind === "samples") && first > 0 && most > 20 ? Math.min(first, Math.max(track.lanes - FEW_LANES, 0)) : 0;
 }
+
+// The maker and its line of products are in the header.
+function shortDevice(name: string): string { return name.replace(/^(AMD|NVIDIA|Intel)\S*\s+((Instinct|Radeon|GeForce|Tesla)\S*\s+)?/i, ""); }
 
 function plural(count: number, word: string): string {
   return `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;
@@ -87,7 +92,7 @@ function headingRow(track: TrackInfo, ways: Arrangement): Row {
   const key = headOf(track);
   const name = nameOf(isGpu ? "GPU" : "Process", track.owner);
   return { ...BARE, key, kind: "heading", level: 1, label: name,
-           note: isGpu ? track.device || "busy when any operation runs" : track.name ?? "",
+           note: isGpu ? shortDevice(track.device) || "busy when any operation runs" : track.name ?? "",
            track: track.kind === "gpu" ? track : undefined, lanes: track.kind === "gpu" ? [track.first_lane] : [],
            lane: HEADING - 6, folds: true, open: !ways.folded.has(key), height: HEADING };
 }
@@ -112,6 +117,19 @@ function layerRow(source: Source, of: LayerTrack, level: 1 | 2, label: string, n
            lanes: Array.from({ length: of.lanes }, (_, i) => of.first_lane + i), height: of.lanes * (STRIP - 6) + 6 };
 }
 
+// Stacks of a thread as they were sampled, as deep as they went.
+function samplesRow(of: LayerTrack, label: string, ways: Arrangement): Row {
+  const key = `samples ${of.pid} ${of.tid}`;
+  const open = !ways.folded.has(key), wide = ways.wide.has(key);
+  const all = Array.from({ length: of.lanes }, (_, i) => of.first_lane + i);
+  const outer = outerOf(of);
+  const lane = ways.compact ? THIN : LANE;
+  const lanes = !open ? [] : wide ? all : all.slice(outer, outer + FEW_LANES);
+  const more = open && of.lanes > FEW_LANES;
+  return { ...BARE, key, kind: "layer", source: "samples", level: 2, label, note: "sampled", lanes, lane, folds: true, open, wide,
+           hidden: open ? of.lanes - lanes.length : 0, height: open ? Math.max(more ? HEADING + 14 : HEADING, lanes.length * lane + 6) : HEADING };
+}
+
 function counterRow(counter: CounterInfo, ways: Arrangement): Row {
   const key = `counter ${counter.counter}`;
   const open = !ways.folded.has(key);
@@ -119,11 +137,15 @@ function counterRow(counter: CounterInfo, ways: Arrangement): Row {
            height: open ? COUNTER : HEADING };
 }
 
+function isOf(stacks: LayerTrack, track: TrackInfo): boolean {
+  return track.kind === "thread" && stacks.pid === track.owner && stacks.tid === track.number;
+}
+
 // All rows that there are, by their headings.
 function allRows(tracks: TrackInfo[], counters: CounterInfo[], ways: Arrangement): Row[] {
   const rows: Row[] = [];
   for (const path of ways.path) {
-    if (path.events > 0) rows.push(layerRow("critical-path", path, 1, "Critical path", "what held up the end"));
+    if (path.events > 0) rows.push(layerRow("critical-path", path, 1, "Critical path", ""));
   }
   const hasPacked = new Set(tracks.filter((track) => track.kind === "packed").map((track) => track.owner));
   let owner = "";
@@ -139,8 +161,13 @@ function allRows(tracks: TrackInfo[], counters: CounterInfo[], ways: Arrangement
       if (gaps) rows.push(layerRow("idle", gaps, 2, "Idle, by cause", timeText(gaps.total_ns)));
     } else if (track.kind === "thread" || (track.kind === "packed") === (ways.compact && hasPacked.has(track.owner))) {
       rows.push(laneRow(track, ways));
+      const stacks = track.kind === "thread" ? ways.samples.find((each) => isOf(each, track)) : undefined;
+      if (stacks && !ways.folded.has(keyOf(track))) rows.push(samplesRow(stacks, "Stacks", ways));
     }
   }
+  const alone = ways.samples.filter((each) => !tracks.some((track) => isOf(each, track)));
+  if (alone.length > 0) rows.push({ ...BARE, key: "sampled", kind: "heading", level: 1, label: "Threads without calls", note: "", folds: true, open: !ways.folded.has("sampled"), height: HEADING });
+  if (!ways.folded.has("sampled")) rows.push(...alone.map((each) => samplesRow(each, `Thread ${each.tid}`, ways)));
   // Metrics stand behind what ran: they are many, and say less.
   for (const gpu of [...new Set(counters.map((counter) => counter.gpu))]) {
     const key = gpu === null ? "metrics" : `metrics ${gpu}`;

@@ -7,7 +7,8 @@ import { Camera, Span } from "./camera";
 import { timeText } from "./format";
 import { Row, Source, heightOf, inOrder, keyOf, rowsOf } from "./rows";
 import { Chosen, Measure, headOf } from "./scene";
-import { CounterTiles, Names, Tiles, counterTilesFor, tilesFor } from "./tiles";
+import { tabFor } from "./finding_tabs";
+import { CounterTiles, Names, Tiles, allTiles, counterTilesFor } from "./tiles";
 
 export const HIT_BINS = 1024;
 const MANY_THREADS = 8;  // more are folded at first
@@ -28,7 +29,6 @@ export class Page {
   steps: StepInfo[] = [];
   stepsBy = "";
   layers: Partial<Record<Source, Layer>> = {};
-  causes: string[] = [];  // of idle time, in the legend
   pinnedRows: Row[] = [];
   rows: Row[] = [];
   hiddenRows = 0;
@@ -55,6 +55,7 @@ export class Page {
   error = "";
   said = "";         // for who does not see the canvas
   tab = "kernels";
+  tabChosen = false;  // by the reader; else it is the table of what stands out most
   gpu = "";          // of the panels; "": all
   helping = false;
   scroll = 0;
@@ -82,13 +83,12 @@ export class Page {
   private fresh(): void {
     const told = [this.redraw, this.fail] as const;
     const { trace } = this;
-    this.tiles = { "": tilesFor(trace, "", ...told), "idle": tilesFor(trace, "idle", ...told), "critical-path": tilesFor(trace, "critical-path", ...told) };
+    this.tiles = allTiles(trace, ...told);
     this.counters = counterTilesFor(trace, ...told);
     this.names = new Names(trace, ...told);
     this.tracks = [];
     this.counterList = [];
     this.steps = [];
-    this.causes = [];
     this.layers = {};
     this.rows = this.pinnedRows = [];
     this.range = this.chosen = this.gap = this.measure = this.findings = this.hits = this.state = this.preview = undefined;
@@ -129,7 +129,7 @@ export class Page {
     if (isFirst) {
       const busiest = [...threads].sort((a, b) => b.events - a.events).slice(0, MANY_THREADS);
       this.ways.folded = new Set(threads.filter((track) => !busiest.includes(track)).map(keyOf));
-      if (this.gpus.length === 0) this.tab = "api";
+      if (this.gpus.length === 0 && !this.tabChosen) this.tab = "api";
       readAddress(this);
     }
     this.arrange();
@@ -148,7 +148,7 @@ export class Page {
       }
     };
     const findings = getJson<Findings>("findings", { trace }).then(
-      (answer) => { if (this.trace === trace) this.findings = answer; },
+      (answer) => { if (this.trace === trace) this.takeFindings(answer); },
       (error) => { this.findingsError = whyOf(error); });
     void findings.then(() => this.changed());
     // One after the other: the server makes them so.
@@ -157,6 +157,13 @@ export class Page {
     await ask<{ counters: CounterInfo[] }>("counters", {}, (answer) => { this.counterList = answer.counters; });
     await ask<Notes>("notes", {}, (answer) => { this.notes = answer; this.canNote = true; });
     await ask<Layer>("layer", { layer: "critical-path" }, (answer) => { this.layers["critical-path"] = answer; });
+    await ask<Layer>("layer", { layer: "samples" }, (answer) => { this.layers.samples = answer; });
+  }
+
+  private takeFindings(findings: Findings): void {
+    this.findings = findings;
+    const [first] = findings.findings;
+    if (first && !this.tabChosen && !this.range) this.tab = tabFor(first.finding, this.gpus.length > 0);
   }
 
   // A big trace is read while the page is there already.
@@ -229,7 +236,7 @@ export class Page {
   arrange(): void {
     const { pinned, free, hidden } = rowsOf(this.tracks, this.counterList, {
       ...this.ways, filter: this.filter.toLowerCase(), compact: this.compact,
-      idle: this.layers.idle?.tracks ?? [], path: this.layers["critical-path"]?.tracks ?? [],
+      idle: this.layers.idle?.tracks ?? [], path: this.layers["critical-path"]?.tracks ?? [], samples: this.layers.samples?.tracks ?? [],
     });
     this.pinnedRows = pinned;
     this.rows = free;
@@ -256,9 +263,10 @@ export class Page {
     this.arrange();
   }
 
-  setCauses(causes: string[]): void {
-    this.causes = causes;
-    this.tell();
+  chooseTab(tab: string): void {
+    this.tab = tab;
+    this.tabChosen = true;
+    this.changed();
   }
 
   say(text: string): void {

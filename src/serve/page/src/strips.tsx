@@ -6,7 +6,7 @@ import { draw, wantTiles } from "./draw";
 import { timeText } from "./format";
 import { Row, heightOf, inOrder, rowsOf } from "./rows";
 import { Scene, coloursOf, headOf } from "./scene";
-import { counterTilesFor, tilesFor, Names } from "./tiles";
+import { allTiles, counterTilesFor, Names } from "./tiles";
 
 const MOST_QUEUES = 2;  // of a GPU
 
@@ -22,7 +22,7 @@ export class Strip {
   constructor(public readonly info: TraceInfo, public readonly of: StripOf, redraw: () => void, fail: (why: string) => void) {
     const told = [redraw, fail] as const;
     const { trace } = of;
-    this.tiles = { "": tilesFor(trace, "", ...told), "idle": tilesFor(trace, "idle", ...told), "critical-path": tilesFor(trace, "critical-path", ...told) };
+    this.tiles = allTiles(trace, ...told);
     this.counters = counterTilesFor(trace, ...told);
     this.names = new Names(trace, ...told);
   }
@@ -35,14 +35,14 @@ export class Strip {
     this.layer = layer;
     this.steps = steps.steps;
     this.rows = rowsOf(fewOf(inOrder(tracks)), [], { folded: new Set(), wide: new Set(), hidden: new Set(), pinned: new Set(), filter: "", compact: false,
-                                                     idle: layer?.tracks ?? [], path: [] }).free;
+                                                     idle: layer?.tracks ?? [], path: [], samples: [] }).free;
   }
   scene(axis: Span, width: number, height: number, tint?: Tint): Scene {
     const camera = new Camera({ from: this.info.start_ns, to: Math.max(this.info.end_ns, this.info.start_ns + 1) });
     camera.from = axis.from - this.of.shift;  // also beyond its ends
     camera.to = axis.to - this.of.shift;
     return { camera, pinned: [], free: this.rows, tiles: this.tiles, counters: this.counters, names: this.names, tint,
-             classes: { "": [], "idle": this.layer?.classes ?? [], "critical-path": [] }, steps: this.steps, notes: [], origin: this.info.start_ns,
+             classes: { "": [], "idle": this.layer?.classes ?? [], "critical-path": [], "samples": [] }, steps: this.steps, notes: [], origin: this.info.start_ns,
              scroll: 0, width, height, linked: [] };
   }
   get height(): number { return headOf(this) + heightOf(this.rows); }

@@ -1,5 +1,6 @@
 // Tiles of lanes (src/timeline/tile.h), fetched as they are looked at and forgotten again, so that
 // the page never holds the trace.
+import type { Source } from "./rows";
 import { Query, getBytes, getJson, whyOf } from "./api";
 
 export const BINS = 512;
@@ -138,8 +139,12 @@ export type CounterTiles = Cache<CounterTile>;
 type Told = [changed: () => void, failed: (why: string) => void];
 
 // Of the trace itself, or of a layer of it.
-export function tilesFor(trace: number, layer: string, ...told: Told): Tiles {
+function tilesFor(trace: number, layer: Source, ...told: Told): Tiles {
   return new Cache("tiles", "lanes", layer === "" ? { trace } : { trace, layer }, readTile, layer === "" ? MOST_BYTES : MOST_OTHER_BYTES, ...told);
+}
+export function allTiles(trace: number, ...told: Told): Record<Source, Tiles> {
+  const of = (layer: Source): Tiles => tilesFor(trace, layer, ...told);
+  return { "": of(""), "idle": of("idle"), "critical-path": of("critical-path"), "samples": of("samples") };
 }
 export function counterTilesFor(trace: number, ...told: Told): CounterTiles {
   return new Cache("counter-tiles", "counters", { trace }, readCounterTile, MOST_OTHER_BYTES, ...told);

@@ -9,11 +9,12 @@ import { Hover, usePointer } from "./pointer";
 import { Row, heightOf } from "./rows";
 import { Colours, Scene, coloursOf, headOf, levelOf, overviewLevel } from "./scene";
 import { HIT_BINS, Page } from "./state";
+import type { Layer } from "./api";
 
 function sceneOf(page: Page, width: number, height: number): Scene {
   return {
     camera: page.camera, pinned: page.pinnedRows, free: page.rows, tiles: page.tiles, counters: page.counters, names: page.names,
-    classes: { "": [], "idle": page.layers.idle?.classes ?? [], "critical-path": page.layers["critical-path"]?.classes ?? [] },
+    classes: { "": [], "idle": page.layers.idle?.classes ?? [], "critical-path": page.layers["critical-path"]?.classes ?? [], "samples": page.layers.samples?.classes ?? [] },
     steps: page.steps, notes: page.notes.notes, origin: page.info.start_ns, scroll: page.scroll, width, height,
     range: page.range, chosen: page.outlined, linked: page.linked, measure: page.measure, pointer: page.pointer,
     hits: page.hits && page.hitSpan &&
@@ -72,8 +73,6 @@ export class Painter {
     wantTiles(scene);
     draw(canvas, scene, this.colours);
     this.seek(page, scene);
-    const causes = causesOf(page);
-    if (causes.join() !== page.causes.join()) page.setCauses(causes);
     drawMinimap(minimap, scene, this.colours, overview, idle, whole);
     const { dataset } = canvas;
     dataset.from = String(Math.round(scene.camera.from));
@@ -106,26 +105,14 @@ function Label({ page, row, top }: { page: Page; row: Row; top: number }) {
   );
 }
 
-// The causes of idle time in this trace, those with most of it first; as far as the overview is there.
-function causesOf(page: Page): string[] {
-  const layer = page.layers.idle;
-  const level = overviewLevel(page.camera.whole);
-  const times = new Map<string, number>();
-  for (const track of layer?.tracks ?? []) {
-    const tile = page.tiles.idle.find(level, 0, track.first_lane);
-    for (let i = 0; tile && i < tile.rows; ++i) {
-      const name = layer!.classes[tile.name[i]!] ?? "";
-      times.set(name, (times.get(name) ?? 0) + (tile.exact ? tile.duration[i]! : tile.busy![i]! / 65535 * 2 ** level));
-    }
-  }
-  return [...times].sort((a, b) => b[1] - a[1]).map(([name]) => name);
-}
-
 // What the strips say by colour and pattern.
-function Legend({ page }: { page: Page }) {
-  if (page.causes.length === 0) return null;
-  return <ul class="legend" aria-label="Causes of idle time">{page.causes.map((name) =>
-    <li title={lookOf(name).what}><Swatch name={name} /> {name}<span class="long">: {lookOf(name).what}</span></li>)}</ul>;
+function Legend({ title, about, layer }: { title: string; about: string; layer?: Layer }) {
+  const shares = (layer?.class_ns ?? []).map((ns, i) => ({ ns, name: layer!.classes[i]! })).filter(({ ns }) => ns > 0).sort((a, b) => b.ns - a.ns);
+  const whole = shares.reduce((sum, { ns }) => sum + ns, 0);
+  const share = (ns: number): string => ns < whole / 200 ? "<1 %" : `${(100 * ns / whole).toFixed(0)} %`;
+  if (whole === 0) return null;
+  return <ul class="legend" aria-label={about} title={about}><li class="what">{title}</li>{shares.map(({ name, ns }) =>
+    <li title={`${lookOf(name).what}, ${timeText(ns)}`} data-name={name}><Swatch name={name} /> {name.replace(/_/g, " ")} {share(ns)}</li>)}</ul>;
 }
 
 function Tools({ page }: { page: Page }) {
@@ -138,7 +125,8 @@ function Tools({ page }: { page: Page }) {
       <button type="button" id="compact" aria-pressed={page.compact} onClick={() => { page.compact = !page.compact; page.arrange(); }}>Compact</button>
       {hidden.size > 0 ? <button type="button" id="unhide" onClick={() => { hidden.clear(); page.arrange(); }}>Show {countText(page.hiddenRows)} hidden</button> : null}
       {page.state?.growing ? <button type="button" id="follow" aria-pressed={page.follows} onClick={() => { page.follows = !page.follows; page.changed(); }}>Follow</button> : null}
-      <Legend page={page} />
+      <Legend title="GPU idle:" about="Why the GPUs were idle, of all the time that they were" layer={page.layers.idle} />
+      <Legend title="Critical path:" about="What the critical path consists of" layer={page.layers["critical-path"]} />
     </div>
   );
 }
@@ -222,7 +210,7 @@ export function Timeline({ page, painter }: { page: Page; painter: Painter }) {
   return (
     <section class="timeline" aria-label="Timeline">
       <Tools page={page} />
-      <div class="mini"><span class="minilabel">Timeline: {timeText(page.info.end_ns - page.info.start_ns)}</span><Minimap page={page} painter={painter} /></div>
+      <div class="mini"><span class="minilabel" title="From the first operation, call or marker to the last">{timeText(page.info.end_ns - page.info.start_ns)} on the timeline</span><Minimap page={page} painter={painter} /></div>
       <div class="lanes" ref={box}>
         <Labels page={page} />
         <canvas ref={canvas} class="canvas" tabIndex={0} role="application" id="timeline"
