@@ -1,6 +1,7 @@
 #include "cli/counter_choice.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -96,6 +97,13 @@ std::vector<Option> counter_options() {
            true},
           {"--single-pass", "", "only what one run of the command can count", ""},
           {"--gpu", "NAME", "plan for this GPU: gfx90a", "those of this machine", {}, false, true}};
+}
+
+Status check_gpu_access() {
+  constexpr const char* kDriver = "/dev/kfd";
+  if (::access(kDriver, F_OK) != 0 || ::access(kDriver, R_OK | W_OK) == 0) return ok_status();
+  return make_error(ErrorCode::kUnsupported, "may not be opened, so no kernel can be counted",
+                    kDriver, "add yourself to group render");
 }
 
 Result<CounterChoice> choose_counters(const Arguments& arguments, bool softgpu) {

@@ -24,4 +24,7 @@ struct CounterChoice {
 // Plans what the options wish for. `softgpu`: the command runs on software GPUs.
 Result<CounterChoice> choose_counters(const Arguments& arguments, bool softgpu);
 
+// Fails where a GPU is there and may not be used.
+Status check_gpu_access();
+
 }  // namespace sonde::cli

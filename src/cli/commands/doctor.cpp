@@ -119,6 +119,7 @@ std::string counters_of(const monitor::Roots& roots) {
                         known != 0 ? fmt::format("{} counters (sonde profile)", known)
                                    : std::string("Sonde does not know its counters yet"));
   }
+  if (!check_gpu_access()) text += "; /dev/kfd may not be opened";
   if (driver_locks_counters()) {
     text += "; this driver lets rocprofiler-sdk alone count, through which Sonde does not read yet";
   }

@@ -314,6 +314,7 @@ Result<int> run(const Arguments& arguments) {
     return make_error(ErrorCode::kInvalidArgument, "no command to profile", "",
                       "sonde profile -- ./solver");
   }
+  if (!runs_on_softgpu(arguments)) SONDE_TRY(check_gpu_access());
   return collect(arguments, choice);
 }
 
