@@ -1,11 +1,14 @@
-// hip_replay [held|flag|hands|box]: kernels that change what they read, in every kind of memory, beside
+// hip_replay [held|flag|hands|box|graph|ipc]: kernels that change what they read, in every kind of memory, beside
 // copies and on several streams and GPUs. Prints sums that are wrong if one ran once too often or
 // on wrong data.
 //
 // With "held" a copy waits for a function of the host's while a kernel runs on another stream; with
 // "flag" kernels wait for what the host writes, once, with "hands" three times in turn; with "box" it
-// writes beside a word of theirs.
+// writes beside a word of theirs. With "graph" kernels and copies are nodes of a graph; with "ipc" two
+// processes' kernels change the memory of one, which the other opens, one after the other.
 #include <hip/hip_runtime.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -273,6 +276,77 @@ void box() {
   std::printf("lost %d\n", lost);
 }
 
+void graph() {
+  int *there = device_ints(), *other = device_ints(), *here = nullptr;
+  MUST(hipHostMalloc(reinterpret_cast<void**>(&here), kItems * sizeof(int), 0));
+  for (int i = 0; i < kItems; ++i) here[i] = i;
+  hipStream_t on;
+  MUST(hipStreamCreate(&on));
+  hipGraph_t graph;
+  hipGraphExec_t ready;
+  MUST(hipStreamBeginCapture(on, hipStreamCaptureModeGlobal));
+  replay_in_place<<<kGroups, kGroup, 0, on>>>(there, kItems);
+  MUST(hipMemcpyAsync(other, there, 300 * sizeof(int), hipMemcpyDeviceToDevice, on));
+  replay_atomic<<<kGroups, kGroup, 0, on>>>(other + 7, kItems);
+  MUST(hipMemcpyAsync(there + 500, here, 50 * sizeof(int), hipMemcpyHostToDevice, on));
+  replay_in_place<<<kGroups, kGroup, 0, on>>>(there, kItems);
+  MUST(hipStreamEndCapture(on, &graph));
+  MUST(hipGraphInstantiate(&ready, graph, nullptr, nullptr, 0));
+  for (int i = 0; i < 5; ++i) MUST(hipGraphLaunch(ready, on));
+  MUST(hipStreamSynchronize(on));
+  print_device("there", there);
+  print_device("other", other);
+}
+
+void pass(int fd) {
+  if (write(fd, "x", 1) != 1) std::exit(1);
+}
+void await(int fd) {
+  char byte;
+  if (read(fd, &byte, 1) != 1) std::exit(1);
+}
+
+void ipc() {
+  int down[2], up[2];
+  if (pipe(down) != 0 || pipe(up) != 0) std::exit(1);
+  const pid_t child = fork();  // before HIP is used
+  hipIpcMemHandle_t handle;
+  if (child != 0) {
+    int *there = device_ints(), *other = device_ints();
+    replay_in_place<<<kGroups, kGroup>>>(there, kItems);
+    MUST(hipDeviceSynchronize());
+    MUST(hipIpcGetMemHandle(&handle, there));
+    if (write(down[1], &handle, sizeof handle) != sizeof handle) std::exit(1);
+    await(up[0]);
+    for (int i = 0; i < 30; ++i) {  // while the other's kernels run
+      replay_in_place<<<kGroups, kGroup>>>(other, kItems);
+      MUST(hipDeviceSynchronize());
+    }
+    await(up[0]);
+    replay_in_place<<<kGroups, kGroup>>>(there, kItems);
+    MUST(hipDeviceSynchronize());
+    print_device("shared", there);
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0) std::exit(1);
+    return;
+  }
+  if (read(down[0], &handle, sizeof handle) != sizeof handle) std::exit(1);
+  int *theirs = nullptr, *own = device_ints();
+  MUST(hipIpcOpenMemHandle(reinterpret_cast<void**>(&theirs), handle,
+                           hipIpcMemLazyEnablePeerAccess));
+  pass(up[1]);
+  for (int i = 0; i < 30; ++i) {
+    replay_in_place<<<kGroups, kGroup>>>(theirs, kItems);
+    MUST(hipDeviceSynchronize());
+  }
+  MUST(hipIpcCloseMemHandle(theirs));
+  for (int i = 0; i < 2; ++i) replay_in_place<<<kGroups, kGroup>>>(own, kItems);
+  MUST(hipDeviceSynchronize());
+  print_device("own", own);
+  std::fflush(stdout);
+  pass(up[1]);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -290,6 +364,14 @@ int main(int count, char** arguments) {
   }
   if (count > 1 && std::strcmp(arguments[1], "box") == 0) {
     box();
+    return 0;
+  }
+  if (count > 1 && std::strcmp(arguments[1], "graph") == 0) {
+    graph();
+    return 0;
+  }
+  if (count > 1 && std::strcmp(arguments[1], "ipc") == 0) {
+    ipc();
     return 0;
   }
   streams();

@@ -111,7 +111,8 @@ void see_thread() {
   const uint32_t place = __atomic_fetch_add(&g_seen_count, 1, __ATOMIC_RELAXED);
   if (place >= kSeen) return;
   g_seen[place].python = python;
-  __atomic_store_n(&g_seen[place].tid, static_cast<uint32_t>(syscall(SYS_gettid)), __ATOMIC_RELEASE);
+  __atomic_store_n(&g_seen[place].tid, static_cast<uint32_t>(syscall(SYS_gettid)),
+                   __ATOMIC_RELEASE);
 }
 
 void tell_threads() {

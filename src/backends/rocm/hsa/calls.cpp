@@ -105,6 +105,21 @@ Status ipc_attach(const void* handle, size_t bytes, uint32_t count, const AgentH
   return status;
 }
 
+// Memory of ours that another process, or a network card, may write to from now on.
+Status ipc_create(void* address, size_t bytes, void* handle) {
+  const MemoryTurn turn;
+  const Status status = next().ipc_memory_create(address, bytes, handle);
+  if (status == kSuccess) note_shared(address);
+  return status;
+}
+
+Status export_dmabuf(const void* address, size_t bytes, int* dmabuf, uint64_t* offset) {
+  const MemoryTurn turn;
+  const Status status = next().portable_export_dmabuf(address, bytes, dmabuf, offset);
+  if (status == kSuccess) note_shared(address);
+  return status;
+}
+
 Status ipc_detach(void* address) {
   const Status status = next().ipc_memory_detach(address);
   if (status == kSuccess) note_unsaved(kOfAnotherProcess, -1);
@@ -152,6 +167,8 @@ void hook_memory(Functions* hooks) {
   if (!replays()) return;
   hooks->memory_copy = copy;
   hooks->memory_fill = fill;
+  hooks->ipc_memory_create = ipc_create;
+  hooks->portable_export_dmabuf = export_dmabuf;
   hooks->ipc_memory_attach = ipc_attach;
   hooks->ipc_memory_detach = ipc_detach;
   hooks->vmem_map = vmem_map;

@@ -67,8 +67,10 @@ void note_memory(const void* address, size_t bytes, Pool pool);
 void note_host_memory(const void* address, const void* there, size_t bytes);
 void forget_memory(const void* address);
 // Memory that no replay saves: while there is any, no kernel is run again.
-enum Unsaved { kOfAnotherProcess, kVirtual, kUnsavedKinds };
+enum Unsaved { kOfAnotherProcess, kVirtual, kShared, kUnsavedKinds };
 void note_unsaved(Unsaved kind, int more);
+// Others may write to the allocation with this address until it is freed.
+void note_shared(const void* address);
 const char* unsaved_memory();  // why, or nullptr
 void note_variables(Executable executable, AgentHandle gpu, uint64_t address, size_t bytes);
 void forget_variables(Executable executable);

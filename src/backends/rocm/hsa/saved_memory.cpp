@@ -24,6 +24,7 @@ struct Block {
   Pool pool;             // that it was allocated from, or that it can be saved to
   void *before, *after;  // copies of it
   bool used;             // of the host's: by the kernel in question
+  bool shared = false;   // others may write to it
 };
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -78,6 +79,7 @@ void remove(Which is_it) {
   for (size_t i = g_count; i-- > 0;) {
     if (!is_it(g_blocks[i])) continue;
     free_copies(&g_blocks[i]);
+    if (g_blocks[i].shared) g_unsaved[kShared].fetch_sub(1);
     g_blocks[i] = g_blocks[--g_count];
   }
 }
@@ -190,9 +192,21 @@ void forget_memory(const void* address) {
 
 void note_unsaved(Unsaved kind, int more) { g_unsaved[kind].fetch_add(more); }
 
+void note_shared(const void* address) {
+  const Locked locked;
+  for (size_t i = 0; i < g_count; ++i) {
+    Block& block = g_blocks[i];
+    const bool inside = word(address) - block.address < block.bytes;
+    if (!inside || block.executable != 0 || block.shared) continue;
+    block.shared = true;
+    g_unsaved[kShared].fetch_add(1);
+  }
+}
+
 const char* unsaved_memory() {
   if (g_unsaved[kOfAnotherProcess].load() > 0) return "it may write to memory of another process";
   if (g_unsaved[kVirtual].load() > 0) return "it may write to mapped virtual memory";
+  if (g_unsaved[kShared].load() > 0) return "another process may write to its memory";
   return nullptr;
 }
 
@@ -222,6 +236,7 @@ void forget_all_memory() {
   free_saved_memory();
   const Locked locked;
   g_count = 0;
+  g_unsaved[kShared].store(0);
   if (g_copied.handle != 0) next().signal_destroy(g_copied);
   g_copied = {};
 }

@@ -63,6 +63,9 @@ TEST(Tables, FunctionsAreFoundInEveryRelease) {
     // Functions that came later are nowhere in tables that end before them.
     EXPECT_EQ(where(functions.svm_attributes_set),
               release.bytes > 368 ? 10048u + release.copy_rect : 0u);
+    EXPECT_EQ(where(functions.ipc_memory_create),
+              10240u + release.intercept_create - kReleases[0].intercept_create);
+    EXPECT_EQ(where(functions.portable_export_dmabuf), release.bytes >= 456 ? 10440u : 0u);
     EXPECT_EQ(where(functions.vmem_map), release.bytes >= 552 ? 10488u : 0u);
     EXPECT_EQ(where(functions.vmem_unmap), release.bytes >= 552 ? 10496u : 0u);
   }
