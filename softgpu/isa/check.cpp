@@ -10,12 +10,15 @@ namespace {
 
 bool is_scalar(const GroupCheck::Use& use) { return use.kind.space == Space::kScalar; }
 
+unsigned first_lane(uint64_t exec) { return static_cast<unsigned>(__builtin_ctzll(exec)); }
+
 // Calls f(lane, address) for each lane that takes part.
 template <class F>
 void each_lane(const GroupCheck::Use& use, F f) {
-  if (is_scalar(use)) return f(0U, use.addresses[0]);
+  if (is_scalar(use))
+    return f(use.wave.exec() != 0 ? first_lane(use.wave.exec()) : 0U, use.addresses[0]);
   for (uint64_t left = use.exec; left != 0; left &= left - 1) {
-    const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
+    const unsigned lane = first_lane(left);
     f(lane, use.addresses[lane]);
   }
 }
@@ -62,29 +65,33 @@ const char* name_of(Finding::Kind kind) {
 }
 
 std::string text_of(const Finding& finding) {
+  const auto who = [](bool is_scalar, uint32_t lane) {
+    return is_scalar ? std::string("a scalar access") : "lane " + std::to_string(lane);
+  };
   char text[256];
   const char* const where = finding.is_local ? "LDS offset " : "";
-  int length = std::snprintf(text, sizeof(text), "%s: at %#llx lane %u %s %u %s at %s%#llx",
+  int length = std::snprintf(text, sizeof(text), "%s: at %#llx %s %s %u %s at %s%#llx",
                              name_of(finding.kind), static_cast<unsigned long long>(finding.pc),
-                             finding.lane, verb_of(finding.access), finding.bytes,
-                             finding.bytes == 1 ? "byte" : "bytes", where,
+                             who(finding.is_scalar, finding.lane).c_str(), verb_of(finding.access),
+                             finding.bytes, finding.bytes == 1 ? "byte" : "bytes", where,
                              static_cast<unsigned long long>(finding.address));
   if (finding.kind == Finding::Kind::kRace && length > 0) {
     std::snprintf(text + length, sizeof(text) - static_cast<size_t>(length),
-                  ", which at %#llx lane %u of wave %u %s without a barrier between",
-                  static_cast<unsigned long long>(finding.other_pc), finding.other_lane,
-                  finding.other_wave, finding.other_writes ? "stores" : "loads");
+                  ", which at %#llx %s of wave %u %s without a barrier between",
+                  static_cast<unsigned long long>(finding.other_pc),
+                  who(finding.other_is_scalar, finding.other_lane).c_str(), finding.other_wave,
+                  finding.other_writes ? "stores" : "loads");
   }
   return text;
 }
 
 // Kernels share functions: what is told of one of them is news of another.
-bool Check::is_new(uint64_t kernel, const Finding& finding) {
+bool Check::is_new(uint64_t entry, const Finding& finding) {
   std::lock_guard lock(mutex_);
   // The two of a race come in either order.
   const uint64_t first = std::min(finding.pc, finding.other_pc),
                  second = std::max(finding.pc, finding.other_pc);
-  return known_.size() < kMost && known_.emplace(kernel, finding.kind, first, second).second;
+  return known_.size() < kMost && known_.emplace(entry, finding.kind, first, second).second;
 }
 
 void GroupCheck::begin(Check& check, std::span<const OwnMemory> own, uint64_t code,
@@ -107,6 +114,7 @@ void GroupCheck::add(const Use& use, Finding finding, unsigned lane, uint64_t be
   finding.lane = lane;
   finding.begin = begin;
   finding.is_local = use.is_local;
+  finding.is_scalar = is_scalar(use);
   finding.access = use.kind.access;
   finding.bytes = use.kind.bytes;
   finding.pc = use.op.address;
@@ -224,6 +232,7 @@ void GroupCheck::check_races(const Use& use) {
   mark.place = static_cast<uint32_t>(use.op.address - code_);
   mark.wave = static_cast<uint8_t>(use.wave.number);
   mark.is_there = true;
+  mark.is_scalar = is_scalar(use);
   each_lane(use, [&](unsigned lane, uint64_t address) {
     mark.lane = static_cast<uint8_t>(lane);
     const auto conflict = shadow_.access(address, use.kind.bytes, use.is_local, writes, mark);
@@ -235,6 +244,7 @@ void GroupCheck::check_races(const Use& use) {
     finding.other_lane = conflict->other.lane;
     finding.other_pc = code_ + conflict->other.place;
     finding.other_writes = conflict->other_writes;
+    finding.other_is_scalar = conflict->other.is_scalar;
     add(use, finding, lane, address);
   });
 }

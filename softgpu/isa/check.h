@@ -21,7 +21,8 @@ namespace softgpu::isa {
 struct Finding {
   enum class Kind : uint8_t { kOutOfBounds, kUseAfterFree, kUninitialised, kRace };
   Kind kind = Kind::kOutOfBounds;
-  bool is_local = false;  // in LDS: the address is an offset
+  bool is_local = false;   // in LDS: the address is an offset
+  bool is_scalar = false;  // of the whole wave: the lane is the first that is on
   Access access = Access::kNone;
   uint32_t lane = 0, lanes = 1;  // the first, and how many do the same wrong
   uint32_t bytes = 0;            // of the access of a lane
@@ -31,7 +32,7 @@ struct Finding {
   // Of a race: the access before. The same wave's is of the same instruction.
   uint32_t other_wave = 0, other_lane = 0;
   uint64_t other_pc = 0;
-  bool other_writes = false;
+  bool other_writes = false, other_is_scalar = false;
 };
 // "out_of_bounds", as the lines of WAVES.md have it.
 const char* name_of(Finding::Kind kind);
@@ -46,9 +47,9 @@ class Check {
       : allocations_(allocations), checks_races_(races) {}
   const Allocations* allocations() const { return allocations_; }
   bool checks_races() const { return checks_races_; }
-  // True once for each kind at each pair of instructions of a kernel, by its descriptor, and not
+  // True once for each kind at each pair of instructions of a kernel, by where it begins, and not
   // too often in all.
-  bool is_new(uint64_t kernel, const Finding& finding);
+  bool is_new(uint64_t entry, const Finding& finding);
 
  private:
   static constexpr size_t kMost = 1000;

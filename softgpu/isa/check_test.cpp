@@ -52,6 +52,18 @@ TEST(Allocations, EachChangeHasANewVersion) {
   EXPECT_TRUE(changes());
 }
 
+TEST(Check, EachKernelOfASharedFunctionIsTold) {
+  Check check(nullptr, true);
+  Finding finding;
+  finding.kind = Finding::Kind::kRace;
+  finding.pc = 0x40;
+  finding.other_pc = 0x80;
+  EXPECT_TRUE(check.is_new(0x1000, finding));
+  std::swap(finding.pc, finding.other_pc);
+  EXPECT_FALSE(check.is_new(0x1000, finding));
+  EXPECT_TRUE(check.is_new(0x2000, finding));
+}
+
 TEST(RaceShadow, TwoWavesOneOfWhichWrites) {
   RaceShadow shadow;
   EXPECT_FALSE(shadow.access(64, 4, false, true, mark(0)));
@@ -162,9 +174,11 @@ struct Checked : Machine {
     for (uint32_t lane = 0; lane < kLanes; ++lane) wave->v[0][lane] = lane * 4;
   }
   uint64_t address() const { return reinterpret_cast<uint64_t>(memory.data()); }
-  void allow(uint64_t bytes, bool is_filled = false) { allocations.add(address(), bytes, is_filled); }
+  void allow(uint64_t bytes, bool is_filled = false) {
+    allocations.add(address(), bytes, is_filled);
+  }
   Stop run_checked(const Words& words) {
-    group_watch.begin(watch, {0, 0, 2, &kernel, {}});
+    group_watch.begin(watch, {0, 0, 2, 0, &kernel, {}});
     group.watch = &group_watch;
     return run(words);
   }

@@ -15,7 +15,7 @@ class RaceShadow {
   struct Mark {
     uint32_t place = 0;
     uint8_t wave = 0, lane = 0;
-    bool is_there = false;
+    bool is_there = false, is_scalar = false;
   };
   struct Conflict {
     Mark other;

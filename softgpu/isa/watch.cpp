@@ -97,6 +97,7 @@ void GroupWatch::begin(const Watch& watch, const Group& group) {
   watch_ = &watch;
   group_ = group.number;
   code_ = group.code;
+  entry_ = group.entry;
   kernel_ = group.kernel;
   if (watch.check != nullptr) check_.begin(*watch.check, group.own, group.code, group.waves);
   if (watch.waves != nullptr) answered_ = watch.waves->demands();

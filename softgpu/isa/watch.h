@@ -55,6 +55,7 @@ class GroupWatch {
   struct Group {
     uint64_t number = 0, code = 0;  // where the code object's code begins
     uint32_t waves = 0;
+    uint64_t entry = 0;  // where the kernel begins
     const sonde::gpu::KernelDescriptor* kernel = nullptr;
     std::span<const OwnMemory> own;  // that its waves may read
   };
@@ -88,7 +89,7 @@ class GroupWatch {
   }
 
   const Watch* watch_ = nullptr;
-  uint64_t group_ = 0, code_ = 0;
+  uint64_t group_ = 0, code_ = 0, entry_ = 0;
   const sonde::gpu::KernelDescriptor* kernel_ = nullptr;
   GroupCheck check_;
   Finding bad_access_;

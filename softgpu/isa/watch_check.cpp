@@ -74,8 +74,7 @@ void GroupWatch::check_at(Wave& wave, const GroupCheck::Use& use) {
     return;
   }
   for (const Finding& finding : check_.findings()) {
-    const auto kernel = reinterpret_cast<uint64_t>(kernel_);
-    if (!watch_->check->is_new(kernel, finding)) continue;
+    if (!watch_->check->is_new(entry_, finding)) continue;
     if (watch_->waves != nullptr) {
       watch_->waves->state(place_at(last_), wave, name_of(finding.kind), *kernel_, &finding,
                            check_.own());

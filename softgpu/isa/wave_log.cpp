@@ -72,16 +72,19 @@ const char* name_of(Access access) {
 
 std::string finding_fields(const Finding& finding, const Wave& wave) {
   std::string text = ", \"address\": " + hex(finding.address) +
-                     ", \"begin\": " + hex(finding.begin) + ", \"space\": " + quoted(finding.is_local ? "lds" : "memory") +
+                     ", \"begin\": " + hex(finding.begin) +
+                     ", \"space\": " + quoted(finding.is_local ? "lds" : "memory") +
                      ", \"access\": " + quoted(name_of(finding.access)) +
                      ", \"bytes\": " + std::to_string(finding.bytes) +
                      ", \"lane\": " + std::to_string(finding.lane) +
-                     ", \"lanes\": " + std::to_string(finding.lanes);
+                     ", \"lanes\": " + std::to_string(finding.lanes) +
+                     (finding.is_scalar ? ", \"scalar\": true" : "");
   if (finding.is_local) text += ", \"lds_bytes\": " + std::to_string(wave.group->lds_bytes);
   if (finding.kind != Finding::Kind::kRace) return text;
   return text + ", \"other_pc\": " + hex(finding.other_pc) +
          ", \"other_wave\": " + std::to_string(finding.other_wave) +
          ", \"other_lane\": " + std::to_string(finding.other_lane) +
+         (finding.other_is_scalar ? ", \"other_scalar\": true" : "") +
          ", \"other_access\": " + quoted(finding.other_writes ? "store" : "load");
 }
 

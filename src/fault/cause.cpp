@@ -47,7 +47,12 @@ std::string argument_text(const FaultReport& report, size_t allocation) {
   if (dispatch == nullptr) return {};
   for (size_t i = 0; i < dispatch->arguments.size(); ++i) {
     const Argument& argument = dispatch->arguments[i];
-    if (argument.place && argument.place->allocation == allocation) return name_of(argument, i);
+    const auto& place = argument.place;
+    // At its end as well: what is walked from there.
+    if (place && place->allocation == allocation && place->offset >= 0 &&
+        static_cast<uint64_t>(place->offset) <= report.allocations[allocation].bytes) {
+      return name_of(argument, i);
+    }
   }
   return {};
 }
@@ -173,6 +178,17 @@ void unknown_address(FaultReport& report) {
           : "no allocation is near; such a pointer was never set, or was overwritten";
 }
 
+// An access that --check found, by a pointer that was never of a GPU.
+bool is_of_host(const FaultReport& report) {
+  constexpr int64_t kBetween = int64_t{64} << 10;  // two buffers, at least
+  if (report.finding->kind != "out_of_bounds" || report.finding->is_local || !report.host_mapped)
+    return false;
+  if (stray_argument(report).empty()) return false;
+  if (!report.nearest) return true;
+  const auto bytes = static_cast<int64_t>(report.allocations[report.nearest->allocation].bytes);
+  return report.nearest->offset < -kBetween || report.nearest->offset - bytes > kBetween;
+}
+
 void memory_fault(FaultReport& report) {
   if ((report.reasons & kEcc) != 0) {
     report.cause = "the GPU's memory has an error that it could not correct";
@@ -246,8 +262,8 @@ void aperture_violation(FaultReport& report) {
 
 void trap(FaultReport& report) {
   if (!report.assertion.empty()) {
-    report.cause = fmt::format("{} stopped at an assert(): {}", kernel_text(report),
-                               report.assertion);
+    report.cause =
+        fmt::format("{} stopped at an assert(): {}", kernel_text(report), report.assertion);
     return;
   }
   report.cause = fmt::format("{} ended itself by a trap: assert(), abort() or __builtin_trap()",
@@ -311,20 +327,21 @@ bool state_of_queues(FaultReport& report) {
 
 // A rank that waits for another has nothing that it could do itself.
 bool state_of_collectives(FaultReport& report) {
-  const auto found = std::find_if(
-      report.collectives.begin(), report.collectives.end(),
-      [](const CollectiveWait& wait) { return wait.differs || !wait.late.empty(); });
+  const auto found =
+      std::find_if(report.collectives.begin(), report.collectives.end(),
+                   [](const CollectiveWait& wait) { return wait.differs || !wait.late.empty(); });
   if (found == report.collectives.end()) return false;
   report.cause = "collective: " + collective_text(*found);
   for (const LateRank& rank : found->late) {
     if (found->differs) break;
     const std::string where = first_line(rank.stack);
-    report.evidence += fmt::format(
-        "{}rank {} (process {}) has made {} calls on it, the last was {}{}",
-        report.evidence.empty() ? "" : "; ", rank.rank, rank.pid, rank.calls, rank.call,
-        where.empty() ? "" : " in " + where);
+    report.evidence +=
+        fmt::format("{}rank {} (process {}) has made {} calls on it, the last was {}{}",
+                    report.evidence.empty() ? "" : "; ", rank.rank, rank.pid, rank.calls, rank.call,
+                    where.empty() ? "" : " in " + where);
   }
-  if (found->differs) report.evidence = "calls of one communicator have to be the same in all ranks";
+  if (found->differs)
+    report.evidence = "calls of one communicator have to be the same in all ranks";
   return true;
 }
 
@@ -357,6 +374,35 @@ void state(FaultReport& report) {
   report.advice = "sonde debug --softgpu shows where the waves of a kernel are";
 }
 
+// Of a call that HIP refused, for it was to use memory that is freed, or more than there is. False:
+// that is not why.
+bool memory_of_call(FaultReport& report) {
+  for (const CallSide& side : report.call_sides) {
+    const Allocation& allocation = report.allocations[side.place->allocation];
+    const std::string buffer = buffer_text(report, side.place->allocation);
+    const auto offset = static_cast<uint64_t>(side.place->offset);
+    const std::string what = fmt::format(
+        "{} {} {}{:#x}", report.call, side.verb,
+        report.call_bytes != 0 ? bytes_text(report.call_bytes) + " at " : "", side.address);
+    if (allocation.freed_ns != 0) {
+      const std::string where = first_line(allocation.freed);
+      report.cause = fmt::format(
+          "{}: {}, in {}", side.verb == "frees" ? "double free" : "use after free", what, buffer);
+      report.evidence = fmt::format("it was freed {} before{}",
+                                    format_duration(report.time_ns - allocation.freed_ns),
+                                    where.empty() ? "" : " in " + where);
+      return true;
+    }
+    const uint64_t end = offset + report.call_bytes;
+    if (end <= allocation.bytes) continue;
+    report.cause = fmt::format("out of bounds by {}: {}, over the end of {}",
+                               bytes_text(end - allocation.bytes), what, buffer);
+    report.evidence = fmt::format("it begins {} from the buffer's begin", bytes_text(offset));
+    return true;
+  }
+  return false;
+}
+
 void call_error(FaultReport& report) {
   // hipErrorInvalidDeviceFunction, hipErrorInvalidImage, hipErrorNoBinaryForGpu,
   // hipErrorSharedObjectInitFailed
@@ -364,7 +410,14 @@ void call_error(FaultReport& report) {
   const std::string where = first_line(report.call_stack);
   const std::string call = fmt::format("{} returned error {}{}", report.call, report.call_code,
                                        where.empty() ? "" : ", called in " + where);
-  report.evidence = "it is the last call that failed, and the program ended soon after";
+  report.evidence = report.ended == "exit 0"
+                        ? "it is the last call that failed"
+                        : "it is the last call that failed, and the program ended soon after";
+  report.call_misuses_memory = memory_of_call(report);
+  if (report.call_misuses_memory) {
+    report.evidence += "; " + call;
+    return;
+  }
   report.cause = call;
   const bool is_of_code = std::any_of(std::begin(kOfCode), std::end(kOfCode),
                                       [&](int code) { return code == report.call_code; });
@@ -403,6 +456,7 @@ std::string reasons_text(uint32_t reasons) {
 void find_cause(FaultReport& report) {
   if (report.finding) {
     const auto& near = report.nearest;
+    if (is_of_host(report)) return unknown_address(report);
     finding_cause(report, kernel_text(report), near ? buffer_text(report, near->allocation) : "");
     advise_on_cached_block(report);
   } else if (report.kind == "memory fault") {
@@ -416,7 +470,8 @@ void find_cause(FaultReport& report) {
     state(report);
   } else if (!report.wrong_architecture.empty()) {
     report.cause = "wrong architecture: " + report.wrong_architecture;
-    report.evidence = fmt::format("the program ended by {} before it launched anything", report.ended);
+    report.evidence =
+        fmt::format("the program ended by {} before it launched anything", report.ended);
     report.advice = "build it for the GPU: hipcc --offload-arch";
   } else {
     report.cause = fmt::format("the program itself ended by {}", report.ended);

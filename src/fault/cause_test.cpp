@@ -103,6 +103,42 @@ TEST(Cause, KnowsMemoryOfTheHost) {
             "kernel scale(float*, float*) uses an address that belongs to nothing: 0x555500001000");
 }
 
+TEST(Cause, ChecksKnowMemoryOfTheHostToo) {
+  FaultReport report = memory_fault(0x5555'0000'1010);
+  report.host_mapped = true;
+  report.nearest = Place{0, -(int64_t{20} << 20)};
+  report.finding = CheckFinding{"out_of_bounds", "load"};
+  report.finding->begin = report.finding->address = 0x5555'0000'1010;
+  report.finding->bytes = 4;
+  report.waves = {WaveGroup{}};
+  report.in_flight[0].arguments[1].word = 0x5555'0000'1010;
+  report.in_flight[0].arguments[1].place = report.nearest;
+  EXPECT_EQ(cause_of(report).substr(0, 35), "host pointer without registration: ");
+  // A page behind its buffer is that buffer's.
+  report.nearest = report.in_flight[0].arguments[1].place = Place{0, kBytes + 4096};
+  EXPECT_EQ(cause_of(report).substr(0, 17), "out of bounds by ");
+}
+
+TEST(Cause, ReadsTheMemoryOfACallThatWasRefused) {
+  FaultReport report = memory_fault(0);
+  report.kind = "HIP error";
+  report.call = "hipMemcpy";
+  report.call_code = 1;
+  report.call_bytes = kBytes + 100;
+  report.call_sides = {{"writes", kBuffer, Place{0, 0}}};
+  EXPECT_EQ(cause_of(report).substr(0, 65),
+            "out of bounds by 100 bytes: hipMemcpy writes 10,100 bytes at 0x7f");
+  report.call_bytes = kBytes;
+  EXPECT_EQ(cause_of(report).substr(0, 26), "hipMemcpy returned error 1");
+  EXPECT_FALSE(report.call_misuses_memory);
+  report.allocations[0].freed_ns = 1;
+  EXPECT_EQ(cause_of(report).substr(0, 16), "use after free: ");
+  report.call = "hipFree";
+  report.call_bytes = 0;
+  report.call_sides[0].verb = "frees";
+  EXPECT_EQ(cause_of(report).substr(0, 43), "double free: hipFree frees 0x7f0000100000, ");
+}
+
 TEST(Cause, SaysWhoseFaultItIsNot) {
   EXPECT_EQ(cause_of(memory_fault(kBuffer, 0x10)),
             "the GPU's memory has an error that it could not correct");

@@ -12,6 +12,7 @@
 #include "fault/assertion.h"
 #include "fault/collectives.h"
 #include "fault/findings.h"
+#include "fault/values.h"
 #include "fault/violation.h"
 #include "fault/waits.h"
 #include "fault/waves.h"
@@ -119,6 +120,19 @@ void Composer::describe_call_error() {
   report_.call = error.function;
   report_.call_code = error.code;
   report_.call_stack = name_stack(error.stack, board_, namer_).frames;
+  report_.call_bytes = error.bytes;
+  const auto side = [&](const char* verb, uint64_t address) {
+    CallSide known{verb, address, address != 0 ? place(address) : std::nullopt};
+    // A pointer of the host's is near to nothing.
+    if (known.place &&
+        (known.place->offset < 0 || static_cast<uint64_t>(known.place->offset) >=
+                                        report_.allocations[known.place->allocation].bytes)) {
+      known.place.reset();
+    }
+    if (known.place) report_.call_sides.push_back(std::move(known));
+  };
+  side(error.frees != 0 ? "frees" : "writes", error.to);
+  side("reads", error.from);
 }
 
 void Composer::describe(const Occasion& occasion) {
@@ -197,30 +211,6 @@ std::optional<Place> Composer::place(uint64_t address) {
   const wire::BoardAllocation* entry = nearest(address);
   if (entry == nullptr) return std::nullopt;
   return Place{listed(*entry), static_cast<int64_t>(address - entry->address)};
-}
-
-std::string value_text(const char* data, uint32_t bytes, const std::string& type) {
-  uint64_t word = 0;
-  std::memcpy(&word, data, std::min<size_t>(bytes, sizeof word));
-  if (type == "float" && bytes == 4) {
-    float value = 0;
-    std::memcpy(&value, data, 4);
-    return fmt::format("{}", value);
-  }
-  if (type == "double" && bytes == 8) {
-    double value = 0;
-    std::memcpy(&value, data, 8);
-    return fmt::format("{}", value);
-  }
-  if (bytes == 4 && type.find("unsigned") == type.npos && type.find("uint") == type.npos) {
-    return fmt::format("{}", static_cast<int32_t>(word));
-  }
-  if (bytes <= 8) return fmt::format("{}", word);
-  std::string text;
-  for (uint32_t i = 0; i < std::min(bytes, 64U); ++i) {
-    text += fmt::format("{}{:02x}", i != 0 && i % 8 == 0 ? " " : "", static_cast<uint8_t>(data[i]));
-  }
-  return text + (bytes > 64 ? " ..." : "");
 }
 
 Argument Composer::argument(const gpu::KernelArgument& from, const wire::BoardArguments& values) {

@@ -23,6 +23,11 @@ std::string place_text(const CheckFinding& finding, uint64_t address) {
   return fmt::format("{}{:#x}", finding.is_local ? "LDS offset " : "", address);
 }
 
+// A scalar instruction is the whole wave's.
+std::string wave_text(bool is_scalar, uint64_t lane, uint64_t wave) {
+  return is_scalar ? fmt::format("wave {}", wave) : fmt::format("lane {} of wave {}", lane, wave);
+}
+
 // How far an access out of bounds is from where it may go.
 void out_of_bounds(FaultReport& report, const std::string& kernel, const std::string& buffer) {
   const CheckFinding& finding = *report.finding;
@@ -38,7 +43,8 @@ void out_of_bounds(FaultReport& report, const std::string& kernel, const std::st
     const uint64_t behind = near.address + near.bytes;
     const bool is_before = finding.begin < near.address;
     by = fmt::format(" by {}", bytes_text(is_before ? near.address - finding.begin : end - behind));
-    where = is_before ? fmt::format("{} before {}", bytes_text(near.address - finding.begin), buffer)
+    where = is_before
+                ? fmt::format("{} before {}", bytes_text(near.address - finding.begin), buffer)
             : finding.begin < behind
                 ? "over the end of " + buffer
                 : fmt::format("{} past the end of {}", bytes_text(finding.begin - behind), buffer);
@@ -48,23 +54,24 @@ void out_of_bounds(FaultReport& report, const std::string& kernel, const std::st
 
 void race(FaultReport& report, const std::string& kernel, const std::string& buffer) {
   const CheckFinding& finding = *report.finding;
-  const bool is_one = finding.other_pc == report.waves.front().pc &&
-                      finding.other_wave == finding.wave;
+  const bool is_one =
+      finding.other_pc == report.waves.front().pc && finding.other_wave == finding.wave;
   report.cause = fmt::format(
       "race in {}: {}, {}{}", finding.is_local ? "LDS" : "global memory",
       access_text(finding, kernel),
-      is_one ? fmt::format("and lane {} stores another value there with the same instruction",
-                           finding.other_lane)
-             : fmt::format("which lane {} of wave {} {}, with no barrier between",
-                           finding.other_lane, finding.other_wave,
-                           finding.other_access == "store" ? "has stored" : "has loaded"),
+      is_one
+          ? fmt::format("and lane {} stores another value there with the same instruction",
+                        finding.other_lane)
+          : fmt::format("which {} {}, with no barrier between",
+                        wave_text(finding.other_is_scalar, finding.other_lane, finding.other_wave),
+                        finding.other_access == "store" ? "has stored" : "has loaded"),
       buffer.empty() ? "" : fmt::format(", in {}", buffer));
   const std::string other = fmt::format("{:#x} ({})", finding.other_pc, finding.other_instruction);
-  report.evidence = fmt::format(
-      "{} at {:#x} ({}){}, of work group {}; neither is atomic or coherent", finding.access,
-      report.waves.front().pc, report.waves.front().instruction,
-      is_one ? "" : fmt::format(" and {} at {}", finding.other_access, other),
-      report.waves.front().waves.front().group);
+  report.evidence =
+      fmt::format("{} at {:#x} ({}){}, of work group {}; neither is atomic or coherent",
+                  finding.access, report.waves.front().pc, report.waves.front().instruction,
+                  is_one ? "" : fmt::format(" and {} at {}", finding.other_access, other),
+                  report.waves.front().waves.front().group);
 }
 
 }  // namespace
@@ -74,7 +81,7 @@ bool goes_on(const CheckFinding& finding) {
 }
 
 std::string access_text(const CheckFinding& finding, const std::string& whose) {
-  return fmt::format("lane {} of wave {}{} {} {} at {}", finding.lane, finding.wave,
+  return fmt::format("{}{} {} {} at {}", wave_text(finding.is_scalar, finding.lane, finding.wave),
                      whose.empty() ? "" : " of " + whose, verb_of(finding.access),
                      bytes_text(finding.bytes), place_text(finding, finding.begin));
 }
@@ -92,8 +99,8 @@ void show_finding(const Wave& wave, CodeObjects& code, FaultReport& report) {
     report.kind = what;
     report.gpu = wave.gpu;
     report.time_ns = wave.time_ns;
-    report.title = fmt::format("{} on GPU {} at {}", what, report.gpu,
-                               place_text(finding, finding.address));
+    report.title =
+        fmt::format("{} on GPU {} at {}", what, report.gpu, place_text(finding, finding.address));
   }
 }
 
@@ -118,19 +125,21 @@ uint32_t bytes_of(const std::string& digits, char* to, size_t most) {
 void finding_cause(FaultReport& report, const std::string& kernel, const std::string& buffer) {
   const CheckFinding& finding = *report.finding;
   if (finding.kind == "race") return race(report, kernel, buffer);
-  report.evidence = fmt::format(
-      "{} of its lanes {} at {:#x} ({}), seen before it was done", finding.lanes,
-      finding.lanes == 1 ? "does so" : "do so", report.waves.front().pc,
-      report.waves.front().instruction);
+  report.evidence =
+      fmt::format("{} at {:#x} ({}), seen before it was done",
+                  finding.is_scalar    ? "it does so for all its lanes"
+                  : finding.lanes == 1 ? "1 of its lanes does so"
+                                       : fmt::format("{} of its lanes do so", finding.lanes),
+                  report.waves.front().pc, report.waves.front().instruction);
   if (finding.kind == "out_of_bounds") return out_of_bounds(report, kernel, buffer);
   if (finding.kind == "use_after_free") {
     report.cause = fmt::format("use after free: {}, in {}", access_text(finding, kernel),
                                buffer.empty() ? "memory that was freed" : buffer);
     return;
   }
-  report.cause = fmt::format(
-      "uninitialised read: {}, which nobody has written since it was allocated{}",
-      access_text(finding, kernel), buffer.empty() ? "" : ": it lies in " + buffer);
+  report.cause =
+      fmt::format("uninitialised read: {}, which nobody has written since it was allocated{}",
+                  access_text(finding, kernel), buffer.empty() ? "" : ": it lies in " + buffer);
 }
 
 }  // namespace sonde::fault

@@ -132,12 +132,16 @@ std::string finding_json(const CheckFinding& finding) {
   const auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
   Json json('{');
   json.text("kind", finding.kind).text("access", finding.access);
-  json.truth("is_lds", finding.is_local).hex("begin", finding.begin).hex("address", finding.address);
+  json.truth("is_lds", finding.is_local)
+      .hex("begin", finding.begin)
+      .hex("address", finding.address);
   json.number("bytes", number(finding.bytes)).number("lane", number(finding.lane));
   json.number("lanes", number(finding.lanes)).number("wave", number(finding.wave));
+  json.truth("is_scalar", finding.is_scalar);
   if (finding.kind != "race") return json.done();
   json.hex("other_pc", finding.other_pc).number("other_wave", number(finding.other_wave));
   json.number("other_lane", number(finding.other_lane)).text("other_access", finding.other_access);
+  json.truth("other_is_scalar", finding.other_is_scalar);
   return json.text("other_instruction", finding.other_instruction).done();
 }
 
@@ -182,7 +186,9 @@ std::string collective_json(const CollectiveWait& wait) {
 std::string thread_json(const HostThread& thread) {
   Json json('{');
   json.number("tid", thread.tid).text("name", thread.name).text("call", thread.call);
-  return json.truth("runs", thread.runs == wire::kThreadRuns).raw("stack", list_of(thread.stack, frame_json)).done();
+  return json.truth("runs", thread.runs == wire::kThreadRuns)
+      .raw("stack", list_of(thread.stack, frame_json))
+      .done();
 }
 
 }  // namespace

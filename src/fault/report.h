@@ -80,13 +80,14 @@ struct WaveLane {
 };
 // What the software GPU found with --check (softgpu/isa/WAVES.md).
 struct CheckFinding {
-  std::string kind;    // "out_of_bounds", "use_after_free", "uninitialised_read", "race"
-  std::string access;  // "load", "store", "atomic"
-  bool is_local = false;             // in LDS; addresses are offsets there
-  uint64_t begin = 0, address = 0;   // of the lane's access, and its first byte that is wrong
+  std::string kind;       // "out_of_bounds", "use_after_free", "uninitialised_read", "race"
+  std::string access;     // "load", "store", "atomic"
+  bool is_local = false;  // in LDS; addresses are offsets there
+  uint64_t begin = 0, address = 0;  // of the lane's access, and its first byte that is wrong
   uint64_t bytes = 0, lane = 0, lanes = 0, wave = 0;
   uint64_t local_bytes = 0;                               // LDS of the work group
   uint64_t other_pc = 0, other_wave = 0, other_lane = 0;  // of a race
+  bool is_scalar = false, other_is_scalar = false;        // of a whole wave, not of the lane
   std::string other_access, other_instruction;
   uint64_t kernel_object = 0, kernarg = 0;  // of the dispatch, where it went on
   std::string arguments;                    // its bytes in hexadecimal
@@ -167,6 +168,13 @@ struct HostThread {
   std::vector<StackFrame> stack;
 };
 
+// A side of a call that copies, fills or frees memory.
+struct CallSide {
+  std::string verb;  // "writes", "reads" or "frees"
+  uint64_t address = 0;
+  std::optional<Place> place;  // in an allocation that lives, or did
+};
+
 struct FaultReport {
   std::string kind;   // "memory fault", "queue error", "host crash", "HIP error"
   std::string title;  // one line
@@ -191,11 +199,11 @@ struct FaultReport {
   std::vector<DisassemblyLine> disassembly;
   std::vector<WaveGroup> waves;
   std::optional<Violation> violation;
-  std::string assertion;         // the text of a failed assert()
-  std::string page;              // what the process has mapped at the address; "" = not known
+  std::string assertion;  // the text of a failed assert()
+  std::string page;       // what the process has mapped at the address; "" = not known
   std::optional<CheckFinding> finding;  // where that is what is told
-  std::string no_waves;          // why there are none, and how to get them
-  std::vector<QueueWait> waits;  // of a program that goes on
+  std::string no_waves;                 // why there are none, and how to get them
+  std::vector<QueueWait> waits;         // of a program that goes on
   std::vector<size_t> cycle;  // of those, each of which waits for the next, the last for the first
   std::vector<CollectiveWait> collectives;
   std::vector<HostThread> threads;  // whose stacks have frames of the program
@@ -203,11 +211,14 @@ struct FaultReport {
   std::string no_threads;           // why they are not known
   // Of the GPUs, and of the kernels in the program's file, where none of them is for a GPU.
   std::string wrong_architecture;
-  std::string no_waits;       // why it is not known what queues wait for
+  std::string no_waits;  // why it is not known what queues wait for
   // The call into HIP that failed last.
   std::string call;
   int call_code = 0;
   std::vector<StackFrame> call_stack;
+  uint64_t call_bytes = 0;           // 0: it has no such argument
+  std::vector<CallSide> call_sides;  // of those in buffers
+  bool call_misuses_memory = false;  // one of them is freed, or too small: that is the cause
 };
 
 }  // namespace sonde::fault

@@ -54,6 +54,8 @@ std::optional<CheckFinding> read_finding(std::string_view why, const std::string
   finding.other_pc = number_of_key(line, "other_pc");
   finding.other_wave = number_of_key(line, "other_wave");
   finding.other_lane = number_of_key(line, "other_lane");
+  finding.is_scalar = line.find("\"scalar\": true") != line.npos;
+  finding.other_is_scalar = line.find("\"other_scalar\": true") != line.npos;
   finding.other_access = text_of_key(line, "other_access");
   finding.kernel_object = number_of_key(line, "kernel_object");
   finding.kernarg = number_of_key(line, "kernarg");
@@ -91,8 +93,8 @@ Wave read_wave(const std::string& line) {
 std::vector<uint32_t> words_in(std::string_view digits) {
   std::vector<uint32_t> words;
   for (size_t at = 0; at + 8 <= digits.size(); at += 8) {
-    words.push_back(
-        static_cast<uint32_t>(std::strtoul(std::string(digits.substr(at, 8)).c_str(), nullptr, 16)));
+    words.push_back(static_cast<uint32_t>(
+        std::strtoul(std::string(digits.substr(at, 8)).c_str(), nullptr, 16)));
   }
   return words;
 }
@@ -203,9 +205,14 @@ std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code) {
       return known.pc == wave.pc && known.why == wave.why && known.kernel == wave.kernel;
     });
     if (group == groups.end()) {
-      group = groups.insert(groups.end(),
-                            WaveGroup{wave.pc, code.entry_of(wave.pc, wave.kernel), wave.why,
-                                      wave.kernel, code.instruction_at(wave.pc), {}, {}, {}});
+      group = groups.insert(groups.end(), WaveGroup{wave.pc,
+                                                    code.entry_of(wave.pc, wave.kernel),
+                                                    wave.why,
+                                                    wave.kernel,
+                                                    code.instruction_at(wave.pc),
+                                                    {},
+                                                    {},
+                                                    {}});
     }
     group->waves.push_back(std::move(wave));
   }

@@ -32,7 +32,7 @@ constexpr int64_t kWavesNs = 1'000'000'000;
 constexpr int64_t kThreadsNs = 1'000'000'000;
 constexpr useconds_t kWritingUs = 100'000;  // from the first wave to the last
 constexpr int64_t kHangLookNs = 250'000'000;
-constexpr int kMostFindings = 20;  // of --check, whose reports are printed whole
+constexpr int kMostFindings = 20;           // of --check, whose reports are printed whole
 constexpr int64_t kSoonNs = 2'000'000'000;  // an end so soon after a failed call is due to it
 
 bool is_crash(int signal) {
@@ -140,9 +140,8 @@ void FaultWatch::print(const fault::FaultReport& report) const {
   const FaultOptions& options = options_->faults;
   if (findings_ > kMostFindings && !options.all && !options.json && options.output.empty())
     return say(report.cause);  // the whole of it is for --all
-  std::string text =
-      options.json ? fault::json_of(report) + "\n"
-                   : fault::text_of(report, {options.all && !options.agent_layout});
+  std::string text = options.json ? fault::json_of(report) + "\n"
+                                  : fault::text_of(report, {options.all && !options.agent_layout});
   if (options.agent_layout) text = fault::agent_text_of(report, {options.all}) + "\n" + text;
   if (options.output.empty()) {
     fmt::print(stderr, "{}", options.json ? text : shown(text));
@@ -350,10 +349,30 @@ void FaultWatch::look_at_opencl(const End& end, store::Writer* writer) {
   }
 }
 
+// Where memory is checked, a copy that HIP has refused is told whatever the program made of it.
+void FaultWatch::look_at_refused_calls(const End& end, store::Writer* writer) {
+  for (const std::string& path : fault::list_boards(session_)) {
+    if (told_.contains(path)) continue;
+    const auto board = fault::read_board(path);
+    if (!board || board->state->call_error.time_ns == 0) continue;
+    fault::Occasion now = occasion();
+    now.kind = fault::Occasion::Kind::kCallError;
+    now.ended = how_it_ended(end.exit_status, end.signal);
+    now.time_ns = end.time_ns;
+    fault::CodeObjects code(board->objects);
+    const fault::FaultReport report = fault::compose(*board, code, now, names_of_files());
+    if (!report.call_misuses_memory) continue;
+    told_.insert(path);
+    ++findings_;
+    show(report, code, nullptr, writer);
+  }
+}
+
 bool FaultWatch::look_at_end(const End& end, store::Writer* writer) {
   if (options_ == nullptr || !options_->faults.watch) return false;
   const int before = reports_;
   look(writer);
+  if (options_->faults.checks_memory) look_at_refused_calls(end, writer);
   if (end.exit_status == 0 && end.signal == 0) return reports_ != before;
   look_at_opencl(end, writer);
   if (options_->faults.only && reports_ == before && fault::list_boards(session_).empty()) {

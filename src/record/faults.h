@@ -54,6 +54,7 @@ class FaultWatch {
   void look_at_opencl(const End& end, store::Writer* writer);
   bool look_for_hangs(store::Writer* writer);
   void look_for_findings(store::Writer* writer);
+  void look_at_refused_calls(const End& end, store::Writer* writer);
   void tell_state_of(const std::string& path, fault::Occasion::Kind kind, int64_t since_ns,
                      store::Writer* writer);
   std::vector<fault::Board> other_boards(const std::string& path) const;

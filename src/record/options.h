@@ -25,11 +25,12 @@ struct FaultOptions {
   std::string output;  // "" = stderr
   std::string core;    // a new .rpd that gets the reports and nothing else; "" = none
   bool json = false;
-  bool all = false;      // every wave with its registers
-  int64_t hang_ns = 0;   // without progress of a GPU that has work: 0 is for ever
-  bool on_quit = false;  // SIGQUIT asks for a report, and is not the command's
-  bool checks = false;   // what --check finds is told, from the same file
-  bool waves = false;    // the command has kWavesFile among its words: it becomes a file's name
+  bool all = false;            // every wave with its registers
+  int64_t hang_ns = 0;         // without progress of a GPU that has work: 0 is for ever
+  bool on_quit = false;        // SIGQUIT asks for a report, and is not the command's
+  bool checks = false;         // what --check finds is told, from the same file
+  bool checks_memory = false;  // copies that HIP refuses as well, with a software GPU or without
+  bool waves = false;  // the command has kWavesFile among its words: it becomes a file's name
   std::string waves_of_others;  // where a software GPU that is none of ours puts waves; "" = none
   bool agent_layout = false;    // also as AMD's debug agent prints it, all reports in one file
   std::optional<std::string> save_folder;  // of the code objects
@@ -50,7 +51,7 @@ struct Options {
   std::string spool_folder;   // "" = $SONDE_SPOOL_DIR, $TMPDIR or /tmp
   uint64_t buffer_limit = 0;  // bytes of all chunks; 0 = by the free space (session_limit)
   uint64_t orphan_limit = uint64_t{256} << 20;  // of those made when the recorder is gone
-  bool drop_when_full = false;           // --buffer-policy drop: the limit is 256 MiB if not given
+  bool drop_when_full = false;  // --buffer-policy drop: the limit is 256 MiB if not given
   RotationOptions rotation;
   uint64_t max_size = 0;                 // of the .rpd, in bytes; recording stops there; 0 = none
   bool start = true;                     // false: recording waits for sonde_start()

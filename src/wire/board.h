@@ -15,11 +15,11 @@ namespace sonde::wire {
 
 // Set in the environment of a program whose launches' stacks are to be kept.
 constexpr const char* kBoardLaunches = "SONDE_BOARD_LAUNCHES";
-// Set where somebody reports at once: at a fault the process stays as it is until then (`reported`),
-// so that its memory can be read.
+// Set where somebody reports at once: at a fault the process stays as it is until then
+// (`reported`), so that its memory can be read.
 constexpr const char* kBoardHolds = "SONDE_BOARD_HOLDS";
 
-constexpr uint64_t kBoardMagic = 0x34445241'4f424453;  // "SDBOARD4"
+constexpr uint64_t kBoardMagic = 0x35445241'4f424453;  // "SDBOARD5"
 constexpr uint32_t kBoardQueues = 128;
 constexpr uint32_t kBoardDispatches = 8192;  // the newest; a power of two
 constexpr uint32_t kBoardBarriers = 4096;    // the newest; a power of two
@@ -127,6 +127,10 @@ struct BoardCallError {
   int64_t time_ns;  // stored last
   int32_t code;
   uint32_t calls;  // that failed in all
+  uint64_t to, from,
+      bytes;       // of one that copies, fills or frees memory: its pointers; 0: none, or not told
+  uint32_t frees;  // it frees `to`
+  uint32_t reserved;
   char function[48];
   BoardStack stack;
 };
@@ -134,10 +138,10 @@ struct BoardCallError {
 // A call into RCCL. In place N % kBoardCollectives, from `number` = N + 1 on.
 struct BoardCollective {
   uint64_t number;
-  uint64_t communicator;                // as the process names it
-  uint64_t group;                       // the same in all its ranks
-  uint64_t sequence;  // among the calls of this rank on it, from 1; 0: it was made
-  int64_t begun_ns, returned_ns;        // 0: not yet
+  uint64_t communicator;          // as the process names it
+  uint64_t group;                 // the same in all its ranks
+  uint64_t sequence;              // among the calls of this rank on it, from 1; 0: it was made
+  int64_t begun_ns, returned_ns;  // 0: not yet
   uint64_t first_dispatch, dispatches;  // the call made those between the two, at most
   uint64_t count;
   int32_t rank, ranks;
@@ -165,7 +169,7 @@ struct Board {
   uint64_t next_dispatch, next_barrier;
   uint64_t allocations_made, allocations_lost;
   uint32_t fault_count, queue_count, allocation_count, gpu_count;
-  uint32_t reported;  // by the reader: not 0 from the first report on
+  uint32_t reported;       // by the reader: not 0 from the first report on
   uint32_t threads_asked;  // by the reader: one more for each time
   uint32_t threads_told;   // as far as that was answered
   uint32_t thread_count;

@@ -87,6 +87,20 @@ static void run(const std::string& which, int distance) {
   if (which == "unwritten" || which == "written") add_one<<<groups, kGroup>>>(from, to, kCount);
   if (which == "race") turn_at_once<<<1, kGroup>>>(to);
   if (which == "global") shift<<<1, kGroup>>>(to);
+  if (which == "host") {  // never registered
+    int* memory = static_cast<int*>(std::calloc(1 << 20, sizeof(int)));
+    memory[0] = 1;
+    write<<<groups, kGroup>>>(memory, kCount, 0);
+  }
+  if (which == "copy") {  // more than there is, and nobody looks at what HIP says
+    const std::vector<int> zeros(kCount + distance);
+    (void)hipMemcpy(to, zeros.data(), zeros.size() * sizeof(int), hipMemcpyHostToDevice);
+  }
+  if (which == "copyfreed") {
+    int values[4];
+    CHECK(hipFree(to));
+    (void)hipMemcpy(values, to, sizeof values, hipMemcpyDeviceToHost);
+  }
   if (which == "local") beyond_local<<<1, kGroup, kGroup * sizeof(int)>>>(to, distance);
   if (which == "none") {
     write<<<groups, kGroup>>>(to, kCount, 0);

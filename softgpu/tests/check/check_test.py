@@ -50,11 +50,27 @@ def offset(kernel, line, arrays, key):
     return kernel.arrays[number], distance
 
 
-def is_of(access, line, kernel, arrays):
+def is_same_wave(access, group, wave, lane, kind):
+    """A scalar access has no lane: it is of any."""
+    return (access.group, access.wave, access.kind) == (group, wave, kind) and lane in (None, access.lane)
+
+
+def told_accesses(kernel, line, arrays):
+    """Of the kernel's accesses those that the line may be of: a phase of one lane covers it, for a compiler may have made
+    one access of several turns. Also the line's bytes, counted from where its array begins."""
     array, begin = offset(kernel, line, arrays, "begin")
-    same_place = access.array.is_local if array is None else access.array is array
-    return (same_place and access.begin == begin and access.size == line["bytes"] and access.group == line["group"] and
-            access.wave == line["wave"] and access.lane == line["lane"] and access.kind == line["access"])
+    lane = None if line.get("scalar") else line["lane"]
+    bytes_ = range(begin, begin + line["bytes"])
+    by_phase = {}
+    for access in kernel.accesses(kernel.phases):
+        same_place = access.array.is_local if array is None else access.array is array
+        if same_place and is_same_wave(access, line["group"], line["wave"], lane, line["access"]) and \
+                access.begin < bytes_.stop and access.begin + access.size > bytes_.start:
+            by_phase.setdefault((access.instruction[0], access.lane), []).append(access)
+    def covers(ones):
+        return {byte for one in ones for byte in range(one.begin, one.begin + one.size)}.issuperset(bytes_)
+
+    return [one for ones in by_phase.values() if covers(ones) for one in ones], bytes_
 
 
 def check_race(kernel, lines, arrays):
@@ -65,10 +81,12 @@ def check_race(kernel, lines, arrays):
         if line["why"] != "race":
             return f"{line['why']} where nothing but a race is"
         byte = offset(kernel, line, arrays, "address")[1]
-        ones = [a for a in accesses if is_of(a, line, kernel, arrays)]
-        others = [a for a in accesses if a.wave == line["other_wave"] and a.lane == line["other_lane"] and
-                  a.kind == line["other_access"] and a.begin <= byte < a.begin + a.size and a.group == line["group"]]
-        if not any(kernel.is_race(one, other) for one in ones for other in others):
+        ones, bytes_ = told_accesses(kernel, line, arrays)
+        ones = [a for a in ones if a.begin <= byte < a.begin + a.size]
+        other_lane = None if line.get("other_scalar") else line["other_lane"]
+        others = [a for a in accesses if a.begin <= byte < a.begin + a.size and
+                  is_same_wave(a, line["group"], line["other_wave"], other_lane, line["other_access"])]
+        if byte not in bytes_ or not any(kernel.is_race(one, other, byte) for one in ones for other in others):
             return f"a race that is none: {summary(line)}"
     return None
 
@@ -83,14 +101,12 @@ def check_bounds(kernel, lines, arrays):
 def check_bound(kernel, line, arrays):
     if line["why"] != ("use_after_free" if kernel.kind == "freed" else "out_of_bounds"):
         return f"{line['why']} instead of what is there"
-    ones = [a for a in kernel.outside() if is_of(a, line, kernel, arrays)]
-    if not ones:
+    ones, bytes_ = told_accesses(kernel, line, arrays)
+    wrong = [byte for byte in bytes_ if ones and kernel.is_outside(ones[0].array, byte)]
+    if not wrong:
         return f"an access that is all right: {summary(line)}"
-    one = ones[0]
-    end = kernel.local_bytes if one.array.is_local else one.array.bytes
-    first = one.begin if one.begin < 0 or kernel.kind == "freed" else max(one.begin, end)
-    if offset(kernel, line, arrays, "address")[1] != first:
-        return f"not the first byte that is wrong, {first}: {summary(line)}"
+    if offset(kernel, line, arrays, "address")[1] != wrong[0]:
+        return f"not the first byte that is wrong, {wrong[0]}: {summary(line)}"
     return None
 
 

@@ -159,7 +159,8 @@ class Kernel:
         return made
 
     @staticmethod
-    def is_race(one, other):
+    def is_race(one, other, byte=None):
+        """At all, or at this byte."""
         if not (one.counts and other.counts) or one.epoch != other.epoch or one.group != other.group:
             return False
         if one.array.is_local != other.array.is_local or (not one.array.is_local and one.array is not other.array):
@@ -168,8 +169,8 @@ class Kernel:
             return "store" in (one.kind, other.kind)
         if one.instruction != other.instruction or one.kind != "store" or one.lane == other.lane:
             return False
-        return any(one.value[at - one.begin] != other.value[at - other.begin]
-                   for at in range(max(one.begin, other.begin), min(one.begin, other.begin) + one.size))
+        both = range(max(one.begin, other.begin), min(one.begin, other.begin) + one.size)
+        return any(one.value[at - one.begin] != other.value[at - other.begin] for at in both if byte in (None, at))
 
     @classmethod
     def races(cls, accesses):
@@ -229,14 +230,15 @@ class Kernel:
         self.freed = rng.choice(arrays) if arrays else None
         return self.freed is not None
 
+    def is_outside(self, array, byte):
+        """Of an array of LDS: outside of all LDS. What is freed is outside as a whole."""
+        return byte < 0 or byte >= (self.local_bytes if array.is_local else array.bytes) or \
+            array is getattr(self, "freed", None)
+
     def outside(self):
         """The accesses that are out of bounds, or of the array that is freed."""
-        freed = getattr(self, "freed", None)
-
-        def is_wrong(a):
-            end = self.local_bytes if a.array.is_local else a.array.bytes
-            return a.begin < 0 or a.begin + a.size > end or a.array is freed
-        return [a for a in self.accesses(self.phases) if is_wrong(a)]
+        return [a for a in self.accesses(self.phases)
+                if self.is_outside(a.array, a.begin) or self.is_outside(a.array, a.begin + a.size - 1)]
 
     def text(self):
         globals_ = [a for a in self.arrays if not a.is_local]

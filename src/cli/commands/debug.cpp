@@ -113,6 +113,7 @@ Result<record::Options> options_of(const Arguments& arguments) {
     }
   }
   if (checks.memory) options.environment.emplace_back("HSA_SVM_GUARD_PAGES=16");
+  options.faults.checks_memory = checks.memory;
   options.quiet = true;
   options.command = arguments.command_line();
   if (!arguments.flag("softgpu")) return options;
@@ -288,7 +289,8 @@ Command debug_command() {
             "save all loaded code objects into this folder when a GPU fails, named by their URIs; or "
             "those of a file of --core",
             ""},
-           {"--memory", "ADDRESS[:BYTES]", "of a file of --core: what its memory holds there", "256 bytes"},
+           {"--memory", "ADDRESS[:BYTES]", "of a file of --core: what its memory holds there",
+            "256 bytes"},
            {"--spool-dir", "DIR", "where the session directory is made",
             "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"}},
       .examples = {{"sonde debug -- ./solver", "why does it end with a memory access fault?"},

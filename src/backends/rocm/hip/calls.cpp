@@ -25,6 +25,33 @@ uint64_t stream_of(const FunctionInfo& function, const char* data) {
   return value;
 }
 
+// Of the pieces of a copy of rows only the pointers are told.
+hsa::CallMemory memory_of(const FunctionInfo& function, const char* data) {
+  hsa::CallMemory memory;
+  const auto word = [&](size_t i) {
+    uint64_t value;
+    memcpy(&value, data + function.parameters[i].offset, sizeof value);
+    return value;
+  };
+  const bool moves = function.category == Category::copy || function.category == Category::memset;
+  for (size_t i = 0; moves && i < function.count; ++i) {
+    const Parameter& parameter = function.parameters[i];
+    if (parameter.role == Role::kBytes) memory.bytes = word(i);
+    if (parameter.kind != Kind::kPointer) continue;
+    if (parameter.role == Role::kDst) memory.to = word(i);
+    if (parameter.role == Role::kSrc) memory.from = word(i);
+  }
+  memory.frees = function.category == Category::memory && function.count != 0 &&
+                 function.parameters[0].kind == Kind::kPointer &&
+                 strstr(function.name, "Free") != nullptr;
+  if (memory.frees) memory.to = word(0);
+  return memory;
+}
+
+void note_error(const FunctionInfo& function, const char* data, int result) {
+  hsa::note_call_error(function.name, result, memory_of(function, data));
+}
+
 }  // namespace
 
 void begin_call(const FunctionInfo& function, uint32_t defined, OpenCall* open) {
@@ -50,7 +77,7 @@ void look_at_parameters(const FunctionInfo& function, const char* data) {
 void end_packed_call(const FunctionInfo& function, const char* data, int result,
                      const OpenCall& open, const uint64_t* words, size_t count) {
   if (function.in_full) t_launch = open.outer;
-  if (result != 0) hsa::note_call_error(function.name, result);
+  if (result != 0) note_error(function, data, result);
   if (open.call.private_data == 0) return;
   if (result == 0 && describes_copy(function)) {
     describe_copy(function, data, open.call.correlation);
@@ -75,7 +102,7 @@ void record_light_call(const FunctionInfo& function, const char* data, int resul
   args.count = 0;
   pack_all(&args, function, data, result);
   rocm::agent().call_at(function.defined, begin, end, result, args.words, args.count);
-  if (result != 0) hsa::note_call_error(function.name, result);
+  if (result != 0) note_error(function, data, result);
 }
 
 }  // namespace sonde::hip

@@ -14,7 +14,7 @@ agent::BoundedLock g_lock;
 
 }  // namespace
 
-void note_call_error(const char* function, int code) {
+void note_call_error(const char* function, int code, const CallMemory& memory) {
   if (code == 0 || code == kNotReady) return;
   wire::Board* board_now = board();
   if (board_now == nullptr || !g_lock.acquire()) return;
@@ -22,6 +22,10 @@ void note_call_error(const char* function, int code) {
   __atomic_store_n(&entry.time_ns, 0, __ATOMIC_RELEASE);
   entry.code = code;
   ++entry.calls;
+  entry.to = memory.to;
+  entry.from = memory.from;
+  entry.bytes = memory.bytes;
+  entry.frees = memory.frees ? 1 : 0;
   snprintf(entry.function, sizeof entry.function, "%s", function);
   take_stack(&entry.stack);
   __atomic_store_n(&entry.time_ns, board_now_ns(), __ATOMIC_RELEASE);
