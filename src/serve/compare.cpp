@@ -19,6 +19,8 @@ namespace {
 
 using trace::Trace;
 
+constexpr size_t kMostInstances = 200;
+
 struct Joint {
   const char* name;
   trace::Request (*needs)();
@@ -83,6 +85,38 @@ std::vector<Place> places_of(const std::vector<Trace>& traces,
   return places;
 }
 
+// When a collective was in each trace, and who came last; those whose ranks came furthest apart
+// first. A page aligns traces by one of them.
+std::string instances_json(const std::vector<Trace>& traces,
+                           const analysis::Collectives& collectives,
+                           const analysis::Matched& matched) {
+  std::vector<const analysis::Instance*> chosen;
+  for (const analysis::Instance& each : matched.instances) {
+    if (each.parts.size() > 1) chosen.push_back(&each);
+  }
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [](const auto* a, const auto* b) { return a->skew_ns > b->skew_ns; });
+  chosen.resize(std::min(chosen.size(), kMostInstances));
+  std::string list;
+  for (const analysis::Instance* each : chosen) {
+    std::vector<std::string> times(traces.size(), "null");
+    for (const size_t part : each->parts) {
+      const analysis::Collective& one = collectives.list[part];
+      const size_t file = collectives.members[one.member].file;
+      const int64_t origin_ns = traces[file].origin_ns;
+      times[file] = fmt::format("[{}, {}]", one.start_ns - origin_ns, one.end_ns - origin_ns);
+    }
+    const bool is_late = each->last != analysis::kNobody;
+    list += fmt::format(
+        "{}{{\"op\": {}, \"skew_ns\": {}, \"last\": {}, \"late_ns\": {}, \"times\": [{}]}}",
+        list.empty() ? "" : ",\n", json_quote(collectives.list[each->parts.front()].op),
+        each->skew_ns,
+        is_late ? json_quote(name_of(collectives.members[each->last])) : std::string("null"),
+        each->late_ns, fmt::join(times, ", "));
+  }
+  return list;
+}
+
 }  // namespace
 
 Result<std::string> joint_panel_json(const std::vector<Source>& sources, const std::string& name,
@@ -124,7 +158,8 @@ Result<std::string> ranks_json(const std::vector<Source>& sources) {
         ranks.empty() ? "" : ",\n", json_quote(name_of(member)), member.file, each.collectives,
         each.last, each.late_ns, each.caused_ns, each.waited_ns);
   }
-  return fmt::format("{{\"traces\": [{}],\n\"ranks\": [{}]}}\n", list, ranks);
+  return fmt::format("{{\"traces\": [{}],\n\"ranks\": [{}],\n\"instances\": [{}]}}\n", list, ranks,
+                     instances_json(traces, collectives, matched));
 }
 
 }  // namespace sonde::serve

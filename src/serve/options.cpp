@@ -45,6 +45,10 @@ Status take_choice(Taken& taken, const trace::Request& needs, Choice& choice) {
   SONDE_ASSIGN(choice.request.rank, taken.number("rank"));
   choice.sort = taken.text("sort");
   SONDE_ASSIGN(choice.limit, taken.number("limit"));
+  return take_format(taken, choice);
+}
+
+Status take_format(Taken& taken, Choice& choice) {
   choice.format = taken.text("format").value_or(choice.format);
   if (choice.format != "json" && choice.format != "svg") {
     return wrong_option("format", "is json or svg");

@@ -40,6 +40,8 @@ struct Choice {
   Choice& operator=(const Choice&) = delete;
 };
 Status take_choice(Taken& taken, const trace::Request& needs, Choice& choice);
+// The part of it that every panel has.
+Status take_format(Taken& taken, Choice& choice);
 // The bytes that the command prints of a report.
 Result<std::string> finished(report::Report report, const Choice& choice);
 

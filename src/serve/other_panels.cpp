@@ -100,6 +100,7 @@ bool is_other_panel(const std::string& name) {
 
 Result<report::Report> other_report(const Source& source, const std::string& name, Taken& taken,
                                     Choice& choice) {
+  SONDE_TRY(take_format(taken, choice));
   choice.sort = taken.text("sort");
   SONDE_ASSIGN(choice.limit, taken.number("limit"));
   if (name == "info") return info_of(source, taken);

@@ -25,8 +25,8 @@ SONDE = PROGRAMS = ""
 BINS = 512
 
 
-def printed(*words):
-    done = subprocess.run([SONDE, *map(str, words), "--format", "json"], capture_output=True, check=True)
+def printed(*words, form="json"):
+    done = subprocess.run([SONDE, *map(str, words), "--format", form], capture_output=True, check=True)
     return done.stdout
 
 
@@ -152,6 +152,10 @@ class Real(unittest.TestCase):
                             self.assertIn(json.loads(body)["error"], done.stderr.decode())
                         else:
                             self.assertEqual(status, 400)
+                if asked[0][0] == "sol":  # and the pictures of the page
+                    for command, options in (("sol", {"gpu-model": "MI210"}), ("sol", {"panel": "3", "gpu-model": "MI210"}), ("roofline", {"gpu-model": "MI210"})):
+                        done = printed(command, path, *[f"--{key}={value}" for key, value in options.items()], form="svg")
+                        self.assertEqual(server.get("/api/panel", trace=0, analysis=command, format="svg", **options), (200, done))
                 if asked[0][0] == "info":
                     self.assertEqual(server.get("/api/info", trace=0)[1], printed("info", path))
                 self.assertEqual(server.get("/api/panel", trace=0, analysis=asked[0][0], output="x")[0], 400)
@@ -180,6 +184,15 @@ class Real(unittest.TestCase):
             self.assertEqual([each["trace"] for each in ranks["traces"]], [0, 1])
             self.assertEqual(ranks["traces"][0]["shift_ns"], 0)
             self.assertEqual([each["trace"] for each in ranks["ranks"]], [0, 1])
+            # Each collective where it ends in each trace, those with the ranks furthest apart first.
+            skews = [each["skew_ns"] for each in ranks["instances"]]
+            self.assertEqual(skews, sorted(skews, reverse=True))
+            self.assertEqual(len(skews), 10)
+            for each in ranks["instances"]:
+                for trace, (start, end) in enumerate(each["times"]):
+                    at = answer(server, "/api/sql", trace=trace, sql="SELECT count(*) FROM v_api JOIN v_string n ON n.id = name_id WHERE "
+                                f"string LIKE 'gloo:%' AND end_ns - start_ns = {end - start}")
+                    self.assertGreaterEqual(at["rows"][0][0], 1)
 
 
 def make_trace(path, begin=5_000, steps=3, step_ns=100_000, metrics=True):

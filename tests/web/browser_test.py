@@ -9,6 +9,7 @@ soak_test.py has what takes longer.
 import argparse
 import json
 import os
+import re
 import shlex
 import sqlite3
 import subprocess
@@ -414,6 +415,27 @@ class Compared(WithBrowser):
         self.assertEqual(browser.complaints(), [])
 
 
+class Ranks(WithBrowser):
+    def test_a_chosen_collective_ends_at_one_place(self):
+        traces = [SHARED / "data/kineto" / f"legacy_torch113_ddp_rank{rank}.json.gz" for rank in (0, 1)]
+        if not traces[0].exists():
+            self.skipTest(f"no {traces[0]}")
+        browser = self.open(*traces)
+        browser.go("ranks")
+        browser.js("const s = document.querySelector('main.page .panelhead select'); s.value = '0'; s.dispatchEvent(new Event('change', {bubbles: true}))")
+        browser.settle()
+        self.picture("ranks-chosen")
+        chosen = json.loads(self.server.get("/api/ranks")[1])["instances"][0]
+        self.assertIn(f"{chosen['last']} last", browser.js("return document.querySelector('main.page .panelhead select').selectedOptions[0].textContent"))
+        # What is seen begins as long before its end in both; labels have three digits.
+        ends, longest = [end for _, end in chosen["times"]], max(end - start for start, end in chosen["times"])
+        labels = [each.get_attribute("aria-label") for each in browser.all(".stripcanvas")]
+        for end, label in zip(ends, labels):
+            shown = float(re.search(r": ([\d.]+) ms from ([\d.]+) ms on", label).group(2))
+            self.assertAlmostEqual(shown, (end - 1.25 * longest) / 1e6, delta=0.6, msg=label)
+        self.assertEqual(browser.complaints(), [])
+
+
 class Hostile(WithBrowser):
     def test_names_are_text(self):
         trace = os.path.join(self.folder, HOSTILE.replace("/", "_")[:60] + ".rpd")
@@ -456,5 +478,5 @@ if __name__ == "__main__":
         sys.exit(77)
     # The long test beside the others: browsers mostly wait.
     beside = None if rest else subprocess.Popen([sys.executable, *sys.argv, "Story"])
-    run = unittest.main(argv=[sys.argv[0], *(rest or ["RealTrace", "Sampled", "Live", "Compared", "Hostile"])], exit=False)
+    run = unittest.main(argv=[sys.argv[0], *(rest or ["RealTrace", "Sampled", "Live", "Compared", "Ranks", "Hostile"])], exit=False)
     sys.exit(0 if run.result.wasSuccessful() and (beside is None or beside.wait() == 0) else 1)

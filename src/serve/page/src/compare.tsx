@@ -127,20 +127,59 @@ function LateBars({ ranks }: { ranks: Late[] }) {
   );
 }
 
+interface Instance { op: string; skew_ns: number; last: string | null; late_ns: number; times: ([number, number] | null)[] }
+interface Found { traces: Rank[]; ranks: Late[]; instances: Instance[] }
+
+function instanceText(one: Instance, first: number): string {
+  const at = one.times[first];
+  return `${one.op}${at ? ` at ${timeText(at[0])}` : ""}: ${one.last === null ? "together" : `${one.last} last, ${timeText(one.late_ns)} late`}`;
+}
+
+// Where each trace stands on the axis: as told, or with the ends of a chosen collective at one place, as nobody leaves it before all have come.
+function shiftsOf(traces: Rank[], by?: Instance): number[] {
+  const first = traces.findIndex((each) => by?.times[each.trace]);
+  const end = first < 0 ? undefined : by!.times[traces[first]!.trace]![1] + traces[first]!.shift_ns;
+  return traces.map((each) => {
+    const own = by?.times[each.trace];
+    return own && end !== undefined ? end - own[1] : each.shift_ns;
+  });
+}
+
+function SideBySide({ page, found }: { page: Page; found: Found }) {
+  const [chosen, setChosen] = useState("");
+  const traces = found.traces.slice(0, 16);
+  const by = chosen === "" ? undefined : found.instances[Number(chosen)];
+  const shifts = shiftsOf(traces, by);
+  const of: StripOf[] = traces.map((each, i) => ({ trace: each.trace, title: `${each.rank === null ? "" : `Rank ${each.rank}: `}${nameOf(page, each.trace)}`, shift: shifts[i]! }));
+  const spans = by ? traces.flatMap((each, i) => { const own = by.times[each.trace]; return own ? [own.map((time) => time + shifts[i]!) as [number, number]] : []; })
+                   : traces.map((each, i): [number, number] => [page.traces[each.trace]!.start_ns + shifts[i]!, page.traces[each.trace]!.end_ns + shifts[i]!]);
+  const from = Math.min(...spans.map(([start]) => start)), to = Math.max(...spans.map(([, end]) => end));
+  const margin = by ? (to - from) * 0.25 : 0;
+  const known = found.traces.find((each) => each.by && each.by !== "clock")?.by ?? found.traces.find((each) => each.by)?.by ?? "their start";
+  return (
+    <>
+      <p class="panelhead">
+        {found.instances.length > 0
+          ? <Choice label="Aligned by" value={chosen} set={setChosen}
+                    of={[["", known === "collectives" ? "all collectives" : `the ${known}`], ...found.instances.map((one, i): [string, string] => [String(i), instanceText(one, traces[0]!.trace)])]} />
+          : <span class="note">Aligned by {known === "collectives" ? "all collectives" : `the ${known}`}.</span>}
+        <span class="note">Drag moves all, Ctrl + wheel zooms.{by ? " All leave the collective together: who begins it last is who the others waited for." : ""}</span></p>
+      <Strips traces={page.traces} of={of} view={{ from: from - margin, to: to + margin }} fail={page.fail} />
+    </>
+  );
+}
+
 export function RanksPage({ page }: { page: Page }) {
-  const [found, setFound] = useState<{ traces: Rank[]; ranks: Late[] } | undefined>();
+  const [found, setFound] = useState<Found | undefined>();
   useEffect(() => {
-    getJson<{ traces: Rank[]; ranks: Late[] }>("ranks").then(setFound, () => setFound(undefined));
+    getJson<Found>("ranks").then(setFound, () => setFound(undefined));
   }, [page.trace]);
-  const of: StripOf[] = (found?.traces ?? []).slice(0, 16).map((each) => ({ trace: each.trace, title: `${each.rank === null ? "" : `Rank ${each.rank}: `}${nameOf(page, each.trace)}`, shift: each.shift_ns }));
-  const view: Span = { from: page.info.start_ns + (of.find((each) => each.trace === page.trace)?.shift ?? 0), to: page.info.end_ns + (of.find((each) => each.trace === page.trace)?.shift ?? 0) };
   return (
     <>
       <p class="about">Ranks of a job beside each other, and their collectives: who came late, and who waited.
         {page.traces.length < 2 ? " With the traces of all ranks, sonde serve rank0.rpd rank1.rpd shows them on one axis." : ""}</p>
       {found && found.ranks.length > 0 ? <LateBars ranks={found.ranks} /> : null}
-      {of.length > 1 ? <><p class="note">Aligned by {found!.traces.find((each) => each.by)?.by ?? "their start"}. Drag moves all, Ctrl + wheel zooms.</p>
-        <Strips traces={page.traces} of={of} view={view} fail={page.fail} /></> : null}
+      {found && found.traces.length > 1 ? <SideBySide page={page} found={found} /> : null}
       <Joint page={page} analysis="collectives" title="Collectives" />
       <Joint page={page} analysis="ranks" title="Across ranks" />
     </>

@@ -104,7 +104,8 @@ function SpeedOfLight({ page }: { page: Page }) {
       <h2>Speed of light</h2>
       <Copy text={commandOf(page, "sol", {})} />
       {error !== undefined ? <p>{error}</p> : null}
-      <Picture page={page} path="panel" query={{ analysis: "sol" }} title="Memory chart" />
+      <Picture page={page} path="panel" query={{ analysis: "sol" }} title="Speed of light" />
+      <Picture page={page} path="panel" query={{ analysis: "sol", panel: "3" }} title="Memory chart" />
       <Picture page={page} path="panel" query={{ analysis: "roofline" }} title="Roofline" />
       {answer ? <Answer answer={answer} page={page} /> : null}
     </section>
