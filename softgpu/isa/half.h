@@ -9,16 +9,6 @@
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 
-// A number wins against NaN, and -0 is less than 0.
-[[gnu::always_inline]] inline f32 half_least(f32 a, f32 b) {
-  const f32 same = as<f32>(as<u32>(a) | as<u32>(b)), made = a < b ? a : b < a ? b : same;
-  return a != a ? b : b != b ? a : made;
-}
-[[gnu::always_inline]] inline f32 half_most(f32 a, f32 b) {
-  const f32 same = as<f32>(as<u32>(a) & as<u32>(b)), made = a > b ? a : b > a ? b : same;
-  return a != a ? b : b != b ? a : made;
-}
-
 // a * b + c as f32, whose last bit is set where the exact sum has more bits: rounded to f16 it is
 // what the exact sum rounds to. The product of two halves is exact, and where the sum of f64 is
 // not, it is too far from where f16 changes to matter: both have no bits below 2^-48, so it is
@@ -36,27 +26,37 @@ namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
   return Half(odd_sum(f64{a} * f64{b}, f64{c}));
 }
 
+// Whether MODE flushes denormal halves, which the host's own conversion does not.
+inline bool flushes_halves(const Wave& w) { return (w.mode >> 6 & 3) != 3; }
+
 // The halves of 64 words at this place (0, or 16 for the upper ones), with their signs flipped
 // where asked.
-[[gnu::always_inline]] inline void widen(const u32* words, int shift, u16 flip, f32* to) {
+[[gnu::always_inline]] inline void widen(const Wave& w, const u32* words, int shift, u16 flip,
+                                         f32* to) {
   alignas(64) u16 halves[kLanes];
   for (int l = 0; l < kLanes; l++) halves[l] = static_cast<u16>(words[l] >> shift ^ flip);
 #ifdef __F16C__
-  for (int l = 0; l < kLanes; l += 8)
-    _mm256_store_ps(to + l,
-                    _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<__m128i*>(halves + l))));
-#else
+  if (!flushes_halves(w)) {
+    for (int l = 0; l < kLanes; l += 8)
+      _mm256_store_ps(to + l,
+                      _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<__m128i*>(halves + l))));
+    return;
+  }
+#endif
+  (void)w;
   for (int l = 0; l < kLanes; l++) to[l] = Half(halves[l]);
-#endif
 }
-[[gnu::always_inline]] inline void narrow(const f32* from, u16* to) {
+[[gnu::always_inline]] inline void narrow(const Wave& w, const f32* from, u16* to) {
 #ifdef __F16C__
-  for (int l = 0; l < kLanes; l += 8)
-    _mm_store_si128(reinterpret_cast<__m128i*>(to + l),
-                    _mm256_cvtps_ph(_mm256_load_ps(from + l), _MM_FROUND_CUR_DIRECTION));
-#else
-  for (int l = 0; l < kLanes; l++) to[l] = Half(from[l]).bits;
+  if (!flushes_halves(w)) {
+    for (int l = 0; l < kLanes; l += 8)
+      _mm_store_si128(reinterpret_cast<__m128i*>(to + l),
+                      _mm256_cvtps_ph(_mm256_load_ps(from + l), _MM_FROUND_CUR_DIRECTION));
+    return;
+  }
 #endif
+  (void)w;
+  for (int l = 0; l < kLanes; l++) to[l] = Half(from[l]).bits;
 }
 
 }  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

@@ -35,19 +35,25 @@ template <class To, class From>
 }
 
 // IEEE's 16-bit number. Sums, products, quotients and roots of two computed as f32 and rounded
-// again are correctly rounded.
+// again are correctly rounded. Rounding and flushing are those of MXCSR, so of the wave's MODE: a
+// number far larger takes the bits away that f16 has not, and numbers that are denormal as f16 are
+// denormal as f32, too, once they are 2^112 times smaller.
 struct Half {
   u16 bits;
   Half() = default;
   explicit Half(u16 raw) : bits(raw) {}
   [[gnu::always_inline]] explicit Half(f32 value) {
-    const u32 all = as<u32>(value), sign = all >> 16 & 0x8000, x = all & 0x7fffffff;
-    const u32 tiny = as<u32>(as<f32>(x) + 0.5F) - 0x3f000000;
-    const u32 usual = (x + 0xfff + (x >> 13 & 1) - (112U << 23)) >> 13;
-    u32 made = x < 0x38800000 ? tiny : usual;
-    made = x >= 0x477ff000 ? 0x7c00 : made;
+    const u32 all = as<u32>(value), sign = all & 0x80000000, x = all & 0x7fffffff;
+    u32 exponent = x & 0x7f800000;
+    exponent = exponent < 113U << 23 ? 113U << 23 : exponent > 143U << 23 ? 143U << 23 : exponent;
+    const f32 far = as<f32>(sign | (exponent + (13U << 23)));
+    const u32 usual = (as<u32>((value + far - far) * 0x1p-112F) & 0x7fffffff) >> 13;
+    // Infinite, or the largest number where numbers are rounded to what is smaller.
+    const u32 beyond = as<u32>(as<f32>(sign | 0x7f7fffff) * 2) << 1 == 0xff000000 ? 0x7c00 : 0x7bff;
+    u32 made = x >= 0x47800000 ? beyond : usual;
+    made = x == 0x7f800000 ? 0x7c00 : made;
     made = x > 0x7f800000 ? 0x7e00 | (x >> 13 & 0x3ff) : made;
-    bits = static_cast<u16>(sign | made);
+    bits = static_cast<u16>(sign >> 16 | made);
   }
   [[gnu::always_inline]] operator f32() const {  // NOLINT(google-explicit-constructor)
     const u32 x = (bits & 0x7fffU) << 13;
@@ -84,6 +90,21 @@ template <class T>
 using Raw = typename RawOf<sizeof(T)>::Type;
 template <class T>
 constexpr Raw<T> kSign = static_cast<Raw<T>>(Raw<T>{1} << (sizeof(T) * 8 - 1));
+template <class T>  // the bit by which a NaN is a quiet one
+constexpr Raw<T> kQuiet = static_cast<Raw<T>>(Raw<T>{1} << (sizeof(T) == 2   ? 9
+                                                            : sizeof(T) == 4 ? 22
+                                                                             : 51));
+template <class T>
+[[gnu::always_inline]] inline T quieted(T nan) {
+  return as<T>(static_cast<Raw<T>>(as<Raw<T>>(nan) | kQuiet<T>));
+}
+
+// Clamping: with MODE's DX10_CLAMP NaN becomes zero.
+[[gnu::always_inline]] inline bool keeps_nan(const Wave& w) { return (w.mode >> 8 & 1) == 0; }
+template <class T>
+[[gnu::always_inline]] inline T to_unit(T x, bool keeps) {
+  return x > 0 ? (x < 1 ? x : T(1)) : keeps && x != x ? x : T(0);
+}
 
 // Scalar operands.
 
@@ -235,14 +256,14 @@ enum class HighHalf : u8 { kCleared, kKept };
 void store_part(Wave& w, const Op& op, const u32* x, u64 mask, HighHalf high);
 
 template <class T>
-[[gnu::noinline]] void modify_result(const Op& op, T* x) {
+[[gnu::noinline]] void modify_result(const Wave& w, const Op& op, T* x) {
   if constexpr (kIsFloat<T>) {
     using Wide = decltype(T{} * 1.0F);
     constexpr f32 kScale[] = {1, 2, 4, 0.5F};
     for (int l = 0; l < kLanes; l++) {
       Wide value = x[l];
       if (op.mods.omod) value *= static_cast<Wide>(kScale[op.mods.omod]);
-      if (op.mods.clamp) value = value > 0 ? (value < 1 ? value : 1) : 0;
+      if (op.mods.clamp) value = to_unit(value, keeps_nan(w));
       x[l] = T(value);
     }
   }
@@ -251,7 +272,7 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline void finish(Wave& w, const Op& op, T* x, u64 mask,
                                           HighHalf high = HighHalf::kCleared) {
-  if (!op.is_plain && (op.mods.omod || op.mods.clamp)) modify_result(op, x);
+  if (!op.is_plain && (op.mods.omod || op.mods.clamp)) modify_result(w, op, x);
   if constexpr (sizeof(T) == 8) {
     alignas(64) u32 low[kLanes], upper[kLanes];
     for (int l = 0; l < kLanes; l++) {

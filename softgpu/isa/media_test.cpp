@@ -2,6 +2,7 @@
 // those of LLVM's assembler.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "isa/test_machine.h"
@@ -43,6 +44,16 @@ TEST(Media, SumsAtFourOffsets) {
   for (unsigned n = 0; n < 4; ++n) machine.fill(4 + n, 1000 * n);
   machine.run({0xd1e70008, 0x04120500});  // v_mqsad_u32_u8 v[8:11], v[0:1], v2, v[4:7]
   for (unsigned n = 0; n < 4; ++n) EXPECT_EQ(machine.wave->v[8 + n][0], 1000 * n + sum(n, true));
+  for (unsigned n = 0; n < 4; ++n) machine.fill(4 + n, 0xffffff00 + n);
+  machine.run({0xd1e78008, 0x04120500});  // clamp
+  for (unsigned n = 0; n < 4; ++n)
+    EXPECT_EQ(machine.wave->v[8 + n][0],
+              static_cast<uint32_t>(
+                  std::min(0xffffff00u + uint64_t{n} + sum(n, true), 0xffffffffu + uint64_t{0})));
+  machine.fill(6, added[0]);
+  machine.fill(7, added[1]);
+  machine.run({0xd1e68004, 0x041a0500});  // v_mqsad_pk_u16_u8 ... clamp
+  for (unsigned n = 0; n < 4; ++n) EXPECT_EQ(found(n), std::min(c[n] + sum(n, true), 0xffffu));
 }
 
 struct CubeCase {
@@ -87,7 +98,7 @@ TEST(Branches, ForkAndJoin) {
       machine.wave->set64(sonde::gpu::kExec, exec);
       EXPECT_EQ(machine.run(code), Stop::kEnd);
       EXPECT_EQ(machine.wave->exec(), exec);
-      EXPECT_EQ(machine.wave->mode, kUsualFloatMode);
+      EXPECT_EQ(machine.wave->mode, kUsualFloatMode | kClampsAndIeee);
       for (unsigned lane = 0; lane < kLanes; ++lane) {
         const uint32_t expected = condition >> lane & 1 ? 5 : 3;
         EXPECT_EQ(machine.wave->v[1][lane], exec >> lane & 1 ? expected : 0) << lane;
@@ -127,7 +138,7 @@ TEST(Branches, VectorInstructionsCanBeSkipped) {
             Stop::kEnd);
   EXPECT_EQ(machine.wave->v[1][0], 3u);
   EXPECT_EQ(machine.wave->s[2], 5u);
-  EXPECT_EQ(machine.wave->mode, kUsualFloatMode);
+  EXPECT_EQ(machine.wave->mode, kUsualFloatMode | kClampsAndIeee);
 }
 
 }  // namespace

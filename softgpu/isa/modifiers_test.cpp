@@ -351,9 +351,37 @@ TEST(Modifiers, SignsOfSources) {
   EXPECT_GT(tested, 130u);
 }
 
-// Result types with clamp and omod: arithmetic of f32 and f64 whose name ends with the type.
+// What clamp and the output multiplier make of a result, of the type that the name ends with.
+struct ResultChange {
+  uint32_t clamp, omod;
+  bool is_double;
+
+  double of(double value) const {
+    constexpr double kFactors[] = {1, 2, 4, 0.5};
+    value *= kFactors[omod];
+    return clamp == 0 ? value : value > 0 ? std::fmin(value, 1.0) : 0.0;
+  }
+  void operator()(Wave& wave, const Wave&) const {
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      if ((kExec >> lane & 1) == 0) continue;
+      uint32_t* low = &wave.v[kResult][lane];
+      uint32_t* high = &wave.v[kResult + 1][lane];
+      if (!is_double) {
+        *low = bits(static_cast<float>(of(double{number(*low)})));
+        continue;
+      }
+      const uint64_t both = *low | uint64_t{*high} << 32;
+      double value = 0;
+      std::memcpy(&value, &both, sizeof(value));
+      const uint64_t made = bits64(of(value));
+      *low = static_cast<uint32_t>(made);
+      *high = static_cast<uint32_t>(made >> 32);
+    }
+  }
+};
+
+// Arithmetic of f32 and f64 whose name ends with the type.
 TEST(Modifiers, ClampAndMultipliersOfResults) {
-  const float factors[] = {1, 2, 4, 0.5F};
   unsigned tested = 0;
   for (const Opcode* opcode : opcodes()) {
     const Opcode* longer = long_form(*opcode);
@@ -362,37 +390,89 @@ TEST(Modifiers, ClampAndMultipliersOfResults) {
     if (longer == nullptr || opcode->format == Format::kVopc || has(*opcode, "v_cvt") ||
         has(*opcode, "frexp_exp") || !(is_double || is_single))
       continue;
-    for (const uint32_t omod : {0u, 1u, 2u, 3u}) {
-      for (const uint32_t clamp : {0u, 1u}) {
-        if (omod == 0 && clamp == 0) continue;
-        const auto changed = [&](double value) {
-          value *= static_cast<double>(factors[omod]);
-          return clamp == 0 ? value : value > 0 ? std::fmin(value, 1.0) : 0.0;
-        };
+    for (uint32_t omod = 0; omod < 4; ++omod) {
+      for (uint32_t clamp = omod == 0; clamp < 2; ++clamp) {
         expect_same(*opcode, long_words(*longer, 0, 0, clamp, omod), plain(*opcode),
-                    "clamp or omod", nothing_before, [&](Wave& wave, const Wave&) {
-                      for (unsigned lane = 0; lane < kLanes; ++lane) {
-                        if ((kExec >> lane & 1) == 0) continue;
-                        uint32_t* low = &wave.v[kResult][lane];
-                        uint32_t* high = &wave.v[kResult + 1][lane];
-                        if (is_single) {
-                          *low = bits(static_cast<float>(changed(double{number(*low)})));
-                          continue;
-                        }
-                        const uint64_t both = *low | uint64_t{*high} << 32;
-                        double value = 0;
-                        std::memcpy(&value, &both, sizeof(value));
-                        const uint64_t made = bits64(changed(value));
-                        *low = static_cast<uint32_t>(made);
-                        *high = static_cast<uint32_t>(made >> 32);
-                      }
-                    });
+                    "clamp or omod", nothing_before, ResultChange{clamp, omod, is_double});
         if (HasFatalFailure()) return;
       }
     }
     ++tested;
   }
   EXPECT_GT(tested, 25u);
+}
+
+// Those with three sources that no table of definitions has (tests/instructions).
+TEST(Modifiers, OfInstructionsWithThreeSources) {
+  unsigned tested = 0;
+  for (const Opcode& opcode : sonde::gpu::all_opcodes()) {
+    if (opcode.format != Format::kVop3 || is_left_out(opcode) ||
+        !(has(opcode, "v_cube") || has(opcode, "v_div_fixup_f") || has(opcode, "v_div_fmas_f") ||
+          has(opcode, "v_div_scale_f") || opcode.name == "v_fma_f64") ||
+        opcode.name.ends_with("_f16"))
+      continue;
+    const bool is_double = opcode.name.ends_with("_f64"), has_mask = has(opcode, "v_div_scale_f");
+    const auto words = [&](uint32_t neg, uint32_t abs, uint32_t clamp, uint32_t omod) -> Words {
+      const uint32_t middle = has_mask ? uint32_t{sonde::gpu::kVcc} : abs;
+      return {0xd0000000 | uint32_t{opcode.number} << 16 | clamp << 15 | middle << 8 | kResult,
+              (kVectorSource + kSource0) | (kVectorSource + kSource1) << 9 |
+                  (kVectorSource + 4) << 18 | omod << 27 | neg << 29};
+    };
+    for (const auto& [neg, abs] : {std::pair{1u, 0u}, {2u, 1u}, {5u, 6u}}) {
+      expect_same(
+          opcode, words(neg, abs, 0, 0), words(0, 0, 0, 0), "signs",
+          [&, n = neg, a = has_mask ? 0 : abs](Wave& wave) {
+            for (unsigned i = 0; i < 3; ++i)
+              change_sign(wave, 2 * i, is_double ? 64 : 32, n >> i & 1, a >> i & 1);
+          },
+          nothing_after);
+    }
+    for (const auto& [clamp, omod] : {std::pair{1u, 0u}, {0u, 2u}, {1u, 3u}}) {
+      expect_same(opcode, words(0, 0, clamp, omod), words(0, 0, 0, 0), "clamp or omod",
+                  nothing_before, ResultChange{clamp, omod, is_double});
+    }
+    if (HasFatalFailure()) return;
+    ++tested;
+  }
+  EXPECT_EQ(tested, 11u);
+}
+
+TEST(Modifiers, ScalarLiteralsAreRegistersWithThatValue) {
+  unsigned tested = 0;
+  for (const Opcode& opcode : sonde::gpu::all_opcodes()) {
+    const bool is_scalar = opcode.format == Format::kSop1 || opcode.format == Format::kSop2 ||
+                           opcode.format == Format::kSopc;
+    // Not what goes elsewhere, or says what vector instructions do.
+    if (!is_scalar || is_left_out(opcode) || source_registers(opcode) == 0 || has(opcode, "pc_") ||
+        has(opcode, "fork") || has(opcode, "join") || has(opcode, "rfe") || has(opcode, "s_set") ||
+        has(opcode, "s_movrels"))
+      continue;
+    const auto words = [&](uint32_t source) -> Words {
+      const uint32_t number = opcode.number;
+      if (opcode.format == Format::kSop1) return {0xbe800000 | 16 << 16 | number << 8 | source};
+      if (opcode.format == Format::kSopc) return {0xbf000000 | number << 16 | 2 << 8 | source};
+      return {0x80000000 | number << 23 | 16 << 16 | 2 << 8 | source};
+    };
+    for (const uint32_t literal : {0x3f9d70a4u, 0xfffff00du, 0x00000155u}) {
+      Machine tested_machine, expected;
+      for (Machine* each : {&tested_machine, &expected}) {
+        for (uint32_t i = 0; i < 32; ++i) each->wave->s[i] = 0x1234567 * (i + 3);
+        each->wave->s[2] = 0x70009;  // a place and a size of bits
+        each->wave->scc = literal & 1;
+      }
+      const bool is_signed = has(opcode, "_i64") && literal >> 31;
+      expected.wave->set64(0, literal | (is_signed ? uint64_t{0xffffffff} << 32 : 0));
+      Words with_literal = words(kLiteral);
+      with_literal.push_back(literal);
+      ASSERT_EQ(tested_machine.run(with_literal), Stop::kEnd) << opcode.name;
+      ASSERT_EQ(expected.run(words(0)), Stop::kEnd) << opcode.name;
+      for (unsigned i = 2; i < 128; ++i)
+        ASSERT_EQ(tested_machine.wave->s[i], expected.wave->s[i]) << opcode.name << ", s" << i;
+      ASSERT_EQ(tested_machine.wave->scc, expected.wave->scc) << opcode.name;
+    }
+    ++tested;
+  }
+  EXPECT_GT(tested, 100u);
 }
 
 }  // namespace

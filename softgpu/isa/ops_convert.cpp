@@ -73,7 +73,7 @@ void add_packed_results(Table& t) {
                                    : high;
         return static_cast<u32>(x | y << 8);
       }));
-  add(t, "v_pack_b32_f16", lanes([](u16 a, u16 b) { return packed(a, b); }));
+  add(t, "v_pack_b32_f16", lanes([](Half a, Half b) { return packed(a.bits, b.bits); }));
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ void add_convert(Table& t) {
       lanes([](f32 a) { return saturated<i32>(__builtin_floor(f64{a} + 0.5)); }));
   add(t, "v_cvt_flr_i32_f32", lanes([](f32 a) { return saturated<i32>(__builtin_floor(f64{a})); }));
   add(t, "v_cvt_f16_f32", lanes([](f32 a) { return Half(a); }));
-  add(t, "v_cvt_f32_f16", lanes([](Half a) { return f32(a); }));
+  add(t, "v_cvt_f32_f16", lanes([](Half a) { return a != a ? quieted(f32(a)) : f32(a); }));
   add(t, "v_cvt_f32_f64", lanes([](f64 a) { return static_cast<f32>(a); }));
   add(t, "v_cvt_f64_f32", lanes([](f32 a) { return f64{a}; }));
   add(t, "v_cvt_f16_u16", lanes([](u16 a) { return Half(static_cast<f32>(a)); }));

@@ -105,10 +105,10 @@ T fixed_up(T q, T d, T n) {
   const Raw<T> sign = (as<Raw<T>>(d) ^ as<Raw<T>>(n)) & kSign<T>;
   const auto with_sign = [sign](T x) { return as<T>((as<Raw<T>>(x) & ~kSign<T>) | sign); };
   const T d_size = as<T>(as<Raw<T>>(d) & ~kSign<T>), n_size = as<T>(as<Raw<T>>(n) & ~kSign<T>);
-  if (n != n) return n;
-  if (d != d) return d;
+  if (n != n) return quieted(n);
+  if (d != d) return quieted(d);
   if ((n == 0 && d == 0) || (d_size == kInfinite && n_size == kInfinite))
-    return static_cast<T>(__builtin_nan(""));
+    return static_cast<T>(-__builtin_nan(""));  // 0xffc00000
   if (d == 0 || n_size == kInfinite) return with_sign(kInfinite);
   if (n == 0 || d_size == kInfinite) return with_sign(T(0));
   if (overflow == Overflow::kIsNan && field_of(n) - field_of(d) < Format<T>::kVanishes)
@@ -123,11 +123,12 @@ constexpr u32 kTwoOverPi[] = {
 #include "isa/two_over_pi.inc"
 };
 
-// 53 bits of 2/pi, from bit `first` behind the point on.
+// 53 bits of 2/pi, from bit `first` behind the point on. Hardware has as many as these.
+constexpr int kBitsOfTwoOverPi = 1201;
 u64 bits_of_two_over_pi(int first) {
   u64 made = 0;
   for (int n = first; n < first + 53; n++) {
-    const bool is_there = n >= 0 && n < static_cast<int>(sizeof(kTwoOverPi)) * 8;
+    const bool is_there = n >= 0 && n < kBitsOfTwoOverPi;
     made = made << 1 | (is_there ? kTwoOverPi[n / 32] >> (31 - n % 32) & 1 : 0);
   }
   return made;

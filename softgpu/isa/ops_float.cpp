@@ -1,5 +1,5 @@
 // Arithmetic of 32-bit and 64-bit floating point numbers.
-#include "isa/lanes.h"
+#include "isa/extremes.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
@@ -21,24 +21,6 @@ f64 root(f64 x) { return __builtin_sqrt(x); }
 f32 scaled(f32 x, i32 by) { return __builtin_ldexpf(x, by); }
 f64 scaled(f64 x, i32 by) { return __builtin_ldexp(x, by); }
 
-// A number wins against NaN, and -0 is less than 0.
-template <class T>
-T least(T a, T b) {
-  const T same = as<T>(as<Raw<T>>(a) | as<Raw<T>>(b));
-  const T made = a < b ? a : b < a ? b : same;
-  return a != a ? b : b != b ? a : made;
-}
-template <class T>
-T most(T a, T b) {
-  const T same = as<T>(as<Raw<T>>(a) & as<Raw<T>>(b));
-  const T made = a > b ? a : b > a ? b : same;
-  return a != a ? b : b != b ? a : made;
-}
-template <class T>
-T median(T a, T b, T c) {
-  if (a != a || b != b || c != c) return least(least(a, b), c);
-  return most(least(a, b), least(most(a, b), c));
-}
 template <class T>
 T fraction(T x) {
   constexpr T kLast = sizeof(T) == 4 ? T(0x1.fffffep-1) : T(0x1.fffffffffffffp-1);
@@ -73,8 +55,8 @@ void add_arithmetic(Table& t, const char* of) {
   add(t, "v_mul_", of, lanes([](T a, T b) { return a * b; }));
   add(t, "v_fma_", of, lanes([](T a, T b, T c) { return fused(a, b, c); }));
   add(t, "v_fmac_", of, accumulating([](T a, T b, T c) { return fused(a, b, c); }));
-  add(t, "v_min_", of, lanes([](T a, T b) { return least(a, b); }));
-  add(t, "v_max_", of, lanes([](T a, T b) { return most(a, b); }));
+  add(t, "v_min_", of, extreme_of_two<T, Least>);
+  add(t, "v_max_", of, extreme_of_two<T, Most>);
   add(t, "v_trunc_", of, lanes([](T a) { return cut(a); }));
   add(t, "v_ceil_", of, lanes([](T a) { return upper(a); }));
   add(t, "v_floor_", of, lanes([](T a) { return lower(a); }));
@@ -94,7 +76,7 @@ void add_single(Table& t) {
   // Zero times anything is zero.
   add(t, "v_mul_legacy_f32", lanes([](f32 a, f32 b) { return a == 0 || b == 0 ? 0.0F : a * b; }));
   add(t, "v_mad_legacy_f32",
-      lanes([](f32 a, f32 b, f32 c) { return a == 0 || b == 0 ? c : a * b + c; }));
+      lanes([](f32 a, f32 b, f32 c) { return (a == 0 || b == 0 ? 0.0F : a * b) + c; }));
   add(t, "v_madmk_f32", [](Wave& w, const Op& op) {
     u64 mask = w.exec();
     const Source<f32> a(w, op, 0, mask);
@@ -113,9 +95,9 @@ void add_single(Table& t) {
     for (int l = 0; l < kLanes; l++) out[l] = a[l] * b[l] + k;
     finish(w, op, out, mask);
   });
-  add(t, "v_min3_f32", lanes([](f32 a, f32 b, f32 c) { return least(least(a, b), c); }));
-  add(t, "v_max3_f32", lanes([](f32 a, f32 b, f32 c) { return most(most(a, b), c); }));
-  add(t, "v_med3_f32", lanes([](f32 a, f32 b, f32 c) { return median(a, b, c); }));
+  add(t, "v_min3_f32", extreme_of_three<f32, Least>);
+  add(t, "v_max3_f32", extreme_of_three<f32, Most>);
+  add(t, "v_med3_f32", extreme_of_three<f32, Median>);
 }
 
 // What hardware approximates is computed in f64 and rounded once.

@@ -1,6 +1,7 @@
 // Arithmetic of 16-bit floating point numbers. What is computed as f32 and rounded to f16 is
 // correctly rounded; a fused sum is made odd where it is inexact, so that rounding twice is
 // rounding once.
+#include "isa/extremes.h"
 #include "isa/half.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
@@ -20,10 +21,6 @@ f32 mantissa(f32 x) {
 f32 fraction(f32 x) {
   const f32 made = x - __builtin_floorf(x), last = 0x1.ffcp-1F;
   return made > last ? last : made;
-}
-f32 median(f32 a, f32 b, f32 c) {
-  if (a != a || b != b || c != c) return half_least(half_least(a, b), c);
-  return half_most(half_least(a, b), half_least(half_most(a, b), c));
 }
 
 template <bool literal_is_factor>
@@ -72,8 +69,8 @@ void add_half(Table& t) {
   add(t, "v_sub_f16", lanes([](Half a, Half b) { return Half(a - b); }));
   add(t, "v_subrev_f16", lanes([](Half a, Half b) { return Half(b - a); }));
   add(t, "v_mul_f16", lanes([](Half a, Half b) { return Half(a * b); }));
-  add(t, "v_min_f16", lanes([](Half a, Half b) { return Half(half_least(a, b)); }));
-  add(t, "v_max_f16", lanes([](Half a, Half b) { return Half(half_most(a, b)); }));
+  add(t, "v_min_f16", extreme_of_two<Half, Least>);
+  add(t, "v_max_f16", extreme_of_two<Half, Most>);
   add(t, "v_mac_f16",
       accumulating<kKept>([](Half a, Half b, Half c) { return Half(f32(Half(a * b)) + c); }));
   add(t, "v_mad_f16",
@@ -84,11 +81,9 @@ void add_half(Table& t) {
   add(t, "v_madak_f16", with_literal<false>);
   add(t, "v_fma_f16", lanes<kKept>([](Half a, Half b, Half c) { return half_fused(a, b, c); }));
   add(t, "v_fma_legacy_f16", lanes([](Half a, Half b, Half c) { return half_fused(a, b, c); }));
-  add(t, "v_min3_f16",
-      lanes<kKept>([](Half a, Half b, Half c) { return Half(half_least(half_least(a, b), c)); }));
-  add(t, "v_max3_f16",
-      lanes<kKept>([](Half a, Half b, Half c) { return Half(half_most(half_most(a, b), c)); }));
-  add(t, "v_med3_f16", lanes<kKept>([](Half a, Half b, Half c) { return Half(median(a, b, c)); }));
+  add(t, "v_min3_f16", extreme_of_three<Half, Least, kKept>);
+  add(t, "v_max3_f16", extreme_of_three<Half, Most, kKept>);
+  add(t, "v_med3_f16", extreme_of_three<Half, Median, kKept>);
   add_functions(t);
 }
 

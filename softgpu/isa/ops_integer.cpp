@@ -22,7 +22,7 @@ void apply_carry(Wave& w, const Op& op) {
   }
   const u64 carry = packed_bits(carries) & mask;
   if (op.mods.clamp) {
-    const bool is_difference = F{}(0, 1, 0) >> 63;
+    const bool is_difference = (F{}(0, 1, 0) | F{}(1, 0, 0)) >> 63;
     for (int l = 0; l < kLanes; l++) out[l] = carries[l] ? (is_difference ? 0 : ~u32{0}) : out[l];
   }
   finish(w, op, out, mask);
@@ -46,13 +46,50 @@ void multiply_add(Wave& w, const Op& op) {
     const u64 product = static_cast<u64>(Wide{a[l]} * Wide{b[l]}),
               sum = product + static_cast<u64>(c[l]);
     out[l] = static_cast<Wide>(sum);
-    const bool is_signed = Wide(-1) < Wide(0);
+    constexpr bool is_signed = Wide(-1) < Wide(0);
     carries[l] =
         is_signed ? ((product ^ sum) & (static_cast<u64>(c[l]) ^ sum)) >> 63 : sum < product;
+    if (op.mods.clamp && carries[l]) {  // of the sign that product and summand have
+      constexpr u64 kMost = is_signed ? ~u64{0} >> 1 : ~u64{0};
+      out[l] = static_cast<Wide>(is_signed && product >> 63 ? ~kMost : kMost);
+    }
   }
   const u64 carry = packed_bits(carries) & mask;
   finish(w, op, out, mask);
   w.set64(op.sdst, carry);
+}
+
+// Sums of three sources, with clamp within the range of R: `exact` computes them in 64 bits.
+template <class Exact, HighHalf high, class R, class A, class B, class C>
+void apply_saturated(Wave& w, const Op& op) {
+  u64 mask = w.exec();
+  const Source<A> a(w, op, 0, mask);
+  const Source<B> b(w, op, 1, mask);
+  const Source<C> c(w, op, 2, mask);
+  constexpr bool is_signed = R(-1) < R(0);
+  constexpr i64 most =
+      is_signed ? (i64{1} << (sizeof(R) * 8 - 1)) - 1 : (i64{1} << sizeof(R) * 8) - 1;
+  constexpr i64 least = is_signed ? -most - 1 : 0;
+  alignas(64) R out[kLanes];
+  for (int l = 0; l < kLanes; l++) {
+    const i64 value = Exact{}(a[l], b[l], c[l]);
+    out[l] = static_cast<R>(value < least ? least : value > most ? most : value);
+  }
+  finish(w, op, out, mask, high);
+}
+template <class F, class Exact, HighHalf high, class R, class A, class B, class C>
+Handler saturating_of(R (F::*)(A, B, C) const) {
+  return [](Wave& w, const Op& op) {
+    if (op.mods.clamp) {
+      apply_saturated<Exact, high, R, A, B, C>(w, op);
+    } else {
+      apply<F, high, R, A, B, C>(w, op);
+    }
+  };
+}
+template <HighHalf high = HighHalf::kCleared, class F, class Exact>
+Handler saturating(F, Exact) {
+  return saturating_of<F, Exact, high>(&F::operator());
 }
 
 u32 byte_of(u32 x, unsigned n) { return x >> 8 * n & 255; }
@@ -112,22 +149,31 @@ void add_products(Table& t) {
   add(t, "v_mul_hi_u32_u24", lanes([](u32 a, u32 b) {
         return static_cast<u32>(u64{a & 0xffffff} * (b & 0xffffff) >> 32);
       }));
-  add(t, "v_mad_i32_i24", lanes([](u32 a, u32 b, u32 c) {
-        return static_cast<u32>(signed24(a)) * static_cast<u32>(signed24(b)) + c;
-      }));
+  constexpr auto product_sum = [](i64 a, i64 b, i64 c) { return a * b + c; };
+  add(t, "v_mad_i32_i24",
+      saturating(
+          [](u32 a, u32 b, i32 c) {
+            return static_cast<i32>(static_cast<u32>(signed24(a)) * static_cast<u32>(signed24(b)) +
+                                    static_cast<u32>(c));
+          },
+          [](u32 a, u32 b, i32 c) { return i64{signed24(a)} * i64{signed24(b)} + c; }));
   add(t, "v_mad_u32_u24",
-      lanes([](u32 a, u32 b, u32 c) { return (a & 0xffffff) * (b & 0xffffff) + c; }));
-  add(t, "v_mad_u32_u16", lanes([](u16 a, u16 b, u32 c) { return u32{a} * b + c; }));
+      saturating([](u32 a, u32 b, u32 c) { return (a & 0xffffff) * (b & 0xffffff) + c; },
+                 [](u32 a, u32 b, u32 c) { return i64{a & 0xffffff} * i64{b & 0xffffff} + c; }));
+  add(t, "v_mad_u32_u16",
+      saturating([](u16 a, u16 b, u32 c) { return u32{a} * b + c; }, product_sum));
   add(t, "v_mad_i32_i16",
-      lanes([](i16 a, i16 b, u32 c) { return static_cast<u32>(i32{a} * b) + c; }));
-  add(t, "v_mad_u16",
-      lanes<HighHalf::kKept>([](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }));
-  add(t, "v_mad_i16",
-      lanes<HighHalf::kKept>([](i16 a, i16 b, i16 c) { return static_cast<i16>(i32{a} * b + c); }));
-  add(t, "v_mad_legacy_u16",
-      lanes([](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); }));
-  add(t, "v_mad_legacy_i16",
-      lanes([](i16 a, i16 b, i16 c) { return static_cast<i16>(i32{a} * b + c); }));
+      saturating(
+          [](i16 a, i16 b, i32 c) {
+            return static_cast<i32>(static_cast<u32>(i32{a} * b) + static_cast<u32>(c));
+          },
+          product_sum));
+  constexpr auto unsigned16 = [](u16 a, u16 b, u16 c) { return static_cast<u16>(u32{a} * b + c); };
+  constexpr auto signed16 = [](i16 a, i16 b, i16 c) { return static_cast<i16>(i32{a} * b + c); };
+  add(t, "v_mad_u16", saturating<HighHalf::kKept>(unsigned16, product_sum));
+  add(t, "v_mad_i16", saturating<HighHalf::kKept>(signed16, product_sum));
+  add(t, "v_mad_legacy_u16", saturating(unsigned16, product_sum));
+  add(t, "v_mad_legacy_i16", saturating(signed16, product_sum));
 }
 
 void add_bits(Table& t) {
@@ -180,6 +226,13 @@ void add_bits(Table& t) {
       }));
 }
 
+template <class F>
+void add_distance(Table& t, const char* name, F) {
+  add(t, name,
+      saturating([](u32 a, u32 b, u32 c) { return F{}(a, b) + c; },
+                 [](u32 a, u32 b, u32 c) { return i64{F{}(a, b)} + c; }));
+}
+
 void add_three(Table& t) {
   add(t, "v_add3_u32", lanes([](u32 a, u32 b, u32 c) { return a + b + c; }));
   add(t, "v_lshl_add_u32", lanes([](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }));
@@ -188,14 +241,13 @@ void add_three(Table& t) {
   add(t, "v_and_or_b32", lanes([](u32 a, u32 b, u32 c) { return (a & b) | c; }));
   add(t, "v_or3_b32", lanes([](u32 a, u32 b, u32 c) { return a | b | c; }));
   add(t, "v_xad_u32", lanes([](u32 a, u32 b, u32 c) { return (a ^ b) + c; }));
-  add(t, "v_sad_u32", lanes([](u32 a, u32 b, u32 c) { return distance(a, b) + c; }));
-  add(t, "v_sad_u16", lanes([](u32 a, u32 b, u32 c) {
-        return distance(a & 0xffff, b & 0xffff) + distance(a >> 16, b >> 16) + c;
-      }));
-  add(t, "v_sad_u8", lanes([](u32 a, u32 b, u32 c) { return sum_of_byte_distances(a, b) + c; }));
-  add(t, "v_sad_hi_u8",
-      lanes([](u32 a, u32 b, u32 c) { return (sum_of_byte_distances(a, b) << 16) + c; }));
-  add(t, "v_msad_u8", lanes([](u32 a, u32 b, u32 c) { return masked_byte_distances(a, b) + c; }));
+  add_distance(t, "v_sad_u32", [](u32 a, u32 b) { return distance(a, b); });
+  add_distance(t, "v_sad_u16", [](u32 a, u32 b) {
+    return distance(a & 0xffff, b & 0xffff) + distance(a >> 16, b >> 16);
+  });
+  add_distance(t, "v_sad_u8", [](u32 a, u32 b) { return sum_of_byte_distances(a, b); });
+  add_distance(t, "v_sad_hi_u8", [](u32 a, u32 b) { return sum_of_byte_distances(a, b) << 16; });
+  add_distance(t, "v_msad_u8", [](u32 a, u32 b) { return masked_byte_distances(a, b); });
   add(t, "v_lerp_u8", lanes([](u32 a, u32 b, u32 c) {
         u32 made = 0;
         for (unsigned n = 0; n < 4; n++)

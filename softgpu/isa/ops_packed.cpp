@@ -1,5 +1,6 @@
 // Packed instructions: two 16-bit numbers of a register, or two 32-bit ones of a pair, each
 // source's halves chosen by op_sel for the lower result and by op_sel_hi for the upper.
+#include "isa/extremes.h"
 #include "isa/half.h"
 
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
@@ -48,15 +49,32 @@ void packed_halves(Wave& w, const Op& op) {
   for (int upper = 0; upper < 2; upper++) {
     const Choice x = choice_of(op, 0, upper), y = choice_of(op, 1, upper),
                  z = choice_of(op, 2, upper);
-    widen(a.p, x.shift, x.flip, in[0]);
-    widen(b.p, y.shift, y.flip, in[1]);
-    if (sources == 3) widen(c.p, z.shift, z.flip, in[2]);
+    widen(w, a.p, x.shift, x.flip, in[0]);
+    widen(w, b.p, y.shift, y.flip, in[1]);
+    if (sources == 3) widen(w, c.p, z.shift, z.flip, in[2]);
     for (int l = 0; l < kLanes; l++) made[l] = F{}(in[0][l], in[1][l], in[sources - 1][l]);
     if (op.mods.clamp) {
-      for (f32& value : made) value = value > 0 ? (value < 1 ? value : 1) : 0;
+      for (f32& value : made) value = to_unit(value, keeps_nan(w));
     }
-    narrow(made, halves);
+    narrow(w, made, halves);
     for (int l = 0; l < kLanes; l++) out[l] = upper ? out[l] | u32{halves[l]} << 16 : halves[l];
+  }
+  store_row(w, op.dst, out, w.exec());
+}
+
+template <class F>
+void packed_extremes(Wave& w, const Op& op) {
+  const Words a(w, op, 0, true), b(w, op, 1, true);
+  const ExtremeRules rules = extreme_rules<Half>(w);
+  alignas(64) u32 out[kLanes];
+  for (int upper = 0; upper < 2; upper++) {
+    const Choice x = choice_of(op, 0, upper), y = choice_of(op, 1, upper);
+    for (int l = 0; l < kLanes; l++) {
+      Half made = F{}(Half(static_cast<u16>(a.p[l] >> x.shift ^ x.flip)),
+                      Half(static_cast<u16>(b.p[l] >> y.shift ^ y.flip)), rules);
+      if (op.mods.clamp) made = Half(to_unit(f32(made), keeps_nan(w)));
+      out[l] = upper ? out[l] | u32{made.bits} << 16 : made.bits;
+    }
   }
   store_row(w, op.dst, out, w.exec());
 }
@@ -65,15 +83,18 @@ template <class T, int sources, class F>
 void packed(Wave& w, const Op& op) {
   const Words a(w, op, 0, false), b(w, op, 1, false), c(w, op, sources == 3 ? 2 : 1, false);
   constexpr bool is_signed = T(-1) < T(0);
-  constexpr i32 most = is_signed ? 32767 : 65535, least = is_signed ? -32768 : 0;
+  constexpr i64 most = is_signed ? 32767 : 65535, least = is_signed ? -32768 : 0;
   alignas(64) u32 out[kLanes];
   for (int upper = 0; upper < 2; upper++) {
     const Choice x = choice_of(op, 0, upper), y = choice_of(op, 1, upper),
                  z = choice_of(op, 2, upper);
     for (int l = 0; l < kLanes; l++) {
-      i32 value = F{}(i32{part<T>(a.p[l], x)}, i32{part<T>(b.p[l], y)}, i32{part<T>(c.p[l], z)});
-      if (op.mods.clamp) value = value < least ? least : value > most ? most : value;
-      const u32 made = static_cast<u16>(value);
+      const T d = part<T>(a.p[l], x), e = part<T>(b.p[l], y), f = part<T>(c.p[l], z);
+      u32 made = static_cast<u16>(F{}(i32{d}, i32{e}, i32{f}));
+      if (op.mods.clamp) {
+        const i64 exact = F{}(i64{d}, i64{e}, i64{f});
+        made = static_cast<u16>(exact < least ? least : exact > most ? most : exact);
+      }
       out[l] = upper ? (out[l] & 0xffff) | made << 16 : made;
     }
   }
@@ -109,8 +130,7 @@ void packed_wide(Wave& w, const Op& op) {
     }
     for (int l = 0; l < kLanes; l++) out[upper][l] = F{}(in[0][l], in[1][l], in[2][l]);
     if (kIsFloat<T> && op.mods.clamp) {
-      for (int l = 0; l < kLanes; l++)
-        out[upper][l] = out[upper][l] > 0 ? (out[upper][l] < 1 ? out[upper][l] : T(1)) : T(0);
+      for (int l = 0; l < kLanes; l++) out[upper][l] = to_unit(out[upper][l], keeps_nan(w));
     }
   }
   store_row(w, op.dst, reinterpret_cast<u32*>(out[0]), w.exec());
@@ -152,7 +172,7 @@ void mix(Wave& w, const Op& op) {
   alignas(64) u32 out[kLanes];
   for (int l = 0; l < kLanes; l++) {
     f32 value = __builtin_fmaf(in[0][l], in[1][l], in[2][l]);
-    if (op.mods.clamp) value = value > 0 ? (value < 1 ? value : 1) : 0;
+    if (op.mods.clamp) value = to_unit(value, keeps_nan(w));
     const u32 old = w.v[op.dst][l];
     if (result == MixResult::kSingle) out[l] = as<u32>(value);
     if (result == MixResult::kLow) out[l] = (old & 0xffff0000) | Half(value).bits;
@@ -161,15 +181,20 @@ void mix(Wave& w, const Op& op) {
   store_row(w, op.dst, out, w.exec());
 }
 
+struct ProductSum {
+  i32 operator()(i32 a, i32 b, i32 c) const {  // its lowest bits
+    return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
+  }
+  i64 operator()(i64 a, i64 b, i64 c) const { return a * b + c; }
+};
+
 template <class T>
 void add_integers(Table& t, const char* of) {
-  add(t, "v_pk_mad_", of, pair_of<T, 3>([](i32 a, i32 b, i32 c) {
-        return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
-      }));
-  add(t, "v_pk_add_", of, pair_of<T, 2>([](i32 a, i32 b, i32) { return a + b; }));
-  add(t, "v_pk_sub_", of, pair_of<T, 2>([](i32 a, i32 b, i32) { return a - b; }));
-  add(t, "v_pk_max_", of, pair_of<T, 2>([](i32 a, i32 b, i32) { return a > b ? a : b; }));
-  add(t, "v_pk_min_", of, pair_of<T, 2>([](i32 a, i32 b, i32) { return a < b ? a : b; }));
+  add(t, "v_pk_mad_", of, packed<T, 3, ProductSum>);
+  add(t, "v_pk_add_", of, pair_of<T, 2>([](auto a, auto b, auto) { return a + b; }));
+  add(t, "v_pk_sub_", of, pair_of<T, 2>([](auto a, auto b, auto) { return a - b; }));
+  add(t, "v_pk_max_", of, pair_of<T, 2>([](auto a, auto b, auto) { return a > b ? a : b; }));
+  add(t, "v_pk_min_", of, pair_of<T, 2>([](auto a, auto b, auto) { return a < b ? a : b; }));
 }
 
 }  // namespace
@@ -180,13 +205,13 @@ void add_packed(Table& t) {
   add(t, "v_pk_mul_lo_u16", pair_of<u16, 2>([](i32 a, i32 b, i32) {
         return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b));
       }));
-  add(t, "v_pk_lshlrev_b16", pair_of<u16, 2>([](i32 a, i32 b, i32) { return b << (a & 15); }));
-  add(t, "v_pk_lshrrev_b16", pair_of<u16, 2>([](i32 a, i32 b, i32) { return b >> (a & 15); }));
-  add(t, "v_pk_ashrrev_i16", pair_of<i16, 2>([](i32 a, i32 b, i32) { return b >> (a & 15); }));
+  add(t, "v_pk_lshlrev_b16", pair_of<u16, 2>([](auto a, auto b, auto) { return b << (a & 15); }));
+  add(t, "v_pk_lshrrev_b16", pair_of<u16, 2>([](auto a, auto b, auto) { return b >> (a & 15); }));
+  add(t, "v_pk_ashrrev_i16", pair_of<i16, 2>([](auto a, auto b, auto) { return b >> (a & 15); }));
   add(t, "v_pk_add_f16", halves_of<2>([](f32 a, f32 b, f32) { return a + b; }));
   add(t, "v_pk_mul_f16", halves_of<2>([](f32 a, f32 b, f32) { return a * b; }));
-  add(t, "v_pk_min_f16", halves_of<2>([](f32 a, f32 b, f32) { return half_least(a, b); }));
-  add(t, "v_pk_max_f16", halves_of<2>([](f32 a, f32 b, f32) { return half_most(a, b); }));
+  add(t, "v_pk_min_f16", packed_extremes<Least>);
+  add(t, "v_pk_max_f16", packed_extremes<Most>);
   add(t, "v_pk_fma_f16",
       halves_of<3>([](f32 a, f32 b, f32 c) { return odd_sum(f64{a} * f64{b}, f64{c}); }));
   add(t, "v_pk_fmac_f16", [](Wave& w, const Op& op) {  // VOP2: no choice of halves

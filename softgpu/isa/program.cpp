@@ -6,6 +6,7 @@
 #include <string>
 
 #include "isa/coverage.h"
+#include "isa/modifiers.h"
 
 namespace softgpu::isa {
 namespace {
@@ -69,7 +70,8 @@ void place_operand(Op& op, const Operand& operand, bool is_result) {
 }
 
 FloatKind float_kind(std::string_view name) {
-  const bool computes = name.starts_with("v_");
+  // What rounds to integers has its own rounding in the name.
+  const bool computes = name.starts_with("v_") && !name.starts_with("v_rndne_");
   if (!computes) return FloatKind::kNone;
   if (name.find("_f64") != name.npos || name.find("_f16") != name.npos)
     return FloatKind::kDoubleOrHalf;
@@ -106,6 +108,7 @@ Op op_of(const Instruction& instruction) {
     op.run = find_handler(op.opcode->name);
     if (op.mods.gds && op.run != nullptr) op.run = run_without_memory;
   }
+  if (!honours_modifiers(op)) op.run = nullptr;
   return op;
 }
 

@@ -28,6 +28,8 @@ inline uint64_t bits64(double value) {
   return made;
 }
 
+constexpr uint32_t kClampsAndIeee = 3U << 8;  // in MODE, as compilers have it
+
 // A wave with all lanes, LDS and private memory.
 struct Machine {
   std::unique_ptr<Wave> wave = std::make_unique<Wave>();
@@ -37,7 +39,7 @@ struct Machine {
 
   Machine() {
     clear(*wave);
-    wave->mode = kUsualFloatMode;
+    wave->mode = kUsualFloatMode | kClampsAndIeee;
     wave->set64(sonde::gpu::kExec, ~uint64_t{0});
     group.lds = lds.data();
     group.lds_bytes = static_cast<uint32_t>(lds.size());

@@ -4,7 +4,8 @@
     isa_coverage.py report [--target gfx90a] FILE...     a table by modifier, and what never ran
     isa_coverage.py check README FILE...                 whether README names all that never ran, and only that
 
-A FILE that is missing is a test that has not run: exit status 77. What is checked was collected by
+Checked are the instructions, and where LLVM's disassembler is there each with every modifier that it can have
+(isa_pairs.py). A FILE that is missing is a test that has not run: exit status 77. What is checked was collected by
 these very files, so they are removed when all is well."""
 import argparse
 import collections
@@ -12,21 +13,18 @@ import pathlib
 import re
 import sys
 
+import isa_pairs
+
 HERE = pathlib.Path(__file__).resolve().parent
-OPCODES = HERE.parents[1] / "src/gpu/opcodes.inc"
-TARGETS = ("gfx906", "gfx908", "gfx90a")
+TARGETS = isa_pairs.TARGETS
 WITHOUT = "| target | instructions without a function |"
 NEVER = "| target | instructions that no test executes |"
+PAIRS = "| modifier | instructions that no test executes with it |"
 
 
 def opcodes(target):
-    """Names, with the formats that have them."""
-    found = collections.defaultdict(set)
-    for line in OPCODES.read_text(encoding="utf-8").splitlines():
-        match = re.match(r'\{Format::k(\w+), \d+, (\d+), "(\w+)"', line)
-        if match and int(match[2]) >> TARGETS.index(target) & 1:
-            found[match[3]].add(match[1])
-    return found
+    """Their names."""
+    return {name for _, _, name, _ in isa_pairs.rows(target)}
 
 
 def executed(files, target):
@@ -39,12 +37,12 @@ def executed(files, target):
     return pairs
 
 
-def listed(readme, heading, target):
-    """The names in the row of the target, below this heading."""
+def listed(readme, heading, first):
+    """The names in the row that begins so, below this heading."""
     text = readme.read_text(encoding="utf-8")
-    row = re.search(re.escape(heading) + r"\n\|---\|---\|\n(?:\|.*\n)*?\| " + target + r" \|(.*)\|\n", text)
+    row = re.search(re.escape(heading) + r"\n\|---\|---\|\n(?:\|.*\n)*?\| " + first + r" \|(.*)\|\n", text)
     if row is None:
-        sys.exit(f"{readme}: no row {target} below '{heading}'")
+        sys.exit(f"{readme}: no row {first} below '{heading}'")
     return set(re.findall(r"`(\w+)`", row[1]))
 
 
@@ -53,24 +51,33 @@ def report(files, target):
     print(f"{target}: {len(set().union(*pairs.values()))} of {len(every)} instructions were executed")
     for modifier in sorted(pairs):
         print(f"  {modifier:8} {len(pairs[modifier]):5} instructions")
-    print("never:", *sorted(set(every) - set().union(*pairs.values())))
-    short = {name for name, formats in every.items() if formats & {"Vop1", "Vop2", "Vopc"}}
-    for modifier in ("sdwa", "dpp", "literal", "e64"):
-        print(f"VOP1, VOP2 and VOPC never with {modifier}:", *sorted(short - pairs[modifier]))
+    print("never:", *sorted(every - set().union(*pairs.values())))
+    for modifier, names in sorted((isa_pairs.possible(target) or {}).items()):
+        print(f"never with {modifier}, of {len(names)}:", *sorted(names - pairs[modifier]))
+
+
+def differences(readme, what, never, said):
+    """What is wrong with a row of README, as lines."""
+    lines = [f"{readme}: no test executes {name}{what}: write a test, or list it" for name in sorted(never - said)]
+    lines += [f"{readme}: {name}{what} is listed as never executed, but a test does: remove it"
+              for name in sorted(said - never)]
+    return lines + ["it should be: " + " ".join(f"`{name}`" for name in sorted(never))] if lines else []
 
 
 def check(readme, files, target="gfx90a"):
-    ran = set().union(*executed(files, target).values())
-    never = set(opcodes(target)) - ran - listed(readme, WITHOUT, target)
-    said = listed(readme, NEVER, target)
-    for name in sorted(never - said):
-        print(f"{readme}: no test executes {name}: write a test, or list it")
-    for name in sorted(said - never):
-        print(f"{readme}: {name} is listed as never executed, but a test does: remove it")
-    if never != said:
-        print(f"it should be: | {target} |", *(f"`{name}`" for name in sorted(never)), "|")
+    pairs = executed(files, target)
+    ran, without = set().union(*pairs.values()), listed(readme, WITHOUT, target)
+    wrong = differences(readme, "", opcodes(target) - ran - without, listed(readme, NEVER, target))
+    possible = isa_pairs.possible(target) or {}
+    for modifier, names in sorted(possible.items()):
+        wrong += differences(readme, f" with {modifier}", names - pairs[modifier] - without,
+                             listed(readme, PAIRS, modifier))
+    if wrong:
+        print("\n".join(wrong))
         return 1
-    print(f"{len(ran)} of {len(opcodes(target))} instructions of {target} were executed")
+    print(f"{len(ran)} of {len(opcodes(target))} instructions of {target} were executed, and "
+          f"{sum(len(names & pairs[modifier]) for modifier, names in possible.items())} of "
+          f"{sum(map(len, possible.values()))} pairs of an instruction and a modifier")
     for file in files:
         file.unlink()
     return 0

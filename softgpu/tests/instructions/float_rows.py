@@ -26,7 +26,7 @@ def half_cut(value):
 
 
 def legacy(function):
-    return lambda a, b, *c: (c[0] if c else 0.0) if a == 0 or b == 0 else function(a, b, *c)
+    return lambda a, b, *c: 0.0 + (c[0] if c else 0.0) if a == 0 or b == 0 else function(a, b, *c)
 
 
 def product(a, b):

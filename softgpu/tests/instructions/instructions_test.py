@@ -16,10 +16,12 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../counters"))
+sys.path[:0] = [os.path.join(HERE, folder) for folder in ("../counters", "..")]
 import count_test  # noqa: E402
+import isa_pairs  # noqa: E402
 import matrix  # noqa: E402
 import memory  # noqa: E402
+import modes  # noqa: E402
 import numbers_of_registers as numbers  # noqa: E402
 import scalar  # noqa: E402
 import vector  # noqa: E402
@@ -93,7 +95,14 @@ def wrapped(kind, code):
 
 
 def number(rng, kind):
-    """Bits of a number that may be special; of the kinds bits32 and bits64 floats of any exponent."""
+    """Bits of a number that may be special; of the kinds bits32 and bits64 floats of any exponent, of s32 and the like
+    often ones that are none, denormal or zero."""
+    if kind[0] == "s":
+        size = int(kind[1:])
+        top, mantissa = {16: (31, 10), 32: (255, 23), 64: (2047, 52)}[size]
+        exponent = rng.choice([0, 0, top, 1, rng.randrange(top)])
+        fraction = rng.choice([0, rng.getrandbits(mantissa), 1, 1 << mantissa - 1])
+        return rng.getrandbits(1) << size - 1 | exponent << mantissa | fraction
     if kind.startswith("bits"):
         bits = rng.getrandbits(int(kind[4:]))
         return bits if math.isfinite(numbers.value_of(bits, f"f{kind[4:]}")) else 1
@@ -134,8 +143,12 @@ def collect():
     made = []
     for name, code, check in scalar.kernels():
         made.append({"instruction": name, "kind": "scalar", "code": code, "check": check})
-    for name, code, check, kinds in vector.kernels():
+    for name, code, check, kinds in vector.kernels() + modes.kernels():
         made.append({"instruction": name, "kind": "vector", "code": code, "check": check, "kinds": kinds})
+    possible = isa_pairs.possible("gfx90a")  # with LLVM's disassembler only
+    for name, code, check, kinds, fails in vector.modified_kernels(possible) if possible else ():
+        made.append({"instruction": name, "kind": "vector", "code": code, "kinds": kinds, "check": check,
+                     **({"fails": "is not known"} if fails else {})})
     for module in (memory, matrix):
         for kernel in module.kernels():
             made.append({"kind": "whole", **kernel})
@@ -152,6 +165,8 @@ def read_results(words, at):
 
 def wrong_of(kernel, before, after):
     """The first thing that is wrong, or None."""
+    if "fails" in kernel and kernel["kind"] != "whole":
+        return None
     if kernel["kind"] == "whole":
         return kernel["check"](before, after)
     for round_ in range(ROUNDS):

@@ -58,10 +58,10 @@ def fused(a, b, c, kind):
 
 def apart(a, b, c, kind):
     """a x b + c, the product rounded, too."""
-    if not all(map(math.isfinite, (a, b, c))) or a == 0 or b == 0:
-        return a * b + c
-    product = rounded(Fraction(a) * Fraction(b), kind)
-    if not math.isfinite(product) or product == 0:
+    product = a * b
+    if math.isfinite(a) and math.isfinite(b) and a and b:
+        product = rounded(Fraction(a) * Fraction(b), kind)
+    if not math.isfinite(product) or product == 0 or not math.isfinite(c):
         return product + c
     return rounded(Fraction(product) + (Fraction(c) if c else 0), kind)
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import float_rows
 import integer_rows
+import modified
 import numbers_of_registers as n
 from rows import M16, M32, ROWS
 
@@ -107,19 +108,31 @@ def register(letter, kind):
 MIXED = ["pair", "f32", "pair", "b64"]
 
 
+def row_kernel(name, result, sources, function, more):
+    texts = [register(letter, kind) for letter, kind in zip("abc", sources)]
+    texts = [sign.format(text) for sign, text in zip(more.get("signs", ["{}"] * 3), texts)]
+    if "between" in more:
+        texts[1] = more["between"] + texts[1]
+    target = "vcc" if result == "mask" else register("d", "u32" if result == "halves" else result)
+    code = f"{name} {target}, {more.get('carry', '')}{', '.join(texts)}{more.get('after', '')}"
+    into = "b64" if result in ("mask", "halves") or not more.get("into") else result
+    return (name.removesuffix("_e64"), code, checker(result, sources, function, more), (sources + ["b64"] * 3)[:3] + [into],
+            more.get("fails", False))
+
+
+def modified_kernels(possible):
+    """[as kernels(), and whether it must be refused]"""
+    made = [row_kernel(*each) for each in modified.modified_rows(ROWS, possible)]
+    made += [(*each, False) for each in modified.chosen_kernels(ROWS, possible, register)]
+    made += modified.packed_kernels(PACKED, possible)
+    made += modified.pair_kernels(possible)
+    return made + list(modified.mixed_kernels()) + list(modified.dot_kernels()) + \
+        list(modified.carry_kernels(CARRIES, CARRY_IN))
+
+
 def kernels():
     """[(name, code, check, kinds of A, B, C and the destination)]; check is one lane's."""
-    made = []
-    for name, result, sources, function, more in ROWS:
-        texts = [register(letter, kind) for letter, kind in zip("abc", sources)]
-        texts = [sign.format(text) for sign, text in zip(more.get("signs", ["{}"] * 3), texts)]
-        if "between" in more:
-            texts[1] = more["between"] + texts[1]
-        target = "vcc" if result == "mask" else register("d", "u32" if result == "halves" else result)
-        code = f"{name} {target}, {more.get('carry', '')}{', '.join(texts)}{more.get('after', '')}"
-        into = "b64" if result in ("mask", "halves") or not more.get("into") else result
-        made.append((name.removesuffix("_e64"), code, checker(result, sources, function, more),
-                     (sources + ["b64"] * 3)[:3] + [into]))
+    made = [row_kernel(*each)[:4] for each in ROWS]
     for name, kind, count, function in PACKED:
         for low, high, negated in ((0, 7, 0), (5, 2, 3)):
             made.append(packed_kernel(name, kind, count, function, low, high, negated if kind == "f16" else 0))
