@@ -9,6 +9,7 @@
 #include "agent/exec.h"
 #include "agent/sandbox.h"
 #include "agent/spool.h"
+#include "agent/window.h"
 #include "sonde/sonde.h"
 
 namespace sonde::agent {
@@ -73,59 +74,71 @@ void stop() { __atomic_fetch_sub(&g_state.balance, 1, __ATOMIC_RELAXED); }
 // Records are in shared memory of the kernel's as soon as they are committed.
 void flush() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-const struct sonde_agent kTable = {SONDE_AGENT_ABI,
-                                   sizeof(struct sonde_agent),
-                                   is_recording,
-                                   now_ticks,
-                                   intern,
-                                   define_function,
-                                   define_clock,
-                                   define_device,
-                                   define_queue,
-                                   clock_snapshot,
-                                   call_begin,
-                                   call_end,
-                                   op,
-                                   copy_request,
-                                   range_push,
-                                   range_pop,
-                                   range_start,
-                                   range_stop,
-                                   mark,
-                                   counter,
-                                   metadata,
-                                   name_thread,
-                                   diagnostic,
-                                   dropped,
-                                   start,
-                                   stop,
-                                   flush,
-                                   range_at,
-                                   call_at,
-                                   sample_hz,
-                                   sample,
-                                   blocked,
-                                   launch_stack,
-                                   define_module,
-                                   define_code,
-                                   sample_blocked,
-                                   take_launch_stacks,
-                                   on_silence,
-                                   op_counter};
+constexpr struct sonde_agent kTable = {SONDE_AGENT_ABI,
+                                       sizeof(struct sonde_agent),
+                                       is_recording,
+                                       now_ticks,
+                                       intern,
+                                       define_function,
+                                       define_clock,
+                                       define_device,
+                                       define_queue,
+                                       clock_snapshot,
+                                       call_begin,
+                                       call_end,
+                                       op,
+                                       copy_request,
+                                       range_push,
+                                       range_pop,
+                                       range_start,
+                                       range_stop,
+                                       mark,
+                                       counter,
+                                       metadata,
+                                       name_thread,
+                                       diagnostic,
+                                       dropped,
+                                       start,
+                                       stop,
+                                       flush,
+                                       range_at,
+                                       call_at,
+                                       sample_hz,
+                                       sample,
+                                       blocked,
+                                       launch_stack,
+                                       define_module,
+                                       define_code,
+                                       sample_blocked,
+                                       take_launch_stacks,
+                                       on_silence,
+                                       op_counter};
 
-const struct sonde_functions kFunctions = {sizeof(struct sonde_functions),
-                                           is_recording,
-                                           intern,
-                                           range_push,
-                                           range_pop,
-                                           range_start,
-                                           range_stop,
-                                           mark,
-                                           counter,
-                                           metadata,
-                                           start,
-                                           stop,
-                                           flush};
+constexpr struct sonde_functions kFunctions = {sizeof(struct sonde_functions),
+                                               is_recording,
+                                               intern,
+                                               range_push,
+                                               range_pop,
+                                               range_start,
+                                               range_stop,
+                                               mark,
+                                               counter,
+                                               metadata,
+                                               start,
+                                               stop,
+                                               flush};
+
+// Where a marker switches recording on (window.h).
+template <typename Table>
+constexpr Table with_windows(Table table) {
+  table.range_push = window_range_push;
+  table.range_pop = window_range_pop;
+  table.range_start = window_range_start;
+  table.range_stop = window_range_stop;
+  return table;
+}
+constexpr struct sonde_agent kWindowTable = with_windows(kTable);
+constexpr struct sonde_functions kWindowFunctions = with_windows(kFunctions);
 
 }  // namespace
 
@@ -166,7 +179,10 @@ __attribute__((constructor)) static void start_up() {
   started = true;
   sonde::ErrnoKeeper keep;
   sonde::agent::remember_environment();
-  if (const char* session = getenv("SONDE_SESSION")) sonde::agent::attach_process(session);
+  if (const char* session = getenv("SONDE_SESSION")) {
+    sonde::agent::begin_windows();
+    sonde::agent::attach_process(session);
+  }
 }
 
 __attribute__((destructor)) static void finish() {
@@ -181,12 +197,14 @@ static bool is_recorded() {
 
 // The tables, or nullptr in a process that is not being recorded.
 extern "C" __attribute__((visibility("default"))) const struct sonde_agent* sonde_agent_v2(void) {
-  return is_recorded() ? &sonde::agent::kTable : nullptr;
+  if (!is_recorded()) return nullptr;
+  return sonde::agent::has_windows() ? &sonde::agent::kWindowTable : &sonde::agent::kTable;
 }
 
 extern "C" __attribute__((visibility("default"))) const struct sonde_functions* sonde_functions_v1(
     void) {
-  return is_recorded() ? &sonde::agent::kFunctions : nullptr;
+  if (!is_recorded()) return nullptr;
+  return sonde::agent::has_windows() ? &sonde::agent::kWindowFunctions : &sonde::agent::kFunctions;
 }
 
 // Asked for by what was built with the headers of an earlier version.

@@ -139,8 +139,8 @@ void range_push(uint32_t domain, uint32_t category, const char* text) {
       break;
     }
   }
-  span.muted = recording() ? 0 : 1;
-  if (span.muted == 0) {
+  span.state = recording() ? 0 : wire::kRangeMuted;
+  if (span.state == 0) {
     // A clock that waits for what came before it (clock_gettime) does not wait for the text then.
     span.begin = ticks();
     span.id = ring->texts.find(text);
@@ -172,7 +172,7 @@ int range_pop(uint32_t domain) {
   } while (chunk->ranges[index].domain != domain);
   const wire::OpenRange& span = chunk->ranges[index];
   const auto level = static_cast<int>(span.level);
-  if (span.muted == 0) write_range(ring, span, end);
+  if ((span.state & wire::kRangeMuted) == 0) write_range(ring, span, end);
   remove_open(ring->chunk->ranges, ring->chunk->open_ranges, index);
   return level;
 }
@@ -440,8 +440,10 @@ wire::OpRecord op_record(const sonde_op& op) {
 
 }  // namespace
 
+// An operation whose launch was recorded belongs to it, even where recording was switched off
+// before the operation ended.
 void op(const sonde_op* op) {
-  if (!recording()) return;
+  if (op->correlation == 0 && !recording()) return;
   Inside inside;
   if (!inside) return count_drop(DropSource::kOp, Inside::reason());
   Ring* ring = this_ring();

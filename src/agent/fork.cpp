@@ -12,6 +12,7 @@
 
 #include "agent/definitions.h"
 #include "agent/spool.h"
+#include "agent/window.h"
 
 namespace sonde::agent {
 
@@ -123,6 +124,7 @@ void begin_anew() {
   state = {};
   state.busy = busy;
   forget_spool();
+  forget_windows();
   g_state.forked = 1;
   reset_definitions_after_fork(whole);
 }

@@ -12,6 +12,7 @@
 
 #include "agent/announce.h"
 #include "agent/definitions.h"
+#include "agent/window.h"
 
 namespace sonde::agent {
 
@@ -297,6 +298,7 @@ void park_ring(void* memory) {
   t_state.ring = nullptr;
   if (ring->index == 0) return;
   if (ring->chunk != nullptr) {
+    end_windows_of(ring);
     store(ring->chunk->open_ranges, 0u);
     store_release(ring->chunk->open_calls, 0u);
     memset(ring->too_deep, 0, sizeof ring->too_deep);

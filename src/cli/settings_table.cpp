@@ -63,6 +63,13 @@ std::vector<Setting> recording_settings() {
       flag("--miopen-log", "recording", "have MIOpen log its calls, and bring them into the trace"),
       flag("--no-start", "when",
            "begin switched off; the program starts recording with sonde_start()"),
+      {.option = {"--window", "marker:REGEX",
+                  "record only while a range is open that matches: an extended regular expression, "
+                  "of ROCTX, NVTX, ITT, sonde.h and Python markers",
+                  ""},
+       .type = SettingType::kText,
+       .category = "when",
+       .example = "marker:^decode"},
       {.option = {"--delay", "TIME", "begin recording after TIME", "0s"},
        .type = SettingType::kTime,
        .category = "when"},

@@ -27,6 +27,9 @@ void store_facts(store::Writer& writer, const Options& options,
   writer.metadata("sonde::clock", control.clock == wire::ClockKind::kTsc
                                       ? "TSC, converted to CLOCK_MONOTONIC"
                                       : "CLOCK_MONOTONIC");
+  if (!options.marker_window.empty()) {
+    writer.metadata("sonde::marker_window", valid_utf8(options.marker_window));
+  }
   if (options.rotation.every_ns != 0) {
     writer.metadata(store::kRecordingTag, fmt::format("{:x}", control.id));
   }

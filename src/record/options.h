@@ -55,6 +55,7 @@ struct Options {
   RotationOptions rotation;
   uint64_t max_size = 0;                 // of the .rpd, in bytes; recording stops there; 0 = none
   bool start = true;                     // false: recording waits for sonde_start()
+  std::string marker_window;             // only while a range is open that matches; "" = none
   int64_t delay_ns = 0;                  // recording begins after
   int64_t duration_ns = 0;               // and lasts; 0 = to the end
   int64_t every_ns = 0;                  // and again, from its beginning; 0 = once

@@ -42,13 +42,17 @@ struct ClockReading {
 
 // Ranges and calls that have begun and not ended: what the thread was doing when it was killed.
 // They are kept apart, so that a program that forgets to end its ranges loses no calls.
+enum RangeState : uint16_t {
+  kRangeMuted = 1,    // begun while recording was off: never written
+  kRangeIsWindow = 2  // recording is on as long as it is open (record --window)
+};
 struct OpenRange {
   uint64_t begin;  // ticks
   uint32_t id;     // its text; 0: in the open text
   uint32_t domain, category;
   uint32_t text_length;
   uint16_t text_offset;
-  uint16_t muted;  // 1: begun while recording was off: never written
+  uint16_t state;  // enum RangeState
   uint32_t level;  // ranges of this domain below it
 };
 static_assert(sizeof(OpenRange) == 32);

@@ -1,5 +1,6 @@
 // sonde record: the command line of recording, and the summary at its end.
 #include <fmt/format.h>
+#include <regex.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -77,6 +78,34 @@ Status choose_period(const Arguments& arguments, record::Options& options) {
   return ok_status();
 }
 
+// The agent compiles it again, in each process.
+Status choose_window(const Arguments& arguments, record::Options& options) {
+  const auto text = arguments.value("window");
+  if (!text) return ok_status();
+  constexpr std::string_view kMarker = "marker:";
+  if (!text->starts_with(kMarker) || text->size() == kMarker.size()) {
+    return make_error(ErrorCode::kInvalidArgument, "is not marker:REGEX: " + *text, "--window",
+                      "other windows are for reading: sonde kernels --window step:3 trace.rpd");
+  }
+  options.marker_window = text->substr(kMarker.size());
+  regex_t pattern;
+  const int wrong = ::regcomp(&pattern, options.marker_window.c_str(), REG_EXTENDED | REG_NOSUB);
+  char why[128] = "\\d is not of extended regular expressions";
+  if (wrong != 0) ::regerror(wrong, &pattern, why, sizeof why);
+  if (wrong == 0) ::regfree(&pattern);
+  if (wrong != 0 || options.marker_window.find("\\d") != std::string::npos) {
+    return make_error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", *text, why), "--window",
+                      "for example marker:^decode or marker:step [0-9]+$");
+  }
+  if (arguments.flag("no-start")) {
+    return make_error(ErrorCode::kInvalidArgument, "cannot be combined", "--window and --no-start",
+                      "with --window it begins switched off anyway");
+  }
+  options.start = false;
+  options.environment.push_back("SONDE_MARKER_WINDOW=" + options.marker_window);
+  return ok_status();
+}
+
 Result<record::RotationOptions> rotation_of(const Arguments& arguments) {
   record::RotationOptions rotation;
   rotation.every_ns = time_option(arguments, "rotate");
@@ -126,6 +155,7 @@ Result<record::Options> options_of(const Resolved& resolved) {
   options.delay_ns = time_option(arguments, "delay");
   options.duration_ns = time_option(arguments, "duration");
   SONDE_TRY(choose_period(arguments, options));
+  SONDE_TRY(choose_window(arguments, options));
   SONDE_ASSIGN(options.rotation, rotation_of(arguments));
   options.wait = arguments.value_or("wait", "command") == "all" ? record::WaitPolicy::kAll
                                                                 : record::WaitPolicy::kNone;
@@ -175,7 +205,7 @@ Status choose_process(const Arguments& given, record::Options& options) {
   if (options.rotation.every_ns != 0 || options.every_ns != 0 || !options.start ||
       options.delay_ns != 0) {
     return make_error(ErrorCode::kInvalidArgument, "cannot be combined",
-                      "--pid and --rotate, --last, --period, --delay or --no-start",
+                      "--pid and --rotate, --last, --period, --window, --delay or --no-start",
                       "--duration says for how long");
   }
   options.pid = static_cast<pid_t>(*pid);

@@ -242,11 +242,11 @@ TEST_F(IngestTest, WhatWasOpenIsNoted) {
   auto header = kRing;
   const std::string own = "own text";
   std::memcpy(header.open_text + 100, own.data(), own.size());
-  const auto open = [&](int64_t begin, uint32_t id, uint16_t muted = 0) {
+  const auto open = [&](int64_t begin, uint32_t id, uint16_t state = 0) {
     wire::OpenRange range{};
     range.begin = at(begin);
     range.id = id;
-    range.muted = muted;
+    range.state = state;
     range.text_offset = 100;
     range.text_length = static_cast<uint32_t>(own.size());
     file->unfinished(header, range);
@@ -257,9 +257,9 @@ TEST_F(IngestTest, WhatWasOpenIsNoted) {
   open(10, 10);
   open(11, 0);
   open_call(12, 5);
-  open(13, 10, 1);     // was muted
-  open_call(32, 5);    // written already
-  open_call(14, 999);  // no such function
+  open(13, 10, wire::kRangeMuted);  // was muted
+  open_call(32, 5);                 // written already
+  open_call(14, 999);               // no such function
   wire::OpenRange beyond{};
   beyond.begin = at(15);
   beyond.text_offset = 65535;

@@ -191,7 +191,9 @@ void Ingest::unfinished(const wire::ChunkHeader& chunk, const wire::OpenRange& r
   auto& impl = *impl_;
   Process& process = impl.process(chunk.spool, chunk.pid);
   ApiRow row;
-  if (range.muted != 0 || !impl.begin_unfinished(process, chunk, range.begin, row)) return;
+  if ((range.state & wire::kRangeMuted) != 0 ||
+      !impl.begin_unfinished(process, chunk, range.begin, row))
+    return;
   const uint64_t end = uint64_t{range.text_offset} + range.text_length;
   row.name_id = impl.marker_name_id;
   row.domain_id = range.domain != 0 ? impl.string_id(process, range.domain) : impl.sonde_domain_id;
