@@ -133,6 +133,15 @@ void judge(KernelFigures& figures, const std::string& gpu, Advice& advice) {
     advice.attempt = resting_on(attempt_for(*use->resource, figures), evidence);
     return;
   }
+  if (!use->not_measured.empty()) {
+    advice.bound = "unknown";
+    advice.why = fmt::format(
+        "Of what was measured, {} comes nearest to a peak, with {:.0f} % ({}), but {} {} not "
+        "measured.",
+        use->resource->bound, use->percent, evidence, fmt::join(use->not_measured, " and "),
+        use->not_measured.size() == 1 ? "was" : "were");
+    return;
+  }
   advice.bound = "latency";
   advice.why = fmt::format(
       "Bound by latency: of all that was measured, {} comes nearest to a peak, "

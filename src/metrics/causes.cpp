@@ -103,6 +103,7 @@ std::optional<Cause> cause_of(KernelFigures& figures, const Advice& advice) {
     if (auto cause = scattering_of(figures)) return cause;
   }
   if (is_latency) {
+    if (!use->not_measured.empty()) return std::nullopt;
     if (auto cause = occupancy_limit_of(figures, *use)) return cause;
     return Cause{CauseKind::kLatency, "", gain_to_busy(use->percent),
                  fmt::format("{} comes nearest to its peak, with {:.0f} % ({})", bound,

@@ -155,12 +155,13 @@ std::optional<double> deviation_of(const Value& value) {
 Evaluator::Evaluator(const Definitions& definitions, const Workload& workload, std::string per)
     : definitions_(definitions), workload_(workload), per_(std::move(per)) {}
 
-const Column* Evaluator::counter(std::string_view name, const std::string& pass) const {
+const Column* Evaluator::counter(std::string_view name, const std::string& pass,
+                                 std::string* found) const {
   const CounterTable* table = &workload_.main;
   std::string accumulated;
   if (!pass.empty()) {
-    if (const auto found = workload_.passes.find(pass); found != workload_.passes.end()) {
-      table = &found->second;
+    if (const auto own = workload_.passes.find(pass); own != workload_.passes.end()) {
+      table = &own->second;
     } else if (workload_.main.find(pass + "_ACCUM") == nullptr) {
       return nullptr;
     } else if (name == "SQ_ACCUM_PREV_HIRES") {  // newer files hold all passes in one table
@@ -168,10 +169,13 @@ const Column* Evaluator::counter(std::string_view name, const std::string& pass)
       name = accumulated;
     }
   }
+  if (found != nullptr) *found = name;
   if (const Column* column = table->find(name)) return column;
   for (const auto& [new_part, old_part] : definitions_.renamed) {
     if (name.substr(0, new_part.size()) != new_part) continue;
-    return table->find(old_part + std::string(name.substr(new_part.size())));
+    const std::string old = old_part + std::string(name.substr(new_part.size()));
+    if (found != nullptr) *found = old;
+    return table->find(old);
   }
   return nullptr;
 }

@@ -42,8 +42,9 @@ class Evaluator {
   // Over the counters of `pass` ("" = the main ones); [channel] means `channel`.
   Value evaluate(const Expression& expression, const std::string& pass, int channel = -1);
   Value variable(const std::string& name, const std::string& pass);
-  // nullptr: not read.
-  const Column* counter(std::string_view name, const std::string& pass) const;
+  // nullptr: not read. `found` is what the workload calls it.
+  const Column* counter(std::string_view name, const std::string& pass,
+                        std::string* found = nullptr) const;
 
  private:
   Value node(const Node& node, const std::vector<Value>& values, const std::string& pass,

@@ -10,15 +10,18 @@
 namespace sonde::metrics {
 namespace {
 
+constexpr const char* kMemory = "memory bandwidth";
+constexpr const char* kVector = "vector instructions";
+
 const std::vector<Resource>& resources() {
   static const std::vector<Resource> kResources = {
-      {"memory bandwidth",
+      {kMemory,
        {"L2-Fabric Read BW", "L2-Fabric Write BW"},
        {"TCC_EA_RDREQ", "TCC_EA_RDREQ_32B", "TCC_EA_WRREQ", "TCC_EA_WRREQ_64B"}},
       {kL2Bandwidth, {}, {"TCC_REQ"}},
       {"L1 bandwidth", {"vL1D Cache BW"}, {"TCP_TOTAL_CACHE_ACCESSES"}},
       {kLdsBandwidth, {"Theoretical LDS Bandwidth"}, {"SQ_LDS_IDX_ACTIVE", "SQ_LDS_BANK_CONFLICT"}},
-      {"vector instructions", {"VALU Utilization"}, {"SQ_ACTIVE_INST_VALU"}},
+      {kVector, {"VALU Utilization"}, {"SQ_ACTIVE_INST_VALU"}},
       {"matrix instructions", {"MFMA Utilization"}, {"SQ_VALU_MFMA_BUSY_CYCLES"}}};
   return kResources;
 }
@@ -90,8 +93,12 @@ std::optional<double> KernelFigures::fact(const char* name) {
 
 std::optional<Use> highest_use(KernelFigures& figures) {
   std::optional<Use> best;
+  std::vector<const char*> not_measured;
   for (const Resource& resource : resources()) {
     const auto percent = percent_of(resource, figures);
+    const bool is_common =
+        resource.bound == std::string_view(kMemory) || resource.bound == std::string_view(kVector);
+    if (!percent && is_common) not_measured.push_back(resource.bound);
     if (!percent) continue;
     Use use{&resource, *percent};
     if (resource.bound == std::string_view(kLdsBandwidth)) {
@@ -99,6 +106,7 @@ std::optional<Use> highest_use(KernelFigures& figures) {
     }
     if (!best || use.percent > best->percent) best = use;
   }
+  if (best) best->not_measured = std::move(not_measured);
   return best;
 }
 

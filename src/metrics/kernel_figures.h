@@ -43,6 +43,8 @@ struct Resource {
 struct Use {
   const Resource* resource = nullptr;
   double percent = 0;
+  // Of those that bound most kernels what was not measured: it may be used more.
+  std::vector<const char*> not_measured = {};
 };
 
 // From so much of a peak on, in per cent, a resource is the bound.

@@ -92,6 +92,22 @@ def check_small_launch(sonde, place):
     check("of the SIMDs", report["bounds"][0]["of_bound"], 100 * 4 / 416)
 
 
+def check_unknown_bound(sonde, place):
+    """Where memory or vector instructions were not measured, nothing else that is low is latency."""
+    for name, missing, words in (("no time", (), "memory bandwidth was not measured"),
+                                 ("no memory", ("TCC_EA_RDREQ_sum", "TCC_EA_WRREQ_sum"), "memory bandwidth was not"),
+                                 ("neither", ("TCC_EA_RDREQ_sum", "SQ_ACTIVE_INST_VALU"), "memory bandwidth and vector "
+                                  "instructions were not measured")):
+        row = make_workload.kernel("some()", 0, 1000, 50_000, 16384, 1 << 20, 1 << 18, 100, 16)
+        row = {key: value for key, value in row.items() if key not in missing}
+        if name == "no time":
+            row["End_Timestamp"] = row["Start_Timestamp"]
+        make_workload.make(place / name, [row])
+        report, _ = figures(sonde, place / name)
+        check(f"{name}: bound", report["bounds"][0]["bound"], "unknown")
+        check(f"{name}: why", words in " ".join(report["bounds_remarks"]), True)
+
+
 def check_explanation(sonde, folder):
     done = run(sonde, "sol", folder, "--explain", "2.1.22", "--format", "json")
     report = json.loads(done.stdout)
@@ -99,6 +115,8 @@ def check_explanation(sonde, folder):
     inputs = {row["input"].strip(): row["mean"] for row in report["metric"]}
     check("input", inputs["TCC_EA0_RDREQ_sum"], ((32 << 20) + (1 << 20)) / 64 / 2)
     check("input of an input", inputs["$duration"], 40_000.0)
+    what = {row["input"].strip(): row["what"] for row in report["metric"]}
+    check("the counter's name in the file", what["TCC_EA0_RDREQ_sum"], "counter TCC_EA_RDREQ_sum")
     check("no metric", run(sonde, "sol", folder, "--explain", "nonsense").returncode, 1)
 
 
@@ -185,6 +203,7 @@ def main():
         check_figures(sonde, folder)
         check_filters(sonde, folder)
         check_bounds(sonde, folder)
+        check_unknown_bound(sonde, place)
         check_small_launch(sonde, place)
         check_explanation(sonde, folder)
         check_comparison(sonde, place)

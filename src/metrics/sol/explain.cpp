@@ -25,9 +25,11 @@ class Inputs {
     for (const Node& node : expression.nodes) {
       if (node.op == Op::kVariable) variable(node.text, pass, depth);
       if (node.op == Op::kCounter && is_new(node.text, pass)) {
-        const Column* column = evaluator_.counter(node.text, pass);
+        std::string found;
+        const Column* column = evaluator_.counter(node.text, pass, &found);
         const Value value = column == nullptr ? Value() : Value{Value::Kind::kColumn, 0, *column};
-        row(node.text, column == nullptr ? "counter, not read" : "counter", value, depth);
+        const std::string what = found == node.text ? "counter" : "counter " + found;
+        row(node.text, column == nullptr ? "counter, not read" : what, value, depth);
       }
       if ((node.op == Op::kChannel || node.op == Op::kChannels) && is_new(node.text, pass)) {
         row(node.text + "[]", "counter of each channel", Value(), depth);
