@@ -248,6 +248,7 @@ Step AqlQueue::execute_kernel() {
   } else {
     if (!compute()) return {Step::kProgress};
     // What is counted takes as long as what it counts.
+    gpu_.counters.end_dispatch();
     const double busy_ns = gpu_.counters.busy_ns();
     if (busy_ns > 0) model_ns = static_cast<double>(time.kernel_base_ns) + busy_ns;
   }

@@ -135,6 +135,10 @@ isa::Watch PerfRegisters::watch() {
   return watch;
 }
 
+void PerfRegisters::end_dispatch() {
+  if (counting_ && !before_.empty()) caches_.end_dispatch();
+}
+
 double PerfRegisters::busy_ns() const {
   if (!counting_ || before_.empty()) return 0;
   const auto counted = [&](counter::Id id) {

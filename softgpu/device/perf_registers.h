@@ -35,6 +35,9 @@ class PerfRegisters {
   // For dispatches.
   bool is_counting() const { return counting_; }
   isa::Watch watch();
+  void end_dispatch();
+  // ACQUIRE_MEM that invalidates the second level of caches.
+  void invalidate_caches() { caches_.invalidate_all(); }
   // How long the dispatch since watch() keeps what it needs most busy, as far as the counters tell:
   // vector units, LDS, L1, L2 or memory. 0 while nothing is counted.
   double busy_ns() const;

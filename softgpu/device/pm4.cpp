@@ -23,7 +23,8 @@ enum Opcode : uint32_t {
   kSetUconfigReg = 0x79,
 };
 constexpr uint32_t kConfigBegin = 0x2000, kShBegin = 0x2c00, kUconfigBegin = 0xc000;
-constexpr size_t kDeepest = 4;  // command buffers that call each other
+constexpr uint32_t kL2Action = 1u << 23;  // of CP_COHER_CNTL: TC_ACTION_ENA
+constexpr size_t kDeepest = 4;            // command buffers that call each other
 
 // Fewest dwords behind the header.
 uint32_t least_words(uint32_t opcode) {
@@ -117,8 +118,10 @@ Pm4::Result Pm4::run(int64_t now_ns) {
 Pm4::Result Pm4::packet(uint32_t opcode, Words words, uint32_t count, int64_t now_ns) {
   switch (opcode) {
     case kNop:
-    case kAcquireMem:  // nothing is cached
     case kEventWrite:  // what ran before on this queue has ended
+      return Result::kDone;
+    case kAcquireMem:  // nothing is cached but in the model that counters have
+      if ((words[0] & kL2Action) != 0) registers_.invalidate_caches();
       return Result::kDone;
     case kIndirectBuffer:
       return enter(wide(words[0] & ~3U, words[1] & 0xffff), words[2] & 0xfffff);

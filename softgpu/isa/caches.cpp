@@ -20,6 +20,28 @@ void CacheModel::begin_dispatch() {
   for (auto& each : tcp_) each.clear();
 }
 
+void CacheModel::write_back(Line& line, uint32_t channel) {
+  counters_.add(counter::TCC_WRITEBACK, 0, channel, 1);
+  counters_.add(counter::TCC_EA_WRREQ, 0, channel, 2);
+  counters_.add(counter::TCC_EA_WRREQ_64B, 0, channel, 2);
+  line.is_dirty = false;
+}
+
+void CacheModel::end_dispatch() {
+  std::lock_guard lock(mutex_);
+  for (const size_t place : filled_) {
+    Line& line = tcc_[place];
+    const size_t channel = place / (size_t{tcc_sets_} * Geometry::kTccWays);
+    if (line.used != 0 && line.is_dirty) write_back(line, static_cast<uint32_t>(channel));
+  }
+}
+
+void CacheModel::invalidate_all() {
+  std::lock_guard lock(mutex_);
+  for (const size_t place : filled_) tcc_[place] = {};
+  filled_.clear();
+}
+
 void CacheModel::invalidate(uint64_t group) {
   std::lock_guard lock(mutex_);
   tcp_[group % geometry_.units].clear();
@@ -97,11 +119,8 @@ void CacheModel::request(uint64_t address, Access kind) {
       1);
   add(is_there ? counter::TCC_HIT : counter::TCC_MISS, 1);
   if (!is_there) {
-    if (found->used != 0 && found->is_dirty) {
-      add(counter::TCC_WRITEBACK, 1);
-      add(counter::TCC_EA_WRREQ, 2);
-      add(counter::TCC_EA_WRREQ_64B, 2);
-    }
+    if (found->used == 0) filled_.push_back(static_cast<size_t>(found - tcc_.data()));
+    if (found->used != 0 && found->is_dirty) write_back(*found, channel);
     add(counter::TCC_EA_RDREQ, 2);
     *found = {line, 0, false};
   }

@@ -32,6 +32,10 @@ class CacheModel {
     uint32_t count = 0;
   };
   void access(uint64_t group, Access kind, bool returns, std::span<const Bytes> bytes);
+  // A dispatch is over: its release fence writes all changed lines of the second level back.
+  void end_dispatch();
+  // ACQUIRE_MEM of the second level: it is empty.
+  void invalidate_all();
   // buffer_wbinvl1.
   void invalidate(uint64_t group);
 
@@ -44,6 +48,7 @@ class CacheModel {
   // The line, or the one to be replaced; whether it is there.
   static std::pair<Line*, bool> find(std::span<Line> set, uint64_t tag);
   void request(uint64_t address, Access kind);
+  void write_back(Line& line, uint32_t channel);
 
   CounterBank& counters_;
   const CounterGeometry geometry_;
@@ -52,6 +57,7 @@ class CacheModel {
   uint64_t now_ = 0;
   std::vector<std::vector<Line>> tcp_;  // by unit; empty until it is used
   std::vector<Line> tcc_;               // empty until the first dispatch
+  std::vector<size_t> filled_;          // places in it that hold something
 };
 
 }  // namespace softgpu::isa

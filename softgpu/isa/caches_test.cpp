@@ -87,5 +87,25 @@ TEST(Caches, AtomicsAndStoresPassTheVectorCacheAndInvalidationsEmptyIt) {
   EXPECT_EQ(model.sum(counter::TCP_TCC_READ_REQ), 4U);
 }
 
+TEST(Caches, ADispatchWritesBackAtItsEndAndTheSecondLevelKeepsItsLinesUntilItIsInvalidated) {
+  Model model;
+  model.access(Access::kStore, 0x1000);
+  model.access(Access::kLoad, 0x9000);
+  model.caches.end_dispatch();
+  EXPECT_EQ(model.sum(counter::TCC_WRITEBACK), 1U);
+  EXPECT_EQ(model.sum(counter::TCC_EA_WRREQ_64B), 2U);
+  model.caches.end_dispatch();
+  EXPECT_EQ(model.sum(counter::TCC_WRITEBACK), 1U) << "it is clean by now";
+  model.caches.begin_dispatch();
+  model.access(Access::kLoad, 0x1000);
+  EXPECT_EQ(model.sum(counter::TCC_HIT), 1U);
+  model.caches.invalidate_all();
+  model.caches.begin_dispatch();
+  model.access(Access::kLoad, 0x1000);
+  EXPECT_EQ(model.sum(counter::TCC_HIT), 1U);
+  EXPECT_EQ(model.sum(counter::TCC_MISS), 3U);
+  EXPECT_EQ(model.sum(counter::TCC_WRITEBACK), 1U);
+}
+
 }  // namespace
 }  // namespace softgpu::isa

@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
     dispatch.group[0] = group;
     dispatch.kernarg = kernarg;
     const Outcome outcome = file.run(executor, name, dispatch);
+    caches.end_dispatch();
     ++watch.dispatch;
     std::printf("kernel %s\n", name.c_str());
     if (outcome.kind != Outcome::kDone) {

@@ -195,6 +195,7 @@ void finish(Counted& counted) {
   op.end = times.end;
   agent().op(&op);
   note_end(counted.dispatch.noted);
+  note_progress();
   if (counted.spoilt) {
     agent().dropped("counters of kernels that had to run beside others", 1);
   } else if (counted.counted) {

@@ -40,6 +40,24 @@ size_t g_named_count;
 uint64_t g_stopped[kMostNamed];  // kernels that waited for the host
 size_t g_stopped_count;
 
+std::atomic<uint32_t> g_progress;  // kernels that have ended a run
+
+// Over when no kernel has ended for a while: as long as they do, what is waited for may come.
+class Patience {
+ public:
+  bool is_over() {
+    const uint32_t progress = g_progress.load();
+    if (progress == seen_) return monotonic_now_ns() - since_ns_ > kPatienceNs;
+    seen_ = progress;
+    since_ns_ = monotonic_now_ns();
+    return false;
+  }
+
+ private:
+  uint32_t seen_ = g_progress.load();
+  int64_t since_ns_ = monotonic_now_ns();
+};
+
 bool try_to_begin(bool is_waiting) {
   pthread_mutex_lock(&g_lock);
   const bool may = !g_taken;
@@ -118,7 +136,9 @@ bool run(ReplayQueue* queue, const CounterPass& pass, DispatchPacket packet, int
   write(queue->memory, first + 1, packet);
   write(queue->memory, first + 2, stop);
   next().signal_store_screlease(queue->memory->doorbell, static_cast<int64_t>(first + 2));
-  return is_done(*queue, until_ns);
+  const bool done = is_done(*queue, until_ns);
+  note_progress();
+  return done;
 }
 
 void destroy(const ReplayQueue& queue) {
@@ -161,11 +181,13 @@ bool replays() {
   return process != 0 && process == getpid();  // nobody ends in a forked child what others began
 }
 
+void note_progress() { g_progress.fetch_add(1); }
+
 void MemoryTurn::begin() {
   const ErrnoKeeper keep;
-  const int64_t since_ns = monotonic_now_ns();
+  Patience patience;
   for (int round = 0; !try_to_begin(round != 0); ++round) {
-    if (monotonic_now_ns() - since_ns > kPatienceNs) g_wanted.store(true);
+    if (patience.is_over()) g_wanted.store(true);
     step_counting();
     pause_a_little(round);
   }
@@ -178,10 +200,10 @@ void MemoryTurn::end() {
 }
 
 bool begin_copy(uint32_t count, const Signal* depends_on) {
-  const int64_t since_ns = monotonic_now_ns();
+  Patience patience;
   for (uint32_t i = 0; i < count; ++i) {
     for (int round = 0; next().signal_load_relaxed(depends_on[i]) > 0; ++round) {
-      if (monotonic_now_ns() - since_ns > kPatienceNs) {
+      if (patience.is_over()) {
         MemoryTurn::begin();  // not among the runs of a kernel
         g_loose_copies.fetch_add(1);
         MemoryTurn::end();

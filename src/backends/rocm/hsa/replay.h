@@ -51,6 +51,8 @@ void end_loose_copy();
 // True: the caller has memory alone, until give_memory_back(). The caller of these has g_stepping.
 bool take_memory();
 void give_memory_back();
+// A kernel has ended, or one of its further runs.
+void note_progress();
 // Whether somebody has waited for it for so long that the kernel may be waiting for them.
 bool memory_is_wanted();
 
