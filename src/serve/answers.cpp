@@ -30,6 +30,8 @@ const char* kind_of(timeline::Track::Kind kind) {
       return "queue";
     case timeline::Track::Kind::kThread:
       return "thread";
+    case timeline::Track::Kind::kPacked:
+      return "packed";
     case timeline::Track::Kind::kGaps:
       return "idle";
     case timeline::Track::Kind::kPath:

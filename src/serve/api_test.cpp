@@ -95,9 +95,9 @@ TEST_F(ServeApi, LeadsFromATileToTheEventAndItsName) {
       "\"launch\", \"start_ns\": 2000, \"duration_ns\": 100, \"table\": \"api\", \"row\": 2, "
       "\"lane\": 4}}\n");
   EXPECT_TRUE(has(ask("event", {{"trace", "0"}, {"table", "api"}, {"row", "3"}}),
-                  "\"domain\": \"hip\", \"launched\": 1, \"operation\": {\"name\": \"kernel\", "
+                  "\"domain\": \"hip\", \"launched\": 1, \"operations\": [{\"name\": \"kernel\", "
                   "\"start_ns\": 3200, \"duration_ns\": 700, \"table\": \"op\", \"row\": 3, "
-                  "\"lane\": 3}}"));
+                  "\"lane\": 3}]}"));
 }
 
 TEST_F(ServeApi, FindsNeighboursAndNames) {

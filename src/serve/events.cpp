@@ -23,6 +23,8 @@ using timeline::Track;
 constexpr size_t kMostText = 256;
 constexpr int64_t kMostBins = 4096;
 constexpr size_t kMostNames = 50;
+constexpr size_t kMostOperations = 256;   // of a call, that are told
+constexpr size_t kMostScanned = 1 << 20;  // operations, to find them
 constexpr int64_t kDetailsNs = 1'000'000'000;
 
 const Track* track_of(const View& view, uint32_t lane) {
@@ -30,6 +32,26 @@ const Track* track_of(const View& view, uint32_t lane) {
     if (lane >= track.first_lane && lane - track.first_lane < track.lanes) return &track;
   }
   return nullptr;
+}
+
+// Behind them those of packed GPUs have the same operations once more.
+uint32_t own_lanes(const View& view) {
+  for (const Track& track : view.index.timeline.tracks) {
+    if (track.kind == Track::Kind::kPacked) return track.first_lane;
+  }
+  return static_cast<uint32_t>(view.index.timeline.lanes.size());
+}
+
+// The lane of an operation among those of its packed GPU.
+std::optional<uint32_t> packed_lane(const View& view, const Placed& placed) {
+  for (const Track& track : view.index.timeline.tracks) {
+    if (track.kind != Track::Kind::kPacked || track.owner != placed.track->owner) continue;
+    for (uint32_t lane = track.first_lane; lane < track.first_lane + track.lanes; ++lane) {
+      const size_t found = view.index.timeline.lanes[lane].with_row(placed.event.row);
+      if (found != timeline::kNoEvent) return lane;
+    }
+  }
+  return {};
 }
 
 // The first row of a query on the file, which may not take long: it is for a click. Values are
@@ -89,12 +111,20 @@ std::string api_json(const View& view, const Placed& placed) {
   }
   std::string json = fmt::format("{{{}, \"domain\": {}", basics_json(view, false, placed), domain);
   const uint32_t launched = view.index.api_op_count[row];
-  const auto first = launched == 0 ? std::nullopt : place_of(view, true, view.index.api_op[row]);
-  if (first) {
-    json += fmt::format(", \"launched\": {}, \"operation\": {{{}}}", launched,
-                        basics_json(view, true, *first));
+  if (launched == 0) return json + "}\n";
+  // Those of one call are near each other.
+  std::string operations;
+  const auto& op_api = view.index.op_api;
+  size_t found = 0, op = view.index.api_op[row];
+  const size_t end = std::min(op_api.size(), op + kMostScanned);
+  for (; op < end && found < std::min<size_t>(launched, kMostOperations); ++op) {
+    if (op_api[op] != row) continue;
+    ++found;
+    if (const auto place = place_of(view, true, static_cast<uint32_t>(op))) {
+      operations += (operations.empty() ? "{" : ", {") + basics_json(view, true, *place) + "}";
+    }
   }
-  return json + "}\n";
+  return json + fmt::format(", \"launched\": {}, \"operations\": [{}]}}\n", launched, operations);
 }
 
 std::string lower(std::string_view text) {
@@ -168,11 +198,13 @@ std::optional<Placed> place_of(const View& view, bool is_op, uint32_t row) {
 
 std::string basics_json(const View& view, bool is_op, const Placed& placed) {
   const Event& event = placed.event;
+  const auto packed = is_op && placed.track != nullptr ? packed_lane(view, placed) : std::nullopt;
   return fmt::format(
       "\"name\": {}, \"start_ns\": {}, \"duration_ns\": {}, \"table\": \"{}\", \"row\": {}, "
-      "\"lane\": {}",
+      "\"lane\": {}{}",
       json_quote(name_of(view, event.name)), event.start_ns - view.index.origin_ns,
-      event.end_ns - event.start_ns, is_op ? "op" : "api", event.row, placed.lane);
+      event.end_ns - event.start_ns, is_op ? "op" : "api", event.row, placed.lane,
+      packed ? fmt::format(", \"packed\": {}", *packed) : "");
 }
 
 Result<std::string> event_json(const View& view, const Request& request) {
@@ -211,8 +243,9 @@ Result<std::string> next_json(const View& view, const Request& request) {
   // Events in the order of start, then lane.
   std::optional<Event> best;
   uint32_t best_lane = 0;
-  for (uint32_t k = 0; k < lanes.size(); ++k) {
-    const uint32_t number = back ? static_cast<uint32_t>(lanes.size()) - 1 - k : k;
+  const uint32_t all = by_name ? own_lanes(view) : static_cast<uint32_t>(lanes.size());
+  for (uint32_t k = 0; k < all; ++k) {
+    const uint32_t number = back ? all - 1 - k : k;
     if (!by_name && number != asked) continue;
     const bool same_time_counts = by_name && (back ? number < asked : number > asked);
     const int64_t from_ns = same_time_counts ? time_ns : back ? time_ns - 1 : time_ns + 1;
@@ -228,7 +261,8 @@ Result<std::string> next_json(const View& view, const Request& request) {
   }
   if (!best) return std::string("null\n");
   const Track* track = track_of(view, best_lane);
-  const bool is_op = track != nullptr && track->kind == Track::Kind::kQueue;
+  const bool is_op = track != nullptr &&
+                     (track->kind == Track::Kind::kQueue || track->kind == Track::Kind::kPacked);
   return "{" + basics_json(view, is_op, {best_lane, *best, track}) + "}\n";
 }
 
@@ -242,13 +276,14 @@ Result<std::string> search_json(const View& view, const Request& request) {
   const double width_ns = static_cast<double>(to_ns - from_ns) / static_cast<double>(bins);
   std::vector<uint64_t> events(wanted.size(), 0);
   std::string lanes;
+  const uint32_t own = own_lanes(view);
   for (uint32_t number = 0; number < view.index.timeline.lanes.size(); ++number) {
     const Lane& lane = view.index.timeline.lanes[number];
     std::vector<bool> hit(static_cast<size_t>(bins), false);
     for (size_t i = 0; i < lane.size(); ++i) {
       const Event event = lane.event(i);
       if (!is_hit(event, wanted)) continue;
-      ++events[event.name];
+      if (number < own) ++events[event.name];
       const int64_t start_ns = event.start_ns - view.index.origin_ns;
       if (start_ns < from_ns || start_ns >= to_ns) continue;
       const auto bin = static_cast<size_t>(static_cast<double>(start_ns - from_ns) / width_ns);

@@ -30,10 +30,11 @@ struct Placed {
 };
 std::optional<Placed> place_of(const View& view, bool is_op, uint32_t row);
 
-// "name": ..., "start_ns": ..., "duration_ns", "table", "row", "lane": what every event has.
+// "name": ..., "start_ns": ..., "duration_ns", "table", "row", "lane": what every event has; of an
+// operation of a GPU whose queues are packed also its lane there, "packed".
 std::string basics_json(const View& view, bool is_op, const Placed& placed);
-// ?table=op|api&row=N: all that is known of it, and the call that launched it or the first
-// operation that it launched.
+// ?table=op|api&row=N: all that is known of it, and the call that launched it or the operations
+// that it launched, 256 at most.
 Result<std::string> event_json(const View& view, const http::Request& request);
 // ?lane=N&time=NS&back=0|1: the next event of a lane that starts after the time, or the last one
 // that starts before it. null: there is none. With text=: of all lanes, from that lane on where

@@ -39,6 +39,7 @@ class IndexBuilder {
     progress_.what = "arranging lanes";
     choose_op_lanes(rows);
     choose_api_lanes(rows);
+    choose_packed_lanes(rows);
     progress_.done = 0.85;
     SONDE_TRY(stopped());
     SONDE_ASSIGN(IndexColumns columns,
@@ -110,6 +111,32 @@ class IndexBuilder {
     for (ApiRecord& api : apis) ++lanes_[api.lane += first[api.thread]].events;
   }
 
+  // Of GPUs with more than one lane. Which one an operation gets is told again when it is filled.
+  void choose_packed_lanes(Rows& rows) {
+    std::map<int64_t, size_t> lanes;  // by GPU
+    for (const Track& track : tracks_) {
+      if (track.kind == Track::Kind::kQueue) lanes[track.owner] += track.lanes;
+    }
+    std::map<int64_t, std::pair<LaneChoice, std::vector<size_t>>> packed;
+    for (const auto& [gpu, count] : lanes) {
+      if (count > 1) packed[gpu];
+    }
+    if (packed.empty()) return;
+    for (const OpRecord& op : rows.ops()) {
+      const auto found = packed.find(rows.queues[op.queue].gpu);
+      if (found == packed.end()) continue;
+      auto& [choice, events] = found->second;
+      const size_t lane = choice.lane_of({op.start_ns, op.end_ns});
+      events.resize(choice.lanes());
+      ++events[lane];
+    }
+    for (const auto& [gpu, lanes_of] : packed) {
+      const auto& events = lanes_of.second;
+      packed_lane_[gpu] = add_track({Track::Kind::kPacked, gpu, 0}, events.size());
+      for (size_t i = 0; i < events.size(); ++i) lanes_[packed_lane_[gpu] + i].events = events[i];
+    }
+  }
+
   uint32_t add_track(Track track, size_t lanes) {
     track.first_lane = static_cast<uint32_t>(lanes_.size());
     track.lanes = static_cast<uint32_t>(lanes);
@@ -121,11 +148,17 @@ class IndexBuilder {
   void fill_ops(Rows& rows, IndexColumns& columns) {
     const auto ops = rows.ops();
     std::map<int64_t, Union> busy;
+    std::map<int64_t, LaneChoice> packed;
     for (uint32_t row = 0; row < ops.size(); ++row) {
       const OpRecord& op = ops[row];
-      columns.add(op.lane, {op.start_ns, op.end_ns, rows.label_of(op), row});
+      const Event event = {op.start_ns, op.end_ns, rows.label_of(op), row};
+      columns.add(op.lane, event);
       columns.op_ids()[row] = op.id;
       const int64_t gpu = rows.queues[op.queue].gpu;
+      if (const auto first = packed_lane_.find(gpu); first != packed_lane_.end()) {
+        const size_t lane = packed[gpu].lane_of({op.start_ns, op.end_ns});
+        columns.add(first->second + static_cast<uint32_t>(lane), event);
+      }
       const auto part = busy[gpu].add({op.start_ns, op.end_ns});
       if (part) columns.add(gpu_lane_[gpu], {part->start_ns, part->end_ns, 0, kNoRow});
     }
@@ -151,7 +184,7 @@ class IndexBuilder {
   Progress& progress_;
   std::vector<Counted> lanes_;
   std::vector<Track> tracks_;
-  std::map<int64_t, uint32_t> gpu_lane_;
+  std::map<int64_t, uint32_t> gpu_lane_, packed_lane_;
 };
 
 }  // namespace

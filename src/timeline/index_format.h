@@ -15,7 +15,7 @@
 namespace sonde::timeline {
 
 constexpr char kIndexMagic[8] = {'S', 'N', 'D', 'I', 'N', 'D', 'E', 'X'};
-constexpr uint32_t kIndexVersion = 1;  // of these bytes and of what they are made from
+constexpr uint32_t kIndexVersion = 2;  // of these bytes and of what they are made from
 
 struct Head {
   char magic[8] = {};

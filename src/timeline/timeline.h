@@ -17,6 +17,7 @@ struct Track {
     kGpu,     // one lane: the union of all its operations, without rows
     kQueue,   // rows count operations by time
     kThread,  // rows count calls by time
+    kPacked,  // the operations of all queues of a GPU once more, in as few lanes as hold them
     kGaps,    // of a GPU, by cause; rows are of what made the track
     kPath,    // the critical path; the same
     kSamples  // of a thread, its stacks; the same
@@ -29,7 +30,7 @@ struct Track {
 
 struct Timeline {
   trace::Interval span;       // of all events; times of tiles count from its start
-  std::vector<Track> tracks;  // GPUs with their queues, then threads by process
+  std::vector<Track> tracks;  // GPUs with their queues, threads by process, packed GPUs
   std::vector<Lane> lanes;    // lane 0 of a track holds most
 };
 

@@ -103,7 +103,7 @@ TEST(Timeline, HasEveryEventOnce) {
   const Timeline& timeline = made.timeline();
   std::set<uint32_t> ops, apis;
   for (const Track& track : timeline.tracks) {
-    if (track.kind == Track::Kind::kGpu) continue;
+    if (track.kind == Track::Kind::kGpu || track.kind == Track::Kind::kPacked) continue;
     const bool is_queue = track.kind == Track::Kind::kQueue;
     for (const uint32_t number : lanes_of(track)) {
       const Lane& lane = timeline.lanes[number];
@@ -230,6 +230,39 @@ TEST(Timeline, DrawsCallsByDepth) {
     }
   }
   EXPECT_EQ(threads, 6);
+}
+
+TEST(Timeline, PacksTheQueuesOfAGpuWithoutLeavingOneOperationOut) {
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(random_rows(6, 3000), made));
+  const trace::Trace& trace = made.trace;
+  const Timeline& timeline = made.timeline();
+  std::set<uint32_t> ops;
+  for (const Track& track : timeline.tracks) {
+    if (track.kind != Track::Kind::kPacked) continue;
+    std::vector<std::pair<int64_t, int>> ends;  // how many run at once at most
+    for (const uint32_t number : lanes_of(track)) {
+      const Lane& lane = timeline.lanes[number];
+      for (size_t i = 0; i < lane.size(); ++i) {
+        const Event event = lane.event(i);
+        EXPECT_TRUE(ops.insert(event.row).second);
+        EXPECT_EQ(event.start_ns, trace.ops.start_ns[event.row]);
+        EXPECT_EQ(lane.end_ns(i), trace.ops.end_ns[event.row]);
+        EXPECT_EQ(trace.ops.gpu[event.row], track.owner);
+        EXPECT_TRUE(i == 0 || event.start_ns >= lane.end_ns(i - 1));
+        EXPECT_EQ(lane.with_row(event.row), i);
+        ends.emplace_back(event.start_ns, 1);
+        ends.emplace_back(lane.end_ns(i), -1);
+      }
+    }
+    std::sort(ends.begin(), ends.end());
+    int at_once = 0, most = 0;
+    for (const auto& [time_ns, change] : ends) most = std::max(most, at_once += change);
+    EXPECT_GE(track.lanes, static_cast<uint32_t>(most));
+    EXPECT_LE(track.lanes,
+              static_cast<uint32_t>(most) + 1);  // one of no length begins where another does
+  }
+  EXPECT_EQ(ops.size(), trace.ops.size());
 }
 
 TEST(Timeline, HasTheTimeInWhichAGpuWasBusy) {

@@ -213,6 +213,36 @@ def make_trace(path, begin=5_000, steps=3, step_ns=100_000, metrics=True):
     fixture.database.close()
 
 
+class Packed(unittest.TestCase):
+    def test_a_call_leads_to_all_that_it_launched_and_queues_are_packed(self):
+        """A graph of six kernels on three queues, two of which run at once."""
+        with tempfile.TemporaryDirectory(prefix="sonde-web-") as folder:
+            path = os.path.join(folder, "graph.rpd")
+            fixture = Fixture(path)
+            call = fixture.api(1000, 2000, "hipGraphLaunch")
+            for i in range(6):
+                fixture.op(3000 + 500 * i, 4000 + 500 * i, f"kernel{i}", queue=i % 3, apis=(call,))
+            fixture.database.commit()
+            fixture.database.close()
+            with Server(SONDE, path) as server:
+                tracks = answer(server, "/api/tracks", trace=0)["tracks"]
+                queues = [track for track in tracks if track["kind"] == "queue"]
+                packed, = [track for track in tracks if track["kind"] == "packed"]
+                self.assertEqual((len(queues), packed["lanes"], packed["lane_events"]), (3, 2, [3, 3]))
+                event = answer(server, "/api/event", trace=0, table="api", row=0)
+                self.assertEqual(event["launched"], 6)
+                self.assertEqual([(each["name"], each["row"], each["packed"] - packed["first_lane"]) for each in event["operations"]],
+                                 [(f"kernel{i}", i, i % 2) for i in range(6)])
+                self.assertEqual({each["lane"] for each in event["operations"]}, {track["first_lane"] for track in queues})
+                # Nothing is counted twice for that.
+                hits = answer(server, "/api/search", trace=0, text="kernel", **{"from": 0, "to": 9000, "bins": 9})
+                self.assertEqual((hits["events"], hits["names"]), (6, 6))
+                seen, at = [], {"start_ns": 0, "lane": 0}
+                while at := answer(server, "/api/next", trace=0, lane=at["lane"], time=at["start_ns"], back=0, text="kernel"):
+                    seen.append(at["name"])
+                self.assertEqual(seen, [f"kernel{i}" for i in range(6)])
+
+
 class Made(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

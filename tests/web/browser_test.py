@@ -279,6 +279,13 @@ class Story(WithBrowser):
         browser.find("#compact").click()
         browser.settle()
         self.picture("compact")
+        labels = browser.text("[aria-label=Tracks]")
+        self.assertIn("All queues", labels)  # on as few lanes as hold them
+        self.assertNotIn("Queue 1", labels.replace("All queues", ""))
+        browser.click_at("#timeline", *browser.at_time("All queues", 2_000_000))
+        browser.settle()
+        self.assertEqual(browser.text(".eventname"), KERNELS[0])
+        browser.find("#timeline").send_keys(Keys.ESCAPE)
         self.assertEqual(browser.find("#compact").get_attribute("aria-pressed"), "true")
         browser.find("#compact").click()
         browser.js("document.querySelector('[aria-label^=Unpin]').click()")

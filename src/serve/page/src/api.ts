@@ -30,11 +30,11 @@ export interface CounterInfo {
 export interface StepInfo { name: string; pid: number | null; start_ns: number; end_ns: number }
 export interface Basics {
   name: string; start_ns: number; duration_ns: number; table: "op" | "api"; row: number;
-  lane: number | null;
+  lane: number | null; packed?: number;  // of a GPU whose queues are packed
 }
 export interface EventInfo extends Basics {
   type?: string; gpu?: number; queue?: number; bytes?: number; grid?: number[]; group?: number[];
-  call?: Basics; domain?: string; launched?: number; operation?: Basics; operations?: Basics[];
+  call?: Basics; domain?: string; launched?: number; operations?: Basics[];
   args?: string; stack?: string[];
 }
 export interface Finding {

@@ -74,14 +74,15 @@ function stepName(name: string, room: number): string {
 }
 
 function rowOf(rows: Placed[], chosen: Chosen): Placed | undefined {
-  return rows.find(({ row }) => row.source === chosen.source && row.lanes.includes(chosen.lane));
+  const of = (lane?: number): Placed | undefined => lane === undefined ? undefined : rows.find(({ row }) => row.source === chosen.source && row.lanes.includes(lane));
+  return of(chosen.lane) ?? of(chosen.packed);
 }
 
 interface Place { left: number; right: number; top: number; height: number }
 function placeOf(scene: Scene, rows: Placed[], chosen: Chosen): Place | undefined {
   const placed = rowOf(rows, chosen);
   if (!placed) return undefined;
-  const top = placed.top + laneTop(placed.row, placed.row.lanes.indexOf(chosen.lane));
+  const top = placed.top + laneTop(placed.row, Math.max(placed.row.lanes.indexOf(chosen.lane), placed.row.lanes.indexOf(chosen.packed ?? -1)));
   return { left: Math.max(xOf(scene, chosen.start), -4), right: Math.min(xOf(scene, chosen.start + chosen.duration), scene.width + 4),
            top, height: placed.row.lane };
 }

@@ -3,7 +3,7 @@ import { Basics, EventInfo, Finding, LayerEvent, getJson, whyOf } from "./api";
 import { tabFor } from "./finding_tabs";
 import { timeText } from "./format";
 import { stepFrom } from "./marks";
-import { LANE, Source, headOf as keyOfHead, heightOf, keyOf, laneTop } from "./rows";
+import { LANE, Row, Source, headOf as keyOfHead, heightOf, keyOf, laneTop } from "./rows";
 import type { Page } from "./state";
 
 export async function choose(page: Page, table: string, row: number, move = false): Promise<void> {
@@ -38,7 +38,8 @@ function reveal(page: Page, event: Basics): void {
   const of = lane === null ? undefined
     : page.tracks.find((each) => each.kind !== "packed" && lane >= each.first_lane && lane < each.first_lane + each.lanes);
   if (lane !== null && of) {
-    const shown = (): boolean => page.allRows.some((row) => row.source === "" && row.lanes.includes(lane));
+    const here = (row: Row): boolean => row.source === "" && (row.lanes.includes(lane) || (event.packed !== undefined && row.lanes.includes(event.packed)));
+    const shown = (): boolean => page.allRows.some(here);
     for (const key of [keyOfHead(of), keyOf(of)]) {
       page.ways.folded.delete(key);
       page.ways.hidden.delete(key);
@@ -49,8 +50,8 @@ function reveal(page: Page, event: Basics): void {
     page.arrange();
     if (!shown()) page.ways.wide.add(keyOf(of));
     page.arrange();
-    const row = page.rows.find((each) => each.source === "" && each.lanes.includes(lane));
-    const y = row ? row.top + laneTop(row, row.lanes.indexOf(lane)) : page.scroll;
+    const row = page.rows.find(here);
+    const y = row ? row.top + laneTop(row, Math.max(row.lanes.indexOf(lane), row.lanes.indexOf(event.packed ?? -1))) : page.scroll;
     if (y < page.scroll || y + LANE > page.scroll + page.room) {
       page.scroll = Math.max(0, Math.min(y - page.room / 2, heightOf(page.rows) - page.room));
     }
@@ -91,7 +92,7 @@ export async function across(page: Page, down: boolean): Promise<void> {
 
 // From an operation to its call, and back; from a gap to what ended it.
 export function follow(page: Page): void {
-  const linked = page.gap?.events[0] ?? page.chosen?.call ?? page.chosen?.operation;
+  const linked = page.gap?.events[0] ?? page.chosen?.call ?? page.chosen?.operations?.[0];
   if (linked) void choose(page, linked.table, linked.row, true);
 }
 

@@ -49,7 +49,7 @@ function EventDetails({ page }: { page: Page }) {
   if (event.call) facts.push(["From call to start", timeText(event.start_ns - event.call.start_ns)]);
   if (event.launched) facts.push(["Launched", `${countText(event.launched)} operation${event.launched === 1 ? "" : "s"}`]);
   if (event.args) facts.push(["Arguments", event.args]);
-  const linked = event.call ?? event.operation;
+  const linked = event.call ?? event.operations?.[0];
   const span = { from: event.start_ns, to: event.start_ns + Math.max(event.duration_ns, 1) };
   return (
     <div class="details" role="group" aria-label="Selected event">

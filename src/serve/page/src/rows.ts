@@ -59,7 +59,7 @@ export function inOrder(tracks: TrackInfo[]): TrackInfo[] {
   const threads = tracks.filter((track) => track.kind === "thread");
   for (const track of threads) calls.set(track.owner, (calls.get(track.owner) ?? 0) + track.events);
   threads.sort((a, b) => calls.get(b.owner)! - calls.get(a.owner)! || a.owner - b.owner || b.events - a.events);
-  return [...tracks.filter((track) => track.kind !== "thread"), ...threads];
+  return [...tracks.filter((track) => track.kind !== "thread").sort((a, b) => a.owner - b.owner), ...threads];
 }
 
 // Files number what is no process or thread below 0.

@@ -10,7 +10,7 @@ export const MOST_LEVEL = 40;
 export const RULER = 24;
 export const STEPS = 17;
 
-export interface Chosen { source: Source; lane: number; row: number; start: number; duration: number }
+export interface Chosen { source: Source; lane: number; packed?: number; row: number; start: number; duration: number }
 export interface Hits { span: Span; bins: number; lanes: Map<number, number[]> }
 export interface Measure { from: number; to: number; y: number }
 export interface Scene {

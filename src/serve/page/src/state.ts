@@ -338,12 +338,12 @@ export class Page {
   get outlined(): Chosen | undefined {
     const { chosen, gap } = this;
     if (gap) return { source: gap.source, lane: gap.lane, row: gap.row, start: gap.start_ns, duration: gap.duration_ns };
-    return chosen && chosen.lane !== null ? { source: "", lane: chosen.lane, row: chosen.row, start: chosen.start_ns, duration: chosen.duration_ns } : undefined;
+    return chosen && chosen.lane !== null ? { source: "", lane: chosen.lane, packed: chosen.packed, row: chosen.row, start: chosen.start_ns, duration: chosen.duration_ns } : undefined;
   }
   get linked(): Chosen[] {
     const { chosen, gap } = this;
-    const all = gap?.events ?? (chosen?.call ? [chosen.call] : chosen?.operations ?? (chosen?.operation ? [chosen.operation] : []));
-    return all.flatMap((each) => each.lane === null ? [] : [{ source: "" as Source, lane: each.lane, row: each.row, start: each.start_ns, duration: each.duration_ns }]);
+    const all = gap?.events ?? (chosen?.call ? [chosen.call] : chosen?.operations ?? []);
+    return all.flatMap((each) => each.lane === null ? [] : [{ source: "" as Source, lane: each.lane, packed: each.packed, row: each.row, start: each.start_ns, duration: each.duration_ns }]);
   }
 
   fit(): void {
