@@ -138,7 +138,7 @@ class Asked(Folder):
         self.assertEqual(operation["name"], "<img src=x onerror=alert(1)>")
         self.assertEqual((operation["call"]["name"], operation["call"]["start_ns"]), ("call3", 3000))
         call = self.json("/api/event", trace=0, table="api", row=operation["call"]["row"])
-        self.assertEqual((call["launched"], call["operation"]["row"]), (1, 3))
+        self.assertEqual((call["launched"], [each["row"] for each in call["operations"]]), (1, [3]))
         after = self.json("/api/next", trace=0, lane=operation["lane"], time=operation["start_ns"], back=0)
         self.assertEqual((after["name"], after["row"]), ("kernel4", 4))
         before = self.json("/api/next", trace=0, lane=operation["lane"], time=operation["start_ns"], back=1)
