@@ -27,7 +27,7 @@ class Frames {
  public:
   explicit Frames(const trace::Trace& trace) : stacks_(trace.stacks) {
     for (const trace::CodeFrame& code : stacks_.frames) {
-      is_folded_.push_back(analysis::is_interpreter(trace, code));
+      is_folded_.push_back(code.is_interpreter);
     }
   }
   void of(int32_t node, std::vector<uint32_t>& frames) const {

@@ -10,7 +10,7 @@ namespace {
 // Frames 0 (main), 1 and 2 (both called by it): nodes 0, 1 and 2 of the tree.
 trace::Trace trace_of(const std::vector<std::tuple<int64_t, int64_t, uint32_t, int32_t>>& samples) {
   trace::Trace trace;
-  trace.names = {"", "main", "forward", "backward", "/usr/bin/python3.11"};
+  trace.names = {"", "main", "forward", "backward"};
   for (const uint32_t function : {1u, 2u, 3u}) trace.stacks.frames.push_back({function, 0});
   trace.stacks.parent = {trace::kNone, 0, 0};
   trace.stacks.frame = {0, 1, 2};
@@ -65,10 +65,10 @@ TEST(SampledFrames, LeaveAFrameThatIsCalledAgain) {
 
 TEST(SampledFrames, OfPythonAreTheSameOnEachLineAndWithoutTheInterpreter) {
   trace::Trace trace = trace_of({{100, 10, 0, 3}, {110, 10, 0, 4}});
-  const uint32_t main = 1, interpreter = 4;
+  const uint32_t main = 1;
   trace.stacks.frames.push_back({main, 0, 7, trace::FrameKind::kPython});
   trace.stacks.frames.push_back({main, 0, 8, trace::FrameKind::kPython});
-  trace.stacks.frames.push_back({2, interpreter});
+  trace.stacks.frames.push_back({.function = 2, .is_interpreter = true});
   trace.stacks.parent = {trace::kNone, 0, 0, trace::kNone, trace::kNone, 3};
   trace.stacks.frame = {0, 1, 2, 3, 4, 5};
   trace.samples.stack[0] = 5;

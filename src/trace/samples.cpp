@@ -6,8 +6,8 @@
 #include <unordered_map>
 
 #include "base/strings.h"
-#include "store/python_lines.h"
 #include "store/scan.h"
+#include "trace/modules.h"
 #include "trace/row_index.h"
 #include "trace/trace.h"
 
@@ -60,22 +60,23 @@ class SampleLoader {
   }
 
   Status load_frames() {
-    std::unordered_map<int64_t, std::string> modules;
+    Modules modules;
     SONDE_TRY(store::scan(database_, "id, path", "sonde_module", {}, [&](const store::Row& row) {
-      modules[row.integer(0)] = valid_utf8(row.text(1));
+      modules.add(row.integer(0), valid_utf8(row.text(1)));
     }));
     return store::scan(
         database_, "id, kind, module_id, address, function, file, line, is_library, inlined_into",
         "sonde_frame", {}, [&](const store::Row& row) {
           CodeFrame frame;
-          const std::string& module = modules[row.integer_or(2, 0)];
+          const std::string& module = modules.path(row.integer_or(2, 0));
           frame.kind = row.text(1) == "python" ? FrameKind::kPython : FrameKind::kNative;
           frame.function = name(row.is_null(4) ? fmt::format("{:#x}", row.integer_or(3, 0))
                                                : valid_utf8(row.text(4)));
           frame.file = name(row.is_null(5) ? module : valid_utf8(row.text(5)));
           frame.line = row.integer_or(6, 0);
           // An inlined function has no module; it is whose the code around it is.
-          frame.is_library = row.is_null(7) ? is_library_path(module) : row.integer(7) != 0;
+          frame.is_library = row.is_null(7) ? modules.is_library(module) : row.integer(7) != 0;
+          frame.is_interpreter = frame.kind == FrameKind::kNative && is_interpreter_path(module);
           frames_[row.integer(0)] = {static_cast<uint32_t>(code_.frames.size()),
                                      row.integer_or(8, 0)};
           code_.frames.push_back(frame);
@@ -90,14 +91,16 @@ class SampleLoader {
                          int32_t node = parent == stacks_.end() ? kNone : parent->second;
                          std::vector<uint32_t> inlined;
                          int64_t id = row.integer(2);
-                         const bool* library = nullptr;
+                         const CodeFrame* around = nullptr;
                          for (int depth = 0; depth < kMostInlined; ++depth) {
                            const auto frame = frames_.find(id);
                            if (frame == frames_.end()) break;
                            CodeFrame& code = code_.frames[frame->second.index];
-                           if (library != nullptr && code.kind == FrameKind::kNative)
-                             code.is_library = *library;
-                           library = &code.is_library;
+                           if (around != nullptr && code.kind == FrameKind::kNative) {
+                             code.is_library = around->is_library;
+                             code.is_interpreter = around->is_interpreter;
+                           }
+                           around = &code;
                            inlined.push_back(frame->second.index);
                            id = frame->second.inlined_into;
                            if (id == 0) break;
@@ -183,16 +186,6 @@ class SampleLoader {
 };
 
 }  // namespace
-
-bool is_library_path(std::string_view path) {
-  if (path.empty() || path.front() == '[') return true;  // [vdso]
-  if (path.rfind("/usr/local/", 0) == 0) return path.find("/lib/") != path.npos;
-  for (const std::string_view folder : {"/usr/", "/lib/", "/lib64/", "/opt/rocm"}) {
-    if (path.rfind(folder, 0) == 0) return true;
-  }
-  return path.find("/site-packages/") != path.npos || path.find("/dist-packages/") != path.npos ||
-         store::is_of_sonde(path);
-}
 
 Status load_launch_stacks(store::Database& database, const std::vector<int64_t>& api_ids,
                           Trace& trace) {

@@ -24,7 +24,8 @@ struct CodeFrame {
   uint32_t file = 0;      // the source file, else the file with the code
   int64_t line = 0;       // 0: not known. In Python that of the instruction
   FrameKind kind = FrameKind::kNative;
-  bool is_library = false;  // not the user's own code
+  bool is_library = false;      // not the user's own code
+  bool is_interpreter = false;  // code of python3 or libpython3: how it executes frames of Python
 };
 
 struct CallStacks {
@@ -51,9 +52,6 @@ struct Blocked {
   std::vector<int32_t> stack;
   size_t size() const { return time_ns.size(); }
 };
-
-// Code of the system, of installed packages, of vendors' folders and of Sonde is a library's.
-bool is_library_path(std::string_view path);
 
 // Apis::stack, with the numbers of the file until load_samples() translates them.
 Status load_launch_stacks(store::Database& database, const std::vector<int64_t>& api_ids,

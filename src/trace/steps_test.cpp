@@ -73,7 +73,8 @@ TEST(Steps, LayersAreNoSteps) {
   for (const size_t kernels : {6u, 12u, 24u}) {
     std::vector<NameId> sequence;
     for (int token = 0; token < 12; ++token) {
-      for (size_t i = 0; i < 80 * kernels; ++i) sequence.push_back(static_cast<NameId>(i % kernels));
+      for (size_t i = 0; i < 80 * kernels; ++i)
+        sequence.push_back(static_cast<NameId>(i % kernels));
       for (NameId i = 100; i < 104; ++i) sequence.push_back(i);
     }
     EXPECT_EQ(period_of(sequence), 80 * kernels + 4);

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "trace/frames.h"
-#include "trace/samples.h"
+#include "trace/modules.h"
 
 namespace sonde::trace {
 
@@ -17,6 +17,25 @@ TEST(UserCodeTest, NativeFilesOfTheUserAndOfLibraries) {
                            "/jobs/ann/sonde/build/lib/sonde/libsonde-torch.so"}) {
     EXPECT_TRUE(is_library_path(path)) << path;
   }
+}
+
+TEST(UserCodeTest, APythonOfTheUsersHasLibrariesToo) {
+  Modules modules;
+  modules.add(1, "/jobs/ann/miniconda/bin/python3.11");
+  modules.add(2, "/jobs/bob/.pyenv/versions/3.12.1/lib/libpython3.12.so.1.0");
+  modules.add(3, "/jobs/ann/solver/libsolve.so");
+  for (const char* path :
+       {"/jobs/ann/miniconda/bin/python3.11", "/jobs/ann/miniconda/lib/libmkl_rt.so.2",
+        "/jobs/bob/.pyenv/versions/3.12.1/lib/python3.12/lib-dynload/math.so"}) {
+    EXPECT_TRUE(modules.is_library(path)) << path;
+  }
+  for (const char* path : {"/jobs/ann/solver/libsolve.so", "/jobs/ann/miniconda3/lib/own.so",
+                           "/jobs/ann/miniconda/own.so", "/jobs/bob/lib/libsolve.so"}) {
+    EXPECT_FALSE(modules.is_library(path)) << path;
+  }
+  EXPECT_TRUE(is_interpreter_path("/usr/bin/python3.11"));
+  EXPECT_FALSE(is_interpreter_path("/jobs/ann/python3/solve"));
+  EXPECT_EQ(modules.path(3), "/jobs/ann/solver/libsolve.so");
 }
 
 TEST(UserCodeTest, PythonFramesAsProfilersNameThem) {

@@ -52,6 +52,7 @@ constexpr Rule kDataRule = {
 
 constexpr double kMostPercentage = 25;
 constexpr double kGain = 0.5;
+constexpr int64_t kFewSamples = 20;  // a quarter of fewer may well be chance
 
 double percentage_of(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -91,6 +92,7 @@ std::string largest_part(const trace::Trace& trace, Wanted wanted, Place place_o
 void add_samples(const trace::Trace& trace, Claims& claims) {
   const StackPlaces places(trace);
   const SampleTotals totals = sample_totals(trace, false);
+  if (totals.samples < kFewSamples) return;
   const auto function_of = [&](int32_t stack) { return places.function(stack); };
   const auto line_of = [&](int32_t stack) { return places.line(stack); };
   const auto add_first = [&](const Rule& rule, const std::vector<SampleTotal>& list,
@@ -108,7 +110,7 @@ void add_samples(const trace::Trace& trace, Claims& claims) {
                     is_function ? short_name_of(first.name) : first.name, time_text(first.cpu_ns),
                     share, format_count(static_cast<uint64_t>(totals.samples)));
     const std::string most = largest_part(trace, is_mine, other_of);
-    if (!most.empty()) text += fmt::format(", {} {}", other, most);
+    if (!most.empty() && !first.name.ends_with(most)) text += fmt::format(", {} {}", other, most);
     claims.push_back({&rule, sampled(trace, is_mine), kGain, std::move(text)});
   };
   add_first(kFunctionRule, totals.functions, function_of, line_of, "most of it below");
@@ -217,6 +219,15 @@ Lanes times_of_threads(const trace::Trace& trace) {
 
 std::vector<const Rule*> cpu_rules() {
   return {&kFunctionRule, &kLineRule, &kOperatorRule, &kDataRule};
+}
+
+std::string few_samples_text(const trace::Trace& trace) {
+  const auto samples = sample_totals(trace, false).samples;
+  if (samples == 0 || samples >= kFewSamples) return "";
+  return fmt::format(
+      "{} sample{} of the CPU are too few to tell where its time went: record for longer, or more "
+      "often (--sample 1000)",
+      samples, samples == 1 ? "" : "s");
 }
 
 int64_t add_cpu_claims(const trace::Trace& trace, Claims& claims) {

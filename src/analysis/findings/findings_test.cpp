@@ -388,11 +388,15 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
     int64_t line;
     int64_t cpu_ns = 20'000'000;
   };
-  const auto sampled = [](const std::vector<Sample>& samples) {
+  // Each in so many parts: of few samples nothing is claimed.
+  const auto sampled = [](const std::vector<Sample>& samples, int parts = 10) {
     trace::Trace trace;
     trace.names = {""};
     for (const Sample& one : samples) {
-      add_sample(trace, one.function, one.line == 0 ? "" : "main.py", one.line, one.cpu_ns);
+      for (int i = 0; i < parts; ++i) {
+        add_sample(trace, one.function, one.line == 0 ? "" : "main.py", one.line,
+                   one.cpu_ns / parts);
+      }
     }
     Lines lines;
     for (const Finding& finding : findings_of({&trace, 1}, 0)) {
@@ -407,6 +411,7 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
   EXPECT_EQ(sampled({{"dot", 3}, {"f0", 0}}),  // no sample is counted for both
             (Lines{"cpu-function 20000000 of 40000000: dot: 20.00 ms"}));
   EXPECT_TRUE(sampled({{"f0", 0}, {"f1", 0}, {"f2", 0}, {"f3", 0}, {"f4", 0}}).empty());
+  EXPECT_TRUE(sampled({{"dot", 3}, {"f0", 0}}, 9).empty());
 }
 
 TEST(Findings, EvidenceHasTheFigures) {

@@ -246,6 +246,8 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
   if (!left_out.empty()) report.notes.push_back(left_out_text(left_out));
   if (!has_ops && has_work) {
     report.notes.push_back("no operations of a device: the findings are about time of the CPU");
+    std::string few = few_samples_text(traces.front());
+    if (!few.empty()) report.notes.push_back(std::move(few));
   }
   return report;
 }

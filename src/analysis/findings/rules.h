@@ -85,5 +85,7 @@ void add_rank_claims(std::span<const trace::Trace> traces, std::span<Claims> cla
 // claims are about.
 std::vector<const Rule*> cpu_rules();
 int64_t add_cpu_claims(const trace::Trace& trace, Claims& claims);
+// A note where the samples do not suffice for a claim; "" where they do, or where there are none.
+std::string few_samples_text(const trace::Trace& trace);
 
 }  // namespace sonde::analysis

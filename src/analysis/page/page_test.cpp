@@ -117,8 +117,10 @@ TEST(Page, AnswersForTheCpu) {
   rows.add(ApiRow{"user_annotation", "step", 0, 100});
   rows.add(ApiRow{"cpu_op", "aten::mm", 10, 90});
   trace::Trace trace = rows.build(0, page_needs());
-  add_sample(trace, "dot_kernel", "", 0, 10'000'000);
-  add_sample(trace, "dot_kernel", "main.py", 7, 30'000'000);
+  for (int i = 0; i < 10; ++i) {
+    add_sample(trace, "dot_kernel", "", 0, 1'000'000);
+    add_sample(trace, "dot_kernel", "main.py", 7, 3'000'000);
+  }
   const auto made = page_of(trace, 15, 5);
   ASSERT_TRUE(made.ok());
   std::vector<std::string> keys;
@@ -126,7 +128,7 @@ TEST(Page, AnswersForTheCpu) {
   EXPECT_EQ(keys,
             (Lines{"trace", "check", "functions", "lines", "markers", "operators", "memory"}));
   EXPECT_EQ(lines_of(section_of(*made, "functions").table, {"name", "samples", "cpu_ns"}),
-            (Lines{"dot_kernel|2|40000000"}));
+            (Lines{"dot_kernel|20|40000000"}));
   EXPECT_EQ(section_of(*made, "functions").charts.size(), 1u);
   EXPECT_EQ(lines_of(section_of(*made, "lines").table, {"name", "percentage"}),
             (Lines{"main.py(7): f|75"}));

@@ -97,7 +97,7 @@ class StackNodes {
     SONDE_ASSIGN(const auto filter, user_filter(user));
     for (const trace::CodeFrame& code : trace_.stacks.frames) {
       frames_.push_back(frame_of(code, filter));
-      is_folded_.push_back(!native_ && is_interpreter(trace_, code));
+      is_folded_.push_back(!native_ && code.is_interpreter);
     }
     return ok_status();
   }
@@ -305,13 +305,6 @@ const char* name_of(FrameClass frame_class) {
 Result<trace::NameFilter> user_filter(const std::string& pattern) {
   if (pattern.empty()) return trace::NameFilter();
   return trace::NameFilter::compile(pattern, "--user");
-}
-
-bool is_interpreter(const trace::Trace& trace, const trace::CodeFrame& code) {
-  if (code.kind != trace::FrameKind::kNative) return false;
-  std::string_view file = trace.names[code.file];
-  file.remove_prefix(file.rfind('/') + 1);
-  return file.starts_with("python3") || file.starts_with("libpython3");
 }
 
 bool is_user_code(const trace::Trace& trace, const trace::CodeFrame& code,

@@ -55,9 +55,6 @@ Result<trace::NameFilter> user_filter(const std::string& pattern);
 bool is_user_code(const trace::Trace& trace, const trace::CodeFrame& code,
                   const trace::NameFilter& user);
 
-// Code of python3 or libpython3: how Python executes the frames of Python.
-bool is_interpreter(const trace::Trace& trace, const trace::CodeFrame& code);
-
 // CPU time is that of samples. Wall time is that of samples too where blocked threads were looked
 // at, else the self time of calls and ranges. GPU time hangs below the calls that launched it, and
 // those below the stack in which they were made, where it was taken.
