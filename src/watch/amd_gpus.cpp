@@ -56,17 +56,19 @@ Real marked_mhz(const std::optional<std::string>& levels) {
   return std::nullopt;
 }
 
-// "ue: 0\nce: 3"
-void add_errors(std::string_view text, Whole& uncorrected, Whole& corrected) {
+// "ue: 0\nce: 3", and from Linux 6.9 on "de: 0"
+BlockErrors errors_of(std::string block, std::string_view text) {
+  BlockErrors errors;
+  errors.block = std::move(block);
   for (const std::string_view line : split(text, '\n')) {
-    const auto add = [&](const char* key, Whole& sum) {
-      if (line.rfind(key, 0) != 0) return;
-      const auto count = parse_int(trim(line.substr(std::strlen(key))));
-      if (count) sum = sum.value_or(0) + *count;
+    const auto take = [&](const char* key, Whole& count) {
+      if (line.rfind(key, 0) == 0) count = parse_int(trim(line.substr(std::strlen(key))));
     };
-    add("ue:", uncorrected);
-    add("ce:", corrected);
+    take("ue:", errors.uncorrected);
+    take("ce:", errors.corrected);
+    take("de:", errors.deferred);
   }
+  return errors;
 }
 
 Real positive(Real value) { return value && *value > 0 ? value : std::nullopt; }
@@ -254,17 +256,27 @@ void AmdGpus::read_sensors(const AmdGpu& card, Gpu& gpu) {
 void AmdGpus::read_errors(AmdGpu& card, Gpu& gpu, int64_t now_ns) {
   if (card.ecc_read_ns == 0 || now_ns - card.ecc_read_ns >= kErrorsAgainNs) {
     card.ecc_read_ns = now_ns;
-    card.ecc_corrected = card.ecc_uncorrected = std::nullopt;
+    card.errors.clear();
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(card.card.device + "/ras", error)) {
-      const std::string path = entry.path().string();
-      if (path.size() < 10 || path.compare(path.size() - 10, 10, "_err_count") != 0) continue;
-      const auto text = monitor::read_file(path);
-      if (text) add_errors(*text, card.ecc_uncorrected, card.ecc_corrected);
+      constexpr std::string_view kEnd = "_err_count";
+      const std::string name = entry.path().filename().string();
+      if (!name.ends_with(kEnd)) continue;
+      const auto text = monitor::read_file(entry.path().string());
+      if (!text) continue;
+      card.errors.push_back(errors_of(name.substr(0, name.size() - kEnd.size()), *text));
     }
+    std::sort(card.errors.begin(), card.errors.end(),
+              [](const auto& a, const auto& b) { return a.block < b.block; });
   }
-  gpu.ecc_corrected = card.ecc_corrected;
-  gpu.ecc_uncorrected = card.ecc_uncorrected;
+  gpu.block_errors = card.errors;
+  const auto add = [](Whole& sum, const Whole& count) {
+    if (count) sum = sum.value_or(0) + *count;
+  };
+  for (const BlockErrors& each : card.errors) {
+    add(gpu.ecc_corrected, each.corrected);
+    add(gpu.ecc_uncorrected, each.uncorrected);
+  }
 }
 
 }  // namespace sonde::watch

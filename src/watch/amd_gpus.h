@@ -21,7 +21,7 @@ struct AmdGpu {
   AmdRates rates;
   // Asking for the error counts costs the card some work, so they are kept for a while.
   int64_t ecc_read_ns = 0;
-  Whole ecc_corrected, ecc_uncorrected;
+  std::vector<BlockErrors> errors;
 };
 
 class AmdGpus {

@@ -81,6 +81,11 @@ void AmdRates::take(const monitor::GpuMetricsTable& table, int64_t now_ns, Gpu& 
   }
   now.read_kb = links(table, "xgmi_read_data_acc");
   now.written_kb = links(table, "xgmi_write_data_acc");
+  const auto whole = [](const std::optional<uint64_t>& count) {
+    return count ? Whole(static_cast<int64_t>(*count)) : std::nullopt;
+  };
+  gpu.xgmi_read_kb = whole(now.read_kb);
+  gpu.xgmi_written_kb = whole(now.written_kb);
   if (last_.time_ns != 0) {
     put_residencies(now, gpu);
     const int64_t span_ns = now_ns - last_.time_ns;

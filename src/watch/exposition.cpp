@@ -120,6 +120,12 @@ const std::vector<Metric>& omnistat_metrics() {
        {"location", "memory"}},
       {"rocm_num_compute_units", "Compute units of the GPU", "gauge",
        [](const Gpu& gpu) { return real(gpu.compute_units); }},
+      {"rocm_xgmi_total_read_kilobytes", "Read over XGMI since the driver was loaded, KB",
+       "counter", [](const Gpu& gpu) { return real(gpu.xgmi_read_kb); }},
+      {"rocm_xgmi_total_write_kilobytes", "Written over XGMI since the driver was loaded, KB",
+       "counter", [](const Gpu& gpu) { return real(gpu.xgmi_written_kb); }},
+      {"rocm_average_decoder_utilization_percentage", "Time in which decoders were busy, percent",
+       "gauge", [](const Gpu& gpu) { return gpu.media_percent; }},
       {"sonde_gpu_power_cap_watts", "Power that the GPU is held to, W", "gauge", cap_of},
       {"sonde_gpu_memory_busy_percent", "Time in which the memory was busy, percent", "gauge",
        [](const Gpu& gpu) { return gpu.memory_busy_percent; }},
@@ -278,6 +284,39 @@ void add_states(const Snapshot& snapshot, Families& families) {
   }
 }
 
+// A family for each block and kind, as omnistat has it: rocm_ras_umc_correctable_count.
+void add_block_errors(const Snapshot& snapshot, Families& families) {
+  struct Kind {
+    const char* name;
+    const char* help;
+    Whole BlockErrors::*count;
+  };
+  constexpr Kind kKinds[] = {
+      {"correctable", "Errors that were corrected", &BlockErrors::corrected},
+      {"uncorrectable", "Errors that were not corrected", &BlockErrors::uncorrected},
+      {"deferred", "Errors that nobody has used yet", &BlockErrors::deferred}};
+  std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> counts;  // GPUs and their counts
+  std::map<std::string, const char*> helps;
+  for (const Gpu& gpu : snapshot.gpus) {
+    if (gpu.state != GpuState::kAwake) continue;
+    for (const BlockErrors& errors : gpu.block_errors) {
+      for (const Kind& kind : kKinds) {
+        const Whole& count = errors.*kind.count;
+        if (!count) continue;
+        const std::string name = fmt::format("rocm_ras_{}_{}_count", errors.block, kind.name);
+        counts[name].emplace_back(gpu.number, *count);
+        helps[name] = kind.help;
+      }
+    }
+  }
+  for (const auto& [name, each] : counts) {
+    families.begin(name.c_str(), helps[name], "counter");
+    for (const auto& [gpu, count] : each) {
+      families.add({{"card", std::to_string(gpu)}}, static_cast<double>(count));
+    }
+  }
+}
+
 // The largest ones by themselves, the rest of each GPU as pid="others".
 void add_processes(const Snapshot& snapshot, Families& families) {
   std::vector<std::pair<const Process*, const GpuUse*>> uses;
@@ -333,6 +372,10 @@ void add_host(const Host& host, Families& families) {
       host.cpu_percent);
   one("omnistat_host_cpu_load1", "Runnable tasks, mean of a minute", host.load1);
   one("omnistat_host_cpu_num_logical_cores", "Logical cores", real(host.cores));
+  if (host.memory_used_bytes && host.memory_available_bytes) {
+    one("omnistat_mem_total_bytes", "Memory of the host, bytes",
+        *host.memory_used_bytes + *host.memory_available_bytes);
+  }
   one("omnistat_mem_available_bytes", "Memory of the host that is available, bytes",
       host.memory_available_bytes);
   one("sonde_host_cpu_pressure_percent", "Time in which a task waited for a CPU, percent",
@@ -368,6 +411,7 @@ std::string exposition(const Snapshot& snapshot, Naming naming, const std::strin
   families.begin("rocm_num_gpus", "GPUs of this node");
   families.add({}, count);
   add_gpus(snapshot, naming, host, omnistat_metrics(), families);
+  add_block_errors(snapshot, families);
   add_states(snapshot, families);
   add_processes(snapshot, families);
   add_jobs(snapshot, families);

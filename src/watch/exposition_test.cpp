@@ -18,6 +18,9 @@ Snapshot two_gpus() {
   gpu.energy_j = 123456789012;
   gpu.edge_c = 40;
   gpu.junction_c = 51;
+  gpu.xgmi_read_kb = 5000000000;
+  gpu.xgmi_written_kb = 7;
+  gpu.block_errors = {{"gfx", 1, 0, std::nullopt}, {"umc", 7, 2, 3}};
   snapshot.gpus.push_back(gpu);
   gpu.number = 1;
   gpu.state = GpuState::kAsleep;
@@ -37,10 +40,16 @@ TEST(Exposition, HasTheNamesOfOmnistat) {
         "# TYPE rocm_energy_joules counter", "rocm_energy_joules{card=\"0\"} 123456789012",
         "rocm_temperature_celsius{card=\"0\",location=\"edge\"} 40",
         "rocm_temperature_celsius{card=\"0\",location=\"junction\"} 51",
+        "rocm_xgmi_total_read_kilobytes{card=\"0\"} 5000000000",
+        "rocm_xgmi_total_write_kilobytes{card=\"0\"} 7",
+        "rocm_ras_umc_correctable_count{card=\"0\"} 7",
+        "rocm_ras_umc_uncorrectable_count{card=\"0\"} 2",
+        "rocm_ras_umc_deferred_count{card=\"0\"} 3", "rocm_ras_gfx_correctable_count{card=\"0\"} 1",
         "sonde_gpu_awake{card=\"0\"} 1", "sonde_gpu_awake{card=\"1\"} 0"}) {
     EXPECT_TRUE(has(text, line)) << line << " is not in\n" << text;
   }
   EXPECT_EQ(text.find("percentage{card=\"1\"}"), std::string::npos) << "it is asleep";
+  EXPECT_EQ(text.find("gfx_deferred"), std::string::npos) << "its driver does not tell it";
   EXPECT_EQ(text.find("watts"), std::string::npos) << "nothing is known of power";
   // The help of a family stands once, however many series it has.
   const std::string help = "# HELP rocm_temperature_celsius";

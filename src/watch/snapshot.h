@@ -41,6 +41,12 @@ struct TableValue {
   std::string unit;
 };
 
+// Errors that a block of the GPU has counted, "umc", since the driver was loaded.
+struct BlockErrors {
+  std::string block;
+  Whole corrected, uncorrected, deferred;
+};
+
 struct Gpu {
   int64_t number = 0;   // as the runtimes count them
   std::string address;  // "0000:c1:00.0"
@@ -57,6 +63,8 @@ struct Gpu {
   Whole pcie_lanes;
   Real pcie_gts;  // GT/s of a lane
   Real xgmi_read_bytes_s, xgmi_written_bytes_s;
+  Whole xgmi_read_kb, xgmi_written_kb;  // over all links, since the driver was loaded
+  std::vector<BlockErrors> block_errors;
   Whole ecc_corrected, ecc_uncorrected, pcie_replays;
   std::string performance_level, compute_partition, memory_partition;
   Whole compute_units;

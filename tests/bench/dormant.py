@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+# runs: 1
+"""What a dormant agent costs: a program that computes, allocates, makes system calls and starts threads, alone, `sonde record --no-start`, and with the library preloaded for nobody. The program times itself, in turn with the others."""
+
+import json
+import os
+import statistics
+import subprocess
+from pathlib import Path
+
+BUILD = Path(os.environ["SONDE_BUILD"])
+TRACE = Path(os.environ["SONDE_BENCH_DIR"]) / "t.rpd"
+ROUNDS = 16
+PROGRAM = """
+import os, threading, time
+def work():
+    for round in range(20):
+        data = [bytes(1000 + i % 7) for i in range(4000)]
+        sum(len(each) * 3 % 11 for each in data)
+        for _ in range(2000): os.getppid()
+def started(count):
+    begin = time.process_time()
+    for _ in range(count):
+        thread = threading.Thread(target=int)
+        thread.start()
+        thread.join()
+    return time.process_time() - begin
+threads = [threading.Thread(target=work) for _ in range(3)]
+begin = time.process_time()
+for each in threads: each.start()
+for each in threads: each.join()
+print(time.process_time() - begin, started(200) / 200)
+"""
+
+
+def run(recorder, environment):
+    TRACE.unlink(missing_ok=True)
+    done = subprocess.run([*recorder, "/usr/bin/python3", "-c", PROGRAM], check=True, capture_output=True, text=True,
+                          env={**os.environ, **environment})
+    return [float(each) for each in done.stdout.split()]
+
+
+def main():
+    preload = {"LD_PRELOAD": str(BUILD / "lib/sonde/libsonde-agent.so")}
+    ways = {"alone": ((), {}), "preloaded": ((), preload),
+            "waits": ((os.environ["SONDE"], "record", "-q", "--no-start", "--metrics", "off", "-o", TRACE, "--"), {})}
+    times = {way: [] for way in ways}
+    for number in range(ROUNDS):
+        order = list(ways) if number % 2 == 0 else list(reversed(ways))
+        for way in order:
+            times[way].append(run(*ways[way]))
+    least = {way: [min(column) for column in zip(*rows)] for way, rows in times.items()}
+    work, start = least["alone"]
+    spread = 100 * (statistics.median(row[0] for row in times["alone"]) / work - 1)
+    for way, what in (("preloaded", "preloaded, no recording"), ("waits", "record --no-start")):
+        print(json.dumps({
+            "name": f"dormant, {what}: CPU time more", "value": round(100 * (least[way][0] / work - 1), 2), "unit": "%",
+            "goal": 1, "better": "lower",
+            "note": f"least of {ROUNDS}; {1000 * work:.0f} ms alone, whose median is {spread:.1f} % above its least"}))
+        print(json.dumps({
+            "name": f"dormant, {what}: start of a thread", "value": round(1e6 * (least[way][1] - start), 1), "unit": "us CPU",
+            "better": "lower", "note": f"more than {1e6 * start:.0f} us alone"}))
+
+
+main()
