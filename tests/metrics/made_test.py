@@ -170,6 +170,23 @@ def check_traces(sonde, folder, place):
         check(f"{name} needs its GPU", run(sonde, "sol", place / name).returncode, 1)
 
 
+def check_cut(sonde, place):
+    """Files that are missing or end early: one line says which, and what of them."""
+    def cut(name, size):
+        folder = place / f"cut at {size}"
+        make_workload.make(folder)
+        text = (folder / name).read_text()
+        (folder / name).write_text(text[:len(text.split("\n")[0]) + size])
+        return run(sonde, "sol", folder).stderr
+
+    check("header", "pmc_perf.csv: has no dispatch\n" in cut("pmc_perf.csv", 1), True)
+    check("part of a row", "pmc_perf.csv: has no whole row: 1 have another number of fields" in cut("pmc_perf.csv", 40), True)
+    folder = place / "without facts"
+    make_workload.make(folder)
+    (folder / "sysinfo.csv").unlink()
+    check("no facts", "sysinfo.csv: cannot open" in run(sonde, "sol", folder).stderr, True)
+
+
 def check_hostile(sonde, folder, place):
     """Files that break off or are none: an answer or one line, and nothing is written into them."""
     before = sorted((path.name, path.read_bytes()) for path in folder.iterdir())
@@ -205,6 +222,7 @@ def main():
         check_bounds(sonde, folder)
         check_unknown_bound(sonde, place)
         check_small_launch(sonde, place)
+        check_cut(sonde, place)
         check_explanation(sonde, folder)
         check_comparison(sonde, place)
         check_traces(sonde, folder, place)

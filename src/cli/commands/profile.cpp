@@ -243,7 +243,7 @@ Status run_others(const record::Options& options, const metrics::Plan& plan,
     say(
         fmt::format("pass {} was not like the first: {} kernels have no counters of it, {} of its "
                     "own have no partner ({})",
-                    pass, joined.only_here, joined.only_there, joined.first_missing));
+                    pass, joined.only_here, joined.only_there, demangle(joined.first_missing)));
   }
   return ok_status();
 }

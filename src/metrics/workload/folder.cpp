@@ -243,7 +243,14 @@ Status read_counters(const Names& wanted, Workload& workload) {
     workload.main = std::move(table.counters);
   }
   warn_of_skipped(csv, path, workload);
-  if (workload.rows() == 0) return make_error(ErrorCode::kBadData, "has no dispatch", path);
+  if (workload.rows() == 0) {
+    const std::string what =
+        csv.skipped() == 0
+            ? std::string("has no dispatch")
+            : fmt::format("has no whole row: {} have another number of fields than the header",
+                          csv.skipped());
+    return make_error(ErrorCode::kBadData, what, path);
+  }
   for (const char* pass : kPasses) SONDE_TRY(read_pass(pass, wanted, workload));
   warn_of_spread(workload);
   return read_own_roofs(workload);
