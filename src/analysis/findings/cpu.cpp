@@ -113,8 +113,9 @@ void add_samples(const trace::Trace& trace, Claims& claims) {
     if (!most.empty() && !first.name.ends_with(most)) text += fmt::format(", {} {}", other, most);
     claims.push_back({&rule, sampled(trace, is_mine), kGain, std::move(text)});
   };
-  add_first(kFunctionRule, totals.functions, function_of, line_of, "most of it below");
+  // The line first: of two that have the same samples it says more.
   add_first(kLineRule, totals.lines, line_of, function_of, "most of it in");
+  add_first(kFunctionRule, totals.functions, function_of, line_of, "most of it below");
 }
 
 // Calls of operators without the operators in them, by operator.

@@ -398,6 +398,9 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
                    one.cpu_ns / parts);
       }
     }
+    for (trace::CodeFrame& frame : trace.stacks.frames) {
+      frame.is_interpreter = trace.names[frame.function].starts_with("_Py");
+    }
     Lines lines;
     for (const Finding& finding : findings_of({&trace, 1}, 0)) {
       lines.push_back(fmt::format("{} {} of {}: {}", finding.id, finding.cost_ns, finding.wall_ns,
@@ -409,7 +412,9 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
             (Lines{"cpu-function 60000000 of 100000000: dot: 60.00 ms",
                    "cpu-line 40000000 of 100000000: main.py(3): f: 40.00 ms"}));
   EXPECT_EQ(sampled({{"dot", 3}, {"f0", 0}}),  // no sample is counted for both
-            (Lines{"cpu-function 20000000 of 40000000: dot: 20.00 ms"}));
+            (Lines{"cpu-line 20000000 of 40000000: main.py(3): f: 20.00 ms"}));
+  EXPECT_EQ(sampled({{"_PyLong_Add", 3}, {"_PyEval_Vector", 3}}),  // what Python does is f's
+            (Lines{"cpu-line 40000000 of 40000000: main.py(3): f: 40.00 ms"}));
   EXPECT_TRUE(sampled({{"f0", 0}, {"f1", 0}, {"f2", 0}, {"f3", 0}, {"f4", 0}}).empty());
   EXPECT_TRUE(sampled({{"dot", 3}, {"f0", 0}}, 9).empty());
 }

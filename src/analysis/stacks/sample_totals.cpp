@@ -48,6 +48,9 @@ const trace::CodeFrame& StackPlaces::frame(int32_t node) const {
 }
 
 const std::string& StackPlaces::function(int32_t node) const {
+  for (int32_t at = node; at != kNone; at = trace_.stacks.parent[static_cast<size_t>(at)]) {
+    if (!frame(at).is_interpreter) return trace_.names[frame(at).function];
+  }
   return trace_.names[frame(node).function];
 }
 

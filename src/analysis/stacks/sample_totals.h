@@ -27,6 +27,7 @@ SampleTotals sample_totals(const trace::Trace& trace, bool with_imports = true);
 class StackPlaces {
  public:
   explicit StackPlaces(const trace::Trace& trace);
+  // The innermost one; what Python's interpreter does is its caller's.
   const std::string& function(int32_t node) const;
   // "" if no line of the user's own is in the stack.
   std::string line(int32_t node) const;
