@@ -65,7 +65,7 @@ export function Picture({ page, path, query, title }: { page: Page; path: string
   useEffect(() => {
     const abort = new AbortController();
     getText(path, { trace: page.trace, ...query, format: "svg" }, abort.signal).then(
-      (text) => { const made = build(text, title); if (made) place.current?.replaceChildren(made); else place.current?.replaceChildren(); },
+      (text) => { const made = text.includes(": nothing to draw</text>") ? undefined : build(text, title); if (made) place.current?.replaceChildren(made); else place.current?.replaceChildren(); },
       (error) => { if (!abort.signal.aborted) place.current?.replaceChildren(whyOf(error)); });
     return () => abort.abort();
   }, [key]);

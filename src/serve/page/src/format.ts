@@ -22,6 +22,11 @@ export function countText(count: number): string {
   return count.toLocaleString("en-US");
 }
 
+function flopsText(count: number): string {
+  const unit = ([[1e15, "PFLOP"], [1e12, "TFLOP"], [1e9, "GFLOP"], [1e6, "MFLOP"]] as const).find(([size]) => count >= size);
+  return unit ? `${three(count / unit[0])} ${unit[1]}` : `${countText(count)} FLOP`;
+}
+
 // A moment, exact enough to tell apart what is `step` ns away.
 export function momentText(ns: number, step: number): string {
   const unit = TIME_UNITS.find(([size]) => Math.max(Math.abs(ns), step) >= size) ?? [1, "ns"];
@@ -36,6 +41,7 @@ export function cellText(key: string, value: unknown): string {
   if (/^(pid|tid|rank|gpu|uid|year)$|_id$/.test(key)) return String(value);
   if (key.endsWith("_ns")) return timeText(value);
   if (key.endsWith("_bytes") || key === "bytes") return bytesText(value);
+  if (key === "flops") return flopsText(value);
   if (key.endsWith("percentage")) return value.toFixed(1);
   return Number.isInteger(value) ? countText(value) : value.toPrecision(4);
 }
@@ -44,7 +50,7 @@ export function cellText(key: string, value: unknown): string {
 export function titleOf(key: string): string {
   if (key === "percentage") return "Share %";
   const words = key.replace(/_(ns|bytes)$/, "").replace(/percentage$/, "%").replace(/_per_s$/, "/s").replace(/_/g, " ")
-    .replace(/\b(gpu|cpu|api|rpd|id|gb|cv|flop|tflop)\b/g, (word) => word === "gb" ? "GB" : word === "tflop" ? "TFLOP" : word.toUpperCase());
+    .replace(/\b(gpu|cpu|api|rpd|id|gb|cv|mfu|flop|tflop)\b/g, (word) => word === "gb" ? "GB" : word === "tflop" ? "TFLOP" : word.toUpperCase());
   return words.replace(/^GPU ID$/, "GPU").replace(/^./, (first) => first.toUpperCase());
 }
 

@@ -92,7 +92,7 @@ function headingRow(track: TrackInfo, ways: Arrangement): Row {
   const key = headOf(track);
   const name = nameOf(isGpu ? "GPU" : "Process", track.owner);
   return { ...BARE, key, kind: "heading", level: 1, label: name,
-           note: isGpu ? shortDevice(track.device) || "busy when any operation runs" : track.name ?? "",
+           note: isGpu ? shortDevice(track.device) || "any operation" : track.name ?? "",
            track: track.kind === "gpu" ? track : undefined, lanes: track.kind === "gpu" ? [track.first_lane] : [],
            lane: HEADING - 6, folds: true, open: !ways.folded.has(key), height: HEADING };
 }
