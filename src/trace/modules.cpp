@@ -21,6 +21,11 @@ bool is_library_path(std::string_view path) {
          store::is_of_sonde(path);
 }
 
+bool is_system_header(std::string_view file) {
+  return file.starts_with("/usr/include/") || file.starts_with("/usr/lib/gcc/") ||
+         file.find("/include/c++/") != file.npos;
+}
+
 bool is_interpreter_path(std::string_view path) {
   const std::string_view name = name_of(path);
   return name.starts_with("python3") || name.starts_with("libpython3");

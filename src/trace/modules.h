@@ -11,6 +11,9 @@ namespace sonde::trace {
 
 // Code of the system, of installed packages, of vendors' folders and of Sonde is a library's.
 bool is_library_path(std::string_view path);
+// A source file of the system's, whose functions are compiled into the user's code, as std::sort
+// is.
+bool is_system_header(std::string_view file);
 // python3, libpython3: code that executes frames of Python.
 bool is_interpreter_path(std::string_view path);
 

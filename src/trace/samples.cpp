@@ -50,6 +50,7 @@ class SampleLoader {
   struct Frame {
     uint32_t index = 0;
     int64_t inlined_into = 0;
+    bool in_library = false;  // its module
   };
 
   uint32_t name(std::string_view text) {
@@ -74,11 +75,12 @@ class SampleLoader {
                                                : valid_utf8(row.text(4)));
           frame.file = name(row.is_null(5) ? module : valid_utf8(row.text(5)));
           frame.line = row.integer_or(6, 0);
-          // An inlined function has no module; it is whose the code around it is.
-          frame.is_library = row.is_null(7) ? modules.is_library(module) : row.integer(7) != 0;
+          // What a function was inlined into has no module; load_stacks() tells whose it is.
+          const bool in_library = row.is_null(7) ? modules.is_library(module) : row.integer(7) != 0;
+          frame.is_library = in_library || is_system_header(trace_.names[frame.file]);
           frame.is_interpreter = frame.kind == FrameKind::kNative && is_interpreter_path(module);
           frames_[row.integer(0)] = {static_cast<uint32_t>(code_.frames.size()),
-                                     row.integer_or(8, 0)};
+                                     row.integer_or(8, 0), in_library};
           code_.frames.push_back(frame);
         });
   }
@@ -91,16 +93,18 @@ class SampleLoader {
                          int32_t node = parent == stacks_.end() ? kNone : parent->second;
                          std::vector<uint32_t> inlined;
                          int64_t id = row.integer(2);
-                         const CodeFrame* around = nullptr;
+                         const Frame* innermost = nullptr;  // the one that has a module
                          for (int depth = 0; depth < kMostInlined; ++depth) {
                            const auto frame = frames_.find(id);
                            if (frame == frames_.end()) break;
                            CodeFrame& code = code_.frames[frame->second.index];
-                           if (around != nullptr && code.kind == FrameKind::kNative) {
-                             code.is_library = around->is_library;
-                             code.is_interpreter = around->is_interpreter;
+                           if (innermost == nullptr) {
+                             innermost = &frame->second;
+                           } else if (code.kind == FrameKind::kNative) {
+                             code.is_library =
+                                 innermost->in_library || is_system_header(trace_.names[code.file]);
+                             code.is_interpreter = code_.frames[innermost->index].is_interpreter;
                            }
-                           around = &code;
                            inlined.push_back(frame->second.index);
                            id = frame->second.inlined_into;
                            if (id == 0) break;

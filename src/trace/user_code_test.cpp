@@ -38,6 +38,12 @@ TEST(UserCodeTest, APythonOfTheUsersHasLibrariesToo) {
   EXPECT_EQ(modules.path(3), "/jobs/ann/solver/libsolve.so");
 }
 
+TEST(UserCodeTest, HeadersOfTheSystem) {
+  EXPECT_TRUE(is_system_header("/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h"));
+  EXPECT_TRUE(is_system_header("/opt/gcc-14/lib/gcc/x86_64/14/../../../../include/c++/14/mutex"));
+  EXPECT_FALSE(is_system_header("/jobs/ann/solver/include/solve.h"));
+}
+
 TEST(UserCodeTest, PythonFramesAsProfilersNameThem) {
   for (const char* frame : {"train.py(12): step", "/jobs/ann/train.py(12): step"}) {
     EXPECT_TRUE(is_user_frame(frame)) << frame;

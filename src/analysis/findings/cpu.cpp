@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "analysis/findings/rules.h"
@@ -49,6 +50,15 @@ constexpr Rule kDataRule = {
     "and the last call of threads",
     "all of it",
     true};
+
+constexpr Rule kLockRule = {
+    "lock-waits", "Threads wait for each other's locks",
+    "Hold the lock for less time, give each thread data of its own and add it up at the end, or use "
+    "atomics; threads of Python that compute need processes, or code that releases the GIL. sonde "
+    "stacks --by callers shows who waits.",
+    "without device operations, where blocked threads were looked at (--sample-clock wall): the "
+    "time in which threads stood in a function that takes a lock of pthread's, or Python's GIL",
+    "half of it"};
 
 constexpr double kMostPercentage = 25;
 constexpr double kGain = 0.5;
@@ -116,6 +126,66 @@ void add_samples(const trace::Trace& trace, Claims& claims) {
   // The line first: of two that have the same samples it says more.
   add_first(kLineRule, totals.lines, line_of, function_of, "most of it in");
   add_first(kFunctionRule, totals.functions, function_of, line_of, "most of it below");
+}
+
+// What waits for a lock, however it is called: not for a condition, as threads without work do.
+bool takes_a_lock(std::string_view function) {
+  constexpr std::array kNames = {"pthread_mutex_lock",    "gthread_mutex_lock",    "lll_lock_wait",
+                                 "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "take_gil"};
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](const char* name) { return function.find(name) != function.npos; });
+}
+
+// The function that waits for a lock at the end of a stack: the nearest one of the user's, or the
+// outermost; kNone if it waits for none.
+int32_t waiter_of(const trace::Trace& trace, int32_t stack) {
+  const auto frame = [&](int32_t node) -> const trace::CodeFrame& {
+    return trace.stacks.frames[trace.stacks.frame[static_cast<size_t>(node)]];
+  };
+  bool waits = false;
+  for (int32_t node = stack; node != kNone; node = trace.stacks.parent[static_cast<size_t>(node)]) {
+    if (takes_a_lock(trace.names[frame(node).function])) {
+      waits = true;
+    } else if (!frame(node).is_library || trace.stacks.parent[static_cast<size_t>(node)] == kNone) {
+      return waits ? node : kNone;
+    }
+  }
+  return kNone;
+}
+
+// What threads waited for locks, by thread, and where most of it was.
+struct LockWaits {
+  Lanes lanes;
+  std::string most;
+};
+
+LockWaits lock_waits(const trace::Trace& trace) {
+  const trace::Blocked& blocked = trace.blocked;
+  LockWaits waits;
+  std::map<std::string, int64_t> by_function;
+  for (size_t i = 0; i < blocked.size(); ++i) {
+    const int32_t waiter = waiter_of(trace, blocked.stack[i]);
+    if (waiter == kNone) continue;
+    const trace::CodeFrame& code =
+        trace.stacks.frames[trace.stacks.frame[static_cast<size_t>(waiter)]];
+    by_function[trace.names[code.function]] += blocked.wall_ns[i];
+    waits.lanes[static_cast<int32_t>(blocked.thread[i])].push_back(
+        {blocked.time_ns[i] - blocked.wall_ns[i], blocked.time_ns[i]});
+  }
+  for (auto& [thread, set] : waits.lanes) trace::normalise(set);
+  const auto most =
+      std::max_element(by_function.begin(), by_function.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != by_function.end()) waits.most = most->first;
+  return waits;
+}
+
+void add_locks(LockWaits waits, Claims& claims) {
+  if (waits.lanes.empty()) return;
+  std::string text = fmt::format("{} thread{} for {}, most of it in {}", waits.lanes.size(),
+                                 waits.lanes.size() == 1 ? " waits" : "s wait",
+                                 time_text(length_ns(waits.lanes)), short_name_of(waits.most));
+  claims.push_back({&kLockRule, std::move(waits.lanes), kGain, std::move(text)});
 }
 
 // Calls of operators without the operators in them, by operator.
@@ -219,7 +289,7 @@ Lanes times_of_threads(const trace::Trace& trace) {
 }  // namespace
 
 std::vector<const Rule*> cpu_rules() {
-  return {&kFunctionRule, &kLineRule, &kOperatorRule, &kDataRule};
+  return {&kFunctionRule, &kLineRule, &kOperatorRule, &kDataRule, &kLockRule};
 }
 
 std::string few_samples_text(const trace::Trace& trace) {
@@ -232,8 +302,14 @@ std::string few_samples_text(const trace::Trace& trace) {
 }
 
 int64_t add_cpu_claims(const trace::Trace& trace, Claims& claims) {
-  const int64_t whole_ns = length_ns(times_of_threads(trace));
+  LockWaits locks = lock_waits(trace);
+  Lanes threads = times_of_threads(trace);
+  for (const auto& [thread, set] : locks.lanes) {
+    threads[thread] = trace::unite(threads[thread], set);
+  }
+  const int64_t whole_ns = length_ns(threads);
   add_samples(trace, claims);
+  add_locks(std::move(locks), claims);
   add_operators(trace, claims);
   add_data_loading(trace, whole_ns, claims);
   return whole_ns;

@@ -368,7 +368,7 @@ TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
     EXPECT_FALSE(is_found(one, one.is_quiet)) << one.id;
     ids.emplace_back(one.id);
   }
-  ids.insert(ids.end(), {"cpu-function", "cpu-line"});  // below
+  ids.insert(ids.end(), {"cpu-function", "cpu-line", "lock-waits"});  // below
   // Those of tests/verdicts/check_cases.py and counters_cases.py.
   ids.insert(ids.end(), {"below-roofline", "code-loading", "host-work", "memory-calls",
                          "slow-collectives", "bank-conflicts", "l2-misses", "latency-bound",
@@ -419,6 +419,28 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
   EXPECT_TRUE(sampled({{"dot", 3}, {"f0", 0}}, 9).empty());
 }
 
+TEST(Findings, ThreadsThatWaitForLocksAndNotThoseWithoutWork) {
+  const auto blocked_in = [](const char* function) {
+    trace::Trace trace;
+    trace.names = {""};
+    for (int i = 0; i < 20; ++i) add_sample(trace, fmt::format("f{}", i), "", 0, 1'000'000);
+    add_sample(trace, function, "main.cpp", 3, 1);  // f calls it
+    trace.stacks.frames[trace.stacks.frame.back()].is_library = true;
+    trace.blocked.time_ns = {30'000'000};
+    trace.blocked.wall_ns = {10'000'000};
+    trace.blocked.thread = {1};
+    trace.blocked.stack = {static_cast<int32_t>(trace.stacks.size()) - 1};
+    Lines lines;
+    for (const Finding& finding : findings_of({&trace, 1}, 0)) {
+      lines.push_back(finding.id + ": " + finding.evidence);
+    }
+    return lines;
+  };
+  EXPECT_EQ(blocked_in("___pthread_mutex_lock"),
+            (Lines{"lock-waits: 1 thread waits for 10.00 ms, most of it in f"}));
+  EXPECT_EQ(blocked_in("pthread_cond_wait"), Lines{});
+}
+
 TEST(Findings, EvidenceHasTheFigures) {
   trace::TraceBuilder rows;
   add_ranks(rows, 10, false);
@@ -457,7 +479,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
 
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 34u);
+  EXPECT_EQ(ids.size(), 35u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

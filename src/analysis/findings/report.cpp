@@ -44,9 +44,9 @@ struct Overview {
   int64_t wall_ns = 0, before_ns = 0;      // the longest; before the first operation
   int64_t gpu_wall_ns = 0, work_ns = 0;    // of all GPUs: wall time, and first to last operation
   int64_t busy_ns = 0, communication_ns = 0, exposed_ns = 0;
-  int64_t busy_of_wall_ns = 0;  // with the warm-up, as the wall time
-  int64_t import_ns = 0;
-  std::string hardly_used;  // "GPU 1, GPU 3"
+  int64_t busy_of_wall_ns = 0;        // with the warm-up, as the wall time
+  int64_t import_ns = 0, cpu_ns = 0;  // of samples; the one is part of the other
+  std::string hardly_used;            // "GPU 1, GPU 3"
 };
 
 Pace::Whole whole_of(const trace::Trace& trace) {
@@ -84,7 +84,9 @@ Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace>
   for (size_t i = 0; i < traces.size(); ++i) {
     const trace::Trace& trace = traces[i];
     if (!extent_of(trace)) continue;
-    overview.import_ns += sample_totals(trace, false).import_ns;
+    const SampleTotals sampled = sample_totals(trace);
+    overview.import_ns += sampled.import_ns;
+    overview.cpu_ns += sampled.cpu_ns;
     add_gpus(trace, overview);
     std::optional<Pace::Whole> whole;
     if (i < paces.size()) whole = paces[i].whole;
@@ -122,6 +124,12 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
   if (has_gpus) {
     section.add_fact(
         {"before_gpu_ns", "Before the first GPU operation", Kind::kTime, overview.before_ns});
+  }
+  if (!has_gpus && overview.cpu_ns != 0) {
+    section.add_fact({"cpu_ns", "CPU time, of all threads", Kind::kTime, overview.cpu_ns});
+    section.add_fact(
+        {"cores", "Cores busy on average", Kind::kReal,
+         static_cast<double>(overview.cpu_ns) / static_cast<double>(overview.wall_ns)});
   }
   if (overview.import_ns != 0) {
     section.add_fact({"import_ns", "CPU time of imports", Kind::kTime, overview.import_ns});
