@@ -137,16 +137,20 @@ bool takes_a_lock(std::string_view function) {
 }
 
 // The function that waits for a lock at the end of a stack: the nearest one of the user's, or the
-// outermost; kNone if it waits for none.
+// outermost; kNone if it waits for none. Python's interpreter, whose functions may have no names,
+// waits for a condition where it waits for the GIL, and for its own locks by semaphores.
 int32_t waiter_of(const trace::Trace& trace, int32_t stack) {
   const auto frame = [&](int32_t node) -> const trace::CodeFrame& {
     return trace.stacks.frames[trace.stacks.frame[static_cast<size_t>(node)]];
   };
-  bool waits = false;
+  bool waits = false, of_condition = false;
   for (int32_t node = stack; node != kNone; node = trace.stacks.parent[static_cast<size_t>(node)]) {
-    if (takes_a_lock(trace.names[frame(node).function])) {
-      waits = true;
-    } else if (!frame(node).is_library || trace.stacks.parent[static_cast<size_t>(node)] == kNone) {
+    const std::string& function = trace.names[frame(node).function];
+    const bool is_condition = function.find("pthread_cond_") != function.npos;
+    waits = waits || takes_a_lock(function) || (of_condition && frame(node).is_interpreter);
+    of_condition = is_condition;
+    if (is_condition || takes_a_lock(function)) continue;
+    if (!frame(node).is_library || trace.stacks.parent[static_cast<size_t>(node)] == kNone) {
       return waits ? node : kNone;
     }
   }

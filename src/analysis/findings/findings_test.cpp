@@ -420,25 +420,36 @@ TEST(Findings, FunctionsAndLinesOfSamples) {
 }
 
 TEST(Findings, ThreadsThatWaitForLocksAndNotThoseWithoutWork) {
-  const auto blocked_in = [](const char* function) {
+  // Outermost first; f is the user's.
+  const auto blocked_in = [](const std::vector<std::string>& functions) {
     trace::Trace trace;
     trace.names = {""};
     for (int i = 0; i < 20; ++i) add_sample(trace, fmt::format("f{}", i), "", 0, 1'000'000);
-    add_sample(trace, function, "main.cpp", 3, 1);  // f calls it
-    trace.stacks.frames[trace.stacks.frame.back()].is_library = true;
+    int32_t node = trace::kNone;
+    for (const std::string& function : functions) {
+      trace.names.push_back(function);
+      trace.stacks.frames.push_back({.function = static_cast<uint32_t>(trace.names.size() - 1),
+                                     .is_library = function != "f",
+                                     .is_interpreter = function.starts_with("python3.11")});
+      trace.stacks.parent.push_back(node);
+      trace.stacks.frame.push_back(static_cast<uint32_t>(trace.stacks.frames.size() - 1));
+      node = static_cast<int32_t>(trace.stacks.size()) - 1;
+    }
     trace.blocked.time_ns = {30'000'000};
     trace.blocked.wall_ns = {10'000'000};
     trace.blocked.thread = {1};
-    trace.blocked.stack = {static_cast<int32_t>(trace.stacks.size()) - 1};
+    trace.blocked.stack = {node};
     Lines lines;
     for (const Finding& finding : findings_of({&trace, 1}, 0)) {
       lines.push_back(finding.id + ": " + finding.evidence);
     }
     return lines;
   };
-  EXPECT_EQ(blocked_in("___pthread_mutex_lock"),
-            (Lines{"lock-waits: 1 thread waits for 10.00 ms, most of it in f"}));
-  EXPECT_EQ(blocked_in("pthread_cond_wait"), Lines{});
+  const Lines waits = {"lock-waits: 1 thread waits for 10.00 ms, most of it in f"};
+  EXPECT_EQ(blocked_in({"main", "f", "___pthread_mutex_lock", "__lll_lock_wait"}), waits);
+  EXPECT_EQ(blocked_in({"f", "python3.11+0x12", "___pthread_cond_timedwait64", "futex"}), waits);
+  EXPECT_EQ(blocked_in({"f", "___pthread_cond_wait", "futex"}), Lines{});
+  EXPECT_EQ(blocked_in({"f", "python3.11+0x12", "sem_clockwait"}), Lines{});
 }
 
 TEST(Findings, EvidenceHasTheFigures) {

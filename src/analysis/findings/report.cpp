@@ -235,7 +235,8 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
       .empty_text = has_work ? "Nothing that stands out."
                              : "No operations of a device, no calls and no samples, so nothing "
                                "can be said about its time."};
-  add_header(overview_of(traces, paces), paces, section);
+  const Overview overview = overview_of(traces, paces);
+  add_header(overview, paces, section);
   section.table.add_columns({text("finding", "Finding"), time("saving_ns", "Could save"),
                              percent("saving_percentage", "Share"), time("cost_ns", "Of"),
                              text("title", "What")});
@@ -256,6 +257,11 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
     report.notes.push_back("no operations of a device: the findings are about time of the CPU");
     std::string few = few_samples_text(traces.front());
     if (!few.empty()) report.notes.push_back(std::move(few));
+    const bool looked = any([](const auto& one) { return one.blocked.size() != 0; });
+    if (!looked && overview.cpu_ns > 0 && overview.cpu_ns < overview.wall_ns / 2) {
+      report.notes.push_back(
+          "the program waited most of the time: sonde record --sample-clock wall shows for what");
+    }
   }
   return report;
 }
