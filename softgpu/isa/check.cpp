@@ -94,12 +94,12 @@ bool Check::is_new(uint64_t entry, const Finding& finding) {
   return known_.size() < kMost && known_.emplace(entry, finding.kind, first, second).second;
 }
 
-void GroupCheck::begin(Check& check, std::span<const OwnMemory> own, uint64_t code,
-                       uint32_t waves) {
+void GroupCheck::begin(Check& check, std::span<const OwnMemory> own, const Group& group) {
   check_ = &check;
   own_.assign(own.begin(), own.end());
-  code_ = code;
-  waves_ = waves;
+  code_ = group.code;
+  waves_ = group.waves;
+  written_.assign(check.allocations() != nullptr ? group.lds_bytes : 0, false);
   version_ = 0;
   findings_.clear();
   shadow_.clear();
@@ -126,7 +126,11 @@ bool GroupCheck::sees(const Use& use) {
   if (use.kind.bytes == 0 || use.exec == 0) return false;
   if (check_->allocations() != nullptr) {
     if (use.is_local ? check_local_bounds(use) : check_bounds(use)) return true;
-    if (!use.is_local && use.kind.access != Access::kStore) check_initialised(use);
+    if (use.is_local) {
+      check_local_initialised(use);
+    } else if (use.kind.access != Access::kStore) {
+      check_initialised(use);
+    }
   }
   if (check_->checks_races()) check_races(use);
   return false;
@@ -219,6 +223,33 @@ void GroupCheck::check_initialised(const Use& use) {
       add(use, finding, lane, address);
       return;
     }
+  });
+}
+
+// Of an access of dwords, whole ones that nobody wrote: there may be padding in it.
+void GroupCheck::check_local_initialised(const Use& use) {
+  const std::string_view name = use.op.opcode->name;
+  const bool takes_any = name.find("wrxchg") != name.npos || name.find("swap") != name.npos;
+  const auto is_written = [&](uint64_t at) { return at >= written_.size() || written_[at]; };
+  const uint64_t step = use.kind.bytes < 4 ? 1 : 4;
+  each_lane(use, [&](unsigned lane, uint64_t address) {
+    const uint64_t end = address + use.kind.bytes;
+    for (uint64_t at = address; use.kind.access != Access::kStore && !takes_any && at < end;
+         at += step) {
+      bool any = false;
+      for (uint64_t byte = at; byte < std::min(at + step, end); ++byte) any |= is_written(byte);
+      if (any) continue;
+      Finding finding;
+      finding.kind = Finding::Kind::kUninitialised;
+      finding.address = at;
+      add(use, finding, lane, address);
+      break;
+    }
+  });
+  if (use.kind.access == Access::kLoad) return;
+  each_lane(use, [&](unsigned, uint64_t address) {
+    for (uint64_t at = address; at < address + use.kind.bytes && at < written_.size(); ++at)
+      written_[at] = true;
   });
 }
 

@@ -66,7 +66,11 @@ struct OwnMemory {
 
 class GroupCheck {
  public:
-  void begin(Check& check, std::span<const OwnMemory> own, uint64_t code, uint32_t waves);
+  struct Group {
+    uint64_t code = 0;
+    uint32_t waves = 0, lds_bytes = 0;
+  };
+  void begin(Check& check, std::span<const OwnMemory> own, const Group& group);
   // All waves have met.
   void passes_barrier() { shadow_.clear(); }
   // The lanes of `exec` are about to access the addresses. What is wrong is in findings(), each
@@ -81,6 +85,8 @@ class GroupCheck {
     bool is_local = false;
   };
   bool sees(const Use& use);
+  // An instruction of which it is not known what it does with LDS: all of it may be written now.
+  void loses_local() { written_.clear(); }
   const std::vector<Finding>& findings() const { return findings_; }
   std::span<const OwnMemory> own() const { return own_; }
 
@@ -90,6 +96,7 @@ class GroupCheck {
   bool is_inside(uint64_t begin, uint64_t end, bool& is_filled);
   uint64_t first_wrong(uint64_t address, uint32_t bytes, Finding::Kind& kind) const;
   void check_initialised(const Use& use);
+  void check_local_initialised(const Use& use);
   void check_races(const Use& use);
   void check_lanes(const Use& use);
   void add(const Use& use, Finding finding, unsigned lane, uint64_t begin);
@@ -103,6 +110,7 @@ class GroupCheck {
   Allocations::Found recent_[kRecent];
   unsigned next_recent_ = 0;
   uint64_t version_ = 0;
+  std::vector<bool> written_;  // bytes of LDS; behind its end: not known, so taken for written
   RaceShadow shadow_;
   std::vector<Finding> findings_;
 };

@@ -178,7 +178,7 @@ struct Checked : Machine {
     allocations.add(address(), bytes, is_filled);
   }
   Stop run_checked(const Words& words) {
-    group_watch.begin(watch, {0, 0, 2, 0, &kernel, {}});
+    group_watch.begin(watch, {0, 0, 2, 0, group.lds_bytes, &kernel, {}});
     group.watch = &group_watch;
     return run(words);
   }
@@ -256,6 +256,26 @@ TEST(Check, LdsEndsWithTheGroups) {
   EXPECT_EQ(machine.group_watch.bad_access().lane, 63u);
   EXPECT_TRUE(machine.group_watch.bad_access().is_local);
   EXPECT_EQ(machine.group_watch.bad_access().address, 256u);
+}
+
+// ds_read_b32 v1, v0; ds_write_b32 v0, v2; ds_write_b8 v0, v2
+TEST(Check, FindsReadsOfLdsThatNobodyWrote) {
+  const Words read = {0xd86c0000, 0x01000000}, write = {0xd81a0000, 0x00000200},
+              write_byte = {0xd83c0000, 0x00000200};
+  const auto told_after = [&](const Words& before) {
+    Checked machine;
+    machine.group.lds_bytes = 256;
+    Words words = before;
+    words.insert(words.end(), read.begin(), read.end());
+    EXPECT_EQ(machine.run_checked(words), Stop::kEnd);
+    return machine.told;
+  };
+  const auto told = told_after({});
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("uninitialised_read: "), std::string::npos) << told[0];
+  EXPECT_NE(told[0].find("lane 0 loads 4 bytes at LDS offset 0"), std::string::npos) << told[0];
+  EXPECT_TRUE(told_after(write).empty());
+  EXPECT_TRUE(told_after(write_byte).empty());  // the rest may be padding
 }
 
 // s_load_dwordx2 s[4:5], s[0:1], 0x0

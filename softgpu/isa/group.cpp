@@ -123,8 +123,8 @@ Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const ui
   state_.watch = launch.watch != nullptr ? &watch_ : nullptr;
   if (launch.watch != nullptr) {
     const std::vector<OwnMemory> own = launch.own_memory();
-    watch_.begin(*launch.watch,
-                 {number, launch.program->begin(), count_, launch.entry, &launch.descriptor, own});
+    watch_.begin(*launch.watch, {number, launch.program->begin(), count_, launch.entry,
+                                 launch.lds_bytes, &launch.descriptor, own});
   }
   for (uint32_t i = 0; i < count_; ++i) {
     waves_[i]->number = i;

@@ -99,7 +99,8 @@ void GroupWatch::begin(const Watch& watch, const Group& group) {
   code_ = group.code;
   entry_ = group.entry;
   kernel_ = group.kernel;
-  if (watch.check != nullptr) check_.begin(*watch.check, group.own, group.code, group.waves);
+  if (watch.check != nullptr)
+    check_.begin(*watch.check, group.own, {group.code, group.waves, group.lds_bytes});
   if (watch.waves != nullptr) answered_ = watch.waves->demands();
   tally_ = {};
   fetched_.clear();

@@ -56,6 +56,7 @@ class GroupWatch {
     uint64_t number = 0, code = 0;  // where the code object's code begins
     uint32_t waves = 0;
     uint64_t entry = 0;  // where the kernel begins
+    uint32_t lds_bytes = 0;
     const sonde::gpu::KernelDescriptor* kernel = nullptr;
     std::span<const OwnMemory> own;  // that its waves may read
   };

@@ -85,7 +85,11 @@ void GroupWatch::check_at(Wave& wave, const GroupCheck::Use& use) {
 }
 
 void GroupWatch::check(Wave& wave, const Op& op, const OpcodeClass& kind) {
-  if (op.mods.gds || is_left_out(op.opcode->name)) return;
+  if (op.mods.gds) return;
+  if (is_left_out(op.opcode->name)) {
+    if (kind.space == Space::kLds) check_.loses_local();
+    return;
+  }
   GroupCheck::Use use{wave, op, kind, addresses_, wave.exec(), 0, false};
   switch (kind.space) {
     case Space::kScalar: {

@@ -137,9 +137,10 @@ void finding_cause(FaultReport& report, const std::string& kernel, const std::st
                                buffer.empty() ? "memory that was freed" : buffer);
     return;
   }
-  report.cause =
-      fmt::format("uninitialised read: {}, which nobody has written since it was allocated{}",
-                  access_text(finding, kernel), buffer.empty() ? "" : ": it lies in " + buffer);
+  report.cause = fmt::format("uninitialised read: {}, which {}{}", access_text(finding, kernel),
+                             finding.is_local ? "no wave of its work group has written"
+                                              : "nobody has written since it was allocated",
+                             buffer.empty() ? "" : ": it lies in " + buffer);
 }
 
 }  // namespace sonde::fault

@@ -186,7 +186,7 @@ std::string collective_json(const CollectiveWait& wait) {
 std::string thread_json(const HostThread& thread) {
   Json json('{');
   json.number("tid", thread.tid).text("name", thread.name).text("call", thread.call);
-  return json.truth("runs", thread.runs == wire::kThreadRuns)
+  return json.truth("runs", thread.runs == wire::kThreadRuns || thread.runs == wire::kThreadStopped)
       .raw("stack", list_of(thread.stack, frame_json))
       .done();
 }

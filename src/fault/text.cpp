@@ -202,9 +202,10 @@ void Text::threads() {
   line("\nThreads");
   for (const HostThread& thread : report_.threads) {
     const bool runs = thread.runs == wire::kThreadRuns;
-    std::string what = runs                   ? ": runs, so its stack is not known"
-                       : thread.call.empty() ? ", blocked"
-                                              : ", in " + thread.call;
+    std::string what = runs                   ? ": runs, and could not be stopped to see where"
+                       : !thread.call.empty() ? ", in " + thread.call
+                       : thread.runs == wire::kThreadStopped ? ", runs"
+                                                             : ", blocked";
     if (thread.runs == wire::kThreadMoves) what += ", which moves while it is looked at";
     line("  {} ({}){}", thread.tid, thread.name, what);
     if (!runs) stack(thread.stack);

@@ -22,6 +22,7 @@
 #include "fault/waves.h"
 #include "record/command.h"
 #include "record/launcher.h"
+#include "record/stopped_threads.h"
 #include "record/symbols.h"
 
 namespace sonde::record {
@@ -225,6 +226,7 @@ Status FaultWatch::keep(const store::FaultRow& row, const fault::FaultReport& re
 bool FaultWatch::look(store::Writer* writer) {
   if (options_ == nullptr || !options_->faults.watch) return false;
   const int before = reports_;
+  if (!late_threads_.empty()) std::erase_if(late_threads_, let_go);
   for (const std::string& path : fault::list_boards(session_)) {
     if (told_.contains(path) || fault::fault_count(path) == 0) continue;
     told_.insert(path);
@@ -280,7 +282,7 @@ void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind ki
   now.since_ns = since_ns;
   if (!waves_.empty()) now.waves_from = ask_for_waves(waves_);
   now.time_ns = monotonic_now_ns();
-  if (!fault::ask_for_threads(path, kThreadsNs)) now.no_threads = "the process did not tell them";
+  ask_where_threads_are(path, now);
   const auto board = fault::read_board(path);
   if (!board) return say("no report of the GPU: " + board.error().to_line());
   const fault::LiveProcess process(*board->state, path);
@@ -289,6 +291,17 @@ void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind ki
   now.all.push_back(&*board);
   for (const fault::Board& other : others) now.all.push_back(&other);
   tell(*board, now, writer);
+}
+
+void FaultWatch::ask_where_threads_are(const std::string& path, fault::Occasion& now) {
+  ThreadStopper stopper(path);  // before they are asked: the process looks at once then
+  if (!fault::ask_for_threads(path, kThreadsNs)) {
+    now.no_threads = "the process did not tell them";
+  } else {
+    stopper.stop_running(kThreadsNs);
+  }
+  const auto late = stopper.take_late();
+  late_threads_.insert(late_threads_.end(), late.begin(), late.end());
 }
 
 // Of the other ranks of a job: each has a process.

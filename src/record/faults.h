@@ -57,6 +57,7 @@ class FaultWatch {
   void look_at_refused_calls(const End& end, store::Writer* writer);
   void tell_state_of(const std::string& path, fault::Occasion::Kind kind, int64_t since_ns,
                      store::Writer* writer);
+  void ask_where_threads_are(const std::string& path, fault::Occasion& now);
   std::vector<fault::Board> other_boards(const std::string& path) const;
   fault::Occasion occasion() const;
   void tell(const fault::Board& board, const fault::Occasion& occasion, store::Writer* writer);
@@ -73,7 +74,8 @@ class FaultWatch {
   int64_t looked_ns_ = 0;
   size_t checked_ = 0;  // bytes of the waves' file
   int reports_ = 0, findings_ = 0;
-  bool has_core_ = false;  // Options' file was begun, by us
+  std::vector<pid_t> late_threads_;  // to be let go as soon as they stand
+  bool has_core_ = false;            // Options' file was begun, by us
 };
 
 // Where the software GPU puts the waves of a session.

@@ -19,7 +19,7 @@ constexpr const char* kBoardLaunches = "SONDE_BOARD_LAUNCHES";
 // (`reported`), so that its memory can be read.
 constexpr const char* kBoardHolds = "SONDE_BOARD_HOLDS";
 
-constexpr uint64_t kBoardMagic = 0x35445241'4f424453;  // "SDBOARD5"
+constexpr uint64_t kBoardMagic = 0x36445241'4f424453;  // "SDBOARD6"
 constexpr uint32_t kBoardQueues = 128;
 constexpr uint32_t kBoardDispatches = 8192;  // the newest; a power of two
 constexpr uint32_t kBoardBarriers = 4096;    // the newest; a power of two
@@ -150,8 +150,19 @@ struct BoardCollective {
   BoardStack stack;
 };
 
-// Of one that runs there is no stack; of one that waits for moments only, it may be of two of them.
-enum BoardThreadState : uint32_t { kThreadBlocked = 0, kThreadRuns = 1, kThreadMoves = 2 };
+// Of one that runs there is no stack unless the reader stops it for a moment; of one that waits for
+// moments only, it may be of two of them.
+enum BoardThreadState : uint32_t {
+  kThreadBlocked = 0,
+  kThreadRuns = 1,
+  kThreadMoves = 2,
+  kThreadStopped = 3
+};
+
+// What unwinding a stopped thread needs.
+struct BoardRegisters {
+  uint64_t pc, stack, frame, rbx, r12, r13, r14, r15;
+};
 
 // What a thread was doing when somebody asked.
 struct BoardThread {
@@ -173,6 +184,11 @@ struct Board {
   uint32_t threads_asked;  // by the reader: one more for each time
   uint32_t threads_told;   // as far as that was answered
   uint32_t thread_count;
+  uint32_t stops;          // by the reader: not 0 while it stops threads, one after the other
+  uint32_t stopped_asked;  // by the reader: one more for each that stands
+  uint32_t stopped_place;  // which of `threads`
+  uint32_t stopped_told;   // as far as that was answered
+  BoardRegisters stopped;
   uint64_t next_collective;
   char architectures[kBoardGpus][16];  // of GPUs, "gfx90a"; the newest may be missing
   char program[512];                   // the file that runs; "" where it is too long

@@ -37,6 +37,11 @@ def launch(module, kernel, groups, arguments):
           "hipModuleLaunchKernel")
 
 
+def compute():
+    while "COMPUTES" in os.environ:
+        pass
+
+
 def main():
     code_object, failure = sys.argv[1:]
     module = ctypes.c_void_p()
@@ -60,6 +65,7 @@ def main():
     if failure == "free":
         drop_buffer(values)
     launch(module, *kernels[failure])
+    compute()
     while sys.argv[2:] == ["spin"] and "WAITS" in os.environ:
         time.sleep(100)
     check(hip.hipDeviceSynchronize(), "hipDeviceSynchronize")

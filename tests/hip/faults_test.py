@@ -38,6 +38,10 @@ TABLE = {
     "page": ("_ZN4work7overrunEPfPKfil", r"^out of bounds: kernel work::overrun\(.*\) touches memory 0 bytes past the "
              r"end of the buffer of {bytes} bytes at {out} that is argument 0.*, allocated in {make}",
              "out", "end", "out[i == 0 ? distance : i]", "global_store_dword"),
+    # The same by --check memory, to the byte and the lane.
+    "checked": ("_ZN4work7overrunEPfPKfil", r"^out of bounds by 4 bytes: lane 0 of wave 0 of kernel work::overrun\(.*\) stores 4 bytes "
+                r"at {end}, 0 bytes past the end of the buffer of {bytes} bytes at {out} that is argument 0.*, allocated in {make}",
+                "out", "end", "out[i == 0 ? distance : i]", "global_store_dword"),
     "free": ("_ZN4work5reuseEPii", r"^use after free: kernel work::reuse\(.*\) touches the buffer of {bytes} bytes at "
              r"{values} that is argument 0.*, allocated in {make}", "values", None, "values[i] += 1", "global_load_dword"),
     "null": ("_ZN4work6followEPKiPi", r"^null pointer: kernel work::follow\(.*\) touches address 0x0, and its argument 0.* "
@@ -69,11 +73,12 @@ def require(condition, what):
 def run(build, name, python, folder):
     """The report of a failure, what the program printed, and the seconds from fault to report."""
     programs = build / "tests/programs"
-    command = ([sys.executable, HERE / "fault.py", programs / "fault_kernels.co", name] if python
-               else [programs / "hip_faults", name])
+    failure = "page" if name == "checked" else name
+    command = ([sys.executable, HERE / "fault.py", programs / "fault_kernels.co", failure] if python
+               else [programs / "hip_faults", failure])
     report = folder / "report"
     (folder / "code").mkdir()
-    options = ["--hang", "1s"] if name == "spin" else []
+    options = {"spin": ["--hang", "1s"], "checked": ["--check", "memory"]}.get(name, [])
     process = subprocess.Popen([build / "bin/sonde", "debug", "--softgpu", "--json", "--launch-stacks", "-o", report,
                                 "--save-code-objects", folder / "code", *options, "--", *command],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -163,7 +168,7 @@ def check(build, name, python, folder):
     made = line_of(file, "hip.hipMalloc(") if python else line_of(file, "hipMalloc(&memory")
     make = f"(?:[^ ]* )?(?:work::)?make_buffer.* at .*{file}:{made}"
     cause = cause.format(make=make, assert_line=line_of(KERNELS, "assert(values"), bytes=f"{BYTES[python]:,}", out=printed["out"], values=printed["values"],
-                         values_1=f"{int(printed['values'], 16) + 1:#x}")
+                         end=f"{int(printed['out'], 16) + BYTES[python]:#x}", values_1=f"{int(printed['values'], 16) + 1:#x}")
     require(re.search(cause, told["cause"]), f"cause {told['cause']!r} is not {cause!r}")
     require(told["in_flight"][told["kernel"]]["kernel"] == kernel, "another kernel")
     check_address(told, printed, of, offset, BYTES[python])

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Random kernels that are out of bounds, use freed memory, race, or do nothing wrong (generate.py), under
+"""Random kernels that are out of bounds, use freed memory or what nobody wrote, race, or do nothing wrong (generate.py), under
 softgpu --check: what is found is what is there, and nothing else.
 
   check_test.py --build build --seeds 1 --kernels 12        of each of correct, race and bounds
@@ -91,6 +91,19 @@ def check_race(kernel, lines, arrays):
     return None
 
 
+def check_unwritten(kernel, lines, arrays):
+    if not lines:
+        return "no read of what nobody wrote was found"
+    for line in lines:
+        if line["why"] != "uninitialised_read":
+            return f"{line['why']} where nothing but reads of what nobody wrote are"
+        byte = offset(kernel, line, arrays, "address")[1]
+        ones = [a for a in told_accesses(kernel, line, arrays)[0] if a.begin <= byte < a.begin + a.size]
+        if not any(a.array in kernel.unwritten and not kernel.surely_written(a, byte) for a in ones):
+            return f"a read of what was written: {summary(line)}"
+    return None
+
+
 def check_bounds(kernel, lines, arrays):
     """Groups that run side by side may each meet an access that is wrong, before the queue ends."""
     if not lines:
@@ -124,6 +137,7 @@ def check_together(args, folder, program, kernels):
     for kernel in kernels:
         lines = [line for line in found if name_of(line) == kernel.name]
         trouble = check_race(kernel, lines, arrays) if kernel.kind == "race" else \
+            check_unwritten(kernel, lines, arrays) if kernel.kind == "unwritten" else \
             f"a false alarm: {summary(lines[0])}" if lines else None
         if trouble:
             wrong.append(f"{kernel.name}, {kernel.kind}: {trouble}")
@@ -140,7 +154,7 @@ def check_alone(args, folder, program, kernel):
 
 def check_seed(seed, args, folder):
     kernels = generate.make_kernels(seed, {"correct": args.kernels, "race": args.kernels, "bounds": args.kernels,
-                                           "freed": max(1, args.kernels // 6)})
+                                           "freed": max(1, args.kernels // 6), "unwritten": max(1, args.kernels // 4)})
     source, program = os.path.join(folder, "kernels.hip"), os.path.join(folder, "kernels")
     with open(source, "w") as file:
         file.write(generate.program(kernels))
@@ -149,14 +163,14 @@ def check_seed(seed, args, folder):
     if built.returncode != 0:
         return [built.stdout]
     alone = [k for k in kernels if k.kind in ("bounds", "freed")]
-    together = [k for k in kernels if k.kind in ("correct", "race")]
+    together = [k for k in kernels if k.kind in ("correct", "race", "unwritten")]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         jobs = [pool.submit(check_together, args, folder, program, together[i:i + AT_ONCE])
                 for i in range(0, len(together), AT_ONCE)]
         jobs += [pool.submit(check_alone, args, folder, program, kernel) for kernel in alone]
         wrong = [text for job in jobs for text in job.result()]
     kinds = ", ".join(f"{sum(k.kind == kind for k in kernels)} {text}" for kind, text in (
-        ("bounds", "out of bounds"), ("freed", "of freed memory"), ("race", "with races"), ("correct", "correct")))
+        ("bounds", "out of bounds"), ("freed", "of freed memory"), ("race", "with races"), ("unwritten", "of unwritten memory"), ("correct", "correct")))
     print(f"seed {seed}: kernels {kinds}: {len(wrong)} wrong", flush=True)
     return wrong
 

@@ -138,7 +138,7 @@ class Kernel:
         if len(self.phases) < 2 or self.races(self.accesses(self.phases)):
             return False
         return {"correct": lambda r: True, "race": self.break_order, "bounds": self.break_bounds,
-                "freed": self.free_one}[self.kind](rng)
+                "freed": self.free_one, "unwritten": self.leave_unwritten}[self.kind](rng)
 
     def set_epochs(self):
         epoch = 0
@@ -150,12 +150,13 @@ class Kernel:
         """Of one group after the other; addresses are from the begin of the array, of LDS from its begin."""
         made = []
         for group in range(self.groups):
-            for phase in phases:
+            for number, phase in enumerate(phases):
                 for turn in range(phase.turns):
                     for thread in range(self.threads):
                         if phase.takes_part(thread):
                             begin = phase.array.place + phase.element(group, thread, turn) * phase.array.size
                             made.append(Access(self, phase, turn, group, thread, begin))
+                            made[-1].order = number, turn
         return made
 
     @staticmethod
@@ -230,6 +231,43 @@ class Kernel:
         self.freed = rng.choice(arrays) if arrays else None
         return self.freed is not None
 
+    def leave_unwritten(self, rng):
+        """An array, or all of LDS, has no zeros before the first phase."""
+        array = rng.choice(self.arrays)
+        self.unwritten = [a for a in self.arrays if a.is_local] if array.is_local else [array]
+        return bool(self.reads_unwritten())
+
+    def reads_unwritten(self):
+        """Dwords of which no byte can have been written before somebody reads there."""
+        accesses = [a for a in self.accesses(self.phases) if a.array in self.unwritten]
+        writers, readers = {}, set()  # of an array of global memory, or of LDS of a group
+        for a in accesses:
+            memory = ("lds", a.group) if a.array.is_local else a.array.number
+            who = a.group, a.epoch, a.wave, a.order
+            dwords = range(a.begin // 4, (a.begin + a.size + 3) // 4)
+            if a.kind != "store":
+                readers.update((memory, dword, who) for dword in dwords)
+            if a.kind != "load":
+                for dword in dwords:
+                    writers.setdefault((memory, dword), set()).add(who)
+        return [read for read in readers if not any(self.may_precede(one, read[2]) for one in writers.get(read[:2], ()))]
+
+    @staticmethod
+    def may_precede(one, other):
+        """Of group, epoch, wave, place in the wave."""
+        if one[0] != other[0]:
+            return True
+        if one[1] != other[1]:
+            return one[1] < other[1]
+        return one[2] != other[2] or one[3] < other[3]
+
+    def surely_written(self, reader, byte):
+        """Before it reads."""
+        return any(a.kind != "load" and a.group == reader.group and a.array is reader.array and
+                   a.begin <= byte < a.begin + a.size and
+                   (a.epoch < reader.epoch or (a.wave == reader.wave and a.epoch == reader.epoch and a.order < reader.order))
+                   for a in self.accesses(self.phases))
+
     def is_outside(self, array, byte):
         """Of an array of LDS: outside of all LDS. What is freed is outside as a whole."""
         return byte < 0 or byte >= (self.local_bytes if array.is_local else array.bytes) or \
@@ -249,11 +287,15 @@ class Kernel:
                  "  const unsigned g = blockIdx.x;", "  unsigned acc = 0;"]
         lines += [f"  {TYPES[a.type][0]}* const a{a.number} = ({TYPES[a.type][0]}*)(lds + {a.place});"
                   for a in self.arrays if a.is_local]
+        unwritten = getattr(self, "unwritten", [])
+        if self.local_bytes and not any(a.is_local for a in unwritten):
+            lines += [f"  for (unsigned i = t * 4; i + 4 <= {self.local_bytes}u; i += {self.threads * 4}u) *(unsigned*)(lds + i) = 0;",
+                      f"  if (t < {self.local_bytes % 4}u) lds[{self.local_bytes // 4 * 4}u + t] = 0;", "  __syncthreads();"]
         for phase in self.phases:
             lines += phase.text()
         lines += [f"  out[g * {self.threads}u + t] = acc;", "}", f"static void run_{self.name}() {{"]
         for a in globals_:
-            lines.append(f"  auto* a{a.number} = make<{TYPES[a.type][0]}>({a.number}, {a.bytes});")
+            lines.append(f"  auto* a{a.number} = make<{TYPES[a.type][0]}>({a.number}, {a.bytes}, {str(a not in unwritten).lower()});")
         lines.append(f"  auto* out = make<unsigned>(-1, {self.threads * self.groups * 4});")
         if getattr(self, "freed", None):
             lines.append(f"  CHECK(hipFree(a{self.freed.number}));")
@@ -276,11 +318,11 @@ __device__ unsigned sum(uint4 value) { return value.x + value.y + value.z + valu
 template <class T> __device__ __attribute__((noinline)) void put(T* to, T value) { *to = value; }
 template <class T> __device__ __attribute__((noinline)) unsigned take(const T* from) { return sum(*from); }
 static int current;
-template <class T> T* make(int array, size_t bytes) {
+template <class T> T* make(int array, size_t bytes, bool has_zeros = true) {
   T* memory = nullptr;
   CHECK(hipMalloc(&memory, bytes));
   const std::vector<char> zeros(bytes);
-  CHECK(hipMemcpy(memory, zeros.data(), bytes, hipMemcpyHostToDevice));
+  if (has_zeros) CHECK(hipMemcpy(memory, zeros.data(), bytes, hipMemcpyHostToDevice));
   std::printf("{\\"kernel\\": %d, \\"array\\": %d, \\"address\\": %zu}\\n", current, array, (size_t)memory);
   std::fflush(stdout);
   return memory;

@@ -44,6 +44,9 @@ void note_free(const void* key);
 void take_stack(wire::BoardStack* stack);
 bool take_stack_of(uint32_t tid, uint64_t pc, uint64_t stack_pointer, uint64_t python,
                    wire::BoardStack* stack);
+// Of one that the board's reader has stopped.
+bool take_stack_stopped(uint32_t tid, const wire::BoardRegisters& registers, uint64_t python,
+                        wire::BoardStack* stack);
 uint64_t python_of_this_thread();
 
 // board_threads.cpp

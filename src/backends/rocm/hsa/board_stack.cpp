@@ -119,6 +119,35 @@ bool take_stack_of(uint32_t tid, uint64_t pc, uint64_t stack_pointer, uint64_t p
   return kept;
 }
 
+bool take_stack_stopped(uint32_t tid, const wire::BoardRegisters& registers, uint64_t python,
+                        wire::BoardStack* stack) {
+  stack->tid = tid;
+  stack->bytes = 0;
+  // What is stopped may hold the lock.
+  if (!g_lock.acquire()) return false;
+  cpu::Moment& moment = g_room.moment;
+  const bool can = prepared();
+  if (can) {
+    ucontext_t context = {};
+    auto& all = context.uc_mcontext.gregs;
+    const auto put = [&all](int which, uint64_t value) { all[which] = static_cast<greg_t>(value); };
+    put(REG_RIP, registers.pc);
+    put(REG_RSP, registers.stack);
+    put(REG_RBP, registers.frame);
+    put(REG_RBX, registers.rbx);
+    put(REG_R12, registers.r12);
+    put(REG_R13, registers.r13);
+    put(REG_R14, registers.r14);
+    put(REG_R15, registers.r15);
+    cpu::unwind(context, cpu::StackBounds(), moment.stack);
+    leave_out_ours(moment.stack);
+    cpu::walk_python_of(&g_naming, python, moment.python);
+  }
+  const bool kept = can && keep(moment, stack);
+  g_lock.release();
+  return kept;
+}
+
 uint64_t python_of_this_thread() {
   if (!g_lock.acquire()) return 0;
   cpu::find_python(nullptr);
@@ -137,6 +166,9 @@ void take_stack(wire::BoardStack* stack) {
 #else
 void take_stack(wire::BoardStack* stack) { *stack = {}; }
 bool take_stack_of(uint32_t, uint64_t, uint64_t, uint64_t, wire::BoardStack*) { return false; }
+bool take_stack_stopped(uint32_t, const wire::BoardRegisters&, uint64_t, wire::BoardStack*) {
+  return false;
+}
 uint64_t python_of_this_thread() { return 0; }
 #endif
 

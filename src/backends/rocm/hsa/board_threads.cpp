@@ -1,5 +1,6 @@
 // What the program's threads do, on the board, when its reader asks: of those that are blocked, by
-// reading their stacks. Nothing is sent to them and nothing stopped.
+// reading their stacks. The reader stops those that run, one at a time and for as long as the stack
+// is read here (record/stopped_threads.h).
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,6 +103,24 @@ void tell_all(wire::Board* to) {
   __atomic_store_n(&to->thread_count, count, __ATOMIC_RELEASE);
 }
 
+uint64_t now_ns() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void tell_stopped(wire::Board* to) {
+  const uint32_t asked = __atomic_load_n(&to->stopped_asked, __ATOMIC_ACQUIRE);
+  if (asked == to->stopped_told) return;
+  const uint32_t place = to->stopped_place;
+  if (place < wire::kBoardThreads) {
+    wire::BoardThread& thread = to->threads[place];
+    if (take_stack_stopped(thread.tid, to->stopped, python_of(thread.tid), &thread.stack))
+      thread.runs = wire::kThreadStopped;
+  }
+  __atomic_store_n(&to->stopped_told, asked, __ATOMIC_RELEASE);
+}
+
 }  // namespace
 
 void see_thread() {
@@ -123,6 +142,14 @@ void tell_threads() {
   const ErrnoKeeper keep;
   tell_all(to);
   __atomic_store_n(&to->threads_told, asked, __ATOMIC_RELEASE);
+  // Whoever stops threads wants its answers at once, or is gone.
+  constexpr uint64_t kMostNs = 3'000'000'000;
+  constexpr timespec kShort = {0, 50'000};
+  for (const uint64_t begin = now_ns(); now_ns() - begin < kMostNs;) {
+    tell_stopped(to);
+    if (__atomic_load_n(&to->stops, __ATOMIC_ACQUIRE) == 0) break;
+    nanosleep(&kShort, nullptr);
+  }
 }
 #else
 void see_thread() {}

@@ -1,0 +1,120 @@
+#include "record/stopped_threads.h"
+
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+
+#include "base/time.h"
+#include "wire/board.h"
+
+namespace sonde::record {
+namespace {
+
+constexpr uint32_t kMostThreads = 32;
+constexpr int64_t kStopNs = 200'000'000, kAnswerNs = 200'000'000;
+
+template <typename T>
+bool read_at(int fd, T& to, size_t at) {
+  return ::pread(fd, &to, sizeof to, static_cast<off_t>(at)) == sizeof to;
+}
+template <typename T>
+bool write_at(int fd, const T& from, size_t at) {
+  return ::pwrite(fd, &from, sizeof from, static_cast<off_t>(at)) == sizeof from;
+}
+
+// The status of its stop; 0: it stands not. Of the end of a child its parent has to hear, which we may
+// be.
+int stop_of(pid_t tid) {
+  siginfo_t info = {};
+  if (::waitid(P_PID, static_cast<id_t>(tid), &info, WSTOPPED | WNOHANG | __WALL) != 0) return 0;
+  return info.si_pid == tid ? info.si_status : 0;
+}
+
+// Only a thread that stands can be let go. A signal that was on its way goes on.
+void detach(pid_t tid, int status) {
+  const bool is_signal = status >> 8 == 0;
+  ::ptrace(PTRACE_DETACH, tid, nullptr, static_cast<long>(is_signal ? status : 0));
+}
+
+}  // namespace
+
+bool let_go(pid_t tid) {
+  const int status = stop_of(tid);
+  if (status != 0) detach(tid, status);
+  return status != 0 || (::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) != 0 && errno == ESRCH);
+}
+
+ThreadStopper::ThreadStopper(const std::string& board_path)
+    : file_(::open(board_path.c_str(), O_RDWR | O_CLOEXEC)) {
+  set_stops(1);
+}
+
+ThreadStopper::~ThreadStopper() { set_stops(0); }
+
+void ThreadStopper::set_stops(uint32_t value) const {
+  if (file_.valid()) (void)write_at(file_.get(), value, offsetof(wire::Board, stops));
+}
+
+void ThreadStopper::stop_running(int64_t most_ns) {
+#ifdef __x86_64__
+  uint32_t count = 0;
+  if (!file_.valid() || !read_at(file_.get(), count, offsetof(wire::Board, thread_count))) return;
+  const int64_t until_ns = monotonic_now_ns() + most_ns;
+  uint32_t stopped = 0;
+  for (uint32_t i = 0; i < count && i < wire::kBoardThreads && stopped < kMostThreads; ++i) {
+    wire::BoardThread thread = {};
+    if (!read_at(file_.get(), thread, offsetof(wire::Board, threads) + i * sizeof thread)) return;
+    if (thread.runs == wire::kThreadBlocked || monotonic_now_ns() > until_ns) continue;
+    const auto tid = static_cast<pid_t>(thread.tid);
+    if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) continue;
+    ++stopped;
+    ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    int status = 0;
+    for (const int64_t end_ns = monotonic_now_ns() + kStopNs; monotonic_now_ns() < end_ns;) {
+      if ((status = stop_of(tid)) != 0) break;
+      ::usleep(50);
+    }
+    if (status == 0) {
+      late_.push_back(tid);
+      continue;
+    }
+    (void)show(tid, i, monotonic_now_ns() + kAnswerNs);
+    detach(tid, status);
+  }
+#else
+  (void)most_ns;
+#endif
+}
+
+// The process reads the stack of the thread, which stands.
+bool ThreadStopper::show(pid_t tid, uint32_t place, int64_t until_ns) const {
+#ifdef __x86_64__
+  user_regs_struct now = {};
+  if (::ptrace(PTRACE_GETREGS, tid, nullptr, &now) != 0) return false;
+  const wire::BoardRegisters registers = {now.rip, now.rsp, now.rbp, now.rbx,
+                                          now.r12, now.r13, now.r14, now.r15};
+  uint32_t asked = 0, told = 0;
+  const int file = file_.get();
+  if (!write_at(file, registers, offsetof(wire::Board, stopped)) ||
+      !write_at(file, place, offsetof(wire::Board, stopped_place)) ||
+      !read_at(file, asked, offsetof(wire::Board, stopped_asked)) ||
+      !write_at(file, ++asked, offsetof(wire::Board, stopped_asked))) {
+    return false;
+  }
+  while (monotonic_now_ns() < until_ns) {
+    if (!read_at(file, told, offsetof(wire::Board, stopped_told))) return false;
+    if (told == asked) return true;
+    ::usleep(50);
+  }
+#else
+  (void)tid, (void)place, (void)until_ns;
+#endif
+  return false;
+}
+
+}  // namespace sonde::record
