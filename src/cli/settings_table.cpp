@@ -77,6 +77,13 @@ std::vector<Setting> recording_settings() {
        .type = SettingType::kTime,
        .category = "when",
        .example = "30s"},
+      {.option = {"--trigger", "WHAT,...",
+                  "with --last or --rotate: write a snapshot at signal:USR2 or signal:USR1 to the "
+                  "recorder, or when sonde check finds finding:NAME",
+                  ""},
+       .type = SettingType::kText,
+       .category = "when",
+       .example = "signal:USR2"},
       {.option =
            {"--period", "DELAY:LENGTH:RATE",
             "after DELAY record for LENGTH, and again every RATE; a fourth part says how often",

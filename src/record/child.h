@@ -34,6 +34,10 @@ class SignalPipe {
   // here.
   void keep_quit() { keeps_quit_ = true; }
   bool take_quit() { return std::exchange(has_quit_, false); }
+  // From now on this signal is kept here, unless the child catches it itself: then it is the
+  // child's, as every other.
+  void trigger_by(int number) { trigger_ = number; }
+  bool take_trigger() { return std::exchange(has_trigger_, false); }
   // In a child before exec: the signal state that the recorder was given.
   void restore() const;
 
@@ -43,6 +47,8 @@ class SignalPipe {
   sigset_t mask_{};
   bool interrupt_ignored_ = false;
   bool keeps_quit_ = false, has_quit_ = false;
+  int trigger_ = 0;
+  bool has_trigger_ = false;
   struct sigaction actions_[3] = {};  // of kTakenOver in child.cpp
 };
 
@@ -67,6 +73,9 @@ class HeldChild {
   std::string file_;
   UniqueFd go_, failed_;
 };
+
+// Whether a process has a handler of its own for the signal.
+bool catches_signal(pid_t pid, int number);
 
 // Puts /dev/null where standard descriptors are closed, so that no file of ours takes their numbers
 // and receives what is printed. Closed again in the command.

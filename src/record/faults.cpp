@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -121,6 +122,12 @@ void place_in_session(Options& options, const std::string& session) {
 
 std::string how_it_ended(int exit_status, int signal) {
   return signal != 0 ? fmt::format("signal {}", signal) : fmt::format("exit {}", exit_status);
+}
+
+int signal_of(int wait_status) { return WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0; }
+
+std::string how_it_ended(int wait_status) {
+  return how_it_ended(WEXITSTATUS(wait_status), signal_of(wait_status));
 }
 
 Result<FaultWatch> FaultWatch::open(const std::string& session, const Options& options) {

@@ -85,5 +85,8 @@ void place_in_session(Options& options, const std::string& session);
 
 // "signal 11", "exit 1".
 std::string how_it_ended(int exit_status, int signal);
+// The same of what wait() tells; 0: no signal ended it.
+int signal_of(int wait_status);
+std::string how_it_ended(int wait_status);
 
 }  // namespace sonde::record

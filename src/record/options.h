@@ -41,6 +41,10 @@ struct RotationOptions {
   int64_t every_ns = 0;  // a new part begins; 0 = there is one file
   int keep = 0;          // parts that have ended; the oldest are deleted. 0 = all
   int64_t last_ns = 0;   // of what was recorded, one file has the end, and the parts are deleted
+  // When a snapshot is written: the recorder gets the signal (0: none), or sonde check finds it in
+  // what is kept ("": nothing), which is looked for whenever a part has ended.
+  int trigger_signal = 0;
+  std::string trigger_finding;
 };
 
 struct Options {

@@ -31,6 +31,7 @@
 #include "record/status_line.h"
 #include "record/stderr_tap.h"
 #include "record/symbols.h"
+#include "record/trigger.h"
 #include "store/recording.h"
 
 namespace sonde::record {
@@ -86,6 +87,7 @@ class Recording {
   std::unique_ptr<Drain> drain_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<Parts> parts_;  // of a recording that is rotated
+  std::unique_ptr<Trigger> trigger_;
   FaultWatch faults_;
   std::map<uint64_t, TracedProcess> processes_;
   Liveness liveness_;
@@ -184,6 +186,7 @@ void Recording::reap() {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG);
     children_left_ = pid >= 0;
     if (pid <= 0) return;
+    if (pid != child_ && trigger_ != nullptr) trigger_->ended(pid, status);
     if (pid != child_) continue;
     wait_status_ = status;
     child_ended_ = true;
@@ -196,7 +199,8 @@ void Recording::rotate_when_due() {
   if (parts_ == nullptr || failure_ || stopped_) return;
   const uint32_t asked = __atomic_load_n(&control_->cut_asked, __ATOMIC_ACQUIRE);
   const bool cut = asked != cut_begun_;
-  if (cut || parts_->is_due(monotonic_now_ns())) {
+  const bool due = parts_->is_due(monotonic_now_ns());
+  if (cut || due) {
     if (auto rotated = parts_->rotate({writer_, ingest_, *drain_, metrics_.get()}); !rotated) {
       return fail(rotated.error());
     }
@@ -206,6 +210,7 @@ void Recording::rotate_when_due() {
   const auto whole = parts_->are_whole();
   if (!whole) return fail(whole.error());
   if (*whole) __atomic_store_n(&control_->cut_done, cut_begun_, __ATOMIC_RELEASE);
+  if (trigger_ != nullptr && !child_ended_) trigger_->look(session_, due);
 }
 
 // The schedule, --max-size, sonde start and sonde stop act through the switch that all
@@ -279,12 +284,6 @@ void Recording::sample_metrics() {
     if (!live.other_namespace && !is_child) processes.push_back(live.pid);
   }
   if (metrics_->sample(processes)) drain_->touch();
-}
-
-int signal_of(int wait_status) { return WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0; }
-
-std::string how_it_ended(int wait_status) {
-  return record::how_it_ended(WEXITSTATUS(wait_status), signal_of(wait_status));
 }
 
 // Said once.
@@ -362,6 +361,7 @@ bool Recording::others_running() {
 
 Outcome Recording::watch(SignalPipe& signals) {
   StatusLine status(!options_.quiet);
+  if (parts_ != nullptr) trigger_ = std::make_unique<Trigger>(options_.rotation, signals);
   drain_->on_progress([&] {
     take_signals(signals);
     look();
@@ -419,6 +419,7 @@ void Recording::finish_parts(Outcome& outcome) {
 }
 
 void Recording::finish(Outcome& outcome) {
+  if (trigger_) trigger_->finish([this] { rotate_when_due(), reap(); });
   close_session();
   faults_.look_at_end(
       {child_, WEXITSTATUS(wait_status_), signal_of(wait_status_), ended_ns_, behind_softgpu_},

@@ -7,6 +7,7 @@ that is lost, stored twice or linked to another's call where one file ends and t
 """
 import mmap
 import os
+import signal
 import sqlite3
 import struct
 import subprocess
@@ -133,6 +134,33 @@ class Rotated(ToolCase):
         self.assertLess(count, self.counted())
         self.check_links(self.base)
 
+    def test_a_signal_or_a_finding_writes_a_snapshot_and_the_recording_goes_on(self):
+        snapshots = lambda: sorted(self.folder.glob("t.snapshot*.rpd"))
+        self.start("--last", "6s", "--trigger", "signal:USR2,finding:any")
+        self.wait_for(lambda: len(self.parts()) >= 2)
+        before = len(snapshots())
+        self.recorder.send_signal(signal.SIGUSR2)
+        self.wait_for(lambda: len(snapshots()) > before)
+        self.wait_for(lambda: len(snapshots()) >= 2)  # the storm has many short operations, which is a finding
+        self.stop()
+        self.assertTrue(self.base.exists())
+        self.assertEqual(self.parts(), [])
+        self.assertEqual(list(self.folder.glob("*looked-at*")), [])
+        for snapshot in snapshots():
+            self.check_links(snapshot)
+            self.assertGreater(self.sql(snapshot, "select count(*) from rocpd_op")[0][0], 0)
+
+    def test_a_signal_that_the_program_catches_is_the_programs(self):
+        program = ("import signal, time; signal.signal(signal.SIGUSR1, lambda *_: exit(7)); "
+                   "print('ready', flush=True); time.sleep(60)")
+        with subprocess.Popen([self.sonde, "record", "-q", "--last", "6s", "--trigger", "signal:USR1", "-o",
+                               str(self.folder / "t.rpd"), "--", "/usr/bin/python3", "-c", program],
+                              stdout=subprocess.PIPE, text=True) as recorder:
+            self.assertEqual(recorder.stdout.readline(), "ready\n")
+            recorder.send_signal(signal.SIGUSR1)
+            self.assertEqual(recorder.wait(LIMIT_SECONDS), 7)
+        self.assertEqual([path.name for path in self.folder.glob("*.rpd")], ["t.rpd"])
+
     def test_a_recorder_that_is_killed_leaves_parts_that_are_whole_and_one_to_recover(self):
         self.start("--rotate", "1s", "--spool-dir", str(self.folder))
         self.wait_for(lambda: len(self.parts()) >= 3)
@@ -162,6 +190,9 @@ class Rotated(ToolCase):
         self.assertEqual(gaps, 2)
 
     def test_what_makes_no_sense_is_named(self):
+        for words, expected in ((("--trigger", "signal:USR2"), "without --last or --rotate"),
+                                (("--last", "6s", "--trigger", "signal:KILL"), "is neither signal:USR1")):
+            self.assertIn(expected, self.run_tool("record", *words, "--", "true", status=1))
         def refused(*options):
             return self.run_tool("record", *options, "--", "/bin/true", status=1)
         self.assertIn("--keep without --rotate", refused("--keep", "3"))

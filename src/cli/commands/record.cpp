@@ -3,6 +3,7 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
@@ -133,6 +134,32 @@ Result<record::RotationOptions> rotation_of(const Arguments& arguments) {
   return rotation;
 }
 
+Status choose_triggers(const Arguments& arguments, record::RotationOptions& rotation) {
+  const auto text = arguments.value("trigger");
+  if (!text) return ok_status();
+  if (rotation.every_ns == 0) {
+    return make_error(ErrorCode::kInvalidArgument, "without --last or --rotate", "--trigger",
+                      "sonde record --last 30s --trigger signal:USR2 -- COMMAND");
+  }
+  constexpr std::string_view kFinding = "finding:";
+  for (const auto word : split(*text, ',')) {
+    if (word == "signal:USR1") {
+      rotation.trigger_signal = SIGUSR1;
+    } else if (word == "signal:USR2") {
+      rotation.trigger_signal = SIGUSR2;
+    } else if (word.starts_with(kFinding) && word.size() > kFinding.size()) {
+      rotation.trigger_finding +=
+          (rotation.trigger_finding.empty() ? "" : ",") + std::string(word.substr(kFinding.size()));
+    } else {
+      return make_error(
+          ErrorCode::kInvalidArgument,
+          fmt::format("'{}' is neither signal:USR1, signal:USR2 nor finding:NAME", word),
+          "--trigger", "sonde check --help says how findings are named; finding:any is each");
+    }
+  }
+  return ok_status();
+}
+
 Result<record::Options> options_of(const Resolved& resolved) {
   const Arguments& arguments = resolved.arguments;
   record::Options options;
@@ -157,6 +184,7 @@ Result<record::Options> options_of(const Resolved& resolved) {
   SONDE_TRY(choose_period(arguments, options));
   SONDE_TRY(choose_window(arguments, options));
   SONDE_ASSIGN(options.rotation, rotation_of(arguments));
+  SONDE_TRY(choose_triggers(arguments, options.rotation));
   options.wait = arguments.value_or("wait", "command") == "all" ? record::WaitPolicy::kAll
                                                                 : record::WaitPolicy::kNone;
   if (const auto names = arguments.value("backends"); names && *names != "all") {

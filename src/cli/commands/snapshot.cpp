@@ -1,5 +1,11 @@
 // sonde snapshot: what a recording that keeps its end, or is rotated, has at this moment.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
 
 #include "base/free_name.h"
 #include "base/strings.h"
@@ -23,6 +29,46 @@ Result<int64_t> kept_ns(const std::string& part) {
       "'sonde::last_ns'");
 }
 
+// Whether sonde check finds one of these in it: a process of its own, whose output nobody wants.
+Result<bool> has_finding(const std::string& trace, const std::string& names) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nothing >= 0) ::dup2(nothing, STDOUT_FILENO);
+    ::execl("/proc/self/exe", "sonde", "check", "--fail-on", names.c_str(), trace.c_str(), nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  constexpr int kFound = 3;
+  if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kFound) return true;
+  if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return false;
+  return make_error(ErrorCode::kIo, "sonde check failed", trace);
+}
+
+// Returns 0, or 3 where nothing was found and so nothing is left.
+Result<int> write_if_found(const record::LiveRecording& recording, const std::string& names) {
+  SONDE_ASSIGN(const auto parts, record::cut_recording(recording));
+  if (parts.empty()) return 3;
+  const std::string base = record::base_of_part(parts.back()).value_or(parts.back());
+  const std::string stem = base.substr(0, base.rfind('.'));
+  const std::string tried = stem + ".looked-at.rpd";
+  ::unlink(tried.c_str());
+  SONDE_ASSIGN(const int64_t last_ns, kept_ns(parts.back()));
+  const auto joined = store::join_parts(parts, tried, last_ns);
+  const auto found = joined ? has_finding(tried, names) : Result<bool>(joined.error());
+  if (!found || !*found) ::unlink(tried.c_str());
+  if (!found) return found.error();
+  if (!*found) return 3;
+  const std::string output = free_name(stem + ".snapshot.rpd");
+  if (::rename(tried.c_str(), output.c_str()) != 0) {
+    return errno_error("cannot rename to " + output, tried, errno);
+  }
+  SONDE_TRY(write_stdout(fmt::format("{}: {} was found in {}\n", output, names, base)));
+  return 0;
+}
+
 Status write_snapshot(const record::LiveRecording& recording, const std::string& wanted) {
   SONDE_ASSIGN(const auto parts, record::cut_recording(recording));
   if (parts.empty()) {
@@ -40,9 +86,26 @@ Status write_snapshot(const record::LiveRecording& recording, const std::string&
   return write_stdout(fmt::format("{}: {} of {}\n", output, what, base));
 }
 
+Result<std::vector<record::LiveRecording>> chosen_of(const Arguments& arguments) {
+  const auto session = arguments.value("session");
+  if (!session) {
+    return record::choose_recordings(arguments.positionals(), arguments.flag("all"));
+  }
+  for (const record::LiveRecording& each : record::live_recordings()) {
+    if (each.session == *session) return std::vector<record::LiveRecording>{each};
+  }
+  return make_error(ErrorCode::kNotFound, "no recording is at work there", *session);
+}
+
 Result<int> run(const Arguments& arguments) {
-  SONDE_ASSIGN(const auto chosen,
-               record::choose_recordings(arguments.positionals(), arguments.flag("all")));
+  SONDE_ASSIGN(const auto chosen, chosen_of(arguments));
+  if (const auto names = arguments.value("if-finding")) {
+    if (chosen.size() != 1 || arguments.value("output")) {
+      return make_error(ErrorCode::kInvalidArgument, "is for one recording, without -o",
+                        "--if-finding");
+    }
+    return write_if_found(chosen.front(), *names);
+  }
   const std::string output = arguments.value_or("output", "");
   if (!output.empty() && chosen.size() > 1) {
     return make_error(ErrorCode::kInvalidArgument, "there are several recordings", "-o",
@@ -69,6 +132,11 @@ Command snapshot_command() {
           "overwritten: the next free name is taken.",
       .positionals = {{"WHICH", "a process or a trace, e.g. 4711 or trace.rpd", false, true}},
       .options = {{"-o,--output", "FILE", "the trace to write", "TRACE.snapshot.rpd"},
+                  {"--if-finding", "LIST",
+                   "only if sonde check finds one of these in it, e.g. waits, or any; else exit "
+                   "with 3",
+                   ""},
+                  {"--session", "DIR", "the recording whose session directory this is", ""},
                   {"--all", "", "all recordings of yours on this machine", ""}},
       .examples = {{"sonde record --last 30s -o serving.rpd -- ./server", "keeps half a minute"},
                    {"sonde snapshot serving",
