@@ -34,6 +34,7 @@ struct Outcome {
   std::string detail;  // for a reader: what stopped it, and where; "" where there is no more to say
   // The trap handler of ROCr has run: the queue's error signal has what it makes of it.
   bool is_told = false;
+  uint32_t exceptions = 0;  // of its queue, as that handler tells newer drivers: one bit each
 };
 
 // The work groups of a dispatch by their number.

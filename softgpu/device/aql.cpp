@@ -11,6 +11,35 @@ namespace {
 
 bool is_zero(uint64_t signal) { return signal_value(signal) == 0; }
 
+// As KFD has them, bit N for its exception N + 1.
+uint64_t exceptions_of(QueueError error) {
+  const auto bit = [](unsigned exception) { return uint64_t{1} << (exception - 1); };
+  switch (error) {
+    case kBadDimensions:
+      return bit(16);
+    case kBadGroupMemory:
+      return bit(17);
+    case kBadCodeObject:
+      return bit(18);
+    case kBadPacket:
+      return bit(20);
+    case kGroupTooLarge:
+      return bit(21);
+    case kBadVendorPacket:
+      return bit(23);
+    case kApertureError:
+      return bit(6);
+    case kIllegalInstructionError:
+      return bit(4);
+    case kExceptionError:
+      return bit(2);
+    case kScratchRequest:
+    case kScratchReclaim:
+      break;
+  }
+  return 0;
+}
+
 bool holds(int64_t left, uint32_t condition, int64_t right) {
   switch (condition) {
     case kEqual:
@@ -203,11 +232,13 @@ void AqlQueue::finish() {
   }
 }
 
-void AqlQueue::fail(QueueError error, bool is_told) {
+void AqlQueue::fail(QueueError error, const Outcome& outcome) {
   char text[32];
   std::snprintf(text, sizeof text, "queue_error_%#llx", static_cast<unsigned long long>(error));
   faulted(text);
-  if (is_told) {
+  const uint64_t exceptions = outcome.exceptions != 0 ? outcome.exceptions : exceptions_of(error);
+  if (services_.host.queue_exception(spec_.id, exceptions)) return;
+  if (outcome.is_told) {
     interrupt_signal(services_.host, shared().inactive_signal);
   } else {
     store_signal(services_.host, shared().inactive_signal, error);

@@ -55,8 +55,8 @@ class AqlQueue : public Queue {
   void run_until(int64_t end_ns);
   void finish();
   void consume();
-  // Tells ROCr. Its own trap handler has stored the error, if it has run; then it is only woken.
-  void fail(QueueError error, bool is_told = false);
+  // Tells ROCr, unless its own trap handler has: then it is only woken.
+  void fail(QueueError error, const Outcome& outcome = {});
 
   AmdQueue& shared() const { return *shared_; }
   uint64_t ring_packets() const { return spec_.ring_bytes / sizeof(AqlPacket); }

@@ -164,7 +164,11 @@ Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet
   launch.trap_handler = machine_code_.trap_handler(handler.code, handler.memory);
   launch.doorbell = spec_.id;
   launch.stopped = &stopped();
-  launch.ring_packet = spec_.ring + next_ % ring_packets() * sizeof(AqlPacket);
+  if (services_.host.is_debuggable()) launch.hold = &waves();
+  launch.begins_halted = [](void* queue) {
+    return static_cast<AqlQueue*>(queue)->services_.host.halts_new_waves();
+  };
+  launch.ring_packet = next_ % ring_packets();
   launch.clock = [](void* queue) {
     return device_ticks(static_cast<AqlQueue*>(queue)->gpu_.config.clock);
   };
@@ -206,13 +210,13 @@ bool AqlQueue::compute() {
       page_fault(outcome.address, MemoryFault::kNotPresent);
       return false;
     case Outcome::kTrap:
-      fail(kExceptionError, outcome.is_told);
+      fail(kExceptionError, outcome);
       return false;
     case Outcome::kIllegalInstruction:
-      fail(kIllegalInstructionError, outcome.is_told);
+      fail(kIllegalInstructionError, outcome);
       return false;
     case Outcome::kApertureViolation:
-      fail(kApertureError, outcome.is_told);
+      fail(kApertureError, outcome);
       return false;
     case Outcome::kStopped:
       faulted("stopped");

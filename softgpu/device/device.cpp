@@ -290,6 +290,13 @@ void Device::remove_queue(uint32_t id) {
   }
 }
 
+std::shared_ptr<isa::WaveHold> Device::waves_of(uint32_t id) const {
+  for (const QueuePtr& queue : impl_->queues_now()) {
+    if (queue->id() == id) return {queue, &queue->waves()};
+  }
+  return nullptr;
+}
+
 void Device::doorbells_mapped(uint32_t gpu, uint64_t address, uint64_t bytes) {
   impl_->doorbells.watch(gpu, address, bytes);
 }

@@ -15,6 +15,10 @@
 
 namespace softgpu {
 
+namespace isa {
+class WaveHold;
+}
+
 enum class QueueKind { kAql, kSdma, kSdmaXgmi };
 
 struct QueueSpec {
@@ -41,6 +45,8 @@ class Device {
 
   void add_queue(const QueueSpec& spec);
   void remove_queue(uint32_t id);
+  // Where a debugger holds the queue's waves; nullptr if there is no such queue.
+  std::shared_ptr<isa::WaveHold> waves_of(uint32_t id) const;
   // The process has mapped this GPU's doorbells here, where it will store to them. While all is
   // idle the device write-protects that range to be woken by a store instead of polling.
   void doorbells_mapped(uint32_t gpu, uint64_t address, uint64_t bytes);

@@ -28,6 +28,12 @@ class Host {
   virtual uint64_t own_address(uint64_t address) { return address; }
   // Whether a debugger holds this queue: it begins and completes no packet.
   virtual bool is_suspended(uint32_t /*queue*/) { return false; }
+  // Whether a debugger may come and stop waves, and whether one wants new waves to halt at once.
+  virtual bool is_debuggable() { return false; }
+  virtual bool halts_new_waves() { return false; }
+  // Tells the runtime, or its debugger, of exceptions of a queue (bits as KFD has them). False for
+  // a runtime that looks for them in the queue's inactive signal.
+  virtual bool queue_exception(uint32_t /*queue*/, uint64_t /*exceptions*/) { return false; }
   // Makes a KFD event happen, as an interrupt of the device does. 0 is no event.
   virtual void set_event(uint32_t event) = 0;
   // Where the runtime has its trap handler for this GPU, and the memory of that; zeros without one.

@@ -69,7 +69,12 @@ class Queue {
   void release() { owned_.store(false); }
 
   // No packet is begun after this, and waves of machine code end where they are.
-  void stop() { stopped_ = true; }
+  void stop() {
+    stopped_ = true;
+    waves_.end_all();
+  }
+  // Where a debugger holds its waves.
+  isa::WaveHold& waves() { return waves_; }
 
   // For the owner:
   Step step();
@@ -120,6 +125,7 @@ class Queue {
   int64_t follow_seen_ns_ = 0;
   bool working_ = false, copying_ = false;
   std::atomic<bool> owned_{false}, stopped_{false};
+  isa::WaveHold waves_;
 };
 
 }  // namespace softgpu

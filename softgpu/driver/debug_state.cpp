@@ -1,9 +1,12 @@
 #include "driver/debug_state.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/kfd_ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,6 +31,17 @@ pid_t tracer_of(pid_t pid) {
     if (word == "TracerPid:" && status >> word) return std::atoi(word.c_str());
   }
   return 0;
+}
+
+bool is_there(pid_t pid) { return ::access(("/proc/" + std::to_string(pid)).c_str(), F_OK) == 0; }
+
+// Whether it can answer nothing: its tracer or a signal has stopped it, or it is gone.
+bool is_stopped(pid_t pid, pid_t thread) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  if (!std::getline(stat, text)) return true;
+  const size_t name_end = text.rfind(") ");
+  return name_end == std::string::npos || text[name_end + 2] == 't' || text[name_end + 2] == 'T';
 }
 
 }  // namespace
@@ -65,7 +79,7 @@ std::unique_ptr<DebugState> DebugState::own(const std::string& tree) {
 }
 
 std::unique_ptr<DebugState> DebugState::of(const std::string& tree, pid_t pid, bool make) {
-  if (::access(("/proc/" + std::to_string(pid)).c_str(), F_OK) != 0) return nullptr;
+  if (!is_there(pid)) return nullptr;
   std::error_code ignored;
   if (make) std::filesystem::create_directory(folder_of(tree), ignored);
   return map(file_of(tree, pid), make);
@@ -85,16 +99,26 @@ void DebugState::add_queue(uint32_t id, const kfd_ioctl_create_queue_args& reque
   queue.save_area_bytes = request.ctx_save_restore_size;
   queue.control_stack_bytes = request.ctl_stack_size;
   queue.suspended = 0;
+  queue.waves = WavesAre::kRunning;
   queue.exceptions = kfd::mask_of(kfd::Exception::kQueueNew);
   queue.exists = 1;
 }
 
 void DebugState::raise(kfd::Exception exception) {
   shared_->exceptions |= kfd::mask_of(exception);
-  const pid_t debugger = shared_->debugger;
-  if (debugger == 0 || (shared_->reported & kfd::mask_of(exception)) == 0) return;
-  const std::string notifier =
-      "/proc/" + std::to_string(debugger) + "/fd/" + std::to_string(shared_->notifier.load());
+  if (is_debugged() && (shared_->reported & kfd::mask_of(exception)) != 0) notify();
+}
+
+bool DebugState::raise_queue(uint32_t id, uint64_t exceptions) {
+  if (!is_debugged() || (shared_->reported & exceptions) == 0) return false;
+  shared_->queues[id].exceptions |= exceptions;
+  notify();
+  return true;
+}
+
+void DebugState::notify() {
+  const std::string notifier = "/proc/" + std::to_string(shared_->debugger.load()) + "/fd/" +
+                               std::to_string(shared_->notifier.load());
   const int fd = ::open(notifier.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return;
   (void)!::write(fd, ".", 1);
@@ -105,9 +129,45 @@ void DebugState::wait_for_debugger() {
   const uint32_t before = shared_->runtime_may_go_on;
   raise(kfd::Exception::kProcessRuntime);
   while (is_debugged() && shared_->runtime_may_go_on == before &&
-         ::access(("/proc/" + std::to_string(shared_->debugger.load())).c_str(), F_OK) == 0) {
+         is_there(shared_->debugger.load())) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+}
+
+bool DebugState::lost_debugger() {
+  if (!is_debugged() || is_there(shared_->debugger.load())) return false;
+  for (DebuggedQueue& queue : shared_->queues) queue.suspended = 0;
+  shared_->reported = 0;
+  shared_->launch_mode = 0;
+  shared_->debugger = 0;
+  return true;
+}
+
+bool DebugState::wait_for_waves(const DebuggedQueue& queue, pid_t process) {
+  constexpr int kLookEveryMs = 50, kLongestMs = 10'000;
+  for (int waited_ms = 0; waited_ms < kLongestMs; waited_ms += kLookEveryMs) {
+    const uint32_t seen = shared_->answers;
+    const WavesAre waves = queue.waves;
+    if (queue.exists == 0) return false;
+    if ((queue.suspended != 0) == (waves != WavesAre::kRunning))
+      return waves != WavesAre::kNotSaved;
+    const pid_t thread = shared_->answering;
+    if (!is_there(process) || (thread != 0 && is_stopped(process, thread))) return false;
+    wait_for_change(shared_->answers, seen, kLookEveryMs);
+  }
+  return false;
+}
+
+void DebugState::tell(std::atomic<uint32_t>& count) {
+  ++count;
+  syscall(SYS_futex, &count, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+void DebugState::wait_for_change(std::atomic<uint32_t>& count, uint32_t seen,
+                                 std::optional<int> limit_ms) {
+  timespec limit{};
+  if (limit_ms) limit = {*limit_ms / 1000, *limit_ms % 1000 * 1'000'000L};
+  syscall(SYS_futex, &count, FUTEX_WAIT, seen, limit_ms ? &limit : nullptr, nullptr, 0);
 }
 
 }  // namespace softgpu

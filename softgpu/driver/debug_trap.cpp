@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "config/models.h"
 #include "driver/apertures.h"
@@ -44,12 +46,15 @@ int enable(DebugLayout& process, kfd::DebugTrap& a) {
 int disable(DebugLayout& process) {
   for (DebuggedQueue& queue : process.queues) queue.suspended = 0;
   process.reported = 0;
+  process.launch_mode = 0;
   for (auto& watches : process.watches) watches = 0;
   process.debugger = 0;
+  DebugState::tell(process.requests);
   return 0;
 }
 
-// What the save area says of the waves: that there are none.
+// What the save area says of the waves where the process itself cannot write it: that there are
+// none.
 void write_header(pid_t pid, const DebuggedQueue& queue) {
   if (queue.save_area == 0) return;
   const kfd::SaveAreaHeader header{queue.control_stack_bytes, 0, queue.control_stack_bytes, 0};
@@ -63,26 +68,31 @@ void write_header(pid_t pid, const DebuggedQueue& queue) {
 }
 
 // Each queue of the list that there is; negative, how many those are.
-int change_queues(DebugLayout& process, uint64_t list, uint32_t count, pid_t pid, bool suspend,
+int change_queues(DebugState& state, uint64_t list, uint32_t count, pid_t pid, bool suspend,
                   uint64_t cleared) {
-  auto* ids = reinterpret_cast<uint32_t*>(list);
-  int changed = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t id = ids[i] & ~(uint32_t{3} << 30);
-    const bool known = id < DebugLayout::kQueues && process.queues[id].exists != 0;
+  DebugLayout& process = *state.operator->();
+  const std::span<uint32_t> ids(reinterpret_cast<uint32_t*>(list), count);
+  std::vector<uint32_t> known;
+  for (uint32_t& id : ids) {
+    id &= ~(kfd::kQueueInvalid | kfd::kQueueError);
+    const bool exists = id < DebugLayout::kQueues && process.queues[id].exists != 0;
     // The debugger has not seen a new queue in a snapshot yet.
-    if (!known || (suspend && (process.queues[id].exceptions &
-                               kfd::mask_of(kfd::Exception::kQueueNew) & ~cleared) != 0)) {
-      ids[i] |= kfd::kQueueInvalid;
+    if (!exists || (suspend && (process.queues[id].exceptions &
+                                kfd::mask_of(kfd::Exception::kQueueNew) & ~cleared) != 0)) {
+      id |= kfd::kQueueInvalid;
       continue;
     }
-    DebuggedQueue& queue = process.queues[id];
-    queue.exceptions &= ~cleared;
-    queue.suspended = suspend ? 1 : 0;
-    if (suspend) write_header(pid, queue);
-    ++changed;
+    process.queues[id].exceptions &= ~cleared;
+    process.queues[id].suspended = suspend ? 1 : 0;
+    known.push_back(id);
   }
-  return -changed;
+  DebugState::tell(process.requests);
+  for (const uint32_t id : known) {
+    if (state.wait_for_waves(process.queues[id], pid) || !suspend) continue;
+    log(1, "a debugger cannot see the waves of queue %u of process %d, which is stopped", id, pid);
+    write_header(pid, process.queues[id]);
+  }
+  return -static_cast<int>(known.size());
 }
 
 int query_event(const Driver& driver, DebugLayout& process, kfd::DebugTrap& a) {
@@ -208,6 +218,12 @@ int send_runtime_event(DebugLayout& process, const kfd::DebugTrap& a) {
   if ((a.event.exceptions & kfd::mask_of(kfd::Exception::kProcessRuntime)) != 0) {
     ++process.runtime_may_go_on;
   }
+  constexpr uint64_t kOfQueues = kfd::mask_of(kfd::Exception::kQueueNew) * 2 - 1;
+  const uint64_t passed_on = a.event.exceptions & kOfQueues;
+  if (passed_on == 0) return 0;
+  if (a.event.queue_id >= DebugLayout::kQueues) return EINVAL;
+  process.queues[a.event.queue_id].to_runtime |= passed_on;
+  DebugState::tell(process.requests);
   return 0;
 }
 
@@ -228,7 +244,8 @@ bool changes_hardware(DebugOp op) {
          op == DebugOp::kSetAddressWatch || op == DebugOp::kClearAddressWatch;
 }
 
-int answer(Driver& driver, DebugLayout& process, kfd::DebugTrap& a) {
+int answer(Driver& driver, DebugState& state, kfd::DebugTrap& a) {
+  DebugLayout& process = *state.operator->();
   const auto pid = static_cast<pid_t>(a.pid);
   switch (static_cast<DebugOp>(a.op)) {
     case DebugOp::kEnable:
@@ -246,10 +263,9 @@ int answer(Driver& driver, DebugLayout& process, kfd::DebugTrap& a) {
       process.launch_mode = a.launch.mode;
       return 0;
     case DebugOp::kSuspendQueues:
-      return change_queues(process, a.suspend.ids, a.suspend.count, pid, true,
-                           a.suspend.exceptions);
+      return change_queues(state, a.suspend.ids, a.suspend.count, pid, true, a.suspend.exceptions);
     case DebugOp::kResumeQueues:
-      return change_queues(process, a.resume.ids, a.resume.count, pid, false, 0);
+      return change_queues(state, a.resume.ids, a.resume.count, pid, false, 0);
     case DebugOp::kSetAddressWatch:
       return set_watch(driver, process, a);
     case DebugOp::kClearAddressWatch:
@@ -280,7 +296,7 @@ int debug_trap(Driver& driver, kfd::DebugTrap& a) {
   if (!traced && op != DebugOp::kDisable) return EPERM;
   if (op != DebugOp::kEnable && !process->is_debugged()) return EINVAL;
   if (changes_hardware(op) && (*process)->runtime_state != kRuntimeIsEnabled) return EACCES;
-  return answer(driver, *process->operator->(), a);
+  return answer(driver, *process, a);
 }
 
 }  // namespace softgpu

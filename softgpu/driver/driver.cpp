@@ -17,6 +17,8 @@
 #include "driver/hooks.h"
 #include "driver/kfd_abi.h"
 #include "driver/log.h"
+#include "driver/save_area_memory.h"
+#include "driver/wave_saver.h"
 #include "tree/layout.h"
 #include "tree/writer.h"
 
@@ -204,6 +206,11 @@ int Driver::create_queue(kfd_ioctl_create_queue_args& request) {
   if (!device_) {
     device_ = std::make_unique<Device>(config_, *this);
     report_load();
+    if (DebugState* debug = debug_) {
+      WaveSaver::start(*debug, *device_, [this](uint32_t queue, uint64_t exceptions) {
+        tell_runtime(queue, exceptions);
+      });
+    }
   }
   queues_[spec.id] = *gpu;
   if (DebugState* debug = debug_) debug->add_queue(spec.id, request);
@@ -267,7 +274,8 @@ isa::Mapping Driver::mapping_at(uint64_t address) const {
   // Shared virtual memory is known page by page.
   constexpr uint64_t kPage = 4096;
   for (uint32_t gpu = 0; gpu < config_.gpus.size(); ++gpu) {
-    if (svm_.is_mapped(gpu, address, 1)) return {address / kPage * kPage, (address / kPage + 1) * kPage};
+    if (svm_.is_mapped(gpu, address, 1))
+      return {address / kPage * kPage, (address / kPage + 1) * kPage};
   }
   return {};
 }
@@ -275,6 +283,19 @@ isa::Mapping Driver::mapping_at(uint64_t address) const {
 Host::TrapHandler Driver::trap_handler(uint32_t gpu) {
   std::lock_guard lock(traps_mutex_);
   return trap_handlers_.at(gpu);
+}
+
+bool Driver::queue_exception(uint32_t queue, uint64_t exceptions) {
+  DebugState* debug = debug_.load(std::memory_order_acquire);
+  if (debug == nullptr || (*debug)->runtime_state == 0) return false;
+  if (!debug->raise_queue(queue, exceptions)) tell_runtime(queue, exceptions);
+  return true;
+}
+
+void Driver::tell_runtime(uint32_t queue, uint64_t exceptions) {
+  const DebugState& debug = *debug_.load(std::memory_order_acquire);
+  const uint32_t event = add_exceptions(debug->queues[queue], exceptions);
+  if (event != 0) events_.set(event);
 }
 
 bool Driver::set_trap_handler(uint32_t gpu, const TrapHandler& handler) {

@@ -60,6 +60,12 @@ class Driver final : public Host {
     const DebugState* debug = debug_.load(std::memory_order_acquire);
     return debug != nullptr && debug->is_suspended(queue);
   }
+  bool is_debuggable() override { return debug_.load(std::memory_order_acquire) != nullptr; }
+  bool halts_new_waves() override {
+    const DebugState* debug = debug_.load(std::memory_order_acquire);
+    return debug != nullptr && (*debug)->launch_mode == kfd::kLaunchHalted;
+  }
+  bool queue_exception(uint32_t queue, uint64_t exceptions) override;
   void set_event(uint32_t event) override { events_.set(event); }
   TrapHandler trap_handler(uint32_t gpu) override;
   const isa::Allocations* allocations() override;
@@ -77,6 +83,7 @@ class Driver final : public Host {
   void show_process();
   void show_queue(uint32_t id, const kfd_ioctl_create_queue_args& request);
   void report_load();
+  void tell_runtime(uint32_t queue, uint64_t exceptions);
   void tell_of_migration(const Svm::Migration& migration);
 
   const Config& config_;

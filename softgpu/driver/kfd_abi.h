@@ -72,7 +72,10 @@ enum class DebugOp : uint32_t {
   kDeviceSnapshot,
 };
 
-constexpr uint32_t kQueueInvalid = 1u << 31;  // in the list of queues to suspend or to resume
+constexpr uint32_t kLaunchHalted = 1;  // DebugTrap::launch.mode of kSetWaveLaunchMode
+
+// In the list of queues to suspend or to resume.
+constexpr uint32_t kQueueError = 1u << 30, kQueueInvalid = 1u << 31;
 
 struct RuntimeInfo {
   uint64_t r_debug;
@@ -95,6 +98,13 @@ struct DeviceSnapshot {
 // In front of a queue's save area; what stands behind it is the runtime's.
 struct SaveAreaHeader {
   uint32_t control_stack_offset, control_stack_bytes, wave_state_offset, wave_state_bytes;
+};
+
+// Behind that: where the runtime wants to find exceptions of the queue, and the event that says so.
+struct SaveAreaErrors {
+  static constexpr uint32_t kOffset = 24;
+  uint64_t payload;
+  uint32_t event, reserved;
 };
 
 struct DebugTrap {

@@ -119,7 +119,9 @@ Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const ui
   launch_ = &launch;
   fault_.outcome = {};
   if (!prepare(launch, count_)) return {Outcome::kTrap, 0, "no memory for its waves"};
+  if (launch.hold != nullptr) launch.hold->begin();
   std::copy(std::begin(id), std::end(id), state_.id);
+  stops_.assign(count_, Stop::kBudget);
   state_.watch = launch.watch != nullptr ? &watch_ : nullptr;
   if (launch.watch != nullptr) {
     const std::vector<OwnMemory> own = launch.own_memory();
@@ -129,6 +131,7 @@ Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const ui
   for (uint32_t i = 0; i < count_; ++i) {
     waves_[i]->number = i;
     start(*waves_[i], launch, size);
+    if (launch.hold != nullptr) waves_[i]->is_halted = launch.begins_halted(launch.context);
     if (launch.watch != nullptr) watch_.starts(*waves_[i]);
   }
   // On a stack of its own, which is left where it is at a fault.
@@ -146,7 +149,35 @@ Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const ui
     outcome.detail = text;
   }
   if (launch.watch != nullptr) end_watch(outcome);
+  if (launch.hold != nullptr) {
+    keep_failed(outcome);
+    launch.hold->end();
+  }
   return outcome;
+}
+
+StoppedGroup GroupRunner::stopped_group() {
+  StoppedGroup group;
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (stops_[i] != Stop::kEnd) group.waves.push_back(waves_[i]);
+  }
+  group.lds = {state_.lds, state_.lds_bytes};
+  group.registers = registers_of(launch_->program->architecture(), launch_->descriptor);
+  return group;
+}
+
+// For a debugger that comes later: as after ROCr's trap handler, also where that has not run.
+void GroupRunner::keep_failed(const Outcome& outcome) {
+  if (outcome.kind == Outcome::kDone || outcome.kind == Outcome::kStopped) return;
+  Wave& failed = *current_;
+  if (!outcome.is_told) {
+    const Op* op =
+        outcome.kind == Outcome::kMemoryFault ? launch_->program->before(failed.pc) : nullptr;
+    if (op != nullptr) failed.pc = op->address;
+    if (outcome.kind == Outcome::kMemoryFault) failed.trap_status |= kMemoryFaultCause;
+    mark_stopped(failed, failed.pc);
+  }
+  launch_->hold->keep(stopped_group());
 }
 
 // With the wave that failed, if one did.
@@ -181,35 +212,51 @@ void GroupRunner::enter(void* runner) {
 }
 
 void GroupRunner::run_waves() {
-  stops_.assign(count_, Stop::kBudget);
   uint32_t ended = 0, waiting = 0;
+  WaveHold* const hold = launch_->hold;
   while (ended < count_) {
     if (launch_->stopped != nullptr && launch_->stopped->load(std::memory_order_relaxed)) {
       fault_.outcome = {Outcome::kStopped, 0, {}};
       return;
     }
-    bool somebody_waits = false;
-    if (state_.watch != nullptr && watch_.is_asked()) {
-      for (uint32_t i = 0; i < count_; ++i) {
-        if (stops_[i] != Stop::kEnd) watch_.show(*waves_[i], "demand", launch_->descriptor);
-      }
+    if (hold != nullptr && hold->is_wanted()) {
+      hold->stay(stopped_group(), [this] { answer_demand(); });
+      continue;
     }
-    for (uint32_t i = 0; i < count_; ++i) {
-      if (stops_[i] != Stop::kBudget) continue;
-      if (!take_turn(*waves_[i])) return;
-      stops_[i] = waves_[i]->stop;
-      ended += stops_[i] == Stop::kEnd;
-      waiting += stops_[i] == Stop::kBarrier;
-      somebody_waits |= stops_[i] == Stop::kBudget;
-    }
-    if (waiting != 0 && waiting + ended == count_) {
-      std::replace(stops_.begin(), stops_.end(), Stop::kBarrier, Stop::kBudget);
-      if (state_.watch != nullptr) watch_.passes_barrier();
-      waiting = 0;
-    } else if (somebody_waits) {
-      sched_yield();  // perhaps for a group on another thread
-    }
+    answer_demand();
+    if (!take_turns(ended, waiting)) return;
   }
+}
+
+void GroupRunner::answer_demand() {
+  if (state_.watch == nullptr || !watch_.is_asked()) return;
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (stops_[i] != Stop::kEnd) watch_.show(*waves_[i], "demand", launch_->descriptor);
+  }
+}
+
+// One of each wave that can run. False when the kernel has failed.
+bool GroupRunner::take_turns(uint32_t& ended, uint32_t& waiting) {
+  bool somebody_ran = false, somebody_waits = false;
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (stops_[i] != Stop::kBudget || waves_[i]->is_halted) continue;
+    somebody_ran = true;
+    if (!take_turn(*waves_[i])) return false;
+    stops_[i] = waves_[i]->stop;
+    ended += stops_[i] == Stop::kEnd;
+    waiting += stops_[i] == Stop::kBarrier;
+    somebody_waits |= stops_[i] == Stop::kBudget;
+  }
+  if (waiting != 0 && waiting + ended == count_) {
+    std::replace(stops_.begin(), stops_.end(), Stop::kBarrier, Stop::kBudget);
+    if (state_.watch != nullptr) watch_.passes_barrier();
+    waiting = 0;
+  } else if (somebody_waits) {
+    sched_yield();  // perhaps for a group on another thread
+  } else if (!somebody_ran && launch_->hold != nullptr) {
+    launch_->hold->wait_until_wanted();  // a debugger has halted those that are left
+  }
+  return true;
 }
 
 bool GroupRunner::take_turn(Wave& wave) {
@@ -239,8 +286,12 @@ bool GroupRunner::handle_trap(Wave& wave) {
     uint32_t registers[sizeof(Wave::s) / sizeof(uint32_t)];
     std::copy(std::begin(wave.s), std::end(wave.s), registers);
     GroupWatch* const watch = std::exchange(state_.watch, nullptr);
+    uint32_t told = 0;
+    if (launch_->hold != nullptr) state_.told_driver = &told;
     const AfterTrap after = run_trap_handler(wave, launch_->trap_handler);
+    state_.told_driver = nullptr;
     state_.watch = watch;
+    outcome.exceptions = told >> 10 & 0x1ff;  // behind the doorbell's number
     if (after == AfterTrap::kGoesOn) return true;
     wave.pc = pc;
     std::copy(registers, registers + sonde::gpu::kTtmp, wave.s);

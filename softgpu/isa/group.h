@@ -11,6 +11,7 @@
 #include "compute/fault.h"
 #include "compute/fiber.h"
 #include "gpu/code_object.h"
+#include "isa/hold.h"
 #include "isa/program.h"
 #include "isa/trap.h"
 #include "isa/watch.h"
@@ -30,11 +31,15 @@ struct Launch {
   uint64_t (*clock)(void* context) = nullptr;
   TrapHandler trap_handler;
   uint32_t doorbell = 0;     // of the queue; the handler asks for it
-  uint64_t ring_packet = 0;  // where the packet is in the queue
+  uint64_t ring_packet = 0;  // the packet's number in the queue's ring
   void* context = nullptr;
   const Watch* watch = nullptr;
   const std::atomic<bool>* stopped = nullptr;  // true: the waves end where they are
-  // Where the waves read from that is no memory of a GPU: the packet, and arguments that were copied.
+  // Where a debugger may hold the waves, and whether it wants new ones to halt before they begin.
+  WaveHold* hold = nullptr;
+  bool (*begins_halted)(void* context) = nullptr;
+  // Where the waves read from that is no memory of a GPU: the packet, and arguments that were
+  // copied.
   std::vector<OwnMemory> own_memory() const {
     return {{packet, 64}, {kernarg, descriptor.kernarg_bytes}};
   }
@@ -61,6 +66,10 @@ class GroupRunner {
   void start(Wave& wave, const Launch& launch, const uint32_t (&size)[3]);
   void run_waves();
   bool take_turn(Wave& wave);
+  bool take_turns(uint32_t& ended, uint32_t& waiting);
+  void answer_demand();
+  StoppedGroup stopped_group();
+  void keep_failed(const Outcome& outcome);
   void end_watch(const Outcome& outcome);
   bool handle_trap(Wave& wave);
   Outcome stopped_at(const Wave& wave) const;

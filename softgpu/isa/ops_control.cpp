@@ -87,8 +87,12 @@ void send_message(Wave& w, const Op& op) {
   const u32 message = op.mods.immediate & 15;
   const bool is_interrupt = message == kInterrupt;
   if (message == kGetDoorbell) w.s[sonde::gpu::kExec] = w.group->doorbell;
-  if (is_interrupt && w.group->interrupt)
-    w.group->interrupt(w.group->context, w.s[sonde::gpu::kM0] & 0xffffff);
+  const u32 value = w.s[sonde::gpu::kM0] & 0xffffff;
+  if (is_interrupt && w.is_in_handler && w.group->told_driver != nullptr) {
+    *w.group->told_driver = value;
+  } else if (is_interrupt && w.group->interrupt) {
+    w.group->interrupt(w.group->context, value);
+  }
 }
 
 void add_waits(Table& t) {

@@ -142,6 +142,16 @@ const Op* Program::decode(uint64_t pc) {
   return &op;
 }
 
+const Op* Program::before(uint64_t pc) const {
+  for (uint64_t words = 1; words <= 2; ++words) {
+    const uint64_t place = pc - words * 4 - begin_;
+    if (place >= bytes_ || place % 4 != 0) continue;
+    const Op* op = slots_[place / 4].load(std::memory_order_acquire);
+    if (op != nullptr && op->words == words) return op;
+  }
+  return nullptr;
+}
+
 bool Program::is_current() const {
   std::lock_guard lock(mutex_);
   for (const Op& op : ops_) {

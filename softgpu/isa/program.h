@@ -30,9 +30,13 @@ class Program {
     return op != nullptr ? op : decode(pc);
   }
 
+  // Of what was decoded, the instruction that ends there. nullptr if there is none.
+  const Op* before(uint64_t pc) const;
+
   // Whether what was decoded is still what stands in memory: code may have been unloaded, and other
   // code loaded at its place.
   bool is_current() const;
+  sonde::gpu::Architecture architecture() const { return architecture_; }
   uint64_t begin() const { return begin_; }
   uint64_t bytes() const { return bytes_; }
   // How often which instruction was decoded: names in no order.

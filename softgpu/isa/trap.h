@@ -20,7 +20,7 @@ struct TrapHandler {
 
 // What a wave has in its TTMPs from the start.
 struct TrapRegisters {
-  uint64_t packet = 0;  // in the queue's ring
+  uint64_t packet = 0;  // its number in the queue's ring
   uint32_t group[3] = {};
   uint32_t wave_in_group = 0;
 };

@@ -54,7 +54,7 @@ struct Trapping {
     launch.trap_handler = {of(handler), reinterpret_cast<uint64_t>(handler.data()),
                            reinterpret_cast<uint64_t>(memory.data())};
     launch.doorbell = 77;
-    launch.ring_packet = 0x712345678940;
+    launch.ring_packet = 0x1234567;
     return runner.run(launch, {9, 0, 0}, {items, 1, 1});
   }
 };
@@ -80,7 +80,7 @@ TEST(Trap, WhatTheHandlerHaltsIsTold) {
   EXPECT_EQ(trapping.memory[2], 77u);
   EXPECT_EQ(trapping.memory[3], 9u);
   EXPECT_EQ(trapping.memory[4], 0u);
-  EXPECT_EQ(trapping.memory[5], 0x45678940u);
+  EXPECT_EQ(trapping.memory[5], 0x1234567u);
   EXPECT_EQ(trapping.runner.last()->pc, trapping.program->begin() + 8);
 }
 

@@ -20,6 +20,8 @@ constexpr uint32_t kSkipsVectors = 1U << 17;
 
 // What HW_REG_TRAPSTS says of the wave.
 constexpr uint32_t kMemoryViolationCause = 1U << 8, kIllegalInstructionCause = 1U << 11;
+// A memory fault has this beside: what was translated, and not retried (XNACK_ERROR).
+constexpr uint32_t kMemoryFaultCause = kMemoryViolationCause | 1U << 28;
 
 class GroupWatch;
 class Program;
@@ -46,7 +48,10 @@ struct GroupState {
   uint32_t id[3] = {};
   void (*interrupt)(void* context, uint32_t event) = nullptr;  // s_sendmsg
   uint64_t (*clock)(void* context) = nullptr;                  // s_memrealtime
-  uint32_t doorbell = 0;                                       // number of the queue's
+  // Where the trap handler's interrupts go that are for the driver: its doorbell and the
+  // exceptions.
+  uint32_t* told_driver = nullptr;
+  uint32_t doorbell = 0;  // number of the queue's
   void* context = nullptr;
   GroupWatch* watch = nullptr;  // usually nobody
 };

@@ -1,12 +1,14 @@
-// traps CODE_OBJECT KERNEL: runs a kernel that may trap on one queue of a GPU, and then one that
-// may not on another queue, and prints what each queue's owner is told. ROCr ends no program at a
-// queue's error; HIP does.
+// traps CODE_OBJECT KERNEL [SECONDS]: runs a kernel that may trap on one queue of a GPU, and then
+// one that may not on another queue, and prints what each queue's owner is told. ROCr ends no
+// program at a queue's error; HIP does. With seconds it runs the first one alone and stays for a
+// debugger.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -101,7 +103,7 @@ hsa_status_t find_host_memory(hsa_agent_t agent, void* out) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 3 && argc != 4) return 2;
   std::ifstream in(argv[1], std::ios::binary);
   const std::vector<char> code((std::istreambuf_iterator<char>(in)), {});
   check(hsa_init(), "HSA");
@@ -128,6 +130,8 @@ int main(int argc, char** argv) {
   runner.open(first);
   runner.open(second);
   runner.run(first, argv[2]);
-  runner.run(second, "passes");
+  if (argc == 3) runner.run(second, "passes");
+  std::fflush(stdout);
+  if (argc == 4) std::this_thread::sleep_for(std::chrono::duration<double>(std::atof(argv[3])));
   return 0;
 }

@@ -1,0 +1,64 @@
+// WaveHold: where the waves of a queue wait while a debugger holds it. Threads that run its groups
+// come by between instructions; the debugger's side waits until all of them are there, saves what
+// their waves are, and lets them go on as they were or as the debugger has changed them. Waves of a
+// kernel that has failed stay in it, as on a GPU, until the queue goes.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "isa/save_area.h"
+
+namespace softgpu::isa {
+
+class WaveHold {
+ public:
+  // For the thread that runs a group. Does not come back from begin() while the queue is held.
+  void begin();
+  void end();
+  bool is_wanted() const { return wanted_.load(std::memory_order_relaxed); }
+  // The group is stopped, and may be changed, until this comes back. `meanwhile` is called now and
+  // then, and must not call this.
+  void stay(const StoppedGroup& group, const std::function<void()>& meanwhile);
+  // No wave of the group can run: until a debugger holds the queue, or it ends.
+  void wait_until_wanted();
+  // A copy of a group whose kernel has failed.
+  void keep(const StoppedGroup& group);
+
+  // For the debugger's side. Waves stop soon after hold(); saved() waits for that, and is empty if
+  // they did not.
+  void hold();
+  std::optional<SavedWaves> saved(std::chrono::milliseconds limit);
+  // Lets them go on. What was saved is taken back from `waves`, unless that is empty.
+  void release(std::span<uint8_t> waves);
+
+  // The queue is destroyed: nobody waits any more.
+  void end_all();
+
+ private:
+  struct Kept {
+    std::vector<std::unique_ptr<Wave>> waves;
+    std::vector<uint8_t> lds;
+    StoppedGroup group;
+  };
+  std::vector<StoppedGroup> groups() const;
+
+  std::atomic<bool> wanted_{false};
+  bool ended_ = false;
+  uint32_t running_ = 0;  // groups that have begun, those that stay included
+  std::list<const StoppedGroup*> staying_;
+  std::list<Kept> kept_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+}  // namespace softgpu::isa
