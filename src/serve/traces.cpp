@@ -217,6 +217,8 @@ class TracesInThread : public Traces {
       slot.progress.done = total == 0 ? 0 : static_cast<double>(done) / static_cast<double>(total);
     };
     SONDE_TRY(importers::import_files({slot.source.path}, imported, options));
+    slot.progress.what = "opening";
+    slot.progress.done = 0;
     SONDE_ASSIGN(store::Reader details, store::Reader::open(imported));
     SONDE_ASSIGN(store::Reader sql, store::Reader::open(imported));
     SONDE_ASSIGN(store::Reader reader, store::Reader::open(imported));
