@@ -110,6 +110,11 @@ Result<Loader> loader_of(pid_t pid) {
     find(loader.open, "dlopen");
     find(loader.find, "dlsym");
   }
+  if (::access(fmt::format("/proc/{}/maps", pid).c_str(), R_OK) != 0 ||
+      read_text(fmt::format("/proc/{}/maps", pid)).empty()) {
+    return make_error(ErrorCode::kIo, "it may not be traced by this user", std::to_string(pid),
+                      "its own user or root may; sonde doctor says what else is needed");
+  }
   if (loader.map != 0 && loader.unmap != 0 && loader.open != 0 && loader.find != 0) return loader;
   return make_error(ErrorCode::kUnsupported, "the program has no glibc that can load a library",
                     std::to_string(pid), "a static program cannot be attached to");

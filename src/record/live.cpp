@@ -96,6 +96,14 @@ Result<std::vector<LiveRecording>> choose_recordings(const std::vector<std::stri
       return make_error(ErrorCode::kNotFound, "no recording has this process or trace", word,
                         "sonde status lists them");
     }
+    const auto other =
+        std::find_if(found + 1, live.end(), [&](const auto& each) { return means(word, each); });
+    // A path or a process says which; a name that two have does not.
+    if (other != live.end() && found->output != word) {
+      return make_error(ErrorCode::kInvalidArgument,
+                        "is " + found->output + " and " + other->output, word,
+                        "give a path or a process of one of them");
+    }
     chosen.push_back(*found);
   }
   return chosen;

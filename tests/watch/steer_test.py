@@ -30,14 +30,15 @@ class Steered(ToolCase):
             [self.sonde, "record", "-q", *options, "-o", str(self.trace), "--", "/usr/bin/python3",
              str(ROOT / "tests/programs" / program)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-        self.addCleanup(self.end)
+        self.addCleanup(self.end, self.recorder)
         self.assertEqual(self.recorder.stdout.readline(), "ready\n")
 
-    def end(self):
-        if not self.recorder.stdin.closed:
-            self.recorder.stdin.close()
-        self.assertEqual(self.recorder.wait(LIMIT_SECONDS), 0)
-        self.recorder.stdout.close()
+    def end(self, recorder=None):
+        recorder = recorder or self.recorder
+        if not recorder.stdin.closed:
+            recorder.stdin.close()
+        self.assertEqual(recorder.wait(LIMIT_SECONDS), 0)
+        recorder.stdout.close()
 
     def work(self, name, count):
         self.recorder.stdin.write(f"{name} {count}\n")
@@ -157,6 +158,19 @@ class Steered(ToolCase):
         texts = [row[0] for row in database.execute("select text from sonde_diagnostic where source = 'record'")]
         database.close()
         self.assertIn("recording was switched off by sonde stop", texts)
+
+    def test_a_name_that_two_recordings_have_is_refused(self):
+        self.begin("--no-start")
+        first = self.trace
+        (self.folder / "other").mkdir()
+        self.begin("--no-start", name="other/t.rpd")
+        made = subprocess.run([self.sonde, "start", "t"], capture_output=True, text=True, timeout=LIMIT_SECONDS,
+                              check=False, cwd="/")
+        self.assertEqual(made.returncode, 1)
+        self.assertIn(str(first), made.stderr)
+        self.assertIn(str(self.trace), made.stderr)
+        self.assertEqual(self.tell("start", self.trace), f"{self.trace}: recording\n")
+        self.assertEqual(self.status()["state"], "recording, since sonde start")
 
     def test_what_is_not_being_recorded_is_named(self):
         self.begin()
