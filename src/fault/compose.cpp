@@ -351,12 +351,12 @@ void Composer::list_waves(const Occasion& occasion) {
   }
   if (!report_.waves.empty()) return;
   report_.no_waves =
-      is_live_ && occasion.on_softgpu                        ? "none runs machine code"
+      !occasion.no_waves.empty()                             ? occasion.no_waves
+      : is_live_ && occasion.on_softgpu                      ? "none runs machine code"
       : occasion.kind != Occasion::Kind::kFault && !is_live_ ? "none had stopped"
       : occasion.on_softgpu
-          ? "none stopped in machine code: the fault was one of the fault script, or "
-            "the kernel ran as host code (softgpu --engine isa)"
-          : "librocm-dbgapi, which they need, is not used; sonde debug --softgpu shows them";
+          ? "none stopped in machine code: a fault of the script, or host code (softgpu --engine isa)"
+          : "the process was gone before its GPUs could be asked";
 }
 
 void Composer::list_waits() {

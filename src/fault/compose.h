@@ -27,7 +27,8 @@ struct Occasion {
   uint32_t fault = 0;      // of kFault: its place on the board
   std::string program;     // its command line; "" where it is not known
   std::string ended;       // "signal 6", "exit 1"; "" while it runs
-  std::string waves_file;  // of the software GPU; "" where there is none
+  std::string waves_file;  // of the software GPU, or as it writes them; "" where there is none
+  std::string no_waves;    // why none were read from cards
   bool on_softgpu = false;
   int64_t time_ns = 0;  // of an end, or now
   int64_t since_ns = 0;

@@ -96,6 +96,7 @@ struct Wave {
   uint64_t group = 0, group_id[3] = {}, number = 0;
   uint64_t pc = 0, offset = 0, exec = 0;
   std::string why, kernel;
+  uint64_t kernel_object = 0;  // where the kernel's name is not known
   uint64_t dispatch = 0;
   uint64_t trap = 0;
   std::string state;            // the line itself: all registers, as JSON

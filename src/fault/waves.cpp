@@ -77,6 +77,7 @@ Wave read_wave(const std::string& line) {
   wave.trap = number_of_key(line, "trap");
   wave.why = text_of_key(line, "why");
   wave.kernel = text_of_key(line, "kernel");
+  if (wave.kernel.empty()) wave.kernel_object = number_of_key(line, "kernel_object");
   std::string ids(text_behind(line, "group_id").substr(0, 80));
   const char* at = ids.c_str() + (ids.empty() ? 0 : 1);
   for (uint64_t& id : wave.group_id) {
@@ -200,6 +201,12 @@ std::vector<Wave> read_findings(const std::string& path, size_t& from) {
 
 std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code) {
   std::vector<WaveGroup> groups;
+  for (Wave& wave : waves) {
+    std::optional<size_t> object;
+    const gpu::Kernel* kernel =
+        wave.kernel_object != 0 ? code.kernel_of(wave.kernel_object, &object) : nullptr;
+    if (kernel != nullptr) wave.kernel = kernel->name;
+  }
   for (Wave& wave : waves) {
     auto group = std::find_if(groups.begin(), groups.end(), [&](const WaveGroup& known) {
       return known.pc == wave.pc && known.why == wave.why && known.kernel == wave.kernel;

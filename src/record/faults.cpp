@@ -16,6 +16,7 @@
 #include "base/redact.h"
 #include "base/strings.h"
 #include "base/time.h"
+#include "fault/card_waves.h"
 #include "fault/memory.h"
 #include "fault/opencl.h"
 #include "fault/text.h"
@@ -246,6 +247,7 @@ bool FaultWatch::look(store::Writer* writer) {
     const fault::LiveProcess process(*board->state, path);
     fault::Occasion now = occasion();
     now.process = &process;
+    ask_cards(*board, now);
     tell(*board, now, writer);
     fault::set_reported(path);
   }
@@ -282,6 +284,16 @@ fault::Occasion FaultWatch::occasion() const {
   return occasion;
 }
 
+// Where the software GPU writes no waves, AMD's debugger library may know them.
+void FaultWatch::ask_cards(const fault::Board& board, fault::Occasion& occasion) const {
+  if (!waves_.empty() || occasion.on_softgpu || occasion.process->trouble() != 0) return;
+  occasion.waves_file = waves_file(session_);
+  std::error_code error;
+  const auto before = std::filesystem::file_size(occasion.waves_file, error);
+  occasion.waves_from = error ? 0 : before;
+  occasion.no_waves = fault::write_card_waves(board.state->pid, occasion.waves_file);
+}
+
 void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind kind,
                                int64_t since_ns, store::Writer* writer) {
   fault::Occasion now = occasion();
@@ -294,6 +306,7 @@ void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind ki
   if (!board) return say("no report of the GPU: " + board.error().to_line());
   const fault::LiveProcess process(*board->state, path);
   now.process = &process;
+  ask_cards(*board, now);
   const auto others = other_boards(path);
   now.all.push_back(&*board);
   for (const fault::Board& other : others) now.all.push_back(&other);

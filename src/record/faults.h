@@ -60,6 +60,7 @@ class FaultWatch {
   void ask_where_threads_are(const std::string& path, fault::Occasion& now);
   std::vector<fault::Board> other_boards(const std::string& path) const;
   fault::Occasion occasion() const;
+  void ask_cards(const fault::Board& board, fault::Occasion& occasion) const;
   void tell(const fault::Board& board, const fault::Occasion& occasion, store::Writer* writer);
   void show(const fault::FaultReport& report, fault::CodeObjects& code,
             const fault::LiveProcess* process, store::Writer* writer);
