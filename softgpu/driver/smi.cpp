@@ -14,7 +14,9 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "driver/hooks.h"
 
@@ -40,6 +42,23 @@ struct Smi::Message {
   char text[KFD_SMI_EVENT_MSG_SIZE] = {};
 };
 
+struct Smi::Clients {
+  struct Client {
+    uint32_t gpu = 0;
+    int fd = -1;  // our end
+    uint64_t mask = 0;
+  };
+
+  void serve(int socket);
+  void hand_on(const Message& message);
+
+  std::mutex mutex;
+  bool listening = false;
+  std::vector<Client> all;
+};
+
+Smi::Smi(const std::string& tree) : folder_(tree + "/smi"), clients_(std::make_shared<Clients>()) {}
+
 int Smi::listen() {
   std::error_code ignored;
   std::filesystem::create_directory(folder_, ignored);
@@ -60,29 +79,29 @@ int Smi::listen() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([this, socket = keep_away(made)] {
+  std::thread([clients = clients_, socket = keep_away(made)] {
     pthread_setname_np(pthread_self(), "softgpu-smi");
-    serve(socket);
+    clients->serve(socket);
   }).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  listening_ = true;
+  clients_->listening = true;
   return 0;
 }
 
 int Smi::open(uint32_t gpu, int& fd) {
-  std::lock_guard lock(mutex_);
-  if (!listening_) {
+  std::lock_guard lock(clients_->mutex);
+  if (!clients_->listening) {
     if (const int error = listen()) return error;
   }
   int ends[2];
   // Reading never waits, as with KFD's.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return errno;
-  clients_.push_back({.gpu = gpu, .fd = keep_away(ends[1])});
+  clients_->all.push_back({.gpu = gpu, .fd = keep_away(ends[1])});
   fd = ends[0];
   return 0;
 }
 
-void Smi::serve(int socket) {
+void Smi::Clients::serve(int socket) {
   for (;;) {
     Message message;
     const ssize_t bytes = recv(socket, &message, sizeof message, 0);
@@ -95,9 +114,9 @@ void Smi::serve(int socket) {
   }
 }
 
-void Smi::hand_on(const Message& message) {
-  std::lock_guard lock(mutex_);
-  std::erase_if(clients_, [&](Client& client) {
+void Smi::Clients::hand_on(const Message& message) {
+  std::lock_guard lock(mutex);
+  std::erase_if(all, [&](Client& client) {
     uint64_t mask = 0;
     ssize_t bytes = 0;
     while ((bytes = recv(client.fd, &mask, sizeof mask, MSG_DONTWAIT)) == sizeof mask) {

@@ -6,10 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace softgpu {
 
@@ -23,7 +22,7 @@ enum class SmiEvent : uint32_t {
 
 class Smi {
  public:
-  explicit Smi(const std::string& tree) : folder_(tree + "/smi") {}
+  explicit Smi(const std::string& tree);
 
   // A client of one GPU's events; `fd` is the program's. 0 or an errno value.
   int open(uint32_t gpu, int& fd);
@@ -33,22 +32,15 @@ class Smi {
   void tell_own(uint32_t gpu, SmiEvent event, std::string_view text) const;
 
  private:
-  struct Client {
-    uint32_t gpu = 0;
-    int fd = -1;  // our end
-    uint64_t mask = 0;
-  };
   struct Message;
+  // Of the thread too, which goes on as long as the process does.
+  struct Clients;
 
   void tell(uint32_t gpu, SmiEvent event, int32_t pid, std::string_view text) const;
   int listen();
-  void serve(int socket);
-  void hand_on(const Message& message);
 
   const std::string folder_;
-  std::mutex mutex_;
-  bool listening_ = false;
-  std::vector<Client> clients_;
+  const std::shared_ptr<Clients> clients_;
 };
 
 }  // namespace softgpu
