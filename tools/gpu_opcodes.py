@@ -27,11 +27,12 @@ def vop3(op, base, scalar):
 
 
 def ds(op):
-    """With all fields, with ever fewer, and with none."""
+    """With all fields, with ever fewer, and with none; then as an instruction of the global data share."""
     fields = [VDST << 56, SRC0 << 32, SRC1 << 40, SRC2 << 48]
     chosen = sorted(range(16), key=lambda bits: -bits.bit_count())
-    return [0xd8 << 24 | op << 17 | 0x0201 | sum(field for i, field in enumerate(fields) if bits >> i & 1)
+    made = [0xd8 << 24 | op << 17 | 0x0201 | sum(field for i, field in enumerate(fields) if bits >> i & 1)
             for bits in chosen] + [0xd8 << 24 | op << 17]
+    return made + [word | 1 << 16 for word in made]
 
 
 # Format: opcodes, and groups of words for an opcode: the first of a group that can be disassembled counts, and

@@ -59,9 +59,12 @@ struct Job {
 
   void work(GroupRunner& runner) {
     while (!stopped.load(std::memory_order_relaxed)) {
-      uint64_t first = next.fetch_add(step);
-      if (first >= grid.total) return;
-      Outcome result = run_some(runner, first, std::min(first + step, grid.total));
+      const uint64_t first = next.fetch_add(step);
+      const bool all_have_begun = first >= grid.total;
+      if (all_have_begun && code == nullptr) return;
+      Outcome result = all_have_begun ? code->run_waiting(stopped)
+                                      : run_some(runner, first, std::min(first + step, grid.total));
+      if (result.kind == Outcome::kDone && all_have_begun) return;
       if (result.kind == Outcome::kDone) continue;
       std::lock_guard lock(mutex);
       if (!stopped.exchange(true)) outcome = std::move(result);

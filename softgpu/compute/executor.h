@@ -4,6 +4,7 @@
 // machine code).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -52,8 +53,10 @@ struct Grid {
 class GroupCode {
  public:
   virtual ~GroupCode() = default;
-  // The groups [first, end), until one does not end well.
+  // The groups [first, end), until one does not end well. Some may be left waiting for others.
   virtual Outcome run(const Grid& grid, uint64_t first, uint64_t end) = 0;
+  // Once all have begun: those that wait, until none is left to be taken, or somebody has stopped.
+  virtual Outcome run_waiting(const std::atomic<bool>& stopped) = 0;
 };
 
 class Executor {

@@ -160,6 +160,9 @@ int other_ioctl(Driver& driver, unsigned number, void* p) {
     case _IOC_NR(AMDKFD_IOC_SET_SCRATCH_BACKING_VA):
     case _IOC_NR(AMDKFD_IOC_SET_CU_MASK):
       return 0;
+    case _IOC_NR(AMDKFD_IOC_ALLOC_QUEUE_GWS):  // resources are the device's (isa/global_sync.h)
+      as<kfd_ioctl_alloc_queue_gws_args>(p).first_gws = 0;
+      return 0;
     case _IOC_NR(AMDKFD_IOC_SET_TRAP_HANDLER):
       return set_trap_handler(driver, as<kfd_ioctl_set_trap_handler_args>(p));
     case _IOC_NR(AMDKFD_IOC_SMI_EVENTS):

@@ -1,6 +1,5 @@
 #include "isa/group.h"
 
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -12,6 +11,8 @@ namespace softgpu::isa {
 namespace {
 
 constexpr uint64_t kTurn = 20'000;  // instructions, before the next wave has its turn
+// So many turns of all waves, before other groups have theirs: what these may wait for is not told.
+constexpr uint32_t kFirstRounds = 64, kLaterRounds = 1;
 constexpr size_t kStackBytes = 256 * 1024;
 
 void* map(size_t bytes) {
@@ -52,6 +53,7 @@ bool GroupRunner::prepare(const Launch& launch, uint32_t waves) {
   state_.interrupt = launch.interrupt;
   state_.clock = launch.clock;
   state_.doorbell = launch.doorbell;
+  state_.sync = launch.sync;
   state_.context = launch.context;
   if (!grow(lds_, lds_mapped_, std::max<size_t>(launch.lds_bytes, 64))) return false;
   if (!grow(private_, private_mapped_, size_t{private_bytes} * kLanes * waves)) return false;
@@ -64,6 +66,7 @@ void GroupRunner::start(Wave& wave, const Launch& launch, const uint32_t (&size)
   wave.pc = launch.entry;
   wave.scc = wave.gpr_index = wave.trap_id = wave.trap_status = 0;
   wave.is_in_handler = wave.is_halted = false;
+  wave.wait = {};
   wave.mode = kernel.float_mode() | uint32_t{kernel.clamps_like_dx10()} << 8 |
               uint32_t{kernel.is_ieee()} << 9;
   wave.group = &state_;
@@ -112,21 +115,21 @@ void GroupRunner::start(Wave& wave, const Launch& launch, const uint32_t (&size)
   wave.s[sonde::gpu::kM0] = ~0U;
 }
 
-Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3],
-                         uint64_t number) {
+bool GroupRunner::begin(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3],
+                        uint64_t number) {
   const uint32_t items = size[0] * size[1] * size[2];
   count_ = (items + kLanes - 1) / kLanes;
   launch_ = &launch;
   fault_.outcome = {};
-  if (!prepare(launch, count_)) return {Outcome::kTrap, 0, "no memory for its waves"};
-  if (launch.hold != nullptr) launch.hold->begin();
+  rounds_left_ = kFirstRounds;
+  if (!prepare(launch, count_)) return false;
   std::copy(std::begin(id), std::end(id), state_.id);
   stops_.assign(count_, Stop::kBudget);
   state_.watch = launch.watch != nullptr ? &watch_ : nullptr;
   if (launch.watch != nullptr) {
-    const std::vector<OwnMemory> own = launch.own_memory();
+    own_memory_ = launch.own_memory();
     watch_.begin(*launch.watch, {number, launch.program->begin(), count_, launch.entry,
-                                 launch.lds_bytes, &launch.descriptor, own});
+                                 launch.lds_bytes, &launch.descriptor, own_memory_});
   }
   for (uint32_t i = 0; i < count_; ++i) {
     waves_[i]->number = i;
@@ -134,24 +137,34 @@ Outcome GroupRunner::run(const Launch& launch, const uint32_t (&id)[3], const ui
     if (launch.hold != nullptr) waves_[i]->is_halted = launch.begins_halted(launch.context);
     if (launch.watch != nullptr) watch_.starts(*waves_[i]);
   }
+  return true;
+}
+
+Outcome GroupRunner::resume() {
+  is_waiting_ = false;
+  if (launch_->hold != nullptr) launch_->hold->begin();
   // On a stack of its own, which is left where it is at a fault.
   fiber_ = make_fiber(stack_.end(0), enter, this);
   catch_faults_in(&fault_);
   softgpu_fiber_switch(&fault_.resume, fiber_);
   catch_faults_in(nullptr);
+  if (is_waiting_) {
+    if (launch_->hold != nullptr) launch_->hold->end();
+    return {};
+  }
   for (uint32_t i = 0; i < count_; ++i) executed_ += waves_[i]->executed;
   Outcome outcome = fault_.outcome;
   if (outcome.kind == Outcome::kMemoryFault && current_->stop != Stop::kBadAccess) {
     char text[128];
     std::snprintf(text, sizeof(text), "memory fault before %#llx (code + %#llx)",
                   static_cast<unsigned long long>(current_->pc),
-                  static_cast<unsigned long long>(current_->pc - launch.program->begin()));
+                  static_cast<unsigned long long>(current_->pc - launch_->program->begin()));
     outcome.detail = text;
   }
-  if (launch.watch != nullptr) end_watch(outcome);
-  if (launch.hold != nullptr) {
+  if (launch_->watch != nullptr) end_watch(outcome);
+  if (launch_->hold != nullptr) {
     keep_failed(outcome);
-    launch.hold->end();
+    launch_->hold->end();
   }
   return outcome;
 }
@@ -212,9 +225,8 @@ void GroupRunner::enter(void* runner) {
 }
 
 void GroupRunner::run_waves() {
-  uint32_t ended = 0, waiting = 0;
   WaveHold* const hold = launch_->hold;
-  while (ended < count_) {
+  while (true) {
     if (launch_->stopped != nullptr && launch_->stopped->load(std::memory_order_relaxed)) {
       fault_.outcome = {Outcome::kStopped, 0, {}};
       return;
@@ -224,7 +236,16 @@ void GroupRunner::run_waves() {
       continue;
     }
     answer_demand();
-    if (!take_turns(ended, waiting)) return;
+    Round round;
+    if (!run_round(round)) return;
+    if (round.is_halted && hold != nullptr) {
+      hold->wait_until_wanted();  // a debugger has halted those that are left
+      continue;
+    }
+    if (round.has_progress && --rounds_left_ != 0) continue;
+    rounds_left_ = kLaterRounds;
+    is_waiting_ = true;
+    return;
   }
 }
 
@@ -235,34 +256,38 @@ void GroupRunner::answer_demand() {
   }
 }
 
-// One of each wave that can run. False when the kernel has failed.
-bool GroupRunner::take_turns(uint32_t& ended, uint32_t& waiting) {
-  bool somebody_ran = false, somebody_waits = false;
+// A turn of each wave that can have one. False when all have ended, or one has failed.
+bool GroupRunner::run_round(Round& round) {
+  uint32_t ended = 0, waiting = 0;
+  bool can_run = false;
   for (uint32_t i = 0; i < count_; ++i) {
-    if (stops_[i] != Stop::kBudget || waves_[i]->is_halted) continue;
-    somebody_ran = true;
-    if (!take_turn(*waves_[i])) return false;
-    stops_[i] = waves_[i]->stop;
-    ended += stops_[i] == Stop::kEnd;
-    waiting += stops_[i] == Stop::kBarrier;
-    somebody_waits |= stops_[i] == Stop::kBudget;
+    Stop& stop = stops_[i];
+    Wave& wave = *waves_[i];
+    if (stop == Stop::kGlobalWait && launch_->sync->is_over(wave.wait)) stop = Stop::kBudget;
+    can_run |= stop == Stop::kGlobalWait || (stop == Stop::kBudget && !wave.is_halted);
+    if (stop == Stop::kBudget && !wave.is_halted) {
+      if (!take_turn(wave)) return false;
+      stop = wave.stop;
+      round.has_progress |= !wave.takes_turn;
+    }
+    ended += stop == Stop::kEnd;
+    waiting += stop == Stop::kBarrier;
   }
   if (waiting != 0 && waiting + ended == count_) {
     std::replace(stops_.begin(), stops_.end(), Stop::kBarrier, Stop::kBudget);
     if (state_.watch != nullptr) watch_.passes_barrier();
-    waiting = 0;
-  } else if (somebody_waits) {
-    sched_yield();  // perhaps for a group on another thread
-  } else if (!somebody_ran && launch_->hold != nullptr) {
-    launch_->hold->wait_until_wanted();  // a debugger has halted those that are left
+    round.has_progress = true;
+  } else {
+    round.is_halted = !can_run && ended < count_;
   }
-  return true;
+  return ended < count_;
 }
 
 bool GroupRunner::take_turn(Wave& wave) {
   current_ = &wave;
   isa::run(wave, *launch_->program, kTurn);
-  if (wave.stop == Stop::kBudget || wave.stop == Stop::kEnd || wave.stop == Stop::kBarrier)
+  if (wave.stop == Stop::kBudget || wave.stop == Stop::kEnd || wave.stop == Stop::kBarrier ||
+      wave.stop == Stop::kGlobalWait)
     return true;
   if (wave.stop == Stop::kBadAccess) {
     // On a GPU it would have been a fault, or nothing, as chance has it: no trap handler runs.

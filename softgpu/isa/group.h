@@ -1,5 +1,6 @@
-// Group: runs work groups of a dispatch from machine code, one at a time, on the thread that calls.
-// Waves start as the packet processor starts them, and take turns until all have ended.
+// Group: runs a work group of a dispatch from machine code on the thread that calls. Waves start as
+// the packet processor starts them, and take turns until all have ended, or until they seem to wait
+// for another group: then any thread may go on with it later.
 #pragma once
 
 #include <atomic>
@@ -33,6 +34,7 @@ struct Launch {
   uint32_t doorbell = 0;     // of the queue; the handler asks for it
   uint64_t ring_packet = 0;  // the packet's number in the queue's ring
   void* context = nullptr;
+  GlobalSync* sync = nullptr;
   const Watch* watch = nullptr;
   const std::atomic<bool>* stopped = nullptr;  // true: the waves end where they are
   // Where a debugger may hold the waves, and whether it wants new ones to halt before they begin.
@@ -52,10 +54,14 @@ class GroupRunner {
   GroupRunner(const GroupRunner&) = delete;
   GroupRunner& operator=(const GroupRunner&) = delete;
 
-  // The group `id` of these sizes, which is this one of its dispatch. The outcome's detail names
-  // what a wave stopped at.
-  Outcome run(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3],
-              uint64_t number = 0);
+  // The group `id` of these sizes, which is this one of its dispatch: makes its waves ready. False
+  // without memory for them.
+  bool begin(const Launch& launch, const uint32_t (&id)[3], const uint32_t (&size)[3],
+             uint64_t number);
+  // Runs them until the group has ended, or waits. The outcome's detail names what a wave stopped
+  // at.
+  Outcome resume();
+  bool is_waiting() const { return is_waiting_; }
   // Instructions of waves so far.
   uint64_t executed() const { return executed_; }
   // The wave that ran last: after a fault the one that faulted.
@@ -65,8 +71,13 @@ class GroupRunner {
   bool prepare(const Launch& launch, uint32_t waves);
   void start(Wave& wave, const Launch& launch, const uint32_t (&size)[3]);
   void run_waves();
+  // What a turn of each wave has come to: a wave that sleeps makes no progress, and where is_halted
+  // a debugger has halted all that could go on.
+  struct Round {
+    bool has_progress = false, is_halted = false;
+  };
+  bool run_round(Round& round);
   bool take_turn(Wave& wave);
-  bool take_turns(uint32_t& ended, uint32_t& waiting);
   void answer_demand();
   StoppedGroup stopped_group();
   void keep_failed(const Outcome& outcome);
@@ -80,7 +91,9 @@ class GroupRunner {
   const Launch* launch_ = nullptr;
   std::vector<Wave*> waves_;
   std::vector<Stop> stops_;
-  uint32_t count_ = 0;
+  std::vector<OwnMemory> own_memory_;
+  uint32_t count_ = 0, rounds_left_ = 0;
+  bool is_waiting_ = false;
   Wave* current_ = nullptr;
   void* lds_ = nullptr;
   size_t lds_mapped_ = 0;

@@ -2,6 +2,7 @@
 // are loaded, decoded as far as they have run. One engine for each device; thread-safe.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -23,12 +24,14 @@ class Engine {
   // For a thread, until it is given back.
   std::unique_ptr<GroupRunner> take_runner();
   void give_back(std::unique_ptr<GroupRunner> runner);
+  GlobalSync& sync() { return sync_; }
 
  private:
   const std::unique_ptr<Coverage> coverage_;
   std::mutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<Program>> programs_;  // by their begin
   std::vector<std::unique_ptr<GroupRunner>> runners_;
+  GlobalSync sync_;
 };
 
 class MachineKernel : public GroupCode {
@@ -36,15 +39,23 @@ class MachineKernel : public GroupCode {
   MachineKernel(Engine& engine, std::shared_ptr<Program> program, const Launch& launch)
       : engine_(engine), program_(std::move(program)), launch_(launch) {
     launch_.program = program_.get();
+    launch_.sync = &engine_.sync();
   }
+  ~MachineKernel() override;
   Outcome run(const Grid& grid, uint64_t first, uint64_t end) override;
+  Outcome run_waiting(const std::atomic<bool>& stopped) override;
   uint64_t executed() const { return executed_; }
 
  private:
+  Outcome go_on(std::unique_ptr<GroupRunner> runner);
+  std::unique_ptr<GroupRunner> take_waiting(size_t but);
+
   Engine& engine_;
   const std::shared_ptr<Program> program_;
   Launch launch_;
   std::atomic<uint64_t> executed_{0};
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<GroupRunner>> waiting_;  // groups that have begun; under the mutex
 };
 
 }  // namespace softgpu::isa

@@ -228,9 +228,40 @@ void add_registers(Table& t) {
   });
 }
 
+// Which resource of the device, and the number that the first lane in EXEC has.
+u32 sync_resource(const Wave& w, const Op& op) {
+  return (w.s[sonde::gpu::kM0] >> 16) + static_cast<u32>(op.mods.offset);
+}
+u32 sync_value(const Wave& w, const Op& op) {
+  const u64 exec = w.exec();
+  return w.v[op.src[0] - kFirstVgpr][exec ? __builtin_ctzll(exec) : 0];
+}
+void wait_for(Wave& w, GlobalWait wait) {
+  w.wait = wait;
+  if (wait.kind != GlobalWait::kNothing) w.stop = Stop::kGlobalWait;
+}
+void add_global_sync(Table& t) {
+  add(t, "ds_gws_init", [](Wave& w, const Op& op) {
+    if (w.exec()) w.group->sync->set(sync_resource(w, op), sync_value(w, op));
+  });
+  add(t, "ds_gws_barrier", [](Wave& w, const Op& op) {
+    if (w.exec()) wait_for(w, w.group->sync->arrive(sync_resource(w, op), sync_value(w, op)));
+  });
+  add(t, "ds_gws_sema_v",
+      [](Wave& w, const Op& op) { w.group->sync->add(sync_resource(w, op), 1); });
+  add(t, "ds_gws_sema_br", [](Wave& w, const Op& op) {
+    if (w.exec()) w.group->sync->add(sync_resource(w, op), sync_value(w, op));
+  });
+  add(t, "ds_gws_sema_p",
+      [](Wave& w, const Op& op) { wait_for(w, w.group->sync->take(sync_resource(w, op))); });
+  add(t, "ds_gws_sema_release_all",
+      [](Wave& w, const Op& op) { w.group->sync->release_all(sync_resource(w, op)); });
+}
+
 }  // namespace
 
 void add_control(Table& table) {
+  add_global_sync(table);
   add_branches(table);
   add_forks(table);
   add_waits(table);

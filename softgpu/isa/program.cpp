@@ -106,7 +106,8 @@ Op op_of(const Instruction& instruction) {
     op.run = find_handler("lds " + std::string(op.opcode->name));
   } else {
     op.run = find_handler(op.opcode->name);
-    if (op.mods.gds && op.run != nullptr) op.run = run_without_memory;
+    const bool has_memory = !op.opcode->name.starts_with("ds_gws_");
+    if (op.mods.gds && op.run != nullptr && has_memory) op.run = run_without_memory;
   }
   if (!honours_modifiers(op)) op.run = nullptr;
   return op;

@@ -7,6 +7,7 @@
 
 #include "isa/group.h"
 #include "isa/program.h"
+#include "isa/test_machine.h"
 
 namespace softgpu::isa {
 namespace {
@@ -129,12 +130,28 @@ TEST(Group, WavesMeetAtBarriers) {
       {0x7e020280, 0x7e040281, 0xd8000000, 0x00000201, 0xbf8a0000, 0xd86c0000, 0x03000001, kEnd});
   GroupRunner runner;
   const Launch launch = launch_of(code);
-  const Outcome outcome = runner.run(launch, {5, 0, 0}, {100, 1, 1});
+  const Outcome outcome = run_group(runner, launch, {5, 0, 0}, {100, 1, 1});
   EXPECT_EQ(outcome.kind, Outcome::kDone) << outcome.detail;
   EXPECT_EQ(runner.last()->v[3][0], 100U);
   EXPECT_EQ(runner.last()->s[0], 5U);
   EXPECT_EQ(runner.last()->exec(), (uint64_t{1} << 36) - 1);
   EXPECT_EQ(runner.executed(), 12U);
+}
+
+// s_sleep 1; s_barrier; s_endpgm: a group whose waves all sleep stands aside, and goes on where it
+// was.
+TEST(Group, StandsAsideWhileItsWavesSleep) {
+  Code code({0xbf8e0001, 0xbf8a0000, kEnd});
+  GroupRunner runner;
+  const Launch launch = launch_of(code);
+  ASSERT_TRUE(runner.begin(launch, {0, 0, 0}, {128, 1, 1}, 0));
+  EXPECT_EQ(runner.resume().kind, Outcome::kDone);
+  EXPECT_TRUE(runner.is_waiting());
+  EXPECT_EQ(runner.executed(), 0U);
+  for (int turn = 0; turn < 3 && runner.is_waiting(); ++turn)
+    EXPECT_EQ(runner.resume().kind, Outcome::kDone);
+  EXPECT_FALSE(runner.is_waiting());
+  EXPECT_EQ(runner.executed(), 6U);
 }
 
 // A fault of the host's memory is the kernel's, and the wave is still there to be looked at.
@@ -145,13 +162,13 @@ TEST(Group, FaultsLeaveTheWaveAsItWas) {
              kEnd});  // s_mov_b32 s1, 7; global_load_dword v2, v[0:1], off
   GroupRunner runner;
   const Launch launch = launch_of(code);
-  const Outcome outcome = runner.run(launch, {0, 0, 0}, {1, 1, 1});
+  const Outcome outcome = run_group(runner, launch, {0, 0, 0}, {1, 1, 1});
   EXPECT_EQ(outcome.kind, Outcome::kMemoryFault);
   EXPECT_EQ(outcome.address, 0U);
   EXPECT_EQ(runner.last()->s[1], 7U);
   Code trap({0xbf920002, kEnd});
   const Launch other = launch_of(trap);
-  const Outcome trapped = runner.run(other, {0, 0, 0}, {1, 1, 1});
+  const Outcome trapped = run_group(runner, other, {0, 0, 0}, {1, 1, 1});
   EXPECT_EQ(trapped.kind, Outcome::kTrap);
   EXPECT_NE(trapped.detail.find("trap 2"), std::string::npos);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "isa/coverage.h"
+#include "isa/group.h"
 #include "isa/program.h"
 
 namespace softgpu::isa {
@@ -26,6 +27,15 @@ inline uint64_t bits64(double value) {
   uint64_t made = 0;
   std::memcpy(&made, &value, sizeof(made));
   return made;
+}
+
+// A whole group; what is no memory for its waves is a trap.
+inline Outcome run_group(GroupRunner& runner, const Launch& launch, const uint32_t (&id)[3],
+                         const uint32_t (&size)[3]) {
+  if (!runner.begin(launch, id, size, 0)) return {Outcome::kTrap, 0, "no memory"};
+  Outcome outcome = runner.resume();
+  while (runner.is_waiting()) outcome = runner.resume();
+  return outcome;
 }
 
 constexpr uint32_t kClampsAndIeee = 3U << 8;  // in MODE, as compilers have it

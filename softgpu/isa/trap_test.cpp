@@ -3,6 +3,7 @@
 
 #include "isa/group.h"
 #include "isa/program.h"
+#include "isa/test_machine.h"
 
 namespace softgpu::isa {
 namespace {
@@ -55,7 +56,7 @@ struct Trapping {
                            reinterpret_cast<uint64_t>(memory.data())};
     launch.doorbell = 77;
     launch.ring_packet = 0x1234567;
-    return runner.run(launch, {9, 0, 0}, {items, 1, 1});
+    return run_group(runner, launch, {9, 0, 0}, {items, 1, 1});
   }
 };
 

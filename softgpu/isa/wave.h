@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gpu/instruction.h"
+#include "isa/global_sync.h"
 
 namespace softgpu::isa {
 
@@ -30,6 +31,7 @@ enum class Stop : uint8_t {
   kNone,
   kBudget,
   kBarrier,
+  kGlobalWait,  // for waves of other groups
   kEnd,
   kTrap,                // s_trap
   kHalt,                // the wave stays where it is, for ever
@@ -51,7 +53,8 @@ struct GroupState {
   // Where the trap handler's interrupts go that are for the driver: its doorbell and the
   // exceptions.
   uint32_t* told_driver = nullptr;
-  uint32_t doorbell = 0;  // number of the queue's
+  GlobalSync* sync = nullptr;  // of the device
+  uint32_t doorbell = 0;       // number of the queue's
   void* context = nullptr;
   GroupWatch* watch = nullptr;  // usually nobody
 };
@@ -70,6 +73,7 @@ struct alignas(64) Wave {
   Stop stop;
   bool takes_turn;  // s_sleep: others should run
   bool is_in_handler, is_halted;
+  GlobalWait wait;
   uint32_t number;          // in its group
   uint8_t* private_memory;  // of this wave: a dword of each lane after the other
   GroupState* group;

@@ -313,5 +313,18 @@ def format_kernels(is_typed, count, format_name, number, is_16):
     yield kernel(name % "store", store, leaves(stored), given_values(number, is_16, count, seed))
 
 
+def global_sync():
+    """One wave alone comes to a barrier of one, and takes from a semaphore what it has put there."""
+    start = "s_mov_b32 m0, 0\nv_mov_b32 v2, 0\nv_mov_b32 v4, 2\n"
+    barrier = start + "ds_gws_init v2 offset:5 gds\nds_gws_barrier v2 offset:5 gds\n" + dump(["5"])
+    semaphore = start + "ds_gws_init v2 offset:6 gds\nds_gws_sema_v offset:6 gds\nds_gws_sema_p offset:6 gds\n" \
+        "ds_gws_sema_br v4 offset:6 gds\nds_gws_sema_p offset:6 gds\nds_gws_sema_p offset:6 gds\n" + dump(["9"])
+    for name in ("ds_gws_init", "ds_gws_barrier"):
+        yield kernel(name, barrier, leaves([5]))
+    for name in ("ds_gws_sema_v", "ds_gws_sema_p", "ds_gws_sema_br"):
+        yield kernel(name, semaphore, leaves([9]))
+    yield kernel("ds_gws_sema_release_all", "s_mov_b32 m0, 0\nds_gws_sema_release_all offset:6 gds\n" + dump(["3"]), leaves([3]))
+
+
 def kernels():
-    return [*scalar_memory(), *control(), *local_memory(), *typed_buffers()]
+    return [*scalar_memory(), *control(), *local_memory(), *typed_buffers(), *global_sync()]

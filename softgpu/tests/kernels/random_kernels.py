@@ -10,6 +10,7 @@ Exit status: 0 all agree, 1 one differs or does not build, 77 there is no hipcc.
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,14 +20,17 @@ SOFTGPU = os.path.join(HERE, "..", "..")
 
 
 def run(command, limit_s):
-    """Exit status and output. What ran too long has none: on a loaded machine a compiler may."""
-    try:
-        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                timeout=limit_s)
-    except subprocess.TimeoutExpired as error:
-        output = (error.stdout or b"").decode(errors="replace")
-        return None, f"{output}\nended after {limit_s} s"
-    return result.returncode, result.stdout
+    """Exit status and output. What ran too long, with all that it started, has none: on a loaded machine a
+    compiler may."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          start_new_session=True) as process:
+        try:
+            output, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            return None, f"{output}\nended after {limit_s} s"
+    return process.returncode, output
 
 
 def check(seed, args, folder):
