@@ -85,12 +85,12 @@ class Session:
         self.master, slave = pty.openpty()
         self.screen, self.rest, self.slave = Screen(columns, rows), b"", slave
         self.size(columns, rows)
+        self.before = termios.tcgetattr(slave)
         kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
         self.process = subprocess.Popen(
             [sonde, "monitor", "--sys-root", f"{root}/sys", "--proc-root", f"{root}/proc"], stdin=slave, stdout=slave,
             stderr=slave, cwd=root if root.exists() else None, start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             env={**kept, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **environment})
-        self.before = termios.tcgetattr(slave)
 
     def size(self, columns, rows):
         self.screen.resize(columns, rows)
