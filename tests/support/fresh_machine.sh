@@ -19,6 +19,8 @@ if [[ ! -e $folder/etc/debian_version ]]; then
   # A minimal system lacks only what fetching a repository needs anyway.
   chroot "$folder" apt-get install -y -qq --no-install-recommends git ca-certificates
 fi
+# As every installer writes it, and debootstrap does not.
+[[ -e $folder/etc/hosts ]] || echo "127.0.0.1 localhost" >"$folder/etc/hosts"
 
 mounted=()
 cleanup() {

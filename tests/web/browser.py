@@ -3,6 +3,7 @@ says of itself, never for a time; and it has no network but this machine's."""
 
 import os
 import shutil
+import socket
 
 try:
     from selenium import webdriver
@@ -23,6 +24,10 @@ def missing():
     for program in ("chromium", "chromedriver"):
         if not shutil.which(program):
             return program
+    try:
+        socket.getaddrinfo("localhost", None)  # chromedriver asks for it
+    except OSError:
+        return "localhost in /etc/hosts"
     return ""
 
 
