@@ -84,13 +84,15 @@ TEST_F(Aql, KernelWithoutHostCodeSaysSoOnce) {
 
 TEST_F(Aql, BackToBackKernelsFollowOneAnotherInDeviceTime) {
   Config config = one_gpu();
-  config.gpus[0].time.kernel_base_ns =
-      5'000'000;  // so long that all are there when the first begins
+  config.gpus[0].time.kernel_base_ns = 5'000'000;
   start(config);
   done_.value = 1;
-  for (int i = 0; i < 20; ++i) {
-    ring_->submit(dispatch_packet(code_.kernel(0), i == 19 ? &done_ : nullptr));
+  uint64_t last = 0;
+  for (int i = 0; i < 20; ++i) {  // all are there when the first begins
+    last = ring_->reserve();
+    ring_->fill(last, dispatch_packet(code_.kernel(0), i == 19 ? &done_ : nullptr));
   }
+  ring_->ring(last);
   ASSERT_TRUE(wait_for_value(done_, 0));
   auto ops = log_.lines("op");
   ASSERT_EQ(ops.size(), 20u);
