@@ -1,11 +1,12 @@
 /* librocm-debug-agent.so.2, answered by Sonde: HSA_TOOLS_LIB=librocm-debug-agent.so.2 ./program
  *
- * The HSA runtime loads it and calls OnLoad(). It starts `sonde debug` as a process of its own, which
- * reports what is on the board of this one (src/wire/board.h), then lets Sonde's own library take
- * part in the runtime, and is out of the way: at a fault that library waits until the report is
- * there. Options are those of AMD's agent, in ROCM_DEBUG_AGENT_OPTIONS.
+ * The HSA runtime loads it and calls OnLoad(). It starts `sonde debug` as a process of its own,
+ * which reports what is on the board of this one (src/wire/board.h), then lets Sonde's own library
+ * take part in the runtime, and is out of the way: at a fault that library waits until the report
+ * is there. Options are those of AMD's agent, in ROCM_DEBUG_AGENT_OPTIONS.
  *
- * What goes wrong is said in a line, and the program goes on; wrong options end it, as with AMD's. */
+ * What goes wrong is said in a line, and the program goes on; wrong options end it, as with AMD's.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -65,9 +66,8 @@ struct choice {
   enum { kNone, kOptional, kNeeded } value;
 };
 static const struct choice kChoices[] = {
-    {'a', "all", kNone},           {'s', "save-code-objects", kOptional},
-    {'p', "precise-memory", kNone}, {'o', "output", kNeeded},
-    {'d', "disable-linux-signals", kNone}, {'l', "log-level", kNeeded},
+    {'a', "all", kNone},      {'s', "save-code-objects", kOptional}, {'p', "precise-memory", kNone},
+    {'o', "output", kNeeded}, {'d', "disable-linux-signals", kNone}, {'l', "log-level", kNeeded},
     {'h', "help", kNone}};
 enum { kCount = sizeof kChoices / sizeof kChoices[0] };
 
@@ -184,8 +184,8 @@ static char** environment_of_watcher(char* attach) {
   while (environ[count] != NULL) ++count;
   copy = calloc(count + 2, sizeof *copy);
   for (size_t i = 0; copy != NULL && i < count; ++i) {
-    static const char* const kLeftOut[] = {"HSA_TOOLS_LIB=", "LD_PRELOAD=", "SONDE_DEBUG_ATTACH=",
-                                           "SONDE_SESSION=", "SONDE_INJECT="};
+    static const char* const kLeftOut[] = {
+        "HSA_TOOLS_LIB=", "LD_PRELOAD=", "SONDE_DEBUG_ATTACH=", "SONDE_SESSION=", "SONDE_INJECT="};
     bool is_kept = true;
     for (size_t j = 0; j < sizeof kLeftOut / sizeof kLeftOut[0]; ++j) {
       is_kept = is_kept && strncmp(environ[i], kLeftOut[j], strlen(kLeftOut[j])) != 0;
@@ -302,14 +302,14 @@ static bool watch(const struct options* options, const char* prefix, char* sessi
   }
   snprintf(attach, sizeof attach, "SONDE_DEBUG_ATTACH=%d:%d:%d", (int)getpid(), ready[1], asked[0]);
   words[count++] = tool;
-  words[count++] = (char*)(uintptr_t)"debug";
-  if (options->all) words[count++] = (char*)(uintptr_t)"--all";
+  words[count++] = (char*)(uintptr_t) "debug";
+  if (options->all) words[count++] = (char*)(uintptr_t) "--all";
   if (options->save != NULL) {
-    words[count++] = (char*)(uintptr_t)"--save-code-objects";
+    words[count++] = (char*)(uintptr_t) "--save-code-objects";
     words[count++] = (char*)(uintptr_t)options->save;
   }
   if (options->output != NULL) {
-    words[count++] = (char*)(uintptr_t)"-o";
+    words[count++] = (char*)(uintptr_t) "-o";
     words[count++] = (char*)(uintptr_t)options->output;
   }
   words[count] = NULL;

@@ -1,5 +1,5 @@
-// Where memory is checked, this library is a tool of the HSA runtime as well: its calls say how many
-// bytes the program asked for, of which the driver sees the pages, and what it has freed.
+// Where memory is checked, this library is a tool of the HSA runtime as well: its calls say how
+// many bytes the program asked for, of which the driver sees the pages, and what it has freed.
 // Otherwise the header looks for those beside it in a folder of AMD's build.
 #define AMD_INTERNAL_BUILD 1
 #include <hsa/hsa_api_trace.h>

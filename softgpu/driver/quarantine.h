@@ -18,8 +18,8 @@ class Quarantine {
   explicit Quarantine(isa::MappingAt mapping_at) : allocations_(std::move(mapping_at)) {}
   isa::Allocations& allocations() { return allocations_; }
 
-  // Memory that the program has got. Of a GPU's own it is filled, so that reads of what nobody wrote
-  // are seen; host memory may be written behind our back.
+  // Memory that the program has got. Of a GPU's own it is filled, so that reads of what nobody
+  // wrote are seen; host memory may be written behind our back.
   void add(uint64_t address, uint64_t bytes, bool is_vram);
   // True if it is kept: then it is freed by now for kernels, but not in truth. What is to be freed
   // in its stead is in `due`.

@@ -1,6 +1,6 @@
 // Allocations: what memory of a process kernels may touch, to the byte, for --check memory. The
-// driver knows mappings by their pages; what the program asked for is added by hooks on HSA's calls.
-// Thread-safe.
+// driver knows mappings by their pages; what the program asked for is added by hooks on HSA's
+// calls. Thread-safe.
 #pragma once
 
 #include <atomic>

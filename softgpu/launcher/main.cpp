@@ -32,7 +32,7 @@ using sonde::Result;
 using sonde::Status;
 
 constexpr int kPublishEveryMs = 50;
-constexpr int kGuardPages = 16;  // between buffers whose bounds are checked
+constexpr int kGuardPages = 16;                   // between buffers whose bounds are checked
 constexpr int kCannotRun = 126, kNotFound = 127;  // as a shell says it
 
 // Beside the tool: PREFIX/bin/softgpu and PREFIX/lib/softgpu/libsoftgpu.so.

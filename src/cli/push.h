@@ -14,9 +14,9 @@ namespace sonde::cli {
 // that it keeps its time where it is sent later.
 std::string with_time(const std::string& text, int64_t time_ms);
 
-// http://host:8428 -> .../api/v1/import/prometheus, which VictoriaMetrics and vmagent have, with the
-// node as the label that a collector would give; a URL with a path stays what it is. An error if it
-// is none.
+// http://host:8428 -> .../api/v1/import/prometheus, which VictoriaMetrics and vmagent have, with
+// the node as the label that a collector would give; a URL with a path stays what it is. An error
+// if it is none.
 Result<std::string> import_url(const std::string& url, const std::string& node);
 
 // What could not be sent waits, up to so many texts, and is sent with the next one.

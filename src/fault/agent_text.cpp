@@ -99,7 +99,8 @@ void put_disassembly(std::string& out, const FaultReport& report, const Wave& wa
     out += fmt::format("\nCannot access memory at address {:#x}\n", wave.pc);
     return;
   }
-  out += fmt::format("\nDisassembly for function {}:\n", demangle(group.function.empty() ? wave.kernel : group.function));
+  out += fmt::format("\nDisassembly for function {}:\n",
+                     demangle(group.function.empty() ? wave.kernel : group.function));
   for (const CodeObject& object : report.code_objects) {
     if (wave.pc - object.base >= object.loaded_bytes) continue;
     out += fmt::format("    code object: {}\n    loaded at: [{:#x}-{:#x}]\n", object.uri,
@@ -126,18 +127,17 @@ std::string agent_text_of(const FaultReport& report, const TextOptions& options)
   if (report.kind == "queue error") {
     out += fmt::format("Queue error ({})\n", report.reason);
   } else if (report.kind == "memory fault") {
-    out += fmt::format(
-        "System event (HSA_AMD_GPU_MEMORY_FAULT_EVENT: {})\nFaulting page: {:#x}\n", report.reason,
-        report.address & ~uint64_t{0xfff});
+    out += fmt::format("System event (HSA_AMD_GPU_MEMORY_FAULT_EVENT: {})\nFaulting page: {:#x}\n",
+                       report.reason, report.address & ~uint64_t{0xfff});
   }
   size_t number = 0;
   for (const WaveGroup& group : report.waves) {
     for (const Wave& wave : group.waves) {
       const bool runs = wave.why == "demand";
       if (runs && !options.all && report.kind != "state") continue;
-      const std::string entry = group.entry == 0 ? std::string("not available")
-                                                 : fmt::format("{:#x} <{}>", group.entry,
-                                                               demangle(wave.kernel));
+      const std::string entry = group.entry == 0
+                                    ? std::string("not available")
+                                    : fmt::format("{:#x} <{}>", group.entry, demangle(wave.kernel));
       out += fmt::format("{}{}\nwave_{}: pc={:#x} (kernel_code_entry={}) ({})\n",
                          number == 0 ? "" : "\n", kRule, number + 1, wave.pc, entry,
                          runs ? "running" : "stopped, reason: " + reason_of(wave));

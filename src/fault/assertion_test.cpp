@@ -16,7 +16,8 @@ std::string packed(const std::string& text) {
 }
 
 std::string message(uint64_t line) {
-  std::string bytes = packed("%s:%u: %s: Device-side assertion `%s' failed.\n") + packed("scale.hip");
+  std::string bytes =
+      packed("%s:%u: %s: Device-side assertion `%s' failed.\n") + packed("scale.hip");
   bytes.append(reinterpret_cast<const char*>(&line), sizeof line);
   return bytes + packed("void scale(float *)") + packed("i < n");
 }

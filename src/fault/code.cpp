@@ -279,9 +279,9 @@ std::string wrong_architecture(const wire::Board& board) {
     gpus += fmt::format("{}GPU {} is {}", gpus.empty() ? "" : ", ", i, architecture);
   }
   for (const std::string& name : found) kernels += (kernels.empty() ? "" : ", ") + name;
-  return found.empty() ? std::string()
-                       : fmt::format("the kernels in {} are for {}, and {}", board.program, kernels,
-                                     gpus);
+  return found.empty()
+             ? std::string()
+             : fmt::format("the kernels in {} are for {}, and {}", board.program, kernels, gpus);
 }
 
 std::string saved_name(const std::string& uri) {

@@ -153,8 +153,8 @@ std::vector<CollectiveWait> find_collective_waits(const wire::Board& own,
 }
 
 std::string collective_text(const CollectiveWait& wait) {
-  const std::string which = fmt::format("call {} of a communicator of {} ranks", wait.sequence,
-                                        wait.ranks);
+  const std::string which =
+      fmt::format("call {} of a communicator of {} ranks", wait.sequence, wait.ranks);
   if (wait.differs) {
     std::string ranks;
     for (const LateRank& rank : wait.late) {
@@ -167,8 +167,8 @@ std::string collective_text(const CollectiveWait& wait) {
   const std::string call = wait.call.empty() ? "a collective" : wait.call;
   if (!missing.empty()) {
     return fmt::format("{} {} not called {}, {}, where {} {}", ranks_text(missing),
-                       missing.size() == 1 ? "has" : "have", call, which,
-                       ranks_text(wait.arrived), wait.arrived.size() == 1 ? "waits" : "wait");
+                       missing.size() == 1 ? "has" : "have", call, which, ranks_text(wait.arrived),
+                       wait.arrived.size() == 1 ? "waits" : "wait");
   }
   if (wait.unknown.empty()) return fmt::format("all ranks are in {}, {}", call, which);
   return fmt::format("{} {} in {}, {}; of {} nothing is known here", ranks_text(wait.arrived),

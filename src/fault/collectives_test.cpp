@@ -20,8 +20,8 @@ class CollectivesTest : public testing::Test {
     boards_.push_back(std::move(board));
     return *boards_.back().state;
   }
-  static void call(wire::Board& board, int rank, uint64_t sequence, const char* name,
-                   bool is_over, uint64_t count = 1024) {
+  static void call(wire::Board& board, int rank, uint64_t sequence, const char* name, bool is_over,
+                   uint64_t count = 1024) {
     wire::BoardCollective& entry = board.collectives[board.next_collective];
     entry.number = ++board.next_collective;
     entry.group = 77;

@@ -20,7 +20,7 @@ struct Occasion {
     kFault,
     kCrash,
     kCallError,
-    kHang,  // nothing has begun or ended since `since_ns`
+    kHang,   // nothing has begun or ended since `since_ns`
     kAsked,  // somebody wants to know how it stands
     kCheck   // --check found something, and the program goes on
   } kind = Kind::kFault;

@@ -144,17 +144,15 @@ FaultReport opencl_crash(const wire::ClBoard& board, const std::string& program,
   report.no_waves = "OpenCL tells of none";
   if (launches.empty()) return report;
   report.culprit = 0;
-  report.how_sure = launches.size() == 1
-                        ? "the only one that was launched and not over"
-                        : fmt::format("the oldest of {} that were launched and not over",
-                                      launches.size());
+  report.how_sure =
+      launches.size() == 1
+          ? "the only one that was launched and not over"
+          : fmt::format("the oldest of {} that were launched and not over", launches.size());
   const Dispatch& kernel = report.in_flight[0];
   const std::string arguments = arguments_text(kernel);
-  report.cause = fmt::format("kernel {} crashed on {}{}", kernel.name,
-                             text_of(launches[0]->device),
+  report.cause = fmt::format("kernel {} crashed on {}{}", kernel.name, text_of(launches[0]->device),
                              arguments.empty() ? "" : ", with " + arguments);
-  report.evidence =
-      fmt::format("it is {}, and the device is part of the program", report.how_sure);
+  report.evidence = fmt::format("it is {}, and the device is part of the program", report.how_sure);
   report.advice =
       "where the program itself may have crashed beside it, gdb tells which thread it was";
   return report;

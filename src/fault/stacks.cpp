@@ -111,8 +111,8 @@ void list_threads(const Board& board, const Namer& namer, FaultReport& report) {
       ++report.other_threads;
       continue;
     }
-    report.threads.push_back({thread.tid, thread.name, std::move(named.call), thread.runs,
-                              std::move(named.frames)});
+    report.threads.push_back(
+        {thread.tid, thread.name, std::move(named.call), thread.runs, std::move(named.frames)});
   }
 }
 

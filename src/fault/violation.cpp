@@ -122,8 +122,7 @@ std::optional<Violation> find_violation(const Wave& wave, uint32_t private_bytes
   const bool is_atomic = has(instruction->opcode->name, "atomic");
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if ((wave.exec >> lane & 1) == 0) continue;
-    const auto found =
-        violation_of(access, is_atomic, lane, registers.lds.size(), private_bytes);
+    const auto found = violation_of(access, is_atomic, lane, registers.lds.size(), private_bytes);
     if (found) return found;
   }
   return std::nullopt;
@@ -143,14 +142,14 @@ std::optional<Violation> first_violation(const std::vector<WaveGroup>& waves,
 std::string violation_text(const Violation& violation) {
   using Kind = Violation::Kind;
   if (violation.kind == Kind::kMisaligned) {
-    return fmt::format("lane {} uses {} bytes at {:#x}, which is no multiple of {}",
-                       violation.lane, violation.bytes, violation.address, violation.bytes);
+    return fmt::format("lane {} uses {} bytes at {:#x}, which is no multiple of {}", violation.lane,
+                       violation.bytes, violation.address, violation.bytes);
   }
-  return fmt::format("lane {} uses {} at offset {} of {} bytes of {}", violation.lane,
-                     violation.bytes == 1 ? std::string("1 byte")
-                                          : fmt::format("{} bytes", violation.bytes),
-                     format_count(violation.address), format_count(violation.room),
-                     violation.kind == Kind::kOutsideLds ? "LDS" : "private memory");
+  return fmt::format(
+      "lane {} uses {} at offset {} of {} bytes of {}", violation.lane,
+      violation.bytes == 1 ? std::string("1 byte") : fmt::format("{} bytes", violation.bytes),
+      format_count(violation.address), format_count(violation.room),
+      violation.kind == Kind::kOutsideLds ? "LDS" : "private memory");
 }
 
 }  // namespace sonde::fault

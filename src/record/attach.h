@@ -6,8 +6,8 @@
 
 namespace sonde::record {
 
-// Until the process ends, --duration is over, or somebody presses Ctrl-C. What cannot be had of it is
-// said. The process goes on.
+// Until the process ends, --duration is over, or somebody presses Ctrl-C. What cannot be had of it
+// is said. The process goes on.
 Result<Outcome> attach(Options options);
 
 }  // namespace sonde::record

@@ -28,8 +28,8 @@ std::optional<std::string> base_of_part(const std::string& part);
 // The parts that there are beside each other, in their order.
 std::vector<std::string> parts_of(const std::string& base);
 
-// Removes the part behind the one that a session goes on with: its recorder was killed just before it
-// went on there, and all that is in it is in the other still.
+// Removes the part behind the one that a session goes on with: its recorder was killed just before
+// it went on there, and all that is in it is in the other still.
 void remove_stray_part(const std::string& current, const std::string& session);
 
 // What a rotation puts in the place of what there was.

@@ -27,8 +27,8 @@ bool write_at(int fd, const T& from, size_t at) {
   return ::pwrite(fd, &from, sizeof from, static_cast<off_t>(at)) == sizeof from;
 }
 
-// The status of its stop; 0: it stands not. Of the end of a child its parent has to hear, which we may
-// be.
+// The status of its stop; 0: it stands not. Of the end of a child its parent has to hear, which we
+// may be.
 int stop_of(pid_t tid) {
   siginfo_t info = {};
   if (::waitid(P_PID, static_cast<id_t>(tid), &info, WSTOPPED | WNOHANG | __WALL) != 0) return 0;

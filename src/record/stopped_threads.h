@@ -1,6 +1,6 @@
 // Stacks of a process's threads that run: each is stopped (ptrace) for as long as its process reads
-// its stack itself, some 0.1 ms, and goes on. Nothing is stopped where a debugger has the thread, or
-// the system does not allow it. Used by faults.cpp for reports of programs that stand still.
+// its stack itself, some 0.1 ms, and goes on. Nothing is stopped where a debugger has the thread,
+// or the system does not allow it. Used by faults.cpp for reports of programs that stand still.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// Reports of failed GPUs in an .rpd: table sonde_fault; with memory and code objects of the process,
-// where it is a core (sonde debug --core).
+// Reports of failed GPUs in an .rpd: table sonde_fault; with memory and code objects of the
+// process, where it is a core (sonde debug --core).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What a process has its OpenCL devices do, in a file that outlives it: of a device that is the CPU,
-// a kernel that crashes takes the program with it. Written by the OpenCL backend where somebody
-// watches (wire/board.h: kBoardHolds), read by src/fault.
+// What a process has its OpenCL devices do, in a file that outlives it: of a device that is the
+// CPU, a kernel that crashes takes the program with it. Written by the OpenCL backend where
+// somebody watches (wire/board.h: kBoardHolds), read by src/fault.
 //
 //   <session>/boards/<PID>-<BEGUN>.cl       a ClBoard, mapped by the process
 #pragma once
@@ -18,8 +18,8 @@ enum ClKind : uint32_t { kClUnknown = 0, kClValue = 1, kClBuffer = 2, kClLocal =
 struct ClArgument {
   uint32_t kind;  // enum ClKind
   uint32_t bytes;
-  uint64_t word;          // the first bytes of the value; of a buffer its handle
-  uint64_t buffer_bytes;  // 0: not known
+  uint64_t word;            // the first bytes of the value; of a buffer its handle
+  uint64_t buffer_bytes;    // 0: not known
   char name[24], type[24];  // "" where the compiler did not keep them
 };
 

@@ -30,7 +30,8 @@ void disarm();
 // Neither timers nor the pages of events came along.
 void arm_again_in_child(bool with_clock);
 
-// Another thread, which is not armed, gets its timer; it takes over the sampler at the first signal.
+// Another thread, which is not armed, gets its timer; it takes over the sampler at the first
+// signal.
 bool arm_other(ThreadSampler* sampler, int tid);
 // It has ended.
 void forget_other(ThreadSampler* sampler);

@@ -50,7 +50,8 @@ void describe_argument(cl_kernel kernel, cl_uint index, const Given& given, ClAr
   const bool known = next().clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
                                                sizeof where, &where, nullptr) == CL_SUCCESS;
   if (known) {
-    next().clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_NAME, sizeof to->name, to->name, nullptr);
+    next().clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_NAME, sizeof to->name, to->name,
+                              nullptr);
     next().clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, sizeof to->type, to->type,
                               nullptr);
   }
@@ -59,10 +60,10 @@ void describe_argument(cl_kernel kernel, cl_uint index, const Given& given, ClAr
   const bool may_be_buffer = given.bytes == sizeof(cl_mem) &&
                              (!known || where != CL_KERNEL_ARG_ADDRESS_PRIVATE) &&
                              g_buffers.get(reinterpret_cast<const void*>(given.word), &bytes);
-  to->kind = given.is_local                                       ? wire::kClLocal
-             : may_be_buffer                                      ? wire::kClBuffer
+  to->kind = given.is_local                                    ? wire::kClLocal
+             : may_be_buffer                                   ? wire::kClBuffer
              : known && where == CL_KERNEL_ARG_ADDRESS_PRIVATE ? wire::kClValue
-                                                                  : wire::kClUnknown;
+                                                               : wire::kClUnknown;
   to->buffer_bytes = bytes;
 }
 

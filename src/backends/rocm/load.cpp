@@ -1,8 +1,8 @@
-// How this backend gets into the program: preloaded with the agent, for the calls that a program makes
-// by the names of HIP's functions (hip/exports.cpp), and as a tool of the HSA runtime (HSA_TOOLS_LIB),
-// which calls OnLoad in the middle of hsa_init(). HIP starts that runtime in its own first call,
-// before it looks whether somebody wants to hear of the call; so nothing is missed where a program
-// is told of by HIP's callbacks.
+// How this backend gets into the program: preloaded with the agent, for the calls that a program
+// makes by the names of HIP's functions (hip/exports.cpp), and as a tool of the HSA runtime
+// (HSA_TOOLS_LIB), which calls OnLoad in the middle of hsa_init(). HIP starts that runtime in its
+// own first call, before it looks whether somebody wants to hear of the call; so nothing is missed
+// where a program is told of by HIP's callbacks.
 #include <stdlib.h>
 #include <string.h>
 

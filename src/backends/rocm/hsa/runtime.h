@@ -36,7 +36,7 @@ void find_devices();
 const Device* device_of(AgentHandle handle);
 const Device* host_device();  // the first CPU, or nullptr
 int gpu_count();
-const char* architecture_of(int gpu);  // "" where it is not known
+const char* architecture_of(int gpu);     // "" where it is not known
 int gpu_of_pool(Pool pool);               // -1: of the host
 const Device* device_of_pool(Pool pool);  // nullptr: of the host
 

@@ -105,8 +105,8 @@ int record(Way way, uint32_t id, const Collective& what, A... values) {
   if (t_depth != 0 || !watching()) return call_next(way, id, values...);
   // What HIP is called for on the way is the program's doing as little as it is seen now.
   const struct sonde_call call = agent().call_begin(g_defined[id], SONDE_CALL_LAUNCHES);
-  const uint64_t noted = hsa::note_collective(what.comm, name_of(id), what.count, what.type,
-                                              what.root);
+  const uint64_t noted =
+      hsa::note_collective(what.comm, name_of(id), what.count, what.type, what.root);
   const int result = call_next(way, id, values...);
   const ErrnoKeeper keep;
   hsa::note_collective_returned(noted);
