@@ -91,6 +91,22 @@ u32 zero_bytes(u64 value, unsigned bits, u64& out) {  // per quad: any bit set
   return out != 0;
 }
 
+template <class T, bool is_greatest>
+struct Chosen {  // SCC says whether it is the first
+  T operator()(T a, T b, u32& scc) const {
+    scc = is_greatest ? a > b : a < b;
+    return scc ? a : b;
+  }
+};
+template <unsigned shift>
+struct ShiftedSum {
+  u32 operator()(u32 a, u32 b, u32& carry) const {
+    const u64 sum = (u64{a} << shift) + b;
+    carry = sum >> 32 != 0;
+    return static_cast<u32>(sum);
+  }
+};
+
 void add_sums(Table& t) {
   add(t, "s_add_u32", two([](u32 a, u32 b, u32& scc) {
         scc = a + b < a;
@@ -126,47 +142,19 @@ void add_sums(Table& t) {
         scc = made != 0;
         return made;
       }));
-  add(t, "s_min_i32", two([](i32 a, i32 b, u32& scc) {
-        scc = a < b;
-        return a < b ? a : b;
-      }));
-  add(t, "s_min_u32", two([](u32 a, u32 b, u32& scc) {
-        scc = a < b;
-        return a < b ? a : b;
-      }));
-  add(t, "s_max_i32", two([](i32 a, i32 b, u32& scc) {
-        scc = a > b;
-        return a > b ? a : b;
-      }));
-  add(t, "s_max_u32", two([](u32 a, u32 b, u32& scc) {
-        scc = a > b;
-        return a > b ? a : b;
-      }));
+  add(t, "s_min_i32", two(Chosen<i32, false>()));
+  add(t, "s_min_u32", two(Chosen<u32, false>()));
+  add(t, "s_max_i32", two(Chosen<i32, true>()));
+  add(t, "s_max_u32", two(Chosen<u32, true>()));
   add(t, "s_mul_i32", two([](u32 a, u32 b, u32&) { return a * b; }));
   add(t, "s_mul_hi_u32",
       two([](u32 a, u32 b, u32&) { return static_cast<u32>(u64{a} * b >> 32); }));
   add(t, "s_mul_hi_i32",
       two([](i32 a, i32 b, u32&) { return static_cast<u32>(i64{a} * b >> 32); }));
-  add(t, "s_lshl1_add_u32", two([](u32 a, u32 b, u32& c) {
-        const u64 s = (u64{a} << 1) + b;
-        c = s >> 32 != 0;
-        return static_cast<u32>(s);
-      }));
-  add(t, "s_lshl2_add_u32", two([](u32 a, u32 b, u32& c) {
-        const u64 s = (u64{a} << 2) + b;
-        c = s >> 32 != 0;
-        return static_cast<u32>(s);
-      }));
-  add(t, "s_lshl3_add_u32", two([](u32 a, u32 b, u32& c) {
-        const u64 s = (u64{a} << 3) + b;
-        c = s >> 32 != 0;
-        return static_cast<u32>(s);
-      }));
-  add(t, "s_lshl4_add_u32", two([](u32 a, u32 b, u32& c) {
-        const u64 s = (u64{a} << 4) + b;
-        c = s >> 32 != 0;
-        return static_cast<u32>(s);
-      }));
+  add(t, "s_lshl1_add_u32", two(ShiftedSum<1>()));
+  add(t, "s_lshl2_add_u32", two(ShiftedSum<2>()));
+  add(t, "s_lshl3_add_u32", two(ShiftedSum<3>()));
+  add(t, "s_lshl4_add_u32", two(ShiftedSum<4>()));
   add(t, "s_pack_ll_b32_b16", two([](u32 a, u32 b, u32&) { return (a & 0xffff) | b << 16; }));
   add(t, "s_pack_lh_b32_b16",
       two([](u32 a, u32 b, u32&) { return (a & 0xffff) | (b & 0xffff0000); }));
@@ -313,6 +301,9 @@ void add_bits(Table& t) {
         for (int i = 0; i < 64; i++) made |= (a >> i & 1) << (63 - i);
         return made;
       }));
+}
+
+void add_counts(Table& t) {
   add(t, "s_bcnt0_i32_b32", one([](u32 a, u32& scc) {
         const u32 n = static_cast<u32>(__builtin_popcount(~a));
         scc = n != 0;
@@ -347,6 +338,9 @@ void add_bits(Table& t) {
         const u64 x = static_cast<u64>(a < 0 ? ~a : a);
         return x ? __builtin_clzll(x) : -1;
       }));
+}
+
+void add_signs_and_sets(Table& t) {
   add(t, "s_sext_i32_i8", one([](u32 a, u32&) { return i32{static_cast<i8>(a)}; }));
   add(t, "s_sext_i32_i16", one([](u32 a, u32&) { return i32{static_cast<i16>(a)}; }));
   add(t, "s_abs_i32", one([](u32 a, u32& scc) {
@@ -417,6 +411,8 @@ void add_scalar(Table& table) {
   add_logic(table);
   add_moves(table);
   add_bits(table);
+  add_counts(table);
+  add_signs_and_sets(table);
   add_tests(table);
 }
 

@@ -118,19 +118,16 @@ void write_cache(TreeWriter& tree, const std::string& node, int index, uint64_t 
                    {"sibling_map", 1}});
 }
 
-void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
-  const std::string node = std::string(kTopology) + "/nodes/" + std::to_string(gpu + 1);
+void write_gpu_properties(TreeWriter& tree, const std::string& node, const Config& config,
+                          uint32_t gpu, const std::vector<Link>& links) {
   const GpuConfig& own = config.gpus[gpu];
   const Model& model = model_of(own);
-  const std::vector<Link> links = links_of(config, gpu);
   const bool in_hive = std::any_of(links.begin(), links.end(),
                                    [](const Link& link) { return link.type == kXgmiLink; });
   // A model's arrays hold at least the units that are configured.
   const uint32_t arrays = model.shader_engines * model.arrays_per_engine;
   const uint32_t per_array =
       std::max(model.units_per_array, (own.compute_units + arrays - 1) / arrays);
-  tree.file(node + "/gpu_id", std::to_string(gpu_id(gpu)) + "\n");
-  tree.file(node + "/name", std::string(model.asic) + "\n");
   tree.properties(node + "/properties", {{"cpu_cores_count", 0},
                                          {"simd_count", own.compute_units * model.simds_per_unit},
                                          {"mem_banks_count", 1},
@@ -168,6 +165,16 @@ void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
                                          {"unique_id", unique_id(gpu)},
                                          {"num_xcc", model.accelerator_dies},
                                          {"max_engine_clk_ccompute", 3000}});
+}
+
+void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
+  const std::string node = std::string(kTopology) + "/nodes/" + std::to_string(gpu + 1);
+  const GpuConfig& own = config.gpus[gpu];
+  const Model& model = model_of(own);
+  const std::vector<Link> links = links_of(config, gpu);
+  tree.file(node + "/gpu_id", std::to_string(gpu_id(gpu)) + "\n");
+  tree.file(node + "/name", std::string(model.asic) + "\n");
+  write_gpu_properties(tree, node, config, gpu, links);
   tree.properties(node + "/mem_banks/0/properties",
                   {{"heap_type", own.large_bar ? kPublicVram : kPrivateVram},
                    {"size_in_bytes", own.vram_bytes},

@@ -56,6 +56,59 @@ inline std::vector<std::byte> read_file(const std::string& path) {
   return bytes;
 }
 
+inline void see(const wire::Record& record, Seen& seen) {
+  const std::string text =
+      record.has_text ? std::string(record.text) : seen.strings[record.header->id];
+  switch (record.type()) {
+    case wire::RecordType::kString:
+      seen.strings[record.header->id] = record.text;
+      break;
+    case wire::RecordType::kProcess:
+      ++seen.processes;
+      break;
+    case wire::RecordType::kThread:
+      seen.threads[record.header->id].emplace_back(record.header->flags, record.text);
+      break;
+    case wire::RecordType::kRange:
+      EXPECT_LE(record.as<wire::SpanRecord>().begin, record.as<wire::SpanRecord>().end);
+      ++seen.ranges[text];
+      seen.times[text] = {record.as<wire::SpanRecord>().begin, record.as<wire::SpanRecord>().end};
+      break;
+    case wire::RecordType::kMark:
+      ++seen.marks[text];
+      break;
+    case wire::RecordType::kLaunchStack:
+      seen.correlated.emplace_back(true, record.as<wire::LaunchStackRecord>().correlation);
+      break;
+    case wire::RecordType::kCall:
+      if ((record.header->flags & wire::kHasCorrelation) != 0) {
+        seen.correlated.emplace_back(false, record.extra<wire::SpanRecord>(0));
+      }
+      seen.calls.push_back({record.header->id,
+                            record.as<wire::SpanRecord>().begin,
+                            record.as<wire::SpanRecord>().end,
+                            {record.arguments.begin(), record.arguments.end()}});
+      break;
+    case wire::RecordType::kOp:
+      ++seen.ops;
+      break;
+    case wire::RecordType::kDiagnostic:
+      seen.diagnostics.push_back(text);
+      break;
+    case wire::RecordType::kCounter:
+      ++seen.counters;
+      break;
+    case wire::RecordType::kRangeStart:
+      ++seen.starts;
+      break;
+    case wire::RecordType::kRangeStop:
+      ++seen.stops;
+      break;
+    default:
+      break;
+  }
+}
+
 inline void read_chunk(const std::string& path, Seen& seen) {
   const auto bytes = read_file(path);
   ASSERT_GE(bytes.size(), wire::kChunkBytes);
@@ -71,60 +124,7 @@ inline void read_chunk(const std::string& path, Seen& seen) {
               wire::checksum(bytes.data() + wire::kHeaderBytes, header.committed));
   }
   wire::Decoder decoder({bytes.data() + wire::kHeaderBytes, header.committed});
-  const auto text_of = [&](const wire::Record& r) {
-    return r.has_text ? std::string(r.text) : seen.strings[r.header->id];
-  };
-  while (const auto record = decoder.next()) {
-    switch (record->type()) {
-      case wire::RecordType::kString:
-        seen.strings[record->header->id] = record->text;
-        break;
-      case wire::RecordType::kProcess:
-        ++seen.processes;
-        break;
-      case wire::RecordType::kThread:
-        seen.threads[record->header->id].emplace_back(record->header->flags, record->text);
-        break;
-      case wire::RecordType::kRange:
-        EXPECT_LE(record->as<wire::SpanRecord>().begin, record->as<wire::SpanRecord>().end);
-        ++seen.ranges[text_of(*record)];
-        seen.times[text_of(*record)] = {record->as<wire::SpanRecord>().begin,
-                                        record->as<wire::SpanRecord>().end};
-        break;
-      case wire::RecordType::kMark:
-        ++seen.marks[text_of(*record)];
-        break;
-      case wire::RecordType::kLaunchStack:
-        seen.correlated.emplace_back(true, record->as<wire::LaunchStackRecord>().correlation);
-        break;
-      case wire::RecordType::kCall:
-        if ((record->header->flags & wire::kHasCorrelation) != 0) {
-          seen.correlated.emplace_back(false, record->extra<wire::SpanRecord>(0));
-        }
-        seen.calls.push_back({record->header->id,
-                              record->as<wire::SpanRecord>().begin,
-                              record->as<wire::SpanRecord>().end,
-                              {record->arguments.begin(), record->arguments.end()}});
-        break;
-      case wire::RecordType::kOp:
-        ++seen.ops;
-        break;
-      case wire::RecordType::kDiagnostic:
-        seen.diagnostics.emplace_back(text_of(*record));
-        break;
-      case wire::RecordType::kCounter:
-        ++seen.counters;
-        break;
-      case wire::RecordType::kRangeStart:
-        ++seen.starts;
-        break;
-      case wire::RecordType::kRangeStop:
-        ++seen.stops;
-        break;
-      default:
-        break;
-    }
-  }
+  while (const auto record = decoder.next()) see(*record, seen);
   if (decoder.malformed()) ++seen.malformed;
   if (header.state == wire::ChunkState::kActive && header.ring != 0) {
     for (uint32_t i = 0; i < header.open_ranges; ++i) {

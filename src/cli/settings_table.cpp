@@ -61,6 +61,11 @@ std::vector<Setting> recording_settings() {
        .category = "recording",
        .example = "3"},
       flag("--miopen-log", "recording", "have MIOpen log its calls, and bring them into the trace"),
+  };
+}
+
+std::vector<Setting> when_settings() {
+  return {
       flag("--no-start", "when",
            "begin switched off; the program starts recording with sonde_start()"),
       {.option = {"--window", "marker:REGEX",
@@ -230,7 +235,7 @@ std::vector<Setting> space_settings() {
 
 std::vector<Setting> joined_settings() {
   std::vector<Setting> all = recording_settings();
-  for (auto* const more : {sampling_settings, metrics_settings, space_settings}) {
+  for (auto* const more : {when_settings, sampling_settings, metrics_settings, space_settings}) {
     for (Setting& setting : more()) all.push_back(std::move(setting));
   }
   return all;

@@ -4,17 +4,22 @@
 
 namespace sonde::cli {
 
+namespace {
+
+constexpr const char* kRecord = "Record, import or merge traces";
+constexpr const char* kFirst = "What should I look at first?";
+constexpr const char* kTime = "Where did the time go?";
+constexpr const char* kIdle = "Why was the GPU idle?";
+constexpr const char* kNear = "How close is it to the GPU's peak?";
+constexpr const char* kChanged = "What changed?";
+constexpr const char* kRank = "Is one rank slow?";
+constexpr const char* kElse = "Export to another tool, or ask in SQL";
+constexpr const char* kSetUp = "What can be recorded here?";
+constexpr const char* kWatch = "Watch and steer";
+
+}  // namespace
+
 const std::vector<Verb>& shown_verbs() {
-  constexpr const char* kRecord = "Record, import or merge traces";
-  constexpr const char* kFirst = "What should I look at first?";
-  constexpr const char* kTime = "Where did the time go?";
-  constexpr const char* kIdle = "Why was the GPU idle?";
-  constexpr const char* kNear = "How close is it to the GPU's peak?";
-  constexpr const char* kChanged = "What changed?";
-  constexpr const char* kRank = "Is one rank slow?";
-  constexpr const char* kElse = "Export to another tool, or ask in SQL";
-  constexpr const char* kSetUp = "What can be recorded here?";
-  constexpr const char* kWatch = "Watch and steer";
   static const std::vector<Verb> kVerbs = {
       {"record", kRecord, {{"recover", "finish a recording whose recorder died"}}},
       {"profile", kRecord},

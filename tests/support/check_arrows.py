@@ -3,8 +3,8 @@
 
 Which folder includes which (ARROWS), that the folders within one go no circle, that SQLite stays
 behind store/ and SQL where files are read and written, that the side that runs in the traced program
-uses no C++ runtime, that no file is too long, and that no file names a machine's own paths. One
-line per violation; exit 1 if there is any.
+uses no C++ runtime, that no file and no function is too long, and that no file names a machine's own
+paths. One line per violation; exit 1 if there is any.
 """
 
 import re
@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MAX_LINES = 500
+MAX_FUNCTION_LINES = 60
 
 # folder -> folders it may include, besides itself and include/sonde/.
 ARROWS = {
@@ -87,6 +88,9 @@ def check_file(path, text):
     lines = text.count("\n")
     if is_source and lines > MAX_LINES:
         problems.append(f"{path}: {lines} lines, at most {MAX_LINES}")
+    if path.suffix in (".h", ".c", ".cpp"):
+        problems += [f"{path}:{first}: a function of {lines} lines, at most {MAX_FUNCTION_LINES}"
+                     for first, lines in functions(text) if lines > MAX_FUNCTION_LINES]
     if is_source or path.suffix in (".md", ".txt", ".toml", ".cmake"):
         for match in MACHINE_PATH.finditer(text):
             row = text.count("\n", 0, match.start()) + 1
@@ -99,6 +103,18 @@ def check_file(path, text):
             problems.append(f"{path}:{row}: what is not REQUIRED is looked for in "
                             f"cmake/optional.cmake only: {match.group(0).strip()}")
     return problems
+
+
+def functions(text):
+    """The first line and the number of lines of each function whose braces are in the first column,
+    as the layout has all but those within classes."""
+    first, opened = 0, False
+    for row, line in enumerate(text.splitlines(), 1):
+        if line == "}" and opened:
+            yield first, row - first + 1
+        if line[:1].isalpha() or line[:1] in "_[}":
+            first, opened = row, False
+        opened = opened or line.endswith("{")
 
 
 def check_includes(path, text):

@@ -67,6 +67,10 @@ class ArrowsTest(unittest.TestCase):
     def test_length_and_paths(self):
         self.assertEqual(len(self.problems("src/base/a.h", "\n" * 501)), 1)
         self.assertEqual(self.problems("src/base/a.h", "\n" * 500), [])
+        for head in ("int f() {", "int f(int a,\n      int b) {", "struct A : B {\n};\nint A::f() {"):
+            body = "  a();\n" * (58 - head.count("\n") + 2 * head.count("};"))
+            self.assertEqual(self.problems("src/base/a.cpp", f"{head}\n{body}}}\n"), [])
+            self.assertEqual(len(self.problems("src/base/a.cpp", f"{head}\n{body}  b();\n}}\n")), 1)
         self.assertEqual(len(self.problems("docs/a.md", "see /home" + "/me/x\n")), 1)
         self.assertEqual(self.problems("docs/a.md", "see src/home/me and {tmp}/home/x\n"), [])
 

@@ -71,23 +71,13 @@ bool waits_by_name_or_time(const trace::Trace& trace, size_t op, size_t api) {
                                                  trace.ops.end_ns[op] - trace.apis.start_ns[api];
 }
 
-class Explained : public testing::TestWithParam<const char*> {};
-
 // Each edge of the path follows from rows of the trace, told here without the graph.
-TEST_P(Explained, EdgeByEdge) {
-  LOAD_OR_SKIP(trace, GetParam());
-  const Graph graph = build_graph(trace, {});
-  const LongestPath path = longest_path(graph);
-  ASSERT_GT(path.edges.size(), 100u);
-  EXPECT_EQ(path.unordered, 0u);
-  int64_t length_ns = 0;
+struct Explanation {
+  const trace::Trace& trace;
+  const Graph& graph;
   size_t launches = 0, syncs = 0;
-  for (size_t i = 0; i < path.edges.size(); ++i) {
-    const Edge& edge = graph.edges[path.edges[i]];
-    if (i != 0) {
-      ASSERT_EQ(edge.from, graph.edges[path.edges[i - 1]].to) << "the path has a hole";
-    }
-    length_ns += edge.weight_ns;
+
+  void edge(const Edge& edge) {
     const int64_t elapsed_ns = graph.time_ns[edge.to] - graph.time_ns[edge.from];
     ASSERT_GE(elapsed_ns, edge.weight_ns);
     const Moment from = graph.moment_of(edge.from), to = graph.moment_of(edge.to);
@@ -96,24 +86,7 @@ TEST_P(Explained, EdgeByEdge) {
       case EdgeKind::kSpan:
         if (from.is_op) {
           ASSERT_EQ(edge.weight_ns, elapsed_ns);
-          ASSERT_FALSE(from.is_end);
-          if (!to.is_op) {  // ended after the call by less than the call lasted
-            ++syncs;
-            ASSERT_TRUE(to.is_end);
-            ASSERT_TRUE(waits_by_name_or_time(trace, from_row, to_row));
-            const int64_t late_ns = trace.ops.end_ns[from_row] - trace.apis.end_ns[to_row];
-            ASSERT_GT(late_ns, 0);
-            ASSERT_LT(late_ns, trace.api_ns(to_row));
-          } else if (from.row == to.row) {
-            ASSERT_TRUE(to.is_end);
-          } else {  // its queue began the next before its end, and not when that was launched
-            ASSERT_FALSE(to.is_end);
-            ASSERT_EQ(trace.ops.queue[from_row], trace.ops.queue[to_row]);
-            const int64_t overlap_ns = trace.ops.end_ns[from_row] - trace.ops.start_ns[to_row];
-            ASSERT_GT(overlap_ns, 0);
-            const auto api = static_cast<size_t>(trace.ops.api[to_row]);
-            ASSERT_LT(overlap_ns, trace.ops.start_ns[to_row] - trace.apis.start_ns[api]);
-          }
+          span_of_op(from, to);
         } else {  // within the call whose own time it is, and on its thread
           ASSERT_FALSE(to.is_op);
           const auto api = static_cast<size_t>(edge.api);
@@ -123,15 +96,8 @@ TEST_P(Explained, EdgeByEdge) {
         }
         break;
       case EdgeKind::kLaunch:
-        ++launches;
-        ASSERT_EQ(trace.ops.api[to_row], from.row);
         ASSERT_EQ(edge.weight_ns, elapsed_ns);
-        for (size_t op = 0; op < to_row; ++op) {  // nothing that was before it in the queue
-          if (trace.ops.queue[op] != trace.ops.queue[to_row]) continue;
-          ASSERT_FALSE(trace.ops.end_ns[op] > trace.apis.start_ns[from_row] &&
-                       trace.ops.end_ns[op] < trace.ops.end_ns[to_row])
-              << "op " << op << " before op " << to_row;
-        }
+        launch(from_row, to_row);
         break;
       case EdgeKind::kKernelKernel:
         ASSERT_EQ(trace.ops.queue[from_row], trace.ops.queue[to_row]);
@@ -156,9 +122,62 @@ TEST_P(Explained, EdgeByEdge) {
         break;
     }
   }
+
+  void span_of_op(const Moment& from, const Moment& to) {
+    const auto from_row = static_cast<size_t>(from.row), to_row = static_cast<size_t>(to.row);
+    ASSERT_FALSE(from.is_end);
+    if (!to.is_op) {  // ended after the call by less than the call lasted
+      ++syncs;
+      ASSERT_TRUE(to.is_end);
+      ASSERT_TRUE(waits_by_name_or_time(trace, from_row, to_row));
+      const int64_t late_ns = trace.ops.end_ns[from_row] - trace.apis.end_ns[to_row];
+      ASSERT_GT(late_ns, 0);
+      ASSERT_LT(late_ns, trace.api_ns(to_row));
+    } else if (from.row == to.row) {
+      ASSERT_TRUE(to.is_end);
+    } else {  // its queue began the next before its end, and not when that was launched
+      ASSERT_FALSE(to.is_end);
+      ASSERT_EQ(trace.ops.queue[from_row], trace.ops.queue[to_row]);
+      const int64_t overlap_ns = trace.ops.end_ns[from_row] - trace.ops.start_ns[to_row];
+      ASSERT_GT(overlap_ns, 0);
+      const auto api = static_cast<size_t>(trace.ops.api[to_row]);
+      ASSERT_LT(overlap_ns, trace.ops.start_ns[to_row] - trace.apis.start_ns[api]);
+    }
+  }
+
+  void launch(size_t api, size_t launched) {
+    ++launches;
+    ASSERT_EQ(trace.ops.api[launched], static_cast<trace::Row>(api));
+    for (size_t op = 0; op < launched; ++op) {  // nothing that was before it in the queue
+      if (trace.ops.queue[op] != trace.ops.queue[launched]) continue;
+      ASSERT_FALSE(trace.ops.end_ns[op] > trace.apis.start_ns[api] &&
+                   trace.ops.end_ns[op] < trace.ops.end_ns[launched])
+          << "op " << op << " before op " << launched;
+    }
+  }
+};
+
+class Explained : public testing::TestWithParam<const char*> {};
+
+TEST_P(Explained, EdgeByEdge) {
+  LOAD_OR_SKIP(trace, GetParam());
+  const Graph graph = build_graph(trace, {});
+  const LongestPath path = longest_path(graph);
+  ASSERT_GT(path.edges.size(), 100u);
+  EXPECT_EQ(path.unordered, 0u);
+  Explanation explanation{trace, graph};
+  int64_t length_ns = 0;
+  for (size_t i = 0; i < path.edges.size(); ++i) {
+    const Edge& edge = graph.edges[path.edges[i]];
+    if (i != 0) {
+      ASSERT_EQ(edge.from, graph.edges[path.edges[i - 1]].to) << "the path has a hole";
+    }
+    length_ns += edge.weight_ns;
+    ASSERT_NO_FATAL_FAILURE(explanation.edge(edge));
+  }
   EXPECT_EQ(length_ns, path.length_ns);
-  EXPECT_GT(launches, 0u);
-  EXPECT_GT(syncs, 0u);
+  EXPECT_GT(explanation.launches, 0u);
+  EXPECT_GT(explanation.syncs, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(CriticalPath, Explained,

@@ -233,6 +233,40 @@ Result<int> run(const Arguments& arguments) {
   record::exit_like(passes ? outcome->exit_status : 1, outcome->signal);
 }
 
+std::vector<Option> options() {
+  return {
+      {"--softgpu", "", "run the command on a software AMD GPU, from its machine code", ""},
+      {"-o,--output", "FILE", "write the report to this new file", "standard error"},
+      {"--core", "FILE",
+       "also keep the report in this new .rpd, with registers and LDS of all waves, what the "
+       "kernels' buffers hold, and code objects; sonde debug FILE shows it again, on any machine",
+       ""},
+      {"--json", "", "the report as JSON", ""},
+      {"--launch-stacks", "", "also keep where each kernel was launched: some 15 us a launch", ""},
+      {"--no-cache", "",
+       "have PyTorch and ROCm allocate each buffer by itself, so that its bounds are known: "
+       "slow, and an access out of bounds is likelier to fault",
+       ""},
+      {"--check", "WHAT",
+       "check what kernels do with memory: memory (out of bounds, use after free, reads of what "
+       "nobody wrote), race (between waves of a work group), or both, as memory,race; with "
+       "--softgpu to the byte and the lane, without it memory alone, by pages",
+       ""},
+      {"--hang", "TIME",
+       "also report when no dispatch has begun or ended for TIME although there is work, or a queue "
+       "waits; the program goes on",
+       ""},
+      {"--all", "", "show every wave with its registers, not one for each place", ""},
+      {"--save-code-objects", "DIR",
+       "save all loaded code objects into this folder when a GPU fails, named by their URIs; or "
+       "those of a file of --core",
+       ""},
+      {"--memory", "ADDRESS[:BYTES]", "of a file of --core: what its memory holds there",
+       "256 bytes"},
+      {"--spool-dir", "DIR", "where the session directory is made",
+       "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"}};
+}
+
 }  // namespace
 
 Command debug_command() {
@@ -261,38 +295,7 @@ Command debug_command() {
           "is out of bounds or of freed memory ends the program as a fault of a GPU does. After a "
           "race, or a read of what nobody wrote, the program goes on, and sonde debug exits with 1 "
           "where the program ends with 0.",
-      .options =
-          {{"--softgpu", "", "run the command on a software AMD GPU, from its machine code", ""},
-           {"-o,--output", "FILE", "write the report to this new file", "standard error"},
-           {"--core", "FILE",
-            "also keep the report in this new .rpd, with registers and LDS of all waves, what the "
-            "kernels' buffers hold, and code objects; sonde debug FILE shows it again, on any machine",
-            ""},
-           {"--json", "", "the report as JSON", ""},
-           {"--launch-stacks", "", "also keep where each kernel was launched: some 15 us a launch",
-            ""},
-           {"--no-cache", "",
-            "have PyTorch and ROCm allocate each buffer by itself, so that its bounds are known: "
-            "slow, and an access out of bounds is likelier to fault",
-            ""},
-           {"--check", "WHAT",
-            "check what kernels do with memory: memory (out of bounds, use after free, reads of what "
-            "nobody wrote), race (between waves of a work group), or both, as memory,race; with "
-            "--softgpu to the byte and the lane, without it memory alone, by pages",
-            ""},
-           {"--hang", "TIME",
-            "also report when no dispatch has begun or ended for TIME although there is work, or a queue "
-            "waits; the program goes on",
-            ""},
-           {"--all", "", "show every wave with its registers, not one for each place", ""},
-           {"--save-code-objects", "DIR",
-            "save all loaded code objects into this folder when a GPU fails, named by their URIs; or "
-            "those of a file of --core",
-            ""},
-           {"--memory", "ADDRESS[:BYTES]", "of a file of --core: what its memory holds there",
-            "256 bytes"},
-           {"--spool-dir", "DIR", "where the session directory is made",
-            "$SONDE_SPOOL_DIR, $TMPDIR or /tmp"}},
+      .options = options(),
       .examples = {{"sonde debug -- ./solver", "why does it end with a memory access fault?"},
                    {"sonde debug --softgpu -- ./solver", "on a machine without an AMD GPU"},
                    {"sonde debug --softgpu --check memory,race -- ./solver",

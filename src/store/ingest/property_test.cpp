@@ -18,6 +18,58 @@ struct Item {
   Words words;
 };
 
+// What one event of process `p` writes, at once (`first`) and later (`second`); what it needs to be
+// defined goes to `items`.
+void random_records(std::mt19937& random, uint32_t p, uint64_t n,
+                    std::map<uint32_t, uint32_t>& next_id, std::vector<Item>& items, Words& first,
+                    Words& second) {
+  const uint64_t time = 1000 + n * 100;
+  switch (random() % 8) {
+    case 0: {
+      Op o = kernel(n, time, time + 5);
+      o.queue = random() % 2 == 0 ? 9 : 24;
+      first = call(5, at(static_cast<int64_t>(time)), at(static_cast<int64_t>(time + 1)), n,
+                   random() % 3 == 0 ? -5 : 0, {random() % 3, 1});
+      second = op(6, o);
+      break;
+    }
+    case 1: {
+      Op o = kernel(0, time, time + 5);
+      o.kind = static_cast<uint32_t>(random() % 14);
+      o.clock = 21;
+      first = op(6, o);
+      break;
+    }
+    case 2: {
+      first = range_start(10, at(static_cast<int64_t>(time)), n);
+      if (random() % 4 != 0) second = range_stop(at(static_cast<int64_t>(time + 50)), n);
+      break;
+    }
+    case 3: {
+      const uint32_t id = next_id[p]++;
+      items.push_back({ring(p, p * 10, 0), string(id, "defined late " + std::to_string(id))});
+      first = mark(id, at(static_cast<int64_t>(time)));
+      break;
+    }
+    case 4:
+      first = counter(10, at(static_cast<int64_t>(time)), static_cast<double>(n));
+      break;
+    case 5:
+      first = record(wire::RecordType::kDropped, 10, 0, {1, n});
+      break;
+    case 6:
+      first = range(10, at(static_cast<int64_t>(time)), at(static_cast<int64_t>(time + 9)));
+      break;
+    default: {
+      const uint32_t id = next_id[p]++;
+      items.push_back({ring(p, p * 10, 0), queue(id, 23, 1000 + id)});
+      Op o = kernel(0, time, time);
+      o.queue = id;
+      first = op(6, o);
+    }
+  }
+}
+
 // Definitions come before what uses them; everything else is in random order.
 std::vector<Item> random_items(std::mt19937& random) {
   std::vector<Item> items;
@@ -42,52 +94,8 @@ std::vector<Item> random_items(std::mt19937& random) {
       const uint32_t r = 1 + random() % 2;
       return ring(p, p * 10, r, p * 100 + r);
     };
-    const uint64_t time = 1000 + n * 100;
     Words first, second;
-    switch (random() % 8) {
-      case 0: {
-        Op o = kernel(n, time, time + 5);
-        o.queue = random() % 2 == 0 ? 9 : 24;
-        first = call(5, at(static_cast<int64_t>(time)), at(static_cast<int64_t>(time + 1)), n,
-                     random() % 3 == 0 ? -5 : 0, {random() % 3, 1});
-        second = op(6, o);
-        break;
-      }
-      case 1: {
-        Op o = kernel(0, time, time + 5);
-        o.kind = static_cast<uint32_t>(random() % 14);
-        o.clock = 21;
-        first = op(6, o);
-        break;
-      }
-      case 2: {
-        first = range_start(10, at(static_cast<int64_t>(time)), n);
-        if (random() % 4 != 0) second = range_stop(at(static_cast<int64_t>(time + 50)), n);
-        break;
-      }
-      case 3: {
-        const uint32_t id = next_id[p]++;
-        items.push_back({ring(p, p * 10, 0), string(id, "defined late " + std::to_string(id))});
-        first = mark(id, at(static_cast<int64_t>(time)));
-        break;
-      }
-      case 4:
-        first = counter(10, at(static_cast<int64_t>(time)), static_cast<double>(n));
-        break;
-      case 5:
-        first = record(wire::RecordType::kDropped, 10, 0, {1, n});
-        break;
-      case 6:
-        first = range(10, at(static_cast<int64_t>(time)), at(static_cast<int64_t>(time + 9)));
-        break;
-      default: {
-        const uint32_t id = next_id[p]++;
-        items.push_back({ring(p, p * 10, 0), queue(id, 23, 1000 + id)});
-        Op o = kernel(0, time, time);
-        o.queue = id;
-        first = op(6, o);
-      }
-    }
+    random_records(random, p, n, next_id, items, first, second);
     if (!second.empty() && random() % 2 == 0) std::swap(first, second);
     items.push_back({any_ring(), first});
     if (!second.empty()) late.push_back({any_ring(), second});
