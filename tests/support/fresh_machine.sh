@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Runs a verb of ./dev on a fresh Debian 12: fresh_machine.sh FOLDER [VERB...] (as root; default: test).
-# Makes a minimal bookworm in FOLDER with debootstrap, or uses the one that is there, clones the
-# committed state of this checkout into it as an unprivileged user would have it, and runs
+# Runs a verb of ./dev on a fresh Debian: fresh_machine.sh FOLDER [VERB...] (as root; default: test).
+# Makes a minimal bookworm (or what SUITE names) in FOLDER with debootstrap, or uses the one that is there,
+# clones the committed state of this checkout into it as an unprivileged user would have it, and runs
 # `./dev VERB...` there as root. Not part of `./dev test`: it downloads a whole system.
+#
+#     SUITE=trixie tests/support/fresh_machine.sh /var/tmp/trixie demo
 set -euo pipefail
 here=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd)
 folder=$(realpath -m "${1:?usage: fresh_machine.sh FOLDER [VERB...]}")
 shift
 mirror=${MIRROR:-http://deb.debian.org/debian}
+suite=${SUITE:-bookworm}
 verbs=("${@:-test}")
 
 if ((EUID != 0)); then
@@ -15,7 +18,7 @@ if ((EUID != 0)); then
   exit 1
 fi
 if [[ ! -e $folder/etc/debian_version ]]; then
-  debootstrap --variant=minbase bookworm "$folder" "$mirror"
+  debootstrap --variant=minbase "$suite" "$folder" "$mirror"
   # A minimal system lacks only what fetching a repository needs anyway.
   chroot "$folder" apt-get install -y -qq --no-install-recommends git ca-certificates
 fi
