@@ -22,26 +22,33 @@ struct Link {
   uint32_t weight = 20, mb_per_s = 32000;
 };
 
+// As the kernel has them: what the board joins, and what goes over PCIe between GPUs.
+struct Links {
+  std::vector<Link> io, p2p;
+};
+
 // GPUs reach each other's memory over XGMI, or over PCIe if all of it is visible there.
-std::vector<Link> links_of(const Config& config, uint32_t gpu) {
-  std::vector<Link> links{{.from = gpu + 1, .to = 0}};
+Links links_of(const Config& config, uint32_t gpu) {
+  Links links;
+  links.io.push_back({.from = gpu + 1, .to = 0});
   const GpuConfig& own = config.gpus[gpu];
   for (uint32_t peer = 0; peer < config.gpus.size(); ++peer) {
     const GpuConfig& other = config.gpus[peer];
     if (peer == gpu) continue;
     if (own.model == other.model && model_of(own).xgmi) {
-      links.push_back({kXgmiLink, gpu + 1, peer + 1, 15, 50000});
+      links.io.push_back({kXgmiLink, gpu + 1, peer + 1, 15, 50000});
     } else if (own.large_bar && other.large_bar) {
-      links.push_back({kPcieLink, gpu + 1, peer + 1, 40, 32000});
+      links.p2p.push_back({kPcieLink, gpu + 1, peer + 1, 40, 32000});
     }
   }
   return links;
 }
 
-void write_links(TreeWriter& tree, const std::string& node, const std::vector<Link>& links) {
+void write_links(TreeWriter& tree, const std::string& folder, const std::vector<Link>& links) {
+  tree.folder(folder);  // also without any: amd-smi aborts where it is missing
   for (size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
-    tree.properties(node + "/io_links/" + std::to_string(i) + "/properties",
+    tree.properties(folder + "/" + std::to_string(i) + "/properties",
                     {{"type", link.type},
                      {"version_major", 0},
                      {"version_minor", 0},
@@ -62,16 +69,17 @@ void write_cpu(TreeWriter& tree, const Config& config) {
   const auto cores = static_cast<uint64_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   const uint64_t memory_bytes =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  std::vector<Link> links;
+  Links links;
   for (uint32_t gpu = 0; gpu < config.gpus.size(); ++gpu)
-    links.push_back({.from = 0, .to = gpu + 1});
+    links.io.push_back({.from = 0, .to = gpu + 1});
   tree.file(node + "/gpu_id", "0\n");
   tree.file(node + "/name", "\n");
   tree.properties(node + "/properties", {{"cpu_cores_count", cores},
                                          {"simd_count", 0},
                                          {"mem_banks_count", 1},
                                          {"caches_count", 0},
-                                         {"io_links_count", links.size()},
+                                         {"io_links_count", links.io.size()},
+                                         {"p2p_links_count", links.p2p.size()},
                                          {"cpu_core_id_base", 0},
                                          {"simd_id_base", 0},
                                          {"max_waves_per_simd", 0},
@@ -101,7 +109,8 @@ void write_cpu(TreeWriter& tree, const Config& config) {
                                                      {"flags", 0},
                                                      {"width", 72},
                                                      {"mem_clk_max", 3200}});
-  write_links(tree, node, links);
+  write_links(tree, node + "/io_links", links.io);
+  write_links(tree, node + "/p2p_links", links.p2p);
 }
 
 void write_cache(TreeWriter& tree, const std::string& node, int index, uint64_t level, uint64_t kib,
@@ -119,10 +128,10 @@ void write_cache(TreeWriter& tree, const std::string& node, int index, uint64_t 
 }
 
 void write_gpu_properties(TreeWriter& tree, const std::string& node, const Config& config,
-                          uint32_t gpu, const std::vector<Link>& links) {
+                          uint32_t gpu, const Links& links) {
   const GpuConfig& own = config.gpus[gpu];
   const Model& model = model_of(own);
-  const bool in_hive = std::any_of(links.begin(), links.end(),
+  const bool in_hive = std::any_of(links.io.begin(), links.io.end(),
                                    [](const Link& link) { return link.type == kXgmiLink; });
   // A model's arrays hold at least the units that are configured.
   const uint32_t arrays = model.shader_engines * model.arrays_per_engine;
@@ -132,7 +141,8 @@ void write_gpu_properties(TreeWriter& tree, const std::string& node, const Confi
                                          {"simd_count", own.compute_units * model.simds_per_unit},
                                          {"mem_banks_count", 1},
                                          {"caches_count", model.l3_kib != 0 ? 3 : 2},
-                                         {"io_links_count", links.size()},
+                                         {"io_links_count", links.io.size()},
+                                         {"p2p_links_count", links.p2p.size()},
                                          {"cpu_core_id_base", 0},
                                          {"simd_id_base", kFirstSimd + gpu * 1024},
                                          {"max_waves_per_simd", model.waves_per_simd},
@@ -171,7 +181,7 @@ void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
   const std::string node = std::string(kTopology) + "/nodes/" + std::to_string(gpu + 1);
   const GpuConfig& own = config.gpus[gpu];
   const Model& model = model_of(own);
-  const std::vector<Link> links = links_of(config, gpu);
+  const Links links = links_of(config, gpu);
   tree.file(node + "/gpu_id", std::to_string(gpu_id(gpu)) + "\n");
   tree.file(node + "/name", std::string(model.asic) + "\n");
   write_gpu_properties(tree, node, config, gpu, links);
@@ -184,7 +194,8 @@ void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
   write_cache(tree, node, 0, 1, 16, 64);
   write_cache(tree, node, 1, 2, model.l2_kib, 128);
   if (model.l3_kib != 0) write_cache(tree, node, 2, 3, model.l3_kib, 128);
-  write_links(tree, node, links);
+  write_links(tree, node + "/io_links", links.io);
+  write_links(tree, node + "/p2p_links", links.p2p);
 }
 
 }  // namespace

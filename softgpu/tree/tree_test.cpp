@@ -58,17 +58,21 @@ TEST_F(TreeTest, TopologyCountsItsParts) {
   EXPECT_EQ(property("3/properties", "wave_front_size"), "32");
   EXPECT_EQ(property("1/mem_banks/0/properties", "size_in_bytes"), "68719476736");
   for (int node = 0; node < 4; ++node) {
-    const auto links = std::filesystem::directory_iterator(
-        root_ + std::string(kTopology) + "/nodes/" + std::to_string(node) + "/io_links");
-    EXPECT_EQ(property(std::to_string(node) + "/properties", "io_links_count"),
-              std::to_string(std::distance(begin(links), end(links))));
+    for (const std::string kind : {"io_links", "p2p_links"}) {
+      const auto links = std::filesystem::directory_iterator(
+          root_ + std::string(kTopology) + "/nodes/" + std::to_string(node) + "/" + kind);
+      EXPECT_EQ(property(std::to_string(node) + "/properties", kind + "_count"),
+                std::to_string(std::distance(begin(links), end(links))));
+    }
   }
 }
 
 TEST_F(TreeTest, PcieNeighboursNeedALargeBar) {
   ASSERT_TRUE(write_tree(
       two_gpus(R"({"gpus": [{"model": "gfx1030", "count": 2, "large_bar": true}]})"), root_));
-  EXPECT_EQ(property("1/io_links/1/properties", "type"), "2");
+  EXPECT_EQ(property("1/properties", "io_links_count"), "1");  // the CPU
+  EXPECT_EQ(property("1/p2p_links/0/properties", "type"), "2");
+  EXPECT_EQ(property("1/p2p_links/0/properties", "node_to"), "2");
   EXPECT_EQ(property("1/mem_banks/0/properties", "heap_type"), "1");
 }
 
