@@ -132,6 +132,7 @@ def run(options, suites):
         raise RootError("./dev matrix needs root, for mmdebstrap and chroot")
     roots = [Root(options.roots, suite) for suite in suites]
     check_disk(roots)
+    locks = [root.lock() for root in roots]  # noqa: F841 - held until the process ends
     commit = git(REPOSITORY, "rev-parse", "HEAD")
     if git(REPOSITORY, "status", "--porcelain", "--untracked-files=no"):
         say("what has been changed since the last commit is not tried")

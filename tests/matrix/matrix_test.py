@@ -3,6 +3,7 @@
 
 import contextlib
 import io
+import os
 import sys
 import tempfile
 import unittest
@@ -158,6 +159,15 @@ class Roots(unittest.TestCase):
             Path(folder, "sid/usr/bin").mkdir(parents=True)
             Path(folder, "sid/usr/bin/hipcc").touch()
             self.assertLess(new.needed_bytes(), bare)
+
+    def test_a_root_that_is_in_use_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            held = root.Root(folder, "sid").lock()
+            with self.assertRaisesRegex(root.RootError, rf"process {os.getpid()} runs ./dev matrix on .*sid"):
+                root.Root(folder, "sid").lock()
+            root.Root(folder, "trixie").lock().close()
+            held.close()
+            root.Root(folder, "sid").lock().close()
 
     def test_a_checkout_follows_the_commit_and_keeps_its_build(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@ checkout is /opt/sonde, the test data (if there is any) /opt/shared, the compile
 /var/cache/ccache, which all roots of a folder share.
 """
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -60,6 +61,24 @@ class Root:
 
     def exists(self):
         return (self.path / "etc/debian_version").exists()
+
+    def lock(self):
+        """A file that is locked while it is open: a second run would change the checkout below a build."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Append mode: the name of who has it is not lost by trying.
+        file = open(self.folder / f"{self.suite}.lock", "a+", encoding="utf-8")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            owner = file.read().strip()
+            file.close()
+            raise RootError(f"process {owner} runs ./dev matrix on {self.path}: wait for it, or end it"
+                            " and go on where it was") from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        return file
 
     def needed_bytes(self):
         """What of the disk this root will take beside what it has."""
