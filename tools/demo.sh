@@ -37,7 +37,7 @@ training() {
   show "$sonde" report "$out/after.rpd" -o "$out/after.html"
   show "$sonde" export "$out/after.rpd" -o "$out/after.pftrace"
   printf '\nOpen %s/before.html and after.html in a browser, after.pftrace in ui.perfetto.dev.\n' "$out"
-  printf 'Try next:\n  %s steps %s/before.rpd\n  %s idle %s/after.rpd\n' "$sonde" "$out" "$sonde" "$out"
+  printf 'Try next:\n  %s serve %s/before.rpd %s/after.rpd\n  %s steps %s/before.rpd\n' "$sonde" "$out" "$out" "$sonde" "$out"
   printf '  %s record -- python3 your_training.py\n' "$sonde"
 }
 

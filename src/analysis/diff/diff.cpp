@@ -123,8 +123,10 @@ report::Section wall_section(const Sides& sides) {
       {"verdict", "Verdict", Kind::kText, verdict_of(sides, a, b, parts, unexplained_ns)});
   section.add_fact({"a", "A", Kind::kText, trace_a.path});
   section.add_fact({"b", "B", Kind::kText, trace_b.path});
-  if (a.wall_ns != 0) section.add_fact({"wall_a_ns", "Wall time of A", Kind::kTime, a.wall_ns});
-  if (b.wall_ns != 0) section.add_fact({"wall_b_ns", "Wall time of B", Kind::kTime, b.wall_ns});
+  if (a.wall_ns != 0)
+    section.add_fact({"wall_a_ns", "First to last event of A", Kind::kTime, a.wall_ns});
+  if (b.wall_ns != 0)
+    section.add_fact({"wall_b_ns", "First to last event of B", Kind::kTime, b.wall_ns});
   if (a.wall_ns != 0 && b.wall_ns != 0) {
     section.add_fact({"delta_ns", "Difference", Kind::kTime, delta_ns});
     section.add_fact({"explained_ns", "Explained", Kind::kTime, delta_ns - unexplained_ns});
@@ -306,15 +308,16 @@ report::Report diff_report(const trace::Trace& a, const trace::Trace& b) {
 
 const char* const kDiffDefinition =
     "diff: what takes longer or shorter in B than in A, and why. Differences are B - A.\n\n"
-    "Wall time is the window, or the time from the first begin to the last end of operations, "
-    "operators, markers, Python frames and calls of runtimes. It is cut into parts that add up to "
-    "it. Busy: the time in which an operation ran on any GPU, assigned to the operation; time "
+    "What is compared is the window, or the time from the first begin to the last end of "
+    "operations, operators, markers, Python frames and calls of runtimes: First to last event. (The "
+    "wall time that check and record tell has the start and end of the processes, too.) It is cut "
+    "into parts that add up to it. Busy: the time in which an operation ran on any GPU, assigned to the operation; time "
     "shared by several counts for the one that began first. Idle: the time in which none ran, "
     "assigned to the innermost call, operator, Python frame or range of a data loader or of garbage "
     "collection of one thread: among those that "
     "launched operations, the one with the most calls; where it was in none, the next; and last "
     "those that launched nothing, such as helpers that wait. The rest, with no operation and no "
-    "call, is not explained. So Explained and Unexplained add up to the difference of the wall "
+    "call, is not explained. So Explained and Unexplained add up to the difference of these "
     "times, and the rows of the first table to Explained.\n\n"
     "Steps: where both traces have three or more of the same kind (sonde breakdown --per step), "
     "the verdict says how much longer the median step takes, which depends neither on the number "

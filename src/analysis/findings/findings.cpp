@@ -154,6 +154,7 @@ trace::Request findings_needs() {
   request.all_apis = true;
   request.op_counters = true;
   request.devices = true;
+  request.program = true;
   request.whole = false;
   return request;
 }

@@ -24,20 +24,6 @@ using trace::Interval;
 constexpr size_t kFewSteps = 5;  // too few to tell which are slower than the others
 constexpr double kWarmUp = 1.5;  // of the median
 
-// From the first start to the last end of everything.
-std::optional<Interval> extent_of(const trace::Trace& trace) {
-  std::optional<Interval> extent;
-  const auto add = [&](int64_t start_ns, int64_t end_ns) {
-    if (!extent) extent = Interval{start_ns, end_ns};
-    extent->start_ns = std::min(extent->start_ns, start_ns);
-    extent->end_ns = std::max(extent->end_ns, end_ns);
-  };
-  for (size_t i = 0; i < trace.ops.size(); ++i) add(trace.ops.start_ns[i], trace.ops.end_ns[i]);
-  for (size_t i = 0; i < trace.apis.size(); ++i) add(trace.apis.start_ns[i], trace.apis.end_ns[i]);
-  for (const int64_t time_ns : trace.samples.time_ns) add(time_ns, time_ns);
-  return trace.window ? trace.window : extent;
-}
-
 // Sums over traces and GPUs.
 struct Overview {
   std::map<std::string, int64_t> devices;  // how many of each name
@@ -51,7 +37,7 @@ struct Overview {
 
 Pace::Whole whole_of(const trace::Trace& trace) {
   Pace::Whole whole;
-  whole.extent = *extent_of(trace);
+  whole.extent = *trace.program;
   whole.first_op_ns = trace.ops.start_ns.front();
   for (const auto& [id, gpu] : gpu_times(trace)) {
     whole.busy_ns += busy_ns(gpu);
@@ -83,7 +69,7 @@ Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace>
   Overview overview;
   for (size_t i = 0; i < traces.size(); ++i) {
     const trace::Trace& trace = traces[i];
-    if (!extent_of(trace)) continue;
+    if (!trace.program) continue;
     const SampleTotals sampled = sample_totals(trace);
     overview.import_ns += sampled.import_ns;
     overview.cpu_ns += sampled.cpu_ns;
@@ -91,7 +77,7 @@ Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace>
     std::optional<Pace::Whole> whole;
     if (i < paces.size()) whole = paces[i].whole;
     if (!whole && trace.ops.size() != 0) whole = whole_of(trace);
-    const Interval extent = whole ? whole->extent : *extent_of(trace);
+    const Interval extent = whole ? whole->extent : *trace.program;
     const int64_t wall_ns = extent.end_ns - extent.start_ns;
     overview.wall_ns = std::max(overview.wall_ns, wall_ns);
     if (!whole) continue;
