@@ -17,6 +17,14 @@ T exchange(void* place, F f) {
   return as<T>(old);
 }
 
+// Atomic operations take whole words only: the hardware refuses others.
+template <class T>
+bool is_refused(Wave& w, u64 address) {
+  if ((address & (sizeof(T) - 1)) == 0) return false;
+  w.stop = Stop::kMemoryViolation;
+  return true;
+}
+
 struct TwoHalves {
   u32 operator()(u32 a, u32 b) const {
     const Half low(f32(Half(static_cast<u16>(a))) + f32(Half(static_cast<u16>(b))));

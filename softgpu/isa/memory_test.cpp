@@ -257,6 +257,26 @@ TEST(Memory, ScalarBuffersAndScratch) {
   EXPECT_EQ(machine.memory[3], 11u);
 }
 
+TEST(Memory, AtomicsOfLdsTakeWholeWords) {
+  Machine machine;
+  machine.lds.assign(512, 0);
+  machine.group.lds = machine.lds.data();
+  machine.group.lds_bytes = 512;
+  machine.wave->set64(sonde::gpu::kExec, 1);
+  machine.fill(1, 7);
+  auto* words = reinterpret_cast<uint32_t*>(machine.lds.data());
+  machine.fill(0, 2);
+  EXPECT_EQ(machine.run({0xd8000000, 0x00000100}), Stop::kMemoryViolation);  // ds_add_u32 v0, v1
+  EXPECT_EQ(machine.run({0xd8000002, 0x00000100}), Stop::kEnd);              // offset:2
+  EXPECT_EQ(words[0], 0u);
+  EXPECT_EQ(words[1], 7u);
+  machine.fill(0, 4);
+  EXPECT_EQ(machine.run({0xd8800000, 0x00000100}), Stop::kMemoryViolation);  // ds_add_u64 v0, v[1:2]
+  machine.fill(0, 2);
+  EXPECT_EQ(machine.run({0xd86c0000, 0x03000000}), Stop::kEnd);  // ds_read_b32 v3, v0
+  EXPECT_EQ(machine.wave->v[3][0], 7u << 16);
+}
+
 TEST(Memory, LdsThatCompilersDoNotUse) {
   Machine machine;
   machine.lds.assign(512, 0);

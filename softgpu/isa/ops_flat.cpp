@@ -101,14 +101,6 @@ struct Transfers {
   }
 };
 
-// Atomic operations take whole words only: the hardware refuses others.
-template <class T>
-bool is_refused(Wave& w, u64 address) {
-  if ((address & (sizeof(T) - 1)) == 0) return false;
-  w.stop = Stop::kMemoryViolation;
-  return true;
-}
-
 template <class T, Segment segment, class F>
 void atomic(Wave& w, const Op& op) {
   alignas(64) u64 at[kLanes];

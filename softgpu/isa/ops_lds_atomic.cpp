@@ -6,9 +6,10 @@ namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
 
 template <class T>
-T* place_of(const Wave& w, const Op& op, int lane) {
+T* place_of(Wave& w, const Op& op, int lane) {
   const u32 address = w.v[op.src[0] - kFirstVgpr][lane] + static_cast<u32>(op.mods.offset);
-  return reinterpret_cast<T*>(lds_place(w, address & ~u32{sizeof(T) - 1}, sizeof(T)).p);
+  if (is_refused<T>(w, address)) return nullptr;
+  return reinterpret_cast<T*>(lds_place(w, address, sizeof(T)).p);
 }
 
 template <class T, bool returns, class F>
@@ -95,7 +96,7 @@ void swap_two(Wave& w, const Op& op) {
     for (unsigned n = 0; n < 2; n++) {
       const u32 offset = static_cast<u32>(op.mods.offset) >> 8 * n & 255;
       const u32 address = w.v[op.src[0] - kFirstVgpr][l] + offset * sizeof(T) * scale;
-      const Place place = lds_place(w, address, sizeof(T));
+      const Place place = is_refused<T>(w, address) ? Place() : lds_place(w, address, sizeof(T));
       const T data = lane_value<T>(w, op.src[1 + n] - unsigned{kFirstVgpr}, l);
       if (place.exists())
         old[n] = __atomic_exchange_n(reinterpret_cast<T*>(place.p), data, __ATOMIC_ACQ_REL);

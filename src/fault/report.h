@@ -121,7 +121,7 @@ struct Violation {
   unsigned lane = 0;     // the first that did
   uint64_t address = 0;  // within LDS or private memory, else as it is
   uint32_t bytes = 0;    // of the access
-  uint64_t room = 0;     // bytes of LDS, or of a lane's private memory
+  uint64_t room = 0;     // bytes of LDS, or of a lane's private memory; 0: in neither
 };
 
 // A packet that will count a signal down when it is over.

@@ -18,6 +18,18 @@ constexpr unsigned kLanes = 64;
 
 bool has(std::string_view name, std::string_view part) { return name.find(part) != name.npos; }
 
+// "global_atomic_add", "ds_add_rtn_u32"; of LDS all are but those that load, store or exchange
+// lanes.
+bool is_atomic(const gpu::Instruction& instruction) {
+  const std::string_view name = instruction.opcode->name;
+  if (instruction.opcode->format != Format::kDs) return has(name, "atomic");
+  for (const char* operation : {"_add_", "_sub_", "_rsub_", "_inc_", "_dec_", "_min_", "_max_",
+                                "_and_", "_or_", "_xor_", "_mskor_", "_cmpst_", "_wrxchg_"}) {
+    if (has(name, operation)) return true;
+  }
+  return false;
+}
+
 // Of a lane: "global_atomic_add_x2", "ds_read_b64", "buffer_store_dwordx4", "flat_load_ushort".
 uint32_t access_bytes(std::string_view name) {
   struct Size {
@@ -84,7 +96,7 @@ class Access {
   uint32_t bytes_ = 0;
 };
 
-std::optional<Violation> violation_of(const Access& access, bool is_atomic, unsigned lane,
+std::optional<Violation> violation_of(const Access& access, bool needs_whole, unsigned lane,
                                       uint64_t lds_bytes, uint32_t private_bytes) {
   using Kind = Violation::Kind;
   const uint64_t address = access.address(lane);
@@ -96,8 +108,9 @@ std::optional<Violation> violation_of(const Access& access, bool is_atomic, unsi
                           access.format() == Format::kMubuf ||
                           (is_flat && aperture == kPrivateAperture);
   const uint64_t within = is_flat && (is_lds || is_private) ? address & 0xffffffff : address;
-  if (is_atomic && (is_flat || is_global) && address % access.bytes() != 0) {
-    return Violation{Kind::kMisaligned, lane, address, access.bytes(), 0};
+  if (needs_whole && (is_flat || is_global || is_lds) && address % access.bytes() != 0) {
+    return Violation{Kind::kMisaligned, lane, is_lds ? within : address, access.bytes(),
+                     is_lds ? lds_bytes : 0};
   }
   if (is_lds && within + access.bytes() > lds_bytes) {
     return Violation{Kind::kOutsideLds, lane, within, access.bytes(), lds_bytes};
@@ -119,10 +132,10 @@ std::optional<Violation> find_violation(const Wave& wave, uint32_t private_bytes
   if (!instruction) return std::nullopt;
   const WaveRegisters registers = registers_of(wave);
   const Access access(*instruction, registers);
-  const bool is_atomic = has(instruction->opcode->name, "atomic");
+  const bool needs_whole = is_atomic(*instruction);
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     if ((wave.exec >> lane & 1) == 0) continue;
-    const auto found = violation_of(access, is_atomic, lane, registers.lds.size(), private_bytes);
+    const auto found = violation_of(access, needs_whole, lane, registers.lds.size(), private_bytes);
     if (found) return found;
   }
   return std::nullopt;
@@ -142,8 +155,12 @@ std::optional<Violation> first_violation(const std::vector<WaveGroup>& waves,
 std::string violation_text(const Violation& violation) {
   using Kind = Violation::Kind;
   if (violation.kind == Kind::kMisaligned) {
-    return fmt::format("lane {} uses {} bytes at {:#x}, which is no multiple of {}", violation.lane,
-                       violation.bytes, violation.address, violation.bytes);
+    const std::string where = violation.room != 0
+                                  ? fmt::format("offset {} of {} bytes of LDS", violation.address,
+                                                format_count(violation.room))
+                                  : fmt::format("{:#x}", violation.address);
+    return fmt::format("lane {} uses {} bytes at {}, which is no multiple of {}", violation.lane,
+                       violation.bytes, where, violation.bytes);
   }
   return fmt::format(
       "lane {} uses {} at offset {} of {} bytes of {}", violation.lane,

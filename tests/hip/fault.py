@@ -57,6 +57,7 @@ def main():
         "trap": ("_ZN4work4trapEPi", 2, [values]),
         "illegal": ("_ZN4work7illegalEPi", 1, [values]),
         "misaligned": ("_ZN4work8misalignEPi", 1, [values]),
+        "misaligned_lds": ("_ZN4work15misalign_sharedEPi", 1, [values]),
         "scratch": ("_ZN4work8overflowEPi", 1, [values]),
         "lds": ("_ZN4work7outsideEPi", 1, [values]),
         "assert": ("_ZN4work5checkEPii", 1, [values, ctypes.c_int(2)]),

@@ -46,6 +46,16 @@ __global__ void misalign(int* values) {
   atomicAdd(reinterpret_cast<int*>(reinterpret_cast<char*>(values) + 1), 1);
 }
 
+// The same of __shared__ memory.
+__global__ void misalign_shared(int* values) {
+  __shared__ int shared[64];
+  shared[threadIdx.x] = values[threadIdx.x];
+  __syncthreads();
+  atomicAdd(reinterpret_cast<int*>(reinterpret_cast<char*>(shared) + 2), 1);
+  __syncthreads();
+  values[threadIdx.x] = shared[threadIdx.x];
+}
+
 // Beyond the local array, by so many elements as the first value says.
 __global__ void overflow(int* values) {
   volatile int local[32];

@@ -58,6 +58,7 @@ static void run(const std::string& which) {
   if (which == "trap") work::trap<<<2, 64>>>(values);
   if (which == "illegal") work::illegal<<<1, 64>>>(values);
   if (which == "misaligned") work::misalign<<<1, 64>>>(values);
+  if (which == "misaligned_lds") work::misalign_shared<<<1, 64>>>(values);
   if (which == "scratch") work::overflow<<<1, 64>>>(values);
   if (which == "lds") work::outside<<<1, 64>>>(values);
   if (which == "assert") work::check<<<1, 64>>>(values, 2);
