@@ -142,14 +142,22 @@ bool GroupRunner::begin(const Launch& launch, const uint32_t (&id)[3], const uin
 
 Outcome GroupRunner::resume() {
   is_waiting_ = false;
-  if (launch_->hold != nullptr) launch_->hold->begin();
+  if (parked_in_ != nullptr) {
+    std::exchange(parked_in_, nullptr)->begin_parked(parked_);
+  } else if (launch_->hold != nullptr) {
+    launch_->hold->begin();
+  }
   // On a stack of its own, which is left where it is at a fault.
   fiber_ = make_fiber(stack_.end(0), enter, this);
   catch_faults_in(&fault_);
   softgpu_fiber_switch(&fault_.resume, fiber_);
   catch_faults_in(nullptr);
   if (is_waiting_) {
-    if (launch_->hold != nullptr) launch_->hold->end();
+    if (launch_->hold != nullptr) {
+      parked_ = stopped_group();
+      parked_in_ = launch_->hold;
+      parked_in_->end_parked(parked_);
+    }
     return {};
   }
   for (uint32_t i = 0; i < count_; ++i) executed_ += waves_[i]->executed;
@@ -167,6 +175,10 @@ Outcome GroupRunner::resume() {
     launch_->hold->end();
   }
   return outcome;
+}
+
+void GroupRunner::leave() {
+  if (parked_in_ != nullptr) std::exchange(parked_in_, nullptr)->forget_parked(parked_);
 }
 
 StoppedGroup GroupRunner::stopped_group() {

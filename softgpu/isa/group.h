@@ -62,6 +62,8 @@ class GroupRunner {
   // at.
   Outcome resume();
   bool is_waiting() const { return is_waiting_; }
+  // One that waits is not gone on with: no debugger sees it any more.
+  void leave();
   // Instructions of waves so far.
   uint64_t executed() const { return executed_; }
   // The wave that ran last: after a fault the one that faulted.
@@ -94,6 +96,8 @@ class GroupRunner {
   std::vector<OwnMemory> own_memory_;
   uint32_t count_ = 0, rounds_left_ = 0;
   bool is_waiting_ = false;
+  StoppedGroup parked_;            // while it waits
+  WaveHold* parked_in_ = nullptr;  // not null: where a debugger sees that
   Wave* current_ = nullptr;
   void* lds_ = nullptr;
   size_t lds_mapped_ = 0;

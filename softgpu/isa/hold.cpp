@@ -21,6 +21,25 @@ void WaveHold::end() {
   changed_.notify_all();
 }
 
+void WaveHold::end_parked(const StoppedGroup& group) {
+  std::lock_guard lock(mutex_);
+  parked_.push_back(&group);
+  --running_;
+  changed_.notify_all();
+}
+
+void WaveHold::begin_parked(const StoppedGroup& group) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !wanted_ || ended_; });
+  parked_.remove(&group);
+  ++running_;
+}
+
+void WaveHold::forget_parked(const StoppedGroup& group) {
+  std::lock_guard lock(mutex_);
+  parked_.remove(&group);
+}
+
 void WaveHold::stay(const StoppedGroup& group, const std::function<void()>& meanwhile) {
   std::unique_lock lock(mutex_);
   const auto own = staying_.insert(staying_.end(), &group);
@@ -59,6 +78,7 @@ void WaveHold::hold() {
 std::vector<StoppedGroup> WaveHold::groups() const {
   std::vector<StoppedGroup> all;
   for (const StoppedGroup* group : staying_) all.push_back(*group);
+  for (const StoppedGroup* group : parked_) all.push_back(*group);
   for (const Kept& kept : kept_) all.push_back(kept.group);
   return all;
 }

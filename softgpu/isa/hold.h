@@ -25,6 +25,11 @@ class WaveHold {
   // For the thread that runs a group. Does not come back from begin() while the queue is held.
   void begin();
   void end();
+  // The same for a group that no thread runs meanwhile, as it waits for others: its waves are there
+  // all the same.
+  void end_parked(const StoppedGroup& group);
+  void begin_parked(const StoppedGroup& group);
+  void forget_parked(const StoppedGroup& group);
   bool is_wanted() const { return wanted_.load(std::memory_order_relaxed); }
   // The group is stopped, and may be changed, until this comes back. `meanwhile` is called now and
   // then, and must not call this.
@@ -55,7 +60,7 @@ class WaveHold {
   std::atomic<bool> wanted_{false};
   bool ended_ = false;
   uint32_t running_ = 0;  // groups that have begun, those that stay included
-  std::list<const StoppedGroup*> staying_;
+  std::list<const StoppedGroup*> staying_, parked_;
   std::list<Kept> kept_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -35,7 +35,10 @@ void Engine::give_back(std::unique_ptr<GroupRunner> runner) {
 }
 
 MachineKernel::~MachineKernel() {
-  for (auto& runner : waiting_) engine_.give_back(std::move(runner));
+  for (auto& runner : waiting_) {
+    runner->leave();
+    engine_.give_back(std::move(runner));
+  }
 }
 
 Outcome MachineKernel::run(const Grid& grid, uint64_t first, uint64_t end) {

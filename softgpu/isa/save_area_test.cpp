@@ -136,6 +136,29 @@ TEST(WaveHold, HasAllGroupsStopAndGoOn) {
   EXPECT_EQ(pair.first->pc, 0x7f0011223348u);
 }
 
+TEST(WaveHold, HasGroupsThatWaitForOthers) {
+  Pair pair;
+  WaveHold hold;
+  hold.begin();
+  hold.end_parked(pair.group);
+  hold.hold();
+  std::optional<SavedWaves> saved = hold.saved(1ms);
+  ASSERT_TRUE(saved);
+  const size_t pc = 64 + 1024 + 128 - 4;  // from the end
+  ASSERT_GT(saved->waves.size(), pc);
+  saved->waves[saved->waves.size() - pc] = 0x48;
+  hold.release(saved->waves);
+  EXPECT_EQ(pair.first->pc, 0x7f0011223348u);
+  hold.begin_parked(pair.group);
+  hold.hold();
+  EXPECT_FALSE(hold.saved(1ms));  // it runs again
+  hold.release({});
+  hold.end_parked(pair.group);
+  hold.forget_parked(pair.group);
+  hold.hold();
+  EXPECT_TRUE(hold.saved(1ms)->waves.empty());
+}
+
 TEST(WaveHold, DoesNotWaitForEverForAGroupThatDoesNotStop) {
   WaveHold hold;
   hold.begin();

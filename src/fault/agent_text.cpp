@@ -146,6 +146,7 @@ std::string agent_text_of(const FaultReport& report, const TextOptions& options)
       put_disassembly(out, report, wave, group);
     }
   }
+  if (number != 0 && !report.no_waves.empty()) out += "\n" + report.no_waves + "\n";
   return out;
 }
 

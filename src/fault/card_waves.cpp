@@ -295,7 +295,8 @@ std::string ask_library(int64_t pid, const std::string& path) {
   if (api.process_set_progress(process, dbgapi::kStands) != dbgapi::kSuccess)
     return fmt::format("{} cannot stop the queues of process {}", dbgapi::kLibrary, pid);
   std::string text;
-  const std::vector<Handle> waves = reader.stop(reader.waves());
+  const std::vector<Handle> all = reader.waves();
+  const std::vector<Handle> waves = reader.stop(all);
   for (const Handle wave : waves) text += reader.line_of(wave);
   reader.let_go();
   api.process_set_progress(process, dbgapi::kGoesOn);
@@ -303,7 +304,10 @@ std::string ask_library(int64_t pid, const std::string& path) {
   std::ofstream file(path, std::ios::app);
   file << text << std::flush;
   if (!file) return path + " cannot be written";
-  return waves.empty() ? "none were on the GPUs" : "";
+  if (all.empty()) return "none were on the GPUs";
+  if (waves.size() == all.size()) return "";
+  return fmt::format("{} more were on the GPUs; the registers of at most {} are read",
+                     all.size() - waves.size(), kMostWaves);
 }
 
 }  // namespace

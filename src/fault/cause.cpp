@@ -359,7 +359,7 @@ void state(FaultReport& report) {
     report.cause =
         fmt::format("{} has not ended: {} of its waves at {:#x} ({})", kernel_text(report),
                     group.waves.size(), group.pc, group.instruction);
-    report.evidence = "the software GPU shows where its waves were when they were asked";
+    report.evidence = "its waves were there when the GPU was asked";
     return;
   }
   if (report.no_waits.empty()) {

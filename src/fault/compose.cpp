@@ -349,6 +349,7 @@ void Composer::list_waves(const Occasion& occasion) {
     }
     report_.waves = group_waves(std::move(waves), code_);
   }
+  report_.no_waves = occasion.no_waves;
   if (!report_.waves.empty()) return;
   report_.no_waves =
       !occasion.no_waves.empty()                             ? occasion.no_waves

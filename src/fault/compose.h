@@ -28,7 +28,7 @@ struct Occasion {
   std::string program;     // its command line; "" where it is not known
   std::string ended;       // "signal 6", "exit 1"; "" while it runs
   std::string waves_file;  // of the software GPU, or as it writes them; "" where there is none
-  std::string no_waves;    // why none were read from cards
+  std::string no_waves;    // why none were read from cards, or not all
   bool on_softgpu = false;
   int64_t time_ns = 0;  // of an end, or now
   int64_t since_ns = 0;

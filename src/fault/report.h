@@ -203,7 +203,7 @@ struct FaultReport {
   std::string assertion;  // the text of a failed assert()
   std::string page;       // what the process has mapped at the address; "" = not known
   std::optional<CheckFinding> finding;  // where that is what is told
-  std::string no_waves;                 // why there are none, and how to get them
+  std::string no_waves;                 // why there are none, or not all, and how to get them
   std::vector<QueueWait> waits;         // of a program that goes on
   std::vector<size_t> cycle;  // of those, each of which waits for the next, the last for the first
   std::vector<CollectiveWait> collectives;

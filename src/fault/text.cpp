@@ -285,6 +285,7 @@ void Text::waves() {
     for (size_t i = 0; i < shown; ++i) wave(group.waves[i]);
     if (shown < group.waves.size()) line("    ... {} more: --all", group.waves.size() - shown);
   }
+  if (!report_.no_waves.empty()) line("  {}", report_.no_waves);
 }
 
 void Text::others() {

@@ -116,7 +116,7 @@ def check_code_objects(told, build, python):
 
 def check_disassembly(told, saved):
     """Each line is that of llvm-objdump at the same distance from the kernel's begin."""
-    objdump = pathlib.Path("/usr/lib/llvm-15/bin/llvm-objdump")
+    objdump = max(pathlib.Path("/usr/lib").glob("llvm-*/bin/llvm-objdump"), key=lambda path: int(path.parts[3][5:]))
     if not told["disassembly"]:
         return 0
     symbol = told["disassembled"]
