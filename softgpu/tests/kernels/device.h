@@ -192,6 +192,11 @@ ON T in_place(T v) {
   asm volatile("");
   return v;
 }
+// It also moves one that begins both branches in front of them. A comment of its own keeps it there.
+template <int kNumber>
+ON void unlike_others() {
+  asm volatile("; lane statement %0" ::"i"(kNumber));
+}
 template <class T>
 ON T lane_shfl(T v, int from) {
   return in_place(__shfl(v, from));

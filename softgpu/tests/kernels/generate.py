@@ -107,10 +107,10 @@ class Kernel:
 
     def float_operation(self, kind, a, b):
         operation = self.rng.choice(["+", "-", "*", "/", "min", "max", "sqrt", "floor", "fma", "rint", "abs", "ldexp"])
-        if operation in "+-*/":
+        if operation in "+*/":
             return f"({a} {operation} {b})"
-        if operation in ("min", "max"):
-            return f"f_{operation}({a}, {b})"
+        if operation in ("-", "min", "max"):
+            return f"f_{'sub' if operation == '-' else operation}({a}, {b})"
         if operation == "fma":
             return f"f_fma({a}, {b}, {self.leaf(kind)})"
         if operation == "ldexp":
@@ -242,6 +242,7 @@ class Printer:
 class DevicePrinter(Printer):
     NAMES = {"gid": "gid", "lid": "lid", "bx": "uint32_t(blockIdx.x)", "ty": "uint32_t(threadIdx.y)",
              "count": "count"}
+    lanes = 0  # statements that exchange between lanes
 
     def text(self, expression):
         names = {**self.NAMES, **{n: n for n, _ in self.kernel.variables}}
@@ -275,6 +276,8 @@ class DevicePrinter(Printer):
         self.put(f"atomic_{operation}(counters, {index}, {self.text(value)});")
 
     def on_lane(self, operation, name, kind, value, amount):
+        self.lanes += 1
+        self.put(f"unlike_others<{self.lanes}>();")
         if operation in ("dpp", "swizzle"):
             self.put(f"{name} = lane_{operation}<{amount}>({self.text(value)});")
         elif operation in ("ballot", "any", "all", "first"):
