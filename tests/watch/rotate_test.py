@@ -191,7 +191,8 @@ class Rotated(ToolCase):
 
     def test_what_makes_no_sense_is_named(self):
         for words, expected in ((("--trigger", "signal:USR2"), "without --last or --rotate"),
-                                (("--last", "6s", "--trigger", "signal:KILL"), "is neither signal:USR1")):
+                                (("--last", "6s", "--trigger", "signal:KILL"), "is neither signal:USR1"),
+                                (("--last", "6s", "--trigger", "finding:wait"), "no finding is called 'wait' (there are: any,")):
             self.assertIn(expected, self.run_tool("record", *words, "--", "true", status=1))
         def refused(*options):
             return self.run_tool("record", *options, "--", "/bin/true", status=1)

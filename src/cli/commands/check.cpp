@@ -5,6 +5,7 @@
 #include "analysis/findings/findings.h"
 #include "base/strings.h"
 #include "cli/common.h"
+#include "cli/finding_names.h"
 #include "cli/terminal.h"
 #include "trace/other_tools.h"
 
@@ -27,20 +28,7 @@ Result<double> least_percentage(const Arguments& arguments) {
 Result<std::vector<std::string>> fatal_findings(const Arguments& arguments) {
   const auto text = arguments.value("fail-on");
   if (!text) return std::vector<std::string>();
-  const std::vector<std::string> known = analysis::finding_ids();
-  if (*text == "any") return known;
-  std::vector<std::string> fatal;
-  for (const std::string_view part : split(*text, ',')) {
-    const std::string id(trim(part));
-    if (std::find(known.begin(), known.end(), id) == known.end()) {
-      std::string names = "any";
-      for (const std::string& name : known) names += ", " + name;
-      return make_error(ErrorCode::kInvalidArgument, "no finding is called '" + id + "'",
-                        "--fail-on", "there are: " + names);
-    }
-    fatal.push_back(id);
-  }
-  return fatal;
+  return chosen_findings(*text, "--fail-on");
 }
 
 Result<int> run(const Arguments& arguments) {

@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/finding_names.h"
 #include "cli/period.h"
 #include "cli/program_logs.h"
 #include "cli/record_summary.h"
@@ -148,6 +149,7 @@ Status choose_triggers(const Arguments& arguments, record::RotationOptions& rota
     } else if (word == "signal:USR2") {
       rotation.trigger_signal = SIGUSR2;
     } else if (word.starts_with(kFinding) && word.size() > kFinding.size()) {
+      SONDE_TRY(chosen_findings(std::string(word.substr(kFinding.size())), "--trigger"));
       rotation.trigger_finding +=
           (rotation.trigger_finding.empty() ? "" : ",") + std::string(word.substr(kFinding.size()));
     } else {

@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/common.h"
+#include "cli/finding_names.h"
 #include "cli/terminal.h"
 #include "record/live.h"
 #include "record/parts.h"
@@ -104,6 +105,7 @@ Result<int> run(const Arguments& arguments) {
       return make_error(ErrorCode::kInvalidArgument, "is for one recording, without -o",
                         "--if-finding");
     }
+    SONDE_TRY(chosen_findings(*names, "--if-finding"));
     return write_if_found(chosen.front(), *names);
   }
   const std::string output = arguments.value_or("output", "");

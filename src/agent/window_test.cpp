@@ -1,0 +1,137 @@
+// What a marker's window lets in: recording is off, and on only while a range is open whose name
+// matches.
+#include "agent/window.h"
+
+#include <stdlib.h>
+
+#include <thread>
+
+#include "agent/agent_test_support.h"
+
+namespace sonde {
+namespace {
+
+class Window : public Agent {
+ protected:
+  void SetUp() override {
+    Agent::SetUp();
+    static const bool begun = [] {
+      ::setenv("SONDE_MARKER_WINDOW", "^dec|\xc3\xbc$", 1);
+      return agent::begin_windows();
+    }();
+    ASSERT_TRUE(begun && agent::has_windows());
+    agent_->stop();
+    ASSERT_FALSE(is_on());
+  }
+  void TearDown() override {
+    EXPECT_FALSE(is_on());
+    agent_->start();
+  }
+  bool is_on() const { return agent_->recording() != 0; }
+  // The marks of that name that were recorded.
+  static int marks(const std::string& name) {
+    const Seen seen = read_own();
+    const auto found = seen.marks.find(name);
+    return found == seen.marks.end() ? 0 : found->second;
+  }
+};
+
+TEST_F(Window, IsOpenWhileARangeMatches) {
+  agent::window_range_push(0, 0, "window: load");
+  agent_->mark(0, 0, "window: in load");
+  EXPECT_FALSE(is_on());
+  agent::window_range_push(0, 0, "decode");
+  EXPECT_TRUE(is_on());
+  agent_->mark(0, 0, "window: in decode");
+  agent::window_range_push(0, 0, "window: inner");
+  agent::window_range_pop(0);
+  EXPECT_TRUE(is_on());
+  agent::window_range_pop(0);
+  EXPECT_FALSE(is_on());
+  agent_->mark(0, 0, "window: after");
+  agent::window_range_pop(0);
+  EXPECT_EQ(marks("window: in decode"), 1);
+  EXPECT_EQ(marks("window: in load") + marks("window: after"), 0);
+  const Seen seen = read_own();
+  EXPECT_EQ(seen.ranges.at("decode"), 1);
+  EXPECT_EQ(seen.ranges.at("window: inner"), 1);
+}
+
+TEST_F(Window, RangesThatMatchNest) {
+  agent::window_range_push(0, 0, "decode outer");
+  agent::window_range_push(0, 0, "decode inner");
+  agent::window_range_pop(0);
+  EXPECT_TRUE(is_on());
+  agent::window_range_pop(0);
+}
+
+TEST_F(Window, AnotherThreadsRangeLetsInWhatThisOneDoes) {
+  const uint64_t id = agent::window_range_start(0, 0, "decode started");
+  agent_->mark(0, 0, "window: of this thread");
+  std::thread([&] {
+    agent_->mark(0, 0, "window: of another");
+    agent::window_range_stop(id);
+  }).join();
+  EXPECT_FALSE(is_on());
+  EXPECT_EQ(marks("window: of this thread") + marks("window: of another"), 2);
+  agent::window_range_stop(id);  // a second time is none
+  agent::window_range_stop(0);
+}
+
+TEST_F(Window, AThreadThatEndsTakesItsWindowsWithIt) {
+  std::thread([&] {
+    agent::window_range_push(0, 0, "decode for ever");
+    agent::window_range_push(0, 0, "decode for ever again");
+    EXPECT_TRUE(is_on());
+  }).join();
+  EXPECT_FALSE(is_on());
+}
+
+TEST_F(Window, ARangeTooDeepIsNoWindow) {
+  agent::window_range_push(0, 0, "decode first");
+  for (int i = 0; i < 400; ++i) agent::window_range_push(0, 0, "decode deep");
+  for (int i = 0; i < 400; ++i) agent::window_range_pop(0);
+  EXPECT_TRUE(is_on());
+  agent::window_range_pop(0);
+}
+
+TEST_F(Window, AsManyAsAreStartedAtATimeAreCountedDownAgain) {
+  std::vector<uint64_t> ids;
+  for (int i = 0; i < 200; ++i) ids.push_back(agent::window_range_start(0, 0, "decode many"));
+  EXPECT_TRUE(is_on());
+  for (const uint64_t id : ids) agent::window_range_stop(id);
+}
+
+TEST_F(Window, ForgettingLeavesWhatTheProgramSaidItself) {
+  agent_->start();
+  agent::window_range_start(0, 0, "decode of the parent");
+  agent::forget_windows();  // as in a forked child
+  EXPECT_TRUE(is_on());
+  agent_->stop();
+}
+
+TEST_F(Window, NamesAreMatchedAsTheyAre) {
+  for (const char* name : {"", "redecode", "DECODE", "de"}) {
+    agent::window_range_push(0, 0, name);
+    EXPECT_FALSE(is_on()) << name;
+    agent::window_range_pop(0);
+  }
+  agent::window_range_push(0, 0, nullptr);
+  EXPECT_FALSE(is_on());
+  agent::window_range_pop(0);
+  agent::window_range_push(0, 0, "men\xc3\xbc");
+  EXPECT_TRUE(is_on());
+  agent::window_range_pop(0);
+  // More names than are remembered, each twice: one that takes another's place changes no answer.
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 2000; ++i) {
+      const std::string name = (i % 3 == 0 ? "decode " : "other ") + std::to_string(i);
+      agent::window_range_push(0, 0, name.c_str());
+      EXPECT_EQ(is_on(), i % 3 == 0) << name;
+      agent::window_range_pop(0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sonde
