@@ -149,11 +149,32 @@ bool attach_process(const char* session) {
   return true;
 }
 
+namespace {
+
+// What a recording of this process has mapped.
+struct Mapped {
+  wire::SessionControl* control = nullptr;
+  wire::ChunkHeader* definitions = nullptr;
+  Ring* rings = nullptr;
+};
+
+void give_back(const Mapped& mapped) {
+  if (mapped.control != nullptr) munmap(mapped.control, sizeof *mapped.control);
+  if (mapped.definitions != nullptr) munmap(mapped.definitions, mapped.definitions->chunk_bytes);
+  wipe_rings(mapped.rings);
+}
+
+}  // namespace
+
+// A thread that was stopped between two instructions may still look at what the recording before
+// had mapped, but not at what the one before that had.
 bool attach_process_again(const char* session) {
-  wire::SessionControl* const before = g_state.control;
+  static Mapped earlier;
+  const Mapped before = {g_state.control, definitions_chunk(), g_state.rings};
   begin_again();
   if (!attach(session)) return false;
-  munmap(before, sizeof *before);
+  give_back(earlier);
+  earlier = before;
   if (!announce_process()) ensure_spool();
   return true;
 }
@@ -163,6 +184,11 @@ void forget_in_this_thread() {
   if (state.busy != 0) return;
   forget_ring();
   state = {};
+}
+
+bool is_of_earlier_recording() {
+  const ThreadState& state = t_state;
+  return state.generation != 0 && state.generation != g_state.generation && state.busy == 0;
 }
 
 bool recording_is_over() { return load(g_state.control->closed) != 0 || is_orphaned(); }

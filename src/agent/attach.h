@@ -10,6 +10,8 @@ bool attach_process(const char* session);
 // is not touched here: each forgets it before its next event.
 bool attach_process_again(const char* session);
 void forget_in_this_thread();
+// Whether this thread has recorded into an earlier recording, and nothing into this one yet.
+bool is_of_earlier_recording();
 // The recording has ended, or whoever read it is gone.
 bool recording_is_over();
 

@@ -380,6 +380,8 @@ void reset_definitions_after_fork(bool whole) {
   if (!whole && g_definitions.first != nullptr) look_through_log();
 }
 
+wire::ChunkHeader* definitions_chunk() { return g_definitions.chunk; }
+
 bool lock_definitions() {
   if (g_definitions.lock.acquire()) return true;
   count_drop(wire::DropSource::kDefinition, wire::DropReason::kBusy);

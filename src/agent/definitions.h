@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/chunk.h"
 #include "wire/records.h"
 
 namespace sonde::agent {
@@ -44,6 +45,8 @@ uint32_t try_define(wire::RecordHeader* record);
 // attempt goes on from there, if it has begun at all.
 bool begin_definitions(const wire::RecordHeader* process);
 bool definitions_have_begun();
+// What they are written to; nullptr before the first.
+wire::ChunkHeader* definitions_chunk();
 // In a forked child: forget the parent's ring 0, keep the log. Unless that is known to be `whole`,
 // because the thread that forked held the lock, it is looked through first.
 void reset_definitions_after_fork(bool whole);

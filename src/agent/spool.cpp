@@ -120,6 +120,8 @@ Ring* make_ring() {
   return ring;
 }
 
+void unmap(wire::ChunkHeader* chunk) { munmap(chunk, chunk->chunk_bytes); }
+
 // Forgets the first `count` sealed chunks.
 void remove_sealed(Ring* ring, uint32_t count) {
   ring->sealed_count -= count;
@@ -415,6 +417,17 @@ bool attach(const char* session) {
   if (!g_exit_key_made) g_exit_key_made = pthread_key_create(&g_exit_key, park_ring) == 0;
   g_state.control = control;
   return true;
+}
+
+// Wiped as by a fork, which whoever still has one knows what to do with.
+void wipe_rings(Ring* rings) {
+  while (rings != nullptr) {
+    Ring* const next = rings->next_made;
+    for (uint32_t i = 0; i < rings->sealed_count; ++i) unmap(rings->sealed[i]);
+    if (rings->chunk != nullptr) unmap(rings->chunk);
+    madvise(rings, sizeof(Ring), MADV_DONTNEED);
+    rings = next;
+  }
 }
 
 void forget_ring() {

@@ -66,6 +66,8 @@ bool ensure_spool();
 void park_ring(void* ring);
 // Before the process ends: threads may have other names than when they began.
 void write_last_names();
+// Of an earlier recording of the process: their memory is given back.
+void wipe_rings(Ring* rings);
 // In a forked child: the thread's ring was its parent's.
 void forget_ring();
 

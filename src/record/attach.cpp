@@ -35,7 +35,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kPollMs = 50;
+constexpr int kPollMs = 50, kJoinPollMs = 5;
 constexpr int64_t kPatienceNs = 10'000'000'000;
 constexpr int64_t kDetachNs = 500'000'000;  // much more than the process needs to notice
 
@@ -53,19 +53,45 @@ std::vector<std::string> command_of(pid_t pid) {
   return words;
 }
 
-// What of the program is there already, and so is not recorded, though a recording from its start
-// would have it.
+// What of the program is there already, and is not recorded, though a recording from its start
+// would have it; the process itself tells of the rest (backends/rocm/late).
 std::string too_late_for(pid_t pid) {
   constexpr std::pair<const char*, const char*> kLibraries[] = {
-      {"libamdhip64.so", "HIP"},  {"libhsa-runtime64.so", "HSA"},
-      {"libOpenCL.so", "OpenCL"}, {"librccl.so", "RCCL"},
-      {"libroctx64.so", "ROCTX"}, {"libtorch_cpu.so", "PyTorch's operators"}};
+      {"libOpenCL.so", "OpenCL"},
+      {"librccl.so", "RCCL"},
+      {"libtorch_cpu.so", "operators of PyTorch"}};
   const std::string maps = text_of(fmt::format("/proc/{}/maps", pid));
   std::string list;
   for (const auto& [library, name] : kLibraries) {
     if (maps.find(library) != maps.npos) list += (list.empty() ? "" : ", ") + std::string(name);
   }
-  return list;
+  return list.empty() ? list : list + ": only a recording from the program's start has them";
+}
+
+// The backends that the process can take up while it runs, as it expects them.
+std::string late_parts(const Options& options) {
+  std::string parts;
+  for (const char* name : {"hip", "hsa", "roctx"}) {
+    const auto& chosen = options.backends;
+    if (chosen && std::find(chosen->begin(), chosen->end(), name) == chosen->end()) continue;
+    parts += (parts.empty() ? "" : ":") + std::string(name);
+  }
+  return parts;
+}
+
+struct Told {
+  std::string had, missing;
+};
+
+// What the process has written (backends/cpu/attached.cpp): lines that begin with + or -.
+Told read_told(const std::string& text) {
+  Told told;
+  for (const auto line : split(text, '\n')) {
+    if (line.size() < 2) continue;
+    std::string& list = line[0] == '+' ? told.had : told.missing;
+    list += (list.empty() ? "" : line[0] == '+' ? ", " : "; ") + std::string(line.substr(1));
+  }
+  return told;
 }
 
 // Ctrl-C and the like end the recording; what they would do to us is put off until then.
@@ -106,6 +132,8 @@ class Attached {
 
  private:
   void tell(const std::string& text);
+  void tell_of(const std::string& text);
+  std::optional<std::string> wait_for_told() const;
   void turn();
   void finish(Outcome& outcome);
 
@@ -175,29 +203,52 @@ void give_to_owner(const std::string& session, pid_t pid) {
   }
 }
 
+// A thread of the process writes it when it has joined; the process may be busy, or end.
+std::optional<std::string> Attached::wait_for_told() const {
+  const int64_t end = monotonic_now_ns() + kPatienceNs;
+  for (pollfd process = {process_.get(), POLLIN, 0}; monotonic_now_ns() < end;) {
+    if (auto text = monitor::read_file(session_ + "/joined")) return text;
+    if (::poll(&process, 1, kJoinPollMs) > 0) break;
+  }
+  return std::nullopt;
+}
+
 Status Attached::join() {
   started_ns_ = monotonic_now_ns();
-  if (options_.sample_hz == 0) return ok_status();
+  const std::string parts = late_parts(options_);
+  if (options_.sample_hz == 0 && parts.empty()) return ok_status();
   give_to_owner(session_, options_.pid);
   const std::string library = library_folder() + "/libsonde-agent.so";
-  const auto joined = call_in_process(options_.pid, library, "sonde_attach", session_, kPatienceNs);
+  const auto joined = call_in_process(options_.pid, library, "sonde_attach_v2",
+                                      session_ + "\n" + parts, kPatienceNs);
+  std::optional<std::string> text;
   std::string why;
   if (!joined) {
     why = joined.error().to_line();
   } else if (*joined != 0) {
     why = *joined == 1 ? "another recording has it" : "it has no memory for a thread";
+  } else if (text = wait_for_told(); !text) {
+    why = "the library is in it, but its thread did not come to join";
   }
   if (why.empty()) {
-    const std::string late = too_late_for(options_.pid);
-    if (!late.empty()) tell("not recorded, because it was there before: " + late);
+    tell_of(*text);
     return ok_status();
   }
   if (metrics_ == nullptr) {
     return make_error(ErrorCode::kUnsupported, "cannot be attached to: " + why,
                       "process " + std::to_string(options_.pid));
   }
-  tell("metrics only, no call stacks: " + why);
+  tell("metrics only, no call stacks, calls or markers: " + why);
   return ok_status();
+}
+
+void Attached::tell_of(const std::string& text) {
+  Told told = read_told(text);
+  if (metrics_ != nullptr) told.had = "metrics" + (told.had.empty() ? "" : ", " + told.had);
+  const std::string late = too_late_for(options_.pid);
+  if (!late.empty()) told.missing += (told.missing.empty() ? "" : "; ") + late;
+  tell("recorded: " + (told.had.empty() ? "nothing" : told.had));
+  if (!told.missing.empty()) tell("not recorded: " + told.missing);
 }
 
 void Attached::turn() {

@@ -122,17 +122,37 @@ Result<Loader> loader_of(pid_t pid) {
 
 // ---- A thread that can be stopped ----
 
-// A thread in one of these calls holds no lock of libc's. In a futex, the wait of condition
-// variables and semaphores is told from that of locks by its operation.
-bool is_safe(long call, unsigned long second) {
+// A call that a thread is in, with its first arguments.
+struct Call {
+  long number = -1;
+  unsigned long first = 0, second = 0;
+};
+
+// Whether a descriptor is none of a file, which the dynamic linker reads with its lock held.
+bool is_stream(pid_t pid, unsigned long descriptor) {
+  std::error_code error;
+  const std::string link =
+      fs::read_symlink(fmt::format("/proc/{}/fd/{}", pid, descriptor), error).string();
+  for (const char* kind : {"pipe:", "socket:", "anon_inode:", "/dev/pts/", "/dev/tty"}) {
+    if (link.starts_with(kind)) return true;
+  }
+  return false;
+}
+
+// A thread in one of these calls holds no lock that loading a library takes. In a futex, the wait
+// of condition variables and semaphores is told from that of locks by its operation.
+bool is_safe(pid_t pid, const Call& call) {
   constexpr long kFutexBitset = 9, kFutexCommand = 0x7f;
   constexpr std::array kCalls = {
       SYS_poll,        SYS_ppoll,        SYS_select,   SYS_pselect6,  SYS_epoll_wait,
       SYS_epoll_pwait, SYS_accept,       SYS_accept4,  SYS_nanosleep, SYS_clock_nanosleep,
       SYS_wait4,       SYS_waitid,       SYS_recvfrom, SYS_recvmsg,   SYS_rt_sigtimedwait,
       SYS_pause,       SYS_rt_sigsuspend};
-  if (call == SYS_futex) return static_cast<long>(second & kFutexCommand) == kFutexBitset;
-  return std::find(kCalls.begin(), kCalls.end(), call) != kCalls.end();
+  if (call.number == SYS_futex) {
+    return static_cast<long>(call.second & kFutexCommand) == kFutexBitset;
+  }
+  if (call.number == SYS_read || call.number == SYS_readv) return is_stream(pid, call.first);
+  return std::find(kCalls.begin(), kCalls.end(), call.number) != kCalls.end();
 }
 
 std::vector<pid_t> waiting_threads(pid_t pid) {
@@ -140,11 +160,12 @@ std::vector<pid_t> waiting_threads(pid_t pid) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(fmt::format("/proc/{}/task", pid), error)) {
     const std::string text = read_text(entry.path().string() + "/syscall");
-    long call = 0;
-    unsigned long first = 0, second = 0;
-    if (std::sscanf(text.c_str(), "%ld %lx %lx", &call, &first, &second) != 3) continue;
+    Call call;
+    if (std::sscanf(text.c_str(), "%ld %lx %lx", &call.number, &call.first, &call.second) != 3) {
+      continue;
+    }
     const auto tid = parse_int(entry.path().filename().string());
-    if (tid && is_safe(call, second)) threads.push_back(static_cast<pid_t>(*tid));
+    if (tid && is_safe(pid, call)) threads.push_back(static_cast<pid_t>(*tid));
   }
   std::sort(threads.begin(), threads.end());  // the first one most likely has the largest stack
   return threads;
@@ -182,7 +203,8 @@ class StoppedThread {
   bool is_waiting() const {
     const auto result = static_cast<long>(before_.rax);
     return static_cast<long>(before_.orig_rax) >= 0 && result >= kRestartFirst &&
-           result <= kRestartLast && is_safe(static_cast<long>(before_.orig_rax), before_.rsi);
+           result <= kRestartLast &&
+           is_safe(tid_, {static_cast<long>(before_.orig_rax), before_.rdi, before_.rsi});
   }
 
   // A stack of its own for what is called next: the thread's may be small, or almost full. The

@@ -19,6 +19,15 @@
 
 extern "C" const struct sonde_agent* sonde_agent_v2(void);
 
+// What else records in such a process, if it is in this library (rocm/late): begins with the list
+// of what is wanted, and writes lines of what is recorded (+) and what is not, and why (-).
+extern "C" {
+__attribute__((weak)) void sonde_late_begin(const struct sonde_agent* agent, const char* parts,
+                                            char* told, size_t room);
+__attribute__((weak)) void sonde_late_look();
+__attribute__((weak)) void sonde_late_end();
+}
+
 namespace sonde::cpu {
 
 namespace {
@@ -31,6 +40,7 @@ uint32_t g_round = 0;  // of attaching; 0: this process is not attached
 uint32_t g_busy = 0;   // a recording is at work
 int g_own_tid = 0;
 char g_session[PATH_MAX];
+char g_parts[128];
 
 int tid_of_this() { return static_cast<int>(syscall(SYS_gettid)); }
 
@@ -83,13 +93,18 @@ void look_for_threads() {
   closedir(folder);
 }
 
-void detach() {
+void end_sampling() {
   silence();
   pause_watch();
   end_signals();
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     if (agent::load_acquire(one->tid) != 0) forget_other(one);
   }
+}
+
+void detach() {
+  if (sonde_late_end != nullptr) sonde_late_end();
+  end_sampling();
   pause(kHandlersEndNs);
   agent::forget_in_this_thread();
 }
@@ -99,6 +114,31 @@ bool join() {
   return g_round == 0 ? agent::attach_process(g_session) : agent::attach_process_again(g_session);
 }
 
+// For the recorder, which waits for it: what is recorded, in a file that is whole when it is there.
+void tell(const char* text) {
+  char path[PATH_MAX + 16], part[PATH_MAX + 16];
+  snprintf(path, sizeof path, "%s/joined", g_session);
+  snprintf(part, sizeof part, "%s/joined.part", g_session);
+  FILE* file = fopen(part, "we");
+  if (file == nullptr) return;
+  fputs(text, file);
+  fclose(file);
+  rename(part, path);
+}
+
+void begin(const struct sonde_agent* agent, bool sampling) {
+  char text[2048] = {};
+  if (agent->sample_hz() != 0) {
+    snprintf(text, sizeof text, "%s",
+             sampling ? "+call stacks\n" : "-call stacks: the process leaves no signal for them\n");
+  }
+  const size_t used = strlen(text);
+  if (sonde_late_begin != nullptr) {
+    sonde_late_begin(agent, g_parts, text + used, sizeof text - used);
+  }
+  tell(text);
+}
+
 void* attend(void*) {
   pthread_setname_np(pthread_self(), "sonde-attached");
   g_own_tid = tid_of_this();
@@ -106,16 +146,17 @@ void* attend(void*) {
     const struct sonde_agent* agent = sonde_agent_v2();
     agent::store(g_round, agent::load(g_round) + 1);
     const bool sampling = prepare_attached(agent);
-    if (!sampling && agent->sample_hz() != 0) {
-      agent->diagnostic(SONDE_WARNING, "cpu", "not sampled: the process leaves no signal for it");
-    }
+    begin(agent, sampling);
+    bool has_signal = sampling;
     while (!agent::recording_is_over()) {
-      if (sampling && !signal_is_ours()) {
+      if (has_signal && !signal_is_ours()) {
         agent->diagnostic(SONDE_WARNING, "cpu",
                           "sampling ended: the process uses the signal itself now");
-        break;
+        end_sampling();
+        has_signal = false;
       }
-      if (sampling) look_for_threads();
+      if (has_signal) look_for_threads();
+      if (sonde_late_look != nullptr) sonde_late_look();
       pause(kLookEveryNs);
     }
     detach();
@@ -135,25 +176,26 @@ ThreadSampler* adopt(ThreadSampler* own, const siginfo_t& info) {
     if (sampler == nullptr || info.si_value.sival_ptr != sampler) return own;
     set_this_sampler(sampler);
   }
-  if (sampler->round != round) {
-    agent::forget_in_this_thread();  // what it knew of an earlier recording
-    sampler->round = round;
-  }
+  if (agent::is_of_earlier_recording()) agent::forget_in_this_thread();
   return sampler;
 }
 
 }  // namespace sonde::cpu
 
 // Called in a thread of the process that was stopped for it (record/attach.cpp), so it does as
-// little as it can. 0: the session is joined, 1: another recording has the process, 2: there is no
-// memory.
-extern "C" __attribute__((visibility("default"))) int sonde_attach(const char* session) {
+// little as it can. `text` is the session, and in a second line what is wanted of rocm/late. 0: the
+// session is joined, 1: another recording has the process, 2: there is no memory.
+extern "C" __attribute__((visibility("default"))) int sonde_attach_v2(const char* text) {
   using namespace sonde::cpu;
   const sonde::ErrnoKeeper keep;
   const bool recorded = sonde::agent::g_state.control != nullptr && g_round == 0;
   if (recorded || __atomic_exchange_n(&g_busy, 1, __ATOMIC_ACQUIRE) != 0) return 1;
-  if (strlen(session) < sizeof g_session) {
-    strcpy(g_session, session);
+  const char* const end = strchr(text, '\n');
+  if (end != nullptr && static_cast<size_t>(end - text) < sizeof g_session &&
+      strlen(end + 1) < sizeof g_parts) {
+    memcpy(g_session, text, static_cast<size_t>(end - text));
+    g_session[end - text] = '\0';
+    strcpy(g_parts, end + 1);
     if (sonde::start_helper_thread(attend, nullptr, kStackBytes)) return 0;
   }
   __atomic_store_n(&g_busy, 0, __ATOMIC_RELEASE);

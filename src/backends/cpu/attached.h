@@ -1,5 +1,5 @@
 // A process that runs already and is attached to (sonde record --pid): the library was brought in
-// while it ran, so none of its calls are seen, and its threads began without us.
+// while it ran, so its calls do not come through it, and its threads began without us.
 //
 // A thread of ours finds the others in /proc/self/task and gives each a timer on its CPU time,
 // which a thread notices only while it runs: no system call is ended early. At its first signal a

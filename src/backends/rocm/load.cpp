@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/attach.h"
 #include "backends/rocm/connection.h"
 #include "backends/rocm/hip/hip.h"
 #include "backends/rocm/hsa/runtime.h"
@@ -19,10 +20,25 @@ bool g_hsa_reports_ops;
 bool g_hip_reports_calls;
 bool g_hip_callbacks;
 bool g_hsa_refused;
+bool g_attached;
+
+namespace {
+char g_parts[128];  // of an attached process
+}
+
+void connect_attached(const Agent* agent, const char* parts) {
+  g_agent = agent;
+  strncpy(g_parts, parts, sizeof g_parts - 1);
+  g_attached = true;
+}
+
+void forget_earlier() {
+  if (agent::is_of_earlier_recording()) agent::forget_in_this_thread();
+}
 
 // Which parts the user wants, from the recorder: "hsa:hip", or nothing.
 bool wanted(const char* part) {
-  const char* list = getenv("SONDE_ROCM");
+  const char* list = g_attached ? g_parts : getenv("SONDE_ROCM");
   if (list == nullptr) return false;
   const size_t length = strlen(part);
   for (const char* at = list; (at = strstr(at, part)) != nullptr; at += length) {

@@ -73,6 +73,9 @@ uint32_t op_kind(const ActivityRecord& record) {
       return SONDE_OP_COPY_D2H;
     case kCommandFill:
       return SONDE_OP_FILL;
+    case kCommandMarker:  // reported as a copy where a stream is destroyed
+    case kCommandBarrier:
+      return SONDE_OP_BARRIER;
     default:
       return SONDE_OP_COPY_D2D;
   }
@@ -167,6 +170,7 @@ void launched(uint64_t record_id) {
 void record_op(const ActivityRecord& record, uint32_t name, const rocm::Launch& launch) {
   const uint32_t kind = op_kind(record);
   if (kind == SONDE_OP_BARRIER || !rocm::recording()) return;
+  rocm::enter();
   struct sonde_op op = {};
   op.kind = kind;
   op.name = kind == SONDE_OP_KERNEL ? name : 0;

@@ -26,5 +26,6 @@ void finished(uint32_t op, void* record, void* arg);
 
 // ROCm 5.3.1 to 7: calls and ops by one callback. False if the library has it not.
 bool register_tracer(void* library);
+void end_tracer();
 
 }  // namespace sonde::hip

@@ -21,12 +21,14 @@ using rocm::recording;
 int (*g_peek_error)();
 const char* (*g_name_of)(uint32_t id);
 EnableActivity g_enable;
+RegisterCallback g_set_activity, g_set_api;
 
 // Memory for the arguments of the call that begins. Also called after its end, in vain.
 void* provide_data(uint32_t, void* record, const void*, void*) {
   if (record != nullptr || called_by_name()) return nullptr;
   Frames* frames = this_thread();
   if (frames == nullptr || frames->asking || !recording()) return nullptr;
+  rocm::enter();
   if (frames->depth >= kMaxDepth) {
     agent().dropped("calls", 1);
     return nullptr;
@@ -69,6 +71,7 @@ void on_api(uint32_t, uint32_t id, const void* data, void*) {
   const int result = result_of(frames, function);
   const ErrnoKeeper keep;
   Frame& frame = frames->frames[--frames->depth];
+  keep_from_later(frame);
   end_call(function, arguments, result, frame.open);
 }
 
@@ -79,12 +82,18 @@ bool find(void* library, const char* name, T* function) {
   return symbol != nullptr;
 }
 
+void set_calls(void* provide, void* tell) {
+  for (uint32_t id = kFirstId; id <= kLastId52; ++id) {
+    g_set_activity(id, provide, nullptr);
+    g_set_api(id, tell, nullptr);
+  }
+}
+
 bool register_old_callbacks(void* library) {
-  RegisterCallback activity, api;
   InitActivity init;
   EnableActivity enable;
-  if (!find(library, "hipRegisterActivityCallback", &activity) ||
-      !find(library, "hipRegisterApiCallback", &api) ||
+  if (!find(library, "hipRegisterActivityCallback", &g_set_activity) ||
+      !find(library, "hipRegisterApiCallback", &g_set_api) ||
       !find(library, "hipInitActivityCallback", &init) ||
       !find(library, "hipEnableActivityCallback", &enable)) {
     return false;
@@ -95,10 +104,7 @@ bool register_old_callbacks(void* library) {
   g_enable = enable;
   init(reinterpret_cast<void*>(launched), reinterpret_cast<void*>(finished), nullptr);
   for (uint32_t op = 0; op < kOpIds; ++op) enable(op, !rocm::g_hsa_reports_ops);
-  for (uint32_t id = kFirstId; id <= kLastId52; ++id) {
-    activity(id, reinterpret_cast<void*>(provide_data), nullptr);
-    api(id, reinterpret_cast<void*>(on_api), nullptr);
-  }
+  set_calls(reinterpret_cast<void*>(provide_data), reinterpret_cast<void*>(on_api));
   return true;
 }
 
@@ -122,6 +128,31 @@ bool has_newer_data() {
     return true;
   }
   return false;
+}
+
+// A thread that is in a call keeps the functions that the call began with, as the code of ROCm 5.2
+// has it. Versions before that are not known to, and are told by the last of their names: asking
+// the version would start a runtime that the program has only loaded.
+const char* begin_attached() {
+  void* library = loaded_library();
+  if (library == nullptr) return "the program has not loaded HIP";
+  prepare_functions(has_newer_data());
+  if (register_tracer(library)) return nullptr;
+  constexpr const char* kLastName52 = "hipMemUnmap";
+  if (!find(library, "hipApiName", &g_name_of) || strcmp(g_name_of(kLastId52), kLastName52) != 0) {
+    return "this HIP is older than 5.2, or has no way to tell of its calls";
+  }
+  rocm::g_hip_callbacks = register_old_callbacks(library);
+  return rocm::g_hip_callbacks ? nullptr : "this HIP has no way to tell of its calls";
+}
+
+void end_attached() {
+  use_hsa_ops();
+  if (rocm::g_hip_callbacks) {
+    set_calls(nullptr, nullptr);
+  } else {
+    end_tracer();
+  }
 }
 
 void use_hsa_ops() {

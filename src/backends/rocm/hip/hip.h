@@ -6,6 +6,11 @@ namespace sonde::hip {
 // Asks the HIP runtime of this process, if one is loaded, to report its calls. Whether it will.
 bool register_callbacks();
 
+// The same in a process that is attached to, again and again; HIP reports the ops, too. nullptr: it
+// does; else why not.
+const char* begin_attached();
+void end_attached();
+
 // The HIP runtime of this process, or nullptr while it is not loaded.
 void* loaded_library();
 

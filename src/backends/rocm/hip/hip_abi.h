@@ -29,9 +29,11 @@ enum CommandKind : uint32_t {
   kCommandReadBuffer = 0x11F3,
   kCommandWriteBuffer = 0x11F4,
   kCommandCopyBuffer = 0x11F5,
+  kCommandMarker = 0x11FE,
   kCommandReadRect = 0x1201,
   kCommandWriteRect = 0x1202,
   kCommandCopyRect = 0x1203,
+  kCommandBarrier = 0x1205,
   kCommandFill = 0x1207,
 };
 

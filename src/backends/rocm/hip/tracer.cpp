@@ -25,6 +25,7 @@ bool g_tells_nodes = false;   // a record's device is the kernel driver's node, 
 int (*g_get_version)(int*);
 int (*g_peek_error)();
 const char* (*g_name_of)(uint32_t id);
+RegisterTracer g_register;
 
 uint32_t tail_of(int version) {
   const int major = version / 10000000;
@@ -85,6 +86,7 @@ void on_exit(uint32_t id, void* data) {
   }
   const ErrnoKeeper keep;
   Frame& frame = frames->frames[--frames->depth];
+  keep_from_later(frame);
   end_call(function.count != 0 ? &function : nullptr, static_cast<const char*>(data) + kArguments,
            result, frame.open);
 }
@@ -121,6 +123,7 @@ int on_call(uint32_t id, char* data) {
   if (called_by_name() && rocm::g_hsa_reports_ops) return kDoNotTrace;
   Frames* frames = this_thread();
   if (frames == nullptr || frames->asking || tail(frames) == 0) return kDoNotTrace;
+  rocm::enter();
   if (called_by_name()) return number_call(data);
   if (frames->depth >= kMaxDepth) {
     rocm::agent().dropped("calls", 1);
@@ -172,7 +175,12 @@ bool register_tracer(void* library) {
   find(library, "hipApiName", &g_name_of);
   find(library, "hipRuntimeGetVersion", &g_get_version);
   tracer(on_event);
+  g_register = tracer;
   return true;
+}
+
+void end_tracer() {
+  if (g_register != nullptr) g_register(nullptr);
 }
 
 }  // namespace sonde::hip
