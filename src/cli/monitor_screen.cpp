@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "base/unique_fd.h"
+#include "cli/monitor_kernels.h"
 #include "cli/monitor_recorder.h"
 #include "report/layout.h"
 #include "watch/view.h"
@@ -123,6 +124,7 @@ class Loop {
     signals_ = UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!signals_.valid()) return errno_error("cannot wait for signals", "monitor", errno);
     recorder_.emplace(before_);
+    kernels_.emplace(before_);
     Screen screen;
     view_.take(watcher_.look());
     int64_t due_ns = monotonic_now_ns() + kFirstNs;
@@ -137,9 +139,14 @@ class Loop {
       if (waited[1].revents != 0 && !take_signals(screen)) break;
       if (waited[0].revents != 0 && !take_keys()) break;
       if (const auto pid = view_.take_wish()) view_.tell(recorder_->start(*pid));
+      if (const auto pid = view_.take_kernels_wish()) {
+        kernels_->show(*pid);
+        view_.show(kernels_->look());
+      }
       if (auto result = recorder_->result()) view_.tell(std::move(*result));
       if (!view_.paused() && monotonic_now_ns() >= due_ns) {
         view_.take(watcher_.look());
+        view_.show(kernels_->look());
         due_ns = monotonic_now_ns() + static_cast<int64_t>(1e9 * view_.interval_s());
       }
       // A shorter interval counts at once.
@@ -206,6 +213,7 @@ class Loop {
   UniqueFd signals_;
   std::optional<watch::Cells> shown_;
   std::optional<MonitorRecorder> recorder_;
+  std::optional<MonitorKernels> kernels_;
 };
 
 }  // namespace

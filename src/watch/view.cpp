@@ -14,7 +14,7 @@ namespace sonde::watch {
 namespace {
 
 constexpr size_t kHistory = 600;
-constexpr int kNameAt = 5, kPercentWidth = 6, kMemoryWidth = 16, kPowerWidth = 10;
+constexpr int kNameAt = 4, kPercentWidth = 6, kMemoryWidth = 16, kPowerWidth = 10;
 constexpr int kWide = 100;  // columns of a terminal that has room for more than the least
 
 // Where the columns of the GPUs begin.
@@ -80,6 +80,8 @@ void View::take(Snapshot snapshot) {
   if (gpu_ >= snapshot_.gpus.size()) gpu_ = 0;
 }
 
+// The GPUs first, then each part what it needs at least; what no process needs is for the plots and
+// the alerts.
 View::Room View::divide(int rows) const {
   Room room;
   int left = rows - 2;  // the title and the keys
@@ -91,10 +93,21 @@ View::Room View::divide(int rows) const {
   const int gpus = std::max<int>(1, static_cast<int>(snapshot_.gpus.size()));
   const int least = processes_ ? 4 : 0;  // of the processes
   room.gpus = take(std::min(gpus + 1, std::max(2, left - least)));
+  const int wanted =
+      processes_ ? std::max<int>(least, static_cast<int>(shown_processes().size()) + 1) : 0;
   const int alerts = alerts_ ? static_cast<int>(snapshot_.alerts.size()) : 0;
-  if (alerts > 0 && left > least + 1) room.alerts = take(std::min(alerts, left / 4) + 1);
-  if (plots_ && left - least >= 5) {
-    room.plot = take(std::min(processes_ ? left / 2 : left, std::max(5, rows / 4)));
+  const int plots = std::max(5, rows / 4);
+  const int kernels =
+      kernels_ ? std::max<int>(8, static_cast<int>(kernels_->kernels.size()) + 2) : 0;
+  if (alerts > 0 && left > least + 1) {
+    const int spare = left - wanted - (kernels_ ? kernels : plots_ ? plots : 0) - 1;
+    room.alerts = take(std::min(alerts, std::max(left / 4, spare)) + 1);
+  }
+  if (kernels_ && left >= 4) {
+    room.plot = take(std::max(4, std::min(kernels, std::max(left - wanted, left / 2))));
+  } else if (plots_ && left - least >= 5) {
+    const int share = std::max(std::min(left / 2, plots), std::min(left - wanted, rows / 2));
+    room.plot = take(processes_ ? share : left);
   }
   room.processes = processes_ ? left : 0;
   return room;
@@ -114,7 +127,7 @@ Cells View::draw(int columns, int rows) const {
   }
   const Room room = divide(rows);
   int row = draw_gpus(cells, 1, room.gpus);
-  row = draw_plots(cells, row, room.plot);
+  row = kernels_ ? draw_kernels(cells, row, room.plot) : draw_plots(cells, row, room.plot);
   row = draw_alerts(cells, row, room.alerts);
   draw_processes(cells, row, room.processes);
   return cells;
@@ -156,7 +169,7 @@ void View::draw_keys(Cells& cells) const {
     return;
   }
   cells.put(row, 0,
-            fmt::format(" q quit  ? help  tab GPU  s sort ({}{})  f filter{}  h plots  space pause",
+            fmt::format(" q quit  ? help  tab GPU  s kernels  r record  F6 sort ({}{})  f filter{}",
                         kSorts[static_cast<int>(sort_)], reversed_ ? ", reversed" : "",
                         filter_.empty() ? "" : " (" + filter_ + ")"),
             Style::kTitle);
@@ -166,20 +179,21 @@ void View::draw_help(Cells& cells) const {
   constexpr const char* kLines[] = {
       "q, F10, Ctrl-C     leave",
       "tab, left, right   the GPU that is plotted",
-      "up, down, j, k     the process that is marked; also page up and down, home, end",
-      "s, F6              sort by the next column; M memory, P CPU, N PID, U user",
+      "up, down, j, k     mark a process; also page up, page down, home, end",
+      "s                  its kernels, live; once more: no longer",
+      "r                  record it for ten seconds into a file",
+      "F6, o              sort by the next column; M memory, P CPU, N PID, U user",
       "R                  the other way round",
       "f, F4, /           only processes with a text in their command, user or job",
-      "h                  plots of busy, memory and power",
-      "a                  alerts",
-      "p                  processes",
-      "r                  record the process that is marked for ten seconds: sonde record --pid",
+      "h, a, p            plots, alerts, processes: on or off",
       "space              stop looking, or go on",
       "+, -               look more seldom, more often",
       "?, F1              this page",
       "",
-      "CUs are the compute units with waves of the process at the moment of the look. The GPU",
-      "time of a process is not known to the kernel: sonde record -- COMMAND measures it.",
+      "Plots: one column a look, the newest on the right.",
+      "CUs: compute units with waves of the process at the moment of the look.",
+      "The kernel does not know the GPU time of a process; s and r measure it, by",
+      "attaching to it (sonde record --pid).",
   };
   int row = 2;
   for (const char* line : kLines) cells.put(row++, 2, line);
@@ -205,7 +219,7 @@ int View::draw_gpus(Cells& cells, int row, int rows) const {
   cells.put_right(row, columns.power, kPowerWidth, "Power W", Style::kBold);
   cells.put_right(row, columns.temperature, 4, "C", Style::kBold);
   cells.put_right(row, columns.clock, 6, "MHz", Style::kBold);
-  cells.put(row, columns.held, "Held down by", Style::kBold);
+  cells.put(row, columns.held, cells.columns() < kWide ? "Held by" : "Held down by", Style::kBold);
   if (snapshot_.gpus.empty()) {
     if (rows > 1) cells.put(row + 1, 2, "no GPU is there");
     return row + rows;
@@ -248,23 +262,25 @@ int View::draw_plots(Cells& cells, int row, int rows) const {
   const auto history = histories_.find(gpu.address);
   if (history == histories_.end()) return row + rows;
   const int width = cells.columns() / 3;
-  const std::string of = fmt::format("GPU {} ", gpu.number);
-  draw_plot(cells, row, rows, 0, width, of + "busy %", history->second.busy, 100);
-  draw_plot(cells, row, rows, width, width, of + "VRAM %", history->second.memory, 100);
-  const Real cap = power_sensor(snapshot_, gpu).power_cap_w;
-  draw_plot(cells, row, rows, 2 * width, width, of + "power W", history->second.power,
-            cap.value_or(0) > 0 ? *cap : 500);
+  const auto last = [](const std::deque<double>& values) {
+    return values.empty() || values.back() < 0 ? "-" : fmt::format("{:.0f}", values.back());
+  };
+  const History& past = history->second;
+  const double cap = power_sensor(snapshot_, gpu).power_cap_w.value_or(0);
+  const double most = cap > 0 ? cap : 500;
+  draw_plot(cells, row, rows, 0, width,
+            fmt::format("GPU {}: busy {} %", gpu.number, last(past.busy)), past.busy, 100);
+  draw_plot(cells, row, rows, width, width, fmt::format("VRAM {} %", last(past.memory)),
+            past.memory, 100);
+  draw_plot(cells, row, rows, 2 * width, width,
+            fmt::format("power {} of {:.0f} W", last(past.power), most), past.power, most);
   return row + rows;
 }
 
 void View::draw_plot(Cells& cells, int row, int rows, int column, int width,
                      const std::string& title, const std::deque<double>& values,
                      double most) const {
-  const double last = values.empty() ? -1 : values.back();
-  cells.put(
-      row, column + 1,
-      fmt::format("{}: {} of {:.0f}", title, last < 0 ? "-" : fmt::format("{:.0f}", last), most),
-      Style::kBold, width - 2);
+  cells.put(row, column + 1, title, Style::kBold, width - 2);
   const int height = rows - 1, room = width - 2;
   const auto count = static_cast<int>(values.size());
   for (int i = 0; i < room && i < count; ++i) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "watch/cells.h"
+#include "watch/live_kernels.h"
 #include "watch/snapshot.h"
 
 namespace sonde::watch {
@@ -36,6 +37,10 @@ class View {
   // The process that the user wants to be recorded, once.
   std::optional<int64_t> take_wish() { return std::exchange(wish_, std::nullopt); }
 
+  // The process whose kernels the user wants to see, or 0 for no longer any, once.
+  std::optional<int64_t> take_kernels_wish() { return std::exchange(kernels_wish_, std::nullopt); }
+  void show(std::optional<LiveKernels> kernels) { kernels_ = std::move(kernels); }
+
   bool paused() const { return paused_; }
   double interval_s() const { return interval_s_; }
   void set_interval(double seconds) { interval_s_ = seconds; }
@@ -53,6 +58,8 @@ class View {
   int draw_plots(Cells& cells, int row, int rows) const;
   void draw_plot(Cells& cells, int row, int rows, int column, int width, const std::string& title,
                  const std::deque<double>& values, double most) const;
+  int draw_kernels(Cells& cells, int row, int rows) const;
+  void choose_kernels();
   int draw_alerts(Cells& cells, int row, int rows) const;
   void draw_processes(Cells& cells, int row, int rows) const;
   void draw_help(Cells& cells) const;
@@ -69,7 +76,8 @@ class View {
   bool plots_ = true, alerts_ = true, processes_ = true;
   bool typing_ = false;
   std::string filter_, message_;
-  std::optional<int64_t> wish_;
+  std::optional<int64_t> wish_, kernels_wish_;
+  std::optional<LiveKernels> kernels_;
   double interval_s_ = 1;
 };
 

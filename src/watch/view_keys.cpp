@@ -37,6 +37,17 @@ bool View::press_in_filter(const std::string& key) {
   return true;
 }
 
+void View::choose_kernels() {
+  const auto processes = shown_processes();
+  if (kernels_ && (processes.empty() || processes[process_]->pid == kernels_->pid)) {
+    kernels_wish_ = 0;
+  } else if (processes.empty()) {
+    tell("there is no process whose kernels could be shown");
+  } else {
+    kernels_wish_ = processes[process_]->pid;
+  }
+}
+
 bool View::press(const std::string& key) {
   message_.clear();
   if (typing_) return press_in_filter(key);
@@ -59,7 +70,8 @@ bool View::press(const std::string& key) {
   if (key == "page-up") process_ -= std::min<size_t>(process_, 10);
   if (key == "home") process_ = 0;
   if (key == "end") process_ = last;
-  if (key == "s" || key == "f6") sort_ = static_cast<Sort>((static_cast<int>(sort_) + 1) % 5);
+  if (key == "s") choose_kernels();
+  if (key == "o" || key == "f6") sort_ = static_cast<Sort>((static_cast<int>(sort_) + 1) % 5);
   if (key == "M") sort_by(Sort::kMemory);
   if (key == "P") sort_by(Sort::kCpu);
   if (key == "N") sort_by(Sort::kPid);

@@ -64,12 +64,58 @@ TEST(View, AsksForARecordingOfWhatIsMarked) {
   EXPECT_EQ(view.take_wish(), std::nullopt);
 }
 
+LiveKernels some_kernels(int64_t pid) {
+  LiveKernels live;
+  live.pid = pid;
+  live.source = "recorded for this screen";
+  live.span_s = 10;
+  live.kernels = {{"_Z3addiPi", 40, 2'000'000'000}, {"CopyDeviceToHost", 10, 500'000'000}};
+  live.kernels.resize(50, {"evil\x1b[2J\n" + std::string(300, 'z'), 1, 1});
+  live.all = {"", 98, 2'500'000'048};
+  return live;
+}
+
+TEST(View, ShowsTheKernelsOfWhatIsMarked) {
+  View view(true);
+  view.press("s");
+  EXPECT_EQ(view.take_kernels_wish(), std::nullopt);  // there is no process
+  view.take(busy_machine(1, 3));
+  view.press("end");
+  view.press("s");
+  const auto wish = view.take_kernels_wish();
+  ASSERT_TRUE(wish.has_value());
+  EXPECT_EQ(view.take_kernels_wish(), std::nullopt);
+  view.show(some_kernels(*wish));
+  const Cells cells = view.draw(80, 24);
+  std::string text;
+  for (int row = 0; row < 24; ++row) text += cells.row_text(row) + "\n";
+  EXPECT_NE(text.find("10 s: 25.0 % of the time, 10/s, recorded for this screen"), text.npos)
+      << text;
+  EXPECT_NE(text.find("    20.0         4     50000.0    2000.00  add\n"), text.npos) << text;
+  view.press("home");  // another process
+  view.press("s");
+  EXPECT_NE(view.take_kernels_wish(), wish);
+  view.press("end");
+  view.press("s");
+  EXPECT_EQ(view.take_kernels_wish(), 0);  // no longer
+}
+
+TEST(View, PowerIsNotCutInTheMiddleOfANumber) {
+  Snapshot machine = busy_machine(1, 1);
+  machine.gpus[0].power_w = 1040;
+  machine.gpus[0].power_cap_w = 1200;
+  View view(true);
+  view.take(machine);
+  const Cells cells = view.draw(80, 24);
+  EXPECT_NE(cells.row_text(3).find("power 1040 of 1200 W"), std::string::npos) << cells.row_text(3);
+}
+
 TEST(View, EverySizeAndKey) {
   for (const bool utf8 : {false, true}) {
     View view(utf8);
     view.take(busy_machine(8, 30));
     view.take(busy_machine(9, 40));
-    const char* const keys[] = {"tab", "left", "down", "end", "s",       "s", "s",    "s",     "R",
+    const char* const keys[] = {"tab", "left", "down", "end", "s",       "o", "o",    "o",     "R",
                                 "h",   "a",    "p",    "?",   "x",       "f", "y",    "enter", "p",
                                 "h",   "a",    "up",   "+",   "page-up", " ", "home", "f6"};
     Cells before(0, 0);
@@ -80,6 +126,8 @@ TEST(View, EverySizeAndKey) {
       ASSERT_EQ(now.rows(), rows);
       expect_clean(difference(&before, now, utf8));
       before = now;
+      if (i % 40 == 20) view.show(some_kernels(1000));
+      if (i % 40 == 0) view.show(std::nullopt);
       ASSERT_TRUE(view.press(keys[static_cast<size_t>(i) % std::size(keys)]));
     }
   }

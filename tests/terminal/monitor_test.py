@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 import watch_tree  # noqa: E402
 
-LIMIT_S = 20
+LIMIT_S = 60
 TOKEN = re.compile(r"\x1b\[(\?)?([0-9;]*)([A-Za-z])|\x1b")
 
 
@@ -140,9 +140,9 @@ class Session:
 
 def shows_the_machine(sonde, root):
     with Session(sonde, root) as user:
-        user.wait(r"^>? +0  Test GPU .*100 % +10\.0/64\.0 GiB +140/560 +50 +1700$")
-        user.wait(r"^  1  Test GPU .* 99 % .* with 0 ")
-        user.wait(r"^  2  Test GPU +asleep$")
+        user.wait(r"^>? +0 Test GPU .*100 % +10\.0/64\.0 GiB +140/560 +50 +1700$")
+        user.wait(r"^  1 Test GPU .* 99 % .* with 0 ")
+        user.wait(r"^  2 Test GPU +asleep$")
         user.wait(r"^ +100 root +0,3,4 +63\.0 GiB +99 .*python3 tra")
         user.wait(r"GPU 3 ecc: 2 uncorrectable")
         assert len(user.screen.text().split("\n")) == 24
@@ -153,13 +153,13 @@ def shows_the_machine(sonde, root):
 
 def has_keys(sonde, root):
     with Session(sonde, root, 200, 60) as user:
-        user.wait(r"GPU 0 busy %: 100 of 100")
+        user.wait(r"GPU 0: busy 100 %")
         user.type("\t")
-        user.wait(r"GPU 1 power W: 140 of 560")
+        user.wait(r"GPU 1: busy 99 %.*power 140 of 560 W")
         user.type("\x1b[D\x1b[D")
-        user.wait(r"GPU 4 busy %: 0 of 100")
+        user.wait(r"GPU 4: busy 0 %")
         user.type("h")
-        user.wait(r"busy %:", gone=True)
+        user.wait(r": busy \d", gone=True)
         user.type("?")
         user.wait(r"the other way round")
         user.type("x")
@@ -211,14 +211,14 @@ def follows_the_size(sonde, root):
 def follows_the_files(sonde, root):
     device = root / "sys/devices/pci0000:00/0000:cb:00.0"
     with Session(sonde, root) as user:
-        user.wait(r"^  4  Test GPU .* 0 % ")
+        user.wait(r"^  4 Test GPU .* 0 % ")
         watch_tree.put(device / "gpu_busy_percent", 57)
-        user.wait(r"^  4  Test GPU .* 57 % ")
+        user.wait(r"^  4 Test GPU .* 57 % ")
         user.wait(r"GPU 4 idle", gone=True)
         for path in sorted(device.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
         device.rmdir()
-        user.wait(r"^  4  Test GPU +gone$")
+        user.wait(r"^  4 Test GPU +gone$")
         user.wait(r"GPU 4 gone: 0000:cb:00\.0 is not there any more")
         user.process.send_signal(signal.SIGTERM)
         user.end()
@@ -258,8 +258,7 @@ def records_what_is_marked(sonde, root):
     program = [sys.executable, "-c", "import time\nwhile True: sum(range(10000)); time.sleep(0.001)"]
     with subprocess.Popen(program) as process:
         try:
-            (root / "proc/100").rename(root / f"proc/{process.pid}")
-            (root / "sys/class/kfd/kfd/proc/100").rename(root / f"sys/class/kfd/kfd/proc/{process.pid}")
+            take_part(root, 100, process.pid)
             with Session(sonde, root) as user:
                 user.wait(str(process.pid))
                 user.type("r")
@@ -274,6 +273,55 @@ def records_what_is_marked(sonde, root):
                 assert trace.execute("select count(*) from sonde_ingest").fetchone()[0] == 0
         finally:
             process.kill()
+
+
+def shows_kernels(sonde, root):
+    """Of a process that nobody records, and of one that is being recorded."""
+    with subprocess.Popen([sys.executable, "-c", "import time\nwhile True: time.sleep(0.01)"]) as process:
+        try:
+            take_part(root, 100, process.pid)
+            with Session(sonde, root, TMPDIR=str(root)) as user:
+                user.wait(str(process.pid))
+                user.type("s")
+                user.wait(f"^Kernels of {process.pid}, recorded for this screen$")
+                user.wait("no operation of it")
+                user.type("s")
+                user.wait("Kernels of", gone=True)
+                user.type("s")
+                user.wait("Kernels of")
+                user.type("q")
+                user.end()
+            assert not list(root.glob("sonde-monitor-*")), "its files are not gone"
+        finally:
+            process.kill()
+    board = root / "board"
+    board.write_bytes(bytes(8 * 3))
+    storm = Path(sonde).parents[1] / "tests/programs/op_storm"
+    with subprocess.Popen([sonde, "record", "-q", "--last", "600s", "-o", str(root / "t.rpd"), "--", str(storm), str(board), "1"],
+                          stdin=subprocess.DEVNULL) as recorder:
+        try:
+            end = time.monotonic() + LIMIT_S
+            while (pid := struct.unpack_from("Q", board.read_bytes(), 8)[0]) == 0:
+                assert time.monotonic() < end
+                time.sleep(0.05)
+            take_part(root, process.pid, pid)
+            with Session(sonde, root) as user:
+                user.wait(str(pid))
+                user.type("s")
+                user.wait(rf"^Kernels of {pid}, 10 s: [0-9.]+ % of the time, [1-9]\d*/s, from .*t")
+                user.wait(r"Time % +Calls/s")
+                user.type("q")
+                user.end()
+        finally:
+            with open(board, "r+b") as file:
+                file.seek(16)
+                file.write(struct.pack("Q", 1))
+        assert recorder.wait(LIMIT_S) == 0
+
+
+def take_part(root, before, pid):
+    (root / f"proc/{before}").rename(root / f"proc/{pid}")
+    (root / f"sys/class/kfd/kfd/proc/{before}").rename(root / f"sys/class/kfd/kfd/proc/{pid}")
 
 
 def state_of(pid):
@@ -307,7 +355,7 @@ def main():
     parser.add_argument("--show", action="store_true", help="print the first screen and end")
     arguments = parser.parse_args()
     for test in (shows_the_machine, has_keys, follows_the_size, follows_the_files, needs_no_colour,
-                 stops_and_goes_on, records_what_is_marked, shows_no_gpu, prints_tables_where_dumb):
+                 stops_and_goes_on, records_what_is_marked, shows_kernels, shows_no_gpu, prints_tables_where_dumb):
         with tempfile.TemporaryDirectory(prefix="sonde-monitor-") as folder:
             watch_tree.make(Path(folder))
             if arguments.show:
