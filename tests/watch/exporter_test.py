@@ -231,6 +231,57 @@ class Asked(ExporterCase):
             self.assertLess(exporter.memory_kb(), memory + 32 * 1024)
 
 
+    CLIENTS, SECONDS, RATE = 20, 2, 10  # requests a second of each
+
+    def load(self, exporter):
+        """20 clients that keep their connections; how many of their requests were answered."""
+        answers = []
+
+        def ask():
+            connection = http.client.HTTPConnection("127.0.0.1", exporter.port, timeout=LIMIT_SECONDS)
+            begin = time.monotonic()
+            try:
+                for number in range(self.SECONDS * self.RATE):
+                    time.sleep(max(0, begin + number / self.RATE - time.monotonic()))
+                    connection.request("GET", "/metrics")
+                    answer = connection.getresponse()
+                    text = answer.read()
+                    answers.append(answer.status == 200 and b"rocm_num_gpus 5" in text)
+            finally:
+                connection.close()
+        threads = [threading.Thread(target=ask) for _ in range(self.CLIENTS)]
+        for thread in threads:
+            thread.start()
+        yield  # the others do something beside it
+        for thread in threads:
+            thread.join()
+        self.assertEqual(answers.count(True), self.CLIENTS * self.SECONDS * self.RATE, len(answers))
+
+    def test_every_scrape_of_two_hundred_a_second_is_answered_beside_slow_ones(self):
+        requests = [b"GET /metrics HTTP/1.1\r\nHost: loc", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"]
+        with self.exporter() as exporter:
+            sizes = []
+            for _ in range(2):
+                for _ in self.load(exporter):
+                    slow = []
+                    for number in range(16):  # half a request, and answers that nobody reads
+                        one = socket.socket()
+                        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+                        one.connect(("127.0.0.1", exporter.port))
+                        one.sendall(requests[number % 2] * (1 if number % 2 == 0 else 50))
+                        slow.append(one)
+                    for number in range(50):
+                        with socket.create_connection(("127.0.0.1", exporter.port)) as rubbish:
+                            rubbish.sendall([b"\x00\xff" * 40 + b"\r\n\r\n", b"GET " + b"x" * 20000,
+                                             b"POST /metrics HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n"][number % 3])
+                for one in slow:
+                    one.close()
+                threads = len(list(Path(f"/proc/{exporter.process.pid}/task").iterdir()))
+                sizes.append((threads, exporter.memory_kb()))
+            self.assertEqual({threads for threads, _ in sizes}, {sizes[0][0]})
+            self.assertLess(sizes[1][1], sizes[0][1] + 8 * 1024, sizes)  # in KB
+
+
 class Server(ExporterCase):
     """With a server that Debian has, which is asked over HTTP."""
 

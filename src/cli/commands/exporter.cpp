@@ -23,6 +23,9 @@
 namespace sonde::cli {
 namespace {
 
+// Connections at a time. Collectors keep theirs, and each has a thread that sleeps between two
+// requests; those that are slow must leave enough for the others.
+constexpr size_t kThreads = 64;
 constexpr int64_t kDefaultPort = 8001;          // that of omnistat
 constexpr int64_t kKeptNs = 100'000'000;        // a text answers all who ask within this time
 constexpr int64_t kFirstPauseNs = 250'000'000;  // rates need two looks
@@ -89,6 +92,8 @@ Result<std::string> token_in(const std::string& path) {
 Result<http::Options> options_of(const Arguments& arguments) {
   http::Options options;
   options.for_programs = true;
+  options.threads = kThreads;
+  options.waiting = kThreads;
   options.address = arguments.value_or("address", options.address);
   SONDE_ASSIGN(const auto port, whole_number(arguments, "port"));
   if (port && (*port < 0 || *port > 65535)) {
