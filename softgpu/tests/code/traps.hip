@@ -1,6 +1,12 @@
 // Kernels for programs/traps.cpp: what stops a wave, and what does not.
-extern "C" __attribute__((global)) void passes(unsigned* result) {
-  asm volatile("s_trap 1");  // ROCr's handler goes on behind it
+// A trap behind which ROCr's handler goes on: 1 for that of ROCr 5.2, 3 (llvm.debugtrap) for that of one
+// that enables the debugger's interface.
+extern "C" __attribute__((global)) void passes1(unsigned* result) {
+  asm volatile("s_trap 1");
+  result[__builtin_amdgcn_workitem_id_x()] = 42;
+}
+extern "C" __attribute__((global)) void passes3(unsigned* result) {
+  asm volatile("s_trap 3");
   result[__builtin_amdgcn_workitem_id_x()] = 42;
 }
 extern "C" __attribute__((global)) void traps(unsigned* result) {

@@ -2,6 +2,7 @@
 // one that may not on another queue, and prints what each queue's owner is told. ROCr ends no
 // program at a queue's error; HIP does. With seconds it runs the first one alone and stays for a
 // debugger.
+#include <dlfcn.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
@@ -130,7 +131,9 @@ int main(int argc, char** argv) {
   runner.open(first);
   runner.open(second);
   runner.run(first, argv[2]);
-  if (argc == 3) runner.run(second, "passes");
+  // ROCr 5.2 and 6.1 both call themselves 1.1.
+  const bool has_debugger = dlsym(RTLD_DEFAULT, "hsa_amd_portable_export_dmabuf") != nullptr;
+  if (argc == 3) runner.run(second, has_debugger ? "passes3" : "passes1");
   std::fflush(stdout);
   if (argc == 4) std::this_thread::sleep_for(std::chrono::duration<double>(std::atof(argv[3])));
   return 0;
