@@ -27,7 +27,7 @@ class Area:
 
 
 PACKAGES = Area("packages", "Debian packages of packages.txt", 1800,
-                script="./dev packages build run rocm torch test")
+                script="./dev packages build run rocm torch test programs && apt-get clean")
 BUILD = Area("build", "everything, as ./dev test builds it", 3600, script="./dev build all")
 AREAS = (
     PACKAGES,
@@ -48,6 +48,8 @@ AREAS = (
     Area("torch", "PyTorch programs, recorded and not", 900, tests=r"^e2e\.torch$"),
     Area("exchange", "import and export of other tools' formats", 900,
          tests=r"^(e2e\.(import|import_rocm|exchange)|export\..*|import\.[a-z_]*)$"),
+    Area("programs", "programs of Debian that nobody here wrote, recorded and not", 1800,
+         script="/usr/bin/python3 tests/e2e/run.py tests/e2e/soak/programs.toml"),
     Area("demo", "./dev demo", 900, script="./dev demo"),
 )
 

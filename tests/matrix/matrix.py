@@ -14,7 +14,7 @@
   --mirror URL     where mmdebstrap gets Debian from
 
 What is tried is the commit that is checked out, not what has been changed since. Needs root, mmdebstrap,
-and some 11 GB of disk for each suite. Exits with 1 where an area of bookworm or trixie has not passed.
+and some 12 GB of disk for each suite. Exits with 1 where an area of bookworm or trixie has not passed.
 
     ./dev matrix trixie
     ./dev matrix sid --areas 'hip|hsa'

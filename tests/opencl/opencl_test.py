@@ -100,7 +100,9 @@ class Counts(unittest.TestCase):
         self.assertEqual(len(trace.queue), 2)
         tile = next(op for op in trace.ops if op["name"] == "storm_tile")
         self.assertEqual((tile["grid"], tile["group"]), ([64, 0, 0], [8, 0, 0]))
-        self.assertEqual(tile["group_segment_bytes"], 32)
+        # PoCL of Debian 12 counts what an argument takes; that of Debian 13 does not.
+        self.assertIn(own["tile_bytes"], (0, 32))
+        self.assertEqual(tile["group_segment_bytes"], own["tile_bytes"])
         wide = [op for op in trace.ops if op["name"] == "storm_add" and op["grid"][1] != 0]
         self.assertTrue(wide and all(op["grid"] == [64, 4, 2] and op["group"] == [8, 2, 1]
                                      for op in wide))

@@ -56,6 +56,7 @@ const char* const kNames[kKinds] = {"kernels",  "h2d",      "d2h",     "d2d",
 
 struct Counts {
   unsigned long long ops[kKinds] = {}, bytes[kKinds] = {}, failed = 0;
+  cl_ulong tile_bytes = 0;  // what the platform says of the local memory of storm_tile
   void add(Kind kind, size_t size = 0) {
     ++ops[kind];
     bytes[kind] += size;
@@ -297,6 +298,9 @@ void* work(void* argument) {
   Worker& worker = *static_cast<Worker*>(argument);
   const Machine& machine = *worker.machine;
   Stage stage = make_stage(worker);
+  CHECK(clGetKernelWorkGroupInfo(stage.tile, worker.machine->device, CL_KERNEL_LOCAL_MEM_SIZE,
+                                 sizeof worker.counts.tile_bytes, &worker.counts.tile_bytes,
+                                 nullptr));
   Counts& c = worker.counts;
   for (int round = 0; round < machine.options.rounds; ++round) {
     cl_command_queue q = stage.queues[static_cast<size_t>(round) % stage.queues.size()];
@@ -372,10 +376,12 @@ void print(const std::vector<Worker>& workers) {
       enqueues += worker.counts.ops[i];
     }
     sum.failed += worker.counts.failed;
+    sum.tile_bytes = worker.counts.tile_bytes;
   }
   printf("{");
   for (int i = 0; i < kKinds; ++i) printf("\"%s\":%llu,", kNames[i], sum.ops[i]);
-  printf("\"enqueues\":%llu,\"failed\":%llu,\"bytes\":{", enqueues, sum.failed);
+  printf("\"enqueues\":%llu,\"failed\":%llu,\"tile_bytes\":%llu,\"bytes\":{", enqueues, sum.failed,
+         static_cast<unsigned long long>(sum.tile_bytes));
   for (int i = 0; i < kKinds; ++i) {
     printf("%s\"%s\":%llu", i == 0 ? "" : ",", kNames[i], sum.bytes[i]);
   }

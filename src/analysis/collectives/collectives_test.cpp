@@ -355,6 +355,36 @@ TEST(Collectives, OfCallsOfRccl) {
   EXPECT_EQ(all.list.at(0).op, "allreduce");
 }
 
+// RCCL launches the kernels of a group at its end, all by the name of one that can do everything.
+TEST(Collectives, OfGroupsOfCallsOfRccl) {
+  const auto group = [](trace::TraceBuilder& rows, int64_t t, const std::vector<std::string>& calls,
+                        int kernels) {
+    rows.add(ApiRow{"", "ncclGroupStart", t, t + 1, 1, 1, "rccl"});
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const int64_t at = t + 2 + 2 * static_cast<int64_t>(i);
+      rows.add(ApiRow{"", calls[i], at, at + 1, 1, 1, "rccl",
+                      fmt::format("count = 1000 | comm = 0xc{} | bytes = {}", i, 4000 + i)});
+    }
+    rows.add(ApiRow{"", "ncclGroupEnd", t + 20, t + 60, 1, 1, "rccl"});
+    for (int i = 0; i < kernels; ++i) {
+      const int launch =
+          rows.add(ApiRow{"", "hipExtLaunchKernel", t + 22 + 4 * i, t + 24 + 4 * i, 1, 1, "hip"});
+      rows.add(OpRow{"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", t + 50 + i, t + 90 + i, launch});
+    }
+  };
+  trace::TraceBuilder rows;
+  group(rows, 0, {"ncclAllReduce", "ncclAllReduce"}, 2);
+  group(rows, 100, {"ncclBroadcast", "ncclBroadcast"}, 1);  // one kernel does both
+  group(rows, 200, {"ncclSend", "ncclAllGather"}, 1);       // and here who knows which
+  const std::vector<trace::Trace> traces = {rows.build(0, collectives_needs())};
+  Lines found;
+  for (const Collective& one : find_collectives(traces).list) {
+    found.push_back(fmt::format("{} {} {}", one.op, one.bytes, one.communicator));
+  }
+  EXPECT_EQ(found,
+            (Lines{"allreduce 4000 0xc0", "allreduce 4001 0xc1", "broadcast -1 ", "sendrecv -1 "}));
+}
+
 TEST(Collectives, SaysWhatIsMissing) {
   const std::vector<trace::Trace> traces = {trace::TraceBuilder().build(0, collectives_needs())};
   const report::Report report = collectives_report(traces);

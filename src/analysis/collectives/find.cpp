@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "analysis/arguments.h"
 #include "analysis/collectives/collectives.h"
@@ -25,6 +26,54 @@ bool is_rccl_call(std::string_view name) {
          std::isupper(static_cast<unsigned char>(name[4])) != 0 && !collective_op(name).empty() &&
          name.find_first_of("_(") == name.npos;
 }
+
+bool begins_group(std::string_view name) { return name == "ncclGroupStart"; }
+bool ends_group(std::string_view name) { return name == "ncclGroupEnd"; }
+
+// The calls of each group, by the outermost call that ends it, which launches what they ask for.
+class Groups {
+ public:
+  explicit Groups(const trace::Trace& trace) : trace_(trace) {
+    struct Open {
+      int depth = 0;
+      std::vector<Row> calls;
+    };
+    std::map<size_t, Open> threads;
+    for (size_t api = 0; api < trace.apis.size(); ++api) {  // in the order of their beginning
+      const std::string& name = name_of_call(api);
+      Open& open = threads[trace.apis.thread[api]];
+      if (begins_group(name)) ++open.depth;
+      if (open.depth != 0 && is_rccl_call(name)) open.calls.push_back(static_cast<Row>(api));
+      if (!ends_group(name) || open.depth == 0) continue;
+      if (--open.depth == 0) calls_[static_cast<Row>(api)] = std::exchange(open.calls, {});
+    }
+  }
+
+  // The call for the next kernel that this end of a group launches, where each call has one kernel;
+  // else one of them if all do the same; else kNone.
+  void count_kernel(Row end) { ++kernels_[end]; }
+  Row next_call(Row end) {
+    const auto calls = calls_.find(end);
+    if (calls == calls_.end() || calls->second.empty()) return kNone;
+    if (calls->second.size() == kernels_[end]) return calls->second[given_[end]++];
+    const std::string op = collective_op(name_of_call(calls->second.front()));
+    const bool all_same = std::all_of(calls->second.begin(), calls->second.end(), [&](Row call) {
+      return collective_op(name_of_call(call)) == op;
+    });
+    return all_same ? calls->second.front() : kNone;
+  }
+  bool is_one_each(Row end) { return calls_[end].size() == kernels_[end]; }
+
+ private:
+  template <typename Api>
+  const std::string& name_of_call(Api api) const {
+    return trace_.names[trace_.apis.name[static_cast<size_t>(api)]];
+  }
+
+  const trace::Trace& trace_;
+  std::map<Row, std::vector<Row>> calls_;
+  std::map<Row, size_t> kernels_, given_;
+};
 
 class Finder {
  public:
@@ -104,6 +153,15 @@ class Finder {
     const auto describes = [&](size_t api) {
       return collectives_want_args(trace.names[trace.apis.name[api]]);
     };
+    Groups groups(trace);
+    const auto end_of_group = [&](size_t op) {
+      return tree.nearest(trace.ops.api[op], [&](size_t api) {
+        return ends_group(trace.names[trace.apis.name[api]]);
+      });
+    };
+    for (size_t op = 0; op < trace.ops.size(); ++op) {
+      if (trace.ops.category[op] == Category::kCommunication) groups.count_kernel(end_of_group(op));
+    }
     for (size_t op = 0; op < trace.ops.size(); ++op) {
       if (trace.ops.category[op] != Category::kCommunication) continue;
       Collective one;
@@ -114,11 +172,15 @@ class Finder {
       one.start_ns = trace.ops.start_ns[op];
       one.end_ns = trace.ops.end_ns[op];
       const Row described = tree.nearest(trace.ops.api[op], describes);
-      if (described != kNone) {
-        const auto api = static_cast<size_t>(described);
+      const Row end = described == kNone ? end_of_group(op) : kNone;
+      const Row call = end == kNone ? described : groups.next_call(end);
+      if (call != kNone) {
+        const auto api = static_cast<size_t>(call);
         const std::string& name = trace.names[trace.apis.name[api]];
         if (is_rccl_call(name)) one.op = collective_op(name);
-        describe(trace.texts[trace.apis.args[api]], one);
+        if (end == kNone || groups.is_one_each(end)) {
+          describe(trace.texts[trace.apis.args[api]], one);
+        }
       }
       found_.list.push_back(std::move(one));
     }

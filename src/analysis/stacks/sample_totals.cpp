@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 
 namespace sonde::analysis {
 namespace {
@@ -11,6 +13,14 @@ namespace {
 using trace::kNone;
 
 using ByName = std::map<std::string, SampleTotal>;
+
+// What calls main() or a thread's first function, and does no work of its own.
+bool begins_thread(std::string_view function) {
+  constexpr std::array kNames = {"_start",       "__libc_start_call_main", "__libc_start_main_impl",
+                                 "start_thread", "__libc_start_main",      "clone3",
+                                 "clone"};
+  return std::find(kNames.begin(), kNames.end(), function) != kNames.end();
+}
 
 void add(ByName& totals, const std::string& name, const SampleTotal& of_stack) {
   if (name.empty()) return;
@@ -49,7 +59,9 @@ const trace::CodeFrame& StackPlaces::frame(int32_t node) const {
 
 const std::string& StackPlaces::function(int32_t node) const {
   for (int32_t at = node; at != kNone; at = trace_.stacks.parent[static_cast<size_t>(at)]) {
-    if (!frame(at).is_interpreter) return trace_.names[frame(at).function];
+    const std::string& name = trace_.names[frame(at).function];
+    // An interpreter that starts or ends has no caller to blame.
+    if (!frame(at).is_interpreter && (at == node || !begins_thread(name))) return name;
   }
   return trace_.names[frame(node).function];
 }

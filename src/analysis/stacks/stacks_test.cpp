@@ -1,6 +1,7 @@
 // Sampled stacks and calls by path, on traces that a test writes down.
 #include "analysis/analysis_test_support.h"
 #include "analysis/stacks/call_tree.h"
+#include "analysis/stacks/sample_totals.h"
 
 namespace sonde::analysis {
 namespace {
@@ -236,6 +237,21 @@ TEST(Stacks, flat_rows_of_gpu_time_are_lines_of_the_stack) {
             (Lines{"train.py(3): step|11", "train.py(9): main;/src/solve.cpp(12): solve|10"}));
   EXPECT_EQ(launched_by({{"user", "stub"}}, {"frame", "total_ns"}),
             (Lines{"(no such frame)|11", "/usr/lib/libx.so: stub|10"}));
+}
+
+// As when Python starts and ends: libc's function that calls main() is not what takes the time.
+TEST(Stacks, an_interpreter_without_python_is_not_what_called_it) {
+  Sampled rows;
+  rows.add({"*_start", "*__libc_start_call_main", "*Py_RunMain", "*PyGC_Collect"}, 30)
+      .add({"*_start", "main", "*Py_RunMain"}, 20)
+      .add({"*_start", "*__libc_start_call_main"}, 10);
+  for (trace::CodeFrame& code : rows.trace().stacks.frames) {
+    code.is_interpreter = rows.trace().names[code.function].starts_with("Py");
+  }
+  const StackPlaces places(rows.trace());
+  EXPECT_EQ(places.function(3), "PyGC_Collect");
+  EXPECT_EQ(places.function(6), "main");
+  EXPECT_EQ(places.function(8), "__libc_start_call_main");
 }
 
 TEST(Stacks, a_flame_graph_has_a_box_for_each_path) {
