@@ -36,6 +36,9 @@ constexpr std::string_view kToldPrefixes[] = {
     "OCL_",    "OPENCL_",  "POCL_",   "CL_",      "PYTHON",   "SONDE_",  "VLLM_",
     "RAY_",    "DS_",      "CUPY_",   "AOTRITON", "AITER_",   "CK_",     "MAGMA_"};
 
+// Terraform's, not TensorFlow's: their values are whatever somebody deploys.
+constexpr std::string_view kUntoldPrefixes[] = {"TF_VAR_", "TF_CLI_", "TF_HTTP_"};
+
 bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 std::string lower(std::string_view text) {
@@ -96,11 +99,10 @@ bool option_names_a_secret(std::string_view name) {
 }
 
 bool explains_performance(std::string_view name) {
-  const bool is_path = name.size() >= 4 && name.substr(name.size() - 4) == "PATH";
-  return is_path || is_one_of(name, kTold) ||
-         std::any_of(
-             std::begin(kToldPrefixes), std::end(kToldPrefixes),
-             [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; });
+  const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  if (std::any_of(std::begin(kUntoldPrefixes), std::end(kUntoldPrefixes), begins)) return false;
+  return name.ends_with("PATH") || is_one_of(name, kTold) ||
+         std::any_of(std::begin(kToldPrefixes), std::end(kToldPrefixes), begins);
 }
 
 std::string redact_variable(std::string_view entry) {

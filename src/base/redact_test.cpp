@@ -9,8 +9,8 @@ TEST(Redact, VariablesThatExplainPerformanceAreTold) {
   for (const char* told :
        {"HSA_ENABLE_SDMA=0", "OMP_NUM_THREADS=8", "NCCL_DEBUG=INFO", "LD_LIBRARY_PATH=/x:/y",
         "SLURM_PROCID=3", "RANK=1", "PYTORCH_HIP_ALLOC_CONF=expandable_segments:True",
-        "CUDA_VISIBLE_DEVICES=0,1", "MKL_NUM_THREADS=4", "LC_ALL=C.UTF-8", "PATH=/usr/bin",
-        "OMPI_COMM_WORLD_RANK=0", "HIP_VISIBLE_DEVICES="}) {
+        "CUDA_VISIBLE_DEVICES=0,1", "TF_GPU_THREAD_MODE=gpu_private", "MKL_NUM_THREADS=4",
+        "LC_ALL=C.UTF-8", "PATH=/usr/bin", "OMPI_COMM_WORLD_RANK=0", "HIP_VISIBLE_DEVICES="}) {
     EXPECT_EQ(redact_variable(told), told);
   }
 }
@@ -19,6 +19,8 @@ TEST(Redact, OfOtherVariablesOnlyTheName) {
   EXPECT_EQ(redact_variable("HOME=/somewhere/me"), "HOME=***");
   EXPECT_EQ(redact_variable("DATABASE_URL=postgres://me:pw@host"), "DATABASE_URL=***");
   EXPECT_EQ(redact_variable("EMPTY="), "EMPTY=");
+  EXPECT_EQ(redact_variable("TF_VAR_database=postgres://me:pw@host"), "TF_VAR_database=***");
+  EXPECT_EQ(redact_variable("TF_CLI_CONFIG_FILE=/home/me/x"), "TF_CLI_CONFIG_FILE=***");
   EXPECT_EQ(redact_variable("http_proxy=http://me:pw@host:80/x"), "http_proxy=***");
 }
 

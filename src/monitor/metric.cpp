@@ -21,6 +21,8 @@ constexpr Metric kTable[] = {
      "context switches of its threads that gave up the CPU, since they began", true},
     {"process", "process", "involuntary_ctxt",
      "context switches of its threads that the CPU was taken from, since they began", true},
+    {"process", "process", "cpu_wait_ms",
+     "time in which its threads could have run and had no CPU, since they began", true},
     {"process", "process", "cpu_user_ms", "CPU time in the program since the process began", true},
     {"process", "process", "cpu_system_ms", "CPU time in the kernel since the process began", true},
     {"process", "process", "read_bytes", "read from storage since the process began", true},

@@ -20,6 +20,7 @@ enum class Id : uint8_t {
   kMajorFaults,
   kVoluntary,
   kInvoluntary,
+  kCpuWait,
   kUser,
   kSystem,
   kRead,

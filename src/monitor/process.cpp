@@ -33,7 +33,9 @@ int64_t field(std::string_view text, std::string_view name) {
 bool ProcessReader::read(Round& round) {
   if (!read_stat(round)) return false;
   if (round.wants(Id::kRead) || round.wants(Id::kWritten)) read_io(round);
-  if (round.wants(Id::kVoluntary) || round.wants(Id::kInvoluntary)) read_switches(round);
+  if (round.wants(Id::kVoluntary) || round.wants(Id::kInvoluntary) || round.wants(Id::kCpuWait)) {
+    read_threads(round);
+  }
   if (round.wants(Id::kPss) && !zombie_) read_pss(round);
   return true;
 }
@@ -114,28 +116,40 @@ void ProcessReader::list_threads() {
   std::sort(waiting_.begin(), waiting_.end());
 }
 
-void ProcessReader::read_switches(Round& round) {
+void ProcessReader::read_thread(int64_t tid) {
+  const std::string folder = folder_ + "/task/" + std::to_string(tid);
+  if (const auto text = read_file(folder + "/status")) {
+    Counts& counts = threads_[tid];
+    counts.voluntary = std::max(counts.voluntary, field(*text, "voluntary_ctxt_switches"));
+    counts.involuntary = std::max(counts.involuntary, field(*text, "nonvoluntary_ctxt_switches"));
+  }
+  if (const auto text = read_file(folder + "/schedstat")) {  // on a CPU, waiting for one, turns
+    std::string_view rest = *text;
+    take_word(rest);
+    Counts& counts = threads_[tid];
+    counts.wait_ns = std::max(counts.wait_ns, leading_number(take_word(rest)));
+    has_waits_ = true;
+  }
+}
+
+void ProcessReader::read_threads(Round& round) {
   if (waiting_.empty()) list_threads();
   for (size_t i = 0; i < kThreadsATick && !waiting_.empty(); ++i) {
-    const int64_t tid = waiting_.back();
+    read_thread(waiting_.back());
     waiting_.pop_back();
-    const auto text = read_file(folder_ + "/task/" + std::to_string(tid) + "/status");
-    if (!text) continue;
-    Switches& switches = threads_[tid];
-    switches.voluntary = std::max(switches.voluntary, field(*text, "voluntary_ctxt_switches"));
-    switches.involuntary =
-        std::max(switches.involuntary, field(*text, "nonvoluntary_ctxt_switches"));
   }
-  Switches sum;
-  for (const auto& [tid, switches] : threads_) {
-    sum.voluntary += switches.voluntary;
-    sum.involuntary += switches.involuntary;
+  Counts sum;
+  for (const auto& [tid, counts] : threads_) {
+    sum.voluntary += counts.voluntary;
+    sum.involuntary += counts.involuntary;
+    sum.wait_ns += counts.wait_ns;
   }
-  if (round.wants(Id::kVoluntary))
-    round.put(Id::kVoluntary, pid_, static_cast<double>(sum.voluntary));
-  if (round.wants(Id::kInvoluntary)) {
-    round.put(Id::kInvoluntary, pid_, static_cast<double>(sum.involuntary));
-  }
+  const auto put = [&](Id id, int64_t value) {
+    if (round.wants(id)) round.put(id, pid_, static_cast<double>(value));
+  };
+  put(Id::kVoluntary, sum.voluntary);
+  put(Id::kInvoluntary, sum.involuntary);
+  if (has_waits_) put(Id::kCpuWait, sum.wait_ns / 1'000'000);
 }
 
 }  // namespace sonde::monitor

@@ -1,8 +1,8 @@
 // What one process uses: /proc/PID.
 //
-// Context switches are kept by the kernel for each thread. At most kThreadsATick threads are looked
-// at in a tick, in turn, so that a program of thousands of threads costs no more than one of a few;
-// a thread that has ended counts with what was seen last.
+// Context switches and waits for a CPU are kept by the kernel for each thread. At most
+// kThreadsATick threads are looked at in a tick, in turn, so that a program of thousands of threads
+// costs no more than one of a few; a thread that has ended counts with what was seen last.
 #pragma once
 
 #include <cstdint>
@@ -28,18 +28,20 @@ class ProcessReader {
   bool read_stat(Round& round);
   void read_io(Round& round);
   void read_pss(Round& round);
-  void read_switches(Round& round);
+  void read_threads(Round& round);
+  void read_thread(int64_t tid);
   void list_threads();
   void complain(Round& round, const std::string& file, int error);
 
-  struct Switches {
-    int64_t voluntary = 0, involuntary = 0;
+  struct Counts {
+    int64_t voluntary = 0, involuntary = 0, wait_ns = 0;
   };
   std::string proc_, folder_;
   int64_t pid_;
   bool zombie_ = false;
   std::vector<int64_t> waiting_;  // threads of this turn that are still to be looked at
-  std::map<int64_t, Switches> threads_;
+  std::map<int64_t, Counts> threads_;
+  bool has_waits_ = false;  // this kernel tells them (CONFIG_SCHED_INFO)
 };
 
 }  // namespace sonde::monitor

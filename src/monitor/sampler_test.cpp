@@ -116,16 +116,18 @@ TEST_F(SamplerTest, AProcessUpToItsEnd) {
   EXPECT_EQ(told(Id::kMinorFaults).back(), "4-4 3");
 }
 
-TEST_F(SamplerTest, SwitchesOfManyThreadsAreCountedInTurn) {
+TEST_F(SamplerTest, SwitchesAndWaitsOfManyThreadsAreCountedInTurn) {
   process(0);
   constexpr size_t kThreads = 3 * ProcessReader::kThreadsATick;
   const auto status = [&](size_t tid, int count) {
     write("proc/7/task/" + std::to_string(tid) + "/status",
           "Name:\tx\nvoluntary_ctxt_switches:\t" + std::to_string(count) +
               "\nnonvoluntary_ctxt_switches:\t1\n");
+    write("proc/7/task/" + std::to_string(tid) + "/schedstat", "123456789 2000000 5\n");
   };
   for (size_t tid = 1; tid <= kThreads; ++tid) status(tid, 10);
-  auto sampler = this->sampler("process.voluntary_ctxt,process.involuntary_ctxt");
+  auto sampler =
+      this->sampler("process.voluntary_ctxt,process.involuntary_ctxt,process.cpu_wait_ms");
   const int64_t pid[] = {7};
   for (int tick = 1; tick <= 3; ++tick) sampler.tick(tick * kTick, pid);
   std::filesystem::remove_all(folder_ / "proc/7/task/5");  // it counts on
@@ -134,6 +136,7 @@ TEST_F(SamplerTest, SwitchesOfManyThreadsAreCountedInTurn) {
   const auto rows = told(Id::kVoluntary);
   EXPECT_EQ(rows, (Lines{"1-2 320", "2-3 640", "3-6 960"}));
   EXPECT_EQ(told(Id::kInvoluntary).back(), "3-6 96");
+  EXPECT_EQ(told(Id::kCpuWait), (Lines{"1-2 64", "2-3 128", "3-6 192"}));
 }
 
 TEST_F(SamplerTest, ClocksAreThoseOfCpuinfoWhereThereIsNoCpufreq) {

@@ -131,6 +131,18 @@ Status read_diagnostics(Database& database, FileInfo& info) {
                      [&](const Statement& rows) { info.clocks.emplace_back(rows.text(0)); });
 }
 
+// When by the time of day; of imported files each may have begun at another.
+Status read_date(Database& database, FileInfo& info) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  if (!info.span || !info.imported.empty()) return ok_status();
+  return each_row_of(database, "sonde_clock_snapshot",
+                     "SELECT value - monotonic_ns FROM sonde_clock_snapshot "
+                     "WHERE clock = 'realtime' ORDER BY id LIMIT 1",
+                     [&](const Statement& rows) {
+                       info.recorded_at_s = (rows.integer(0) + info.span->start_ns) / kSecond;
+                     });
+}
+
 Status read_faults(Database& database, FileInfo& info) {
   SONDE_ASSIGN(const auto faults, store::faults_of(database));
   for (const store::FaultRow& fault : faults) {
@@ -178,6 +190,7 @@ Result<FileInfo> file_info(store::Reader& reader) {
   SONDE_TRY(read_devices(database, info));
   SONDE_TRY(read_counts(database, info));
   SONDE_TRY(read_diagnostics(database, info));
+  SONDE_TRY(read_date(database, info));
   SONDE_TRY(read_faults(database, info));
   SONDE_TRY(read_metadata(database, info));
   SONDE_ASSIGN(info.warnings, loss_warnings(reader));

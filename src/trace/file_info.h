@@ -62,7 +62,8 @@ struct FileInfo {
   bool made_by_sonde = false;
   int64_t file_bytes = 0;  // as it lies on disk
   std::optional<Interval> span;
-  std::vector<std::string> clocks;  // for which the file has snapshots
+  std::optional<int64_t> recorded_at_s;  // since 1970, of the first event
+  std::vector<std::string> clocks;       // for which the file has snapshots
   std::vector<ProcessInfo> processes;
   std::vector<DeviceInfo> devices;
   std::vector<CountInfo> counts;

@@ -291,6 +291,7 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
   if (wanted.launch_stacks) SONDE_TRY(load_launch_stacks(database, extras.id, trace));
   if (wanted.streams) SONDE_TRY(load_streams(database, extras.id, trace));
   if (wanted.monitors) SONDE_TRY(load_monitors(database, wanted, trace));
+  if (wanted.cpu_time) SONDE_TRY(load_cpu_time(database, wanted, trace));
   if (wanted.program) {
     SONDE_ASSIGN(trace.program,
                  wanted.rank ? lifetime_of_rank(reader, *wanted.rank) : program_of(reader));

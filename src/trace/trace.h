@@ -109,6 +109,12 @@ struct Monitor {
   std::vector<Reading> readings;  // by start
 };
 
+// Of all threads of the recorded processes, within the window: the time on a CPU, and the time in
+// which they could have run and had none.
+struct CpuTime {
+  int64_t used_ns = 0, waited_ns = 0;
+};
+
 // Values of hardware counters; several of one name belong to an operation where its parts were
 // counted apart. In the order of the file.
 struct OpCounters {
@@ -155,6 +161,7 @@ struct Request {
   bool launch_stacks = false;  // of calls, and Trace::stacks; implies links
   bool monitors = false;       // Trace::monitors
   bool program = false;        // Trace::program
+  bool cpu_time = false;       // Trace::cpu_time
   bool whole = false;          // operations keep their whole times, for delays between events
   bool all_apis = false;  // the window is for operations only: who launched them may be before it
   // Arguments of calls of these kinds: a sum of bit_of(ApiKind). Those of kMemory take in calls of
@@ -194,7 +201,8 @@ struct Trace {
   Blocked blocked;
   CallStacks stacks;  // of both, and of calls
   std::vector<Monitor> monitors;
-  std::vector<std::string> texts;  // of arguments; the first is ""
+  std::optional<CpuTime> cpu_time;  // nothing where the recorder's kernel did not tell the waits
+  std::vector<std::string> texts;   // of arguments; the first is ""
   Changed changed;
   std::optional<Interval> window;  // Window::extent
   std::optional<int64_t> gpu;      // Request::gpu

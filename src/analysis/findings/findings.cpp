@@ -155,6 +155,7 @@ trace::Request findings_needs() {
   request.op_counters = true;
   request.devices = true;
   request.program = true;
+  request.cpu_time = true;
   request.whole = false;
   return request;
 }

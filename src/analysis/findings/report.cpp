@@ -33,6 +33,7 @@ struct Overview {
   int64_t busy_of_wall_ns = 0;        // with the warm-up, as the wall time
   int64_t import_ns = 0, cpu_ns = 0;  // of samples; the one is part of the other
   std::string hardly_used;            // "GPU 1, GPU 3"
+  trace::CpuTime cpu_time;
 };
 
 Pace::Whole whole_of(const trace::Trace& trace) {
@@ -73,6 +74,9 @@ Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace>
     const SampleTotals sampled = sample_totals(trace);
     overview.import_ns += sampled.import_ns;
     overview.cpu_ns += sampled.cpu_ns;
+    const trace::CpuTime cpu_time = trace.cpu_time.value_or(trace::CpuTime());
+    overview.cpu_time.used_ns += cpu_time.used_ns;
+    overview.cpu_time.waited_ns += cpu_time.waited_ns;
     add_gpus(trace, overview);
     std::optional<Pace::Whole> whole;
     if (i < paces.size()) whole = paces[i].whole;
@@ -86,6 +90,19 @@ Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace>
     overview.busy_of_wall_ns += whole->busy_ns;
   }
   return overview;
+}
+
+// What the host did is not to blame where the host was not let do it.
+std::string cpu_wait_text(const trace::CpuTime& time, int64_t wall_ns) {
+  constexpr int64_t kOfWork = 5, kOfWall = 20;  // a fifth and a twentieth are worth a word
+  const int64_t work_ns = time.used_ns + time.waited_ns;
+  if (time.waited_ns * kOfWork < work_ns || time.waited_ns * kOfWall <= wall_ns) return "";
+  return fmt::format(
+      "threads of the program waited {} for a CPU, {:.0f} % of the time in which they had work: "
+      "other programs, or a limit on its CPUs (taskset, a container's, Slurm's --cpus-per-task), "
+      "held them up",
+      time_text(time.waited_ns),
+      100.0 * static_cast<double>(time.waited_ns) / static_cast<double>(work_ns));
 }
 
 std::string devices_text(const std::map<std::string, int64_t>& devices) {
@@ -239,12 +256,15 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
     for (const std::string& warning : traces[i].warnings) report.warnings.push_back(warning);
   }
   if (!left_out.empty()) report.notes.push_back(left_out_text(left_out));
+  std::string waits = cpu_wait_text(overview.cpu_time, overview.wall_ns);
+  if (!waits.empty()) report.notes.push_back(std::move(waits));
   if (!has_ops && has_work) {
     report.notes.push_back("no operations of a device: the findings are about time of the CPU");
     std::string few = few_samples_text(traces.front());
     if (!few.empty()) report.notes.push_back(std::move(few));
     const bool looked = any([](const auto& one) { return one.blocked.size() != 0; });
-    if (!looked && overview.cpu_ns > 0 && overview.cpu_ns < overview.wall_ns / 2) {
+    const int64_t ready_ns = overview.cpu_ns + overview.cpu_time.waited_ns;
+    if (!looked && overview.cpu_ns > 0 && ready_ns < overview.wall_ns / 2) {
       report.notes.push_back(
           "the program waited most of the time: sonde record --sample-clock wall shows for what");
     }

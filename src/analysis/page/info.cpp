@@ -1,5 +1,7 @@
 #include "analysis/page/info.h"
 
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -67,6 +69,10 @@ Section file_section(const trace::FileInfo& info) {
     fact(key.c_str(), "Imported from", Kind::kText,
          info.imported[i].path + " (" + kind_of(info.imported[i]) + ")");
   }
+  if (info.recorded_at_s) {
+    fact("recorded_at", "Recorded at", Kind::kText,
+         fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(*info.recorded_at_s)));
+  }
   if (info.span) {
     fact("duration_ns", "Duration", Kind::kTime, info.span->end_ns - info.span->start_ns);
     fact("start_ns", "First event", Kind::kTime, info.span->start_ns);
@@ -79,16 +85,28 @@ Section file_section(const trace::FileInfo& info) {
   return section;
 }
 
-Section processes_section(const trace::FileInfo& info) {
+// Wrappers and helpers of a shell, dozens of them before some programs, recorded nothing.
+Section processes_section(const trace::FileInfo& info, bool all) {
+  constexpr size_t kMany = 8;
+  const auto recorded_nothing = [](const trace::ProcessInfo& each) { return each.threads == 0; };
+  const auto silent = static_cast<size_t>(
+      std::count_if(info.processes.begin(), info.processes.end(), recorded_nothing));
+  const bool left_out = !all && silent > kMany && silent < info.processes.size();
   Section section{"processes", "Processes", {}, {}, "None known."};
   section.table.add_columns({id("pid", "PID"), id("rank", "Rank"), integer("threads", "Threads"),
                              time("duration_ns", "Duration"), text("exit", "Exit"),
                              text("command", "Command")});
   for (const auto& process : info.processes) {
+    if (left_out && recorded_nothing(process)) continue;
     Value duration;
     if (process.start_ns && process.end_ns) duration = *process.end_ns - *process.start_ns;
     section.table.add_row({process.pid, integer_or_none(process.rank), process.threads, duration,
                            text_or_none(process.exit), text_or_none(process.command)});
+  }
+  if (left_out) {
+    section.remarks.push_back(format_count(silent) +
+                              " processes of which nothing was recorded are left out; --metadata "
+                              "lists them");
   }
   return section;
 }
@@ -165,7 +183,7 @@ report::Report info_report(const trace::FileInfo& info, const InfoOptions& optio
   report.subject = info.path;
   report.sections = {
       file_section(info),
-      processes_section(info),
+      processes_section(info, options.long_metadata),
       devices_section(info),
       counts_section(info),
       diagnostics_section(info),
