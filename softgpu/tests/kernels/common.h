@@ -32,8 +32,8 @@ BOTH T flip(T a, T b) {
 }
 
 // It divides unsigned numbers that were sign-extended as if they had as few bits (-1 as a number of
-// 64 bits by 85 as 2^32 by 85). And it never ends (SI Fold Operands) where a number of 64 bits is divided
-// by one of which it knows the upper half, for instance one that was or-ed with a constant.
+// 64 bits by 85 as 2^32 by 85). And it never ends (SI Fold Operands) where a number of 64 bits is
+// divided by one of which it knows the upper half, for instance one that was or-ed with a constant.
 template <class T, char kOperation>
 BOTH T divide(T dividend, T divisor) {
   const T a = unseen(dividend), b = sizeof(T) == 8 ? unseen(divisor) : divisor;
@@ -41,8 +41,8 @@ BOTH T divide(T dividend, T divisor) {
   return kOperation == '/' ? T(a / b) : T(a % b);
 }
 
-// g++ 12 computes 0.0 - double(int) as -double(int), which for 0 is -0 instead of 0. Parameters hide
-// where their values are from.
+// g++ 12 computes 0.0 - double(int) as -double(int), which for 0 is -0 instead of 0. Parameters
+// hide where their values are from.
 template <class F>
 BOTH F f_sub(F a, F b) {
   return a - b;

@@ -149,21 +149,26 @@ ON FourHalves as_f16(uint32_t word) {
 ON FourShorts as_bf16(uint32_t word) {
   return FourShorts{brain(word, 0), brain(word, 1), brain(word, 2), brain(word, 3)};
 }
+ON Shorts as_bf16_pair(uint32_t word) { return Shorts{brain(word, 0), brain(word, 1)}; }
 ON int as_i8(uint32_t word) { return int(word); }
 #define PRODUCT(NAME, BUILTIN, KIND, SUM, COUNT)                                                  \
   INLINED uint32_t m_##NAME(uint32_t a, uint32_t b, uint32_t c) {                                 \
     return mixed<SUM, COUNT>(__builtin_amdgcn_mfma_##BUILTIN(as_##KIND(a), as_##KIND(b),          \
                                                              sums_from<SUM, COUNT>(c), 0, 0, 0)); \
   }
-#ifdef __gfx90a__
+#if defined(__gfx908__) || defined(__gfx90a__)
 PRODUCT(32x32x1f32, f32_32x32x1f32, f32, float, 32)
 PRODUCT(16x16x4f32, f32_16x16x4f32, f32, float, 4)
 PRODUCT(4x4x1f32, f32_4x4x1f32, f32, float, 4)
 PRODUCT(16x16x16f16, f32_16x16x16f16, f16, float, 4)
 PRODUCT(32x32x8f16, f32_32x32x8f16, f16, float, 16)
-PRODUCT(16x16x4bf16, f32_16x16x4bf16_1k, bf16, float, 16)
 PRODUCT(32x32x8i8, i32_32x32x8i8, i8, int, 16)
 PRODUCT(4x4x4i8, i32_4x4x4i8, i8, int, 4)
+PRODUCT(16x16x8bf16, f32_16x16x8bf16, bf16_pair, float, 4)
+PRODUCT(32x32x2bf16, f32_32x32x2bf16, bf16_pair, float, 32)
+#endif
+#ifdef __gfx90a__
+PRODUCT(16x16x4bf16, f32_16x16x4bf16_1k, bf16, float, 16)
 PRODUCT(16x16x4f64, f64_16x16x4f64, f64, double, 4)
 INLINED uint32_t m_4x4x4f64(uint32_t a, uint32_t b, uint32_t c) {
   return uint32_t(int32_t(
@@ -192,7 +197,8 @@ ON T in_place(T v) {
   asm volatile("");
   return v;
 }
-// It also moves one that begins both branches in front of them. A comment of its own keeps it there.
+// It also moves one that begins both branches in front of them. A comment of its own keeps it
+// there.
 template <int kNumber>
 ON void unlike_others() {
   asm volatile("; lane statement %0" ::"i"(kNumber));

@@ -319,7 +319,8 @@ std::array<uint32_t, N> matrix_product(const MatrixShape& s, const std::array<ui
 constexpr MatrixShape m_32x32x1f32{32, 1, 2, MatrixKind::kFloat},
     m_16x16x4f32{16, 4, 1, MatrixKind::kFloat}, m_4x4x1f32{4, 1, 16, MatrixKind::kFloat},
     m_16x16x16f16{16, 16, 1, MatrixKind::kFloat}, m_32x32x8f16{32, 8, 1, MatrixKind::kFloat},
-    m_16x16x4bf16{16, 4, 4, MatrixKind::kFloat}, m_32x32x8i8{32, 8, 1, MatrixKind::kBytes},
+    m_16x16x4bf16{16, 4, 4, MatrixKind::kFloat}, m_16x16x8bf16{16, 8, 1, MatrixKind::kFloat},
+    m_32x32x2bf16{32, 2, 2, MatrixKind::kFloat}, m_32x32x8i8{32, 8, 1, MatrixKind::kBytes},
     m_4x4x4i8{4, 4, 16, MatrixKind::kBytes}, m_16x16x4f64{16, 4, 1, MatrixKind::kDouble},
     m_4x4x4f64{4, 4, 4, MatrixKind::kDouble};
 

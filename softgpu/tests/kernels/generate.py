@@ -21,13 +21,15 @@ WAVE = 64
 PAIRS = ["p_add", "p_sub", "p_mul", "p_min", "p_max", "p_shl", "p_asr", "h_add", "h_sub", "h_mul", "h_min", "h_mix"]
 MATRICES = ["32x32x1f32", "16x16x4f32", "4x4x1f32", "16x16x16f16", "32x32x8f16", "16x16x4bf16", "32x32x8i8",
             "4x4x4i8", "16x16x4f64", "4x4x4f64"]
+MATRICES_OF = {"gfx90a": MATRICES, "gfx906": [],
+               "gfx908": [*(m for m in MATRICES if not m.endswith(("f64", "bf16"))), "16x16x8bf16", "32x32x2bf16"]}
 SUMS = ["i_perm", "i_lerp", "i_msad", "i_alignbyte", "i_sdot2", "i_udot2", "i_sdot4", "i_udot4", "i_sdot8", "i_udot8"]
 
 
 class Kernel:
     """Statements are kept as a tree and printed twice."""
 
-    def __init__(self, rng, name, has_matrices=True):
+    def __init__(self, rng, name, matrices):
         self.rng = rng
         self.name = name
         self.variables = []      # (name, type)
@@ -44,7 +46,8 @@ class Kernel:
             self.grid = tuple(max(1, g - rng.randrange(size)) for g, size in zip(self.grid, self.group))
         self.threads = self.group[0] * self.group[1] * self.group[2]
         # All lanes of a wave take part in a matrix product, so there must be all.
-        self.multiplies = has_matrices and not self.partial and self.threads % WAVE == 0
+        self.matrices = matrices
+        self.multiplies = matrices and not self.partial and self.threads % WAVE == 0
         self.scalars = [(f"a{i}", rng.choice(list(TYPES))) for i in range(rng.randrange(1, 6))]
         self.fields = [(f"m{i}", rng.choice(list(TYPES))) for i in range(rng.randrange(1, 6))]
         self.scalar_values = {n: self.literal(t) for n, t in self.scalars}
@@ -179,7 +182,7 @@ class Kernel:
         if self.lanes and pick < 0.65:
             return self.lane_statement()
         if self.multiplies and top and pick < 0.72:
-            return ("matrix", rng.choice(MATRICES), *rng.choice(self.variables), *(self.leaf("u32") for _ in range(3)))
+            return ("matrix", rng.choice(self.matrices), *rng.choice(self.variables), *(self.leaf("u32") for _ in range(3)))
         if self.waits and top and pick < 0.85:
             return self.exchange()
         name, kind = rng.choice(self.variables)
@@ -447,10 +450,10 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--kernels", type=int, default=8)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--without-matrices", action="store_true", help="for GPUs that multiply none")
+    parser.add_argument("--arch", default="gfx90a", choices=MATRICES_OF, help="whose matrix products there are")
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    kernels = [Kernel(rng, f"k{args.seed}_{i}", not args.without_matrices) for i in range(args.kernels)]
+    kernels = [Kernel(rng, f"k{args.seed}_{i}", MATRICES_OF[args.arch]) for i in range(args.kernels)]
     os.makedirs(args.out, exist_ok=True)
     with open(os.path.join(args.out, "kernels.hip"), "w") as file:
         print('#include <hip/hip_runtime.h>\n#include "device.h"', file=file)

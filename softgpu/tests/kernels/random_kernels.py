@@ -55,7 +55,7 @@ def check(seed, args, folder, header):
                   "src/gpu/libsonde_gpu.a", "src/base/libsonde_base.a")]
     steps = [
         [sys.executable, os.path.join(HERE, "generate.py"), "--seed", str(seed), "--kernels", str(args.kernels),
-         "--out", folder, *([] if args.arch == "gfx90a" else ["--without-matrices"])],
+         "--out", folder, "--arch", args.arch],
         [os.path.join(args.build, "softgpu/compiler/softgpu-hipcc"), *device, "--offload-arch=gfx90a",
          "--softgpu-kernels", f"--softgpu-march={args.march}", "-c", *sources, "-o", kernels] if by_host else [],
         ["hipcc", *device, f"--offload-arch={args.arch}", "--cuda-device-only", "-c", *sources,
