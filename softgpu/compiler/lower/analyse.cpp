@@ -145,7 +145,7 @@ void reject(const Kernel& kernel, const std::set<std::string>& obstacles) {
   std::string list;
   for (const std::string& obstacle : obstacles) list += (list.empty() ? "" : ", ") + obstacle;
   errs() << "softgpu-hipcc: warning: kernel " << kernel.name << " uses " << list
-         << ", which softgpu cannot compute; on softgpu it completes without computing\n";
+         << ", which host code cannot do; softgpu runs its machine code\n";
 }
 
 }  // namespace
