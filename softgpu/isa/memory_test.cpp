@@ -271,7 +271,8 @@ TEST(Memory, AtomicsOfLdsTakeWholeWords) {
   EXPECT_EQ(words[0], 0u);
   EXPECT_EQ(words[1], 7u);
   machine.fill(0, 4);
-  EXPECT_EQ(machine.run({0xd8800000, 0x00000100}), Stop::kMemoryViolation);  // ds_add_u64 v0, v[1:2]
+  EXPECT_EQ(machine.run({0xd8800000, 0x00000100}),
+            Stop::kMemoryViolation);  // ds_add_u64 v0, v[1:2]
   machine.fill(0, 2);
   EXPECT_EQ(machine.run({0xd86c0000, 0x03000000}), Stop::kEnd);  // ds_read_b32 v3, v0
   EXPECT_EQ(machine.wave->v[3][0], 7u << 16);

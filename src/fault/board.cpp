@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -113,6 +114,39 @@ std::vector<std::string> list_boards(const std::string& session) {
   }
   std::sort(boards.begin(), boards.end());
   return boards;
+}
+
+std::vector<std::string> list_neighbours(const std::string& session) {
+  std::vector<std::string> boards;
+  std::error_code error;
+  const fs::path own(session);
+  for (fs::directory_iterator entry(own.parent_path(), error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string path = entry->path().string();
+    struct stat info = {};
+    const bool is_one = entry->path().filename().string().starts_with("sonde-") &&
+                        entry->path().filename() != own.filename() &&
+                        ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+                        info.st_uid == ::geteuid();
+    if (!is_one) continue;
+    for (std::string& board : list_boards(path)) boards.push_back(std::move(board));
+  }
+  return boards;
+}
+
+bool shares_communicator(const wire::Board& board, const std::string& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::vector<wire::BoardCollective> theirs(wire::kBoardCollectives);
+  if (!file.valid() || !read_at(file.get(), theirs.data(), theirs.size() * sizeof theirs[0],
+                                static_cast<off_t>(offsetof(wire::Board, collectives)))) {
+    return false;
+  }
+  const auto has = [](const auto& calls, uint64_t group) {
+    return group != 0 && std::any_of(std::begin(calls), std::end(calls),
+                                     [group](const auto& call) { return call.group == group; });
+  };
+  return std::any_of(std::begin(board.collectives), std::end(board.collectives),
+                     [&](const auto& call) { return has(theirs, call.group); });
 }
 
 uint32_t fault_count(const std::string& path) {

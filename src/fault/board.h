@@ -43,6 +43,13 @@ struct Board {
 // The files of the boards of a session, as they were begun.
 std::vector<std::string> list_boards(const std::string& session);
 
+// Those of the other sessions of this user beside this one: of other ranks, each in a session of
+// its own.
+std::vector<std::string> list_neighbours(const std::string& session);
+
+// Whether the boards have a communicator of RCCL in common, without reading all of the second.
+bool shares_communicator(const wire::Board& board, const std::string& path);
+
 // How far the GPUs of a process have come.
 struct Progress {
   uint64_t begun = 0, in_flight = 0;  // dispatches

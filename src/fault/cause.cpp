@@ -57,16 +57,6 @@ std::string argument_text(const FaultReport& report, size_t allocation) {
   return {};
 }
 
-std::string first_line(const std::vector<StackFrame>& frames) {
-  if (frames.empty()) return {};
-  // Of a Python program, what is between it and the runtime is nobody's to change.
-  const auto python = std::find_if(frames.begin(), frames.end(),
-                                   [](const StackFrame& frame) { return frame.is_python; });
-  const StackFrame& frame = python != frames.end() ? *python : frames.front();
-  return frame.line == 0 ? frame.function
-                         : fmt::format("{} at {}:{}", frame.function, frame.file, frame.line);
-}
-
 std::string buffer_text(const FaultReport& report, size_t index) {
   const Allocation& allocation = report.allocations[index];
   const std::string argument = argument_text(report, index);
@@ -325,23 +315,28 @@ bool state_of_queues(FaultReport& report) {
   return true;
 }
 
+// All that are known have come.
+bool waits_for_unknown_ranks(FaultReport& report) {
+  const auto found = std::find_if(report.collectives.begin(), report.collectives.end(),
+                                  [](const CollectiveWait& wait) { return !wait.unknown.empty(); });
+  if (found == report.collectives.end()) return false;
+  report.cause = "collective: " + collective_text(*found);
+  report.evidence =
+      "no process that sonde debug has started here has made the communicator with that rank";
+  report.advice =
+      "start all ranks with sonde debug; of other machines, sonde debug --core keeps reports that "
+      "sonde debug A.rpd B.rpd joins";
+  return true;
+}
+
 // A rank that waits for another has nothing that it could do itself.
 bool state_of_collectives(FaultReport& report) {
   const auto found =
       std::find_if(report.collectives.begin(), report.collectives.end(),
                    [](const CollectiveWait& wait) { return wait.differs || !wait.late.empty(); });
-  if (found == report.collectives.end()) return false;
+  if (found == report.collectives.end()) return waits_for_unknown_ranks(report);
   report.cause = "collective: " + collective_text(*found);
-  for (const LateRank& rank : found->late) {
-    if (found->differs) break;
-    const std::string where = first_line(rank.stack);
-    report.evidence +=
-        fmt::format("{}rank {} (process {}) has made {} calls on it, the last was {}{}",
-                    report.evidence.empty() ? "" : "; ", rank.rank, rank.pid, rank.calls, rank.call,
-                    where.empty() ? "" : " in " + where);
-  }
-  if (found->differs)
-    report.evidence = "calls of one communicator have to be the same in all ranks";
+  report.evidence = collective_evidence(*found);
   return true;
 }
 

@@ -1,11 +1,14 @@
 #include "fault/collectives.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
+
+#include "fault/live.h"
 
 namespace sonde::fault {
 
@@ -13,11 +16,13 @@ namespace {
 
 using wire::BoardCollective;
 
+constexpr size_t kNewest = 16;
+
 // A rank's calls on a communicator, by their number.
 struct Rank {
-  const Board* board = nullptr;
-  std::map<uint64_t, const BoardCollective*> calls;
+  std::map<uint64_t, const RankCall*> calls;
   uint64_t newest() const { return calls.rbegin()->first; }
+  const RankCall& any() const { return *calls.begin()->second; }
 };
 using Ranks = std::map<int, Rank>;
 
@@ -27,41 +32,34 @@ bool is_whole(const wire::Board& board, const BoardCollective& call) {
          call.group != 0 && call.ranks > 0 && call.rank >= 0 && call.rank < call.ranks;
 }
 
-std::set<uint64_t> open_groups(const wire::Board& board) {
-  std::set<uint64_t> groups;
-  for (const BoardCollective& call : board.collectives) {
-    if (is_whole(board, call) && is_open(board, call)) groups.insert(call.group);
-  }
-  return groups;
+std::string own_host() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-Ranks ranks_of(uint64_t group, const std::vector<const Board*>& all) {
+Ranks ranks_of(uint64_t communicator, const std::vector<RankCall>& calls) {
   Ranks ranks;
-  for (const Board* board : all) {
-    for (const BoardCollective& call : board->state->collectives) {
-      if (!is_whole(*board->state, call) || call.group != group) continue;
-      Rank& rank = ranks[call.rank];
-      rank.board = board;
-      rank.calls[call.sequence] = &call;
-    }
+  for (const RankCall& call : calls) {
+    if (call.communicator == communicator) ranks[call.rank].calls[call.sequence] = &call;
   }
   return ranks;
 }
 
-std::string call_text(const BoardCollective& call) {
+std::string call_text(const RankCall& call) {
   if (call.sequence == 0) return call.name;
   return fmt::format("{} of {} elements", call.name, call.count);
 }
 
-LateRank late_rank(int number, const Rank& rank, uint64_t sequence, const Namer& namer) {
+LateRank late_rank(int number, const Rank& rank, uint64_t sequence) {
   LateRank late;
   late.rank = number;
-  late.pid = rank.board->state->pid;
+  late.pid = rank.any().pid;
+  late.ended = rank.any().process_ended;
   const auto last = rank.calls.find(std::min(sequence, rank.newest()));
   if (last == rank.calls.end()) return late;
   late.calls = last->first;
   late.call = call_text(*last->second);
-  late.stack = name_stack(last->second->stack, *rank.board, namer).frames;
+  late.stack = last->second->stack;
   return late;
 }
 
@@ -76,7 +74,7 @@ std::string ranks_text(const std::vector<int>& ranks) {
 
 // The first call that is not the same in all ranks that made it.
 std::optional<uint64_t> first_difference(const Ranks& ranks) {
-  std::map<uint64_t, const BoardCollective*> known;
+  std::map<uint64_t, const RankCall*> known;
   std::optional<uint64_t> found;
   for (const auto& [number, rank] : ranks) {
     for (const auto& [sequence, call] : rank.calls) {
@@ -86,15 +84,13 @@ std::optional<uint64_t> first_difference(const Ranks& ranks) {
       if (is_new || name == "ncclSend" || name == "ncclRecv") continue;
       const bool same = name == one->second->name && call->count == one->second->count &&
                         call->type == one->second->type && call->root == one->second->root;
-      if (!same && is_open(*rank.board->state, *call) && (!found || sequence < *found)) {
-        found = sequence;
-      }
+      if (!same && call->is_open && (!found || sequence < *found)) found = sequence;
     }
   }
   return found;
 }
 
-CollectiveWait wait_of(const Ranks& ranks, int size, const Namer& namer) {
+CollectiveWait wait_of(const Ranks& ranks, int size) {
   CollectiveWait wait;
   wait.ranks = size;
   uint64_t least = ~uint64_t{0}, most = 0;
@@ -106,7 +102,7 @@ CollectiveWait wait_of(const Ranks& ranks, int size, const Namer& namer) {
     wait.sequence = *differs;
     wait.differs = true;
     for (const auto& [number, rank] : ranks) {
-      wait.late.push_back(late_rank(number, rank, *differs, namer));
+      wait.late.push_back(late_rank(number, rank, *differs));
     }
     return wait;
   }
@@ -116,7 +112,7 @@ CollectiveWait wait_of(const Ranks& ranks, int size, const Namer& namer) {
   wait.sequence = least < most ? least + 1 : most;
   for (const auto& [number, rank] : ranks) {
     if (rank.newest() < wait.sequence) {
-      wait.late.push_back(late_rank(number, rank, wait.sequence, namer));
+      wait.late.push_back(late_rank(number, rank, wait.sequence));
       continue;
     }
     wait.arrived.push_back(number);
@@ -139,22 +135,91 @@ bool is_open(const wire::Board& board, const BoardCollective& call) {
   return false;
 }
 
-std::vector<CollectiveWait> find_collective_waits(const wire::Board& own,
-                                                  const std::vector<const Board*>& all,
-                                                  const Namer& namer) {
+std::vector<RankCall> list_rank_calls(const wire::Board& own, const std::vector<const Board*>& all,
+                                      const Namer& namer) {
+  std::set<uint64_t> communicators;
+  for (const BoardCollective& call : own.collectives) {
+    if (is_whole(own, call)) communicators.insert(call.group);
+  }
+  std::vector<RankCall> calls;
+  const std::string host = own_host();
+  for (const Board* board : all) {
+    // The newest, and the oldest that is open.
+    std::map<std::pair<uint64_t, int>, std::pair<const BoardCollective*, const BoardCollective*>>
+        shown;
+    const wire::Board& state = *board->state;
+    for (const BoardCollective& call : state.collectives) {
+      if (!is_whole(state, call) || !communicators.contains(call.group)) continue;
+      auto& [newest, oldest] = shown[{call.group, call.rank}];
+      if (newest == nullptr || call.sequence > newest->sequence) newest = &call;
+      if (is_open(state, call) && (oldest == nullptr || call.sequence < oldest->sequence)) {
+        oldest = &call;
+      }
+    }
+    const bool ended = !shown.empty() && !board->path.empty() &&
+                       LiveProcess(state, board->path).trouble() == ESRCH;
+    for (const BoardCollective& call : state.collectives) {
+      if (!is_whole(state, call) || !communicators.contains(call.group)) continue;
+      RankCall made{call.group, call.ranks,           call.rank, host,       int64_t{state.pid},
+                    ended,      call.sequence,        call.name, call.count, call.type,
+                    call.root,  is_open(state, call), {}};
+      const auto& [newest, oldest] = shown[{call.group, call.rank}];
+      if (&call == newest || &call == oldest) {
+        made.stack = name_stack(call.stack, *board, namer).frames;
+      }
+      calls.push_back(std::move(made));
+    }
+  }
+  return calls;
+}
+
+std::vector<CollectiveWait> find_collective_waits(const std::vector<RankCall>& calls, int64_t pid) {
+  std::set<uint64_t> open;
+  for (const RankCall& call : calls) {
+    if (call.is_open && (pid == 0 || call.pid == pid)) open.insert(call.communicator);
+  }
   std::vector<CollectiveWait> waits;
-  for (const uint64_t group : open_groups(own)) {
-    const Ranks ranks = ranks_of(group, all);
-    if (ranks.empty()) continue;
-    const int size = ranks.begin()->second.calls.begin()->second->ranks;
-    waits.push_back(wait_of(ranks, size, namer));
+  for (const uint64_t communicator : open) {
+    const Ranks ranks = ranks_of(communicator, calls);
+    waits.push_back(wait_of(ranks, ranks.begin()->second.any().ranks));
   }
   return waits;
 }
 
+void keep_newest(std::vector<RankCall>& calls) {
+  std::stable_sort(calls.begin(), calls.end(), [](const RankCall& a, const RankCall& b) {
+    return std::tuple(a.communicator, a.rank, b.sequence) <
+           std::tuple(b.communicator, b.rank, a.sequence);
+  });
+  std::map<std::pair<uint64_t, int>, size_t> kept;
+  std::erase_if(calls, [&](const RankCall& call) {
+    return ++kept[{call.communicator, call.rank}] > kNewest && !call.is_open;
+  });
+}
+
+std::string late_text(const LateRank& rank) {
+  return fmt::format("rank {} (process {}{}) has made {} {} on it, the last was {}", rank.rank,
+                     rank.pid, rank.ended ? ", which has ended" : "", rank.calls,
+                     rank.calls == 1 ? "call" : "calls",
+                     rank.call.empty() ? "none that is known" : rank.call);
+}
+
+std::string collective_evidence(const CollectiveWait& wait) {
+  if (wait.differs) return "calls of one communicator have to be the same in all ranks";
+  std::string evidence;
+  for (const LateRank& rank : wait.late) {
+    const std::string where = first_line(rank.stack);
+    evidence += fmt::format("{}{}{}", evidence.empty() ? "" : "; ", late_text(rank),
+                            where.empty() ? "" : " in " + where);
+  }
+  return evidence;
+}
+
 std::string collective_text(const CollectiveWait& wait) {
   const std::string which =
-      fmt::format("call {} of a communicator of {} ranks", wait.sequence, wait.ranks);
+      wait.sequence == 0
+          ? fmt::format("which makes a communicator of {} ranks", wait.ranks)
+          : fmt::format("call {} of a communicator of {} ranks", wait.sequence, wait.ranks);
   if (wait.differs) {
     std::string ranks;
     for (const LateRank& rank : wait.late) {

@@ -35,7 +35,8 @@ class CollectivesTest : public testing::Test {
   std::string text(size_t own = 0) {
     std::vector<const Board*> all;
     for (const Board& board : boards_) all.push_back(&board);
-    const auto waits = find_collective_waits(*boards_[own].state, all, namer_);
+    const auto waits = find_collective_waits(list_rank_calls(*boards_[own].state, all, namer_),
+                                             boards_[own].state->pid);
     return waits.size() == 1 ? collective_text(waits[0]) : std::to_string(waits.size()) + " waits";
   }
 
@@ -77,7 +78,7 @@ TEST_F(CollectivesTest, TheFirstCallThatSomebodyHasNotMadeIsIt) {
 TEST_F(CollectivesTest, ARankThatHasOnlyMadeTheCommunicatorIsLate) {
   for (int rank = 0; rank < kRanks; ++rank) {
     wire::Board& board = process(100 + rank);
-    call(board, rank, 0, "the making of the communicator", true);
+    call(board, rank, 0, "ncclCommInitRank", true);
     if (rank != 1) call(board, rank, 1, "ncclBroadcast", false);
   }
   EXPECT_EQ(text(),
@@ -90,6 +91,14 @@ TEST_F(CollectivesTest, ARankOfAnotherMachineIsNotBlamed) {
   EXPECT_EQ(text(),
             "ranks 0 and 1 are in ncclAllReduce, call 1 of a communicator of 3 ranks; of rank 2 "
             "nothing is known here");
+}
+
+TEST_F(CollectivesTest, WhoMakesACommunicatorWaitsAsWell) {
+  call(process(100), 0, 0, "ncclCommInitRank", false);
+  call(process(101), 1, 0, "ncclCommInitRank", false);
+  EXPECT_EQ(text(),
+            "ranks 0 and 1 are in ncclCommInitRank, which makes a communicator of 3 ranks; of rank "
+            "2 nothing is known here");
 }
 
 TEST_F(CollectivesTest, CallsThatDoNotFitTogetherAreTold) {

@@ -40,7 +40,11 @@ class Composer {
     list_waves(occasion);
     list_waits();
     if (is_live_) {
-      report_.collectives = find_collective_waits(state_, occasion.all, namer_);
+      report_.rank_calls = list_rank_calls(state_, occasion.all, namer_);
+      // One without work may be the rank that others wait for.
+      const int64_t of = report_.in_flight.empty() ? 0 : report_.pid;
+      report_.collectives = find_collective_waits(report_.rank_calls, of);
+      keep_newest(report_.rank_calls);
       report_.no_threads = occasion.no_threads;
       if (occasion.no_threads.empty()) list_threads(board_, namer_, report_);
     }

@@ -169,7 +169,7 @@ std::string wait_json(const QueueWait& wait) {
 
 std::string late_json(const LateRank& rank) {
   Json json('{');
-  json.number("rank", rank.rank).number("pid", rank.pid);
+  json.number("rank", rank.rank).number("pid", rank.pid).truth("ended", rank.ended);
   json.number("calls", static_cast<int64_t>(rank.calls)).text("last_call", rank.call);
   return json.raw("stack", list_of(rank.stack, frame_json)).done();
 }
@@ -183,6 +183,16 @@ std::string collective_json(const CollectiveWait& wait) {
   return json.raw("late", list_of(wait.late, late_json)).done();
 }
 
+std::string rank_call_json(const RankCall& call) {
+  Json json('{');
+  json.hex("communicator", call.communicator).number("ranks", call.ranks).number("rank", call.rank);
+  json.text("host", call.host).number("pid", call.pid).truth("ended", call.process_ended);
+  json.number("sequence", static_cast<int64_t>(call.sequence)).text("call", call.name);
+  json.number("count", static_cast<int64_t>(call.count)).number("type", call.type);
+  json.number("root", call.root).truth("open", call.is_open);
+  return json.raw("stack", list_of(call.stack, frame_json)).done();
+}
+
 std::string thread_json(const HostThread& thread) {
   Json json('{');
   json.number("tid", thread.tid).text("name", thread.name).text("call", thread.call);
@@ -191,7 +201,25 @@ std::string thread_json(const HostThread& thread) {
       .done();
 }
 
+std::string kept_json(const KeptReport& report) {
+  return Json('{')
+      .text("file", report.file)
+      .number("pid", report.pid)
+      .text("title", report.title)
+      .text("cause", report.cause)
+      .done();
+}
+
 }  // namespace
+
+std::string joined_json_of(const std::vector<KeptReport>& reports,
+                           const std::vector<CollectiveWait>& waits) {
+  return Json('{')
+      .number("version", 1)
+      .raw("collectives", list_of(waits, collective_json))
+      .raw("reports", list_of(reports, kept_json))
+      .done();
+}
 
 std::string json_of(const FaultReport& report) {
   Json json('{');
@@ -221,6 +249,7 @@ std::string json_of(const FaultReport& report) {
              return std::to_string(report.waits[wait].queue);
            }));
   json.raw("collectives", list_of(report.collectives, collective_json));
+  json.raw("rank_calls", list_of(report.rank_calls, rank_call_json));
   json.raw("threads", list_of(report.threads, thread_json)).text("no_threads", report.no_threads);
   json.text("failed_call", report.call).number("failed_call_code", report.call_code);
   return json.raw("failed_call_stack", list_of(report.call_stack, frame_json)).done();

@@ -144,10 +144,26 @@ struct QueueWait {
   std::vector<AwaitedSignal> signals;
 };
 
+// A call of a rank on a communicator, as its process has published it.
+struct RankCall {
+  uint64_t communicator = 0;  // the same in all its ranks
+  int ranks = 0, rank = 0;
+  std::string host;
+  int64_t pid = 0;
+  bool process_ended = false;
+  uint64_t sequence = 0;  // 0: it is what makes the communicator
+  std::string name;
+  uint64_t count = 0;
+  int type = -1, root = -1;
+  bool is_open = false;           // not over, as far as is known
+  std::vector<StackFrame> stack;  // of each rank's newest, and of the oldest that is open
+};
+
 // A rank that has not come to a collective, and what it called last on that communicator.
 struct LateRank {
   int rank = 0;
   int64_t pid = 0;
+  bool ended = false;  // its process
   uint64_t calls = 0;  // so many; 0: it has made the communicator only
   std::string call;    // "ncclAllReduce of 1024 elements"
   std::vector<StackFrame> stack;
@@ -156,7 +172,7 @@ struct CollectiveWait {
   int ranks = 0;          // of the communicator
   uint64_t sequence = 0;  // of the call that some wait in
   std::string call;
-  std::vector<int> arrived, unknown;  // unknown: of no process of this session
+  std::vector<int> arrived, unknown;  // unknown: of no process that is watched here
   std::vector<LateRank> late;
   bool differs = false;  // `late` are all: they have called different things
 };
@@ -207,9 +223,10 @@ struct FaultReport {
   std::vector<QueueWait> waits;         // of a program that goes on
   std::vector<size_t> cycle;  // of those, each of which waits for the next, the last for the first
   std::vector<CollectiveWait> collectives;
-  std::vector<HostThread> threads;  // whose stacks have frames of the program
-  size_t other_threads = 0;         // of the runtimes
-  std::string no_threads;           // why they are not known
+  std::vector<RankCall> rank_calls;  // on the process's communicators, the newest of each rank
+  std::vector<HostThread> threads;   // whose stacks have frames of the program
+  size_t other_threads = 0;          // of the runtimes
+  std::string no_threads;            // why they are not known
   // Of the GPUs, and of the kernels in the program's file, where none of them is for a GPU.
   std::string wrong_architecture;
   std::string no_waits;  // why it is not known what queues wait for

@@ -116,4 +116,14 @@ void list_threads(const Board& board, const Namer& namer, FaultReport& report) {
   }
 }
 
+std::string first_line(const std::vector<StackFrame>& frames) {
+  if (frames.empty()) return {};
+  // Of a Python program, what is between it and the runtime is nobody's to change.
+  const auto python = std::find_if(frames.begin(), frames.end(),
+                                   [](const StackFrame& frame) { return frame.is_python; });
+  const StackFrame& frame = python != frames.end() ? *python : frames.front();
+  return frame.line == 0 ? frame.function
+                         : fmt::format("{} at {}:{}", frame.function, frame.file, frame.line);
+}
+
 }  // namespace sonde::fault

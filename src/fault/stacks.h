@@ -23,6 +23,9 @@ struct NamedStack {
 // The threads that the board tells of: those with frames of the program.
 void list_threads(const Board& board, const Namer& namer, FaultReport& report);
 
+// "f at file:line" of the frame that is likeliest the user's.
+std::string first_line(const std::vector<StackFrame>& frames);
+
 NamedStack name_stack(const wire::BoardStack& stack, const Board& board, const Namer& namer);
 
 }  // namespace sonde::fault

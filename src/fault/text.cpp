@@ -189,8 +189,7 @@ void Text::collectives() {
   for (const CollectiveWait& wait : report_.collectives) {
     line("  {}", collective_text(wait));
     for (const LateRank& rank : wait.late) {
-      line("    rank {}, process {}: {} calls, the last was {}, from", rank.rank, rank.pid,
-           rank.calls, rank.call.empty() ? "none that is known" : rank.call);
+      line("    {}, from", late_text(rank));
       stack(rank.stack);
     }
   }
@@ -320,6 +319,22 @@ void Text::call_error() {
 }
 
 }  // namespace
+
+std::string joined_text_of(const std::vector<KeptReport>& reports,
+                           const std::vector<CollectiveWait>& waits) {
+  std::string out;
+  for (const CollectiveWait& wait : waits) {
+    out += "  collective    " + collective_text(wait) + "\n";
+    const std::string evidence = collective_evidence(wait);
+    if (!evidence.empty()) out += "  because       " + evidence + "\n";
+  }
+  if (waits.empty()) out += "  In none of these reports a rank waits for another.\n";
+  for (const KeptReport& report : reports) {
+    out += fmt::format("\n{}, process {}: {}\n  likely cause  {}\n", report.file, report.pid,
+                       report.title, report.cause);
+  }
+  return out;
+}
 
 std::string text_of(const FaultReport& report, const TextOptions& options) {
   return Text(report, options).run();

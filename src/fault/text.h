@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "fault/report.h"
 
@@ -13,6 +14,17 @@ struct TextOptions {
 
 std::string text_of(const FaultReport& report, const TextOptions& options);
 std::string json_of(const FaultReport& report);
+
+// Reports of several processes that were kept, each in a file, and what their ranks know together.
+struct KeptReport {
+  std::string file;
+  int64_t pid = 0;
+  std::string title, cause;
+};
+std::string joined_text_of(const std::vector<KeptReport>& reports,
+                           const std::vector<CollectiveWait>& waits);
+std::string joined_json_of(const std::vector<KeptReport>& reports,
+                           const std::vector<CollectiveWait>& waits);
 
 // As AMD's debug agent prints it (agent_text.cpp): what stopped, and each wave.
 std::string agent_text_of(const FaultReport& report, const TextOptions& options);

@@ -307,7 +307,7 @@ void FaultWatch::tell_state_of(const std::string& path, fault::Occasion::Kind ki
   const fault::LiveProcess process(*board->state, path);
   now.process = &process;
   ask_cards(*board, now);
-  const auto others = other_boards(path);
+  const auto others = other_boards(path, *board);
   now.all.push_back(&*board);
   for (const fault::Board& other : others) now.all.push_back(&other);
   tell(*board, now, writer);
@@ -324,12 +324,16 @@ void FaultWatch::ask_where_threads_are(const std::string& path, fault::Occasion&
   late_threads_.insert(late_threads_.end(), late.begin(), late.end());
 }
 
-// Of the other ranks of a job: each has a process.
-std::vector<fault::Board> FaultWatch::other_boards(const std::string& path) const {
+// Of the other ranks of a job: each has a process, and may have a session of its own.
+std::vector<fault::Board> FaultWatch::other_boards(const std::string& path,
+                                                   const fault::Board& own) const {
   constexpr size_t kMostBoards = 64;  // of 10 MB
   std::vector<fault::Board> boards;
-  for (const std::string& other : fault::list_boards(session_)) {
+  std::vector<std::string> paths = fault::list_boards(session_);
+  for (std::string& other : fault::list_neighbours(session_)) paths.push_back(std::move(other));
+  for (const std::string& other : paths) {
     if (other == path || boards.size() == kMostBoards) continue;
+    if (!fault::shares_communicator(*own.state, other)) continue;
     if (auto board = fault::read_board(other)) boards.push_back(std::move(*board));
   }
   return boards;

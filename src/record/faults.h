@@ -58,7 +58,7 @@ class FaultWatch {
   void tell_state_of(const std::string& path, fault::Occasion::Kind kind, int64_t since_ns,
                      store::Writer* writer);
   void ask_where_threads_are(const std::string& path, fault::Occasion& now);
-  std::vector<fault::Board> other_boards(const std::string& path) const;
+  std::vector<fault::Board> other_boards(const std::string& path, const fault::Board& own) const;
   fault::Occasion occasion() const;
   void ask_cards(const fault::Board& board, fault::Occasion& occasion) const;
   void tell(const fault::Board& board, const fault::Occasion& occasion, store::Writer* writer);

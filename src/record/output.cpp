@@ -54,6 +54,17 @@ Result<std::string> wanted_name(const Options& options, pid_t command) {
   return filled.has_rank ? filled.name : output_of(filled.name, rank);
 }
 
+}  // namespace
+
+std::string name_in_job(const std::string& name, const std::vector<std::string>& command) {
+  const auto rank = detect_rank(std::getenv);
+  const NameFacts facts{::getpid(), ::getppid(), host_name(), rank, command, std::time(nullptr)};
+  const FilledName filled = fill_name(name, facts, std::getenv);
+  return filled.has_rank ? filled.name : output_of(filled.name, rank);
+}
+
+namespace {
+
 // A name of which neither the whole nor a part is there.
 std::string free_base(const std::string& wanted) {
   std::string base = free_name(wanted);

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "record/options.h"
@@ -16,6 +17,10 @@ struct Output {
   std::string path;
   bool created = false;  // by us, not added to
 };
+
+// A name of a report, with its keys filled in, and with the rank in a job of several ranks. %p is
+// the calling process.
+std::string name_in_job(const std::string& name, const std::vector<std::string>& command);
 
 // New unless --append: an existing file keeps its name and the next free one is taken, or is
 // replaced

@@ -38,6 +38,19 @@ Status add_fault_data(Database& database, const std::vector<FaultMemory>& memory
 Result<std::vector<FaultMemory>> memory_of_faults(Database& database);
 Result<std::vector<FaultCode>> code_of_faults(Database& database);
 
+// What the newest report of each process knows of calls into RCCL, of all ranks.
+struct FaultCall {
+  std::string communicator, host, name;
+  int64_t ranks = 0, rank = 0, pid = 0, sequence = 0, count = 0, type = -1, root = -1;
+  bool process_ended = false, is_open = false;
+  struct Frame {
+    std::string function, file, module, language;
+    int64_t line = 0;
+  };
+  std::vector<Frame> stack;
+};
+Result<std::vector<FaultCall>> rank_calls_of_faults(Database& database);
+
 // Those of a file; none where it has no such table.
 Result<std::vector<FaultRow>> faults_of(Database& database);
 

@@ -1,6 +1,7 @@
 // sonde debug: runs a command and tells why its GPU failed; or shows what a trace says of that.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -9,10 +10,13 @@
 #include "cli/common.h"
 #include "cli/terminal.h"
 #include "fault/code.h"
+#include "fault/collectives.h"
 #include "fault/memory.h"
+#include "fault/text.h"
 #include "record/attached.h"
 #include "record/child.h"
 #include "record/launcher.h"
+#include "record/output.h"
 #include "record/record.h"
 #include "store/faults.h"
 #include "store/reader.h"
@@ -35,8 +39,12 @@ Result<record::FaultOptions> fault_options(const Arguments& arguments) {
   record::FaultOptions options;
   options.only = true;
   options.on_quit = true;
-  options.output = arguments.value_or("output", "");
-  options.core = arguments.value_or("core", "");
+  const auto name_of = [&](const char* option) {
+    const auto given = arguments.value(option);
+    return given ? record::name_in_job(*given, arguments.command_line()) : std::string();
+  };
+  options.output = name_of("output");
+  options.core = name_of("core");
   options.json = arguments.flag("json");
   options.all = arguments.flag("all");
   options.save_folder = arguments.value("save-code-objects");
@@ -132,12 +140,13 @@ Result<record::Options> options_of(const Arguments& arguments) {
   return options;
 }
 
-// Also of one that is not there: that is what is said then.
-bool is_trace(const std::vector<std::string>& words) {
-  if (words.size() != 1 || !words[0].ends_with(".rpd")) return false;
-  std::error_code error;
-  return std::filesystem::is_regular_file(words[0], error) ||
-         !std::filesystem::exists(words[0], error);
+// Also of those that are not there: that is what is said then.
+bool are_traces(const std::vector<std::string>& words) {
+  return std::all_of(words.begin(), words.end(), [](const std::string& word) {
+    std::error_code error;
+    return word.ends_with(".rpd") &&
+           (std::filesystem::is_regular_file(word, error) || !std::filesystem::exists(word, error));
+  });
 }
 
 // "0x7f0000001000" or "0x7f0000001000:256".
@@ -185,6 +194,45 @@ Result<int> show_stored(const Arguments& arguments, const std::string& path) {
   return 0;
 }
 
+fault::RankCall rank_call(const store::FaultCall& from) {
+  fault::RankCall call;
+  call.communicator = std::strtoull(from.communicator.c_str(), nullptr, 0);
+  call.ranks = static_cast<int>(from.ranks);
+  call.rank = static_cast<int>(from.rank);
+  call.host = from.host;
+  call.pid = from.pid;
+  call.process_ended = from.process_ended;
+  call.sequence = static_cast<uint64_t>(from.sequence);
+  call.name = from.name;
+  call.count = static_cast<uint64_t>(from.count);
+  call.type = static_cast<int>(from.type);
+  call.root = static_cast<int>(from.root);
+  call.is_open = from.is_open;
+  for (const store::FaultCall::Frame& frame : from.stack) {
+    call.stack.push_back(
+        {frame.function, frame.file, frame.module, frame.line, frame.language == "python", false});
+  }
+  return call;
+}
+
+// Of several processes, each of which was told of in a file of its own: what they know together.
+Result<int> show_joined(const Arguments& arguments, const std::vector<std::string>& paths) {
+  std::vector<fault::KeptReport> reports;
+  std::vector<fault::RankCall> calls;
+  for (const std::string& path : paths) {
+    SONDE_ASSIGN(auto reader, store::Reader::open(path));
+    SONDE_ASSIGN(const auto faults, store::faults_of(reader.database()));
+    for (const auto& fault : faults) reports.push_back({path, fault.pid, fault.title, fault.cause});
+    if (faults.empty()) reports.push_back({path, 0, "no GPU failed while this was recorded", ""});
+    SONDE_ASSIGN(const auto known, store::rank_calls_of_faults(reader.database()));
+    for (const store::FaultCall& call : known) calls.push_back(rank_call(call));
+  }
+  const auto waits = fault::find_collective_waits(calls, 0);
+  fmt::print("{}\n", arguments.flag("json") ? fault::joined_json_of(reports, waits)
+                                            : fault::joined_text_of(reports, waits));
+  return 0;
+}
+
 // A process has started us for itself: AMD's debug agent, as the drop-in library answers for it.
 // Its options are checked there.
 Result<int> watch_process(const Arguments& arguments, const std::string& who) {
@@ -214,8 +262,10 @@ Result<int> run(const Arguments& arguments) {
     return make_error(ErrorCode::kInvalidArgument, "no command to run", "",
                       "sonde debug -- ./program, or sonde debug trace.rpd");
   }
-  if (is_trace(words)) return show_stored(arguments, words[0]);
-  if (is_trace({words[0]})) {
+  if (are_traces(words)) {
+    return words.size() == 1 ? show_stored(arguments, words[0]) : show_joined(arguments, words);
+  }
+  if (are_traces({words[0]})) {
     return make_error(ErrorCode::kInvalidArgument, "is a trace, and no command", words[0],
                       "options come before it: sonde debug --json " + words[0]);
   }
@@ -236,9 +286,12 @@ Result<int> run(const Arguments& arguments) {
 std::vector<Option> options() {
   return {
       {"--softgpu", "", "run the command on a software AMD GPU, from its machine code", ""},
-      {"-o,--output", "FILE", "write the report to this new file", "standard error"},
+      {"-o,--output", "FILE",
+       "write the report to this new file, in a job of several ranks to FILE with the rank in its name; "
+       "%p and other keys as in sonde record, %p being sonde debug itself",
+       "standard error"},
       {"--core", "FILE",
-       "also keep the report in this new .rpd, with registers and LDS of all waves, what the "
+       "also keep the report in this new .rpd (the name as with -o), with registers and LDS of all waves, what the "
        "kernels' buffers hold, and code objects; sonde debug FILE shows it again, on any machine",
        ""},
       {"--json", "", "the report as JSON", ""},
@@ -301,7 +354,9 @@ Command debug_command() {
                    {"sonde debug --softgpu --check memory,race -- ./solver",
                     "does a kernel leave its buffers, or do its waves race?"},
                    {"sonde debug --core fault.rpd -- ./solver", "to look at it elsewhere"},
-                   {"sonde debug fault.rpd", "the report that --core or sonde record stored"}},
+                   {"sonde debug fault.rpd", "the report that --core or sonde record stored"},
+                   {"sonde debug rank0.rpd rank1.rpd",
+                    "reports of ranks that had one each: who has not come to a collective"}},
       .takes_command_line = true,
       .run = run};
 }

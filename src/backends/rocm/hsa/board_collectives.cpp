@@ -51,7 +51,7 @@ uint64_t put(const Communicator& known, const char* name, uint64_t count, int ty
   entry.group = known.group;
   entry.sequence = known.calls;
   entry.begun_ns = board_now_ns();
-  entry.returned_ns = known.calls == 0 ? entry.begun_ns : 0;
+  entry.returned_ns = 0;
   entry.first_dispatch = entry.dispatches = __atomic_load_n(&to->next_dispatch, __ATOMIC_RELAXED);
   entry.count = count;
   entry.rank = known.rank;
@@ -71,9 +71,12 @@ void note_communicator(const void* communicator, uint64_t group, int rank, int r
   if (communicator == nullptr || !g_lock.acquire()) return;
   Communicator* place = find(communicator);  // one that is gone had its address
   if (place == nullptr) place = &g_known[g_count++ % kCommunicators];
-  const Communicator made = *place = {communicator, group, 0, rank, ranks};
+  *place = {communicator, group, 0, rank, ranks};
   g_lock.release();
-  put(made, "the making of the communicator", 0, -1, -1);
+}
+
+uint64_t note_joining(const char* name, uint64_t group, int rank, int ranks) {
+  return put({nullptr, group, 0, rank, ranks}, name, 0, -1, -1);
 }
 
 uint64_t note_collective(const void* communicator, const char* name, uint64_t count, int type,

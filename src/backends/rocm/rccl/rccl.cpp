@@ -7,6 +7,7 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backends/rocm/connection.h"
 #include "backends/rocm/hsa/board_collectives.h"
@@ -191,11 +192,13 @@ uint64_t hash_of(const void* data, size_t bytes) {
 
 template <Way W, uint32_t Id, typename... Config>
 int init_rank(void** comm, int ranks, UniqueId id, int rank, Config... config) {
+  // It waits for the other ranks, too, and so may hang.
+  const uint64_t group = hash_of(id.bytes, sizeof id.bytes);
+  const uint64_t noted = hsa::note_joining(name_of(Id), group, rank, ranks);
   const int result = call_next(W, Id, comm, ranks, id, rank, config...);
-  if (result == 0 && comm != nullptr) {
-    const ErrnoKeeper keep;
-    hsa::note_communicator(*comm, hash_of(id.bytes, sizeof id.bytes), rank, ranks);
-  }
+  const ErrnoKeeper keep;
+  hsa::note_collective_returned(noted);
+  if (result == 0 && comm != nullptr) hsa::note_communicator(*comm, group, rank, ranks);
   return result;
 }
 
@@ -205,8 +208,13 @@ int init_all(void** comms, int ranks, const int* devices) {
   const int result = call_next(W, kInitAll, comms, ranks, devices);
   if (result != 0 || comms == nullptr) return result;
   const ErrnoKeeper keep;
-  const uint64_t group = hash_of(comms, sizeof *comms * static_cast<size_t>(ranks));
-  for (int i = 0; i < ranks; ++i) hsa::note_communicator(comms[i], group, i, ranks);
+  // Pointers may be the same in another process.
+  const uint64_t group =
+      hash_of(comms, sizeof *comms * static_cast<size_t>(ranks)) ^ static_cast<uint64_t>(getpid());
+  for (int i = 0; i < ranks; ++i) {
+    hsa::note_collective_returned(hsa::note_joining(name_of(kInitAll), group, i, ranks));
+    hsa::note_communicator(comms[i], group, i, ranks);
+  }
   return result;
 }
 
