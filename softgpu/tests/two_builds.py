@@ -45,7 +45,7 @@ PROGRAMS = {
     "virtual_memory": Program([[]]),
     "waiting": Program([[]], ["-Wno-unused-result"]),
 }
-VARIES = re.compile(r"0x[0-9a-f]+|-?\d+\.\d+(e-?\d+)?|\d+ (ns|us|ms|s|%)\b")
+VARIES = re.compile(r"0x[0-9a-f]+|-?\d+\.\d+(e-?\d+)?|\d+ (ns|us|ms|s|%|samples a second)\b")
 
 
 def sources():

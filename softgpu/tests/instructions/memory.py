@@ -115,6 +115,13 @@ def control():
         dump([f"s{24 + i}" for i in range(4)])
     yield kernel("s_set_gpr_idx_on", index + end, leaves([102, 0, 0, 0]))
     yield kernel("s_set_gpr_idx_idx", index + "s_set_gpr_idx_idx s21\nv_mov_b32 v17, v10\n" + end, leaves([102, 101, 0, 0]))
+    # The same with a literal, of which the lowest byte counts.
+    yield kernel("s_set_gpr_idx_on", rows + "s_set_gpr_idx_on 0x12302, gpr_idx(SRC0)\nv_mov_b32 v16, v10\n" + end,
+                 leaves([102, 0, 0, 0]))
+    yield kernel("s_set_gpr_idx_idx", index + "s_set_gpr_idx_idx 0x12301\nv_mov_b32 v17, v10\n" + end,
+                 leaves([102, 101, 0, 0]))
+    yield kernel("s_setvskip", rows + "s_setvskip 0x12345678, 3\nv_mov_b32 v16, v10\ns_setvskip 0x12345678, 2\n"
+                 "v_mov_b32 v17, v10\n" + end, leaves([0, 100, 0, 0]))
     yield kernel("s_set_gpr_idx_mode", index + "s_set_gpr_idx_mode gpr_idx(DST)\nv_mov_b32 v16, v10\n" + end,
                  leaves([102, 0, 100, 0]))
     for line, text in (("s_sethalt 1", "it halts"), ("s_sendmsghalt sendmsg(MSG_INTERRUPT)", "it halts"),
