@@ -1,4 +1,4 @@
-"""The options of amd-smi: list, monitor, process, and those of amd-smi alone."""
+"""The options of amd-smi: list, monitor, process, metric, static, topology, and those of amd-smi alone."""
 
 from .table import NEAR, REFUSED, SAME, Front, Option
 
@@ -23,7 +23,7 @@ _ELSEWHERE = {
     ]}
 
 ALONE = Front(
-    "amd-smi", "amd-smi [list|monitor|process] [OPTIONS]",
+    "amd-smi", "amd-smi [list|monitor|process|metric|static|topology] [OPTIONS]",
     "Prints what the GPUs and the processes on them do, as amd-smi monitor and process have it. It changes no device.",
     {"What": [Option("--rocm-smi", "", SAME, "the table of rocm-smi instead")], **_FORM, **_ELSEWHERE})
 LIST = Front("amd-smi list", "amd-smi list [OPTIONS]", "Lists the GPUs with their PCI addresses and UUIDs.",
@@ -56,17 +56,60 @@ PROCESS = Front(
                "--pid measures it")],
      **_AGAIN, **_FORM, **_ELSEWHERE})
 
+METRIC = Front(
+    "amd-smi metric", "amd-smi metric [OPTIONS]", "Prints every figure of the GPUs, by section; all sections by default. The form is that of ROCm 6.1.",
+    {"Sections": [
+        Option("-m --mem-usage", "", SAME, "memory, in MB of 2^20 bytes"),
+        Option("-u --usage", "", SAME, "how busy engines are"),
+        Option("-p --power", "", NEAR, "power, and whether clocks are held down", "voltages: N/A"),
+        Option("-c --clock", "", SAME, "clocks, and the least and the most that they can be"),
+        Option("-t --temperature", "", SAME, "temperatures in degrees Celsius"),
+        Option("-P --pcie", "", SAME, "width, speed and traffic of the link"),
+        Option("-e --ecc", "", SAME, "errors that memory and caches have corrected and not"),
+        Option("-k --ecc-blocks", "", SAME, "the same by block"),
+        Option("-f --fan", "", SAME, "speed of the fan"),
+        Option("-C --voltage-curve", "", NEAR, "voltages by clock", "N/A"),
+        Option("-o --overdrive", "", NEAR, "by how much clocks are raised", "N/A"),
+        Option("-l --perf-level", "", SAME, "how clocks are chosen"),
+        Option("-x --xgmi-err", "", NEAR, "errors of XGMI since they were read last", "N/A: reading takes them away"),
+        Option("-E --energy", "", SAME, "energy since the driver was loaded, in J")],
+     **_AGAIN, **_FORM, **_ELSEWHERE})
+STATIC = Front(
+    "amd-smi static", "amd-smi static [OPTIONS]", "Prints what the GPUs are, by section; all sections by default. The form is that of ROCm 6.1.",
+    {"Sections": [
+        Option("-a --asic", "", NEAR, "the chip", "its name is that of the product"),
+        Option("-b --bus", "", SAME, "its PCI address, and what its link can do at most"),
+        Option("-V --vbios", "", NEAR, "its firmware", "the part number alone; the rest takes an ioctl"),
+        Option("-d --driver", "", SAME, "the version of the driver"),
+        Option("-v --vram", "", NEAR, "its memory", "its type takes an ioctl: N/A"),
+        Option("-c --cache", "", SAME, "its caches"),
+        Option("-B --board", "", SAME, "the board's numbers"),
+        Option("-r --ras", "", SAME, "which blocks count errors"),
+        Option("-p --partition", "", SAME, "how it is divided"),
+        Option("-l --limit", "", SAME, "most power, and temperatures at which it slows down and switches off"),
+        Option("-P --policy", "", NEAR, "how power is shared out", "N/A"),
+        Option("-x --xgmi-plpd", "", NEAR, "how links of XGMI are switched off", "N/A"),
+        Option("-R --process-isolation", "", NEAR, "whether processes are kept apart", "N/A"),
+        Option("-u --numa", "", SAME, "the NUMA node that it is near to")],
+     **_FORM, **_ELSEWHERE})
+TOPOLOGY = Front(
+    "amd-smi topology", "amd-smi topology [OPTIONS]", "Prints how each GPU reaches each other one; all tables by default.",
+    {"Tables": [
+        Option("-a --access", "", SAME, "whether one can read the memory of the other"),
+        Option("-w --weight", "", SAME, "how far it is, as the driver weighs it"),
+        Option("-o --hops", "", SAME, "over how many links"),
+        Option("-t --link-type", "", SAME, "XGMI or PCIe"),
+        Option("-b --numa-bw", "", SAME, "least and most bandwidth of the link in MB/s")],
+     **_FORM, **_ELSEWHERE})
+
 _CHANGES = "Sonde changes no device; AMD's own amd-smi does, as root"
 MISSING = {
     "set": _CHANGES,
     "reset": _CHANGES,
-    "static": "not answered here; sonde avail gpus and sonde doctor say what the GPUs are",
     "firmware": "not answered here; AMD's own amd-smi has it",
     "ucode": "not answered here; AMD's own amd-smi has it",
     "bad-pages": "not answered here; AMD's own amd-smi has it",
-    "metric": "not answered here; sonde monitor --once --all --json has every number",
     "event": "not answered here; sonde debug reports what goes wrong on a GPU",
-    "topology": "not answered here; AMD's own amd-smi has it",
     "xgmi": "not answered here; sonde monitor --all has the rates",
     "partition": "not answered here; sonde monitor --all shows partitions",
     "version": "this is Sonde; sonde --version",

@@ -1,6 +1,6 @@
 """All fronts, by name: the table of options, and what is done."""
 
-from . import (amd_smi, amd_smi_options, compute, compute_options, compute_profile, nsys, nsys_options, omnistat, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
+from . import (amd_smi, amd_smi_facts, amd_smi_options, compute, compute_options, compute_profile, nsys, nsys_options, omnistat, rocpd, rocpd_options, rocprof, rocprof_sys, rocprof_sys_avail,
                rocprof_sys_avail_options, rocprof_sys_options, rocprofv3, rpd)
 
 FRONTS = {
@@ -27,6 +27,9 @@ FRONTS = {
     "amd-smi list": (amd_smi_options.LIST, amd_smi.list_gpus),
     "amd-smi monitor": (amd_smi_options.MONITOR, amd_smi.monitor),
     "amd-smi process": (amd_smi_options.PROCESS, amd_smi.process),
+    "amd-smi metric": (amd_smi_options.METRIC, amd_smi_facts.metric),
+    "amd-smi static": (amd_smi_options.STATIC, amd_smi_facts.static),
+    "amd-smi topology": (amd_smi_options.TOPOLOGY, amd_smi_facts.topology),
     "rocprof-sys-avail": (rocprof_sys_avail_options.AVAIL, rocprof_sys_avail.avail),
 }
 # What a tool with commands does without one.

@@ -92,6 +92,12 @@ KNOWN["amd-smi monitor"] = KNOWN["amd-smi list"] + """ -p --power-usage -t --tem
     -w --watch -W --watch_time -i --iterations"""
 KNOWN["amd-smi process"] = KNOWN["amd-smi list"] + """ -p --pid -n --name -G --general -e --engine
     -w --watch -W --watch_time -i --iterations"""
+KNOWN["amd-smi metric"] = KNOWN["amd-smi list"] + """ -m --mem-usage -u --usage -p --power -c --clock -t --temperature
+    -P --pcie -e --ecc -k --ecc-blocks -f --fan -C --voltage-curve -o --overdrive -l --perf-level -x --xgmi-err
+    -E --energy -w --watch -W --watch_time -i --iterations"""
+KNOWN["amd-smi static"] = KNOWN["amd-smi list"] + """ -a --asic -b --bus -V --vbios -d --driver -v --vram -c --cache
+    -B --board -r --ras -p --partition -l --limit -P --policy -x --xgmi-plpd -R --process-isolation -u --numa"""
+KNOWN["amd-smi topology"] = KNOWN["amd-smi list"] + " -a --access -w --weight -o --hops -t --link-type -b --numa-bw"
 KNOWN["amd-smi"] = KNOWN["amd-smi list"] + " --rocm-smi"
 TABLES = {**{name: front for name, (front, _) in fronts.FRONTS.items()}, **{name: front for name, (front, _) in fronts.ALONE.items()},
           **fronts.SCRIPTS}
