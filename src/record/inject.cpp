@@ -95,12 +95,29 @@ struct Loader {
   uint64_t open = 0, find = 0;  // dlopen and dlsym
 };
 
+// What a process is that has no memory of its own; nullptr: it has.
+const char* without_memory(pid_t pid) {
+  const std::string stat = read_text(fmt::format("/proc/{}/stat", pid));
+  const size_t name_end = stat.rfind(") ");
+  if (name_end == stat.npos || name_end + 2 >= stat.size()) return "it has ended";
+  if (stat[name_end + 2] == 'Z' || stat[name_end + 2] == 'X') return "it has ended";
+  constexpr unsigned kKernelThread = 0x00200000;  // PF_KTHREAD
+  unsigned flags = 0;
+  if (std::sscanf(stat.c_str() + name_end + 2, "%*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+      (flags & kKernelThread) != 0) {
+    return "it is a thread of the kernel";
+  }
+  return nullptr;
+}
+
 Result<Loader> loader_of(pid_t pid) {
   Loader loader;
   for (const char* library : {"libc.so.6", "libdl.so.2"}) {  // before glibc 2.34 in the latter
     const auto mapped = mapping_of(pid, library);
     if (!mapped) continue;
-    const std::string elf = read_text(fmt::format("/proc/{}/root{}", pid, mapped->path));
+    std::string elf = read_text(fmt::format("/proc/{}/root{}", pid, mapped->path));
+    if (elf.empty())
+      elf = read_text(mapped->path);  // of a process under another root, as we see it
     const auto find = [&](uint64_t& address, const char* name) {
       const uint64_t symbol = symbol_of(elf, name);
       if (symbol != 0 && address == 0) address = mapped->start - mapped->offset + symbol;
@@ -110,8 +127,10 @@ Result<Loader> loader_of(pid_t pid) {
     find(loader.open, "dlopen");
     find(loader.find, "dlsym");
   }
-  if (::access(fmt::format("/proc/{}/maps", pid).c_str(), R_OK) != 0 ||
-      read_text(fmt::format("/proc/{}/maps", pid)).empty()) {
+  if (read_text(fmt::format("/proc/{}/maps", pid)).empty()) {
+    if (const char* kind = without_memory(pid)) {
+      return make_error(ErrorCode::kUnsupported, kind, std::to_string(pid));
+    }
     return make_error(ErrorCode::kIo, "it may not be traced by this user", std::to_string(pid),
                       "its own user or root may; sonde doctor says what else is needed");
   }

@@ -113,11 +113,18 @@ class Attach(ToolCase):
             "select f.function, count(distinct up.sample) from up join sonde_stack k on k.id = up.stack "
             "join sonde_frame f on f.id = k.frame_id group by 1"))
 
+    @staticmethod
+    def link_of(path):
+        try:
+            return os.readlink(path)
+        except OSError:
+            return None  # it was closed just now
+
     def seen(self):
         """What the process has of signals and descriptors; its threads are its own affair but for ours."""
         proc = Path(f"/proc/{self.pid}")
         signals = re.findall(r"Sig(?:Blk|Ign|Cgt):.*", (proc / "status").read_text())
-        files = sorted(os.readlink(each) for each in (proc / "fd").iterdir())
+        files = sorted(filter(None, map(self.link_of, (proc / "fd").iterdir())))
         ours = []
         for task in (proc / "task").iterdir():
             try:
@@ -269,6 +276,13 @@ class Attach(ToolCase):
         self.assertIn("cannot be attached to: No such process", made.stderr)
         made = subprocess.run([self.sonde, "record", "--pid", "1", "--", "true"], capture_output=True, text=True, check=False)
         self.assertIn("--pid and a command: cannot be combined", made.stderr)
+        ended = os.fork()
+        if ended == 0:
+            os._exit(0)
+        self.pid = ended  # and nobody has asked for its status yet
+        time.sleep(0.1)
+        self.assertIn("it has ended", self.record("--duration", "100ms", name="ended.rpd"))
+        os.waitpid(ended, 0)
 
 
 def take(option, fallback=None):
