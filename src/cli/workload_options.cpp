@@ -49,16 +49,27 @@ Result<Workload> filtered(const Arguments& arguments, Workload workload) {
 }  // namespace
 
 std::vector<Option> workload_options() {
-  return {{"--kernel", "REGEX",
-           "only kernels in whose name this extended regular expression is found", ""},
-          {"--dispatch", "LIST", "only these dispatches, as the file numbers them: 0,4:7", ""},
-          {"--gpu", "N", "only this GPU, as the file numbers it", ""},
-          {"--gpu-model", "NAME", "which GPU a trace is of, where it does not say: MI210", ""}};
+  return joined(
+      {{"--kernel", "REGEX", "only kernels in whose name this extended regular expression is found",
+        ""},
+       {"--dispatch", "LIST", "only these dispatches, as the file numbers them: 0,4:7", ""},
+       {"--gpu", "N", "only this GPU, as the file numbers it", ""},
+       {"--gpu-model", "NAME", "which GPU a trace is of, where it does not say: MI210", ""}},
+      window_options());
 }
 
 Result<Workload> open_workload(const Arguments& arguments, const std::string& path) {
-  if (metrics::is_folder(path)) return metrics::open_workload_folder(path);
-  return metrics::workload_of_file(path, "", arguments.value_or("gpu-model", ""));
+  const trace::WindowText window = window_text(arguments);
+  SONDE_TRY(trace::check_window(window));
+  if (!metrics::is_folder(path)) {
+    return metrics::workload_of_file(path, "", arguments.value_or("gpu-model", ""), window);
+  }
+  if (window.given()) {
+    return make_error(ErrorCode::kInvalidArgument,
+                      "a folder of rocprof-compute has no time of which to take a part", path,
+                      "--dispatch chooses dispatches of it");
+  }
+  return metrics::open_workload_folder(path);
 }
 
 Status read_chosen(const Arguments& arguments, const metrics::Names& wanted, Workload& workload) {

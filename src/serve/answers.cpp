@@ -54,11 +54,16 @@ std::string track_json(const Opened& opened, const timeline::Track& track) {
   for (const trace::Device& each : opened.index.devices) {
     if (track.kind == timeline::Track::Kind::kGpu && each.gpu == track.owner) device = each.name;
   }
+  const bool is_thread = track.kind == timeline::Track::Kind::kThread;
+  const auto name_of = [&](int64_t tid) {
+    const auto found = opened.threads.find({track.owner, tid});
+    return is_thread && found != opened.threads.end() ? json_quote(found->second) : "\"\"";
+  };
   return fmt::format(
       "{{\"kind\": \"{}\", \"owner\": {}, \"number\": {}, \"first_lane\": {}, \"lanes\": {}, "
-      "\"events\": {}, \"lane_events\": [{}], \"device\": {}}}",
+      "\"events\": {}, \"lane_events\": [{}], \"device\": {}, \"name\": {}, \"process\": {}}}",
       kind_of(track.kind), track.owner, track.number, track.first_lane, track.lanes, events,
-      by_lane, json_quote(device));
+      by_lane, json_quote(device), name_of(track.number), name_of(track.owner));
 }
 
 struct TileAsk {

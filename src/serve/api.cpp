@@ -75,9 +75,11 @@ std::string trace_json(const Source& source, const TraceState& state, const Open
       warnings += (warnings.empty() ? "" : ", ") + json_quote(warning);
     }
     json += fmt::format(
-        ", \"start_ns\": {}, \"end_ns\": {}, \"ops\": {}, \"apis\": {}, \"warnings\": [{}]",
-        span.start_ns - opened->index.origin_ns, span.end_ns - opened->index.origin_ns,
-        opened->ops(), opened->apis(), warnings);
+        ", \"origin_ns\": {}, \"start_ns\": {}, \"end_ns\": {}, \"ops\": {}, \"apis\": {}, \"counted\": {}, "
+        "\"warnings\": [{}]",
+        opened->index.origin_ns, span.start_ns - opened->index.origin_ns,
+        span.end_ns - opened->index.origin_ns, opened->ops(), opened->apis(), opened->counted,
+        warnings);
   }
   return json + "}";
 }
@@ -307,6 +309,10 @@ struct Api::State {
     if (request.path == "/api/state") return states();
     if (request.path == "/api/ranks") return work({"ranks", "", sources(), {}});
     if (request.path == "/api/joint-panel") return joint_panel(request);
+    if (request.path == "/api/explain") {
+      SONDE_ASSIGN(const std::string analysis, text_of(request, "analysis"));
+      return as_answer(definition_json(analysis));
+    }
     const bool of_file_only = is_one_of(kOfFile);
     if (!of_file_only && !is_one_of(kOfIndex)) {
       return make_error(ErrorCode::kNotFound, "there is nothing here", request.path);

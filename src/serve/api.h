@@ -3,10 +3,10 @@
 // worker, and SQL. A trace is named by its number, never by a path. Answers but tiles are JSON; a
 // refusal is {"error": "..."} with a status of 400, 404, 500 or 503.
 //
-//   GET /api/traces                               path, state, span, number of operations and calls
-//   GET /api/state                                of each trace, as it is read or grows
-//   GET /api/preview?trace=0                      about what there is, while it is read (preview.h)
-//   GET /api/tracks?trace=0                       kind, owner, number, lanes and events of each
+//   GET /api/traces        path, state, span, how much there is, whether kernels have counters
+//   GET /api/state         of each trace, as it is read or grows
+//   GET /api/preview?trace=0   about what there is, while it is read (preview.h)
+//   GET /api/tracks?trace=0    kind, owner, number, lanes and events of each; names of threads
 //   GET /api/tiles?trace=0&lanes=0,3&level=14&tile=2    bytes (timeline/tile.h)
 //   GET /api/names?trace=0&ids=3,7[&short=1]      text by id, demangled
 //   POST /api/names?trace=0, ["name", ...]        recorded names, short
@@ -15,9 +15,10 @@
 //   GET /api/search?trace=0&text=gemm&from=0&to=9&bins=99    who has the text in its name, where
 //   GET /api/findings?trace=0                     what sonde check lists, and where it is seen
 //   GET /api/panel?trace=0&analysis=top&from=1ms&to=2ms&gpu=0[&format=svg]
-//   GET /api/info?trace=0[&environment=yes]       the same for info; sol and roofline are panels,
-//   too GET /api/steps?trace=0                        the ruler (steps.h) GET
-//   /api/layer?trace=0&layer=idle             tracks of an analysis (layer.h): gaps by cause, or
+//   GET /api/info?trace=0[&environment=yes]       the same for info
+//   GET /api/explain?analysis=top                 what the figures of a panel mean
+//   GET /api/steps?trace=0                        the ruler (steps.h)
+//   GET /api/layer?trace=0&layer=idle             tracks of an analysis (layer.h): gaps by cause,
 //                                                 critical-path; tiles take the layer, too
 //   GET /api/layer-event?trace=0&layer=idle&row=7 the evidence
 //   GET /api/counters?trace=0                     values over time (counters.h)

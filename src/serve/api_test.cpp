@@ -63,15 +63,19 @@ TEST_F(ServeApi, SaysWhatThereIs) {
   const http::Answer traces = ask("traces");
   EXPECT_EQ(traces.status, 200);
   EXPECT_EQ(traces.type, "application/json");
-  EXPECT_TRUE(has(traces, "\"start_ns\": 0, \"end_ns\": 599900, \"ops\": 600, \"apis\": 600"))
+  EXPECT_TRUE(has(traces,
+                  "\"start_ns\": 0, \"end_ns\": 599900, \"ops\": 600, \"apis\": 600, "
+                  "\"counted\": false"))
       << traces.body;
   const http::Answer tracks = ask("tracks", {{"trace", "0"}});
   EXPECT_TRUE(
       has(tracks,
           "{\"kind\": \"gpu\", \"owner\": 0, \"number\": 0, \"first_lane\": 0, \"lanes\": 1, "
-          "\"events\": 300, \"lane_events\": [300], \"device\": \"\"},\n"
+          "\"events\": 300, \"lane_events\": [300], \"device\": \"\", \"name\": \"\", "
+          "\"process\": \"\"},\n"
           "{\"kind\": \"queue\", \"owner\": 0, \"number\": 0, \"first_lane\": 1, \"lanes\": 1, "
-          "\"events\": 300, \"lane_events\": [300], \"device\": \"\"}"))
+          "\"events\": 300, \"lane_events\": [300], \"device\": \"\", \"name\": \"\", "
+          "\"process\": \"\"}"))
       << tracks.body;
   EXPECT_TRUE(has(tracks, "{\"kind\": \"thread\", \"owner\": 7, \"number\": 9, ")) << tracks.body;
 }

@@ -32,8 +32,12 @@ Status Taken::all_known() const {
                        : wrong_option(left_.begin()->first, "is no option of this panel");
 }
 
+trace::WindowText window_of(Taken& taken) {
+  return {taken.text("from"), taken.text("to"), taken.text("window")};
+}
+
 Status take_choice(Taken& taken, const trace::Request& needs, Choice& choice) {
-  choice.window = {taken.text("from"), taken.text("to"), taken.text("window")};
+  choice.window = window_of(taken);
   SONDE_TRY(trace::check_window(choice.window));
   choice.request = needs;
   const std::string by_name = needs.ops ? "kernel" : "name";

@@ -27,6 +27,7 @@ class Taken {
 
 Error wrong_option(const std::string& option, const std::string& what);
 
+trace::WindowText window_of(Taken& taken);
 // What all panels can choose: a window, a GPU or rank, names, and which rows are shown.
 struct Choice {
   trace::Request request;  // refers to `names`

@@ -46,11 +46,12 @@ struct Counted {
 struct CountedChoice {
   metrics::DispatchChoice dispatches;
   std::string gpu_model;  // where the trace does not say
+  trace::WindowText window;
 };
 
 Result<Counted> counted(const Source& source, const CountedChoice& choice) {
   SONDE_ASSIGN(metrics::Workload workload,
-               metrics::workload_of_file(source.path, source.as, choice.gpu_model));
+               metrics::workload_of_file(source.path, source.as, choice.gpu_model, choice.window));
   SONDE_ASSIGN(metrics::Definitions definitions, metrics::definitions_for(workload.gpu));
   SONDE_ASSIGN(workload, metrics::chosen_dispatches(choice.dispatches, std::move(workload)));
   return Counted{std::move(workload), std::move(definitions)};
@@ -63,6 +64,8 @@ Result<CountedChoice> dispatches_of(Taken& taken) {
   }
   SONDE_ASSIGN(choice.dispatches.gpu, taken.number("gpu"));
   choice.gpu_model = taken.text("gpu-model").value_or("");
+  choice.window = window_of(taken);
+  SONDE_TRY(trace::check_window(choice.window));
   return choice;
 }
 
@@ -81,8 +84,9 @@ Result<report::Report> sol_of(const Source& source, Taken& taken) {
 
 Result<report::Report> roofline_of(const Source& source, Taken& taken) {
   metrics::RooflineOptions options;
-  SONDE_ASSIGN(const std::string by, one_of(taken, "by", {"kernel", "dispatch"}));
-  options.by_dispatch = by == "dispatch";
+  const auto by = one_of(taken, "by", {"kernel", "dispatch"});
+  if (!by) return by.error();
+  options.by_dispatch = *by == "dispatch";
   options.type = taken.text("type").value_or("FP32");
   SONDE_ASSIGN(const CountedChoice choice, dispatches_of(taken));
   SONDE_TRY(taken.all_known());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/analysis.h"
+#include "base/strings.h"
 #include "serve/options.h"
 #include "serve/other_panels.h"
 #include "trace/other_tools.h"
@@ -48,6 +49,14 @@ Result<std::string> panel_json(const Source& source, const std::string& name,
                trace::load_file(source.path, source.as, choice.request, choice.window));
   SONDE_ASSIGN(report::Report report, analysis->run(trace, parameters));
   return finished(std::move(report), choice);
+}
+
+Result<std::string> definition_json(const std::string& name) {
+  const analysis::Analysis* analysis = analysis::find_analysis(name);
+  if (analysis == nullptr) {
+    return make_error(ErrorCode::kNotFound, "there is no such analysis", name);
+  }
+  return "{\"text\": " + json_quote(analysis->definition) + "}\n";
 }
 
 }  // namespace sonde::serve

@@ -24,4 +24,7 @@ using PanelOptions = std::map<std::string, std::string>;
 Result<std::string> panel_json(const Source& source, const std::string& analysis,
                                const PanelOptions& options);
 
+// {"text": what its figures mean}, as --explain has it.
+Result<std::string> definition_json(const std::string& analysis);
+
 }  // namespace sonde::serve

@@ -17,6 +17,7 @@
 #include "importers/import.h"
 #include "report/names.h"
 #include "serve/cache.h"
+#include "store/scan.h"
 #include "timeline/build_index.h"
 #include "timeline/mapped_file.h"
 
@@ -183,6 +184,7 @@ class TracesInThread : public Traces {
     }
     SONDE_TRY(slot.is_rpd ? index_rpd(slot, key, *opened, made)
                           : index_imported(slot, key, *opened));
+    SONDE_TRY(read_facts(*opened));
     opened->full_names = report::demangled_names(opened->index.names);
     opened->short_names = report::short_names(opened->full_names);
     return std::shared_ptr<const Opened>(std::move(opened));
@@ -204,6 +206,21 @@ class TracesInThread : public Traces {
     const bool still = now.ok() && *now == key;
     if (still && opened.index.bytes >= kWorthKeeping) made = std::move(index);
     return ok_status();
+  }
+
+  // What the index does not have.
+  static Status read_facts(Opened& opened) {
+    SONDE_ASSIGN(store::Reader * reader, opened.details->get());
+    store::Database& database = reader->database();
+    SONDE_ASSIGN(const bool any, database.has_table("rocpd_counter"));
+    if (any) {
+      SONDE_ASSIGN(auto rows, database.prepare("SELECT 1 FROM rocpd_counter LIMIT 1"));
+      SONDE_ASSIGN(opened.counted, rows.step());
+    }
+    return store::scan(
+        database, "pid, tid, name", "v_thread WHERE name <> ''", {}, [&](const store::Row& row) {
+          opened.threads[{row.integer(0), row.integer(1)}] = std::string(row.text(2));
+        });
   }
 
   // By way of an .rpd that is gone when this ends, but for the connections to it.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -39,6 +40,8 @@ struct Opened {
   timeline::Index index;
   std::vector<std::string> full_names, short_names;  // by name of the index
   std::shared_ptr<Connection> details, sql;
+  bool counted = false;  // it has hardware counters of kernels
+  std::map<std::pair<int64_t, int64_t>, std::string> threads;  // names of those, by pid and tid
   std::unique_ptr<Made> made = std::make_unique<Made>();
 
   uint64_t ops() const { return index.op_ids.size(); }

@@ -83,6 +83,11 @@ inline bool wants_gpu(const Request& request, int64_t gpu) {
   return !request.gpu || *request.gpu == gpu || (request.program && request.rank);
 }
 
+// Allocations are told with when they were, as --from counts, and so with the first operation.
+inline bool needs_first_op(const Request& request) {
+  return !request.ops && (request.args_of & bit_of(ApiKind::kMemory)) != 0;
+}
+
 // From the start of the first process of a rank to the end of the last, where the file says so.
 Result<std::optional<Interval>> lifetime_of_rank(store::Reader& reader, int64_t rank);
 

@@ -135,9 +135,10 @@ Result<KernelFacts> load_kernel_facts(const std::string& path, Launches which) {
 }
 
 Result<CountedTrace> load_counted(const std::string& path, const std::string& as,
-                                  const Request& request) {
+                                  const Request& request, const WindowText& window) {
   SONDE_ASSIGN(store::Reader reader, importers::open_trace(path, as));
   CountedTrace counted;
+  SONDE_ASSIGN(counted.window, window_of(reader, window));
   SONDE_ASSIGN(counted.trace, load(reader, request));
   SONDE_ASSIGN(counted.facts, kernel_facts_of(reader, Launches::kCounted));
   return counted;

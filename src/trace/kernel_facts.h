@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "trace/trace.h"
+#include "trace/window.h"
 
 namespace sonde::trace {
 
@@ -47,11 +48,12 @@ Result<KernelFacts> load_kernel_facts(const std::string& path, Launches which);
 struct CountedTrace {
   Trace trace;
   KernelFacts facts;  // of the kernels that have hardware counters
+  Window window;      // what `window` says in this file; both others are of all of it
 };
 
-// Both from a file that is read once. `as` names the importer, "" sniffs.
+// All from a file that is read once. `as` names the importer, "" sniffs.
 Result<CountedTrace> load_counted(const std::string& path, const std::string& as,
-                                  const Request& request);
+                                  const Request& request, const WindowText& window);
 
 // An instruction of a kernel of which program counters were sampled.
 struct CodeLine {

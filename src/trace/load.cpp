@@ -242,6 +242,15 @@ Status load_texts(store::Database& database, const Request& request,
   return ok_status();
 }
 
+// The first start of operations, which are not loaded themselves: for Trace::origin_ns.
+Status find_first_op(store::Database& database, Raw& raw) {
+  return store::scan(database, "start_ns, end_ns", "v_op", {}, [&](const store::Row& row) {
+    if (is_possible_span(row.integer(0), row.integer(1))) {
+      raw.first_ns = std::min(raw.first_ns, row.integer(0));
+    }
+  });
+}
+
 void translate(std::vector<NameId>& column, const std::vector<uint32_t>& remap) {
   for (NameId& name : column) name = remap[name];
 }
@@ -272,6 +281,7 @@ Result<Trace> load(store::Reader& reader, const Request& request) {
     SONDE_TRY(load_op_columns(database, wanted, with_ids, table, trace, raw));
     if (wanted.op_counters) SONDE_TRY(load_op_counters(database, table, trace));
   }
+  if (needs_first_op(wanted)) SONDE_TRY(find_first_op(database, raw));
   if (wanted.devices) SONDE_TRY(load_devices(database, trace));
   if (wanted.apis) SONDE_TRY(load_api_columns(database, wanted, table, trace, raw, extras));
   SONDE_ASSIGN(auto texts, table.resolve(database));

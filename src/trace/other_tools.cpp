@@ -32,7 +32,7 @@ class ColumnSink : public importers::Sink {
 
   importers::Wants wants() const override {
     const bool details = request_.op_bytes || request_.op_shapes || request_.links;
-    return {.ops = request_.ops || needs_span_,
+    return {.ops = request_.ops || needs_first_op(request_) || needs_span_,
             .op_details = details,
             .apis = request_.apis || needs_span_,
             .args = request_.args_of != 0,

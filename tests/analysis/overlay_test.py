@@ -21,7 +21,7 @@ def run(*words):
 def expected_edges(sonde, trace):
     _, text, _ = run(sonde, "critical-path", trace, "--show", "edges", "--format", "json")
     edges = [edge for edge in json.loads(text)["edges"] if edge["elapsed_ns"] > 0]
-    return [(edge["at_ns"], edge["elapsed_ns"], edge["kind"],
+    return [(edge["at_ns"] - edges[0]["at_ns"], edge["elapsed_ns"], edge["kind"],
              edge["name"] if edge["time_ns"] else f"(unexplained) {edge['name']}",
              (edge["gpu_id"], edge["queue_id"], edge["tid"])) for edge in edges]
 

@@ -60,7 +60,7 @@ def check_filters(sonde, folder):
     waves = {row["metric"]: row["avg"] for row in report["7.1"]}
     check("total waves", waves["Total Wavefronts"], (16384 + 4096) / 2)
     for wrong in (["--dispatch", "x"], ["--dispatch", "5:2"], ["--kernel", "("], ["--gpu", "7"],
-                  ["--panel", "99"], ["--per", "hour"]):
+                  ["--panel", "99"], ["--per", "hour"], ["--from", "1ms"], ["--window", "step:1"]):
         done = run(sonde, "sol", folder, *wrong)
         check(f"{wrong} fails", done.returncode != 0, True)
         check(f"{wrong} in one line", done.stderr.count("\n"), 1)

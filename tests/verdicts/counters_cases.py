@@ -1,4 +1,6 @@
 """What counters say of the hot kernels: the cause that check names, and what looks like it and must not."""
+import subprocess
+
 from counter_trace import CUS, MHZ, PEAK_BYTES_PER_US, CounterTrace
 from verdict import Verdict
 
@@ -174,3 +176,39 @@ class Page(Verdict):
         page = self.folder / "page.html"
         self.run_sonde("report", *self.write(moving(0.3, product="Nobody's GPU")), "-o", page)
         self.assertNotIn("Memory Chart", page.read_text())
+
+
+class Windows(Verdict):
+    def spread(self):
+        """Kernels of 100 us from 0, 150, 300 and 450 us on, each with half of the work of the one before."""
+        trace = CounterTrace()
+        for i, fmas in enumerate((8_000_000, 4_000_000, 2_000_000, 1_000_000)):
+            trace.kernel(f"kernel_{i}", LASTS, read=64 << 20, fmas=fmas, gap=50)
+        return trace
+
+    def points(self, *options):
+        return {row["dispatch"]: row for row in self.ask("roofline", self.spread(), options=("--by", "dispatch", *options))["points"]}
+
+    def test_a_window_has_the_dispatches_that_overlap_it(self):
+        """They keep their numbers, and count as a whole; one that ends where the window begins is not in it."""
+        whole = self.points()
+        self.assertEqual(len(whole), 4)
+        for begin, end, inside in (("120us", "320us", [1, 2]), ("100us", "300us", [1]), ("99us", "301us", [0, 1, 2]), ("200us", "201us", [1]),
+                                   ("50%", "100%", [2, 3]), ("-1us", "-0us", [3])):
+            found = self.points(f"--from={begin}", f"--to={end}")
+            self.assertEqual(sorted(found), inside, (begin, end))
+            for number, row in found.items():
+                self.assertEqual(row["gflop_per_s"], whole[number]["gflop_per_s"])
+            self.assertAlmostEqual(sum(row["share"] for row in found.values()), 100)
+
+    def test_figures_of_a_window_are_those_of_its_dispatches(self):
+        """sol and roofline of 120 to 320 us are those of --dispatch 1:2."""
+        for verb, options in (("sol", ("--all",)), ("roofline", ())):
+            self.assertEqual(self.ask(verb, self.spread(), options=(*options, "--from", "120us", "--to", "320us")),
+                             self.ask(verb, self.spread(), options=(*options, "--dispatch", "1:2")))
+
+    def test_a_window_between_kernels_says_so(self):
+        path, = self.write(self.spread())
+        for verb in ("sol", "roofline"):
+            done = subprocess.run([self.sonde, verb, path, "--from", "110us", "--to", "140us"], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (1, f"sonde: {path}: no kernel with hardware counters is in the window\n"))

@@ -36,6 +36,11 @@ def answer(server, path, **query):
     return json.loads(body)
 
 
+def end_of(server):
+    answer(server, "/api/tracks", trace=0)  # is asked again until the trace has been read
+    return answer(server, "/api/traces")["traces"][0]["end_ns"]
+
+
 def events_of_lane(server, lane, end, **query):
     """(start, duration, row, name) of each event of a lane, from tiles of single events."""
     level = 0
@@ -83,7 +88,7 @@ class Real(unittest.TestCase):
             expected = {(row["gpu_id"], row["reason"]): (row["gaps"], row["total_ns"]) for row in idle["idle"]}
             hosts = {(row["gpu_id"], row["start_ns"]): row for row in idle["gaps"]}
             with server:
-                end = answer(server, "/api/traces")["traces"][0]["end_ns"]
+                end = end_of(server)
                 layer = answer(server, "/api/layer", trace=0, layer="idle")
                 found = Counter()
                 compared = 0
@@ -113,7 +118,7 @@ class Real(unittest.TestCase):
         edges = [row for row in json.loads(printed("critical-path", path, "--show", "edges", "--limit", "0"))["edges"]
                  if row["elapsed_ns"] > 0]
         with server:
-            end = answer(server, "/api/traces")["traces"][0]["end_ns"]
+            end = end_of(server)
             layer = answer(server, "/api/layer", trace=0, layer="critical-path")
             track, = layer["tracks"]
             events = events_of_lane(server, track["first_lane"], end, layer="critical-path")
@@ -138,7 +143,9 @@ class Real(unittest.TestCase):
         for name, asked in (("rpd/matmul_result.rpd", (("info", {}), ("info", {"environment": "yes"}))),
                             ("rocprof-v1/ctr.csv", (("sol", {}), ("sol", {"all": "yes", "per": "wave", "gpu-model": "MI210"}),
                                                     ("roofline", {"gpu-model": "MI100"}), ("roofline", {"by": "nothing"}),
-                                                    ("roofline", {"by": "dispatch", "limit": "2", "gpu-model": "MI210"})))):
+                                                    ("roofline", {"by": "dispatch", "limit": "2", "gpu-model": "MI210"}),
+                                                    ("roofline", {"by": "dispatch", "gpu-model": "MI210", "from": "10%", "to": "60%"}),
+                                                    ("sol", {"gpu-model": "MI210", "from": "10%", "to": "60%"}), ("sol", {"from": "1x"})))):
             (path,), server = self.server(name)
             with server:
                 for command, options in asked:
@@ -159,6 +166,15 @@ class Real(unittest.TestCase):
                 if asked[0][0] == "info":
                     self.assertEqual(server.get("/api/info", trace=0)[1], printed("info", path))
                 self.assertEqual(server.get("/api/panel", trace=0, analysis=asked[0][0], output="x")[0], 400)
+
+    def test_what_figures_mean_is_what_explain_says(self):
+        _, server = self.server("rpd/matmul_result.rpd")
+        with server:
+            for analysis in ("idle", "kernels", "critical-path"):
+                done = subprocess.run([SONDE, analysis, "--explain"], capture_output=True, text=True, check=True)
+                words = answer(server, "/api/explain", analysis=analysis)["text"].split()
+                self.assertEqual(done.stdout.split()[:len(words)], words or None, analysis)  # but for where lines end
+            self.assertEqual(server.get("/api/explain", analysis="nothing")[0], 404)
 
     def test_two_traces_are_compared_as_by_diff(self):
         (a, b), server = self.server("kineto/diff_control.json.gz", "kineto/diff_test.json.gz")

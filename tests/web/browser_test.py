@@ -56,6 +56,7 @@ class RealTrace(WithBrowser):
         self.assertNotIn(self.server.token, browser.driver.current_url)
         tracks = [each.text for each in browser.all("[role=treeitem] button[aria-expanded]")]
         self.assertTrue(any("GPU " in text for text in tracks), tracks)
+        self.assertTrue(any(text.endswith("Process 23232: python3") for text in tracks), tracks)
         whole = browser.view()
         self.navigate(browser, whole)
         self.select(browser, trace)
@@ -169,7 +170,7 @@ class Story(WithBrowser):
         self.assertEqual(facts["Steps"], str(STEPS))
         self.assertEqual(facts["Communication"], "0.0 %")
         self.assertIn(f"{STEPS} steps", browser.text(".corner"))
-        self.assertNotIn("Of it on the timeline", facts)
+        self.assertNotIn("On the timeline", facts)
         # The legend says which cause how much is of, as the command does.
         legend = {each.get_attribute("data-name"): each.text for each in browser.all("[aria-label^='Why the GPUs'] li[data-name]")}
         idle = {reason: total_ns for reason, total_ns in self.idle().items() if total_ns > 0}
@@ -355,7 +356,7 @@ class Sampled(WithBrowser):
         add_samples(trace)
         browser = self.open(trace)
         facts = dict(zip([each.text for each in browser.all(".story dt")], [each.text for each in browser.all(".story dd")]))
-        self.assertEqual((facts["Wall time"], facts["Of it on the timeline"]), ("6.999 s", "40.0 ms"))
+        self.assertEqual((facts["Wall time"], facts["On the timeline"]), ("6.999 s", "40.0 ms"))
         self.assertIn("No GPU did anything", browser.text(".findings"))
         self.assertIn("Stacks", browser.text("[aria-label=Tracks]"))
         top = browser.at_time("Stacks", 3_000_000)

@@ -38,6 +38,11 @@ int64_t start_of(const Answer& answer) {
   return answer.path.edges.empty() ? 0 : answer.graph.time_ns[answer.edge(0).from];
 }
 
+// As --from counts.
+int64_t from_origin(const Answer& answer, int64_t time_ns) {
+  return time_ns - answer.trace.origin_ns;
+}
+
 // Whose time an edge is: of a span the call or operation itself, else what it leads to.
 Moment event_of(const Answer& answer, const Edge& edge) {
   if (edge.api != kNone) return {edge.api, false, false};
@@ -82,7 +87,7 @@ report::Section bound_section(const Answer& answer) {
   section.add_fact({"elapsed_ns", "From begin to end", Kind::kTime, elapsed_ns});
   section.add_fact(
       {"unexplained_ns", "Unexplained", Kind::kTime, elapsed_ns - answer.path.length_ns});
-  section.add_fact({"start_ns", "Begins at", Kind::kTime, start_of(answer)});
+  section.add_fact({"at_ns", "Begins at", Kind::kTime, from_origin(answer, start_of(answer))});
   section.add_fact(
       {"edges", "Edges", Kind::kInteger, static_cast<int64_t>(answer.path.edges.size())});
   return section;
@@ -167,7 +172,7 @@ report::Section edges_section(const Answer& answer) {
   for (size_t i = 0; i < answer.path.edges.size(); ++i) {
     const Edge& edge = answer.edge(i);
     const Moment event = event_of(answer, edge);
-    std::vector<Value> row = {answer.graph.time_ns[edge.from] - start_of(answer),
+    std::vector<Value> row = {from_origin(answer, answer.graph.time_ns[edge.from]),
                               answer.elapsed_ns(edge),
                               std::string(edge_kind_name(edge.kind)),
                               std::string(bound_by_name(edge.bound)),
@@ -197,7 +202,7 @@ report::Section slack_section(const Answer& answer) {
   for (size_t op = 0; op < answer.trace.ops.size(); ++op) {
     const Moment moment = {static_cast<trace::Row>(op), true, false};
     std::vector<Value> row = {
-        name_of(answer.trace, moment), answer.trace.ops.start_ns[op] - start_of(answer),
+        name_of(answer.trace, moment), from_origin(answer, answer.trace.ops.start_ns[op]),
         answer.trace.op_ns(op), slack_ns(answer, answer.graph.begin_of_op(op))};
     add_place(answer.trace, moment, row);
     table.add_row(std::move(row));
@@ -294,7 +299,7 @@ constexpr const char* kDefinition =
     "Bound by: cpu and data_loading (in a range whose name contains DataLoader) are spans of "
     "calls. gpu_compute, gpu_communication and gpu_copy (with memsets) are spans of operations. "
     "kernel_launch_overhead and kernel_kernel_overhead are the delays.\n\n"
-    "--show edges lists the path in order; At counts from the begin of the path. --show slack "
+    "--show edges lists the path in order; At and Begins at count from the start of the trace, like --from. --show slack "
     "lists every operation with its slack: how much longer it could take before Length grew. "
     "Slack is 0 on the path.\n\n"
     "--what-if reduces the weights of a bound-by class, or the spans of all calls and "

@@ -21,7 +21,7 @@ struct Usage {
 };
 
 struct Span {
-  int64_t start_ns = 0, length_ns = 1, parts = 1;
+  int64_t origin_ns = 0, start_ns = 0, length_ns = 1, parts = 1;  // origin: of the trace
   size_t part_of(int64_t time_ns) const {
     return static_cast<size_t>(std::min(parts - 1, (time_ns - start_ns) / part_ns()));
   }
@@ -44,7 +44,7 @@ std::map<std::string, Usage> usage_of(const std::vector<Allocation>& allocations
     }
     if (device.in_use_bytes > device.peak_bytes) {
       device.peak_bytes = device.in_use_bytes;
-      device.peak_at_ns = allocation.time_ns - span.start_ns;
+      device.peak_at_ns = allocation.time_ns - span.origin_ns;
     }
     auto& peak = device.peaks[span.part_of(allocation.time_ns)];
     peak = std::max(peak.value_or(device.in_use_bytes), device.in_use_bytes);
@@ -78,13 +78,14 @@ report::Section series_section(const std::map<std::string, Usage>& devices, Span
   report::Chart chart;
   chart.key = section.key;
   chart.title = "Memory in use";
-  chart.x = {"Time since the first allocation", Kind::kTime};
+  chart.x = {"Time", Kind::kTime};
   chart.y = {"Most in use", Kind::kBytes};
   for (const auto& [name, device] : devices) {
     report::Series series{name, {}, {}, report::Mark::kSteps, {}};
     for (size_t part = 0; part < device.peaks.size(); ++part) {
       if (!device.peaks[part]) continue;  // nothing changed
-      const int64_t from_ns = static_cast<int64_t>(part) * span.part_ns();
+      const int64_t from_ns =
+          span.start_ns - span.origin_ns + static_cast<int64_t>(part) * span.part_ns();
       section.table.add_row({name, from_ns, *device.peaks[part]});
       series.places.push_back(static_cast<double>(from_ns));
       series.values.push_back(static_cast<double>(*device.peaks[part]));
@@ -148,6 +149,7 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
   }
   Span span;
   span.parts = std::max<int64_t>(1, parts);
+  span.origin_ns = trace.origin_ns;
   if (!allocations.empty()) {
     span.start_ns = allocations.front().time_ns;
     span.length_ns = std::max<int64_t>(1, allocations.back().time_ns - span.start_ns);
@@ -179,8 +181,8 @@ constexpr const char* kDefinition =
     "torch's allocator held, used or not. If several processes allocate memory, each has its "
     "own rows for its devices.\n\n"
     "In use over time divides the time between the first and the last allocation into --parts "
-    "equal parts. Each row shows the largest amount in use after an event in that part. Where "
-    "it was allocated sums the sizes by the innermost operator and the innermost frame of the "
+    "equal parts. Each row shows the largest amount in use after an event in that part. Peak at and "
+    "From count from the start of the trace, like --from. Where it was allocated sums the sizes by the innermost operator and the innermost frame of the "
     "user's own code (as in sonde stacks) around each allocation.\n";
 
 trace::Request needs(const Parameters&) {

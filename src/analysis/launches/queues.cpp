@@ -168,8 +168,9 @@ void add_series(const trace::Queue& queue, QueueTimes& times, int64_t parts, int
     const auto from = static_cast<int64_t>(part) * width;
     const int64_t length = std::min(width, last - first - from);
     const double mean = static_cast<double>(series[part].sum_ns) / static_cast<double>(length);
-    section.table.add_row({int64_t{queue.gpu}, queue.queue, from, series[part].max, mean});
-    drawn.places.push_back(static_cast<double>(first - origin_ns + from));
+    const int64_t from_ns = first - origin_ns + from;
+    section.table.add_row({int64_t{queue.gpu}, queue.queue, from_ns, series[part].max, mean});
+    drawn.places.push_back(static_cast<double>(from_ns));
     drawn.values.push_back(mean);
   }
   section.charts.front().series.push_back(std::move(drawn));
@@ -281,8 +282,9 @@ constexpr const char* kDefinition =
     "Max length follows the plain convention of other tools: +1 at the begin of the launching "
     "call, -1 at the start of the operation.\n\n"
     "Outstanding over time divides the time from the queue's first call to its last end into "
-    "--parts equal parts. From counts from that first call. The picture (--format svg or html) "
-    "shows the eight queues with the most outstanding operations over the time of the trace.\n";
+    "--parts equal parts. From counts from the start of the trace, like --from. The picture "
+    "(--format svg or html) shows the eight queues with the most outstanding operations over the "
+    "time of the trace.\n";
 
 }  // namespace
 

@@ -109,10 +109,8 @@ report::Section longest_section(const trace::Trace& trace, std::vector<Gap> gaps
   if (gaps.size() > most) gaps.resize(most);
   if (gaps.empty()) return section;
   const Names names(trace, user);
-  int64_t origin = trace.ops.start_ns.front();
-  if (trace.apis.size() != 0) origin = std::min(origin, trace.apis.start_ns.front());
   for (const Gap& gap : gaps) {
-    table.add_row({int64_t{gap.gpu}, gap.time.start_ns - origin,
+    table.add_row({int64_t{gap.gpu}, gap.time.start_ns - trace.origin_ns,
                    gap.time.end_ns - gap.time.start_ns, std::string(idle_reason_name(gap.reason)),
                    names.host(gap), gap.host.time_ns == 0 ? Value() : Value(gap.host.time_ns),
                    names.op(gap.previous), names.op(gap.next), names.thread(gap.next),
@@ -323,7 +321,7 @@ constexpr const char* kDefinition =
     "its first process to the end of its last, or where the file does not say, from the first to "
     "the last of its events.\n\n"
     "The longest gaps: Host is what took most of the gap on the launching thread, and For how "
-    "much of it. From counts from the first event of the trace that was loaded; Thread, Operator "
+    "much of it. From counts from the start of the trace, like --from; Thread, Operator "
     "and Frame are those of the call that launched what ends the gap (as in sonde operators and "
     "sonde stacks). Gaps by length sorts each single gap by its own length; copy is in neither "
     "table.\n";

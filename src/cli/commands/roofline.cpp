@@ -18,7 +18,9 @@ constexpr const char* kDefinition =
     "the compute roofs of --type, and Of roof is GFLOP/s divided by it.\n\n"
     "Roofs are measured where the workload has them (a roofline.csv, or what sonde profile put into "
     "the trace from sonde roofs), and theoretical otherwise: from the highest clocks of the GPU. "
-    "Source says which; those of a software GPU are what its model allows.\n";
+    "Source says which; those of a software GPU are what its model allows.\n\n"
+    "Counters are of whole dispatches: one of which only a part is in the window counts as a "
+    "whole.\n";
 
 Result<int> run(const Arguments& arguments) {
   SONDE_ASSIGN(metrics::Workload workload, open_workload(arguments, arguments.positionals()[0]));
@@ -56,9 +58,11 @@ Command roofline_command() {
               {"--device", "N", "GPU, or row of roofline.csv, with the measured roofs", "0"},
               {"--roofs", "FILE", "take the measured roofs from this roofline.csv", ""}},
              workload_options(), report_options());
-  command.examples = {{"sonde roofline workloads/vcopy", "each kernel under its roofs"},
-                      {"sonde roofline workloads/vcopy --type FP64 --by dispatch --format csv",
-                       "each dispatch, for a spreadsheet"}};
+  command.examples = {
+      {"sonde roofline workloads/vcopy", "each kernel under its roofs"},
+      {"sonde roofline workloads/vcopy --type FP64 --by dispatch --format csv",
+       "each dispatch, for a spreadsheet"},
+      {"sonde roofline profile.rpd --window step:2", "the kernels that ran in the second step"}};
   command.run = run;
   command.definition = kDefinition;
   return command;

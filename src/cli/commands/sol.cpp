@@ -34,7 +34,9 @@ constexpr const char* kDefinition =
     "the bound is whichever of memory, L2, L1, LDS, vector and matrix instructions is nearest to "
     "its peak, if it reaches 60 % of it or more, and latency if none does. Reads and writes of "
     "memory are added up. Waves that fit on a SIMD follow from registers, LDS and work group "
-    "alone.\n";
+    "alone.\n\n"
+    "Counters are of whole dispatches: one of which only a part is in the window counts as a "
+    "whole.\n";
 
 metrics::SolOptions options_of(const Arguments& arguments) {
   metrics::SolOptions options;

@@ -163,15 +163,33 @@ void add_kernel_facts(const trace::KernelFacts& facts, Workload& workload) {
   }
 }
 
+// The rows of operations that overlap the window; one without a length lies in it.
+Result<Workload> only_in(const trace::Window& window, const trace::Trace& trace,
+                         const Workload& workload) {
+  std::vector<bool> keep;
+  for (const trace::Row row : counted_ops(trace)) {
+    const int64_t start_ns = trace.ops.start_ns[static_cast<size_t>(row)];
+    const int64_t end_ns = trace.ops.end_ns[static_cast<size_t>(row)];
+    keep.push_back(start_ns < window.select.end_ns &&
+                   std::max(end_ns, start_ns + 1) > window.select.start_ns);
+  }
+  if (std::find(keep.begin(), keep.end(), true) == keep.end()) {
+    return make_error(ErrorCode::kNotFound, "no kernel with hardware counters is in the window",
+                      workload.path);
+  }
+  return only_rows(workload, keep);
+}
+
 }  // namespace
 
 Result<Workload> workload_of_file(const std::string& path, const std::string& as,
-                                  const std::string& model) {
+                                  const std::string& model, const trace::WindowText& window) {
   SONDE_ASSIGN(const trace::CountedTrace counted,
-               trace::load_counted(path, as, workload_request()));
+               trace::load_counted(path, as, workload_request(), window));
   SONDE_ASSIGN(Workload workload, workload_of(counted.trace, model));
   add_kernel_facts(counted.facts, workload);
-  return workload;
+  if (!window.given()) return workload;
+  return only_in(counted.window, counted.trace, workload);
 }
 
 }  // namespace sonde::metrics

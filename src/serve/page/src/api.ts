@@ -2,7 +2,8 @@
 
 export interface TraceInfo {
   path: string; as: string; start_ns: number; end_ns: number; ops: number; apis: number;
-  warnings: string[];
+  origin_ns: number;  // what times count from, on the clock of the file
+  warnings: string[]; counted: boolean;  // counted: kernels have hardware counters
 }
 // While a trace is read there is no more of it.
 type EarlyTrace = Pick<TraceInfo, "path"> & Partial<TraceInfo>;
@@ -12,7 +13,8 @@ export interface Preview {
 }
 export interface TrackInfo {
   kind: "gpu" | "queue" | "thread" | "packed"; owner: number; number: number; first_lane: number;
-  lanes: number; events: number; device: string; name?: string;
+  lanes: number; events: number; device: string;
+  name: string; process: string;  // of a thread, and of the main one of its process
   lane_events?: number[];
 }
 export interface LayerTrack {
@@ -128,7 +130,7 @@ export async function getJson<T>(path: string, query: Query = {}, signal?: Abort
 
 export async function getTraces(): Promise<TraceInfo[]> {
   const { traces } = await getJson<{ traces: EarlyTrace[] }>("traces");
-  return traces.map((trace) => ({ as: "", start_ns: 0, end_ns: 1, ops: 0, apis: 0, warnings: [], ...trace }));
+  return traces.map((trace) => ({ as: "", origin_ns: 0, start_ns: 0, end_ns: 1, ops: 0, apis: 0, warnings: [], counted: false, ...trace }));
 }
 
 export async function postJson<T>(path: string, query: Query, body: unknown): Promise<T> {

@@ -45,7 +45,7 @@ export function Panel({ page, analysis, options = {}, id, labelledBy, role, pict
   const { answer, error, fresh, key } = useAnswer(page, "panel", { trace: page.trace, analysis, ...all });
   return (
     <div class={fresh ? "answer" : "answer stale"} id={id} role={role} aria-labelledby={labelledBy} aria-busy={!fresh} data-shown={key}>
-      <Copy text={commandOf(page, analysis, all)} id={id === "panel" ? "command" : undefined} />
+      <Copy text={commandOf(page, analysis, all)} id={id === "panel" ? "command" : undefined} analysis={analysis} />
       {error !== undefined ? <p class="error">{error}</p> : null}
       {answer && picture ? picture(answer) : null}
       {answer ? <Answer answer={answer} page={page} /> : error === undefined ? <p>Reading the trace…</p> : null}

@@ -18,7 +18,7 @@ function shownFacts(page: Page, facts: Fact[]): { title: string; about: string; 
     if (fact.key === "steps" && warmUp > 0) return [{ title, about: "Slower ones at the begin are left out of the median", text: `${fact.text}, ${warmUp} of them warm-up` }];
     if (fact.key !== "wall_ns" || (fact.number ?? 0) < MUCH_LONGER * seen_ns) return [{ title, about: fact.title, text: fact.text }];
     return [{ title, about: "From the first event or sampled stack to the last", text: fact.text },
-            { title: "Of it on the timeline", text: timeText(seen_ns), about: "From the first operation, call or marker to the last. " +
+            { title: "On the timeline", text: timeText(seen_ns), about: "From the first operation, call or marker to the last. " +
               "Of the time before and after there are sampled stacks only, of imports for example: Stacks and Flame graph have them." }];
   });
 }

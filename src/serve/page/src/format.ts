@@ -46,12 +46,23 @@ export function cellText(key: string, value: unknown): string {
   return Number.isInteger(value) ? countText(value) : value.toPrecision(4);
 }
 
+// A time of the file's clock, which may count from 1970 or from a boot.
+export function clockText(ns: number): string { return `${(ns / 1e9).toFixed(6)} s`; }
+
+const TITLES: Record<string, string> = {
+  percentage: "Share %", file_bytes: "Size", snapshots: "Compared with", made_by: "Recorded by", counts: "Contents", host: "What the host did meanwhile",
+  gaps: "Gaps", lengths: "Gaps by their length", edge_kinds: "Edges of the path by kind", names: "What is on the path", slow: "What the slow ones did more", sites: "Where it was allocated",
+  series: "In use over time", depth: "Outstanding over time", program: "Before the first and after the last operation", streams: "Streams, as the program names them",
+  cv: "Variation", ops: "Operations", linked_ops: "With call",
+};
+
 // "total_ns": "Total".
 export function titleOf(key: string): string {
-  if (key === "percentage") return "Share %";
+  if (TITLES[key]) return TITLES[key]!;
   const words = key.replace(/_(ns|bytes)$/, "").replace(/percentage$/, "%").replace(/_per_s$/, "/s").replace(/_/g, " ")
     .replace(/\b(gpu|cpu|api|rpd|id|gb|cv|mfu|flop|tflop)\b/g, (word) => word === "gb" ? "GB" : word === "tflop" ? "TFLOP" : word.toUpperCase());
-  return words.replace(/^GPU ID$/, "GPU").replace(/^./, (first) => first.toUpperCase());
+  return words.replace(/^GPU ID$/, "GPU").replace(/^pid$/, "PID").replace(/^tid$/, "Thread").replace(/ ([ab])$/, (_, side: string) => ` ${side.toUpperCase()}`)
+    .replace(/^./, (first) => first.toUpperCase());
 }
 
 export function shellWord(text: string): string {

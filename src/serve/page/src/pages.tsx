@@ -5,7 +5,7 @@ import { Choice, Panel, Picture, optionsOf, useAnswer } from "./ask";
 import { breakdownPicture, flamePicture, idlePicture, pathPicture } from "./charts";
 import { FindingCard, StoryFacts } from "./findings";
 import { FLAME_LIMIT, Selection } from "./panels";
-import { Answer, Copy, Json, Options, commandOf, isRows } from "./report";
+import { Answer, Copy, Json, Options, commandOf } from "./report";
 import type { Page } from "./state";
 
 interface Part {
@@ -76,8 +76,8 @@ export function SpecPage({ page, spec }: { page: Page; spec: Spec }) {
     <>
       <p class="about">{spec.about}</p>
       <Selection page={page} />
-      {spec.id === "path" ? <WhatIf page={page} /> : null}
       {spec.parts.map((part) => <PartOf key={part.title} page={page} part={part} />)}
+      {spec.id === "path" ? <WhatIf page={page} /> : null}
       {spec.id === "path" ? <PartOf page={page} part={{ title: "The chain, edge by edge", analysis: "critical-path", options: { show: "edges", limit: "200" } }} /> : null}
     </>
   );
@@ -98,33 +98,35 @@ export function FindingsPage({ page }: { page: Page }) {
 }
 
 function SpeedOfLight({ page }: { page: Page }) {
-  const { answer, error, fresh } = useAnswer(page, "panel", { trace: page.trace, analysis: "sol" });
+  const options = optionsOf(page);
+  const { answer, error, fresh } = useAnswer(page, "panel", { trace: page.trace, analysis: "sol", ...options });
   return (
     <section class="part" aria-label="Speed of light" aria-busy={!fresh}>
       <h2>Speed of light</h2>
-      <Copy text={commandOf(page, "sol", {})} />
+      <Copy text={commandOf(page, "sol", options)} />
       {error !== undefined ? <p>{error}</p> : null}
-      <Picture page={page} path="panel" query={{ analysis: "sol" }} title="Speed of light" />
-      <Picture page={page} path="panel" query={{ analysis: "sol", panel: "3" }} title="Memory chart" />
-      <Picture page={page} path="panel" query={{ analysis: "roofline" }} title="Roofline" />
+      <Picture page={page} path="panel" query={{ analysis: "sol", ...options }} title="Speed of light" />
+      <Picture page={page} path="panel" query={{ analysis: "sol", panel: "3", ...options }} title="Memory chart" />
       {answer ? <Answer answer={answer} page={page} /> : null}
     </section>
   );
 }
 
+const SIZES: Part = { title: "From the sizes of tensors", analysis: "perf", picture: "svg" };
+
 // Speed of light, memory chart and roofline, where hardware counters were read; what the sizes of operators tell without.
 export function ComputePage({ page }: { page: Page }) {
-  const [counted, setCounted] = useState(false);
-  const look = (answer: Json): null => {
-    if (isRows(answer.counters) && answer.counters.length > 0 && !counted) queueMicrotask(() => setCounted(true));
-    return null;
-  };
+  const { counted } = page.info;
   return (
     <>
       <p class="about">How close kernels are to the peak of the GPU: from hardware counters where <code>sonde profile</code> read them, else from the sizes of the operators' tensors.</p>
+      <Selection page={page} />
       {counted ? <SpeedOfLight page={page} /> : null}
-      <section class="part" aria-label="Hardware counters"><h2>Hardware counters by kernel</h2><Panel page={page} analysis="counters" picture={look} /></section>
-      <PartOf page={page} part={{ title: "From the sizes of tensors", analysis: "perf", picture: "svg" }} />
+      {counted ? null : <PartOf page={page} part={SIZES} />}
+      {counted ? <PartOf page={page} part={{ title: "Roofline", analysis: "roofline", picture: "svg",
+        choice: { option: "type", label: "Compute roofs of", of: [["FP32", "FP32"], ["FP64", "FP64"], ["FP16", "FP16"], ["BF16", "BF16"]] } }} /> : null}
+      <PartOf page={page} part={{ title: "Hardware counters by kernel", analysis: "counters" }} />
+      {counted ? <PartOf page={page} part={SIZES} /> : null}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { breakdownPicture, flamePicture, idlePicture, pathPicture } from "./char
 import { Swatch, lookOf } from "./colours";
 import { bytesText, countText, timeText } from "./format";
 import { choose, follow } from "./moves";
+import { clockOf } from "./report";
 import type { Json, Options } from "./report";
 import type { Page } from "./state";
 
@@ -24,6 +25,9 @@ const TABS: Tab[] = [
   { id: "memory", analysis: "memory", name: "Memory", what: "who allocated what" },
   { id: "steps", analysis: "steps", name: "Steps", what: "how long each step took" },
 ];
+// Of kernels where their hardware counters were read.
+const COUNTED: Tab = { id: "roofline", analysis: "roofline", name: "Roofline", what: "how close kernels are to what the GPU can do, from hardware counters" };
+function rooflineOf(page: Page): string { return page.info.counted ? COUNTED.analysis : "perf"; }
 export const FLAME_LIMIT = "2000";
 
 function pictureOf(page: Page, id: string): ((answer: Json) => preact.ComponentChildren) | undefined {
@@ -32,7 +36,7 @@ function pictureOf(page: Page, id: string): ((answer: Json) => preact.ComponentC
     case "idle": return idlePicture;
     case "critical-path": return pathPicture;
     case "flame": return flamePicture(page);
-    case "roofline": return () => <Picture page={page} path="panel" query={{ analysis: "perf", ...optionsOf(page) }} title="Roofline" />;
+    case "roofline": return () => <Picture page={page} path="panel" query={{ analysis: rooflineOf(page), ...optionsOf(page) }} title="Roofline" />;
     default: return undefined;
   }
 }
@@ -40,6 +44,7 @@ function pictureOf(page: Page, id: string): ((answer: Json) => preact.ComponentC
 function EventDetails({ page }: { page: Page }) {
   const event = page.chosen!;
   const facts: [string, string][] = [["Starts", timeText(event.start_ns)], ["Lasts", timeText(event.duration_ns)]];
+  const about = (title: string): string | undefined => title === "Starts" ? clockOf(page, event.start_ns) : undefined;
   if (event.type) facts.push(["Type", event.type]);
   if (event.domain) facts.push(["Of", event.domain]);
   if (event.gpu !== undefined) facts.push(["Where", `GPU ${event.gpu}, queue ${event.queue}`]);
@@ -54,7 +59,7 @@ function EventDetails({ page }: { page: Page }) {
   return (
     <div class="details" role="group" aria-label="Selected event">
       <h2 class="eventname">{event.name}</h2>
-      <dl class="row">{facts.map(([title, text]) => <div><dt>{title}</dt><dd>{text}</dd></div>)}</dl>
+      <dl class="row">{facts.map(([title, text]) => <div title={about(title)}><dt>{title}</dt><dd>{text}</dd></div>)}</dl>
       <div class="buttons">
         {linked ? <button type="button" onClick={() => follow(page)}>
           {event.call ? "Go to the call that launched it" : "Go to what it launched"}</button> : null}
@@ -74,7 +79,7 @@ function GapDetails({ page }: { page: Page }) {
     <div class="details" role="group" aria-label="Selected time">
       <h2 class="eventname">{gap.source === "samples" ? `Sampled: ${gap.class}` : <><Swatch name={gap.class} /> {gap.source === "idle" ? "GPU idle: " : "Critical path: "}{gap.class.replace(/_/g, " ")}</>}
         {look.what ? <span class="note"> ({look.what})</span> : null}</h2>
-      <dl class="row"><div><dt>Starts</dt><dd>{timeText(gap.start_ns)}</dd></div><div><dt>Lasts</dt><dd>{timeText(gap.duration_ns)}</dd></div>
+      <dl class="row"><div title={clockOf(page, gap.start_ns)}><dt>Starts</dt><dd>{timeText(gap.start_ns)}</dd></div><div><dt>Lasts</dt><dd>{timeText(gap.duration_ns)}</dd></div>
         {gap.facts.map((fact) => <div><dt>{fact.title}</dt><dd>{fact.text}</dd></div>)}</dl>
       <div class="buttons">
         {gap.events.slice(0, 6).map((event) => (
@@ -141,11 +146,12 @@ export function Selection({ page }: { page: Page }) {
 }
 
 export function Panels({ page }: { page: Page }) {
-  const tab = TABS.find((each) => each.id === page.tab) ?? TABS[0]!;
+  const tabs = TABS.map((each) => each.id === COUNTED.id && page.info.counted ? COUNTED : each);
+  const tab = tabs.find((each) => each.id === page.tab) ?? tabs[0]!;
   const keys = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
-    page.chooseTab(TABS[(TABS.indexOf(tab) + step + TABS.length) % TABS.length]!.id);
+    page.chooseTab(tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length]!.id);
     document.getElementById(`tab-${page.tab}`)?.focus();
     event.stopPropagation();
     event.preventDefault();
@@ -157,7 +163,7 @@ export function Panels({ page }: { page: Page }) {
       <Selection page={page} />
       <Notes page={page} />
       <div role="tablist" aria-label="Analyses" class="tabs" onKeyDown={keys}>
-        {TABS.map(({ id, name, what }) => (
+        {tabs.map(({ id, name, what }) => (
           <button type="button" role="tab" id={`tab-${id}`} aria-selected={tab.id === id} aria-controls="panel" title={what}
                   tabIndex={tab.id === id ? 0 : -1} onClick={() => page.chooseTab(id)}>{name}</button>
         ))}

@@ -1,8 +1,8 @@
 // The answer of an analysis as people read it: its tables, facts and remarks. Whatever command it is of.
 import { useEffect, useState } from "preact/hooks";
-import { shortNames, whyOf } from "./api";
+import { getJson, shortNames, whyOf } from "./api";
 import { Swatch, isKnownLook, lookOf } from "./colours";
-import { cellText, countText, shellWord, titleOf } from "./format";
+import { cellText, clockText, countText, shellWord, timeText, titleOf } from "./format";
 import type { Page } from "./state";
 
 export type Json = Record<string, unknown>;
@@ -45,25 +45,46 @@ function useShort(page: Page, answer?: Json): Short {
   return known.answer === answer ? known.names : new Map();
 }
 
-const PLACES = ["at_ns", "from_ns", "peak_at_ns"];  // moments in the trace
+// Moments in the trace, counted from its start as --from does; and those that are of the file's clock.
+const PLACES = ["at_ns", "from_ns", "peak_at_ns", "start_ns"];
+const OF_CLOCK = ["first_ns", "last_ns"];
+function placeOf(page: Page, row: Json, column: string): number | undefined {
+  const value = row[column];
+  if (typeof value !== "number" || "below_ns" in row) return undefined;  // below_ns: from one length to another
+  return PLACES.includes(column) ? value : OF_CLOCK.includes(column) ? value - page.info.origin_ns : undefined;
+}
+export function clockOf(page: Page, place: number): string { return `${clockText(page.info.origin_ns + place)} on the clock of the file`; }
+
+function Place({ page, place, long }: { page: Page; place: number; long: number }) {
+  const show = (): void => {
+    if (page.route !== "timeline") page.go("timeline");
+    const wide = (page.camera.whole.to - page.camera.whole.from) / 50;  // of a moment
+    page.pointer = place;
+    page.look((camera) => long > 0 ? camera.reveal({ from: place, to: place + long }) : camera.show({ from: place - wide, to: place + wide }));
+  };
+  return <button type="button" class="link" title={`Show this moment in the timeline (${clockOf(page, place)})`} onClick={show}>{timeText(place)}</button>;
+}
 
 interface CellProps { page: Page; row: Json; column: string; isNumber: boolean; short: Short; scale: number }
 
 function Cell({ page, row, column, isNumber, short, scale }: CellProps) {
   const value = row[column];
   const text = cellText(column, value);
-  if ((column === "name" || column === "operator") && typeof value === "string" && value !== "" && !value.startsWith("(")) {
+  if ((column === "name" || column === "operator") && typeof value === "string" && value !== "" && !value.startsWith("(") && !("vendor" in row)) {
     const find = (): void => { page.setText(text.slice(0, 200)); if (page.route !== "timeline") page.go("timeline"); };
     return <td class="name"><button type="button" class="link" title={`${text} (click: find it in the timeline)`}
                     data-name={text} onClick={find}>{short.get(text) ?? text}</button></td>;
   }
-  if (PLACES.includes(column) && typeof value === "number") {
-    const long = Number(row.duration_ns ?? row.elapsed_ns ?? 0) || page.camera.length / 50;
+  const place = placeOf(page, row, column);
+  if (place !== undefined) return <td class="number"><Place page={page} place={place} long={Number(row.duration_ns ?? row.elapsed_ns ?? 0)} /></td>;
+  const step = column === "step" ? page.steps.find((each) => each.name === value) : undefined;
+  if (step) {
     const show = (): void => {
       if (page.route !== "timeline") page.go("timeline");
-      page.look((camera) => camera.reveal({ from: value, to: value + long }));
+      page.look((camera) => camera.reveal({ from: step.start_ns, to: step.end_ns }));
+      page.select({ from: step.start_ns, to: step.end_ns });
     };
-    return <td class="number"><button type="button" class="link" title="Show this moment in the timeline" onClick={show}>{text}</button></td>;
+    return <td class="name"><button type="button" class="link" title="Select this step in the timeline" onClick={show}>{text}</button></td>;
   }
   if (column.endsWith("percentage") && typeof value === "number" && scale > 0) {
     return <td class="number"><span class="share"><svg class="bar" width="60" height="10" aria-hidden="true">
@@ -121,9 +142,11 @@ export function Rowed({ title, rows, page, short }: { title: string; rows: Rows;
   );
 }
 
-export function Facts({ facts }: { facts: Json }) {
+export function Facts({ facts, page }: { facts: Json; page: Page }) {
+  const text = (key: string, value: unknown) => key === "at_ns" && typeof value === "number" ? <Place page={page} place={value} long={0} />
+    : /^(start|end)_ns$/.test(key) && typeof value === "number" ? clockText(value) : cellText(key, value);
   return <dl class="row">{Object.entries(facts).map(([key, value]) =>
-    <div><dt>{titleOf(key)}</dt><dd>{cellText(key, value)}</dd></div>)}</dl>;
+    <div><dt>{key === "at_ns" ? "Begins at" : titleOf(key)}</dt><dd>{text(key, value)}</dd></div>)}</dl>;
 }
 
 export function Answer({ answer, page }: { answer: Json; page: Page }) {
@@ -138,16 +161,22 @@ export function Answer({ answer, page }: { answer: Json; page: Page }) {
     }
     titled.add(section);
   };
+  const hasRows = Object.values(answer).some((value) => isRows(value) && value.length > 0);
   for (const [key, value] of Object.entries(answer)) {
     if (key === "report" || key === "file") continue;
     if (isRows(value) && value.length === 0 && `${key}_missing` in answer && titled.size > 0) continue;
+    if (key.endsWith("_missing") && titled.size > 0 && !hasRows) continue;  // said once
+    if (key === "metadata" && isRows(value)) {
+      parts.push(<details><summary>{titleOf(key)}: {countText(value.length)} entries of the file's own</summary><Rowed title={titleOf(key)} rows={value} page={page} short={short} /></details>);
+      continue;
+    }
     title(key);
     if (isRows(value)) {
       if (value.length > 0) parts.push(<Rowed title={titleOf(key)} rows={value} page={page} short={short} />);
     } else if (Array.isArray(value)) {
       parts.push(value.map((text) => <p class={key === "warnings" ? "error" : "note"}>{String(text)}</p>));
     } else if (typeof value === "object" && value !== null) {
-      parts.push(<Facts facts={value as Json} />);
+      parts.push(<Facts facts={value as Json} page={page} />);
     } else if (key.endsWith("_missing")) {
       parts.push(<p>{String(value)}</p>);
     } else if (key.endsWith("_rows_left_out")) {
@@ -157,14 +186,24 @@ export function Answer({ answer, page }: { answer: Json; page: Page }) {
   return <>{parts}</>;
 }
 
-export function Copy({ text, id }: { text: string; id?: string }) {
+// What the figures of an analysis mean: as --explain says it.
+function Meaning({ analysis }: { analysis: string }) {
+  const [text, setText] = useState("");
+  const ask = (): void => {
+    if (text === "") getJson<{ text: string }>("explain", { analysis }).then((answer) => setText(answer.text), (error) => setText(whyOf(error)));
+  };
+  return <details class="meaning" onToggle={ask}><summary>What these figures mean</summary>{text.trim().split("\n\n").map((part) => <p>{part}</p>)}</details>;
+}
+
+export function Copy({ text, id, analysis }: { text: string; id?: string; analysis?: string }) {
   const [done, setDone] = useState("");
   const copy = (): void => {
     navigator.clipboard.writeText(text).then(() => setDone("copied"), () => setDone("cannot copy here: mark the text"));
   };
   return (
-    <p class="command">
+    <div class="command">
       <code id={id}>{text}</code> <button type="button" onClick={copy}>Copy as command</button> <span role="status">{done}</span>
-    </p>
+      {analysis ? <Meaning analysis={analysis} /> : null}
+    </div>
   );
 }

@@ -62,9 +62,11 @@ export function inOrder(tracks: TrackInfo[]): TrackInfo[] {
   return [...tracks.filter((track) => track.kind !== "thread").sort((a, b) => a.owner - b.owner), ...threads];
 }
 
-// Files number what is no process or thread below 0.
-function nameOf(kind: string, number: number): string {
-  return number < 0 ? `Other ${-number}` : `${kind} ${number}`;
+// Files number what is no process or thread below 0. What only repeats the number says nothing.
+function nameOf(kind: string, number: number, name = ""): string {
+  const said = /^thread \d+ \((.*)\)$/.exec(name)?.[1] ?? name;
+  if (number < 0) return said || `Other ${-number}`;
+  return said && said !== `${kind.toLowerCase()} ${number}` ? `${kind} ${number}: ${said}` : `${kind} ${number}`;
 }
 
 export function keyOf(track: TrackInfo): string { return `${track.kind} ${track.owner} ${track.number}`; }
@@ -90,9 +92,9 @@ const BARE = { source: "" as Source, lanes: [] as number[], lane: LANE, hidden: 
 function headingRow(track: TrackInfo, ways: Arrangement): Row {
   const isGpu = track.kind !== "thread";
   const key = headOf(track);
-  const name = nameOf(isGpu ? "GPU" : "Process", track.owner);
+  const name = track.owner < 0 && track.name ? track.name : nameOf(isGpu ? "GPU" : "Process", track.owner, track.process);
   return { ...BARE, key, kind: "heading", level: 1, label: name,
-           note: isGpu ? shortDevice(track.device) || "any operation" : track.name ?? "",
+           note: isGpu ? shortDevice(track.device) || "any operation" : "",
            track: track.kind === "gpu" ? track : undefined, lanes: track.kind === "gpu" ? [track.first_lane] : [],
            lane: HEADING - 6, folds: true, open: !ways.folded.has(key), height: HEADING };
 }
@@ -105,8 +107,9 @@ function laneRow(track: TrackInfo, ways: Arrangement): Row {
   const outer = outerOf(track);
   const lanes = !open ? [] : ways.wide.has(key) || track.kind === "packed" ? all : all.slice(outer, outer + FEW_LANES);
   const folded = open && track.lanes > FEW_LANES && track.kind !== "packed";
-  const label = track.kind === "packed" ? "All queues" : nameOf(track.kind === "queue" ? "Queue" : "Thread", track.number);
-  return { ...BARE, key, kind: "lanes", level: 2, label: track.name ? `${label}: ${track.name}` : label,
+  const isMain = track.number === track.owner;  // its name is that of the process
+  const label = track.kind === "packed" ? "All queues" : track.kind === "queue" ? nameOf("Queue", track.number) : nameOf("Thread", track.number, isMain && track.owner >= 0 ? "" : track.name);
+  return { ...BARE, key, kind: "lanes", level: 2, label,
            note: plural(track.events, track.kind === "thread" ? "call" : "operation"), track, lanes, lane,
            hidden: open ? track.lanes - lanes.length : 0, folds: true, open, wide: ways.wide.has(key),
            height: open ? Math.max(folded ? HEADING + 14 : HEADING, lanes.length * lane + 6) : HEADING };

@@ -88,7 +88,7 @@ function Label({ page, row, top }: { page: Page; row: Row; top: number }) {
   return (
     <li role="treeitem" aria-level={row.level} aria-expanded={row.folds ? row.open : undefined} class={`label level${row.level}${row.pinned ? " pinned" : ""}${small ? " small" : ""}`}
         style={{ top: `${top}px`, height: `${row.height}px` }}>
-      {row.folds && !row.pinned ? <button type="button" onClick={() => page.turn("folded", row.key)} aria-expanded={row.open}>
+      {row.folds && !row.pinned ? <button type="button" onClick={() => page.turn("folded", row.key)} aria-expanded={row.open} title={row.label}>
         <span aria-hidden="true" class="turn">{row.open ? "▾" : "▸"}</span>{row.label}
       </button> : <span class="plain">{row.label}</span>}
       <span class="note" title={row.note}>{row.note}</span>
