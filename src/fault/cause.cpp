@@ -448,6 +448,15 @@ std::string reasons_text(uint32_t reasons) {
   return text.empty() ? "no reason given" : text;
 }
 
+std::string gpu_page_text(uint32_t reasons, int gpu) {
+  constexpr uint32_t kNotPresent = 0x1, kReadOnly = 0x2, kNoExecute = 0x4, kHostOnly = 0x8;
+  if ((reasons & kNotPresent) != 0) return fmt::format("not mapped for GPU {}", gpu);
+  if ((reasons & kReadOnly) != 0) return fmt::format("mapped for GPU {}, read-only", gpu);
+  if ((reasons & kNoExecute) != 0) return fmt::format("mapped for GPU {}, not executable", gpu);
+  if ((reasons & kHostOnly) != 0) return fmt::format("mapped for the host only, not GPU {}", gpu);
+  return {};
+}
+
 void find_cause(FaultReport& report) {
   if (report.finding) {
     const auto& near = report.nearest;

@@ -166,5 +166,12 @@ TEST(Text, WritesWhatIsNotKnownAsSuch) {
       << text;
 }
 
+TEST(Page, IsAsTheDriverTellsOfTheGpu) {
+  EXPECT_EQ(gpu_page_text(0x1, 0), "not mapped for GPU 0");
+  EXPECT_EQ(gpu_page_text(0x2, 1), "mapped for GPU 1, read-only");
+  EXPECT_EQ(gpu_page_text(0x4, 0), "mapped for GPU 0, not executable");
+  EXPECT_EQ(gpu_page_text(0x10, 0), "");  // its memory is broken: nothing of the page
+}
+
 }  // namespace
 }  // namespace sonde::fault

@@ -467,12 +467,15 @@ void Composer::use_wave_address() {
   }
 }
 
-// What the process itself has there; what the GPU may do is the reason of the fault.
+// The GPU's tables cannot be read from here, but the driver has told what they forbid; and what the
+// process itself has there.
 void Composer::look_at_page() {
+  if (report_.has_address) report_.page = gpu_page_text(report_.reasons, report_.gpu);
   if (held_ == nullptr || held_->trouble() != 0) return;
   constexpr uint32_t kException = 0x1016;
   if (report_.status == kException) report_.assertion = find_assertion(*held_);
-  if (report_.has_address) report_.page = held_->page_text(report_.address);
+  if (!report_.has_address) return;
+  report_.page += (report_.page.empty() ? "" : "; ") + held_->page_text(report_.address);
 }
 
 void Composer::show_code() {

@@ -49,4 +49,8 @@ void find_cause(FaultReport& report);
 // What the bits of a memory fault mean: "page not present, write to a read-only page".
 std::string reasons_text(uint32_t reasons);
 
+// How the GPU's page tables have the page, as far as the reasons tell: "not mapped for GPU 0", ""
+// if they do not.
+std::string gpu_page_text(uint32_t reasons, int gpu);
+
 }  // namespace sonde::fault

@@ -217,7 +217,7 @@ struct FaultReport {
   std::vector<WaveGroup> waves;
   std::optional<Violation> violation;
   std::string assertion;  // the text of a failed assert()
-  std::string page;       // what the process has mapped at the address; "" = not known
+  std::string page;       // what GPU and process have mapped at the address; "" = not known
   std::optional<CheckFinding> finding;  // where that is what is told
   std::string no_waves;                 // why there are none, or not all, and how to get them
   std::vector<QueueWait> waits;         // of a program that goes on

@@ -1,6 +1,7 @@
 // link: sonde_base
 // What a launch costs on the board of the process (wire/board.h), from which failures of a GPU are
-// told: an entry when it is launched, and a mark when it is over. And what a barrier costs.
+// told: an entry when it is launched, and a mark when it is over. And what a barrier costs, and an
+// allocation without its stack and that of its free.
 #include <sys/stat.h>
 #include <time.h>
 
@@ -10,6 +11,7 @@
 
 // The code itself, which is part of a library that exports nothing of it.
 #include "backends/rocm/hsa/board.cpp"
+#include "backends/rocm/hsa/board_memory.cpp"
 
 namespace sonde::hsa {
 void open_log(const char*) {}
@@ -67,5 +69,16 @@ int main() {
   std::printf(
       "{\"name\": \"board of a barrier\", \"value\": %.1f, \"unit\": \"ns CPU\", \"goal\": 200}\n",
       (cpu_ns() - begin) / kLaunches);
+  constexpr int kLive = 1000, kRounds = 1000;
+  const double allocating = cpu_ns();
+  for (int i = 0; i < kRounds * kLive; ++i) {
+    const auto* address = reinterpret_cast<const void*>(0x7f0000000000 + i % kLive * 0x1000L);
+    hsa::note_free(address);  // of the round before
+    hsa::note_allocation(address, address, 4096, 0, wire::kBoardPool);
+  }
+  std::printf(
+      "{\"name\": \"board of an allocation and its free\", \"value\": %.1f, \"unit\": \"ns CPU\", "
+      "\"note\": \"without their stacks, 1000 live\"}\n",
+      (cpu_ns() - allocating) / (kRounds * kLive));
   return last == 2 * uint64_t{kLaunches} ? 0 : 1;
 }
