@@ -46,6 +46,8 @@ AREAS = (
     Area("python", "stacks of Python, and its tracing", 600,
          tests=r"^(cpu\.python|e2e\.python|e2e\.python_trace)$"),
     Area("torch", "PyTorch programs, recorded and not", 900, tests=r"^e2e\.torch$"),
+    Area("torch-jobs", "torch.compile, and two ranks with gloo", 1200,
+         script="/usr/bin/python3 tests/e2e/run.py tests/e2e/soak/torch.toml"),
     Area("exchange", "import and export of other tools' formats", 900,
          tests=r"^(e2e\.(import|import_rocm|exchange)|export\..*|import\.[a-z_]*)$"),
     Area("programs", "programs of Debian that nobody here wrote, recorded and not", 1800,

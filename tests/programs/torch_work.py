@@ -145,9 +145,9 @@ def main():
     parser.add_argument("--fork", action="store_true")
     args = parser.parse_args()
     results = {}
-    in_threads(args.threads, results)
-    if args.fork:
+    if args.fork:  # first: PyTorch 2 computes no gradients in the child of a process that did
         in_child()
+    in_threads(args.threads, results)
     results["workers"] = load(args.workers) if args.workers else []
     with profiled(args.profile) as profiler:
         time.sleep(0.001)

@@ -369,7 +369,8 @@ TEST(Collectives, OfGroupsOfCallsOfRccl) {
     for (int i = 0; i < kernels; ++i) {
       const int launch =
           rows.add(ApiRow{"", "hipExtLaunchKernel", t + 22 + 4 * i, t + 24 + 4 * i, 1, 1, "hip"});
-      rows.add(OpRow{"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", t + 50 + i, t + 90 + i, launch});
+      // The last that was launched begins first.
+      rows.add(OpRow{"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t", t + 50 - i, t + 90 - i, launch});
     }
   };
   trace::TraceBuilder rows;
@@ -382,7 +383,7 @@ TEST(Collectives, OfGroupsOfCallsOfRccl) {
     found.push_back(fmt::format("{} {} {}", one.op, one.bytes, one.communicator));
   }
   EXPECT_EQ(found,
-            (Lines{"allreduce 4000 0xc0", "allreduce 4001 0xc1", "broadcast -1 ", "sendrecv -1 "}));
+            (Lines{"allreduce 4001 0xc1", "allreduce 4000 0xc0", "broadcast -1 ", "sendrecv -1 "}));
 }
 
 TEST(Collectives, SaysWhatIsMissing) {

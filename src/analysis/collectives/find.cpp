@@ -49,20 +49,30 @@ class Groups {
     }
   }
 
-  // The call for the next kernel that this end of a group launches, where each call has one kernel;
-  // else one of them if all do the same; else kNone.
-  void count_kernel(Row end) { ++kernels_[end]; }
-  Row next_call(Row end) {
-    const auto calls = calls_.find(end);
-    if (calls == calls_.end() || calls->second.empty()) return kNone;
-    if (calls->second.size() == kernels_[end]) return calls->second[given_[end]++];
-    const std::string op = collective_op(name_of_call(calls->second.front()));
-    const bool all_same = std::all_of(calls->second.begin(), calls->second.end(), [&](Row call) {
+  // Launch is the call that launched the kernel, in the group that ends so.
+  void add_kernel(Row end, Row launch) {
+    if (end != kNone) launches_[end].push_back(launch);
+  }
+  bool is_one_each(Row end) const { return launches_.at(end).size() == calls_.at(end).size(); }
+
+  // Where each call has a kernel, they are launched in the order of the calls; else one of the
+  // calls, if all do the same, or kNone.
+  Row call_of(Row end, Row launch) const {
+    const auto found = calls_.find(end);
+    if (found == calls_.end() || found->second.empty()) return kNone;
+    const std::vector<Row>& calls = found->second;
+    if (is_one_each(end)) {
+      const auto& launches = launches_.at(end);
+      const auto before = std::count_if(launches.begin(), launches.end(),
+                                        [&](Row other) { return other < launch; });
+      return calls[static_cast<size_t>(before)];
+    }
+    const std::string op = collective_op(name_of_call(calls.front()));
+    const bool all_same = std::all_of(calls.begin(), calls.end(), [&](Row call) {
       return collective_op(name_of_call(call)) == op;
     });
-    return all_same ? calls->second.front() : kNone;
+    return all_same ? calls.front() : kNone;
   }
-  bool is_one_each(Row end) { return calls_[end].size() == kernels_[end]; }
 
  private:
   template <typename Api>
@@ -71,8 +81,7 @@ class Groups {
   }
 
   const trace::Trace& trace_;
-  std::map<Row, std::vector<Row>> calls_;
-  std::map<Row, size_t> kernels_, given_;
+  std::map<Row, std::vector<Row>> calls_, launches_;
 };
 
 class Finder {
@@ -160,7 +169,8 @@ class Finder {
       });
     };
     for (size_t op = 0; op < trace.ops.size(); ++op) {
-      if (trace.ops.category[op] == Category::kCommunication) groups.count_kernel(end_of_group(op));
+      if (trace.ops.category[op] != Category::kCommunication) continue;
+      groups.add_kernel(end_of_group(op), trace.ops.api[op]);
     }
     for (size_t op = 0; op < trace.ops.size(); ++op) {
       if (trace.ops.category[op] != Category::kCommunication) continue;
@@ -173,7 +183,7 @@ class Finder {
       one.end_ns = trace.ops.end_ns[op];
       const Row described = tree.nearest(trace.ops.api[op], describes);
       const Row end = described == kNone ? end_of_group(op) : kNone;
-      const Row call = end == kNone ? described : groups.next_call(end);
+      const Row call = end == kNone ? described : groups.call_of(end, trace.ops.api[op]);
       if (call != kNone) {
         const auto api = static_cast<size_t>(call);
         const std::string& name = trace.names[trace.apis.name[api]];
