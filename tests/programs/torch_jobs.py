@@ -62,7 +62,7 @@ def compiled(_job, _rank, profile):
     try:
         net(torch.zeros(8, 16))
     except Exception as error:  # noqa: BLE001 - of dynamo, inductor or the compiler
-        unable(f"torch.compile: {str(error).splitlines()[0]}")
+        unable(f"torch.compile: {' '.join(str(error).split())[:400]}")
     return train(net, 0, profile)
 
 
