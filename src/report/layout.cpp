@@ -78,14 +78,24 @@ size_t offset_of(std::string_view text, size_t count) {
 
 }  // namespace
 
+bool is_sentence(std::string_view text) {
+  constexpr std::ptrdiff_t kLeastSpaces = 4;
+  return std::count(text.begin(), text.end(), ' ') >= kLeastSpaces;
+}
+
 std::string ellipsize(std::string_view text, size_t width) {
   const size_t full = display_width(text);
   if (full <= width) return std::string(text);
   if (width <= 3) return std::string(text.substr(0, offset_of(text, width)));
   const size_t head = (width - 2) * 2 / 3;
   const size_t tail = width - 2 - head;
-  return std::string(text.substr(0, offset_of(text, head))) + ".." +
-         std::string(text.substr(offset_of(text, full - tail)));
+  std::string_view begin = text.substr(0, offset_of(text, head));
+  std::string_view end = text.substr(offset_of(text, full - tail));
+  if (is_sentence(text)) {  // whole words
+    begin = begin.substr(0, std::min(begin.size(), begin.rfind(' ') + 1));
+    end = end.substr(std::min(end.size(), end.find(' ')));
+  }
+  return std::string(begin) + ".." + std::string(end);
 }
 
 std::string pad(std::string_view text, size_t width, bool right_align) {

@@ -23,7 +23,11 @@ constexpr size_t kLeftOut = SIZE_MAX;
 // fits; then the widest give way first. The last column does not leave.
 std::vector<size_t> fit_columns(const std::vector<ColumnNeed>& needs, size_t room);
 
-// Cuts the middle out of a text wider than `width`, where long names differ least.
+// Text of five words and more, rather than a name.
+bool is_sentence(std::string_view text);
+
+// Cuts the middle out of a text wider than `width`, where long names differ least; out of a
+// sentence whole words.
 std::string ellipsize(std::string_view text, size_t width);
 
 std::string pad(std::string_view text, size_t width, bool right_align);

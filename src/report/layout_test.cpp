@@ -30,6 +30,9 @@ TEST(Layout, CutsTheMiddleByCodePoints) {
   EXPECT_EQ(ellipsize("abc", 3), "abc");
   EXPECT_EQ(ellipsize("abcdefghijklmnop", 10), "abcde..nop");
   EXPECT_EQ(ellipsize("abcdef", 2), "ab");
+  EXPECT_EQ(ellipsize("GPUs are idle because the program launches work too late", 35),
+            "GPUs are idle because .. too late");
+  EXPECT_EQ(ellipsize("oneverylongwordofmanyletters and four more words", 20), ".. words");
   const std::string umlauts = "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4";
   EXPECT_EQ(valid_utf8(ellipsize(umlauts, 5)), ellipsize(umlauts, 5));
   EXPECT_EQ(display_width(ellipsize(umlauts, 5)), 5u);

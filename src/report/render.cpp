@@ -37,6 +37,7 @@ std::string real_text(double value, const Column& column, bool exact) {
   if (exact) return fmt::format("{}", value);
   if (column.kind != Kind::kPercent) return fmt::format("{:.{}f}", value, column.decimals);
   if (value > 0 && value < 0.05) return "<0.1";  // not none
+  if (value < 0 && value > -0.05) return ">-0.1";
   return fmt::format("{:.1f}", value);
 }
 

@@ -70,11 +70,24 @@ TEST(Render, ColumnsOfTimesHaveOneUnitAndThreeDigits) {
   EXPECT_EQ(text_in(TimeUnit::kNanosecond, 7), "7");
 }
 
+TEST(Render, FactsThatAreSentencesGoOnBelow) {
+  Report report;
+  Section& section = report.sections.emplace_back();
+  section.facts = {{"verdict", "Verdict", Kind::kText, "B takes 2.000 times as long as A, +100 ns"},
+                   {"path", "A", Kind::kText, "/a/path/that/is/too/long/to/be/shown"}};
+  EXPECT_EQ(rendered(report, "text", 32),
+            "Verdict  B takes 2.000 times as\n"
+            "         long as A, +100 ns\n"
+            "A        /a/path/that/i..e/shown\n");
+}
+
 TEST(Render, SmallSharesAreNotNone) {
   Column share;
   share.kind = Kind::kPercent;
   EXPECT_EQ(text_of(Value(0.0), share), "0.0");
   EXPECT_EQ(text_of(Value(0.01), share), "<0.1");
+  EXPECT_EQ(text_of(Value(-0.01), share), ">-0.1");
+  EXPECT_EQ(text_of(Value(-0.06), share), "-0.1");
   EXPECT_EQ(text_of(Value(99.96), share), "100.0");
 }
 

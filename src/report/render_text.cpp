@@ -114,11 +114,16 @@ void append_facts(std::string& out, const Section& section, const RenderOptions&
     title_width = std::max(title_width, display_width(fact.title));
   }
   for (const Fact& fact : section.facts) {
-    std::string value = fact_text(fact, options.exact);
-    if (options.width > title_width + 22) {
-      value = ellipsize(value, options.width - title_width - 2);
+    const std::string value = fact_text(fact, options.exact);
+    const bool fits = options.width <= title_width + 22;
+    const size_t room = fits ? 0 : options.width - title_width - 2;
+    std::string title = pad(fact.title, title_width, false);
+    std::string lines = !fits && is_sentence(value) ? wrap(value, room, 0) : value + '\n';
+    lines.pop_back();
+    for (const std::string_view line : split(lines, '\n')) {
+      out += title + "  " + (fits ? std::string(line) : ellipsize(line, room)) + "\n";
+      title.assign(title_width, ' ');
     }
-    out += pad(fact.title, title_width, false) + "  " + value + "\n";
   }
 }
 

@@ -67,14 +67,20 @@ struct Sides {
   int64_t count_b() const { return steps_b ? steps_b->count : 1; }
 };
 
+// Three decimals, or digits of what is less than a hundredth.
+std::string ratio_text(int64_t b_ns, int64_t a_ns) {
+  const double ratio = static_cast<double>(b_ns) / static_cast<double>(a_ns);
+  return ratio < 0.01 ? fmt::format("{:.3g}", ratio) : fmt::format("{:.3f}", ratio);
+}
+
 // That one side has more steps, or a first step that is no other, is no change of the program.
 std::string steps_text(const Sides& sides) {
   if (!sides.steps_a) return "";
   const StepTimes &a = *sides.steps_a, &b = *sides.steps_b;
-  std::string text = fmt::format(
-      "; a step takes {:.3f} times as long, {} in the median of {} and {} in that of {}",
-      static_cast<double>(b.median_ns) / static_cast<double>(a.median_ns),
-      format_duration(a.median_ns), a.count, format_duration(b.median_ns), b.count);
+  std::string text =
+      fmt::format("; a step takes {} times as long, {} in the median of {} and {} in that of {}",
+                  ratio_text(b.median_ns, a.median_ns), format_duration(a.median_ns), a.count,
+                  format_duration(b.median_ns), b.count);
   constexpr int64_t kWarmUp = 3;
   for (const auto& [name, times] : {std::pair("A", a), std::pair("B", b)}) {
     if (times.first_ns <= kWarmUp * times.median_ns) continue;
@@ -103,9 +109,9 @@ std::string verdict_of(const Sides& sides, const WallParts& a, const WallParts& 
   int64_t busy_ns = 0, idle_ns = 0;
   for (const Part& part : parts) (part.what == "busy" ? busy_ns : idle_ns) += part.delta_ns();
   std::string text = fmt::format(
-      "B takes {:.3f} times as long as A, {}: GPU work {}, calls while no GPU works {}, neither {}",
-      static_cast<double>(b.wall_ns) / static_cast<double>(a.wall_ns), signed_time(delta_ns),
-      signed_time(busy_ns), signed_time(idle_ns), signed_time(unexplained_ns));
+      "B takes {} times as long as A, {}: GPU work {}, calls while no GPU works {}, neither {}",
+      ratio_text(b.wall_ns, a.wall_ns), signed_time(delta_ns), signed_time(busy_ns),
+      signed_time(idle_ns), signed_time(unexplained_ns));
   return text + steps_text(sides);
 }
 

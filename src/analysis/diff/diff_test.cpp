@@ -60,6 +60,15 @@ TEST(Diff, PartsOfTheWallTime) {
   EXPECT_EQ(parts.nothing_ns, 20);
 }
 
+TEST(Diff, RatiosOfVeryDifferentTracesAreNotNone) {
+  trace::TraceBuilder a, b;
+  a.add(OpRow{"k", 0, 1'000'000});
+  b.add(OpRow{"k", 0, 221});
+  const report::Report report = compare(a, b);
+  const auto verdict = std::get<std::string>(section_of(report, "wall").facts.at(0).value);
+  EXPECT_EQ(verdict.find("B takes 0.000221 times as long"), 0u) << verdict;
+}
+
 TEST(Diff, VerdictExplainedAndRenamedOperators) {
   const report::Report report = compare(program("aten::miopen_convolution", "k1", 40),
                                         program("aten::cudnn_convolution", "k2", 140));
