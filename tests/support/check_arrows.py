@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Checks the sources against the rules of ARCHITECTURE.md and STYLE.md that a program can check.
 
-Which folder includes which (ARROWS), that the folders within one go no circle, that SQLite stays
+Which folder includes which (the table of ARCHITECTURE.md), that the folders within one go no circle, that SQLite stays
 behind store/ and SQL where files are read and written, that the side that runs in the traced program
 uses no C++ runtime, that no file and no function is too long, and that no file names a machine's own
 paths. One line per violation; exit 1 if there is any.
@@ -15,32 +15,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MAX_LINES = 500
 MAX_FUNCTION_LINES = 60
-
-# folder -> folders it may include, besides itself and include/sonde/.
-ARROWS = {
-    "base": set(),
-    "gpu": {"base"},
-    "wire": {"base"},
-    "agent": {"wire", "base"},
-    "backends": {"agent", "wire", "base"},
-    "store": {"wire", "base"},
-    "importers": {"store", "wire", "base"},
-    "trace": {"importers", "store", "base"},
-    "report": {"base"},
-    "metrics": {"trace", "report", "base"},
-    "analysis": {"trace", "metrics", "report", "base"},
-    "export": {"store", "base"},
-    "record": {"monitor", "fault", "store", "wire", "base"},
-    "measure": {"base"},
-    "monitor": {"base"},
-    "http": {"base"},
-    "timeline": {"trace", "store", "base"},
-    "watch": {"monitor", "report", "base"},
-    "fault": {"gpu", "store", "wire", "base"},
-    "serve": {"http", "timeline", "store", "importers", "trace", "analysis", "metrics", "report",
-              "export", "base"},
-}
-ARROWS["cli"] = set(ARROWS)  # everything; nothing includes cli
 
 IN_TARGET = {"agent", "backends"}
 SQLITE_FOLDERS = {"store", "cli"}  # cli: `sonde query` tells column types apart
@@ -60,6 +34,18 @@ OPTIONAL = re.compile(r"^ *(?:find_(?:package|path|file|library|program)|check_i
                       r"(?:_cxx)?\((?![^)]*REQUIRED)[^)]*\)", re.MULTILINE)
 
 
+def arrows_of(text):
+    """folder -> folders it may include, besides include/sonde/: the table of ARCHITECTURE.md."""
+    rows = re.findall(r"^\| `(src/|)(\w+)/?\*?` \|.*\| ([^|]*) \|$", text, re.MULTILINE)
+    everything = {folder for place, folder, _ in rows if place}
+    return {folder: (everything if allowed == "everything" else
+                     {"base", *re.findall(r"\w+", allowed)}) - {folder}
+            for _, folder, allowed in rows}
+
+
+ARROWS = arrows_of((ROOT / "ARCHITECTURE.md").read_text())
+
+
 def main():
     problems = []
     texts = {path: (ROOT / path).read_text(errors="replace")
@@ -67,8 +53,24 @@ def main():
     for path, text in texts.items():
         problems += check_file(path, text)
     problems += check_circles(texts)
+    problems += check_folders({folder_of(path) for path in texts if len(path.parts) > 1})
+    problems += check_packages((ROOT / "packages.txt").read_text(),
+                               (ROOT / "docs/dependencies.md").read_text())
     print("\n".join(problems) or "arrows: every include goes the allowed way")
     return 1 if problems else 0
+
+
+def check_folders(folders):
+    """One line for each folder that ARCHITECTURE.md has and the tree has not."""
+    return [f"ARCHITECTURE.md: there is no folder {folder}" for folder in sorted(set(ARROWS) - folders)]
+
+
+def check_packages(packages, page):
+    """One line for each package that ./dev may install and docs/dependencies.md gives no reason for."""
+    named = set(re.findall(r"[\w.+-]+", page))
+    wanted = re.findall(r"^([\w.+-]+)", packages, re.MULTILINE)
+    return [f"docs/dependencies.md: does not say what {package} is for"
+            for package in sorted(set(wanted) - named)]
 
 
 def tracked_files():
@@ -95,7 +97,7 @@ def check_file(path, text):
         for match in MACHINE_PATH.finditer(text):
             row = text.count("\n", 0, match.start()) + 1
             problems.append(f"{path}:{row}: a path of one machine: {match.group(0)}")
-    if path.suffix in (".h", ".c", ".cpp") and path.parts[0] == "src":
+    if path.suffix in (".h", ".c", ".cpp") and path.parts[0] in ("src", "softgpu"):
         problems += check_includes(path, text)
     if path.name == "CMakeLists.txt":
         for match in OPTIONAL.finditer(text):
@@ -117,10 +119,14 @@ def functions(text):
         opened = opened or line.endswith("{")
 
 
+def folder_of(path):
+    return path.parts[1] if path.parts[0] == "src" else path.parts[0]
+
+
 def check_includes(path, text):
-    folder = path.parts[1]
+    folder = folder_of(path)
     if folder not in ARROWS:
-        return [f"{path}: src/{folder} has no entry in ARROWS of {Path(__file__).name}"]
+        return [f"{path}: src/{folder} has no row in the table of ARCHITECTURE.md"]
     is_test = path.stem.endswith(("_test", "_test_support"))
     problems = []
     for match in INCLUDE.finditer(text):

@@ -44,6 +44,21 @@ class ArrowsTest(unittest.TestCase):
         self.assertEqual(self.problems("src/trace/a.cpp", 'x = "SELECT 1";\n'), [])
         self.assertEqual(len(self.problems("src/backends/x/a.cpp", "#include <string>\n")), 1)
 
+    def test_the_table_of_the_page_is_what_is_checked(self):
+        arrows = check_arrows.arrows_of("| `src/a` | x, y | - |\n| `src/b/*` | x | a, [c](d) |\n"
+                                        "| `src/cli` | x | everything |\n| `soft/` | x | a |\n")
+        self.assertEqual(arrows, {"a": {"base"}, "b": {"base", "a", "c", "d"}, "cli": {"a", "b"},
+                                  "soft": {"base", "a"}})
+        self.assertEqual(len(self.problems("softgpu/isa/a.cpp", '#include "store/a.h"\n')), 1)
+        self.assertEqual(self.problems("softgpu/isa/a.cpp", '#include "gpu/a.h"\n'), [])
+        folders = set(check_arrows.ARROWS) - {"watch"}
+        self.assertEqual(check_arrows.check_folders(folders), ["ARCHITECTURE.md: there is no folder watch"])
+
+    def test_every_package_has_a_reason(self):
+        packages = "# g\n[build]\ng++ # x\nlibfmt-dev|libfmt9  # y\nlibzstd-dev\n"
+        self.assertEqual(check_arrows.check_packages(packages, "| fmt (libfmt-dev) | g++, `libzstd` |"),
+                         ["docs/dependencies.md: does not say what libzstd-dev is for"])
+
     def test_unknown_folder(self):
         self.assertEqual(len(self.problems("src/misc/a.h", "")), 1)
 
