@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "base/pinned.h"
 #include "compute/executor.h"
 
 namespace softgpu {
@@ -15,12 +16,10 @@ struct FaultSlot {
 };
 
 // Makes this thread ready to catch faults (an alternate signal stack) for its lifetime.
-class FaultStack {
+class FaultStack : sonde::Pinned {
  public:
   FaultStack();
   ~FaultStack();
-  FaultStack(const FaultStack&) = delete;
-  FaultStack& operator=(const FaultStack&) = delete;
 
  private:
   void* memory_ = nullptr;

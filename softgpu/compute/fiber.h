@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "base/pinned.h"
+
 namespace softgpu {
 
 // Saves what a called function must preserve on the current stack, stores the stack pointer at
@@ -19,12 +21,10 @@ void* make_fiber(char* top, void (*run)(void*), void* argument);
 
 // Stacks of equal size in one mapping. With `guarded`, below each is a page that faults, so that an
 // overflow is seen; without, the need must be known.
-class Stacks {
+class Stacks : sonde::Pinned {
  public:
   Stacks() = default;
   ~Stacks();
-  Stacks(const Stacks&) = delete;
-  Stacks& operator=(const Stacks&) = delete;
 
   // Makes room for `count` stacks of at least `bytes`. False if there is no memory. What was on
   // them before is lost.

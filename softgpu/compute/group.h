@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/pinned.h"
 #include "compute/fault.h"
 #include "compute/fiber.h"
 #include "compute/kernel_abi.h"
@@ -13,12 +14,10 @@
 
 namespace softgpu {
 
-class GroupRunner {
+class GroupRunner : sonde::Pinned {
  public:
   GroupRunner();
   ~GroupRunner();
-  GroupRunner(const GroupRunner&) = delete;
-  GroupRunner& operator=(const GroupRunner&) = delete;
 
   // `group` has all but the parts that are this runner's own: api, LDS, stack.
   Outcome run(const SoftgpuKernel& kernel, SoftgpuGroup group);

@@ -11,31 +11,18 @@ namespace {
 
 bool is_zero(uint64_t signal) { return signal_value(signal) == 0; }
 
-// As KFD has them, bit N for its exception N + 1.
+// The exceptions of KFD, where bit N stands for exception N + 1.
 uint64_t exceptions_of(QueueError error) {
-  const auto bit = [](unsigned exception) { return uint64_t{1} << (exception - 1); };
-  switch (error) {
-    case kBadDimensions:
-      return bit(16);
-    case kBadGroupMemory:
-      return bit(17);
-    case kBadCodeObject:
-      return bit(18);
-    case kBadPacket:
-      return bit(20);
-    case kGroupTooLarge:
-      return bit(21);
-    case kBadVendorPacket:
-      return bit(23);
-    case kApertureError:
-      return bit(6);
-    case kIllegalInstructionError:
-      return bit(4);
-    case kExceptionError:
-      return bit(2);
-    case kScratchRequest:
-    case kScratchReclaim:
-      break;
+  struct Exception {
+    QueueError error;
+    unsigned number;
+  };
+  constexpr Exception kExceptions[] = {
+      {kBadDimensions, 16}, {kBadGroupMemory, 17},         {kBadCodeObject, 18},
+      {kBadPacket, 20},     {kGroupTooLarge, 21},          {kBadVendorPacket, 23},
+      {kApertureError, 6},  {kIllegalInstructionError, 4}, {kExceptionError, 2}};
+  for (const Exception& each : kExceptions) {
+    if (each.error == error) return uint64_t{1} << (each.number - 1);
   }
   return 0;
 }

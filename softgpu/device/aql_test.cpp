@@ -17,6 +17,14 @@ class Aql : public ::testing::Test {
     device_ = std::make_unique<Device>(config, host_);
     ring_ = std::make_unique<AqlRing>(*device_, 1);
   }
+  void expect_waits() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(value(done_), 1);
+  }
+  void expect_done_by(AmdSignal& signal, int64_t set) {
+    __atomic_store_n(&signal.value, set, __ATOMIC_RELEASE);
+    EXPECT_TRUE(wait_for_value(done_, 0));
+  }
   const CodeObject code_{{"_Z4vaddPf", "_Z5scalePf"}};
   FakeHost host_;
   LogFile log_;
@@ -133,13 +141,10 @@ TEST_F(Aql, BarrierAndWaitsForAllAndIgnoresNull) {
   alignas(64) AmdSignal a{}, b{};
   a.value = b.value = done_.value = 1;
   ring_->submit(barrier_packet(kAqlBarrierAnd, {&a, nullptr, &b}, &done_));
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(value(done_), 1);
+  expect_waits();
   __atomic_store_n(&a.value, 0, __ATOMIC_RELEASE);
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(value(done_), 1);
-  __atomic_store_n(&b.value, 0, __ATOMIC_RELEASE);
-  EXPECT_TRUE(wait_for_value(done_, 0));
+  expect_waits();
+  expect_done_by(b, 0);
 }
 
 TEST_F(Aql, BarrierOrWaitsForAny) {
@@ -147,10 +152,8 @@ TEST_F(Aql, BarrierOrWaitsForAny) {
   alignas(64) AmdSignal a{}, b{};
   a.value = b.value = done_.value = 1;
   ring_->submit(barrier_packet(kAqlBarrierOr, {&a, &b}, &done_));
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(value(done_), 1);
-  __atomic_store_n(&b.value, 0, __ATOMIC_RELEASE);
-  EXPECT_TRUE(wait_for_value(done_, 0));
+  expect_waits();
+  expect_done_by(b, 0);
 }
 
 TEST_F(Aql, BarrierValueComparesUnderItsMask) {
@@ -166,10 +169,8 @@ TEST_F(Aql, BarrierValueComparesUnderItsMask) {
   packet.barrier_value.condition = kLess;
   packet.barrier_value.completion = handle(done_);
   ring_->submit(packet);
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(value(done_), 1);
-  __atomic_store_n(&a.value, 0xf10, __ATOMIC_RELEASE);
-  EXPECT_TRUE(wait_for_value(done_, 0));
+  expect_waits();
+  expect_done_by(a, 0xf10);
 }
 
 TEST_F(Aql, WorkBehindABarrierBeginsAfterWhatItWaitedFor) {

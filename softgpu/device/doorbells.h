@@ -13,15 +13,15 @@
 #include <mutex>
 #include <vector>
 
+#include "base/pinned.h"
+
 namespace softgpu {
 
-class Doorbells {
+class Doorbells : sonde::Pinned {
  public:
   enum class Mode { kAuto, kNap };
   explicit Doorbells(Mode mode = Mode::kAuto);
   ~Doorbells();
-  Doorbells(const Doorbells&) = delete;
-  Doorbells& operator=(const Doorbells&) = delete;
 
   void watch(uint32_t gpu, uint64_t address, uint64_t bytes);
   // A GPU has queues: all of its doorbells must be watched, or sleeping is napping.

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/pinned.h"
 #include "config/config.h"
 #include "device/notices.h"
 
@@ -37,12 +38,10 @@ struct OpRecord {
   uint32_t packets = 1;
 };
 
-class Oracle {
+class Oracle : sonde::Pinned {
  public:
   Oracle(const Config& config, Notices& notices);
   ~Oracle();
-  Oracle(const Oracle&) = delete;
-  Oracle& operator=(const Oracle&) = delete;
 
   bool enabled() const { return fd_ >= 0; }
   void packet(const PacketRecord& record);

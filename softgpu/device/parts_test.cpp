@@ -50,7 +50,7 @@ TEST(Faults, StrikeOnceAtTheirDispatch) {
   EXPECT_EQ(rule->kind, FaultKind::kEcc);
 }
 
-TEST(Names, AreFoundInTheCodeObject) {
+TEST(Names, AreFoundInTheCodeObjectAndAnewWhenTheMemoryIsUsedAgain) {
   FakeHost host;
   GpuMemory memory(host, 0);
   CodeObject code({"_Z1aPf", "_Z1bPf"});
@@ -58,14 +58,6 @@ TEST(Names, AreFoundInTheCodeObject) {
   EXPECT_EQ(names.find(code.kernel(0)), "_Z1aPf");
   EXPECT_EQ(names.find(code.kernel(1)), "_Z1bPf");
   EXPECT_EQ(names.find(code.kernel(1)), "_Z1bPf");
-}
-
-TEST(Names, AreLookedUpAnewWhenTheMemoryIsUsedAgain) {
-  FakeHost host;
-  GpuMemory memory(host, 0);
-  CodeObject code({"_Z1aPf", "_Z1bPf"});
-  KernelNames names(memory);
-  EXPECT_EQ(names.find(code.kernel(0)), "_Z1aPf");
   code.load({"_Z1cPf", "_Z1bPf"});
   EXPECT_EQ(names.find(code.kernel(0)), "_Z1cPf");
   code.load({"_Z10longer_namePf"});

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "device/comparison.h"
 #include "device/device.h"
 
 namespace softgpu {
@@ -53,25 +54,6 @@ uint32_t least_words(uint32_t opcode) {
 }
 
 uint64_t wide(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
-
-bool compare(uint32_t how, uint32_t value, uint32_t reference) {
-  switch (how) {
-    case 1:
-      return value < reference;
-    case 2:
-      return value <= reference;
-    case 3:
-      return value == reference;
-    case 4:
-      return value != reference;
-    case 5:
-      return value >= reference;
-    case 6:
-      return value > reference;
-    default:
-      return true;
-  }
-}
 
 }  // namespace
 
@@ -269,8 +251,8 @@ Pm4::Result Pm4::wait(Words words, int64_t now_ns) {
   } else {
     value = registers_.read(words[1], now_ns);
   }
-  const bool holds = compare(words[0] & 7, static_cast<uint32_t>(value) & words[4], words[3]);
-  return holds ? Result::kDone : Result::kWaits;
+  const bool is_so = holds(static_cast<uint32_t>(value) & words[4], words[0] & 7, words[3]);
+  return is_so ? Result::kDone : Result::kWaits;
 }
 
 }  // namespace softgpu

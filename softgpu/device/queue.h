@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/pinned.h"
 #include "compute/executor.h"
 #include "device/device.h"
 #include "device/faults.h"
@@ -58,12 +59,10 @@ struct Step {
   int64_t until_ns = 0;
 };
 
-class Queue {
+class Queue : sonde::Pinned {
  public:
   Queue(const QueueSpec& spec, Services& services, Gpu& gpu);
   virtual ~Queue();
-  Queue(const Queue&) = delete;
-  Queue& operator=(const Queue&) = delete;
 
   bool try_own() { return !owned_.exchange(true); }
   void release() { owned_.store(false); }

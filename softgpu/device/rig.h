@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pinned.h"
 #include "compute/executor.h"
 #include "device/amd_abi.h"
 #include "device/device.h"
@@ -93,12 +94,10 @@ uint32_t low(const void* address);
 uint32_t high(const void* address);
 
 // A loaded code object in memory: kernel names -> kernel objects.
-class CodeObject {
+class CodeObject : sonde::Pinned {
  public:
   explicit CodeObject(const std::vector<std::string>& kernels);
   ~CodeObject();
-  CodeObject(const CodeObject&) = delete;
-  CodeObject& operator=(const CodeObject&) = delete;
   void load(const std::vector<std::string>& kernels);  // in place of what was there
   uint64_t kernel(size_t i) const;
   KernelDescriptor& descriptor(size_t i) const;
@@ -114,12 +113,10 @@ AqlPacket barrier_packet(AqlType type, std::vector<AmdSignal*> dep, AmdSignal* c
 Config one_gpu();
 
 // A file that is removed again, and its lines as JSON.
-class LogFile {
+class LogFile : sonde::Pinned {
  public:
   LogFile();
   ~LogFile();
-  LogFile(const LogFile&) = delete;
-  LogFile& operator=(const LogFile&) = delete;
   const std::string& path() const { return path_; }
   std::vector<nlohmann::json> lines(const std::string& line = "") const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/clock.h"
+#include "device/comparison.h"
 
 namespace softgpu {
 namespace {
@@ -27,25 +28,6 @@ constexpr uint32_t kCountMask = 0x3fffffff;
 
 uint32_t op_of(uint32_t header) { return header & 0xff; }
 uint32_t sub_op_of(uint32_t header) { return header >> 8 & 0xff; }
-
-bool holds(uint32_t left, uint32_t function, uint32_t right) {
-  switch (function) {
-    case 1:
-      return left < right;
-    case 2:
-      return left <= right;
-    case 3:
-      return left == right;
-    case 4:
-      return left != right;
-    case 5:
-      return left >= right;
-    case 6:
-      return left > right;
-    default:
-      return true;
-  }
-}
 
 }  // namespace
 

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pinned.h"
 #include "driver/session.h"
 
 namespace softgpu {
@@ -44,11 +45,9 @@ struct ShareInfo {
 };
 
 // A memory file, its descriptor closed at the end if it is another process's.
-struct MemoryFile {
+struct MemoryFile : sonde::Pinned {
   MemoryFile(int file, bool is_foreign) : fd(file), foreign(is_foreign) {}
   ~MemoryFile();
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
 
   const int fd;
   const bool foreign;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "base/pinned.h"
 #include "config/config.h"
 #include "driver/kfd_abi.h"
 
@@ -53,15 +54,13 @@ struct DebugLayout {
   DebuggedQueue queues[kQueues];
 };
 
-class DebugState {
+class DebugState : sonde::Pinned {
  public:
   // Of this process, made anew unless its debugger has it already.
   static std::unique_ptr<DebugState> own(const std::string& tree);
   // Of another process; `make` it if it has not opened a device yet.
   static std::unique_ptr<DebugState> of(const std::string& tree, pid_t pid, bool make);
   ~DebugState();
-  DebugState(const DebugState&) = delete;
-  DebugState& operator=(const DebugState&) = delete;
 
   DebugLayout* operator->() const { return shared_; }
   bool is_debugged() const { return shared_->debugger.load() != 0; }

@@ -121,22 +121,22 @@ void Events::copy_data(kfd_event_data& out, const Event& event) const {
   }
 }
 
-void Events::memory_exception(const kfd_hsa_memory_exception_data& data) {
+template <typename Data>
+void Events::exception(uint32_t type, Data Event::*place, const Data& data) {
   std::lock_guard lock(mutex_);
   for (auto& [id, event] : events_) {
-    if (event.type != KFD_IOC_EVENT_MEMORY) continue;
-    event.memory = data;
+    if (event.type != type) continue;
+    event.*place = data;
     wake(event);
   }
 }
 
+void Events::memory_exception(const kfd_hsa_memory_exception_data& data) {
+  exception(KFD_IOC_EVENT_MEMORY, &Event::memory, data);
+}
+
 void Events::hardware_exception(const kfd_hsa_hw_exception_data& data) {
-  std::lock_guard lock(mutex_);
-  for (auto& [id, event] : events_) {
-    if (event.type != KFD_IOC_EVENT_HW_EXCEPTION) continue;
-    event.hardware = data;
-    wake(event);
-  }
+  exception(KFD_IOC_EVENT_HW_EXCEPTION, &Event::hardware, data);
 }
 
 }  // namespace softgpu

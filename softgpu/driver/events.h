@@ -46,6 +46,8 @@ class Events {
 
   static void wake(Event& event);
   void copy_data(kfd_event_data& out, const Event& event) const;
+  template <typename Data>
+  void exception(uint32_t type, Data Event::*place, const Data& data);
 
   std::mutex mutex_;
   std::map<uint32_t, Event> events_;

@@ -12,18 +12,17 @@
 #include <string>
 #include <vector>
 
+#include "base/pinned.h"
 #include "config/config_json.h"
 #include "tree/live.h"
 
 namespace softgpu {
 
-class Session {
+class Session : sonde::Pinned {
  public:
   // Without a usable file the session is empty and only this process's own use counts.
   explicit Session(const std::string& file);
   ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
 
   // Makes an entry for this process. Descriptor `lock_fd()` then must stay open.
   bool join();

@@ -9,17 +9,16 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/pinned.h"
 #include "isa/op.h"
 
 namespace softgpu::isa {
 
-class Coverage {
+class Coverage : sonde::Pinned {
  public:
   // Appends a line "gfx90a v_add_f32 sdwa" to this file for each pair that this process has first.
   explicit Coverage(const std::string& path);
   ~Coverage();
-  Coverage(const Coverage&) = delete;
-  Coverage& operator=(const Coverage&) = delete;
 
   void add(sonde::gpu::Architecture architecture, const Op& op);
 

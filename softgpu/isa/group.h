@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pinned.h"
 #include "compute/executor.h"
 #include "compute/fault.h"
 #include "compute/fiber.h"
@@ -47,12 +48,10 @@ struct Launch {
   }
 };
 
-class GroupRunner {
+class GroupRunner : sonde::Pinned {
  public:
   GroupRunner() = default;
   ~GroupRunner();
-  GroupRunner(const GroupRunner&) = delete;
-  GroupRunner& operator=(const GroupRunner&) = delete;
 
   // The group `id` of these sizes, which is this one of its dispatch: makes its waves ready. False
   // without memory for them.

@@ -7,6 +7,7 @@
 #include "agent/definitions.h"
 #include "agent/events.h"
 #include "agent/exec.h"
+#include "agent/functions_of.h"
 #include "agent/sandbox.h"
 #include "agent/spool.h"
 #include "agent/window.h"
@@ -114,19 +115,7 @@ constexpr struct sonde_agent kTable = {SONDE_AGENT_ABI,
                                        on_silence,
                                        op_counter};
 
-constexpr struct sonde_functions kFunctions = {sizeof(struct sonde_functions),
-                                               is_recording,
-                                               intern,
-                                               range_push,
-                                               range_pop,
-                                               range_start,
-                                               range_stop,
-                                               mark,
-                                               counter,
-                                               metadata,
-                                               start,
-                                               stop,
-                                               flush};
+constexpr struct sonde_functions kFunctions = functions_of(kTable);
 
 // Where a marker switches recording on (window.h).
 template <typename Table>

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "agent/platform.h"
+#include "base/pinned.h"
 #include "wire/chunk.h"
 
 namespace sonde::agent {
@@ -89,7 +90,7 @@ inline bool recording() {
 void count_drop(wire::DropSource source, wire::DropReason reason, uint64_t count = 1);
 
 // Lets what is called from within the agent call it again, where nothing is half done.
-class Outside {
+class Outside : Pinned {
  public:
   Outside() {
     __atomic_signal_fence(__ATOMIC_ACQ_REL);
@@ -99,13 +100,11 @@ class Outside {
     t_state.busy = 1;
     __atomic_signal_fence(__ATOMIC_ACQ_REL);
   }
-  Outside(const Outside&) = delete;
-  Outside& operator=(const Outside&) = delete;
 };
 
 // Marks the thread as inside the agent for a scope; false if it already was, or if the state is
 // another thread's.
-class Inside {
+class Inside : Pinned {
  public:
   Inside() : entered_(t_state.busy == 0 && owns_state()) {
     if (entered_) t_state.busy = 1;
@@ -115,8 +114,6 @@ class Inside {
     __atomic_signal_fence(__ATOMIC_ACQ_REL);
     if (entered_) t_state.busy = 0;
   }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
   explicit operator bool() const { return entered_; }
   // Why not, where that is so.
   static wire::DropReason reason() {

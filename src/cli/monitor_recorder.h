@@ -9,19 +9,18 @@
 #include <optional>
 #include <string>
 
+#include "base/pinned.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace sonde::cli {
 
-class MonitorRecorder {
+class MonitorRecorder : Pinned {
  public:
   // `mask` is that of the signals before the screen blocked some.
   explicit MonitorRecorder(const sigset_t& mask) : mask_(mask) {}
   // One that is at work ends now, and its trace is whole.
   ~MonitorRecorder();
-  MonitorRecorder(const MonitorRecorder&) = delete;
-  MonitorRecorder& operator=(const MonitorRecorder&) = delete;
 
   // What to tell the user.
   std::string start(int64_t pid);

@@ -9,6 +9,7 @@
 #include "fault/findings.h"
 #include "fault/violation.h"
 #include "fault/waits.h"
+#include "wire/fault_reasons.h"
 
 namespace sonde::fault {
 
@@ -427,22 +428,8 @@ void call_error(FaultReport& report) {
 }  // namespace
 
 std::string reasons_text(uint32_t reasons) {
-  struct Reason {
-    uint32_t bit;
-    const char* text;
-  };
-  constexpr Reason kReasons[] = {
-      {0x1, "page not present"},
-      {0x2, "write to a read-only page"},
-      {0x4, "execute of a page that is not executable"},
-      {0x8, "memory that only the host may use"},
-      {0x10, "DRAM ECC error"},
-      {0x20, "address not exact"},
-      {0x40, "SRAM ECC error"},
-      {0x80000000, "hang"},
-  };
   std::string text;
-  for (const Reason& reason : kReasons) {
+  for (const wire::FaultReason& reason : wire::kFaultReasons) {
     if ((reasons & reason.bit) != 0) text += (text.empty() ? "" : ", ") + std::string(reason.text);
   }
   return text.empty() ? "no reason given" : text;

@@ -9,17 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "base/pinned.h"
 #include "base/unique_fd.h"
 
 namespace sonde::record {
 
-class ThreadStopper {
+class ThreadStopper : Pinned {
  public:
   // From now until the end of this the process answers at once.
   explicit ThreadStopper(const std::string& board_path);
   ~ThreadStopper();
-  ThreadStopper(const ThreadStopper&) = delete;
-  ThreadStopper& operator=(const ThreadStopper&) = delete;
 
   // Those that the board says run. Not for longer than this, in all.
   void stop_running(int64_t most_ns);

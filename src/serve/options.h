@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/pinned.h"
 #include "report/report.h"
 #include "serve/panel.h"
 #include "trace/window.h"
@@ -29,7 +30,7 @@ Error wrong_option(const std::string& option, const std::string& what);
 
 trace::WindowText window_of(Taken& taken);
 // What all panels can choose: a window, a GPU or rank, names, and which rows are shown.
-struct Choice {
+struct Choice : Pinned {
   trace::Request request;  // refers to `names`
   trace::WindowText window;
   trace::NameFilter names;
@@ -37,8 +38,6 @@ struct Choice {
   std::optional<int64_t> limit;
   std::string format = "json";  // or svg, the picture of the report
   Choice() = default;
-  Choice(const Choice&) = delete;
-  Choice& operator=(const Choice&) = delete;
 };
 Status take_choice(Taken& taken, const trace::Request& needs, Choice& choice);
 // The part of it that every panel has.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "store/bind.h"
+
 namespace sonde::store {
 
 Status add_fault(Database& database, const FaultRow& row) {
@@ -15,15 +17,8 @@ Status add_fault(Database& database, const FaultRow& row) {
       auto insert,
       database.prepare("INSERT INTO sonde_fault (pid, time_ns, gpu_id, kind, title, cause, "
                        "kernel, text, json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"));
-  insert.bind(1, row.pid);
-  insert.bind(2, row.time_ns);
-  insert.bind(3, row.gpu_id);
-  insert.bind(4, row.kind);
-  insert.bind(5, row.title);
-  insert.bind(6, row.cause);
-  insert.bind(7, row.kernel);
-  insert.bind(8, row.text);
-  insert.bind(9, row.json);
+  bind_all(insert, row.pid, row.time_ns, row.gpu_id, row.kind, row.title, row.cause, row.kernel,
+           row.text, row.json);
   return insert.run();
 }
 

@@ -1,5 +1,7 @@
 #include "store/pc_samples.h"
 
+#include "store/bind.h"
+
 namespace sonde::store {
 
 // The table is in traces that have such samples only.
@@ -14,15 +16,8 @@ Status add_pc_lines(Database& database, int64_t pid, int64_t gpu, const std::str
                              "instruction, samples, lanes, file, line) VALUES (?1, ?2, ?3, ?4, ?5, "
                              "?6, ?7, nullif(?8, ''), nullif(?9, 0))"));
   for (const PcLine& line : lines) {
-    add.bind(1, pid);
-    add.bind(2, gpu);
-    add.bind(3, kernel);
-    add.bind(4, line.offset);
-    add.bind(5, line.instruction);
-    add.bind(6, line.samples);
-    add.bind(7, line.lanes);
-    add.bind(8, line.file);
-    add.bind(9, line.line);
+    bind_all(add, pid, gpu, kernel, line.offset, line.instruction, line.samples, line.lanes,
+             line.file, line.line);
     SONDE_TRY(add.run());
     add.reset();
   }

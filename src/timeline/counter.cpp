@@ -9,7 +9,6 @@ namespace sonde::timeline {
 namespace {
 
 constexpr size_t kFan = 16;
-constexpr size_t kHead = 32;
 constexpr size_t kEntry = 16;
 
 }  // namespace
@@ -80,16 +79,7 @@ Counter::Band Counter::band(trace::Interval time) const {
 Result<std::string> make_counter_tile(std::span<const Counter> all, int64_t start_ns,
                                       std::span<const uint32_t> counters, TileKey key) {
   SONDE_ASSIGN(const trace::Interval time, time_of(start_ns, key));
-  if (counters.empty() || counters.size() > kMostLanes) {
-    return make_error(ErrorCode::kInvalidArgument, "not 1 to 64 counters", "tile");
-  }
-  std::string out = "SNDC";
-  put<uint16_t>(out, 1);
-  put(out, static_cast<uint16_t>(counters.size()));
-  put(out, static_cast<uint32_t>(key.level));
-  put(out, kBins);
-  put(out, static_cast<uint64_t>(key.number));
-  put<uint64_t>(out, 0);
+  SONDE_ASSIGN(std::string out, tile_head("SNDC", "counters", counters.size(), key));
   std::string columns;
   const int64_t width_ns = (time.end_ns - time.start_ns) / kBins;
   for (const uint32_t counter : counters) {
@@ -110,7 +100,7 @@ Result<std::string> make_counter_tile(std::span<const Counter> all, int64_t star
     align_columns(columns);
     put(out, counter);
     put(out, static_cast<uint32_t>(bins.size()));
-    put(out, static_cast<uint32_t>(kHead + kEntry * counters.size() + columns.size()));
+    put(out, static_cast<uint32_t>(kTileHead + kEntry * counters.size() + columns.size()));
     put<uint32_t>(out, 0);
     for (const auto* column : {&least, &greatest, &last}) put_column(columns, *column);
     put_column(columns, bins);

@@ -8,7 +8,6 @@
 namespace sonde::timeline {
 namespace {
 
-constexpr size_t kHead = 32;
 constexpr size_t kEntry = 32;
 
 struct Rows {
@@ -97,19 +96,24 @@ Result<trace::Interval> time_of(int64_t start_ns, TileKey key) {
   return trace::Interval{begin_ns, end_ns};
 }
 
-Result<std::string> make_tile(const Timeline& timeline, std::span<const uint32_t> lanes,
-                              TileKey key) {
-  SONDE_ASSIGN(const trace::Interval time, time_of(timeline.span.start_ns, key));
-  if (lanes.empty() || lanes.size() > kMostLanes) {
-    return make_error(ErrorCode::kInvalidArgument, "not 1 to 64 lanes", "tile");
+Result<std::string> tile_head(std::string_view magic, const char* what, size_t count, TileKey key) {
+  if (count == 0 || count > kMostLanes) {
+    return make_error(ErrorCode::kInvalidArgument, std::string("not 1 to 64 ") + what, "tile");
   }
-  std::string out = "SNDT";
+  std::string out(magic);
   put<uint16_t>(out, 1);
-  put(out, static_cast<uint16_t>(lanes.size()));
+  put(out, static_cast<uint16_t>(count));
   put(out, static_cast<uint32_t>(key.level));
   put(out, kBins);
   put(out, static_cast<uint64_t>(key.number));
   put<uint64_t>(out, 0);
+  return out;
+}
+
+Result<std::string> make_tile(const Timeline& timeline, std::span<const uint32_t> lanes,
+                              TileKey key) {
+  SONDE_ASSIGN(const trace::Interval time, time_of(timeline.span.start_ns, key));
+  SONDE_ASSIGN(std::string out, tile_head("SNDT", "lanes", lanes.size(), key));
   std::string columns;
   for (const uint32_t lane : lanes) {
     if (lane >= timeline.lanes.size()) {
@@ -121,7 +125,7 @@ Result<std::string> make_tile(const Timeline& timeline, std::span<const uint32_t
     put(out, lane);
     put(out, rows.form);
     put(out, rows.count);
-    put(out, static_cast<uint32_t>(kHead + kEntry * lanes.size() + columns.size()));
+    put(out, static_cast<uint32_t>(kTileHead + kEntry * lanes.size() + columns.size()));
     put(out, whole.count);
     put(out, static_cast<uint64_t>(whole.busy_ns));
     columns += rows.columns;

@@ -74,6 +74,17 @@ std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view
   return std::pair{number, name.substr(dash + 1)};
 }
 
+// Calls visit(path, number, what is behind the dash) for each file of such a name.
+template <typename Visit>
+void each_numbered(const std::string& folder, char prefix, const Visit& visit) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    const auto parts = split_name(name, prefix);
+    if (parts) visit(entry.path().string(), parts->first, parts->second);
+  }
+}
+
 }  // namespace
 
 Control::Control(Control&& other) noexcept
@@ -177,21 +188,12 @@ ClockReading read_clocks_exactly(ClockKind kind) { return read_clocks(kind, 0); 
 
 std::vector<SpoolFolder> list_spools(const std::string& session) {
   std::vector<SpoolFolder> folders;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(session, error)) {
-    const std::string name = entry.path().filename().string();
-    SpoolFolder folder;
-    const auto parts = split_name(name, 'p');
-    if (!parts) continue;
-    std::string_view spool = parts->second;
-    folder.other_namespace =
-        spool.size() > 2 && spool.substr(spool.size() - 2) == kOtherNamespaceSuffix;
+  each_numbered(session, 'p', [&](std::string path, uint32_t pid, std::string_view spool) {
+    SpoolFolder folder{.path = std::move(path), .pid = pid};
+    folder.other_namespace = spool.size() > 2 && spool.ends_with(kOtherNamespaceSuffix);
     if (folder.other_namespace) spool.remove_suffix(2);
-    if (!parse_number(spool, folder.spool, 16)) continue;
-    folder.path = entry.path().string();
-    folder.pid = parts->first;
-    folders.push_back(std::move(folder));
-  }
+    if (parse_number(spool, folder.spool, 16)) folders.push_back(std::move(folder));
+  });
   std::sort(folders.begin(), folders.end(),
             [](const auto& a, const auto& b) { return a.spool < b.spool; });
   return folders;
@@ -199,16 +201,10 @@ std::vector<SpoolFolder> list_spools(const std::string& session) {
 
 std::vector<ChunkFile> list_chunks(const std::string& folder) {
   std::vector<ChunkFile> chunks;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    ChunkFile chunk;
-    const auto parts = split_name(name, 'r');
-    if (!parts || !parse_number(parts->second, chunk.file)) continue;
-    chunk.path = entry.path().string();
-    chunk.ring = parts->first;
-    chunks.push_back(std::move(chunk));
-  }
+  each_numbered(folder, 'r', [&](std::string path, uint32_t ring, std::string_view file) {
+    ChunkFile chunk{.path = std::move(path), .ring = ring};
+    if (parse_number(file, chunk.file)) chunks.push_back(std::move(chunk));
+  });
   std::sort(chunks.begin(), chunks.end(), [](const auto& a, const auto& b) {
     return a.ring != b.ring ? a.ring < b.ring : a.file < b.file;
   });

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/functions_of.h"
 #include "sonde/backend.h"
 #include "sonde/sonde.h"
 
@@ -106,6 +107,12 @@ struct Line {
   void field(const char* name, uint32_t value) { field(name, static_cast<uint64_t>(value)); }
   void field(const char* name, int value) { field(name, static_cast<int64_t>(value)); }
 
+  template <typename Value, typename... Rest>
+  void fields(const char* name, Value value, Rest... rest) {
+    field(name, value);
+    if constexpr (sizeof...(rest) > 0) fields(rest...);
+  }
+
   void print() {
     add("}\n");
     if (g_file >= 0 && write(g_file, text, length) < 0) _exit(99);
@@ -145,11 +152,8 @@ uint32_t define_function(const char* domain, const char* category, const char* n
                          const char* arguments) {
   const uint32_t id = add_name(name, strlen(name), arguments == nullptr ? "" : arguments);
   Line line("function");
-  line.field("id", id);
-  line.field("domain", domain);
-  line.field("category", category);
-  line.field("name", name);
-  line.field("arguments", arguments);
+  line.fields("id", id, "domain", domain, "category", category, "name", name, "arguments",
+              arguments);
   line.print();
   return id;
 }
@@ -157,8 +161,7 @@ uint32_t define_function(const char* domain, const char* category, const char* n
 uint32_t define_clock(const char* name) {
   const uint32_t id = __atomic_add_fetch(&g_clock_count, 1, __ATOMIC_RELAXED);
   Line line("clock");
-  line.field("id", id);
-  line.field("name", name);
+  line.fields("id", id, "name", name);
   line.print();
   return id;
 }
@@ -166,18 +169,11 @@ uint32_t define_clock(const char* name) {
 uint32_t define_device(const sonde_device* device) {
   const uint32_t id = __atomic_add_fetch(&g_device_count, 1, __ATOMIC_RELAXED);
   Line line("device");
-  line.field("id", id);
-  line.field("gpu_id", device->gpu_id);
-  line.field("clock", device->clock);
-  line.field("backend", device->backend);
-  line.field("name", device->name);
-  line.field("vendor", device->vendor);
-  line.field("driver", device->driver);
-  line.field("kind", device->kind);
-  line.field("location", device->location);
-  line.field("memory_bytes", device->memory_bytes);
-  line.field("compute_units", device->compute_units);
-  line.field("clock_mhz", device->clock_mhz);
+  line.fields("id", id, "gpu_id", device->gpu_id, "clock", device->clock, "backend",
+              device->backend, "name", device->name, "vendor", device->vendor, "driver",
+              device->driver, "kind", device->kind, "location", device->location, "memory_bytes",
+              device->memory_bytes, "compute_units", device->compute_units, "clock_mhz",
+              device->clock_mhz);
   line.print();
   return id;
 }
@@ -185,21 +181,15 @@ uint32_t define_device(const sonde_device* device) {
 uint32_t define_queue(const sonde_queue* queue) {
   const uint32_t id = __atomic_add_fetch(&g_queue_count, 1, __ATOMIC_RELAXED);
   Line line("queue");
-  line.field("id", id);
-  line.field("device", queue->device);
-  line.field("flags", queue->flags);
-  line.field("handle", queue->handle);
-  line.field("context", queue->context);
+  line.fields("id", id, "device", queue->device, "flags", queue->flags, "handle", queue->handle,
+              "context", queue->context);
   line.print();
   return id;
 }
 
 void clock_snapshot(uint32_t clock, uint64_t value, uint64_t before, uint64_t after) {
   Line line("snapshot");
-  line.field("clock", clock);
-  line.field("value", value);
-  line.field("before", before);
-  line.field("after", after);
+  line.fields("clock", clock, "value", value, "before", before, "after", after);
   line.print();
 }
 
@@ -253,12 +243,8 @@ void call_end(const sonde_call* call, int64_t result, const uint64_t* words, siz
   t_depth = depth;
   if (!recording()) return;
   Line line("call");
-  line.field("name", name_of(open.function));
-  line.field("correlation", call->correlation);
-  line.field("begin", open.begin);
-  line.field("end", end);
-  line.field("depth", static_cast<uint64_t>(depth));
-  line.field("result", result);
+  line.fields("name", name_of(open.function), "correlation", call->correlation, "begin", open.begin,
+              "end", end, "depth", static_cast<uint64_t>(depth), "result", result);
   if (!nested) line.add(",\"broken_nesting\":true");
   const char* arguments = g_names[open.function].arguments;
   print_arguments(line, arguments == nullptr ? "" : arguments, words, count);
@@ -269,10 +255,7 @@ void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, co
              size_t count) {
   if (!recording()) return;
   Line line("call");
-  line.field("name", name_of(function));
-  line.field("begin", begin);
-  line.field("end", end);
-  line.field("result", result);
+  line.fields("name", name_of(function), "begin", begin, "end", end, "result", result);
   const char* arguments = g_names[function].arguments;
   print_arguments(line, arguments == nullptr ? "" : arguments, words, count);
   line.print();
@@ -281,32 +264,19 @@ void call_at(uint32_t function, uint64_t begin, uint64_t end, int64_t result, co
 void op(const sonde_op* o) {
   if (!recording()) return;
   Line line("op");
-  line.field("kind", o->kind);
-  line.field("name", o->name == 0 ? nullptr : name_of(o->name));
-  line.field("queue", o->queue);
-  line.field("clock", o->clock);
-  line.field("correlation", o->correlation);
-  line.field("queued", o->queued);
-  line.field("submitted", o->submitted);
-  line.field("start", o->start);
-  line.field("end", o->end);
-  line.field("bytes", o->bytes);
+  line.fields("kind", o->kind, "name", o->name == 0 ? nullptr : name_of(o->name), "queue", o->queue,
+              "clock", o->clock, "correlation", o->correlation, "queued", o->queued, "submitted",
+              o->submitted, "start", o->start, "end", o->end, "bytes", o->bytes);
   line.add(",\"grid\":[%llu,%llu,%llu],\"group\":[%u,%u,%u]",
            static_cast<unsigned long long>(o->grid[0]), static_cast<unsigned long long>(o->grid[1]),
            static_cast<unsigned long long>(o->grid[2]), o->group[0], o->group[1], o->group[2]);
-  line.field("status", o->status);
-  line.field("src", o->src);
-  line.field("dst", o->dst);
+  line.fields("status", o->status, "src", o->src, "dst", o->dst);
   line.add(",\"size\":[%llu,%llu,%llu]", static_cast<unsigned long long>(o->size[0]),
            static_cast<unsigned long long>(o->size[1]),
            static_cast<unsigned long long>(o->size[2]));
-  line.field("group_segment_bytes", o->group_segment_bytes);
-  line.field("private_segment_bytes", o->private_segment_bytes);
-  line.field("flags", o->flags);
-  line.field("src_device", o->src_device);
-  line.field("dst_device", o->dst_device);
-  line.field("stream", o->stream);
-  line.field("at", ticks());
+  line.fields("group_segment_bytes", o->group_segment_bytes, "private_segment_bytes",
+              o->private_segment_bytes, "flags", o->flags, "src_device", o->src_device,
+              "dst_device", o->dst_device, "stream", o->stream, "at", ticks());
   line.print();
 }
 
@@ -325,11 +295,8 @@ void print_marker(const char* event, uint32_t domain, uint32_t category, const c
                   uint64_t id) {
   if (!recording()) return;
   Line line(event);
-  line.field("domain", domain == 0 ? nullptr : name_of(domain));
-  line.field("category", category == 0 ? nullptr : name_of(category));
-  line.field("text", text);
-  line.field("id", id);
-  line.field("at", ticks());
+  line.fields("domain", domain == 0 ? nullptr : name_of(domain), "category",
+              category == 0 ? nullptr : name_of(category), "text", text, "id", id, "at", ticks());
   line.print();
 }
 
@@ -357,12 +324,9 @@ void range_stop(uint64_t id) { print_marker("range_stop", 0, 0, nullptr, id); }
 void range_at(uint32_t domain, uint32_t category, const char* text, uint64_t begin, uint64_t end) {
   if (!recording()) return;
   Line line("range_at");
-  line.field("domain", domain == 0 ? nullptr : name_of(domain));
-  line.field("category", category == 0 ? nullptr : name_of(category));
-  line.field("text", text);
-  line.field("begin", begin);
-  line.field("end", end);
-  line.field("at", ticks());
+  line.fields("domain", domain == 0 ? nullptr : name_of(domain), "category",
+              category == 0 ? nullptr : name_of(category), "text", text, "begin", begin, "end", end,
+              "at", ticks());
   line.print();
 }
 
@@ -380,30 +344,25 @@ void counter(uint32_t name, double value) {
 
 void metadata(const char* key, const char* value) {
   Line line("metadata");
-  line.field("key", key);
-  line.field("value", value);
+  line.fields("key", key, "value", value);
   line.print();
 }
 
 void name_thread(uint32_t tid, const char* name) {
   Line line("name_thread");
-  line.field("named_tid", tid);
-  line.field("name", name);
+  line.fields("named_tid", tid, "name", name);
   line.print();
 }
 
 void diagnostic(int severity, const char* source, const char* text) {
   Line line("diagnostic");
-  line.field("severity", severity);
-  line.field("source", source);
-  line.field("text", text);
+  line.fields("severity", severity, "source", source, "text", text);
   line.print();
 }
 
 void dropped(const char* source, uint64_t count) {
   Line line("dropped");
-  line.field("source", source);
-  line.field("count", count);
+  line.fields("source", source, "count", count);
   line.print();
 }
 
@@ -421,7 +380,7 @@ void stop() {
 
 void flush() { Line("flush").print(); }
 
-const struct sonde_agent kAgent = {
+constexpr struct sonde_agent kAgent = {
     SONDE_AGENT_ABI,
     sizeof(struct sonde_agent),
     recording,
@@ -454,19 +413,7 @@ const struct sonde_agent kAgent = {
     // No backend that samples is tested with it.
 };
 
-const struct sonde_functions kFunctions = {sizeof(struct sonde_functions),
-                                           recording,
-                                           intern,
-                                           range_push,
-                                           range_pop,
-                                           range_start,
-                                           range_stop,
-                                           mark,
-                                           counter,
-                                           metadata,
-                                           start,
-                                           stop,
-                                           flush};
+constexpr struct sonde_functions kFunctions = sonde::agent::functions_of(kAgent);
 
 void open_output() {
   const char* path = getenv("PRINT_AGENT_OUT");

@@ -5,6 +5,7 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Attributes.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/CodeGen.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 
@@ -31,6 +32,21 @@ constexpr auto kObjectFile = llvm::CodeGenFileType::ObjectFile;
 #else
 constexpr auto kObjectFile = llvm::CGFT_ObjectFile;
 #endif
+
+// The analyses that passes ask for; those of modules are what is handed on.
+struct Analyses {
+  explicit Analyses(llvm::PassBuilder& builder) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(components);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, components, modules);
+  }
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+};
 
 inline llvm::SROAPass scalar_replacement() {
 #if LLVM_VERSION_MAJOR >= 16

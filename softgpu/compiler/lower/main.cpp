@@ -30,16 +30,8 @@ int fail(const Twine& message) {
 
 void run_passes(Module& module, ModulePassManager passes) {
   PassBuilder builder;
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  passes.run(module, modules);
+  softgpu::Analyses analyses(builder);
+  passes.run(module, analyses.modules);
 }
 
 void drop_unused(Module& module, const std::set<const GlobalValue*>& keep) {

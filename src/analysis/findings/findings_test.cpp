@@ -121,11 +121,17 @@ void launch(trace::TraceBuilder& rows, const char* kernel, int64_t called, int64
   rows.add(OpRow{kernel, start, end, api, gpu});
 }
 
-// By a call that lasts until `returned`.
-void launch_for(trace::TraceBuilder& rows, const char* kernel, int64_t called, int64_t returned,
-                int64_t start) {
+// Two kernels, of which the second is launched then.
+void add_two(trace::TraceBuilder& rows, int64_t called, int64_t start, int64_t end) {
+  launch(rows, "a", 0, 20, 1000);
+  launch(rows, "b", called, start, end);
+}
+
+// The second by a call that lasts until `returned`.
+void add_two_for(trace::TraceBuilder& rows, int64_t called, int64_t returned, int64_t start) {
+  launch(rows, "a", 0, 20, 1000);
   const int api = rows.add(ApiRow{"hip", "hipLaunchKernel", called, returned});
-  rows.add(OpRow{kernel, start, start + 1000, api});
+  rows.add(OpRow{"b", start, start + 1000, api});
 }
 
 void add_copies(trace::TraceBuilder& rows, int64_t count, int64_t bytes, const char* name = "") {
@@ -163,56 +169,22 @@ constexpr Case kCases[] = {
     {"waits", [](auto& rows) { add_gap_with(rows, "hip", "hipDeviceSynchronize", 500, 8970); },
      [](auto& rows) { add_gap_with(rows, "hip", "hipGetDevice", 500, 8970); }},
     {"launch-bound", [](auto& rows) { add_gap_with(rows, "cpu_op", "aten::item", 500, 8970); },
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       launch(rows, "b", 900, 9000, 10'000);
-     }},
-    {"launch-latency",
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       launch(rows, "b", 900, 9000, 10'000);
-     },
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       launch(rows, "b", 900, 50'000, 51'000);
-     }},
+     [](auto& rows) { add_two(rows, 900, 9000, 10'000); }},
+    {"launch-latency", [](auto& rows) { add_two(rows, 900, 9000, 10'000); },
+     [](auto& rows) { add_two(rows, 900, 50'000, 51'000); }},
     {"stream-waits",
      [](auto& rows) {
        launch(rows, "a", 0, 20, 1000);
        rows.add(ApiRow{"hip", "hipStreamWaitEvent", 500, 510});
        launch(rows, "b", 900, 50'000, 51'000);
      },
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       launch(rows, "b", 900, 50'000, 51'000);
-     }},
-    {"slow-start",
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       launch(rows, "b", 1100, 50'000, 51'000);
-     },
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       launch(rows, "b", 49'000, 50'000, 51'000);
-     }},
-    {"slow-call",
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       launch_for(rows, "b", 1100, 30'000, 50'000);
-     },
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       launch_for(rows, "b", 1100, 20'000, 50'000);
-     }},
-    {"slow-start",
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       launch_for(rows, "b", 1100, 20'000, 50'000);
-     },
-     [](auto& rows) {
-       launch(rows, "a", 0, 20, 1000);
-       launch_for(rows, "b", 1100, 30'000, 50'000);
-     }},
+     [](auto& rows) { add_two(rows, 900, 50'000, 51'000); }},
+    {"slow-start", [](auto& rows) { add_two(rows, 1100, 50'000, 51'000); },
+     [](auto& rows) { add_two(rows, 49'000, 50'000, 51'000); }},
+    {"slow-call", [](auto& rows) { add_two_for(rows, 1100, 30'000, 50'000); },
+     [](auto& rows) { add_two_for(rows, 1100, 20'000, 50'000); }},
+    {"slow-start", [](auto& rows) { add_two_for(rows, 1100, 20'000, 50'000); },
+     [](auto& rows) { add_two_for(rows, 1100, 30'000, 50'000); }},
     {"host-work",
      [](auto& rows) {
        launch(rows, "a", 0, 20, 1000);

@@ -14,6 +14,7 @@
 #include "backends/itt/pointer_table.h"
 #include "backends/markers/markers.h"
 #include "backends/markers/text_set.h"
+#include "base/pinned.h"
 
 namespace sonde::itt {
 
@@ -70,15 +71,13 @@ bool begin_keyed_range(const RangeKey& key, uint32_t domain, uint32_t category, 
 void end_keyed_range(const RangeKey& key);
 
 // Text put together from parts, of any length; cut off where there is no memory.
-class Joined {
+class Joined : Pinned {
  public:
   Joined(const char* a, size_t a_length, const char* b, size_t b_length, const char* c,
          size_t c_length);
   Joined(const char* a, const char* b, const char* c)
       : Joined(a, strlen(a), b, strlen(b), c, strlen(c)) {}
   ~Joined();
-  Joined(const Joined&) = delete;
-  Joined& operator=(const Joined&) = delete;
   const char* text() const { return heap_ != nullptr ? heap_ : inline_; }
 
  private:

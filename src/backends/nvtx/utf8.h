@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <wchar.h>
 
+#include "base/pinned.h"
+
 namespace sonde::nvtx {
 
 // Bytes of `wide` as UTF-8, without a terminator. What is no Unicode scalar value becomes U+FFFD.
@@ -15,12 +17,10 @@ size_t utf8_encode(const wchar_t* wide, char* out, size_t room);
 
 // The converted text for as long as the object lives. Short text, and text for which there is no
 // memory, stays in the object (the latter cut off).
-class Utf8 {
+class Utf8 : Pinned {
  public:
   explicit Utf8(const wchar_t* wide);
   ~Utf8();
-  Utf8(const Utf8&) = delete;
-  Utf8& operator=(const Utf8&) = delete;
   const char* text() const { return heap_ != nullptr ? heap_ : inline_; }
 
  private:

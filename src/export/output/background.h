@@ -11,16 +11,16 @@
 #include <thread>
 #include <utility>
 
+#include "base/pinned.h"
+
 namespace sonde::exporting {
 
 template <typename Block>
-class Background {
+class Background : Pinned {
  public:
   // `spare` is what the caller gets back for its first block.
   Background(Block spare, std::function<void(Block&)> work)
       : work_(std::move(work)), block_(std::move(spare)) {}
-  Background(const Background&) = delete;
-  Background& operator=(const Background&) = delete;
   ~Background() { finish(); }
 
   // Takes `block`, and leaves one there that was worked on. Waits for the block before.

@@ -82,20 +82,12 @@ void Tables::kernel_row(CsvFile& file, const Op& op, int64_t index) {
     }
   };
   const Queue& queue = events_.queues[op.queue];
-  const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
   file.number(index);
   file.text(events_.names.at(op.name));
   file.number(queue.gpu_id);
   file.number(queue.queue_id);
   file.number(index);
-  known(queue.pid);
-  known(launching_thread(events_, op));
-  known(work_items(shape));
-  known(group_items(shape));
-  known(shape.group_segment_bytes);
-  known(shape.private_segment_bytes);
-  const KernelCode& code = events_.code_of(op);
-  for (const int64_t registers : {code.vgprs, code.agprs, code.sgprs}) known(registers);
+  for (const int64_t figure : kernel_figures(events_, op)) known(figure);
   for (int i = 0; i < 3; ++i) file.bare("None");  // wave size, signal, object
   counts_.counters += counters_.write(file, static_cast<uint32_t>(&op - events_.ops.data()));
   file.bare("None");  // DispatchNs

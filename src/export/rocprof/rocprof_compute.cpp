@@ -127,21 +127,13 @@ Status Folder::kernels() {
 void Folder::row(CsvFile& file, uint32_t index) {
   const Op& op = events_.ops[index];
   const Queue& queue = events_.queues[op.queue];
-  const Shape shape = op.shape == kNone ? Shape() : events_.shapes[op.shape];
   const auto known = [&](int64_t value) {
     file.number(value < 0 ? std::nullopt : std::optional<int64_t>(value));
   };
   file.number(static_cast<int64_t>(counts_.ops++));
   file.number(queue.gpu_id);
   file.number(queue.queue_id);
-  known(queue.pid);
-  known(launching_thread(events_, op));
-  known(work_items(shape));
-  known(group_items(shape));
-  known(shape.group_segment_bytes);
-  known(shape.private_segment_bytes);
-  const KernelCode& code = events_.code_of(op);
-  for (const int64_t registers : {code.vgprs, code.agprs, code.sgprs}) known(registers);
+  for (const int64_t figure : kernel_figures(events_, op)) known(figure);
   file.number(wave_size_);
   file.text(events_.names.at(op.name));
   counts_.counters += counters_.write(file, index);

@@ -52,6 +52,20 @@ int64_t launching_thread(const Events& events, const Op& op) {
   return events.threads[events.apis[events.links[op.first_link].api].thread].tid;
 }
 
+std::array<int64_t, 9> kernel_figures(const Events& events, const Op& op) {
+  const Shape shape = op.shape == kNone ? Shape() : events.shapes[op.shape];
+  const KernelCode& code = events.code_of(op);
+  return {events.queues[op.queue].pid,
+          launching_thread(events, op),
+          work_items(shape),
+          group_items(shape),
+          shape.group_segment_bytes,
+          shape.private_segment_bytes,
+          code.vgprs,
+          code.agprs,
+          code.sgprs};
+}
+
 int64_t work_items(const Shape& shape) {
   if (shape.grid[0] >= 0 && shape.group[0] >= 0) {
     return shape.grid[0] * shape.grid[1] * shape.grid[2] * group_items(shape);

@@ -2,6 +2,7 @@
 // by the exporters of both and of rocprof.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ int64_t group_items(const Shape& shape);
 
 // The thread whose call launched it; -1: not known.
 int64_t launching_thread(const Events& events, const Op& op);
+
+// What rocprof's table and rocprof-compute's say of a kernel, in their order: process, thread, work
+// items, those of a group, LDS, scratch, VGPRs, AccVGPRs, SGPRs; below 0 where it is not known.
+std::array<int64_t, 9> kernel_figures(const Events& events, const Op& op);
 
 // An exporter's function for what Tables(events, folder).write() writes.
 template <typename Tables>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "store/arguments.h"
+#include "store/bind.h"
 #include "store/clock_track.h"
 #include "store/ingest/ingest.h"
 
@@ -244,11 +245,6 @@ struct Ingest::Impl {
   }
 
  private:
-  void bind_one(Statement& statement, int index, int64_t value) { statement.bind(index, value); }
-  void bind_one(Statement& statement, int index, double value) { statement.bind(index, value); }
-  void bind_one(Statement& statement, int index, std::string_view value) {
-    statement.bind(index, value);
-  }
   std::map<std::string_view, Statement> statements_;  // by their SQL, which is a literal
 };
 
@@ -262,8 +258,7 @@ void Ingest::Impl::insert(std::string_view sql, const Values&... values) {
     if (!prepared) return keep(Status(std::move(prepared).error()));
     found = statements_.emplace(sql, std::move(prepared).value()).first;
   }
-  int index = 0;
-  (bind_one(found->second, ++index, values), ...);
+  bind_all(found->second, values...);
   keep(found->second.run());
 }
 

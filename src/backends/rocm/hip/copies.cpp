@@ -122,35 +122,32 @@ uint64_t read_word(const char* data, const Parameter& parameter) {
   return value;
 }
 
+uint64_t Described::*place_of(Role role) {
+  switch (role) {
+    case Role::kSrc:
+      return &Described::src;
+    case Role::kDst:
+      return &Described::dst;
+    case Role::kBytes:
+      return &Described::bytes;
+    case Role::kStream:
+      return &Described::stream;
+    case Role::kWidth:
+      return &Described::width;
+    case Role::kHeight:
+      return &Described::height;
+    default:
+      return nullptr;
+  }
+}
+
 void read_parameters(const FunctionInfo& function, const char* data, Described* described) {
   for (size_t i = 0; i < function.count; ++i) {
     const Parameter& parameter = function.parameters[i];
-    switch (parameter.role) {
-      case Role::kSrc:
-        described->src = read_word(data, parameter);
-        break;
-      case Role::kDst:
-        described->dst = read_word(data, parameter);
-        break;
-      case Role::kBytes:
-        described->bytes = read_word(data, parameter);
-        break;
-      case Role::kStream:
-        described->stream = read_word(data, parameter);
-        break;
-      case Role::kWidth:
-        described->width = read_word(data, parameter);
-        break;
-      case Role::kHeight:
-        described->height = read_word(data, parameter);
-        break;
-      case Role::kCopyKind:
-        described->kind = static_cast<int32_t>(read_word(data, parameter));
-        break;
-      case Role::kNone:
-      case Role::kFunction:
-      case Role::kConfig:
-        break;
+    uint64_t Described::*const place = place_of(parameter.role);
+    if (place != nullptr) described->*place = read_word(data, parameter);
+    if (parameter.role == Role::kCopyKind) {
+      described->kind = static_cast<int32_t>(read_word(data, parameter));
     }
   }
 }

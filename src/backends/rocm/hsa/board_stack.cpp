@@ -100,17 +100,16 @@ void walk(const ucontext_t& here, wire::BoardStack* stack) {
   keep(moment, stack);
 }
 
-}  // namespace
-
-bool take_stack_of(uint32_t tid, uint64_t pc, uint64_t stack_pointer, uint64_t python,
-                   wire::BoardStack* stack) {
+// The stack of another thread, which waits or is stopped, as `unwind` finds it.
+template <typename Unwind>
+bool take(uint32_t tid, uint64_t python, wire::BoardStack* stack, const Unwind& unwind) {
   stack->tid = tid;
   stack->bytes = 0;
-  if (!g_lock.acquire()) return false;
+  if (!g_lock.acquire()) return false;  // who is stopped may hold it
   cpu::Moment& moment = g_room.moment;
   const bool can = prepared();
   if (can) {
-    cpu::unwind_blocked(pc, stack_pointer, moment.stack);
+    unwind(moment);
     leave_out_ours(moment.stack);
     cpu::walk_python_of(&g_naming, python, moment.python);
   }
@@ -119,15 +118,17 @@ bool take_stack_of(uint32_t tid, uint64_t pc, uint64_t stack_pointer, uint64_t p
   return kept;
 }
 
+}  // namespace
+
+bool take_stack_of(uint32_t tid, uint64_t pc, uint64_t stack_pointer, uint64_t python,
+                   wire::BoardStack* stack) {
+  return take(tid, python, stack,
+              [&](cpu::Moment& moment) { cpu::unwind_blocked(pc, stack_pointer, moment.stack); });
+}
+
 bool take_stack_stopped(uint32_t tid, const wire::BoardRegisters& registers, uint64_t python,
                         wire::BoardStack* stack) {
-  stack->tid = tid;
-  stack->bytes = 0;
-  // What is stopped may hold the lock.
-  if (!g_lock.acquire()) return false;
-  cpu::Moment& moment = g_room.moment;
-  const bool can = prepared();
-  if (can) {
+  return take(tid, python, stack, [&](cpu::Moment& moment) {
     ucontext_t context = {};
     auto& all = context.uc_mcontext.gregs;
     const auto put = [&all](int which, uint64_t value) { all[which] = static_cast<greg_t>(value); };
@@ -140,12 +141,7 @@ bool take_stack_stopped(uint32_t tid, const wire::BoardRegisters& registers, uin
     put(REG_R14, registers.r14);
     put(REG_R15, registers.r15);
     cpu::unwind(context, cpu::StackBounds(), moment.stack);
-    leave_out_ours(moment.stack);
-    cpu::walk_python_of(&g_naming, python, moment.python);
-  }
-  const bool kept = can && keep(moment, stack);
-  g_lock.release();
-  return kept;
+  });
 }
 
 uint64_t python_of_this_thread() {

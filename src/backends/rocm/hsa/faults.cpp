@@ -7,27 +7,13 @@
 #include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/queues.h"
 #include "base/errno_keeper.h"
+#include "wire/fault_reasons.h"
 
 namespace sonde::hsa {
 namespace {
 
 constexpr int kTries = 200;
 constexpr timespec kPause = {0, 1'000'000};
-
-struct Reason {
-  uint32_t bit;
-  const char* text;
-};
-constexpr Reason kReasons[] = {
-    {0x1, "page not present"},
-    {0x2, "write to a read-only page"},
-    {0x4, "execute of a page that is not executable"},
-    {0x8, "memory that only the host may use"},
-    {0x10, "DRAM ECC error"},
-    {0x20, "address not exact"},
-    {0x40, "SRAM ECC error"},
-    {0x80000000, "hang"},
-};
 
 int gpu_of(const Device* device) { return device != nullptr ? device->gpu_id : -1; }
 
@@ -85,7 +71,7 @@ Status on_system_event(const SystemEvent* event, void*) {
   int used = snprintf(text, sizeof text, "memory access fault on GPU %d at address 0x%lx:",
                       gpu_of(device_of(event->agent)), event->address);
   const char* separator = " ";
-  for (const Reason& reason : kReasons) {
+  for (const wire::FaultReason& reason : wire::kFaultReasons) {
     if ((event->reasons & reason.bit) == 0) continue;
     used += snprintf(text + used, sizeof text - static_cast<size_t>(used), "%s%s", separator,
                      reason.text);

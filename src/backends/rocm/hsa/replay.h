@@ -16,6 +16,7 @@
 #pragma once
 
 #include "backends/rocm/hsa/counting.h"
+#include "base/pinned.h"
 
 namespace sonde::hsa {
 
@@ -24,7 +25,7 @@ bool replays();
 // ---- replay.cpp: whose turn it is, and the runs ----
 
 // Around what changes memory for the program: waits while a kernel has it alone.
-class MemoryTurn {
+class MemoryTurn : Pinned {
  public:
   MemoryTurn() : taken_(replays()) {
     if (taken_) begin();
@@ -32,8 +33,6 @@ class MemoryTurn {
   ~MemoryTurn() {
     if (taken_) end();
   }
-  MemoryTurn(const MemoryTurn&) = delete;
-  MemoryTurn& operator=(const MemoryTurn&) = delete;
 
   // For what ends later, on another thread: end() once then.
   static void begin();

@@ -173,6 +173,22 @@ void each_change(const Block& block, Visit visit) {
   }
 }
 
+// Puts back what was saved of the GPUs' memory; visits the changes of the host's.
+template <typename Visit>
+bool restore(void* Block::*saved, Visit visit) {
+  const Locked locked;
+  bool good = true;
+  for (size_t i = 0; i < g_count; ++i) {
+    const Block& block = g_blocks[i];
+    if (block.gpu != nullptr) {
+      good &= copy(*block.gpu, pointer(block.address), block.*saved, block.bytes);
+    } else if (block.used) {
+      each_change(block, visit);
+    }
+  }
+  return good;
+}
+
 }  // namespace
 
 void note_memory(const void* address, size_t bytes, Pool pool) {
@@ -268,37 +284,17 @@ const char* after_first_run(bool* may_wait) {
 }
 
 bool restore_first_run() {
-  const Locked locked;
-  bool good = true;
-  for (size_t i = 0; i < g_count; ++i) {
-    const Block& block = g_blocks[i];
-    if (block.gpu != nullptr) {
-      good &= copy(*block.gpu, pointer(block.address), block.after, block.bytes);
-    } else if (block.used) {
-      each_change(block, [](auto* place, auto, auto* after) {
-        __atomic_store_n(place, *after, __ATOMIC_RELEASE);
-      });
-    }
-  }
-  return good;
+  return restore(&Block::after, [](auto* place, auto, auto* after) {
+    __atomic_store_n(place, *after, __ATOMIC_RELEASE);
+  });
 }
 
 bool restore_memory() {
-  const Locked locked;
-  bool good = true;
-  for (size_t i = 0; i < g_count; ++i) {
-    const Block& block = g_blocks[i];
-    if (block.gpu != nullptr) {
-      good &= copy(*block.gpu, pointer(block.address), block.before, block.bytes);
-    } else if (block.used) {
-      // What is there is the last that the kernel or the host has written.
-      each_change(block, [](auto* place, auto before, auto* after) {
-        const auto last = __atomic_exchange_n(place, before, __ATOMIC_ACQ_REL);
-        if (last != before) *after = last;
-      });
-    }
-  }
-  return good;
+  // What is there is the last that the kernel or the host has written.
+  return restore(&Block::before, [](auto* place, auto before, auto* after) {
+    const auto last = __atomic_exchange_n(place, before, __ATOMIC_ACQ_REL);
+    if (last != before) *after = last;
+  });
 }
 
 void after_last_run() {

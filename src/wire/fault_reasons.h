@@ -1,0 +1,25 @@
+// Why an access of a GPU failed, as hsa_amd_memory_fault_reason_t has it. The traced program says
+// it in a diagnostic, the report of a fault in a sentence.
+#pragma once
+
+#include <cstdint>
+
+namespace sonde::wire {
+
+struct FaultReason {
+  uint32_t bit;
+  const char* text;
+};
+
+constexpr FaultReason kFaultReasons[] = {
+    {0x1, "page not present"},
+    {0x2, "write to a read-only page"},
+    {0x4, "execute of a page that is not executable"},
+    {0x8, "memory that only the host may use"},
+    {0x10, "DRAM ECC error"},
+    {0x20, "address not exact"},
+    {0x40, "SRAM ECC error"},
+    {0x80000000, "hang"},
+};
+
+}  // namespace sonde::wire
