@@ -10,6 +10,7 @@
 //   hip_storm forever     until it is killed; prints how many have finished
 //   hip_storm cheap N     N calls that do next to nothing
 //   hip_storm paused N    N launches, recording paused by ROCTX, with a sync after each 20
+//   hip_storm profiled N  N launches that hipProfilerStart() and hipProfilerStop() enclose, as many after it
 //   hip_storm events N    N events recorded and waited for by another stream, without kernels
 //   hip_storm load N      N launches and N / 4 calls of ten other kinds over 60 seconds
 #include <dlfcn.h>
@@ -131,6 +132,15 @@ void paused(int count) {
   roctx("roctxProfilerResume");
 }
 
+void profiled(int count) {
+  (void)hipProfilerStart();
+  launch(count);
+  CHECK(hipStreamSynchronize(stream));
+  (void)hipProfilerStop();
+  launch(count);
+  CHECK(hipStreamSynchronize(stream));
+}
+
 void events(int count) {
   hipStream_t other;
   hipEvent_t event;
@@ -207,6 +217,8 @@ int main(int argc, char** argv) {
     });
   } else if (strcmp(mode, "loop") == 0) {
     times = loop(count);
+  } else if (strcmp(mode, "profiled") == 0) {
+    times = timed([=] { profiled(count); });
   } else if (strcmp(mode, "paused") == 0) {
     done = 1;
     times = timed([=] { paused(count); });

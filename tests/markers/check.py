@@ -214,7 +214,8 @@ class Libraries(unittest.TestCase):
             "roctx_version_major", "roctx_version_minor", "roctxMarkA", "roctxRangePushA",
             "roctxRangePop", "roctxRangeStartA", "roctxRangeStop", "roctxRegisterTracerCallback",
             "roctxProfilerPause", "roctxProfilerResume", "roctxNameOsThread", "roctxNameHsaAgent",
-            "roctxNameHipDevice", "roctxNameHipStream", "roctxGetThreadId", "ROCTX_4.1"},
+            "roctxNameHipDevice", "roctxNameHipStream", "roctxGetThreadId", "ROCTX_4.1",
+            "roctracer_start", "roctracer_stop", "ROCTRACER_4.1"},
         "libsonde-nvtx.so": {"InitializeInjectionNvtx2", "InitializeInjectionNvtx2Preinject"},
         "libsonde-itt.so": {"__itt_api_init"},
     }

@@ -4,7 +4,9 @@
 // first, and stands under the names of the originals on LD_LIBRARY_PATH for programs that open them
 // by name. What a program sees (levels, ids, return codes) is what the original would give it, with
 // or without an agent.
+#include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,6 +32,15 @@ void tell_tracer(Operation operation, const char* message, uint64_t id) {
   if (callback == nullptr) return;
   CallbackData data = {message, id};
   callback(kActivityDomain, operation, &data);
+}
+
+void pass_on(const char* function) {
+  const sonde::ErrnoKeeper keep;
+  void* symbol = dlsym(RTLD_NEXT, function);
+  if (symbol == nullptr) return;
+  void (*next)();
+  memcpy(&next, &symbol, sizeof next);
+  next();
 }
 
 int name_object(const char* kind, uint64_t id, const char* format, const char* name) {
@@ -94,6 +105,17 @@ int roctxProfilerPause(uint64_t) {
 int roctxProfilerResume(uint64_t) {
   resume_recording(agent(), g_paused);
   return 0;
+}
+
+// roctracer itself, where the program has it, is told as well.
+void roctracer_start() {
+  resume_recording(agent(), g_paused);
+  pass_on("roctracer_start");
+}
+
+void roctracer_stop() {
+  pause_recording(agent(), g_paused);
+  pass_on("roctracer_stop");
 }
 
 int roctxNameOsThread(const char* name) {

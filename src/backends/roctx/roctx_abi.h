@@ -29,6 +29,10 @@ SONDE_ROCTX int roctxNameHsaAgent(const char* name, const void* agent);
 SONDE_ROCTX int roctxNameHipDevice(const char* name, int device);
 SONDE_ROCTX int roctxNameHipStream(const char* name, const void* stream);
 SONDE_ROCTX int roctxGetThreadId(uint64_t* thread);
+
+// Of roctracer (roctracer_ext.h): its switch for the whole process.
+SONDE_ROCTX void roctracer_start(void);
+SONDE_ROCTX void roctracer_stop(void);
 }
 
 namespace sonde::roctx {

@@ -10,6 +10,7 @@
 #include "backends/rocm/hip/activity.h"
 #include "backends/rocm/hip/frames.h"
 #include "backends/rocm/hip/hip.h"
+#include "backends/rocm/hip/interpose.h"
 #include "base/errno_keeper.h"
 
 namespace sonde::hip {
@@ -24,8 +25,9 @@ EnableActivity g_enable;
 RegisterCallback g_set_activity, g_set_api;
 
 // Memory for the arguments of the call that begins. Also called after its end, in vain.
-void* provide_data(uint32_t, void* record, const void*, void*) {
+void* provide_data(uint32_t id, void* record, const void*, void*) {
   if (record != nullptr || called_by_name()) return nullptr;
+  if (id == kProfilerStart52 || id == kProfilerStop52) switch_recording(id == kProfilerStart52);
   Frames* frames = this_thread();
   if (frames == nullptr || frames->asking || !recording()) return nullptr;
   rocm::enter();

@@ -4,6 +4,7 @@
 // is told of by those callbacks instead: see callbacks.cpp.
 #include <dlfcn.h>
 
+#include "backends/markers/markers.h"
 #include "backends/rocm/hip/hip.h"
 #include "backends/rocm/hip/interpose.h"
 #include "backends/rocm/hip/signatures.h"
@@ -38,7 +39,7 @@ int call(A... values) {
   }
   int (*next)(A...);
   memcpy(&next, &symbol, sizeof next);
-  return recorded<A...>(g_functions[Id], next, values...);
+  return recorded_as<Id, A...>(next, values...);
 }
 
 }  // namespace
@@ -54,6 +55,17 @@ bool watching() {
     __atomic_store_n(&state, known, __ATOMIC_RELEASE);
   }
   return known == kYes && rocm::recording();
+}
+
+void switch_recording(bool on) {
+  static int paused;
+  const ErrnoKeeper keep;
+  if (!rocm::wanted("hip") || !rocm::connect()) return;
+  if (on) {
+    markers::resume_recording(rocm::g_agent, paused);
+  } else {
+    markers::pause_recording(rocm::g_agent, paused);
+  }
 }
 
 bool called_by_name() { return t_depth != 0; }

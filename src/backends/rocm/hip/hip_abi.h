@@ -10,7 +10,8 @@ namespace sonde::hip {
 constexpr uint32_t kPhaseEnter = 0;
 constexpr uint32_t kDomainOps = 2;
 constexpr uint32_t kDomainApi = 3;
-constexpr uint32_t kFirstId = 3;     // 1 and 2 are what the compiler makes of <<<...>>>
+constexpr uint32_t kFirstId = 3;  // 1 and 2 are what the compiler makes of <<<...>>>
+constexpr uint32_t kProfilerStart52 = 183, kProfilerStop52 = 184;
 constexpr uint32_t kLastId52 = 333;  // HIP_API_ID_LAST of ROCm 5.2
 
 // hip_api_data_t begins so in every version; the arguments follow.

@@ -12,6 +12,8 @@ extern thread_local uint32_t t_depth;  // of calls through our functions
 
 // Whether calls are recorded here at the moment. Finds the agent the first time.
 bool watching();
+// What a program says with hipProfilerStart() and hipProfilerStop(): recording goes on, or pauses.
+void switch_recording(bool on);
 
 template <typename... A>
 int recorded(const FunctionInfo& function, int (*next)(A...), A... values) {
@@ -45,6 +47,15 @@ int recorded(const FunctionInfo& function, int (*next)(A...), A... values) {
   } else {
     end_call(&function, image, result, open);
   }
+  return result;
+}
+
+// The same of the function with this number, which may be one of those two.
+template <Function Id, typename... A>
+int recorded_as(int (*next)(A...), A... values) {
+  if constexpr (Id == k_hipProfilerStart) switch_recording(true);
+  const int result = recorded<A...>(g_functions[Id], next, values...);
+  if constexpr (Id == k_hipProfilerStop) switch_recording(false);
   return result;
 }
 

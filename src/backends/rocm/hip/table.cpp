@@ -20,7 +20,7 @@ struct Entry<Id, int(A...)> {
   static int call(A... values) {
     int (*next)(A...);
     memcpy(&next, &g_next[Id], sizeof next);
-    return recorded<A...>(g_functions[Id], next, values...);
+    return recorded_as<Id, A...>(next, values...);
   }
 };
 
