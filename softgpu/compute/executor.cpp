@@ -185,6 +185,11 @@ bool Executor::knows(std::string_view kernel) const {
   return find_kernel(kernel).kernel != nullptr;
 }
 
+bool Executor::watches_memory(std::string_view kernel) const {
+  const SoftgpuKernel* found = find_kernel(kernel).kernel;
+  return found != nullptr && found->watches_memory != 0;
+}
+
 Outcome Executor::run(GroupCode& code, const Dispatch& dispatch) {
   Job job;
   job.code = &code;

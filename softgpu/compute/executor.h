@@ -66,6 +66,8 @@ class Executor {
 
   // Whether host code is registered under this name (mangled, without ".kd").
   bool knows(std::string_view kernel) const;
+  // Whether its items may wait for groups that start later. As host code they wait for ever.
+  bool watches_memory(std::string_view kernel) const;
   // Runs all work groups and returns when the last has ended. May be called from several threads.
   Outcome run(std::string_view kernel, const Dispatch& dispatch);
   Outcome run(GroupCode& code, const Dispatch& dispatch);

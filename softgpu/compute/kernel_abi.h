@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { SOFTGPU_ABI = 1, SOFTGPU_MAX_WAVE = 64 };
+enum { SOFTGPU_ABI = 2, SOFTGPU_MAX_WAVE = 64 };
 
 struct SoftgpuItem;
 
@@ -79,6 +79,8 @@ struct SoftgpuKernel {
   uint32_t implicit_offset; /* of the implicit arguments in the kernarg segment */
   uint32_t stack_bytes;     /* of one item; 0 = cannot be known */
   uint32_t wave_size;
+  uint32_t watches_memory; /* 1: items may wait for other groups, which may start later */
+  uint32_t reserved;
 };
 
 /* A __device__ or __constant__ variable that the host can reach by name: it lives in the code

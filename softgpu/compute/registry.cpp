@@ -35,7 +35,7 @@ extern "C" __attribute__((visibility("default"))) void softgpu_register_module(
   if (module->abi != SOFTGPU_ABI) {
     std::fprintf(stderr,
                  "softgpu: a program was built by a softgpu-hipcc of another version (%u, this is "
-                 "%u); its kernels are not computed: build it again\n",
+                 "%u); its kernels run as machine code: build it again\n",
                  module->abi, SOFTGPU_ABI);
     return;
   }

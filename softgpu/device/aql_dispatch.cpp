@@ -136,9 +136,11 @@ bool AqlQueue::uses_host_code() const {
   const EngineChoice engine = services_.config.engine;
   if (engine != EngineChoice::kAuto && engine != EngineChoice::kHost) return false;
   if (!services_.executor.knows(name_)) return false;
-  // Only machine code has instructions to count and accesses to check.
-  const bool wants_instructions = gpu_.counters.is_counting() || services_.check != nullptr;
-  return engine == EngineChoice::kHost || !wants_instructions || !uses_machine_code();
+  // Only machine code has instructions to count and accesses to check, and only its groups step
+  // aside for others.
+  const bool better_as_machine_code = gpu_.counters.is_counting() || services_.check != nullptr ||
+                                      services_.executor.watches_memory(name_);
+  return engine == EngineChoice::kHost || !better_as_machine_code || !uses_machine_code();
 }
 
 bool AqlQueue::uses_machine_code() const {

@@ -275,6 +275,8 @@ bool Executor::knows(std::string_view kernel) const {
   return testing::kernels.contains(kernel);
 }
 
+bool Executor::watches_memory(std::string_view) const { return false; }
+
 Outcome Executor::run(std::string_view kernel, const Dispatch& dispatch) {
   testing::Kernel code;
   {

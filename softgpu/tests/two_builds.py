@@ -28,7 +28,7 @@ PROGRAMS = {
     "bounds": Program([[]]),
     "busy": Program([["0.2"]]),
     "compute": Program([[]], ["-Wno-unused-result"]),
-    "cooperative": Program([[]], second="isa"),  # groups that wait for later ones: not as host code
+    "cooperative": Program([[]], second="auto"),  # groups that wait for later ones run as machine code
     "copies": Program([[]]),
     "exits": Program([["return"], ["exit"], ["thread"], ["quick"]]),
     "forks": Program([["before"], ["after"]]),

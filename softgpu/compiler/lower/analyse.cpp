@@ -207,6 +207,7 @@ void find_kernels(Program& program) {
       if (own == facts.end()) continue;
       obstacles.insert(own->second.obstacles.begin(), own->second.obstacles.end());
       kernel.waits |= own->second.waits;
+      kernel.watches |= at->hasFnAttribute(kWatches);
       kernel.knows_stack &= !own->second.calls_pointer && !own->second.dynamic_stack;
       kernel.knows_stack &= !cyclic.count(at);
       for (Function* next : own->second.references)

@@ -119,8 +119,8 @@ void add_registration(Program& program) {
   Constant* null = ConstantPointerNull::get(pointer);
   auto value = [&](uint64_t v) { return ConstantInt::get(number, v); };
 
-  auto* kernel_type =
-      StructType::get(context, {pointer, pointer, pointer, number, number, number, number});
+  auto* kernel_type = StructType::get(
+      context, {pointer, pointer, pointer, number, number, number, number, number, number});
   if (module.getDataLayout().getTypeAllocSize(kernel_type) != sizeof(SoftgpuKernel))
     report_fatal_error("kernel_abi.h and the kernel table differ");
   std::vector<Constant*> kernels;
@@ -129,7 +129,8 @@ void add_registration(Program& program) {
     Constant* item = kernel.waits ? kernel.function : null;
     kernels.push_back(ConstantStruct::get(
         kernel_type, {text(module, kernel.name), group, item, value(kernel.lds_bytes),
-                      value(kernel.implicit_offset), value(0), value(kernel.wave_size)}));
+                      value(kernel.implicit_offset), value(0), value(kernel.wave_size),
+                      value(kernel.watches), value(0)}));
   }
   GlobalVariable* kernel_table = table(module, kernels, kernel_type, "kernels");
   kernel_table->setSection(kKernelSection);  // emit() fills in the stack sizes

@@ -46,6 +46,7 @@ struct Kernel {
   uint64_t lds_bytes = 0;
   uint32_t wave_size = 64;
   bool waits = false;        // items wait for each other
+  bool watches = false;      // items wait for memory that other groups may change
   bool knows_stack = false;  // no recursion, no calls through pointers
 };
 
@@ -61,7 +62,9 @@ struct Program {
   std::vector<Variable> variables;
 };
 
-// waits.cpp: loops that wait for other items let them run.
+// waits.cpp: loops that wait for other items let them run. Functions where these may be of other
+// groups have the attribute kWatches.
+constexpr char kWatches[] = "softgpu-watches";
 void let_others_run(Program& program);
 // analyse.cpp: finds the kernels, drops (with a warning on stderr) those that need what cannot be
 // lowered, and with them all that only they use.

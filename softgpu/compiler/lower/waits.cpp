@@ -47,11 +47,27 @@ bool decides_exit(const Instruction& start, const Loop& loop) {
   return false;
 }
 
-bool waits(const Loop& loop) {
-  for (const BasicBlock* block : loop.blocks())
-    for (const Instruction& instruction : *block)
-      if (watches(instruction, loop) && decides_exit(instruction, loop)) return true;
-  return false;
+// Whether the memory is not the group's own.
+bool may_be_of_others(const Instruction& instruction) {
+  constexpr unsigned kLds = 3;
+  const Value* pointer = getPointerOperand(&instruction);
+  return !pointer || pointer->getType()->getPointerAddressSpace() != kLds;
+}
+
+struct Waits {
+  bool at_all = false, for_others = false;
+};
+
+Waits waits(const Loop& loop) {
+  Waits found;
+  for (const BasicBlock* block : loop.blocks()) {
+    for (const Instruction& instruction : *block) {
+      if (!watches(instruction, loop) || !decides_exit(instruction, loop)) continue;
+      found.at_all = true;
+      found.for_others |= may_be_of_others(instruction);
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -63,7 +79,9 @@ void let_others_run(Program& program) {
     DominatorTree dominators(function);
     LoopInfo loops(dominators);
     for (Loop* loop : loops.getLoopsInPreorder()) {
-      if (!waits(*loop)) continue;
+      const Waits found = waits(*loop);
+      if (found.for_others) function.addFnAttr(kWatches);
+      if (!found.at_all) continue;
       auto yield = program.module.getOrInsertFunction("softgpu_yield", Type::getVoidTy(context));
       SmallVector<BasicBlock*, 4> latches;
       loop->getLoopLatches(latches);
