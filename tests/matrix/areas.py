@@ -26,9 +26,9 @@ class Area:
         return f"build/matrix-{self.name}.xml" if self.tests else None
 
 
-PACKAGES = Area("packages", "Debian packages of packages.txt", 1800,
+PACKAGES = Area("packages", "Debian packages of packages.txt", 7200,
                 script="./dev packages build run rocm torch test programs && apt-get clean")
-BUILD = Area("build", "everything, as ./dev test builds it", 3600, script="./dev build all")
+BUILD = Area("build", "everything, as ./dev test builds it", 14400, script="./dev build all")
 AREAS = (
     PACKAGES,
     BUILD,
