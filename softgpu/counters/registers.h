@@ -1,5 +1,6 @@
-// Where performance counters are among the registers of gfx9: for who writes the commands that read
-// them and for the device that has them. Numbers are those of AMD's register headers, in dwords.
+// Where the performance counters are among the registers of gfx9. Used by the writer of the
+// commands that read them and by the device that has them. Offsets are those of AMD's headers, in
+// dwords.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,8 @@
 
 namespace sonde::cli {
 
-// Every series of Prometheus' text format with the time, in milliseconds since 1970, behind it, so
-// that it keeps its time where it is sent later.
+// Every series of Prometheus' text format, followed by its time in milliseconds since 1970, so that
+// it keeps that time when it is sent later.
 std::string with_time(const std::string& text, int64_t time_ms);
 
 // http://host:8428 -> .../api/v1/import/prometheus, which VictoriaMetrics and vmagent have, with

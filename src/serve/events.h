@@ -1,5 +1,5 @@
-// Single events of a trace, and events by name: what the page shows of a click, of the arrow keys,
-// of a search. Answers are JSON; times count as in api.h. Private to src/serve.
+// Single events of a trace, and events by name: what the page shows after a click, an arrow key or
+// a search. Answers are JSON; times count as in api.h. Private to src/serve.
 #pragma once
 
 #include <optional>

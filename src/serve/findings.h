@@ -10,7 +10,7 @@
 namespace sonde::serve {
 
 // {"facts": [{"title", "text"}], "findings": [...], "missing": "...", "notes": [...]}. Reads the
-// trace anew.
+// trace again.
 Result<std::string> findings_json(const Source& source);
 
 }  // namespace sonde::serve
