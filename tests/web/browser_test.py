@@ -355,6 +355,7 @@ class Sampled(WithBrowser):
         subprocess.run([SONDE, "merge", write_calls(calls), "-o", trace], capture_output=True, check=True)
         add_samples(trace)
         browser = self.open(trace)
+        browser.wait(lambda: "On the timeline" in browser.text(".story"))
         facts = dict(zip([each.text for each in browser.all(".story dt")], [each.text for each in browser.all(".story dd")]))
         self.assertEqual((facts["Wall time"], facts["On the timeline"]), ("6.999 s", "40.0 ms"))
         self.assertIn("No GPU did anything", browser.text(".findings"))

@@ -22,6 +22,7 @@ def add_samples(path):
           (1, 'python', 'main', 'train.py', 3, 0), (2, 'python', 'forward', 'train.py', 5, 0), (3, 'python', 'backward', 'train.py', 9, 0);
         INSERT INTO sonde_stack(id, parent_id, frame_id) VALUES (1, NULL, 1), (2, 1, 2), (3, 1, 3);
         """)
+    database.execute("UPDATE sonde_process SET end_ns = 7000000000")  # as a recording says it: that is the wall time
     times = [(1_000_000 + 1_000_000 * k, 2 if k < 6 else 3) for k in range(2, 10)] + [(7_000_000_000, 3)]
     database.executemany("INSERT INTO sonde_sample(process_id, tid, time_ns, stack_id, cpu_ns, missed, cost_ns, truncated, by_timer) "
                          "VALUES (1, 100, ?, ?, 1000000, 0, 0, 0, 1)", times)
