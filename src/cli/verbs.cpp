@@ -17,6 +17,15 @@ constexpr const char* kElse = "Export to another tool, or ask in SQL";
 constexpr const char* kSetUp = "What can be recorded here?";
 constexpr const char* kWatch = "Watch and steer";
 
+std::vector<View> views_of_kernels() {
+  return {{"top", "totals of all operations, including copies"},
+          {"ktop", "totals of kernels only"},
+          {"stats", "the CSV files of rocprof --stats"},
+          {"sequences", "what repeats"},
+          {"variability", "what varies from call to call"},
+          {"occupancy", "how many waves of each kernel fit on a SIMD"}};
+}
+
 }  // namespace
 
 const std::vector<Verb>& shown_verbs() {
@@ -32,13 +41,7 @@ const std::vector<Verb>& shown_verbs() {
       {"report", kFirst},
       {"serve", kFirst},
       {"info", kFirst},
-      {"kernels",
-       kTime,
-       {{"top", "totals of all operations, including copies"},
-        {"ktop", "totals of kernels only"},
-        {"stats", "the CSV files of rocprof --stats"},
-        {"sequences", "what repeats"},
-        {"variability", "what varies from call to call"}}},
+      {"kernels", kTime, views_of_kernels()},
       {"breakdown",
        kTime,
        {{"busy", "how busy each GPU was, also as RPD reports it"},
@@ -54,7 +57,10 @@ const std::vector<Verb>& shown_verbs() {
         {"api", "which calls took CPU time"}}},
       {"critical-path", kIdle},
       {"perf", kNear, {{"counters", "hardware counters"}}},
-      {"sol", kNear},
+      {"sol",
+       kNear,
+       {{"instructions", "which instructions were sampled, with source lines"},
+        {"roofs", "measure bandwidths and compute rates of the GPUs here"}}},
       {"roofline", kNear},
       {"diff", kChanged},
       {"ranks", kRank, {{"collectives", "the collectives of the ranks, and who was late"}}},

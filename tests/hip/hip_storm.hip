@@ -132,6 +132,8 @@ void paused(int count) {
   roctx("roctxProfilerResume");
 }
 
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"  // programs call them all the same
 void profiled(int count) {
   (void)hipProfilerStart();
   launch(count);
@@ -140,6 +142,7 @@ void profiled(int count) {
   launch(count);
   CHECK(hipStreamSynchronize(stream));
 }
+#pragma clang diagnostic pop
 
 void events(int count) {
   hipStream_t other;

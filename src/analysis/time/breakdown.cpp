@@ -74,7 +74,8 @@ report::Section gpu_section(const trace::Trace& trace, const std::map<int64_t, S
     std::vector<Value> row = row_of(std::move(key), parts);
     const int64_t program_ns = trace.program ? trace.program->end_ns - trace.program->start_ns : 0;
     const int64_t busy_ns = parts.total_ns - parts.idle_ns;
-    row.push_back(program_ns == 0 ? Value() : Value(program_ns));
+    row.emplace_back();
+    if (program_ns != 0) row.back() = program_ns;
     row.push_back(percent_of(std::max<int64_t>(program_ns - busy_ns, 0), program_ns));
     section.table.add_row(std::move(row));
   }
@@ -172,9 +173,10 @@ report::Section launched_section(const trace::Trace& trace, const std::map<int64
     Breakdown own = breakdown_of(trace::sweep(gpu.sets), gpu.extent);
     const int64_t others_ns = busy.at(key.second).in(gpu.extent) - (own.total_ns - own.idle_ns);
     own.idle_ns -= others_ns;
-    std::vector<Value> row = row_of(
-        {steps.steps[static_cast<size_t>(key.first)].name, int64_t{key.second}, rank_value(gpu)},
-        own);
+    std::vector<Value> head = {steps.steps[static_cast<size_t>(key.first)].name};
+    head.emplace_back(int64_t{key.second});
+    head.push_back(rank_value(gpu));
+    std::vector<Value> row = row_of(std::move(head), own);
     row.push_back(others_ns);
     section.table.add_row(std::move(row));
   }

@@ -19,8 +19,8 @@ Result<Workload> workload_of(const trace::Trace& trace, const std::string& model
 // That of a file, with what it says of kernels beside counters: registers, sizes of launches,
 // channels of the L2, roofs. They are columns of the names that a folder of rocprof-compute has.
 // The file is read once, so it may be a pipe. `as` names the importer, "" sniffs. With a window, of
-// the dispatches that overlap it, each as a whole and with the number that it has in the file; fails
-// where there are none.
+// the dispatches that overlap it, each as a whole and with the number that it has in the file;
+// fails where there are none.
 Result<Workload> workload_of_file(const std::string& path, const std::string& as,
                                   const std::string& model, const trace::WindowText& window);
 
