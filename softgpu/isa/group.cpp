@@ -156,7 +156,7 @@ Outcome GroupRunner::resume() {
     if (launch_->hold != nullptr) {
       parked_ = stopped_group();
       parked_in_ = launch_->hold;
-      parked_in_->end_parked(parked_);
+      parked_in_->end_parked(parked_, [this] { answer_demand(); });
     }
     return {};
   }

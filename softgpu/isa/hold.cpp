@@ -1,6 +1,7 @@
 #include "isa/hold.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace softgpu::isa {
 namespace {
@@ -21,32 +22,39 @@ void WaveHold::end() {
   changed_.notify_all();
 }
 
-void WaveHold::end_parked(const StoppedGroup& group) {
+void WaveHold::end_parked(const StoppedGroup& group, std::function<void()> meanwhile) {
   std::lock_guard lock(mutex_);
-  parked_.push_back(&group);
+  parked_.push_back({&group, std::move(meanwhile)});
   --running_;
   changed_.notify_all();
 }
 
 void WaveHold::begin_parked(const StoppedGroup& group) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !wanted_ || ended_; });
-  parked_.remove(&group);
+  wait_while_held(lock, [] {});
+  parked_.remove_if([&](const Parked& parked) { return parked.group == &group; });
   ++running_;
 }
 
 void WaveHold::forget_parked(const StoppedGroup& group) {
   std::lock_guard lock(mutex_);
-  parked_.remove(&group);
+  parked_.remove_if([&](const Parked& parked) { return parked.group == &group; });
+}
+
+void WaveHold::wait_while_held(std::unique_lock<std::mutex>& lock,
+                               const std::function<void()>& meanwhile) {
+  while (wanted_ && !ended_) {
+    if (changed_.wait_for(lock, kMeanwhile, [this] { return !wanted_ || ended_; })) continue;
+    meanwhile();
+    for (const Parked& parked : parked_) parked.meanwhile();
+  }
 }
 
 void WaveHold::stay(const StoppedGroup& group, const std::function<void()>& meanwhile) {
   std::unique_lock lock(mutex_);
   const auto own = staying_.insert(staying_.end(), &group);
   changed_.notify_all();
-  while (wanted_ && !ended_) {
-    if (!changed_.wait_for(lock, kMeanwhile, [this] { return !wanted_ || ended_; })) meanwhile();
-  }
+  wait_while_held(lock, meanwhile);
   staying_.erase(own);
 }
 
@@ -78,7 +86,7 @@ void WaveHold::hold() {
 std::vector<StoppedGroup> WaveHold::groups() const {
   std::vector<StoppedGroup> all;
   for (const StoppedGroup* group : staying_) all.push_back(*group);
-  for (const StoppedGroup* group : parked_) all.push_back(*group);
+  for (const Parked& parked : parked_) all.push_back(*parked.group);
   for (const Kept& kept : kept_) all.push_back(kept.group);
   return all;
 }

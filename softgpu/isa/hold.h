@@ -26,8 +26,8 @@ class WaveHold {
   void begin();
   void end();
   // The same for a group that no thread runs meanwhile, as it waits for others: its waves are there
-  // all the same.
-  void end_parked(const StoppedGroup& group);
+  // all the same. `meanwhile`: as of stay(), by any thread that waits while a debugger holds them.
+  void end_parked(const StoppedGroup& group, std::function<void()> meanwhile);
   void begin_parked(const StoppedGroup& group);
   void forget_parked(const StoppedGroup& group);
   bool is_wanted() const { return wanted_.load(std::memory_order_relaxed); }
@@ -60,7 +60,15 @@ class WaveHold {
   std::atomic<bool> wanted_{false};
   bool ended_ = false;
   uint32_t running_ = 0;  // groups that have begun, those that stay included
-  std::list<const StoppedGroup*> staying_, parked_;
+  struct Parked {
+    const StoppedGroup* group;
+    std::function<void()> meanwhile;
+  };
+  // With the lock: comes back when no debugger holds the queue.
+  void wait_while_held(std::unique_lock<std::mutex>& lock, const std::function<void()>& meanwhile);
+
+  std::list<const StoppedGroup*> staying_;
+  std::list<Parked> parked_;
   std::list<Kept> kept_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -140,7 +140,7 @@ TEST(WaveHold, HasGroupsThatWaitForOthers) {
   Pair pair;
   WaveHold hold;
   hold.begin();
-  hold.end_parked(pair.group);
+  hold.end_parked(pair.group, [] {});
   hold.hold();
   std::optional<SavedWaves> saved = hold.saved(1ms);
   ASSERT_TRUE(saved);
@@ -153,7 +153,7 @@ TEST(WaveHold, HasGroupsThatWaitForOthers) {
   hold.hold();
   EXPECT_FALSE(hold.saved(1ms));  // it runs again
   hold.release({});
-  hold.end_parked(pair.group);
+  hold.end_parked(pair.group, [] {});
   hold.forget_parked(pair.group);
   hold.hold();
   EXPECT_TRUE(hold.saved(1ms)->waves.empty());
