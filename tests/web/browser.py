@@ -16,6 +16,23 @@ except ImportError:
 
 LIMIT_SECONDS = 120
 
+# A picture as 64 x 40 shades of grey: what a look from afar tells, whatever the fonts.
+SHADES = """
+const [data, done] = arguments, picture = new Image();
+picture.onerror = () => done(null);
+picture.onload = () => {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [64, 40];
+  const context = canvas.getContext("2d");
+  context.imageSmoothingQuality = "high";
+  context.drawImage(picture, 0, 0, 64, 40);
+  const { data: bytes } = context.getImageData(0, 0, 64, 40), shades = [];
+  for (let i = 0; i < bytes.length; i += 4) shades.push(Math.round(0.3 * bytes[i] + 0.59 * bytes[i + 1] + 0.11 * bytes[i + 2]));
+  done(shades);
+};
+picture.src = `data:image/png;base64,${data}`;
+"""
+
 
 def missing():
     """What is not installed, or ""."""
@@ -32,14 +49,14 @@ def missing():
 
 
 class Browser:
-    def __init__(self, folder, width=1280, height=800, dark=False):
+    def __init__(self, folder, width=1280, height=800, dark=False, words=()):
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
         for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                      "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
                      "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={folder}/profile",
                      f"--window-size={width},{height}", "--force-device-scale-factor=1",
-                     f"--blink-settings=preferredColorScheme={0 if dark else 1}"):
+                     f"--blink-settings=preferredColorScheme={0 if dark else 1}", *words):
             options.add_argument(word)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         service = Service(shutil.which("chromedriver"), log_path=os.devnull)
@@ -128,8 +145,19 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser")
                 if entry["level"] in ("SEVERE", "WARNING") and "status of 503" not in entry["message"]]
 
+    def shades(self, selector=""):
+        """What is seen, or an element of it, as 64 x 40 shades of grey."""
+        data = self.find(selector).screenshot_as_base64 if selector else self.driver.get_screenshot_as_base64()
+        return self.driver.execute_async_script(SHADES, data)
+
     def picture(self, path):
         self.driver.save_screenshot(str(path))
 
 
-__all__ = ["Browser", "Keys", "missing"]
+def difference(old, new):
+    """Of two pictures' shades: how far they are from each other on average, of 255, and the share of those that are quite others."""
+    away = [abs(a - b) for a, b in zip(old, new)]
+    return sum(away) / len(away), sum(each > 40 for each in away) / len(away)
+
+
+__all__ = ["Browser", "Keys", "difference", "missing"]

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import browser_test
 from accessibility import lacks
-from browser import missing
+from browser import difference, missing
 from browser_test import PAGES, WithBrowser
 from serving import SHARED
 from story import write_story
@@ -26,24 +26,6 @@ from story import write_story
 KEPT = Path(__file__).resolve().parent / "pictures"
 WRITE = False
 BUILD = ""
-
-# A picture as 64 x 40 shades of grey: what a look from afar tells, whatever the fonts.
-SHADES = """
-const [data, done] = arguments, picture = new Image();
-picture.onerror = () => done(null);
-picture.onload = () => {
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [64, 40];
-  const context = canvas.getContext("2d");
-  context.imageSmoothingQuality = "high";
-  context.drawImage(picture, 0, 0, 64, 40);
-  const { data: bytes } = context.getImageData(0, 0, 64, 40), shades = [];
-  for (let i = 0; i < bytes.length; i += 4) shades.push(Math.round(0.3 * bytes[i] + 0.59 * bytes[i + 1] + 0.11 * bytes[i + 2]));
-  done(shades);
-};
-picture.src = `data:image/png;base64,${data}`;
-"""
-
 
 def is_trace(path):
     done = subprocess.run([browser_test.SONDE, "info", path, "--format", "json"], capture_output=True, check=False)
@@ -110,7 +92,7 @@ class Pictures(WithBrowser):
                 browser.go(page)
                 name = f"{page or 'timeline'}-{width}{'-dark' if dark else ''}"
                 self.picture(f"look-{name}")
-                shades = browser.driver.execute_async_script(SHADES, browser.driver.get_screenshot_as_base64())
+                shades = browser.shades()
                 kept = KEPT / f"{name}.json"
                 if WRITE:
                     KEPT.mkdir(exist_ok=True)
@@ -119,9 +101,9 @@ class Pictures(WithBrowser):
                 old = [shade for line in kept.read_text().splitlines() for shade in json.loads(line)]
                 with self.subTest(picture=name):
                     self.assertEqual(len(old), len(shades))
-                    away = [abs(a - b) for a, b in zip(old, shades)]
-                    self.assertLess(sum(away) / len(away), 4, "on average, of 255")
-                    self.assertLess(sum(each > 40 for each in away) / len(away), 0.02, "places that are quite another shade")
+                    mean, others = difference(old, shades)
+                    self.assertLess(mean, 4, "on average, of 255")
+                    self.assertLess(others, 0.02, "places that are quite another shade")
             self.doCleanups()
             self.setUp()
 

@@ -8,11 +8,12 @@ import { Findings, Story } from "./findings";
 import { countText } from "./format";
 import { across, follow, goToStep, step } from "./moves";
 import { AboutPage, ComputePage, FindingsPage, SPECS, SpecPage } from "./pages";
+import { Painter } from "./painter";
 import { Panels } from "./panels";
 import { Reading } from "./reading";
 import { SqlPage } from "./sql";
 import { Page } from "./state";
-import { Painter, Timeline } from "./timeline";
+import { Timeline } from "./timeline";
 
 const KEYS: [string, string][] = [
   ["W / S", "zoom in / out (also Ctrl + wheel)"],

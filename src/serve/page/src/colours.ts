@@ -49,27 +49,35 @@ const STROKES: Record<Pattern, [number, number, number, number][]> = {
   cross: [[0, 4, 8, 4], [4, 0, 4, 8]],
 };
 
+export const PATTERNS = Object.keys(STROKES) as Pattern[];  // plain is the first
+export const STRIPES = [16, 21, 28];  // their colour
+
+// A tile of a pattern: its strokes on `fill`, or on nothing.
+export function drawPattern(pattern: Pattern, fill?: string): HTMLCanvasElement {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 8;
+  const inside = tile.getContext("2d");
+  if (!inside) return tile;
+  if (fill) {
+    inside.fillStyle = fill;
+    inside.fillRect(0, 0, 8, 8);
+  }
+  inside.strokeStyle = `rgb(${STRIPES.join(" ")} / 0.55)`;
+  for (const [x1, y1, x2, y2] of STROKES[pattern]) {
+    inside.beginPath();
+    inside.moveTo(x1, y1);
+    inside.lineTo(x2, y2);
+    inside.stroke();
+  }
+  return tile;
+}
+
 const made = new Map<string, CanvasPattern | string>();
 export function paintOf(context: CanvasRenderingContext2D, look: Look): CanvasPattern | string {
   const key = `${look.fill} ${look.pattern}`;
   let paint = made.get(key);
   if (paint === undefined) {
-    paint = look.fill;
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 8;
-    const inside = tile.getContext("2d");
-    if (inside && look.pattern !== "plain") {
-      inside.fillStyle = look.fill;
-      inside.fillRect(0, 0, 8, 8);
-      inside.strokeStyle = "#10151c8c";
-      for (const [x1, y1, x2, y2] of STROKES[look.pattern]) {
-        inside.beginPath();
-        inside.moveTo(x1, y1);
-        inside.lineTo(x2, y2);
-        inside.stroke();
-      }
-      paint = context.createPattern(tile, "repeat") ?? look.fill;
-    }
+    paint = look.pattern === "plain" ? look.fill : context.createPattern(drawPattern(look.pattern, look.fill), "repeat") ?? look.fill;
     made.set(key, paint);
   }
   return paint;

@@ -1,7 +1,8 @@
-// Draws the timeline on a canvas, from the tiles that are there: where one is not there yet, from
+// Draws the timeline on a canvas, or its rectangles on one below it (rects.ts), from the tiles that are there: where one is not there yet, from
 // a coarser one. marks.ts draws what lies over the lanes.
-import { ON_FILL, fillOf, lookOf, paintOf } from "./colours";
+import { Look, ON_FILL, fillOf, lookOf } from "./colours";
 import { drawArrows, drawChosen, drawCounter, drawHits, drawMeasure, drawNotes, drawPointer, drawRange, drawRuler, drawSteps } from "./marks";
+import { FlatRects, Rects } from "./rects";
 import { LAYERS, Row, Source, laneTop } from "./rows";
 import { Colours, MOST_LEVEL, NO_ROW, Placed, Scene, cut, headOf, levelOf, placedRows, prepare, tilesOf } from "./scene";
 import { BINS, LaneTile, Tiles } from "./tiles";
@@ -43,13 +44,15 @@ export function wantTiles(scene: Scene): void {
 
 type EachBox = (box: Box, x: number, width: number, alpha: number) => void;
 
-function eachOfTile(scene: Scene, source: Source, lane: number, part: Part, each: EachBox): void {
+// `spans` is the event that the tile before ended with, which this one has, too: letters on it would be drawn twice. Returns the one
+// that this ends with.
+function eachOfTile(scene: Scene, source: Source, lane: number, part: Part, spans: number, each: EachBox): number {
   const { camera } = scene;
   const perNs = scene.width / camera.length;
   const bin = 2 ** part.level;
   const begin = scene.origin + part.number * BINS * bin;
   const { tile } = part;
-  let before = NO_ROW;
+  let before = NO_ROW, long = NO_ROW;
   for (let i = 0; i < tile.rows; ++i) {
     const start = begin + tile.start[i]! * (tile.exact ? 1 : bin);
     const duration = tile.duration[i]! * (tile.exact ? 1 : bin);
@@ -57,13 +60,15 @@ function eachOfTile(scene: Scene, source: Source, lane: number, part: Part, each
     if (tile.exact || duration >= bin) {
       // A long one has most of several bins.
       if (!tile.exact && row === before && row !== NO_ROW) continue;
-      before = row;
+      before = long = row;
+      if (i === 0 && row === spans && row !== NO_ROW) continue;
       if (start + duration < camera.from || start > camera.to) continue;
       const x = Math.max((start - camera.from) * perNs, -2);
       const right = Math.min((start + duration - camera.from) * perNs, scene.width + 2);
       each({ source, lane, row, name: tile.name[i]!, start, duration, count: 1 }, x, Math.max(right - x, 1), 1);
     } else {
       before = row;
+      long = NO_ROW;
       const at = begin + tile.bin![i]! * bin;
       if (at + bin < camera.from || at > camera.to) continue;
       // At whole pixels: half covered ones would make stripes.
@@ -72,18 +77,19 @@ function eachOfTile(scene: Scene, source: Source, lane: number, part: Part, each
            Math.max(Math.floor((at + bin - camera.from) * perNs) - x, 1), 0.3 + 0.7 * tile.busy![i]! / 65535);
     }
   }
+  return long;
 }
 
 // Calls `each` for every box of a lane in the part of time that is seen.
 function eachBox(scene: Scene, source: Source, lane: number, each: EachBox): void {
   const level = levelOf(scene.camera, scene.width);
   const [first, last] = tilesOf(scene, level);
-  let done = "";
+  let done = "", spans = NO_ROW;
   for (let number = first; number <= last; ++number) {
     const part = partOf(scene.tiles[source], lane, level, number);
     if (!part || done === `${part.level}/${part.number}`) continue;
     done = `${part.level}/${part.number}`;
-    eachOfTile(scene, source, lane, part, each);
+    spans = eachOfTile(scene, source, lane, part, spans, each);
   }
 }
 
@@ -110,9 +116,12 @@ export function edgeNear(scene: Scene, source: Source, lane: number, x: number, 
   return found;
 }
 
-function fillFor(context: CanvasRenderingContext2D, scene: Scene, colours: Colours, box: Box): string | CanvasPattern {
+// What a picture is drawn with: rectangles, then letters and lines on top of them.
+interface Pens { context: CanvasRenderingContext2D; rects: Rects }
+
+function fillFor(scene: Scene, colours: Colours, box: Box): string | Look {
   if (box.source === "samples") return fillOf(box.name);
-  if (box.source !== "") return paintOf(context, lookOf(scene.classes[box.source][box.name] ?? ""));
+  if (box.source !== "") return lookOf(scene.classes[box.source][box.name] ?? "");
   if (box.row === NO_ROW) return colours.busy;
   return scene.tint?.(scene.names.find(box.name) ?? "") ?? fillOf(box.name);
 }
@@ -122,12 +131,10 @@ function textFor(scene: Scene, box: Box): string | undefined {
   return box.source === "" || box.source === "samples" ? name : name?.replace(/_/g, " ");
 }
 
-function drawLane(context: CanvasRenderingContext2D, scene: Scene, colours: Colours, row: Row, lane: number, top: number): void {
+function drawLane({ context, rects }: Pens, scene: Scene, colours: Colours, row: Row, lane: number, top: number): void {
   const height = row.kind === "heading" ? row.lane : row.lane - (row.lane > 12 ? 2 : 1);
   eachBox(scene, row.source, lane, (box, x, width, alpha) => {
-    context.globalAlpha = alpha;
-    context.fillStyle = fillFor(context, scene, colours, box);
-    context.fillRect(x, top, width > 3 && alpha === 1 ? width - 0.5 : width, height);
+    rects.fill(fillFor(scene, colours, box), x, top, width > 3 && alpha === 1 ? width - 0.5 : width, height, alpha);
     if (width < 28 || box.row === NO_ROW || alpha !== 1 || height < 12) return;
     const text = textFor(scene, box);
     if (!text) return;
@@ -135,51 +142,52 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, colours: Colo
     const room = Math.min(x + width, scene.width) - left - 2;
     const shown = cut(context, text, room);
     if (!shown) return;
-    context.globalAlpha = 1;
     if (row.source !== "" && row.source !== "samples") {  // beside a pattern letters could not be read
-      context.fillStyle = lookOf(scene.classes[box.source][box.name] ?? "").fill;
-      context.fillRect(left - 2, top + 1, Math.min(context.measureText(shown).width + 4, room + 2), height - 2);
+      rects.fill(lookOf(scene.classes[box.source][box.name] ?? "").fill, left - 2, top + 1, Math.min(context.measureText(shown).width + 4, room + 2), height - 2);
     }
     context.fillStyle = ON_FILL;
     context.fillText(shown, left, top + height / 2 + 0.5);
   });
-  context.globalAlpha = 1;
 }
 
-function drawRow(context: CanvasRenderingContext2D, scene: Scene, colours: Colours, { row, top }: Placed): void {
-  if (row.level === 1 || row.pinned) {
-    context.fillStyle = colours.heading;
-    context.fillRect(0, top, scene.width, row.height);
-  }
-  context.fillStyle = colours.line;
-  context.fillRect(0, top + row.height - 1, scene.width, 1);
-  if (row.counter && row.open) drawCounter(context, scene, colours, row, top);
-  row.lanes.forEach((lane, index) => drawLane(context, scene, colours, row, lane, top + laneTop(row, index)));
+function drawRow(pens: Pens, scene: Scene, colours: Colours, { row, top }: Placed): void {
+  const { context, rects } = pens;
+  if (row.level === 1 || row.pinned) rects.fill(colours.heading, 0, top, scene.width, row.height);
+  rects.fill(colours.line, 0, top + row.height - 1, scene.width, 1);
+  if (row.counter && row.open) drawCounter(context, rects, scene, colours, row, top);
+  row.lanes.forEach((lane, index) => drawLane(pens, scene, colours, row, lane, top + laneTop(row, index)));
   if (row.source === "") row.lanes.forEach((lane, index) => drawHits(context, scene, colours, row, lane, top + laneTop(row, index)));
 }
 
-function clip(context: CanvasRenderingContext2D, scene: Scene, from: number, inside: () => void): void {
+function clip({ context, rects }: Pens, scene: Scene, from: number, inside: () => void): void {
   context.save();
   context.beginPath();
   context.rect(0, from, scene.width, Math.max(scene.height - from, 0));
   context.clip();
+  rects.top = from;
   inside();
+  rects.top = 0;
   context.restore();
 }
 
-export function draw(canvas: HTMLCanvasElement, scene: Scene, colours: Colours): void {
+// `below` takes the rectangles if there is one; else they are on the canvas, too.
+export function draw(canvas: HTMLCanvasElement, scene: Scene, colours: Colours, below?: Rects): void {
   const context = prepare(canvas, scene.width, scene.height);
   if (!context) return;
   context.font = "11px system-ui, sans-serif";
   context.textBaseline = "middle";
-  context.fillStyle = colours.back;
-  context.fillRect(0, 0, scene.width, scene.height);
-  drawSteps(context, scene, colours);
-  drawRuler(context, scene, colours);
+  if (below) context.clearRect(0, 0, scene.width, scene.height);
+  const rects = below ?? new FlatRects(context);
+  const pens = { context, rects };
+  rects.begin(scene.width, scene.height);
+  rects.fill(colours.back, 0, 0, scene.width, scene.height);
+  drawSteps(context, rects, scene, colours);
+  drawRuler(context, rects, scene, colours);
   const { pinned, free, from } = placedRows(scene);
-  clip(context, scene, from, () => { for (const placed of free) drawRow(context, scene, colours, placed); });
-  clip(context, scene, headOf(scene), () => { for (const placed of pinned) drawRow(context, scene, colours, placed); });
-  clip(context, scene, headOf(scene), () => {
+  clip(pens, scene, from, () => { for (const placed of free) drawRow(pens, scene, colours, placed); });
+  clip(pens, scene, headOf(scene), () => { for (const placed of pinned) drawRow(pens, scene, colours, placed); });
+  rects.end();
+  clip(pens, scene, headOf(scene), () => {
     const rows = [...pinned, ...free];
     for (const linked of scene.linked) drawChosen(context, scene, rows, linked, colours.mark, [4, 3]);
     if (scene.chosen) {

@@ -3,6 +3,7 @@ import { lookOf } from "./colours";
 import { Span, tickOf } from "./camera";
 import { Chosen, Colours, Measure, Placed, RULER, STEPS, Scene, counterFill, cut, headOf, levelOf, overviewLevel, prepare, tilesOf } from "./scene";
 import { momentText, timeText, valueText } from "./format";
+import type { Rects } from "./rects";
 import { Row, laneTop } from "./rows";
 import { BINS, CounterTile } from "./tiles";
 
@@ -12,24 +13,18 @@ function xOf(scene: Scene, time: number): number {
   return (time - scene.camera.from) / scene.camera.length * scene.width;
 }
 
-export function drawRuler(context: Context, scene: Scene, colours: Colours): void {
+export function drawRuler(context: Context, rects: Rects, scene: Scene, colours: Colours): void {
   const { camera, width } = scene;
   const step = tickOf(camera.length / Math.max(2, width / 130));
   const first = Math.ceil(camera.from / step) * step;
-  context.fillStyle = colours.heading;
-  context.fillRect(0, 0, width, RULER);
+  rects.fill(colours.heading, 0, 0, width, RULER);
   for (let at = first; at <= camera.to; at += step) {
-    const x = Math.round(xOf(scene, at)) + 0.5;
-    context.strokeStyle = colours.line;
-    context.beginPath();
-    context.moveTo(x, RULER - 6);
-    context.lineTo(x, RULER);
-    context.moveTo(x, headOf(scene));
-    context.lineTo(x, scene.height);
-    context.stroke();
+    const x = Math.round(xOf(scene, at));
+    rects.fill(colours.line, x, RULER - 6, 1, 6);
+    rects.fill(colours.line, x, headOf(scene), 1, scene.height);
     context.fillStyle = colours.faint;
     const text = momentText(at, step);
-    if (x + 6 + context.measureText(text).width < width) context.fillText(text, x + 4, RULER / 2);
+    if (x + 6 + context.measureText(text).width < width) context.fillText(text, x + 4.5, RULER / 2);
   }
 }
 
@@ -45,25 +40,22 @@ export function stepFrom(steps: { end_ns: number }[], time: number): number {
 }
 
 // Steps below the ruler, every other one shaded down to the last track.
-export function drawSteps(context: Context, scene: Scene, colours: Colours): void {
+export function drawSteps(context: Context, rects: Rects, scene: Scene, colours: Colours): void {
   const { steps, camera } = scene;
   if (steps.length === 0) return;
-  context.fillStyle = colours.heading;
-  context.fillRect(0, RULER, scene.width, STEPS);
+  rects.fill(colours.heading, 0, RULER, scene.width, STEPS);
   let last = -10;
   for (let i = stepFrom(steps, camera.from); i < steps.length && steps[i]!.start_ns < camera.to; ++i) {
     const step = steps[i]!;
     const left = Math.max(xOf(scene, step.start_ns), -1), right = Math.min(xOf(scene, step.end_ns), scene.width + 1);
     if (right - last < 2) continue;  // too many to be told apart
     last = right;
-    context.fillStyle = colours.band;
-    if (i % 2 === 0) context.fillRect(left, headOf(scene), right - left, scene.height);
-    context.fillRect(left, RULER + 1, Math.max(right - left - 1, 1), STEPS - 2);
+    if (i % 2 === 0) rects.fill(colours.band, left, headOf(scene), right - left, scene.height);
+    rects.fill(colours.band, left, RULER + 1, Math.max(right - left - 1, 1), STEPS - 2);
     context.fillStyle = colours.text;
     const name = right - left > 28 ? cut(context, stepName(step.name, right - left), right - left - 6) : "";
     if (name) context.fillText(name, left + 3, RULER + STEPS / 2);
-    context.fillStyle = colours.faint;
-    context.fillRect(Math.round(left), RULER, 1, STEPS);
+    rects.fill(colours.faint, Math.round(left), RULER, 1, STEPS);
   }
 }
 
@@ -204,12 +196,12 @@ export function drawHits(context: Context, scene: Scene, colours: Colours, row: 
 }
 
 // For each bin the band from the least to the most, and a line of the last value.
-export function drawCounter(context: Context, scene: Scene, colours: Colours, row: Row, top: number): void {
+export function drawCounter(context: Context, rects: Rects, scene: Scene, colours: Colours, row: Row, top: number): void {
   const counter = row.counter!;
   const low = Math.min(0, counter.min), high = counter.max > low ? counter.max : low + 1;
   const height = row.height - 8;
   const yOf = (value: number): number => top + 4 + height * (1 - (value - low) / (high - low));
-  context.strokeStyle = context.fillStyle = counterFill(counter);
+  const fill = counterFill(counter);
   const each = (level: number, number: number, tile: CounterTile): void => {
     const bin = 2 ** level, begin = scene.origin + number * BINS * bin;
     for (let i = 0; i < tile.rows; ++i) {
@@ -218,10 +210,8 @@ export function drawCounter(context: Context, scene: Scene, colours: Colours, ro
       const x = Math.floor(xOf(scene, at)), wide = Math.max(Math.floor(xOf(scene, at + bin)) - x, 1);
       if (x + wide < 0 || x > scene.width) continue;
       const least = yOf(tile.min[i]!), most = yOf(tile.max[i]!);
-      context.globalAlpha = 0.35;
-      context.fillRect(x, most, wide, Math.max(yOf(low) - most, 1));
-      context.globalAlpha = 1;
-      context.fillRect(x, most, wide, Math.max(least - most, 1.5));
+      rects.fill(fill, x, most, wide, Math.max(yOf(low) - most, 1), 0.35);
+      rects.fill(fill, x, most, wide, Math.max(least - most, 1.5));
     }
   };
   const level = levelOf(scene.camera, scene.width);

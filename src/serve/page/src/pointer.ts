@@ -7,9 +7,9 @@ import { Box, boxAt, edgeNear } from "./draw";
 import { counterAt } from "./marks";
 import { choose, chooseOfLayer } from "./moves";
 import { Row, heightOf, laneAt } from "./rows";
+import type { Painter } from "./painter";
 import { NO_ROW, Placed, Scene, headOf, placedRows } from "./scene";
 import type { Page } from "./state";
-import type { Painter } from "./timeline";
 
 export interface Hover { x: number; y: number; title: string; lines: string[] }
 

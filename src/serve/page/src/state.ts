@@ -2,7 +2,7 @@
 // are told when it changed. moves.ts goes from event to event, address.ts keeps the view in the URL.
 import { CounterInfo, EventInfo, Findings, Hits, Layer, LayerEvent, Note, Notes, Preview, Refusal, State, StepInfo, TraceInfo, TrackInfo, getJson,
          getTraces, postJson, whyOf } from "./api";
-import { readAddress, writeAddress } from "./address";
+import { readAddress, rendererOf, writeAddress } from "./address";
 import { Camera, Span } from "./camera";
 import { timeText } from "./format";
 import { Row, Source, heightOf, inOrder, keyOf, rowsOf } from "./rows";
@@ -60,6 +60,7 @@ export class Page {
   helping = false;
   scroll = 0;
   height = 300;      // of the canvas
+  renderer = rendererOf();
   ways: Record<Ways, Set<string>> = { folded: new Set(), wide: new Set(), hidden: new Set(), pinned: new Set() };
   private searching?: AbortController;
   private version = 0;

@@ -1,87 +1,13 @@
 // The timeline: minimap, tracks as a tree, and the canvas beside them. pointer.ts is what the mouse does.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Swatch, lookOf } from "./colours";
-import { boxAt, draw, wantTiles } from "./draw";
 import { countText, timeText } from "./format";
-import { drawMinimap } from "./marks";
-import { chooseOfLayer } from "./moves";
+import type { Painter } from "./painter";
 import { Hover, usePointer } from "./pointer";
 import { Row, heightOf } from "./rows";
-import { Colours, Scene, coloursOf, headOf, levelOf, overviewLevel } from "./scene";
-import { HIT_BINS, Page } from "./state";
+import { headOf } from "./scene";
+import type { Page } from "./state";
 import type { Layer } from "./api";
-
-function sceneOf(page: Page, width: number, height: number): Scene {
-  return {
-    camera: page.camera, pinned: page.pinnedRows, free: page.rows, tiles: page.tiles, counters: page.counters, names: page.names,
-    classes: { "": [], "idle": page.layers.idle?.classes ?? [], "critical-path": page.layers["critical-path"]?.classes ?? [], "samples": page.layers.samples?.classes ?? [] },
-    steps: page.steps, notes: page.notes.notes, origin: page.info.start_ns, scroll: page.scroll, width, height,
-    range: page.range, chosen: page.outlined, linked: page.linked, measure: page.measure, pointer: page.pointer,
-    hits: page.hits && page.hitSpan &&
-          { span: page.hitSpan, bins: HIT_BINS, lanes: new Map(page.hits.lanes.map((each) => [each.lane, each.bins])) },
-  };
-}
-
-// Draws when it is told to, at most once a frame.
-export class Painter {
-  canvas?: HTMLCanvasElement;
-  minimap?: HTMLCanvasElement;
-  page?: Page;
-  width = 0;
-  height = 0;
-  private asked = false;
-  private colours?: Colours;
-
-  redraw = (): void => {
-    if (this.asked) return;
-    this.asked = true;
-    requestAnimationFrame(() => {
-      this.asked = false;
-      this.paint();
-    });
-  };
-  recolour = (): void => {
-    this.colours = undefined;
-    this.redraw();
-  };
-  scene(): Scene | undefined {
-    return this.page && this.width > 0 ? sceneOf(this.page, this.width, this.height) : undefined;
-  }
-  // The gap that a finding is about, as soon as its tile is there.
-  private seek(page: Page, scene: Scene): void {
-    const { seeks } = page;
-    const track = page.layers.idle?.tracks.find((each) => each.owner === seeks?.gpu);
-    if (!seeks || !track) return;
-    const x = (seeks.time - scene.camera.from) / scene.camera.length * scene.width;
-    const box = boxAt(scene, "idle", track.first_lane, x);
-    if (!box || box.start > seeks.time || box.start + box.duration < seeks.time) return;
-    page.seeks = undefined;
-    void chooseOfLayer(page, "idle", box.lane, box.row);
-  }
-  private paint(): void {
-    const scene = this.scene();
-    const { page, canvas, minimap } = this;
-    if (!scene || !page || !canvas?.isConnected || !minimap) return;
-    const begin = performance.now();
-    this.colours ??= coloursOf(canvas);
-    const shown = page.gpus.length > 0 ? page.tracks.filter((track) => track.kind === "gpu") : page.tracks.slice(0, 4);
-    const overview = shown.map((track) => track.first_lane).slice(0, 16);
-    const idle = shown.flatMap((track) => page.layers.idle?.tracks.find((each) => each.owner === track.owner)?.first_lane ?? []).slice(0, 16);
-    const { whole } = page.camera;
-    if (overview.length > 0) page.tiles[""].want(overviewLevel(whole), 0, overview);
-    if (idle.length > 0) page.tiles.idle.want(overviewLevel(whole), 0, idle);
-    wantTiles(scene);
-    draw(canvas, scene, this.colours);
-    this.seek(page, scene);
-    drawMinimap(minimap, scene, this.colours, overview, idle, whole);
-    const { dataset } = canvas;
-    dataset.from = String(Math.round(scene.camera.from));
-    dataset.to = String(Math.round(scene.camera.to));
-    dataset.level = String(levelOf(scene.camera, scene.width));
-    dataset.painted = String(Number(dataset.painted ?? 0) + 1);
-    dataset.script = String(Math.round((Number(dataset.script ?? 0) + performance.now() - begin) * 1000) / 1000);  // ms of all frames
-  }
-}
 
 function Label({ page, row, top }: { page: Page; row: Row; top: number }) {
   const small = row.height < 20;
@@ -190,11 +116,13 @@ function Hovering({ hover, painter }: { hover: Hover; painter: Painter }) {
 export function Timeline({ page, painter }: { page: Page; painter: Painter }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
+  const below = useRef<HTMLDivElement>(null);
   const [hover, setHover] = useState<Hover | undefined>();
   const { down, move, up, leave } = usePointer(page, painter, canvas, setHover);
   useEffect(() => {
     painter.page = page;
     painter.canvas = canvas.current!;
+    painter.below = below.current!;
     const fit = (): void => {
       if (!box.current) return;
       painter.width = Math.max(50, box.current.clientWidth - LABELS);
@@ -205,7 +133,7 @@ export function Timeline({ page, painter }: { page: Page; painter: Painter }) {
     const watch = new ResizeObserver(fit);
     watch.observe(box.current!);
     fit();
-    return () => watch.disconnect();
+    return () => { watch.disconnect(); painter.close(); };
   }, [page]);
   return (
     <section class="timeline" aria-label="Timeline">
@@ -213,6 +141,7 @@ export function Timeline({ page, painter }: { page: Page; painter: Painter }) {
       <div class="mini"><span class="minilabel" title="From the first operation, call or marker to the last">{timeText(page.info.end_ns - page.info.start_ns)} on the timeline</span><Minimap page={page} painter={painter} /></div>
       <div class="lanes" ref={box}>
         <Labels page={page} />
+        <div ref={below} class="below-canvas" aria-hidden="true" />
         <canvas ref={canvas} class="canvas" tabIndex={0} role="application" id="timeline"
                 aria-label="Timeline of the trace. W and S zoom, A and D move, arrow keys go from event to event, J and K from step to step, ? lists all keys."
                 onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerLeave={leave}
