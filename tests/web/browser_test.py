@@ -3,7 +3,7 @@
 
 browser_test.py --build DIR [--pictures FOLDER]. Skipped by name (77) where there is no Chromium, driver or
 python3-selenium. Figures on the page are held against the command line, SQL, and what story.py says by hand.
-soak_test.py has what takes longer.
+soak_test.py has what takes longer, drawn_test.py what draws the timeline.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from accessibility import lacks  # noqa: E402
-from browser import Browser, Keys, difference, missing  # noqa: E402
+from browser import Browser, Keys, missing  # noqa: E402
 from rpd_fixture import Fixture  # noqa: E402
 from serving import SHARED, Server  # noqa: E402
 from story import KERNELS, STEP, STEPS, add_samples, write_calls, write_story  # noqa: E402
@@ -349,47 +349,6 @@ class Story(WithBrowser):
         browser.go("")
 
 
-class Drawn(WithBrowser):
-    def test_webgl2_and_the_canvas_draw_the_same(self):
-        browser = self.open(write_story(os.path.join(self.folder, "story.rpd")), words=["--enable-unsafe-swiftshader"])
-        browser.wait(lambda: browser.all(".finding"))
-        self.assertEqual(self.renderer(browser), "canvas")  # without a GPU, if nothing is said
-        browser.size(1280, 640)
-        browser.js("document.querySelector('[aria-label=\"Pin Queue 1 to the top\"]').click()")
-        browser.settle()
-        browser.js("document.querySelector('[aria-label=Tracks]').parentElement.scrollTop = 30")
-        browser.settle()  # a track is half below the pinned one
-        for theme in ("light", "dark"):
-            if theme == "dark":
-                browser.find("#theme").click()
-            flat = self.shades(browser, "canvas")
-            webgl = self.shades(browser, "webgl2")
-            self.picture(f"webgl2-{theme}")
-            self.assertLess(max(abs(a - b) for a, b in zip(flat, webgl)), 8, theme)  # of 255
-        browser.go("about")
-        browser.go("")
-        flat = self.shades(browser, "webgl2", forced=False)  # as was said, on a canvas that was made anew
-        # The rectangles are its own: without them the picture is another one.
-        browser.js("document.querySelector('.below-canvas canvas').style.visibility = 'hidden'")
-        self.assertGreater(difference(flat, browser.shades("#timeline"))[0], 4)
-        browser.js("document.querySelector('.below-canvas canvas').getContext('webgl2').getExtension('WEBGL_lose_context').loseContext()")
-        lost = self.shades(browser, "canvas", forced=False)
-        self.assertEqual(browser.all(".below-canvas canvas"), [])
-        self.assertLess(difference(flat, lost)[0], 0.5)
-        self.assertEqual([text for text in browser.complaints() if "GL Driver Message" not in text], [])  # screenshots are slow
-
-    def renderer(self, browser):
-        return browser.js("return document.getElementById('timeline').dataset.renderer")
-
-    def shades(self, browser, renderer, forced=True):
-        """Of the timeline, from the middle of a step to that of another: with edges within pixels, patterns and a counter."""
-        if forced:
-            browser.js("location.hash = `#/?view=4000000-29000000&renderer=${arguments[0]}`", renderer)
-        browser.wait(lambda: self.renderer(browser) == renderer)
-        browser.settle()
-        return browser.shades("#timeline")
-
-
 class Sampled(WithBrowser):
     def test_stacks_of_a_thread(self):
         calls, trace = (os.path.join(self.folder, name) for name in ("calls.rpd", "sampled.rpd"))
@@ -528,5 +487,5 @@ if __name__ == "__main__":
         sys.exit(77)
     # The long test beside the others: browsers mostly wait.
     beside = None if rest else subprocess.Popen([sys.executable, *sys.argv, "Story"])
-    run = unittest.main(argv=[sys.argv[0], *(rest or ["RealTrace", "Drawn", "Sampled", "Live", "Compared", "Ranks", "Hostile"])], exit=False)
+    run = unittest.main(argv=[sys.argv[0], *(rest or ["RealTrace", "Sampled", "Live", "Compared", "Ranks", "Hostile"])], exit=False)
     sys.exit(0 if run.result.wasSuccessful() and (beside is None or beside.wait() == 0) else 1)
