@@ -20,11 +20,10 @@ class Drawn(WithBrowser):
         browser = self.open(write_story(os.path.join(self.folder, "story.rpd")), words=["--enable-unsafe-swiftshader"])
         browser.wait(lambda: browser.all(".finding"))
         self.assertEqual(self.renderer(browser), "canvas")  # without a GPU, if nothing is said
-        browser.size(1280, 640)
-        browser.js("document.querySelector('[aria-label=\"Pin Queue 1 to the top\"]').click()")
+        browser.size(1280, 700)
         browser.settle()
-        browser.js("document.querySelector('[aria-label=Tracks]').parentElement.scrollTop = 30")
-        browser.settle()  # a track is half below the pinned one
+        browser.js("document.querySelector('[aria-label=Tracks]').parentElement.scrollTop = 56")
+        browser.settle()  # a track is half below the steps, and a metric is seen
         for theme in ("light", "dark"):
             if theme == "dark":
                 browser.find("#theme").click()
