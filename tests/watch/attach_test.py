@@ -202,7 +202,8 @@ class Attach(ToolCase):
         first = 0
         for number in range(self.rounds):
             self.record("-q", "--metrics", "off", "--duration", "150ms", name=f"{number}.rpd")
-            self.assertEqual(self.seen(), before)
+            self.assertIsNone(self.process.poll(), f"it has ended in round {number}")
+            self.assertEqual(self.seen(), before, f"round {number}")
             if number == 4:
                 first = self.memory_kb()
         grown = self.memory_kb() - first
