@@ -342,6 +342,8 @@ uint32_t schedule_next(ThreadSampler& self, uint64_t cpu_ns, uint64_t elapsed_ns
   if (self.begins != 0 && begin_events(self)) return 0;
   const int timer = agent::load(self.timer);
   if (timer >= 0) return schedule(self, timer, cpu_ns);
+  // A signal of a timer that has been stopped since it was sent, where there never were events.
+  if (self.period_ns == 0) return 0;
   start_next_event(self);
   return count_missed(self, elapsed_ns);
 }
