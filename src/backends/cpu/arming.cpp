@@ -51,18 +51,6 @@ uint32_t schedule(ThreadSampler& self, int timer, uint64_t now_ns) {
   return missed;
 }
 
-// Events fire at times of their own, but so often: what is owed beyond that was due while the
-// thread was in the kernel.
-uint32_t count_missed(ThreadSampler& self, uint64_t elapsed_ns) {
-  const auto period_ns = static_cast<int64_t>(self.period_ns), most_ns = period_ns * kEvents;
-  self.owed_ns += static_cast<int64_t>(elapsed_ns) - period_ns;
-  if (self.owed_ns < -most_ns) self.owed_ns = -most_ns;
-  if (self.owed_ns < most_ns) return 0;
-  const int64_t missed = (self.owed_ns - most_ns) / period_ns + 1;
-  self.owed_ns -= missed * period_ns;
-  return static_cast<uint32_t>(missed);
-}
-
 void close_events(ThreadSampler& self) {
   close_event(self.starter);
   for (Event& event : self.events) close_event(event);
@@ -342,8 +330,6 @@ uint32_t schedule_next(ThreadSampler& self, uint64_t cpu_ns, uint64_t elapsed_ns
   if (self.begins != 0 && begin_events(self)) return 0;
   const int timer = agent::load(self.timer);
   if (timer >= 0) return schedule(self, timer, cpu_ns);
-  // A signal of a timer that has been stopped since it was sent, where there never were events.
-  if (self.period_ns == 0) return 0;
   start_next_event(self);
   return count_missed(self, elapsed_ns);
 }

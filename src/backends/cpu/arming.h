@@ -42,6 +42,20 @@ void silence();
 void end_silence();
 bool is_silent();
 
+// Events fire at times of their own, but so often: what is owed beyond that was due while the
+// thread was in the kernel.
+inline uint32_t count_missed(ThreadSampler& self, uint64_t elapsed_ns) {
+  // A signal of a timer that was stopped after it had sent it, where there never were events.
+  if (self.period_ns == 0) return 0;
+  const auto period_ns = static_cast<int64_t>(self.period_ns), most_ns = period_ns * kEvents;
+  self.owed_ns += static_cast<int64_t>(elapsed_ns) - period_ns;
+  if (self.owed_ns < -most_ns) self.owed_ns = -most_ns;
+  if (self.owed_ns < most_ns) return 0;
+  const int64_t missed = (self.owed_ns - most_ns) / period_ns + 1;
+  self.owed_ns -= missed * period_ns;
+  return static_cast<uint32_t>(missed);
+}
+
 // A sample is taken, or missed, now: sets the time of the next one. Returns how many were due and
 // are not taken.
 uint32_t schedule_next(ThreadSampler& sampler, uint64_t cpu_ns, uint64_t elapsed_ns);
