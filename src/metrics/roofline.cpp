@@ -166,10 +166,12 @@ report::Section roofs_section(const Roofline& roofline, bool on_softgpu) {
   return section;
 }
 
-// "1.39 TB/s" of GB/s.
+// "1.39 TB/s" of GB/s; "1961 TFLOP/s", not "1.96e+03".
 std::string rate_text(const Roof& roof, bool is_marked) {
   const bool is_large = roof.value >= 1000;
-  return fmt::format("{} {:.3g} {}{}{}", roof.name, is_large ? roof.value / 1000 : roof.value,
+  const double value = is_large ? roof.value / 1000 : roof.value;
+  return fmt::format("{} {} {}{}{}", roof.name,
+                     value < 999.5 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value),
                      is_large ? "T" : "G", unit_of(roof), is_marked ? "*" : "");
 }
 
