@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <future>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -64,7 +65,17 @@ struct Model {
   float* hidden = device_floats(static_cast<size_t>(kBatch) * kWidth);
   float* weights[kLayers];
   Model() {
-    for (float*& layer : weights) layer = device_floats(static_cast<size_t>(kWidth) * kWidth);
+    std::vector<float> initial(static_cast<size_t>(kWidth) * kWidth);
+    for (size_t i = 0; i < initial.size(); ++i) initial[i] = static_cast<float>(i * 7 % 15) / 256.0F;
+    for (float*& layer : weights) {
+      layer = device_floats(initial.size());
+      check(hipMemcpy(layer, initial.data(), initial.size() * sizeof(float), hipMemcpyHostToDevice), "hipMemcpy");
+    }
+  }
+  float mean_output() const {
+    std::vector<float> out(static_cast<size_t>(kBatch) * kWidth);
+    check(hipMemcpy(out.data(), hidden, out.size() * sizeof(float), hipMemcpyDeviceToHost), "hipMemcpy");
+    return std::accumulate(out.begin(), out.end(), 0.0F) / static_cast<float>(out.size());
   }
 };
 
@@ -114,5 +125,6 @@ int main(int argc, char** argv) {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::printf("%d steps of %d samples in %.2f s: %.0f samples a second\n", steps, kBatch,
               elapsed.count(), steps * kBatch / elapsed.count());
+  std::printf("mean output %.9g\n", model.mean_output());
   return 0;
 }

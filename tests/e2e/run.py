@@ -199,6 +199,7 @@ NEED_CHECKS = {
     "perf-events": lambda name, places: python_succeeds(HAS_PERF_EVENTS),
     "command": lambda name, places: shutil.which(name) is not None,
     "python": lambda name, places: python_succeeds(f"import {name}"),
+    "torch": lambda name, places: python_succeeds(f"import torch; assert int(torch.__version__.split('.')[0]) >= {name}"),
     "file": lambda name, places: os.path.exists(spec.substitute(name, places)),
     "machine": lambda name, places: os.uname().machine == name,
     "lib": lambda name, places: python_succeeds(f"import ctypes; ctypes.CDLL('{name}')"),

@@ -70,7 +70,7 @@ KILL_KEYS = {"signal", "after_ms", "after_file", "target", "name"}
 LIST_KEYS = {"needs", "files", "expect", "expect_err", "reject", "reject_err"}
 PLAIN_NEEDS = {"opencl", "root", "other-user", "tsc", "private-network", "private-mounts",
                "user-namespace", "perf-events"}
-NEEDS = PLAIN_NEEDS | {"shared", "command", "python", "file", "lib", "machine", "env", "program"}
+NEEDS = PLAIN_NEEDS | {"shared", "command", "python", "torch", "file", "lib", "machine", "env", "program"}
 
 
 def load(path):
