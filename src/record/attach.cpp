@@ -18,6 +18,7 @@
 #include "base/strings.h"
 #include "base/time.h"
 #include "monitor/kept_file.h"
+#include "record/attachable.h"
 #include "record/backend.h"
 #include "record/child.h"
 #include "record/drain.h"
@@ -56,22 +57,22 @@ std::vector<std::string> command_of(pid_t pid) {
 // What of the program is there already, and is not recorded, though a recording from its start
 // would have it; the process itself tells of the rest (backends/rocm/late).
 std::string too_late_for(pid_t pid) {
-  constexpr std::pair<const char*, const char*> kLibraries[] = {
-      {"libOpenCL.so", "OpenCL"},
-      {"librccl.so", "RCCL"},
-      {"libtorch_cpu.so", "operators of PyTorch"}};
+  constexpr std::pair<const char*, const char*> kLibraries[] = {{"libOpenCL.so", "OpenCL"},
+                                                                {"librccl.so", "RCCL"}};
   const std::string maps = text_of(fmt::format("/proc/{}/maps", pid));
   std::string list;
   for (const auto& [library, name] : kLibraries) {
-    if (maps.find(library) != maps.npos) list += (list.empty() ? "" : ", ") + std::string(name);
+    if (maps.find(library) != maps.npos) list += std::string(name) + ", ";
   }
-  return list.empty() ? list : list + ": only a recording from the program's start has them";
+  return list +
+         "markers of NVTX, ITT and sonde.h, and programs that it starts: only a recording from "
+         "the program's start has them";
 }
 
 // The backends that the process can take up while it runs, as it expects them.
 std::string late_parts(const Options& options) {
   std::string parts;
-  for (const char* name : {"hip", "hsa", "roctx"}) {
+  for (const char* name : {"hip", "hsa", "roctx", "torch"}) {
     const auto& chosen = options.backends;
     if (chosen && std::find(chosen->begin(), chosen->end(), name) == chosen->end()) continue;
     parts += (parts.empty() ? "" : ":") + std::string(name);
@@ -149,7 +150,26 @@ class Attached {
   int64_t started_ns_ = 0;
 };
 
+// Numbers that stand for no process, or for none that can be recorded.
+Status check_process(pid_t pid) {
+  const std::string name = "process " + std::to_string(pid);
+  if (pid == ::getpid()) {
+    return make_error(ErrorCode::kInvalidArgument, "is this sonde record itself", name,
+                      "give the number of another, as ps shows it");
+  }
+  const std::string status = text_of(fmt::format("/proc/{}/status", pid));
+  const size_t at = status.find("\nTgid:");
+  int whole = pid;
+  if (at == status.npos || std::sscanf(status.c_str() + at + 6, "%d", &whole) != 1 ||
+      whole == pid) {
+    return ok_status();
+  }
+  return make_error(ErrorCode::kInvalidArgument, fmt::format("is a thread of process {}", whole),
+                    name, fmt::format("--pid {} records all of its threads", whole));
+}
+
 Status Attached::prepare() {
+  SONDE_TRY(check_process(options_.pid));
   process_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, options_.pid, 0)));
   if (!process_.valid()) {
     return errno_error("cannot be attached to", "process " + std::to_string(options_.pid), errno);
@@ -219,8 +239,12 @@ Status Attached::join() {
   if (options_.sample_hz == 0 && parts.empty()) return ok_status();
   give_to_owner(session_, options_.pid);
   const std::string library = library_folder() + "/libsonde-agent.so";
-  const auto joined = call_in_process(options_.pid, library, "sonde_attach_v2",
-                                      session_ + "\n" + parts, kPatienceNs);
+  const auto call = [&]() -> Result<int> {
+    SONDE_TRY(attachable(options_.pid, {library, session_ + "/control"}));
+    return call_in_process(options_.pid, library, "sonde_attach_v2", session_ + "\n" + parts,
+                           kPatienceNs);
+  };
+  const auto joined = call();
   std::optional<std::string> text;
   std::string why;
   if (!joined) {
@@ -245,10 +269,9 @@ Status Attached::join() {
 void Attached::tell_of(const std::string& text) {
   Told told = read_told(text);
   if (metrics_ != nullptr) told.had = "metrics" + (told.had.empty() ? "" : ", " + told.had);
-  const std::string late = too_late_for(options_.pid);
-  if (!late.empty()) told.missing += (told.missing.empty() ? "" : "; ") + late;
+  told.missing += (told.missing.empty() ? "" : "; ") + too_late_for(options_.pid);
   tell("recorded: " + (told.had.empty() ? "nothing" : told.had));
-  if (!told.missing.empty()) tell("not recorded: " + told.missing);
+  tell("not recorded: " + told.missing);
 }
 
 void Attached::turn() {

@@ -95,21 +95,6 @@ struct Loader {
   uint64_t open = 0, find = 0;  // dlopen and dlsym
 };
 
-// What a process is that has no memory of its own; nullptr: it has.
-const char* without_memory(pid_t pid) {
-  const std::string stat = read_text(fmt::format("/proc/{}/stat", pid));
-  const size_t name_end = stat.rfind(") ");
-  if (name_end == stat.npos || name_end + 2 >= stat.size()) return "it has ended";
-  if (stat[name_end + 2] == 'Z' || stat[name_end + 2] == 'X') return "it has ended";
-  constexpr unsigned kKernelThread = 0x00200000;  // PF_KTHREAD
-  unsigned flags = 0;
-  if (std::sscanf(stat.c_str() + name_end + 2, "%*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
-      (flags & kKernelThread) != 0) {
-    return "it is a thread of the kernel";
-  }
-  return nullptr;
-}
-
 Result<Loader> loader_of(pid_t pid) {
   Loader loader;
   for (const char* library : {"libc.so.6", "libdl.so.2"}) {  // before glibc 2.34 in the latter
@@ -128,9 +113,6 @@ Result<Loader> loader_of(pid_t pid) {
     find(loader.find, "dlsym");
   }
   if (read_text(fmt::format("/proc/{}/maps", pid)).empty()) {
-    if (const char* kind = without_memory(pid)) {
-      return make_error(ErrorCode::kUnsupported, kind, std::to_string(pid));
-    }
     return make_error(ErrorCode::kIo, "it may not be traced by this user", std::to_string(pid),
                       "its own user or root may; sonde doctor says what else is needed");
   }
@@ -210,6 +192,8 @@ class StoppedThread {
     std::swap(stack_, other.stack_);
     std::swap(text_, other.text_);
     std::swap(state_, other.state_);
+    std::swap(mask_, other.mask_);
+    std::swap(known_, other.known_);
     return *this;
   }
   ~StoppedThread() {
@@ -274,6 +258,7 @@ class StoppedThread {
     registers.rax = 0;
     registers.orig_rax = ~uint64_t{0};  // no call of the system's is to be begun again
     registers.eflags &= ~uint64_t{0x400};
+    hold_signals();
     if (::ptrace(PTRACE_SETREGS, tid_, nullptr, &registers) != 0) {
       return errno_error("its registers cannot be set", std::to_string(tid_), errno);
     }
@@ -285,15 +270,40 @@ class StoppedThread {
 
   Status stop() {
     ::ptrace(PTRACE_INTERRUPT, tid_, nullptr, nullptr);
-    SONDE_ASSIGN(const int status, wait());
-    if (!WIFSTOPPED(status)) return make_error(ErrorCode::kNotFound, "has ended", "");
+    SONDE_TRY(wait_for_stop());
     iovec all = {state_.data(), state_.size()};
     if (::ptrace(PTRACE_GETREGS, tid_, nullptr, &before_) != 0 ||
+        ::ptrace(PTRACE_GETSIGMASK, tid_, sizeof mask_, &mask_) != 0 ||
         ::ptrace(PTRACE_GETREGSET, tid_, NT_X86_XSTATE, &all) != 0) {
       return errno_error("its registers cannot be read", std::to_string(tid_), errno);
     }
     state_.resize(all.iov_len);
+    known_ = true;
     return ok_status();
+  }
+
+  // Signals that were on their way are delivered first.
+  Status wait_for_stop() {
+    for (;;) {
+      SONDE_ASSIGN(const int status, wait());
+      if (!WIFSTOPPED(status)) {
+        tid_ = 0;
+        return make_error(ErrorCode::kNotFound, "the process has ended", "");
+      }
+      if (WSTOPSIG(status) == SIGTRAP && status >> 16 == PTRACE_EVENT_STOP) return ok_status();
+      if (status >> 16 == PTRACE_EVENT_STOP) {
+        return make_error(ErrorCode::kUnsupported, "it is stopped", std::to_string(tid_));
+      }
+      ::ptrace(PTRACE_CONT, tid_, nullptr, WSTOPSIG(status));
+    }
+  }
+
+  // While ours is called no handler of the program's runs, which might never come back; and
+  // SIGSEGV, by which a call ends, comes: blocked, it would cost the program its handler.
+  void hold_signals() {
+    constexpr uint64_t kSegv = uint64_t{1} << (SIGSEGV - 1);
+    uint64_t most = ~kSegv;
+    ::ptrace(PTRACE_SETSIGMASK, tid_, sizeof most, &most);
   }
 
   Result<int> wait() const {
@@ -332,14 +342,17 @@ class StoppedThread {
   }
 
   void restore() {
-    if (state_.empty()) return;
+    if (!known_) return;
     iovec all = {state_.data(), state_.size()};
     ::ptrace(PTRACE_SETREGSET, tid_, NT_X86_XSTATE, &all);
     ::ptrace(PTRACE_SETREGS, tid_, nullptr, &before_);
+    ::ptrace(PTRACE_SETSIGMASK, tid_, sizeof mask_, &mask_);
   }
 
   pid_t tid_ = 0;
   uint64_t stack_ = 0, text_ = 0;
+  uint64_t mask_ = 0;   // of signals
+  bool known_ = false;  // what it was stopped in
   user_regs_struct before_ = {};
   std::vector<char> state_ = std::vector<char>(16384);  // of all other registers
 };

@@ -7,7 +7,6 @@ signals, descriptors and threads that it had. The programs count what goes wrong
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -16,9 +15,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from tool_case import ToolCase, take_sonde  # noqa: E402
+from attach_case import LIMIT_SECONDS, AttachCase, take  # noqa: E402
+from tool_case import take_sonde  # noqa: E402
 
-LIMIT_SECONDS = 120
 PYTHON = """
 import sys, threading, time
 def burn(n):
@@ -43,8 +42,9 @@ ended, wrong = threading.Event(), []
 def work():
     ones = torch.ones(64, 64)
     while not ended.is_set():
-        if not torch.equal(ones @ ones, torch.full((64, 64), 64.0)):
-            wrong.append(1)
+        with torch.autograd.profiler.record_function("product"):
+            if not torch.equal(ones @ ones, torch.full((64, 64), 64.0)):
+                wrong.append(1)
 threads = [threading.Thread(target=work) for _ in range(2)]
 for thread in threads:
     thread.start()
@@ -58,16 +58,8 @@ print(f"1 interrupted=0 wrong={len(wrong)}")
 COMPUTING = "print('ready', flush=True)\nwhile True:\n    pass\n"
 
 
-class Attach(ToolCase):
-    sonde = ""
-    programs = Path()
+class Attach(AttachCase):
     rounds = 3
-
-    def start(self, *command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(self.kill, self.process)
-        self.assertEqual(self.process.stdout.readline(), "ready\n")
-        self.pid = self.process.pid
 
     def start_hip(self):
         softgpu, program = self.programs.parents[1] / "bin/softgpu", self.programs / "hip_attached"
@@ -76,62 +68,6 @@ class Attach(ToolCase):
         self.start(softgpu, "--", program)
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         [self.pid] = [int(child) for child in children if os.readlink(f"/proc/{child}/exe") == str(program)]
-
-    @staticmethod
-    def kill(process):
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        process.stdin.close()
-
-    def end(self):
-        self.process.stdin.close()
-        self.assertEqual(self.process.stdout.read(), "1 interrupted=0 wrong=0\n")
-        self.assertEqual(self.process.wait(LIMIT_SECONDS), 0)
-
-    def record(self, *options, name="t.rpd", status=0):
-        self.trace = self.folder / name
-        made = subprocess.run([self.sonde, "record", "--pid", str(self.pid), "-o", str(self.trace), *options],
-                              capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
-                              env={**os.environ, "SONDE_SPOOL_DIR": str(self.folder)})
-        self.assertEqual(made.returncode, status, made.stderr)
-        self.assertEqual(list(self.folder.glob("sonde-*")), [])
-        return made.stderr
-
-    def sql(self, text):
-        database = sqlite3.connect(f"file:{self.trace}?mode=ro", uri=True)
-        try:
-            return database.execute(text).fetchall()
-        finally:
-            database.close()
-
-    def samples_in(self):
-        """How many samples have each function somewhere in their stack."""
-        return dict(self.sql(
-            "with recursive up(sample, stack) as (select id, stack_id from sonde_sample union all "
-            "select up.sample, k.parent_id from up join sonde_stack k on k.id = up.stack where k.parent_id is not null) "
-            "select f.function, count(distinct up.sample) from up join sonde_stack k on k.id = up.stack "
-            "join sonde_frame f on f.id = k.frame_id group by 1"))
-
-    @staticmethod
-    def link_of(path):
-        try:
-            return os.readlink(path)
-        except OSError:
-            return None  # it was closed just now
-
-    def seen(self):
-        """What the process has of signals and descriptors; its threads are its own affair but for ours."""
-        proc = Path(f"/proc/{self.pid}")
-        signals = re.findall(r"Sig(?:Blk|Ign|Cgt):.*", (proc / "status").read_text())
-        files = sorted(filter(None, map(self.link_of, (proc / "fd").iterdir())))
-        ours = []
-        for task in (proc / "task").iterdir():
-            try:
-                ours += [name for name in [(task / "comm").read_text()] if name.startswith("sonde")]
-            except OSError:
-                pass  # it has ended
-        return signals, files, ours
 
     def test_a_program_in_c_is_sampled_and_does_not_notice(self):
         self.start(self.programs / "attached")
@@ -191,6 +127,32 @@ class Attach(ToolCase):
             self.assertEqual(set(linked), {"hipLaunchKernel", "hipMemcpyAsync"})
             [(threads,)] = self.sql("select count(distinct tid) from api where apiName = 'hipLaunchKernel'")
             self.assertEqual(threads, 3)
+        self.end()
+
+    def test_operators_and_scopes_of_pytorch_are_recorded(self):
+        if subprocess.run(["/usr/bin/python3", "-c", "import torch"], capture_output=True, check=False).returncode:
+            self.skipTest("needs PyTorch")
+        if not (Path(self.sonde).parents[1] / "lib/sonde/libsonde-torch.so").exists():
+            self.skipTest("needs libtorch's headers")
+        self.start("/usr/bin/python3", "-c", TORCH)
+        before = self.seen()
+        for number in range(2):
+            text = self.record("--duration", "500ms", "--sample", "off", name=f"{number}.rpd")
+            self.assertIn("recorded: metrics, operators of PyTorch\n", text)
+            self.assertEqual(self.seen(), before)
+            rows = self.sql("select tid, apiName, args, count(*) from api group by 1, 2, 3")
+            threads = {tid for tid, *_ in rows}
+            self.assertEqual(len(threads), 2)
+            for thread in threads:
+                counts = {name: sum(row[3] for row in rows if row[:2] == (thread, name))
+                          for name in ("aten::mm", "aten::equal", "UserMarker")}
+                self.assertGreater(counts["aten::mm"], 10)
+                self.assertLessEqual(max(counts.values()) - min(counts.values()), 1, counts)
+            # One that has not ended has no arguments yet.
+            self.assertEqual({row[2] for row in rows if row[1] == "aten::mm"} - {""},
+                             {'{"Input Dims":[[64,64],[64,64]],"Input type":["float","float"],"Sequence number":0,'
+                              '"Fwd thread id":0}'})
+            self.assertEqual({row[2] for row in rows if row[1] == "UserMarker"}, {"product"})
         self.end()
 
     def memory_kb(self):
@@ -284,15 +246,6 @@ class Attach(ToolCase):
         time.sleep(0.1)
         self.assertIn("it has ended", self.record("--duration", "100ms", name="ended.rpd"))
         os.waitpid(ended, 0)
-
-
-def take(option, fallback=None):
-    if option not in sys.argv:
-        return fallback
-    at = sys.argv.index(option)
-    _, value = sys.argv[at:at + 2]
-    del sys.argv[at:at + 2]
-    return value
 
 
 if __name__ == "__main__":

@@ -25,7 +25,9 @@ constexpr size_t kSequenceWords = 2;
 const struct sonde_agent* g_agent;
 uint32_t g_domain, g_user_category;
 uint32_t g_scalar, g_scalar_list, g_tensor_list;  // Kineto's words for inputs, interned
-uint32_t g_types[kTypes];  // names of element types, interned when first seen
+uint64_t g_types[kTypes];  // names of element types, interned when first seen
+void (*g_enter)();         // before an event, in a process that is attached to
+at::CallbackHandle g_attached;
 
 // What begin() leaves for end(). Its memory is the C library's, so that nothing of libstdc++ is
 // needed that a call into libtorch does not need anyway.
@@ -41,6 +43,7 @@ struct Context : at::ObserverContext {
 
 struct Operator final : Context<Operator> {
   sonde_call call;
+  uint32_t recording;
   Operator** thread;  // its t_evaluating, whose address tells threads apart
   size_t words;
   uint64_t* arguments() { return reinterpret_cast<uint64_t*>(this + 1); }
@@ -52,16 +55,18 @@ thread_local Operator* t_evaluating;
 // A scope may end on another thread and need not nest.
 struct UserScope final : Context<UserScope> {
   uint64_t range;
+  uint32_t recording;
 };
 
 uint32_t type_id(const at::Tensor& tensor) {
   const auto type = static_cast<size_t>(tensor.scalar_type());
   if (type >= kTypes) return 0;
-  uint32_t id = __atomic_load_n(&g_types[type], __ATOMIC_RELAXED);
+  uint32_t id =
+      sonde::torch::id_in_this_recording(__atomic_load_n(&g_types[type], __ATOMIC_RELAXED));
   if (id == 0) {
     const auto name = tensor.dtype().name();
     id = g_agent->intern(name.data(), name.size());
-    __atomic_store_n(&g_types[type], id, __ATOMIC_RELAXED);
+    __atomic_store_n(&g_types[type], sonde::torch::in_this_recording(id), __ATOMIC_RELAXED);
   }
   return id;
 }
@@ -153,6 +158,7 @@ std::unique_ptr<at::ObserverContext> begin_operator(const at::RecordFunction& fu
   if (made == nullptr) return nullptr;
   memcpy(made->arguments(), words, count * sizeof *words);
   made->words = count;
+  made->recording = sonde::torch::this_recording();
   made->thread = &t_evaluating;
   const bool has_sequence = function.seqNr() >= 0;
   if (has_sequence) add_sequence(made, function);
@@ -168,45 +174,78 @@ std::unique_ptr<at::ObserverContext> begin_operator(const at::RecordFunction& fu
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   if (g_agent->recording() == 0) return nullptr;
   const sonde::ErrnoKeeper keep;
+  if (g_enter != nullptr) g_enter();
   if (function.scope() != at::RecordScope::USER_SCOPE) return begin_operator(function);
   UserScope* made = nullptr;
   auto context = Context<UserScope>::make(0, &made);
   if (made != nullptr) {
+    made->recording = sonde::torch::this_recording();
     made->range = g_agent->range_start(g_domain, g_user_category, function.name());
   }
   return context;
+}
+
+// What began while the process was attached to may end when another recording has it, or none.
+bool is_of_this_recording(uint32_t recording) {
+  return recording == sonde::torch::this_recording() &&
+         (g_enter == nullptr || g_agent->recording() != 0);
 }
 
 void end(const at::RecordFunction& function, at::ObserverContext* context) {
   if (context == nullptr) return;
   const sonde::ErrnoKeeper keep;
   if (function.scope() == at::RecordScope::USER_SCOPE) {
-    return g_agent->range_stop(static_cast<UserScope*>(context)->range);
+    const auto* scope = static_cast<UserScope*>(context);
+    if (is_of_this_recording(scope->recording)) g_agent->range_stop(scope->range);
+    return;
   }
   auto* started = static_cast<Operator*>(context);
   if (t_evaluating == started) t_evaluating = nullptr;
+  if (!is_of_this_recording(started->recording)) return;
   if (started->thread != &t_evaluating) return g_agent->dropped("torch operators", 1);
   g_agent->call_end(&started->call, 0, started->arguments(), started->words);
 }
 
 uint32_t intern(const char* text) { return g_agent->intern(text, strlen(text)); }
 
-}  // namespace
-
-// Called once, after `import torch`. 0 if this process is not recorded.
-extern "C" __attribute__((visibility("default"))) int sonde_torch_start(void) {
-  if (g_agent != nullptr) return 1;
-  g_agent = sonde_find_agent();
-  if (g_agent == nullptr) return 0;
+bool add_callback(const struct sonde_agent* agent) {
+  g_agent = agent;
   g_domain = intern("torch");
   g_user_category = intern("user_annotation");
   g_scalar = intern("Scalar");
   g_scalar_list = intern("ScalarList");
   g_tensor_list = intern("TensorList");
   try {
-    at::addGlobalCallback(at::RecordFunctionCallback(begin, end).needsInputs(true));
+    g_attached = at::addGlobalCallback(at::RecordFunctionCallback(begin, end).needsInputs(true));
   } catch (...) {
-    return 0;
+    return false;
   }
-  return 1;
+  return true;
+}
+
+}  // namespace
+
+#define SONDE_EXPORT extern "C" __attribute__((visibility("default")))
+
+// Called once, after `import torch`. 0 if this process is not recorded.
+SONDE_EXPORT int sonde_torch_start(void) {
+  if (g_agent != nullptr) return 1;
+  const struct sonde_agent* agent = sonde_find_agent();
+  return agent != nullptr && add_callback(agent) ? 1 : 0;
+}
+
+// Called in a process that is attached to, again and again (rocm/late). `enter` is called before
+// each event. 0 if the process is recorded anyway, or libtorch does not take a callback.
+SONDE_EXPORT int sonde_torch_attach(const struct sonde_agent* agent, void (*enter)(void)) {
+  if (g_agent != nullptr && g_enter == nullptr) return 0;
+  g_enter = enter;
+  sonde::torch::begin_recording();
+  return add_callback(agent) ? 1 : 0;
+}
+
+SONDE_EXPORT void sonde_torch_detach(void) {
+  try {
+    at::removeCallback(g_attached);
+  } catch (...) {
+  }
 }

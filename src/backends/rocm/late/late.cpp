@@ -1,7 +1,7 @@
 // ROCm in a process that is attached to while it runs. HIP tells of its calls, and of the
 // operations of every queue, by its own callbacks, which it takes at any time; ROCTX is called
 // through words that can be changed. HSA's table is handed out when its runtime starts, and never
-// again.
+// again. PyTorch takes callbacks for its operators at any time, too.
 //
 // Called by the thread that attends to the process (cpu/attached.cpp), which knows nothing of what
 // is recorded but by these names.
@@ -13,11 +13,12 @@
 #include "backends/rocm/hip/hip.h"
 #include "backends/rocm/late/imports.h"
 #include "backends/rocm/late/roctx.h"
+#include "backends/rocm/late/torch.h"
 
 namespace sonde::late {
 namespace {
 
-bool g_has_hip, g_has_roctx;
+bool g_has_hip, g_has_roctx, g_has_torch;
 
 // Lines of what is recorded (+) and what is not and why (-).
 class Told {
@@ -48,6 +49,12 @@ const char* begin_hip() {
   return why_not;
 }
 
+const char* begin_operators() {
+  const char* why_not = begin_torch();
+  g_has_torch = why_not == nullptr;
+  return why_not;
+}
+
 }  // namespace
 }  // namespace sonde::late
 
@@ -71,6 +78,7 @@ void sonde_late_begin(const struct sonde_agent* agent, const char* parts, char* 
     g_has_roctx = true;
     if (why_not == nullptr || *why_not != '\0') told.add("markers of ROCTX", why_not);
   }
+  if (rocm::wanted("torch") && has_torch()) told.add("operators of PyTorch", begin_operators());
 }
 
 void sonde_late_look() {
@@ -79,12 +87,14 @@ void sonde_late_look() {
   if (!objects_changed()) return;
   if (g_has_roctx) look_for_roctx();
   if (!g_has_hip && rocm::wanted("hip") && hip::loaded_library() != nullptr) (void)begin_hip();
+  if (!g_has_torch && rocm::wanted("torch") && has_torch()) (void)begin_operators();
 }
 
 void sonde_late_end() {
   using namespace sonde::late;
   if (g_has_hip) sonde::hip::end_attached();
   if (g_has_roctx) end_roctx();
-  g_has_hip = g_has_roctx = false;
+  if (g_has_torch) end_torch();
+  g_has_hip = g_has_roctx = g_has_torch = false;
 }
 }

@@ -1,0 +1,142 @@
+#include "record/attachable.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "base/strings.h"
+#include "base/unique_fd.h"
+#include "monitor/kept_file.h"
+
+namespace sonde::record {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// "" of what has ended or may not be read.
+std::string text_of(pid_t pid, const char* file) {
+  return monitor::read_file(fmt::format("/proc/{}/{}", pid, file)).value_or("");
+}
+
+// The words behind "NAME:" in /proc/PID/status; "" where it has no such line.
+std::string field_of(const std::string& status, std::string_view name) {
+  for (const auto line : split(status, '\n')) {
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
+      return std::string(trim(line.substr(name.size() + 1)));
+    }
+  }
+  return "";
+}
+
+int64_t number_of(const std::string& status, std::string_view name) {
+  return parse_int(field_of(status, name)).value_or(0);
+}
+
+Error refusal(pid_t pid, const std::string& what, const std::string& hint = "") {
+  return make_error(ErrorCode::kUnsupported, what, std::to_string(pid), hint);
+}
+
+char state_of(const std::string& stat) {
+  const size_t name_end = stat.rfind(") ");
+  return name_end == stat.npos || name_end + 2 >= stat.size() ? 'X' : stat[name_end + 2];
+}
+
+bool is_of_the_kernel(const std::string& stat) {
+  constexpr unsigned kKernelThread = 0x00200000;  // PF_KTHREAD
+  const size_t name_end = stat.rfind(") ");
+  unsigned flags = 0;
+  return name_end != stat.npos &&
+         std::sscanf(stat.c_str() + name_end + 2, "%*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+         (flags & kKernelThread) != 0;
+}
+
+// Whether it is of another architecture than this program.
+bool is_foreign(pid_t pid) {
+  const UniqueFd file(::open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  Elf64_Ehdr header = {};
+  if (!file.valid() || ::read(file.get(), &header, sizeof header) < EI_NIDENT + 4) return false;
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64);
+}
+
+bool ignores(const std::string& status, int number) {
+  const uint64_t set = std::strtoull(field_of(status, "SigIgn").c_str(), nullptr, 16);
+  return (set >> (number - 1) & 1) != 0;
+}
+
+// How many seccomp filters it has; before Linux 5.9 only whether it has one is known.
+int64_t filters_of(const std::string& status) {
+  const bool counted = !field_of(status, "Seccomp_filters").empty();
+  return number_of(status, counted ? "Seccomp_filters" : "Seccomp");
+}
+
+// The first process of the container that the process is in; 0: it is in none that can be seen.
+pid_t first_of_container(pid_t pid) {
+  std::error_code error;
+  const auto space = fs::read_symlink(fmt::format("/proc/{}/ns/pid", pid), error);
+  if (error || space == fs::read_symlink("/proc/self/ns/pid", error)) return 0;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const auto other = parse_int(entry.path().filename().string());
+    if (!other || fs::read_symlink(entry.path() / "ns/pid", error) != space) continue;
+    const auto numbers =
+        split(field_of(text_of(static_cast<pid_t>(*other), "status"), "NSpid"), '\t');
+    if (!numbers.empty() && numbers.back() == "1") return static_cast<pid_t>(*other);
+  }
+  return 0;
+}
+
+// Whether it has seccomp filters of its own: those often end a process for a call that is not
+// foreseen. What it has from its parent, or from its container, lets programs load libraries.
+bool is_in_own_sandbox(pid_t pid, const std::string& status) {
+  const int64_t own = filters_of(status);
+  if (own == 0) return false;
+  const auto parent = static_cast<pid_t>(number_of(status, "PPid"));
+  if (parent != 0 && filters_of(text_of(parent, "status")) >= own) return false;
+  const pid_t first = first_of_container(pid);
+  return first == 0 || (first != pid && filters_of(text_of(first, "status")) < own);
+}
+
+// A process in a container, or under another root, has files of its own under the same names.
+Status sees(pid_t pid, const std::string& file) {
+  std::error_code error;
+  const bool found = fs::exists(fmt::format("/proc/{}/root{}", pid, file), error);
+  if (found || error) return ok_status();
+  return refusal(pid, "it does not see " + file,
+                 "it is in a container or under another root: that has to have Sonde, and a folder "
+                 "that both see for --spool-dir");
+}
+
+}  // namespace
+
+Status attachable(pid_t pid, const std::vector<std::string>& files) {
+  const std::string stat = text_of(pid, "stat"), status = text_of(pid, "status");
+  if (const char state = state_of(stat); state == 'Z' || state == 'X') {
+    return refusal(pid, "it has ended");
+  } else if (state == 'T') {
+    return refusal(pid, "it is stopped", fmt::format("kill -CONT {} lets it go on", pid));
+  }
+  if (is_of_the_kernel(stat)) return refusal(pid, "it is a thread of the kernel");
+  if (const auto tracer = static_cast<pid_t>(number_of(status, "TracerPid")); tracer != 0) {
+    const std::string name(trim(text_of(tracer, "comm")));
+    return refusal(pid, fmt::format("process {} ({}) traces it already", tracer, name),
+                   "a process has one tracer at a time: end that, or detach it");
+  }
+  if (is_foreign(pid)) return refusal(pid, "it is no program for x86-64");
+  if (ignores(status, SIGSEGV)) return refusal(pid, "it ignores SIGSEGV, which is needed for that");
+  if (number_of(status, "Seccomp") == 1 || is_in_own_sandbox(pid, status)) {
+    return refusal(pid, "it is in a sandbox of its own (seccomp), which might end it for that",
+                   "start it with sonde record");
+  }
+  for (const std::string& file : files) SONDE_TRY(sees(pid, file));
+  return ok_status();
+}
+
+}  // namespace sonde::record
