@@ -124,8 +124,13 @@ namespace {
 
 // Memory of another process is in another file than the descriptor's.
 void* map_file(void* address, size_t bytes, int protection, int flags, int fd, off_t offset) {
+  softgpu::Driver* const driver = softgpu::Driver::get();
+  if (driver != nullptr && (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0) {
+    driver->memory().freed().give_up(reinterpret_cast<uint64_t>(address), bytes,
+                                     (flags & MAP_FIXED) != 0);
+  }
   if (fd >= 0 && (flags & MAP_ANONYMOUS) == 0 && (flags & MAP_TYPE) != MAP_PRIVATE) {
-    if (softgpu::Driver* driver = softgpu::Driver::get()) {
+    if (driver != nullptr) {
       softgpu::find_memory(*driver, fd_table().find(fd).kind, fd, offset);
     }
   }
@@ -142,6 +147,15 @@ EXPORT void* mmap(void* address, size_t bytes, int protection, int flags, int fd
 EXPORT void* mmap64(void* address, size_t bytes, int protection, int flags, int fd,
                     off64_t offset) {
   return map_file(address, bytes, protection, flags, fd, offset);
+}
+
+EXPORT int munmap(void* address, size_t bytes) {
+  softgpu::Driver* const driver = softgpu::Driver::get();
+  if (driver != nullptr &&
+      driver->memory().freed().keep(reinterpret_cast<uint64_t>(address), bytes)) {
+    return 0;
+  }
+  return static_cast<int>(syscall(SYS_munmap, address, bytes));
 }
 
 EXPORT int close(int fd) {

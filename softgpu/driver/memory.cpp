@@ -47,6 +47,7 @@ uint64_t Memory::place(const BufferRef& buffer, uint64_t address, uint32_t gpu) 
   if (mapping.buffer && mapping.is_registered()) --registered_;
   mapping = {.address = address, .bytes = buffer->bytes, .buffer = buffer};
   if (mapping.is_registered()) ++registered_;
+  freed_.remove(address, buffer->bytes);
   return handle;
 }
 
@@ -81,6 +82,7 @@ int Memory::free(uint64_t handle) {
   mapping = std::move(at->second);
   by_address_.erase(at);
   if (mapping.is_registered()) --registered_;
+  freed_.add(mapping.address, mapping.bytes);
   lock.unlock();
   return 0;
 }
@@ -160,6 +162,7 @@ int Memory::map_piece(const BufferRef& buffer, const Piece& piece, uint32_t gpu)
                .offset = piece.offset,
                .buffer = buffer,
                .piece = true};
+    freed_.remove(piece.address, piece.bytes);
   }
   mapping.mapped_gpus |= 1u << gpu;
   return 0;
@@ -177,6 +180,7 @@ int Memory::unmap_piece(const BufferRef& buffer, const Piece& piece, uint32_t gp
   mapping.mapped_gpus &= ~(1u << gpu);
   if (mapping.mapped_gpus != 0) return 0;
   reserve_here(mapping.address, mapping.bytes);
+  freed_.add(mapping.address, mapping.bytes);
   last = std::move(mapping.buffer);
   by_address_.erase(found);
   lock.unlock();
@@ -192,6 +196,7 @@ void Memory::unmap_pieces(const BufferRef& buffer, uint32_t gpu) {
     if (had) mapping.mapped_gpus &= ~(1u << gpu);
     if (had && mapping.mapped_gpus == 0) {
       reserve_here(mapping.address, mapping.bytes);
+      freed_.add(mapping.address, mapping.bytes);
       at = by_address_.erase(at);  // the caller has the buffer: this is not its end
     } else {
       ++at;

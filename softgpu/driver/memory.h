@@ -14,6 +14,7 @@
 #include <shared_mutex>
 
 #include "driver/buffers.h"
+#include "driver/freed_ranges.h"
 
 namespace softgpu {
 
@@ -43,6 +44,7 @@ class Memory {
   // Null if there is no such handle.
   BufferRef buffer(uint64_t handle) const;
   Buffers& buffers() { return buffers_; }
+  FreedRanges& freed() { return freed_; }
 
   // A part of a buffer at an address, as DRM maps it. Two GPUs may have the same mapping.
   struct Piece {
@@ -94,6 +96,7 @@ class Memory {
   bool overlaps(uint64_t address, uint64_t bytes) const;
 
   Buffers buffers_;  // before all that refers to buffers
+  FreedRanges freed_;
   mutable std::shared_mutex mutex_;
   std::map<uint64_t, Mapping> by_address_;
   std::map<uint64_t, Allocation> allocations_;  // by their handles
