@@ -61,6 +61,14 @@ std::vector<Setting> recording_settings() {
        .category = "recording",
        .example = "3"},
       flag("--miopen-log", "recording", "have MIOpen log its calls, and bring them into the trace"),
+      {.option =
+           {"--hang", "TIME",
+            "report, as sonde debug --hang does, when no dispatch has begun or ended for TIME "
+            "although a GPU has work; the program goes on",
+            "no report"},
+       .type = SettingType::kTime,
+       .category = "recording",
+       .example = "60s"},
   };
 }
 

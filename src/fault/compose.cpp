@@ -357,8 +357,10 @@ void Composer::list_waves(const Occasion& occasion) {
   if (!report_.waves.empty()) return;
   report_.no_waves =
       !occasion.no_waves.empty()                             ? occasion.no_waves
-      : is_live_ && occasion.on_softgpu                      ? "none runs machine code"
       : occasion.kind != Occasion::Kind::kFault && !is_live_ ? "none had stopped"
+      : occasion.on_softgpu && occasion.waves_file.empty()
+          ? "softgpu was not asked for them: sonde debug --softgpu does so"
+      : is_live_ && occasion.on_softgpu ? "none runs machine code"
       : occasion.on_softgpu
           ? "none stopped in machine code: a fault of the script, or host code (softgpu --engine isa)"
           : "the process was gone before its GPUs could be asked";

@@ -153,7 +153,10 @@ void FaultWatch::print(const fault::FaultReport& report) const {
                                   : fault::text_of(report, {options.all && !options.agent_layout});
   if (options.agent_layout) text = fault::agent_text_of(report, {options.all}) + "\n" + text;
   if (options.output.empty()) {
-    fmt::print(stderr, "{}", options.json ? text : shown(text));
+    fmt::print(stderr, "{}",
+               options.json           ? text
+               : options.agent_layout ? shown(text)
+                                      : fault::fitted_to_terminal(shown(text), STDERR_FILENO));
     return;
   }
   const bool same = reports_ == 0 || options.agent_layout;
@@ -162,7 +165,7 @@ void FaultWatch::print(const fault::FaultReport& report) const {
   file << text << std::flush;
   if (!file) {
     say(path + ": cannot be written, so the report follows here");
-    fmt::print(stderr, "{}", shown(text));
+    fmt::print(stderr, "{}", fault::fitted_to_terminal(shown(text), STDERR_FILENO));
     return;
   }
   say(fmt::format("{}; the report is in {}", report.title, path));

@@ -1,5 +1,6 @@
 // sonde debug: runs a command and tells why its GPU failed; or shows what a trace says of that.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "fault/text.h"
 #include "record/attached.h"
 #include "record/child.h"
+#include "record/command.h"
 #include "record/launcher.h"
 #include "record/output.h"
 #include "record/record.h"
@@ -101,6 +103,19 @@ Result<Checks> checks_of(const Arguments& arguments) {
   return checks;
 }
 
+// A software GPU that the user starts with options of its own shows its waves as well.
+void ask_launcher_for_waves(record::Options& options) {
+  auto& words = options.command;
+  const auto end = std::find(words.begin(), words.end(), "--");
+  if (words.empty() || end == words.end()) return;
+  const auto file = record::find_command(words[0]);
+  if (!file || !record::is_softgpu(*file)) return;
+  if (std::any_of(words.begin(), end, [](const auto& w) { return w.starts_with("--waves"); }))
+    return;
+  words.insert(words.begin() + 1, {"--waves", record::kWavesFile});
+  options.faults.waves = true;
+}
+
 Result<record::Options> options_of(const Arguments& arguments) {
   record::Options options;
   SONDE_ASSIGN(const Checks checks, checks_of(arguments));
@@ -124,7 +139,10 @@ Result<record::Options> options_of(const Arguments& arguments) {
   options.faults.checks_memory = checks.memory;
   options.quiet = true;
   options.command = arguments.command_line();
-  if (!arguments.flag("softgpu")) return options;
+  if (!arguments.flag("softgpu")) {
+    ask_launcher_for_waves(options);
+    return options;
+  }
   const std::string launcher = record::softgpu_launcher();
   if (launcher.empty()) {
     return make_error(ErrorCode::kUnsupported, "this build has no software GPU", "--softgpu",
@@ -188,7 +206,9 @@ Result<int> show_stored(const Arguments& arguments, const std::string& path) {
   }
   SONDE_ASSIGN(const auto faults, store::faults_of(reader.database()));
   for (const auto& fault : faults) {
-    fmt::print("{}\n", arguments.flag("json") ? fault.json : fault.text);
+    fmt::print("{}\n", arguments.flag("json")
+                           ? fault.json
+                           : fault::fitted_to_terminal(fault.text, STDOUT_FILENO));
   }
   if (faults.empty()) fmt::print("{}: no GPU failed while this was recorded\n", path);
   return 0;
@@ -228,8 +248,10 @@ Result<int> show_joined(const Arguments& arguments, const std::vector<std::strin
     for (const store::FaultCall& call : known) calls.push_back(rank_call(call));
   }
   const auto waits = fault::find_collective_waits(calls, 0);
-  fmt::print("{}\n", arguments.flag("json") ? fault::joined_json_of(reports, waits)
-                                            : fault::joined_text_of(reports, waits));
+  fmt::print("{}\n",
+             arguments.flag("json")
+                 ? fault::joined_json_of(reports, waits)
+                 : fault::fitted_to_terminal(fault::joined_text_of(reports, waits), STDOUT_FILENO));
   return 0;
 }
 

@@ -20,6 +20,7 @@
 #include "record/child.h"
 #include "record/launcher.h"
 #include "record/record.h"
+#include "wire/board.h"
 #include "wire/session.h"
 
 namespace sonde::cli {
@@ -187,6 +188,10 @@ Result<record::Options> options_of(const Resolved& resolved) {
   SONDE_TRY(choose_window(arguments, options));
   SONDE_ASSIGN(options.rotation, rotation_of(arguments));
   SONDE_TRY(choose_triggers(arguments, options.rotation));
+  options.faults.hang_ns = time_option(arguments, "hang");
+  if (options.faults.hang_ns != 0) {  // for the stacks of its threads
+    options.environment.push_back(std::string(wire::kBoardHolds) + "=1");
+  }
   options.wait = arguments.value_or("wait", "command") == "all" ? record::WaitPolicy::kAll
                                                                 : record::WaitPolicy::kNone;
   if (const auto names = arguments.value("backends"); names && *names != "all") {
@@ -237,6 +242,10 @@ Status choose_process(const Arguments& given, record::Options& options) {
     return make_error(ErrorCode::kInvalidArgument, "cannot be combined",
                       "--pid and --rotate, --last, --period, --window, --delay or --no-start",
                       "--duration says for how long");
+  }
+  if (options.faults.hang_ns != 0) {
+    return make_error(ErrorCode::kInvalidArgument, "cannot be combined", "--pid and --hang",
+                      "what a GPU does is known of programs that Sonde has started");
   }
   options.pid = static_cast<pid_t>(*pid);
   return ok_status();

@@ -1,0 +1,61 @@
+// Reports on a screen: long lines broken at its width.
+#include <algorithm>
+
+#include "base/strings.h"
+#include "fault/text.h"
+#include "report/layout.h"
+
+namespace sonde::fault {
+
+namespace {
+
+constexpr size_t kMostLabel = 16;  // "  likely cause  "
+constexpr size_t kLeastRoom = 32;
+
+// Where what follows a label begins, "  because       the ...", or the number of an argument; else
+// 4 behind the line's begin.
+size_t indent_of(const std::string& line, size_t begin) {
+  const size_t gap = line.find("  ", begin);
+  const size_t text = gap == std::string::npos ? gap : line.find_first_not_of(' ', gap);
+  return text != std::string::npos && text <= kMostLabel ? text : begin + 4;
+}
+
+void add_broken(const std::string& line, size_t width, std::string& out) {
+  const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  const size_t indent = std::min(indent_of(line, begin), width - kLeastRoom);
+  const bool has_label = indent <= line.size() && indent > begin && line[indent - 1] == ' ';
+  const size_t from = has_label ? indent : begin;
+  const std::string broken = report::wrap(line.substr(from), width - from, indent - from);
+  size_t at = 0;
+  for (const auto part : split(std::string_view(broken).substr(0, broken.size() - 1), '\n')) {
+    out += (at++ == 0 ? line.substr(0, from) : std::string(from, ' ')) + std::string(part) + "\n";
+  }
+}
+
+}  // namespace
+
+std::string fitted(const std::string& text, size_t width) {
+  if (width < kLeastRoom + kMostLabel) return text;
+  std::string out;
+  const std::string_view body = text.ends_with('\n')
+                                    ? std::string_view(text).substr(0, text.size() - 1)
+                                    : std::string_view(text);
+  for (const auto part : split(body, '\n')) {
+    const std::string line(part);
+    const size_t begin = line.find_first_not_of(' ');
+    const bool is_state = begin != std::string::npos && line[begin] == '{';  // JSON, of a wave
+    if (display_width(line) <= width || is_state) {
+      out += line + "\n";
+    } else {
+      add_broken(line, width, out);
+    }
+  }
+  if (!text.ends_with('\n')) out.pop_back();
+  return out;
+}
+
+std::string fitted_to_terminal(const std::string& text, int fd) {
+  return fitted(text, report::terminal_width(fd));
+}
+
+}  // namespace sonde::fault
