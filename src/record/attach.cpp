@@ -38,7 +38,6 @@ namespace fs = std::filesystem;
 
 constexpr int kPollMs = 50, kJoinPollMs = 5;
 constexpr int64_t kPatienceNs = 10'000'000'000;
-constexpr int64_t kDetachNs = 500'000'000;  // much more than the process needs to notice
 
 void say(std::string_view line) { fmt::print(stderr, "sonde: {}\n", printable(line)); }
 
@@ -134,7 +133,8 @@ class Attached {
  private:
   void tell(const std::string& text);
   void tell_of(const std::string& text);
-  std::optional<std::string> wait_for_told() const;
+  std::optional<std::string> wait_for(const char* file) const;
+  void wait_until_left() const;
   void turn();
   void finish(Outcome& outcome);
 
@@ -148,6 +148,7 @@ class Attached {
   std::unique_ptr<Metrics> metrics_;
   std::optional<Error> failure_;
   int64_t started_ns_ = 0;
+  bool joined_ = false;
 };
 
 // Numbers that stand for no process, or for none that can be recorded.
@@ -223,14 +224,31 @@ void give_to_owner(const std::string& session, pid_t pid) {
   }
 }
 
-// A thread of the process writes it when it has joined; the process may be busy, or end.
-std::optional<std::string> Attached::wait_for_told() const {
+// What a thread of the process writes when it has joined or left; the process may be busy, or end.
+std::optional<std::string> Attached::wait_for(const char* file) const {
   const int64_t end = monotonic_now_ns() + kPatienceNs;
   for (pollfd process = {process_.get(), POLLIN, 0}; monotonic_now_ns() < end;) {
-    if (auto text = monitor::read_file(session_ + "/joined")) return text;
+    if (auto text = monitor::read_file(session_ + file)) return text;
     if (::poll(&process, 1, kJoinPollMs) > 0) break;
   }
   return std::nullopt;
+}
+
+// Until it has its signals as before, and the thread that attended to it is gone.
+void Attached::wait_until_left() const {
+  if (!wait_for("/left")) {
+    return say("the process did not come to leave the recording yet; it does so by itself");
+  }
+  const auto is_there = [this] {
+    std::error_code error;
+    for (const auto& task :
+         fs::directory_iterator(fmt::format("/proc/{}/task", options_.pid), error)) {
+      if (text_of(task.path().string() + "/comm") == "sonde-attached\n") return true;
+    }
+    return false;
+  };
+  const int64_t end = monotonic_now_ns() + kPatienceNs;
+  while (is_there() && monotonic_now_ns() < end) ::usleep(kJoinPollMs * 1000);
 }
 
 Status Attached::join() {
@@ -251,10 +269,11 @@ Status Attached::join() {
     why = joined.error().to_line();
   } else if (*joined != 0) {
     why = *joined == 1 ? "another recording has it" : "it has no memory for a thread";
-  } else if (text = wait_for_told(); !text) {
+  } else if (text = wait_for("/joined"); !text) {
     why = "the library is in it, but its thread did not come to join";
   }
   if (why.empty()) {
+    joined_ = true;
     tell_of(*text);
     return ok_status();
   }
@@ -310,7 +329,7 @@ void Attached::finish(Outcome& outcome) {
   __atomic_store_n(&control_->recording, wire::kOff, __ATOMIC_RELAXED);
   pollfd process = {process_.get(), POLLIN, 0};
   const bool ended = ::poll(&process, 1, 0) > 0;
-  if (!ended) ::usleep(kDetachNs / 1000);  // it gives back its signal, and its thread ends
+  if (!ended && joined_) wait_until_left();
   const auto store_all = [&]() -> Status {
     drain_->list_new();
     for (const auto& live : drain_->live()) {

@@ -114,11 +114,11 @@ bool join() {
   return g_round == 0 ? agent::attach_process(g_session) : agent::attach_process_again(g_session);
 }
 
-// For the recorder, which waits for it: what is recorded, in a file that is whole when it is there.
-void tell(const char* text) {
+// For the recorder, which waits for it: a file of the session that is whole when it is there.
+void tell(const char* name, const char* text) {
   char path[PATH_MAX + 16], part[PATH_MAX + 16];
-  snprintf(path, sizeof path, "%s/joined", g_session);
-  snprintf(part, sizeof part, "%s/joined.part", g_session);
+  snprintf(path, sizeof path, "%s/%s", g_session, name);
+  snprintf(part, sizeof part, "%s/%s.part", g_session, name);
   FILE* file = fopen(part, "we");
   if (file == nullptr) return;
   fputs(text, file);
@@ -136,7 +136,7 @@ void begin(const struct sonde_agent* agent, bool sampling) {
   if (sonde_late_begin != nullptr) {
     sonde_late_begin(agent, g_parts, text + used, sizeof text - used);
   }
-  tell(text);
+  tell("joined", text);  // what is recorded
 }
 
 void* attend(void*) {
@@ -160,6 +160,7 @@ void* attend(void*) {
       pause(kLookEveryNs);
     }
     detach();
+    tell("left", "");
   }
   __atomic_store_n(&g_busy, 0, __ATOMIC_RELEASE);
   return nullptr;
