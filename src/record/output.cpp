@@ -50,6 +50,9 @@ Result<std::string> wanted_name(const Options& options, pid_t command) {
   if (filled.has_keys) SONDE_TRY(make_folder_of(filled.name));
   if (fs::is_directory(filled.name, error)) {
     filled.name = (fs::path(filled.name) / "trace.rpd").string();
+  } else if (fs::exists(filled.name, error) && !fs::is_regular_file(filled.name, error)) {
+    return make_error(ErrorCode::kInvalidArgument, "a trace cannot be written to it: it is no file",
+                      filled.name, "choose a name with -o; --backends none records nothing");
   }
   return filled.has_rank ? filled.name : output_of(filled.name, rank);
 }

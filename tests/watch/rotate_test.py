@@ -178,6 +178,19 @@ class Rotated(ToolCase):
         self.check_links(self.folder / "joined.rpd")
         self.assertEqual(self.sql(self.folder / "joined.rpd", "select count(*) from rocpd_op"), [(self.counted(),)])
 
+    def test_of_a_program_that_is_killed_each_part_has_all_that_it_had_seen_end(self):
+        self.start("--rotate", "1s")
+        self.wait_for(lambda: len(self.parts()) >= 2)
+        os.kill(struct.unpack_from("Q", self.board.read_bytes(), 8 * THREADS)[0], signal.SIGKILL)
+        self.assertEqual(self.recorder.wait(LIMIT_SECONDS), -signal.SIGKILL)
+        self.recorder.returncode = 0
+        parts = self.parts()
+        self.run_tool("merge", *parts, "-o", "joined.rpd")
+        self.check_links(self.folder / "joined.rpd")
+        [(ops,)] = self.sql(self.folder / "joined.rpd", "select count(*) from rocpd_op")
+        self.assertIn(ops - self.counted(), range(THREADS + 1))  # one that it was about to count
+        self.assertEqual(self.sql(self.folder / "joined.rpd", "select exit from sonde_process"), [("signal 9",)])
+
     def test_periods_come_again(self):
         self.start("--period", "200ms:300ms:1s:3")
         time.sleep(4.5)
@@ -199,6 +212,10 @@ class Rotated(ToolCase):
         self.assertIn("--keep without --rotate", refused("--keep", "3"))
         self.assertIn("--last and --rotate", refused("--last", "5s", "--rotate", "1s"))
         self.assertIn("less than a second", refused("--rotate", "5ms"))
+        self.assertIn("--rotate: is no time", refused("--rotate", "0"))
+        self.assertIn("--last: is no time", refused("--last", "0"))
+        self.assertIn("'0' is not a valid value", refused("--rotate", "1s", "--keep", "0"))
+        self.assertIn("/dev/null: a trace cannot be written to it", refused("--rotate", "1s", "-o", "/dev/null"))
         self.assertIn("DELAY:LENGTH:RATE", refused("--period", "1:2"))
         self.assertIn("DELAY:LENGTH:RATE", refused("--period", "1:5:2"))
         self.start()

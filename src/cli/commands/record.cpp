@@ -117,6 +117,12 @@ Result<record::RotationOptions> rotation_of(const Arguments& arguments) {
   const auto wrong = [](const char* which, const char* hint) {
     return make_error(ErrorCode::kInvalidArgument, "cannot be combined", which, hint);
   };
+  for (const char* name : {"rotate", "last"}) {
+    if (arguments.value(name) && time_option(arguments, name) == 0) {
+      return make_error(ErrorCode::kInvalidArgument, "is no time", fmt::format("--{}", name),
+                        fmt::format("for example --{} 30s", name));
+    }
+  }
   if (arguments.flag("append") && (rotation.every_ns != 0 || rotation.last_ns != 0)) {
     return wrong("--append and --rotate or --last", "they begin new files");
   }
