@@ -261,6 +261,7 @@ int View::draw_plots(Cells& cells, int row, int rows) const {
   const Gpu& gpu = snapshot_.gpus[gpu_];
   const auto history = histories_.find(gpu.address);
   if (history == histories_.end()) return row + rows;
+  const int details = draw_details(cells, row + 1, rows >= 9 ? 2 : rows >= 6 ? 1 : 0);
   const int width = cells.columns() / 3;
   const auto last = [](const std::deque<double>& values) {
     return values.empty() || values.back() < 0 ? "-" : fmt::format("{:.0f}", values.back());
@@ -268,20 +269,20 @@ int View::draw_plots(Cells& cells, int row, int rows) const {
   const History& past = history->second;
   const double cap = power_sensor(snapshot_, gpu).power_cap_w.value_or(0);
   const double most = cap > 0 ? cap : 500;
-  draw_plot(cells, row, rows, 0, width,
-            fmt::format("GPU {}: busy {} %", gpu.number, last(past.busy)), past.busy, 100);
-  draw_plot(cells, row, rows, width, width, fmt::format("VRAM {} %", last(past.memory)),
-            past.memory, 100);
-  draw_plot(cells, row, rows, 2 * width, width,
-            fmt::format("power {} of {:.0f} W", last(past.power), most), past.power, most);
+  const auto plot = [&](int column, const std::string& title, const std::deque<double>& values,
+                        double full) {
+    cells.put(row, column + 1, title, Style::kBold, width - 2);
+    draw_plot(cells, row + 1 + details, rows - 1 - details, column, width, values, full);
+  };
+  plot(0, fmt::format("GPU {}: busy {} %", gpu.number, last(past.busy)), past.busy, 100);
+  plot(width, fmt::format("VRAM {} %", last(past.memory)), past.memory, 100);
+  plot(2 * width, fmt::format("power {} of {:.0f} W", last(past.power), most), past.power, most);
   return row + rows;
 }
 
-void View::draw_plot(Cells& cells, int row, int rows, int column, int width,
-                     const std::string& title, const std::deque<double>& values,
-                     double most) const {
-  cells.put(row, column + 1, title, Style::kBold, width - 2);
-  const int height = rows - 1, room = width - 2;
+void View::draw_plot(Cells& cells, int row, int height, int column, int width,
+                     const std::deque<double>& values, double most) const {
+  const int room = width - 2;
   const auto count = static_cast<int>(values.size());
   for (int i = 0; i < room && i < count; ++i) {
     const double value = values[static_cast<size_t>(count - 1 - i)];
@@ -295,7 +296,7 @@ void View::draw_plot(Cells& cells, int row, int rows, int column, int width,
                                    : (part == 0  ? U'_'
                                       : part < 5 ? U'.'
                                                  : U'#');
-      cells.set(row + rows - 1 - y, column + 1 + room - 1 - i, block, Style::kBar);
+      cells.set(row + height - 1 - y, column + 1 + room - 1 - i, block, Style::kBar);
     }
   }
 }

@@ -56,7 +56,8 @@ class View {
   int draw_gpus(Cells& cells, int row, int rows) const;
   void draw_gpu(Cells& cells, int row, const Gpu& gpu) const;
   int draw_plots(Cells& cells, int row, int rows) const;
-  void draw_plot(Cells& cells, int row, int rows, int column, int width, const std::string& title,
+  int draw_details(Cells& cells, int row, int rows) const;
+  void draw_plot(Cells& cells, int row, int height, int column, int width,
                  const std::deque<double>& values, double most) const;
   int draw_kernels(Cells& cells, int row, int rows) const;
   void choose_kernels();

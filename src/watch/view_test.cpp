@@ -110,6 +110,33 @@ TEST(View, PowerIsNotCutInTheMiddleOfANumber) {
   EXPECT_NE(cells.row_text(3).find("power 1040 of 1200 W"), std::string::npos) << cells.row_text(3);
 }
 
+TEST(View, TellsOfTheGpuThatIsPlottedWhatHasNoColumn) {
+  Snapshot machine = busy_machine(1, 1);
+  Gpu& gpu = machine.gpus[0];
+  gpu.edge_c = 41.4;
+  gpu.mclk_mhz = 1600;
+  gpu.ecc_corrected = 8;
+  gpu.ecc_uncorrected = 2;
+  gpu.block_errors = {{"gfx", 1, 0, 0}, {"umc", 7, 2, 0}};
+  gpu.compute_partition = "CPX";
+  gpu.memory_partition = "NPS4";
+  gpu.partitions = {{0, 12.4}, {1, std::nullopt}};
+  gpu.pcie_lanes = 16;
+  gpu.pcie_gts = 32;
+  gpu.xgmi_read_bytes_s = 2048;
+  gpu.xgmi_written_bytes_s = 0;
+  View view(true);
+  view.take(machine);
+  EXPECT_EQ(view.draw(80, 24).row_text(4),
+            " edge 41 C  memory clock 1600 MHz  ECC 2 uncorrected 8 corrected (umc 2)");
+  const Cells cells = view.draw(200, 60);
+  EXPECT_NE(cells.row_text(4).find("CPX NPS4 busy 12 - %  PCIe x16 32 GT/s  XGMI 2.0 KiB/s read "),
+            std::string::npos)
+      << cells.row_text(4);
+  view.press("h");  // no plots, no details
+  EXPECT_EQ(view.draw(80, 24).row_text(4).find("edge"), std::string::npos);
+}
+
 TEST(View, EverySizeAndKey) {
   for (const bool utf8 : {false, true}) {
     View view(utf8);

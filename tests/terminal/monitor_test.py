@@ -144,6 +144,7 @@ def shows_the_machine(sonde, root):
         user.wait(r"^  1 Test GPU .* 99 % .* with 0 ")
         user.wait(r"^  2 Test GPU +asleep$")
         user.wait(r"^ +100 root +0,3,4 +63\.0 GiB +99 .*python3 tra")
+        user.wait(r"^ junction 50 C  memory clock 1600 MHz  ECC 0 uncorrected 8 corrected  SPX NPS1")
         user.wait(r"GPU 3 ecc: 2 uncorrectable")
         assert len(user.screen.text().split("\n")) == 24
         assert user.screen.colours
