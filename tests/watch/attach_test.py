@@ -114,7 +114,7 @@ class Attach(AttachCase):
         for number in range(2):
             text = self.record("--duration", "700ms", name=f"{number}.rpd")
             self.assertIn("calls and operations of HIP", text)
-            self.assertIn("not recorded: calls of HSA", text)
+            self.assertIn("not recorded: calls of HSA:", text)
             self.assertEqual(self.seen(), before)
             calls = dict(self.sql("select apiName, count(*) from api group by 1"))
             linked = dict(self.sql(

@@ -7,6 +7,8 @@ that is lost, stored twice or linked to another's call where one file ends and t
 """
 import mmap
 import os
+import re
+import shutil
 import signal
 import sqlite3
 import struct
@@ -190,6 +192,22 @@ class Rotated(ToolCase):
         [(ops,)] = self.sql(self.folder / "joined.rpd", "select count(*) from rocpd_op")
         self.assertIn(ops - self.counted(), range(THREADS + 1))  # one that it was about to count
         self.assertEqual(self.sql(self.folder / "joined.rpd", "select exit from sonde_process"), [("signal 9",)])
+
+    @unittest.skipUnless(shutil.which("strace"), "needs strace")
+    def test_a_snapshot_has_parts_that_are_deleted_while_it_is_made(self):
+        self.start("--rotate", "1s", "--keep", "1")
+        self.wait_for(lambda: len(self.parts()) >= 2)
+        # Between finding the oldest part and reading it, for longer than that is kept.
+        made = subprocess.run(["strace", "-f", "-o", self.folder / "calls", "-e", "trace=link,linkat", "-e",
+                               "inject=link,linkat:delay_exit=2500000", self.sonde, "snapshot", self.base],
+                              capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+        if "inject" in made.stderr:
+            self.skipTest("needs an strace that delays calls")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        held = re.search(r't\.(\d+)\.rpd", .* = 0', (self.folder / "calls").read_text())[1]
+        self.assertFalse((self.folder / f"t.{held}.rpd").exists())
+        self.assertGreater(self.sql(self.folder / "t.snapshot.rpd", "select count(*) from rocpd_op")[0][0], 0)
+        self.assertEqual(list(self.folder.glob(".t.*")), [])
 
     def test_periods_come_again(self):
         self.start("--period", "200ms:300ms:1s:3")

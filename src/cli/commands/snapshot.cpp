@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/free_name.h"
 #include "base/strings.h"
@@ -22,12 +23,56 @@ namespace sonde::cli {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 // What --last says of the recording; 0 where it is rotated only.
 Result<int64_t> kept_ns(const std::string& part) {
   SONDE_ASSIGN(auto database, store::Database::open(part, store::Database::Mode::kReadOnly));
   return database.integer(
       "SELECT CAST(value AS integer) FROM rocpd_metadata WHERE tag = "
       "'sonde::last_ns'");
+}
+
+// Second names of parts, in a folder beside them, so that none goes away while they are joined:
+// the recording deletes its oldest meanwhile. Where a file cannot have two, its own.
+class HeldParts {
+ public:
+  explicit HeldParts(const std::vector<std::string>& parts) {
+    const fs::path beside = parts.front();
+    folder_ = beside.parent_path() / fmt::format(".{}.{}", beside.stem().string(), ::getpid());
+    std::error_code error;
+    fs::create_directory(folder_, error);
+    for (const std::string& part : parts) {
+      const fs::path held = folder_ / fs::path(part).filename();
+      fs::create_hard_link(part, held, error);
+      if (!error) {
+        paths_.push_back(held.string());
+      } else if (fs::exists(part, error)) {
+        paths_.push_back(part);
+      }
+    }
+  }
+  ~HeldParts() {
+    std::error_code error;
+    fs::remove_all(folder_, error);
+  }
+  HeldParts(const HeldParts&) = delete;
+  HeldParts& operator=(const HeldParts&) = delete;
+  const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  fs::path folder_;
+  std::vector<std::string> paths_;
+};
+
+Status join(const std::vector<std::string>& parts, const std::string& output) {
+  const HeldParts held(parts);
+  if (held.paths().empty()) {
+    return make_error(ErrorCode::kNotFound, "its parts are not there any more", parts.back());
+  }
+  SONDE_ASSIGN(const int64_t last_ns, kept_ns(held.paths().back()));
+  SONDE_TRY(store::join_parts(held.paths(), output, last_ns));
+  return ok_status();
 }
 
 // Whether sonde check finds one of these in it: a process of its own, whose output nobody wants.
@@ -56,8 +101,7 @@ Result<int> write_if_found(const record::LiveRecording& recording, const std::st
   const std::string stem = base.substr(0, base.rfind('.'));
   const std::string tried = stem + ".looked-at.rpd";
   ::unlink(tried.c_str());
-  SONDE_ASSIGN(const int64_t last_ns, kept_ns(parts.back()));
-  const auto joined = store::join_parts(parts, tried, last_ns);
+  const auto joined = join(parts, tried);
   const auto found = joined ? has_finding(tried, names) : Result<bool>(joined.error());
   if (!found || !*found) ::unlink(tried.c_str());
   if (!found) return found.error();
@@ -81,7 +125,7 @@ Status write_snapshot(const record::LiveRecording& recording, const std::string&
   const std::string output = free_name(name);
   if (output != name) print_error_line(name + " exists; writing " + output);
   SONDE_ASSIGN(const int64_t last_ns, kept_ns(parts.back()));
-  SONDE_TRY(store::join_parts(parts, output, last_ns));
+  SONDE_TRY(join(parts, output));
   const std::string what =
       last_ns != 0 ? "the last " + format_duration(last_ns) : fmt::format("{} parts", parts.size());
   return write_stdout(fmt::format("{}: {} of {}\n", output, what, base));

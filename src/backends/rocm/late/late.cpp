@@ -71,7 +71,8 @@ void sonde_late_begin(const struct sonde_agent* agent, const char* parts, char* 
     told.add("calls and operations of HIP", begin_hip());
   }
   if (rocm::wanted("hsa") && is_loaded("libhsa-runtime64.so.1")) {
-    told.add("calls of HSA", "its runtime hands out its table once, when it starts");
+    told.add(g_has_hip ? "calls of HSA" : "calls and operations of HSA",
+             "its runtime hands out its table once, when it starts");
   }
   if (rocm::wanted("roctx")) {
     const char* why_not = begin_roctx();
