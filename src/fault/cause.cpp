@@ -4,11 +4,10 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "fault/collectives.h"
+#include "fault/cause_parts.h"
 #include "fault/compose.h"
 #include "fault/findings.h"
 #include "fault/violation.h"
-#include "fault/waits.h"
 #include "wire/fault_reasons.h"
 
 namespace sonde::fault {
@@ -19,6 +18,7 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kNearNull = 64 << 10;
 constexpr uint32_t kEcc = 0x10 | 0x40;
 constexpr int64_t kFarBehind = int64_t{64} << 20;
+constexpr int64_t kFarFromOthers = int64_t{1} << 20;  // of a buffer that the kernel did not get
 
 // Status codes of the queue's error callback.
 constexpr uint32_t kApertureViolation = 0x29, kIllegalInstruction = 0x2a, kException = 0x1016;
@@ -26,11 +26,6 @@ constexpr uint32_t kInvalidPacket = 0x1009, kInvalidIsa = 0x100f, kOutOfResource
 
 const Dispatch* culprit(const FaultReport& report) {
   return report.culprit ? &report.in_flight[*report.culprit] : nullptr;
-}
-
-std::string kernel_text(const FaultReport& report) {
-  const Dispatch* dispatch = culprit(report);
-  return dispatch == nullptr || dispatch->name.empty() ? "a kernel" : "kernel " + dispatch->name;
 }
 
 std::string bytes_text(uint64_t bytes) {
@@ -166,7 +161,31 @@ void unknown_address(FaultReport& report) {
       report.host_mapped
           ? "it is memory of the program itself, which no argument points to: an index far out of "
             "bounds, or a pointer that the kernel read"
+      : report.nearest
+          ? "the nearest allocation is far, and no argument points to it: an index far out of "
+            "bounds, or a pointer that was never set"
           : "no allocation is near; such a pointer was never set, or was overwritten";
+}
+
+// Variables of a module are at the end of its code object.
+bool beyond_variables(FaultReport& report) {
+  const CodeObject* nearest = nullptr;
+  for (const CodeObject& object : report.code_objects) {
+    const uint64_t end = object.base + object.loaded_bytes;
+    if (report.address < end || report.address - end >= static_cast<uint64_t>(kFarBehind)) continue;
+    if (nearest == nullptr || object.base > nearest->base) nearest = &object;
+  }
+  if (nearest == nullptr) return false;
+  const uint64_t end = nearest->base + nearest->loaded_bytes;
+  report.cause = fmt::format(
+      "out of bounds: {} touches memory {} past the end of the variables (__device__, __constant__) "
+      "of its module",
+      kernel_text(report), bytes_text(report.address - end));
+  report.evidence = fmt::format(
+      "address {:#x} lies in no allocation, no argument points near it, and code object {} ends at "
+      "{:#x}",
+      report.address, nearest->uri, end);
+  return true;
 }
 
 // An access that --check found, by a pointer that was never of a GPU.
@@ -188,7 +207,9 @@ void memory_fault(FaultReport& report) {
     return;
   }
   if (report.address < kNearNull) return null_pointer(report);
-  if (!report.nearest) return unknown_address(report);
+  if (!report.nearest) {
+    return !report.host_mapped && beyond_variables(report) ? void() : unknown_address(report);
+  }
   const Allocation& allocation = report.allocations[report.nearest->allocation];
   const int64_t offset = report.nearest->offset;
   const auto bytes = static_cast<int64_t>(allocation.bytes);
@@ -200,6 +221,10 @@ void memory_fault(FaultReport& report) {
   if (offset >= 0 && offset < bytes) return inside(report, *report.nearest);
   if (report.host_mapped || offset < -kFarBehind || offset - bytes > kFarBehind) {
     return unknown_address(report);
+  }
+  const int64_t distance = offset < 0 ? -offset : offset - bytes;
+  if (distance > kFarFromOthers && argument_text(report, report.nearest->allocation).empty()) {
+    return beyond_variables(report) ? void() : unknown_address(report);
   }
   out_of_bounds(report, *report.nearest);
 }
@@ -269,6 +294,7 @@ void queue_error(FaultReport& report) {
       aperture_violation(report);
       break;
     case kIllegalInstruction:
+      if (jump_cause(report)) break;
       report.cause = fmt::format(
           "{} has an instruction that this GPU does not know: code for another "
           "architecture, or code that was overwritten",
@@ -292,82 +318,6 @@ void queue_error(FaultReport& report) {
     default:
       report.cause = fmt::format("{} stopped its queue: {}", kernel_text(report), report.reason);
   }
-}
-
-// A dispatch that no barrier holds is what others may wait for, so this is told where there is
-// none.
-bool state_of_queues(FaultReport& report) {
-  if (!report.cycle.empty()) {
-    report.cause = "deadlock: " + cycle_text(report.waits, report.cycle);
-    for (const size_t i : report.cycle) {
-      report.evidence += (report.evidence.empty() ? "" : "; ") + wait_text(report.waits[i]);
-    }
-    return true;
-  }
-  const auto runs = [&](const Dispatch& dispatch) { return !is_held(report.waits, dispatch); };
-  const auto certain = std::find_if(report.waits.begin(), report.waits.end(),
-                                    [](const QueueWait& wait) { return wait.certain; });
-  if (certain == report.waits.end() ||
-      std::any_of(report.in_flight.begin(), report.in_flight.end(), runs)) {
-    return false;
-  }
-  report.cause = wait_text(*certain);
-  report.evidence = "no dispatch runs, and nothing behind that packet has begun";
-  return true;
-}
-
-// All that are known have come.
-bool waits_for_unknown_ranks(FaultReport& report) {
-  const auto found = std::find_if(report.collectives.begin(), report.collectives.end(),
-                                  [](const CollectiveWait& wait) { return !wait.unknown.empty(); });
-  if (found == report.collectives.end()) return false;
-  report.cause = "collective: " + collective_text(*found);
-  report.evidence =
-      "no process that sonde debug has started here has made the communicator with that rank";
-  report.advice =
-      "start all ranks with sonde debug; of other machines, sonde debug --core keeps reports that "
-      "sonde debug A.rpd B.rpd joins";
-  return true;
-}
-
-// A rank that waits for another has nothing that it could do itself.
-bool state_of_collectives(FaultReport& report) {
-  const auto found =
-      std::find_if(report.collectives.begin(), report.collectives.end(),
-                   [](const CollectiveWait& wait) { return wait.differs || !wait.late.empty(); });
-  if (found == report.collectives.end()) return waits_for_unknown_ranks(report);
-  report.cause = "collective: " + collective_text(*found);
-  report.evidence = collective_evidence(*found);
-  return true;
-}
-
-// What stands still is the oldest: later packets of its queue wait for it, if it does not wait
-// itself.
-void state(FaultReport& report) {
-  if (state_of_queues(report) || state_of_collectives(report)) return;
-  if (report.in_flight.empty()) {
-    report.cause = "no GPU has work of this program";
-    report.evidence = "every dispatch that it launched is over";
-    return;
-  }
-  if (!report.waves.empty()) {
-    const WaveGroup& group = report.waves.front();
-    report.cause =
-        fmt::format("{} has not ended: {} of its waves at {:#x} ({})", kernel_text(report),
-                    group.waves.size(), group.pc, group.instruction);
-    report.evidence = "its waves were there when the GPU was asked";
-    return;
-  }
-  if (report.no_waits.empty()) {
-    report.cause = fmt::format("{} has not ended, the oldest in flight that no barrier holds",
-                               kernel_text(report));
-    report.evidence = "the signals of all barriers before it in its queue have come";
-  } else {
-    report.cause = fmt::format("{}, the oldest in flight, has not ended, or waits itself",
-                               kernel_text(report));
-    report.evidence = "which of the two it is cannot be told here: " + report.no_waits;
-  }
-  report.advice = "sonde debug --softgpu shows where the waves of a kernel are";
 }
 
 // Of a call that HIP refused, for it was to use memory that is freed, or more than there is. False:
@@ -427,6 +377,11 @@ void call_error(FaultReport& report) {
 
 }  // namespace
 
+std::string kernel_text(const FaultReport& report) {
+  const Dispatch* dispatch = culprit(report);
+  return dispatch == nullptr || dispatch->name.empty() ? "a kernel" : "kernel " + dispatch->name;
+}
+
 std::string reasons_text(uint32_t reasons) {
   std::string text;
   for (const wire::FaultReason& reason : wire::kFaultReasons) {
@@ -458,7 +413,7 @@ void find_cause(FaultReport& report) {
   } else if (report.kind == "HIP error") {
     call_error(report);
   } else if (report.kind == "hang" || report.kind == "state") {
-    state(report);
+    state_cause(report);
   } else if (!report.wrong_architecture.empty()) {
     report.cause = "wrong architecture: " + report.wrong_architecture;
     report.evidence =

@@ -51,6 +51,42 @@ TEST(Cause, TellsTheDistanceToTheNearestBuffer) {
             "out of bounds: kernel scale(float*, float*) touches memory 16 bytes before ");
 }
 
+TEST(Cause, BlamesNoFarBufferThatTheKernelDidNotGet) {
+  constexpr int64_t kFar = 2 << 20;
+  FaultReport report = memory_fault(kBuffer + kBytes + kFar);
+  report.nearest = Place{0, kBytes + kFar};
+  EXPECT_NE(cause_of(report).find("of the buffer of 10,000 bytes"), std::string::npos);  // it did
+  report.in_flight[0].arguments.erase(report.in_flight[0].arguments.begin());
+  EXPECT_EQ(cause_of(report),
+            "kernel scale(float*, float*) uses an address that belongs to nothing: 0x7f0000302710");
+  report.nearest = Place{0, kBytes + 4};
+  EXPECT_NE(cause_of(report).find("4 bytes past the end of the buffer"), std::string::npos);
+}
+
+TEST(Cause, KnowsThatVariablesAreAtTheEndOfTheirModule) {
+  FaultReport report = memory_fault(0x7f0000900010);
+  report.in_flight[0].arguments.clear();
+  CodeObject module;
+  module.uri = "file:///a";
+  module.base = 0x7f0000800000;
+  module.loaded_bytes = 0x100000;
+  report.code_objects = {module};
+  EXPECT_EQ(cause_of(report),
+            "out of bounds: kernel scale(float*, float*) touches memory 16 bytes past the end of "
+            "the variables (__device__, __constant__) of its module");
+  report.address = module.base - 16;
+  EXPECT_NE(cause_of(report).find("belongs to nothing"), std::string::npos);
+}
+
+TEST(Cause, AWaveThatFaultedIsNotOneThatRuns) {
+  FaultReport report = memory_fault(0);
+  report.kind = "hang";
+  report.waves = {{0x1000, 0x1000, "demand", "k", "s_sleep 1", {{}}, "", {}},
+                  {0x2000, 0x1000, "memory_fault", "k", "global_load_dword", {{}}, "", {}}};
+  EXPECT_NE(cause_of(report).find("1 of its waves at 0x2000 (global_load_dword)"),
+            std::string::npos);
+}
+
 TEST(Cause, ABlockOfACachingAllocatorIsNoTensor) {
   FaultReport report = memory_fault(kBuffer + kBytes + 4);
   report.nearest = Place{0, kBytes + 4};

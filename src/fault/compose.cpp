@@ -55,6 +55,9 @@ class Composer {
     report_.nearest = report_.has_address ? place(report_.address) : std::nullopt;
     show_code();
     find_cause(report_);
+    if (occasion.untold) {
+      report_.evidence += "; the runtime has not told the program of it, which goes on waiting";
+    }
     return std::move(report_);
   }
 

@@ -37,6 +37,7 @@ struct Occasion {
   std::vector<const Board*> all;         // boards of the session, for collectives; of kHang, kAsked
   std::string wrong_architecture;        // of kCrash: that it is due to that
   std::string no_threads;                // of kHang, kAsked: why the threads were not told
+  bool untold = false;                   // of kFault: the program was not told (untold.h)
   size_t waves_from = 0;                 // where the waves that were asked for begin in their file
 };
 

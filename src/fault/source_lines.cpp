@@ -1,5 +1,6 @@
 #include "fault/source_lines.h"
 
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>
 
@@ -11,6 +12,15 @@ namespace sonde::fault {
 namespace {
 
 constexpr size_t kMostLines = 1 << 20;  // of a source file that is read
+
+// A file that was named from where the compiler ran is not found from here.
+std::string whole_path(const char* file, Dwarf_Die* unit) {
+  Dwarf_Attribute attribute;
+  const char* folder = file[0] != '/' && dwarf_attr(unit, DW_AT_comp_dir, &attribute) != nullptr
+                           ? dwarf_formstring(&attribute)
+                           : nullptr;
+  return folder != nullptr ? std::string(folder) + "/" + file : std::string(file);
+}
 
 }  // namespace
 
@@ -73,7 +83,7 @@ SourceLine SourceLines::at(uint64_t address) {
     if (line == nullptr || dwarf_lineno(line, &number) != 0 || number == 0) break;
     const char* file = dwarf_linesrc(line, nullptr, nullptr);
     if (file == nullptr) break;
-    found.file = file;
+    found.file = whole_path(file, &die);
     found.line = number;
     found.text = text_of(found.file, number);
     break;

@@ -186,7 +186,9 @@ void each_sample(const std::string& path, const std::function<void(const PcSampl
   }
 }
 
-std::vector<Wave> read_findings(const std::string& path, size_t& from) {
+// Of whole lines behind `from`, which moves behind them.
+template <typename Wanted>
+static std::vector<Wave> read_new(const std::string& path, size_t& from, const Wanted& wanted) {
   std::vector<Wave> waves;
   std::ifstream file(path);
   file.seekg(static_cast<std::streamoff>(from));
@@ -194,9 +196,20 @@ std::vector<Wave> read_findings(const std::string& path, size_t& from) {
     from += line.size() + 1;
     if (line.rfind("{\"line\": \"state\"", 0) != 0 || line.back() != '}') continue;
     Wave wave = read_wave(line);
-    if (wave.finding && goes_on(*wave.finding)) waves.push_back(std::move(wave));
+    if (wanted(wave)) waves.push_back(std::move(wave));
   }
   return waves;
+}
+
+std::vector<Wave> read_findings(const std::string& path, size_t& from) {
+  return read_new(path, from,
+                  [](const Wave& wave) { return wave.finding && goes_on(*wave.finding); });
+}
+
+std::vector<Wave> read_faulted(const std::string& path, size_t& from) {
+  return read_new(path, from, [](const Wave& wave) {
+    return wave.finding ? !goes_on(*wave.finding) : wave.why == "memory_fault";
+  });
 }
 
 std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code) {

@@ -39,6 +39,9 @@ void each_sample(const std::string& path, const std::function<void(const PcSampl
 // lines behind `from`, which moves behind them.
 std::vector<Wave> read_findings(const std::string& path, size_t& from);
 
+// The same of waves that stopped at a memory fault.
+std::vector<Wave> read_faulted(const std::string& path, size_t& from);
+
 // What stands at the same place for the same reason is one group.
 std::vector<WaveGroup> group_waves(std::vector<Wave> waves, CodeObjects& code);
 

@@ -20,6 +20,7 @@
 #include "fault/memory.h"
 #include "fault/opencl.h"
 #include "fault/text.h"
+#include "fault/untold.h"
 #include "fault/waits.h"
 #include "fault/waves.h"
 #include "record/command.h"
@@ -33,7 +34,8 @@ namespace {
 
 constexpr int64_t kWavesNs = 1'000'000'000;
 constexpr int64_t kThreadsNs = 1'000'000'000;
-constexpr useconds_t kWritingUs = 100'000;  // from the first wave to the last
+constexpr useconds_t kWritingUs = 100'000;    // from the first wave to the last
+constexpr int64_t kUntoldNs = 1'500'000'000;  // the runtime tells of a fault long before
 constexpr int64_t kHangLookNs = 250'000'000;
 constexpr int kMostFindings = 20;           // of --check, whose reports are printed whole
 constexpr int64_t kSoonNs = 2'000'000'000;  // an end so soon after a failed call is due to it
@@ -256,6 +258,7 @@ bool FaultWatch::look(store::Writer* writer) {
   }
   if (options_->faults.hang_ns != 0) look_for_hangs(writer);
   if (options_->faults.checks) look_for_findings(writer);
+  if (!waves_.empty()) look_for_untold(writer);
   return reports_ != before;
 }
 
@@ -276,6 +279,41 @@ void FaultWatch::look_for_findings(store::Writer* writer) {
       break;
     }
   }
+}
+
+// A program that waits for ever shows its fault nowhere else.
+void FaultWatch::look_for_untold(store::Writer* writer) {
+  const int64_t now_ns = monotonic_now_ns();
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(waves_, error);
+  if (!error && bytes != faulted_) {
+    for (fault::Wave& wave : fault::read_faulted(waves_, faulted_)) {
+      untold_.try_emplace(wave.pid, Faulted{std::move(wave), now_ns});
+    }
+  }
+  for (auto& [pid, faulted] : untold_) {
+    if (faulted.seen_ns == 0 || now_ns - faulted.seen_ns < kUntoldNs) continue;
+    faulted.seen_ns = 0;  // one of each process
+    for (const std::string& path : fault::list_boards(session_)) {
+      if (!told_.contains(path)) tell_untold(path, faulted.wave, writer);
+    }
+  }
+}
+
+void FaultWatch::tell_untold(const std::string& path, const fault::Wave& wave,
+                             store::Writer* writer) {
+  auto board = fault::read_board(path);
+  if (!board || board->state->pid != wave.pid || fault::fault_count(path) != 0) return;
+  const fault::LiveProcess process(*board->state, path);
+  if (process.trouble() != 0) return;
+  told_.insert(path);
+  fault::CodeObjects code(board->objects);
+  fault::add_untold(wave, code, process, *board);
+  fault::Occasion now = occasion();
+  now.process = &process;
+  now.untold = true;
+  tell(*board, now, writer);
+  fault::set_reported(path);  // it may be just about to tell
 }
 
 fault::Occasion FaultWatch::occasion() const {

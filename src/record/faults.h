@@ -54,6 +54,8 @@ class FaultWatch {
   void look_at_opencl(const End& end, store::Writer* writer);
   bool look_for_hangs(store::Writer* writer);
   void look_for_findings(store::Writer* writer);
+  void look_for_untold(store::Writer* writer);
+  void tell_untold(const std::string& path, const fault::Wave& wave, store::Writer* writer);
   void look_at_refused_calls(const End& end, store::Writer* writer);
   void tell_state_of(const std::string& path, fault::Occasion::Kind kind, int64_t since_ns,
                      store::Writer* writer);
@@ -74,6 +76,12 @@ class FaultWatch {
   std::map<std::string, Progress> progress_;  // by board
   int64_t looked_ns_ = 0;
   size_t checked_ = 0;  // bytes of the waves' file
+  size_t faulted_ = 0;  // the same, as far as faults were looked for
+  struct Faulted {
+    fault::Wave wave;
+    int64_t seen_ns = 0;
+  };
+  std::map<int64_t, Faulted> untold_;  // the first of each process that its runtime may tell of yet
   int reports_ = 0, findings_ = 0;
   std::vector<pid_t> late_threads_;  // to be let go as soon as they stand
   bool has_core_ = false;            // Options' file was begun, by us

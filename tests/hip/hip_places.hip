@@ -193,7 +193,7 @@ int main(int argc, char** argv) {
   if (which == "both") fail_on_both();
   if (which == "structure") use_pointer_in_structure();
   if (which == "function") call_null();
-  if (which == "variable") beyond_table<<<1, 64>>>(1 << 24);
+  if (which == "variable") beyond_table<<<1, 64>>>(argc > 2 ? std::atol(argv[2]) : 1 << 20);
   if (which == "handler") {  // a program that has its own end
     std::signal(SIGABRT, [](int) { _exit(5); });
     int* values = make_buffer();
