@@ -40,12 +40,27 @@ bool plausible(uint64_t address) {
 }
 
 // Of the walk that goes on: whether what is read is another thread's, and may be gone any time; and
-// the pages that were found to be there.
-struct Reading {
-  bool is_of_another = false;
-  uint64_t pages[4] = {};
+// the pages that were found to be there. On the stack of the walk, as loaders keep little thread-local
+// storage for libraries that come late.
+class Reading {
+ public:
+  explicit Reading(bool another) : is_of_another(another), before_(t_current) { t_current = this; }
+  ~Reading() { t_current = before_; }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+  static Reading* current() { return t_current; }
+
+  const bool is_of_another;
+  uint64_t pages[64] = {};
+
+ private:
+  static constinit thread_local Reading* t_current;
+  Reading* const before_;
 };
-constinit thread_local Reading t_reading;
+constinit thread_local Reading* Reading::t_current = nullptr;
+
+bool reads_another() { return Reading::current() != nullptr && Reading::current()->is_of_another; }
 
 // The kernel reads a set of signals from there before it finds that it knows no such change of one:
 // the cheapest system call that fails instead of faulting, and one that every sandbox permits.
@@ -53,7 +68,9 @@ bool is_readable_page(uint64_t address) {
   constexpr int kNoSuchChange = -1;
   const uint64_t page = address / 4096;
   if (page == 0) return false;
-  uint64_t& known = t_reading.pages[page % 4];
+  uint64_t unknown = 0;
+  Reading* const reading = Reading::current();
+  uint64_t& known = reading != nullptr ? reading->pages[page % 64] : unknown;
   if (known == page) return true;
   const ErrnoKeeper keep;
   syscall(SYS_rt_sigprocmask, kNoSuchChange, address & ~uint64_t{7}, nullptr, 8);
@@ -79,7 +96,7 @@ bool copy_carefully(void* to, uint64_t from, uint64_t bytes) {
 template <typename T>
 T at(uint64_t object, uint64_t offset) {
   T value = {};
-  if (t_reading.is_of_another) {
+  if (reads_another()) {
     if (!copy_carefully(&value, object + offset, sizeof value)) value = {};
   } else if (is_readable(object + offset, sizeof value)) {
     memcpy(&value, reinterpret_cast<const void*>(object + offset), sizeof value);
@@ -180,7 +197,7 @@ uint32_t define(const struct sonde_agent* agent, uint64_t code) {
   if (line_bytes != 0 && line_bytes <= kMostLineBytes) {
     description.lines = reinterpret_cast<const void*>(lines + layout.bytes_data);
     description.line_bytes = static_cast<uint32_t>(line_bytes);
-    if (t_reading.is_of_another) {
+    if (reads_another()) {
       if (!copy_carefully(copied_lines, lines + layout.bytes_data, line_bytes)) return 0;
       description.lines = copied_lines;
     } else if (!is_readable(lines + layout.bytes_data, line_bytes)) {
@@ -406,7 +423,7 @@ void probe_python(const struct sonde_agent* agent, const char* said) {
   Probed found = {};
   t_probed = &found;
   PythonStack stack;
-  t_reading = {};
+  const Reading reading(/*another=*/false);
   if (plausible(thread)) PythonWalk(&looking, stack, define).run(thread);
   t_probed = nullptr;
   uint32_t line = 0, before = 0;
@@ -457,7 +474,7 @@ void walk_python(const struct sonde_agent* agent, PythonStack& stack) {
   stack.frame_count = stack.run_count = 0;
   if (agent::load_acquire(g_layout) == nullptr) return;
   const auto thread = reinterpret_cast<uint64_t>(g_this_thread_state());
-  t_reading = {};
+  const Reading reading(/*another=*/false);
   if (plausible(thread)) PythonWalk(agent, stack).run(thread);
 }
 
@@ -469,9 +486,8 @@ uint64_t python_state() {
 void walk_python_of(const struct sonde_agent* agent, uint64_t state, PythonStack& stack) {
   stack.frame_count = stack.run_count = 0;
   if (agent::load_acquire(g_layout) == nullptr || !plausible(state)) return;
-  t_reading = {.is_of_another = true};
+  const Reading reading(/*another=*/true);
   PythonWalk(agent, stack).run(state);
-  t_reading = {};
 }
 
 bool belongs(const PythonStack::Run& run, const Stack& native, uint32_t index) {
