@@ -54,7 +54,7 @@ int main() {
   for (int round = 0; round < 2; ++round) {
     const double begin = cpu_ns();
     for (int i = 0; i < kLaunches; ++i) {
-      hsa::note_end(last);
+      hsa::note_end(last, hsa::board_tick_ns());
       last = hsa::note_dispatch(queue, packet);
     }
     if (round == 0) continue;

@@ -155,8 +155,8 @@ void read_parameters(const FunctionInfo& function, const char* data, Described* 
 }  // namespace
 
 // Not of those whose struct differs between versions, or says no size in bytes.
-bool describes_copy(const FunctionInfo& function) {
-  return function.category == Category::copy && !starts_with(function.name, "hipDrvMemcpy3D") &&
+bool is_copy_described(const FunctionInfo& function) {
+  return !starts_with(function.name, "hipDrvMemcpy3D") &&
          !starts_with(function.name, "hipMemcpy3DPeer") &&
          !starts_with(function.name, "hipMemcpy3DBatch");
 }

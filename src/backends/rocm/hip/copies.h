@@ -6,7 +6,10 @@
 
 namespace sonde::hip {
 
-bool describes_copy(const FunctionInfo& function);
+bool is_copy_described(const FunctionInfo& function);
+inline bool describes_copy(const FunctionInfo& function) {
+  return function.category == Category::copy && is_copy_described(function);
+}
 void describe_copy(const FunctionInfo& function, const char* data, uint64_t correlation);
 
 }  // namespace sonde::hip

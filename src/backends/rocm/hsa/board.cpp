@@ -80,9 +80,6 @@ bool is_mapped(uint64_t address) {
          mincore(reinterpret_cast<void*>(address / kPage * kPage), kPage, &resident) == 0;
 }
 
-// The time of the kernel's last clock tick, which costs a tenth of the exact one.
-int64_t about_now_ns() { return clock_ns(CLOCK_MONOTONIC_COARSE); }
-
 void note_launch(uint64_t number) {
   wire::BoardLaunch& launch = g_board->launches[number % wire::kBoardDispatches];
   launch.number = 0;
@@ -107,6 +104,7 @@ bool is_watched() { return g_holds && board() != nullptr; }
 wire::Board* board() { return g_board != nullptr && g_pid == getpid() ? g_board : nullptr; }
 
 int64_t board_now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+int64_t board_tick_ns() { return g_board != nullptr ? clock_ns(CLOCK_MONOTONIC_COARSE) : 0; }
 
 void open_board() {
   const char* session = getenv("SONDE_SESSION");
@@ -161,7 +159,7 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet) {
   wire::BoardDispatch& entry = g_board->dispatches[number % wire::kBoardDispatches];
   __atomic_store_n(&entry.number, 0, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_RELEASE);
-  entry.launched_ns = about_now_ns();
+  entry.launched_ns = board_tick_ns();
   entry.kernel_object = packet.kernel_object;
   entry.kernarg = packet.kernarg;
   entry.packet = static_cast<uint32_t>(queue.written.load(std::memory_order_relaxed));
@@ -180,11 +178,11 @@ uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet) {
   return number + 1;
 }
 
-void note_end(uint64_t number_plus_1) {
+void note_end(uint64_t number_plus_1, int64_t now_ns) {
   if (number_plus_1 == 0 || g_board == nullptr) return;
   wire::BoardEnd& end = g_board->ends[(number_plus_1 - 1) % wire::kBoardDispatches];
   if (end.number >= number_plus_1) return;  // its place was taken, and that one is over
-  end.time_ns = about_now_ns();
+  end.time_ns = now_ns;
   __atomic_store_n(&end.number, number_plus_1, __ATOMIC_RELEASE);
 }
 

@@ -39,7 +39,7 @@ uint64_t empty_list(Queue* queue) {
   uint64_t unfinished = 0;
   while (queue->over != queue->last) {
     Dispatch* behind = queue->over->next.load();
-    give_back(queue, queue->over);
+    give_back(queue, queue->over, queue->over);
     queue->over = behind;
     unfinished += behind->silent ? 0 : 1;
   }

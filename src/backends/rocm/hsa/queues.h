@@ -131,7 +131,7 @@ void stop_ringing(Queue* queue);
 // collect.cpp
 void collect_queue(Queue* queue);
 void collect_claimed(Queue* queue);  // likewise, by whoever has set `collecting`
-void give_back(Queue* queue, Dispatch* dispatch);
+void give_back(Queue* queue, Dispatch* first, Dispatch* last);  // a list
 void collect_everything();
 void work_was_queued();  // the collector looks again
 void start_collector();
