@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
+#include <tuple>
 
 #include "fault/findings.h"
 #include "gpu/print.h"
@@ -132,6 +134,16 @@ const gpu::Operand* address_operand(const gpu::Instruction& instruction) {
   return nullptr;
 }
 
+// Whoever asks again may find answers to the time before as well.
+void drop_earlier_answers(std::vector<Wave>& waves) {
+  std::set<std::tuple<int, uint64_t, uint64_t, uint64_t>> known;
+  const auto kept = std::remove_if(waves.rbegin(), waves.rend(), [&known](const Wave& wave) {
+    return wave.why == "demand" &&
+           !known.emplace(wave.gpu, wave.dispatch, wave.group, wave.number).second;
+  });
+  waves.erase(waves.begin(), kept.base());
+}
+
 }  // namespace
 
 WaveRegisters registers_of(const Wave& wave) {
@@ -169,6 +181,7 @@ std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t from, 
     if (line.rfind("{\"line\": \"state\"", 0) != 0 || line.back() != '}') continue;
     if (static_cast<int64_t>(number_of_key(line, "pid")) == pid) waves.push_back(read_wave(line));
   }
+  drop_earlier_answers(waves);
   return waves;
 }
 

@@ -23,7 +23,8 @@ WaveRegisters registers_of(const Wave& wave);
 uint32_t wave_scalar(const WaveRegisters& registers, unsigned number);
 uint32_t wave_vector(const WaveRegisters& registers, unsigned number, unsigned lane);
 
-// The states of one process' waves, at most so many, in the order in which they were written.
+// The states of one process' waves, at most so many, in the order in which they were written. Of a
+// wave that was asked twice where it is, the last.
 std::vector<Wave> read_waves(const std::string& path, int64_t pid, size_t from = 0,
                              size_t most = 1 << 16);
 
