@@ -6,7 +6,8 @@ _NO_OWN = "Sonde has no counters of one's own; sonde avail --category counters l
 _NO_SERIES = "Sonde counts whole kernels; ROCm's own rocprofv3 has counters over time"
 _PC = "Sonde takes no samples of the GPU's program counter; sonde kernels shows whole kernels"
 _ATT = "Sonde has no thread trace; ROCm's own rocprofv3 has"
-_ATTACH = "Sonde records programs that it starts; begin the command line with rocprofv3 ... -- APP"
+_ATTACH = ("sonde record --pid PID --duration 10s -o t.rpd attaches, and sonde export t.rpd --format rocprofv3 "
+           "writes the files")
 _NOT_RECORDED = "not recorded by Sonde: no such file is written"
 
 
