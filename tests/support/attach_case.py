@@ -69,7 +69,7 @@ class AttachCase(ToolCase):
     @staticmethod
     def link_of(path):
         try:
-            return os.readlink(path)
+            return os.readlink(path).removesuffix(" (deleted)")  # other programs of ROCm delete what they share
         except OSError:
             return None  # it was closed just now
 
