@@ -60,6 +60,13 @@ __attribute__((noreturn)) static void print_usage(const char* trouble) {
   abort();
 }
 
+/* "error: --all=3: takes no value", and the program ends. */
+__attribute__((noreturn)) static void refuse(const char* word, const char* why) {
+  char text[256];
+  snprintf(text, sizeof text, "%s: %s", word, why);
+  print_usage(text);
+}
+
 struct choice {
   char letter;
   const char* name;
@@ -95,7 +102,7 @@ static void check_level(const char* level) {
   for (size_t i = 0; i < sizeof kLevels / sizeof kLevels[0]; ++i) {
     if (strcmp(level, kLevels[i]) == 0) return;
   }
-  print_usage("the log level is none, error, warning, info or verbose");
+  refuse(level, "the log level is none, error, warning, info or verbose");
 }
 
 static void take(struct options* options, char letter, const char* value) {
@@ -130,6 +137,9 @@ static void parse(struct options* options) {
   const char* given = getenv("ROCM_DEBUG_AGENT_OPTIONS");
   char* rest = options->text;
   char* word;
+  if (given != NULL && strlen(given) >= sizeof options->text) {
+    refuse("ROCM_DEBUG_AGENT_OPTIONS", "longer than 4095 bytes");
+  }
   snprintf(options->text, sizeof options->text, "%s", given != NULL ? given : "");
   while ((word = strtok_r(rest, " \t\n", &rest)) != NULL) {
     const struct choice* choice;
@@ -138,23 +148,24 @@ static void parse(struct options* options) {
       const size_t length = strcspn(word + 2, "=");
       choice = find_long(word + 2, length);
       if (word[2 + length] == '=') value = word + 3 + length;
-      if (choice == NULL || (value != NULL && choice->value == kNone)) print_usage(word);
+      if (choice == NULL) refuse(word, "no such option");
+      if (value != NULL && choice->value == kNone) refuse(word, "takes no value");
       if (choice->value == kNeeded && value == NULL) value = strtok_r(rest, " \t\n", &rest);
-      if (choice->value == kNeeded && value == NULL) print_usage(word);
+      if (choice->value == kNeeded && value == NULL) refuse(word, "needs a value");
       take(options, choice->letter, value);
       continue;
     }
-    if (word[0] != '-' || word[1] == '\0') print_usage(word);
+    if (word[0] != '-' || word[1] == '\0') refuse(word, "is no option (a value follows --option=)");
     for (const char* at = word + 1; *at != '\0'; ++at) { /* -ad is -a -d */
       choice = find_short(*at);
-      if (choice == NULL) print_usage(word);
+      if (choice == NULL) refuse(word, "no such option");
       if (choice->value == kNone) {
         take(options, *at, NULL);
         continue;
       }
       value = at[1] != '\0' ? at + 1 : NULL;
       if (choice->value == kNeeded && value == NULL) value = strtok_r(rest, " \t\n", &rest);
-      if (choice->value == kNeeded && value == NULL) print_usage(word);
+      if (choice->value == kNeeded && value == NULL) refuse(word, "needs a value");
       take(options, *at, value);
       break;
     }

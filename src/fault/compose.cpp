@@ -22,6 +22,7 @@ namespace sonde::fault {
 namespace {
 
 constexpr uint64_t kMostFinished = 50, kPage = 4096;
+constexpr const char* kUntold = "; the runtime has not told the program, which goes on waiting";
 
 class Composer {
  public:
@@ -33,8 +34,6 @@ class Composer {
     process_ = is_live_ ? occasion.process : nullptr;
     held_ = occasion.kind == Occasion::Kind::kFault ? occasion.process : nullptr;
     report_.pid = state_.pid;
-    report_.program = occasion.program;
-    report_.ended = occasion.ended;
     describe(occasion);
     list_dispatches();
     list_waves(occasion);
@@ -55,9 +54,7 @@ class Composer {
     report_.nearest = report_.has_address ? place(report_.address) : std::nullopt;
     show_code();
     find_cause(report_);
-    if (occasion.untold) {
-      report_.evidence += "; the runtime has not told the program of it, which goes on waiting";
-    }
+    if (occasion.untold) report_.evidence += kUntold;
     return std::move(report_);
   }
 
@@ -143,6 +140,7 @@ void Composer::describe_call_error() {
 }
 
 void Composer::describe(const Occasion& occasion) {
+  report_.program = occasion.program, report_.ended = occasion.ended;
   describe_call_error();
   if (occasion.kind == Occasion::Kind::kFault) {
     describe_fault(state_.faults[occasion.fault % wire::kBoardFaults]);
@@ -357,10 +355,9 @@ void Composer::list_waves(const Occasion& occasion) {
     report_.waves = group_waves(std::move(waves), code_);
   }
   report_.no_waves = occasion.no_waves;
-  if (!report_.waves.empty()) return;
+  if (!report_.waves.empty() || !report_.no_waves.empty()) return;
   report_.no_waves =
-      !occasion.no_waves.empty()                             ? occasion.no_waves
-      : occasion.kind != Occasion::Kind::kFault && !is_live_ ? "none had stopped"
+      occasion.kind != Occasion::Kind::kFault && !is_live_ ? "none had stopped"
       : occasion.on_softgpu && occasion.waves_file.empty()
           ? "softgpu was not asked for them: sonde debug --softgpu does so"
       : is_live_ && occasion.on_softgpu ? "none runs machine code"
