@@ -180,11 +180,10 @@ class Refused(AttachCase):
         self.end()
 
     def test_threads_of_the_kernel(self):
-        kernel = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and entry.name != "1"
-                  and not (entry / "cmdline").read_bytes() and "\nPPid:\t2\n" in (entry / "status").read_text()]
-        if not kernel:
+        kernel = Path("/proc/2/comm")
+        if not kernel.exists() or kernel.read_text() != "kthreadd\n":
             self.skipTest("none is to be seen")
-        self.pid = kernel[0]
+        self.pid = 2
         self.assertIn("it is a thread of the kernel", self.record("--duration", "100ms"))
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root")
@@ -196,8 +195,11 @@ class Refused(AttachCase):
         self.pid = self.process.pid
         os.chmod(self.folder, 0o755)
         before = self.seen()
-        self.assertIn("recorded: metrics, call stacks", self.record("--duration", "500ms"))
-        self.assertEqual(self.seen(), before)
+        for number in range(100):  # on a machine however busy
+            self.assertIn("recorded: metrics, call stacks", self.record("--duration", "500ms", name=f"{number}.rpd"))
+            self.assertEqual(self.seen(), before)
+            if self.samples_in().get("busy_in_c", 0) > 0:
+                break
         self.assertGreater(self.samples_in().get("busy_in_c", 0), 0)
         self.end()
         self.start(self.programs / "attached")
