@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
+#include "analysis/time/gpu_time.h"
 #include "trace/host_work.h"
 
 namespace sonde::analysis {
@@ -15,12 +17,66 @@ using trace::Row;
 
 constexpr uint32_t kNoNode = ~uint32_t{0};
 
+// When GPUs ran kernels, and when they copied: why an operation begins late that was launched long
+// before, and whose own queue is free.
+class OtherWork {
+ public:
+  explicit OtherWork(const trace::Trace& trace) : trace_(trace) {
+    for (size_t op = 0; op < trace.ops.size(); ++op) {
+      extend(lanes_[key_of(op)].busy, {trace.ops.start_ns[op], trace.ops.end_ns[op]});
+    }
+    for (auto& [key, lane] : lanes_) {
+      int64_t sum_ns = 0;
+      for (const trace::Interval& time : lane.busy) {
+        lane.before_ns.push_back(sum_ns);
+        sum_ns += time.end_ns - time.start_ns;
+      }
+    }
+  }
+
+  // Whether its GPU did such work for most of the time from `from_ns` to the operation's begin, and
+  // that is longer than a launch usually takes.
+  bool explains(size_t op, int64_t from_ns) const {
+    constexpr int64_t kUsualNs = 30'000;  // as sonde idle --latency
+    const int64_t start_ns = trace_.ops.start_ns[op];
+    if (start_ns - from_ns < kUsualNs) return false;
+    const Lane& lane = lanes_.at(key_of(op));
+    return 2 * (until(lane, start_ns) - until(lane, from_ns)) >= start_ns - from_ns;
+  }
+
+ private:
+  using Key = std::pair<int64_t, bool>;  // GPU, whether kernels
+  struct Lane {
+    trace::IntervalSet busy;
+    std::vector<int64_t> before_ns;  // how long it was busy before each
+  };
+
+  Key key_of(size_t op) const {
+    const Category category = trace_.ops.category[op];
+    const bool moves = category == Category::kCopy || category == Category::kMemset;
+    return {trace_.ops.gpu[op], !moves};
+  }
+
+  static int64_t until(const Lane& lane, int64_t ns) {
+    const auto after =
+        std::partition_point(lane.busy.begin(), lane.busy.end(),
+                             [&](const trace::Interval& time) { return time.start_ns < ns; });
+    if (after == lane.busy.begin()) return 0;
+    const auto last = static_cast<size_t>(after - lane.busy.begin()) - 1;
+    return lane.before_ns[last] + std::min(ns, lane.busy[last].end_ns) - lane.busy[last].start_ns;
+  }
+
+  const trace::Trace& trace_;
+  std::map<Key, Lane> lanes_;
+};
+
 class GraphBuilder {
  public:
   GraphBuilder(const trace::Trace& trace, const GraphOptions& options)
       : trace_(trace),
         options_(options),
         order_(order_of_ops(trace)),
+        other_work_(trace),
         waits_(find_waits(trace, order_)) {
     graph_.api_count = trace.apis.size();
     graph_.op_count = trace.ops.size();
@@ -238,10 +294,13 @@ class GraphBuilder {
     }
     if (from == kNoNode) return;
     const int64_t delay_ns = start_ns - graph_.time_ns[from];
-    if (kind == EdgeKind::kLaunch) {
-      add_edge(from, begin, kind, delay_ns, BoundBy::kKernelLaunch);
-    } else if (kind == EdgeKind::kKernelKernel && delay_ns < options_.kernel_gap_ns) {
-      add_edge(from, begin, kind, delay_ns, BoundBy::kKernelKernel);
+    const bool is_delay = kind == EdgeKind::kLaunch ||
+                          (kind == EdgeKind::kKernelKernel && delay_ns < options_.kernel_gap_ns);
+    if (is_delay) {
+      const BoundBy overhead =
+          kind == EdgeKind::kLaunch ? BoundBy::kKernelLaunch : BoundBy::kKernelKernel;
+      const bool is_busy = other_work_.explains(op, graph_.time_ns[from]);
+      add_edge(from, begin, kind, delay_ns, is_busy ? BoundBy::kGpuOtherWork : overhead);
     } else {
       add_edge(from, begin, kind == EdgeKind::kSync ? kind : EdgeKind::kDependency, 0);
     }
@@ -250,6 +309,7 @@ class GraphBuilder {
   const trace::Trace& trace_;
   const GraphOptions options_;
   const OpOrder order_;
+  const OtherWork other_work_;
   const Waits waits_;
   std::vector<bool> launches_;    // by call
   std::vector<bool> loads_data_;  // by name
@@ -275,6 +335,7 @@ const char* bound_by_name(BoundBy bound) {
                                             "gpu_copy",
                                             "kernel_launch_overhead",
                                             "kernel_kernel_overhead",
+                                            "gpu_other_work",
                                             "nothing"};
   return kNames[static_cast<size_t>(bound)];
 }

@@ -33,9 +33,10 @@ enum class BoundBy : uint8_t {
   kGpuCopy,
   kKernelLaunch,
   kKernelKernel,
-  kNothing,  // of edges without weight
+  kGpuOtherWork,  // a delay in which the GPU was busy with other queues or processes
+  kNothing,       // of edges without weight
 };
-constexpr size_t kBoundBy = 8;
+constexpr size_t kBoundBy = 9;
 const char* bound_by_name(BoundBy bound);
 
 // A begin or end of a call or operation.
