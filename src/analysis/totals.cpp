@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace sonde::analysis {
@@ -21,6 +23,27 @@ bool has_op_times(const trace::Trace& trace) {
 const char* no_op_times(const trace::Trace& trace) {
   return trace.ops.size() == 0 ? "No operations of a device."
                                : "No operation has a duration: the file does not tell their times.";
+}
+
+std::string clocks_text(const trace::Trace& trace) {
+  constexpr int64_t kNearNs = 1000;  // clocks are compared no better
+  constexpr uint64_t kFew = 100;     // one of so many may be wrong for other reasons
+  uint64_t launched = 0, early = 0;
+  int64_t most_ns = 0;
+  for (size_t op = 0; op < trace.ops.size() && !trace.ops.api.empty(); ++op) {
+    if (trace.ops.api[op] == trace::kNone) continue;
+    ++launched;
+    const int64_t ahead_ns =
+        trace.apis.start_ns[static_cast<size_t>(trace.ops.api[op])] - trace.ops.start_ns[op];
+    if (ahead_ns <= kNearNs) continue;
+    ++early;
+    most_ns = std::max(most_ns, ahead_ns);
+  }
+  if (early * kFew <= launched) return "";
+  return fmt::format(
+      "{} of {} operations begin before the calls that launched them, by up to {}: the clocks of GPU "
+      "and host differ, and causes of idle time may be wrong by as much",
+      format_count(early), format_count(launched), format_duration(most_ns));
 }
 
 report::Report begin_report(const char* name, const trace::Trace& trace) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "report/report.h"
 #include "trace/trace.h"
@@ -32,6 +33,10 @@ report::Value percent_of(int64_t part, int64_t whole);
 bool has_op_times(const trace::Trace& trace);
 // What a table about the time of operations says when it is empty.
 const char* no_op_times(const trace::Trace& trace);
+
+// A note where many operations begin before the calls that launched them, so that what calls and
+// operations say of each other cannot be trusted; "" where clocks agree.
+std::string clocks_text(const trace::Trace& trace);
 
 // A Report with what all analyses say: file, warnings, clipped events.
 report::Report begin_report(const char* name, const trace::Trace& trace);

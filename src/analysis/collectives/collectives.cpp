@@ -149,6 +149,21 @@ std::string group_text(const Answer& answer, const Lateness& late) {
   return one.group.empty() ? "" : " '" + one.group + "'";
 }
 
+// One collective may hold up a job for longer than all others together.
+std::string once_late(const Answer& answer) {
+  const std::vector<Instance>& instances = answer.matched.instances;
+  int64_t all_ns = 0;
+  const Instance* most = nullptr;
+  for (const Instance& instance : instances) {
+    all_ns += instance.all_waited_ns();
+    if (most == nullptr || instance.all_waited_ns() > most->all_waited_ns()) most = &instance;
+  }
+  if (most == nullptr || most->last == kNobody || most->all_waited_ns() * 2 <= all_ns) return "";
+  return fmt::format("; most waiting, {} of {}, is in one, to which {} came {} late",
+                     format_duration(most->all_waited_ns()), format_duration(all_ns),
+                     name_of(answer.all.members[most->last]), format_duration(most->late_ns));
+}
+
 // What a user wants to know first.
 std::string late_text(const Answer& answer) {
   const auto late = stragglers(answer.all, answer.matched);
@@ -168,7 +183,11 @@ std::string late_text(const Answer& answer) {
         name_of(answer.all.members[first.member]), first.last_in_group, first.in_group,
         group_text(answer, first));
   }
-  if (late.empty()) return "nobody is late: no rank comes last in most collectives of a group";
+  if (late.empty()) {
+    const std::string once = once_late(answer);
+    return once.empty() ? "nobody is late: no rank comes last in most collectives of a group"
+                        : "nobody is late in most collectives of a group" + once;
+  }
   const Lateness& first = late.front();
   std::string text = fmt::format(
       "{} comes last in {} of {} collectives of its group{}, {} late on average; others "

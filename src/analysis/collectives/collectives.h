@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,10 +70,13 @@ struct Instance {
   std::vector<size_t> parts;       // of Collectives::list, by member
   bool is_compared = false;        // two parts or more, on one clock
   std::vector<int64_t> waited_ns;  // of each part: from its begin to the last one until its end
-  int64_t latency_ns = 0;          // the shortest duration: who came last did not wait
-  int64_t skew_ns = 0;             // last begin - first begin; 0 if not compared
-  int64_t span_ns = 0;             // last end - first begin; if not compared, the longest duration
-  int64_t uncertainty_ns = 0;      // begins nearer together than this are a tie
+  int64_t all_waited_ns() const {
+    return std::accumulate(waited_ns.begin(), waited_ns.end(), int64_t{0});
+  }
+  int64_t latency_ns = 0;      // the shortest duration: who came last did not wait
+  int64_t skew_ns = 0;         // last begin - first begin; 0 if not compared
+  int64_t span_ns = 0;         // last end - first begin; if not compared, the longest duration
+  int64_t uncertainty_ns = 0;  // begins nearer together than this are a tie
   // The member that began last; kNobody: a tie, nobody's fault, or not all waited for it.
   size_t last = kNobody;
   int64_t late_ns = 0;  // last begin - the one before it; 0 in a tie

@@ -181,6 +181,12 @@ constexpr Case kCases[] = {
      [](auto& rows) { add_two(rows, 900, 50'000, 51'000); }},
     {"slow-start", [](auto& rows) { add_two(rows, 1100, 50'000, 51'000); },
      [](auto& rows) { add_two(rows, 49'000, 50'000, 51'000); }},
+    {"idle-unexplained",
+     [](auto& rows) {
+       rows.add(OpRow{"a", 20, 1000});
+       rows.add(OpRow{"b", 50'000, 51'000});
+     },
+     [](auto& rows) { add_two(rows, 49'000, 50'000, 51'000); }},
     {"slow-call", [](auto& rows) { add_two_for(rows, 1100, 30'000, 50'000); },
      [](auto& rows) { add_two_for(rows, 1100, 20'000, 50'000); }},
     {"slow-start", [](auto& rows) { add_two_for(rows, 1100, 20'000, 50'000); },
@@ -341,10 +347,11 @@ TEST(Findings, EveryFindingFiresAndKeepsQuiet) {
     ids.emplace_back(one.id);
   }
   ids.insert(ids.end(), {"cpu-function", "cpu-line", "lock-waits"});  // below
-  // Those of tests/verdicts/check_cases.py and counters_cases.py.
-  ids.insert(ids.end(), {"below-roofline", "code-loading", "host-work", "memory-calls",
-                         "slow-collectives", "bank-conflicts", "l2-misses", "latency-bound",
-                         "low-occupancy", "memory-bound", "small-launches", "uncoalesced-access"});
+  // Those of tests/verdicts: check_cases.py, counters_cases.py and jobs_cases.py.
+  ids.insert(ids.end(),
+             {"below-roofline", "code-loading", "collective-waits", "host-work", "memory-calls",
+              "slow-collectives", "bank-conflicts", "l2-misses", "latency-bound", "low-occupancy",
+              "memory-bound", "small-launches", "uncoalesced-access"});
   std::vector<std::string> known = finding_ids();
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -462,7 +469,7 @@ TEST(Findings, LaunchesAreCountedForEachGpu) {
 
 TEST(Findings, EveryIdIsKnown) {
   const auto ids = finding_ids();
-  EXPECT_EQ(ids.size(), 35u);
+  EXPECT_EQ(ids.size(), 37u);
   for (const std::string& id : ids) {
     EXPECT_NE(findings_definition().find(id), std::string::npos) << id;
   }

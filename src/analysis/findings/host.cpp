@@ -52,6 +52,11 @@ constexpr std::array<Rule, kIdleReasons> kIdleRules = [] {
       "the GPU, or a queue that waits.",
       "the idle time of reason other of sonde idle, launched but not started, but for slow-call",
       "all of it"};
+  rules[static_cast<size_t>(IdleReason::kUnlinked)] = {
+      "idle-unexplained", "GPUs are idle, and the file does not have the calls that would say why",
+      "Record the calls of the host, too, and from before the work begins: sonde record does, "
+      "torch.profiler with ProfilerActivity.CPU.",
+      "the idle time of reason unlinked of sonde idle", "all of it"};
   return rules;
 }();
 
@@ -94,7 +99,8 @@ constexpr Rule kHostRule = {
 constexpr Rule kUnknownRule = {
     "host-unknown", "GPUs are idle for long while the program does what the trace does not have",
     "Find out what it does: sonde record takes call stacks of Python and C++, torch.profiler "
-    "with_stack=True; or mark the parts of the loop. sonde idle lists the gaps.",
+    "with_stack=True; or mark the parts of the loop. If recording was paused meanwhile, look at one "
+    "part (--from, --to). sonde idle lists the gaps.",
     "gaps of reason launch-bound of sonde idle of a millisecond or more, half of which or more the "
     "launching thread is in no call that was recorded, or in nothing but a marker",
     "all of it"};

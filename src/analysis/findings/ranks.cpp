@@ -13,10 +13,21 @@ constexpr Rule kStragglerRule = {
     "Ranks wait in collectives for one that comes late",
     "Look at what the late rank does before the collective: its share of the data, its host, its "
     "clocks. sonde ranks compares them, sonde collectives shows who waited for whom.",
-    "the time that ranks waited in collectives for a rank that came last alone, by more than the "
+    "the time that ranks waited in collectives, and computed nothing beside them, for a rank that came last alone, by more than the "
     "uncertainty of the clocks, in 60 % of the collectives of one of its groups, and that does "
     "not itself wait as long for others, nor may have in collectives that are not matched or not "
     "compared",
+    "all of it",
+    true};
+
+constexpr Rule kWaitsRule = {
+    "collective-waits",
+    "Ranks wait in collectives for one another",
+    "Share the work out more evenly: batches of equal length; logging, checkpoints and garbage "
+    "collection at the same time on all ranks. sonde collectives shows who waited for whom, sonde "
+    "steps which steps took longer.",
+    "the time that ranks waited in collectives, and computed nothing beside them, for ranks other than "
+    "the straggler, if there is one",
     "all of it",
     true};
 
@@ -26,7 +37,8 @@ constexpr Rule kSlowRule = {
     "This is waiting or a slow link, which overlap does not fix: look for the late rank and for "
     "the link (topology, NCCL_DEBUG=INFO, network errors). With the traces of all ranks, sonde "
     "collectives shows which it is.",
-    "collectives at less than half the usual rate of their group for this operation and size",
+    "collectives at less than half the usual rate of their group for this operation and size, where "
+    "nothing is computed beside them",
     "the time beyond the usual",
     true};
 
@@ -35,13 +47,30 @@ void extend_lane(Lanes& lanes, int64_t gpu, trace::Interval time) {
   if (gpu != trace::kNone && time.start_ns < time.end_ns) lanes[gpu].push_back(time);
 }
 
-void add_straggler(const Collectives& all, const Matched& matched, std::span<Claims> claims) {
-  const auto late = stragglers(all, matched);
-  if (late.empty()) return;
-  const Lateness& first = late.front();
-  std::vector<Lanes> waits(claims.size());
+// Time of collectives by file, without that in which the GPU computed: who waits beside work of its
+// own loses nothing.
+void claim(const Rule& rule, std::vector<Lanes> times, double saved, const std::string& text,
+           std::span<const trace::Trace> traces, std::span<Claims> claims) {
+  for (size_t i = 0; i < claims.size(); ++i) {
+    const auto gpus = times[i].empty() ? std::map<int64_t, GpuTime>() : gpu_times(traces[i]);
+    for (auto& [gpu, set] : times[i]) {
+      trace::normalise(set);
+      const auto found = gpus.find(gpu);
+      if (found == gpus.end()) continue;
+      set =
+          trace::subtract(set, found->second.sets[static_cast<size_t>(trace::Category::kCompute)]);
+    }
+    claims[i].push_back({&rule, std::move(times[i]), saved, text});
+  }
+}
+
+// When ranks waited in those collectives that `wanted` takes, by file.
+template <typename Wanted>
+std::vector<Lanes> waits_in(const Collectives& all, const Matched& matched, size_t files,
+                            Wanted wanted) {
+  std::vector<Lanes> waits(files);
   for (const Instance& instance : matched.instances) {
-    if (instance.last != first.member) continue;
+    if (!instance.is_compared || !wanted(instance)) continue;
     for (size_t i = 0; i < instance.parts.size(); ++i) {
       const Collective& one = all.list[instance.parts[i]];
       const int64_t waited_ns = std::min(one.duration_ns(), instance.waited_ns[i]);
@@ -49,18 +78,58 @@ void add_straggler(const Collectives& all, const Matched& matched, std::span<Cla
                   {one.start_ns, one.start_ns + waited_ns});
     }
   }
+  return waits;
+}
+
+size_t straggler_of(const Collectives& all, const Matched& matched) {
+  const auto late = stragglers(all, matched);
+  return late.empty() ? kNobody : late.front().member;
+}
+
+void add_straggler(const Collectives& all, const Matched& matched,
+                   std::span<const trace::Trace> traces, std::span<Claims> claims) {
+  const auto late = stragglers(all, matched);
+  if (late.empty()) return;
+  const Lateness& first = late.front();
   const std::string text = fmt::format(
       "{} came last in {} of {} collectives of its group, {} late each time; the "
       "others waited {}",
       name_of(all.members[first.member]), first.last_in_group, first.in_group,
       time_text(first.late_ns / std::max<int64_t>(1, first.last)), time_text(first.caused_ns));
-  for (size_t i = 0; i < claims.size(); ++i) {
-    for (auto& [gpu, set] : waits[i]) trace::normalise(set);
-    claims[i].push_back({&kStragglerRule, std::move(waits[i]), 1.0, text});
-  }
+  auto waits = waits_in(all, matched, claims.size(),
+                        [&](const Instance& instance) { return instance.last == first.member; });
+  claim(kStragglerRule, std::move(waits), 1.0, text, traces, claims);
 }
 
-void add_slow(const Collectives& all, const Matched& matched, std::span<Claims> claims) {
+// All other waits: ranks are late in turns, or one is late now and then.
+void add_waits(const Collectives& all, const Matched& matched, std::span<const trace::Trace> traces,
+               std::span<Claims> claims) {
+  const size_t straggler = straggler_of(all, matched);
+  const auto is_other = [&](const Instance& instance) {
+    return straggler == kNobody || instance.last != straggler;
+  };
+  int64_t count = 0, waited_ns = 0;
+  const Instance* longest = nullptr;
+  for (const Instance& instance : matched.instances) {
+    const int64_t waits_ns = instance.all_waited_ns();
+    if (!is_other(instance) || waits_ns == 0) continue;
+    ++count;
+    waited_ns += waits_ns;
+    if (longest == nullptr || waits_ns > longest->all_waited_ns()) longest = &instance;
+  }
+  if (longest == nullptr) return;
+  std::string text =
+      fmt::format("ranks waited {} in {} of {} collectives; most in one, {}", time_text(waited_ns),
+                  count, matched.instances.size(), time_text(longest->all_waited_ns()));
+  if (longest->last != kNobody) {
+    text += fmt::format(", for {}, which came {} late", name_of(all.members[longest->last]),
+                        time_text(longest->late_ns));
+  }
+  claim(kWaitsRule, waits_in(all, matched, claims.size(), is_other), 1.0, text, traces, claims);
+}
+
+void add_slow(const Collectives& all, const Matched& matched, std::span<const trace::Trace> traces,
+              std::span<Claims> claims) {
   const CommunicationTime time = communication_time(all, matched);
   const int64_t lost_ns = time.slow_ns + time.held_ns;
   if (lost_ns == 0) return;
@@ -75,7 +144,7 @@ void add_slow(const Collectives& all, const Matched& matched, std::span<Claims> 
       extend_lane(slow[all.members[one.member].file], one.gpu, {one.start_ns, one.end_ns});
     }
   }
-  int64_t cost_ns = 0;
+  int64_t cost_ns = 0;  // also where something is computed beside it
   for (Lanes& lanes : slow) {
     for (auto& [gpu, set] : lanes) trace::normalise(set);
     cost_ns += length_ns(lanes);
@@ -86,20 +155,20 @@ void add_slow(const Collectives& all, const Matched& matched, std::span<Claims> 
       "{} of {} collectives reach less than half the usual rate of their group and size: {} of {} of "
       "communication are beyond the usual time",
       instances, matched.instances.size(), time_text(lost_ns), time_text(time.total_ns));
-  for (size_t i = 0; i < claims.size(); ++i) {
-    claims[i].push_back({&kSlowRule, std::move(slow[i]), saved, text});
-  }
+  claim(kSlowRule, std::move(slow), saved, text, traces, claims);
 }
 
 }  // namespace
 
-std::vector<const Rule*> rank_rules() { return {&kStragglerRule, &kSlowRule}; }
+std::vector<const Rule*> rank_rules() { return {&kStragglerRule, &kWaitsRule, &kSlowRule}; }
 
 void add_rank_claims(std::span<const trace::Trace> traces, std::span<Claims> claims) {
   const Collectives all = find_collectives(traces);
   const Matched matched = match_collectives(all);
-  add_slow(all, matched, claims);
-  if (all.members.size() > 1) add_straggler(all, matched, claims);
+  add_slow(all, matched, traces, claims);
+  if (all.members.size() < 2) return;
+  add_straggler(all, matched, traces, claims);
+  add_waits(all, matched, traces, claims);
 }
 
 }  // namespace sonde::analysis

@@ -8,6 +8,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/findings/rules.h"
+#include "analysis/quantile.h"
 #include "analysis/stacks/sample_totals.h"
 #include "analysis/totals.h"
 #include "trace/keep_ops.h"
@@ -30,7 +31,8 @@ struct Overview {
   int64_t wall_ns = 0, before_ns = 0;      // the longest; before the first operation
   int64_t gpu_wall_ns = 0, work_ns = 0;    // of all GPUs: wall time, and first to last operation
   int64_t busy_ns = 0, communication_ns = 0, exposed_ns = 0;
-  int64_t busy_of_wall_ns = 0;        // with the warm-up, as the wall time
+  int64_t busy_of_wall_ns = 0;  // with the warm-up, as the wall time
+  bool has_warm_up = false;
   int64_t import_ns = 0, cpu_ns = 0;  // of samples; the one is part of the other
   std::string hardly_used;            // "GPU 1, GPU 3"
   trace::CpuTime cpu_time;
@@ -80,6 +82,7 @@ Overview overview_of(std::span<const trace::Trace> traces, std::span<const Pace>
     add_gpus(trace, overview);
     std::optional<Pace::Whole> whole;
     if (i < paces.size()) whole = paces[i].whole;
+    overview.has_warm_up |= whole.has_value();
     if (!whole && trace.ops.size() != 0) whole = whole_of(trace);
     const Interval extent = whole ? whole->extent : *trace.program;
     const int64_t wall_ns = extent.end_ns - extent.start_ns;
@@ -160,6 +163,17 @@ void add_header(const Overview& overview, std::span<const Pace> paces, Section& 
                     Kind::kPercent, share(overview.exposed_ns, overview.work_ns)});
 }
 
+// What the findings are about may be little of the program.
+std::string outside_text(const Overview& overview) {
+  if (overview.work_ns == 0 || overview.work_ns * 2 >= overview.gpu_wall_ns) return "";
+  const auto part =
+      static_cast<double>(overview.work_ns) / static_cast<double>(overview.gpu_wall_ns);
+  return fmt::format(
+      "the findings are about the time from the first GPU operation to the last{}, {:.1f} % of the "
+      "program's {}: sonde idle shows what the host did before and after",
+      overview.has_warm_up ? ", without the warm-up" : "", 100 * part, time_text(overview.wall_ns));
+}
+
 // A cause that costs little is still a cause: who looks for it finds its name.
 std::string left_out_text(std::span<const Finding> findings) {
   std::string text = "too small to be listed, of the time they could save:";
@@ -175,9 +189,7 @@ size_t warm_up_of(std::span<const trace::Step> steps, int64_t& median_ns) {
   std::vector<int64_t> lengths;
   for (const trace::Step& step : steps) lengths.push_back(step.time.end_ns - step.time.start_ns);
   std::vector<int64_t> sorted = lengths;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  median_ns = *middle;
+  median_ns = median(sorted);
   size_t warm_up = 0;
   const auto is_slow = [&](int64_t ns) {
     return static_cast<double>(ns) > kWarmUp * static_cast<double>(median_ns);
@@ -256,6 +268,11 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
     for (const std::string& warning : traces[i].warnings) report.warnings.push_back(warning);
   }
   if (!left_out.empty()) report.notes.push_back(left_out_text(left_out));
+  std::vector<std::string> notes = {outside_text(overview)};
+  for (const trace::Trace& trace : traces) notes.push_back(clocks_text(trace));
+  for (std::string& note : notes) {
+    if (!note.empty()) report.notes.push_back(std::move(note));
+  }
   std::string waits = cpu_wait_text(overview.cpu_time, overview.wall_ns);
   if (!waits.empty()) report.notes.push_back(std::move(waits));
   if (!has_ops && has_work) {

@@ -282,6 +282,8 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters& paramete
         "unlinked: the file does not have the calls that launched what ends "
         "these gaps, so why they are there is not known");
   }
+  std::string clocks = clocks_text(trace);
+  if (!clocks.empty()) report.notes.push_back(std::move(clocks));
   return report;
 }
 
