@@ -373,7 +373,11 @@ bool make_spool() {
 bool ensure_spool() {
   if (is_new_child() && !notice_fork()) return false;
   if (load_acquire(g_state.has_spool) != 0) return true;
-  if (ticks() < load(g_state.retry_at) || !g_state.spool_lock.acquire()) return false;
+  if (ticks() < load(g_state.retry_at)) return false;
+  if (!g_state.spool_lock.acquire()) {  // another thread is still at it
+    store(g_state.out_because, wire::DropReason::kBusy);
+    return false;
+  }
   bool good = load(g_state.has_spool) != 0;
   if (!good) {
     const WithoutSignals without_signals;
