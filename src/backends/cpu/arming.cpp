@@ -23,8 +23,11 @@ uint32_t g_denied = 0;      // which cannot be had, as was found then
 uint32_t g_silent = 0;
 agent::BoundedLock g_free_lock;
 agent::BoundedLock g_arming;  // whoever starts and ends clocks
+uint32_t g_left_behind = 0;   // how many threads could not, or more
 ThreadSampler* g_free = nullptr;
 ThreadSampler* g_all = nullptr;  // only ever grows
+
+void start_clocks_left_behind();
 
 // The clock that clock_gettime() has for the CPU time of a thread.
 clockid_t cpu_clock_of(int tid) {
@@ -108,6 +111,7 @@ bool begin_events(ThreadSampler& self) {
     agent::store(g_denied, 1);
   }
   self.begins = 0;
+  start_clocks_left_behind();
   g_arming.release();
   return opened;
 }
@@ -154,6 +158,24 @@ bool start_own_clock(ThreadSampler& self) {
          (self.begins != 0 && open_starter(self, number));
 }
 
+// Of a thread that holds the lock: gives those a clock that got no turn, as where a thousand
+// threads begin at once on a busy machine. Events take over at their first samples.
+void start_clocks_left_behind() {
+  if (agent::load(g_left_behind) == 0) return;
+  agent::store(g_left_behind, 0u);
+  const int number = sampling_signal();
+  for (ThreadSampler* one = g_all; one != nullptr && number != 0; one = one->next_of_all) {
+    if (__atomic_exchange_n(&one->left_behind, 0, __ATOMIC_ACQUIRE) == 0) continue;
+    const int tid = agent::load_acquire(one->tid);
+    uint64_t now_ns = 0;
+    const bool wanted = tid != 0 && !is_silent() && agent::load(one->rests) == 0;
+    if (!wanted || !cpu_ns_of(tid, now_ns)) continue;
+    one->begins = clocks_are_events();
+    if (start_timer(*one, tid, number, one->due_ns)) continue;
+    g_agent->dropped("samples of a thread", 1);
+  }
+}
+
 // Samples that would have been taken of a thread that rests.
 void count_rest(ThreadSampler& self) {
   uint64_t cpu_ns = 0;
@@ -169,6 +191,7 @@ __attribute__((destructor)) void finish() {
   if (agent::load(g_denied) != 0) tell_denied();
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     count_rest(*one);
+    if (agent::load(one->left_behind) != 0) g_agent->dropped("samples of a thread", 1);
   }
 }
 
@@ -247,11 +270,16 @@ void arm(ThreadSampler* sampler, bool with_clock) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   sampler->armed = 1;
   if (!with_clock) return;
-  sampler->rests = 0;
+  sampler->rests = sampler->left_behind = 0;
   sampler->rests_from_ns = sampler->last_cpu_ns;
   lend_stack(*sampler);
-  if (!g_arming.acquire()) return g_agent->dropped("samples of a thread", 1);
+  if (!g_arming.acquire()) {
+    agent::store_release(sampler->left_behind, 1u);
+    __atomic_fetch_add(&g_left_behind, 1, __ATOMIC_RELEASE);
+    return;
+  }
   const bool started = sampler->rests != 0 || start_own_clock(*sampler);
+  start_clocks_left_behind();
   g_arming.release();
   if (!started) {
     g_agent->diagnostic(SONDE_WARNING, "cpu", "a thread is not sampled: no more timers");
@@ -307,7 +335,9 @@ void disarm() {
   count_rest(*sampler);
   const bool alone = g_arming.acquire();
   agent::store(sampler->tid, 0);
+  agent::store(sampler->left_behind, 0u);
   stop_clock(*sampler);
+  if (alone) start_clocks_left_behind();
   if (alone) g_arming.release();
   set_this_sampler(nullptr);
   if (take_stack_back(*sampler)) give_back(sampler);
@@ -363,6 +393,7 @@ void change_signal(int before, void (*between)()) {
   for (ThreadSampler* one = all_samplers(); one != nullptr; one = one->next_of_all) {
     const int tid = agent::load_acquire(one->tid);
     uint64_t now_ns = 0;
+    agent::store(one->left_behind, 0u);
     if (tid != 0 && agent::load(one->rests) == 0 && cpu_ns_of(tid, now_ns)) {
       start_timer(*one, tid, sampling_signal(), now_ns);
     }

@@ -1,0 +1,33 @@
+/* crowd: a thousand threads with small stacks that work at once, 2 ms each. Prints what they made.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { kThreads = 1000, kStack = 65536, kNs = 2000000 };
+
+static atomic_long sum;
+
+static void* work(void* number) {
+  struct timespec used;
+  do {
+    for (volatile int i = 0; i < 20000; ++i) continue;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  } while (used.tv_sec == 0 && used.tv_nsec < kNs);
+  atomic_fetch_add(&sum, (long)number);
+  return NULL;
+}
+
+int main(void) {
+  pthread_t threads[kThreads];
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, kStack);
+  for (long i = 0; i < kThreads; ++i) {
+    if (pthread_create(&threads[i], &small, work, (void*)i) != 0) return 1;
+  }
+  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+  printf("%ld\n", (long)sum);
+  return 0;
+}
