@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/redact.h"
 #include "export/events/links.h"
 
 namespace sonde::exporting {
@@ -190,7 +191,7 @@ Status EventLoader::load_processes() {
                           if (row.integer(1) < process.image_start_ns || row.text(2).empty())
                             return;
                           process.image_start_ns = row.integer(1);
-                          process.command = row.text(2);
+                          process.command = redact_text(row.text(2));
                         }));
   set_queue_pids(pid_of_process);
   if (!grid_in_items_) return ok_status();  // only Sonde's own files know it

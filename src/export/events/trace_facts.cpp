@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/redact.h"
 #include "store/scan.h"
 
 namespace sonde::exporting {
@@ -15,7 +16,8 @@ Status load_notes(store::Database& database, TraceFacts& facts) {
                      [&](const store::Row& row) {
                        std::string key(row.text(0));
                        if (!keys.insert(key).second) return;
-                       facts.notes.emplace_back(std::move(key), row.text(1));
+                       std::string value = redact_fact(key, row.text(1));
+                       facts.notes.emplace_back(std::move(key), std::move(value));
                      });
 }
 
