@@ -34,6 +34,7 @@ std::vector<const wire::ClLaunch*> launches_in_flight(const wire::ClBoard& board
 }
 
 std::string value_of(const wire::ClArgument& argument, const std::string& type) {
+  if (type.ends_with('*') && argument.bytes == sizeof(void*) && argument.word == 0) return "null";
   if (type == "float" && argument.bytes == 4) {
     float value = 0;
     std::memcpy(&value, &argument.word, sizeof value);
