@@ -1,9 +1,5 @@
 #include "cli/monitor_kernels.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/strings.h"
 #include "base/time.h"
 #include "record/live.h"
 #include "store/database.h"
@@ -87,61 +82,14 @@ Status MonitorKernels::begin() {
   if (::mkdtemp(name.data()) == nullptr) return errno_error("cannot make a folder", name, errno);
   folder_ = name;
   trace_ = folder_ + "/live.rpd";
-  return record();
-}
-
-Status MonitorKernels::record() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-    return errno_error("cannot make a pipe", "", errno);
-  }
-  output_ = UniqueFd(ends[0]);
-  const UniqueFd writing(ends[1]);
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  ::posix_spawnattr_setsigmask(&attributes, &mask_);
-  const std::string number = std::to_string(pid_);
-  const char* words[] = {"sonde", "record",       "--pid", number.c_str(), "--metrics",
-                         "off",   "--sample",     "off",   "--duration",   kLongest,
-                         "-o",    trace_.c_str(), nullptr};
-  const int error = ::posix_spawn(&child_, "/proc/self/exe", &files, &attributes,
-                                  const_cast<char**>(words), environ);
-  ::posix_spawn_file_actions_destroy(&files);
-  ::posix_spawnattr_destroy(&attributes);
-  if (error == 0) return ok_status();
-  child_ = -1;
-  return errno_error("cannot be recorded", "process " + number, error);
-}
-
-bool MonitorKernels::has_ended() {
-  if (child_ <= 0 || ::waitpid(child_, nullptr, WNOHANG) != child_) return false;
-  child_ = -1;
-  return true;
-}
-
-// What the recorder says is short, so it fits into the pipe.
-std::string MonitorKernels::last_words() const {
-  char text[4096];
-  const ssize_t got = ::read(output_.get(), text, sizeof text);
-  std::string last;
-  for (const auto line :
-       split(std::string_view(text, got > 0 ? static_cast<size_t>(got) : 0), '\n')) {
-    constexpr std::string_view kOwn = "sonde: ";
-    if (!line.empty()) last = line.starts_with(kOwn) ? line.substr(kOwn.size()) : line;
-  }
-  return last;
+  return child_.start(
+      pid_, {"--metrics", "off", "--sample", "off", "--duration", kLongest, "-o", trace_});
 }
 
 std::optional<watch::LiveKernels> MonitorKernels::look() {
   if (pid_ == 0) return std::nullopt;
-  if (has_ended()) {
-    problem_ = last_words();
+  if (child_.ended()) {
+    problem_ = child_.last_line();
     if (problem_.empty()) problem_ = "its recording has ended";
   }
   if (folder_.empty() && problem_.empty()) {  // the next part, where it has some
@@ -164,17 +112,12 @@ std::optional<watch::LiveKernels> MonitorKernels::look() {
 }
 
 void MonitorKernels::stop() {
-  if (child_ > 0) {
-    ::kill(child_, SIGINT);
-    ::waitpid(child_, nullptr, 0);
-  }
-  child_ = -1;
+  child_.stop();
   std::error_code error;
   if (!folder_.empty()) fs::remove_all(folder_, error);
   folder_.clear();
   trace_.clear();
   problem_.clear();
-  output_.reset();
   pid_ = 0;
 }
 

@@ -4,14 +4,13 @@
 #pragma once
 
 #include <signal.h>
-#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "cli/monitor_child.h"
 #include "watch/live_kernels.h"
 
 namespace sonde::cli {
@@ -19,7 +18,7 @@ namespace sonde::cli {
 class MonitorKernels {
  public:
   // `mask` is that of the signals before the screen blocked some.
-  explicit MonitorKernels(const sigset_t& mask) : mask_(mask) {}
+  explicit MonitorKernels(const sigset_t& mask) : child_(mask) {}
   ~MonitorKernels() { stop(); }
   MonitorKernels(const MonitorKernels&) = delete;
   MonitorKernels& operator=(const MonitorKernels&) = delete;
@@ -32,16 +31,11 @@ class MonitorKernels {
  private:
   void stop();
   Status begin();
-  Status record();
-  bool has_ended();
-  std::string last_words() const;
 
-  sigset_t mask_;
+  MonitorChild child_;
   int64_t pid_ = 0, since_ns_ = 0;
   std::string trace_, folder_;  // the folder only of a recording of ours
   std::string problem_;
-  pid_t child_ = -1;
-  UniqueFd output_;  // what it says
 };
 
 }  // namespace sonde::cli

@@ -3,24 +3,19 @@
 #pragma once
 
 #include <signal.h>
-#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "base/pinned.h"
-#include "base/result.h"
-#include "base/unique_fd.h"
+#include "cli/monitor_child.h"
 
 namespace sonde::cli {
 
-class MonitorRecorder : Pinned {
+class MonitorRecorder {
  public:
   // `mask` is that of the signals before the screen blocked some.
-  explicit MonitorRecorder(const sigset_t& mask) : mask_(mask) {}
-  // One that is at work ends now, and its trace is whole.
-  ~MonitorRecorder();
+  explicit MonitorRecorder(const sigset_t& mask) : child_(mask) {}
 
   // What to tell the user.
   std::string start(int64_t pid);
@@ -28,13 +23,8 @@ class MonitorRecorder : Pinned {
   std::optional<std::string> result();
 
  private:
-  Status spawn(int64_t pid);
-  std::string last_line();
-
-  sigset_t mask_;
-  pid_t child_ = -1;
+  MonitorChild child_;
   std::string trace_;
-  UniqueFd output_;  // what it says
 };
 
 }  // namespace sonde::cli

@@ -152,6 +152,12 @@ void Smi::max_powers() {
   }
 }
 
+void Smi::log_or_absent(const Chosen& each, const char* name, const std::optional<int64_t>& value,
+                        const char* asked) {
+  if (value) out_.log(each.number, name, std::to_string(*value));
+  if (!value) absent(each.number, asked);
+}
+
 void Smi::powers() {
   out_.section("Power Consumption");
   bool second = false;
@@ -201,9 +207,8 @@ void Smi::memory_use() {
       out_.log(each.number, "GPU Memory Allocated (VRAM%)",
                share ? fmt::format("{:.0f}", std::floor(*share)) : "0");
     }
-    const char* name = five ? "GPU memory use (%)" : "GPU Memory Read/Write Activity (%)";
-    if (busy) out_.log(each.number, name, std::to_string(*busy));
-    if (!busy) absent(each.number, "% memory use");
+    log_or_absent(each, five ? "GPU memory use (%)" : "GPU Memory Read/Write Activity (%)", busy,
+                  "% memory use");
     out_.log(each.number, "Memory Activity", known(each.device->table_number("mem_activity_acc")));
     if (five) continue;
     // Named so by rocm-smi; it is the activity of the media engines.
@@ -216,9 +221,8 @@ void Smi::memory_use() {
 void Smi::replays() {
   out_.section("PCIe Replay Counter");
   for (const Chosen& each : chosen_) {
-    const auto count = each.device->number("pcie_replay_count");
-    if (count) out_.log(each.number, "PCIe Replay Count", std::to_string(*count));
-    if (!count) absent(each.number, "PCIe Replay Count");
+    log_or_absent(each, "PCIe Replay Count", each.device->number("pcie_replay_count"),
+                  "PCIe Replay Count");
   }
 }
 
@@ -234,9 +238,7 @@ void Smi::serials() {
 void Smi::voltages() {
   out_.section("Current voltage");
   for (const Chosen& each : chosen_) {
-    const auto voltage = each.device->sensor("in0_input");
-    if (voltage) out_.log(each.number, "Voltage (mV)", std::to_string(*voltage));
-    if (!voltage) absent(each.number, "get_volt_metric");
+    log_or_absent(each, "Voltage (mV)", each.device->sensor("in0_input"), "get_volt_metric");
   }
 }
 

@@ -59,6 +59,8 @@ class Smi {
     return "N/A";
   }
   // What rocm-smi says, from ROCm 6 on, beside or instead of a value that is not there.
+  void log_or_absent(const Chosen& each, const char* name, const std::optional<int64_t>& value,
+                     const char* asked);
   void absent(int64_t number, const char* question) {
     out_.missing();
     if (style_ == SmiStyle::kFive || !out_.is_text()) return;

@@ -20,6 +20,7 @@ namespace sonde::fault {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of a code object that is read
+constexpr uint64_t kMostCode = uint64_t{4} << 20;   // of a function
 constexpr int kLinesBefore = 12, kLinesBehind = 8;
 
 uint64_t number_behind(const std::string& text, const char* key) {
@@ -175,27 +176,46 @@ std::string CodeObjects::function_of(uint64_t pc) {
   return function ? function->name : std::string();
 }
 
+struct CodeObjects::Around {
+  const OpenObject& object;
+  gpu::Architecture architecture;
+  SourceLines sources;
+  uint64_t delta = 0;  // of loaded addresses against those of the file
+  uint64_t begin = 0;
+  std::optional<uint64_t> end;  // of a function that symbols tell
+};
+
+std::optional<CodeObjects::Around> CodeObjects::around(uint64_t pc) {
+  const auto index = at(pc);
+  const auto architecture = architecture_at(pc);
+  if (!index || !architecture) return std::nullopt;
+  const OpenObject& object = open(*index);
+  Around around{object, *architecture, SourceLines(object.bytes)};
+  around.delta = static_cast<uint64_t>(object.facts.delta);
+  if (const auto function = around.sources.function_at(pc - around.delta)) {
+    around.begin = function->begin;
+    around.end = function->end;
+    return around;
+  }
+  std::optional<size_t> unused;
+  const gpu::Kernel* kernel = kernel_around(pc, &unused);
+  if (kernel == nullptr) return std::nullopt;
+  around.begin = kernel->entry;
+  return around;
+}
+
 // From the function's begin on, since instructions differ in length: only there it is known that
 // one begins.
 std::vector<DisassemblyLine> CodeObjects::disassemble(uint64_t pc) {
-  constexpr uint64_t kMostCode = uint64_t{4} << 20;
-  const auto index = at(pc);
-  const auto architecture = architecture_at(pc);
-  if (!index || !architecture) return {};
-  const OpenObject& object = open(*index);
-  const auto delta = static_cast<uint64_t>(object.facts.delta);
-  SourceLines sources(object.bytes);
-  const auto function = sources.function_at(pc - delta);
-  std::optional<size_t> unused;
-  const gpu::Kernel* kernel = function ? nullptr : kernel_around(pc, &unused);
-  if (!function && kernel == nullptr) return {};
-  const uint64_t entry = (function ? function->begin : kernel->entry) + delta;
+  auto around = this->around(pc);
+  if (!around) return {};
+  const uint64_t delta = around->delta, entry = around->begin + delta;
   if (pc - entry > kMostCode) return {};
   const auto words = words_at(entry, (pc - entry) / 4 + 4 * (kLinesBehind + 1));
   std::vector<DisassemblyLine> lines;
   int behind = 0;
   for (size_t i = 0; i < words.size() && behind <= kLinesBehind;) {
-    const auto instruction = gpu::decode(*architecture, std::span(words).subspan(i));
+    const auto instruction = gpu::decode(around->architecture, std::span(words).subspan(i));
     const uint64_t address = entry + 4 * i;
     lines.push_back(
         {address, address - entry,
@@ -210,7 +230,7 @@ std::vector<DisassemblyLine> CodeObjects::disassemble(uint64_t pc) {
   const auto before = std::min<std::ptrdiff_t>(found - lines.begin(), kLinesBefore);
   lines.erase(lines.begin(), found - before);
   for (DisassemblyLine& line : lines) {
-    SourceLine source = sources.at(line.address - delta);
+    SourceLine source = around->sources.at(line.address - delta);
     line.file = std::move(source.file);
     line.line = source.line;
     line.source = std::move(source.text);
@@ -219,37 +239,28 @@ std::vector<DisassemblyLine> CodeObjects::disassemble(uint64_t pc) {
 }
 
 std::vector<DisassemblyLine> CodeObjects::disassemble_all(uint64_t pc) {
-  constexpr uint64_t kMostCode = uint64_t{4} << 20;
-  const auto index = at(pc);
-  const auto architecture = architecture_at(pc);
-  if (!index || !architecture) return {};
-  const OpenObject& object = open(*index);
-  const auto delta = static_cast<uint64_t>(object.facts.delta);
-  SourceLines sources(object.bytes);
-  const auto function = sources.function_at(pc - delta);
-  std::optional<size_t> unused;
-  const gpu::Kernel* kernel = function ? nullptr : kernel_around(pc, &unused);
-  if (!function && kernel == nullptr) return {};
-  const uint64_t begin = function ? function->begin : kernel->entry;
-  uint64_t end = function ? function->end : begin + kMostCode;
-  for (const gpu::Kernel& other : object.code.kernels) {
+  auto around = this->around(pc);
+  if (!around) return {};
+  const uint64_t delta = around->delta, begin = around->begin;
+  uint64_t end = around->end.value_or(begin + kMostCode);
+  for (const gpu::Kernel& other : around->object.code.kernels) {
     if (other.entry > begin) end = std::min(end, other.entry);
   }
   const auto words = words_at(begin + delta, std::min(end - begin, kMostCode) / 4);
   std::vector<DisassemblyLine> lines;
   for (size_t i = 0; i < words.size();) {
-    const auto instruction = gpu::decode(*architecture, std::span(words).subspan(i));
+    const auto instruction = gpu::decode(around->architecture, std::span(words).subspan(i));
     DisassemblyLine line;
     line.address = begin + delta + 4 * i;
     line.text =
         instruction ? gpu::text_of(*instruction) : fmt::format("<unknown {:#010x}>", words[i]);
-    SourceLine source = sources.at(line.address - delta);
+    SourceLine source = around->sources.at(line.address - delta);
     line.file = std::move(source.file);
     line.line = source.line;
     lines.push_back(std::move(line));
     i += instruction ? instruction->words : 1;
   }
-  if (function) return lines;
+  if (around->end) return lines;
   // Behind the last end or jump is what fills the room to the next kernel.
   const auto is_last = [](const DisassemblyLine& line) {
     return line.text.rfind("s_endpgm", 0) == 0 || line.text.rfind("s_branch", 0) == 0 ||

@@ -49,6 +49,10 @@ class CodeObjects {
   size_t size() const { return objects_.size(); }
 
  private:
+  struct Around;
+  // The function of that address, or without symbols the kernel.
+  std::optional<Around> around(uint64_t pc);
+
   std::vector<OpenObject> objects_;
 };
 

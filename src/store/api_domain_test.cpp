@@ -6,14 +6,12 @@ namespace sonde::store {
 namespace {
 
 TEST(ApiDomain, IsToldFromTheName) {
-  EXPECT_EQ(domain_of_api("hipMemcpy"), "hip");
-  EXPECT_EQ(domain_of_api("__hipPushCallConfiguration"), "hip");
-  EXPECT_EQ(domain_of_api("hsa_signal_wait_relaxed"), "hsa");
-  EXPECT_EQ(domain_of_api("clFinish"), "opencl");
-  EXPECT_EQ(domain_of_api("cudaLaunchKernel"), "cuda");
-  EXPECT_EQ(domain_of_api("cuCtxSynchronize"), "cuda");
-  EXPECT_EQ(domain_of_api("ncclAllReduce"), "rccl");
-  EXPECT_EQ(domain_of_api("UserMarker"), "roctx");
+  const std::pair<const char*, const char*> kDomains[] = {
+      {"hipMemcpy", "hip"},         {"__hipPushCallConfiguration", "hip"},
+      {"clFinish", "opencl"},       {"hsa_signal_wait_relaxed", "hsa"},
+      {"ncclAllReduce", "rccl"},    {"cudaLaunchKernel", "cuda"},
+      {"cuCtxSynchronize", "cuda"}, {"UserMarker", "roctx"}};
+  for (const auto& [name, domain] : kDomains) EXPECT_EQ(domain_of_api(name), domain) << name;
 }
 
 TEST(ApiDomain, OtherWordsAreNoApi) {

@@ -30,6 +30,22 @@ PAGES = ["", "findings", "kernels", "operators", "copies", "memory", "steps", "p
 HOSTILE = "<img src=x onerror=\"window.pwned=1\"><script>window.pwned=2</script>"
 
 
+def prepare(*flags):
+    """The options of the command line and what is left of it; ends by name where there is no browser."""
+    global SONDE, PICTURES
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--pictures", default="", help="a folder for what is seen on the way")
+    for flag in flags:
+        parser.add_argument(flag, action="store_true")
+    options, rest = parser.parse_known_args()
+    SONDE, PICTURES = os.path.abspath(os.path.join(options.build, "bin/sonde")), options.pictures
+    if missing():
+        print(f"skip: no {missing()}")
+        sys.exit(77)
+    return options, rest
+
+
 class WithBrowser(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="sonde-browser-"))
@@ -357,7 +373,7 @@ class Sampled(WithBrowser):
         browser = self.open(trace)
         browser.wait(lambda: "On the timeline" in browser.text(".story"))
         facts = dict(zip([each.text for each in browser.all(".story dt")], [each.text for each in browser.all(".story dd")]))
-        self.assertEqual((facts["Wall time"], facts["On the timeline"]), ("6.999 s", "40.0 ms"))
+        self.assertEqual((facts["Wall time"], facts["On the timeline"]), ("7.00 s", "40.0 ms"))
         self.assertIn("No GPU did anything", browser.text(".findings"))
         self.assertIn("Stacks", browser.text("[aria-label=Tracks]"))
         top = browser.at_time("Stacks", 3_000_000)
@@ -477,14 +493,7 @@ class Hostile(WithBrowser):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--pictures", default="", help="a folder for what is seen on the way")
-    options, rest = parser.parse_known_args()
-    SONDE, PICTURES = os.path.abspath(os.path.join(options.build, "bin/sonde")), options.pictures
-    if missing():
-        print(f"skip: no {missing()}")
-        sys.exit(77)
+    _, rest = prepare()
     # The long test beside the others: browsers mostly wait.
     beside = None if rest else subprocess.Popen([sys.executable, *sys.argv, "Story"])
     run = unittest.main(argv=[sys.argv[0], *(rest or ["RealTrace", "Sampled", "Live", "Compared", "Ranks", "Hostile"])], exit=False)

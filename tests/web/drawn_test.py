@@ -4,13 +4,12 @@
 drawn_test.py --build DIR [--pictures FOLDER]. Skipped by name (77) without Chromium.
 """
 
-import argparse
 import os
 import sys
 import unittest
 
 import browser_test
-from browser import difference, missing
+from browser import difference
 from browser_test import WithBrowser
 from story import write_story
 
@@ -56,12 +55,4 @@ class Drawn(WithBrowser):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--pictures", default="", help="a folder for what is seen on the way")
-    options, rest = parser.parse_known_args()
-    browser_test.SONDE, browser_test.PICTURES = os.path.abspath(os.path.join(options.build, "bin/sonde")), options.pictures
-    if missing():
-        print(f"skip: no {missing()}")
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0], *rest])
+    unittest.main(argv=[sys.argv[0], *browser_test.prepare()[1]])

@@ -5,7 +5,6 @@ the selection, and what figures mean is said beside them.
 figures_test.py --build DIR [--pictures FOLDER]. Skipped (77) without a browser, as browser_test.py.
 """
 
-import argparse
 import json
 import os
 import shlex
@@ -16,7 +15,6 @@ from pathlib import Path
 
 import browser_test
 from accessibility import lacks
-from browser import missing
 from browser_test import WithBrowser
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -126,12 +124,4 @@ class Counted(WithBrowser):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--pictures", default="", help="a folder for what is seen on the way")
-    options, rest = parser.parse_known_args()
-    browser_test.SONDE, browser_test.PICTURES = os.path.abspath(os.path.join(options.build, "bin/sonde")), options.pictures
-    if missing():
-        print(f"skip: no {missing()}")
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0], *rest])
+    unittest.main(argv=[sys.argv[0], *browser_test.prepare()[1]])

@@ -6,7 +6,6 @@ soak_test.py --build DIR [--pictures FOLDER] [--write]: --write makes the checke
 Chromium. The parts of a test that take little are in browser_test.py.
 """
 
-import argparse
 import json
 import os
 import sqlite3
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import browser_test
 from accessibility import lacks
-from browser import difference, missing
+from browser import difference
 from browser_test import PAGES, WithBrowser
 from serving import SHARED
 from story import write_story
@@ -109,14 +108,6 @@ class Pictures(WithBrowser):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--pictures", default="", help="a folder for what is seen on the way")
-    parser.add_argument("--write", action="store_true")
-    options, rest = parser.parse_known_args()
+    options, rest = browser_test.prepare("--write")
     BUILD, WRITE = options.build, options.write
-    browser_test.SONDE, browser_test.PICTURES = os.path.abspath(os.path.join(BUILD, "bin/sonde")), options.pictures
-    if missing():
-        print(f"skip: no {missing()}")
-        sys.exit(77)
     unittest.main(argv=[sys.argv[0], *rest])

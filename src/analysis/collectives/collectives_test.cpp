@@ -10,15 +10,15 @@ namespace sonde::analysis {
 namespace {
 
 TEST(Collectives, NamesFactorsAndTypes) {
-  EXPECT_EQ(collective_op("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)"),
-            "allreduce");
-  EXPECT_EQ(collective_op("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)"), "sendrecv");
-  EXPECT_EQ(collective_op("_reduce_scatter_base"), "reducescatter");
-  EXPECT_EQ(collective_op("allgather_into_tensor_coalesced"), "allgather");
-  EXPECT_EQ(collective_op("all_to_allv"), "alltoall");
-  EXPECT_EQ(collective_op("void vllm::cross_device_reduce_1stage<float, 2>(vllm::RankData*)"),
-            "allreduce");
-  EXPECT_EQ(collective_op("gemm"), "");
+  const std::pair<const char*, const char*> kOps[] = {
+      {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)", "allreduce"},
+      {"ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)", "sendrecv"},
+      {"_reduce_scatter_base", "reducescatter"},
+      {"allgather_into_tensor_coalesced", "allgather"},
+      {"all_to_allv", "alltoall"},
+      {"void vllm::cross_device_reduce_1stage<float, 2>(vllm::RankData*)", "allreduce"},
+      {"gemm", ""}};
+  for (const auto& [name, op] : kOps) EXPECT_EQ(collective_op(name), op) << name;
   EXPECT_DOUBLE_EQ(*bus_factor("allreduce", 8), 1.75);
   EXPECT_DOUBLE_EQ(*bus_factor("allgather", 4), 0.75);
   EXPECT_DOUBLE_EQ(*bus_factor("broadcast", 4), 1);
