@@ -17,6 +17,15 @@ T exchange(void* place, F f) {
   return as<T>(old);
 }
 
+// The value before, which `data` replaces where it was `wanted`.
+template <class T>
+T exchange_where(void* place, T wanted, T data) {
+  T old = wanted;
+  __atomic_compare_exchange_n(static_cast<T*>(place), &old, data, false, __ATOMIC_ACQ_REL,
+                              __ATOMIC_ACQUIRE);
+  return old;
+}
+
 // Atomic operations take whole words only: the hardware refuses others.
 template <class T>
 bool is_refused(Wave& w, u64 address) {
@@ -33,45 +42,79 @@ struct TwoHalves {
   }
 };
 
-// "atomic_" and what follows, as flat and buffer instructions are called behind their prefix.
-struct AtomicName {
-  AtomicName(const char* name, const char* suffix) {
+// A name of its parts: "atomic_" "add" "_x2".
+struct JoinedName {
+  JoinedName(const char* first, const char* second, const char* third) {
     unsigned at = 0;
-    for (const char* part : {"atomic_", name, suffix}) {
+    for (const char* part : {first, second, third}) {
       while (*part) text[at++] = *part++;
     }
   }
   char text[32] = {};
 };
 
-// maker.add<T>(name, f) for each: add, sub ... of T unsigned and S signed, with names as flat and
-// buffer instructions have them.
-template <class T, class S, class Maker>
-void each_integer_atomic(Maker& maker, const char* suffix) {
-  maker.template make<T>("swap", suffix, [](T, T b) { return b; });
-  maker.template make<T>("add", suffix, [](T a, T b) { return static_cast<T>(a + b); });
-  maker.template make<T>("sub", suffix, [](T a, T b) { return static_cast<T>(a - b); });
-  maker.template make<S>("smin", suffix, [](S a, S b) { return a < b ? a : b; });
-  maker.template make<S>("smax", suffix, [](S a, S b) { return a > b ? a : b; });
-  maker.template make<T>("umin", suffix, [](T a, T b) { return a < b ? a : b; });
-  maker.template make<T>("umax", suffix, [](T a, T b) { return a > b ? a : b; });
-  maker.template make<T>("and", suffix, [](T a, T b) { return a & b; });
-  maker.template make<T>("or", suffix, [](T a, T b) { return a | b; });
-  maker.template make<T>("xor", suffix, [](T a, T b) { return a ^ b; });
-  maker.template make<T>("inc", suffix,
-                         [](T a, T b) { return a >= b ? T(0) : static_cast<T>(a + 1); });
-  maker.template make<T>("dec", suffix,
-                         [](T a, T b) { return a == 0 || a > b ? b : static_cast<T>(a - 1); });
+// make.operator()<T>(name, suffix, f) for each: add, sub ... of T unsigned and S signed, with names
+// as flat and buffer instructions have them.
+template <class T, class S, class Make>
+void each_integer_atomic(Make make, const char* suffix) {
+  make.template operator()<T>("swap", suffix, [](T, T b) { return b; });
+  make.template operator()<T>("add", suffix, [](T a, T b) { return static_cast<T>(a + b); });
+  make.template operator()<T>("sub", suffix, [](T a, T b) { return static_cast<T>(a - b); });
+  make.template operator()<S>("smin", suffix, [](S a, S b) { return a < b ? a : b; });
+  make.template operator()<S>("smax", suffix, [](S a, S b) { return a > b ? a : b; });
+  make.template operator()<T>("umin", suffix, [](T a, T b) { return a < b ? a : b; });
+  make.template operator()<T>("umax", suffix, [](T a, T b) { return a > b ? a : b; });
+  make.template operator()<T>("and", suffix, [](T a, T b) { return a & b; });
+  make.template operator()<T>("or", suffix, [](T a, T b) { return a | b; });
+  make.template operator()<T>("xor", suffix, [](T a, T b) { return a ^ b; });
+  make.template operator()<T>("inc", suffix,
+                              [](T a, T b) { return a >= b ? T(0) : static_cast<T>(a + 1); });
+  make.template operator()<T>("dec", suffix,
+                              [](T a, T b) { return a == 0 || a > b ? b : static_cast<T>(a - 1); });
 }
-template <class Maker>
-void each_atomic(Maker& maker) {
-  each_integer_atomic<u32, i32>(maker, "");
-  each_integer_atomic<u64, i64>(maker, "_x2");
-  maker.template make<f32>("add_f32", "", [](f32 a, f32 b) { return a + b; });
-  maker.template make<f64>("add_f64", "", [](f64 a, f64 b) { return a + b; });
-  maker.template make<f64>("min_f64", "", [](f64 a, f64 b) { return b < a || a != a ? b : a; });
-  maker.template make<f64>("max_f64", "", [](f64 a, f64 b) { return b > a || a != a ? b : a; });
-  maker.template make<u32>("pk_add_f16", "", TwoHalves{});
+template <class Make>
+void each_atomic(Make make) {
+  each_integer_atomic<u32, i32>(make, "");
+  each_integer_atomic<u64, i64>(make, "_x2");
+  make.template operator()<f32>("add_f32", "", [](f32 a, f32 b) { return a + b; });
+  make.template operator()<f64>("add_f64", "", [](f64 a, f64 b) { return a + b; });
+  make.template operator()<f64>("min_f64", "",
+                                [](f64 a, f64 b) { return b < a || a != a ? b : a; });
+  make.template operator()<f64>("max_f64", "",
+                                [](f64 a, f64 b) { return b > a || a != a ? b : a; });
+  make.template operator()<u32>("pk_add_f16", "", TwoHalves{});
+}
+
+// The same with the names of LDS instructions, whose types are u32, i32 and b32, or of 64 bits.
+template <class T, class S, class Make>
+void each_integer_lds_atomic(Make make, const char* u, const char* i, const char* b) {
+  make.template operator()<T>("add", u, [](T x, T y) { return static_cast<T>(x + y); });
+  make.template operator()<T>("sub", u, [](T x, T y) { return static_cast<T>(x - y); });
+  make.template operator()<T>("rsub", u, [](T x, T y) { return static_cast<T>(y - x); });
+  make.template operator()<T>("inc", u,
+                              [](T x, T y) { return x >= y ? T(0) : static_cast<T>(x + 1); });
+  make.template operator()<T>("dec", u,
+                              [](T x, T y) { return x == 0 || x > y ? y : static_cast<T>(x - 1); });
+  make.template operator()<S>("min", i, [](S x, S y) { return x < y ? x : y; });
+  make.template operator()<S>("max", i, [](S x, S y) { return x > y ? x : y; });
+  make.template operator()<T>("min", u, [](T x, T y) { return x < y ? x : y; });
+  make.template operator()<T>("max", u, [](T x, T y) { return x > y ? x : y; });
+  make.template operator()<T>("and", b, [](T x, T y) { return x & y; });
+  make.template operator()<T>("or", b, [](T x, T y) { return x | y; });
+  make.template operator()<T>("xor", b, [](T x, T y) { return x ^ y; });
+}
+template <class T, class Make>
+void each_float_lds_atomic(Make make, const char* f) {
+  make.template operator()<T>("add", f, [](T x, T y) { return x + y; });
+  make.template operator()<T>("min", f, [](T x, T y) { return y < x || x != x ? y : x; });
+  make.template operator()<T>("max", f, [](T x, T y) { return y > x || x != x ? y : x; });
+}
+template <class Make>
+void each_lds_atomic(Make make) {
+  each_integer_lds_atomic<u32, i32>(make, "u32", "i32", "b32");
+  each_integer_lds_atomic<u64, i64>(make, "u64", "i64", "b64");
+  each_float_lds_atomic<f32>(make, "f32");
+  each_float_lds_atomic<f64>(make, "f64");
 }
 
 template <class T>

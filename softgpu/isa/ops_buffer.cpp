@@ -77,29 +77,19 @@ void compare_and_swap(Wave& w, const Op& op) {
     if (!place.exists()) return;
     const T data = lane_value<T>(w, op.dst, l),
             wanted = lane_value<T>(w, op.dst + sizeof(T) / 4, l);
-    T old = wanted;
-    __atomic_compare_exchange_n(reinterpret_cast<T*>(place.p), &old, data, false, __ATOMIC_ACQ_REL,
-                                __ATOMIC_ACQUIRE);
+    const T old = exchange_where<T>(place.p, wanted, data);
     if (op.mods.glc) set_lane_value(w, op.dst, l, old);
   });
 }
-
-struct Atomics {
-  Table& table;
-
-  template <class T, class F>
-  void make(const char* name, const char* suffix, F) {
-    add(table, "buffer_", AtomicName(name, suffix).text, atomic<T, F>);
-  }
-};
 
 }  // namespace
 
 void add_buffer(Table& table) {
   Transfers transfers{table};
   each_transfer(transfers);
-  Atomics atomics{table};
-  each_atomic(atomics);
+  each_atomic([&]<class T, class F>(const char* name, const char* suffix, F) {
+    add(table, "buffer_", JoinedName("atomic_", name, suffix).text, atomic<T, F>);
+  });
   add(table, "buffer_", "atomic_cmpswap", compare_and_swap<u32>);
   add(table, "buffer_", "atomic_cmpswap_x2", compare_and_swap<u64>);
 }

@@ -101,8 +101,9 @@ struct Transfers {
   }
 };
 
-template <class T, Segment segment, class F>
-void atomic(Wave& w, const Op& op) {
+// change(place, data, lane) makes the new value in memory, and returns the one before.
+template <class T, Segment segment, class Change>
+void each_changed(Wave& w, const Op& op, Change change) {
   alignas(64) u64 at[kLanes];
   find_addresses<segment>(w, op, at);
   const unsigned row = op.src[1] - kFirstVgpr;
@@ -110,43 +111,29 @@ void atomic(Wave& w, const Op& op) {
     if (is_refused<T>(w, at[l])) return;
     const Place place = place_of<segment>(w, at[l], l, sizeof(T));
     if (!place.exists()) return;
-    const T data = lane_value<T>(w, row, l);
-    const T old = exchange<T>(place.p, [data](T value) { return F{}(value, data); });
+    const T old = change(place.p, lane_value<T>(w, row, l), l);
     if (op.mods.glc) set_lane_value(w, op.dst, l, old);
+  });
+}
+template <class T, Segment segment, class F>
+void atomic(Wave& w, const Op& op) {
+  each_changed<T, segment>(w, op, [](auto* place, T data, int) {
+    return exchange<T>(place, [data](T value) { return F{}(value, data); });
   });
 }
 template <class T, Segment segment>
 void compare_and_swap(Wave& w, const Op& op) {
-  alignas(64) u64 at[kLanes];
-  find_addresses<segment>(w, op, at);
-  const unsigned row = op.src[1] - kFirstVgpr;
-  each(w.exec(), [&](int l) {
-    if (is_refused<T>(w, at[l])) return;
-    const Place place = place_of<segment>(w, at[l], l, sizeof(T));
-    if (!place.exists()) return;
-    const T data = lane_value<T>(w, row, l), wanted = lane_value<T>(w, row + sizeof(T) / 4, l);
-    T old = wanted;
-    __atomic_compare_exchange_n(reinterpret_cast<T*>(place.p), &old, data, false, __ATOMIC_ACQ_REL,
-                                __ATOMIC_ACQUIRE);
-    if (op.mods.glc) set_lane_value(w, op.dst, l, old);
+  const unsigned wanted = op.src[1] - kFirstVgpr + sizeof(T) / 4;
+  each_changed<T, segment>(w, op, [&](auto* place, T data, int l) {
+    return exchange_where<T>(place, lane_value<T>(w, wanted, l), data);
   });
 }
 
 template <Segment segment>
-struct Atomics {
-  Table& table;
-  const char* prefix;
-
-  template <class T, class F>
-  void make(const char* name, const char* suffix, F) {
-    add(table, prefix, AtomicName(name, suffix).text, atomic<T, segment, F>);
-  }
-};
-
-template <Segment segment>
 void add_atomics(Table& table, const char* prefix) {
-  Atomics<segment> maker{table, prefix};
-  each_atomic(maker);
+  each_atomic([&]<class T, class F>(const char* name, const char* suffix, F) {
+    add(table, prefix, JoinedName("atomic_", name, suffix).text, atomic<T, segment, F>);
+  });
   add(table, prefix, "atomic_cmpswap", compare_and_swap<u32, segment>);
   add(table, prefix, "atomic_cmpswap_x2", compare_and_swap<u64, segment>);
 }

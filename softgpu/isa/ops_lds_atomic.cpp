@@ -37,52 +37,23 @@ void atomic_of_two(Wave& w, const Op& op) {
 
 template <class T, class F>
 void add_pair(Table& t, const char* operation, const char* type, F) {
-  add(t, operation, type, atomic<T, false, F>);
-  char with_return[32];
-  unsigned at = 0;
-  for (const char* part : {operation, "rtn_"}) {
-    while (*part) with_return[at++] = *part++;
-  }
-  with_return[at] = 0;
-  add(t, with_return, type, atomic<T, true, F>);
+  add(t, JoinedName("ds_", operation, "_").text, type, atomic<T, false, F>);
+  add(t, JoinedName("ds_", operation, "_rtn_").text, type, atomic<T, true, F>);
 }
 template <class T, class F>
 void add_pair_of_two(Table& t, const char* operation, const char* type, F) {
-  add(t, operation, type, atomic_of_two<T, false, F>);
-  char with_return[32];
-  unsigned at = 0;
-  for (const char* part : {operation, "rtn_"}) {
-    while (*part) with_return[at++] = *part++;
-  }
-  with_return[at] = 0;
-  add(t, with_return, type, atomic_of_two<T, true, F>);
+  add(t, JoinedName("ds_", operation, "_").text, type, atomic_of_two<T, false, F>);
+  add(t, JoinedName("ds_", operation, "_rtn_").text, type, atomic_of_two<T, true, F>);
 }
 
-template <class T, class S>
-void add_integers(Table& t, const char* u, const char* i, const char* b) {
-  add_pair<T>(t, "ds_add_", u, [](T x, T y) { return static_cast<T>(x + y); });
-  add_pair<T>(t, "ds_sub_", u, [](T x, T y) { return static_cast<T>(x - y); });
-  add_pair<T>(t, "ds_rsub_", u, [](T x, T y) { return static_cast<T>(y - x); });
-  add_pair<T>(t, "ds_inc_", u, [](T x, T y) { return x >= y ? T(0) : static_cast<T>(x + 1); });
-  add_pair<T>(t, "ds_dec_", u,
-              [](T x, T y) { return x == 0 || x > y ? y : static_cast<T>(x - 1); });
-  add_pair<S>(t, "ds_min_", i, [](S x, S y) { return x < y ? x : y; });
-  add_pair<S>(t, "ds_max_", i, [](S x, S y) { return x > y ? x : y; });
-  add_pair<T>(t, "ds_min_", u, [](T x, T y) { return x < y ? x : y; });
-  add_pair<T>(t, "ds_max_", u, [](T x, T y) { return x > y ? x : y; });
-  add_pair<T>(t, "ds_and_", b, [](T x, T y) { return x & y; });
-  add_pair<T>(t, "ds_or_", b, [](T x, T y) { return x | y; });
-  add_pair<T>(t, "ds_xor_", b, [](T x, T y) { return x ^ y; });
-  add_pair_of_two<T>(t, "ds_mskor_", b, [](T x, T mask, T y) { return (x & ~mask) | y; });
-  // The first is what is compared with.
-  add_pair_of_two<T>(t, "ds_cmpst_", b, [](T x, T wanted, T y) { return x == wanted ? y : x; });
+// Those that take two values; of cmpst, the first is what is compared with.
+template <class T>
+void add_masked(Table& t, const char* type) {
+  add_pair_of_two<T>(t, "mskor", type, [](T x, T mask, T y) { return (x & ~mask) | y; });
 }
 template <class T>
-void add_floats(Table& t, const char* f) {
-  add_pair<T>(t, "ds_add_", f, [](T x, T y) { return x + y; });
-  add_pair<T>(t, "ds_min_", f, [](T x, T y) { return y < x || x != x ? y : x; });
-  add_pair<T>(t, "ds_max_", f, [](T x, T y) { return y > x || x != x ? y : x; });
-  add_pair_of_two<T>(t, "ds_cmpst_", f, [](T x, T wanted, T y) { return x == wanted ? y : x; });
+void add_compared(Table& t, const char* type) {
+  add_pair_of_two<T>(t, "cmpst", type, [](T x, T wanted, T y) { return x == wanted ? y : x; });
 }
 
 template <class T>
@@ -109,10 +80,15 @@ void swap_two(Wave& w, const Op& op) {
 }  // namespace
 
 void add_lds_atomic(Table& t) {
-  add_integers<u32, i32>(t, "u32", "i32", "b32");
-  add_integers<u64, i64>(t, "u64", "i64", "b64");
-  add_floats<f32>(t, "f32");
-  add_floats<f64>(t, "f64");
+  each_lds_atomic([&]<class T, class F>(const char* name, const char* type, F f) {
+    add_pair<T>(t, name, type, f);
+  });
+  add_masked<u32>(t, "b32");
+  add_masked<u64>(t, "b64");
+  add_compared<u32>(t, "b32");
+  add_compared<u64>(t, "b64");
+  add_compared<f32>(t, "f32");
+  add_compared<f64>(t, "f64");
   add(t, "ds_wrxchg_rtn_b32", swap_in<u32>);
   add(t, "ds_wrxchg_rtn_b64", swap_in<u64>);
   add(t, "ds_wrxchg2_rtn_b32", swap_two<u32, 1>);

@@ -62,33 +62,6 @@ void with_second_place(Wave& w, const Op& op) {
     exchange<T>(place.p, [value](T x) { return F{}(x, value); });
   });
 }
-template <class T, class F>
-void add_one(Table& t, const char* operation, const char* type, F) {
-  add(t, operation, type, with_second_place<T, F>);
-}
-template <class T, class S>
-void add_integers(Table& t, const char* u, const char* i, const char* b) {
-  add_one<T>(t, "ds_add_src2_", u, [](T x, T y) { return static_cast<T>(x + y); });
-  add_one<T>(t, "ds_sub_src2_", u, [](T x, T y) { return static_cast<T>(x - y); });
-  add_one<T>(t, "ds_rsub_src2_", u, [](T x, T y) { return static_cast<T>(y - x); });
-  add_one<T>(t, "ds_inc_src2_", u, [](T x, T y) { return x >= y ? T(0) : static_cast<T>(x + 1); });
-  add_one<T>(t, "ds_dec_src2_", u,
-             [](T x, T y) { return x == 0 || x > y ? y : static_cast<T>(x - 1); });
-  add_one<S>(t, "ds_min_src2_", i, [](S x, S y) { return x < y ? x : y; });
-  add_one<S>(t, "ds_max_src2_", i, [](S x, S y) { return x > y ? x : y; });
-  add_one<T>(t, "ds_min_src2_", u, [](T x, T y) { return x < y ? x : y; });
-  add_one<T>(t, "ds_max_src2_", u, [](T x, T y) { return x > y ? x : y; });
-  add_one<T>(t, "ds_and_src2_", b, [](T x, T y) { return x & y; });
-  add_one<T>(t, "ds_or_src2_", b, [](T x, T y) { return x | y; });
-  add_one<T>(t, "ds_xor_src2_", b, [](T x, T y) { return x ^ y; });
-  add_one<T>(t, "ds_write_src2_", b, [](T, T y) { return y; });
-}
-template <class T>
-void add_floats(Table& t, const char* f) {
-  add_one<T>(t, "ds_add_src2_", f, [](T x, T y) { return x + y; });
-  add_one<T>(t, "ds_min_src2_", f, [](T x, T y) { return y < x || x != x ? y : x; });
-  add_one<T>(t, "ds_max_src2_", f, [](T x, T y) { return y > x || x != x ? y : x; });
-}
 
 }  // namespace
 
@@ -104,10 +77,13 @@ void add_lds_rare(Table& t) {
   });
   add(t, "ds_wrap_rtn_b32", subtract_or_add);
   add(t, "ds_condxchg32_rtn_b64", exchange_marked);
-  add_integers<u32, i32>(t, "u32", "i32", "b32");
-  add_integers<u64, i64>(t, "u64", "i64", "b64");
-  add_floats<f32>(t, "f32");
-  add_floats<f64>(t, "f64");
+  const auto make = [&]<class T, class F>(const char* name, const char* type, F) {
+    add(t, JoinedName("ds_", name, "_src2_").text, type, with_second_place<T, F>);
+  };
+  each_lds_atomic(make);
+  const auto second = [](auto, auto y) { return y; };
+  make.operator()<u32>("write", "b32", second);
+  make.operator()<u64>("write", "b64", second);
 }
 
 }  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

@@ -96,31 +96,17 @@ void atomic(Wave& w, const Op& op) {
 template <class T, bool is_buffer>
 void compare_and_swap(Wave& w, const Op& op) {
   Raw<T>* const place = atomic_place<T, is_buffer>(w, op);
-  T old = data_at<T>(w, op.dst + unsigned{sizeof(T)} / 4);
-  if (place == nullptr) {
-    old = 0;
-  } else {
-    __atomic_compare_exchange_n(place, &old, data_at<T>(w, op.dst), false, __ATOMIC_ACQ_REL,
-                                __ATOMIC_ACQUIRE);
-  }
-  give_back(w, op, old);
+  const T wanted = data_at<T>(w, op.dst + unsigned{sizeof(T)} / 4);
+  give_back(w, op, place ? exchange_where<T>(place, wanted, data_at<T>(w, op.dst)) : T(0));
 }
 
 template <bool is_buffer>
-struct Atomics {
-  Table& table;
-  const char* prefix;
-
-  template <class T, class F>
-  void make(const char* name, const char* suffix, F) {
-    add(table, prefix, AtomicName(name, suffix).text, atomic<T, is_buffer, F>);
-  }
-};
-template <bool is_buffer>
 void add_atomics(Table& table, const char* prefix) {
-  Atomics<is_buffer> maker{table, prefix};
-  each_integer_atomic<u32, i32>(maker, "");
-  each_integer_atomic<u64, i64>(maker, "_x2");
+  const auto make = [&]<class T, class F>(const char* name, const char* suffix, F) {
+    add(table, prefix, JoinedName("atomic_", name, suffix).text, atomic<T, is_buffer, F>);
+  };
+  each_integer_atomic<u32, i32>(make, "");
+  each_integer_atomic<u64, i64>(make, "_x2");
   add(table, prefix, "atomic_cmpswap", compare_and_swap<u32, is_buffer>);
   add(table, prefix, "atomic_cmpswap_x2", compare_and_swap<u64, is_buffer>);
 }
