@@ -28,7 +28,7 @@ Result<std::vector<std::string>> chosen_gpus(const Arguments& arguments, bool so
   if (gpus.empty() && softgpu) gpus = {kSoftwareGpu};
   if (gpus.empty()) gpus = gpus_of_this_machine();
   if (!gpus.empty()) return gpus;
-  return make_error(ErrorCode::kNotFound, "no AMD GPU is to be seen here", "",
+  return make_error(ErrorCode::kNotFound, "no AMD GPU is visible here", "",
                     "--gpu gfx90a says for which to plan; --softgpu runs without one");
 }
 

@@ -94,7 +94,7 @@ void append_row(std::string& out, const std::string& left, const std::string& ri
                 size_t left_width, size_t width) {
   const size_t column = left_width + 4;
   if (left.size() > left_width) {
-    out += "  " + left + "\n" + std::string(column, ' ');
+    out += "  " + report::wrap(left, width - 2, 2) + std::string(column, ' ');
   } else {
     out += "  " + report::pad(left, left_width + 2, false);
   }

@@ -46,7 +46,7 @@ Error unknown_kind(const Source& source) {
                         source.broken());
     }
     return make_error(ErrorCode::kBadData, "the file is empty", source.path(),
-                      "there is nothing in it");
+                      "nothing was recorded into it");
   }
   std::string names;
   for (const Importer& importer : all_importers()) names += " " + importer.name;

@@ -66,7 +66,7 @@ Status copy_file(const std::string& from, const std::string& to) {
 
 Error not_sqlite(const std::string& path) {
   return make_error(ErrorCode::kBadData, "not an SQLite file", path,
-                    "give an .rpd file, or a gzip-compressed one");
+                    "give an .rpd file, or a trace of another tool: sonde help import lists them");
 }
 
 struct GzipCloser {
@@ -183,8 +183,9 @@ Result<Database> open_input(const std::string& path) {
     struct stat info;
     if (::fstat(fd.get(), &info) != 0) return errno_error("cannot read the file", path, errno);
     if (!S_ISREG(info.st_mode)) {
-      return make_error(ErrorCode::kInvalidArgument, "not a regular file", path,
-                        "give an .rpd file");
+      return make_error(ErrorCode::kInvalidArgument,
+                        S_ISDIR(info.st_mode) ? "a directory, not a trace" : "not a regular file",
+                        path, "give an .rpd file");
     }
     const ssize_t got = ::pread(fd.get(), header.data(), header.size(), 0);
     if (got < 0) return errno_error("cannot read the file", path, errno);

@@ -105,7 +105,7 @@ class ReaderTest : public ::testing::Test {
 
 TEST_F(ReaderTest, SaysWhatIsWrongWithAFile) {
   EXPECT_NE(failure(directory_ / "none.rpd").find("No such file"), std::string::npos);
-  EXPECT_NE(failure(directory_.path()).find("not a regular file"), std::string::npos);
+  EXPECT_NE(failure(directory_.path()).find("a directory, not a trace"), std::string::npos);
   EXPECT_NE(failure(file("empty", "")).find("the file is empty"), std::string::npos);
   EXPECT_NE(failure(file("short", "S")).find("not an SQLite file"), std::string::npos);
   EXPECT_NE(failure(file("text", std::string(10000, 'x'))).find("not an SQLite file"),

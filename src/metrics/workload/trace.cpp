@@ -68,8 +68,9 @@ trace::Request workload_request() {
 Result<Workload> workload_of(const trace::Trace& trace, const std::string& model) {
   const std::vector<trace::Row> ops = counted_ops(trace);
   if (ops.empty()) {
-    return make_error(ErrorCode::kNotFound, "it has no hardware counters", trace.path,
-                      "give a trace that has them, or a folder of rocprof-compute");
+    return make_error(
+        ErrorCode::kNotFound, "it has no hardware counters", trace.path,
+        "sonde profile -- PROGRAM counts them; folders of rocprof-compute have them, too");
   }
   SONDE_ASSIGN(GpuFacts gpu, gpu_facts_of(model.empty() ? device_of(trace, ops) : model));
   Workload workload;
