@@ -102,12 +102,16 @@ std::string format_size(uint64_t bytes) {
 }
 
 std::string format_duration(int64_t nanoseconds) {
-  const double value = static_cast<double>(nanoseconds);
+  constexpr const char* kNames[] = {"us", "ms", "s"};
+  if (nanoseconds > -1000 && nanoseconds < 1000) return fmt::format("{} ns", nanoseconds);
+  double value = static_cast<double>(nanoseconds) / 1e3;
+  size_t unit = 0;
+  for (; std::fabs(value) >= 999.5 && unit + 1 < std::size(kNames); ++unit) value /= 1e3;
   const double magnitude = std::fabs(value);
-  if (magnitude < 1e3) return fmt::format("{} ns", nanoseconds);
-  if (magnitude < 1e6) return fmt::format("{:.2f} us", value / 1e3);
-  if (magnitude < 1e9) return fmt::format("{:.2f} ms", value / 1e6);
-  return fmt::format("{:.3f} s", value / 1e9);
+  // Beyond, it is rather a moment of a clock than a duration.
+  if (magnitude >= 1000) return fmt::format("{:.3f} s", value);
+  const int decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", value, decimals, kNames[unit]);
 }
 
 std::string format_count(uint64_t count) {

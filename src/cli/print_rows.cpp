@@ -40,7 +40,7 @@ void add_columns(const store::Statement& rows, report::Table& table) {
     const std::string name = rows.column_name(c);
     std::string key = name;
     for (int n = 1; !taken.insert(key).second; ++n) key = fmt::format("{}:{}", name, n);
-    report::Column column{key, key, report::Kind::kId, 6};
+    report::Column column{key, key, report::Kind::kId};
     table.add_column(column);
   }
 }

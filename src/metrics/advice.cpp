@@ -192,8 +192,8 @@ std::vector<Advice> advice_of(const Definitions& definitions, const Workload& wo
 
 report::Section advice_section(const std::vector<Advice>& advice) {
   report::Section section{.key = "bounds", .title = "What bounds the hot kernels"};
-  section.table.add_columns({name("kernel", "Kernel"), percent("share", "Time", 1),
-                             text("bound", "Bound by"), percent("of_bound", "Of peak", 1)});
+  section.table.add_columns({name("kernel", "Kernel"), percent("share", "Time"),
+                             text("bound", "Bound by"), percent("of_bound", "Of peak")});
   const bool is_marked = std::any_of(advice.begin(), advice.end(),
                                      [](const Advice& one) { return !one.trust.empty(); });
   if (is_marked) section.table.add_columns({text("trust", "Rests on")});

@@ -97,10 +97,10 @@ report::Section kernels_section(const std::vector<Sampled>& kernels) {
       .key = "kernels",
       .empty_text = "No program counters were sampled: sonde profile --pc-sample does."};
   section.table.add_columns({name("kernel", "Kernel"), integer("gpu", "GPU"),
-                             integer("samples", "Samples"), percent("share", "Share", 1),
-                             real("lanes", "Lanes on", 1), integer("instructions", "Instructions"),
+                             integer("samples", "Samples"), percent("share", "Share"),
+                             real("lanes", "Lanes on"), integer("instructions", "Instructions"),
                              text("hottest", "Hottest instruction"),
-                             percent("of_hottest", "Its share", 1), text("source", "Source")});
+                             percent("of_hottest", "Its share"), text("source", "Source")});
   int64_t all = 0;
   for (const Sampled& kernel : kernels) all += kernel.samples;
   for (const Sampled& kernel : kernels) {
@@ -119,7 +119,7 @@ report::Section kernels_section(const std::vector<Sampled>& kernels) {
 report::Section sources_section(const std::vector<Sampled>& kernels) {
   report::Section section{.key = "sources", .title = "Lines of source"};
   section.table.add_columns({text("source", "Source"), name("kernel", "Kernel"),
-                             integer("samples", "Samples"), percent("share", "Of kernel", 1)});
+                             integer("samples", "Samples"), percent("share", "Of kernel")});
   struct Line {
     std::string place, kernel;
     int64_t samples = 0, of = 0;
@@ -146,7 +146,7 @@ report::Section sources_section(const std::vector<Sampled>& kernels) {
 report::Section code_section(const Sampled& kernel, size_t number) {
   report::Section section{.key = fmt::format("code{}", number), .title = demangle(kernel.kernel)};
   section.table.add_columns({text("offset", "Offset"), integer("samples", "Samples"),
-                             percent("share", "Share", 1), real("lanes", "Lanes on", 1),
+                             percent("share", "Share"), real("lanes", "Lanes on"),
                              text("instruction", "Instruction"), text("source", "Source")});
   for (const trace::CodeLine* line : kernel.lines) {
     const bool any = line->samples > 0;

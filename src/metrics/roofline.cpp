@@ -7,6 +7,7 @@
 
 #include "metrics/evaluate.h"
 #include "metrics/panels.h"
+#include "report/unit.h"
 
 namespace sonde::metrics {
 namespace {
@@ -156,7 +157,7 @@ report::Value value_of(std::optional<double> number) {
 report::Section roofs_section(const Roofline& roofline, bool on_softgpu) {
   const char* const measured = on_softgpu ? "measured on a software GPU" : "measured";
   report::Section section{.key = "roofs", .title = "Roofs"};
-  section.table.add_columns({text("roof", "Roof"), real("value", "Value", 1), text("unit", "Unit"),
+  section.table.add_columns({text("roof", "Roof"), real("value", "Value"), text("unit", "Unit"),
                              text("source", "Source")});
   for (const Roof& roof : roofline.roofs) {
     section.table.add_row({roof.name, roof.value, std::string("G") + unit_of(roof),
@@ -166,12 +167,11 @@ report::Section roofs_section(const Roofline& roofline, bool on_softgpu) {
   return section;
 }
 
-// "1.39 TB/s" of GB/s; "1961 TFLOP/s", not "1.96e+03".
+// "1.39 TB/s" of GB/s.
 std::string rate_text(const Roof& roof, bool is_marked) {
   const bool is_large = roof.value >= 1000;
-  const double value = is_large ? roof.value / 1000 : roof.value;
   return fmt::format("{} {} {}{}{}", roof.name,
-                     value < 999.5 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value),
+                     report::text_of_real(is_large ? roof.value / 1000 : roof.value),
                      is_large ? "T" : "G", unit_of(roof), is_marked ? "*" : "");
 }
 
@@ -298,10 +298,10 @@ report::Section points_section(const Roofline& roofline, const RooflineOptions& 
   table.add_column(name("kernel", "Kernel"));
   if (options.by_dispatch) table.add_column(id("dispatch", "Dispatch"));
   if (!options.by_dispatch) table.add_column(integer("dispatches", "Dispatches"));
-  table.add_columns({percent("share", "Time", 2), real("gflop_per_s", "GFLOP/s", 1),
-                     real("ai_hbm", "FLOP/B HBM", 3), real("ai_l2", "of L2", 3),
-                     real("ai_l1", "of L1", 3), real("ai_lds", "of LDS", 3),
-                     text("roof", "Lowest roof"), percent("of_roof", "Of roof", 1)});
+  table.add_columns({percent("share", "Time"), real("gflop_per_s", "GFLOP/s"),
+                     real("ai_hbm", "FLOP/B HBM"), real("ai_l2", "of L2"), real("ai_l1", "of L1"),
+                     real("ai_lds", "of LDS"), text("roof", "Lowest roof"),
+                     percent("of_roof", "Of roof")});
   for (const RooflinePoint& point : roofline.points) {
     const auto limit =
         positive(point.gflop_per_s) ? limit_of(roofline, point, options.type) : std::nullopt;

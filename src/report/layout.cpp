@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/check.h"
 #include "base/strings.h"
+#include "report/report.h"
 
 namespace sonde::report {
 
@@ -61,6 +63,15 @@ std::vector<size_t> fit_columns(const std::vector<ColumnNeed>& needs, size_t roo
     if (!shrink_widest(needs, total - room, widths)) break;
   }
   return widths;
+}
+
+void leave_first(Table& table, std::initializer_list<const char*> keys) {
+  int priority = -static_cast<int>(keys.size());
+  for (const char* key : keys) {
+    const int column = find_column(table, key);
+    SONDE_CHECK(column >= 0);
+    table.columns[static_cast<size_t>(column)].priority = priority++;
+  }
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,10 @@ constexpr size_t kLeftOut = SIZE_MAX;
 // leave, by rising priority and of equal ones the rightmost first, until the least of all others
 // fits; then the widest give way first. The last column does not leave.
 std::vector<size_t> fit_columns(const std::vector<ColumnNeed>& needs, size_t room);
+
+struct Table;
+// These columns leave before the others where a table does not fit, in this order.
+void leave_first(Table& table, std::initializer_list<const char*> keys);
 
 // Text of five words and more, rather than a name.
 bool is_sentence(std::string_view text);

@@ -6,6 +6,7 @@
 
 #include "base/printable.h"
 #include "base/strings.h"
+#include "report/unit.h"
 
 namespace sonde::report {
 
@@ -35,7 +36,8 @@ std::string integer_text(int64_t value, const Column& column, bool exact) {
 std::string real_text(double value, const Column& column, bool exact) {
   if (!std::isfinite(value)) return "-";
   if (exact) return fmt::format("{}", value);
-  if (column.kind != Kind::kPercent) return fmt::format("{:.{}f}", value, column.decimals);
+  if (column.kind == Kind::kId) return fmt::format("{:.15g}", value);  // as sqlite3 prints it
+  if (column.kind != Kind::kPercent) return text_of_real(value);
   if (value > 0 && value < 0.05) return "<0.1";  // not none
   if (value < 0 && value > -0.05) return ">-0.1";
   return fmt::format("{:.1f}", value);

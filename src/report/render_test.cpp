@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/strings.h"
+#include "report/layout.h"
 #include "report/names.h"
 #include "report/sort.h"
 #include "report/unit.h"
@@ -70,6 +71,19 @@ TEST(Render, ColumnsOfTimesHaveOneUnitAndThreeDigits) {
   EXPECT_EQ(text_in(TimeUnit::kNanosecond, 7), "7");
 }
 
+TEST(Render, RealNumbersHaveThreeDigits) {
+  const std::pair<double, const char*> kTexts[] = {
+      {12.928012, "12.9"}, {5300.0, "5,300"},   {1961.4, "1,961"},  {64.0, "64"},
+      {63.97, "64.0"},     {0.987654, "0.988"}, {-1.5, "-1.50"},    {1.234e-9, "1.23e-09"},
+      {0.0, "0"},          {-999.96, "-1,000"}, {2.5e15, "2.5e+15"}};
+  for (const auto& [value, text] : kTexts) {
+    EXPECT_EQ(text_of_real(value), text);
+    EXPECT_EQ(text_of(value, columns::real("rate", "Rate")), text);
+  }
+  EXPECT_EQ(text_of(12.928012, columns::real("rate", "Rate"), true), "12.928012");
+  EXPECT_EQ(text_of(12.928012, columns::id("value", "Value")), "12.928012");
+}
+
 TEST(Render, FactsThatAreSentencesGoOnBelow) {
   Report report;
   Section& section = report.sections.emplace_back();
@@ -104,6 +118,19 @@ TEST(Render, WhatDoesNotFitIsNamed) {
   const std::string text = rendered(sample(), "text", 40);
   EXPECT_NE(text.find("... no room for: Share"), std::string::npos) << text;
   EXPECT_EQ(rendered(sample(), "text", 80).find("no room"), std::string::npos);
+}
+
+TEST(Render, ColumnsThatLeaveFirstAreNotCut) {
+  Report report;
+  Table& table = report.sections.emplace_back().table;
+  table.add_columns({text("name", "Name"), text("watches", "Watches"), text("detail", "Detail")});
+  leave_first(table, {"watches"});
+  table.columns.back().priority = 1;
+  table.add_row({"hip", "what it watches, a long text", "where it was looked for, and what to do"});
+  EXPECT_EQ(rendered(report, "text", 60),
+            "Name  Detail\n"
+            "hip   where it was looked for, and what to do\n"
+            "... no room for: Watches\n");
 }
 
 TEST(Tables, OneIsChosenByItsKey) {

@@ -42,7 +42,10 @@ std::vector<size_t> widths_of(const Table& table, const Cells& cells, size_t roo
     size_t width = display_width(cells.titles[c]);
     for (const auto& cell : cells.texts[c]) width = std::max(width, display_width(cell));
     ColumnNeed need{width, width, table.columns[c].priority};
-    if (is_text(table.columns[c].kind)) need.least = std::min(width, kLeastText);
+    // One that may leave before others does so whole, rather than be cut.
+    if (is_text(table.columns[c].kind) && need.priority >= 0) {
+      need.least = std::min(width, kLeastText);
+    }
     if (c == leading) {
       // A terminal of less than 80 columns has half of them for names.
       if (is_text(table.columns[c].kind)) {
@@ -72,6 +75,7 @@ std::string line_of(const Table& table, const std::vector<size_t>& widths, bool 
 
 // What was left out of a table is said below it.
 void append_left_out(std::string& out, const Table& table, const RenderOptions& options,
+                     const std::vector<std::string>& column_titles,
                      const std::vector<size_t>& widths) {
   if (table.rows_left_out != 0) {
     out +=
@@ -80,7 +84,7 @@ void append_left_out(std::string& out, const Table& table, const RenderOptions& 
   std::string titles;
   for (size_t c = 0; c < widths.size(); ++c) {
     if (widths[c] != kLeftOut) continue;
-    titles += (titles.empty() ? "" : ", ") + table.columns[c].title;
+    titles += (titles.empty() ? "" : ", ") + column_titles[c];
   }
   if (!titles.empty()) out += wrap("... no room for: " + titles, options.width, 4);
 }
@@ -105,7 +109,7 @@ void append_table(std::string& out, const Table& table, const RenderOptions& opt
         line_of(table, widths, may_cut || part.first, [&](size_t c) { return cells.texts[c][r]; }) +
         "\n";
   }
-  append_left_out(out, table, options, widths);
+  append_left_out(out, table, options, cells.titles, widths);
 }
 
 void append_facts(std::string& out, const Section& section, const RenderOptions& options) {

@@ -20,7 +20,6 @@ struct Column {
   std::string key;    // "total_ns": the name in CSV and JSON
   std::string title;  // "Total"
   Kind kind = Kind::kText;
-  int decimals = 2;       // of kReal in text
   bool indented = false;  // for people: by as many spaces as the row's column "depth" says
   // Where a table does not fit, the column of the lowest priority leaves first, of equal ones the
   // rightmost. The first one above 0 stays, else the first column of names or text.
@@ -41,8 +40,8 @@ inline Column integer(std::string key, std::string title) {
 inline Column id(std::string key, std::string title) {
   return {std::move(key), std::move(title), Kind::kId};
 }
-inline Column real(std::string key, std::string title, int decimals = 2) {
-  return {std::move(key), std::move(title), Kind::kReal, decimals};
+inline Column real(std::string key, std::string title) {
+  return {std::move(key), std::move(title), Kind::kReal};
 }
 inline Column time(std::string key, std::string title) {
   return {std::move(key), std::move(title), Kind::kTime};
@@ -50,8 +49,8 @@ inline Column time(std::string key, std::string title) {
 inline Column bytes(std::string key, std::string title) {
   return {std::move(key), std::move(title), Kind::kBytes};
 }
-inline Column percent(std::string key, std::string title, int decimals = 2) {
-  return {std::move(key), std::move(title), Kind::kPercent, decimals};
+inline Column percent(std::string key, std::string title) {
+  return {std::move(key), std::move(title), Kind::kPercent};
 }
 }  // namespace columns
 

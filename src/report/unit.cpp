@@ -12,12 +12,18 @@ namespace {
 
 double ns_of(TimeUnit unit) { return std::pow(1000.0, static_cast<int>(unit)); }
 
-// Decimals that leave three significant digits of what is below 1,000.
+// Three significant digits of what is below 1,000.
 int decimals_of(double magnitude) {
   if (magnitude >= 99.95) return 0;
   if (magnitude >= 9.995) return 1;
   if (magnitude >= 0.9995) return 2;
   return 2 - static_cast<int>(std::floor(std::log10(magnitude)));
+}
+
+std::string rounded(double magnitude) {
+  const int decimals = decimals_of(magnitude);
+  if (decimals > 0) return fmt::format("{:.{}f}", magnitude, decimals);
+  return format_count(static_cast<uint64_t>(std::llround(magnitude)));
 }
 
 }  // namespace
@@ -47,9 +53,19 @@ std::string text_in(TimeUnit unit, int64_t ns) {
   const std::string sign = ns < 0 ? "-" : "";
   const double magnitude = std::fabs(static_cast<double>(ns)) / ns_of(unit);
   if (magnitude < 0.001) return sign.empty() ? "<0.001" : ">-0.001";
-  const int decimals = unit == TimeUnit::kNanosecond ? 0 : decimals_of(magnitude);
-  if (decimals > 0) return sign + fmt::format("{:.{}f}", magnitude, decimals);
-  return sign + format_count(static_cast<uint64_t>(std::llround(magnitude)));
+  return sign + (unit == TimeUnit::kNanosecond ? format_count(static_cast<uint64_t>(magnitude))
+                                               : rounded(magnitude));
+}
+
+std::string text_of_real(double value) {
+  constexpr double kLeast = 1e-4, kMost = 1e15;  // beyond, zeros would hide the digits
+  const double magnitude = std::fabs(value);
+  if (magnitude != 0 && (magnitude < kLeast || magnitude >= kMost)) {
+    return fmt::format("{:.3g}", value);
+  }
+  const bool is_whole = magnitude == std::floor(magnitude);
+  return (value < 0 ? "-" : "") +
+         (is_whole ? format_count(static_cast<uint64_t>(magnitude)) : rounded(magnitude));
 }
 
 }  // namespace sonde::report

@@ -79,10 +79,10 @@ std::string list_of(const std::vector<std::string>& names) {
 report::Table table_of(const Job& job, std::vector<GpuCard>& cards) {
   using namespace report::columns;
   report::Table table;
-  table.add_columns({text("node", "Node"), id("gpu", "GPU"), percent("busy_mean", "Busy", 1),
-                     percent("busy_max", "Busy max", 1), bytes("memory_max_bytes", "Memory max"),
-                     real("power_mean_w", "Power W", 0), real("power_max_w", "Power max W", 0),
-                     real("temperature_max_c", "Hottest C", 0), real("energy_wh", "Energy Wh", 3),
+  table.add_columns({text("node", "Node"), id("gpu", "GPU"), percent("busy_mean", "Busy"),
+                     percent("busy_max", "Busy max"), bytes("memory_max_bytes", "Memory max"),
+                     real("power_mean_w", "Power W"), real("power_max_w", "Power max W"),
+                     real("temperature_max_c", "Hottest C"), real("energy_wh", "Energy Wh"),
                      time("told_ns", "Watched")});
   for (size_t i = 0; i < cards.size(); ++i) {
     auto& courses = cards[i].courses;

@@ -43,40 +43,39 @@ Section section_of(const char* key, const char* title, const std::vector<Thing>&
   return section;
 }
 
-Filled<Gpu> real(const char* key, const char* title, Real Gpu::*member, int decimals = 0,
-                 int priority = 1) {
-  return {Column{key, title, Kind::kReal, decimals, false, priority},
+Filled<Gpu> real(const char* key, const char* title, Real Gpu::*member, int priority = 1) {
+  return {Column{key, title, Kind::kReal, false, priority},
           [=](const Gpu& gpu) { return value_of(gpu.*member); }};
 }
 Filled<Gpu> percent(const char* key, const char* title, Real Gpu::*member, int priority = 1) {
-  return {Column{key, title, Kind::kPercent, 1, false, priority},
+  return {Column{key, title, Kind::kPercent, false, priority},
           [=](const Gpu& gpu) { return value_of(gpu.*member); }};
 }
 Filled<Gpu> bytes(const char* key, const char* title, Whole Gpu::*member, int priority = 1) {
-  return {Column{key, title, Kind::kBytes, 0, false, priority},
+  return {Column{key, title, Kind::kBytes, false, priority},
           [=](const Gpu& gpu) { return value_of(gpu.*member); }};
 }
 Filled<Gpu> whole(const char* key, const char* title, Whole Gpu::*member) {
-  return {Column{key, title, Kind::kInteger, 0, false, 1},
+  return {Column{key, title, Kind::kInteger, false, 1},
           [=](const Gpu& gpu) { return value_of(gpu.*member); }};
 }
 Filled<Gpu> text(const char* key, const char* title, std::string Gpu::*member, int priority = 1) {
-  return {Column{key, title, Kind::kText, 0, false, priority},
+  return {Column{key, title, Kind::kText, false, priority},
           [=](const Gpu& gpu) { return value_of(gpu.*member); }};
 }
 Filled<Gpu> number_of() {
-  return {Column{"gpu", "GPU", Kind::kId, 0, false, 9},
+  return {Column{"gpu", "GPU", Kind::kId, false, 9},
           [](const Gpu& gpu) { return Value(gpu.number); }};
 }
 Filled<Gpu> throttled() {
-  return {Column{"throttled", "Held down by", Kind::kText, 0, false, 3},
+  return {Column{"throttled", "Held down by", Kind::kText, false, 3},
           [](const Gpu& gpu) { return value_of(throttle_text(gpu)); }};
 }
 
 // What people see of the power of a die that has no sensor is that of its card.
 Filled<Gpu> card_power(const Snapshot& snapshot, const char* key, const char* title,
                        Real Gpu::*member) {
-  return {Column{key, title, Kind::kText, 0, false, 7}, [&snapshot, member](const Gpu& gpu) {
+  return {Column{key, title, Kind::kText, false, 7}, [&snapshot, member](const Gpu& gpu) {
             if (gpu.power_of) return Value(fmt::format("with {}", *gpu.power_of));
             const Real value = gpu.*member;
             return value ? Value(fmt::format("{:.0f}", *value)) : Value();
@@ -86,7 +85,7 @@ Filled<Gpu> card_power(const Snapshot& snapshot, const char* key, const char* ti
 std::vector<Filled<Gpu>> brief_columns(const Snapshot& snapshot) {
   return {
       number_of(),
-      {Column{"name", "Name", Kind::kName, 0, false, 8},
+      {Column{"name", "Name", Kind::kName, false, 8},
        [](const Gpu& gpu) {
          if (gpu.state == GpuState::kAwake) return Value(gpu.name);
          return Value(gpu.name + " (" + state_text(gpu.state) + ")");
@@ -96,10 +95,10 @@ std::vector<Filled<Gpu>> brief_columns(const Snapshot& snapshot) {
       bytes("vram_total_bytes", "of", &Gpu::vram_total_bytes, 5),
       card_power(snapshot, "power_w", "Power W", &Gpu::power_w),
       card_power(snapshot, "power_cap_w", "of W", &Gpu::power_cap_w),
-      {Column{"temperature_c", "Temp C", Kind::kReal, 0, false, 6},
+      {Column{"temperature_c", "Temp C", Kind::kReal, false, 6},
        [](const Gpu& gpu) { return value_of(hottest_c(gpu)); }},
-      real("sclk_mhz", "SCLK MHz", &Gpu::sclk_mhz, 0, 4),
-      real("mclk_mhz", "MCLK MHz", &Gpu::mclk_mhz, 0, 2),
+      real("sclk_mhz", "SCLK MHz", &Gpu::sclk_mhz, 4),
+      real("mclk_mhz", "MCLK MHz", &Gpu::mclk_mhz, 2),
       throttled(),
   };
 }
@@ -122,7 +121,7 @@ std::vector<Filled<Gpu>> health_columns() {
 
 std::vector<Filled<Gpu>> link_columns() {
   return {number_of(),
-          real("pcie_gts", "PCIe GT/s", &Gpu::pcie_gts, 1),
+          real("pcie_gts", "PCIe GT/s", &Gpu::pcie_gts),
           whole("pcie_lanes", "Lanes", &Gpu::pcie_lanes),
           whole("pcie_replays", "Replays", &Gpu::pcie_replays),
           real("xgmi_read_bytes_s", "XGMI read B/s", &Gpu::xgmi_read_bytes_s),
@@ -158,7 +157,7 @@ std::vector<Filled<Gpu>> data_columns(const Snapshot& snapshot) {
       real("power_w", "Power W", &Gpu::power_w),
       real("power_cap_w", "Cap W", &Gpu::power_cap_w),
       whole("power_of_gpu", "Power is of GPU", &Gpu::power_of),
-      real("energy_j", "Energy J", &Gpu::energy_j, 3),
+      real("energy_j", "Energy J", &Gpu::energy_j),
       real("sclk_mhz", "SCLK MHz", &Gpu::sclk_mhz),
       real("mclk_mhz", "MCLK MHz", &Gpu::mclk_mhz),
       throttled(),
@@ -200,36 +199,36 @@ auto sum_of(const Process& process, Get get) {
 
 Filled<Process> process_text(const char* key, const char* title, std::string Process::*member,
                              int priority) {
-  return {Column{key, title, Kind::kText, 0, false, priority},
+  return {Column{key, title, Kind::kText, false, priority},
           [=](const Process& process) { return value_of(process.*member); }};
 }
 
 std::vector<Filled<Process>> process_columns() {
   return {
-      {Column{"pid", "PID", Kind::kId, 0, false, 9},
+      {Column{"pid", "PID", Kind::kId, false, 9},
        [](const Process& process) { return Value(process.pid); }},
       process_text("user", "User", &Process::user, 6),
-      {Column{"gpus", "GPUs", Kind::kText, 0, false, 8},
+      {Column{"gpus", "GPUs", Kind::kText, false, 8},
        [](const Process& process) { return value_of(gpus_text(process)); }},
-      {Column{"vram_bytes", "VRAM", Kind::kBytes, 0, false, 8},
+      {Column{"vram_bytes", "VRAM", Kind::kBytes, false, 8},
        [](const Process& process) { return Value(process.vram_bytes()); }},
-      {Column{"cus", "CUs", Kind::kInteger, 0, false, 5},
+      {Column{"cus", "CUs", Kind::kInteger, false, 5},
        [](const Process& process) {
          return value_of(sum_of(process, [](const GpuUse& use) { return use.cus; }));
        }},
-      {Column{"sdma_percent", "SDMA", Kind::kPercent, 1, false, 2},
+      {Column{"sdma_percent", "SDMA", Kind::kPercent, false, 2},
        [](const Process& process) {
          return value_of(sum_of(process, [](const GpuUse& use) { return use.sdma_percent; }));
        }},
-      {Column{"cpu_percent", "CPU", Kind::kPercent, 1, false, 4},
+      {Column{"cpu_percent", "CPU", Kind::kPercent, false, 4},
        [](const Process& process) { return value_of(process.cpu_percent); }},
-      {Column{"rss_bytes", "Memory", Kind::kBytes, 0, false, 3},
+      {Column{"rss_bytes", "Memory", Kind::kBytes, false, 3},
        [](const Process& process) { return value_of(process.rss_bytes); }},
       process_text("job", "Job", &Process::job, 5),
       process_text("step", "Step", &Process::step, 1),
       process_text("rank", "Rank", &Process::rank, 4),
       process_text("container", "Container", &Process::container, 2),
-      {Column{"command", "Command", Kind::kName, 0, false, 7},
+      {Column{"command", "Command", Kind::kName, false, 7},
        [](const Process& process) {
          if (!process.command.empty() || process.name.empty()) return value_of(process.command);
          return Value("[" + process.name + "]");  // as ps shows threads of the kernel
@@ -248,7 +247,7 @@ Section uses_section(const std::vector<Process>& processes) {
     for (const GpuUse& use : process.gpus) parts.push_back({&process, use});
   }
   const auto column = [](const char* key, const char* title, Kind kind) {
-    return Column{key, title, kind, 1};
+    return Column{key, title, kind};
   };
   return section_of<PartOfProcess>(
       "process_gpus", "Processes by GPU", parts,
@@ -274,14 +273,14 @@ Section alerts_section(const std::vector<Alert>& alerts) {
   Section section = section_of<Alert>(
       "alerts", "Alerts", alerts,
       {{Column{"gpu", "GPU", Kind::kId}, [](const Alert& alert) { return value_of(alert.gpu); }},
-       {Column{"what", "What", Kind::kText, 0, false, 2},
+       {Column{"what", "What", Kind::kText, false, 2},
         [](const Alert& alert) { return Value(alert.what); }},
        {Column{"severity", "Severity", Kind::kText},
         [](const Alert& alert) {
           constexpr const char* kTexts[] = {"note", "warning", "trouble"};
           return Value(std::string(kTexts[static_cast<int>(alert.severity)]));
         }},
-       {Column{"why", "Why", Kind::kText, 0, false, 3},
+       {Column{"why", "Why", Kind::kText, false, 3},
         [](const Alert& alert) { return Value(alert.why); }}});
   return section;
 }

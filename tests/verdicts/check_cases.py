@@ -219,7 +219,7 @@ class HardlyUsed(Verdict):
         trace.kernel("first", 100, 5000, device=1)
         trace.kernel("second", 95_100, 5000, device=1)
         self.assertNotIn("hardly_used", self.ask("check", trace)["check_facts"])
-        self.assertIn("the longest, 90.00 ms on GPU 1, ends with second", self.text("check", trace))
+        self.assertIn("the longest, 90.0 ms on GPU 1, ends with second", self.text("check", trace))
 
 
 class ShortSteps(Verdict):

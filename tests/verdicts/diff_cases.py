@@ -49,7 +49,7 @@ class Diff(Verdict):
         """The first step of B takes 50 ms, and all others are as those of A."""
         verdict, _ = self.verdict(training(10), training(10, first_us=50_000))
         self.assertIn("a step takes 1.000 times as long", verdict)
-        self.assertIn("the first step of B takes 51.00 ms, as in a warm-up", verdict)
+        self.assertIn("the first step of B takes 51.0 ms, as in a warm-up", verdict)
 
     def test_a_warm_up_in_both_is_not_told_of_one(self):
         verdict, _ = self.verdict(training(10, first_us=50_000), training(10, first_us=50_000))

@@ -143,7 +143,7 @@ class LittleOfTheProgram(Verdict):
         loop.trace.range("main", 0, 1)
         loop.steps(4)
         notes = " ".join(self.ask("check", loop.trace)["notes"])
-        self.assertIn("0.1 % of the program's 5.004 s", notes)
+        self.assertIn("0.1 % of the program's 5.00 s", notes)
 
     def test_a_program_that_works_from_its_beginning_to_its_end(self):
         loop = Loop()

@@ -418,7 +418,7 @@ class Push(Server):
 
     def test_a_server_that_is_not_there_is_named(self):
         pushing = self.push(f"http://127.0.0.1:{self.free_port()}")
-        self.assertIn(f"/api/v1/import/prometheus?extra_label=instance={socket.gethostname()} every 300.00 ms", pushing.stdout.readline())
+        self.assertIn(f"/api/v1/import/prometheus?extra_label=instance={socket.gethostname()} every 300 ms", pushing.stdout.readline())
         time.sleep(1)
         self.assertEqual(self.end(pushing).count("cannot be reached"), 1)
         made = subprocess.run([self.sonde, "exporter", "--push", "here"], capture_output=True, text=True, check=False)

@@ -122,7 +122,7 @@ class Rotated(ToolCase):
         self.start("--last", "3s")
         self.wait_for(lambda: len(self.parts()) >= 2)
         before = self.counted()
-        self.assertIn("t.snapshot.rpd: the last 3.000 s of", self.run_tool("snapshot", self.base))
+        self.assertIn("t.snapshot.rpd: the last 3.00 s of", self.run_tool("snapshot", self.base))
         snapshot = self.folder / "t.snapshot.rpd"
         self.check_links(snapshot)
         self.assertGreater(self.sql(snapshot, "select count(*) from rocpd_op")[0][0], 0)

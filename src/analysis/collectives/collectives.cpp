@@ -71,10 +71,10 @@ report::Section kinds_section(const Answer& answer) {
   table.add_columns({text("group", "Group"), name("op", "Operation"),
                      bytes("message_bytes", "Message"), integer("ranks", "Ranks"),
                      integer("count", "Count"), time("total_ns", "Total"),
-                     time("latency_ns", "Latency"), real("algorithm_gb_per_s", "Algorithm GB/s", 3),
-                     real("bus_gb_per_s", "Bus GB/s", 3), time("skew_ns", "Skew"),
-                     time("max_skew_ns", "Max skew"), real("usual_gb_per_s", "Usual GB/s", 3),
-                     real("peak_gb_per_s", "Peak GB/s", 3), integer("slow", "Slow")});
+                     time("latency_ns", "Latency"), real("algorithm_gb_per_s", "Algorithm GB/s"),
+                     real("bus_gb_per_s", "Bus GB/s"), time("skew_ns", "Skew"),
+                     time("max_skew_ns", "Max skew"), real("usual_gb_per_s", "Usual GB/s"),
+                     real("peak_gb_per_s", "Peak GB/s"), integer("slow", "Slow")});
   const std::vector<Instance>& all = answer.matched.instances;
   std::map<SameKind, std::vector<size_t>> kinds;
   for (size_t i = 0; i < all.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "analysis/operations/op_groups.h"
 #include "analysis/totals.h"
 #include "base/strings.h"
+#include "report/layout.h"
 
 namespace sonde::analysis {
 namespace {
@@ -178,10 +179,11 @@ report::Section names_section(const Sides& sides, const char* key, const char* t
   }
   sort_by_delta(rows, [](const auto* row) { return row->second.delta_ns(); });
   report::Table& table = section.table;
-  table.add_columns({name("name", "Name"), text("change", "Calls"), integer("calls_a", "A"),
-                     integer("calls_b", "B"), time("total_a_ns", "Total A"),
+  table.add_columns({name("name", "Name"), text("change", "Change"), integer("calls_a", "Calls A"),
+                     integer("calls_b", "Calls B"), time("total_a_ns", "Total A"),
                      time("total_b_ns", "Total B"), time("delta_ns", "B - A"),
                      time("mean_a_ns", "Mean A"), time("mean_b_ns", "Mean B")});
+  report::leave_first(table, {"mean_b_ns", "mean_a_ns", "calls_b", "calls_a", "change"});
   const auto mean = [](int64_t total_ns, int64_t calls) {
     return calls == 0 ? Value(std::monostate{}) : Value(total_ns / calls);
   };

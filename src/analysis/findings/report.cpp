@@ -255,6 +255,7 @@ report::Report findings_report(std::span<const trace::Trace> traces, std::span<c
   section.table.add_columns({text("finding", "Finding"), time("saving_ns", "Could save"),
                              percent("saving_percentage", "Share"), time("cost_ns", "Of"),
                              text("title", "What")});
+  section.table.columns.back().priority = 1;
   for (const Finding& finding : findings) {
     const bool is_known = finding.saving_ns != 0;
     section.table.add_row({finding.id, is_known ? Value(finding.saving_ns) : Value(),

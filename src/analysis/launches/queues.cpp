@@ -105,8 +105,8 @@ void add_figures(report::Table& table) {
       {integer("ops", "Ops"), integer("linked_ops", "With call"), time("busy_ns", "Busy"),
        time("idle_between_ns", "Idle between"), integer("overlapping_starts", "Overlapping"),
        integer("max_queue_len", "Max length"), integer("max_waiting", "Max waiting"),
-       real("mean_waiting", "Mean waiting", 2), integer("max_outstanding", "Max outstanding"),
-       real("mean_outstanding", "Mean outstanding", 2), time("full_ns", "At full"),
+       real("mean_waiting", "Mean waiting"), integer("max_outstanding", "Max outstanding"),
+       real("mean_outstanding", "Mean outstanding"), time("full_ns", "At full"),
        id("first_ns", "First start"), id("last_ns", "Last end")});
 }
 
@@ -132,8 +132,7 @@ report::Section series_section() {
                           .title = "Outstanding over time",
                           .empty_text = "No operation whose launching call is known."};
   section.table.add_columns({id("gpu_id", "GPU"), id("queue_id", "Queue"), time("from_ns", "From"),
-                             integer("max_outstanding", "Max"),
-                             real("mean_outstanding", "Mean", 2)});
+                             integer("max_outstanding", "Max"), real("mean_outstanding", "Mean")});
   report::Chart chart;
   chart.key = section.key;
   chart.title = section.title;

@@ -25,7 +25,7 @@ report::Section copies_section(const OpGroups& directions) {
   section.table.add_columns({text("direction", "Direction"), integer("calls", "Calls"),
                              time("total_ns", "Total"), time("mean_ns", "Mean"),
                              integer("sized_calls", "With size"), bytes("moved_bytes", "Bytes"),
-                             real("gb_per_s", "GB/s", 3)});
+                             real("gb_per_s", "GB/s")});
   for (const OpGroup& copies : directions.groups) {
     const bool sized = copies.sized_calls != 0;
     section.table.add_row({copies.name(), copies.time.calls, copies.time.total_ns,
@@ -44,7 +44,7 @@ report::Section sizes_section(const trace::Trace& trace, const OpGroups& directi
   section.table.add_columns({text("direction", "Direction"), bytes("from_bytes", "From"),
                              bytes("below_bytes", "Below"), integer("calls", "Calls"),
                              bytes("moved_bytes", "Bytes"), time("total_ns", "Total"),
-                             real("gb_per_s", "GB/s", 3)});
+                             real("gb_per_s", "GB/s")});
   std::map<std::string, size_t> place;
   for (const OpGroup& direction : directions.groups) place.emplace(direction.name(), place.size());
   OpGroups sizes = group_ops(trace, {"type", "size"}, ops_where(trace, [&](size_t op) {
@@ -73,7 +73,7 @@ report::Section calls_section(const trace::Trace& trace, int64_t& pageable_async
   table.add_columns({text("direction", "Direction"), text("call", "Call"), text("mode", "Mode"),
                      text("memory", "Memory"), integer("calls", "Calls"),
                      bytes("moved_bytes", "Bytes"), time("total_ns", "Total"),
-                     real("gb_per_s", "GB/s", 3)});
+                     real("gb_per_s", "GB/s")});
   const OpGroups calls =
       group_ops(trace, {"type", "call", "memory"}, ops_where(trace, [&](size_t op) {
                   return is_copy(trace, op) && trace.ops.api[op] != trace::kNone;

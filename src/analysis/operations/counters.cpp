@@ -56,9 +56,9 @@ struct Sum {
 };
 
 void add_columns(report::Table& table) {
-  table.add_columns({text("counter", "Counter"), integer("ops", "Ops"), real("sum", "Sum", 0),
-                     real("mean", "Mean", 2), real("min", "Min", 2), real("max", "Max", 2),
-                     time("gpu_ns", "GPU time"), real("per_s", "Per second", 0)});
+  table.add_columns({text("counter", "Counter"), integer("ops", "Ops"), real("sum", "Sum"),
+                     real("mean", "Mean"), real("min", "Min"), real("max", "Max"),
+                     time("gpu_ns", "GPU time"), real("per_s", "Per second")});
 }
 
 void add_row(std::vector<Value> key, const std::string& counter, const Sum& sum,

@@ -51,7 +51,7 @@ void add_columns(const OpGroups& groups, bool with_shapes, report::Table& table)
                      percent("percentage", "Share"), percent("wall_percentage", "Wall"),
                      time("busy_ns", "Busy"), time("mean_ns", "Mean"), time("median_ns", "Median"),
                      time("p95_ns", "P95"), time("min_ns", "Min"), time("max_ns", "Max"),
-                     real("cv", "CV", 2)});
+                     real("cv", "CV")});
   if (!with_shapes) return;
   table.add_columns({text("grid", "Grid"), text("group", "Group"), integer("shapes", "Shapes")});
 }

@@ -98,7 +98,7 @@ void add_columns(report::Table& table) {
   table.add_columns({name("name", "Name"), text("after", "After"), integer("calls", "Calls"),
                      time("excess_ns", "Excess"), time("p5_ns", "P5"), time("median_ns", "Median"),
                      time("mean_ns", "Mean"), time("p95_ns", "P95"),
-                     real("p95_by_median", "P95/median", 2), real("cv", "CV", 3),
+                     real("p95_by_median", "P95/median"), real("cv", "CV"),
                      percent("drift_percentage", "Drift")});
 }
 
@@ -138,9 +138,9 @@ report::Section sensors_section(const trace::Trace& trace, const KernelNames& na
                           .empty_text = "No reading was taken before these kernels."};
   report::Table& table = section.table;
   table.add_columns({name("name", "Name"), text("after", "After"), text("sensor", "Sensor"),
-                     integer("calls", "Calls"), real("reading", "Mean", 1),
+                     integer("calls", "Calls"), real("reading", "Mean"),
                      percent("reading_drift_percentage", "Its drift"),
-                     real("correlation", "Correlation", 3)});
+                     real("correlation", "Correlation")});
   for (const size_t context : shown) {
     const auto rows = groups.of(context);
     for (const std::string& what : sensors_of(trace)) {

@@ -9,6 +9,7 @@
 #include "analysis/perf/roofline.h"
 #include "analysis/perf/work.h"
 #include "analysis/totals.h"
+#include "report/layout.h"
 
 namespace sonde::analysis {
 namespace {
@@ -102,10 +103,13 @@ void add_columns(report::Table& table) {
       {text("operator", "Operator"), text("shape", "Shape"), text("type", "Type"),
        integer("calls", "Calls"), integer("kernels", "Kernels"), time("gpu_ns", "GPU time"),
        percent("percentage", "Share"), integer("flops", "FLOP"), bytes("model_bytes", "Bytes"),
-       real("flop_per_byte", "FLOP/B", 1), real("tflop_per_s", "TFLOP/s", 2),
-       real("gb_per_s", "GB/s", 1), percent("compute_percentage", "Of peak"),
-       percent("bandwidth_percentage", "Of bandwidth"), text("bound", "Bound"),
-       time("roofline_ns", "Roofline"), percent("roofline_percentage", "Of roofline")});
+       real("flop_per_byte", "FLOP/B"), real("tflop_per_s", "TFLOP/s"), real("gb_per_s", "GB/s"),
+       percent("compute_percentage", "Of peak"), percent("bandwidth_percentage", "Of bandwidth"),
+       text("bound", "Bound"), time("roofline_ns", "Roofline"),
+       percent("roofline_percentage", "Of roofline")});
+  report::leave_first(table, {"model_bytes", "flops", "kernels", "type", "roofline_ns",
+                              "flop_per_byte", "bandwidth_percentage", "compute_percentage",
+                              "gb_per_s", "calls", "bound", "percentage", "tflop_per_s"});
 }
 
 report::Section shapes_section(const std::vector<PerfRow>& rows, int64_t all_ns) {
@@ -137,7 +141,7 @@ report::Section kinds_section(const std::vector<PerfRow>& rows, const ModelledWo
   table.add_columns({text("kind", "Kind"), integer("kernels", "Kernels"),
                      time("gpu_ns", "GPU time"), percent("percentage", "Share"),
                      integer("flops", "FLOP"), bytes("model_bytes", "Bytes"),
-                     real("tflop_per_s", "TFLOP/s", 2), real("gb_per_s", "GB/s", 1),
+                     real("tflop_per_s", "TFLOP/s"), real("gb_per_s", "GB/s"),
                      percent("roofline_percentage", "Of roofline")});
   for (size_t kind = 0; kind < kWorkKinds; ++kind) {
     int64_t kernels = 0, gpu_ns = 0;
@@ -198,10 +202,9 @@ report::Section gpus_section(const Peaks& peaks) {
   report::Section section{.key = "gpus", .title = "Peaks", .empty_text = "No GPUs."};
   report::Table& table = section.table;
   table.add_columns({id("gpu_id", "GPU"), text("device", "Device"), text("peaks_of", "Peaks of"),
-                     real("bandwidth_gb_per_s", "GB/s", 1),
-                     real("fp16_tflop_per_s", "fp16 TFLOP/s", 1),
-                     real("bf16_tflop_per_s", "bf16 TFLOP/s", 1),
-                     real("fp32_tflop_per_s", "fp32 TFLOP/s", 1), text("source", "Source")});
+                     real("bandwidth_gb_per_s", "GB/s"), real("fp16_tflop_per_s", "fp16 TFLOP/s"),
+                     real("bf16_tflop_per_s", "bf16 TFLOP/s"),
+                     real("fp32_tflop_per_s", "fp32 TFLOP/s"), text("source", "Source")});
   for (const Peaks::Gpu& gpu : peaks.gpus()) {
     const GpuPeak* peak = peaks.of(gpu.id);
     const Value device = gpu.device.empty() ? Value() : Value(gpu.device);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "report/unit.h"
+
 namespace sonde::analysis {
 namespace {
 
@@ -21,8 +23,9 @@ report::Series roof(const PerfRow& row, double least, double most) {
   const double bandwidth = *row.peak_gb_per_s();
   const double ridge = peak * 1e3 / bandwidth;
   report::Series series;
-  series.name = fmt::format("{} {}{}: {:.4g} TFLOP/s", row.peak->name, row.each.type->name,
-                            row.model->uses_matrix_units() ? "" : " vector", peak);
+  series.name =
+      fmt::format("{} {}{}: {} TFLOP/s", row.peak->name, row.each.type->name,
+                  row.model->uses_matrix_units() ? "" : " vector", report::text_of_real(peak));
   for (const double intensity : {std::min(least, ridge) / 2, ridge, std::max(most, ridge) * 2}) {
     series.places.push_back(intensity);
     series.values.push_back(std::min(peak, intensity * bandwidth / 1e3));

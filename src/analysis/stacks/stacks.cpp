@@ -123,7 +123,7 @@ Result<report::Report> launched_by(const trace::Trace& trace, const Parameters& 
   const Groups groups = group_rows(grouped.group_of, grouped.texts.size());
   report::Section section{.key = "stacks", .empty_text = "No operations of a device."};
   report::Table& table = section.table;
-  table.add_columns({{"frame", "Frame", Kind::kText, 0, false, 1},
+  table.add_columns({{"frame", "Frame", Kind::kText, false, 1},
                      integer("ops", "Ops"),
                      time("total_ns", "Total"),
                      percent("percentage", "Share"),

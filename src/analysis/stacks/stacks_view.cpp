@@ -62,7 +62,7 @@ report::Table empty_table(bool is_tree, bool has_self) {
   if (!is_tree) table.add_column(time("inclusive_ns", "Total"));
   if (has_self || !is_tree) table.add_column(integer("count", "Count"));
   table.add_columns({text("kind", "Kind"), text("file", "File")});
-  if (is_tree) table.add_column({"depth", "Depth", Kind::kId, 0, false, -1});
+  if (is_tree) table.add_column({"depth", "Depth", Kind::kId, false, -1});
   return table;
 }
 

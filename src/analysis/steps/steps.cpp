@@ -18,6 +18,7 @@
 #include "analysis/time/gpu_time.h"
 #include "analysis/time/host_time.h"
 #include "base/strings.h"
+#include "report/unit.h"
 #include "trace/steps.h"
 
 namespace sonde::analysis {
@@ -248,11 +249,6 @@ Value rank_of(const trace::Trace& trace, const trace::Step& step) {
   return rank ? Value(*rank) : Value();
 }
 
-std::string rate_text(double rate) {
-  return rate < 1000 ? fmt::format("{:.3g}", rate)
-                     : format_count(static_cast<uint64_t>(std::llround(rate)));
-}
-
 // What was found of the steps beside their times.
 struct Facts {
   Batch batch;
@@ -283,8 +279,9 @@ void add_facts(const trace::Trace& trace, std::span<const StepTime> times, const
   const Batch& batch = facts.batch;
   if (batch.size == 0 || middle == 0) return;
   const double rate = static_cast<double>(batch.size) * 1e9 / static_cast<double>(middle);
-  section.add_fact({"per_second", fmt::format("{} a second", batch.what), Kind::kText,
-                    fmt::format("{} ({} a step, {})", rate_text(rate), batch.size, batch.source)});
+  section.add_fact(
+      {"per_second", fmt::format("{} a second", batch.what), Kind::kText,
+       fmt::format("{} ({} a step, {})", report::text_of_real(rate), batch.size, batch.source)});
 }
 
 report::Section steps_section(const trace::Trace& trace, std::span<const StepTime> times,

@@ -53,8 +53,8 @@ TEST(Steps, slow_ones_are_named_with_what_was_different) {
   EXPECT_EQ(fact(report, "slow"), "2");
   EXPECT_EQ(
       lines_of(section_of(report, "slow").table, {"step", "more_ns", "difference"}),
-      (Lines{"ProfilerStep#4|50000000|DataLoader: next +50.00 ms",
-             "ProfilerStep#8|40000000|waiting for the GPU +40.00 ms; of the GPU gemm +35.00 ms"}));
+      (Lines{"ProfilerStep#4|50000000|DataLoader: next +50.0 ms",
+             "ProfilerStep#8|40000000|waiting for the GPU +40.0 ms; of the GPU gemm +35.0 ms"}));
 }
 
 TEST(Steps, equal_and_few_steps_are_not_slow) {

@@ -4,6 +4,7 @@
 #include "analysis/time/gpu_time.h"
 #include "analysis/totals.h"
 #include "base/strings.h"
+#include "report/layout.h"
 #include "trace/steps.h"
 
 namespace sonde::analysis {
@@ -24,6 +25,7 @@ void add_columns(report::Table& table) {
                      time("exposed_memset_ns", "Exposed memset"), time("other_ns", "Other"),
                      time("idle_ns", "Idle"), percent("compute_percentage", "Compute"),
                      percent("idle_percentage", "Idle")});
+  report::leave_first(table, {"other_ns", "exposed_memset_ns", "compute_percentage"});
 }
 
 std::vector<Value> row_of(std::vector<Value> key, const Breakdown& breakdown) {

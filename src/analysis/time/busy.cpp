@@ -44,9 +44,9 @@ Result<report::Report> run(const trace::Trace& trace, const Parameters&) {
   report::Table& table = section.table;
   table.add_columns({id("gpu_id", "GPU"), integer("ops", "Ops"), time("busy_ns", "Busy time"),
                      time("span_ns", trace.window ? "Window" : "First to last op"),
-                     real("busy", "Busy of it", 6), time("program_ns", "Program"),
-                     real("busy_of_program", "Busy of program", 6), time("sum_ns", "Sum of ops"),
-                     time("rpd_wall_ns", "RPD wall"), real("rpd_busy", "RPD busy", 6)});
+                     real("busy", "Busy of it"), time("program_ns", "Program"),
+                     real("busy_of_program", "Busy of program"), time("sum_ns", "Sum of ops"),
+                     time("rpd_wall_ns", "RPD wall"), real("rpd_busy", "RPD busy")});
   std::map<int64_t, Gpu> gpus;
   if (has_op_times(trace)) gpus = by_gpu(trace);
   Interval everything = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};

@@ -18,6 +18,7 @@
 #include "record/launcher.h"
 #include "record/options.h"
 #include "record/session_dir.h"
+#include "report/layout.h"
 #include "wire/session.h"
 
 namespace sonde::cli {
@@ -34,6 +35,8 @@ report::Section backends_section() {
   report::Section section{.key = "backends", .title = "Backends"};
   section.table.add_columns({text("name", "Name"), text("state", "State"),
                              text("watches", "Watches"), text("detail", "Detail")});
+  report::leave_first(section.table, {"watches"});
+  section.table.columns.back().priority = 1;
   for (const auto& backend : record::all_backends()) {
     const bool there = installed(backend.library);
     const record::Probe probe =

@@ -45,9 +45,8 @@ report::Report report_of(const std::vector<GpuRoofs>& gpus) {
   report.definition = kDefinition;
   report::Section section{.key = "roofs", .empty_text = "No GPU here has roofs."};
   section.table.add_columns({integer("gpu", "GPU"), text("name", "Name"), text("roof", "Roof"),
-                             real("value", "Value", 1), real("low", "Low", 1),
-                             real("high", "High", 1), text("unit", "Unit"),
-                             text("source", "Source")});
+                             real("value", "Value"), real("low", "Low"), real("high", "High"),
+                             text("unit", "Unit"), text("source", "Source")});
   for (const GpuRoofs& gpu : gpus) {
     for (const measure::Roof& roof : measure::all_roofs()) {
       const auto value = gpu.values.find(roof.column);

@@ -81,7 +81,7 @@ report::Section kernels_section(const KernelTimes& times, size_t runs) {
   section.table.add_column({"baseline_ns", "Baseline", Kind::kTime});
   for (size_t i = 1; i < runs; ++i) {
     section.table.add_column({fmt::format("run{}_ns", i), fmt::format("Run {}", i), Kind::kTime});
-    section.table.add_column({fmt::format("run{}_change", i), "Change", Kind::kPercent, 1});
+    section.table.add_column({fmt::format("run{}_change", i), "Change", Kind::kPercent});
   }
   const auto largest = [&](const KernelTimes::value_type& kernel) {
     double most = 0;
@@ -144,7 +144,7 @@ report::Report sol_comparison(const std::vector<Definitions>& definitions,
   report.subject = workloads[0].path;
   report::Section section{.key = "comparison"};
   section.table.add_columns({text("id", "Id"), text("metric", "Metric"), text("unit", "Unit"),
-                             real("baseline", "Baseline", 2)});
+                             real("baseline", "Baseline")});
   std::vector<Evaluator> evaluators;
   for (size_t i = 0; i < workloads.size(); ++i) {
     evaluators.emplace_back(definitions[i], workloads[i], options.per);
@@ -152,8 +152,8 @@ report::Report sol_comparison(const std::vector<Definitions>& definitions,
       report.warnings.push_back(workloads[i].path + ": " + warning);
     }
     if (i == 0) continue;
-    section.table.add_columns({real(fmt::format("run{}", i), fmt::format("Run {}", i), 2),
-                               percent(fmt::format("run{}_change", i), "Change", 1)});
+    section.table.add_columns({real(fmt::format("run{}", i), fmt::format("Run {}", i)),
+                               percent(fmt::format("run{}_change", i), "Change")});
     section.facts.push_back(
         {fmt::format("run{}_path", i), fmt::format("Run {}", i), Kind::kText, workloads[i].path});
   }

@@ -94,8 +94,8 @@ Result<report::Report> explain_metric(const Definitions& definitions, const Work
   section.facts.push_back({"peak_value", "Peak is", Kind::kReal,
                            value_of(mean_of(evaluator.evaluate(metric->peak, "")))});
   report::Table& table = section.table;
-  table.add_columns({text("input", "Input"), real("mean", "Mean", 2), real("min", "Min", 2),
-                     real("max", "Max", 2), text("what", "What")});
+  table.add_columns({text("input", "Input"), real("mean", "Mean"), real("min", "Min"),
+                     real("max", "Max"), text("what", "What")});
   Inputs inputs(definitions, evaluator, table);
   inputs.add(metric->each, metric->pass, 0);
   inputs.add(metric->peak, "", 0);

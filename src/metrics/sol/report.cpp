@@ -59,7 +59,7 @@ report::Section section_of(const Panel& panel) {
     const bool is_share = panel.columns[i] == "Pct of Peak";
     const std::string key = is_share ? "pct_of_peak" : key_of(panel.columns[i]);
     table.add_column(
-        {key, is_share ? "Of peak" : panel.columns[i], is_share ? Kind::kPercent : Kind::kReal, 2});
+        {key, is_share ? "Of peak" : panel.columns[i], is_share ? Kind::kPercent : Kind::kReal});
     if (i == 0 && !panel.table->per_channel) table.add_column(text("unit", "Unit"));
   }
   for (const PanelRow& row : panel.rows) {
@@ -82,7 +82,7 @@ report::Section kernels_section(const Workload& workload) {
   report::Table& table = section.table;
   table.add_columns({name("name", "Kernel"), integer("dispatches", "Dispatches"),
                      time("total_ns", "Total"), time("mean_ns", "Mean"),
-                     percent("share", "Share", 2)});
+                     percent("share", "Share")});
   const std::vector<KernelRows> kernels = by_kernel(workload);
   double total = 0;
   for (const KernelRows& kernel : kernels) total += kernel.total_ns;
