@@ -30,13 +30,16 @@ void indent(std::vector<std::string>& cells, const Table& table) {
 
 void choose_units(const Table& table, bool exact, Part& part) {
   part.units.clear();
-  for (size_t c = 0; c < table.columns.size(); ++c) {
+  for (size_t first = 0, c = 0; first < table.columns.size(); first = c) {
     std::vector<int64_t> times;
-    for (const auto& row : table.rows) {
-      const auto* ns = std::get_if<int64_t>(&row[c]);
-      if (ns != nullptr && table.columns[c].kind == Kind::kTime) times.push_back(*ns);
-    }
-    part.units.push_back(exact ? TimeUnit::kNanosecond : unit_that_fits(std::move(times)));
+    do {
+      for (const auto& row : table.rows) {
+        const auto* ns = std::get_if<int64_t>(&row[c]);
+        if (ns != nullptr && table.columns[c].kind == Kind::kTime) times.push_back(*ns);
+      }
+      ++c;
+    } while (c < table.columns.size() && table.columns[c].in_unit_of_previous);
+    part.units.resize(c, exact ? TimeUnit::kNanosecond : unit_that_fits(std::move(times)));
   }
 }
 

@@ -54,6 +54,21 @@ TEST(Render, ExactTextHasWholeNumbers) {
   }
 }
 
+TEST(Render, TimesThatAreComparedHaveTheSameUnit) {
+  Section section;
+  Table& table = section.table;
+  table.add_columns({columns::name("name", "Name"), columns::time("a_ns", "A"),
+                     columns::compared(columns::time("b_ns", "B")), columns::time("c_ns", "C")});
+  table.add_row({std::string("k"), int64_t{1'290'000'000}, int64_t{125'000'000}, int64_t{5'000}});
+  table.add_row({std::string("l"), int64_t{2'020'000'000}, int64_t{2'842'000'000}, int64_t{6'000}});
+  Report report;
+  report.sections.push_back(section);
+  EXPECT_EQ(rendered(report, "text"),
+            "Name   A s    B s  C us\n"
+            "k     1.29  0.125  5.00\n"
+            "l     2.02   2.84  6.00\n");
+}
+
 TEST(Render, ColumnsOfTimesHaveOneUnitAndThreeDigits) {
   EXPECT_EQ(unit_that_fits({}), TimeUnit::kMicrosecond);
   EXPECT_EQ(unit_that_fits({0, 0, 900}), TimeUnit::kNanosecond);

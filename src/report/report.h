@@ -24,6 +24,7 @@ struct Column {
   // Where a table does not fit, the column of the lowest priority leaves first, of equal ones the
   // rightmost. The first one above 0 stays, else the first column of names or text.
   int priority = 0;
+  bool in_unit_of_previous = false;  // of times: they are compared with those of the column before
 };
 
 // Columns of each kind: table.add_columns({name("name", "Name"), time("total_ns", "Total")}).
@@ -45,6 +46,11 @@ inline Column real(std::string key, std::string title) {
 }
 inline Column time(std::string key, std::string title) {
   return {std::move(key), std::move(title), Kind::kTime};
+}
+// Is compared with the column before it: a time in the same unit.
+inline Column compared(Column column) {
+  column.in_unit_of_previous = true;
+  return column;
 }
 inline Column bytes(std::string key, std::string title) {
   return {std::move(key), std::move(title), Kind::kBytes};

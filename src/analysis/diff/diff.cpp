@@ -146,8 +146,9 @@ report::Section wall_section(const Sides& sides) {
     section.add_fact({"step_b_ns", "Median step of B", Kind::kTime, sides.steps_b->median_ns});
   }
   report::Table& table = section.table;
-  table.add_columns({text("what", "GPU"), name("name", "In"), time("a_ns", "A"), time("b_ns", "B"),
-                     time("delta_ns", "B - A"), percent("percentage", "Of difference")});
+  table.add_columns({text("what", "GPU"), name("name", "In"), time("a_ns", "A"),
+                     compared(time("b_ns", "B")), compared(time("delta_ns", "B - A")),
+                     percent("percentage", "Of difference")});
   for (const Part& part : parts) {
     table.add_row({part.what, part.name, part.a_ns, part.b_ns, part.delta_ns(),
                    percent_of(part.delta_ns(), delta_ns)});
@@ -181,8 +182,8 @@ report::Section names_section(const Sides& sides, const char* key, const char* t
   report::Table& table = section.table;
   table.add_columns({name("name", "Name"), text("change", "Change"), integer("calls_a", "Calls A"),
                      integer("calls_b", "Calls B"), time("total_a_ns", "Total A"),
-                     time("total_b_ns", "Total B"), time("delta_ns", "B - A"),
-                     time("mean_a_ns", "Mean A"), time("mean_b_ns", "Mean B")});
+                     compared(time("total_b_ns", "Total B")), compared(time("delta_ns", "B - A")),
+                     time("mean_a_ns", "Mean A"), compared(time("mean_b_ns", "Mean B"))});
   report::leave_first(table, {"mean_b_ns", "mean_a_ns", "calls_b", "calls_a", "change"});
   const auto mean = [](int64_t total_ns, int64_t calls) {
     return calls == 0 ? Value(std::monostate{}) : Value(total_ns / calls);
@@ -201,7 +202,7 @@ report::Section renamed_section(const Sides& sides) {
   report::Table& table = section.table;
   table.add_columns({name("name_a", "In A"), name("name_b", "In B"), integer("calls_a", "A"),
                      integer("calls_b", "B"), time("total_a_ns", "Total A"),
-                     time("total_b_ns", "Total B"), time("delta_ns", "B - A")});
+                     compared(time("total_b_ns", "Total B")), compared(time("delta_ns", "B - A"))});
   for (const Renamed& one : renamed_kernels(sides.a, sides.b, sides.count_a(), sides.count_b())) {
     table.add_row(
         {one.a, one.b, one.calls_a, one.calls_b, one.a_ns, one.b_ns, one.b_ns - one.a_ns});
@@ -272,7 +273,7 @@ report::Section tree_section(const trace::Trace& trace_a, const trace::Trace& tr
   table.add_columns({name("path", "Operator"), integer("calls_a", "Calls A"),
                      integer("calls_b", "Calls B"), integer("ops_a", "Ops A"),
                      integer("ops_b", "Ops B"), time("gpu_a_ns", "GPU A"),
-                     time("gpu_b_ns", "GPU B"), time("delta_ns", "B - A")});
+                     compared(time("gpu_b_ns", "GPU B")), compared(time("delta_ns", "B - A"))});
   for (const TreeRow& row : rows) {
     const PathTree::Node& in_a = node(a, aligned[row.aligned].a);
     const PathTree::Node& in_b = node(b, aligned[row.aligned].b);
