@@ -9,7 +9,7 @@ add_custom_target(product)  # all that is installed: no test
 add_library(sonde_plain INTERFACE)
 target_include_directories(sonde_plain INTERFACE ${PROJECT_SOURCE_DIR}/src
                            ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
-target_compile_options(sonde_plain INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+target_compile_options(sonde_plain INTERFACE -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
                        -Wno-missing-field-initializers)
 target_compile_definitions(sonde_plain INTERFACE SONDE_VERSION="${PROJECT_VERSION}")
 

@@ -61,7 +61,7 @@ function WhatIf({ page }: { page: Page }) {
       <h2>What if</h2>
       <form class="panelhead" onSubmit={(event) => { event.preventDefault(); setAsked(setting); }}>
         <Choice label="If" value={what} of={[["gpu_compute", "kernels"], ["gpu_copy", "copies"], ["gpu_communication", "communication"], ["cpu", "code on the CPU"],
-          ["data_loading", "data loading"], ["kernel_launch_overhead", "launch overhead"], ["kernel_kernel_overhead", "gaps between kernels"]]} set={setWhat} />
+          ["data_loading", "data loading"], ["kernel_launch_overhead", "launch overhead"], ["kernel_kernel_overhead", "gaps between kernels"], ["gpu_other_work", "work of others on the GPU"]]} set={setWhat} />
         <label>or what is named <input value={text} size={24} maxLength={200} placeholder="a regular expression" onInput={(event) => setText(event.currentTarget.value)} /></label>
         <label>took <input type="range" min="0" max="100" step="5" value={percent} aria-valuetext={`${percent} % of its time`} onInput={(event) => setPercent(Number(event.currentTarget.value))} /> {percent} % of its time</label>
         <button type="submit">Compute</button>
