@@ -136,9 +136,11 @@ bool AqlQueue::uses_host_code() const {
   const EngineChoice engine = services_.config.engine;
   if (engine != EngineChoice::kAuto && engine != EngineChoice::kHost) return false;
   if (!services_.executor.knows(name_)) return false;
-  // Only machine code has instructions to count and accesses to check, and only its groups step
-  // aside for others.
+  // Only machine code has instructions to count, places to sample and accesses to check, and only
+  // its groups step aside for others.
+  const isa::HostTraps* const traps = services_.host.host_traps(spec_.gpu);
   const bool better_as_machine_code = gpu_.counters.is_counting() || services_.check != nullptr ||
+                                      (traps != nullptr && traps->is_on()) ||
                                       services_.executor.watches_memory(name_);
   return engine == EngineChoice::kHost || !better_as_machine_code || !uses_machine_code();
 }
@@ -164,6 +166,12 @@ Outcome AqlQueue::run_kernel(const Dispatch& dispatch, const AqlDispatch& packet
   };
   const Host::TrapHandler handler = services_.host.trap_handler(spec_.gpu);
   launch.trap_handler = machine_code_.trap_handler(handler.code, handler.memory);
+  launch.host_traps = services_.host.host_traps(spec_.gpu);
+  launch.handler_now = [](void* queue) {
+    const auto& self = *static_cast<AqlQueue*>(queue);
+    const Host::TrapHandler now = self.services_.host.trap_handler(self.spec_.gpu);
+    return self.machine_code_.trap_handler(now.code, now.memory);
+  };
   launch.doorbell = spec_.id;
   launch.stopped = &stopped();
   if (services_.host.is_debuggable()) launch.hold = &waves();

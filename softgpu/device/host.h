@@ -13,7 +13,8 @@ namespace softgpu {
 
 namespace isa {
 class Allocations;
-}
+class HostTraps;
+}  // namespace isa
 
 enum class MemoryFault : uint32_t { kNotPresent = 1, kReadOnly = 2, kNoExecute = 4, kEcc = 8 };
 
@@ -41,6 +42,8 @@ class Host {
     uint64_t code = 0, memory = 0;
   };
   virtual TrapHandler trap_handler(uint32_t /*gpu*/) { return {}; }
+  // Traps that the driver sends to waves of this GPU.
+  virtual isa::HostTraps* host_traps(uint32_t /*gpu*/) { return nullptr; }
   // What kernels may touch, where that is checked.
   virtual const isa::Allocations* allocations() { return nullptr; }
   // Raises the memory-exception events of the process.

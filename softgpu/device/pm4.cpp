@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 
 #include "device/comparison.h"
 #include "device/device.h"
@@ -12,12 +13,14 @@ namespace {
 // Type 3 packets, as the kernel's soc15d.h names them.
 enum Opcode : uint32_t {
   kNop = 0x10,
+  kAtomicMem = 0x1e,
   kWriteData = 0x37,
   kWaitRegMem = 0x3c,
   kIndirectBuffer = 0x3f,
   kCopyData = 0x40,
   kEventWrite = 0x46,
   kReleaseMem = 0x49,
+  kDmaData = 0x50,
   kAcquireMem = 0x58,
   kSetConfigReg = 0x68,
   kSetShReg = 0x76,
@@ -47,7 +50,10 @@ uint32_t least_words(uint32_t opcode) {
     case kWaitRegMem:
     case kAcquireMem:
     case kReleaseMem:
+    case kDmaData:
       return 6;
+    case kAtomicMem:
+      return 8;
     default:
       return 0;
   }
@@ -115,6 +121,10 @@ Pm4::Result Pm4::packet(uint32_t opcode, Words words, uint32_t count, int64_t no
       return set_registers(kUconfigBegin, words, count, now_ns);
     case kCopyData:
       return copy_data(words, now_ns);
+    case kAtomicMem:
+      return swap(words);
+    case kDmaData:
+      return dma_data(words);
     case kWriteData:
       return write_data(words, count, now_ns);
     case kReleaseMem:
@@ -173,6 +183,47 @@ bool Pm4::load(uint64_t address, uint64_t& value, bool is_wide) {
   return true;
 }
 
+// ATOMIC_MEM: of what there is, exchanges that give back what was there.
+Pm4::Result Pm4::swap(Words words) {
+  constexpr uint32_t kSwap32 = 7, kSwap64 = 39;
+  const uint32_t operation = words[0] & 0x7f;
+  if (operation != kSwap32 && operation != kSwap64)
+    return bad("ATOMIC_MEM of operation " + std::to_string(operation));
+  const bool is_wide = operation == kSwap64;
+  const uint64_t address = wide(words[1], words[2]);
+  if (const Fault fault = memory_.check(address, is_wide ? 8 : 4)) {
+    fault_ = *fault;
+    return Result::kFault;
+  }
+  const uint64_t own = memory_.own_address(address);
+  if (own % (is_wide ? 8 : 4) != 0) return bad("ATOMIC_MEM at an address that is not aligned");
+  swapped_ =
+      is_wide ? __atomic_exchange_n(reinterpret_cast<uint64_t*>(own), wide(words[3], words[4]),
+                                    __ATOMIC_ACQ_REL)
+              : __atomic_exchange_n(reinterpret_cast<uint32_t*>(own), words[3], __ATOMIC_ACQ_REL);
+  return Result::kDone;
+}
+
+// From memory to memory, through whichever cache.
+Pm4::Result Pm4::dma_data(Words words) {
+  constexpr uint32_t kMemory = 0, kMemoryByL2 = 3;
+  const uint32_t from = words[0] >> 29 & 3, to = words[0] >> 20 & 3, bytes = words[5] & 0x3ffffff;
+  const bool is_registers = (words[5] >> 26 & 3) != 0;
+  if ((from != kMemory && from != kMemoryByL2) || (to != kMemory && to != kMemoryByL2) ||
+      is_registers)
+    return bad("DMA_DATA from " + std::to_string(from) + " to " + std::to_string(to));
+  const uint64_t source = wide(words[1], words[2]), target = wide(words[3], words[4]);
+  for (const uint64_t address : {source, target}) {
+    if (const Fault fault = memory_.check(address, bytes)) {
+      fault_ = *fault;
+      return Result::kFault;
+    }
+  }
+  std::memmove(reinterpret_cast<void*>(memory_.own_address(target)),
+               reinterpret_cast<const void*>(memory_.own_address(source)), bytes);
+  return Result::kDone;
+}
+
 Pm4::Result Pm4::copy_data(Words words, int64_t now_ns) {
   const uint32_t from = words[0] & 15, to = words[0] >> 8 & 15;
   const bool is_wide = words[0] >> 16 & 1;
@@ -189,6 +240,9 @@ Pm4::Result Pm4::copy_data(Words words, int64_t now_ns) {
       break;
     case 5:
       value = is_wide ? wide(words[1], words[2]) : words[1];
+      break;
+    case 6:
+      value = swapped_;
       break;
     case 9:
       value = device_ticks_at(clock_, now_ns);

@@ -35,6 +35,8 @@ class Pm4 {
   Result enter(uint64_t address, uint32_t dwords);
   Result packet(uint32_t opcode, Words words, uint32_t count, int64_t now_ns);
   Result set_registers(uint32_t base, Words words, uint32_t count, int64_t now_ns);
+  Result swap(Words words);
+  Result dma_data(Words words);
   Result copy_data(Words words, int64_t now_ns);
   Result write_data(Words words, uint32_t count, int64_t now_ns);
   Result release_memory(Words words, int64_t now_ns);
@@ -48,6 +50,7 @@ class Pm4 {
   const ClockConfig& clock_;
   std::vector<Buffer> stack_;
   uint64_t fault_ = 0;
+  uint64_t swapped_ = 0;  // what ATOMIC_MEM has given back
   std::string problem_;
 };
 

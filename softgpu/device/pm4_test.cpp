@@ -63,6 +63,46 @@ TEST(Pm4, WritesAndCopiesMemory) {
   EXPECT_EQ(to[3], 5U);
 }
 
+TEST(Pm4, ExchangesAndGivesBackWhatWasThere) {
+  Machine machine;
+  alignas(8) uint64_t place = 0x1122334455667788, old = 0;
+  machine.put(0x1e, {39, low(&place), high(&place), 7, 8, 0, 0, 0});  // ATOMIC_MEM, SWAP_RTN_64
+  machine.put(0x40, {6 | 2U << 8 | 1U << 16, 0, 0, low(&old), high(&old)});  // COPY_DATA
+  EXPECT_EQ(machine.run(), Pm4::Result::kDone) << machine.pm4.problem();
+  EXPECT_EQ(place, 8ULL << 32 | 7);
+  EXPECT_EQ(old, 0x1122334455667788u);
+  machine.put(0x1e, {7, low(&place), high(&place), 5, 0, 0, 0, 0});  // SWAP_RTN_32
+  machine.put(0x40, {6 | 2U << 8 | 1U << 16, 0, 0, low(&old), high(&old)});
+  EXPECT_EQ(machine.run(), Pm4::Result::kDone) << machine.pm4.problem();
+  EXPECT_EQ(place, 8ULL << 32 | 5);
+  EXPECT_EQ(old, 7u);
+  machine.put(0x1e, {15, low(&place), high(&place), 5, 0, 0, 0, 0});  // ADD_RTN_32
+  EXPECT_EQ(machine.run(), Pm4::Result::kBadPacket);
+  Machine askew;
+  askew.put(0x1e, {39, low(&place) + 4, high(&place), 5, 0, 0, 0, 0});
+  EXPECT_EQ(askew.run(), Pm4::Result::kBadPacket);
+  Machine hole;
+  hole.host.unmap(reinterpret_cast<uint64_t>(&place), 8);
+  hole.put(0x1e, {39, low(&place), high(&place), 5, 0, 0, 0, 0});
+  EXPECT_EQ(hole.run(), Pm4::Result::kFault);
+  EXPECT_EQ(hole.pm4.fault_address(), reinterpret_cast<uint64_t>(&place));
+}
+
+TEST(Pm4, CopiesFromMemoryToMemory) {
+  Machine machine;
+  std::vector<uint32_t> from = {1, 2, 3}, to(3);
+  constexpr uint32_t kByL2 = 3U << 29 | 3U << 20;
+  machine.put(0x50, {kByL2, low(&from[0]), high(&from[0]), low(&to[0]), high(&to[0]), 8});
+  EXPECT_EQ(machine.run(), Pm4::Result::kDone) << machine.pm4.problem();
+  EXPECT_EQ(to, (std::vector<uint32_t>{1, 2, 0}));
+  machine.put(0x50, {2U << 29, 7, 0, low(&to[0]), high(&to[0]), 8});  // a value
+  EXPECT_EQ(machine.run(), Pm4::Result::kBadPacket);
+  Machine hole;
+  hole.host.unmap(reinterpret_cast<uint64_t>(&to[0]), 12);
+  hole.put(0x50, {kByL2, low(&from[0]), high(&from[0]), low(&to[0]), high(&to[0]), 8});
+  EXPECT_EQ(hole.run(), Pm4::Result::kFault);
+}
+
 TEST(Pm4, WaitsForAValueAndGoesOn) {
   Machine machine;
   uint32_t flag = 0xff01, done = 0;

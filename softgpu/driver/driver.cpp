@@ -26,6 +26,12 @@ namespace softgpu {
 namespace {
 
 constexpr uint32_t kQueuesPerGpu = Memory::kDoorbellBytes / 8;
+// As by AMD's driver: host traps of gfx90a; and here only of machine code.
+bool is_sampled(const Config& config, const GpuConfig& gpu) {
+  return gpu.model == "gfx90a" &&
+         (config.engine == EngineChoice::kAuto || config.engine == EngineChoice::kIsa);
+}
+
 constexpr auto kReportPeriod = std::chrono::milliseconds(250);
 
 std::mutex& make_mutex() {
@@ -79,6 +85,8 @@ Driver::Driver(Environment& environment, int file, const Doorbells& doorbells)
       })
                                        : nullptr),
       memory_(config_, session_, file) {
+  for (size_t gpu = 0; gpu < config_.gpus.size(); ++gpu)
+    pc_sampling_.at(gpu) = std::make_unique<PcSampling>(is_sampled(config_, config_.gpus[gpu]));
   svm_.on_migration([this](const Svm::Migration& migration) { tell_of_migration(migration); });
   if (session_.join()) {
     keep_open(session_.lock_fd());

@@ -18,6 +18,7 @@
 #include "driver/events.h"
 #include "driver/gem.h"
 #include "driver/memory.h"
+#include "driver/pc_sampling.h"
 #include "driver/quarantine.h"
 #include "driver/smi.h"
 #include "driver/svm.h"
@@ -68,6 +69,8 @@ class Driver final : public Host {
   bool queue_exception(uint32_t queue, uint64_t exceptions) override;
   void set_event(uint32_t event) override { events_.set(event); }
   TrapHandler trap_handler(uint32_t gpu) override;
+  isa::HostTraps* host_traps(uint32_t gpu) override { return &pc_sampling(gpu).traps(); }
+  PcSampling& pc_sampling(uint32_t gpu) { return *pc_sampling_.at(gpu); }
   const isa::Allocations* allocations() override;
   // False for a GPU that is not there.
   bool set_trap_handler(uint32_t gpu, const TrapHandler& handler);
@@ -99,6 +102,7 @@ class Driver final : public Host {
 
   std::mutex traps_mutex_;
   std::array<TrapHandler, kMaxGpus> trap_handlers_{};
+  std::array<std::unique_ptr<PcSampling>, kMaxGpus> pc_sampling_;
 
   std::atomic<DebugState*> debug_{nullptr};  // from the runtime's first word on, then always
   std::mutex queues_mutex_;

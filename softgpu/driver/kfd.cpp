@@ -12,6 +12,7 @@
 #include "driver/kfd_abi.h"
 #include "driver/kfd_parts.h"
 #include "driver/log.h"
+#include "driver/pc_sampling.h"
 #include "tree/layout.h"
 
 namespace softgpu {
@@ -121,6 +122,11 @@ int open_smi(Driver& driver, kfd_ioctl_smi_events_args& a) {
   return error;
 }
 
+int pc_sample(Driver& driver, kfd::PcSample& a) {
+  const auto gpu = gpu_of_id(a.gpu_id, driver.config().gpus.size());
+  return gpu ? driver.pc_sampling(*gpu).answer(a) : EINVAL;
+}
+
 int found(bool known) { return known ? 0 : EINVAL; }
 
 int event_ioctl(Driver& driver, unsigned number, void* p) {
@@ -171,6 +177,8 @@ int other_ioctl(Driver& driver, unsigned number, void* p) {
       const auto& a = as<kfd::RuntimeEnable>(p);
       return driver.enable_runtime(a.r_debug, a.mode);
     }
+    case kfd::kPcSample:
+      return pc_sample(driver, as<kfd::PcSample>(p));
     case kfd::kOldDebugTrap:  // ROCr goes on without a debugger's calls of older drivers
       return EINVAL;
     default:
@@ -188,6 +196,8 @@ uint32_t first_version(unsigned number) {
     case kfd::kRuntimeEnable:
     case kfd::kDebugTrap:
       return kfd::kSinceDebugger;
+    case kfd::kPcSample:
+      return kfd::kSincePcSample;
     default:
       return 0;
   }

@@ -11,8 +11,9 @@ namespace softgpu::kfd {
 constexpr unsigned kAvailableMemory = 0x23, kExportDmabuf = 0x24, kRuntimeEnable = 0x25,
                    kDebugTrap = 0x26;
 constexpr uint32_t kSinceAvailableMemory = 9, kSinceExportDmabuf = 12, kSinceDebugger = 13;
-// AMD's own: not in Linux, in no version's count.
-constexpr unsigned kIpcImport = 0x80, kIpcExport = 0x81, kOldDebugTrap = 0x82;
+// AMD's own: not in Linux, and but for the last in no version's count.
+constexpr unsigned kIpcImport = 0x80, kIpcExport = 0x81, kOldDebugTrap = 0x82, kPcSample = 0x85;
+constexpr uint32_t kSincePcSample = 16;
 
 constexpr uint32_t kQueueSdmaByEngine = 4;  // kfd_ioctl_create_queue_args::queue_type, since 1.17
 constexpr uint32_t kSinceSdmaByEngine = 17;
@@ -35,6 +36,26 @@ struct IpcImport {
   uint32_t share_handle[4];
   uint32_t gpu_id;
   uint32_t flags;  // out
+};
+
+enum class PcSampleOp : uint32_t { kQuery, kCreate, kDestroy, kStart, kStop };
+enum class PcSampleMethod : uint32_t { kHostTrap = 1, kStochastic };
+enum class PcSampleUnit : uint32_t { kMicroseconds, kClockCycles, kInstructions };
+constexpr uint32_t kPcSampleQueryAll = 1;  // PcSample::flags: also what a session excludes now
+
+struct PcSampleInfo {
+  uint64_t interval;
+  uint64_t least, most;  // out
+  uint64_t flags;        // out
+  PcSampleMethod method;
+  PcSampleUnit unit;
+};
+
+struct PcSample {
+  uint64_t info;  // of PcSampleInfo, as many as `count`
+  uint32_t count;
+  PcSampleOp op;
+  uint32_t gpu_id, session, flags, reserved;
 };
 
 constexpr uint32_t kRuntimeEnabled = 1, kRuntimeSavesTtmps = 2;  // RuntimeEnable::mode

@@ -152,6 +152,7 @@ Outcome GroupRunner::resume() {
   catch_faults_in(&fault_);
   softgpu_fiber_switch(&fault_.resume, fiber_);
   catch_faults_in(nullptr);
+  if (std::exchange(is_in_host_trap_, false)) launch_->host_traps->leave();  // a fault there
   if (is_waiting_) {
     if (launch_->hold != nullptr) {
       parked_ = stopped_group();
@@ -295,9 +296,42 @@ bool GroupRunner::run_round(Round& round) {
   return ended < count_;
 }
 
+void GroupRunner::run_turn(Wave& wave) {
+  uint64_t left = kTurn;
+  const HostTraps* const traps = launch_->host_traps;
+  while (traps != nullptr && traps->is_on()) {
+    const uint64_t before = wave.executed;
+    isa::run(wave, *launch_->program, std::min<uint64_t>(left, until_host_trap_));
+    const uint64_t ran = wave.executed - before;
+    left -= std::min(left, ran);
+    until_host_trap_ -= static_cast<uint32_t>(std::min<uint64_t>(until_host_trap_, ran));
+    if (until_host_trap_ == 0) {
+      until_host_trap_ = HostTraps::distance(random_);
+      if (wave.stop == Stop::kBudget) take_host_trap(wave);
+    }
+    if (wave.stop != Stop::kBudget || wave.takes_turn || left == 0) return;
+  }
+  isa::run(wave, *launch_->program, left);
+}
+
+// The wave goes on behind it; one for which the handler does anything else has stopped at a trap.
+void GroupRunner::take_host_trap(Wave& wave) {
+  if (!launch_->host_traps->enter(last_host_trap_)) return;
+  is_in_host_trap_ = true;
+  const TrapHandler handler = launch_->handler_now(launch_->context);
+  // Without memory of its own a handler has no place for samples.
+  if (handler.program != nullptr && handler.memory != 0) {
+    GroupWatch* const watch = std::exchange(state_.watch, nullptr);
+    if (run_host_trap(wave, handler) != AfterTrap::kGoesOn) wave.stop = Stop::kHalt;
+    state_.watch = watch;
+  }
+  is_in_host_trap_ = false;
+  launch_->host_traps->leave();
+}
+
 bool GroupRunner::take_turn(Wave& wave) {
   current_ = &wave;
-  isa::run(wave, *launch_->program, kTurn);
+  run_turn(wave);
   if (wave.stop == Stop::kBudget || wave.stop == Stop::kEnd || wave.stop == Stop::kBarrier ||
       wave.stop == Stop::kGlobalWait)
     return true;

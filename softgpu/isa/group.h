@@ -14,6 +14,7 @@
 #include "compute/fiber.h"
 #include "gpu/code_object.h"
 #include "isa/hold.h"
+#include "isa/host_traps.h"
 #include "isa/program.h"
 #include "isa/trap.h"
 #include "isa/watch.h"
@@ -32,6 +33,10 @@ struct Launch {
   void (*interrupt)(void* context, uint32_t event) = nullptr;
   uint64_t (*clock)(void* context) = nullptr;
   TrapHandler trap_handler;
+  // Traps that come from the driver, which run the handler that is set when they come. nullptr:
+  // there are none.
+  HostTraps* host_traps = nullptr;
+  TrapHandler (*handler_now)(void* context) = nullptr;
   uint32_t doorbell = 0;     // of the queue; the handler asks for it
   uint64_t ring_packet = 0;  // the packet's number in the queue's ring
   void* context = nullptr;
@@ -79,6 +84,8 @@ class GroupRunner : sonde::Pinned {
   };
   bool run_round(Round& round);
   bool take_turn(Wave& wave);
+  void run_turn(Wave& wave);
+  void take_host_trap(Wave& wave);
   void answer_demand();
   StoppedGroup stopped_group();
   void keep_failed(const Outcome& outcome);
@@ -103,6 +110,10 @@ class GroupRunner : sonde::Pinned {
   void* private_ = nullptr;
   size_t private_mapped_ = 0;
   uint64_t executed_ = 0;
+  // Of host traps: the instructions to the next place for one, the interval of the last one.
+  uint32_t random_ = 0x9e3779b9, until_host_trap_ = HostTraps::distance(random_);
+  int64_t last_host_trap_ = 0;
+  bool is_in_host_trap_ = false;
   Stacks stack_;
   void* fiber_ = nullptr;
   FaultSlot fault_;

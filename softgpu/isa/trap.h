@@ -26,12 +26,15 @@ struct TrapRegisters {
 };
 void set_trap_registers(Wave& wave, const TrapRegisters& registers);
 
-// After a trap (kTrap, with its number), an illegal instruction or a violation of memory.
 enum class AfterTrap {
   kGoesOn,  // behind the trap
   kHalted,  // for ever
   kFailed,  // the handler itself stopped at something; it has halted, and nobody was told
 };
+// After a trap (kTrap, with its number), an illegal instruction or a violation of memory.
 AfterTrap run_trap_handler(Wave& wave, const TrapHandler& handler);
+// While nothing has stopped the wave (kBudget): because the driver wants it (isa/host_traps.h).
+// What the handler runs is not counted as the wave's.
+AfterTrap run_host_trap(Wave& wave, const TrapHandler& handler);
 
 }  // namespace softgpu::isa

@@ -1,6 +1,10 @@
 // Traps: what a trap handler finds, that it can go back, and what its group says when it halts.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "isa/group.h"
 #include "isa/program.h"
 #include "isa/test_machine.h"
@@ -111,6 +115,110 @@ TEST(Trap, HandlersThatFailAndWhatOnlyTheyMayDo) {
   EXPECT_EQ(outcome.kind, Outcome::kTrap);
   EXPECT_FALSE(outcome.is_told);
   EXPECT_NE(outcome.detail.find("halts"), std::string::npos);
+}
+
+// Counts host traps at its memory's begin, and leaves the trap's number and the work group. It
+// leaves SCC set, but for what it restores.
+const std::vector<uint32_t> kCountingHandler = {
+    0xbf0d986d,              // s_bitcmp1_b32 ttmp1, 24
+    0xbf840009,              // s_cbranch_scc0 behind what follows
+    0x92eeff6d, 0x00090010,  // s_bfe_u32 ttmp2, ttmp1, 0x90010
+    0xc0421bbd, 0x00000008,  // s_store_dword ttmp2, ttmp[14:15], 0x8
+    0xc0461d3d, 0x00000010,  // s_store_dwordx2 ttmp[8:9], ttmp[14:15], 0x10
+    0xbef00181,              // s_mov_b64 ttmp[4:5], 1
+    0xc28a1c3d, 0x00000000,  // s_atomic_add_x2 ttmp[4:5], ttmp[14:15], 0x0
+    0xbf066e6e,              // s_cmp_eq_u32 ttmp2, ttmp2
+    0xbf800000,              // s_nop 0
+    0xb978f802,              // s_setreg_b32 hwreg(HW_REG_STATUS), ttmp12
+    0xbe801f6c,              // s_rfe_b64 ttmp[0:1]
+};
+// Counts to 100,000 in s0.
+const std::vector<uint32_t> kLoop = {0xbe800080,              // s_mov_b32 s0, 0
+                                     0xbe8100ff, 0x000186a0,  // s_mov_b32 s1, 100000
+                                     0x80008100,              // s_add_u32 s0, s0, 1
+                                     0xbf0a0100,              // s_cmp_lt_u32 s0, s1
+                                     0xbf800000, 0xbf800000,  // s_nop 0
+                                     0xbf85fffb,              // s_cbranch_scc1 to the addition
+                                     kEnd};
+
+struct HostTrapping {
+  std::vector<uint32_t> code = kLoop, handler = kCountingHandler;
+  alignas(16) uint64_t memory[4] = {};
+  HostTraps traps;
+  GroupRunner runner;
+  TrapHandler now;
+
+  static std::shared_ptr<Program> of(std::vector<uint32_t>& place) {
+    return std::make_shared<Program>(sonde::gpu::Architecture::kGfx90a,
+                                     reinterpret_cast<uint64_t>(place.data()), place.size() * 4);
+  }
+  Outcome run() {
+    const auto program = of(code);
+    now = {of(handler), reinterpret_cast<uint64_t>(handler.data()),
+           reinterpret_cast<uint64_t>(memory)};
+    Launch launch;
+    launch.program = program.get();
+    launch.entry = program->begin();
+    launch.descriptor.rsrc1 = kUsualFloatMode << 12;
+    launch.context = this;
+    launch.host_traps = &traps;
+    launch.handler_now = [](void* self) { return static_cast<HostTrapping*>(self)->now; };
+    return run_group(runner, launch, {9, 8, 0}, {64, 1, 1});
+  }
+};
+
+TEST(HostTrap, RunsTheHandlerWhileTheWaveRunsAndChangesNothing) {
+  HostTrapping machine;
+  machine.traps.start(std::chrono::nanoseconds(1));
+  const Outcome outcome = machine.run();
+  EXPECT_EQ(outcome.kind, Outcome::kDone) << outcome.detail;
+  EXPECT_EQ(machine.runner.last()->s[0], 100'000u);
+  EXPECT_EQ(machine.runner.executed(), 500'003u);
+  // At each place for one: about 512 instructions from one to the next.
+  EXPECT_GT(machine.memory[0], 700u);
+  EXPECT_LT(machine.memory[0], 1300u);
+  EXPECT_EQ(machine.memory[1], 0x104u);
+  EXPECT_EQ(machine.memory[2], 8ULL << 32 | 9);
+  machine.traps.stop();
+  machine.memory[0] = 0;
+  EXPECT_EQ(machine.run().kind, Outcome::kDone);
+  EXPECT_EQ(machine.memory[0], 0u);
+}
+
+TEST(HostTrap, ComesOncePerInterval) {
+  HostTrapping machine;
+  machine.traps.start(std::chrono::hours(24 * 365 * 50));
+  EXPECT_EQ(machine.run().kind, Outcome::kDone);
+  EXPECT_EQ(machine.memory[0], 0u);  // the interval is that of the start of the machine
+}
+
+TEST(HostTrap, NeedsAHandlerWithMemoryThatGoesOn) {
+  HostTrapping machine;
+  machine.traps.start(std::chrono::nanoseconds(1));
+  machine.handler = {0xbf920002, kEnd};  // s_trap 2
+  const Outcome outcome = machine.run();
+  EXPECT_EQ(outcome.kind, Outcome::kTrap);
+  machine.traps.stop();  // does not wait for what has failed
+}
+
+TEST(HostTrap, AStopWaitsForWhoIsInTheHandler) {
+  HostTraps traps;
+  traps.start(std::chrono::nanoseconds(1));
+  int64_t last = 0;
+  ASSERT_TRUE(traps.enter(last));
+  std::atomic<bool> has_stopped{false}, has_left{false};
+  std::thread stopper([&] {
+    traps.stop();
+    has_stopped = true;
+    EXPECT_TRUE(has_left);
+  });
+  while (traps.is_on()) std::this_thread::yield();
+  EXPECT_FALSE(traps.enter(last));
+  EXPECT_FALSE(has_stopped);
+  has_left = true;
+  traps.leave();
+  stopper.join();
+  EXPECT_TRUE(has_stopped);
 }
 
 }  // namespace

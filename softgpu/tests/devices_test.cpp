@@ -230,6 +230,42 @@ TEST(Memory, UseShowsInSysfsAndDrmUntilFreed) {
   close(fd);
 }
 
+// Nodes 1 and 2 are the gfx90a, node 3 is the gfx906.
+TEST(PcSampling, IsOfferedForTheGpusThatHaveIt) {
+  using softgpu::kfd::PcSample, softgpu::kfd::PcSampleInfo, softgpu::kfd::PcSampleOp;
+  const int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  const auto ask = [fd](int node, PcSampleOp op, PcSampleInfo* info, uint32_t session = 0) {
+    PcSample request{};
+    request.info = reinterpret_cast<uint64_t>(info);
+    request.count = info != nullptr ? 1 : 0;
+    request.op = op;
+    request.gpu_id = static_cast<uint32_t>(std::stoul(read_file(
+        "/sys/devices/virtual/kfd/kfd/topology/nodes/" + std::to_string(node) + "/gpu_id")));
+    request.session = session;
+    errno = 0;
+    const bool done = ioctl(fd, _IOWR('K', 0x85, PcSample), &request) == 0;
+    return op == PcSampleOp::kCreate ? request.session : done ? request.count : 0;
+  };
+  PcSampleInfo info{};
+  EXPECT_EQ(ask(3, PcSampleOp::kQuery, nullptr), 0u);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  EXPECT_EQ(ask(1, PcSampleOp::kQuery, nullptr), 1u);
+  EXPECT_EQ(ask(2, PcSampleOp::kQuery, &info), 1u);
+  EXPECT_EQ(info.method, softgpu::kfd::PcSampleMethod::kHostTrap);
+  EXPECT_EQ(info.least, 1u);
+  info.interval = 1000;
+  const uint32_t session = ask(1, PcSampleOp::kCreate, &info);
+  EXPECT_NE(session, 0u);
+  ask(1, PcSampleOp::kStart, nullptr, session);
+  EXPECT_EQ(errno, 0);
+  ask(2, PcSampleOp::kStop, nullptr, session);  // of another GPU
+  EXPECT_EQ(errno, EINVAL);
+  ask(1, PcSampleOp::kStop, nullptr, session);
+  ask(1, PcSampleOp::kDestroy, nullptr, session);
+  EXPECT_EQ(errno, 0);
+  close(fd);
+}
+
 // Trap: without an offset in the answer libhsakmt leaves the event without a place in the events
 // page, the device sends no interrupt, and ROCr waits for ever. In every answer, not only the
 // first.
