@@ -66,15 +66,18 @@ struct Model {
   float* weights[kLayers];
   Model() {
     std::vector<float> initial(static_cast<size_t>(kWidth) * kWidth);
-    for (size_t i = 0; i < initial.size(); ++i) initial[i] = static_cast<float>(i * 7 % 15) / 256.0F;
+    for (size_t i = 0; i < initial.size(); ++i)
+      initial[i] = static_cast<float>(i * 7 % 15) / 256.0F;
     for (float*& layer : weights) {
       layer = device_floats(initial.size());
-      check(hipMemcpy(layer, initial.data(), initial.size() * sizeof(float), hipMemcpyHostToDevice), "hipMemcpy");
+      check(hipMemcpy(layer, initial.data(), initial.size() * sizeof(float), hipMemcpyHostToDevice),
+            "hipMemcpy");
     }
   }
   float mean_output() const {
     std::vector<float> out(static_cast<size_t>(kBatch) * kWidth);
-    check(hipMemcpy(out.data(), hidden, out.size() * sizeof(float), hipMemcpyDeviceToHost), "hipMemcpy");
+    check(hipMemcpy(out.data(), hidden, out.size() * sizeof(float), hipMemcpyDeviceToHost),
+          "hipMemcpy");
     return std::accumulate(out.begin(), out.end(), 0.0F) / static_cast<float>(out.size());
   }
 };

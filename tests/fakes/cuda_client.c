@@ -1,6 +1,6 @@
-/* A program that says with CUDA's functions when it wants to be recorded: twice it starts and stops,
- * and marks "out" outside and "in" within. Prints as JSON how often it has done the latter, and how
- * many calls have reached the runtime. */
+/* A program that says with CUDA's functions when it wants to be recorded: twice it starts and
+ * stops, and marks "out" outside and "in" within. Prints as JSON how often it has done the latter,
+ * and how many calls have reached the runtime. */
 #include <stdio.h>
 
 #include "sonde/sonde.h"

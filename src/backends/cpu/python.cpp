@@ -40,8 +40,8 @@ bool plausible(uint64_t address) {
 }
 
 // Of the walk that goes on: whether what is read is another thread's, and may be gone any time; and
-// the pages that were found to be there. On the stack of the walk, as loaders keep little thread-local
-// storage for libraries that come late.
+// the pages that were found to be there. On the stack of the walk, as loaders keep little
+// thread-local storage for libraries that come late.
 class Reading {
  public:
   explicit Reading(bool another) : is_of_another(another), before_(t_current) { t_current = this; }
