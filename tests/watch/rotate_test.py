@@ -88,11 +88,11 @@ class Rotated(ToolCase):
         self.assertGreater(min(ops[:-1]), 0)
         apis = [self.sql(part, "select count(*) from rocpd_api")[0][0] for part in parts]
         self.assertEqual(sum(apis), self.counted())
-        for part in parts:
+        for part, calls in zip(parts, apis):  # the last may have begun just before the program's end
             self.check_links(part)
             self.assertEqual(self.sql(part, "pragma integrity_check"), [("ok",)])
             self.assertEqual(self.sql(part, "select count(*) from sonde_ingest"), [(0,)])
-            self.assertIn("storm", self.run_tool("api", part))
+            self.assertIn("storm" if calls else "No API calls", self.run_tool("api", part))
             self.run_tool("check", part)
         lines = self.run_tool("merge", *parts, "-o", "joined.rpd")
         self.assertIn(f"from {len(parts)} parts of one recording", lines)
