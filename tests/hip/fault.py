@@ -8,7 +8,18 @@ import os
 import sys
 import time
 
-hip = ctypes.CDLL("libamdhip64.so.5")
+
+
+def load_hip():
+    for version in (5, 6, 7):
+        try:
+            return ctypes.CDLL(f"libamdhip64.so.{version}")
+        except OSError:
+            continue
+    sys.exit("no libamdhip64.so of ROCm 5 to 7")
+
+
+hip = load_hip()
 COUNT = 1 << 21  # so that ROCr gives each buffer a block of its own, which a free unmaps
 BYTES = COUNT * 4
 
