@@ -50,7 +50,7 @@ class Query(import_case.ImportCase):
             self.assertEqual(len(lines), count + 1)
             for line, row in zip(lines[1:], want):
                 self.assertEqual([cell.strip() for cell in line.split("  ") if cell.strip()],
-                                 [str(row[0]), f"{row[1]:.6f}", row[2], "-"])
+                                 [str(row[0]), f"{row[1]:.15g}", row[2], "-"])
             page = self.ask("in.rpd", sql, "--format", "markdown")
             self.assertEqual(page.count("| row "), count)
             page = self.ask("in.rpd", sql, "--format", "html")
