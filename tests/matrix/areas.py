@@ -35,7 +35,7 @@ AREAS = (
     Area("units", "unit tests of the tool, its agent and backends, and of softgpu", 900,
          tests=r"^(unit|softgpu\.unit)\."),
     Area("kernels", "kernels computed from host code and from machine code; softgpu's own log", 1200,
-         tests=r"^softgpu\.(kernels|run|devices|hip)"),
+         tests=r"^softgpu\.(kernels|run|devices|hip|pc_sampling)"),
     Area("hsa", "programs of HSA against the GPU's log and their own counts", 600,
          tests=r"^hsa\.oracle\.|^e2e\.hsa$"),
     Area("hip", "programs of HIP against the GPU's log, HIP's own log and its headers", 900,
