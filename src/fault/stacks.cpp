@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 
@@ -29,6 +30,10 @@ bool is_runtime(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   return starts_with_any(name, {"libamdhip64.so", "libhsa-runtime64.so", "libhsakmt.so",
                                 "libsonde-", "libsoftgpu", "librocprofiler", "librccl.so"});
+}
+
+bool is_hip(const std::string& path) {
+  return std::filesystem::path(path).filename().string().starts_with("libamdhip64.so");
 }
 
 bool is_libc(const StackFrame& frame) {
@@ -87,8 +92,11 @@ NamedStack name_stack(const wire::BoardStack& stack, const Board& board, const N
   // Between the two may be ours, which passes the call on.
   for (auto frame = user; frame != begin && named.call.empty();) {
     --frame;
-    const bool ours = frame->module.find("/libsonde-") != std::string::npos;
-    if (frame->is_runtime && !ours) named.call = frame->function;
+    if (!frame->is_runtime || frame->module.find("/libsonde-") != std::string::npos) continue;
+    if (is_hip(frame->module)) {
+      named.call.assign(stack.call, strnlen(stack.call, sizeof stack.call));
+    }
+    if (named.call.empty()) named.call = frame->function;
   }
   // A call that the program makes by its name comes through ours.
   std::copy_if(user, frames.end(), std::back_inserter(named.frames), [](const StackFrame& frame) {

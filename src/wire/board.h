@@ -19,7 +19,7 @@ constexpr const char* kBoardLaunches = "SONDE_BOARD_LAUNCHES";
 // (`reported`), so that its memory can be read.
 constexpr const char* kBoardHolds = "SONDE_BOARD_HOLDS";
 
-constexpr uint64_t kBoardMagic = 0x36445241'4f424453;  // "SDBOARD6"
+constexpr uint64_t kBoardMagic = 0x37445241'4f424453;  // "SDBOARD7"
 constexpr uint32_t kBoardQueues = 128;
 constexpr uint32_t kBoardDispatches = 8192;  // the newest; a power of two
 constexpr uint32_t kBoardBarriers = 4096;    // the newest; a power of two
@@ -36,6 +36,7 @@ constexpr uint32_t kBoardCollectives = 256;  // the newest; a power of two
 struct BoardStack {
   uint32_t tid;
   uint32_t bytes;  // 0: not known
+  char call[40];   // the last function of HIP that the thread called; "": not known, or none
   char frames[kBoardStackBytes];
 };
 

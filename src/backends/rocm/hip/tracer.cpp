@@ -119,7 +119,9 @@ int number_call(char* data) {
 }
 
 int on_call(uint32_t id, char* data) {
-  if (data == nullptr || id < kFirstId || !rocm::recording()) return kDoNotTrace;
+  if (data == nullptr || id < kFirstId) return kDoNotTrace;
+  if (!called_by_name()) rocm::t_called = info_of(id).name;
+  if (!rocm::recording()) return kDoNotTrace;
   if (called_by_name() && rocm::g_hsa_reports_ops) return kDoNotTrace;
   Frames* frames = this_thread();
   if (frames == nullptr || frames->asking || tail(frames) == 0) return kDoNotTrace;

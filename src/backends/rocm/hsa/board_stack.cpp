@@ -1,6 +1,7 @@
 // Call stacks of the board, taken as the sampler takes them (backends/cpu): no frame is followed
 // into memory that is not there. Modules and codes are numbered by the board's own log, so that its
 // reader needs nothing else.
+#include <stdio.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -105,6 +106,7 @@ template <typename Unwind>
 bool take(uint32_t tid, uint64_t python, wire::BoardStack* stack, const Unwind& unwind) {
   stack->tid = tid;
   stack->bytes = 0;
+  stack->call[0] = '\0';
   if (!g_lock.acquire()) return false;  // who is stopped may hold it
   cpu::Moment& moment = g_room.moment;
   const bool can = prepared();
@@ -154,6 +156,8 @@ uint64_t python_of_this_thread() {
 void take_stack(wire::BoardStack* stack) {
   stack->tid = static_cast<uint32_t>(syscall(SYS_gettid));
   stack->bytes = 0;
+  const char* called = rocm::t_called != nullptr ? rocm::t_called : "";
+  snprintf(stack->call, sizeof stack->call, "%s", called);
   ucontext_t here;
   if (getcontext(&here) != 0 || !g_lock.acquire()) return;
   if (prepared()) walk(here, stack);
