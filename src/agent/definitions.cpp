@@ -176,16 +176,21 @@ wire::RecordHeader* add(const wire::RecordHeader* record) {
   return kept;
 }
 
-// Slot of the text, or of the empty place where it belongs.
-uint64_t slot_of(Table& table, const Text& text) {
+// Where a text is, or the empty slot where it belongs. Whoever looks without the lock must not look
+// into that slot again: it may have got another text meanwhile.
+struct Place {
+  uint64_t slot;
+  const wire::StringRecord* entry;  // nullptr: the text is not there
+};
+
+Place place_of(Table& table, const Text& text) {
   const uint64_t mask = table.slots - 1;
   for (uint64_t slot = text.hash & mask;; slot = (slot + 1) & mask) {
     const wire::StringRecord* entry = load_acquire(table.entries()[slot]);
-    if (entry == nullptr) return slot;
-    if (entry->hash == text.hash && entry->length == text.length &&
-        equal_text(entry->text(), text.data, text.length)) {
-      return slot;
-    }
+    const bool is_it = entry != nullptr && entry->hash == text.hash &&
+                       entry->length == text.length &&
+                       equal_text(entry->text(), text.data, text.length);
+    if (entry == nullptr || is_it) return {slot, entry};
   }
 }
 
@@ -210,11 +215,11 @@ bool grow() {
 
 const wire::StringRecord* add_string(const Text& text) {
   auto& d = g_definitions;
-  uint64_t slot = slot_of(*d.table, text);
-  if (d.table->entries()[slot] != nullptr) return d.table->entries()[slot];  // another was faster
+  Place place = place_of(*d.table, text);
+  if (place.entry != nullptr) return place.entry;  // another was faster
   if (is_full()) {
     if (!grow()) return nullptr;
-    slot = slot_of(*d.table, text);
+    place = place_of(*d.table, text);
   }
   const uint64_t bytes = (sizeof(wire::StringRecord) + text.length + 1 + 7) / 8 * 8;
   // Built in the log itself: texts may be long, the stack may be short.
@@ -229,7 +234,7 @@ const wire::StringRecord* add_string(const Text& text) {
   d.last->used += bytes;
   ++d.next_id;
   ++d.strings;
-  store_release(d.table->entries()[slot], record);
+  store_release(d.table->entries()[place.slot], record);
   return record;
 }
 
@@ -252,7 +257,7 @@ Text make_text(const char* text) {
 
 const wire::StringRecord* find_string(const Text& text) {
   Table* const table = load_acquire(g_definitions.table);
-  return table != nullptr ? load_acquire(table->entries()[slot_of(*table, text)]) : nullptr;
+  return table != nullptr ? place_of(*table, text).entry : nullptr;
 }
 
 uint32_t intern_text(const Text& text) {
@@ -362,8 +367,8 @@ void look_through_log() {
       // One that there is no place for is defined again when it comes again.
       if (record->type == wire::RecordType::kString && (!is_full() || grow())) {
         const auto* string = reinterpret_cast<const wire::StringRecord*>(record);
-        const uint64_t slot = slot_of(*d.table, {string->text(), string->length, string->hash});
-        d.table->entries()[slot] = string;
+        const Place place = place_of(*d.table, {string->text(), string->length, string->hash});
+        d.table->entries()[place.slot] = string;
         ++d.strings;
       }
       ++d.next_id;
