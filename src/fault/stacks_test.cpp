@@ -15,7 +15,7 @@ NamedStack named(const char* inner, const char* call,
                  const char* runtime = "/opt/rocm/lib/libamdhip64.so.6") {
   Board board;
   board.modules[0] = {.path = runtime};
-  board.modules[1] = {.path = "/home/user/program"};
+  board.modules[1] = {.path = "/srv/program"};
   wire::BoardStack stack = {};
   std::snprintf(stack.call, sizeof stack.call, "%s", call);
   constexpr char kFrames[] = {0 << 1, 8, 1 << 1, 8};  // module, offset

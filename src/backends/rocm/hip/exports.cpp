@@ -44,7 +44,7 @@ int call(A... values) {
 
 }  // namespace
 
-bool watching() {
+bool watching(const FunctionInfo& function) {
   enum : int { kNotKnown, kYes, kNo };
   static int state;
   int known = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
@@ -54,6 +54,7 @@ bool watching() {
     if (known == kYes) prepare_functions(has_newer_data());
     __atomic_store_n(&state, known, __ATOMIC_RELEASE);
   }
+  rocm::t_called = function.name;
   return known == kYes && rocm::recording();
 }
 

@@ -5,54 +5,41 @@
 #include "backends/rocm/hip/arguments.h"
 #include "backends/rocm/hip/calls.h"
 #include "base/errno_keeper.h"
-#include "base/pinned.h"
 
 namespace sonde::hip {
 
 extern thread_local uint32_t t_depth;  // of calls through our functions
 
-// Whether calls are recorded here at the moment. Finds the agent the first time.
-bool watching();
+// Whether calls are recorded here at the moment. Finds the agent the first time, and notes which
+// function the program calls.
+bool watching(const FunctionInfo& function);
 // What a program says with hipProfilerStart() and hipProfilerStop(): recording goes on, or pauses.
 void switch_recording(bool on);
 
-// A call that is passed on to HIP, for a scope. Calls that HIP makes into itself meanwhile are its
-// own.
-class PassedOn : Pinned {
- public:
-  explicit PassedOn(const FunctionInfo& function) {
-    if (t_depth++ == 0) rocm::t_called = function.name;
-  }
-  ~PassedOn() {
-    if (--t_depth == 0) rocm::t_called = nullptr;
-  }
-};
-
-template <typename... A>
-int pass_on(const FunctionInfo& function, int (*next)(A...), A... values) {
-  const PassedOn passed(function);
-  return next(values...);
-}
-
 template <typename... A>
 int recorded(const FunctionInfo& function, int (*next)(A...), A... values) {
-  if (t_depth != 0 || !watching()) return pass_on(function, next, values...);
+  if (t_depth != 0 || !watching(function)) {
+    ++t_depth;
+    const int result = next(values...);
+    --t_depth;
+    return result;
+  }
   alignas(16) char image[kImageBytes];
   store_parameters(function, image, values...);
   if (!function.in_full) {
     const uint64_t begin = rocm::agent().ticks();
-    const int result = pass_on(function, next, values...);
+    ++t_depth;
+    const int result = next(values...);
+    --t_depth;
     record_light_call(function, image, result, begin, rocm::agent().ticks());
     return result;
   }
   OpenCall open;
-  const auto call = [&] {
-    const PassedOn passed(function);
-    begin_call(function, function.defined, &open);
-    look_at_parameters(function, image);
-    return next(values...);
-  };
-  const int result = call();
+  ++t_depth;
+  begin_call(function, function.defined, &open);
+  look_at_parameters(function, image);
+  const int result = next(values...);
+  --t_depth;
   const ErrnoKeeper keep;
   if (function.by_value) {
     uint64_t words[kMaxParameters * kMostWords];
