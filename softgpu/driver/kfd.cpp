@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 

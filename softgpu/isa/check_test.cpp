@@ -1,6 +1,8 @@
 // What --check finds, on waves that are made by hand: the words are those of LLVM's assembler.
 #include "isa/check.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "isa/race_shadow.h"

@@ -3,6 +3,8 @@
 // definitions of the formats.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "isa/test_machine.h"
 
 namespace softgpu::isa {

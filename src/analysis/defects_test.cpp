@@ -3,6 +3,8 @@
 // properties_test.cpp.
 #include "analysis/analysis_test_support.h"
 
+#include <algorithm>
+
 namespace sonde::analysis {
 namespace {
 

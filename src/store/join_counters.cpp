@@ -1,5 +1,6 @@
 #include "store/join_counters.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <vector>

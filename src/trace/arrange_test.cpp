@@ -1,6 +1,8 @@
 // The order and the categories of a Trace, and what a window and a rank leave of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "trace/trace_builder_test_support.h"
 
 namespace sonde::trace {

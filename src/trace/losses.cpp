@@ -1,4 +1,6 @@
 #include "base/strings.h"
+
+#include <algorithm>
 #include "store/faults.h"
 #include "store/ingest/unfinished.h"
 #include "trace/columns.h"

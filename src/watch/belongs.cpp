@@ -1,5 +1,6 @@
 #include "watch/belongs.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 

@@ -1,6 +1,8 @@
 // The kernels of one process, in the place of the plots.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/names.h"
 #include "watch/view.h"
 

@@ -1,12 +1,14 @@
 // The device module becomes a host module. Functions are cloned with the work item as an additional
 // first argument and without pointer kinds; then each call is brought into its host form.
 #include <llvm/IR/Constants.h>
+
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/ValueMapper.h>
+#include <algorithm>
 
 #include "llvm.h"
 #include "lower.h"

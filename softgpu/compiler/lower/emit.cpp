@@ -1,6 +1,7 @@
 // Optimises the host module and writes it as an object file, with each kernel's stack need as the
 // code generator found it.
 #include <llvm/Analysis/TargetTransformInfo.h>
+
 #include <llvm/CodeGen/CommandFlags.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
@@ -14,6 +15,7 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <algorithm>
 
 #include "../../compute/kernel_abi.h"
 #include "llvm.h"

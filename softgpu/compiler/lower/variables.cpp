@@ -3,9 +3,11 @@
 // any of them becomes a call at the function's entry, which convert() turns into a support call.
 // Other variables (constants, tables, what is static in the source) stay the module's own.
 #include <llvm/IR/Constants.h>
+
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
+#include <algorithm>
 
 #include "llvm.h"
 #include "lower.h"

@@ -1,5 +1,6 @@
 #include "analysis/collectives/collectives.h"
 
+#include <algorithm>
 #include <map>
 
 #include "analysis/analysis_test_support.h"

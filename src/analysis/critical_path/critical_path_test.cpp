@@ -1,6 +1,8 @@
 // The rules of the graph of the critical path one by one, on traces written down here.
 
 #include "analysis/analysis_test_support.h"
+
+#include <algorithm>
 #include "analysis/arguments.h"
 #include "analysis/critical_path/graph.h"
 

@@ -1,5 +1,7 @@
 #include "analysis/findings/findings.h"
 
+#include <algorithm>
+
 #include "analysis/analysis_test_support.h"
 
 namespace sonde::analysis {

@@ -1,5 +1,7 @@
 #include "analysis/analysis_test_support.h"
 
+#include <algorithm>
+
 namespace sonde::analysis {
 namespace {
 

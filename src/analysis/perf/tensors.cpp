@@ -1,5 +1,6 @@
 #include "analysis/perf/tensors.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 

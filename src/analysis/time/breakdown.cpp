@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/analysis.h"
 #include "analysis/time/gpu_time.h"
 #include "analysis/totals.h"

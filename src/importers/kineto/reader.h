@@ -2,6 +2,7 @@
 // counters, processes. Private to the kineto importer.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>

@@ -1,6 +1,8 @@
 // Definitions: who the process is, its strings, functions, devices and queues.
 #include <fmt/format.h>
+
 #include <unistd.h>
+#include <algorithm>
 
 #include "base/quoted.h"
 #include "base/redact.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "sonde/backend.h"
 #include "store/ingest/ingest_test_support.h"

@@ -1,6 +1,8 @@
 // Samples: call stacks as a tree of frames that all processes of the file share.
 #include "store/ingest/state.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 #include "store/python_lines.h"
 

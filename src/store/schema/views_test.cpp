@@ -1,5 +1,7 @@
 // The corrected sonde_* views, on all flavours and on the cases in which RPD's views are wrong.
 #include "base/test_support.h"
+
+#include <algorithm>
 #include "store/fixtures_test_support.h"
 #include "store/writer.h"
 
