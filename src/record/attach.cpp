@@ -356,7 +356,7 @@ void Attached::finish(Outcome& outcome) {
 
 }  // namespace
 
-Result<Outcome> attach(Options options) {
+Result<Outcome> attach(const Options& options) {
   occupy_standard_descriptors();
   SONDE_ASSIGN(const std::string session, make_session_dir(options));
   Attached attached(options, session);

@@ -8,6 +8,6 @@ namespace sonde::record {
 
 // Until the process ends, --duration is over, or somebody presses Ctrl-C. What cannot be had of it
 // is said. The process goes on.
-Result<Outcome> attach(Options options);
+Result<Outcome> attach(const Options& options);
 
 }  // namespace sonde::record
