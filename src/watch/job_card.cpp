@@ -20,13 +20,14 @@ constexpr double kMostGapShare = 0.05;  // of a GPU's time without power, before
 
 // Of one figure of one GPU, weighted by time.
 struct Course {
-  double integral = 0;  // value x seconds
-  double seconds = 0;
+  double integral =
+      0;  // value x nanoseconds: whole numbers, so that a constant's mean is the constant
+  double ns = 0;
   double most = 0;
 
   std::optional<double> mean() const {
-    if (seconds <= 0) return std::nullopt;
-    return integral / seconds;
+    if (ns <= 0) return std::nullopt;
+    return integral / ns;
   }
 };
 
@@ -59,10 +60,10 @@ std::vector<GpuCard> cards_of(const Job& job) {
     card.begin_ns = std::min(card.begin_ns, start_ns);
     card.end_ns = std::max(card.end_ns, sample.end_ns);
     Course& course = card.courses[sample.figure];
-    const double seconds = static_cast<double>(sample.end_ns - start_ns) / 1e9;
-    course.most = course.seconds > 0 ? std::max(course.most, sample.value) : sample.value;
-    course.integral += sample.value * seconds;
-    course.seconds += seconds;
+    const auto ns = static_cast<double>(sample.end_ns - start_ns);
+    course.most = course.ns > 0 ? std::max(course.most, sample.value) : sample.value;
+    course.integral += sample.value * ns;
+    course.ns += ns;
   }
   return cards;
 }
@@ -91,16 +92,16 @@ report::Table table_of(const Job& job, std::vector<GpuCard>& cards) {
       return value ? Value(*value) : Value();
     };
     const auto most = [&](JobFigure figure) {
-      return courses[figure].seconds > 0 ? Value(courses[figure].most) : Value();
+      return courses[figure].ns > 0 ? Value(courses[figure].most) : Value();
     };
     const Course& memory = courses[JobFigure::kMemory];
     const Course& power = courses[JobFigure::kPower];
     const bool is_told = cards[i].end_ns > cards[i].begin_ns;
     table.add_row({job.gpus[i].node.empty() ? Value() : Value(job.gpus[i].node), job.gpus[i].id,
                    mean(JobFigure::kBusy), most(JobFigure::kBusy),
-                   memory.seconds > 0 ? Value(static_cast<int64_t>(memory.most)) : Value(),
+                   memory.ns > 0 ? Value(static_cast<int64_t>(memory.most)) : Value(),
                    mean(JobFigure::kPower), most(JobFigure::kPower), most(JobFigure::kTemperature),
-                   power.seconds > 0 ? Value(power.integral / kJoulesPerWh) : Value(),
+                   power.ns > 0 ? Value(power.integral / 1e9 / kJoulesPerWh) : Value(),
                    is_told ? Value(cards[i].end_ns - cards[i].begin_ns) : Value()});
   }
   return table;
@@ -113,7 +114,7 @@ void add_remarks(const Job& job, std::vector<GpuCard>& cards, report::Section& s
     auto& courses = cards[i].courses;
     const auto busy = courses[JobFigure::kBusy].mean();
     if (busy && *busy < kIdlePercent) idle.push_back(name_of(job.gpus[i]));
-    const double told = courses[JobFigure::kPower].seconds;
+    const double told = courses[JobFigure::kPower].ns / 1e9;
     if (told <= 0) {
       without_power.push_back(name_of(job.gpus[i]));
     } else if (told < cards[i].seconds() * (1 - kMostGapShare)) {
@@ -137,17 +138,17 @@ void add_remarks(const Job& job, std::vector<GpuCard>& cards, report::Section& s
 }
 
 void add_facts(const Job& job, std::vector<GpuCard>& cards, report::Section& section) {
-  double joules = 0, busy = 0, busy_seconds = 0;
+  double joules = 0, busy = 0, busy_ns = 0;
   bool has_power = false;
   int64_t longest_ns = 0, idle = 0;
   std::map<std::string, int> nodes;
   for (size_t i = 0; i < cards.size(); ++i) {
     const Course& power = cards[i].courses[JobFigure::kPower];
     const Course& of_busy = cards[i].courses[JobFigure::kBusy];
-    has_power |= power.seconds > 0;
-    joules += power.integral;
+    has_power |= power.ns > 0;
+    joules += power.integral / 1e9;
     busy += of_busy.integral;
-    busy_seconds += of_busy.seconds;
+    busy_ns += of_busy.ns;
     idle += of_busy.mean() && *of_busy.mean() < kIdlePercent ? 1 : 0;
     if (cards[i].end_ns > cards[i].begin_ns) {
       longest_ns = std::max(longest_ns, cards[i].end_ns - cards[i].begin_ns);
@@ -159,8 +160,8 @@ void add_facts(const Job& job, std::vector<GpuCard>& cards, report::Section& sec
   section.add_fact({"nodes", "Nodes", Kind::kInteger, static_cast<int64_t>(nodes.size())});
   section.add_fact({"gpus", "GPUs", Kind::kInteger, static_cast<int64_t>(cards.size())});
   section.add_fact({"idle_gpus", "Idle GPUs", Kind::kInteger, idle});
-  section.add_fact({"busy_mean", "Busy", Kind::kPercent,
-                    busy_seconds > 0 ? Value(busy / busy_seconds) : Value()});
+  section.add_fact(
+      {"busy_mean", "Busy", Kind::kPercent, busy_ns > 0 ? Value(busy / busy_ns) : Value()});
   section.add_fact({"energy_wh", "Energy in Wh", Kind::kReal,
                     has_power ? Value(joules / kJoulesPerWh) : Value()});
   section.add_fact({"energy_kwh", "Energy in kWh", Kind::kReal,
