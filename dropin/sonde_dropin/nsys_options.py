@@ -1,56 +1,50 @@
 """The options of nsys stats and nsys export."""
 
-from .table import NEAR, REFUSED, SAME, Front, Option
+from .table import Front, options_of
 
 STATS = Front(
     "nsys stats", "nsys stats [OPTIONS] FILE",
     "Prints the summaries of nsys stats of a report's SQLite, or of any other trace that Sonde reads.", {
-        "What is printed": [
-            Option("-r --report", "NAME,...", SAME, "summaries, with commas between them: cuda_gpu_kern_sum, cuda_api_sum, "
-                   "cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_trace, nvtx_sum, osrt_sum, and their older "
-                   "names; by default all but the trace"),
-            Option("--timeunit", "UNIT", SAME, "ns (by default), us, ms, s, and their long names"),
-            Option("--filter-time", "RANGE", REFUSED, "a part by time", "sonde kernels, api and copies have --from "
-                   "and --to"),
-            Option("--filter-nvtx", "RANGE", REFUSED, "a part by range", "sonde kernels --window marker:NAME "
-                   "does this"),
-            Option("--report-dir", "DIR", REFUSED, "reports of one's own", "sonde query runs SQL"),
-            Option("--help-reports", "", SAME, "list the summaries"),
-            Option("--help-formats", "", SAME, "list the formats"),
-        ],
-        "Output": [
-            Option("-f --format", "FORMAT,...", SAME, "column (by default), table, csv, tsv, json, htable"),
-            Option("-o --output", "NAME,...", SAME, "- prints (by default); . and a name make files NAME_REPORT.csv and "
-                   "so on"),
-            Option("--force-overwrite", "BOOL", SAME, "replace files that are there"),
-            Option("-q --quiet", "", SAME, "no lines about what is done"),
-        ],
-        "Input": [
-            Option("--force-export", "BOOL", NEAR, "export the report again", "nsys itself exports, if it is in PATH; "
-                   "otherwise give the .sqlite"),
-            Option("--sqlite", "FILE", SAME, "where the report's SQLite is"),
-        ],
+        "What is printed": options_of("""
+            -r --report NAME,...  summaries, with commas between them: cuda_gpu_kern_sum, cuda_api_sum,
+                cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum, cuda_gpu_trace, nvtx_sum, osrt_sum, and their older
+                names; by default all but the trace
+            --timeunit UNIT  ns (by default), us, ms, s, and their long names
+            --filter-time RANGE  a part by time  not done: sonde kernels, api and copies have --from and --to
+            --filter-nvtx RANGE  a part by range  not done: sonde kernels --window marker:NAME does this
+            --report-dir DIR  reports of one's own  not done: sonde query runs SQL
+            --help-reports  list the summaries
+            --help-formats  list the formats"""),
+        "Output": options_of("""
+            -f --format FORMAT,...  column (by default), table, csv, tsv, json, htable
+            -o --output NAME,...  - prints (by default); . and a name make files NAME_REPORT.csv and so on
+            --force-overwrite BOOL  replace files that are there
+            -q --quiet  no lines about what is done"""),
+        "Input": options_of("""
+            --force-export BOOL  export the report again
+                differs: nsys itself exports, if it is in PATH; otherwise give the .sqlite
+            --sqlite FILE  where the report's SQLite is"""),
     }, "", 1)
 
 EXPORT = Front(
     "nsys export", "nsys export [OPTIONS] FILE",
     "Writes a report's SQLite, or any other trace that Sonde reads, in another form.", {
-        "Output": [
-            Option("-t --type", "TYPE", NEAR, "sqlite (by default) or json", "sqlite is an .rpd, with RPD's tables and "
-                   "not Nsight's; json is that of chrome://tracing; sonde export has other forms"),
-            Option("-o --output", "FILE", SAME, "where to; beside FILE by default"),
-            Option("-f --force-overwrite", "BOOL", SAME, "replace a file that is there"),
-            Option("-q --quiet", "BOOL", SAME, "no lines about what is done"),
-            Option("--lazy", "BOOL", SAME, "tables without rows are always there"),
-            Option("--tables", "NAMES", REFUSED, "some tables only", "all are written; sonde query prints one"),
-            Option("--times", "RANGE", REFUSED, "a part by time", "sonde export has --from and --to"),
-            Option("--separate-strings", "BOOL", NEAR, "texts in a table of their own", "they are in rocpd_string"),
-            Option("--include-json", "BOOL", NEAR, "payloads as JSON", "payloads are not read"),
-            Option("--include-blobs", "BOOL", NEAR, "payloads", "payloads are not read"),
-            Option("--ts-normalize", "BOOL", REFUSED, "times as those of the day", "sonde export keeps times, and "
-                   "sonde info says what time of day they count from"),
-            Option("--ts-shift", "NS", REFUSED, "shift all times", "sonde merge puts traces on one timeline"),
-        ],
+        "Output": options_of("""
+            -t --type TYPE  sqlite (by default) or json
+                differs: sqlite is an .rpd, with RPD's tables and not Nsight's; json is that of chrome://tracing;
+                sonde export has other forms
+            -o --output FILE  where to; beside FILE by default
+            -f --force-overwrite BOOL  replace a file that is there
+            -q --quiet BOOL  no lines about what is done
+            --lazy BOOL  tables without rows are always there
+            --tables NAMES  some tables only  not done: all are written; sonde query prints one
+            --times RANGE  a part by time  not done: sonde export has --from and --to
+            --separate-strings BOOL  texts in a table of their own  differs: they are in rocpd_string
+            --include-json BOOL  payloads as JSON  differs: payloads are not read
+            --include-blobs BOOL  payloads  differs: payloads are not read
+            --ts-normalize BOOL  times as those of the day
+                not done: sonde export keeps times, and sonde info says what time of day they count from
+            --ts-shift NS  shift all times  not done: sonde merge puts traces on one timeline"""),
     }, "", 1)
 
 MISSING = {

@@ -11,34 +11,34 @@ import subprocess
 import time
 
 from . import tool
-from .table import NEAR, REFUSED, SAME, Front, Option, Usage, tell_differences
+from .table import Front, Usage, options_of, tell_differences
 
 _HERE = "of this node; of all nodes of a job: srun --ntasks-per-node=1 omnistat-usermode ..."
 _NO_SERVER = "none is needed: recordings are files in omnistat-JOB"
 
 USERMODE = Front("omnistat-usermode", "omnistat-usermode --start [--interval SEC] | --stop",
                  "Records the metrics of this node's GPUs, beside a job, into omnistat-JOB/NODE.rpd in this folder.",
-                 {"What to do": [
-                     Option("--start", "", NEAR, "begin", _HERE),
-                     Option("--startexporters", "", NEAR, "the same", _HERE),
-                     Option("--stopexporters", "", NEAR, "end, and finish the file", _HERE),
-                     Option("--stop", "", NEAR, "the same", _HERE),
-                     Option("--startserver", "", NEAR, "nothing", _NO_SERVER),
-                     Option("--stopserver", "", NEAR, "nothing", _NO_SERVER)],
-                  "How": [
-                     Option("--interval", "SEC", SAME, "seconds between two looks; 10"),
-                     Option("--localjob", "NAME", SAME, "the job's name outside of Slurm; local"),
-                     Option("--pushinterval", "MIN", NEAR, "nothing", "nothing is pushed: the file grows all the time")]})
+                 {"What to do": options_of(f"""
+                     --start  begin  differs: {_HERE}
+                     --startexporters  the same  differs: {_HERE}
+                     --stopexporters  end, and finish the file  differs: {_HERE}
+                     --stop  the same  differs: {_HERE}
+                     --startserver  nothing  differs: {_NO_SERVER}
+                     --stopserver  nothing  differs: {_NO_SERVER}"""),
+                  "How": options_of("""
+                      --interval SEC  seconds between two looks; 10
+                      --localjob NAME  the job's name outside of Slurm; local
+                      --pushinterval MIN  nothing  differs: nothing is pushed: the file grows all the time""")})
 
 QUERY = Front("omnistat-query", "omnistat-query --job ID [--export DIR]",
               "Prints the card of a job from omnistat-ID in this folder, as sonde job-report does.",
-              {"What": [
-                  Option("--job", "ID", SAME, "the job"),
-                  Option("--interval", "SEC", NEAR, "nothing", "each look counts for the time until the next"),
-                  Option("--export", "DIR", NEAR, "also write the card into DIR", "omnistat-rocm.gpu.csv has a row for each GPU"),
-                  Option("--step", "ID", REFUSED, "", "sonde job-report is of whole recordings"),
-                  Option("--marker", "NAME", REFUSED, "", "sonde trim cuts a recording, and sonde job-report reads what is left"),
-                  Option("--pdf", "FILE", REFUSED, "", "sonde job-report --format html makes a page to print")]})
+              {"What": options_of("""
+                  --job ID  the job
+                  --interval SEC  nothing  differs: each look counts for the time until the next
+                  --export DIR  also write the card into DIR  differs: omnistat-rocm.gpu.csv has a row for each GPU
+                  --step ID  not done: sonde job-report is of whole recordings
+                  --marker NAME  not done: sonde trim cuts a recording, and sonde job-report reads what is left
+                  --pdf FILE  not done: sonde job-report --format html makes a page to print""")})
 
 _PATIENCE_S = 60
 

@@ -1,35 +1,31 @@
 """The options of rocprof-sys-avail, and the settings of the file that it writes."""
 
-from .table import NEAR, SAME, Front, Option
+from .table import Front, options_of
 
 AVAIL = Front(
     "rocprof-sys-avail", "rocprof-sys-avail [OPTIONS]",
     "Lists the interfaces, metrics and settings of Sonde (sonde avail), or writes a configuration file for\n"
     "rocprof-sys-sample -c.", {
-        "What is listed": [
-            Option("-S --settings", "", SAME, "settings of a recording", sets=("settings",)),
-            Option("-C --components", "", SAME, "what can be recorded: interfaces, in Sonde's words backends",
-                   sets=("backends",)),
-            Option("-H --hw-counters", "", NEAR, "hardware counters", "Sonde collects none itself; the list is "
-                   "of those that it reads from the files of others", sets=("counters",)),
-            Option("-a --all", "", SAME, "everything; with -G, descriptions too"),
-            Option("-r --filter", "REGEX", SAME, "only what has a match, in any column"),
-            Option("--categories", "NAME...", NEAR, "only these categories", "Sonde's settings have no "
-                   "categories of ROCm Systems Profiler; -r filters"),
-            Option("--advanced", "", SAME, "advanced settings are always listed"),
-        ],
-        "How": [
-            Option("-b --brief", "", NEAR, "only names and values", "the table of sonde avail is as brief as the "
-                   "terminal is narrow"),
-            Option("-d --description", "", SAME, "with descriptions: the list has them always, the file of -G "
-                   "if asked"),
-        ],
-        "Configuration file": [
-            Option("-G --generate-config", "FILE", SAME, "write a file with the settings that Sonde knows, at "
-                   "the values it records with"),
-            Option("-F --config-format", "FORMAT...", SAME, "txt, json, xml; by the name of FILE, or txt"),
-            Option("--force", "", SAME, "replace FILE"),
-        ],
+        "What is listed": options_of("""
+            -S --settings  settings of a recording  sets: settings
+            -C --components  what can be recorded: interfaces, in Sonde's words backends  sets: backends
+            -H --hw-counters  hardware counters
+                differs: Sonde collects none itself; the list is of those that it reads from the files of others
+                sets: counters
+            -a --all  everything; with -G, descriptions too
+            -r --filter REGEX  only what has a match, in any column
+            --categories NAME...  only these categories
+                differs: Sonde's settings have no categories of ROCm Systems Profiler; -r filters
+            --advanced  advanced settings are always listed"""),
+        "How": options_of("""
+            -b --brief  only names and values
+                differs: the table of sonde avail is as brief as the terminal is narrow
+            -d --description  with descriptions: the list has them always, the file of -G if asked"""),
+        "Configuration file": options_of("""
+            -G --generate-config FILE  write a file with the settings that Sonde knows, at the values it records
+                with
+            -F --config-format FORMAT...  txt, json, xml; by the name of FILE, or txt
+            --force  replace FILE"""),
     })
 
 # Those that `sonde record --rocprof-sys-config` understands, and the value that stands for what it

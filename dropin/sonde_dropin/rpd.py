@@ -6,20 +6,21 @@ import signal
 import sqlite3
 
 from . import tool
-from .table import SAME, Front, Option, Usage
+from .table import Front, Usage, options_of
 
-_OUTPUT = Option("-o", "FILE", SAME, "the trace, trace.rpd by default; an existing trace is replaced. In "
-                 "a job of several ranks each has its own: FILE.rankN.rpd")
+_OUTPUT = {"Output": options_of("""
+    -o FILE  the trace, trace.rpd by default; an existing trace is replaced. In a job of several ranks each has its
+        own: FILE.rankN.rpd""")}
 
 RUN_TRACER = Front("runTracer.sh", "runTracer.sh [-o FILE] COMMAND...",
                    "Records a command into an .rpd, with sonde record. RPDT_AUTOSTART=0 leaves starting "
                    "to the program,\nRPDT_STACKFRAMES=1 takes the stacks of launches.",
-                   {"Output": [_OUTPUT]}, "word")
+                   _OUTPUT, "word")
 
 LOAD_TRACER = Front("loadTracer.sh", "loadTracer.sh [-o FILE] COMMAND...",
                     "As runTracer.sh, but the program starts recording itself: rpdTracerControl, "
                     "sonde.start() or sonde_start().",
-                    {"Output": [_OUTPUT]}, "word")
+                    _OUTPUT, "word")
 
 RPD_REMOTE = Front("rpdRemote.sh", "rpdRemote.sh start|stop PID",
                    "Starts and stops recording in a process that was started with librpd_remote.so:\n"
@@ -29,19 +30,19 @@ RPD_REMOTE = Front("rpdRemote.sh", "rpdRemote.sh start|stop PID",
 RPD_TRIM = Front("rpd_trim", "rpd_trim FILE [--start TIME] [--end TIME] [--dryrun]",
                  "Cuts an .rpd to a part of its time, in place. TIME is nanoseconds of the trace's own "
                  "clock, a share of its\nlength (25%), or +TIME: after the start of the trace.",
-                 {"Part": [
-                     Option("--start", "TIME", SAME, "where the part begins"),
-                     Option("--end", "TIME", SAME, "where the part ends"),
-                     Option("--dryrun", "", SAME, "say what would stay, and change nothing")]},
+                 {"Part": options_of("""
+                     --start TIME  where the part begins
+                     --end TIME  where the part ends
+                     --dryrun  say what would stay, and change nothing""")},
                  "", 1)
 
 RPD2TRACING = Front("rpd2tracing.py", "rpd2tracing.py IN.rpd [OUT.json] [--start TIME] [--end TIME] "
                     "[--format object|array]",
                     "Writes an .rpd as Chrome JSON.",
-                    {"Part": [
-                        Option("--start", "TIME", SAME, "microseconds of the trace's own clock, or 25%"),
-                        Option("--end", "TIME", SAME, "the same"),
-                        Option("--format", "object|array", SAME, "form of the JSON")]},
+                    {"Part": options_of("""
+                        --start TIME  microseconds of the trace's own clock, or 25%
+                        --end TIME  the same
+                        --format object|array  form of the JSON""")},
                     "", 2)
 
 _ON = ("1", "on", "true", "yes")

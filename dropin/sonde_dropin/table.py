@@ -5,7 +5,9 @@ stderr), or refused (with what does it instead).
 """
 
 import difflib
+import re
 import sys
+import textwrap
 from collections import namedtuple
 
 SAME, NEAR, REFUSED = "same", "near", "refused"
@@ -29,6 +31,38 @@ class Option(namedtuple("Option", _FIELDS)):
     @property
     def key(self):
         return max(self.spellings, key=len).lstrip("-")
+
+
+_NOTES = {"differs": NEAR, "not done": REFUSED}
+
+
+def _option_of(line):
+    """An option from its row."""
+    head, *parts = line.split("  ")
+    names = re.match(r"(-\S+ ?)+", head)[0]
+    option = {"names": names.strip(), "value": head[len(names):], "how": SAME, "text": ""}
+    for part in parts:
+        key, _, rest = part.partition(": ")
+        if key in _NOTES:
+            option.update(how=_NOTES[key], note=rest)
+        elif key == "sets":
+            option["sets"] = tuple(rest.split())
+        else:
+            option["text"] = part
+    return Option(**option)
+
+
+def options_of(text):
+    """Options from rows "NAMES VALUE  TEXT  differs: NOTE" ("not done: NOTE", "sets: WORDS"), two spaces before each
+    part. A row goes on in lines that are indented further, and what begins with such a word there is a part."""
+    rows = []
+    for line in textwrap.dedent(text).strip().splitlines():
+        if line[0] != " ":
+            rows.append(line)
+        else:
+            begins_part = re.match(r" +(differs|not done|sets): ", line)
+            rows[-1] += ("  " if begins_part else " ") + line.strip()
+    return [_option_of(row) for row in rows]
 
 
 class Front(namedtuple("Front", "name usage summary groups program positionals", defaults=("", 0))):
