@@ -249,22 +249,21 @@ class Collectives(Verdict):
             self.assertTrue(any("without a common clock" in note for note in told["notes"]))
         self.assertNotIn("straggler", self.remarks(self.merged(job)))
 
+    def assert_sets_no_clock(self, kind, *lasts_us):
+        job = Job([0, 0])
+        for i in range(20):
+            t = 1000 + 3000 * i
+            job.collective([t, t], [t + us for us in lasts_us], kind=kind, number=i)
+        self.assert_nothing_compared(job)
+
     def test_broadcasts_alone_set_no_clock(self):
         """All begin together and the root is done 400 us earlier, or a clock is off, or the root was late:
         broadcasts alone do not tell, and nobody is named."""
-        job = Job([0, 0])
-        for i in range(20):
-            t = 1000 + 3000 * i
-            job.collective([t, t], [t + 100, t + 500], kind="broadcast", number=i)
-        self.assert_nothing_compared(job)
+        self.assert_sets_no_clock("broadcast", 100, 500)
 
     def test_reduces_alone_set_no_clock(self):
         """All begin together, and the root has the sum 400 us after the other is done."""
-        job = Job([0, 0])
-        for i in range(20):
-            t = 1000 + 3000 * i
-            job.collective([t, t], [t + 500, t + 100], kind="reduce", number=i)
-        self.assert_nothing_compared(job)
+        self.assert_sets_no_clock("reduce", 500, 100)
 
     def test_transfers_between_groups_set_no_clock(self):
         """Two pairs that meet in allreduces, joined by transfers only; the clock of the second is 9 s ahead.
