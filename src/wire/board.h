@@ -51,7 +51,7 @@ struct BoardQueue {
 
 // Number N is in place N % kBoardDispatches, from `number` = N + 1 on. Written at each launch, so
 // it is one cache line, of which only the launching thread writes. The times of launch and end are
-// those of the kernel's clock ticks, a few ms apart at most.
+// those of the collector's last look: some 2 ms early, more where CPUs are short.
 struct alignas(64) BoardDispatch {
   uint64_t number;
   int64_t launched_ns;

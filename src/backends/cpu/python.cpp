@@ -50,6 +50,11 @@ class Reading {
   Reading& operator=(const Reading&) = delete;
 
   static Reading* current() { return t_current; }
+  // Whether all of it lies in a page that was found to be there.
+  bool knows(uint64_t address, uint64_t bytes) const {
+    const uint64_t page = address / 4096;
+    return page != 0 && pages[page % 64] == page && (address + bytes - 1) / 4096 == page;
+  }
 
   const bool is_of_another;
   uint64_t pages[64] = {};
@@ -96,10 +101,13 @@ bool copy_carefully(void* to, uint64_t from, uint64_t bytes) {
 template <typename T>
 T at(uint64_t object, uint64_t offset) {
   T value = {};
-  if (reads_another()) {
-    if (!copy_carefully(&value, object + offset, sizeof value)) value = {};
-  } else if (is_readable(object + offset, sizeof value)) {
-    memcpy(&value, reinterpret_cast<const void*>(object + offset), sizeof value);
+  const uint64_t address = object + offset;
+  const Reading* const reading = Reading::current();
+  const bool is_known = reading != nullptr && reading->knows(address, sizeof value);
+  if (!is_known && reads_another()) {
+    if (!copy_carefully(&value, address, sizeof value)) value = {};
+  } else if (is_known || is_readable(address, sizeof value)) {
+    memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
   }
   return value;
 }

@@ -18,7 +18,7 @@ void note_queue_end(const Queue& queue);
 
 // The number of the dispatch, plus 1; 0: there is no board.
 uint64_t note_dispatch(const Queue& queue, const DispatchPacket& packet);
-void note_end(uint64_t number_plus_1, int64_t now_ns);  // of board_tick_ns()
+void note_end(uint64_t number_plus_1, int64_t now_ns);  // of tick_ns()
 // A packet that waits for signals, as the program wrote it.
 void note_barrier(const Queue& queue, const BarrierPacket& packet);
 void note_consumed(const Queue& queue, uint64_t consumed);
@@ -66,8 +66,5 @@ uint32_t log_code(const struct sonde_code* code);
 // The mapped board, nullptr if this process has none.
 wire::Board* board();
 int64_t board_now_ns();
-// The time of the kernel's last clock tick, which costs a tenth of the exact one. 0: there is no
-// board.
-int64_t board_tick_ns();
 
 }  // namespace sonde::hsa

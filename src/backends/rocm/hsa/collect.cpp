@@ -21,6 +21,7 @@ constexpr int kLooksBeforeSleep = 50;
 
 // 1: the collector sleeps until it is woken. A futex.
 uint32_t g_sleeping;
+int64_t g_tick_ns;  // 0 while the collector sleeps
 pthread_once_t g_once = PTHREAD_ONCE_INIT;
 
 void futex(int operation, uint32_t value, const timespec* most = nullptr) {
@@ -48,6 +49,7 @@ void* run_collector(void*) {
   prctl(PR_SET_NAME, "sonde-hsa");
   int quiet = 0;
   for (;;) {
+    __atomic_store_n(&g_tick_ns, board_now_ns(), __ATOMIC_RELAXED);
     const timespec pause = {0, kLookNs};
     nanosleep(&pause, nullptr);
     if (is_open()) {
@@ -58,6 +60,7 @@ void* run_collector(void*) {
     quiet = all_idle() ? quiet + 1 : 0;
     if (quiet < kLooksBeforeSleep) continue;
     quiet = 0;
+    __atomic_store_n(&g_tick_ns, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&g_sleeping, 1, __ATOMIC_SEQ_CST);
     if (!all_idle()) {
       __atomic_store_n(&g_sleeping, 0, __ATOMIC_RELAXED);
@@ -100,7 +103,7 @@ uint64_t collect_some(Queue* queue, uint64_t most) {
   for (; done < most && head + done != tail; ++done) {
     Dispatch* front = queue->over->next.load(std::memory_order_acquire);
     if (value_of(front->signal) > 0) break;
-    if (done == 0) now_ns = board_tick_ns();
+    if (done == 0) now_ns = tick_ns();
     finish(queue, *front, now_ns);
     Dispatch* over = queue->over;
     over->next.store(newest, std::memory_order_relaxed);
@@ -177,6 +180,11 @@ void work_was_queued() {
   if (__atomic_load_n(&g_sleeping, __ATOMIC_SEQ_CST) == 0) return;
   const ErrnoKeeper keep;
   if (__atomic_exchange_n(&g_sleeping, 0, __ATOMIC_SEQ_CST) != 0) futex(FUTEX_WAKE_PRIVATE, 1);
+}
+
+int64_t tick_ns() {
+  const int64_t kept_ns = __atomic_load_n(&g_tick_ns, __ATOMIC_RELAXED);
+  return kept_ns != 0 ? kept_ns : board_now_ns();
 }
 
 void start_collector() { pthread_once(&g_once, make_collector); }

@@ -194,7 +194,7 @@ void finish(Counted& counted) {
   op.start = times.start;
   op.end = times.end;
   agent().op(&op);
-  note_end(counted.dispatch.noted, board_tick_ns());
+  note_end(counted.dispatch.noted, tick_ns());
   note_progress();
   if (counted.spoilt) {
     agent().dropped("counters of kernels that had to run beside others", 1);

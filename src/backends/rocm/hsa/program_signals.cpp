@@ -62,7 +62,7 @@ void finish(ProgramSignal* chain) {
   for (ProgramSignal* pending = chain; pending != nullptr;) {
     if (pending->queue != nullptr) advance(pending->queue, pending->position + 1);
     agent().op(&pending->op);
-    note_end(pending->noted, board_tick_ns());
+    note_end(pending->noted, tick_ns());
     ProgramSignal* after = pending->next;
     pthread_mutex_lock(&g_lock);
     pending->next = g_free;

@@ -135,6 +135,9 @@ void give_back(Queue* queue, Dispatch* first, Dispatch* last);  // a list
 void collect_everything();
 void work_was_queued();  // the collector looks again
 void start_collector();
+// When the collector last looked, some 2 ms ago: a launch has no time to ask a clock. Exact while
+// the collector sleeps.
+int64_t tick_ns();
 void advance(Queue* queue, uint64_t consumed);
 struct sonde_op kernel_op(const Queue& queue, const Dispatch& dispatch);
 
