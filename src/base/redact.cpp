@@ -4,6 +4,7 @@
 #include <cctype>
 #include <iterator>
 
+#include "base/letters.h"
 #include "base/redact_scan.h"
 
 namespace sonde {
@@ -38,14 +39,6 @@ constexpr std::string_view kToldPrefixes[] = {
 
 // Terraform's, not TensorFlow's: their values are whatever somebody deploys.
 constexpr std::string_view kUntoldPrefixes[] = {"TF_VAR_", "TF_CLI_", "TF_HTTP_"};
-
-bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
 
 template <size_t kSize>
 bool is_one_of(std::string_view word, const std::string_view (&words)[kSize]) {

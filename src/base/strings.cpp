@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
+
+#include "base/number.h"
 
 namespace sonde {
 
@@ -31,12 +32,7 @@ bool starts_with_any(std::string_view text, std::initializer_list<std::string_vi
   return false;
 }
 
-std::optional<int64_t> parse_int(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+std::optional<int64_t> parse_int(std::string_view text) { return number_in<int64_t>(text); }
 
 namespace {
 
@@ -48,13 +44,11 @@ struct Unit {
 // A decimal number followed by one of `units`; nullopt if it is anything else.
 std::optional<double> parse_scaled(std::string_view text, const Unit* units, size_t count,
                                    double default_factor) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
-  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  if (unit.empty()) return value * default_factor;
+  const auto value = take_number<double>(text);
+  if (!value || !std::isfinite(*value)) return std::nullopt;
+  if (text.empty()) return *value * default_factor;
   for (size_t i = 0; i < count; ++i) {
-    if (unit == units[i].name) return value * units[i].factor;
+    if (text == units[i].name) return *value * units[i].factor;
   }
   return std::nullopt;
 }

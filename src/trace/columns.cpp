@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/numbered.h"
 #include "base/strings.h"
 #include "store/api_domain.h"
 #include "trace/arrange.h"
@@ -15,9 +16,7 @@ ShapeTable::ShapeTable(Trace& trace) : shapes_(&trace.shapes) {
 }
 
 uint32_t ShapeTable::index(const LaunchShape& shape) {
-  const auto [entry, is_new] = index_of_.try_emplace(shape, static_cast<uint32_t>(shapes_->size()));
-  if (is_new) shapes_->push_back(shape);
-  return entry->second;
+  return numbered(index_of_, *shapes_, shape);
 }
 
 size_t ShapeTable::Hash::operator()(const LaunchShape& shape) const {
@@ -74,10 +73,7 @@ void complete_domains(Trace& trace) {
         index_of.emplace(trace.names[i], static_cast<NameId>(i));
       }
     }
-    const auto [entry, is_new] =
-        index_of.try_emplace(text, static_cast<NameId>(trace.names.size()));
-    if (is_new) trace.names.push_back(text);
-    return entry->second;
+    return numbered(index_of, trace.names, text);
   };
   for (size_t i = 0; i < trace.apis.size(); ++i) {
     if (trace.apis.domain[i] != trace.empty_name) continue;

@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/numbered.h"
 #include "trace/trace.h"
 
 namespace sonde::trace {
@@ -33,11 +34,8 @@ class QueueTable {
   explicit QueueTable(Trace& trace) : queues_(&trace.queues) {}
   uint32_t index(Queue queue) {
     if (!queues_->empty() && queue == last_) return last_index_;
-    const auto [entry, is_new] =
-        index_of_.try_emplace(queue, static_cast<uint32_t>(queues_->size()));
-    if (is_new) queues_->push_back(queue);
     last_ = queue;
-    return last_index_ = entry->second;
+    return last_index_ = numbered(index_of_, *queues_, queue);
   }
 
  private:
@@ -53,12 +51,9 @@ class ThreadTable {
   explicit ThreadTable(Trace& trace) : threads_(&trace.threads) {}
   uint32_t index(int32_t process, int64_t tid) {
     if (!threads_->empty() && process == last_process_ && tid == last_tid_) return last_index_;
-    const auto [entry, is_new] =
-        index_of_.try_emplace({process, tid}, static_cast<uint32_t>(threads_->size()));
-    if (is_new) threads_->push_back({process, tid});
     last_process_ = process;
     last_tid_ = tid;
-    return last_index_ = entry->second;
+    return last_index_ = numbered(index_of_, *threads_, {process, tid}, Thread{process, tid});
   }
 
  private:

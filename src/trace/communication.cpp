@@ -6,6 +6,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/environment.h"
+#include "base/letters.h"
+#include "base/read_file.h"
 #include "trace/category.h"
 
 namespace sonde::trace {
@@ -14,22 +17,12 @@ extern const char* const kCommunicationText;  // communication.txt
 
 namespace {
 
-bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 // Built in, and what the user adds.
 CommunicationWords all_words() {
   CommunicationWords words;
   words.add(kCommunicationText);
-  if (const char* path = std::getenv("SONDE_COMMUNICATION"); path != nullptr && *path != '\0') {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    words.add(text.str());
+  if (const std::string path = environment("SONDE_COMMUNICATION"); !path.empty()) {
+    words.add(read_file(path).value_or(""));
   }
   return words;
 }
@@ -51,7 +44,7 @@ std::string own_name(std::string_view kernel) {
     } else if (depth == 0 && (c == '(' || c == '=')) {
       break;  // parameters, or the operands of an operation of XLA
     } else if (depth == 0 && is_alphanumeric(c)) {
-      own += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      own += lower(c);
     }
   }
   return own;

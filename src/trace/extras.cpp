@@ -1,10 +1,10 @@
 #include "trace/extras.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
+#include "base/number.h"
 #include "store/scan.h"
 #include "trace/row_index.h"
 
@@ -13,10 +13,8 @@ namespace {
 
 int64_t handle_of(std::string_view text) {
   if (text.substr(0, 2) == "0x") text.remove_prefix(2);
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole ? static_cast<int64_t>(value) : kNoStream;
+  const auto value = number_in<uint64_t>(text, 16);
+  return value ? static_cast<int64_t>(*value) : kNoStream;
 }
 
 }  // namespace

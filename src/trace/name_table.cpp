@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "base/numbered.h"
+
 namespace sonde::trace {
 
 void NameTable::select(uint64_t high) {
@@ -27,10 +29,7 @@ Result<NameTable::Texts> NameTable::resolve(store::Database& database) const {
   Texts texts;
   std::unordered_map<std::string, uint32_t> index_of;
   const auto intern = [&](std::string text) {
-    const auto [entry, is_new] =
-        index_of.try_emplace(std::move(text), static_cast<uint32_t>(texts.names.size()));
-    if (is_new) texts.names.push_back(entry->first);
-    return entry->second;
+    return numbered(index_of, texts.names, std::move(text));
   };
   texts.empty_name = intern("");
   SONDE_ASSIGN(auto lookup, database.prepare("SELECT string FROM v_string WHERE id = ?1"));

@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/numbered.h"
 #include "base/strings.h"
 #include "store/scan.h"
 #include "trace/modules.h"
@@ -53,12 +54,7 @@ class SampleLoader {
     bool in_library = false;  // its module
   };
 
-  uint32_t name(std::string_view text) {
-    const auto [entry, is_new] =
-        names_.try_emplace(std::string(text), static_cast<uint32_t>(trace_.names.size()));
-    if (is_new) trace_.names.emplace_back(text);
-    return entry->second;
-  }
+  uint32_t name(std::string_view text) { return numbered(names_, trace_.names, std::string(text)); }
 
   Status load_frames() {
     Modules modules;
@@ -162,10 +158,9 @@ class SampleLoader {
       ++code_.bad_samples;
       return std::nullopt;
     }
-    const auto [thread, is_new] = threads_.try_emplace(
-        {process->second, row.integer(1)}, static_cast<uint32_t>(trace_.threads.size()));
-    if (is_new) trace_.threads.push_back({process->second, row.integer(1)});
-    return Place{thread->second, stack->second};
+    const Thread thread{process->second, row.integer(1)};
+    return Place{numbered(threads_, trace_.threads, {thread.process, thread.tid}, thread),
+                 stack->second};
   }
 
   template <typename Columns>  // Samples or Blocked

@@ -9,12 +9,12 @@
 #endif
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <utility>
 
+#include "base/number.h"
 #include "base/private_file.h"
 #include "base/strings.h"
 #include "base/unique_fd.h"
@@ -56,22 +56,14 @@ bool invariant_tsc() {
 #endif
 }
 
-template <typename T>
-bool parse_number(std::string_view text, T& value, int base = 10) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // "p12-ab" -> 12 and "ab"; "p12-ab-f" tells a process of another pid namespace.
 std::optional<std::pair<uint32_t, std::string_view>> split_name(std::string_view name,
                                                                 char prefix) {
   if (name.size() < 3 || name[0] != prefix) return std::nullopt;
   const size_t dash = name.find('-');
-  uint32_t number = 0;
-  if (dash == std::string_view::npos || !parse_number(name.substr(1, dash - 1), number)) {
-    return std::nullopt;
-  }
-  return std::pair{number, name.substr(dash + 1)};
+  if (dash == std::string_view::npos) return std::nullopt;
+  const auto number = number_in<uint32_t>(name.substr(1, dash - 1));
+  return number ? std::optional(std::pair{*number, name.substr(dash + 1)}) : std::nullopt;
 }
 
 // Calls visit(path, number, what is behind the dash) for each file of such a name.
@@ -192,7 +184,10 @@ std::vector<SpoolFolder> list_spools(const std::string& session) {
     SpoolFolder folder{.path = std::move(path), .pid = pid};
     folder.other_namespace = spool.size() > 2 && spool.ends_with(kOtherNamespaceSuffix);
     if (folder.other_namespace) spool.remove_suffix(2);
-    if (parse_number(spool, folder.spool, 16)) folders.push_back(std::move(folder));
+    const auto number = number_in<uint64_t>(spool, 16);
+    if (!number) return;
+    folder.spool = *number;
+    folders.push_back(std::move(folder));
   });
   std::sort(folders.begin(), folders.end(),
             [](const auto& a, const auto& b) { return a.spool < b.spool; });
@@ -202,8 +197,8 @@ std::vector<SpoolFolder> list_spools(const std::string& session) {
 std::vector<ChunkFile> list_chunks(const std::string& folder) {
   std::vector<ChunkFile> chunks;
   each_numbered(folder, 'r', [&](std::string path, uint32_t ring, std::string_view file) {
-    ChunkFile chunk{.path = std::move(path), .ring = ring};
-    if (parse_number(file, chunk.file)) chunks.push_back(std::move(chunk));
+    const auto number = number_in<uint64_t>(file);
+    if (number) chunks.push_back({.path = std::move(path), .ring = ring, .file = *number});
   });
   std::sort(chunks.begin(), chunks.end(), [](const auto& a, const auto& b) {
     return a.ring != b.ring ? a.ring < b.ring : a.file < b.file;

@@ -1,9 +1,10 @@
 #include "importers/input/decimal.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <string>
+
+#include "base/number.h"
 
 namespace sonde::importers {
 
@@ -82,11 +83,8 @@ std::optional<int64_t> decimal_to_int(std::string_view text, int scale) {
 std::optional<int64_t> parse_number(std::string_view text) {
   const bool is_hexadecimal = text.starts_with("0x");
   if (is_hexadecimal) text.remove_prefix(2);
-  uint64_t value = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value, is_hexadecimal ? 16 : 10);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return static_cast<int64_t>(value);
+  const auto value = number_in<uint64_t>(text, is_hexadecimal ? 16 : 10);
+  return value ? std::optional(static_cast<int64_t>(*value)) : std::nullopt;
 }
 
 }  // namespace sonde::importers

@@ -1,8 +1,8 @@
 #include "importers/logs/log_line.h"
 
 #include <cctype>
-#include <charconv>
 
+#include "base/number.h"
 #include "base/strings.h"
 
 namespace sonde::importers {
@@ -21,14 +21,6 @@ void skip_blanks(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
 }
 
-std::optional<int64_t> take_number(std::string_view& text, int base = 10) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  return value;
-}
-
 std::string_view without_colour(std::string_view text) {
   take(text, kColourOn);
   if (text.size() >= kColourOff.size() &&
@@ -42,7 +34,7 @@ std::string_view without_colour(std::string_view text) {
 bool take_thread(std::string_view& text, LogLine& line) {
   skip_blanks(text);
   std::string_view rest = text;
-  if (const auto pid = take_number(rest)) {
+  if (const auto pid = take_number<int64_t>(rest)) {
     skip_blanks(rest);
     if (!take(rest, ":")) return true;  // a number that belongs to the message
     line.pid = *pid;
@@ -50,7 +42,7 @@ bool take_thread(std::string_view& text, LogLine& line) {
   }
   if (take(rest, "[pid:")) {
     skip_blanks(rest);
-    const auto pid = take_number(rest);
+    const auto pid = take_number<int64_t>(rest);
     if (!pid) return false;
     line.pid = *pid;
     skip_blanks(rest);
@@ -62,7 +54,7 @@ bool take_thread(std::string_view& text, LogLine& line) {
   skip_blanks(rest);
   if (!take(rest, "0x")) return false;
   skip_blanks(rest);
-  const auto tid = take_number(rest, 16);
+  const auto tid = take_number<int64_t>(rest, 16);
   if (!tid || !take(rest, "]")) return false;
   line.tid = *tid;
   text = rest;
@@ -90,11 +82,11 @@ std::optional<LogLine> parse_log_line(std::string_view text) {
   line.file = trim(text.substr(0, file_end));
   text.remove_prefix(file_end + 1);
   skip_blanks(text);
-  if (!take_number(text)) return std::nullopt;
+  if (!take_number<int64_t>(text)) return std::nullopt;
   skip_blanks(text);
   if (!take(text, ":")) return std::nullopt;
   skip_blanks(text);
-  const auto time = take_number(text);
+  const auto time = take_number<int64_t>(text);
   if (!time || !take(text, " us:")) return std::nullopt;
   line.time_us = *time;
   if (!take_thread(text, line)) return std::nullopt;
@@ -119,7 +111,7 @@ std::optional<LoggedReturn> parse_return(std::string_view message) {
   std::string_view rest = message.substr(at + kReturned.size());
   if (const size_t duration = rest.rfind(kDuration); duration != std::string_view::npos) {
     std::string_view number = rest.substr(duration + kDuration.size());
-    result.duration_us = take_number(number);
+    result.duration_us = take_number<int64_t>(number);
     rest = rest.substr(0, duration);
   }
   const size_t code_end = rest.find(" :");
@@ -141,7 +133,7 @@ bool parse_axes(std::string_view message, std::string_view key, int64_t (&axes)[
   std::string_view text = value_after(message, key, "]");
   if (!take(text, "[")) return false;
   for (int i = 0; i < 3; ++i) {
-    const auto value = take_number(text);
+    const auto value = take_number<int64_t>(text);
     if (!value) return false;
     axes[i] = *value;
     take(text, ",");

@@ -39,6 +39,13 @@ bool PerfettoPackets::broken(const char* what) {
   return false;
 }
 
+bool PerfettoPackets::cut_off() {
+  tally_.skip("packets cut off by the end of the file", place());
+  buffer_.clear();
+  begin_ = 0;
+  return false;
+}
+
 // Whether `wanted` bytes are in the buffer.
 Result<bool> PerfettoPackets::fill(size_t wanted) {
   while (buffer_.size() - begin_ < wanted && !at_end_) {
@@ -65,23 +72,14 @@ Result<bool> PerfettoPackets::next_outer(std::string_view& packet) {
     uint64_t key = 0, size = 0;
     const bool head = take_varint(left, key) && take_varint(left, size);
     if (!head || (key & 7) != 2 || key >> 3 == 0 || size > kMaxPacket) {
-      if (!head && at_end_ && before < kLongestHead) {
-        tally_.skip("packets cut off by the end of the file", place());
-        buffer_.clear();
-        begin_ = 0;
-        return false;
-      }
+      if (!head && at_end_ && before < kLongestHead)
+        return cut_off();
       return broken("place where the file is broken: what comes after it is missing");
     }
     const size_t head_size = before - left.size();
     SONDE_ASSIGN(const bool whole, fill(head_size + size));
     ++count_;
-    if (!whole) {
-      tally_.skip("packets cut off by the end of the file", place());
-      buffer_.clear();
-      begin_ = 0;
-      return false;
-    }
+    if (!whole) return cut_off();
     packet = std::string_view(buffer_).substr(begin_ + head_size, size);
     begin_ += head_size + size;
     if (key >> 3 == kPacket) return true;

@@ -28,6 +28,7 @@ class PerfettoPackets {
   Result<bool> fill(size_t wanted);
   Status unpack(uint32_t field, std::string_view compressed);
   bool broken(const char* what);
+  bool cut_off();
 
   Source& source_;
   Tally& tally_;

@@ -1,5 +1,6 @@
 #include "importers/perfetto/tracks.h"
 
+#include "base/numbered.h"
 #include "base/strings.h"
 #include "importers/input/proto_reader.h"
 
@@ -151,10 +152,7 @@ void PerfettoTracks::process_tree(std::string_view message) {
 }
 
 uint32_t PerfettoTracks::sequence_track(uint32_t sequence) {
-  const auto [at, added] =
-      by_sequence_.try_emplace(sequence, static_cast<uint32_t>(tracks_.size()));
-  if (added) tracks_.emplace_back();
-  return at->second;
+  return numbered(by_sequence_, tracks_, sequence, PerfettoTrack());
 }
 
 void PerfettoTracks::sequence_thread(uint32_t sequence, std::string_view message) {

@@ -1,7 +1,7 @@
 // xplane.pb of JAX, XLA and TensorFlow (docs/formats.md): planes of devices and of the host, with
 // lines of events whose names and properties are numbers.
-#include <charconv>
 
+#include "base/number.h"
 #include "base/strings.h"
 #include "importers/importer.h"
 #include "importers/input/proto_reader.h"
@@ -39,9 +39,8 @@ Sure sniff(const Head& head) {
 int64_t number_at_end_of(std::string_view text, std::string_view prefix) {
   const size_t at = text.find_first_of("0123456789", prefix.size());
   if (at == text.npos) return -1;
-  int64_t number = -1;
-  std::from_chars(text.data() + at, text.data() + text.size(), number);
-  return number;
+  text.remove_prefix(at);
+  return take_number<int64_t>(text).value_or(-1);
 }
 
 // The value of "size" in "kind:Unknown size:655360 dest:2"; "" if there is none.

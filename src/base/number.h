@@ -1,0 +1,44 @@
+// Numbers out of texts of other programs, without locale.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace sonde {
+
+// The number that `text` begins with, which moves behind it; of integers in `base`.
+template <typename T>
+std::optional<T> take_number(std::string_view& text, int base = 10) {
+  T value = 0;
+  const char* const last = text.data() + text.size();
+  std::from_chars_result read{};
+  if constexpr (std::is_floating_point_v<T>) {
+    read = std::from_chars(text.data(), last, value);
+  } else {
+    read = std::from_chars(text.data(), last, value, base);
+  }
+  if (read.ec != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(read.ptr - text.data()));
+  return value;
+}
+
+// The number that the whole text is.
+template <typename T>
+std::optional<T> number_in(std::string_view text, int base = 10) {
+  const std::optional<T> value = take_number<T>(text, base);
+  return text.empty() ? value : std::nullopt;
+}
+
+// An address as printf's %p has it: "0x7f10".
+inline std::optional<int64_t> handle_number(std::string_view text) {
+  if (!text.starts_with("0x")) return std::nullopt;
+  text.remove_prefix(2);
+  const auto value = take_number<uint64_t>(text, 16);
+  return value ? std::optional(static_cast<int64_t>(*value)) : std::nullopt;
+}
+
+}  // namespace sonde
