@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "store/bind.h"
+#include "store/each_row.h"
 
 namespace sonde::store {
 
@@ -26,17 +27,16 @@ Result<std::vector<FaultRow>> faults_of(Database& database) {
   std::vector<FaultRow> found;
   SONDE_ASSIGN(const bool has_table, database.has_table("sonde_fault"));
   if (!has_table) return found;
-  SONDE_ASSIGN(auto rows,
-               database.prepare("SELECT pid, time_ns, gpu_id, kind, title, cause, kernel, "
-                                "text, json FROM sonde_fault ORDER BY id"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return found;
-    found.push_back({rows.integer(0), rows.integer(1), rows.integer(2), std::string(rows.text(3)),
-                     std::string(rows.text(4)), std::string(rows.text(5)),
-                     std::string(rows.text(6)), std::string(rows.text(7)),
-                     std::string(rows.text(8))});
-  }
+  SONDE_TRY(each_row(database,
+                     "SELECT pid, time_ns, gpu_id, kind, title, cause, kernel, "
+                     "text, json FROM sonde_fault ORDER BY id",
+                     [&](const Statement& rows) {
+                       found.push_back({rows.integer(0), rows.integer(1), rows.integer(2),
+                                        std::string(rows.text(3)), std::string(rows.text(4)),
+                                        std::string(rows.text(5)), std::string(rows.text(6)),
+                                        std::string(rows.text(7)), std::string(rows.text(8))});
+                     }));
+  return found;
 }
 
 Status add_fault_data(Database& database, const std::vector<FaultMemory>& memory,
@@ -70,25 +70,25 @@ Result<std::vector<FaultMemory>> memory_of_faults(Database& database) {
   std::vector<FaultMemory> found;
   SONDE_ASSIGN(const bool has_table, database.has_table("sonde_fault_memory"));
   if (!has_table) return found;
-  SONDE_ASSIGN(auto rows, database.prepare("SELECT address, bytes FROM sonde_fault_memory "
-                                           "ORDER BY fault DESC, address"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return found;
-    found.push_back({static_cast<uint64_t>(rows.integer(0)), std::string(rows.text(1))});
-  }
+  SONDE_TRY(each_row(
+      database,
+      "SELECT address, bytes FROM sonde_fault_memory "
+      "ORDER BY fault DESC, address",
+      [&](const Statement& rows) {
+        found.push_back({static_cast<uint64_t>(rows.integer(0)), std::string(rows.text(1))});
+      }));
+  return found;
 }
 
 Result<std::vector<FaultCode>> code_of_faults(Database& database) {
   std::vector<FaultCode> found;
   SONDE_ASSIGN(const bool has_table, database.has_table("sonde_fault_code"));
   if (!has_table) return found;
-  SONDE_ASSIGN(auto rows, database.prepare("SELECT DISTINCT uri, bytes FROM sonde_fault_code"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return found;
-    found.push_back({std::string(rows.text(0)), std::string(rows.text(1))});
-  }
+  SONDE_TRY(each_row(database, "SELECT DISTINCT uri, bytes FROM sonde_fault_code",
+                     [&](const Statement& rows) {
+                       found.push_back({std::string(rows.text(0)), std::string(rows.text(1))});
+                     }));
+  return found;
 }
 
 Result<std::vector<FaultCall>> rank_calls_of_faults(Database& database) {

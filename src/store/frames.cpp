@@ -1,31 +1,31 @@
 #include "store/frames.h"
+#include "store/each_row.h"
 
 namespace sonde::store {
 
 Result<std::vector<UnnamedModule>> unnamed_modules(Database& database) {
   std::vector<UnnamedModule> modules;
-  SONDE_ASSIGN(auto statement,
-               database.prepare("SELECT id, path, build_id FROM sonde_module WHERE id IN (SELECT "
-                                "module_id FROM sonde_frame WHERE function IS NULL)"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, statement.step());
-    if (!row) return modules;
-    modules.push_back(
-        {statement.integer(0), std::string(statement.text(1)), std::string(statement.text(2))});
-  }
+  SONDE_TRY(each_row(database,
+                     "SELECT id, path, build_id FROM sonde_module WHERE id IN (SELECT "
+                     "module_id FROM sonde_frame WHERE function IS NULL)",
+                     [&](const Statement& statement) {
+                       modules.push_back({statement.integer(0), std::string(statement.text(1)),
+                                          std::string(statement.text(2))});
+                     }));
+  return modules;
 }
 
 Result<std::vector<UnnamedFrame>> unnamed_frames(Database& database, int64_t module) {
   std::vector<UnnamedFrame> frames;
-  SONDE_ASSIGN(auto statement,
-               database.prepare("SELECT id, address FROM sonde_frame WHERE module_id = ?1 AND "
-                                "function IS NULL AND address IS NOT NULL ORDER BY address"));
-  statement.bind(1, module);
-  for (;;) {
-    SONDE_ASSIGN(const bool row, statement.step());
-    if (!row) return frames;
-    frames.push_back({statement.integer(0), static_cast<uint64_t>(statement.integer(1))});
-  }
+  SONDE_TRY(each_row(
+      database,
+      "SELECT id, address FROM sonde_frame WHERE module_id = ?1 AND "
+      "function IS NULL AND address IS NOT NULL ORDER BY address",
+      [&](const Statement& statement) {
+        frames.push_back({statement.integer(0), static_cast<uint64_t>(statement.integer(1))});
+      },
+      module));
+  return frames;
 }
 
 Result<FrameNamer> FrameNamer::open(Database& database) {

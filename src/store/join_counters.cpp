@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "store/database.h"
+#include "store/each_row.h"
 
 namespace sonde::store {
 namespace {
@@ -17,38 +18,36 @@ using Kernels = std::map<Key, std::vector<int64_t>>;  // ids of operations in or
 using Processes = std::map<int64_t, std::pair<std::string, int64_t>>;
 
 Result<Processes> counted_processes(Database& database) {
-  SONDE_ASSIGN(auto rows, database.prepare(
-                              "SELECT id, command FROM sonde_process WHERE id IN (SELECT "
-                              "d.process_id FROM sonde_op_detail d WHERE d.op_id IN (SELECT op_id "
-                              "FROM sonde_op_counter)) ORDER BY start_ns, id"));
   Processes processes;
   std::map<std::string, int64_t> seen;
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return processes;
-    const std::string command(rows.text(1));
-    processes[rows.integer(0)] = {command, seen[command]++};
-  }
+  SONDE_TRY(each_row(database,
+                     "SELECT id, command FROM sonde_process WHERE id IN (SELECT "
+                     "d.process_id FROM sonde_op_detail d WHERE d.op_id IN (SELECT op_id "
+                     "FROM sonde_op_counter)) ORDER BY start_ns, id",
+                     [&](const Statement& rows) {
+                       const std::string command(rows.text(1));
+                       processes[rows.integer(0)] = {command, seen[command]++};
+                     }));
+  return processes;
 }
 
 Result<Kernels> counted_kernels(Database& database) {
   SONDE_ASSIGN(Processes processes, counted_processes(database));
-  SONDE_ASSIGN(auto rows,
-               database.prepare(
-                   "SELECT o.id, d.process_id, o.gpuId, s.string, d.grid_x, d.grid_y, d.grid_z, "
-                   "d.group_x, d.group_y, d.group_z FROM rocpd_op o JOIN rocpd_string s ON s.id = "
-                   "o.description_id JOIN sonde_op_detail d ON d.op_id = o.id WHERE o.id IN "
-                   "(SELECT op_id FROM sonde_op_counter) ORDER BY o.start, o.id"));
   Kernels kernels;
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return kernels;
-    std::vector<int64_t> shape;
-    for (int i = 4; i < 10; ++i) shape.push_back(rows.integer(i));
-    const auto& [command, number] = processes[rows.integer(1)];
-    kernels[{command, number, rows.integer(2), std::string(rows.text(3)), std::move(shape)}]
-        .push_back(rows.integer(0));
-  }
+  SONDE_TRY(each_row(
+      database,
+      "SELECT o.id, d.process_id, o.gpuId, s.string, d.grid_x, d.grid_y, d.grid_z, "
+      "d.group_x, d.group_y, d.group_z FROM rocpd_op o JOIN rocpd_string s ON s.id = "
+      "o.description_id JOIN sonde_op_detail d ON d.op_id = o.id WHERE o.id IN "
+      "(SELECT op_id FROM sonde_op_counter) ORDER BY o.start, o.id",
+      [&](const Statement& rows) {
+        std::vector<int64_t> shape;
+        for (int i = 4; i < 10; ++i) shape.push_back(rows.integer(i));
+        const auto& [command, number] = processes[rows.integer(1)];
+        kernels[{command, number, rows.integer(2), std::string(rows.text(3)), std::move(shape)}]
+            .push_back(rows.integer(0));
+      }));
+  return kernels;
 }
 
 class Joining {
@@ -105,19 +104,16 @@ class Joining {
 
   // Rows whose first columns are the operation and the counter's name.
   Status copy(const char* select, const char* insert) {
-    SONDE_ASSIGN(auto from, other_.prepare(select));
     SONDE_ASSIGN(auto to, trace_.prepare(insert));
-    for (;;) {
-      SONDE_ASSIGN(const bool more, from.step());
-      if (!more) return ok_status();
+    return each_row(other_, select, [&](const Statement& from) -> Status {
       const auto partner = partner_.find(from.integer(0));
-      if (partner == partner_.end()) continue;
+      if (partner == partner_.end()) return ok_status();
       SONDE_ASSIGN(const int64_t name, string_id(std::string(from.text(1))));
       to.bind(1, partner->second);
       to.bind(2, name);
       for (int i = 2; i < from.column_count(); ++i) to.bind_column(i + 1, from, i);
-      SONDE_TRY(to.run());
-    }
+      return to.run();
+    });
   }
 
   Database& trace_;
@@ -128,13 +124,10 @@ class Joining {
 };
 
 Result<std::vector<std::string>> texts(Database& database, const char* sql) {
-  SONDE_ASSIGN(auto rows, database.prepare(sql));
   std::vector<std::string> found;
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return found;
-    found.emplace_back(rows.text(0));
-  }
+  SONDE_TRY(
+      each_row(database, sql, [&](const Statement& rows) { found.emplace_back(rows.text(0)); }));
+  return found;
 }
 
 }  // namespace

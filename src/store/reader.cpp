@@ -3,7 +3,9 @@
 #include <set>
 #include <string_view>
 
+#include "base/letters.h"
 #include "base/strings.h"
+#include "store/each_row.h"
 #include "store/input_file.h"
 #include "store/schema/schema.h"
 
@@ -54,12 +56,6 @@ constexpr Table kSonde[] = {
     {"sonde_counter", "process_id tid time_ns name_id value"},
 };
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 enum class Found { kUsable, kAbsent, kUnusable };
 
 struct Probe {
@@ -79,16 +75,11 @@ Result<Probe> probe_table(Database& database, const Table& table) {
   if (kind.text(0) != "table" || kind.integer(1) == 0) {
     return Probe{Found::kUnusable, std::string(table.name) + " is not a plain table"};
   }
-  SONDE_ASSIGN(
-      auto column,
-      database.prepare("SELECT name FROM pragma_table_xinfo(?1, 'main') WHERE hidden = 0"));
-  column.bind(1, std::string_view(table.name));
   std::set<std::string> columns;
-  for (;;) {
-    SONDE_ASSIGN(const bool row, column.step());
-    if (!row) break;
-    columns.insert(lower(column.text(0)));
-  }
+  SONDE_TRY(each_row(
+      database, "SELECT name FROM pragma_table_xinfo(?1, 'main') WHERE hidden = 0",
+      [&](const Statement& column) { columns.insert(lower(column.text(0))); },
+      std::string_view(table.name)));
   for (const auto name : split(table.columns, ' ')) {
     if (columns.count(lower(name)) == 0) {
       return Probe{Found::kUnusable,

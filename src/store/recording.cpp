@@ -1,4 +1,5 @@
 #include "store/recording.h"
+#include "store/each_row.h"
 
 #include <fmt/format.h>
 
@@ -12,13 +13,13 @@ Result<RowCounts> count_rows(Database& database) {
 
 Result<TracedGpus> traced_gpus(Database& database) {
   TracedGpus gpus;
-  SONDE_ASSIGN(auto rows, database.prepare("SELECT lower(location), gpu_id FROM sonde_device"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return gpus;
-    gpus.taken.insert(rows.integer(1));
-    if (!rows.text(0).empty()) gpus.by_location.emplace(rows.text(0), rows.integer(1));
-  }
+  SONDE_TRY(each_row(database, "SELECT lower(location), gpu_id FROM sonde_device",
+                     [&](const Statement& rows) {
+                       gpus.taken.insert(rows.integer(1));
+                       if (!rows.text(0).empty())
+                         gpus.by_location.emplace(rows.text(0), rows.integer(1));
+                     }));
+  return gpus;
 }
 
 Status renumber_gpu_metrics(Database& database, const std::map<int64_t, int64_t>& numbers,

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/strings.h"
+#include "store/each_row.h"
 #include "store/input_file.h"
 #include "store/reader.h"
 #include "store/trim.h"
@@ -56,15 +57,6 @@ constexpr Moved kMoved[] = {
     {"sonde_op_counter", "op_id", "moved_op"},     {"rocpd_op", "id", "moved_op"},
 };
 
-Status copy_rows(Statement& from, Statement& to) {
-  for (;;) {
-    SONDE_ASSIGN(const bool row, from.step());
-    if (!row) return ok_status();
-    for (int i = 0; i < from.column_count(); ++i) to.bind_column(i + 1, from, i);
-    SONDE_TRY(to.run());
-  }
-}
-
 // The columns of a table with commas between them, and as many places.
 struct Columns {
   std::string names, places;
@@ -72,15 +64,16 @@ struct Columns {
 
 Result<Columns> columns_of(Database& database, std::string_view table, bool without_id) {
   Columns columns;
-  SONDE_ASSIGN(auto rows, database.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid"));
-  rows.bind(1, table);
-  for (;;) {
-    SONDE_ASSIGN(const bool row, rows.step());
-    if (!row) return columns;
-    if (without_id && rows.text(0) == "id") continue;
-    columns.names += (columns.names.empty() ? "" : ", ") + quoted_name(std::string(rows.text(0)));
-    columns.places += columns.places.empty() ? "?" : ", ?";
-  }
+  SONDE_TRY(each_row(
+      database, "SELECT name FROM pragma_table_info(?1) ORDER BY cid",
+      [&](const Statement& rows) {
+        if (without_id && rows.text(0) == "id") return;
+        columns.names +=
+            (columns.names.empty() ? "" : ", ") + quoted_name(std::string(rows.text(0)));
+        columns.places += columns.places.empty() ? "?" : ", ?";
+      },
+      table));
+  return columns;
 }
 
 Status copy_table(Database& from, Database& to, std::string_view table, const std::string& where,
@@ -141,14 +134,12 @@ class Pending {
 Status find_pending(Database& part, const PartStart& start) {
   SONDE_ASSIGN(auto pending, Pending::open(part, start));
   std::vector<std::pair<std::string, std::string>> states;
-  SONDE_ASSIGN(auto rows,
-               part.prepare("SELECT key, value FROM sonde_ingest WHERE key LIKE 'pending %'"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, rows.step());
-    if (!row) break;
-    SONDE_ASSIGN(std::string kept, pending.take(rows.text(1)));
-    states.emplace_back(rows.text(0), std::move(kept));
-  }
+  SONDE_TRY(each_row(part, "SELECT key, value FROM sonde_ingest WHERE key LIKE 'pending %'",
+                     [&](const Statement& rows) -> Status {
+                       SONDE_ASSIGN(std::string kept, pending.take(rows.text(1)));
+                       states.emplace_back(rows.text(0), std::move(kept));
+                       return ok_status();
+                     }));
   SONDE_ASSIGN(auto update, part.prepare("UPDATE sonde_ingest SET value = ?2 WHERE key = ?1"));
   for (const auto& [key, value] : states) {
     update.bind(1, key);
@@ -317,23 +308,21 @@ Status join_into(Writer& writer, const std::vector<std::string>& parts) {
     SONDE_ASSIGN(auto part, open_input(path));  // a killed recorder leaves a journal beside it
     if (path == parts.front()) SONDE_TRY(out.exec("DELETE FROM rocpd_metadata"));
     SONDE_TRY(join_one(part, out));
-    SONDE_ASSIGN(auto rows, part.prepare("SELECT tag, value FROM rocpd_metadata ORDER BY id"));
     SONDE_ASSIGN(auto known, out.prepare("SELECT 1 FROM rocpd_metadata WHERE tag = ?1 AND (value = "
                                          "?2 OR tag NOT LIKE 'references::%')"));
     SONDE_ASSIGN(auto insert,
                  out.prepare("INSERT INTO rocpd_metadata (tag, value) VALUES (?1, ?2)"));
-    for (;;) {
-      SONDE_ASSIGN(const bool row, rows.step());
-      if (!row) break;
-      known.bind_column(1, rows, 0);
-      known.bind_column(2, rows, 1);
-      SONDE_ASSIGN(const bool twice, known.step());
-      known.reset();
-      if (twice) continue;
-      insert.bind_column(1, rows, 0);
-      insert.bind_column(2, rows, 1);
-      SONDE_TRY(insert.run());
-    }
+    SONDE_TRY(each_row(part, "SELECT tag, value FROM rocpd_metadata ORDER BY id",
+                       [&](const Statement& rows) -> Status {
+                         known.bind_column(1, rows, 0);
+                         known.bind_column(2, rows, 1);
+                         SONDE_ASSIGN(const bool twice, known.step());
+                         known.reset();
+                         if (twice) return ok_status();
+                         insert.bind_column(1, rows, 0);
+                         insert.bind_column(2, rows, 1);
+                         return insert.run();
+                       }));
     SONDE_TRY(writer.commit());
   }
   SONDE_TRY(

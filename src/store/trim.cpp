@@ -13,6 +13,7 @@
 
 #include "base/strings.h"
 #include "base/unique_fd.h"
+#include "store/each_row.h"
 #include "store/ingest/unfinished.h"
 #include "store/schema/definitions.h"
 
@@ -79,21 +80,15 @@ class Trimming {
 };
 
 Status Trimming::describe(Table& table) {
-  SONDE_ASSIGN(auto columns, in_.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid"));
-  columns.bind(1, table.name);
-  for (;;) {
-    SONDE_ASSIGN(const bool row, columns.step());
-    if (!row) break;
-    table.columns.emplace_back(columns.text(0));
-  }
-  SONDE_ASSIGN(auto keys,
-               in_.prepare("SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)"));
-  keys.bind(1, table.name);
-  for (;;) {
-    SONDE_ASSIGN(const bool row, keys.step());
-    if (!row) break;
-    table.references.push_back({std::string(keys.text(0)), std::string(keys.text(1))});
-  }
+  SONDE_TRY(each_row(
+      in_, "SELECT name FROM pragma_table_info(?1) ORDER BY cid",
+      [&](const Statement& columns) { table.columns.emplace_back(columns.text(0)); }, table.name));
+  SONDE_TRY(each_row(
+      in_, "SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)",
+      [&](const Statement& keys) {
+        table.references.push_back({std::string(keys.text(0)), std::string(keys.text(1))});
+      },
+      table.name));
   // Tables of old tools do not always declare them.
   for (const std::string& column : table.columns) {
     const bool known = std::any_of(table.references.begin(), table.references.end(),
@@ -108,16 +103,14 @@ Status Trimming::describe(Table& table) {
 }
 
 Status Trimming::find_tables() {
-  {
-    SONDE_ASSIGN(auto rows, in_.prepare("SELECT name, sql FROM main.sqlite_master WHERE type = "
-                                        "'table' AND rootpage > 0 AND name NOT LIKE 'sqlite^_%' "
-                                        "ESCAPE '^' ORDER BY rowid"));
-    for (;;) {
-      SONDE_ASSIGN(const bool row, rows.step());
-      if (!row) break;
-      tables_.push_back({std::string(rows.text(0)), std::string(rows.text(1)), {}, {}});
-    }
-  }
+  SONDE_TRY(
+      each_row(in_,
+               "SELECT name, sql FROM main.sqlite_master WHERE type = "
+               "'table' AND rootpage > 0 AND name NOT LIKE 'sqlite^_%' "
+               "ESCAPE '^' ORDER BY rowid",
+               [&](const Statement& rows) {
+                 tables_.push_back({std::string(rows.text(0)), std::string(rows.text(1)), {}, {}});
+               }));
   for (Table& table : tables_) {
     SONDE_TRY(describe(table));
     SONDE_TRY(run_definition_of_file(out_, table.sql));
@@ -166,24 +159,14 @@ Status Trimming::copy(const Table& table, const std::string& condition) {
   SONDE_ASSIGN(auto from, in_.prepare("SELECT " + columns + " FROM main." +
                                       quoted_name(table.name) + " t WHERE " + condition));
   SONDE_ASSIGN(auto to, insert_into(table));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, from.step());
-    if (!row) return ok_status();
-    for (int i = 0; i < from.column_count(); ++i) to.bind_column(i + 1, from, i);
-    SONDE_TRY(to.run());
-  }
+  return copy_rows(from, to);
 }
 
 // The ids that the rows hold that stayed.
 Result<std::unordered_set<int64_t>> Trimming::used_of(const Table& dictionary) {
   std::unordered_set<int64_t> used;
   const auto add = [&](Database& database, const std::string& sql) -> Status {
-    SONDE_ASSIGN(auto rows, database.prepare(sql));
-    for (;;) {
-      SONDE_ASSIGN(const bool row, rows.step());
-      if (!row) return ok_status();
-      used.insert(rows.integer(0));
-    }
+    return each_row(database, sql, [&](const Statement& rows) { used.insert(rows.integer(0)); });
   };
   for (const Table& table : tables_) {
     for (const Reference& reference : table.references) {
@@ -251,8 +234,7 @@ Status Trimming::copy_used(const Table& dictionary) {
     from.bind(1, id);
     SONDE_ASSIGN(const bool found, from.step());
     if (found) {
-      for (int i = 0; i < from.column_count(); ++i) to.bind_column(i + 1, from, i);
-      SONDE_TRY(to.run());
+      SONDE_TRY(copy_row(from, to));
     }
     from.reset();
   }
@@ -260,19 +242,18 @@ Status Trimming::copy_used(const Table& dictionary) {
 }
 
 Status Trimming::define(const char* kind) {
-  SONDE_ASSIGN(auto rows,
-               in_.prepare("SELECT name, sql FROM main.sqlite_master WHERE type = ?1 AND "
-                           "sql IS NOT NULL AND name NOT LIKE 'sqlite^_%' ESCAPE '^' "
-                           "ORDER BY rowid"));
-  rows.bind(1, std::string_view(kind));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, rows.step());
-    if (!row) return ok_status();
-    if (auto made = run_definition_of_file(out_, std::string(rows.text(1))); !made) {
-      report.notes.push_back(fmt::format("the {} {} was not kept: {}", kind,
-                                         std::string(rows.text(0)), made.error().message));
-    }
-  }
+  return each_row(
+      in_,
+      "SELECT name, sql FROM main.sqlite_master WHERE type = ?1 AND "
+      "sql IS NOT NULL AND name NOT LIKE 'sqlite^_%' ESCAPE '^' "
+      "ORDER BY rowid",
+      [&](const Statement& rows) {
+        if (auto made = run_definition_of_file(out_, std::string(rows.text(1))); !made) {
+          report.notes.push_back(fmt::format("the {} {} was not kept: {}", kind,
+                                             std::string(rows.text(0)), made.error().message));
+        }
+      },
+      std::string_view(kind));
 }
 
 Status Trimming::write(const std::string& origin) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "store/detail_rows.h"
+#include "store/each_row.h"
 #include "store/row_buffer.h"
 #include "store/schema/schema.h"
 #include "store/string_table.h"
@@ -148,13 +149,11 @@ Status Writer::Impl::load_existing() {
   }
   SONDE_TRY(database.exec(sample_tables()));
   SONDE_TRY(prepare_rows());
-  SONDE_ASSIGN(auto statement, database.prepare("SELECT string, id FROM rocpd_string ORDER BY id"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, statement.step());
-    if (!row) break;
-    const auto text = statement.text(0);
-    if (strings.find(text) == 0) strings.insert(text, statement.integer(1));
-  }
+  SONDE_TRY(each_row(database, "SELECT string, id FROM rocpd_string ORDER BY id",
+                     [&](const Statement& statement) {
+                       const auto text = statement.text(0);
+                       if (strings.find(text) == 0) strings.insert(text, statement.integer(1));
+                     }));
   Status status = ok_status();
   const auto go_on = [&](auto&... tables) {
     return ((status = tables.go_on(database)).ok() && ...);

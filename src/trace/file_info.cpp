@@ -7,6 +7,7 @@
 #include "base/redact.h"
 #include "base/strings.h"
 #include "importers/importer.h"
+#include "store/each_row.h"
 #include "store/faults.h"
 #include "trace/trace.h"
 
@@ -14,28 +15,12 @@ namespace sonde::trace {
 namespace {
 
 using store::Database;
+using store::each_row;
+using store::each_row_of;
 using store::Statement;
 
 std::optional<int64_t> integer_or_none(const Statement& rows, int column) {
   return rows.is_null(column) ? std::nullopt : std::optional(rows.integer(column));
-}
-
-// Calls `take(rows)` for each row.
-template <typename Take>
-Status each_row(Database& database, const char* sql, Take take) {
-  SONDE_ASSIGN(auto rows, database.prepare(sql));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return ok_status();
-    take(rows);
-  }
-}
-
-// The same for a table that only some files have.
-template <typename Take>
-Status each_row_of(Database& database, const char* table, const char* sql, Take take) {
-  SONDE_ASSIGN(const bool there, database.has_table(table));
-  return there ? each_row(database, sql, take) : ok_status();
 }
 
 Status read_processes(Database& database, FileInfo& info) {

@@ -2,7 +2,9 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/numbered.h"
 #include "base/possible_span.h"
+#include "store/each_row.h"
 #include "store/scan.h"
 #include "trace/columns.h"
 #include "trace/extras.h"
@@ -67,11 +69,8 @@ class ProcessTable {
   explicit ProcessTable(Trace& trace) : processes_(&trace.processes) {}
   int32_t index(int64_t pid) {
     if (!processes_->empty() && pid == last_pid_) return last_index_;
-    const auto [entry, is_new] =
-        index_of_.try_emplace(pid, static_cast<int32_t>(processes_->size()));
-    if (is_new) processes_->push_back({pid, {}});
     last_pid_ = pid;
-    return last_index_ = entry->second;
+    return last_index_ = numbered(index_of_, *processes_, pid, Process{pid, {}});
   }
 
  private:
@@ -113,15 +112,14 @@ Status load_api_columns(store::Database& database, const Request& request, NameT
 }
 
 Status load_ranks(store::Database& database, Trace& trace) {
-  SONDE_ASSIGN(auto rows, database.prepare("SELECT pid, rank FROM v_process "
-                                           "WHERE rank IS NOT NULL"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return ok_status();
-    for (Process& process : trace.processes) {
-      if (process.pid == rows.integer(0)) process.rank = rows.integer(1);
-    }
-  }
+  return store::each_row(database,
+                         "SELECT pid, rank FROM v_process "
+                         "WHERE rank IS NOT NULL",
+                         [&](const store::Statement& rows) {
+                           for (Process& process : trace.processes) {
+                             if (process.pid == rows.integer(0)) process.rank = rows.integer(1);
+                           }
+                         });
 }
 
 Status load_op_details(store::Database& database, const Request& request, Trace& trace) {
@@ -130,22 +128,22 @@ Status load_op_details(store::Database& database, const Request& request, Trace&
   if (request.op_shapes) ops.shape.assign(ops.size(), 0);
   ShapeTable shapes(trace);
   RowIndex index(ops.id);
-  SONDE_ASSIGN(auto rows, database.prepare("SELECT op_id, bytes, grid_x, grid_y, grid_z, group_x, "
-                                           "group_y, group_z FROM v_op_detail"));
-  for (;;) {
-    SONDE_ASSIGN(const bool more, rows.step());
-    if (!more) return ok_status();
-    const auto row = index.row(rows.integer(0));
-    if (!row) continue;
-    if (request.op_bytes && !rows.is_null(1)) ops.bytes[*row] = rows.integer(1);
-    if (!request.op_shapes || rows.is_null(2)) continue;
-    LaunchShape shape;
-    for (int i = 0; i < 3; ++i) {
-      shape.grid[i] = rows.integer(2 + i);
-      shape.group[i] = rows.integer(5 + i);
-    }
-    ops.shape[*row] = shapes.index(shape);
-  }
+  return store::each_row(database,
+                         "SELECT op_id, bytes, grid_x, grid_y, grid_z, group_x, "
+                         "group_y, group_z FROM v_op_detail",
+                         [&](const store::Statement& rows) {
+                           const auto row = index.row(rows.integer(0));
+                           if (!row) return;
+                           if (request.op_bytes && !rows.is_null(1))
+                             ops.bytes[*row] = rows.integer(1);
+                           if (!request.op_shapes || rows.is_null(2)) return;
+                           LaunchShape shape;
+                           for (int i = 0; i < 3; ++i) {
+                             shape.grid[i] = rows.integer(2 + i);
+                             shape.group[i] = rows.integer(5 + i);
+                           }
+                           ops.shape[*row] = shapes.index(shape);
+                         });
 }
 
 // Values that are no finite numbers are left out; of every flavour that has the table.
@@ -222,11 +220,9 @@ Status load_texts(store::Database& database, const Request& request,
       const auto known = label_of.find(extras.args_id[i]);
       if (known == label_of.end()) {
         SONDE_ASSIGN(const std::string text, text_of(extras.args_id[i]));
-        const auto [entry, is_new] =
-            name_of.try_emplace(text, static_cast<NameId>(trace.names.size()));
-        if (is_new) trace.names.push_back(text);
-        label_of.emplace(extras.args_id[i], entry->second);
-        apis.label[i] = text.empty() ? apis.name[i] : entry->second;
+        const NameId label = numbered(name_of, trace.names, text);
+        label_of.emplace(extras.args_id[i], label);
+        apis.label[i] = text.empty() ? apis.name[i] : label;
       } else {
         apis.label[i] = known->second == trace.empty_name ? apis.name[i] : known->second;
       }

@@ -1,6 +1,7 @@
 #include "base/strings.h"
 
 #include <algorithm>
+#include "store/each_row.h"
 #include "store/faults.h"
 #include "store/ingest/unfinished.h"
 #include "trace/columns.h"
@@ -87,15 +88,15 @@ Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
   store::Database& database = reader.database();
   SONDE_ASSIGN(const bool has_drops, database.has_table("sonde_drop"));
   if (has_drops) {
-    SONDE_ASSIGN(auto rows, database.prepare("SELECT source, reason, sum(count) FROM sonde_drop "
-                                             "GROUP BY source, reason HAVING sum(count) > 0"));
-    for (;;) {
-      SONDE_ASSIGN(const bool more, rows.step());
-      if (!more) break;
-      warnings.push_back(format_count(static_cast<uint64_t>(rows.integer(2))) + " events of " +
-                         std::string(rows.text(0)) +
-                         " were not recorded: " + std::string(rows.text(1)));
-    }
+    SONDE_TRY(store::each_row(database,
+                              "SELECT source, reason, sum(count) FROM sonde_drop "
+                              "GROUP BY source, reason HAVING sum(count) > 0",
+                              [&](const store::Statement& rows) {
+                                warnings.push_back(
+                                    format_count(static_cast<uint64_t>(rows.integer(2))) +
+                                    " events of " + std::string(rows.text(0)) +
+                                    " were not recorded: " + std::string(rows.text(1)));
+                              }));
   }
   SONDE_TRY(add_faults(reader, warnings));
   SONDE_ASSIGN(const auto session, store::unfinished_session(database));
@@ -109,13 +110,11 @@ Result<std::vector<std::string>> loss_warnings(store::Reader& reader) {
       warnings.push_back(format_count(static_cast<uint64_t>(errors)) +
                          " errors while recording (sonde info lists them)");
     }
-    SONDE_ASSIGN(auto rows, database.prepare("SELECT text FROM sonde_diagnostic WHERE severity = "
-                                             "'warning' AND source = 'import' ORDER BY id"));
-    for (;;) {
-      SONDE_ASSIGN(const bool more, rows.step());
-      if (!more) break;
-      warnings.emplace_back(rows.text(0));
-    }
+    SONDE_TRY(store::each_row(
+        database,
+        "SELECT text FROM sonde_diagnostic WHERE severity = "
+        "'warning' AND source = 'import' ORDER BY id",
+        [&](const store::Statement& rows) { warnings.emplace_back(rows.text(0)); }));
   }
   return warnings;
 }

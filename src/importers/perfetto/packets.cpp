@@ -72,8 +72,7 @@ Result<bool> PerfettoPackets::next_outer(std::string_view& packet) {
     uint64_t key = 0, size = 0;
     const bool head = take_varint(left, key) && take_varint(left, size);
     if (!head || (key & 7) != 2 || key >> 3 == 0 || size > kMaxPacket) {
-      if (!head && at_end_ && before < kLongestHead)
-        return cut_off();
+      if (!head && at_end_ && before < kLongestHead) return cut_off();
       return broken("place where the file is broken: what comes after it is missing");
     }
     const size_t head_size = before - left.size();

@@ -7,6 +7,7 @@
 #include "importers/importer.h"
 #include "importers/rocprof/rows.h"
 #include "store/database.h"
+#include "store/each_row.h"
 #include "store/input_file.h"
 
 namespace sonde::importers {
@@ -47,17 +48,16 @@ class Reader {
   Status table(const char* name, OnRow&& on_row) {
     SONDE_ASSIGN(const bool exists, database_.has_table(name));
     if (!exists) return ok_status();
-    SONDE_ASSIGN(auto rows, database_.prepare(std::string("SELECT * FROM ") + name));
     const std::string place = database_.path() + ":" + name;
-    for (;;) {
-      SONDE_ASSIGN(const bool more, rows.step());
-      if (!more) return sink_.status();
-      record_.clear();
-      for (int i = 0; i < rows.column_count(); ++i) {
-        record_.add(rows.column_name(i), rows.is_null(i) ? std::string_view() : rows.text(i));
-      }
-      on_row(place);
-    }
+    SONDE_TRY(store::each_row(
+        database_, std::string("SELECT * FROM ") + name, [&](const store::Statement& rows) {
+          record_.clear();
+          for (int i = 0; i < rows.column_count(); ++i) {
+            record_.add(rows.column_name(i), rows.is_null(i) ? std::string_view() : rows.text(i));
+          }
+          on_row(place);
+        }));
+    return sink_.status();
   }
 
   // What launches and what was launched have the same index. It is believed where the call is one

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "store/each_row.h"
 
 namespace sonde::importers {
 
@@ -35,9 +36,7 @@ Result<std::unique_ptr<StoreTables::Entry>> StoreTables::look_up(const std::stri
   auto entry = std::make_unique<Entry>();
   entry->table.name = name;
   std::string names, places;
-  while (true) {
-    SONDE_ASSIGN(const bool row, columns.step());
-    if (!row) break;
+  SONDE_TRY(store::each_row(columns, [&](const store::Statement&) {
     Table::Column column{std::string(columns.text(0)), type_of(columns.text(1)),
                          std::string(columns.text(2)), columns.integer(3) != 0};
     entry->is_time.push_back(holds_time(column.name));
@@ -45,7 +44,7 @@ Result<std::unique_ptr<StoreTables::Entry>> StoreTables::look_up(const std::stri
     names += (names.empty() ? "" : ", ") + store::quoted_name(column.name);
     places += places.empty() ? "?" : ", ?";
     entry->table.columns.push_back(std::move(column));
-  }
+  }));
   if (entry->table.columns.empty()) return std::unique_ptr<Entry>();
   SONDE_ASSIGN(entry->insert,
                database_->prepare("INSERT OR IGNORE INTO " + store::quoted_name(name) + " (" +

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "store/each_row.h"
 #include "store/python_lines.h"
 
 namespace sonde::store {
@@ -188,38 +189,33 @@ void Ingest::Impl::sample(Process& process, const KnownRing& ring, const wire::R
 
 Status Ingest::Impl::restore_frames() {
   auto& database = writer.database();
-  SONDE_ASSIGN(auto modules, database.prepare("SELECT id, path, build_id FROM sonde_module"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, modules.step());
-    if (!row) break;
-    frames.modules[{std::string(modules.text(1)), std::string(modules.text(2))}] =
-        modules.integer(0);
-    frames.next_module = std::max(frames.next_module, modules.integer(0) + 1);
-  }
-  SONDE_ASSIGN(auto natives, database.prepare("SELECT id, coalesce(module_id, 0), address FROM "
-                                              "sonde_frame WHERE kind = 'native'"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, natives.step());
-    if (!row) break;
-    if (!natives.is_null(2)) {
-      frames.natives[{natives.integer(1), natives.integer(2)}] = natives.integer(0);
-    }
-  }
-  SONDE_ASSIGN(auto pythons, database.prepare("SELECT id, file, function, coalesce(line, 0) FROM "
-                                              "sonde_frame WHERE kind = 'python'"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, pythons.step());
-    if (!row) break;
-    frames.pythons[std::string(pythons.text(1)) + '\0' + std::string(pythons.text(2)) + '\0' +
-                   std::string(pythons.text(3))] = pythons.integer(0);
-  }
-  SONDE_ASSIGN(auto stacks,
-               database.prepare("SELECT id, coalesce(parent_id, 0), frame_id FROM sonde_stack"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, stacks.step());
-    if (!row) break;
-    frames.stacks[{stacks.integer(1), stacks.integer(2)}] = stacks.integer(0);
-  }
+  SONDE_TRY(each_row(
+      database, "SELECT id, path, build_id FROM sonde_module", [&](const Statement& modules) {
+        frames.modules[{std::string(modules.text(1)), std::string(modules.text(2))}] =
+            modules.integer(0);
+        frames.next_module = std::max(frames.next_module, modules.integer(0) + 1);
+      }));
+  SONDE_TRY(
+      each_row(database,
+               "SELECT id, coalesce(module_id, 0), address FROM "
+               "sonde_frame WHERE kind = 'native'",
+               [&](const Statement& natives) {
+                 if (!natives.is_null(2)) {
+                   frames.natives[{natives.integer(1), natives.integer(2)}] = natives.integer(0);
+                 }
+               }));
+  SONDE_TRY(
+      each_row(database,
+               "SELECT id, file, function, coalesce(line, 0) FROM "
+               "sonde_frame WHERE kind = 'python'",
+               [&](const Statement& pythons) {
+                 frames.pythons[std::string(pythons.text(1)) + '\0' + std::string(pythons.text(2)) +
+                                '\0' + std::string(pythons.text(3))] = pythons.integer(0);
+               }));
+  SONDE_TRY(each_row(database, "SELECT id, coalesce(parent_id, 0), frame_id FROM sonde_stack",
+                     [&](const Statement& stacks) {
+                       frames.stacks[{stacks.integer(1), stacks.integer(2)}] = stacks.integer(0);
+                     }));
   SONDE_ASSIGN(frames.next_frame, database.integer("SELECT max(id) FROM sonde_frame"));
   SONDE_ASSIGN(frames.next_stack, database.integer("SELECT max(id) FROM sonde_stack"));
   ++frames.next_frame;

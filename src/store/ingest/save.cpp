@@ -14,8 +14,10 @@
 #include <span>
 #include <unordered_set>
 
+#include "base/number.h"
 #include "base/strings.h"
 #include "sonde/backend.h"
+#include "store/each_row.h"
 #include "store/ingest/state.h"
 
 namespace sonde::store {
@@ -169,11 +171,7 @@ void restore_line(Process& process, std::string_view line) {
 }
 
 // "process 1a2b" -> the spool.
-uint64_t spool_of(std::string_view text) {
-  uint64_t spool = 0;
-  std::from_chars(text.data(), text.data() + text.size(), spool, 16);
-  return spool;
-}
+uint64_t spool_of(std::string_view text) { return take_number<uint64_t>(text, 16).value_or(0); }
 
 }  // namespace
 
@@ -306,65 +304,54 @@ Status Ingest::Impl::restore_earlier() {
   ++next_process;
   SONDE_ASSIGN(next_queue, database.integer("SELECT max(queue_id) FROM sonde_queue", -1));
   ++next_queue;
-  SONDE_ASSIGN(auto counted, database.prepare("SELECT source, reason, count FROM sonde_drop"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, counted.step());
-    if (!row) break;
-    earlier_drops[{std::string(counted.text(0)), std::string(counted.text(1))}] +=
-        static_cast<uint64_t>(counted.integer(2));
-  }
-  return ok_status();
+  return each_row(database, "SELECT source, reason, count FROM sonde_drop",
+                  [&](const Statement& counted) {
+                    earlier_drops[{std::string(counted.text(0)), std::string(counted.text(1))}] +=
+                        static_cast<uint64_t>(counted.integer(2));
+                  });
 }
 
 Status Ingest::Impl::restore_devices() {
-  SONDE_ASSIGN(auto devices,
-               writer.database().prepare("SELECT backend, name, location, gpu_id FROM "
-                                         "sonde_device ORDER BY id"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, devices.step());
-    if (!row) break;
-    const int64_t gpu = devices.integer(3);
-    gpu_ids_taken.insert(gpu);
-    gpu_ids.try_emplace(
-        fmt::format("{}/{}/{}/{}", devices.text(0), devices.text(1), devices.text(2), gpu), gpu);
-  }
-  return ok_status();
+  return each_row(writer.database(),
+                  "SELECT backend, name, location, gpu_id FROM "
+                  "sonde_device ORDER BY id",
+                  [&](const Statement& devices) {
+                    const int64_t gpu = devices.integer(3);
+                    gpu_ids_taken.insert(gpu);
+                    gpu_ids.try_emplace(fmt::format("{}/{}/{}/{}", devices.text(0), devices.text(1),
+                                                    devices.text(2), gpu),
+                                        gpu);
+                  });
 }
 
 // Of the clocks' longer past there are the rows of the file.
 Status Ingest::Impl::restore_clocks() {
-  SONDE_ASSIGN(auto snapshots, writer.database().prepare(
-                                   "SELECT clock, value, monotonic_ns, uncertainty_ns FROM "
-                                   "sonde_clock_snapshot WHERE process_id IS NULL ORDER BY id"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, snapshots.step());
-    if (!row) break;
-    const auto clock = snapshots.text(0);
-    ClockTrack* track = clock == "ticks"           ? &ticks
-                        : clock == "monotonic_raw" ? &raw
-                        : clock == "realtime"      ? &realtime
-                        : clock == "boottime"      ? &boottime
-                                                   : nullptr;
-    if (track != nullptr) {
-      track->add(snapshots.integer(1), snapshots.integer(2), snapshots.integer(3));
-    }
-  }
-  return ok_status();
+  return each_row(writer.database(),
+                  "SELECT clock, value, monotonic_ns, uncertainty_ns FROM "
+                  "sonde_clock_snapshot WHERE process_id IS NULL ORDER BY id",
+                  [&](const Statement& snapshots) {
+                    const auto clock = snapshots.text(0);
+                    ClockTrack* track = clock == "ticks"           ? &ticks
+                                        : clock == "monotonic_raw" ? &raw
+                                        : clock == "realtime"      ? &realtime
+                                        : clock == "boottime"      ? &boottime
+                                                                   : nullptr;
+                    if (track != nullptr) {
+                      track->add(snapshots.integer(1), snapshots.integer(2), snapshots.integer(3));
+                    }
+                  });
 }
 
 Status Ingest::Impl::restore_threads() {
   std::map<int64_t, Process*> by_id;
   for (auto& [spool, process] : processes) by_id[process.id] = &process;
-  SONDE_ASSIGN(auto threads,
-               writer.database().prepare("SELECT process_id, tid, name FROM sonde_thread"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, threads.step());
-    if (!row) break;
-    const auto found = by_id.find(threads.integer(0));
-    if (found == by_id.end()) continue;
-    found->second->threads[static_cast<uint32_t>(threads.integer(1))] = threads.text(2);
-  }
-  return ok_status();
+  return each_row(writer.database(), "SELECT process_id, tid, name FROM sonde_thread",
+                  [&](const Statement& threads) {
+                    const auto found = by_id.find(threads.integer(0));
+                    if (found == by_id.end()) return;
+                    found->second->threads[static_cast<uint32_t>(threads.integer(1))] =
+                        threads.text(2);
+                  });
 }
 
 Status Ingest::Impl::restore() {
@@ -382,12 +369,9 @@ Status Ingest::Impl::restore() {
                          "SELECT CAST(value AS integer) FROM rocpd_metadata WHERE tag = "
                          "'sonde::rank'",
                          -1));
-  SONDE_ASSIGN(auto entries, writer.database().prepare("SELECT key, value FROM sonde_ingest"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, entries.step());
-    if (!row) break;
-    restore_entry(*this, entries.text(0), entries.text(1));
-  }
+  SONDE_TRY(each_row(
+      writer.database(), "SELECT key, value FROM sonde_ingest",
+      [&](const Statement& entries) { restore_entry(*this, entries.text(0), entries.text(1)); }));
   return restore_threads();
 }
 

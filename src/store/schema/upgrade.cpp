@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "store/each_row.h"
 #include "store/schema/definitions.h"
 #include "store/schema/schema.h"
 
@@ -50,17 +51,11 @@ struct Upgrade {
   // Rows that the output's constraints refuse are left out and show in the counts.
   Status copy(const std::string& select, const std::string& insert) {
     SONDE_ASSIGN(auto from, in.prepare(select));
-    const int columns = from.column_count();
     std::string values = "?";
-    for (int i = 1; i < columns; ++i) values += ",?";
+    for (int i = 1; i < from.column_count(); ++i) values += ",?";
     SONDE_ASSIGN(auto to,
                  out.prepare("INSERT OR IGNORE INTO " + insert + " VALUES (" + values + ")"));
-    for (;;) {
-      SONDE_ASSIGN(const bool row, from.step());
-      if (!row) return ok_status();
-      for (int i = 0; i < columns; ++i) to.bind_column(i + 1, from, i);
-      SONDE_TRY(to.run());
-    }
+    return copy_rows(from, to);
   }
 
   Status count(const std::string& table, const std::string& source) {
@@ -218,15 +213,14 @@ Status Upgrade::copy_common_columns(const std::string& table) {
   SONDE_ASSIGN(const bool there, in.has_table(table));
   if (!there) return ok_status();
   std::string columns;
-  SONDE_ASSIGN(auto column,
-               out.prepare("SELECT name FROM pragma_table_xinfo(?1, 'main') WHERE hidden = 0"));
-  column.bind(1, std::string_view(table));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, column.step());
-    if (!row) break;
-    SONDE_ASSIGN(const bool common, in.has_column(table, column.text(0)));
-    if (common) columns += (columns.empty() ? "" : ", ") + quoted_name(column.text(0));
-  }
+  SONDE_TRY(each_row(
+      out, "SELECT name FROM pragma_table_xinfo(?1, 'main') WHERE hidden = 0",
+      [&](const Statement& column) -> Status {
+        SONDE_ASSIGN(const bool common, in.has_column(table, column.text(0)));
+        if (common) columns += (columns.empty() ? "" : ", ") + quoted_name(column.text(0));
+        return ok_status();
+      },
+      std::string_view(table)));
   if (columns.empty()) return ok_status();
   const std::string source = "main." + quoted_name(table);
   SONDE_TRY(
@@ -256,44 +250,43 @@ Status Upgrade::describe_processes() {
 }
 
 Status Upgrade::copy_extension_tables() {
-  SONDE_ASSIGN(auto table,
-               in.prepare("SELECT name, sql FROM main.sqlite_master WHERE "
-                          "type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite^_%' "
-                          "ESCAPE '^' ORDER BY name"));
-  for (;;) {
-    SONDE_ASSIGN(const bool row, table.step());
-    if (!row) break;
-    const std::string name(table.text(0));
-    if (contains(kKnownTables, name)) continue;
-    SONDE_ASSIGN(const int64_t rows,
-                 in.integer("SELECT EXISTS (SELECT 1 FROM main." + quoted_name(name) + ")"));
-    // The tables that v3 dropped are part of every v2 file, mostly empty.
-    if (rows == 0 && name.rfind("rocpd_", 0) == 0) continue;
-    if (auto status = run_definition_of_file(out, std::string(table.text(1))); !status) {
-      report.notes.push_back("the table " + name + " was not kept: " + status.error().message);
-      continue;
-    }
-    SONDE_TRY(copy_common_columns(name));
-  }
-  return ok_status();
+  return each_row(
+      in,
+      "SELECT name, sql FROM main.sqlite_master WHERE "
+      "type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite^_%' "
+      "ESCAPE '^' ORDER BY name",
+      [&](const Statement& table) -> Status {
+        const std::string name(table.text(0));
+        if (contains(kKnownTables, name)) return ok_status();
+        SONDE_ASSIGN(const int64_t rows,
+                     in.integer("SELECT EXISTS (SELECT 1 FROM main." + quoted_name(name) + ")"));
+        // The tables that v3 dropped are part of every v2 file, mostly empty.
+        if (rows == 0 && name.rfind("rocpd_", 0) == 0) return ok_status();
+        if (auto status = run_definition_of_file(out, std::string(table.text(1))); !status) {
+          report.notes.push_back("the table " + name + " was not kept: " + status.error().message);
+          return ok_status();
+        }
+        SONDE_TRY(copy_common_columns(name));
+        return ok_status();
+      });
 }
 
 Status Upgrade::copy_extension_views() {
-  SONDE_ASSIGN(auto view, in.prepare("SELECT name, sql FROM main.sqlite_master WHERE "
-                                     "type = 'view' AND name NOT LIKE 'sonde^_%' ESCAPE '^' "
-                                     "ORDER BY name"));
   std::vector<std::string> created;
-  for (;;) {
-    SONDE_ASSIGN(const bool row, view.step());
-    if (!row) break;
-    const std::string name(view.text(0));
-    if (contains(kRpdViews, name)) continue;
-    if (auto status = run_definition_of_file(out, std::string(view.text(1))); !status) {
-      report.notes.push_back("the view " + name + " was not kept: " + status.error().message);
-    } else {
-      created.push_back(name);
-    }
-  }
+  SONDE_TRY(each_row(
+      in,
+      "SELECT name, sql FROM main.sqlite_master WHERE "
+      "type = 'view' AND name NOT LIKE 'sonde^_%' ESCAPE '^' "
+      "ORDER BY name",
+      [&](const Statement& view) {
+        const std::string name(view.text(0));
+        if (contains(kRpdViews, name)) return;
+        if (auto status = run_definition_of_file(out, std::string(view.text(1))); !status) {
+          report.notes.push_back("the view " + name + " was not kept: " + status.error().message);
+        } else {
+          created.push_back(name);
+        }
+      }));
   // One that names what v3 does not have is of no use, and makes some SQLite tools fail.
   for (const auto& name : created) {
     if (auto usable = out.prepare("SELECT * FROM " + quoted_name(name)); !usable) {
