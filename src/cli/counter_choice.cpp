@@ -1,6 +1,7 @@
 #include "cli/counter_choice.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 #include "metrics/gpu_facts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cctype>
 

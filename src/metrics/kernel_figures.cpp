@@ -1,6 +1,7 @@
 #include "metrics/kernel_figures.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string_view>
 

@@ -1,6 +1,7 @@
 #include "serve/layer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,7 @@
 #include "serve/sql.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 

@@ -1,6 +1,7 @@
 #include "watch/job_card.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

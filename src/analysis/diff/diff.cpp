@@ -1,6 +1,7 @@
 #include "analysis/diff/diff.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

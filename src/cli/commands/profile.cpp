@@ -1,6 +1,7 @@
 // sonde profile: hardware counters of kernels, by running a command once for each set of counters
 // that the GPU counts at a time.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "export/rocprof/compute_files.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -3,6 +3,7 @@
 // sysinfo.csv with the facts about the GPU, roofline.csv where its roofs were measured, and how it
 // was counted. What the trace does not know is empty.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

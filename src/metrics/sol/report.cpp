@@ -1,6 +1,7 @@
 #include "metrics/sol/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
