@@ -159,6 +159,14 @@ sys.exit(0 if code == 0 and count.value > 0 else 1)
 """
 
 
+HIP = "libamdhip64.so.7|libamdhip64.so.6|libamdhip64.so.5"
+
+
+def can_load(names):
+    """One of a|b, whose version differs between releases of Debian."""
+    return any(python_succeeds(f"import ctypes; ctypes.CDLL('{name}')") for name in names.split("|"))
+
+
 def keeps_time_by_tsc():
     """As `sonde record --clock tsc` asks for it."""
     try:
@@ -190,6 +198,7 @@ CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0"
 
 NEED_CHECKS = {
     "opencl": lambda name, places: python_succeeds(HAS_OPENCL),
+    "hip": lambda name, places: can_load(HIP),
     "root": lambda name, places: os.geteuid() == 0,
     OTHER_USER: lambda name, places: os.geteuid() == 0,
     "tsc": lambda name, places: keeps_time_by_tsc(),
@@ -202,7 +211,7 @@ NEED_CHECKS = {
     "torch": lambda name, places: python_succeeds(f"import torch; assert int(torch.__version__.split('.')[0]) >= {name}"),
     "file": lambda name, places: os.path.exists(spec.substitute(name, places)),
     "machine": lambda name, places: os.uname().machine == name,
-    "lib": lambda name, places: python_succeeds(f"import ctypes; ctypes.CDLL('{name}')"),
+    "lib": lambda name, places: can_load(name),
     "env": lambda name, places: bool(os.environ.get(name)),
     "program": lambda name, places: os.path.exists(f"{places['programs']}/{name}"),
 }

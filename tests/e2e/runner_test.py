@@ -118,6 +118,9 @@ class RunnerTest(unittest.TestCase):
         done = self.run_suite(skipped)
         self.assertEqual(done.returncode, 77)
         self.assertIn("skip c: needs command no-such-command", done.stdout)
+        libraries = skipped.replace("command:no-such-command", "lib:libnone.so.1|libnone.so.2")
+        self.assertEqual(self.run_suite(libraries).returncode, 77)
+        self.assertEqual(self.run_suite(libraries.replace("libnone.so.2", "libc.so.6")).returncode, 0)
         mixed = f'{skipped}\n[[case]]\nname = "d"\nrun = "true"'
         self.assertEqual(self.run_suite(mixed).returncode, 0)
         need = '[[case]]\nname = "c"\nrun = "true"\nneeds = "shared:typo"'

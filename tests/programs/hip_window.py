@@ -1,7 +1,17 @@
 """Fills memory of a GPU before, in and after a range "step": 3, 4 and 5 times, and waits after the range only."""
 import ctypes
 
-roctx, hip = ctypes.CDLL("libroctx64.so.4"), ctypes.CDLL("libamdhip64.so.5")
+
+def load_hip():
+    for version in (5, 6, 7):
+        try:
+            return ctypes.CDLL(f"libamdhip64.so.{version}")
+        except OSError:
+            continue
+    raise SystemExit("no libamdhip64.so of ROCm 5 to 7")
+
+
+roctx, hip = ctypes.CDLL("libroctx64.so.4"), load_hip()
 SIZE = ctypes.c_size_t(64 << 20)
 memory = ctypes.c_void_p()
 assert hip.hipMalloc(ctypes.byref(memory), SIZE) == 0
