@@ -179,7 +179,8 @@ void sort_columns(const Library& lib, const Matrix& a) {
 }  // namespace
 
 int main() {
-  library = dlopen("librocsparse.so.0", RTLD_NOW);
+  for (const char* name : {"librocsparse.so.1", "librocsparse.so.0"})
+    if (library == nullptr) library = dlopen(name, RTLD_NOW);
   if (library == nullptr) return 77;
   const Library lib;
   for (const Matrix& a :
