@@ -15,8 +15,11 @@ front of its waits, for the log after them. HIP's fills are kernels.
 With --calls against HIP's own log of calls (AMD_LOG_LEVEL): each is in rocpd_api once.
 
 With --hsa of a program of HSA alone, whose kernels belong to no call, against how often it says to
-have called what."""
+have called what.
+
+Last it prints the trace's figures, which ./dev matrix compares between releases of Debian."""
 import argparse
+import hashlib
 import json
 import pathlib
 import re
@@ -134,6 +137,18 @@ def calls_of_output(output):
     return calls
 
 
+def figures(database):
+    """What is the same with every version of HIP and ROCr: addresses are not, nor are the names that HIP 6
+    gave to what HIP 5 called without R0600."""
+    count = {name: database.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
+             for name in ("rocpd_op", "rocpd_api_ops")}
+    calls = sorted(f"{name.removesuffix('R0600')} {re.sub('0x[0-9a-f]+', 'address', arguments or '')}"
+                   for name, arguments in database.execute(
+                       "SELECT apiName, args FROM api WHERE domain IN ('hip', 'hsa')"))
+    digest = hashlib.sha256("\n".join(calls).encode()).hexdigest()[:8]
+    return (f"{count['rocpd_op']} ops, {len(calls)} calls, {count['rocpd_api_ops']} links, arguments {digest}")
+
+
 def check_views(database, kernels, copies, hsa):
     """sonde_kernel and sonde_copy show every op; every op belongs to a call."""
     problems = []
@@ -187,6 +202,7 @@ def main():
             problems += check_calls(database, "hip", calls_of_log(done.stderr))
         if options.hsa:
             problems += check_calls(database, "hsa", calls_of_output(done.stdout))
+        print(f"figures: {figures(database)}")
         database.close()
     more, apart = compare("kernels", log_kernels, kernels, True)
     problems += more

@@ -124,6 +124,8 @@ def show(folder, suites, markdown=False):
     for suite in suites:
         for line in results.remarks(suite, found[suite], known):
             say(line)
+    for line in results.compared(suites, found):
+        say(line)
     return found
 
 

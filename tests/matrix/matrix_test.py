@@ -136,6 +136,22 @@ class Table(unittest.TestCase):
                           "trixie: FAILED hip.headers: not explained",
                           "trixie: left out: the tests of HSA alone (no lld)"])
 
+    def test_figures_are_compared(self):
+        junit = JUNIT.format(status="run", inside="").replace("fine", "1 process\nfigures: 3 ops, 4 calls\n")
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "junit.xml")
+            file.write_text(junit)
+            bookworm = results.of_status(0, file, summarise.summarise)
+        self.assertEqual(bookworm["figures"], {"hip.oracle.vadd": "3 ops, 4 calls"})
+        trixie = found_of(figures={"hip.oracle.vadd": "3 ops, 4 calls", "hip.oracle.alone": "1 ops"})
+        found = {"bookworm": {"areas": {"hip": bookworm}}, "trixie": {"areas": {"hip": trixie, "hsa": found_of()}},
+                 "sid": {"areas": {"hip": found_of(figures={"hip.oracle.vadd": "2 ops, 4 calls"})}}}
+        self.assertEqual(results.compared(["bookworm", "trixie"], found),
+                         ["figures of 1 of 1 recorded programs are the same on bookworm, trixie"])
+        self.assertEqual(results.compared(["trixie", "sid"], found)[0],
+                         "figures of hip.oracle.vadd differ: trixie 3 ops, 4 calls; sid 2 ops, 4 calls")
+        self.assertEqual(results.compared(["sid"], found), [])
+
     def test_green(self):
         self.assertFalse(results.is_green(self.FOUND["trixie"], self.AREAS))
         self.assertFalse(results.is_green({"areas": {"hip": found_of()}}, self.AREAS))

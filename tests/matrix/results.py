@@ -1,8 +1,9 @@
 """What was found in each root, kept beside it, and the table of it. Used by matrix.py.
 
 ROOTS/SUITE.json: {"commit", "date", "versions": {...}, "areas": {NAME: {"state", "text", "seconds",
-"commit", "date", "failed": [...], "skipped": [...]}}, "left_out": [...]}. A state is passed, failed,
-late (over its limit), or missing (no test of it was built).
+"commit", "date", "failed": [...], "skipped": [...], "figures": {TEST: "..."}}}, "left_out": [...]}. A state
+is passed, failed, late (over its limit), or missing (no test of it was built). Figures are what a test has
+printed after "figures: ", which is the same on all suites.
 """
 
 import json
@@ -38,11 +39,19 @@ def is_done(found, area, commit):
 
 def of_tests(junit, summarise):
     """State, text, failed and skipped of a junit file; summarise is that of tests/support."""
-    passed, failed, skipped = summarise(xml.parse(junit).iter("testcase"))
+    tests = list(xml.parse(junit).iter("testcase"))
+    passed, failed, skipped = summarise(tests)
     if passed + len(failed) == 0:
         return {"state": "missing", "text": "nothing to run", "failed": [], "skipped": skipped}
     text = f"{passed} passed" if not failed else f"{len(failed)} of {passed + len(failed)} FAILED"
-    return {"state": "failed" if failed else "passed", "text": text, "failed": failed, "skipped": skipped}
+    return {"state": "failed" if failed else "passed", "text": text, "failed": failed, "skipped": skipped,
+            "figures": figures_of(tests)}
+
+
+def figures_of(tests):
+    printed = {test.get("name"): re.search(r"^figures: (.+)$", test.findtext("system-out") or "", re.M)
+               for test in tests}
+    return {name: match.group(1) for name, match in printed.items() if match}
 
 
 def of_status(status, junit, summarise):
@@ -123,6 +132,23 @@ def remarks(suite, found, known):
             lines.append(f"{suite}: FAILED {test}: {reason or 'not explained'}")
         lines += [f"{suite}: skipped {test}" for test in kept["skipped"]]
     lines += [f"{suite}: left out: {what}" for what in found.get("left_out", [])]
+    return lines
+
+
+def compared(suites, found):
+    """Lines on the figures of tests that more than one suite has: how many are equal, and which are not."""
+    by_test = {}
+    for suite in suites:
+        for kept in found[suite]["areas"].values():
+            for test, figures in kept.get("figures", {}).items():
+                by_test.setdefault(test, {})[suite] = figures
+    by_test = {test: of for test, of in by_test.items() if len(of) > 1}
+    differ = {test: of for test, of in by_test.items() if len(set(of.values())) > 1}
+    lines = [f"figures of {test} differ: " + "; ".join(f"{suite} {text}" for suite, text in of.items())
+             for test, of in differ.items()]
+    if by_test:
+        lines.append(f"figures of {len(by_test) - len(differ)} of {len(by_test)} recorded programs are the same on"
+                     f" {', '.join(suites)}")
     return lines
 
 

@@ -2,8 +2,7 @@
 
 Used by matrix.py. A root is made by mmdebstrap and entered in namespaces of its own for mounts and
 processes, so that nothing stays mounted or running when a command ends, however it ends. Its
-checkout is /opt/sonde, the test data (if there is any) /opt/shared, the compiler's cache
-/var/cache/ccache, which all roots of a folder share.
+checkout is /opt/sonde, the test data (if there is any) /opt/shared.
 """
 
 import fcntl
@@ -15,21 +14,21 @@ from pathlib import Path
 
 MIRROR = "http://deb.debian.org/debian"
 CHECKOUT = "/opt/sonde"
-# What a bare system lacks to fetch a repository and to compile it a second time.
-INCLUDE = "git,ca-certificates,ccache"
+# What a bare system lacks to fetch a repository. No ccache: builds with it precompile no headers
+# (cmake/sonde.cmake), which takes longer than the folder of the last build leaves to compile.
+INCLUDE = "git,ca-certificates"
 GIB = 1 << 30
-# Measured (README.md): packages of all groups, build folder, the suite's part of the compiler's cache.
+# Measured (README.md): packages of all groups, build folder.
 NEEDS = {"packages": 7.2 * GIB, "build": 3.5 * GIB}
 
-ENVIRONMENT = {"HOME": "/root", "PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
-               "CCACHE_DIR": "/var/cache/ccache", "CCACHE_MAXSIZE": "8G"}
+ENVIRONMENT = {"HOME": "/root", "PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 # Of the caller's environment: what says how its processor and terminal want to be used.
 KEPT = ("TERM", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
-# Run as root with the root's folder, the cache's and the data's as arguments.
+# Run as root with the root's folder and the data's as arguments.
 ENTER = r"""
 set -e
-root=$1 cache=$2 data=$3; shift 3
+root=$1 data=$2; shift 2
 mount --make-rprivate /
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
@@ -37,8 +36,6 @@ mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 mount -t tmpfs -o mode=1777 tmpfs "$root/run/lock" 2>/dev/null || true
-mkdir -p "$root/var/cache/ccache"
-mount --bind "$cache" "$root/var/cache/ccache"
 if [ -n "$data" ]; then
   mkdir -p "$root/opt/shared"
   mount --bind -o ro "$data" "$root/opt/shared"
@@ -123,11 +120,9 @@ class Root:
 
     def command(self, words, data=None):
         """The command line that runs bash's arguments `words` in the root."""
-        cache = self.folder / "ccache"
-        cache.mkdir(parents=True, exist_ok=True)
         variables = {**ENVIRONMENT, **{name: os.environ[name] for name in KEPT if name in os.environ}}
         return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--", "/bin/sh", "-c", ENTER,
-                "enter", str(self.path), str(cache), str(data or ""),
+                "enter", str(self.path), str(data or ""),
                 *(f"{name}={value}" for name, value in variables.items()), "/bin/bash", *words]
 
     def run(self, script, log, data=None, limit_s=None):
