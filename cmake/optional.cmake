@@ -121,9 +121,9 @@ sonde_optional(httplib PACKAGE libcpp-httplib-dev HEADERS httplib.h openssl/ssl.
 if(HAS_HTTPLIB)  # a part of it that is not for all is built on, and differs between versions
   file(STRINGS ${HTTPLIB_HEADER_1}/httplib.h version REGEX "CPPHTTPLIB_VERSION \"0\\.[0-9]+")
   string(REGEX REPLACE ".*\"0\\.([0-9]+).*" "\\1" HTTPLIB_MINOR "${version}")
-  if(NOT HTTPLIB_MINOR MATCHES "^(11|18)$")
+  if(NOT HTTPLIB_MINOR MATCHES "^(11|18|41)$")
     set(HAS_HTTPLIB FALSE)
-    sonde_left_out("libsonde-http.so: the server of pages in a browser" "libcpp-httplib-dev 0.11 or 0.18")
+    sonde_left_out("libsonde-http.so: the server of pages in a browser" "libcpp-httplib-dev 0.11, 0.18 or 0.41")
   endif()
 endif()
 # For backends.

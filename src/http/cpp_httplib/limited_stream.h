@@ -31,8 +31,15 @@ class LimitedStream : public httplib::Stream {
   // Once has_more() has seen it.
   bool is_gone() const { return gone_; }
 
+#if SONDE_HTTPLIB_MINOR < 41
   bool is_readable() const override { return true; }
   bool is_writable() const override { return true; }
+#else  // where to be readable is to have something in the buffer; read() and write() wait themselves
+  bool is_readable() const override { return taken_ < buffer_.size(); }
+  bool wait_readable() const override { return true; }
+  bool wait_writable() const override { return true; }
+  time_t duration() const override { return 0; }
+#endif
   ssize_t read(char* to, size_t size) override;
   ssize_t write(const char* from, size_t size) override;
   void get_remote_ip_and_port(std::string& ip, int& port) const override;
