@@ -2,6 +2,7 @@
 """Tests of the tools in this folder: each must see what it is there to see."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -186,6 +187,17 @@ class DevTest(unittest.TestCase):
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn("see ./dev help", done.stderr)
         self.assertIn(" export_bench ", self.dev("bench", "nope").stderr)
+
+    def test_of_several_names_of_a_package_one_that_can_be_installed_is_taken(self):
+        function = re.search(r"^known_names\(\) \{.*?^\}", (check_arrows.ROOT / "dev").read_text(), re.S | re.M)[0]
+        with tempfile.TemporaryDirectory() as folder:
+            apt = Path(folder, "apt-get")  # knows a package whose dependencies are missing
+            apt.write_text('#!/bin/sh\ncase "$*" in *broken*|*absent*) exit 100;; esac\n')
+            apt.chmod(0o755)
+            done = subprocess.run(["bash", "-c", f"{function}\nknown_names 'absent|broken|there' alone 'broken|absent'"],
+                                  env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}, text=True,
+                                  capture_output=True, check=True)
+        self.assertEqual(done.stdout.split(), ["there", "alone", "broken"])
 
 
 if __name__ == "__main__":
