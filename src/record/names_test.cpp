@@ -33,8 +33,8 @@ TEST(Names, RanksOfEveryLauncher) {
 std::string filled(const std::string& name, const std::optional<Rank>& rank = std::nullopt) {
   const NameFacts facts{12, 3, "node7", rank, {"/opt/my app", "-n", "a/b"}, 0};
   const auto variable = [](const char* wanted) -> const char* {
-    const std::string_view name = wanted;
-    return name == "X" ? "x y" : name == "SLURM_JOB_ID" ? "99" : nullptr;
+    const std::string_view given = wanted;
+    return given == "X" ? "x y" : given == "SLURM_JOB_ID" ? "99" : nullptr;
   };
   return fill_name(name, facts, variable).name;
 }
