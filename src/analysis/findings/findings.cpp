@@ -19,8 +19,8 @@ constexpr size_t kNameWidth = 60;
 
 std::vector<const Rule*> all_rules() {
   std::vector<const Rule*> rules = host_rules();
-  for (const auto& more :
-       {work_rules(), kernel_rules(), counter_rules(), rank_rules(), cpu_rules()}) {
+  for (const auto& more : {work_rules(), balance_rules(), kernel_rules(), counter_rules(),
+                           rank_rules(), cpu_rules()}) {
     rules.insert(rules.end(), more.begin(), more.end());
   }
   return rules;
@@ -116,6 +116,7 @@ std::vector<Finding> all_findings_of(std::span<const trace::Trace> traces) {
     wall_ns += evidence.all.total_ns;
     add_host_claims(evidence, claims[i]);
     add_work_claims(evidence, claims[i]);
+    wall_ns += add_balance_claims(evidence, claims[i]);
     add_kernel_claims(evidence, claims[i]);
     add_counter_claims(evidence, claims[i]);
   }
@@ -165,7 +166,8 @@ std::string findings_definition() {
       "check: what costs GPU time and could be improved, in order of the time that could be "
       "saved. Of is the time that a finding is about, Could save the part of it that its rule "
       "expects to save, and Share that part as a percentage of the time between the first and the "
-      "last operation of each GPU (or of the window), all GPUs together. No moment of a GPU "
+      "last operation of each GPU (or of the window), all GPUs together, and what uneven-gpus adds. "
+      "No moment of a GPU "
       "counts for two findings: findings that name a cause take their time first, then the "
       "others, largest first; so the shares never add up to more than the whole. Findings that "
       "could save less than --least percent are left out, but for what half of the time or more "

@@ -78,6 +78,10 @@ void add_kernel_claims(const Evidence& evidence, Claims& claims);
 // counters.cpp: what counters say of the hot kernels.
 std::vector<const Rule*> counter_rules();
 void add_counter_claims(const Evidence& evidence, Claims& claims);
+// balance.cpp: GPUs of a process with unequal work. Returns the time that the claim is about and
+// that is before the first or after the last operation of its GPU.
+std::vector<const Rule*> balance_rules();
+int64_t add_balance_claims(const Evidence& evidence, Claims& claims);
 // ranks.cpp: who waits for whom, in all traces together.
 std::vector<const Rule*> rank_rules();
 void add_rank_claims(std::span<const trace::Trace> traces, std::span<Claims> claims);
