@@ -50,6 +50,15 @@ class Links(Launchers):
         both = joined(self.process(100, 0, 0), self.process(200, 1, 5), tracks=["GPU of 100", "GPU of 200"])
         self.assertEqual(self.launchers(both), {"k_of_100": {100: 6}, "k_of_200": {200: 6}})
 
+    def test_one_gpu_and_numbers_of_their_own(self):
+        """Two processes on one GPU, in turns; the numbers of the second go on from the first's."""
+        second = Trace(process=200)
+        second.correlation = 6
+        for i in range(6):
+            second.kernel("k_of_200", at=100 * i + 60, lasts=10, launched=100 * i + 50)
+        both = joined(self.process(100, 0, 0), second, tracks=["0", "0"])
+        self.assertEqual(self.launchers(both), {"k_of_100": {100: 6}, "k_of_200": {200: 6}})
+
     def test_the_names_the_other_way_round(self):
         """The same with the devices swapped: the names decide, not the order."""
         both = joined(self.process(100, 1, 0), self.process(200, 0, 5), tracks=["GPU of 100", "GPU of 200"])

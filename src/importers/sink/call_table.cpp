@@ -204,18 +204,32 @@ class Owners {
     return false;
   }
 
-  // A process without a track of its own shares one on which its numbers come more than once.
+  // A process without a track of its own shares one on which its numbers come more than once, or
+  // are none of the owner's and come after its calls.
   void share_track(size_t process) {
-    std::map<std::pair<uint32_t, int64_t>, uint64_t> times;
-    for (const TrackedOp& op : ops_) ++times[{op.track, op.correlation}];
-    std::vector<uint64_t> twice(tracks_, 0), of_process(tracks_, 0);
-    for (const auto& [key, count] : times) {
-      if (calls_.find(calls_.processes()[process], key.second, 0) == CallTable::kNoCall) continue;
-      ++of_process[key.first];
-      if (count > 1) ++twice[key.first];
+    struct Times {
+      uint64_t count = 0;
+      int64_t first_ns = std::numeric_limits<int64_t>::max();
+    };
+    std::map<std::pair<uint32_t, int64_t>, Times> times;
+    for (const TrackedOp& op : ops_) {
+      Times& of = times[{op.track, op.correlation}];
+      ++of.count;
+      of.first_ns = std::min(of.first_ns, op.start_ns);
+    }
+    std::vector<uint64_t> shared(tracks_, 0), of_process(tracks_, 0);
+    for (const auto& [key, of] : times) {
+      const auto& [track, correlation] = key;
+      const auto* call = calls_.call(calls_.processes()[process], correlation, of.first_ns);
+      if (call == nullptr) continue;
+      ++of_process[track];
+      const size_t owner = owner_[track];
+      const bool is_owners = owner != kNobody && calls_.call(calls_.processes()[owner], correlation,
+                                                             of.first_ns) != nullptr;
+      if (of.count > 1 || (!is_owners && call->start_ns <= of.first_ns)) ++shared[track];
     }
     for (size_t track = 0; track < tracks_; ++track) {
-      if (of_process[track] > 0 && twice[track] * 2 >= of_process[track]) owner_[track] = kNobody;
+      if (of_process[track] > 0 && shared[track] * 2 >= of_process[track]) owner_[track] = kNobody;
     }
   }
 

@@ -67,6 +67,34 @@ TEST(CallTable, OneTrackOfTwoProcesses) {
             (std::vector<int64_t>{10, 20, 11, 21}));
 }
 
+// Two processes on one GPU whose numbers go on from each other's.
+TEST(CallTable, OneTrackOfTwoProcessesWithNumbersOfTheirOwn) {
+  const Calls calls = {
+      {100, 1, 0, 5, 10}, {200, 101, 3, 8, 20}, {100, 2, 50, 55, 11}, {200, 102, 90, 95, 21}};
+  EXPECT_EQ(
+      launched(calls, {{0, 1, 20}, {0, 101, 25}, {0, 2, 60}, {0, 102, 99}}, {"GPU 0"}, {"", ""}),
+      (std::vector<int64_t>{10, 20, 11, 21}));
+  // A third one with little work, and one whose GPU is not in the file: its numbers are others'.
+  Calls more = calls;
+  more.push_back({300, 201, 100, 105, 30});
+  more.push_back({400, 1, 200, 205, 40});
+  more.push_back({400, 101, 210, 215, 41});
+  EXPECT_EQ(launched(more, {{0, 1, 20}, {0, 101, 25}, {0, 2, 60}, {0, 102, 99}, {0, 201, 110}},
+                     {"GPU 0"}, {"", "", "", ""}),
+            (std::vector<int64_t>{10, 20, 11, 21, 30}));
+}
+
+// Operations from before the recording, whose numbers another process has for later calls.
+TEST(CallTable, CallsAfterAnOperationDidNotLaunchIt) {
+  const Calls calls = {{100, 11, 100, 105, 10},
+                       {100, 12, 110, 115, 11},
+                       {200, 1, 300, 305, 20},
+                       {200, 2, 310, 315, 21}};
+  EXPECT_EQ(
+      launched(calls, {{0, 1, 20}, {0, 2, 60}, {0, 11, 120}, {0, 12, 130}}, {"GPU 0"}, {"", ""}),
+      (std::vector<int64_t>{-1, -1, 10, 11}));
+}
+
 // A number that only the other process has: launched before the recording began.
 TEST(CallTable, NoCallIsBetterThanAnothers) {
   const Calls calls = {{100, 1, 0, 5, 10},
