@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <unordered_set>
 
+#include "base/redact.h"
 #include "base/strings.h"
 #include "base/unique_fd.h"
 #include "store/each_row.h"
@@ -37,6 +38,14 @@ constexpr std::string_view kDictionaries[] = {"sonde_stack", "sonde_frame", "son
 constexpr std::string_view kSpans[] = {"rocpd_api", "rocpd_op", "rocpd_monitor"};
 constexpr std::string_view kMoments[] = {"sonde_counter", "sonde_flow", "sonde_sample",
                                          "sonde_blocked"};
+
+// What older versions stored as it was, and may hold secrets: told as an export tells it.
+struct Told {
+  std::string_view table, name, value;
+};
+constexpr Told kTold[] = {{"sonde_process", "", "command"},
+                          {"sonde_note", "key", "value"},
+                          {"rocpd_metadata", "tag", "value"}};
 
 template <size_t kCount>
 bool contains(const std::string_view (&names)[kCount], std::string_view name) {
@@ -145,6 +154,16 @@ Result<Statement> Trimming::insert_into(const Table& table) {
                       ") VALUES (" + places + ")");
 }
 
+void bind_told(const Table& table, const Told& told, const Statement& from, Statement& to) {
+  const auto place_of = [&](std::string_view column) {
+    const auto found = std::find(table.columns.begin(), table.columns.end(), column);
+    return found == table.columns.end() ? -1 : static_cast<int>(found - table.columns.begin());
+  };
+  const int name = place_of(told.name), value = place_of(told.value);
+  if (value < 0 || from.is_null(value)) return;
+  to.bind(value + 1, redact_fact(name < 0 ? "" : from.text(name), from.text(value)));
+}
+
 Status Trimming::copy(const Table& table, const std::string& condition) {
   std::string columns;
   for (const std::string& column : table.columns) {
@@ -159,7 +178,16 @@ Status Trimming::copy(const Table& table, const std::string& condition) {
   SONDE_ASSIGN(auto from, in_.prepare("SELECT " + columns + " FROM main." +
                                       quoted_name(table.name) + " t WHERE " + condition));
   SONDE_ASSIGN(auto to, insert_into(table));
-  return copy_rows(from, to);
+  const Told* const told = std::find_if(std::begin(kTold), std::end(kTold),
+                                        [&](const Told& one) { return one.table == table.name; });
+  if (told == std::end(kTold)) return copy_rows(from, to);
+  for (;;) {
+    SONDE_ASSIGN(const bool row, from.step());
+    if (!row) return ok_status();
+    for (int i = 0; i < from.column_count(); ++i) to.bind_column(i + 1, from, i);
+    bind_told(table, *told, from, to);
+    SONDE_TRY(to.run());
+  }
 }
 
 // The ids that the rows hold that stayed.
