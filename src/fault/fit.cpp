@@ -42,9 +42,7 @@ std::string fitted(const std::string& text, size_t width) {
                                     : std::string_view(text);
   for (const auto part : split(body, '\n')) {
     const std::string line(part);
-    const size_t begin = line.find_first_not_of(' ');
-    const bool is_state = begin != std::string::npos && line[begin] == '{';  // JSON, of a wave
-    if (display_width(line) <= width || is_state) {
+    if (display_width(line) <= width) {
       out += line + "\n";
     } else {
       add_broken(line, width, out);

@@ -26,8 +26,6 @@ TEST(Fit, WhatHasNoLabelGoesOnFourBehind) {
 TEST(Fit, WhatCannotBeBrokenStaysWhole) {
   const std::string path(70, 'a');
   EXPECT_EQ(fitted("  at " + path + " there\n", 60), "  at\n      " + path + "\n      there\n");
-  const std::string state = "    {\"line\": \"state\", \"pc\": \"" + path + "\"}\n";
-  EXPECT_EQ(fitted(state, 60), state);
 }
 
 TEST(Fit, NothingIsBrokenWithoutAWidthOrWhereItFits) {

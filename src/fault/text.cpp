@@ -9,6 +9,7 @@
 #include "fault/collectives.h"
 #include "fault/findings.h"
 #include "fault/waits.h"
+#include "fault/waves.h"
 #include "wire/board.h"
 
 namespace sonde::fault {
@@ -267,7 +268,7 @@ void Text::wave(const Wave& wave) {
     line("      lane {} touches {:#x}, lane {} touches {:#x}", first.lane, first.address, last.lane,
          last.address);
   }
-  if (options_.all) line("      {}", wave.state);
+  if (options_.all) out_ += registers_text(wave);
 }
 
 void Text::waves() {

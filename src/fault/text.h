@@ -27,7 +27,7 @@ std::string joined_json_of(const std::vector<KeptReport>& reports,
                            const std::vector<CollectiveWait>& waits);
 
 // Lines of such a text that are wider than `width` columns, broken between words and indented; what
-// has no gap stays whole, as does a wave's state. No width, or less than 48: the text as it is.
+// has no gap stays whole. No width, or less than 48: the text as it is.
 std::string fitted(const std::string& text, size_t width);
 // The same for what is behind `fd`; as it is where that is no terminal.
 std::string fitted_to_terminal(const std::string& text, int fd);

@@ -19,6 +19,7 @@ struct WaveRegisters {
   std::vector<uint8_t> lds;
 };
 WaveRegisters registers_of(const Wave& wave);
+std::string registers_text(const Wave& wave);  // lines of up to 80 columns (wave_text.cpp)
 // By the number that instructions have for it; 0 for one that is not there.
 uint32_t wave_scalar(const WaveRegisters& registers, unsigned number);
 uint32_t wave_vector(const WaveRegisters& registers, unsigned number, unsigned lane);
