@@ -9,6 +9,7 @@
 #include "base/demangle.h"
 #include "metrics/gpu_facts.h"
 #include "metrics/occupancy.h"
+#include "report/layout.h"
 
 namespace sonde::metrics {
 namespace {
@@ -148,6 +149,7 @@ report::Section code_section(const Sampled& kernel, size_t number) {
   section.table.add_columns({text("offset", "Offset"), integer("samples", "Samples"),
                              percent("share", "Share"), real("lanes", "Lanes on"),
                              text("instruction", "Instruction"), text("source", "Source")});
+  report::lead_with(section.table, "instruction");
   for (const trace::CodeLine* line : kernel.lines) {
     const bool any = line->samples > 0;
     section.table.add_row({fmt::format("{:#x}", line->offset), any ? Value(line->samples) : Value(),

@@ -65,14 +65,22 @@ std::vector<size_t> fit_columns(const std::vector<ColumnNeed>& needs, size_t roo
   return widths;
 }
 
+namespace {
+
+Column& column_of(Table& table, const char* key) {
+  const int column = find_column(table, key);
+  SONDE_CHECK(column >= 0);
+  return table.columns[static_cast<size_t>(column)];
+}
+
+}  // namespace
+
 void leave_first(Table& table, std::initializer_list<const char*> keys) {
   int priority = -static_cast<int>(keys.size());
-  for (const char* key : keys) {
-    const int column = find_column(table, key);
-    SONDE_CHECK(column >= 0);
-    table.columns[static_cast<size_t>(column)].priority = priority++;
-  }
+  for (const char* key : keys) column_of(table, key).priority = priority++;
 }
+
+void lead_with(Table& table, const char* key) { column_of(table, key).priority = 1; }
 
 namespace {
 

@@ -27,6 +27,8 @@ std::vector<size_t> fit_columns(const std::vector<ColumnNeed>& needs, size_t roo
 struct Table;
 // These columns leave before the others where a table does not fit, in this order.
 void leave_first(Table& table, std::initializer_list<const char*> keys);
+// This one says what a row is: it stays, and has room for a name.
+void lead_with(Table& table, const char* key);
 
 // Text of five words and more, rather than a name.
 bool is_sentence(std::string_view text);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Runs every verb that reads a trace on real traces in terminals of 80 and 120 columns: no line may
+"""Runs every verb that reads a trace on real traces in terminals of 80 to 200 columns: no line may
 be wider, and the column that says what a row is keeps 40 of them where a name is cut at all.
 
     widths_test.py --sonde PATH [--verb NAME] [--show]
@@ -25,17 +25,22 @@ TRACES = ["rpd/matmul_result.rpd", "kineto/mi250_minitoy.json.gz", "kineto/vllm_
           "kineto/v100_alexnet_critical_path.json.gz", "kineto/mi300_bert_small.json.gz",
           "rocpd/synthetic_v3.db"]
 WIDTHS = (80, 120)
+MORE_WIDTHS = (100, 200)  # of the first traces only
 LEAST_NAME = 40
-# The first column of names of each verb, by its title; the others have none.
-LEADING = {"top": "Name", "ktop": "Name", "kernels": "Name", "api": "Name", "operators": "Operator",
-           "perf": "Operator", "stacks": "Frame", "variability": "Name", "sequences": "Name",
-           "overlap": "Name", "idle": "After", "diff": "Name", "critical-path": "Name"}
+# The first column of names of each table, by its title; other verbs have none.
+LEADING = {"top": ["Name"], "ktop": ["Name"], "kernels": ["Name"], "api": ["Name"], "operators": ["Operator"],
+           "perf": ["Operator"], "stacks": ["Frame"], "variability": ["Name"], "sequences": ["Name"],
+           "overlap": ["Name"], "idle": ["After", "Call"], "memory": ["Operator"], "diff": ["Name"],
+           "critical-path": ["Name", "Of"], "occupancy": ["Kernel"], "roofline": ["Kernel"]}
 VERBS = ["analyze", "api", "breakdown", "busy", "check", "collectives", "copies", "counters",
          "critical-path", "diff", "idle", "info", "kernels", "ktop", "launches", "memory",
          "operators", "overlap", "perf", "queues", "ranks", "report --format text", "sequences",
          "stacks", "steps", "top", "variability", "kernels --exact", "top --rpd",
-         "stacks --weight wall --by tree"]
-MORE = [["doctor"], ["avail"], ["config"], ["--help"], ["kernels", "--help"], ["record", "--help"]]
+         "stacks --weight wall --by tree", "occupancy", "critical-path --show edges",
+         "critical-path --show slack", "breakdown --per step", "info --metadata"]
+WORKLOAD = "compute/workloads/vcopy/MI200"
+MORE = [["doctor"], ["avail"], ["config"], ["--help"], ["kernels", "--help"], ["record", "--help"],
+        ["status"], ["recover"], ["monitor", "--once"], ["profile", "--plan", "--set", "all", "--gpu", "gfx90a"]]
 SKIPPED = 77
 
 
@@ -88,8 +93,7 @@ def problems_of(sonde, words, columns, folder):
     if status != 0 and words[0] != "doctor":  # which says so where nothing can be recorded
         found.append(f"exit {status}: {text.strip()[-300:]}")
     found += [f"{width_of(line)} wide: {line}" for line in lines if width_of(line) > columns]
-    title = LEADING.get(words[0])
-    if title:
+    for title in LEADING.get(words[0], []):
         found += [f"a name cut to less than {LEAST_NAME}: {line}"
                   for line in short_cut_names(lines, title)]
     seen = sum(1 for line in lines if line)
@@ -116,11 +120,13 @@ def main():
                 subprocess.run([sonde, "import", str(path), "-o", name], cwd=folder, check=True,
                                capture_output=True)
             traces.append(name)
-        jobs = [(words, columns) for words in MORE for columns in WIDTHS]
+        workload = str(SHARED / "data" / WORKLOAD)
+        more = MORE + [["sol", workload], ["sol", "--all", workload], ["roofline", workload]]
+        jobs = [(words, columns) for words in more for columns in (*WIDTHS, *MORE_WIDTHS)]
         for verb in VERBS:
-            for trace in traces:
+            for i, trace in enumerate(traces):
                 words = [*verb.split(), trace] + ([trace] if verb in ("diff", "ranks") else [])
-                jobs += [(words, columns) for columns in WIDTHS]
+                jobs += [(words, columns) for columns in (*WIDTHS, *(MORE_WIDTHS if i < 2 else ()))]
         jobs = [job for job in jobs if arguments.verb in (None, job[0][0])]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             results = list(pool.map(lambda job: problems_of(sonde, *job, folder), jobs))

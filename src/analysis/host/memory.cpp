@@ -5,6 +5,7 @@
 #include "analysis/host/allocations.h"
 #include "analysis/totals.h"
 #include "base/strings.h"
+#include "report/layout.h"
 #include "trace/frames.h"
 
 namespace sonde::analysis {
@@ -107,6 +108,8 @@ report::Section sites_section(const trace::Trace& trace, const std::vector<Alloc
   table.add_columns({text("device", "Device"), text("operator", "Operator"), text("frame", "Frame"),
                      integer("allocations", "Allocations"), bytes("total_bytes", "Bytes"),
                      bytes("largest_bytes", "Largest")});
+  report::lead_with(table, "operator");
+  report::leave_first(table, {"largest_bytes", "allocations"});
   const trace::OpTree tree = trace::build_op_tree(trace);
   const auto text = [&](Row api) {
     return api == kNone ? std::string() : trace.names[trace.apis.label[static_cast<size_t>(api)]];
@@ -206,7 +209,8 @@ Analysis memory_analysis() {
         "memory in use over time, in more "
         "detail"}},
       {{"parts", "N", "number of equal parts of the time", "20"},
-       {"user", "REGEX", "frames that are the user's own code", ""}},
+       {"user", "REGEX",
+        "frames that are the user's own code [those of no library that Sonde knows]", ""}},
       needs,
       run,
       true};

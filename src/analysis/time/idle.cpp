@@ -7,6 +7,7 @@
 #include "analysis/time/idle_gaps.h"
 #include "analysis/totals.h"
 #include "base/strings.h"
+#include "report/layout.h"
 #include "trace/frames.h"
 #include "trace/group_names.h"
 
@@ -190,6 +191,8 @@ class HostTable {
     table.add_columns({id("gpu_id", "GPU"), text("when", "When"), text("what", "What"),
                        text("name", "Call"), integer("gaps", "Gaps"), time("total_ns", "Total"),
                        time("max_ns", "Max")});
+    report::lead_with(table, "name");
+    report::leave_first(table, {"max_ns", "gaps", "when"});
     std::vector<std::pair<Key, Line>> sorted(lines_.begin(), lines_.end());
     std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
       if (a.first.gpu != b.first.gpu) return a.first.gpu < b.first.gpu;
@@ -343,7 +346,8 @@ Analysis idle_analysis() {
       {{"latency", "TIME", "a gap shorter than this after a timely launch is launch latency",
         "30us"},
        {"gaps", "N", "list this many of the longest gaps", "25"},
-       {"user", "REGEX", "frames that are the user's own code", ""}},
+       {"user", "REGEX",
+        "frames that are the user's own code [those of no library that Sonde knows]", ""}},
       [](const Parameters&) {
         return trace::Request{.ops = true,
                               .links = true,
