@@ -84,15 +84,25 @@ std::optional<int64_t> parse_duration_ns(std::string_view text, int64_t default_
   return std::llround(*value);
 }
 
+namespace {
+
+// Of a value of 0.9995 and more. Digits before the point are never rounded away.
+std::string three_digits(double value) {
+  if (value >= 99.95) return format_count(static_cast<uint64_t>(std::llround(value)));
+  return fmt::format("{:.{}f}", value, value >= 9.995 ? 1 : 2);
+}
+
+}  // namespace
+
 std::string format_size(uint64_t bytes) {
   static constexpr const char* kNames[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);
   size_t unit = 0;
-  while (value >= 1024 && unit + 1 < std::size(kNames)) {
+  while (value >= (unit == 0 ? 1024 : 1023.5) && unit + 1 < std::size(kNames)) {
     value /= 1024;
     ++unit;
   }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kNames[unit]);
+  return unit == 0 ? fmt::format("{} B", bytes) : three_digits(value) + " " + kNames[unit];
 }
 
 std::string format_duration(int64_t nanoseconds) {
@@ -101,11 +111,7 @@ std::string format_duration(int64_t nanoseconds) {
   double value = static_cast<double>(nanoseconds) / 1e3;
   size_t unit = 0;
   for (; std::fabs(value) >= 999.5 && unit + 1 < std::size(kNames); ++unit) value /= 1e3;
-  const double magnitude = std::fabs(value);
-  // Beyond, it is rather a moment of a clock than a duration.
-  if (magnitude >= 1000) return fmt::format("{:.3f} s", value);
-  const int decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", value, decimals, kNames[unit]);
+  return (value < 0 ? "-" : "") + three_digits(std::fabs(value)) + " " + kNames[unit];
 }
 
 std::string format_count(uint64_t count) {

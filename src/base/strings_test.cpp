@@ -35,14 +35,15 @@ TEST(Strings, Formats) {
   EXPECT_EQ(format_count(0), "0");
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_count(1234567), "1,234,567");
-  EXPECT_EQ(format_size(1536), "1.5 KiB");
+  EXPECT_EQ(format_size(1536), "1.50 KiB");
   EXPECT_EQ(format_duration(-999), "-999 ns");
   EXPECT_EQ(format_duration(1500), "1.50 us");
   EXPECT_EQ(format_duration(999'499), "999 us");
   EXPECT_EQ(format_duration(999'500), "1.00 ms");
   EXPECT_EQ(format_duration(-52'949'000), "-52.9 ms");
   EXPECT_EQ(format_duration(4'162'000'000), "4.16 s");
-  EXPECT_EQ(format_duration(3'723'400'000'000), "3723.400 s");
+  EXPECT_EQ(format_duration(3'723'400'000'000), "3,723 s");
+  EXPECT_EQ(format_duration(-999'999'999'999), "-1,000 s");
 }
 
 TEST(Strings, SplitKeepsEmptyParts) {

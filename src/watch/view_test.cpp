@@ -130,7 +130,7 @@ TEST(View, TellsOfTheGpuThatIsPlottedWhatHasNoColumn) {
   EXPECT_EQ(view.draw(80, 24).row_text(4),
             " edge 41 C  memory clock 1600 MHz  ECC 2 uncorrected 8 corrected (umc 2)");
   const Cells cells = view.draw(200, 60);
-  EXPECT_NE(cells.row_text(4).find("CPX NPS4 busy 12 - %  PCIe x16 32 GT/s  XGMI 2.0 KiB/s read "),
+  EXPECT_NE(cells.row_text(4).find("CPX NPS4 busy 12 - %  PCIe x16 32 GT/s  XGMI 2.00 KiB/s read "),
             std::string::npos)
       << cells.row_text(4);
   view.press("h");  // no plots, no details
