@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "analysis/critical_path/words.h"
 #include "base/strings.h"
 #include "cli/print_rows.h"
 #include "cli/terminal.h"
@@ -127,11 +128,12 @@ void Choice::apply(trace::Request& request) const {
 std::vector<Option> choice_options(const trace::Request& needs) {
   std::vector<Option> options = {{name_option(needs), "REGEX",
                                   "only names in which this extended regular expression is found",
-                                  ""}};
+                                  "all"}};
   const bool has_memory = (needs.args_of & bit_of(trace::ApiKind::kMemory)) != 0;
-  if (needs.ops || has_memory) options.push_back({"--gpu", "N", "only this GPU", ""});
-  options.push_back(
-      {"--rank", "N", needs.ops ? "only what this rank launched" : "only what this rank did", ""});
+  if (needs.ops || has_memory) options.push_back({"--gpu", "N", "only this GPU", "all"});
+  options.push_back({"--rank", "N",
+                     needs.ops ? "only what this rank launched" : "only what this rank did",
+                     "all"});
   return options;
 }
 
@@ -165,14 +167,14 @@ Result<trace::Trace> load_trace(const Arguments& arguments, const trace::Request
 
 std::vector<Option> window_options() {
   return {{"--from", "TIME",
-           "begin of the window, from the start of the trace: 1.5s, 200ms, 10us, 20%, or seconds; "
+           "start of the window, from the start of the trace: 1.5s, 200ms, 10us, 20%, or seconds; "
            "--from=-1s counts from its end",
            "start"},
           {"--to", "TIME", "end of the window, in the same way", "end"},
           {"--window", "WHAT",
            "only this part: marker:REGEX, marker:REGEX#K, kernel:REGEX, step:N, step:N..M or "
            "launched:N; --from and --to are then of it",
-           ""}};
+           "the whole trace"}};
 }
 
 Option format_option() {
@@ -195,20 +197,19 @@ Option exact_option() {
 }
 
 Option table_option() {
-  return {"--table", "NAME", "only this table; csv is always one, the first unless NAME is given",
-          ""};
+  return {"--table", "NAME", "only this table", "all; csv is always one: the first"};
 }
 
 std::vector<Option> report_options() {
-  return {
-      format_option(),
-      limit_option("25 in text, else all"),
-      {"--sort", "COLUMN",
-       "sort by this column of the CSV output, largest first (--sort=-COLUMN: smallest first)", ""},
-      {"--full-names", "", "show names whole in text (csv and json always do)", ""},
-      exact_option(),
-      table_option(),
-      explain_option()};
+  return {format_option(),
+          limit_option("25 in text, else all"),
+          {"--sort", "COLUMN",
+           "sort by this column of the CSV output, largest first (--sort=-COLUMN: smallest first)",
+           "the order of the command"},
+          {"--full-names", "", "show names whole in text (csv and json always do)", ""},
+          exact_option(),
+          table_option(),
+          explain_option()};
 }
 
 Result<int> print_definition(const std::string& definition) {
@@ -240,6 +241,7 @@ Result<int> print_report(const Arguments& arguments, report::Report report,
     if (!limit) return usage_error(report.name, limit.error());
     report::limit_tables(report, *limit, arguments.value("limit").has_value());
   }
+  if (renderer->for_people) analysis::put_words_for_keys(report);
   report::RenderOptions options;
   options.width = report::terminal_width(STDOUT_FILENO);
   options.colour = report::wants_colour(STDOUT_FILENO);

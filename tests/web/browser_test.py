@@ -225,7 +225,7 @@ class Story(WithBrowser):
         browser.click_time("Idle, by cause", STEP + 800_000)
         self.assertIn("GPU idle: copy", browser.text(".eventname"))
         browser.click_time("Critical path", 2_000_000)
-        self.assertIn("Critical path: gpu compute", browser.text(".eventname"))
+        self.assertIn("Critical path: GPU kernels", browser.text(".eventname"))
         browser.find("#timeline").send_keys(Keys.ESCAPE)
         browser.wait(lambda: not browser.all(".details"))
 

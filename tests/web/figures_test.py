@@ -7,6 +7,7 @@ figures_test.py --build DIR [--pictures FOLDER]. Skipped (77) without a browser,
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -69,6 +70,7 @@ class Moments(WithBrowser):
         browser.go("path")
         self.picture("moments-path")
         self.assertIn("Begins at20.0 ms", browser.text("#page-path"))
+        self.assertIn("GPU kernels", browser.text("[aria-label='Bound by'] table"))
         about = browser.find("[aria-label='Bound by'] dl button").get_attribute("title")
         self.assertIn("5000.020000 s on the clock of the file", about)
         browser.find("[aria-label='Bound by'] .meaning summary").click()
@@ -102,6 +104,10 @@ class Counted(WithBrowser):
         browser.settle()
         self.picture("roofline")
         self.assertEqual(self.kernels(browser), ["kernel_1", "kernel_2"])
+        numbers = [re.match(r"-?[\d,.]+", each.text) for each in browser.all("#panel td.number")]
+        digits = [re.sub(r"^[0.]+|[.,]", "", number.group()) for number in numbers if number and "." in number.group()]
+        self.assertGreater(len(digits), 3)
+        self.assertEqual([text for text in digits if len(text) > 3], [])  # three significant digits, as in a terminal
         words = shlex.split(browser.text("#command"))
         expected = printed(*words[1:])
         options = dict(zip([word[2:] for word in words[3::2]], words[4::2]))

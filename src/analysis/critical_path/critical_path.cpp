@@ -296,15 +296,17 @@ constexpr const char* kDefinition =
     "Only one edge leads to the begin of an operation: from whatever came last of its launch, "
     "its queue and its wait. Calls are framework operators, runtime calls and data loader "
     "markers. Python frames and other markers do not count as work.\n\n"
-    "Bound by: cpu and data_loading (in a range whose name contains DataLoader) are spans of "
-    "calls. gpu_compute, gpu_communication and gpu_copy (with memsets) are spans of operations. "
-    "kernel_launch_overhead and kernel_kernel_overhead are the delays; gpu_other_work are those of "
+    "Bound by, with the name that JSON and CSV have for it: CPU (cpu) and data loading "
+    "(data_loading: in a range whose name contains DataLoader) are spans of calls. GPU kernels "
+    "(gpu_compute), GPU communication (gpu_communication) and GPU copies (gpu_copy, with memsets) "
+    "are spans of operations. Launch overhead (kernel_launch_overhead) and gaps between kernels "
+    "(kernel_kernel_overhead) are the delays; other work on the GPU (gpu_other_work) are those of "
     "30 us or longer in which the GPU mostly ran kernels (for a copy: did other copies) of other "
     "streams, queues or processes.\n\n"
     "--show edges lists the path in order; At and Begins at count from the start of the trace, like --from. --show slack "
     "lists every operation with its slack: how much longer it could take before Length grew. "
     "Slack is 0 on the path.\n\n"
-    "--what-if reduces the weights of a bound-by class, or the spans of all calls and "
+    "--what-if reduces the weights of what Bound by names (either of its names), or the spans of all calls and "
     "operations whose name matches a regular expression, by a percentage, and finds the longest "
     "path again. Unexplained time does not change.\n";
 
@@ -358,8 +360,8 @@ Analysis critical_path_analysis() {
         "delay",
         "1500us"},
        {"what-if", "NAME=PERCENT",
-        "how long the path would be if a bound-by class, or calls and kernels with such a name, took "
-        "so much less",
+        "how long the path would be if what Bound by names, such as 'launch overhead', or calls and "
+        "kernels with such a name took so much less [nothing]",
         ""}},
       [](const Parameters&) {
         return trace::Request{.ops = true,

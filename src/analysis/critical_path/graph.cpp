@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "analysis/critical_path/words.h"
 #include "analysis/time/gpu_time.h"
 #include "trace/host_work.h"
 
@@ -327,17 +328,46 @@ const char* edge_kind_name(EdgeKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-const char* bound_by_name(BoundBy bound) {
-  constexpr const char* kNames[kBoundBy] = {"cpu",
-                                            "data_loading",
-                                            "gpu_compute",
-                                            "gpu_communication",
-                                            "gpu_copy",
-                                            "kernel_launch_overhead",
-                                            "kernel_kernel_overhead",
-                                            "gpu_other_work",
-                                            "nothing"};
-  return kNames[static_cast<size_t>(bound)];
+namespace {
+
+struct BoundByText {
+  const char* name;
+  const char* words;
+};
+constexpr BoundByText kBoundByTexts[kBoundBy] = {
+    {"cpu", "CPU"},
+    {"data_loading", "data loading"},
+    {"gpu_compute", "GPU kernels"},
+    {"gpu_communication", "GPU communication"},
+    {"gpu_copy", "GPU copies"},
+    {"kernel_launch_overhead", "launch overhead"},
+    {"kernel_kernel_overhead", "gaps between kernels"},
+    {"gpu_other_work", "other work on the GPU"},
+    {"nothing", "nothing"},
+};
+
+}  // namespace
+
+const char* bound_by_name(BoundBy bound) { return kBoundByTexts[static_cast<size_t>(bound)].name; }
+
+std::optional<BoundBy> bound_by_of(std::string_view text) {
+  for (size_t i = 0; i < kBoundBy; ++i) {
+    const BoundByText& known = kBoundByTexts[i];
+    if (text == known.name || text == known.words) return static_cast<BoundBy>(i);
+  }
+  return std::nullopt;
+}
+
+void put_words_for_keys(report::Report& report) {
+  for (report::Section& section : report.sections) {
+    const int column = report::find_column(section.table, "bound_by");
+    if (column < 0) continue;
+    for (auto& row : section.table.rows) {
+      auto* const key = std::get_if<std::string>(&row[static_cast<size_t>(column)]);
+      const auto bound = key == nullptr ? std::nullopt : bound_by_of(*key);
+      if (bound) *key = kBoundByTexts[static_cast<size_t>(*bound)].words;
+    }
+  }
 }
 
 Moment Graph::moment_of(uint32_t node) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,8 @@ enum class BoundBy : uint8_t {
   kNothing,       // of edges without weight
 };
 constexpr size_t kBoundBy = 9;
-const char* bound_by_name(BoundBy bound);
+const char* bound_by_name(BoundBy bound);                   // "gpu_compute"
+std::optional<BoundBy> bound_by_of(std::string_view text);  // of the name or the words
 
 // A begin or end of a call or operation.
 struct Moment {

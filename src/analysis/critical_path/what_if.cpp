@@ -14,7 +14,7 @@ using report::Kind;
 using trace::kNone;
 
 struct Change {
-  std::string what;  // a class of bound_by_name(), or an expression over names
+  std::string what;  // a class of BoundBy, or an expression over names
   double factor = 1;
 };
 
@@ -29,7 +29,8 @@ Result<Change> change_of(const std::string& setting) {
   }
   if (equals == 0 || !(percentage >= 0 && percentage <= 100)) {
     return make_error(ErrorCode::kInvalidArgument, "'" + setting + "' is not NAME=PERCENT",
-                      "--what-if", "such as gpu_compute=50 or 'gemm=30'");
+                      "--what-if",
+                      "a percentage from 0 to 100, such as gpu_compute=50 or 'gemm=30'");
   }
   return Change{setting.substr(0, equals), 1 - percentage / 100};
 }
@@ -40,11 +41,9 @@ class Chosen {
   static Result<Chosen> create(const trace::Trace& trace, const Graph& graph,
                                const std::string& what) {
     Chosen chosen(trace, graph);
-    for (size_t bound = 0; bound < kBoundBy; ++bound) {
-      if (what == bound_by_name(static_cast<BoundBy>(bound))) {
-        chosen.bound_ = static_cast<BoundBy>(bound);
-        return chosen;
-      }
+    if (const auto bound = bound_by_of(what)) {
+      chosen.bound_ = *bound;
+      return chosen;
     }
     SONDE_ASSIGN(const auto filter, trace::NameFilter::compile(what, "--what-if"));
     for (const std::string& name : trace.names) chosen.names_.push_back(filter.wants(name));

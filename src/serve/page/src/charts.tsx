@@ -1,7 +1,7 @@
 // Pictures of figures: bars of parts of a whole, and flame graphs. Of elements, so that they can be read out and are crisp.
 import { useState } from "preact/hooks";
 import { Swatch, fillOf, lookOf } from "./colours";
-import { countText, timeText } from "./format";
+import { countText, shareText, timeText, wordsOf } from "./format";
 import { Json, isRows } from "./report";
 import type { Page } from "./state";
 
@@ -14,7 +14,7 @@ export function Parts({ title, parts, whole }: { title: string; parts: Part[]; w
   return (
     <figure class="parts">
       <figcaption>{title}</figcaption>
-      <svg width="100%" height="18" role="img" aria-label={shown.map((part) => `${part.name} ${(100 * part.ns / whole).toFixed(1)} %`).join(", ")}>
+      <svg width="100%" height="18" role="img" aria-label={shown.map((part) => `${part.name} ${shareText(100 * part.ns / whole)} %`).join(", ")}>
         {shown.map((part) => {
           const x = 100 * at / whole;
           at += part.ns;
@@ -22,7 +22,7 @@ export function Parts({ title, parts, whole }: { title: string; parts: Part[]; w
         })}
       </svg>
       <ul class="legend">{shown.map((part) => (
-        <li title={lookOf(part.look).what}><Swatch name={part.look} /> {part.name} <b>{(100 * part.ns / whole).toFixed(1)} %</b> <span class="note">{timeText(part.ns)}</span></li>))}
+        <li title={lookOf(part.look).what}><Swatch name={part.look} /> {part.name} <b>{shareText(100 * part.ns / whole)} %</b> <span class="note">{timeText(part.ns)}</span></li>))}
       </ul>
     </figure>
   );
@@ -51,7 +51,7 @@ export function idlePicture(answer: Json) {
 
 export function pathPicture(answer: Json) {
   const rows = isRows(answer.bound_by) ? answer.bound_by : [];
-  const parts = rows.map((row) => ({ name: String(row.bound_by).replace(/_/g, " "), look: String(row.bound_by), ns: Number(row.time_ns) }));
+  const parts = rows.map((row) => ({ name: wordsOf(String(row.bound_by)), look: String(row.bound_by), ns: Number(row.time_ns) }));
   return parts.length > 0 ? <Parts title="What the critical path consists of" parts={parts} whole={parts.reduce((sum, part) => sum + part.ns, 0) || 1} /> : null;
 }
 
@@ -101,7 +101,7 @@ export function Flame({ rows, page, name = "frame", value = "total_ns" }: { rows
           <button type="button" class="frame" style={{
             left: `${100 * (box.from - top.from) / top.value}%`, width: `${100 * box.value / top.value}%`, top: `${(box.depth - top.depth - 1) * 18}px`,
             background: fillOf(hash(box.name)) }}
-            title={`${box.name}\n${timeText(box.value)}, ${(100 * box.value / boxes[0]!.value).toFixed(1)} % ${box.note}`}
+            title={`${box.name}\n${timeText(box.value)}, ${shareText(100 * box.value / boxes[0]!.value)} % ${box.note}`}
             onClick={() => { setRoot(boxes.indexOf(box)); page.say(`${box.name}, ${timeText(box.value)}`); }}>{box.name}</button>))}
       </div>
     </figure>

@@ -28,6 +28,7 @@ const LOOKS: Record<string, Look> = {
   "gpu copy": { fill: "#7fd0d8", pattern: "dots", what: "copies" },
   "kernel launch overhead": { fill: "#f0e442", pattern: "falling", what: "from call to operation" },
   "kernel kernel overhead": { fill: "#3fae8a", pattern: "upright", what: "between operations of a queue" },
+  "gpu other work": { fill: GREY, pattern: "cross", what: "the GPU worked for another queue or process" },
 };
 
 export function lookOf(name: string): Look {

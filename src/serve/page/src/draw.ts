@@ -1,6 +1,7 @@
 // Draws the timeline on a canvas, or its rectangles on one below it (rects.ts), from the tiles that are there: where one is not there yet, from
 // a coarser one. marks.ts draws what lies over the lanes.
 import { Look, ON_FILL, fillOf, lookOf } from "./colours";
+import { wordsOf } from "./format";
 import { drawArrows, drawChosen, drawCounter, drawHits, drawMeasure, drawNotes, drawPointer, drawRange, drawRuler, drawSteps } from "./marks";
 import { FlatRects, Rects } from "./rects";
 import { LAYERS, Row, Source, laneTop } from "./rows";
@@ -128,7 +129,7 @@ function fillFor(scene: Scene, colours: Colours, box: Box): string | Look {
 
 function textFor(scene: Scene, box: Box): string | undefined {
   const name = box.source === "" ? scene.names.find(box.name) : scene.classes[box.source][box.name];
-  return box.source === "" || box.source === "samples" ? name : name?.replace(/_/g, " ");
+  return box.source === "" || box.source === "samples" ? name : name && wordsOf(name);
 }
 
 function drawLane({ context, rects }: Pens, scene: Scene, colours: Colours, row: Row, lane: number, top: number): void {

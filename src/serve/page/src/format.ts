@@ -1,15 +1,29 @@
-// Figures as people read them.
+// Figures as people read them, by the rule of the command line (report/unit.h): three significant digits, none of them
+// lost before the point; what is whole has no decimals.
 
 const TIME_UNITS: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "us"]];
 const BYTE_UNITS: [number, string][] = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
 
 function three(value: number): string {
   const size = Math.abs(value);
-  return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+  if (size >= 99.95) return countText(Math.round(value));
+  return value.toFixed(size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 2 - Math.floor(Math.log10(size)));
+}
+
+export function realText(value: number): string {
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e15)) return String(Number(value.toPrecision(3)));
+  return Number.isInteger(value) ? countText(value) : three(value);
+}
+
+// Of what is not none, more than "0.0".
+export function shareText(percent: number): string {
+  const size = Math.abs(percent);
+  return size > 0 && size < 0.05 ? (percent < 0 ? ">-0.1" : "<0.1") : percent.toFixed(1);
 }
 
 export function timeText(ns: number): string {
-  const unit = TIME_UNITS.find(([size]) => Math.abs(ns) >= size);
+  const unit = TIME_UNITS.find(([size]) => Math.abs(ns) >= (size === 1e3 ? size : 0.9995 * size));
   return unit ? `${three(ns / unit[0])} ${unit[1]}` : `${Math.round(ns)} ns`;
 }
 
@@ -34,16 +48,28 @@ export function momentText(ns: number, step: number): string {
   return `${(ns / unit[0]).toFixed(digits)} ${unit[1]}`;
 }
 
+// What can bound a program, by the keys of sonde critical-path, in the words of its text.
+export const BOUND_BY: [string, string][] = [
+  ["gpu_compute", "GPU kernels"], ["gpu_copy", "GPU copies"], ["gpu_communication", "GPU communication"], ["cpu", "CPU"], ["data_loading", "data loading"],
+  ["kernel_launch_overhead", "launch overhead"], ["kernel_kernel_overhead", "gaps between kernels"], ["gpu_other_work", "other work on the GPU"],
+];
+
+// The words for a key.
+export function wordsOf(key: string): string {
+  return BOUND_BY.find(([known]) => known === key)?.[1] ?? key.replace(/_/g, " ");
+}
+
 // The cell of a table: the key of a column says its unit.
 export function cellText(key: string, value: unknown): string {
   if (value === null || value === undefined) return "-";
+  if (key === "bound_by") return wordsOf(String(value));
   if (typeof value !== "number") return String(value);
   if (/^(pid|tid|rank|gpu|uid|year)$|_id$/.test(key)) return String(value);
   if (key.endsWith("_ns")) return timeText(value);
   if (key.endsWith("_bytes") || key === "bytes") return bytesText(value);
   if (key === "flops") return flopsText(value);
-  if (key.endsWith("percentage")) return value.toFixed(1);
-  return Number.isInteger(value) ? countText(value) : value.toPrecision(4);
+  if (key.endsWith("percentage")) return shareText(value);
+  return realText(value);
 }
 
 // A time of the file's clock, which may count from 1970 or from a boot.
@@ -73,6 +99,5 @@ export function shellWord(text: string): string {
 export function valueText(value: number, unit: string): string {
   if (unit === "bytes" || unit === "B") return bytesText(value);
   if (unit === "B/s") return `${bytesText(value)}/s`;
-  const text = Math.abs(value) >= 1000 ? countText(Math.round(value)) : String(Number(value.toPrecision(3)));
-  return unit ? `${text} ${unit}` : text;
+  return unit ? `${realText(value)} ${unit}` : realText(value);
 }

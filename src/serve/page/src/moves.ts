@@ -1,7 +1,7 @@
 // Going from event to event, from step to step, from a finding to where it can be seen.
 import { Basics, EventInfo, Finding, LayerEvent, getJson, whyOf } from "./api";
 import { tabFor } from "./finding_tabs";
-import { timeText } from "./format";
+import { timeText, wordsOf } from "./format";
 import { stepFrom } from "./marks";
 import { LANE, Row, Source, headOf as keyOfHead, heightOf, keyOf, laneTop } from "./rows";
 import type { Page } from "./state";
@@ -25,7 +25,7 @@ export async function chooseOfLayer(page: Page, source: Source, lane: number, ro
     const event = await getJson<LayerEvent>("layer-event", { trace: page.trace, layer: source, row });
     page.gap = { ...event, source, lane, row };
     page.chosen = undefined;
-    page.said = `${event.class.replace(/_/g, " ")}, ${timeText(event.duration_ns)}, starts at ${timeText(event.start_ns)}`;
+    page.said = `${wordsOf(event.class)}, ${timeText(event.duration_ns)}, starts at ${timeText(event.start_ns)}`;
     page.changed();
   } catch (error) {
     page.fail(whyOf(error));

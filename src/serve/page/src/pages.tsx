@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { Choice, Panel, Picture, optionsOf, useAnswer } from "./ask";
 import { breakdownPicture, flamePicture, idlePicture, pathPicture } from "./charts";
 import { FindingCard, StoryFacts } from "./findings";
+import { BOUND_BY } from "./format";
 import { FLAME_LIMIT, Selection } from "./panels";
 import { Answer, Copy, Json, Options, commandOf } from "./report";
 import type { Page } from "./state";
@@ -60,8 +61,7 @@ function WhatIf({ page }: { page: Page }) {
     <section class="part" aria-label="What if">
       <h2>What if</h2>
       <form class="panelhead" onSubmit={(event) => { event.preventDefault(); setAsked(setting); }}>
-        <Choice label="If" value={what} of={[["gpu_compute", "kernels"], ["gpu_copy", "copies"], ["gpu_communication", "communication"], ["cpu", "code on the CPU"],
-          ["data_loading", "data loading"], ["kernel_launch_overhead", "launch overhead"], ["kernel_kernel_overhead", "gaps between kernels"], ["gpu_other_work", "work of others on the GPU"]]} set={setWhat} />
+        <Choice label="If" value={what} of={BOUND_BY} set={setWhat} />
         <label>or what is named <input value={text} size={24} maxLength={200} placeholder="a regular expression" onInput={(event) => setText(event.currentTarget.value)} /></label>
         <label>took <input type="range" min="0" max="100" step="5" value={percent} aria-valuetext={`${percent} % of its time`} onInput={(event) => setPercent(Number(event.currentTarget.value))} /> {percent} % of its time</label>
         <button type="submit">Compute</button>

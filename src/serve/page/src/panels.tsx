@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Panel, Picture, optionsOf } from "./ask";
 import { breakdownPicture, flamePicture, idlePicture, pathPicture } from "./charts";
 import { Swatch, lookOf } from "./colours";
-import { bytesText, countText, timeText } from "./format";
+import { bytesText, countText, realText, timeText, wordsOf } from "./format";
 import { choose, follow } from "./moves";
 import { clockOf } from "./report";
 import type { Json, Options } from "./report";
@@ -49,7 +49,7 @@ function EventDetails({ page }: { page: Page }) {
   if (event.domain) facts.push(["Of", event.domain]);
   if (event.gpu !== undefined) facts.push(["Where", `GPU ${event.gpu}, queue ${event.queue}`]);
   if (event.bytes !== undefined) facts.push(["Size", bytesText(event.bytes)]);
-  if (event.bytes !== undefined && event.duration_ns > 0) facts.push(["Rate", `${(event.bytes / event.duration_ns).toPrecision(3)} GB/s`]);
+  if (event.bytes !== undefined && event.duration_ns > 0) facts.push(["Rate", `${realText(event.bytes / event.duration_ns)} GB/s`]);
   if (event.grid && event.group) facts.push(["Grid", event.grid.join(" x ")], ["Group", event.group.join(" x ")]);
   if (event.call) facts.push(["From call to start", timeText(event.start_ns - event.call.start_ns)]);
   if (event.launched) facts.push(["Launched", `${countText(event.launched)} operation${event.launched === 1 ? "" : "s"}`]);
@@ -77,7 +77,7 @@ function GapDetails({ page }: { page: Page }) {
   const look = lookOf(gap.class);
   return (
     <div class="details" role="group" aria-label="Selected time">
-      <h2 class="eventname">{gap.source === "samples" ? `Sampled: ${gap.class}` : <><Swatch name={gap.class} /> {gap.source === "idle" ? "GPU idle: " : "Critical path: "}{gap.class.replace(/_/g, " ")}</>}
+      <h2 class="eventname">{gap.source === "samples" ? `Sampled: ${gap.class}` : <><Swatch name={gap.class} /> {gap.source === "idle" ? "GPU idle: " : "Critical path: "}{wordsOf(gap.class)}</>}
         {look.what ? <span class="note"> ({look.what})</span> : null}</h2>
       <dl class="row"><div title={clockOf(page, gap.start_ns)}><dt>Starts</dt><dd>{timeText(gap.start_ns)}</dd></div><div><dt>Lasts</dt><dd>{timeText(gap.duration_ns)}</dd></div>
         {gap.facts.map((fact) => <div><dt>{fact.title}</dt><dd>{fact.text}</dd></div>)}</dl>

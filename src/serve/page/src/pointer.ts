@@ -1,6 +1,6 @@
 // What the mouse does on the timeline: select by dragging, move, zoom, measure, show what is under it.
 import { useEffect, useRef } from "preact/hooks";
-import { countText, timeText, valueText } from "./format";
+import { countText, timeText, valueText, wordsOf } from "./format";
 import { Span } from "./camera";
 import { lookOf } from "./colours";
 import { Box, boxAt, edgeNear } from "./draw";
@@ -34,7 +34,7 @@ function hoverOfBox(scene: Scene, page: Page, box: Box, x: number, y: number): H
   const name = scene.classes[box.source][box.name] ?? "";
   const lines = [lookOf(name).what, times].filter((line) => line !== "");
   lines.push(box.count > 1 ? `the longest of ${countText(box.count)} here; click for its evidence` : box.source === "samples" ? "click for its line" : "click for the evidence");
-  return { x, y, title: box.source === "samples" ? name : (box.source === "idle" ? "GPU idle: " : "critical path: ") + name.replace(/_/g, " "), lines };
+  return { x, y, title: box.source === "samples" ? name : (box.source === "idle" ? "GPU idle: " : "critical path: ") + wordsOf(name), lines };
 }
 
 function hoverOfCounter(scene: Scene, row: Row, time: number, x: number, y: number): Hover | undefined {

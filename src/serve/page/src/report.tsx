@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { getJson, shortNames, whyOf } from "./api";
 import { Swatch, isKnownLook, lookOf } from "./colours";
-import { cellText, clockText, countText, shellWord, timeText, titleOf } from "./format";
+import { cellText, clockText, countText, shellWord, timeText, titleOf, wordsOf } from "./format";
 import type { Page } from "./state";
 
 export type Json = Record<string, unknown>;
@@ -96,7 +96,7 @@ function Cell({ page, row, column, isNumber, short, scale }: CellProps) {
       <span>{value > 0 ? "+" : ""}{text}</span></span></td>;
   }
   if (["reason", "bound_by", "class", "what"].includes(column) && typeof value === "string" && isKnownLook(value)) {
-    return <td class="name" title={lookOf(value).what}><Swatch name={value} /> {value.replace(/_/g, " ")}</td>;
+    return <td class="name" title={lookOf(value).what}><Swatch name={value} /> {wordsOf(value)}</td>;
   }
   const shown = typeof value === "string" ? short.get(value) ?? text : text;
   const indent = column === "frame" || column === "path" ? Number(row.depth ?? 0) : 0;

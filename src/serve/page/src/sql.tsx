@@ -19,7 +19,7 @@ function inOrder(tables: Table[]): Table[] {
 }
 
 function valueText(value: string | number | null): string {
-  if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(7)));
+  if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(15)));
   return value === null ? "-" : String(value);
 }
 

@@ -1,7 +1,7 @@
 // The timeline: minimap, tracks as a tree, and the canvas beside them. pointer.ts is what the mouse does.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Swatch, lookOf } from "./colours";
-import { countText, timeText } from "./format";
+import { countText, timeText, wordsOf } from "./format";
 import type { Painter } from "./painter";
 import { Hover, usePointer } from "./pointer";
 import { Row, heightOf } from "./rows";
@@ -38,7 +38,7 @@ function Legend({ title, about, layer }: { title: string; about: string; layer?:
   const share = (ns: number): string => ns < whole / 200 ? "<1 %" : `${(100 * ns / whole).toFixed(0)} %`;
   if (whole === 0) return null;
   return <ul class="legend" aria-label={about} title={about}><li class="what">{title}</li>{shares.map(({ name, ns }) =>
-    <li title={`${lookOf(name).what}, ${timeText(ns)}`} data-name={name}><Swatch name={name} /> {name.replace(/_/g, " ")} {share(ns)}</li>)}</ul>;
+    <li title={`${lookOf(name).what}, ${timeText(ns)}`} data-name={name}><Swatch name={name} /> {wordsOf(name)} {share(ns)}</li>)}</ul>;
 }
 
 function Tools({ page }: { page: Page }) {
