@@ -161,6 +161,11 @@ struct Parser {
       for (const auto& [option, known] : added) {
         if (known->count() != 0) take(*option, *known, texts[key_of(*option)]);
       }
+    } catch (const CLI::ArgumentMismatch& error) {  // "--format: 1 required TEXT missing"
+      const std::string said = valid_utf8(error.what());
+      const std::string name = said.substr(0, said.find(':'));
+      const Option* const option = find(name);
+      return usage(option == nullptr ? said : name + ": no " + option->value + " given");
     } catch (const CLI::ParseError& error) {
       return usage(valid_utf8(error.what()));
     }

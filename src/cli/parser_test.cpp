@@ -81,7 +81,8 @@ TEST(Parser, WrongUsageSaysWhatAndWhatInstead) {
   EXPECT_EQ(failure(sample(), {"x", "--format", "xml"}), "--format: 'xml' is not one of text, csv");
   EXPECT_EQ(failure(sample(), {}), "no FILE given");
   EXPECT_EQ(failure(sample(), {"x", "y"}), "unexpected argument 'y'");
-  EXPECT_NE(failure(sample(), {"x", "-o"}), "");
+  EXPECT_EQ(failure(sample(), {"x", "-o"}), "--output: no FILE given");
+  EXPECT_EQ(failure(sample(), {"x", "--format"}), "--format: no F given");
   EXPECT_NE(failure(sample(), {"x", "-q"}), "");
 }
 

@@ -64,7 +64,7 @@ void add_gpus(const trace::Trace& trace, Overview& overview) {
     const auto device = std::find_if(trace.devices.begin(), trace.devices.end(),
                                      [gpu_id = id](const auto& one) { return one.gpu == gpu_id; });
     const bool is_named = device != trace.devices.end() && !device->name.empty();
-    ++overview.devices[is_named ? device->name : "GPU whose name the file does not tell"];
+    ++overview.devices[is_named ? device->name : "GPU whose name is not in the file"];
   }
 }
 

@@ -117,7 +117,10 @@ Result<std::vector<GpuPeak>> gpu_peaks(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) return make_error(ErrorCode::kIo, "cannot read the peaks of GPUs", path);
+  if (!file) {
+    return make_error(ErrorCode::kIo, "cannot be read", path,
+                      "give a file of the form of src/analysis/perf/gpu_peaks.toml");
+  }
   SONDE_ASSIGN(std::vector<GpuPeak> peaks, parse_gpu_peaks(text.str(), path));
   peaks.insert(peaks.end(), built_in.begin(), built_in.end());
   return peaks;

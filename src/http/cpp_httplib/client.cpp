@@ -23,8 +23,11 @@ Result<std::string> with_client(const std::string& url, const std::string& token
   if (!token.empty()) headers.emplace("Authorization", "Bearer " + token);
   const httplib::Result answer = ask(client, path, headers);
   if (!answer) {
-    return make_error(ErrorCode::kIo, "cannot be reached: " + httplib::to_string(answer.error()),
-                      url);
+    const bool nobody = answer.error() == httplib::Error::Connection;
+    return make_error(
+        ErrorCode::kIo,
+        "cannot be reached: " + (nobody ? "no server answers" : httplib::to_string(answer.error())),
+        url);
   }
   if (answer->status >= 200 && answer->status < 300) return answer->body;
   return make_error(ErrorCode::kIo, "refuses it with status " + std::to_string(answer->status),
