@@ -11,7 +11,7 @@ _FORM = {
         --loglevel LEVEL  nothing  differs: nothing is logged""")}
 _AGAIN = {
     "Again": options_of("""
-        -w --watch SEC  look again after so many seconds, until Ctrl-C; with a time in front
+        -w --watch SEC  look again every SEC seconds, until Ctrl-C; with a time in front
         -W --watch_time SEC  with --watch: for so long
         -i --iterations N  with --watch: so often""")}
 _ELSEWHERE = {

@@ -92,7 +92,7 @@ std::vector<Option> counter_options() {
           {"--counter",
            "NAME",
            "this counter, as sonde avail lists it; several with commas",
-           "",
+           "those of --set",
            {},
            false,
            true},

@@ -43,8 +43,9 @@ report::Report status_report() {
   using namespace report::columns;
   report::Report report;
   report.name = "status";
-  report.subject = "recordings at work";
-  report::Section section{.key = "recordings", .empty_text = "No recording of yours is at work."};
+  report.subject = "recordings in progress";
+  report::Section section{.key = "recordings",
+                          .empty_text = "No recording of yours is in progress."};
   section.table.add_columns({text("trace", "Trace"), text("state", "State"),
                              text("processes", "Processes"), text("session", "Session directory")});
   for (const record::LiveRecording& recording : record::live_recordings()) {

@@ -14,7 +14,7 @@ constexpr const char* kLength = "10s";
 }  // namespace
 
 std::string MonitorRecorder::start(int64_t pid) {
-  if (child_.is_at_work()) return "a recording is at work: " + trace_;
+  if (child_.is_at_work()) return "a recording is in progress: " + trace_;
   trace_ = free_name(fmt::format("monitor-{}.rpd", pid));
   if (auto begun = child_.start(pid, {"-q", "--duration", kLength, "-o", trace_}); !begun) {
     return begun.error().to_line();

@@ -200,10 +200,10 @@ std::vector<Option> setting_options() {
                      "$SONDE_CONFIG or ~/.config/sonde/config.toml"});
   options.push_back({"--rocprof-sys-config", "FILE",
                      "take what has a counterpart from a config file of ROCm Systems Profiler",
-                     ""});
+                     "none"});
   options.push_back(
       {"-I,--include", "LIST",
-       "backends by the names that ROCm Systems Profiler has for them, e.g. rocm,ompt", ""});
+       "backends by the names that ROCm Systems Profiler has for them, e.g. rocm,ompt", "all"});
   return options;
 }
 

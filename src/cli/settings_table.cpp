@@ -22,7 +22,7 @@ std::vector<Setting> recording_settings() {
             "NAME",
             "values for a purpose, unless set otherwise: light costs least, training suits long "
             "runs, everything records all it can",
-            "",
+            "none",
             {"light", "training", "everything"}},
        .type = SettingType::kChoice,
        .category = "general",
@@ -32,7 +32,7 @@ std::vector<Setting> recording_settings() {
        .category = "output"},
       flag("--append", "output", "add to FILE if it is already a trace made by Sonde"),
       flag("--overwrite", "output", "replace FILE if it is a trace that is finished"),
-      {.option = {"--name-file", "PATH", "write the name of the trace into the file PATH", ""},
+      {.option = {"--name-file", "PATH", "write the name of the trace into the file PATH", "none"},
        .type = SettingType::kText,
        .category = "output",
        .example = "name.txt"},
@@ -55,7 +55,7 @@ std::vector<Setting> recording_settings() {
                   "LEVEL",
                   "have HIP write its log, and bring it into the trace: 3 logs calls, 4 "
                   "everything HIP does",
-                  "",
+                  "no log",
                   {"1", "2", "3", "4", "5"}},
        .type = SettingType::kChoice,
        .category = "recording",
@@ -79,7 +79,7 @@ std::vector<Setting> when_settings() {
       {.option = {"--window", "marker:REGEX",
                   "record only while a range is open that matches: an extended regular expression, "
                   "of ROCTX, NVTX, ITT, sonde.h and Python markers",
-                  ""},
+                  "everything"},
        .type = SettingType::kText,
        .category = "when",
        .example = "marker:^decode"},
@@ -93,14 +93,14 @@ std::vector<Setting> when_settings() {
       {.option = {"--trigger", "WHAT,...",
                   "with --last or --rotate: write a snapshot at signal:USR2 or signal:USR1 to the "
                   "recorder, or when sonde check finds finding:NAME",
-                  ""},
+                  "none"},
        .type = SettingType::kText,
        .category = "when",
        .example = "signal:USR2"},
       {.option =
            {"--period", "DELAY:LENGTH:RATE",
             "after DELAY record for LENGTH, and again every RATE; a fourth part says how often",
-            ""},
+            "all the time"},
        .type = SettingType::kPeriod,
        .category = "when",
        .example = "1m:2s:10m"},

@@ -75,11 +75,11 @@ const std::vector<Verb>& shown_verbs() {
        {{"stop", "switch a recording off"},
         {"mark", "mark this moment in it"},
         {"snapshot", "write what it has now"},
-        {"status", "the recordings that are at work"}}},
+        {"status", "the recordings in progress"}}},
       {"monitor",
        kWatch,
        {{"rocm-smi", "the answers of rocm-smi"},
-        {"job-report", "what a recorded job had of its GPUs, and the energy it took"}}},
+        {"job-report", "how a job used its GPUs, and the energy it took"}}},
       {"exporter", kWatch},
   };
   return kVerbs;

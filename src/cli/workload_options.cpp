@@ -51,10 +51,11 @@ Result<Workload> filtered(const Arguments& arguments, Workload workload) {
 std::vector<Option> workload_options() {
   return joined(
       {{"--kernel", "REGEX", "only kernels in whose name this extended regular expression is found",
-        ""},
-       {"--dispatch", "LIST", "only these dispatches, as the file numbers them: 0,4:7", ""},
-       {"--gpu", "N", "only this GPU, as the file numbers it", ""},
-       {"--gpu-model", "NAME", "which GPU a trace is of, where it does not say: MI210", ""}},
+        "all"},
+       {"--dispatch", "LIST", "only these dispatches, as the file numbers them: 0,4:7", "all"},
+       {"--gpu", "N", "only this GPU, as the file numbers it", "all"},
+       {"--gpu-model", "NAME", "which GPU a trace is of, where it does not say: MI210",
+        "as the trace says"}},
       window_options());
 }
 

@@ -78,14 +78,14 @@ Result<std::vector<LiveRecording>> choose_recordings(const std::vector<std::stri
                                                      bool all) {
   std::vector<LiveRecording> live = live_recordings();
   if (live.empty()) {
-    return make_error(ErrorCode::kNotFound, "no recording of yours is at work", "",
+    return make_error(ErrorCode::kNotFound, "no recording of yours is in progress", "",
                       "sonde record --no-start -- COMMAND begins one that waits for sonde start");
   }
   if (all) return live;
   if (words.empty()) {
     if (live.size() == 1) return live;
     return make_error(ErrorCode::kInvalidArgument,
-                      std::to_string(live.size()) + " recordings are at work", "",
+                      std::to_string(live.size()) + " recordings are in progress", "",
                       "name a process or a trace of those that sonde status lists, or give --all");
   }
   std::vector<LiveRecording> chosen;
@@ -147,7 +147,7 @@ Result<std::vector<std::string>> cut_recording(const LiveRecording& recording) {
     }
     if (i + 1 == kPatience) {
       return make_error(ErrorCode::kIo, "the recorder does not answer", recording.output,
-                        "it may be stopped; sonde status lists those that are at work");
+                        "it may be stopped; sonde status lists those that are in progress");
     }
     ::usleep(1000);
   }

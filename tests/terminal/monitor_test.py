@@ -265,7 +265,7 @@ def records_what_is_marked(sonde, root):
                 user.type("r")
                 user.wait(f"recording process {process.pid} for 10s into monitor-{process.pid}.rpd")
                 user.type("r")
-                user.wait("a recording is at work")
+                user.wait("a recording is in progress")
                 time.sleep(1)
                 user.type("q")
                 user.end()

@@ -303,8 +303,9 @@ Analysis perf_analysis() {
        {"sonde perf trace.json --sort=-roofline_percentage", "farthest from the roofline first"},
        {"sonde perf trace.json --gpu-peak MI300X", "where the file does not name the GPU"},
        {"sonde perf trace.json --format html > perf.html", "with the roofline as a picture"}},
-      {{"gpu-peak", "NAME", "use the peaks of this GPU", ""},
-       {"peaks", "FILE", "peaks of more GPUs, in the form of src/analysis/perf/gpu_peaks.toml",
+      {{"gpu-peak", "NAME", "use the peaks of this GPU [as the trace says]", ""},
+       {"peaks", "FILE",
+        "peaks of more GPUs, in the form of src/analysis/perf/gpu_peaks.toml [those that Sonde knows]",
         ""}},
       needs,
       run};

@@ -250,11 +250,12 @@ Analysis stacks_analysis() {
            {"sonde stacks trace.json --user '^model/' --by stack", "from outermost to innermost"}},
           {{"weight", "TIME", "which time", "auto", {"auto", "cpu", "wall", "gpu"}},
            {"by", "WHAT", "what a row is", "user", {"user", "leaf", "stack", "tree", "callers"}},
-           {"user", "REGEX", "frames that are the user's own code", ""},
+           {"user", "REGEX",
+            "frames that are the user's own code [those of no library that Sonde knows]", ""},
            {"native", "", "show the frames of the Python interpreter itself", ""},
            {"threads", "", "a tree for each thread", ""},
-           {"pid", "PID", "only this process", ""},
-           {"tid", "TID", "only this thread", ""},
+           {"pid", "PID", "only this process [all]", ""},
+           {"tid", "TID", "only this thread [all]", ""},
            {"min-share", "PERCENT", "tree, callers: leave out what took less", "0.5"}},
           [](const Parameters& parameters) {
             const std::string& weight = parameters.text("weight");

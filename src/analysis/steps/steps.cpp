@@ -422,8 +422,10 @@ Analysis steps_analysis() {
       {{"sonde steps trace.json", "each ProfilerStep"},
        {"sonde steps trace.rpd --step '^iteration'", "steps by a marker's name"},
        {"sonde steps trace.json --batch 64", "with samples per second"}},
-      {{"step", "REGEX", "markers that are steps", ""},
-       {"batch", "N", "samples in a step, for the rate", ""}},
+      {{"step", "REGEX",
+        "markers that are steps [ProfilerStep#N or an inference server's; else kernels that repeat]",
+        ""},
+       {"batch", "N", "samples in a step, for the rate [as the trace says]", ""}},
       needs,
       run};
 }

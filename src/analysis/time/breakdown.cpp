@@ -331,27 +331,30 @@ trace::Request needs(const Parameters& parameters) {
 }  // namespace
 
 Analysis breakdown_analysis() {
-  return {"breakdown",
-          "Show where each GPU's time went: compute, exposed communication and copies, idle",
-          "Counts every nanosecond between the first and the last operation of a GPU once. "
-          "Communication and copies are exposed where no computation hides them.",
-          kDefinition,
-          {{"sonde breakdown trace.rpd", "of each GPU"},
-           {"sonde breakdown trace.json --per step", "of each ProfilerStep"},
-           {"sonde breakdown trace.rpd --per step --step '^iteration'", "steps by a marker's name"},
-           {"sonde breakdown trace.json --per step --steps ran",
-            "of what ran while the program was in each step"},
-           {"sonde breakdown trace.rpd --from 2s --to 3s", "in the third second of the trace"}},
-          {{"per", "WHAT", "what a row is", "gpu", {"gpu", "rank", "step"}},
-           {"step", "REGEX", "markers that are steps", ""},
-           {"steps",
-            "WHAT",
-            "what a step contains: the work it launched, or what ran during it",
-            "launched",
-            {"launched", "ran"}}},
-          needs,
-          run,
-          true};
+  return {
+      "breakdown",
+      "Show where each GPU's time went: compute, exposed communication and copies, idle",
+      "Counts every nanosecond between the first and the last operation of a GPU once. "
+      "Communication and copies are exposed where no computation hides them.",
+      kDefinition,
+      {{"sonde breakdown trace.rpd", "of each GPU"},
+       {"sonde breakdown trace.json --per step", "of each ProfilerStep"},
+       {"sonde breakdown trace.rpd --per step --step '^iteration'", "steps by a marker's name"},
+       {"sonde breakdown trace.json --per step --steps ran",
+        "of what ran while the program was in each step"},
+       {"sonde breakdown trace.rpd --from 2s --to 3s", "in the third second of the trace"}},
+      {{"per", "WHAT", "what a row is", "gpu", {"gpu", "rank", "step"}},
+       {"step", "REGEX",
+        "markers that are steps [ProfilerStep#N or an inference server's; else kernels that repeat]",
+        ""},
+       {"steps",
+        "WHAT",
+        "what a step contains: the work it launched, or what ran during it",
+        "launched",
+        {"launched", "ran"}}},
+      needs,
+      run,
+      true};
 }
 
 }  // namespace sonde::analysis

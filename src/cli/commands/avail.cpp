@@ -169,7 +169,7 @@ Command avail_command() {
       .name = "avail",
       .summary = "List the available backends, metrics, counters and settings",
       .description =
-          "Lists everything that sonde record can record or be told: interfaces, metrics (and "
+          "Lists everything that sonde record can record, and how it can be set: interfaces, metrics (and "
           "whether this machine has them: each is tried once), and settings with their variables, "
           "options and defaults. REGEX keeps the rows in which it is found, in any column, "
           "ignoring case. The name of a category before it lists that alone.",
@@ -183,7 +183,7 @@ Command avail_command() {
                   {"--gpu", "NAME",
                    "only hardware counters, or metrics of kernels, that this GPU has: "
                    "gfx90a",
-                   ""},
+                   "all"},
                   {"--proc-root", "DIR", "look for metrics here instead of in /proc", "/proc"},
                   {"--sys-root", "DIR", "look for metrics here instead of in /sys", "/sys"},
                   format_option(),
@@ -193,7 +193,7 @@ Command avail_command() {
                    {"sonde avail counters --gpu gfx90a TCC",
                     "the hardware counters of the L2 of a gfx90a"},
                    {"sonde avail kernel-metrics --gpu gfx942 latency",
-                    "what sonde sol can tell of latencies on an MI300X"},
+                    "what sonde sol can say about latencies on an MI300X"},
                    {"sonde avail --category settings --format json", "the settings, for a script"}},
       .run = run};
 }

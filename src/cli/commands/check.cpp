@@ -36,9 +36,10 @@ Result<int> run(const Arguments& arguments) {
   if (!least) return usage_error("check", least.error());
   const auto fatal = fatal_findings(arguments);
   if (!fatal) return usage_error("check", fatal.error());
-  SONDE_ASSIGN(const Choice choice, choice_of(arguments, analysis::findings_needs()));
+  const auto choice = choice_of(arguments, analysis::findings_needs());
+  if (!choice) return usage_error("check", choice.error());
   trace::Request request = analysis::findings_needs();
-  choice.apply(request);
+  choice->apply(request);
   std::vector<trace::Trace> traces;
   std::vector<analysis::Pace> paces;
   for (const std::string& path : arguments.positionals()) {
@@ -79,7 +80,8 @@ Command check_command() {
   command.options = joined(
       {as_option(),
        {"--least", "PERCENT", "leave out findings that could save less of the GPUs' time", "5"},
-       {"--fail-on", "LIST", "exit with 3 on these findings, e.g. waits,launch-bound, or any", ""}},
+       {"--fail-on", "LIST", "exit with 3 on these findings, e.g. waits,launch-bound, or any",
+        "none"}},
       choice_options(analysis::findings_needs()), window_options(), report_options());
   command.examples = {{"sonde check trace.rpd", "what to look at first"},
                       {"sonde check --fail-on exposed-copies --least 10 trace.rpd",

@@ -141,7 +141,7 @@ Command config_command() {
                         setting_options()),
       .examples = {{"sonde config", "what a recording would do here"},
                    {"sonde config --write --preset training", "a config file for training runs"},
-                   {"sonde config --check sonde.toml", "is it good?"},
+                   {"sonde config --check sonde.toml", "is it valid?"},
                    {"sonde config --explain sample", "one setting"}},
       .run = run};
 }

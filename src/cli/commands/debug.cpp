@@ -315,7 +315,7 @@ std::vector<Option> options() {
       {"--core", "FILE",
        "also keep the report in this new .rpd (the name as with -o), with registers and LDS of all waves, what the "
        "kernels' buffers hold, and code objects; sonde debug FILE shows it again, on any machine",
-       ""},
+       "no file"},
       {"--json", "", "the report as JSON", ""},
       {"--launch-stacks", "", "also keep where each kernel was launched: some 15 us a launch", ""},
       {"--no-cache", "",
@@ -326,16 +326,16 @@ std::vector<Option> options() {
        "check what kernels do with memory: memory (out of bounds, use after free, reads of what "
        "nobody wrote), race (between waves of a work group), or both, as memory,race; with "
        "--softgpu to the byte and the lane, without it memory alone, by pages",
-       ""},
+       "nothing"},
       {"--hang", "TIME",
        "also report when no dispatch has begun or ended for TIME although there is work, or a queue "
        "waits; the program goes on",
-       ""},
+       "no report"},
       {"--all", "", "show every wave with its registers, not one for each place", ""},
       {"--save-code-objects", "DIR",
        "save all loaded code objects into this folder when a GPU fails, named by their URIs; or "
        "those of a file of --core",
-       ""},
+       "none are saved"},
       {"--memory", "ADDRESS[:BYTES]", "of a file of --core: what its memory holds there",
        "256 bytes"},
       {"--spool-dir", "DIR", "where the session directory is made",
@@ -365,7 +365,7 @@ Command debug_command() {
           "publishes as it goes: 0.02 us a launch, and 0.2 us and a call stack an allocation.\n\n"
           "With --softgpu the command runs on a software AMD GPU, kernels from their machine code. "
           "There the waves that stopped are shown too, and the address that a lane touched. On a "
-          "card a memory fault is told by its page, and waves are shown where AMD's debugger library "
+          "card a memory fault is known by its page, and waves are shown where AMD's debugger library "
           "(librocm-dbgapi.so.0) is installed.\n\n"
           "With --check as well, each access of each kernel is checked before it is done. One that "
           "is out of bounds or of freed memory ends the program as a fault of a GPU does. After a "

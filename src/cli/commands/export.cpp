@@ -170,18 +170,19 @@ Command export_command() {
   command.positionals = {trace_file()};
   command.options = joined(
       {as_option(),
-       {"-o,--output", "FILE", "where to write; by default beside FILE, under its name", ""},
+       {"-o,--output", "FILE", "where to write", "beside FILE, under its name"},
        {"--format", "NAME", "format of the output", "perfetto", exporting::exporter_names()},
        {"--no-args", "", "leave out the arguments of API calls", ""},
        {"--track-events", "", "perfetto: for viewers older than v55, without render stages", ""},
        {"--array", "", "chrome: only the array of events, for old readers", ""},
        {"--critical-path", "", "chrome, perfetto: with the critical path (sonde critical-path)",
         ""},
-       {"--split-size", "BYTES", "several files of at most this size, by time", ""},
-       {"--gpu", "N", "operations of this GPU only; calls are all written", ""},
+       {"--split-size", "BYTES", "several files of at most this size, by time", "one file"},
+       {"--gpu", "N", "operations of this GPU only; calls are all written", "all"},
        {"--gpu-model", "NAME",
-        "rocprof-compute: which GPU the trace is of, where it does not say: MI210", ""},
-       {"--rank", "N", "processes of this rank only, and their operations", ""}},
+        "rocprof-compute: which GPU the trace is of, where it does not say: MI210",
+        "as the trace says"},
+       {"--rank", "N", "processes of this rank only, and their operations", "all"}},
       window_options());
   command.examples = {
       {"sonde export trace.rpd", "writes trace.pftrace; open it on https://ui.perfetto.dev"},

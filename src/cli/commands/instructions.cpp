@@ -52,8 +52,8 @@ Command instructions_command() {
       .positionals = {trace_file()},
       .options =
           joined({{"--kernel", "REGEX",
-                   "only kernels in whose name this extended regular expression is found", ""},
-                  {"--code", "N", "disassembly of so many kernels", "3"}},
+                   "only kernels in whose name this extended regular expression is found", "all"},
+                  {"--code", "N", "show the disassembly of N kernels", "3"}},
                  report_options()),
       .examples = {{"sonde instructions trace.rpd", "the three kernels with most samples"},
                    {"sonde instructions trace.rpd --kernel gemm --code 1", "one kernel"}},

@@ -10,7 +10,7 @@ namespace sonde::cli {
 namespace {
 
 constexpr const char* kDefinition =
-    "job-report: what the driver told of each GPU while the job was recorded, by anyone who used "
+    "job-report: what the driver reported of each GPU while the job was recorded, by anyone who used "
     "it. Busy is the mean of the GPU's busy share, weighted by time, and Busy max its highest "
     "value. Memory max is the most memory in use. Power is the mean over the time for which it is "
     "known, Power max its highest value, Hottest the highest temperature at the hottest place of "
@@ -74,7 +74,9 @@ Result<watch::Job> job_of(const Arguments& arguments) {
                       "sonde job-report --from http://127.0.0.1:9090 --job 4711");
   }
   if (server) {
-    if (!id) return make_error(ErrorCode::kInvalidArgument, "which one?", "--job");
+    if (!id)
+      return make_error(ErrorCode::kInvalidArgument, "no job given", "--job",
+                        "its number, as in --job 4711");
     return scraped_job(*server, *id, arguments.value_or("since", "7d"));
   }
   watch::Job job;
@@ -98,25 +100,25 @@ Result<int> run(const Arguments& arguments) {
 Command job_report_command() {
   Command command;
   command.name = "job-report";
-  command.summary = "Show what a job had of its GPUs: use, memory, power and energy";
+  command.summary = "Show how a job used its GPUs: time, memory, power and energy";
   command.description =
       "Prints the card of a job from the metrics in its recordings: how busy each GPU was, how "
       "much memory and power it took, which GPUs were idle, and the energy of all in kWh. Give "
       "the recordings of all nodes together.\n\n"
       "With --from, the metrics come from a server instead that has collected them from all nodes: "
-      "of each node that told of the job (rmsjob_info), all GPUs, from the first to the last time "
-      "it was told of. A value counts until the next one, and no longer than five minutes.";
+      "of each node that reported the job (rmsjob_info), all GPUs, from the first to the last report "
+      "of it. A value counts until the next one, and no longer than five minutes.";
   command.positionals = {{"FILE", "recordings of the job (.rpd)", false, true}};
   command.options = report_options();
   command.options.push_back({"--from", "URL",
                              "take what Prometheus or VictoriaMetrics has of it, collected from "
                              "sonde exporter or omnistat",
-                             ""});
-  command.options.push_back({"--job", "ID", "which job of --from", ""});
+                             "the recordings"});
+  command.options.push_back({"--job", "ID", "which job of --from, which needs it", "none"});
   command.options.push_back({"--since", "TIME", "how far back --from is searched", "7d"});
   command.examples = {{"sonde job-report trace.rpd", "of one recording"},
                       {"sonde job-report --from http://127.0.0.1:9090 --job 4711",
-                       "of a job that was not recorded, but collected"},
+                       "of a job whose metrics a server has collected"},
                       {"sonde job-report node*.rpd --format html > job.html", "of all nodes"}};
   command.run = run;
   command.definition = kDefinition;

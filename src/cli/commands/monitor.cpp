@@ -61,7 +61,7 @@ Result<Plan> plan_of(const Arguments& arguments) {
   }
   SONDE_ASSIGN(plan.count, whole_number(arguments, "count"));
   if (plan.count && (*plan.count < 1 || !plan.every_ns)) {
-    return wrong("how often goes with --watch SEC and is 1 or more", "--count");
+    return wrong("needs --watch SEC, and is 1 or more", "--count");
   }
   SONDE_ASSIGN(plan.gpu, whole_number(arguments, "gpu"));
   SONDE_ASSIGN(plan.pid, whole_number(arguments, "pid"));
@@ -192,17 +192,17 @@ Command monitor_command() {
           "kernel does not count it. CUs is how many compute units had work of it at the moment of "
           "the look.",
       .options = {{"--once", "", "show one table and end", ""},
-                  {"--watch", "SEC", "look again after so many seconds, until Ctrl-C", ""},
-                  {"-n,--count", "N", "with --watch: end after so many looks", ""},
+                  {"--watch", "SEC", "look again every SEC seconds, until Ctrl-C", "one look"},
+                  {"-n,--count", "N", "with --watch: stop after N looks", "no end"},
                   {"--json", "", "every value, as an object (with --watch: one a line)", ""},
                   {"--csv", "", "every value, a row a GPU", ""},
                   {"--all", "",
                    "also health, links and partitions, and with --json every number "
                    "of gpu_metrics",
                    ""},
-                  {"--gpu", "N", "only this GPU", ""},
-                  {"--pid", "PID", "only this process", ""},
-                  {"--job", "ID", "only the processes of this job", ""},
+                  {"--gpu", "N", "only this GPU", "all"},
+                  {"--pid", "PID", "only this process", "all"},
+                  {"--job", "ID", "only the processes of this job", "all"},
                   {"--proc-root", "DIR", "look here instead of in /proc", "/proc"},
                   {"--sys-root", "DIR", "look here instead of in /sys", "/sys"},
                   {"--nvml", "FILE", "the library that knows NVIDIA GPUs", "libnvidia-ml.so.1"},

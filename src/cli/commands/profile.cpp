@@ -332,7 +332,7 @@ Command profile_command() {
       "sonde says before how often and why; --plan only prints the passes. Its output appears "
       "each time, and its standard input is there for the first time only. Times and everything "
       "else in the trace are of the first run; the counters of the others go to the kernel of "
-      "the same process, GPU, name, grid and occurrence, and what has no partner is told.\n\n"
+      "the same process, GPU, name, grid and occurrence, and kernels without a counterpart are reported.\n\n"
       "With --replay COMMAND runs once, and each kernel runs again for each further pass, on memory "
       "that is restored before: all that the program has allocated on its GPUs, their variables, "
       "and of the host's memory what the kernel's arguments point to. Kernels that cannot be run "
@@ -346,13 +346,13 @@ Command profile_command() {
       std::vector<Option>{
           {"-o,--output", "FILE", "name of the trace, as for sonde record", "trace.rpd"},
           {"--overwrite", "", "replace an existing trace that is finished", ""},
-          {"--name-file", "PATH", "write the name of the trace into the file PATH", ""}},
+          {"--name-file", "PATH", "write the name of the trace into the file PATH", "none"}},
       counter_options(),
       std::vector<Option>{
           {"--kernel", "REGEX",
-           "only kernels in whose name this extended regular expression is found", ""},
+           "only kernels in whose name this extended regular expression is found", "all"},
           {"--dispatch", "LIST",
-           "only these dispatches of each process, in the order of launching: 0,4:7", ""},
+           "only these dispatches of each process, in the order of launching: 0,4:7", "all"},
           {"--replay", "", "run the command once, and each kernel once for each pass", ""},
           {"--roofs", "",
            "measure what the GPUs can do at most, as sonde roofs does, if that is not "
@@ -361,7 +361,7 @@ Command profile_command() {
           {"--pc-sample", "N",
            "sample the program counter of each wave after every N of its instructions, and count only "
            "with --set or --counter",
-           ""},
+           "no samples"},
           {"--plan", "", "print the passes and run nothing", ""},
           {"--softgpu", "", "run the command on a software GPU", ""},
           format_option(),

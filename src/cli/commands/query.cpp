@@ -51,9 +51,8 @@ Command query_command() {
       {as_option(), format_option(), limit_option("all")},
       {{"sonde query trace.rpd \"select name, total_ns from sonde_top limit 3\"",
         "the first three rows of sonde top"},
-       {"sonde query trace.rpd \"select * from v_op order by end_ns - start_ns desc limit 10\" "
-        "--format csv",
-        "the ten longest operations"}},
+       {"sonde query trace.rpd \"select * from v_copy limit 10\" --format csv",
+        "ten copies, for a spreadsheet"}},
       false,
       run};
 }

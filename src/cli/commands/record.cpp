@@ -295,7 +295,7 @@ std::vector<Option> options_with_pid() {
   options.push_back({"--pid", "PID",
                      "instead of a command: record a process that runs, until it ends, --duration "
                      "is over or Ctrl-C",
-                     ""});
+                     "the command"});
   return options;
 }
 

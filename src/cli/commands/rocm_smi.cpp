@@ -196,13 +196,13 @@ Result<int> run(const Arguments& arguments) {
 
 std::vector<Option> options() {
   return {
-      {"-d,--device", "N", "only this GPU; more may follow", "", {}, false, true},
+      {"-d,--device", "N", "only this GPU; more may follow", "all", {}, false, true},
       {"-u,--showuse", "", "how busy it is", ""},
       {"--showmemuse", "", "how busy its memory is", ""},
       {"--showmeminfo",
        "TYPE",
        "bytes in use: vram, vis_vram, gtt or all; more may follow",
-       "",
+       "none",
        {},
        false,
        true},
@@ -227,7 +227,7 @@ std::vector<Option> options() {
       {"--rocm", "VERSION", "whose form: 5.2, 6 or 7; SONDE_ROCM_SMI is the same for scripts",
        "5.2"},
       {"--alldevices", "", "taken and without effect", ""},
-      {"--loglevel", "LEVEL", "taken and without effect", ""},
+      {"--loglevel", "LEVEL", "taken and without effect", "none"},
       {"--proc-root", "DIR", "look here instead of in /proc", "/proc"},
       {"--sys-root", "DIR", "look here instead of in /sys", "/sys"},
       {"-a,-b,-e,-l,-m,-o,-S,-s,--showallinfo,--showhw,--showdriverversion,--showfwinfo,"

@@ -52,12 +52,12 @@ Command roofline_command() {
       "Places each kernel under the roofline of its GPU: FLOP per byte at every level of "
       "memory, GFLOP/s, and the lowest roof at that intensity. The html format has the picture.";
   command.positionals = {{"WORKLOAD", "a folder of rocprof-compute, or a trace with counters"}};
-  command.options =
-      joined({{"--by", "WHAT", "what a row is", "kernel", {"kernel", "dispatch"}},
-              {"--type", "TYPE", "whose compute roofs count", "FP32", metrics::roofline_types()},
-              {"--device", "N", "GPU, or row of roofline.csv, with the measured roofs", "0"},
-              {"--roofs", "FILE", "take the measured roofs from this roofline.csv", ""}},
-             workload_options(), report_options());
+  command.options = joined(
+      {{"--by", "WHAT", "what a row is", "kernel", {"kernel", "dispatch"}},
+       {"--type", "TYPE", "whose compute roofs count", "FP32", metrics::roofline_types()},
+       {"--device", "N", "GPU, or row of roofline.csv, with the measured roofs", "0"},
+       {"--roofs", "FILE", "take the measured roofs from this roofline.csv", "that of WORKLOAD"}},
+      workload_options(), report_options());
   command.examples = {
       {"sonde roofline workloads/vcopy", "each kernel under its roofs"},
       {"sonde roofline workloads/vcopy --type FP64 --by dispatch --format csv",

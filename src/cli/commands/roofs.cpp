@@ -119,8 +119,8 @@ Command roofs_command() {
               "GPU in ~/.cache/sonde/roofs, and sonde profile writes them into its traces, where "
               "sonde roofline takes them instead of theoretical peaks. Nothing else should use the "
               "GPUs meanwhile.",
-          .options = {{"-o,--output", "FILE", "write a roofline.csv of rocprof-compute", ""},
-                      {"--softgpu", "", "of a software GPU", ""},
+          .options = {{"-o,--output", "FILE", "write a roofline.csv of rocprof-compute", "none"},
+                      {"--softgpu", "", "measure a software GPU", ""},
                       {"--only-launch", "",
                        "run the kernels and measure nothing, for another tool "
                        "that records them",

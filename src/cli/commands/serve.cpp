@@ -101,26 +101,27 @@ Command serve_command() {
       .name = "serve",
       .summary = "Look at traces in a browser: a timeline, findings and tables of a selection",
       .description =
-          "Prints one URL and answers it until Ctrl-C, or until nothing was asked for the time of "
-          "--idle. The page shows GPUs with their queues and processes with their threads on a "
+          "Prints one URL and serves it until Ctrl-C, or until --idle has passed without a request. "
+          "The page shows GPUs with their queues and processes with their threads on a "
           "timeline, what stands out and where, and for a part of time the tables that sonde "
           "kernels, breakdown, idle and the others print for it, with their command lines. ? lists "
           "its keys.\n\n"
-          "It listens on 127.0.0.1 only and lets in who has the token of the URL: other users "
-          "of the machine do not. From another machine: ssh -L 8080:127.0.0.1:PORT HOST, with the "
+          "It listens on 127.0.0.1 only and admits only requests with the token of the URL: "
+          "other users of the machine cannot get in. From another machine: ssh -L 8080:127.0.0.1:PORT HOST, with the "
           "port of the URL, and 8080 in its place in the browser. The page "
           "needs no network, and the files are not changed.\n\n"
-          "Traces are read in the background, and a file that grows is read again. Of a large .rpd "
-          "an index is kept in $XDG_CACHE_HOME/sonde/serve (~/.cache), so that it is there at once "
-          "the next time; it is used only for the file as it was then. Analyses of a selection run "
-          "in processes of their own, which are ended when they take too much.",
+          "Traces are read in the background, and a file that grows is read again. The index "
+          "of a large .rpd is kept in $XDG_CACHE_HOME/sonde/serve (~/.cache), so that it opens at "
+          "once the next time; it is made anew when the file has changed. Analyses of a selection "
+          "run in separate processes, which are ended when they exceed their limits.",
       .positionals = {trace_files()},
       .options = {{"--open", "", "also open it in the browser (xdg-open)", ""},
                   {"--port", "N", "the port to listen on; 0 is one that is free", "0"},
-                  {"--idle", "TIME", "end after so long without a request; 0 is never", kIdle},
+                  {"--idle", "TIME", "end after this long without a request; 0 means never", kIdle},
                   {"--no-cache", "", "keep no index, and use none", ""},
-                  {"--analysis-memory", "SIZE", "most memory of one analysis", "half of it all"},
-                  {"--analysis-time", "TIME", "most time of one analysis", kAnalysisTime},
+                  {"--analysis-memory", "SIZE", "limit on the memory of one analysis",
+                   "half of the machine's"},
+                  {"--analysis-time", "TIME", "limit on the time of one analysis", kAnalysisTime},
                   as_option()},
       .examples = {{"sonde serve trace.rpd", "prints the URL to open"},
                    {"sonde serve --open trace.json", "also opens it"}},

@@ -139,7 +139,7 @@ Result<std::vector<record::LiveRecording>> chosen_of(const Arguments& arguments)
   for (const record::LiveRecording& each : record::live_recordings()) {
     if (each.session == *session) return std::vector<record::LiveRecording>{each};
   }
-  return make_error(ErrorCode::kNotFound, "no recording is at work there", *session);
+  return make_error(ErrorCode::kNotFound, "no recording is in progress there", *session);
 }
 
 Result<int> run(const Arguments& arguments) {
@@ -168,21 +168,22 @@ Result<int> run(const Arguments& arguments) {
 Command snapshot_command() {
   return {
       .name = "snapshot",
-      .summary = "Write what a recording has at this moment as a trace",
+      .summary = "Write what a running recording holds so far as a trace",
       .description =
-          "Of a recording that keeps its end (sonde record --last 30s) writes what happened in "
-          "the last 30 s before this moment, of one that is rotated (--rotate) all parts that "
-          "are kept, as one trace. The recording goes on.\n\n"
+          "Of a recording that keeps only its end (sonde record --last 30s), writes the last 30 s "
+          "before this moment; of one that is rotated (--rotate), all parts that are kept, as one "
+          "trace. The recording goes on.\n\n"
           "WHICH is a process of the recording, or the trace that it writes, by its path or "
-          "name. It can be left out where only one is at work. An existing file is never "
+          "name. It can be left out where only one is in progress. An existing file is never "
           "overwritten: the next free name is taken.",
       .positionals = {{"WHICH", "a process or a trace, e.g. 4711 or trace.rpd", false, true}},
       .options = {{"-o,--output", "FILE", "the trace to write", "TRACE.snapshot.rpd"},
                   {"--if-finding", "LIST",
                    "only if sonde check finds one of these in it, e.g. waits, or any; else exit "
                    "with 3",
-                   ""},
-                  {"--session", "DIR", "the recording whose session directory this is", ""},
+                   "always"},
+                  {"--session", "DIR", "the recording whose session directory this is",
+                   "as WHICH says"},
                   {"--all", "", "all recordings of yours on this machine", ""}},
       .examples = {{"sonde record --last 30s -o serving.rpd -- ./server", "keeps half a minute"},
                    {"sonde snapshot serving",

@@ -129,14 +129,15 @@ Command sol_command() {
        "folders of rocprof-compute or traces with counters; the first is what the others are "
        "compared with",
        true, true}};
-  command.options = joined({{"--all", "", "all panels, not only Speed-of-Light", ""},
-                            {"--panel", "ID", "this panel or table: 2, 16.3", "", {}, false, true},
-                            {"--per",
-                             "WHAT",
-                             "what counts are divided by",
-                             "kernel",
-                             {"kernel", "wave", "cycle", "second"}}},
-                           workload_options(), report_options());
+  command.options =
+      joined({{"--all", "", "all panels, not only Speed-of-Light", ""},
+              {"--panel", "ID", "this panel or table: 2, 16.3", "Speed-of-Light", {}, false, true},
+              {"--per",
+               "WHAT",
+               "what counts are divided by",
+               "kernel",
+               {"kernel", "wave", "cycle", "second"}}},
+             workload_options(), report_options());
   for (Option& option : command.options) {
     if (option.names == "--limit") option.fallback = "all";
   }

@@ -13,7 +13,7 @@ Result<int> run(const Arguments& arguments) { return print_report(arguments, sta
 
 Command status_command() {
   return {.name = "status",
-          .summary = "List the recordings that are at work, and whether they record",
+          .summary = "List the recordings in progress, and whether they are switched on",
           .description =
               "Lists your recordings on this machine, the newest first: the trace, whether it is "
               "being recorded, and the processes.",
