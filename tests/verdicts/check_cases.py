@@ -212,10 +212,11 @@ class HardlyUsed(Verdict):
                                           if (row["saving_percentage"] or 0) > 1})
 
     def test_the_gpu_of_the_longest_gap_is_named(self):
-        """GPU 1 has a tenth of the work of GPU 0, and nothing to do for 90 ms."""
+        """GPU 1, of another process, has a tenth of the work of GPU 0, and nothing to do for 90 ms."""
         trace = Trace()
         for i in range(100):
             trace.kernel("gemm", at=100 + i * 1000, lasts=995, launched=20 + i * 900)
+        trace.correlation, trace.process = 1000, 8
         trace.kernel("first", 100, 5000, device=1)
         trace.kernel("second", 95_100, 5000, device=1)
         self.assertNotIn("hardly_used", self.ask("check", trace)["check_facts"])
