@@ -42,35 +42,38 @@ struct TwoHalves {
   }
 };
 
-// A name of its parts: "atomic_" "add" "_x2".
-struct JoinedName {
-  JoinedName(const char* first, const char* second, const char* third) {
-    unsigned at = 0;
-    for (const char* part : {first, second, third}) {
-      while (*part) text[at++] = *part++;
-    }
-  }
-  char text[32] = {};
+// What stands behind the name of an operation on unsigned numbers, signed ones and bits.
+struct Suffixes {
+  const char *u, *i, *b;
+};
+// The names of the lesser and the greater of signed, and of unsigned numbers.
+struct ExtremeNames {
+  const char *smin, *smax, *umin, *umax;
 };
 
-// make.operator()<T>(name, suffix, f) for each: add, sub ... of T unsigned and S signed, with names
-// as flat and buffer instructions have them.
+// make.operator()<T>(name, suffix, f) for each: add, sub ... of T unsigned and S signed.
+template <class T, class S, class Make>
+void each_integer_operation(Make make, const ExtremeNames& names, const Suffixes& of) {
+  make.template operator()<T>("add", of.u, [](T a, T b) { return static_cast<T>(a + b); });
+  make.template operator()<T>("sub", of.u, [](T a, T b) { return static_cast<T>(a - b); });
+  make.template operator()<S>(names.smin, of.i, [](S a, S b) { return a < b ? a : b; });
+  make.template operator()<S>(names.smax, of.i, [](S a, S b) { return a > b ? a : b; });
+  make.template operator()<T>(names.umin, of.u, [](T a, T b) { return a < b ? a : b; });
+  make.template operator()<T>(names.umax, of.u, [](T a, T b) { return a > b ? a : b; });
+  make.template operator()<T>("and", of.b, [](T a, T b) { return a & b; });
+  make.template operator()<T>("or", of.b, [](T a, T b) { return a | b; });
+  make.template operator()<T>("xor", of.b, [](T a, T b) { return a ^ b; });
+  make.template operator()<T>("inc", of.u,
+                              [](T a, T b) { return a >= b ? T(0) : static_cast<T>(a + 1); });
+  make.template operator()<T>("dec", of.u,
+                              [](T a, T b) { return a == 0 || a > b ? b : static_cast<T>(a - 1); });
+}
+
+// With names as flat, buffer and scalar instructions have them.
 template <class T, class S, class Make>
 void each_integer_atomic(Make make, const char* suffix) {
   make.template operator()<T>("swap", suffix, [](T, T b) { return b; });
-  make.template operator()<T>("add", suffix, [](T a, T b) { return static_cast<T>(a + b); });
-  make.template operator()<T>("sub", suffix, [](T a, T b) { return static_cast<T>(a - b); });
-  make.template operator()<S>("smin", suffix, [](S a, S b) { return a < b ? a : b; });
-  make.template operator()<S>("smax", suffix, [](S a, S b) { return a > b ? a : b; });
-  make.template operator()<T>("umin", suffix, [](T a, T b) { return a < b ? a : b; });
-  make.template operator()<T>("umax", suffix, [](T a, T b) { return a > b ? a : b; });
-  make.template operator()<T>("and", suffix, [](T a, T b) { return a & b; });
-  make.template operator()<T>("or", suffix, [](T a, T b) { return a | b; });
-  make.template operator()<T>("xor", suffix, [](T a, T b) { return a ^ b; });
-  make.template operator()<T>("inc", suffix,
-                              [](T a, T b) { return a >= b ? T(0) : static_cast<T>(a + 1); });
-  make.template operator()<T>("dec", suffix,
-                              [](T a, T b) { return a == 0 || a > b ? b : static_cast<T>(a - 1); });
+  each_integer_operation<T, S>(make, {"smin", "smax", "umin", "umax"}, {suffix, suffix, suffix});
 }
 template <class Make>
 void each_atomic(Make make) {
@@ -87,21 +90,9 @@ void each_atomic(Make make) {
 
 // The same with the names of LDS instructions, whose types are u32, i32 and b32, or of 64 bits.
 template <class T, class S, class Make>
-void each_integer_lds_atomic(Make make, const char* u, const char* i, const char* b) {
-  make.template operator()<T>("add", u, [](T x, T y) { return static_cast<T>(x + y); });
-  make.template operator()<T>("sub", u, [](T x, T y) { return static_cast<T>(x - y); });
-  make.template operator()<T>("rsub", u, [](T x, T y) { return static_cast<T>(y - x); });
-  make.template operator()<T>("inc", u,
-                              [](T x, T y) { return x >= y ? T(0) : static_cast<T>(x + 1); });
-  make.template operator()<T>("dec", u,
-                              [](T x, T y) { return x == 0 || x > y ? y : static_cast<T>(x - 1); });
-  make.template operator()<S>("min", i, [](S x, S y) { return x < y ? x : y; });
-  make.template operator()<S>("max", i, [](S x, S y) { return x > y ? x : y; });
-  make.template operator()<T>("min", u, [](T x, T y) { return x < y ? x : y; });
-  make.template operator()<T>("max", u, [](T x, T y) { return x > y ? x : y; });
-  make.template operator()<T>("and", b, [](T x, T y) { return x & y; });
-  make.template operator()<T>("or", b, [](T x, T y) { return x | y; });
-  make.template operator()<T>("xor", b, [](T x, T y) { return x ^ y; });
+void each_integer_lds_atomic(Make make, const Suffixes& of) {
+  make.template operator()<T>("rsub", of.u, [](T a, T b) { return static_cast<T>(b - a); });
+  each_integer_operation<T, S>(make, {"min", "max", "min", "max"}, of);
 }
 template <class T, class Make>
 void each_float_lds_atomic(Make make, const char* f) {
@@ -111,8 +102,8 @@ void each_float_lds_atomic(Make make, const char* f) {
 }
 template <class Make>
 void each_lds_atomic(Make make) {
-  each_integer_lds_atomic<u32, i32>(make, "u32", "i32", "b32");
-  each_integer_lds_atomic<u64, i64>(make, "u64", "i64", "b64");
+  each_integer_lds_atomic<u32, i32>(make, {"u32", "i32", "b32"});
+  each_integer_lds_atomic<u64, i64>(make, {"u64", "i64", "b64"});
   each_float_lds_atomic<f32>(make, "f32");
   each_float_lds_atomic<f64>(make, "f64");
 }

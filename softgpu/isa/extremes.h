@@ -45,63 +45,42 @@ template <bool is_most, class T>
   made = is_signalling(b) ? quieted(b) : made;
   return is_signalling(a) ? quieted(a) : made;
 }
-struct Least {
+template <bool is_most>
+struct Extreme {
   template <class T>
-  [[gnu::always_inline]] T operator()(T a, T b, ExtremeRules rules) const {
-    return extreme<false>(a, b, rules);
+  [[gnu::always_inline]] T operator()(ExtremeRules rules, T a, T b) const {
+    return extreme<is_most>(a, b, rules);
   }
   template <class T>
-  [[gnu::always_inline]] T operator()(T a, T b, T c, ExtremeRules rules) const {
-    return extreme<false>(extreme<false>(a, b, rules), c, rules);
-  }
-};
-struct Most {
-  template <class T>
-  [[gnu::always_inline]] T operator()(T a, T b, ExtremeRules rules) const {
-    return extreme<true>(a, b, rules);
-  }
-  template <class T>
-  [[gnu::always_inline]] T operator()(T a, T b, T c, ExtremeRules rules) const {
-    return extreme<true>(extreme<true>(a, b, rules), c, rules);
+  [[gnu::always_inline]] T operator()(ExtremeRules rules, T a, T b, T c) const {
+    return extreme<is_most>(extreme<is_most>(a, b, rules), c, rules);
   }
 };
+using Least = Extreme<false>;
+using Most = Extreme<true>;
 struct Median {
   template <class T>
-  [[gnu::always_inline]] T operator()(T a, T b, T c, ExtremeRules rules) const {
+  [[gnu::always_inline]] T operator()(ExtremeRules rules, T a, T b, T c) const {
     const T low = extreme<false>(a, b, rules);
     if (a != a || b != b || c != c) return extreme<false>(low, c, rules);
     return extreme<true>(low, extreme<false>(extreme<true>(a, b, rules), c, rules), rules);
   }
 };
 
-template <class T, class F, HighHalf high = HighHalf::kCleared>
-void extreme_of_two(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<T> a(w, op, 0, mask);
-  const Source<T> b(w, op, 1, mask);
+template <class F, HighHalf high, class T, class... Rest>
+void apply_extreme(Wave& w, const Op& op) {
   const ExtremeRules rules = extreme_rules<T>(w);
-  alignas(64) T out[kLanes];
   if (rules.is_ieee && !rules.flushes) {
-    for (int l = 0; l < kLanes; l++) out[l] = F{}(a[l], b[l], kUsualRules);
+    const auto usual = [](int, T a, Rest... rest) { return F{}(kUsualRules, a, rest...); };
+    store_computed<T, T, Rest...>(w, op, usual, high);
   } else {
-    for (int l = 0; l < kLanes; l++) out[l] = F{}(a[l], b[l], rules);
+    const auto ruled = [rules](int, T a, Rest... rest) { return F{}(rules, a, rest...); };
+    store_computed<T, T, Rest...>(w, op, ruled, high);
   }
-  finish(w, op, out, mask, high);
 }
 template <class T, class F, HighHalf high = HighHalf::kCleared>
-void extreme_of_three(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<T> a(w, op, 0, mask);
-  const Source<T> b(w, op, 1, mask);
-  const Source<T> c(w, op, 2, mask);
-  const ExtremeRules rules = extreme_rules<T>(w);
-  alignas(64) T out[kLanes];
-  if (rules.is_ieee && !rules.flushes) {
-    for (int l = 0; l < kLanes; l++) out[l] = F{}(a[l], b[l], c[l], kUsualRules);
-  } else {
-    for (int l = 0; l < kLanes; l++) out[l] = F{}(a[l], b[l], c[l], rules);
-  }
-  finish(w, op, out, mask, high);
-}
+constexpr Handler extreme_of_two = apply_extreme<F, high, T, T>;
+template <class T, class F, HighHalf high = HighHalf::kCleared>
+constexpr Handler extreme_of_three = apply_extreme<F, high, T, T, T>;
 
 }  // namespace softgpu::isa::SOFTGPU_ISA_LEVEL

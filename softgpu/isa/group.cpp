@@ -208,26 +208,14 @@ void GroupRunner::keep_failed(const Outcome& outcome) {
 
 // With the wave that failed, if one did.
 void GroupRunner::end_watch(const Outcome& outcome) {
-  const char* why = nullptr;
-  switch (outcome.kind) {
-    case Outcome::kDone:
-    case Outcome::kNoCode:
-    case Outcome::kStopped:
-      break;
-    case Outcome::kMemoryFault:
-      why = "memory_fault";
-      break;
-    case Outcome::kTrap:
-      why = "trap";
-      break;
-    case Outcome::kIllegalInstruction:
-      why = "illegal_instruction";
-      break;
-    case Outcome::kApertureViolation:
-      why = "aperture_violation";
-      break;
+  constexpr std::pair<Outcome::Kind, const char*> kFailures[] = {
+      {Outcome::kMemoryFault, "memory_fault"},
+      {Outcome::kTrap, "trap"},
+      {Outcome::kIllegalInstruction, "illegal_instruction"},
+      {Outcome::kApertureViolation, "aperture_violation"}};
+  for (const auto& [kind, why] : kFailures) {
+    if (kind == outcome.kind) watch_.show(*current_, why, launch_->descriptor);
   }
-  if (why != nullptr) watch_.show(*current_, why, launch_->descriptor);
   watch_.end();
 }
 

@@ -6,6 +6,8 @@
 // namespace of the level, and nothing here instantiates a template of the standard library.
 #pragma once
 
+#include <utility>
+
 #include "isa/op.h"
 
 #ifndef SOFTGPU_ISA_LEVEL
@@ -315,35 +317,41 @@ template <class F>
   for (; mask; mask &= mask - 1) f(__builtin_ctzll(mask));
 }
 
+// out[lane] = f(lane, a, b, ...) with the instruction's sources, whose types are A...; `mask` loses
+// the lanes that DPP does not write.
+
+template <class R, class F, class... S>
+[[gnu::always_inline]] inline void fill_lanes(R* out, F& f, const S&... sources) {
+  for (int l = 0; l < kLanes; l++) out[l] = f(l, sources[l]...);
+}
+template <class... A, class R, class F, int... which>
+[[gnu::always_inline]] inline void fill_from(const Wave& w, const Op& op, u64& mask, R* out, F& f,
+                                             std::integer_sequence<int, which...>) {
+  fill_lanes(out, f, Source<A>(w, op, which, mask)...);
+}
+template <class... A, class R, class F>
+[[gnu::always_inline]] inline void compute(const Wave& w, const Op& op, u64& mask, R* out, F f) {
+  fill_from<A...>(w, op, mask, out, f, std::make_integer_sequence<int, sizeof...(A)>{});
+}
+
+// The same, and these are the instruction's result, of type R. Returns the lanes that it has.
+template <class R, class... A, class F>
+[[gnu::always_inline]] inline u64 store_computed(Wave& w, const Op& op, F f,
+                                                 HighHalf high = HighHalf::kCleared) {
+  u64 mask = w.exec();
+  alignas(64) R out[kLanes];
+  compute<A...>(w, op, mask, out, f);
+  finish(w, op, out, mask, high);
+  return mask;
+}
+
 // f(a), f(a, b), f(a, b, c) on all lanes; the types are those of f's parameters and result. The
 // function is its type: a lambda without captures.
 
-template <class F, HighHalf high, class R, class A>
+template <class F, HighHalf high, class R, class... A>
 void apply(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<A> a(w, op, 0, mask);
-  alignas(64) R out[kLanes];
-  for (int l = 0; l < kLanes; l++) out[l] = F{}(a[l]);
-  finish(w, op, out, mask, high);
-}
-template <class F, HighHalf high, class R, class A, class B>
-void apply(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<A> a(w, op, 0, mask);
-  const Source<B> b(w, op, 1, mask);
-  alignas(64) R out[kLanes];
-  for (int l = 0; l < kLanes; l++) out[l] = F{}(a[l], b[l]);
-  finish(w, op, out, mask, high);
-}
-template <class F, HighHalf high, class R, class A, class B, class C>
-void apply(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<A> a(w, op, 0, mask);
-  const Source<B> b(w, op, 1, mask);
-  const Source<C> c(w, op, 2, mask);
-  alignas(64) R out[kLanes];
-  for (int l = 0; l < kLanes; l++) out[l] = F{}(a[l], b[l], c[l]);
-  finish(w, op, out, mask, high);
+  store_computed<R, A...>(
+      w, op, [](int, A... values) { return F{}(values...); }, high);
 }
 template <HighHalf high, class F, class R, class... A>
 Handler lanes_of(R (F::*)(A...) const) {
@@ -369,31 +377,42 @@ Handler accumulating(F) {
   return accumulating_of<high, F>(&F::operator());
 }
 
-// Sums and the like of integers: f computes them in 64 bits; with clamp they stay in T's range.
-template <class F, class T, HighHalf high>
+// Sums and the like of integers, in the range of R: F computes them in 64 bits.
+template <class F, HighHalf high, class R, class... A>
 void apply_clamped(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<T> a(w, op, 0, mask);
-  const Source<T> b(w, op, 1, mask);
-  alignas(64) T out[kLanes];
-  constexpr bool is_signed = T(-1) < T(0);
+  constexpr bool is_signed = R(-1) < R(0);
   constexpr i64 most =
-      is_signed ? (i64{1} << (sizeof(T) * 8 - 1)) - 1 : (i64{1} << sizeof(T) * 8) - 1;
+      is_signed ? (i64{1} << (sizeof(R) * 8 - 1)) - 1 : (i64{1} << sizeof(R) * 8) - 1;
   constexpr i64 least = is_signed ? -most - 1 : 0;
-  if (!op.mods.clamp) {
-    for (int l = 0; l < kLanes; l++) out[l] = static_cast<T>(F{}(i64{a[l]}, i64{b[l]}));
-  } else {
-    for (int l = 0; l < kLanes; l++) {
-      const i64 value = F{}(i64{a[l]}, i64{b[l]});
-      out[l] = static_cast<T>(value < least ? least : value > most ? most : value);
-    }
-  }
-  finish(w, op, out, mask, high);
+  const auto clamped = [](int, A... values) {
+    const i64 value = F{}(values...);
+    return static_cast<R>(value < least ? least : value > most ? most : value);
+  };
+  store_computed<R, A...>(w, op, clamped, high);
 }
+// F where the instruction has no clamp, and Exact where it has.
+template <class F, class Exact, HighHalf high, class R, class... A>
+void apply_either(Wave& w, const Op& op) {
+  if (op.mods.clamp) {
+    apply_clamped<Exact, high, R, A...>(w, op);
+  } else {
+    apply<F, high, R, A...>(w, op);
+  }
+}
+template <class F, class T>
+struct Cut {
+  [[gnu::always_inline]] T operator()(T a, T b) const { return static_cast<T>(F{}(a, b)); }
+};
 template <class T, HighHalf high = HighHalf::kCleared, class F>
 Handler clamped(F) {
-  return [](Wave& w, const Op& op) { apply_clamped<F, T, high>(w, op); };
+  return apply_either<Cut<F, T>, F, high, T, T, T>;
 }
+
+// Of both sizes.
+inline f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+inline f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
+inline f32 scaled(f32 x, int by) { return __builtin_ldexpf(x, by); }
+inline f64 scaled(f64 x, int by) { return __builtin_ldexp(x, by); }
 
 // What each file of instructions adds.
 void add_scalar(Table& table);

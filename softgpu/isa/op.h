@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 #include "gpu/instruction.h"
 #include "isa/wave.h"
@@ -36,6 +37,7 @@ struct Op {
 class Table;
 void add(Table& table, const char* name, Handler handler);
 void add(Table& table, const char* prefix, const char* name, Handler handler);
+void add(Table& table, std::initializer_list<const char*> parts_of_name, Handler handler);
 
 // The function for a name, compiled for the best of this machine's instruction sets; nullptr if
 // nobody has written it.

@@ -88,7 +88,7 @@ void add_buffer(Table& table) {
   Transfers transfers{table};
   each_transfer(transfers);
   each_atomic([&]<class T, class F>(const char* name, const char* suffix, F) {
-    add(table, "buffer_", JoinedName("atomic_", name, suffix).text, atomic<T, F>);
+    add(table, {"buffer_atomic_", name, suffix}, atomic<T, F>);
   });
   add(table, "buffer_", "atomic_cmpswap", compare_and_swap<u32>);
   add(table, "buffer_", "atomic_cmpswap_x2", compare_and_swap<u64>);

@@ -4,8 +4,12 @@
 namespace softgpu::isa::SOFTGPU_ISA_LEVEL {
 namespace {
 
-template <bool sets_exec>
-void store_mask(Wave& w, const Op& op, const u8* bits, u64 mask) {
+// Of the lanes for which holds(lane, a, b) is true, with sources of types A...
+template <bool sets_exec, class... A, class F>
+void store_mask(Wave& w, const Op& op, F holds) {
+  u64 mask = w.exec();
+  alignas(64) u8 bits[kLanes];
+  compute<A...>(w, op, mask, bits, holds);
   const u64 made = packed_bits(bits) & mask;
   w.set64(op.sdst, made);
   if (sets_exec) w.set64(sonde::gpu::kExec, made);
@@ -13,49 +17,38 @@ void store_mask(Wave& w, const Op& op, const u8* bits, u64 mask) {
 
 template <bool sets_exec, class T, class F>
 void compare(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<T> a(w, op, 0, mask);
-  const Source<T> b(w, op, 1, mask);
-  alignas(64) u8 bits[kLanes];
-  for (int l = 0; l < kLanes; l++) bits[l] = F{}(a[l], b[l]);
-  store_mask<sets_exec>(w, op, bits, mask);
+  store_mask<sets_exec, T, T>(w, op, [](int, T a, T b) { return F{}(a, b); });
 }
 
 template <class T, class F>
 void add_both(Table& t, const char* condition, const char* of, F) {
-  char name[32];
-  for (const bool sets_exec : {false, true}) {
-    unsigned at = 0;
-    for (const char* part : {sets_exec ? "v_cmpx_" : "v_cmp_", condition, of}) {
-      while (*part) name[at++] = *part++;
-    }
-    name[at] = 0;
-    add(t, name, sets_exec ? compare<true, T, F> : compare<false, T, F>);
-  }
+  add(t, {"v_cmp_", condition, of}, compare<false, T, F>);
+  add(t, {"v_cmpx_", condition, of}, compare<true, T, F>);
+}
+
+// Of values of type T, compared as V.
+template <class T, class V>
+void add_orders(Table& t, const char* of) {
+  add_both<T>(t, "f", of, [](V, V) { return false; });
+  add_both<T>(t, "lt", of, [](V a, V b) { return a < b; });
+  add_both<T>(t, "eq", of, [](V a, V b) { return a == b; });
+  add_both<T>(t, "le", of, [](V a, V b) { return a <= b; });
+  add_both<T>(t, "gt", of, [](V a, V b) { return a > b; });
+  add_both<T>(t, "ge", of, [](V a, V b) { return a >= b; });
 }
 
 template <class T>
 void add_integers(Table& t, const char* of) {
-  add_both<T>(t, "f", of, [](T, T) { return false; });
-  add_both<T>(t, "lt", of, [](T a, T b) { return a < b; });
-  add_both<T>(t, "eq", of, [](T a, T b) { return a == b; });
-  add_both<T>(t, "le", of, [](T a, T b) { return a <= b; });
-  add_both<T>(t, "gt", of, [](T a, T b) { return a > b; });
+  add_orders<T, T>(t, of);
   add_both<T>(t, "ne", of, [](T a, T b) { return a != b; });
-  add_both<T>(t, "ge", of, [](T a, T b) { return a >= b; });
   add_both<T>(t, "t", of, [](T, T) { return true; });
 }
 
 // Those with n are true for NaN.
 template <class T, class V>
 void add_floats(Table& t, const char* of) {
-  add_both<T>(t, "f", of, [](V, V) { return false; });
-  add_both<T>(t, "lt", of, [](V a, V b) { return a < b; });
-  add_both<T>(t, "eq", of, [](V a, V b) { return a == b; });
-  add_both<T>(t, "le", of, [](V a, V b) { return a <= b; });
-  add_both<T>(t, "gt", of, [](V a, V b) { return a > b; });
+  add_orders<T, V>(t, of);
   add_both<T>(t, "lg", of, [](V a, V b) { return a < b || a > b; });
-  add_both<T>(t, "ge", of, [](V a, V b) { return a >= b; });
   add_both<T>(t, "o", of, [](V a, V b) { return a == a && b == b; });
   add_both<T>(t, "u", of, [](V a, V b) { return a != a || b != b; });
   add_both<T>(t, "nge", of, [](V a, V b) { return !(a >= b); });
@@ -86,12 +79,7 @@ unsigned class_of(T x) {
 }
 template <class T, bool sets_exec>
 void compare_class(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<T> a(w, op, 0, mask);
-  const Source<u32> b(w, op, 1, mask);
-  alignas(64) u8 bits[kLanes];
-  for (int l = 0; l < kLanes; l++) bits[l] = b[l] >> class_of(a[l]) & 1;
-  store_mask<sets_exec>(w, op, bits, mask);
+  store_mask<sets_exec, T, u32>(w, op, [](int, T a, u32 b) { return b >> class_of(a) & 1; });
 }
 
 }  // namespace

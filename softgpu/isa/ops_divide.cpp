@@ -28,8 +28,6 @@ bool is_denormal(T x) {
   return x != 0 && field_of(x) == 0;
 }
 bool is_below_normal(f64 x, f64 smallest) { return x != 0 && __builtin_fabs(x) < smallest; }
-f32 scaled(f32 x, int by) { return __builtin_ldexpf(x, by); }
-f64 scaled(f64 x, int by) { return __builtin_ldexp(x, by); }
 
 // Scales numerator or denominator (a is one of the two) so that no step between leaves the range
 // of normal numbers; the flag tells div_fmas to scale the quotient back.
@@ -56,18 +54,13 @@ T scale(T a, T d, T n, bool& flag) {
 
 template <class T>
 void div_scale(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<T> a(w, op, 0, mask);
-  const Source<T> d(w, op, 1, mask);
-  const Source<T> n(w, op, 2, mask);
-  alignas(64) T out[kLanes];
   u64 flags = 0;
-  for (int l = 0; l < kLanes; l++) {
+  const u64 mask = store_computed<T, T, T, T>(w, op, [&](int lane, T a, T d, T n) {
     bool flag = false;
-    out[l] = scale(a[l], d[l], n[l], flag);
-    flags |= u64{flag} << l;
-  }
-  finish(w, op, out, mask);
+    const T made = scale(a, d, n, flag);
+    flags |= u64{flag} << lane;
+    return made;
+  });
   w.set64(op.sdst, flags & mask);
 }
 
@@ -78,22 +71,14 @@ f32 fused_scaled(f32 a, f32 b, f32 c, int by) {
 f64 fused_scaled(f64 a, f64 b, f64 c, int by) {
   return __builtin_ldexp(__builtin_fma(a, b, c), by);
 }
-f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
-f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 
 template <class T>
 void div_fmas(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<T> a(w, op, 0, mask);
-  const Source<T> b(w, op, 1, mask);
-  const Source<T> c(w, op, 2, mask);
-  alignas(64) T out[kLanes];
   const u64 flags = w.vcc();
-  for (int l = 0; l < kLanes; l++) {
-    const int by = field_of(c[l]) > Format<T>::kBias ? Format<T>::kScale : -Format<T>::kScale;
-    out[l] = flags >> l & 1 ? fused_scaled(a[l], b[l], c[l], by) : fused(a[l], b[l], c[l]);
-  }
-  finish(w, op, out, mask);
+  store_computed<T, T, T, T>(w, op, [flags](int lane, T a, T b, T c) {
+    const int by = field_of(c) > Format<T>::kBias ? Format<T>::kScale : -Format<T>::kScale;
+    return flags >> lane & 1 ? fused_scaled(a, b, c, by) : fused(a, b, c);
+  });
 }
 
 // Where no step before could hold the quotient, it is not a number: those that are less than half

@@ -132,7 +132,7 @@ void compare_and_swap(Wave& w, const Op& op) {
 template <Segment segment>
 void add_atomics(Table& table, const char* prefix) {
   each_atomic([&]<class T, class F>(const char* name, const char* suffix, F) {
-    add(table, prefix, JoinedName("atomic_", name, suffix).text, atomic<T, segment, F>);
+    add(table, {prefix, "atomic_", name, suffix}, atomic<T, segment, F>);
   });
   add(table, prefix, "atomic_cmpswap", compare_and_swap<u32, segment>);
   add(table, prefix, "atomic_cmpswap_x2", compare_and_swap<u64, segment>);

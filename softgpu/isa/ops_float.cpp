@@ -6,8 +6,6 @@ namespace {
 
 constexpr f64 kTwoPi = 6.283185307179586476925286766559;
 
-f32 fused(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
-f64 fused(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 f32 rounded(f32 x) { return __builtin_rintf(x); }
 f64 rounded(f64 x) { return __builtin_rint(x); }
 f32 lower(f32 x) { return __builtin_floorf(x); }
@@ -18,8 +16,6 @@ f32 cut(f32 x) { return __builtin_truncf(x); }
 f64 cut(f64 x) { return __builtin_trunc(x); }
 f32 root(f32 x) { return __builtin_sqrtf(x); }
 f64 root(f64 x) { return __builtin_sqrt(x); }
-f32 scaled(f32 x, i32 by) { return __builtin_ldexpf(x, by); }
-f64 scaled(f64 x, i32 by) { return __builtin_ldexp(x, by); }
 
 template <class T>
 T fraction(T x) {
@@ -70,6 +66,14 @@ void add_arithmetic(Table& t, const char* of) {
   add(t, "v_frexp_mant_", of, lanes([](T a) { return mantissa(a); }));
 }
 
+template <class F>
+Handler with_literal(F) {
+  return [](Wave& w, const Op& op) {
+    const f32 k = as<f32>(op.literal);
+    store_computed<f32, f32, f32>(w, op, [k](int, f32 a, f32 b) { return F{}(a, b, k); });
+  };
+}
+
 void add_single(Table& t) {
   add(t, "v_mad_f32", lanes([](f32 a, f32 b, f32 c) { return a * b + c; }));
   add(t, "v_mac_f32", accumulating([](f32 a, f32 b, f32 c) { return a * b + c; }));
@@ -77,24 +81,8 @@ void add_single(Table& t) {
   add(t, "v_mul_legacy_f32", lanes([](f32 a, f32 b) { return a == 0 || b == 0 ? 0.0F : a * b; }));
   add(t, "v_mad_legacy_f32",
       lanes([](f32 a, f32 b, f32 c) { return (a == 0 || b == 0 ? 0.0F : a * b) + c; }));
-  add(t, "v_madmk_f32", [](Wave& w, const Op& op) {
-    u64 mask = w.exec();
-    const Source<f32> a(w, op, 0, mask);
-    const Source<f32> b(w, op, 1, mask);
-    const f32 k = as<f32>(op.literal);
-    alignas(64) f32 out[kLanes];
-    for (int l = 0; l < kLanes; l++) out[l] = a[l] * k + b[l];
-    finish(w, op, out, mask);
-  });
-  add(t, "v_madak_f32", [](Wave& w, const Op& op) {
-    u64 mask = w.exec();
-    const Source<f32> a(w, op, 0, mask);
-    const Source<f32> b(w, op, 1, mask);
-    const f32 k = as<f32>(op.literal);
-    alignas(64) f32 out[kLanes];
-    for (int l = 0; l < kLanes; l++) out[l] = a[l] * b[l] + k;
-    finish(w, op, out, mask);
-  });
+  add(t, "v_madmk_f32", with_literal([](f32 a, f32 b, f32 k) { return a * k + b; }));
+  add(t, "v_madak_f32", with_literal([](f32 a, f32 b, f32 k) { return a * b + k; }));
   add(t, "v_min3_f32", extreme_of_three<f32, Least>);
   add(t, "v_max3_f32", extreme_of_three<f32, Most>);
   add(t, "v_med3_f32", extreme_of_three<f32, Median>);

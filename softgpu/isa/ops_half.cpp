@@ -25,16 +25,11 @@ f32 fraction(f32 x) {
 
 template <bool literal_is_factor>
 void with_literal(Wave& w, const Op& op) {  // v_madmk, v_madak
-  u64 mask = w.exec();
-  const Source<Half> a(w, op, 0, mask);
-  const Source<Half> b(w, op, 1, mask);
   const f32 k = Half(static_cast<u16>(op.literal));
-  alignas(64) Half out[kLanes];
-  for (int l = 0; l < kLanes; l++) {
-    out[l] =
-        literal_is_factor ? Half(f32(Half(a[l] * k)) + b[l]) : Half(f32(Half(a[l] * b[l])) + k);
-  }
-  finish(w, op, out, mask, HighHalf::kKept);
+  const auto sum = [k](int, Half a, Half b) {
+    return literal_is_factor ? Half(f32(Half(a * k)) + b) : Half(f32(Half(a * b)) + k);
+  };
+  store_computed<Half, Half, Half>(w, op, sum, HighHalf::kKept);
 }
 
 void add_functions(Table& t) {

@@ -9,24 +9,17 @@ i32 signed24(u32 x) { return static_cast<i32>(x << 8) >> 8; }
 // Sums with carries: f makes 64 bits of which bit 32 is the carry.
 template <bool takes_carry, class F>
 void apply_carry(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<u32> a(w, op, 0, mask);
-  const Source<u32> b(w, op, 1, mask);
-  alignas(64) u32 out[kLanes];
   alignas(64) u8 carries[kLanes];
   const u64 in = takes_carry ? scalar64(w, op, op.src[2]) : 0;
-  for (int l = 0; l < kLanes; l++) {
-    const u64 sum = F{}(u64{a[l]}, u64{b[l]}, in >> l & 1);
-    out[l] = static_cast<u32>(sum);
-    carries[l] = static_cast<u8>(sum >> 32 & 1);
-  }
-  const u64 carry = packed_bits(carries) & mask;
-  if (op.mods.clamp) {
-    const bool is_difference = (F{}(0, 1, 0) | F{}(1, 0, 0)) >> 63;
-    for (int l = 0; l < kLanes; l++) out[l] = carries[l] ? (is_difference ? 0 : ~u32{0}) : out[l];
-  }
-  finish(w, op, out, mask);
-  w.set64(op.sdst, carry);
+  const bool clamps = op.mods.clamp;
+  const bool is_difference = (F{}(0, 1, 0) | F{}(1, 0, 0)) >> 63;
+  const u64 mask = store_computed<u32, u32, u32>(w, op, [&](int lane, u32 a, u32 b) {
+    const u64 sum = F{}(u64{a}, u64{b}, in >> lane & 1);
+    carries[lane] = static_cast<u8>(sum >> 32 & 1);
+    if (clamps && carries[lane]) return is_difference ? 0 : ~u32{0};
+    return static_cast<u32>(sum);
+  });
+  w.set64(op.sdst, packed_bits(carries) & mask);
 }
 template <bool takes_carry, class F>
 Handler with_carry(F) {
@@ -36,56 +29,24 @@ Handler with_carry(F) {
 // a * b + c in 64 bits, with the carry as a lane mask.
 template <class T, class Wide>
 void multiply_add(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<T> a(w, op, 0, mask);
-  const Source<T> b(w, op, 1, mask);
-  const Source<Wide> c(w, op, 2, mask);
-  alignas(64) Wide out[kLanes];
   alignas(64) u8 carries[kLanes];
-  for (int l = 0; l < kLanes; l++) {
-    const u64 product = static_cast<u64>(Wide{a[l]} * Wide{b[l]}),
-              sum = product + static_cast<u64>(c[l]);
-    out[l] = static_cast<Wide>(sum);
+  const bool clamps = op.mods.clamp;
+  const u64 mask = store_computed<u64, T, T, Wide>(w, op, [&](int lane, T a, T b, Wide c) {
     constexpr bool is_signed = Wide(-1) < Wide(0);
-    carries[l] =
-        is_signed ? ((product ^ sum) & (static_cast<u64>(c[l]) ^ sum)) >> 63 : sum < product;
-    if (op.mods.clamp && carries[l]) {  // of the sign that product and summand have
-      constexpr u64 kMost = is_signed ? ~u64{0} >> 1 : ~u64{0};
-      out[l] = static_cast<Wide>(is_signed && product >> 63 ? ~kMost : kMost);
-    }
-  }
-  const u64 carry = packed_bits(carries) & mask;
-  finish(w, op, out, mask);
-  w.set64(op.sdst, carry);
+    const u64 product = static_cast<u64>(Wide{a} * Wide{b}), summand = static_cast<u64>(c),
+              sum = product + summand;
+    carries[lane] = is_signed ? ((product ^ sum) & (summand ^ sum)) >> 63 : sum < product;
+    if (!clamps || !carries[lane]) return sum;
+    constexpr u64 kMost = is_signed ? ~u64{0} >> 1 : ~u64{0};
+    return is_signed && product >> 63 ? ~kMost : kMost;  // of the sign that both have
+  });
+  w.set64(op.sdst, packed_bits(carries) & mask);
 }
 
 // Sums of three sources, with clamp within the range of R: `exact` computes them in 64 bits.
-template <class Exact, HighHalf high, class R, class A, class B, class C>
-void apply_saturated(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<A> a(w, op, 0, mask);
-  const Source<B> b(w, op, 1, mask);
-  const Source<C> c(w, op, 2, mask);
-  constexpr bool is_signed = R(-1) < R(0);
-  constexpr i64 most =
-      is_signed ? (i64{1} << (sizeof(R) * 8 - 1)) - 1 : (i64{1} << sizeof(R) * 8) - 1;
-  constexpr i64 least = is_signed ? -most - 1 : 0;
-  alignas(64) R out[kLanes];
-  for (int l = 0; l < kLanes; l++) {
-    const i64 value = Exact{}(a[l], b[l], c[l]);
-    out[l] = static_cast<R>(value < least ? least : value > most ? most : value);
-  }
-  finish(w, op, out, mask, high);
-}
 template <class F, class Exact, HighHalf high, class R, class A, class B, class C>
 Handler saturating_of(R (F::*)(A, B, C) const) {
-  return [](Wave& w, const Op& op) {
-    if (op.mods.clamp) {
-      apply_saturated<Exact, high, R, A, B, C>(w, op);
-    } else {
-      apply<F, high, R, A, B, C>(w, op);
-    }
-  };
+  return apply_either<F, Exact, high, R, A, B, C>;
 }
 template <HighHalf high = HighHalf::kCleared, class F, class Exact>
 Handler saturating(F, Exact) {

@@ -11,14 +11,9 @@ u32 bits_below(int lane, int first) {
 
 template <int first>
 void count_below(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<u32> a(w, op, 0, mask);
-  const Source<u32> b(w, op, 1, mask);
-  alignas(64) u32 out[kLanes];
-  for (int l = 0; l < kLanes; l++) {
-    out[l] = b[l] + static_cast<u32>(__builtin_popcount(a[l] & bits_below(l, first)));
-  }
-  finish(w, op, out, mask);
+  store_computed<u32, u32, u32>(w, op, [](int lane, u32 a, u32 b) {
+    return b + static_cast<u32>(__builtin_popcount(a & bits_below(lane, first)));
+  });
 }
 
 u32 lane_of(const Wave& w, const Op& op, unsigned n, u32 lane) {

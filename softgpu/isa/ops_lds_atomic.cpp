@@ -36,14 +36,9 @@ void atomic_of_two(Wave& w, const Op& op) {
 }
 
 template <class T, class F>
-void add_pair(Table& t, const char* operation, const char* type, F) {
-  add(t, JoinedName("ds_", operation, "_").text, type, atomic<T, false, F>);
-  add(t, JoinedName("ds_", operation, "_rtn_").text, type, atomic<T, true, F>);
-}
-template <class T, class F>
 void add_pair_of_two(Table& t, const char* operation, const char* type, F) {
-  add(t, JoinedName("ds_", operation, "_").text, type, atomic_of_two<T, false, F>);
-  add(t, JoinedName("ds_", operation, "_rtn_").text, type, atomic_of_two<T, true, F>);
+  add(t, {"ds_", operation, "_", type}, atomic_of_two<T, false, F>);
+  add(t, {"ds_", operation, "_rtn_", type}, atomic_of_two<T, true, F>);
 }
 
 // Those that take two values; of cmpst, the first is what is compared with.
@@ -80,8 +75,9 @@ void swap_two(Wave& w, const Op& op) {
 }  // namespace
 
 void add_lds_atomic(Table& t) {
-  each_lds_atomic([&]<class T, class F>(const char* name, const char* type, F f) {
-    add_pair<T>(t, name, type, f);
+  each_lds_atomic([&]<class T, class F>(const char* name, const char* type, F) {
+    add(t, {"ds_", name, "_", type}, atomic<T, false, F>);
+    add(t, {"ds_", name, "_rtn_", type}, atomic<T, true, F>);
   });
   add_masked<u32>(t, "b32");
   add_masked<u64>(t, "b64");

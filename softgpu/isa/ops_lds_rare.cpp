@@ -78,7 +78,7 @@ void add_lds_rare(Table& t) {
   add(t, "ds_wrap_rtn_b32", subtract_or_add);
   add(t, "ds_condxchg32_rtn_b64", exchange_marked);
   const auto make = [&]<class T, class F>(const char* name, const char* type, F) {
-    add(t, JoinedName("ds_", name, "_src2_").text, type, with_second_place<T, F>);
+    add(t, {"ds_", name, "_src2_", type}, with_second_place<T, F>);
   };
   each_lds_atomic(make);
   const auto second = [](auto, auto y) { return y; };

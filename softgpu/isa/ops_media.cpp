@@ -19,21 +19,17 @@ u32 at_offset(u64 bytes, u32 n) { return static_cast<u32>(bytes >> 8 * n); }
 // Four sums of 16 bits in 64.
 template <bool is_masked>
 void four_short_sums(Wave& w, const Op& op) {
-  u64 mask = w.exec();
-  const Source<u64> a(w, op, 0, mask);
-  const Source<u32> b(w, op, 1, mask);
-  const Source<u64> c(w, op, 2, mask);
-  alignas(64) u64 out[kLanes];
-  for (int l = 0; l < kLanes; l++) {
-    out[l] = 0;
+  const bool clamps = op.mods.clamp;
+  store_computed<u64, u64, u32, u64>(w, op, [clamps](int, u64 a, u32 b, u64 c) {
+    u64 made = 0;
     for (u32 n = 0; n < 4; n++) {
-      u32 sum = static_cast<u32>(c[l] >> 16 * n & 0xffff) +
-                byte_distances<is_masked>(at_offset(a[l], n), b[l]);
-      if (op.mods.clamp && sum > 0xffff) sum = 0xffff;
-      out[l] |= u64{sum & 0xffff} << 16 * n;
+      u32 sum =
+          static_cast<u32>(c >> 16 * n & 0xffff) + byte_distances<is_masked>(at_offset(a, n), b);
+      if (clamps && sum > 0xffff) sum = 0xffff;
+      made |= u64{sum & 0xffff} << 16 * n;
     }
-  }
-  finish(w, op, out, mask);
+    return made;
+  });
 }
 
 // Four sums in four registers; the third source is four VGPRs as well.

@@ -70,8 +70,8 @@ void packed_extremes(Wave& w, const Op& op) {
   for (int upper = 0; upper < 2; upper++) {
     const Choice x = choice_of(op, 0, upper), y = choice_of(op, 1, upper);
     for (int l = 0; l < kLanes; l++) {
-      Half made = F{}(Half(static_cast<u16>(a.p[l] >> x.shift ^ x.flip)),
-                      Half(static_cast<u16>(b.p[l] >> y.shift ^ y.flip)), rules);
+      Half made = F{}(rules, Half(static_cast<u16>(a.p[l] >> x.shift ^ x.flip)),
+                      Half(static_cast<u16>(b.p[l] >> y.shift ^ y.flip)));
       if (op.mods.clamp) made = Half(to_unit(f32(made), keeps_nan(w)));
       out[l] = upper ? out[l] | u32{made.bits} << 16 : made.bits;
     }

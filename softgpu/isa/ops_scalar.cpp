@@ -79,16 +79,9 @@ Handler write_exec(F) {
     w.scc = made != 0;
   };
 }
-// SOPK: the register with the sign-extended immediate.
-template <class F>
-Handler test_immediate(F) {
-  return [](Wave& w, const Op& op) { w.scc = F{}(w.s[op.dst], op.mods.immediate); };
-}
-
-u32 zero_bytes(u64 value, unsigned bits, u64& out) {  // per quad: any bit set
-  out = 0;
-  for (unsigned i = 0; i < bits; i += 4) out |= u64{(value >> i & 15) != 0} << i / 4;
-  return out != 0;
+template <class T>  // unsigned; -1 for zero
+i32 leading_zeros(T x) {
+  return x ? __builtin_clzll(x) - (64 - static_cast<i32>(sizeof(T)) * 8) : -1;
 }
 
 template <class T, bool is_greatest>
@@ -161,55 +154,33 @@ void add_sums(Table& t) {
   add(t, "s_pack_hh_b32_b16", two([](u32 a, u32 b, u32&) { return a >> 16 | (b & 0xffff0000); }));
 }
 
-void add_logic(Table& t) {
-  add(t, "s_cselect_b32", two([](u32 a, u32 b, u32& scc) { return scc ? a : b; }));
-  add(t, "s_cselect_b64", two([](u64 a, u64 b, u32& scc) { return scc ? a : b; }));
-  add(t, "s_and_b32", logic([](u32 a, u32 b) { return a & b; }));
-  add(t, "s_and_b64", logic([](u64 a, u64 b) { return a & b; }));
-  add(t, "s_or_b32", logic([](u32 a, u32 b) { return a | b; }));
-  add(t, "s_or_b64", logic([](u64 a, u64 b) { return a | b; }));
-  add(t, "s_xor_b32", logic([](u32 a, u32 b) { return a ^ b; }));
-  add(t, "s_xor_b64", logic([](u64 a, u64 b) { return a ^ b; }));
-  add(t, "s_andn2_b32", logic([](u32 a, u32 b) { return a & ~b; }));
-  add(t, "s_andn2_b64", logic([](u64 a, u64 b) { return a & ~b; }));
-  add(t, "s_orn2_b32", logic([](u32 a, u32 b) { return a | ~b; }));
-  add(t, "s_orn2_b64", logic([](u64 a, u64 b) { return a | ~b; }));
-  add(t, "s_nand_b32", logic([](u32 a, u32 b) { return ~(a & b); }));
-  add(t, "s_nand_b64", logic([](u64 a, u64 b) { return ~(a & b); }));
-  add(t, "s_nor_b32", logic([](u32 a, u32 b) { return ~(a | b); }));
-  add(t, "s_nor_b64", logic([](u64 a, u64 b) { return ~(a | b); }));
-  add(t, "s_xnor_b32", logic([](u32 a, u32 b) { return ~(a ^ b); }));
-  add(t, "s_xnor_b64", logic([](u64 a, u64 b) { return ~(a ^ b); }));
-  add(t, "s_lshl_b32", logic([](u32 a, u32 b) { return a << (b & 31); }));
-  add(t, "s_lshl_b64", logic([](u64 a, u64 b) { return a << (b & 63); }));
-  add(t, "s_lshr_b32", logic([](u32 a, u32 b) { return a >> (b & 31); }));
-  add(t, "s_lshr_b64", logic([](u64 a, u64 b) { return a >> (b & 63); }));
-  add(t, "s_ashr_i32", logic([](i32 a, i32 b) { return a >> (b & 31); }));
-  add(t, "s_ashr_i64", logic([](i64 a, i64 b) { return a >> (b & 63); }));
-  add(t, "s_bfm_b32", two([](u32 a, u32 b, u32&) { return ((1U << (a & 31)) - 1) << (b & 31); }));
-  add(t, "s_bfm_b64",
-      two([](u32 a, u32 b, u32&) { return ((u64{1} << (a & 63)) - 1) << (b & 63); }));
-  add(t, "s_bfe_u32", logic([](u32 a, u32 b) {
-        const u32 width = b >> 16 & 127, part = a >> (b & 31);
-        return width >= 32 ? part : part & ((1U << width) - 1);
-      }));
-  add(t, "s_bfe_i32", logic([](i32 a, i32 b) {
-        const i32 width = b >> 16 & 127, part = a >> (b & 31);
-        if (width == 0) return 0;
-        return width >= 32
-                   ? part
-                   : static_cast<i32>(static_cast<u32>(part) << (32 - width)) >> (32 - width);
-      }));
-  add(t, "s_bfe_u64", logic([](u64 a, u64 b) {
-        const u64 width = b >> 16 & 127, part = a >> (b & 63);
-        return width >= 64 ? part : part & ((u64{1} << width) - 1);
-      }));
-  add(t, "s_bfe_i64", logic([](i64 a, i64 b) {
-        const i64 width = b >> 16 & 127, part = a >> (b & 63);
-        if (width == 0) return i64{0};
-        return width >= 64
-                   ? part
-                   : static_cast<i64>(static_cast<u64>(part) << (64 - width)) >> (64 - width);
+template <class T>
+void add_logic(Table& t, const char* of) {
+  constexpr T kPlaces = sizeof(T) * 8 - 1;  // by which one can shift
+  add(t, "s_cselect_", of, two([](T a, T b, u32& scc) { return scc ? a : b; }));
+  add(t, "s_and_", of, logic([](T a, T b) { return a & b; }));
+  add(t, "s_or_", of, logic([](T a, T b) { return a | b; }));
+  add(t, "s_xor_", of, logic([](T a, T b) { return a ^ b; }));
+  add(t, "s_andn2_", of, logic([](T a, T b) { return a & ~b; }));
+  add(t, "s_orn2_", of, logic([](T a, T b) { return a | ~b; }));
+  add(t, "s_nand_", of, logic([](T a, T b) { return ~(a & b); }));
+  add(t, "s_nor_", of, logic([](T a, T b) { return ~(a | b); }));
+  add(t, "s_xnor_", of, logic([](T a, T b) { return ~(a ^ b); }));
+  add(t, "s_lshl_", of, logic([](T a, T b) { return a << (b & kPlaces); }));
+  add(t, "s_lshr_", of, logic([](T a, T b) { return a >> (b & kPlaces); }));
+  add(t, "s_bfm_", of,
+      two([](T a, T b, u32&) { return ((T{1} << (a & kPlaces)) - 1) << (b & kPlaces); }));
+}
+
+// With the sign, where T has one.
+template <class T>
+void add_extraction(Table& t, const char* of) {
+  add(t, "s_bfe_", of, logic([](T a, T b) {
+        constexpr T kBits = sizeof(T) * 8;
+        const T width = b >> 16 & 127, part = a >> (b & (kBits - 1));
+        if (width == 0) return T{0};
+        if (width >= kBits) return part;
+        return static_cast<T>(static_cast<Raw<T>>(part) << (kBits - width)) >> (kBits - width);
       }));
 }
 
@@ -262,85 +233,55 @@ void add_moves(Table& t) {
   add(t, "s_andn2_wrexec_b64", write_exec([](u64 a, u64 e) { return a & ~e; }));
 }
 
-void add_bits(Table& t) {
-  add(t, "s_not_b32", one([](u32 a, u32& scc) {
+template <class T>
+void add_bits(Table& t, const char* of) {
+  add(t, "s_not_", of, one([](T a, u32& scc) {
         scc = ~a != 0;
         return ~a;
       }));
-  add(t, "s_not_b64", one([](u64 a, u32& scc) {
-        scc = ~a != 0;
-        return ~a;
-      }));
-  add(t, "s_wqm_b32", one([](u32 a, u32& scc) {
-        const u32 any = (a | a >> 1 | a >> 2 | a >> 3) & 0x11111111;
+  add(t, "s_wqm_", of, one([](T a, u32& scc) {
+        const T any = (a | a >> 1 | a >> 2 | a >> 3) & static_cast<T>(0x1111111111111111);
         scc = any != 0;
         return any * 15;
       }));
-  add(t, "s_wqm_b64", one([](u64 a, u32& scc) {
-        const u64 any = (a | a >> 1 | a >> 2 | a >> 3) & 0x1111111111111111;
-        scc = any != 0;
-        return any * 15;
-      }));
-  add(t, "s_quadmask_b32", one([](u32 a, u32& scc) {
-        u64 made = 0;
-        scc = zero_bytes(a, 32, made);
-        return static_cast<u32>(made);
-      }));
-  add(t, "s_quadmask_b64", one([](u64 a, u32& scc) {
-        u64 made = 0;
-        scc = zero_bytes(a, 64, made);
+  add(t, "s_quadmask_", of, one([](T a, u32& scc) {  // per quad: any bit set
+        T made = 0;
+        for (unsigned i = 0; i < sizeof(T) * 8; i += 4) made |= T{(a >> i & 15) != 0} << i / 4;
+        scc = made != 0;
         return made;
       }));
-  add(t, "s_brev_b32", one([](u32 a, u32&) {
-        u32 made = 0;
-        for (int i = 0; i < 32; i++) made |= (a >> i & 1) << (31 - i);
-        return made;
-      }));
-  add(t, "s_brev_b64", one([](u64 a, u32&) {
-        u64 made = 0;
-        for (int i = 0; i < 64; i++) made |= (a >> i & 1) << (63 - i);
+  add(t, "s_brev_", of, one([](T a, u32&) {
+        constexpr unsigned kLast = sizeof(T) * 8 - 1;
+        T made = 0;
+        for (unsigned i = 0; i <= kLast; i++) made |= (a >> i & 1) << (kLast - i);
         return made;
       }));
 }
 
-void add_counts(Table& t) {
-  add(t, "s_bcnt0_i32_b32", one([](u32 a, u32& scc) {
-        const u32 n = static_cast<u32>(__builtin_popcount(~a));
+template <class T>
+void add_counts(Table& t, const char* of) {
+  add(t, "s_bcnt0_i32_", of, one([](T a, u32& scc) {
+        const u32 n = static_cast<u32>(__builtin_popcountll(static_cast<T>(~a)));
         scc = n != 0;
         return n;
       }));
-  add(t, "s_bcnt0_i32_b64", one([](u64 a, u32& scc) {
-        const u32 n = static_cast<u32>(__builtin_popcountll(~a));
-        scc = n != 0;
-        return n;
-      }));
-  add(t, "s_bcnt1_i32_b32", one([](u32 a, u32& scc) {
-        const u32 n = static_cast<u32>(__builtin_popcount(a));
-        scc = n != 0;
-        return n;
-      }));
-  add(t, "s_bcnt1_i32_b64", one([](u64 a, u32& scc) {
+  add(t, "s_bcnt1_i32_", of, one([](T a, u32& scc) {
         const u32 n = static_cast<u32>(__builtin_popcountll(a));
         scc = n != 0;
         return n;
       }));
-  add(t, "s_ff0_i32_b32", one([](u32 a, u32&) { return ~a ? __builtin_ctz(~a) : -1; }));
-  add(t, "s_ff0_i32_b64", one([](u64 a, u32&) { return ~a ? __builtin_ctzll(~a) : -1; }));
-  add(t, "s_ff1_i32_b32", one([](u32 a, u32&) { return a ? __builtin_ctz(a) : -1; }));
-  add(t, "s_ff1_i32_b64", one([](u64 a, u32&) { return a ? __builtin_ctzll(a) : -1; }));
-  add(t, "s_flbit_i32_b32", one([](u32 a, u32&) { return a ? __builtin_clz(a) : -1; }));
-  add(t, "s_flbit_i32_b64", one([](u64 a, u32&) { return a ? __builtin_clzll(a) : -1; }));
-  add(t, "s_flbit_i32", one([](i32 a, u32&) {
-        const u32 x = static_cast<u32>(a < 0 ? ~a : a);
-        return x ? __builtin_clz(x) : -1;
-      }));
-  add(t, "s_flbit_i32_i64", one([](i64 a, u32&) {
-        const u64 x = static_cast<u64>(a < 0 ? ~a : a);
-        return x ? __builtin_clzll(x) : -1;
-      }));
+  add(t, "s_ff0_i32_", of, one([](T a, u32&) { return ~a ? __builtin_ctzll(~a) : -1; }));
+  add(t, "s_ff1_i32_", of, one([](T a, u32&) { return a ? __builtin_ctzll(a) : -1; }));
+  add(t, "s_flbit_i32_", of, one([](T a, u32&) { return leading_zeros(a); }));
 }
 
 void add_signs_and_sets(Table& t) {
+  add(t, "s_ashr_i32", logic([](i32 a, i32 b) { return a >> (b & 31); }));
+  add(t, "s_ashr_i64", logic([](i64 a, i64 b) { return a >> (b & 63); }));
+  add(t, "s_flbit_i32",
+      one([](i32 a, u32&) { return leading_zeros(static_cast<u32>(a < 0 ? ~a : a)); }));
+  add(t, "s_flbit_i32_i64",
+      one([](i64 a, u32&) { return leading_zeros(static_cast<u64>(a < 0 ? ~a : a)); }));
   add(t, "s_sext_i32_i8", one([](u32 a, u32&) { return i32{static_cast<i8>(a)}; }));
   add(t, "s_sext_i32_i16", one([](u32 a, u32&) { return i32{static_cast<i16>(a)}; }));
   add(t, "s_abs_i32", one([](u32 a, u32& scc) {
@@ -365,53 +306,50 @@ void add_signs_and_sets(Table& t) {
       }));
 }
 
+// Of registers, and of a register and an immediate of 16 bits.
+template <class T, class Short, class F>
+void add_comparison(Table& t, const char* condition, const char* of, F holds) {
+  add(t, {"s_cmp_", condition, of}, test(holds));
+  add(t, {"s_cmpk_", condition, of}, [](Wave& w, const Op& op) {
+    w.scc = F{}(static_cast<T>(w.s[op.dst]), static_cast<Short>(op.mods.immediate));
+  });
+}
+template <class T, class Short>
+void add_comparisons(Table& t, const char* of) {
+  add_comparison<T, Short>(t, "eq", of, [](T a, T b) { return a == b; });
+  add_comparison<T, Short>(t, "lg", of, [](T a, T b) { return a != b; });
+  add_comparison<T, Short>(t, "gt", of, [](T a, T b) { return a > b; });
+  add_comparison<T, Short>(t, "ge", of, [](T a, T b) { return a >= b; });
+  add_comparison<T, Short>(t, "lt", of, [](T a, T b) { return a < b; });
+  add_comparison<T, Short>(t, "le", of, [](T a, T b) { return a <= b; });
+}
+
 void add_tests(Table& t) {
-  add(t, "s_cmp_eq_i32", test([](i32 a, i32 b) { return a == b; }));
-  add(t, "s_cmp_lg_i32", test([](i32 a, i32 b) { return a != b; }));
-  add(t, "s_cmp_gt_i32", test([](i32 a, i32 b) { return a > b; }));
-  add(t, "s_cmp_ge_i32", test([](i32 a, i32 b) { return a >= b; }));
-  add(t, "s_cmp_lt_i32", test([](i32 a, i32 b) { return a < b; }));
-  add(t, "s_cmp_le_i32", test([](i32 a, i32 b) { return a <= b; }));
-  add(t, "s_cmp_eq_u32", test([](u32 a, u32 b) { return a == b; }));
-  add(t, "s_cmp_lg_u32", test([](u32 a, u32 b) { return a != b; }));
-  add(t, "s_cmp_gt_u32", test([](u32 a, u32 b) { return a > b; }));
-  add(t, "s_cmp_ge_u32", test([](u32 a, u32 b) { return a >= b; }));
-  add(t, "s_cmp_lt_u32", test([](u32 a, u32 b) { return a < b; }));
-  add(t, "s_cmp_le_u32", test([](u32 a, u32 b) { return a <= b; }));
+  add_comparisons<i32, i16>(t, "_i32");
+  add_comparisons<u32, u16>(t, "_u32");
   add(t, "s_cmp_eq_u64", test([](u64 a, u64 b) { return a == b; }));
   add(t, "s_cmp_lg_u64", test([](u64 a, u64 b) { return a != b; }));
   add(t, "s_bitcmp0_b32", test([](u32 a, u32 b) { return (a >> (b & 31) & 1) == 0; }));
   add(t, "s_bitcmp1_b32", test([](u32 a, u32 b) { return (a >> (b & 31) & 1) == 1; }));
   add(t, "s_bitcmp0_b64", test([](u64 a, u32 b) { return (a >> (b & 63) & 1) == 0; }));
   add(t, "s_bitcmp1_b64", test([](u64 a, u32 b) { return (a >> (b & 63) & 1) == 1; }));
-  add(t, "s_cmpk_eq_i32",
-      test_immediate([](u32 a, u16 b) { return static_cast<i32>(a) == static_cast<i16>(b); }));
-  add(t, "s_cmpk_lg_i32",
-      test_immediate([](u32 a, u16 b) { return static_cast<i32>(a) != static_cast<i16>(b); }));
-  add(t, "s_cmpk_gt_i32",
-      test_immediate([](u32 a, u16 b) { return static_cast<i32>(a) > static_cast<i16>(b); }));
-  add(t, "s_cmpk_ge_i32",
-      test_immediate([](u32 a, u16 b) { return static_cast<i32>(a) >= static_cast<i16>(b); }));
-  add(t, "s_cmpk_lt_i32",
-      test_immediate([](u32 a, u16 b) { return static_cast<i32>(a) < static_cast<i16>(b); }));
-  add(t, "s_cmpk_le_i32",
-      test_immediate([](u32 a, u16 b) { return static_cast<i32>(a) <= static_cast<i16>(b); }));
-  add(t, "s_cmpk_eq_u32", test_immediate([](u32 a, u16 b) { return a == b; }));
-  add(t, "s_cmpk_lg_u32", test_immediate([](u32 a, u16 b) { return a != b; }));
-  add(t, "s_cmpk_gt_u32", test_immediate([](u32 a, u16 b) { return a > b; }));
-  add(t, "s_cmpk_ge_u32", test_immediate([](u32 a, u16 b) { return a >= b; }));
-  add(t, "s_cmpk_lt_u32", test_immediate([](u32 a, u16 b) { return a < b; }));
-  add(t, "s_cmpk_le_u32", test_immediate([](u32 a, u16 b) { return a <= b; }));
 }
 
 }  // namespace
 
 void add_scalar(Table& table) {
   add_sums(table);
-  add_logic(table);
+  add_logic<u32>(table, "b32");
+  add_logic<u64>(table, "b64");
+  add_extraction<u32>(table, "u32");
+  add_extraction<i32>(table, "i32");
+  add_extraction<u64>(table, "u64");
+  add_extraction<i64>(table, "i64");
   add_moves(table);
-  add_bits(table);
-  add_counts(table);
+  add_bits<u32>(table, "b32");
+  add_bits<u64>(table, "b64");
+  add_counts<u32>(table, "b32");
+  add_counts<u64>(table, "b64");
   add_signs_and_sets(table);
   add_tests(table);
 }

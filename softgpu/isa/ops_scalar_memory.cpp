@@ -103,7 +103,7 @@ void compare_and_swap(Wave& w, const Op& op) {
 template <bool is_buffer>
 void add_atomics(Table& table, const char* prefix) {
   const auto make = [&]<class T, class F>(const char* name, const char* suffix, F) {
-    add(table, prefix, JoinedName("atomic_", name, suffix).text, atomic<T, is_buffer, F>);
+    add(table, {prefix, "atomic_", name, suffix}, atomic<T, is_buffer, F>);
   };
   each_integer_atomic<u32, i32>(make, "");
   each_integer_atomic<u64, i64>(make, "_x2");

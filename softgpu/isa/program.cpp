@@ -84,13 +84,12 @@ bool is_plain(const sonde::gpu::Modifiers& mods, sonde::gpu::Encoding encoding) 
 }
 
 Op op_of(const Instruction& instruction) {
-  Op op;
-  op.opcode = instruction.opcode;
-  op.words = instruction.words;
-  op.literal = instruction.literal;
-  op.mods = instruction.modifiers;
-  op.encoding = instruction.encoding;
-  op.sdst = sonde::gpu::kVcc;
+  Op op{.sdst = sonde::gpu::kVcc,
+        .words = instruction.words,
+        .encoding = instruction.encoding,
+        .literal = instruction.literal,
+        .mods = instruction.modifiers,
+        .opcode = instruction.opcode};
   bool has_source = false;
   for (size_t i = 0; i < instruction.operand_count; ++i) {
     const Operand& operand = instruction.operands[i];

@@ -24,20 +24,12 @@ struct Code {
   uint64_t begin() const { return reinterpret_cast<uint64_t>(words.data()); }
 };
 
-struct LoneWave {
-  std::unique_ptr<Wave> wave = std::make_unique<Wave>();
-  std::vector<uint8_t> lds = std::vector<uint8_t>(64), own = std::vector<uint8_t>(16 * 64);
-  GroupState group;
+struct LoneWave : Machine {
   explicit LoneWave(const Code& code) {
-    clear(*wave);
     wave->mode = kUsualFloatMode;
     wave->pc = code.begin();
-    wave->set64(sonde::gpu::kExec, ~uint64_t{0});
-    group.lds = lds.data();
-    group.lds_bytes = static_cast<uint32_t>(lds.size());
+    group.lds_bytes = 64;
     group.private_bytes = 16;
-    wave->group = &group;
-    wave->private_memory = own.data();
   }
 };
 

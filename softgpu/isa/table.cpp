@@ -23,8 +23,13 @@ class Table {
 };
 
 void add(Table& table, const char* name, Handler handler) { table.add(name, handler); }
+void add(Table& table, std::initializer_list<const char*> parts_of_name, Handler handler) {
+  std::string name;
+  for (const char* part : parts_of_name) name += part;
+  table.add(std::move(name), handler);
+}
 void add(Table& table, const char* prefix, const char* name, Handler handler) {
-  table.add(std::string(prefix) + name, handler);
+  add(table, {prefix, name}, handler);
 }
 
 namespace level1 {
