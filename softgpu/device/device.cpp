@@ -76,7 +76,7 @@ struct Device::Impl {
   Executor executor;
   isa::Engine engine;
   isa::WaveLog waves;
-  isa::InstructionTrace instructions;
+  isa::AppendFile instructions;
   std::unique_ptr<isa::Check> check;
   Services services;
   std::vector<std::unique_ptr<Gpu>> gpus;
@@ -109,8 +109,9 @@ Device::Impl::Impl(const Config& device_config, Host& host)
                                                        : complain(config.waves_path);
   }
   if (!config.instructions_path.empty()) {
-    instructions.open(config.instructions_path) ? void(services.instructions = &instructions)
-                                                : complain(config.instructions_path);
+    instructions.open(config.instructions_path, isa::kTraceHeader)
+        ? void(services.instructions = &instructions)
+        : complain(config.instructions_path);
   }
   if (config.check_memory || config.check_races) {
     check = std::make_unique<isa::Check>(config.check_memory ? host.allocations() : nullptr,

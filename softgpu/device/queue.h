@@ -43,7 +43,7 @@ struct Services {
   FaultScript& faults;
   Notices& notices;
   isa::WaveLog* waves = nullptr;
-  isa::InstructionTrace* instructions = nullptr;
+  isa::AppendFile* instructions = nullptr;
   isa::Check* check = nullptr;
 };
 

@@ -44,14 +44,9 @@ uint32_t modifiers_of(const Op& op) {
 
 }  // namespace
 
-Coverage::Coverage(const std::string& path)
-    : fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
-  if (fd_ < 0)
+Coverage::Coverage(const std::string& path) {
+  if (!file_.open(path))
     std::fprintf(stderr, "softgpu: cannot write the coverage file %s: %m\n", path.c_str());
-}
-
-Coverage::~Coverage() {
-  if (fd_ >= 0) close(fd_);
 }
 
 std::unique_ptr<Coverage> Coverage::of_environment() {
@@ -74,8 +69,7 @@ void Coverage::add(sonde::gpu::Architecture architecture, const Op& op) {
       (lines += kModifiers[n]) += '\n';
     }
   }
-  if (fd_ < 0 || lines.empty()) return;
-  [[maybe_unused]] const ssize_t written = write(fd_, lines.data(), lines.size());
+  if (!lines.empty()) file_.write(lines);
 }
 
 }  // namespace softgpu::isa

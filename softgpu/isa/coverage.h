@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/pinned.h"
+#include "isa/append_file.h"
 #include "isa/op.h"
 
 namespace softgpu::isa {
@@ -18,7 +19,6 @@ class Coverage : sonde::Pinned {
  public:
   // Appends a line "gfx90a v_add_f32 sdwa" to this file for each pair that this process has first.
   explicit Coverage(const std::string& path);
-  ~Coverage();
 
   void add(sonde::gpu::Architecture architecture, const Op& op);
 
@@ -26,7 +26,7 @@ class Coverage : sonde::Pinned {
   static std::unique_ptr<Coverage> of_environment();
 
  private:
-  int fd_ = -1;
+  AppendFile file_;
   std::mutex mutex_;
   std::unordered_map<const sonde::gpu::Opcode*, uint32_t> seen_;  // a bit for each modifier
 };

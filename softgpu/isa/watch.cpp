@@ -1,9 +1,5 @@
 #include "isa/watch.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -47,27 +43,6 @@ uint64_t buffer_address(const Wave& wave, const Op& op, unsigned lane) {
 }
 
 }  // namespace
-
-bool InstructionTrace::open(const std::string& path) {
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  struct stat info {};
-  if (fd_ >= 0 && fstat(fd_, &info) == 0 && info.st_size == 0) write("# softgpu instructions 1\n");
-  return fd_ >= 0;
-}
-
-InstructionTrace::~InstructionTrace() {
-  if (fd_ >= 0) close(fd_);
-}
-
-void InstructionTrace::write(const std::string& text) {
-  std::lock_guard lock(mutex_);
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t wrote = ::write(fd_, text.data() + done, text.size() - done);
-    if (wrote <= 0) return;
-    done += static_cast<size_t>(wrote);
-  }
-}
 
 LdsCycles lds_cycles(const uint64_t (&addresses)[kLanes], uint64_t exec, unsigned dwords) {
   const unsigned at_once = dwords <= 1 ? 32 : dwords == 2 ? 16 : 8;

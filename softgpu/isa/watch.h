@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "counters/counters.h"
+#include "isa/append_file.h"
 #include "isa/caches.h"
 #include "isa/check.h"
 #include "isa/op.h"
@@ -20,23 +20,12 @@
 
 namespace softgpu::isa {
 
-// The executed instructions, as text (isa/TRACE.md). Thread-safe; groups come whole.
-class InstructionTrace {
- public:
-  // Appends to the file. False if it cannot be written.
-  bool open(const std::string& path);
-  ~InstructionTrace();
-  void write(const std::string& text);
-
- private:
-  std::mutex mutex_;
-  int fd_ = -1;
-};
+constexpr const char* kTraceHeader = "# softgpu instructions 1\n";
 
 struct Watch {
   CounterBank* counters = nullptr;
   CacheModel* caches = nullptr;  // only with counters
-  InstructionTrace* trace = nullptr;
+  AppendFile* trace = nullptr;   // the executed instructions, as text; groups come whole
   WaveLog* waves = nullptr;
   Check* check = nullptr;
   // Where nobody has `waves`: what is found and does not end the kernel, as text.

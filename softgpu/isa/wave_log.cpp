@@ -1,6 +1,5 @@
 #include "isa/wave_log.h"
 
-#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -119,32 +118,16 @@ uint32_t trap_status_of(std::string_view why) {
 
 }  // namespace
 
-WaveLog::~WaveLog() {
-  if (fd_ >= 0) close(fd_);
-}
-
 bool WaveLog::open(const std::string& path, uint64_t every) {
   path_ = path;
   every_ = every;
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  return fd_ >= 0;
-}
-
-void WaveLog::write(std::string line) {
-  line += "}\n";
-  std::lock_guard lock(mutex_);
-  size_t done = 0;
-  while (done < line.size()) {
-    const ssize_t wrote = ::write(fd_, line.data() + done, line.size() - done);
-    if (wrote <= 0) return;
-    done += static_cast<size_t>(wrote);
-  }
+  return file_.open(path);
 }
 
 void WaveLog::sample(const WavePlace& place, const Wave& wave, const Op& op) {
   std::string line = begin_line("sample", place, wave);
   line += ", \"instruction\": " + quoted(op.opcode != nullptr ? op.opcode->name : "");
-  write(std::move(line));
+  file_.write(line + "}\n");
 }
 
 void WaveLog::state(const WavePlace& place, const Wave& wave, std::string_view why,
@@ -173,7 +156,7 @@ void WaveLog::state(const WavePlace& place, const Wave& wave, std::string_view w
     std::snprintf(digits, sizeof(digits), "%02x", wave.group->lds[i]);
     line += digits;
   }
-  write(line + '"');
+  file_.write(line + "\"}\n");
 }
 
 uint64_t WaveLog::demands() {

@@ -4,12 +4,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "gpu/code_object.h"
+#include "isa/append_file.h"
 #include "isa/op.h"
 #include "isa/wave.h"
 
@@ -30,7 +30,6 @@ struct WavePlace {
 
 class WaveLog {
  public:
-  ~WaveLog();
   // Appends to the file. every: instructions of a wave from one sample to the next; 0 = none.
   bool open(const std::string& path, uint64_t every);
   uint64_t every() const { return every_; }
@@ -45,11 +44,8 @@ class WaveLog {
   uint64_t demands();
 
  private:
-  void write(std::string line);
-
-  std::mutex mutex_;
+  AppendFile file_;
   std::string path_;
-  int fd_ = -1;
   uint64_t every_ = 0;
   std::atomic<int64_t> looked_ns_{0};
   std::atomic<uint64_t> demands_{0};

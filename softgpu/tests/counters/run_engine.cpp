@@ -34,8 +34,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "run_engine: no code object that can be run\n");
     return 1;
   }
-  isa::InstructionTrace trace;
-  if (argc > 2 && !trace.open(argv[2])) {
+  isa::AppendFile trace;
+  if (argc > 2 && !trace.open(argv[2], isa::kTraceHeader)) {
     std::fprintf(stderr, "run_engine: cannot write %s\n", argv[2]);
     return 1;
   }
