@@ -101,14 +101,15 @@ TEST(Config, ShortForms) {
 // Each model's arrays have room for its units, or ROCr and DRM would see different GPUs.
 TEST(Models, TableIsConsistent) {
   for (const Model& model : all_models()) {
-    EXPECT_GE(model.shader_engines * model.arrays_per_engine * model.units_per_array,
+    EXPECT_GE(model.shader_engines * model.family.arrays_per_engine * model.units_per_array,
               model.compute_units)
         << model.gfx;
     EXPECT_EQ(find_model(model.gfx), &model);
     // "gfx90a" is major 9, minor 0, step 10: two hexadecimal digits at the end.
-    const uint32_t step = model.gfx_version % 100, minor = model.gfx_version / 100 % 100;
+    const uint32_t version = gfx_version_of(model);
+    const uint32_t step = version % 100, minor = version / 100 % 100;
     char name[32];
-    std::snprintf(name, sizeof name, "gfx%u%x%x", model.gfx_version / 10000, minor, step);
+    std::snprintf(name, sizeof name, "gfx%u%x%x", version / 10000, minor, step);
     EXPECT_EQ(model.gfx, name);
   }
 }

@@ -11,29 +11,33 @@
 
 namespace softgpu {
 
+struct Family {
+  uint32_t drm;  // AMDGPU_FAMILY_*
+  uint32_t arrays_per_engine, simds_per_unit, waves_per_simd, wave_size;
+};
+
 struct Model {
-  std::string_view gfx;      // "gfx90a", what a user asks for
-  std::string_view asic;     // the kernel driver's name of the chip
-  std::string_view name;     // marketing name; libdrm's table has it for device_id and revision
-  uint32_t gfx_version = 0;  // major * 10000 + minor * 100 + step
-  uint32_t device_id = 0, revision = 0;
-  uint32_t compute_units = 0;
-  uint32_t shader_engines = 0, arrays_per_engine = 1, units_per_array = 0;
-  uint32_t simds_per_unit = 4, waves_per_simd = 10, wave_size = 64;
-  uint32_t accelerator_dies = 1;  // that share the compute units: KFD's num_xcc
-  uint32_t shader_clock_mhz = 0, memory_clock_mhz = 0;
-  uint64_t vram_gib = 0;
-  uint32_t memory_width_bits = 0;
-  uint32_t l2_kib = 0, l3_kib = 0;
-  uint32_t sdma_engines = 2, xgmi_sdma_engines = 0;
-  uint32_t power_cap_w = 0;
-  bool ecc = false;   // error-correcting memory, "sramecc+" in the target's name
-  bool xgmi = false;  // GPUs of this model are joined by XGMI
-  uint32_t drm_family = 0;
-  std::string_view first_runtime = "5.2";  // ROCm that knows it, this one or an older
+  std::string_view gfx;   // "gfx90a", what a user asks for
+  std::string_view asic;  // the kernel driver's name of the chip
+  std::string_view name;  // marketing name; libdrm's table has it for device_id and revision
+  uint32_t device_id, revision;
+  Family family;
+  uint32_t compute_units, shader_engines, units_per_array;
+  uint32_t accelerator_dies;  // that share the compute units: KFD's num_xcc
+  uint32_t shader_clock_mhz, memory_clock_mhz;
+  uint64_t vram_gib;
+  uint32_t memory_width_bits;
+  uint32_t l2_kib, l3_kib;
+  uint32_t xgmi_sdma_engines;
+  uint32_t power_cap_w;
+  bool ecc;                        // error-correcting memory, "sramecc+" in the target's name
+  bool xgmi;                       // GPUs of this model are joined by XGMI
+  std::string_view first_runtime;  // ROCm that knows it, this one or an older
 };
 
 std::span<const Model> all_models();
+// major * 10000 + minor * 100 + step, whose two hexadecimal digits end the name: 90010 of "gfx90a".
+uint32_t gfx_version_of(const Model& model);
 // Null if there is none of this name.
 const Model* find_model(std::string_view gfx);
 // The model of a finished GpuConfig; it is always there.

@@ -36,11 +36,11 @@ drm_amdgpu_info_device device_info(const GpuConfig& gpu) {
   drm_amdgpu_info_device info{};
   info.device_id = gpu.device_id;  // with the revision: libdrm's key for the marketing name
   info.pci_rev = gpu.revision;
-  info.family = model.drm_family;
+  info.family = model.family.drm;
   info.chip_rev = 1;
   info.external_rev = 0x3c;
   info.num_shader_engines = model.shader_engines;
-  info.num_shader_arrays_per_engine = model.arrays_per_engine;
+  info.num_shader_arrays_per_engine = model.family.arrays_per_engine;
   info.gpu_counter_freq = static_cast<uint32_t>(gpu.clock.rate_hz / 1000);
   info.max_engine_clock = uint64_t{gpu.shader_clock_mhz} * 1000;
   info.max_memory_clock = uint64_t{gpu.memory_clock_mhz} * 1000;
@@ -51,7 +51,7 @@ drm_amdgpu_info_device device_info(const GpuConfig& gpu) {
   info.virtual_address_alignment = 4096;
   info.high_va_offset = 0xffff800000000000;
   info.high_va_max = 0xffffffffffe00000;
-  info.wave_front_size = model.wave_size;
+  info.wave_front_size = model.family.wave_size;
   info.vram_type = AMDGPU_VRAM_TYPE_HBM;
   info.vram_bit_width = model.memory_width_bits;
   return info;

@@ -134,47 +134,48 @@ void write_gpu_properties(TreeWriter& tree, const std::string& node, const Confi
   const bool in_hive = std::any_of(links.io.begin(), links.io.end(),
                                    [](const Link& link) { return link.type == kXgmiLink; });
   // A model's arrays hold at least the units that are configured.
-  const uint32_t arrays = model.shader_engines * model.arrays_per_engine;
+  const uint32_t arrays = model.shader_engines * model.family.arrays_per_engine;
   const uint32_t per_array =
       std::max(model.units_per_array, (own.compute_units + arrays - 1) / arrays);
-  tree.properties(node + "/properties", {{"cpu_cores_count", 0},
-                                         {"simd_count", own.compute_units * model.simds_per_unit},
-                                         {"mem_banks_count", 1},
-                                         {"caches_count", model.l3_kib != 0 ? 3 : 2},
-                                         {"io_links_count", links.io.size()},
-                                         {"p2p_links_count", links.p2p.size()},
-                                         {"cpu_core_id_base", 0},
-                                         {"simd_id_base", kFirstSimd + gpu * 1024},
-                                         {"max_waves_per_simd", model.waves_per_simd},
-                                         {"lds_size_in_kb", 64},
-                                         {"gds_size_in_kb", 0},
-                                         {"num_gws", 64},
-                                         {"wave_front_size", model.wave_size},
-                                         {"array_count", arrays},
-                                         {"simd_arrays_per_engine", model.arrays_per_engine},
-                                         {"cu_per_simd_array", per_array},
-                                         {"simd_per_cu", model.simds_per_unit},
-                                         {"max_slots_scratch_cu", 32},
-                                         {"gfx_target_version", own.gfx_version},
-                                         {"vendor_id", 0x1002},
-                                         {"device_id", own.device_id},
-                                         {"location_id", own.pci_bus << 8},
-                                         {"domain", own.pci_domain},
-                                         {"drm_render_minor", kFirstRenderMinor + gpu},
-                                         {"hive_id", in_hive ? own.gfx_version : 0u},
-                                         {"num_sdma_engines", model.sdma_engines},
-                                         {"num_sdma_xgmi_engines", model.xgmi_sdma_engines},
-                                         {"num_sdma_queues_per_engine", 8},
-                                         {"num_cp_queues", 24},
-                                         {"max_engine_clk_fcompute", own.shader_clock_mhz},
-                                         {"local_mem_size", 0},
-                                         {"fw_version", kFirmwareVersion},
-                                         {"capability", kfd_capability(model)},
-                                         {"debug_prop", kfd_debug_properties(model)},
-                                         {"sdma_fw_version", 8},
-                                         {"unique_id", unique_id(gpu)},
-                                         {"num_xcc", model.accelerator_dies},
-                                         {"max_engine_clk_ccompute", 3000}});
+  tree.properties(node + "/properties",
+                  {{"cpu_cores_count", 0},
+                   {"simd_count", own.compute_units * model.family.simds_per_unit},
+                   {"mem_banks_count", 1},
+                   {"caches_count", model.l3_kib != 0 ? 3 : 2},
+                   {"io_links_count", links.io.size()},
+                   {"p2p_links_count", links.p2p.size()},
+                   {"cpu_core_id_base", 0},
+                   {"simd_id_base", kFirstSimd + gpu * 1024},
+                   {"max_waves_per_simd", model.family.waves_per_simd},
+                   {"lds_size_in_kb", 64},
+                   {"gds_size_in_kb", 0},
+                   {"num_gws", 64},
+                   {"wave_front_size", model.family.wave_size},
+                   {"array_count", arrays},
+                   {"simd_arrays_per_engine", model.family.arrays_per_engine},
+                   {"cu_per_simd_array", per_array},
+                   {"simd_per_cu", model.family.simds_per_unit},
+                   {"max_slots_scratch_cu", 32},
+                   {"gfx_target_version", own.gfx_version},
+                   {"vendor_id", 0x1002},
+                   {"device_id", own.device_id},
+                   {"location_id", own.pci_bus << 8},
+                   {"domain", own.pci_domain},
+                   {"drm_render_minor", kFirstRenderMinor + gpu},
+                   {"hive_id", in_hive ? own.gfx_version : 0u},
+                   {"num_sdma_engines", 2},
+                   {"num_sdma_xgmi_engines", model.xgmi_sdma_engines},
+                   {"num_sdma_queues_per_engine", 8},
+                   {"num_cp_queues", 24},
+                   {"max_engine_clk_fcompute", own.shader_clock_mhz},
+                   {"local_mem_size", 0},
+                   {"fw_version", kFirmwareVersion},
+                   {"capability", kfd_capability(model)},
+                   {"debug_prop", kfd_debug_properties(model)},
+                   {"sdma_fw_version", 8},
+                   {"unique_id", unique_id(gpu)},
+                   {"num_xcc", model.accelerator_dies},
+                   {"max_engine_clk_ccompute", 3000}});
 }
 
 void write_gpu(TreeWriter& tree, const Config& config, uint32_t gpu) {
@@ -209,9 +210,9 @@ uint32_t kfd_capability(const Model& model) {
 }
 
 uint32_t kfd_debug_properties(const Model& model) {
-  const bool first_gfx9 = model.gfx_version < 90010;
+  const bool first_gfx9 = gfx_version_of(model) < 90010;
   // Bits of an address that a watch may leave out; whether waves always know their dispatch.
-  return (model.wave_size == 64 ? 6u : 7u) | 29u << 4 | (first_gfx9 ? 0 : 1u << 10);
+  return (model.family.wave_size == 64 ? 6u : 7u) | 29u << 4 | (first_gfx9 ? 0 : 1u << 10);
 }
 
 void write_topology(TreeWriter& tree, const Config& config) {
