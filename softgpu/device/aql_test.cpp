@@ -9,14 +9,10 @@
 namespace softgpu::testing {
 namespace {
 
-class Aql : public ::testing::Test {
+class Aql : public QueueTest<AqlRing> {
  protected:
   ~Aql() override { clear_kernels(); }
-  void start(Config config = one_gpu()) {
-    config.log_path = log_.path();
-    device_ = std::make_unique<Device>(config, host_);
-    ring_ = std::make_unique<AqlRing>(*device_, 1);
-  }
+  void start(const Config& config = one_gpu()) { QueueTest::start(1, config); }
   void expect_waits() {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_EQ(value(done_), 1);
@@ -26,11 +22,6 @@ class Aql : public ::testing::Test {
     EXPECT_TRUE(wait_for_value(done_, 0));
   }
   const CodeObject code_{{"_Z4vaddPf", "_Z5scalePf"}};
-  FakeHost host_;
-  LogFile log_;
-  alignas(64) AmdSignal done_{};
-  std::unique_ptr<AqlRing> ring_;
-  std::unique_ptr<Device> device_;
 };
 
 TEST_F(Aql, DispatchCompletesWithTimesAndInterrupt) {

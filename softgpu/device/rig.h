@@ -2,6 +2,8 @@
 // (rig_test.cpp) whose kernels are functions that a test registers.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <functional>
 #include <map>
@@ -90,6 +92,34 @@ class SdmaRing {
   std::atomic<uint64_t> read_{0}, write_{0}, doorbell_{0};
 };
 
+// A file that is removed again, and its lines as JSON.
+class LogFile : sonde::Pinned {
+ public:
+  LogFile();
+  ~LogFile();
+  const std::string& path() const { return path_; }
+  std::vector<nlohmann::json> lines(const std::string& line = "") const;
+
+ private:
+  std::string path_;
+};
+
+// A device of one GPU with one queue, and its log.
+template <class Ring>
+class QueueTest : public ::testing::Test {
+ protected:
+  void start(uint32_t queue, Config config) {
+    config.log_path = log_.path();
+    device_ = std::make_unique<Device>(config, host_);
+    ring_ = std::make_unique<Ring>(*device_, queue);
+  }
+  FakeHost host_;
+  LogFile log_;
+  alignas(64) AmdSignal done_{};
+  std::unique_ptr<Ring> ring_;
+  std::unique_ptr<Device> device_;
+};
+
 uint32_t low(const void* address);
 uint32_t high(const void* address);
 
@@ -111,17 +141,5 @@ AqlPacket dispatch_packet(uint64_t kernel_object, AmdSignal* completion = nullpt
 AqlPacket barrier_packet(AqlType type, std::vector<AmdSignal*> dep, AmdSignal* completion);
 
 Config one_gpu();
-
-// A file that is removed again, and its lines as JSON.
-class LogFile : sonde::Pinned {
- public:
-  LogFile();
-  ~LogFile();
-  const std::string& path() const { return path_; }
-  std::vector<nlohmann::json> lines(const std::string& line = "") const;
-
- private:
-  std::string path_;
-};
 
 }  // namespace softgpu::testing

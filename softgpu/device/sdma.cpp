@@ -141,17 +141,15 @@ Transfer SdmaQueue::decode_rect(uint32_t header) const {
     return Window{qword(i) + (z * slice + y * row + x) * element, row * element, slice * element};
   };
   Window src = window(1), dst = window(6);
-  Transfer transfer;
-  transfer.src = src.start;
-  transfer.src_row = src.row;
-  transfer.src_slice = src.slice;
-  transfer.dst = dst.start;
-  transfer.dst_row = dst.row;
-  transfer.dst_slice = dst.slice;
-  transfer.width = ((dword(11) & 0x3fff) + 1) * element;
-  transfer.height = (dword(11) >> 16 & 0x3fff) + 1;
-  transfer.depth = (dword(12) & 0x7ff) + 1;
-  return transfer;
+  return {.src = src.start,
+          .dst = dst.start,
+          .width = ((dword(11) & 0x3fff) + 1) * element,
+          .height = (dword(11) >> 16 & 0x3fff) + 1,
+          .depth = (dword(12) & 0x7ff) + 1,
+          .src_row = src.row,
+          .src_slice = src.slice,
+          .dst_row = dst.row,
+          .dst_slice = dst.slice};
 }
 
 Transfer SdmaQueue::decode_fill(uint32_t header) const {

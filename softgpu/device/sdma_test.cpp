@@ -16,13 +16,10 @@ namespace {
 constexpr uint32_t kAdd64 = 47u << 25 | 10;
 constexpr uint32_t kPollEqual = 1u << 31 | 3u << 28 | 8;
 
-class Sdma : public ::testing::Test {
+class Sdma : public QueueTest<SdmaRing> {
  protected:
   void SetUp() override {
-    Config config = one_gpu();
-    config.log_path = log_.path();
-    device_ = std::make_unique<Device>(config, host_);
-    ring_ = std::make_unique<SdmaRing>(*device_, 3);
+    start(3, one_gpu());
     done_.value = 1;
   }
   void copy(const void* dst, const void* src, uint32_t bytes) {
@@ -36,11 +33,6 @@ class Sdma : public ::testing::Test {
     ring_->ring();
     return wait_for_value(done_, 0);
   }
-  FakeHost host_;
-  LogFile log_;
-  alignas(64) AmdSignal done_{};
-  std::unique_ptr<SdmaRing> ring_;
-  std::unique_ptr<Device> device_;
 };
 
 TEST_F(Sdma, LinearCopy) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/test_support.h"
 #include "driver/gem.h"
 #include "driver/memory.h"
 #include "tree/layout.h"
@@ -53,23 +54,20 @@ struct Process {
 class BuffersTest : public testing::Test {
  protected:
   BuffersTest() {
-    char folder[] = "/dev/shm/buffers_test.XXXXXX";
-    tree_ = mkdtemp(folder);
     void* at = mmap(nullptr, 16 * kMiB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     base_ = reinterpret_cast<uint64_t>(at);
-    own_.emplace(tree_);
+    own_.emplace(tree_.path());
   }
   ~BuffersTest() override {
     own_.reset();
     munmap(reinterpret_cast<void*>(base_), 16 * kMiB);
-    std::filesystem::remove_all(tree_);
   }
   // The status that `work` gives in a process of its own, which the caller ends.
   template <typename Work>
   int in_other_process(Work work) {
     const pid_t child = fork();
     if (child == 0) {
-      Process other(tree_);
+      Process other(tree_.path());
       _exit(work(other));
     }
     int status = 0;
@@ -79,14 +77,14 @@ class BuffersTest : public testing::Test {
   int files() const {
     int count = 0;
     for ([[maybe_unused]] const auto& file :
-         std::filesystem::directory_iterator(tree_ + std::string(kShares))) {
+         std::filesystem::directory_iterator(tree_.path() + std::string(kShares))) {
       ++count;
     }
     return count;
   }
   char* bytes(uint64_t offset = 0) const { return reinterpret_cast<char*>(base_ + offset); }
 
-  std::string tree_;
+  const sonde::test::TemporaryDirectory tree_;
   uint64_t base_ = 0;
   std::optional<Process> own_;
 };
@@ -160,7 +158,7 @@ TEST_F(BuffersTest, AKilledUserDoesNotKeepThem) {
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
   if (child == 0) {
-    Process other(tree_);
+    Process other(tree_.path());
     BufferRef buffer;
     const char result = other.memory.buffers().import(name, buffer) == 0 ? 'y' : 'n';
     if (write(ready[1], &result, 1) != 1) _exit(1);

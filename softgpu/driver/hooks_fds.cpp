@@ -195,18 +195,13 @@ int fcntl_and_note(decltype(::fcntl)& real, int fd, int command, void* argument)
 
 }  // namespace
 
-EXPORT int fcntl(int fd, int command, ...) {
-  va_list list;
-  va_start(list, command);
-  void* argument = va_arg(list, void*);
-  va_end(list);
-  return fcntl_and_note(REAL(fcntl), fd, command, argument);
-}
-
-EXPORT int fcntl64(int fd, int command, ...) {
-  va_list list;
-  va_start(list, command);
-  void* argument = va_arg(list, void*);
-  va_end(list);
-  return fcntl_and_note(REAL(fcntl64), fd, command, argument);
-}
+#define DEFINE_FCNTL(name)                                    \
+  EXPORT int name(int fd, int command, ...) {                 \
+    va_list list;                                             \
+    va_start(list, command);                                  \
+    void* argument = va_arg(list, void*);                     \
+    va_end(list);                                             \
+    return fcntl_and_note(REAL(name), fd, command, argument); \
+  }
+DEFINE_FCNTL(fcntl)
+DEFINE_FCNTL(fcntl64)

@@ -5,21 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include "base/test_support.h"
 
 namespace softgpu {
 namespace {
 
 class SessionTest : public testing::Test {
  protected:
-  SessionTest() {
-    char path[] = "/dev/shm/softgpu-session-test.XXXXXX";
-    EXPECT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
-    file_ = folder_ + "/session";
-  }
-  ~SessionTest() override { std::filesystem::remove_all(folder_); }
-
   // A process that joins, holds memory and waits to be killed.
   pid_t start_other(uint64_t vram_bytes) {
     int ready[2];
@@ -44,7 +36,8 @@ class SessionTest : public testing::Test {
     waitpid(child, nullptr, 0);
   }
 
-  std::string folder_, file_;
+  const sonde::test::TemporaryDirectory folder_;
+  const std::string file_ = folder_ / "session";
 };
 
 TEST_F(SessionTest, SumsAllProcessesAndForgetsTheKilled) {
@@ -86,7 +79,7 @@ TEST_F(SessionTest, AnEntryIsUsedAgain) {
 }
 
 TEST_F(SessionTest, WithoutAFileTheProcessIsAlone) {
-  Session session(folder_ + "/none/session");
+  Session session(folder_ / "none/session");
   EXPECT_FALSE(session.join());
   EXPECT_TRUE(session.charge_vram(0, 10, 10));
   EXPECT_FALSE(session.charge_vram(0, 1, 10));

@@ -9,19 +9,14 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/test_support.h"
+
 namespace softgpu {
 namespace {
 
 class SmiTest : public testing::Test {
  protected:
-  SmiTest() {
-    // Longer than the name of a socket may be.
-    char folder[] = "/dev/shm/smi_test.XXXXXX";
-    top_ = mkdtemp(folder);
-    tree_ = top_ + "/" + std::string(120, 'x');
-    std::filesystem::create_directory(tree_);
-  }
-  ~SmiTest() override { std::filesystem::remove_all(top_); }
+  SmiTest() { std::filesystem::create_directory(tree_); }
 
   static int client(Smi& smi, uint32_t gpu, uint64_t mask) {
     int fd = -1;
@@ -48,7 +43,9 @@ class SmiTest : public testing::Test {
   }
 
   static constexpr uint64_t kFaults = KFD_SMI_EVENT_MASK_FROM_INDEX(1);
-  std::string top_, tree_;
+  const sonde::test::TemporaryDirectory top_;
+  // Longer than the name of a socket may be.
+  const std::string tree_ = top_ / std::string(120, 'x');
 };
 
 TEST_F(SmiTest, AClientHearsWhatItAskedForOfItsGpu) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/test_support.h"
 #include "config/config_json.h"
 #include "tree/layout.h"
 #include "tree/live.h"
@@ -23,15 +24,8 @@ Config two_gpus(std::string_view text) {
 
 class TreeTest : public testing::Test {
  protected:
-  TreeTest() {
-    char path[] = "/dev/shm/softgpu-tree-test.XXXXXX";
-    EXPECT_NE(mkdtemp(path), nullptr);
-    root_ = path;
-  }
-  ~TreeTest() override { std::filesystem::remove_all(root_); }
-
   std::string read(const std::string& path) const {
-    std::ifstream file(root_ + path);
+    std::ifstream file(root_.path() + path);
     EXPECT_TRUE(file) << path;
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
@@ -44,11 +38,12 @@ class TreeTest : public testing::Test {
     return text.substr(begin, text.find('\n', begin) - begin);
   }
 
-  std::string root_;
+  sonde::test::TemporaryDirectory root_;
 };
 
 TEST_F(TreeTest, TopologyCountsItsParts) {
-  ASSERT_TRUE(write_tree(two_gpus(R"({"gpus": [{"count": 2}, {"model": "gfx1030"}]})"), root_));
+  ASSERT_TRUE(
+      write_tree(two_gpus(R"({"gpus": [{"count": 2}, {"model": "gfx1030"}]})"), root_.path()));
   EXPECT_EQ(property("0/properties", "io_links_count"), "3");
   EXPECT_EQ(property("1/properties", "io_links_count"), "2");  // the CPU and the XGMI neighbour
   EXPECT_EQ(property("3/properties", "io_links_count"), "1");
@@ -60,7 +55,7 @@ TEST_F(TreeTest, TopologyCountsItsParts) {
   for (int node = 0; node < 4; ++node) {
     for (const std::string kind : {"io_links", "p2p_links"}) {
       const auto links = std::filesystem::directory_iterator(
-          root_ + std::string(kTopology) + "/nodes/" + std::to_string(node) + "/" + kind);
+          root_.path() + std::string(kTopology) + "/nodes/" + std::to_string(node) + "/" + kind);
       EXPECT_EQ(property(std::to_string(node) + "/properties", kind + "_count"),
                 std::to_string(std::distance(begin(links), end(links))));
     }
@@ -68,8 +63,9 @@ TEST_F(TreeTest, TopologyCountsItsParts) {
 }
 
 TEST_F(TreeTest, PcieNeighboursNeedALargeBar) {
-  ASSERT_TRUE(write_tree(
-      two_gpus(R"({"gpus": [{"model": "gfx1030", "count": 2, "large_bar": true}]})"), root_));
+  ASSERT_TRUE(
+      write_tree(two_gpus(R"({"gpus": [{"model": "gfx1030", "count": 2, "large_bar": true}]})"),
+                 root_.path()));
   EXPECT_EQ(property("1/properties", "io_links_count"), "1");  // the CPU
   EXPECT_EQ(property("1/p2p_links/0/properties", "type"), "2");
   EXPECT_EQ(property("1/p2p_links/0/properties", "node_to"), "2");
@@ -78,7 +74,7 @@ TEST_F(TreeTest, PcieNeighboursNeedALargeBar) {
 
 TEST_F(TreeTest, LinksLeadToTheGpu) {
   const Config config = two_gpus(R"({"gpus": [{"count": 2, "name": "Test card"}]})");
-  ASSERT_TRUE(write_tree(config, root_));
+  ASSERT_TRUE(write_tree(config, root_.path()));
   for (const char* way : {"/sys/class/drm/card1/device/", "/sys/class/drm/renderD129/device/",
                           "/sys/dev/char/226:129/device/", "/sys/dev/char/226:1/device/",
                           "/sys/class/hwmon/hwmon1/device/", "/sys/bus/pci/devices/0000:c6:00.0/",
@@ -94,10 +90,10 @@ TEST_F(TreeTest, LinksLeadToTheGpu) {
 }
 
 TEST_F(TreeTest, AFailureNamesTheFile) {
-  std::ofstream(root_ + "/plain") << "x";
-  const auto failed = write_tree(two_gpus("{}"), root_ + "/plain");
+  std::ofstream(root_ / "plain") << "x";
+  const auto failed = write_tree(two_gpus("{}"), root_ / "plain");
   ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().context.rfind(root_ + "/plain", 0), 0u);
+  EXPECT_EQ(failed.error().context.rfind(root_ / "plain", 0), 0u);
 }
 
 TEST(Layout, OnlyTheGpusPathsAreOurs) {
