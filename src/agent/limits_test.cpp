@@ -183,19 +183,18 @@ TEST_F(Agent, WhatTheSystemRefusesIsCountedByItsName) {
     });
   }
   while (ready != 64) usleep(1000);
-  rlimit before;
-  getrlimit(RLIMIT_NOFILE, &before);
-  const rlimit none = {3, before.rlim_max};
-  setrlimit(RLIMIT_NOFILE, &none);
-  lost_in_a_thread();
-  setrlimit(RLIMIT_NOFILE, &before);
+  const auto lost_with = [&](auto resource, rlim_t most) {
+    rlimit before;
+    getrlimit(resource, &before);
+    const rlimit limit = {most, before.rlim_max};
+    setrlimit(resource, &limit);
+    lost_in_a_thread();
+    setrlimit(resource, &before);
+  };
+  lost_with(RLIMIT_NOFILE, 3);
   EXPECT_EQ(drops(wire::DropSource::kMark, wire::DropReason::kProcessFiles), 10u);
   usleep(30'000);  // so long nothing is tried again
-  getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit small = {1000, before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &small);
-  lost_in_a_thread();
-  setrlimit(RLIMIT_FSIZE, &before);
+  lost_with(RLIMIT_FSIZE, 1000);
   EXPECT_EQ(drops(wire::DropSource::kMark, wire::DropReason::kFileSize), 10u);
   EXPECT_EQ(drops(wire::DropSource::kMark, wire::DropReason::kNoSpace), 0u);
   stop = true;

@@ -40,6 +40,15 @@ class CollectivesTest : public testing::Test {
     return waits.size() == 1 ? collective_text(waits[0]) : std::to_string(waits.size()) + " waits";
   }
 
+  // All ranks make the first call, which has this number; all but one wait in the second.
+  void all_call(uint64_t number, const char* first, const char* second, int but) {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      wire::Board& board = process(100 + rank);
+      call(board, rank, number, first, true);
+      if (rank != but) call(board, rank, number + 1, second, false);
+    }
+  }
+
   static constexpr int kRanks = 3;
   std::vector<Board> boards_;
   Namer namer_ = [](const std::string&, const std::string&, uint64_t) {
@@ -48,11 +57,7 @@ class CollectivesTest : public testing::Test {
 };
 
 TEST_F(CollectivesTest, NamesTheRankThatHasNotCome) {
-  for (int rank = 0; rank < kRanks; ++rank) {
-    wire::Board& board = process(100 + rank);
-    call(board, rank, 1, "ncclAllGather", true);
-    if (rank != 2) call(board, rank, 2, "ncclAllReduce", false);
-  }
+  all_call(1, "ncclAllGather", "ncclAllReduce", 2);
   EXPECT_EQ(text(),
             "rank 2 has not called ncclAllReduce, call 2 of a communicator of 3 ranks, where ranks "
             "0 and 1 wait");
@@ -76,11 +81,7 @@ TEST_F(CollectivesTest, TheFirstCallThatSomebodyHasNotMadeIsIt) {
 }
 
 TEST_F(CollectivesTest, ARankThatHasOnlyMadeTheCommunicatorIsLate) {
-  for (int rank = 0; rank < kRanks; ++rank) {
-    wire::Board& board = process(100 + rank);
-    call(board, rank, 0, "ncclCommInitRank", true);
-    if (rank != 1) call(board, rank, 1, "ncclBroadcast", false);
-  }
+  all_call(0, "ncclCommInitRank", "ncclBroadcast", 1);
   EXPECT_EQ(text(),
             "rank 1 has not called ncclBroadcast, call 1 of a communicator of 3 ranks, where ranks "
             "0 and 2 wait");

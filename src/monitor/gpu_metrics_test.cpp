@@ -154,24 +154,42 @@ std::string_view bytes_of(const T& table) {
   return {reinterpret_cast<const char*>(&table), sizeof table};
 }
 
+// What all tables have.
+struct Usual {
+  uint16_t junction_c, memory_c, power_w, busy_percent, mem_busy_percent;
+
+  template <typename T>
+  void fill(T& table) const {
+    table.hotspot = junction_c;
+    table.mem = memory_c;
+    table.socket_power = power_w;
+    table.gfx_activity = busy_percent;
+    table.umc_activity = mem_busy_percent;
+  }
+  void expect(const GpuMetrics& metrics) const {
+    EXPECT_EQ(metrics.junction_c, junction_c);
+    EXPECT_EQ(metrics.memory_c, memory_c);
+    EXPECT_EQ(metrics.power_w, power_w);
+    EXPECT_EQ(metrics.busy_percent, busy_percent);
+    EXPECT_EQ(metrics.mem_busy_percent, mem_busy_percent);
+  }
+};
+constexpr Usual kDies = {71, 62, 550, 88, 44}, kDiscrete = {55, 60, 290, 97, 33};
+
 template <typename T>
-void fill_dies(T& table) {
-  table.hotspot = 71;
-  table.mem = 62;
-  table.socket_power = 550;
-  table.gfx_activity = 88;
-  table.umc_activity = 44;
+GpuMetrics parsed_dies(
+    uint8_t content, void (*change)(T&) = [](T&) {}) {
+  auto table = empty_table<T>(1, content);
+  kDies.fill(table);
   table.gfxclk[0] = 1900;
   table.gfxclk[5] = 2100;
   table.uclk = 1300;
+  change(table);
+  return parse_gpu_metrics(bytes_of(table)).value();
 }
 
 void expect_dies(const GpuMetrics& metrics) {
-  EXPECT_EQ(metrics.junction_c, 71);
-  EXPECT_EQ(metrics.memory_c, 62);
-  EXPECT_EQ(metrics.power_w, 550);
-  EXPECT_EQ(metrics.busy_percent, 88);
-  EXPECT_EQ(metrics.mem_busy_percent, 44);
+  kDies.expect(metrics);
   EXPECT_EQ(metrics.sclk_mhz, 2100);  // of the fastest die
   EXPECT_EQ(metrics.mclk_mhz, 1300);
   EXPECT_FALSE(metrics.edge_c.has_value());
@@ -179,26 +197,18 @@ void expect_dies(const GpuMetrics& metrics) {
 
 template <typename T>
 void fill_discrete(T& table) {
+  kDiscrete.fill(table);
   table.edge = 41;
-  table.hotspot = 55;
-  table.mem = 60;
-  table.gfx_activity = 97;
-  table.umc_activity = 33;
   table.mm_activity = 5;
-  table.socket_power = 290;
   table.current_clocks[0] = 1700;
   table.current_clocks[2] = 1600;
   table.throttle_status = 0x40;
 }
 
 void expect_discrete(const GpuMetrics& metrics) {
+  kDiscrete.expect(metrics);
   EXPECT_EQ(metrics.edge_c, 41);
-  EXPECT_EQ(metrics.junction_c, 55);
-  EXPECT_EQ(metrics.memory_c, 60);
-  EXPECT_EQ(metrics.busy_percent, 97);
-  EXPECT_EQ(metrics.mem_busy_percent, 33);
   EXPECT_EQ(metrics.media_percent, 5);
-  EXPECT_EQ(metrics.power_w, 290);
   EXPECT_EQ(metrics.sclk_mhz, 1700);
   EXPECT_EQ(metrics.mclk_mhz, 1600);
   EXPECT_EQ(metrics.throttle, 0x40);
@@ -220,25 +230,15 @@ TEST(GpuMetrics, VersionsOfDiscreteCards) {
 }
 
 TEST(GpuMetrics, VersionsOfSeveralDies) {
-  auto v4 = empty_table<V1_4>(1, 4);
-  fill_dies(v4);
-  v4.throttle_status = 9;
-  expect_dies(parse_gpu_metrics(bytes_of(v4)).value());
-  EXPECT_EQ(parse_gpu_metrics(bytes_of(v4))->throttle, 9);
-  auto v5 = empty_table<V1_5>(1, 5);
-  fill_dies(v5);
-  v5.throttle_status = 3;
-  expect_dies(parse_gpu_metrics(bytes_of(v5)).value());
-  EXPECT_EQ(parse_gpu_metrics(bytes_of(v5))->throttle, 3);
-  auto v6 = empty_table<V1_6>(1, 6);
-  fill_dies(v6);
-  expect_dies(parse_gpu_metrics(bytes_of(v6)).value());
-  auto v7 = empty_table<V1_7>(1, 7);
-  fill_dies(v7);
-  expect_dies(parse_gpu_metrics(bytes_of(v7)).value());
-  auto v8 = empty_table<V1_8>(1, 8);
-  fill_dies(v8);
-  expect_dies(parse_gpu_metrics(bytes_of(v8)).value());
+  const GpuMetrics v4 = parsed_dies<V1_4>(4, [](V1_4& table) { table.throttle_status = 9; });
+  const GpuMetrics v5 = parsed_dies<V1_5>(5, [](V1_5& table) { table.throttle_status = 3; });
+  expect_dies(v4);
+  EXPECT_EQ(v4.throttle, 9);
+  expect_dies(v5);
+  EXPECT_EQ(v5.throttle, 3);
+  expect_dies(parsed_dies<V1_6>(6));
+  expect_dies(parsed_dies<V1_7>(7));
+  expect_dies(parsed_dies<V1_8>(8));
 }
 
 TEST(GpuMetrics, FieldsOfPartitionsAndLinks) {

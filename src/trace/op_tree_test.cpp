@@ -19,6 +19,13 @@ Row find(const Trace& trace, const std::string& name) {
   return kNone;
 }
 
+// The parent's name, by a call's.
+auto parents(const Trace& trace, const OpTree& tree) {
+  return [&](const std::string& name) {
+    return name_of(trace, tree.parent[static_cast<size_t>(find(trace, name))]);
+  };
+}
+
 TEST(OpTree, PythonOperatorCallKernel) {
   TraceBuilder rows;
   const int launch = rows.add(TraceBuilder::Api{"cuda_runtime", "hipLaunchKernel", 30, 40});
@@ -32,9 +39,7 @@ TEST(OpTree, PythonOperatorCallKernel) {
   for (const uint32_t seed : {0u, 1u, 2u, 3u}) {
     const Trace trace = rows.build(seed);
     const OpTree tree = build_op_tree(trace);
-    const auto parent = [&](const std::string& name) {
-      return name_of(trace, tree.parent[static_cast<size_t>(find(trace, name))]);
-    };
+    const auto parent = parents(trace, tree);
     EXPECT_EQ(parent("hipLaunchKernel"), "aten::addmm");
     EXPECT_EQ(parent("aten::addmm"), "aten::linear");
     EXPECT_EQ(parent("aten::linear"), "model.py(3): forward");
@@ -89,9 +94,7 @@ TEST(OpTree, RangesThatOverlapWithoutNesting) {
   rows.add(TraceBuilder::Api{"", "at the end", 90, 95, 1, 1, "hip"});
   const Trace trace = rows.build();
   const OpTree tree = build_op_tree(trace);
-  const auto parent = [&](const std::string& name) {
-    return name_of(trace, tree.parent[static_cast<size_t>(find(trace, name))]);
-  };
+  const auto parent = parents(trace, tree);
   EXPECT_EQ(parent("second"), "-");
   EXPECT_EQ(parent("in both"), "second");
   EXPECT_EQ(parent("over the end"), "second");

@@ -145,16 +145,20 @@ TEST(SondeViews, AreTheSameInTheFile) {
   }
 }
 
+constexpr const char* kKernelNames =
+    "INSERT INTO rocpd_string VALUES (1, ''), (2, 'k'), (3, 'KernelExecution');";
+Reader reader_of_kernels(const std::string& path, const std::string& rows_of_ops) {
+  testing::run_sql(
+      path, testing::ddl::v3() + kKernelNames + "INSERT INTO rocpd_op VALUES " + rows_of_ops + ";");
+  return open_reader(path);
+}
+
 // RPD says 2.0 and 0.1 here.
 TEST(SondeViews, BusyIsAtMostOneOnTwoDevices) {
   testing::TemporaryDirectory directory;
-  const std::string path = directory / "trace.rpd";
-  testing::run_sql(path, testing::ddl::v3() +
-                             "INSERT INTO rocpd_string VALUES (1, ''), (2, 'k'), "
-                             "(3, 'KernelExecution');"
-                             "INSERT INTO rocpd_op VALUES (1, 0, 0, 0, 0, 100, 2, 3), "
-                             "(2, 0, 1, 0, 0, 100, 2, 3), (3, 1, 0, 0, 50, 60, 2, 3);");
-  Reader reader = open_reader(path);
+  Reader reader = reader_of_kernels(directory / "trace.rpd",
+                                    "(1, 0, 0, 0, 0, 100, 2, 3), (2, 0, 1, 0, 0, 100, 2, 3), "
+                                    "(3, 1, 0, 0, 50, 60, 2, 3)");
   EXPECT_EQ(rows(reader.database(), "SELECT gpu_id, busy, rpd_busy FROM sonde_busy"),
             (Lines{"0|1.0|2.0", "1|1.0|0.1"}));
 }
@@ -163,7 +167,7 @@ TEST(SondeViews, BusyIsAtMostOneOnTwoDevices) {
 TEST(SondeViews, BusyEqualsANanosecondCount) {
   testing::TemporaryDirectory directory;
   const std::string path = directory / "trace.rpd";
-  std::string sql = "INSERT INTO rocpd_string VALUES (1, ''), (2, 'k'), (3, 'KernelExecution');";
+  std::string sql = kKernelNames;
   std::vector<std::vector<bool>> covered(3, std::vector<bool>(5000));
   uint32_t random = 12345;
   const auto next = [&random](uint32_t bound) {
@@ -197,13 +201,8 @@ TEST(SondeViews, OddTimesAndEmptyFilesDoNoHarm) {
                            "sonde_busy", "sonde_kernel", "sonde_copy"}) {
     EXPECT_TRUE(rows(nothing.database(), std::string("SELECT * FROM ") + view).empty()) << view;
   }
-  const std::string odd = directory / "odd.rpd";
-  testing::run_sql(odd, testing::ddl::v3() +
-                            "INSERT INTO rocpd_string VALUES (1, ''), (2, 'k'), "
-                            "(3, 'KernelExecution');"
-                            "INSERT INTO rocpd_op VALUES (1, 0, 0, 0, 100, 40, 2, 3), "
-                            "(2, 1, 0, 0, 7, 7, 2, 3);");
-  Reader reader = open_reader(odd);
+  Reader reader = reader_of_kernels(directory / "odd.rpd",
+                                    "(1, 0, 0, 0, 100, 40, 2, 3), (2, 1, 0, 0, 7, 7, 2, 3)");
   EXPECT_EQ(
       rows(reader.database(), "SELECT gpu_id, busy_ns, sum_ns, span_ns, busy FROM sonde_busy"),
       (Lines{"0|0|0|0|-", "1|0|0|0|-"}));
