@@ -35,7 +35,7 @@ struct Load {
 // The GPUs that one process alone uses, by process.
 std::map<int32_t, std::vector<Load>> loads_by_process(const Evidence& evidence) {
   std::map<int32_t, std::vector<Load>> loads;
-  const bool is_one = evidence.trace.processes.size() < 2;
+  const bool is_one = evidence.trace.processes.size() == 1;
   for (const auto& [gpu, time] : evidence.gpus) {
     const bool is_known = time.processes.size() == 1;
     if (!is_known && !(is_one && time.processes.empty())) continue;
