@@ -35,62 +35,91 @@ struct sonde_functions {
   void (*flush)(void);
 };
 
-/* Looked up at the first call; NULL when the program is not being recorded. */
+static const struct sonde_functions* sonde_found;
+static int sonde_looked_up;
+
+/* At the first call. Leaves a note in the object file of where `sonde_found` is: `sonde record
+ * --pid` sets it in a program that runs, and takes it away at its end. */
+__attribute__((noinline, unused)) static const struct sonde_functions* sonde_look_up(void) {
+#if defined(__x86_64__) && defined(__ELF__)
+  __asm__ volatile(
+      ".pushsection .note.sonde,\"a\",@note\n\t"
+      ".balign 4\n\t"
+      ".long 6, 8, 1\n\t"
+      ".asciz \"Sonde\"\n\t"
+      ".balign 4\n\t"
+      ".quad %c0 - .\n\t"
+      ".popsection"
+      :
+      : "i"(&sonde_found));
+#endif
+  const struct sonde_functions* (*get)(void) =
+      (const struct sonde_functions* (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "sonde_functions_v1");
+  const struct sonde_functions* functions = get != NULL ? get() : NULL;
+  if (functions != NULL) __atomic_store_n(&sonde_found, functions, __ATOMIC_RELAXED);
+  __atomic_store_n(&sonde_looked_up, 1, __ATOMIC_RELEASE);
+  return __atomic_load_n(&sonde_found, __ATOMIC_RELAXED);
+}
+
+/* NULL when the program is not being recorded, which may change at any time: ask once for what is
+ * done with it. */
 static inline const struct sonde_functions* sonde_api(void) {
-  static const struct sonde_functions* functions;
-  static int looked_up;
-  if (__atomic_load_n(&looked_up, __ATOMIC_ACQUIRE) == 0) {
-    const struct sonde_functions* (*get)(void) = (const struct sonde_functions* (*)(void))(
-        uintptr_t)dlsym(RTLD_DEFAULT, "sonde_functions_v1");
-    __atomic_store_n(&functions, get != NULL ? get() : NULL, __ATOMIC_RELAXED);
-    __atomic_store_n(&looked_up, 1, __ATOMIC_RELEASE);
-  }
-  return __atomic_load_n(&functions, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&sonde_looked_up, __ATOMIC_ACQUIRE) == 0) return sonde_look_up();
+  return __atomic_load_n(&sonde_found, __ATOMIC_RELAXED);
 }
 
 /* A range of this thread: push opens it, pop closes the innermost. pop returns the number of ranges
  * still open, or -1 if none was. */
 static inline void sonde_range_push(const char* text) {
-  if (sonde_api() != NULL) sonde_api()->range_push(0, 0, text);
+  const struct sonde_functions* api = sonde_api();
+  if (api != NULL) api->range_push(0, 0, text);
 }
 static inline int sonde_range_pop(void) {
-  return sonde_api() != NULL ? sonde_api()->range_pop(0) : -1;
+  const struct sonde_functions* api = sonde_api();
+  return api != NULL ? api->range_pop(0) : -1;
 }
 
 /* A range of the process: stop may be called by another thread. start returns 0 if not recorded. */
 static inline uint64_t sonde_range_start(const char* text) {
-  return sonde_api() != NULL ? sonde_api()->range_start(0, 0, text) : 0;
+  const struct sonde_functions* api = sonde_api();
+  return api != NULL ? api->range_start(0, 0, text) : 0;
 }
 static inline void sonde_range_stop(uint64_t range) {
-  if (sonde_api() != NULL && range != 0) sonde_api()->range_stop(range);
+  const struct sonde_functions* api = sonde_api();
+  if (api != NULL && range != 0) api->range_stop(range);
 }
 
 /* A moment. */
 static inline void sonde_mark(const char* text) {
-  if (sonde_api() != NULL) sonde_api()->mark(0, 0, text);
+  const struct sonde_functions* api = sonde_api();
+  if (api != NULL) api->mark(0, 0, text);
 }
 
 /* The value of a named quantity at this moment, e.g. ("loss", 0.25). */
 static inline void sonde_counter(const char* name, double value) {
-  if (sonde_api() != NULL)
-    sonde_api()->counter(sonde_api()->intern(name, __builtin_strlen(name)), value);
+  const struct sonde_functions* api = sonde_api();
+  if (api != NULL) api->counter(api->intern(name, __builtin_strlen(name)), value);
 }
 
 /* A fact about the run, e.g. ("batch size", "64"). */
 static inline void sonde_metadata(const char* key, const char* value) {
-  if (sonde_api() != NULL) sonde_api()->metadata(key, value);
+  const struct sonde_functions* api = sonde_api();
+  if (api != NULL) api->metadata(key, value);
 }
 
 /* Recording of this process on and off; calls nest. `sonde record --no-start` begins switched off.
  * flush returns when everything recorded so far would survive a SIGKILL. */
 static inline void sonde_start(void) {
-  if (sonde_api() != NULL) sonde_api()->start();
+  const struct sonde_functions* api = sonde_api();
+  if (api != NULL) api->start();
 }
 static inline void sonde_stop(void) {
-  if (sonde_api() != NULL) sonde_api()->stop();
+  const struct sonde_functions* api = sonde_api();
+  if (api != NULL) api->stop();
 }
 static inline void sonde_flush(void) {
-  if (sonde_api() != NULL) sonde_api()->flush();
+  const struct sonde_functions* api = sonde_api();
+  if (api != NULL) api->flush();
 }
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
 
 #include "agent/announce.h"
 #include "agent/attach.h"
+#include "agent/attached_table.h"
 #include "agent/definitions.h"
 #include "agent/events.h"
 #include "agent/exec.h"
@@ -129,6 +130,9 @@ constexpr Table with_windows(Table table) {
 constexpr struct sonde_agent kWindowTable = with_windows(kTable);
 constexpr struct sonde_functions kWindowFunctions = with_windows(kFunctions);
 
+constexpr struct sonde_agent kAttachedTable = as_attached(kTable);
+constexpr struct sonde_functions kAttachedFunctions = as_attached(kFunctions);
+
 }  // namespace
 
 bool attach_process(const char* session) {
@@ -179,6 +183,10 @@ bool is_of_earlier_recording() {
   const ThreadState& state = t_state;
   return state.generation != 0 && state.generation != g_state.generation && state.busy == 0;
 }
+
+void leave_recording() { store(g_state.left, 1u); }
+const struct sonde_agent* agent_of_attached() { return &kAttachedTable; }
+const struct sonde_functions* functions_of_attached() { return &kAttachedFunctions; }
 
 bool recording_is_over() { return load(g_state.control->closed) != 0 || is_orphaned(); }
 

@@ -420,6 +420,7 @@ bool attach(const char* session) {
   g_state.start_ticks = ticks();
   if (!g_exit_key_made) g_exit_key_made = pthread_key_create(&g_exit_key, park_ring) == 0;
   g_state.control = control;
+  store(g_state.left, 0u);
   return true;
 }
 

@@ -21,6 +21,7 @@ struct State {
   uint64_t start_ticks = 0;  // of the process image
   uint32_t has_spool = 0;    // 0: no folder and ring 0 yet (before the first event of a fork)
   uint32_t silent = 0;       // 1: in a sandbox, where nothing may be done any more
+  uint32_t left = 0;         // 1: was attached to, and has left the recording
   int balance = 0;           // recording while > 0 (sonde_start and sonde_stop)
   char* unforked = nullptr;  // shows kSeen, and 0 in a child made by any kind of fork
   uint32_t forked = 0;       // 1 in a child made by fork that has not exec'ed

@@ -56,22 +56,16 @@ std::vector<std::string> command_of(pid_t pid) {
 // What of the program is there already, and is not recorded, though a recording from its start
 // would have it; the process itself tells of the rest (backends/rocm/late).
 std::string too_late_for(pid_t pid) {
-  constexpr std::pair<const char*, const char*> kLibraries[] = {{"libOpenCL.so", "OpenCL"},
-                                                                {"librccl.so", "RCCL"}};
   const std::string maps = text_of(fmt::format("/proc/{}/maps", pid));
-  std::string list;
-  for (const auto& [library, name] : kLibraries) {
-    if (maps.find(library) != maps.npos) list += std::string(name) + ", ";
-  }
-  return list +
-         "markers of NVTX, ITT and sonde.h, and programs that it starts: only a recording from "
-         "the program's start has them";
+  return std::string(maps.find("librccl.so") != maps.npos ? "calls of RCCL, " : "") +
+         "markers of the Python package and of a sonde.h older than this, and programs that it "
+         "starts: only a recording from the program's start has them";
 }
 
 // The backends that the process can take up while it runs, as it expects them.
 std::string late_parts(const Options& options) {
   std::string parts;
-  for (const char* name : {"hip", "hsa", "roctx", "torch"}) {
+  for (const char* name : {"hip", "hsa", "opencl", "roctx", "nvtx", "itt", "torch"}) {
     const auto& chosen = options.backends;
     if (chosen && std::find(chosen->begin(), chosen->end(), name) == chosen->end()) continue;
     parts += (parts.empty() ? "" : ":") + std::string(name);

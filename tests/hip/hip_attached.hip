@@ -1,7 +1,7 @@
 // A HIP program that is attached to while it runs. Two threads, each with a stream of its own from
 // the start, and a third that makes new streams: each adds to numbers on the GPU, copies them back
-// and compares. A kernel's first argument is the number of the launch. At the end of its standard
-// input it prints "1 interrupted=0 wrong=N".
+// and compares; a fourth has HIP call a function behind each kernel. A kernel's first argument is the
+// number of the launch. At the end of its standard input it prints "1 interrupted=0 wrong=N".
 #include <hip/hip_runtime.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -53,13 +53,36 @@ void work(bool new_streams) {
   check(hipFree(device));
 }
 
+void count(hipStream_t, hipError_t, void* calls) { ++*static_cast<std::atomic<int>*>(calls); }
+
+// HIP holds the stream's next work back until the function has been called.
+void call_back() {
+  std::atomic<int> calls = 0;
+  int* device = nullptr;
+  hipStream_t stream = nullptr;
+  check(hipMalloc(reinterpret_cast<void**>(&device), kItems * sizeof(int)));
+  check(hipStreamCreate(&stream));
+  for (int number = 1; !ended; ++number) {
+    add<<<1, kItems, 0, stream>>>(number, device);
+    check(hipStreamAddCallback(stream, count, &calls, 0));
+    add<<<1, kItems, 0, stream>>>(number, device);
+    check(hipStreamSynchronize(stream));
+    wrong += calls != number ? 1 : 0;
+    if (number == 20) ++at_work;
+    usleep(500);
+  }
+  check(hipStreamDestroy(stream));
+  check(hipFree(device));
+}
+
 }  // namespace
 
 int main() {
   std::vector<std::thread> threads;
   check(hipSetDevice(0));
   for (int i = 0; i < 3; ++i) threads.emplace_back(work, i == 2);
-  while (at_work < 3) usleep(1000);
+  threads.emplace_back(call_back);
+  while (at_work < 4) usleep(1000);
   puts("ready");
   fflush(stdout);
   char word;

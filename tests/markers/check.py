@@ -216,8 +216,8 @@ class Libraries(unittest.TestCase):
             "roctxProfilerPause", "roctxProfilerResume", "roctxNameOsThread", "roctxNameHsaAgent",
             "roctxNameHipDevice", "roctxNameHipStream", "roctxGetThreadId", "ROCTX_4.1",
             "roctracer_start", "roctracer_stop", "ROCTRACER_4.1"},
-        "libsonde-nvtx.so": {"InitializeInjectionNvtx2", "InitializeInjectionNvtx2Preinject"},
-        "libsonde-itt.so": {"__itt_api_init"},
+        "libsonde-nvtx.so": {"InitializeInjectionNvtx2", "InitializeInjectionNvtx2Preinject", "sonde_nvtx_attach"},
+        "libsonde-itt.so": {"__itt_api_init", "sonde_itt_attach"},
     }
 
     def test_only_what_is_needed(self):

@@ -241,7 +241,7 @@ class Transparency(unittest.TestCase):
         symbols = subprocess.run(["nm", "-D", "--defined-only", LAYER], stdout=subprocess.PIPE,
                                  check=True)
         self.assertEqual(sorted(line.split()[2] for line in symbols.stdout.decode().splitlines()),
-                         ["clGetLayerInfo", "clInitLayer"])
+                         ["clGetLayerInfo", "clInitLayer", "sonde_opencl_attach", "sonde_opencl_detach"])
 
 
 class Clocks(unittest.TestCase):

@@ -17,8 +17,6 @@
 #include "base/errno_keeper.h"
 #include "base/helper_thread.h"
 
-extern "C" const struct sonde_agent* sonde_agent_v2(void);
-
 // What else records in such a process, if it is in this library (rocm/late): begins with the list
 // of what is wanted, and writes lines of what is recorded (+) and what is not, and why (-).
 extern "C" {
@@ -106,6 +104,7 @@ void detach() {
   if (sonde_late_end != nullptr) sonde_late_end();
   end_sampling();
   pause(kHandlersEndNs);
+  agent::leave_recording();
   agent::forget_in_this_thread();
 }
 
@@ -143,7 +142,7 @@ void* attend(void*) {
   pthread_setname_np(pthread_self(), "sonde-attached");
   g_own_tid = tid_of_this();
   if (join()) {
-    const struct sonde_agent* agent = sonde_agent_v2();
+    const struct sonde_agent* agent = agent::agent_of_attached();
     agent::store(g_round, agent::load(g_round) + 1);
     const bool sampling = prepare_attached(agent);
     begin(agent, sampling);

@@ -104,3 +104,9 @@ extern "C" __attribute__((visibility("default"))) void __itt_api_init(sonde::itt
   if (recorded) adopt_handles(copy);
   fill_copy(copy, recorded ? groups : 0);
 }
+
+// Before a copy of a process that is attached to is filled (rocm/late).
+extern "C" __attribute__((visibility("default"))) void sonde_itt_attach(
+    const struct sonde_agent* agent) {
+  sonde::markers::connect_to(sonde::itt::g_state.connection, agent, "itt");
+}

@@ -38,6 +38,13 @@ inline const Agent* connect(Connection& connection, const char* default_domain) 
   return __atomic_load_n(&connection.agent, __ATOMIC_RELAXED);
 }
 
+// To an agent that is not found by its name: of a process that is attached to (rocm/late).
+inline void connect_to(Connection& connection, const Agent* agent, const char* default_domain) {
+  connection.domain = agent->intern(default_domain, strlen(default_domain));
+  __atomic_store_n(&connection.agent, agent, __ATOMIC_RELAXED);
+  __atomic_store_n(&connection.looked_up, 1, __ATOMIC_RELEASE);
+}
+
 inline const char* text_or_empty(const char* text) { return text != nullptr ? text : ""; }
 
 // A program that is not recorded at the moment still gets an id of its own for each range, told

@@ -206,3 +206,8 @@ SONDE_NVTX int InitializeInjectionNvtx2(sonde::nvtx::GetExportTable get_export_t
 SONDE_NVTX int InitializeInjectionNvtx2Preinject(sonde::nvtx::GetExportTable get_export_table) {
   return sonde::nvtx::fill_client(get_export_table);
 }
+
+// Before a client of a process that is attached to is handed to the first one (rocm/late).
+SONDE_NVTX void sonde_nvtx_attach(const struct sonde_agent* agent) {
+  sonde::markers::connect_to(sonde::nvtx::g_state.connection, agent, "nvtx");
+}

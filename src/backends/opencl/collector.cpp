@@ -48,14 +48,23 @@ bool anything_pending() {
 
 void sleep_until_launch() {
   g_asleep.store(1);
-  if (!anything_pending()) syscall(SYS_futex, &g_asleep, FUTEX_WAIT_PRIVATE, 1, nullptr);
+  if (!anything_pending() && !dormant())
+    syscall(SYS_futex, &g_asleep, FUTEX_WAIT_PRIVATE, 1, nullptr);
   g_asleep.store(0);
+}
+
+// Of a process that was attached to. Whoever is faster ends it, or has it go on.
+bool may_leave() {
+  if (!dormant() || anything_pending()) return false;
+  g_running.store(false);
+  return dormant() || g_running.exchange(true);
 }
 
 void* collect(void*) {
   prctl(PR_SET_NAME, "sonde-opencl");
   int idle = 0;
   for (;;) {
+    if (may_leave()) return nullptr;
     uint64_t spent = 0;
     if (anything_pending()) {
       const int64_t begin = monotonic_now_ns();
@@ -120,6 +129,7 @@ void install_handlers() {
 }  // namespace
 
 void start_collector() {
+  if (dormant()) return;
   pthread_once(&g_handlers_once, install_handlers);
   if (g_running.exchange(true)) return;
   if (!start_helper_thread(collect, nullptr, kStackBytes)) {
@@ -133,6 +143,17 @@ void wake_collector() {
   if (!g_running.load(std::memory_order_relaxed)) start_collector();
   if (g_asleep.load() != 0 && g_asleep.exchange(0) != 0) {
     syscall(SYS_futex, &g_asleep, FUTEX_WAKE_PRIVATE, 1);
+  }
+}
+
+void end_collector() {
+  constexpr uint64_t kLookNs = 2'000'000;
+  constexpr int kLooks = 1000;
+  for (int i = 0; i < kLooks && g_running.load(); ++i) {
+    if (g_asleep.load() != 0 && g_asleep.exchange(0) != 0) {
+      syscall(SYS_futex, &g_asleep, FUTEX_WAKE_PRIVATE, 1);
+    }
+    pause_ns(kLookNs);
   }
 }
 

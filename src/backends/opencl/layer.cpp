@@ -95,6 +95,18 @@ void fill_dispatch() {
 }
 
 }  // namespace
+
+const cl_icd_dispatch& wrap(const cl_icd_dispatch& next, const Agent* agent) {
+  g_layer.next = next;
+  g_dispatch = next;
+  g_layer.agent = agent;
+  if (agent != nullptr) {
+    define_functions();
+    fill_dispatch();
+  }
+  return g_dispatch;
+}
+
 }  // namespace sonde::opencl
 
 using sonde::opencl::g_layer;
@@ -120,15 +132,10 @@ extern "C" __attribute__((visibility("default"))) cl_int clInitLayer(
     return CL_INVALID_VALUE;
   }
   const cl_uint count = num_entries < kEntries ? num_entries : kEntries;
-  memcpy(&g_layer.next, target, count * sizeof(void*));
-  g_dispatch = g_layer.next;
-  g_layer.agent = find_agent();
-  if (g_layer.agent != nullptr) {
-    define_functions();
-    open_board();
-    fill_dispatch();
-  }
+  cl_icd_dispatch next = {};
+  memcpy(&next, target, count * sizeof(void*));
+  *dispatch_ret = &wrap(next, find_agent());
+  if (g_layer.agent != nullptr) open_board();
   *num_entries_ret = count;
-  *dispatch_ret = &g_dispatch;
   return CL_SUCCESS;
 }

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <atomic>
+
 // A struct and a function of one name, as C allows: gcc's -Wshadow takes it for a mistake.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -39,6 +41,16 @@ struct Layer {
 };
 
 extern Layer g_layer;
+
+// attached.cpp. In a process that is attached to, between two recordings: the wrappers stay, and
+// nothing is recorded, added or started.
+extern bool g_attached;
+extern std::atomic<bool> g_dormant;
+inline bool dormant() { return g_dormant.load(std::memory_order_relaxed); }
+
+// layer.cpp. Takes the functions that the program would call as the next ones, and returns those to
+// call instead; what `next` lacks, these do.
+const cl_icd_dispatch& wrap(const cl_icd_dispatch& next, const Agent* agent);
 
 inline const cl_icd_dispatch& next() { return g_layer.next; }
 inline const Agent& agent() { return *g_layer.agent; }

@@ -227,6 +227,11 @@ void launch_commit(Launch* launch, cl_event own, const cl_event* user) {
     agent().dropped("opencl", 1);
     return;
   }
+  // One that was there before: nobody has asked the runtime for its times.
+  if (g_attached && !queue->forced && !queue->asked.load(std::memory_order_relaxed)) {
+    if (own != nullptr) next().clReleaseEvent(own);
+    return;
+  }
   pending.device = queue->device;
   pending.before = launch->before;
   pending.after = launch->after;

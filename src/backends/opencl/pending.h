@@ -45,5 +45,7 @@ void forget_pending(Queue* queue);
 // The collector thread, the exit handler and the fork handler (collector.cpp).
 void start_collector();
 void wake_collector();
+void end_collector();  // of a process that is dormant, when all has finished; returns soon in any
+                       // case
 
 }  // namespace sonde::opencl

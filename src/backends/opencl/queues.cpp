@@ -155,7 +155,7 @@ cl_command_queue hook_clCreateCommandQueue(cl_context context, cl_device_id devi
   constexpr cl_command_queue_properties kUntouched = CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_ON_DEVICE;
   cl_command_queue queue = nullptr;
   bool forced = false;
-  if ((properties & kUntouched) == 0) {
+  if ((properties & kUntouched) == 0 && !dormant()) {
     queue =
         next().clCreateCommandQueue(context, device, properties | CL_QUEUE_PROFILING_ENABLE, code);
     forced = queue != nullptr;
@@ -175,7 +175,8 @@ cl_command_queue hook_clCreateCommandQueueWithProperties(cl_context context, cl_
   const size_t count = count_properties(properties);
   const size_t used = add_profiling(properties, count, copy, &asked);
   cl_command_queue queue = nullptr;
-  if (used != 0) queue = next().clCreateCommandQueueWithProperties(context, device, copy, code);
+  if (used != 0 && !dormant())
+    queue = next().clCreateCommandQueueWithProperties(context, device, copy, code);
   const bool forced = queue != nullptr;
   if (queue == nullptr) {
     queue = next().clCreateCommandQueueWithProperties(context, device, properties, code);

@@ -21,13 +21,8 @@ extern const Agent* g_agent;
 bool connect();
 bool wanted(const char* part);
 // The process was attached to while it ran (late/), with this list instead of the environment's.
-// Each event asks then whether the thread has to forget an earlier recording first.
 extern bool g_attached;
 void connect_attached(const Agent* agent, const char* parts);
-void forget_earlier();
-inline void enter() {
-  if (g_attached) forget_earlier();
-}
 
 inline const Agent& agent() { return *g_agent; }
 inline bool recording() { return g_agent->recording() != 0; }

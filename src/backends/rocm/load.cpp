@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/attach.h"
 #include "backends/rocm/connection.h"
 #include "backends/rocm/hip/hip.h"
 #include "backends/rocm/hsa/runtime.h"
@@ -31,10 +30,6 @@ void connect_attached(const Agent* agent, const char* parts) {
   g_agent = agent;
   strncpy(g_parts, parts, sizeof g_parts - 1);
   g_attached = true;
-}
-
-void forget_earlier() {
-  if (agent::is_of_earlier_recording()) agent::forget_in_this_thread();
 }
 
 // Which parts the user wants, from the recorder: "hsa:hip", or nothing.

@@ -26,7 +26,7 @@ const struct sonde_agent* g_agent;
 uint32_t g_domain, g_user_category;
 uint32_t g_scalar, g_scalar_list, g_tensor_list;  // Kineto's words for inputs, interned
 uint64_t g_types[kTypes];  // names of element types, interned when first seen
-void (*g_enter)();         // before an event, in a process that is attached to
+bool g_is_attached;        // to the process, while it ran
 at::CallbackHandle g_attached;
 
 // What begin() leaves for end(). Its memory is the C library's, so that nothing of libstdc++ is
@@ -174,7 +174,6 @@ std::unique_ptr<at::ObserverContext> begin_operator(const at::RecordFunction& fu
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   if (g_agent->recording() == 0) return nullptr;
   const sonde::ErrnoKeeper keep;
-  if (g_enter != nullptr) g_enter();
   if (function.scope() != at::RecordScope::USER_SCOPE) return begin_operator(function);
   UserScope* made = nullptr;
   auto context = Context<UserScope>::make(0, &made);
@@ -188,7 +187,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
 // What began while the process was attached to may end when another recording has it, or none.
 bool is_of_this_recording(uint32_t recording) {
   return recording == sonde::torch::this_recording() &&
-         (g_enter == nullptr || g_agent->recording() != 0);
+         (!g_is_attached || g_agent->recording() != 0);
 }
 
 void end(const at::RecordFunction& function, at::ObserverContext* context) {
@@ -234,11 +233,11 @@ SONDE_EXPORT int sonde_torch_start(void) {
   return agent != nullptr && add_callback(agent) ? 1 : 0;
 }
 
-// Called in a process that is attached to, again and again (rocm/late). `enter` is called before
-// each event. 0 if the process is recorded anyway, or libtorch does not take a callback.
-SONDE_EXPORT int sonde_torch_attach(const struct sonde_agent* agent, void (*enter)(void)) {
-  if (g_agent != nullptr && g_enter == nullptr) return 0;
-  g_enter = enter;
+// Called in a process that is attached to, again and again (rocm/late). 0 if the process is
+// recorded anyway, or libtorch does not take a callback.
+SONDE_EXPORT int sonde_torch_attach(const struct sonde_agent* agent) {
+  if (g_agent != nullptr && !g_is_attached) return 0;
+  g_is_attached = true;
   sonde::torch::begin_recording();
   return add_callback(agent) ? 1 : 0;
 }

@@ -170,7 +170,6 @@ void launched(uint64_t record_id) {
 void record_op(const ActivityRecord& record, uint32_t name, const rocm::Launch& launch) {
   const uint32_t kind = op_kind(record);
   if (kind == SONDE_OP_BARRIER || !rocm::recording()) return;
-  rocm::enter();
   struct sonde_op op = {};
   op.kind = kind;
   op.name = kind == SONDE_OP_KERNEL ? name : 0;

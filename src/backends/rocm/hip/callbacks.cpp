@@ -30,7 +30,6 @@ void* provide_data(uint32_t id, void* record, const void*, void*) {
   if (id == kProfilerStart52 || id == kProfilerStop52) switch_recording(id == kProfilerStart52);
   Frames* frames = this_thread();
   if (frames == nullptr || frames->asking || !recording()) return nullptr;
-  rocm::enter();
   if (frames->depth >= kMaxDepth) {
     agent().dropped("calls", 1);
     return nullptr;
@@ -73,7 +72,6 @@ void on_api(uint32_t, uint32_t id, const void* data, void*) {
   const int result = result_of(frames, function);
   const ErrnoKeeper keep;
   Frame& frame = frames->frames[--frames->depth];
-  keep_from_later(frame);
   end_call(function, arguments, result, frame.open);
 }
 

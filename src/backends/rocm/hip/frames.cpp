@@ -3,8 +3,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "agent/attach.h"
-#include "backends/rocm/connection.h"
 #include "base/errno_keeper.h"
 
 namespace sonde::hip {
@@ -30,9 +28,5 @@ Frames* make_frames() {
 }  // namespace
 
 Frames* this_thread() { return t_frames != nullptr ? t_frames : make_frames(); }
-
-void keep_from_later(Frame& frame) {
-  if (rocm::g_attached && agent::is_of_earlier_recording()) frame.open.call.private_data = 0;
-}
 
 }  // namespace sonde::hip

@@ -22,7 +22,4 @@ struct Frames {
 // This thread's, or nullptr without memory.
 Frames* this_thread();
 
-// A call that began in an earlier recording of the process is not one of this.
-void keep_from_later(Frame& frame);
-
 }  // namespace sonde::hip

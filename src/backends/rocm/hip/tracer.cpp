@@ -86,7 +86,6 @@ void on_exit(uint32_t id, void* data) {
   }
   const ErrnoKeeper keep;
   Frame& frame = frames->frames[--frames->depth];
-  keep_from_later(frame);
   end_call(function.count != 0 ? &function : nullptr, static_cast<const char*>(data) + kArguments,
            result, frame.open);
 }
@@ -125,7 +124,6 @@ int on_call(uint32_t id, char* data) {
   if (called_by_name() && rocm::g_hsa_reports_ops) return kDoNotTrace;
   Frames* frames = this_thread();
   if (frames == nullptr || frames->asking || tail(frames) == 0) return kDoNotTrace;
-  rocm::enter();
   if (called_by_name()) return number_call(data);
   if (frames->depth >= kMaxDepth) {
     rocm::agent().dropped("calls", 1);

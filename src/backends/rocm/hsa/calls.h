@@ -25,7 +25,7 @@ inline int kind_of(CallId id) {
 
 class Call {
  public:
-  explicit Call(CallId id) : recorded_(!rocm::g_hip_reports_calls && recording()) {
+  explicit Call(CallId id) : recorded_(!rocm::g_hip_reports_calls && watching()) {
     if (recorded_) call_ = agent().call_begin(g_calls[id], kind_of(id));
   }
   // The op, as one of this call where it is not one of HIP's.

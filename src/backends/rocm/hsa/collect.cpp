@@ -22,7 +22,7 @@ constexpr int kLooksBeforeSleep = 50;
 // 1: the collector sleeps until it is woken. A futex.
 uint32_t g_sleeping;
 int64_t g_tick_ns;  // 0 while the collector sleeps
-pthread_once_t g_once = PTHREAD_ONCE_INIT;
+std::atomic<bool> g_runs;
 
 void futex(int operation, uint32_t value, const timespec* most = nullptr) {
   syscall(SYS_futex, &g_sleeping, operation, value, most, nullptr, 0);
@@ -31,7 +31,7 @@ void futex(int operation, uint32_t value, const timespec* most = nullptr) {
 // Until there is work. Where somebody watches, the threads may be asked for meanwhile.
 void sleep_until_work() {
   constexpr timespec kLook = {0, 100'000'000};
-  while (__atomic_load_n(&g_sleeping, __ATOMIC_ACQUIRE) != 0) {
+  while (__atomic_load_n(&g_sleeping, __ATOMIC_ACQUIRE) != 0 && !dormant()) {
     futex(FUTEX_WAIT_PRIVATE, 1, is_watched() ? &kLook : nullptr);
     tell_threads();
   }
@@ -43,6 +43,14 @@ bool all_idle() {
     if (!idle(*queue)) return false;
   }
   return !any_program_signals() && !any_counted();
+}
+
+// Of a process that was attached to. Whoever is faster ends it, or has it go on.
+bool may_leave() {
+  if (!dormant() || !all_idle()) return false;
+  __atomic_store_n(&g_tick_ns, 0, __ATOMIC_RELAXED);
+  g_runs.store(false);
+  return dormant() || g_runs.exchange(true);
 }
 
 void* run_collector(void*) {
@@ -57,6 +65,7 @@ void* run_collector(void*) {
       read_clock_again();
     }
     tell_threads();
+    if (may_leave()) return nullptr;
     quiet = all_idle() ? quiet + 1 : 0;
     if (quiet < kLooksBeforeSleep) continue;
     quiet = 0;
@@ -69,13 +78,6 @@ void* run_collector(void*) {
     sleep_until_work();
   }
   return nullptr;
-}
-
-void make_collector() {
-  if (!start_helper_thread(run_collector, nullptr, 512 * 1024)) {
-    rocm::report(SONDE_WARNING, kSource,
-                 "no thread to collect finished kernels: the last ones may be missing");
-  }
 }
 
 void finish(Queue* queue, const Dispatch& dispatch, int64_t now_ns) {
@@ -187,7 +189,22 @@ int64_t tick_ns() {
   return kept_ns != 0 ? kept_ns : board_now_ns();
 }
 
-void start_collector() { pthread_once(&g_once, make_collector); }
+void start_collector() {
+  if (g_runs.exchange(true)) return;
+  if (!start_helper_thread(run_collector, nullptr, 512 * 1024)) {
+    rocm::report(SONDE_WARNING, kSource,
+                 "no thread to collect finished kernels: the last ones may be missing");
+  }
+}
+
+void end_collector() {
+  constexpr timespec kPause = {0, 2'000'000};
+  constexpr int kLooks = 1000;
+  for (int i = 0; i < kLooks && (g_runs.load() || any_ringer()); ++i) {
+    if (__atomic_exchange_n(&g_sleeping, 0, __ATOMIC_SEQ_CST) != 0) futex(FUTEX_WAKE_PRIVATE, 1);
+    nanosleep(&kPause, nullptr);
+  }
+}
 
 // ---- what the program waits for ----
 

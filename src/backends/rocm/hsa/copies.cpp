@@ -130,7 +130,7 @@ Status copy_with_substitute(const struct sonde_op& op, Signal wanted, Turn turn,
 template <typename Copy>
 Status watch(struct sonde_op op, Signal wanted, Turn turn, Copy copy) {
   if (turn.any()) return copy_with_substitute(op, wanted, turn, copy);
-  if (!recording()) {
+  if (!watching()) {
     if (wanted.handle != 0) settle(wanted);
     return copy(wanted);
   }

@@ -212,7 +212,7 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* d
     return write(packets, count);
   }
   for (uint64_t i = 0; i < count; ++i, ++packet) {
-    if (type_of(packet) == kDispatchPacket && recording()) {
+    if (type_of(packet) == kDispatchPacket && watching()) {
       dispatch_packet(queue, *packet, launch_of(*queue, index + i));
     } else {
       pass_on(queue, *packet);

@@ -20,18 +20,28 @@ namespace {
 
 constexpr int kWaitsForRinger = 200;
 
-void futex(std::atomic<uint32_t>& word, int operation, uint32_t value) {
+void futex(std::atomic<uint32_t>& word, int operation, uint32_t value,
+           const timespec* most = nullptr) {
   static_assert(sizeof word == sizeof(uint32_t));
-  syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
+  syscall(SYS_futex, &word, operation, value, most, nullptr, 0);
+}
+
+// Of a process that was attached to: whoever rings next starts another thread.
+bool may_leave(Queue* queue) {
+  if (!dormant()) return false;
+  queue->has_ringer.store(false);
+  return queue->ringing.load() == kNotRinging || queue->has_ringer.exchange(true);
 }
 
 // The thread rings until nobody has rung meanwhile, and sleeps.
 void* run_ringer(void* data) {
+  constexpr timespec kLook = {0, 20'000'000};
   prctl(PR_SET_NAME, "sonde-doorbell");
   auto* queue = static_cast<Queue*>(data);
   for (;;) {
     while (queue->ringing.load() == kNotRinging) {
-      futex(queue->ringing, FUTEX_WAIT_PRIVATE, kNotRinging);
+      if (may_leave(queue)) return nullptr;
+      futex(queue->ringing, FUTEX_WAIT_PRIVATE, kNotRinging, rocm::g_attached ? &kLook : nullptr);
     }
     uint64_t rung = queue->rung.load();
     QueueMemory* handle = queue->handle.load();
@@ -76,6 +86,11 @@ bool defer(Queue* queue, QueueMemory* handle, uint64_t rung) {
   if (has_room(*queue, 2 * (written - handled)) || !start_ringer(queue)) return false;
   raise(queue, rung);
   queue->ringing.store(kRinging);
+  if (!start_ringer(queue)) {  // it has left meanwhile, and there is no other
+    queue->ringing.store(kNotRinging);
+    next().signal_store_screlease(handle->doorbell, static_cast<int64_t>(queue->rung.load() - 1));
+    return true;
+  }
   futex(queue->ringing, FUTEX_WAKE_PRIVATE, 1);
   return true;
 }
@@ -90,6 +105,14 @@ void store(Signal signal, int64_t value) {
 }
 
 }  // namespace
+
+bool any_ringer() {
+  for (Queue* queue = g_queues.load(std::memory_order_acquire); queue != nullptr;
+       queue = queue->next) {
+    if (queue->has_ringer.load()) return true;
+  }
+  return false;
+}
 
 void stop_ringing(Queue* queue) {
   queue->ending.store(true);

@@ -173,13 +173,15 @@ enum CodeObjectInfo : uint32_t {
   kUriLength = 11,
   kUri = 12,
 };
-struct Loader {  // version 1.01 of the extension's table
+struct Loader {  // version 1.03 of the extension's table, or what the runtime has of it
   Status (*query_host_address)(const void* device, const void** host);
   void* query_segment_descriptors;
   Status (*query_executable)(const void* device, Executable* executable);
   Status (*iterate_code_objects)(Executable executable,
                                  Status (*visit)(Executable, CodeObject, void*), void* data);
   Status (*code_object_info)(CodeObject object, uint32_t attribute, void* value);
+  void* make_reader;
+  Status (*iterate_executables)(Status (*visit)(Executable, void*), void* data);
 };
 
 struct TableVersion {

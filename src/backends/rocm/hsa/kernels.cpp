@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/calls.h"
@@ -27,6 +28,7 @@ struct Node {
 };
 Node* g_buckets[kBuckets];
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t g_learning = PTHREAD_MUTEX_INITIALIZER;
 Loader g_loader;
 bool g_has_loader;
 
@@ -179,19 +181,27 @@ Status visit_code_object(Executable executable, CodeObject object, void*) {
   return kSuccess;
 }
 
+bool has_loader() {
+  if (!g_has_loader) {
+    g_has_loader = next().system_get_major_extension_table(kExtensionLoader, 1, sizeof g_loader,
+                                                           &g_loader) == kSuccess;
+  }
+  return g_has_loader;
+}
+
+Status learn(Executable executable, void*) {
+  if (has_loader()) g_loader.iterate_code_objects(executable, visit_code_object, nullptr);
+  next().executable_iterate_symbols(executable, visit_symbol, nullptr);
+  return kSuccess;
+}
+
 Status freeze(Executable executable, const char* options) {
   Call call(kFreeze);
   const MemoryTurn turn;
   const Status status = next().executable_freeze(executable, options);
   const uint64_t words[] = {executable.handle};
   call.end(status, words, 1);
-  if (status != kSuccess) return status;
-  if (!g_has_loader) {
-    g_has_loader = next().system_get_major_extension_table(kExtensionLoader, 1, sizeof g_loader,
-                                                           &g_loader) == kSuccess;
-  }
-  if (g_has_loader) g_loader.iterate_code_objects(executable, visit_code_object, nullptr);
-  next().executable_iterate_symbols(executable, visit_symbol, nullptr);
+  if (status == kSuccess) learn(executable, nullptr);
   return status;
 }
 
@@ -202,7 +212,41 @@ Status destroy(Executable executable) {
   return next().executable_destroy(executable);
 }
 
+// Only in a process that is attached to: none ends while it is looked at.
+Status destroy_unseen(Executable executable) {
+  pthread_mutex_lock(&g_learning);
+  const Status status = next().executable_destroy(executable);
+  pthread_mutex_unlock(&g_learning);
+  return status;
+}
+
+constexpr size_t kMostExecutables = 4096;
+struct Executables {
+  Executable all[kMostExecutables];
+  size_t count;
+};
+
+Status add_executable(Executable executable, void* data) {
+  auto* list = static_cast<Executables*>(data);
+  if (list->count < kMostExecutables) list->all[list->count++] = executable;
+  return kSuccess;
+}
+
 }  // namespace
+
+// While the runtime iterates, it holds a lock that looking at an executable takes.
+void learn_kernels() {
+  if (!has_loader() || g_loader.iterate_executables == nullptr) return;
+  auto* list = static_cast<Executables*>(calloc(1, sizeof(Executables)));
+  if (list == nullptr) return;
+  constexpr timespec kCallsUnderWay = {0, 5'000'000};  // that have not come through our function
+  nanosleep(&kCallsUnderWay, nullptr);
+  pthread_mutex_lock(&g_learning);
+  g_loader.iterate_executables(add_executable, list);
+  for (size_t i = 0; i < list->count; ++i) learn(list->all[i], nullptr);
+  pthread_mutex_unlock(&g_learning);
+  free(list);
+}
 
 uint32_t kernel_name(uint64_t object) {
   Node* node = find_node(object);
@@ -229,6 +273,7 @@ uint32_t kernel_argument_bytes(uint64_t object) {
 void hook_kernels(Functions* hooks) {
   hooks->executable_freeze = freeze;
   if (replays()) hooks->executable_destroy = destroy;
+  if (rocm::g_attached) hooks->executable_destroy = destroy_unseen;
 }
 
 }  // namespace sonde::hsa

@@ -145,7 +145,7 @@ Status create(AgentHandle agent_handle, uint32_t size, uint32_t type, QueueCallb
   Call call(kQueueCreate);
   const Device* device = device_of(agent_handle);
   Status status = kError;
-  if (device != nullptr && device->is_gpu && queue != nullptr) {
+  if (device != nullptr && device->is_gpu && queue != nullptr && !dormant()) {
     status = create_watched(device, size, type, callback, data, private_bytes, group_bytes, queue);
   }
   if (status != kSuccess) {
@@ -163,7 +163,7 @@ Status create_intercepted(AgentHandle agent_handle, uint32_t size, uint32_t type
                           QueueCallback callback, void* data, uint32_t private_bytes,
                           uint32_t group_bytes, QueueMemory** queue) {
   const Device* device = device_of(agent_handle);
-  if (device == nullptr || !device->is_gpu || queue == nullptr) {
+  if (device == nullptr || !device->is_gpu || queue == nullptr || dormant()) {
     return next().queue_intercept_create(agent_handle, size, type, callback, data, private_bytes,
                                          group_bytes, queue);
   }

@@ -127,6 +127,7 @@ void handle_packets(const void* packets, uint64_t count, uint64_t index, void* q
 
 // doorbells.cpp. Nobody is in the runtime for the queue any more, on our account.
 void stop_ringing(Queue* queue);
+bool any_ringer();  // a thread that rings, or has not left yet
 
 // collect.cpp
 void collect_queue(Queue* queue);
@@ -135,6 +136,7 @@ void give_back(Queue* queue, Dispatch* first, Dispatch* last);  // a list
 void collect_everything();
 void work_was_queued();  // the collector looks again
 void start_collector();
+void end_collector();  // when all is over that a device does for us; returns soon in any case
 // When the collector last looked, some 2 ms ago: a launch has no time to ask a clock. Exact while
 // the collector sleeps.
 int64_t tick_ns();

@@ -19,6 +19,7 @@
 namespace sonde::hsa {
 
 Functions g_next;
+std::atomic<bool> g_dormant;
 
 namespace {
 
@@ -119,7 +120,7 @@ bool load(ApiTable* table, bool ops) {
   g_loads.fetch_add(1);
   find_clock();
   find_devices();
-  open_board();
+  if (!rocm::g_attached) open_board();
   define_calls();
   hook_queues(&hooks);
   hook_waits(&hooks);
@@ -129,10 +130,32 @@ bool load(ApiTable* table, bool ops) {
   hook_doorbells(&hooks);
   hooks.init = init;
   hooks.shut_down = shut_down;
-  next().register_system_event_handler(on_system_event, nullptr);
+  // There is no way to take it back.
+  if (!rocm::g_attached) next().register_system_event_handler(on_system_event, nullptr);
   if (!hooked) write_tables(*table, hooks);
   g_loaded.store(true, std::memory_order_release);
   return true;
+}
+
+const char* begin_attached(ApiTable* table, bool ops) {
+  if (!ops) {
+    load(table, false);
+    return nullptr;
+  }
+  g_dormant.store(false);
+  if (!load(table, true) || !is_ours()) return "the version of its runtime is not known";
+  rocm::g_hsa_reports_ops = true;
+  learn_kernels();
+  start_collector();
+  return nullptr;
+}
+
+void end_attached() {
+  if (!is_ours() || dormant()) return;
+  collect_everything();
+  g_dormant.store(true);
+  rocm::g_hsa_reports_ops = false;
+  end_collector();
 }
 
 void unload() {

@@ -2,6 +2,8 @@
 // clock of its timestamps. Set up once when the runtime hands over its tables.
 #pragma once
 
+#include <atomic>
+
 #include "backends/rocm/connection.h"
 #include "backends/rocm/hsa/tables.h"
 
@@ -71,6 +73,19 @@ void collect_last();  // the program ends
 // Whether the runtime runs, so that its signals may be looked at: after its end they are memory
 // that is gone.
 bool is_open();
+
+// Of a process that is attached to while it runs (rocm/late), again and again. Without `ops` only
+// what HIP's calls need is done. nullptr: calls are recorded, and the ops of what is made from now
+// on; else why not.
+const char* begin_attached(ApiTable* table, bool ops);
+void end_attached();  // what has finished is recorded; returns when our threads are gone, or soon
+// Its functions stay in the tables, and queues that it had made stay ours, but nothing is recorded.
+extern std::atomic<bool> g_dormant;
+inline bool dormant() { return g_dormant.load(std::memory_order_relaxed); }
+// Whether ops are wanted now.
+inline bool watching() { return recording() && !dormant(); }
+// kernels.cpp: those of executables that are there already.
+void learn_kernels();
 
 // handlers.cpp: whether our functions are in the tables already.
 bool is_hooked(const Functions& functions);

@@ -82,7 +82,9 @@ void write_tables(const ApiTable& table, const Functions& hooks) {
     void* hook = nullptr;
     memcpy(&hook, from, sizeof hook);
     char* slot = slot_of(table, layout, kPlaces[i]);
-    if (hook != nullptr && slot != nullptr) memcpy(slot, &hook, sizeof hook);
+    if (hook == nullptr || slot == nullptr) continue;
+    // The program may be at work already.
+    __atomic_store_n(reinterpret_cast<void**>(slot), hook, __ATOMIC_RELEASE);
   }
 }
 

@@ -1,7 +1,8 @@
-// ROCm in a process that is attached to while it runs. HIP tells of its calls, and of the
-// operations of every queue, by its own callbacks, which it takes at any time; ROCTX is called
-// through words that can be changed. HSA's table is handed out when its runtime starts, and never
-// again. PyTorch takes callbacks for its operators at any time, too.
+// What is recorded of a process that is attached to while it runs. HIP tells of its calls, and of
+// the operations of every queue, by its own callbacks, which it takes at any time; ROCTX is called
+// through words that can be changed; HSA's functions lie in tables of its runtime; what was
+// compiled with sonde.h says where it keeps ours. PyTorch takes callbacks for its operators at any
+// time, too.
 //
 // Called by the thread that attends to the process (cpu/attached.cpp), which knows nothing of what
 // is recorded but by these names.
@@ -11,14 +12,22 @@
 
 #include "backends/rocm/connection.h"
 #include "backends/rocm/hip/hip.h"
+#include "backends/rocm/late/annotations.h"
+#include "backends/rocm/late/hsa.h"
 #include "backends/rocm/late/imports.h"
+#include "backends/rocm/late/notes.h"
+#include "backends/rocm/late/opencl.h"
 #include "backends/rocm/late/roctx.h"
 #include "backends/rocm/late/torch.h"
 
 namespace sonde::late {
 namespace {
 
-bool g_has_hip, g_has_roctx, g_has_torch;
+constexpr int kLooksBetween = 25;  // for what waits for the program's own beginning: half a second
+
+bool g_has_hip, g_has_hsa, g_has_opencl, g_has_roctx, g_has_torch;
+bool g_hsa_waits;  // for its runtime to start
+int g_looks;
 
 // Lines of what is recorded (+) and what is not and why (-).
 class Told {
@@ -37,16 +46,46 @@ class Told {
   size_t room_;
 };
 
-bool is_loaded(const char* name) {
-  void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-  if (library != nullptr) dlclose(library);
-  return library != nullptr;
+// Its calls and operations are HIP's, where the process has that.
+const char* begin_hsa_alone() {
+  const char* why_not = begin_hsa(true);
+  g_has_hsa = why_not == nullptr;
+  g_hsa_waits = !g_has_hsa && *why_not == '\0' && is_hsa_loaded();
+  return why_not;
 }
 
 const char* begin_hip() {
+  if (!g_has_hsa) begin_hsa(false);
   const char* why_not = hip::begin_attached();
   g_has_hip = why_not == nullptr;
   return why_not;
+}
+
+void begin_rocm(Told& told) {
+  const bool has_hip = hip::loaded_library() != nullptr;
+  if (rocm::wanted("hip") && has_hip) told.add("calls and operations of HIP", begin_hip());
+  if (!rocm::wanted("hsa")) return;
+  if (g_has_hip) {
+    if (is_hsa_loaded()) told.add("calls of HSA", "those of HIP are, which makes them");
+    return;
+  }
+  const char* why_not = begin_hsa_alone();
+  if (why_not != nullptr) {
+    if (*why_not != '\0') told.add("calls and operations of HSA", why_not);
+    return;
+  }
+  told.add("calls and copies of HSA, kernels of queues that it makes from now on", nullptr);
+  told.add("kernels of HSA's queues that are there", "a queue is intercepted when it is made");
+}
+
+const char* begin_calls_of_opencl() {
+  const char* why_not = begin_opencl();
+  g_has_opencl = why_not == nullptr;
+  return why_not;
+}
+
+Annotations find_wanted_annotations() {
+  return find_annotations(rocm::wanted("nvtx"), rocm::wanted("itt"));
 }
 
 const char* begin_operators() {
@@ -67,13 +106,19 @@ void sonde_late_begin(const struct sonde_agent* agent, const char* parts, char* 
   Told told(told_text, room);
   rocm::connect_attached(agent, parts);
   (void)objects_changed();
-  if (rocm::wanted("hip") && hip::loaded_library() != nullptr) {
-    told.add("calls and operations of HIP", begin_hip());
+  begin_rocm(told);
+  if (rocm::wanted("opencl")) {
+    const char* why_not = begin_calls_of_opencl();
+    if (g_has_opencl || *why_not != '\0') told.add("calls of OpenCL", why_not);
+    if (g_has_opencl) {
+      told.add("operations of OpenCL queues that are made from now on", nullptr);
+      told.add("operations of queues that are there", "OpenCL times a queue from when it is made");
+    }
   }
-  if (rocm::wanted("hsa") && is_loaded("libhsa-runtime64.so.1")) {
-    told.add(g_has_hip ? "calls of HSA" : "calls and operations of HSA",
-             "its runtime hands out its table once, when it starts");
-  }
+  if (set_notes()) told.add("markers of sonde.h", nullptr);
+  const Annotations found = find_wanted_annotations();
+  if (found.nvtx) told.add("markers of NVTX", nullptr);
+  if (found.itt) told.add("markers of ITT", nullptr);
   if (rocm::wanted("roctx")) {
     const char* why_not = begin_roctx();
     g_has_roctx = true;
@@ -85,17 +130,26 @@ void sonde_late_begin(const struct sonde_agent* agent, const char* parts, char* 
 void sonde_late_look() {
   using namespace sonde;
   using namespace sonde::late;
-  if (!objects_changed()) return;
+  const bool changed = objects_changed(), is_time = ++g_looks % kLooksBetween == 0;
+  if (changed || (is_time && annotations_wait())) find_wanted_annotations();
+  if (g_hsa_waits || (g_has_hsa && !is_hsa_recorded())) (void)begin_hsa_alone();
+  if (!changed) return;
+  set_notes();
+  if (!g_has_opencl && rocm::wanted("opencl")) (void)begin_calls_of_opencl();
   if (g_has_roctx) look_for_roctx();
+  if (!g_has_hip && !g_has_hsa && !g_hsa_waits && rocm::wanted("hsa")) (void)begin_hsa_alone();
   if (!g_has_hip && rocm::wanted("hip") && hip::loaded_library() != nullptr) (void)begin_hip();
   if (!g_has_torch && rocm::wanted("torch") && has_torch()) (void)begin_operators();
 }
 
 void sonde_late_end() {
   using namespace sonde::late;
+  clear_notes();
   if (g_has_hip) sonde::hip::end_attached();
+  end_hsa();
+  end_opencl();
   if (g_has_roctx) end_roctx();
   if (g_has_torch) end_torch();
-  g_has_hip = g_has_roctx = g_has_torch = false;
+  g_has_hip = g_has_hsa = g_hsa_waits = g_has_opencl = g_has_roctx = g_has_torch = false;
 }
 }

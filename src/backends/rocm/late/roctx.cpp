@@ -19,13 +19,6 @@ struct Started {
 Started g_started[kStarted];
 uint32_t g_domain;
 
-// Before each event.
-bool enter() {
-  if (!rocm::recording()) return false;
-  rocm::enter();
-  return true;
-}
-
 const char* text_of(const char* message) { return message != nullptr ? message : ""; }
 
 enum Place { kMark, kPush, kPop, kStart, kStop, kPlaces };
@@ -36,20 +29,20 @@ Function theirs(Place place);
 void mark(const char* message) {
   theirs<void (*)(const char*)>(kMark)(message);
   const ErrnoKeeper keep;
-  if (enter()) rocm::agent().mark(g_domain, 0, text_of(message));
+  if (rocm::recording()) rocm::agent().mark(g_domain, 0, text_of(message));
 }
 
 int push(const char* message) {
   const int level = theirs<int (*)(const char*)>(kPush)(message);
   const ErrnoKeeper keep;
-  if (enter()) rocm::agent().range_push(g_domain, 0, text_of(message));
+  if (rocm::recording()) rocm::agent().range_push(g_domain, 0, text_of(message));
   return level;
 }
 
 int pop() {
   {
     const ErrnoKeeper keep;
-    if (enter()) rocm::agent().range_pop(g_domain);
+    if (rocm::recording()) rocm::agent().range_pop(g_domain);
   }
   return theirs<int (*)()>(kPop)();
 }
@@ -68,7 +61,7 @@ void remember(uint64_t their_id, uint64_t our_id) {
 uint64_t start(const char* message) {
   const uint64_t id = theirs<uint64_t (*)(const char*)>(kStart)(message);
   const ErrnoKeeper keep;
-  if (!enter()) return id;
+  if (!rocm::recording()) return id;
   const uint64_t ours = rocm::agent().range_start(g_domain, 0, text_of(message));
   if (ours != 0 && id != 0) remember(id, ours);
   return id;
@@ -82,7 +75,7 @@ void stop(uint64_t id) {
       const uint64_t ours = place.ours;
       __atomic_store_n(&place.theirs, 0, __ATOMIC_RELAXED);
       __atomic_store_n(&place.ours, 0, __ATOMIC_RELEASE);
-      if (enter()) rocm::agent().range_stop(ours);
+      if (rocm::recording()) rocm::agent().range_stop(ours);
       break;
     }
   }

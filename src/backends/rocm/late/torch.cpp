@@ -1,34 +1,21 @@
 #include "backends/rocm/late/torch.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
-#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backends/rocm/connection.h"
+#include "backends/rocm/late/libraries.h"
 
 namespace sonde::late {
 namespace {
 
-using Attach = int (*)(const struct sonde_agent*, void (*)());
+using Attach = int (*)(const struct sonde_agent*);
 using Detach = void (*)();
 
 Attach g_attach;
 Detach g_detach;
-
-// "FOLDER/NAME", in the folder that this library is in.
-bool place_of(const char* name, char (&path)[PATH_MAX]) {
-  Dl_info self;
-  if (dladdr(reinterpret_cast<void*>(&has_torch), &self) == 0 || self.dli_fname == nullptr) {
-    return false;
-  }
-  const char* slash = strrchr(self.dli_fname, '/');
-  const int folder = slash == nullptr ? 0 : static_cast<int>(slash - self.dli_fname + 1);
-  const int length = snprintf(path, sizeof path, "%.*s%s", folder, self.dli_fname, name);
-  return length > 0 && static_cast<size_t>(length) < sizeof path;
-}
 
 // A library whose name has a version, and that is loaded already: a second one must not be.
 bool is_there(const char* name) {
@@ -57,21 +44,12 @@ bool is_built_for_this() {
   return found > 0 && missing == 0;
 }
 
-template <typename Function>
-void find(void* library, const char* name, Function& function) {
-  void* symbol = dlsym(library, name);
-  memcpy(&function, &symbol, sizeof function);
-}
-
 bool find_library() {
   if (g_attach != nullptr) return true;
-  char path[PATH_MAX];
-  if (!is_built_for_this() || !place_of("libsonde-torch.so", path)) return false;
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return false;
-  find(library, "sonde_torch_detach", g_detach);
-  if (g_detach != nullptr) find(library, "sonde_torch_attach", g_attach);
-  return g_attach != nullptr;
+  if (!is_built_for_this()) return false;
+  void* library = load_beside("libsonde-torch.so");
+  return find(library, "sonde_torch_detach", g_detach) &&
+         find(library, "sonde_torch_attach", g_attach);
 }
 
 }  // namespace
@@ -86,7 +64,7 @@ bool has_torch() {
 
 const char* begin_torch() {
   if (!find_library()) return "Sonde was not built for this libtorch";
-  return g_attach(rocm::g_agent, rocm::enter) != 0 ? nullptr : "libtorch does not take a callback";
+  return g_attach(rocm::g_agent) != 0 ? nullptr : "libtorch does not take a callback";
 }
 
 void end_torch() { g_detach(); }
