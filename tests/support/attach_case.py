@@ -69,7 +69,8 @@ class AttachCase(ToolCase):
     @staticmethod
     def link_of(path):
         try:
-            return os.readlink(path).removesuffix(" (deleted)")  # other programs of ROCm delete what they share
+            file = os.readlink(path).removesuffix(" (deleted)")  # other programs of ROCm delete what they share
+            return None if "/kfd/proc/" in file else file  # which ROCm reads while it makes a queue
         except OSError:
             return None  # it was closed just now
 

@@ -141,6 +141,17 @@ class Refused(AttachCase):
         self.refused("it does not see .*libsonde-agent.so .*in a container or under another root")
         self.end()
 
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")
+    def test_another_mount_namespace_matters_only_where_files_are_others(self):
+        self.start("unshare", "-m", self.programs / "attached")
+        self.assertIn("recorded: metrics, call stacks", self.record("--duration", "300ms"))
+        self.end()
+        # The folder of this test, with the recording, is another one there.
+        self.start("unshare", "-m", "sh", "-c",
+                   f"mount -t tmpfs none {self.folder} 2>/dev/null || echo no mount; exec {self.programs}/attached")
+        self.refused("it does not see .*in a container or under another root", 1)
+        self.end()
+
     def test_one_in_a_sandbox_of_its_own_is_not_ended_for_loading_a_library(self):
         self.start("/usr/bin/python3", "-c", SANDBOX)
         self.refused("in a sandbox of its own")

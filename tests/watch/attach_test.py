@@ -230,12 +230,11 @@ class Attach(AttachCase):
         self.end()
 
     def assert_seen_soon(self, before, message=""):
-        """Of a program that makes queues of HSA: ROCr has files open while it makes one, and one that was made
-        meanwhile has a thread whenever it is full to its last packet."""
+        """Of a program that fills queues of HSA: one that was made meanwhile has a thread while it is full."""
         limit = time.monotonic() + LIMIT_SECONDS
-        while self.seen() != before and time.monotonic() < limit:
+        while (seen := self.seen()) != before and time.monotonic() < limit:
             time.sleep(0.01)
-        self.assertEqual(self.seen(), before, message)
+        self.assertEqual(seen, before, message)
 
     def memory_kb(self):
         return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{self.pid}/status").read_text())[1])
