@@ -20,7 +20,11 @@ constexpr unsigned kGib = 1u << 26, kMib = 1u << 16;  // in elements of 16 bytes
 constexpr double kRead = 64 * 16;                     // bytes of a wave for one element a lane
 constexpr double kFma = 8 * 64 * 2;                   // operations of a wave in a round
 
-constexpr double matrix(double m, double n, double k) { return 4 * 2 * m * n * k; }
+// Of a matrix instruction that multiplies m x k by k x n.
+constexpr Roof matrix(const char* kernel, const char* column, unsigned rounds, double m, double n,
+                      double k) {
+  return {kernel, column, false, {8, 1024, rounds}, {1, 1024, 8}, 4 * 2 * m * n * k};
+}
 
 constexpr Roof kRoofs[] = {
     {"sonde_roof_hbm", "HBMBw", true, {64, kGib, 0}, {4, 16 * kMib, 0}, kRead},
@@ -33,43 +37,13 @@ constexpr Roof kRoofs[] = {
     {"sonde_roof_i32", "I32Ops", false, {16, 1024, 16384}, {1, 1024, 128}, kFma},
     {"sonde_roof_i64", "I64Ops", false, {16, 1024, 4096}, {1, 1024, 64}, kFma},
     {"sonde_roof_i8", "I8Ops", false, {16, 1024, 16384}, {1, 1024, 128}, 4 * kFma},
-    {"sonde_roof_mfma_f16",
-     "MFMAF16Flops",
-     false,
-     {8, 1024, 8192},
-     {1, 1024, 8},
-     matrix(32, 32, 8)},
-    {"sonde_roof_mfma_bf16",
-     "MFMABF16Flops",
-     false,
-     {8, 1024, 8192},
-     {1, 1024, 8},
-     matrix(32, 32, 8)},
-    {"sonde_roof_mfma_f32",
-     "MFMAF32Flops",
-     false,
-     {8, 1024, 4096},
-     {1, 1024, 8},
-     matrix(32, 32, 2)},
-    {"sonde_roof_mfma_f64",
-     "MFMAF64Flops",
-     false,
-     {8, 1024, 4096},
-     {1, 1024, 8},
-     matrix(16, 16, 4)},
-    {"sonde_roof_mfma_i8", "MFMAI8Ops", false, {8, 1024, 8192}, {1, 1024, 8}, matrix(32, 32, 8)},
-    {"sonde_roof_mfma_i8_long",
-     "MFMAI8Ops",
-     false,
-     {8, 1024, 8192},
-     {1, 1024, 8},
-     matrix(32, 32, 16)},
-    {"sonde_roof_mfma_f8",
-     "MFMAF8Flops",
-     false,
-     {8, 1024, 8192},
-     {1, 1024, 8},
-     matrix(32, 32, 16)}};
+    matrix("sonde_roof_mfma_f16", "MFMAF16Flops", 8192, 32, 32, 8),
+    matrix("sonde_roof_mfma_bf16", "MFMABF16Flops", 8192, 32, 32, 8),
+    matrix("sonde_roof_mfma_f32", "MFMAF32Flops", 4096, 32, 32, 2),
+    matrix("sonde_roof_mfma_f64", "MFMAF64Flops", 4096, 16, 16, 4),
+    matrix("sonde_roof_mfma_i8", "MFMAI8Ops", 8192, 32, 32, 8),
+    matrix("sonde_roof_mfma_i8_long", "MFMAI8Ops", 8192, 32, 32, 16),
+    matrix("sonde_roof_mfma_f8", "MFMAF8Flops", 8192, 32, 32, 16)};
 
 // Of a GPU as KFD tells it.
 struct Gpu {

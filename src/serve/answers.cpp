@@ -22,25 +22,10 @@ using http::Request;
 constexpr const char* kBytes = "application/octet-stream";
 constexpr size_t kMostIds = 4096;  // names of one ask
 
-const char* kind_of(timeline::Track::Kind kind) {
-  switch (kind) {
-    case timeline::Track::Kind::kGpu:
-      return "gpu";
-    case timeline::Track::Kind::kQueue:
-      return "queue";
-    case timeline::Track::Kind::kThread:
-      return "thread";
-    case timeline::Track::Kind::kPacked:
-      return "packed";
-    case timeline::Track::Kind::kGaps:
-      return "idle";
-    case timeline::Track::Kind::kPath:
-      return "critical-path";
-    case timeline::Track::Kind::kSamples:
-      return "samples";
-  }
-  return "";
-}
+// In the order of timeline::Track::Kind.
+constexpr const char* kKinds[] = {"gpu",  "queue",         "thread", "packed",
+                                  "idle", "critical-path", "samples"};
+static_assert(std::size(kKinds) == static_cast<size_t>(timeline::Track::Kind::kSamples) + 1);
 
 std::string track_json(const Opened& opened, const timeline::Track& track) {
   uint64_t events = 0;
@@ -62,8 +47,9 @@ std::string track_json(const Opened& opened, const timeline::Track& track) {
   return fmt::format(
       "{{\"kind\": \"{}\", \"owner\": {}, \"number\": {}, \"first_lane\": {}, \"lanes\": {}, "
       "\"events\": {}, \"lane_events\": [{}], \"device\": {}, \"name\": {}, \"process\": {}}}",
-      kind_of(track.kind), track.owner, track.number, track.first_lane, track.lanes, events,
-      by_lane, json_quote(device), name_of(track.number), name_of(track.owner));
+      kKinds[static_cast<size_t>(track.kind)], track.owner, track.number, track.first_lane,
+      track.lanes, events, by_lane, json_quote(device), name_of(track.number),
+      name_of(track.owner));
 }
 
 struct TileAsk {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <span>
 #include <tuple>
@@ -85,83 +86,63 @@ struct Metric {
   const char* name;
   const char* help;
   const char* type;
-  Real (*value)(const Gpu& gpu);
+  std::function<Real(const Gpu&)> value;
   Label label = {nullptr, {}};
 };
 
 const std::vector<Metric>& omnistat_metrics() {
   static const std::vector<Metric> kMetrics = {
       {"rocm_utilization_percentage", "Time in which the GPU was busy, percent", "gauge",
-       [](const Gpu& gpu) { return gpu.busy_percent; }},
+       &Gpu::busy_percent},
       {"rocm_vram_used_percentage", "Memory of the GPU in use, percent", "gauge", percent_of_vram},
-      {"rocm_vram_total_bytes", "Memory of the GPU, bytes", "gauge",
-       [](const Gpu& gpu) { return real(gpu.vram_total_bytes); }},
+      {"rocm_vram_total_bytes", "Memory of the GPU, bytes", "gauge", &Gpu::vram_total_bytes},
       {"rocm_average_socket_power_watts", "Power, W", "gauge", power_of},
-      {"rocm_energy_joules", "Energy since the driver was loaded, J", "counter",
-       [](const Gpu& gpu) { return gpu.energy_j; }},
-      {"rocm_sclk_clock_mhz", "Clock of the compute units, MHz", "gauge",
-       [](const Gpu& gpu) { return gpu.sclk_mhz; }},
-      {"rocm_mclk_clock_mhz", "Clock of the memory, MHz", "gauge",
-       [](const Gpu& gpu) { return gpu.mclk_mhz; }},
+      {"rocm_energy_joules", "Energy since the driver was loaded, J", "counter", &Gpu::energy_j},
+      {"rocm_sclk_clock_mhz", "Clock of the compute units, MHz", "gauge", &Gpu::sclk_mhz},
+      {"rocm_mclk_clock_mhz", "Clock of the memory, MHz", "gauge", &Gpu::mclk_mhz},
+      {"rocm_temperature_celsius", "Temperature, C", "gauge", &Gpu::edge_c, {"location", "edge"}},
       {"rocm_temperature_celsius",
        "Temperature, C",
        "gauge",
-       [](const Gpu& gpu) { return gpu.edge_c; },
-       {"location", "edge"}},
-      {"rocm_temperature_celsius",
-       "Temperature, C",
-       "gauge",
-       [](const Gpu& gpu) { return gpu.junction_c; },
+       &Gpu::junction_c,
        {"location", "junction"}},
       {"rocm_temperature_memory_celsius",
        "Temperature of the memory, C",
        "gauge",
-       [](const Gpu& gpu) { return gpu.memory_c; },
+       &Gpu::memory_c,
        {"location", "memory"}},
-      {"rocm_num_compute_units", "Compute units of the GPU", "gauge",
-       [](const Gpu& gpu) { return real(gpu.compute_units); }},
+      {"rocm_num_compute_units", "Compute units of the GPU", "gauge", &Gpu::compute_units},
       {"rocm_xgmi_total_read_kilobytes", "Read over XGMI since the driver was loaded, KB",
-       "counter", [](const Gpu& gpu) { return real(gpu.xgmi_read_kb); }},
+       "counter", &Gpu::xgmi_read_kb},
       {"rocm_xgmi_total_write_kilobytes", "Written over XGMI since the driver was loaded, KB",
-       "counter", [](const Gpu& gpu) { return real(gpu.xgmi_written_kb); }},
+       "counter", &Gpu::xgmi_written_kb},
       {"rocm_average_decoder_utilization_percentage", "Time in which decoders were busy, percent",
-       "gauge", [](const Gpu& gpu) { return gpu.media_percent; }},
+       "gauge", &Gpu::media_percent},
       {"sonde_gpu_power_cap_watts", "Power that the GPU is held to, W", "gauge", cap_of},
       {"sonde_gpu_memory_busy_percent", "Time in which the memory was busy, percent", "gauge",
-       [](const Gpu& gpu) { return gpu.memory_busy_percent; }},
+       &Gpu::memory_busy_percent},
       {"sonde_gpu_ecc_corrected_total", "Memory errors that were corrected", "counter",
-       [](const Gpu& gpu) { return real(gpu.ecc_corrected); }},
+       &Gpu::ecc_corrected},
       {"sonde_gpu_ecc_uncorrected_total", "Memory errors that were not corrected", "counter",
-       [](const Gpu& gpu) { return real(gpu.ecc_uncorrected); }},
+       &Gpu::ecc_uncorrected},
       {"sonde_gpu_pcie_replays_total", "Packets of PCIe that were sent again", "counter",
-       [](const Gpu& gpu) { return real(gpu.pcie_replays); }},
+       &Gpu::pcie_replays},
   };
   return kMetrics;
 }
 
 const std::vector<Metric>& dme_metrics() {
   static const std::vector<Metric> kMetrics = {
-      {"gpu_gfx_activity", "Time in which the GPU was busy, percent", "gauge",
-       [](const Gpu& gpu) { return gpu.busy_percent; }},
+      {"gpu_gfx_activity", "Time in which the GPU was busy, percent", "gauge", &Gpu::busy_percent},
       {"gpu_umc_activity", "Time in which the memory was busy, percent", "gauge",
-       [](const Gpu& gpu) { return gpu.memory_busy_percent; }},
+       &Gpu::memory_busy_percent},
       {"gpu_package_power", "Power, W", "gauge", power_of},
-      {"gpu_edge_temperature", "Temperature of the edge, C", "gauge",
-       [](const Gpu& gpu) { return gpu.edge_c; }},
+      {"gpu_edge_temperature", "Temperature of the edge, C", "gauge", &Gpu::edge_c},
       {"gpu_junction_temperature", "Temperature of the hottest place, C", "gauge",
-       [](const Gpu& gpu) { return gpu.junction_c; }},
-      {"gpu_memory_temperature", "Temperature of the memory, C", "gauge",
-       [](const Gpu& gpu) { return gpu.memory_c; }},
-      {"gpu_clock",
-       "Clock, MHz",
-       "gauge",
-       [](const Gpu& gpu) { return gpu.sclk_mhz; },
-       {"clock_type", "GPU_CLOCK_TYPE_SYSTEM"}},
-      {"gpu_clock",
-       "Clock, MHz",
-       "gauge",
-       [](const Gpu& gpu) { return gpu.mclk_mhz; },
-       {"clock_type", "GPU_CLOCK_TYPE_MEMORY"}},
+       &Gpu::junction_c},
+      {"gpu_memory_temperature", "Temperature of the memory, C", "gauge", &Gpu::memory_c},
+      {"gpu_clock", "Clock, MHz", "gauge", &Gpu::sclk_mhz, {"clock_type", "GPU_CLOCK_TYPE_SYSTEM"}},
+      {"gpu_clock", "Clock, MHz", "gauge", &Gpu::mclk_mhz, {"clock_type", "GPU_CLOCK_TYPE_MEMORY"}},
       {"gpu_total_vram", "Memory of the GPU, MiB", "gauge",
        [](const Gpu& gpu) { return scaled(real(gpu.vram_total_bytes), 1 / kMiB); }},
       {"gpu_used_vram", "Memory of the GPU in use, MiB", "gauge",
@@ -171,34 +152,30 @@ const std::vector<Metric>& dme_metrics() {
       {"gpu_energy_consumed", "Energy since the driver was loaded, uJ", "counter",
        [](const Gpu& gpu) { return scaled(gpu.energy_j, 1e6); }},
       {"gpu_ecc_correct_total", "Memory errors that were corrected", "counter",
-       [](const Gpu& gpu) { return real(gpu.ecc_corrected); }},
+       &Gpu::ecc_corrected},
       {"gpu_ecc_uncorrect_total", "Memory errors that were not corrected", "counter",
-       [](const Gpu& gpu) { return real(gpu.ecc_uncorrected); }},
-      {"pcie_replay_count", "Packets of PCIe that were sent again", "counter",
-       [](const Gpu& gpu) { return real(gpu.pcie_replays); }},
+       &Gpu::ecc_uncorrected},
+      {"pcie_replay_count", "Packets of PCIe that were sent again", "counter", &Gpu::pcie_replays},
   };
   return kMetrics;
 }
 
 const std::vector<Metric>& dcgm_metrics() {
   static const std::vector<Metric> kMetrics = {
-      {"DCGM_FI_DEV_SM_CLOCK", "Clock of the multiprocessors, MHz", "gauge",
-       [](const Gpu& gpu) { return gpu.sclk_mhz; }},
-      {"DCGM_FI_DEV_MEM_CLOCK", "Clock of the memory, MHz", "gauge",
-       [](const Gpu& gpu) { return gpu.mclk_mhz; }},
+      {"DCGM_FI_DEV_SM_CLOCK", "Clock of the multiprocessors, MHz", "gauge", &Gpu::sclk_mhz},
+      {"DCGM_FI_DEV_MEM_CLOCK", "Clock of the memory, MHz", "gauge", &Gpu::mclk_mhz},
       {"DCGM_FI_DEV_GPU_TEMP", "Temperature, C", "gauge",
        [](const Gpu& gpu) { return gpu.edge_c ? gpu.edge_c : gpu.junction_c; }},
-      {"DCGM_FI_DEV_MEMORY_TEMP", "Temperature of the memory, C", "gauge",
-       [](const Gpu& gpu) { return gpu.memory_c; }},
+      {"DCGM_FI_DEV_MEMORY_TEMP", "Temperature of the memory, C", "gauge", &Gpu::memory_c},
       {"DCGM_FI_DEV_POWER_USAGE", "Power, W", "gauge", power_of},
       {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "Energy since the driver was loaded, mJ", "counter",
        [](const Gpu& gpu) { return scaled(gpu.energy_j, 1e3); }},
       {"DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "Packets of PCIe that were sent again", "counter",
-       [](const Gpu& gpu) { return real(gpu.pcie_replays); }},
+       &Gpu::pcie_replays},
       {"DCGM_FI_DEV_GPU_UTIL", "Time in which the GPU was busy, percent", "gauge",
-       [](const Gpu& gpu) { return gpu.busy_percent; }},
+       &Gpu::busy_percent},
       {"DCGM_FI_DEV_MEM_COPY_UTIL", "Time in which the memory was busy, percent", "gauge",
-       [](const Gpu& gpu) { return gpu.memory_busy_percent; }},
+       &Gpu::memory_busy_percent},
       {"DCGM_FI_DEV_FB_FREE", "Memory of the GPU that is free, MiB", "gauge",
        [](const Gpu& gpu) { return scaled(free_bytes(gpu), 1 / kMiB); }},
       {"DCGM_FI_DEV_FB_USED", "Memory of the GPU in use, MiB", "gauge",

@@ -72,25 +72,12 @@ constexpr Rule kMemoryRule = {
     "not known",
     true};
 
-const Rule& rule_of(CauseKind kind) {
-  switch (kind) {
-    case CauseKind::kSmallLaunch:
-      return kSmallLaunchRule;
-    case CauseKind::kBankConflicts:
-      return kConflictRule;
-    case CauseKind::kUncoalesced:
-      return kScatterRule;
-    case CauseKind::kLowOccupancy:
-      return kOccupancyRule;
-    case CauseKind::kL2Misses:
-      return kMissRule;
-    case CauseKind::kMemory:
-      return kMemoryRule;
-    case CauseKind::kLatency:
-      break;
-  }
-  return kLatencyRule;
-}
+// In the order of CauseKind.
+constexpr const Rule* kRules[] = {&kSmallLaunchRule, &kConflictRule, &kScatterRule, &kOccupancyRule,
+                                  &kLatencyRule,     &kMissRule,     &kMemoryRule};
+static_assert(std::size(kRules) == static_cast<size_t>(CauseKind::kMemory) + 1);
+
+const Rule* rule_of(CauseKind kind) { return kRules[static_cast<size_t>(kind)]; }
 
 Lanes times_of(const trace::Trace& trace, const std::string& kernel) {
   Lanes lanes;
@@ -107,7 +94,7 @@ Lanes times_of(const trace::Trace& trace, const std::string& kernel) {
 // Kernels of one cause are one claim, with the evidence of the one that takes most of the time.
 void add(const trace::Trace& trace, const metrics::Cause& cause, Claims& claims,
          std::map<const Rule*, size_t>& place) {
-  const Rule* rule = &rule_of(cause.kind);
+  const Rule* rule = rule_of(cause.kind);
   Lanes times = times_of(trace, cause.kernel);
   const auto [found, is_first] = place.emplace(rule, claims.size());
   if (is_first) {
@@ -141,7 +128,7 @@ void add_counter_claims(const Evidence& evidence, Claims& claims) {
   std::map<const Rule*, size_t> kernels;
   for (const metrics::Cause& cause : metrics::causes_of(*definitions, *workload)) {
     add(trace, cause, claims, place);
-    ++kernels[&rule_of(cause.kind)];
+    ++kernels[rule_of(cause.kind)];
   }
   for (const auto& [rule, at] : place) {
     if (kernels[rule] < 2) continue;
