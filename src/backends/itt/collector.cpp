@@ -34,26 +34,18 @@ void end_keyed_range(const RangeKey& key) {
 
 Joined::Joined(const char* a, size_t a_length, const char* b, size_t b_length, const char* c,
                size_t c_length) {
-  const size_t total = a_length + b_length + c_length;
-  if (total >= sizeof inline_) {
-    const ErrnoKeeper keep;
-    heap_ = static_cast<char*>(malloc(total + 1));
-  }
-  char* to = heap_ != nullptr ? heap_ : inline_;
-  size_t room = heap_ != nullptr ? total : sizeof inline_ - 1;
+  Room room = make_room(a_length + b_length + c_length);
   const auto add = [&](const char* part, size_t length) {
-    if (length > room) length = room;
-    memcpy(to, part, length);
-    to += length;
-    room -= length;
+    if (length > room.bytes) length = room.bytes;
+    memcpy(room.to, part, length);
+    room.to += length;
+    room.bytes -= length;
   };
   add(a, a_length);
   add(b, b_length);
   add(c, c_length);
-  *to = '\0';
+  *room.to = '\0';
 }
-
-Joined::~Joined() { free(heap_); }
 
 namespace {
 

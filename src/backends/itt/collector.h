@@ -14,7 +14,7 @@
 #include "backends/itt/pointer_table.h"
 #include "backends/markers/markers.h"
 #include "backends/markers/text_set.h"
-#include "base/pinned.h"
+#include "base/made_text.h"
 
 namespace sonde::itt {
 
@@ -37,11 +37,10 @@ struct NamedFunction {
   void* function;
 };
 using FunctionTable = std::span<const NamedFunction>;
-// A function as a NamedFunction holds it.
-template <typename F>
-void* erase(F* function) {
-  return reinterpret_cast<void*>(function);
-}
+// A function as a NamedFunction holds it, by its name without "__itt_".
+#define SONDE_ITT_AS(name, function) \
+  { "__itt_" #name, reinterpret_cast<void*>(function) }
+#define SONDE_ITT(name) SONDE_ITT_AS(name, name)
 FunctionTable handle_functions();  // handles.cpp: creates domains, strings and counters
 FunctionTable task_functions();    // tasks.cpp: tasks, regions, frames, markers
 FunctionTable value_functions();   // values.cpp: counters, metadata
@@ -71,18 +70,12 @@ bool begin_keyed_range(const RangeKey& key, uint32_t domain, uint32_t category, 
 void end_keyed_range(const RangeKey& key);
 
 // Text put together from parts, of any length; cut off where there is no memory.
-class Joined : Pinned {
+class Joined : public MadeText {
  public:
   Joined(const char* a, size_t a_length, const char* b, size_t b_length, const char* c,
          size_t c_length);
   Joined(const char* a, const char* b, const char* c)
       : Joined(a, strlen(a), b, strlen(b), c, strlen(c)) {}
-  ~Joined();
-  const char* text() const { return heap_ != nullptr ? heap_ : inline_; }
-
- private:
-  char inline_[256];
-  char* heap_ = nullptr;
 };
 
 }  // namespace sonde::itt

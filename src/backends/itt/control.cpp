@@ -117,23 +117,21 @@ void frame_end(const char* frame) {
 }  // namespace
 
 FunctionTable control_functions() {
-  static const NamedFunction kFunctions[] = {
-      {"__itt_pause", erase(pause)},
-      {"__itt_resume", erase(resume)},
-      {"__itt_pause_scoped", erase(pause_scoped)},
-      {"__itt_resume_scoped", erase(resume_scoped)},
-      {"__itt_thread_set_name", erase(thread_set_name)},
-      {"__itt_thr_name_set", erase(thr_name_set)},
-      {"__itt_event_create", erase(event_create)},
-      {"__itt_event_start", erase(event_start)},
-      {"__itt_event_end", erase(event_end)},
-      {"__itt_mark_create", erase(mark_create)},
-      {"__itt_mark", erase(mark)},
-      {"__itt_mark_global", erase(mark)},
-      {"__itt_frame_create", erase(frame_create)},
-      {"__itt_frame_begin", erase(frame_begin)},
-      {"__itt_frame_end", erase(frame_end)},
-  };
+  static const NamedFunction kFunctions[] = {SONDE_ITT(pause),
+                                             SONDE_ITT(resume),
+                                             SONDE_ITT(pause_scoped),
+                                             SONDE_ITT(resume_scoped),
+                                             SONDE_ITT(thread_set_name),
+                                             SONDE_ITT(thr_name_set),
+                                             SONDE_ITT(event_create),
+                                             SONDE_ITT(event_start),
+                                             SONDE_ITT(event_end),
+                                             SONDE_ITT(mark_create),
+                                             SONDE_ITT(mark),
+                                             SONDE_ITT_AS(mark_global, mark),
+                                             SONDE_ITT(frame_create),
+                                             SONDE_ITT(frame_begin),
+                                             SONDE_ITT(frame_end)};
   return kFunctions;
 }
 

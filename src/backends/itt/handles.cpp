@@ -67,11 +67,8 @@ void adopt_handles(const Global* copy) {
 
 FunctionTable handle_functions() {
   static const NamedFunction kFunctions[] = {
-      {"__itt_domain_create", erase(domain_create)},
-      {"__itt_string_handle_create", erase(string_handle_create)},
-      {"__itt_counter_create", erase(counter_create)},
-      {"__itt_counter_create_typed", erase(counter_create_typed)},
-  };
+      SONDE_ITT(domain_create), SONDE_ITT(string_handle_create), SONDE_ITT(counter_create),
+      SONDE_ITT(counter_create_typed)};
   return kFunctions;
 }
 

@@ -106,26 +106,24 @@ void marker_ex(const Domain* domain, void*, unsigned long long, Id id, const Str
 }  // namespace
 
 FunctionTable task_functions() {
-  static const NamedFunction kFunctions[] = {
-      {"__itt_task_begin", erase(task_begin)},
-      {"__itt_task_begin_ex", erase(task_begin_ex)},
-      {"__itt_task_begin_fn", erase(task_begin_fn)},
-      {"__itt_task_begin_fn_ex", erase(task_begin_fn_ex)},
-      {"__itt_task_end", erase(task_end)},
-      {"__itt_task_end_ex", erase(task_end_ex)},
-      {"__itt_task_begin_overlapped", erase(task_begin_overlapped)},
-      {"__itt_task_begin_overlapped_ex", erase(task_begin_overlapped_ex)},
-      {"__itt_task_end_overlapped", erase(task_end_overlapped)},
-      {"__itt_task_end_overlapped_ex", erase(task_end_overlapped_ex)},
-      {"__itt_region_begin", erase(region_begin)},
-      {"__itt_region_end", erase(region_end)},
-      {"__itt_frame_begin_v3", erase(frame_begin_v3)},
-      {"__itt_frame_end_v3", erase(frame_end_v3)},
-      {"__itt_frame_submit_v3", erase(frame_submit_v3)},
-      {"__itt_get_timestamp", erase(get_timestamp)},
-      {"__itt_marker", erase(marker)},
-      {"__itt_marker_ex", erase(marker_ex)},
-  };
+  static const NamedFunction kFunctions[] = {SONDE_ITT(task_begin),
+                                             SONDE_ITT(task_begin_ex),
+                                             SONDE_ITT(task_begin_fn),
+                                             SONDE_ITT(task_begin_fn_ex),
+                                             SONDE_ITT(task_end),
+                                             SONDE_ITT(task_end_ex),
+                                             SONDE_ITT(task_begin_overlapped),
+                                             SONDE_ITT(task_begin_overlapped_ex),
+                                             SONDE_ITT(task_end_overlapped),
+                                             SONDE_ITT(task_end_overlapped_ex),
+                                             SONDE_ITT(region_begin),
+                                             SONDE_ITT(region_end),
+                                             SONDE_ITT(frame_begin_v3),
+                                             SONDE_ITT(frame_end_v3),
+                                             SONDE_ITT(frame_submit_v3),
+                                             SONDE_ITT(get_timestamp),
+                                             SONDE_ITT(marker),
+                                             SONDE_ITT(marker_ex)};
   return kFunctions;
 }
 

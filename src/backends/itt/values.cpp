@@ -208,23 +208,21 @@ void metadata_str_add_with_scope(const Domain* domain, int scope, const StringHa
 }  // namespace
 
 FunctionTable value_functions() {
-  static const NamedFunction kFunctions[] = {
-      {"__itt_counter_inc", erase(counter_inc)},
-      {"__itt_counter_dec", erase(counter_dec)},
-      {"__itt_counter_inc_delta", erase(counter_inc_delta)},
-      {"__itt_counter_dec_delta", erase(counter_dec_delta)},
-      {"__itt_counter_inc_v3", erase(counter_inc_v3)},
-      {"__itt_counter_dec_v3", erase(counter_dec_v3)},
-      {"__itt_counter_inc_delta_v3", erase(counter_inc_delta_v3)},
-      {"__itt_counter_dec_delta_v3", erase(counter_dec_delta_v3)},
-      {"__itt_counter_set_value", erase(counter_set_value)},
-      {"__itt_counter_set_value_v3", erase(counter_set_value)},
-      {"__itt_counter_set_value_ex", erase(counter_set_value_ex)},
-      {"__itt_metadata_add", erase(metadata_add)},
-      {"__itt_metadata_add_with_scope", erase(metadata_add_with_scope)},
-      {"__itt_metadata_str_add", erase(metadata_str_add)},
-      {"__itt_metadata_str_add_with_scope", erase(metadata_str_add_with_scope)},
-  };
+  static const NamedFunction kFunctions[] = {SONDE_ITT(counter_inc),
+                                             SONDE_ITT(counter_dec),
+                                             SONDE_ITT(counter_inc_delta),
+                                             SONDE_ITT(counter_dec_delta),
+                                             SONDE_ITT(counter_inc_v3),
+                                             SONDE_ITT(counter_dec_v3),
+                                             SONDE_ITT(counter_inc_delta_v3),
+                                             SONDE_ITT(counter_dec_delta_v3),
+                                             SONDE_ITT(counter_set_value),
+                                             SONDE_ITT_AS(counter_set_value_v3, counter_set_value),
+                                             SONDE_ITT(counter_set_value_ex),
+                                             SONDE_ITT(metadata_add),
+                                             SONDE_ITT(metadata_add_with_scope),
+                                             SONDE_ITT(metadata_str_add),
+                                             SONDE_ITT(metadata_str_add_with_scope)};
   return kFunctions;
 }
 

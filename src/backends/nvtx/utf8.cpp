@@ -1,9 +1,6 @@
 #include "backends/nvtx/utf8.h"
 
 #include <stdint.h>
-#include <stdlib.h>
-
-#include "base/errno_keeper.h"
 
 namespace sonde::nvtx {
 namespace {
@@ -63,18 +60,8 @@ size_t utf8_encode(const wchar_t* wide, char* out, size_t room) {
 
 Utf8::Utf8(const wchar_t* wide) {
   if (wide == nullptr) wide = L"";
-  const size_t length = utf8_length(wide);
-  if (length >= sizeof inline_) {
-    const ErrnoKeeper keep;
-    heap_ = static_cast<char*>(malloc(length + 1));
-  }
-  if (heap_ != nullptr) {
-    utf8_encode(wide, heap_, length + 1);
-  } else {
-    utf8_encode(wide, inline_, sizeof inline_);
-  }
+  const Room room = make_room(utf8_length(wide));
+  utf8_encode(wide, room.to, room.bytes + 1);
 }
-
-Utf8::~Utf8() { free(heap_); }
 
 }  // namespace sonde::nvtx

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <wchar.h>
 
-#include "base/pinned.h"
+#include "base/made_text.h"
 
 namespace sonde::nvtx {
 
@@ -15,17 +15,10 @@ size_t utf8_length(const wchar_t* wide);
 // bytes before the terminator.
 size_t utf8_encode(const wchar_t* wide, char* out, size_t room);
 
-// The converted text for as long as the object lives. Short text, and text for which there is no
-// memory, stays in the object (the latter cut off).
-class Utf8 : Pinned {
+// The converted text for as long as the object lives; cut off where there is no memory.
+class Utf8 : public MadeText {
  public:
   explicit Utf8(const wchar_t* wide);
-  ~Utf8();
-  const char* text() const { return heap_ != nullptr ? heap_ : inline_; }
-
- private:
-  char inline_[256];
-  char* heap_ = nullptr;
 };
 
 }  // namespace sonde::nvtx

@@ -232,28 +232,14 @@ void describe_clEnqueueSVMMigrateMem(sonde_op* op, cl_command_queue, cl_uint cou
   if (count != 0) op->src = word(pointers[0]);
 }
 
-void describe_clEnqueueAcquireGLObjects(sonde_op* op, cl_command_queue, cl_uint count,
-                                        const cl_mem* objects, cl_uint, const cl_event*,
-                                        cl_event*) {
-  set_named(op, "AcquireGLObjects", count, objects);
-}
-
-void describe_clEnqueueReleaseGLObjects(sonde_op* op, cl_command_queue, cl_uint count,
-                                        const cl_mem* objects, cl_uint, const cl_event*,
-                                        cl_event*) {
-  set_named(op, "ReleaseGLObjects", count, objects);
-}
-
-void describe_clEnqueueAcquireEGLObjectsKHR(sonde_op* op, cl_command_queue, cl_uint count,
-                                            const cl_mem* objects, cl_uint, const cl_event*,
-                                            cl_event*) {
-  set_named(op, "AcquireEGLObjects", count, objects);
-}
-
-void describe_clEnqueueReleaseEGLObjectsKHR(sonde_op* op, cl_command_queue, cl_uint count,
-                                            const cl_mem* objects, cl_uint, const cl_event*,
-                                            cl_event*) {
-  set_named(op, "ReleaseEGLObjects", count, objects);
-}
+#define DESCRIBE_NAMED(function, name)                                                           \
+  void describe_##function(sonde_op* op, cl_command_queue, cl_uint count, const cl_mem* objects, \
+                           cl_uint, const cl_event*, cl_event*) {                                \
+    set_named(op, name, count, objects);                                                         \
+  }
+DESCRIBE_NAMED(clEnqueueAcquireGLObjects, "AcquireGLObjects")
+DESCRIBE_NAMED(clEnqueueReleaseGLObjects, "ReleaseGLObjects")
+DESCRIBE_NAMED(clEnqueueAcquireEGLObjectsKHR, "AcquireEGLObjects")
+DESCRIBE_NAMED(clEnqueueReleaseEGLObjectsKHR, "ReleaseEGLObjects")
 
 }  // namespace sonde::opencl

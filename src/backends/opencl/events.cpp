@@ -100,29 +100,16 @@ cl_int hook_clSetEventCallback(cl_event event, cl_int type, Notify notify, void*
 }
 
 // Counts of these objects may include the events of finished ops that were not looked at yet.
-cl_int hook_clGetContextInfo(cl_context context, cl_context_info param, size_t room, void* value,
-                             size_t* size_ret) {
-  if (param == CL_CONTEXT_REFERENCE_COUNT) reap_everything();
-  return next().clGetContextInfo(context, param, room, value, size_ret);
-}
-
-cl_int hook_clGetMemObjectInfo(cl_mem object, cl_mem_info param, size_t room, void* value,
-                               size_t* size_ret) {
-  if (param == CL_MEM_REFERENCE_COUNT) reap_everything();
-  return next().clGetMemObjectInfo(object, param, room, value, size_ret);
-}
-
-cl_int hook_clGetProgramInfo(cl_program program, cl_program_info param, size_t room, void* value,
-                             size_t* size_ret) {
-  if (param == CL_PROGRAM_REFERENCE_COUNT) reap_everything();
-  return next().clGetProgramInfo(program, param, room, value, size_ret);
-}
-
-cl_int hook_clGetKernelInfo(cl_kernel kernel, cl_kernel_info param, size_t room, void* value,
-                            size_t* size_ret) {
-  if (param == CL_KERNEL_REFERENCE_COUNT) reap_everything();
-  return next().clGetKernelInfo(kernel, param, room, value, size_ret);
-}
+#define HOOK_COUNT(function, Handle, count)                                      \
+  cl_int hook_##function(Handle object, cl_uint param, size_t room, void* value, \
+                         size_t* size_ret) {                                     \
+    if (param == (count)) reap_everything();                                     \
+    return next().function(object, param, room, value, size_ret);                \
+  }
+HOOK_COUNT(clGetContextInfo, cl_context, CL_CONTEXT_REFERENCE_COUNT)
+HOOK_COUNT(clGetMemObjectInfo, cl_mem, CL_MEM_REFERENCE_COUNT)
+HOOK_COUNT(clGetProgramInfo, cl_program, CL_PROGRAM_REFERENCE_COUNT)
+HOOK_COUNT(clGetKernelInfo, cl_kernel, CL_KERNEL_REFERENCE_COUNT)
 
 // Barriers of OpenCL 1.0 give no event. Their successors do the same and give one; where those do
 // not exist or fail, the program's own call is made and its op cannot be timed.
