@@ -142,21 +142,15 @@ SONDE_EXPORT int execveat(int fd, const char* path, char* const* arguments,
   return SONDE_REAL(execveat)(fd, path, arguments, merged, flags);
 }
 
-SONDE_EXPORT int posix_spawn(pid_t* pid, const char* path,
-                             const posix_spawn_file_actions_t* actions,
-                             const posix_spawnattr_t* attributes, char* const* arguments,
-                             char* const* environment) {
-  SONDE_MERGED(environment);
-  return SONDE_REAL(posix_spawn)(pid, path, actions, attributes, arguments, merged);
-}
-
-SONDE_EXPORT int posix_spawnp(pid_t* pid, const char* file,
-                              const posix_spawn_file_actions_t* actions,
-                              const posix_spawnattr_t* attributes, char* const* arguments,
-                              char* const* environment) {
-  SONDE_MERGED(environment);
-  return SONDE_REAL(posix_spawnp)(pid, file, actions, attributes, arguments, merged);
-}
+#define SONDE_SPAWN(name)                                                                      \
+  SONDE_EXPORT int name(                                                                       \
+      pid_t* pid, const char* program, const posix_spawn_file_actions_t* actions,              \
+      const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) { \
+    SONDE_MERGED(environment);                                                                 \
+    return SONDE_REAL(name)(pid, program, actions, attributes, arguments, merged);             \
+  }
+SONDE_SPAWN(posix_spawn)
+SONDE_SPAWN(posix_spawnp)
 
 // The variadic ones: their arguments become an array on the stack.
 #define SONDE_COLLECT(first)                                                   \
