@@ -2,10 +2,10 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backends/rocm/connection.h"
+#include "backends/rocm/free_list.h"
 #include "backends/rocm/hip/calls.h"
 #include "backends/rocm/hip/hip_abi.h"
 
@@ -26,7 +26,7 @@ struct Launched {
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 Launched* g_buckets[kBuckets];
-Launched* g_free;
+rocm::FreeList<Launched> g_free;
 
 struct KnownQueue {
   int32_t device;
@@ -93,8 +93,7 @@ Launched take(uint64_t id) {
   Launched* entry = *at;
   *at = entry->next;
   found = *entry;
-  entry->next = g_free;
-  g_free = entry;
+  g_free.give(entry);
   return found;
 }
 
@@ -153,12 +152,7 @@ rocm::Launch launch_of(uint64_t correlation) {
 void launched(uint64_t record_id) {
   if (!rocm::recording()) return;
   pthread_mutex_lock(&g_lock);
-  Launched* entry = g_free;
-  if (entry != nullptr) {
-    g_free = entry->next;
-  } else {
-    entry = static_cast<Launched*>(malloc(sizeof(Launched)));
-  }
+  Launched* entry = g_free.take();
   if (entry != nullptr) {
     Launched*& bucket = g_buckets[record_id % kBuckets];
     *entry = {bucket, record_id, rocm::t_launch};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <initializer_list>
+#include <type_traits>
 
 #include "backends/rocm/connection.h"
 #include "backends/rocm/hip/functions.h"
@@ -43,24 +44,9 @@ inline uint64_t* pack_value(uint64_t* to, P value) {
   memcpy(to, &value, sizeof value);
   return to + 1;
 }
-inline uint64_t* pack_value(uint64_t* to, I value) {
-  *to = static_cast<uint64_t>(int64_t{value});
-  return to + 1;
-}
-inline uint64_t* pack_value(uint64_t* to, U value) {
-  *to = value;
-  return to + 1;
-}
-inline uint64_t* pack_value(uint64_t* to, W value) {
-  *to = value;
-  return to + 1;
-}
-inline uint64_t* pack_value(uint64_t* to, H value) {
-  *to = value;
-  return to + 1;
-}
-inline uint64_t* pack_value(uint64_t* to, B value) {
-  *to = value;
+template <typename Integer>  // with its sign: I, U, W, H, B
+requires std::is_integral_v<Integer> uint64_t* pack_value(uint64_t* to, Integer value) {
+  *to = static_cast<uint64_t>(value);
   return to + 1;
 }
 inline uint64_t* pack_value(uint64_t* to, F value) {

@@ -122,30 +122,19 @@ uint64_t read_word(const char* data, const Parameter& parameter) {
   return value;
 }
 
-uint64_t Described::*place_of(Role role) {
-  switch (role) {
-    case Role::kSrc:
-      return &Described::src;
-    case Role::kDst:
-      return &Described::dst;
-    case Role::kBytes:
-      return &Described::bytes;
-    case Role::kStream:
-      return &Described::stream;
-    case Role::kWidth:
-      return &Described::width;
-    case Role::kHeight:
-      return &Described::height;
-    default:
-      return nullptr;
-  }
-}
+constexpr struct {
+  Role role;
+  uint64_t Described::*value;
+} kPlaces[] = {{Role::kSrc, &Described::src},     {Role::kDst, &Described::dst},
+               {Role::kBytes, &Described::bytes}, {Role::kStream, &Described::stream},
+               {Role::kWidth, &Described::width}, {Role::kHeight, &Described::height}};
 
 void read_parameters(const FunctionInfo& function, const char* data, Described* described) {
   for (size_t i = 0; i < function.count; ++i) {
     const Parameter& parameter = function.parameters[i];
-    uint64_t Described::*const place = place_of(parameter.role);
-    if (place != nullptr) described->*place = read_word(data, parameter);
+    for (const auto& place : kPlaces) {
+      if (place.role == parameter.role) described->*place.value = read_word(data, parameter);
+    }
     if (parameter.role == Role::kCopyKind) {
       described->kind = static_cast<int32_t>(read_word(data, parameter));
     }

@@ -72,49 +72,34 @@ constexpr bool next_token(const char** cursor, Token* token, bool newer) {
   return true;
 }
 
+// By Kind: its letter and size. A kPointer also has a copy, of the size that is in the text, and
+// that is where the size of a kStruct is.
+constexpr struct {
+  char letter;
+  Size size;
+} kKinds[] = {
+    {'p', {8, 8, 0}},  {'o', {8, 8, 8}},  {'i', {4, 4, 0}}, {'I', {8, 8, 4}}, {'u', {4, 4, 0}},
+    {'U', {8, 8, 4}},  {'z', {8, 8, 0}},  {'Z', {8, 8, 8}}, {'e', {4, 4, 0}}, {'f', {4, 4, 0}},
+    {'F', {8, 8, 4}},  {'h', {2, 2, 0}},  {'b', {1, 1, 0}}, {'s', {8, 8, 1}}, {'D', {12, 4, 0}},
+    {'E', {24, 8, 0}}, {'P', {32, 8, 0}}, {'x', {0, 4, 0}},
+};
+
 constexpr Kind kind_of(char letter) {
-  constexpr char kLetters[] = "poiIuUzZefFhbsDEPx";
-  for (uint8_t i = 0; kLetters[i] != '\0'; ++i) {
-    if (kLetters[i] == letter) return static_cast<Kind>(i);
+  for (uint8_t i = 0; i < sizeof kKinds / sizeof kKinds[0]; ++i) {
+    if (kKinds[i].letter == letter) return static_cast<Kind>(i);
   }
   return Kind::kPointer;
 }
 
 constexpr Size size_of(const Token& token) {
-  switch (kind_of(token.letter)) {
-    case Kind::kPointer:
-      return {8, 8, token.number};
-    case Kind::kOutPointer:
-    case Kind::kOutWord:
-      return {8, 8, 8};
-    case Kind::kOutInt:
-    case Kind::kOutUnsigned:
-    case Kind::kOutFloat:
-      return {8, 8, 4};
-    case Kind::kText:
-      return {8, 8, 1};
-    case Kind::kWord:
-      return {8, 8, 0};
-    case Kind::kHalf:
-      return {2, 2, 0};
-    case Kind::kByte:
-      return {1, 1, 0};
-    case Kind::kDim3:
-      return {12, 4, 0};
-    case Kind::kExtent:
-      return {24, 8, 0};
-    case Kind::kPitched:
-      return {32, 8, 0};
-    case Kind::kStruct:
-      // The only ones that are not made of words are the handles for other processes.
-      return {token.number,
-              static_cast<uint16_t>(token.number == 64      ? 1
-                                    : token.number % 8 == 0 ? 8
-                                                            : 4),
-              0};
-    default:
-      return {4, 4, 0};
+  const Kind kind = kind_of(token.letter);
+  if (kind == Kind::kPointer) return {8, 8, token.number};
+  if (kind == Kind::kStruct) {
+    // The only ones that are not made of words are the handles for other processes.
+    const uint16_t align = token.number == 64 ? 1 : token.number % 8 == 0 ? 8 : 4;
+    return {token.number, align, 0};
   }
+  return kKinds[static_cast<uint8_t>(kind)].size;
 }
 
 // Places one parameter after the other.

@@ -1,8 +1,8 @@
 // Ops that complete on a signal of the program's: the copies, and the dispatches that the program
 // wants to hear of. Found by their signal; a signal has at most one.
 #include <pthread.h>
-#include <stdlib.h>
 
+#include "backends/rocm/free_list.h"
 #include "backends/rocm/hsa/board.h"
 #include "backends/rocm/hsa/queues.h"
 
@@ -13,7 +13,7 @@ constexpr size_t kBuckets = 1024;
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 ProgramSignal* g_buckets[kBuckets];
-ProgramSignal* g_free;
+rocm::FreeList<ProgramSignal> g_free;
 std::atomic<uint64_t> g_count;
 
 size_t bucket_of(Signal signal) { return ((signal.handle >> 6) * 0x9e3779b97f4a7c15u) >> 54; }
@@ -65,8 +65,7 @@ void finish(ProgramSignal* chain) {
     note_end(pending->noted, tick_ns());
     ProgramSignal* after = pending->next;
     pthread_mutex_lock(&g_lock);
-    pending->next = g_free;
-    g_free = pending;
+    g_free.give(pending);
     pthread_mutex_unlock(&g_lock);
     pending = after;
   }
@@ -98,10 +97,7 @@ bool forget_failed(Signal signal) {
   pthread_mutex_lock(&g_lock);
   ProgramSignal** at = find(signal);
   ProgramSignal* entry = *at != nullptr ? unlink(at) : nullptr;
-  if (entry != nullptr) {
-    entry->next = g_free;
-    g_free = entry;
-  }
+  if (entry != nullptr) g_free.give(entry);
   pthread_mutex_unlock(&g_lock);
   return entry != nullptr;
 }
@@ -116,12 +112,14 @@ uint64_t lose_program_signals(const Queue* queue) {
         at = &(*at)->next;
         continue;
       }
-      const bool over = finished(*at, true);
-      ProgramSignal* pending = over ? take(at) : unlink(at);
-      ProgramSignal*& chain = over ? done : g_free;
-      pending->next = chain;
-      chain = pending;
-      lost += over ? 0 : 1;
+      if (finished(*at, true)) {
+        ProgramSignal* pending = take(at);
+        pending->next = done;
+        done = pending;
+      } else {
+        g_free.give(unlink(at));
+        ++lost;
+      }
     }
   }
   pthread_mutex_unlock(&g_lock);
@@ -135,12 +133,7 @@ void forget(Signal signal) {
 
 bool add_program_signal(const ProgramSignal& pending) {
   pthread_mutex_lock(&g_lock);
-  ProgramSignal* entry = g_free;
-  if (entry != nullptr) {
-    g_free = entry->next;
-  } else {
-    entry = static_cast<ProgramSignal*>(malloc(sizeof(ProgramSignal)));
-  }
+  ProgramSignal* entry = g_free.take();
   if (entry != nullptr) {
     *entry = pending;
     ProgramSignal** bucket = &g_buckets[bucket_of(pending.signal)];
