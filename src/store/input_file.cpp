@@ -15,7 +15,6 @@
 #include "base/temporary_directory.h"
 #include "base/unique_fd.h"
 #include "base/unpack_limit.h"
-#include "base/write_all.h"
 
 namespace sonde::store {
 
@@ -31,12 +30,19 @@ std::string trace_in(const TemporaryDirectory& directory) {
   return directory.path() + "/trace.rpd";
 }
 
-Status unpack_into(int fd, const char* data, size_t size, const std::string& path) {
-  const int failure = write_all(fd, {data, size});
-  if (failure == 0) return ok_status();
-  auto error = errno_error("cannot unpack into the temporary directory", path, failure);
-  error.hint = "set TMPDIR to a directory with room";
-  return error;
+Status write_all(int fd, const char* data, size_t size, const std::string& path) {
+  while (size > 0) {
+    const ssize_t written = ::write(fd, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      auto error = errno_error("cannot unpack into the temporary directory", path, errno);
+      error.hint = "set TMPDIR to a directory with room";
+      return error;
+    }
+    data += written;
+    size -= static_cast<size_t>(written);
+  }
+  return ok_status();
 }
 
 Result<UniqueFd> open_for(const std::string& path, int flags) {
@@ -54,7 +60,7 @@ Status copy_file(const std::string& from, const std::string& to) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno_error("cannot read the file", from, errno);
     if (got == 0) return ok_status();
-    SONDE_TRY(unpack_into(output.get(), buffer.data(), static_cast<size_t>(got), from));
+    SONDE_TRY(write_all(output.get(), buffer.data(), static_cast<size_t>(got), from));
   }
 }
 
@@ -92,7 +98,7 @@ Status unpack_gzip(const std::string& from, const std::string& to) {
     }
     unpacked += start.size();
     SONDE_TRY(limit.check(static_cast<uint64_t>(gzoffset(input.get())), unpacked));
-    SONDE_TRY(unpack_into(output.get(), buffer.data(), start.size(), from));
+    SONDE_TRY(write_all(output.get(), buffer.data(), start.size(), from));
   }
 }
 

@@ -6,9 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/environment.h"
 #include "base/letters.h"
-#include "base/read_file.h"
 #include "trace/category.h"
 
 namespace sonde::trace {
@@ -21,8 +19,10 @@ namespace {
 CommunicationWords all_words() {
   CommunicationWords words;
   words.add(kCommunicationText);
-  if (const std::string path = environment("SONDE_COMMUNICATION"); !path.empty()) {
-    words.add(read_file(path).value_or(""));
+  if (const char* path = std::getenv("SONDE_COMMUNICATION"); path != nullptr && *path != '\0') {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    words.add(text.str());
   }
   return words;
 }

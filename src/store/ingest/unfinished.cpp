@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "base/paths.h"
 #include "wire/session.h"
 
 namespace sonde::store {
@@ -22,7 +21,8 @@ Result<std::optional<std::string>> unfinished_session(Database& database) {
 std::string unfinished_text(const std::string& path, const std::string& session) {
   const std::string some =
       "the recording is not finished: these are the events that have arrived so far ";
-  if (session.empty() || !path_exists(session + "/control")) {
+  std::error_code error;
+  if (session.empty() || !std::filesystem::exists(session + "/control", error)) {
     return some + "(the session directory with the others is not here any more: " + session + ")";
   }
   if (wire::is_being_read(session)) return some + "(it still runs)";
