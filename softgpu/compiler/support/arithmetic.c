@@ -4,26 +4,19 @@
 static inline uint32_t byte_of(uint32_t v, uint32_t n) { return v >> n * 8 & 255; }
 static inline uint32_t distance(uint32_t a, uint32_t b) { return a > b ? a - b : b - a; }
 
-uint32_t pure_amdgcn_ubfe_i32(uint32_t v, uint32_t at, uint32_t width) {
-  at &= 31, width &= 31;
-  return width ? v >> at & (~0u >> (32 - width)) : 0;
-}
-int32_t pure_amdgcn_sbfe_i32(int32_t v, uint32_t at, uint32_t width) {
-  at &= 31, width &= 31;
-  if (!width) return 0;
-  if (at + width >= 32) return v >> at;
-  return (int32_t)((uint32_t)v << (32 - at - width)) >> (32 - width);
-}
-uint64_t pure_amdgcn_ubfe_i64(uint64_t v, uint32_t at, uint32_t width) {
-  at &= 63, width &= 63;
-  return width ? v >> at & (~0ull >> (64 - width)) : 0;
-}
-int64_t pure_amdgcn_sbfe_i64(int64_t v, uint32_t at, uint32_t width) {
-  at &= 63, width &= 63;
-  if (!width) return 0;
-  if (at + width >= 64) return v >> at;
-  return (int64_t)((uint64_t)v << (64 - at - width)) >> (64 - width);
-}
+#define BIT_FIELDS(of, Unsigned, Signed, bits)                              \
+  Unsigned pure_amdgcn_ubfe_##of(Unsigned v, uint32_t at, uint32_t width) { \
+    at &= bits - 1, width &= bits - 1;                                      \
+    return width ? v >> at & (~(Unsigned)0 >> (bits - width)) : 0;          \
+  }                                                                         \
+  Signed pure_amdgcn_sbfe_##of(Signed v, uint32_t at, uint32_t width) {     \
+    at &= bits - 1, width &= bits - 1;                                      \
+    if (!width) return 0;                                                   \
+    if (at + width >= bits) return v >> at;                                 \
+    return (Signed)((Unsigned)v << (bits - at - width)) >> (bits - width);  \
+  }
+BIT_FIELDS(i32, uint32_t, int32_t, 32)
+BIT_FIELDS(i64, uint64_t, int64_t, 64)
 
 static inline int64_t low24(int32_t v) { return (int32_t)((uint32_t)v << 8) >> 8; }
 uint32_t pure_amdgcn_mul_u24(uint32_t a, uint32_t b) { return (a & 0xffffff) * (b & 0xffffff); }

@@ -11,22 +11,17 @@ ON F unknown(F a) {
   asm volatile("" : "+v"(a));
   return a;
 }
-ON float f_min(float a, float b) { return fminf(unknown(a), b); }
-ON float f_max(float a, float b) { return fmaxf(unknown(a), b); }
-ON float f_sqrt(float a) { return sqrtf(a); }
-ON float f_floor(float a) { return floorf(a); }
-ON float f_rint(float a) { return rintf(a); }
-ON float f_abs(float a) { return fabsf(a); }
-ON float f_fma(float a, float b, float c) { return fmaf(a, b, c); }
-ON float f_ldexp(float a, int n) { return ldexpf(a, n); }
-ON double f_min(double a, double b) { return fmin(unknown(a), b); }
-ON double f_max(double a, double b) { return fmax(unknown(a), b); }
-ON double f_sqrt(double a) { return sqrt(a); }
-ON double f_floor(double a) { return floor(a); }
-ON double f_rint(double a) { return rint(a); }
-ON double f_abs(double a) { return fabs(a); }
-ON double f_fma(double a, double b, double c) { return fma(a, b, c); }
-ON double f_ldexp(double a, int n) { return ldexp(a, n); }
+#define FLOATING(T, suffix)                                    \
+  ON T f_min(T a, T b) { return fmin##suffix(unknown(a), b); } \
+  ON T f_max(T a, T b) { return fmax##suffix(unknown(a), b); } \
+  ON T f_sqrt(T a) { return sqrt##suffix(a); }                 \
+  ON T f_floor(T a) { return floor##suffix(a); }               \
+  ON T f_rint(T a) { return rint##suffix(a); }                 \
+  ON T f_abs(T a) { return fabs##suffix(a); }                  \
+  ON T f_fma(T a, T b, T c) { return fma##suffix(a, b, c); }   \
+  ON T f_ldexp(T a, int n) { return ldexp##suffix(a, n); }
+FLOATING(float, f)
+FLOATING(double, )
 
 ON uint32_t i_popc(uint32_t a) { return __popc(a); }
 ON uint32_t i_clz(uint32_t a) { return __clz(a); }

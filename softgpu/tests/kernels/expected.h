@@ -39,30 +39,13 @@ F f_max(F a, F b) {
          : a > b                              ? a
                                               : b;
 }
-template <class F>
-F f_sqrt(F a) {
-  return std::sqrt(a);
-}
-template <class F>
-F f_floor(F a) {
-  return std::floor(a);
-}
-template <class F>
-F f_rint(F a) {
-  return std::nearbyint(a);
-}
-template <class F>
-F f_abs(F a) {
-  return std::fabs(a);
-}
-template <class F>
-F f_fma(F a, F b, F c) {
-  return std::fma(a, b, c);
-}
-template <class F>
-F f_ldexp(F a, int n) {
-  return std::ldexp(a, n);
-}
+// Of float and double.
+constexpr auto f_sqrt = [](auto a) { return std::sqrt(a); };
+constexpr auto f_floor = [](auto a) { return std::floor(a); };
+constexpr auto f_rint = [](auto a) { return std::nearbyint(a); };
+constexpr auto f_abs = [](auto a) { return std::fabs(a); };
+constexpr auto f_fma = [](auto a, auto b, auto c) { return std::fma(a, b, c); };
+constexpr auto f_ldexp = [](auto a, int n) { return std::ldexp(a, n); };
 
 inline uint32_t i_popc(uint32_t a) {
   uint32_t n = 0;
