@@ -30,7 +30,7 @@ LEAST_NAME = 40
 # The first column of names of each table, by its title; other verbs have none.
 LEADING = {"top": ["Name"], "ktop": ["Name"], "kernels": ["Name"], "api": ["Name"], "operators": ["Operator"],
            "perf": ["Operator"], "stacks": ["Frame"], "variability": ["Name"], "sequences": ["Name"],
-           "overlap": ["Name"], "idle": ["After", "Call"], "memory": ["Operator"], "diff": ["Name"],
+           "overlap": ["Name"], "idle": ["After", "Call"], "memory": ["Frame"], "diff": ["Name"],
            "critical-path": ["Name", "Of"], "occupancy": ["Kernel"], "roofline": ["Kernel"]}
 VERBS = ["analyze", "api", "breakdown", "busy", "check", "collectives", "copies", "counters",
          "critical-path", "diff", "idle", "info", "kernels", "ktop", "launches", "memory",

@@ -108,7 +108,7 @@ report::Section sites_section(const trace::Trace& trace, const std::vector<Alloc
   table.add_columns({text("device", "Device"), text("operator", "Operator"), text("frame", "Frame"),
                      integer("allocations", "Allocations"), bytes("total_bytes", "Bytes"),
                      bytes("largest_bytes", "Largest")});
-  report::lead_with(table, "operator");
+  report::lead_with(table, "frame");
   report::leave_first(table, {"largest_bytes", "allocations"});
   const trace::OpTree tree = trace::build_op_tree(trace);
   const auto text = [&](Row api) {
