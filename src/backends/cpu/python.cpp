@@ -2,19 +2,16 @@
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/platform.h"
 #include "backends/cpu/modules.h"
 #include "backends/cpu/python_layout.h"
 #include "backends/cpu/python_offsets.h"
-#include "base/errno_keeper.h"
+#include "backends/cpu/reading.h"
 
 // In a program that is, or is linked with, Python. Looked up by the loader.
 extern "C" [[gnu::weak]] const char* Py_GetVersion();
@@ -37,79 +34,6 @@ uint64_t g_loop_start = 0, g_loop_end = 0;  // the interpreter's loop
 // No structure of Python's lies elsewhere, however odd the moment.
 bool plausible(uint64_t address) {
   return address % 8 == 0 && address > 0xffff && address < uint64_t{1} << 47;
-}
-
-// Of the walk that goes on: whether what is read is another thread's, and may be gone any time; and
-// the pages that were found to be there. On the stack of the walk, as loaders keep little
-// thread-local storage for libraries that come late.
-class Reading {
- public:
-  explicit Reading(bool another) : is_of_another(another), before_(t_current) { t_current = this; }
-  ~Reading() { t_current = before_; }
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
-
-  static Reading* current() { return t_current; }
-  // Whether all of it lies in a page that was found to be there.
-  bool knows(uint64_t address, uint64_t bytes) const {
-    const uint64_t page = address / 4096;
-    return page != 0 && pages[page % 64] == page && (address + bytes - 1) / 4096 == page;
-  }
-
-  const bool is_of_another;
-  uint64_t pages[64] = {};
-
- private:
-  static constinit thread_local Reading* t_current;
-  Reading* const before_;
-};
-constinit thread_local Reading* Reading::t_current = nullptr;
-
-bool reads_another() { return Reading::current() != nullptr && Reading::current()->is_of_another; }
-
-// The kernel reads a set of signals from there before it finds that it knows no such change of one:
-// the cheapest system call that fails instead of faulting, and one that every sandbox permits.
-bool is_readable_page(uint64_t address) {
-  constexpr int kNoSuchChange = -1;
-  const uint64_t page = address / 4096;
-  if (page == 0) return false;
-  uint64_t unknown = 0;
-  Reading* const reading = Reading::current();
-  uint64_t& known = reading != nullptr ? reading->pages[page % 64] : unknown;
-  if (known == page) return true;
-  const ErrnoKeeper keep;
-  syscall(SYS_rt_sigprocmask, kNoSuchChange, address & ~uint64_t{7}, nullptr, 8);
-  if (errno != EINVAL) return false;
-  known = page;
-  return true;
-}
-
-bool is_readable(uint64_t address, uint64_t bytes) {
-  const uint64_t last = address + bytes - 1;
-  for (uint64_t at = address; at < last; at = (at | 4095) + 1) {
-    if (!is_readable_page(at)) return false;
-  }
-  return is_readable_page(last);
-}
-
-bool copy_carefully(void* to, uint64_t from, uint64_t bytes) {
-  const iovec local = {to, bytes};
-  const iovec remote = {reinterpret_cast<void*>(from), bytes};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes);
-}
-
-template <typename T>
-T at(uint64_t object, uint64_t offset) {
-  T value = {};
-  const uint64_t address = object + offset;
-  const Reading* const reading = Reading::current();
-  const bool is_known = reading != nullptr && reading->knows(address, sizeof value);
-  if (!is_known && reads_another()) {
-    if (!copy_carefully(&value, address, sizeof value)) value = {};
-  } else if (is_known || is_readable(address, sizeof value)) {
-    memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
-  }
-  return value;
 }
 
 // Behind the count of references, in every build that has a GIL.
