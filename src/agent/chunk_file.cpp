@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent/memory_calls.h"
 #include "agent/state.h"
 
 namespace sonde::agent {
@@ -91,7 +92,7 @@ void* make_file(const char* path, uint64_t bytes) {
   if (fchmod(fd, 0600) == 0 && allocate(fd, bytes)) {
     // Only a thread that fills many pages saves time by it.
     if (bytes > wire::kChunkBytes) write_zeros(fd, 0, wire::kChunkBytes);
-    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    memory = kernel::map(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
   const int error = errno;
   close(fd);
@@ -109,7 +110,7 @@ wire::ChunkHeader* map_new_file(const char* path, uint64_t bytes, wire::DropReas
     unreserve(bytes);
     return nullptr;
   }
-  madvise(memory, bytes, MADV_DONTFORK);
+  kernel::advise(memory, bytes, MADV_DONTFORK);
   auto* chunk = static_cast<wire::ChunkHeader*>(memory);
   chunk->chunk_bytes = static_cast<uint32_t>(bytes);
   return chunk;
@@ -185,7 +186,7 @@ wire::ChunkHeader* make_chunk(uint32_t ring, uint64_t file, uint64_t sequence, u
   if (chunk == nullptr) return nullptr;
   // Most processes and threads never fill their first one: for each page that they touch the kernel
   // would read, and so clear, a hundred kilobytes around it.
-  if (sequence == 0) madvise(chunk, chunk->chunk_bytes, MADV_RANDOM);
+  if (sequence == 0) kernel::advise(chunk, chunk->chunk_bytes, MADV_RANDOM);
   start_chunk(chunk, ring, file, sequence, tid);
   return chunk;
 }
@@ -209,7 +210,7 @@ void drop_chunk(wire::ChunkHeader* chunk) {
   char path[PATH_MAX + 64];
   if (chunk_path(path, sizeof path, chunk->ring, chunk->file)) unlink(path);
   const uint64_t bytes = chunk->chunk_bytes;
-  munmap(chunk, bytes);
+  kernel::unmap(chunk, bytes);
   unreserve(bytes);
 }
 

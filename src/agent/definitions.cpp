@@ -1,6 +1,7 @@
 #include "agent/definitions.h"
 
 #include "agent/chunk_file.h"
+#include "agent/memory_calls.h"
 #include "agent/spool.h"
 #include "agent/state.h"
 #include "agent/texts.h"
@@ -153,7 +154,7 @@ bool append_to_ring(const wire::RecordHeader* record, uint64_t bytes) {
     }
     if (chunk != nullptr) {
       seal_chunk(chunk);
-      munmap(chunk, chunk->chunk_bytes);
+      kernel::unmap(chunk, chunk->chunk_bytes);
     }
     chunk = fresh;
   }

@@ -12,6 +12,7 @@
 
 #include "agent/announce.h"
 #include "agent/definitions.h"
+#include "agent/memory_calls.h"
 #include "agent/window.h"
 
 namespace sonde::agent {
@@ -120,7 +121,7 @@ Ring* make_ring() {
   return ring;
 }
 
-void unmap(wire::ChunkHeader* chunk) { munmap(chunk, chunk->chunk_bytes); }
+void unmap(wire::ChunkHeader* chunk) { kernel::unmap(chunk, chunk->chunk_bytes); }
 
 // Forgets the first `count` sealed chunks.
 void remove_sealed(Ring* ring, uint32_t count) {
@@ -136,7 +137,7 @@ void abandon_oldest(Ring* ring) {
   if (std::atomic_ref(oldest->state)
           .compare_exchange_strong(expected, wire::ChunkState::kAbandoned,
                                    std::memory_order_acq_rel)) {
-    munmap(oldest, bytes);
+    kernel::unmap(oldest, bytes);
   } else {
     drop_chunk(oldest);
   }

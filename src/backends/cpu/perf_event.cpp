@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/memory_calls.h"
+
 namespace sonde::cpu {
 
 namespace {
@@ -38,7 +40,7 @@ Event open_event(uint64_t period_ns, int signal) {
   const int fd = open_disabled(period_ns);
   if (fd < 0) return {};
   const f_owner_ex owner = {F_OWNER_TID, static_cast<pid_t>(syscall(SYS_gettid))};
-  void* page = mmap(nullptr, page_bytes(), PROT_READ, MAP_SHARED, fd, 0);
+  void* page = kernel::map(nullptr, page_bytes(), PROT_READ, MAP_SHARED, fd, 0);
   Event event;
   if (page != MAP_FAILED) {
     if (fcntl(fd, F_SETOWN_EX, &owner) == 0 && fcntl(fd, F_SETSIG, signal) == 0 &&
@@ -46,7 +48,7 @@ Event open_event(uint64_t period_ns, int signal) {
         syscall(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0) == 0) {
       event = {page, fd, period_ns};
     } else {
-      munmap(page, page_bytes());
+      kernel::unmap(page, page_bytes());
     }
   }
   close(fd);
@@ -54,7 +56,7 @@ Event open_event(uint64_t period_ns, int signal) {
 }
 
 void close_event(Event& event) {
-  if (event.page != nullptr) munmap(event.page, page_bytes());
+  if (event.page != nullptr) kernel::unmap(event.page, page_bytes());
   event.page = nullptr;
 }
 
