@@ -95,8 +95,9 @@ namespace {
 
 // The interrupted write goes on, into nothing.
 void raise_shield(ThreadState& state) {
-  void* memory = mmap(state.shield, state.shield_units * wire::kChunkBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  void* memory =
+      kernel::map(state.shield, state.shield_units * wire::kChunkBytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (memory == MAP_FAILED || state.ring == nullptr) return;
   // A ring that was wiped, with a chunk to end a record in and no way to begin another.
   state.ring->chunk = state.shield;

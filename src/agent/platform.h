@@ -15,6 +15,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "agent/memory_calls.h"
 #include "base/errno_keeper.h"
 #include "wire/clocks.h"
 
@@ -43,7 +44,8 @@ inline void keep_stores_behind() { __atomic_thread_fence(__ATOMIC_RELEASE); }
 
 // Zeroed private memory, or nullptr.
 inline void* map_memory(uint64_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      kernel::map(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
 }
 

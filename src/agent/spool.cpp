@@ -112,7 +112,7 @@ Ring* make_ring() {
     store(g_state.out_because, wire::DropReason::kMemory);
     return nullptr;
   }
-  madvise(ring, sizeof(Ring), MADV_WIPEONFORK);
+  kernel::advise(ring, sizeof(Ring), MADV_WIPEONFORK);
   ring->index = __atomic_fetch_add(&g_state.next_ring, 1, __ATOMIC_RELAXED);
   ring->next_made = load(g_state.rings);
   while (!__atomic_compare_exchange_n(&g_state.rings, &ring->next_made, ring, false,
@@ -431,7 +431,7 @@ void wipe_rings(Ring* rings) {
     Ring* const next = rings->next_made;
     for (uint32_t i = 0; i < rings->sealed_count; ++i) unmap(rings->sealed[i]);
     if (rings->chunk != nullptr) unmap(rings->chunk);
-    madvise(rings, sizeof(Ring), MADV_DONTNEED);
+    kernel::advise(rings, sizeof(Ring), MADV_DONTNEED);
     rings = next;
   }
 }
