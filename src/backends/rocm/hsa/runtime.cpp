@@ -132,6 +132,12 @@ bool load(ApiTable* table, bool ops) {
   hooks.shut_down = shut_down;
   // There is no way to take it back.
   if (!rocm::g_attached) next().register_system_event_handler(on_system_event, nullptr);
+  if (!hooked && rocm::g_attached) {  // before the first kernel of a queue that we see
+    Functions first = {};
+    hook_kernels(&first);
+    write_tables(*table, first);
+    learn_kernels();
+  }
   if (!hooked) write_tables(*table, hooks);
   g_loaded.store(true, std::memory_order_release);
   return true;
@@ -143,9 +149,10 @@ const char* begin_attached(ApiTable* table, bool ops) {
     return nullptr;
   }
   g_dormant.store(false);
+  const bool is_again = g_loaded.load();
   if (!load(table, true) || !is_ours()) return "the version of its runtime is not known";
   rocm::g_hsa_reports_ops = true;
-  learn_kernels();
+  if (is_again) learn_kernels();
   start_collector();
   return nullptr;
 }
