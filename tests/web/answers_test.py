@@ -448,7 +448,7 @@ class Reading(unittest.TestCase):
         recording = subprocess.Popen([SONDE, "record", "-o", self.trace, "--", "sh", "-c", f"{program}; sleep 2; {program}; sleep 2"],
                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         counts = []
-        while not os.path.exists(self.trace):
+        while not os.path.exists(self.trace) or os.path.getsize(self.trace) == 0:  # until SQLite has begun it
             self.assertIsNone(recording.poll())
         with Server(SONDE, self.trace) as server:
             while not counts or counts[-1] < 2000:
