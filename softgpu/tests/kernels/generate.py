@@ -29,7 +29,7 @@ SUMS = ["i_perm", "i_lerp", "i_msad", "i_alignbyte", "i_sdot2", "i_udot2", "i_sd
 class Kernel:
     """Statements are kept as a tree and printed twice."""
 
-    def __init__(self, rng, name, matrices):
+    def __init__(self, rng, name, matrices, whole=False):
         self.rng = rng
         self.name = name
         self.variables = []      # (name, type)
@@ -37,7 +37,7 @@ class Kernel:
         self.waits = rng.random() < 0.6
         self.lanes = self.waits and rng.random() < 0.8
         self.diverges = self.lanes and rng.random() < 0.5  # mostly loops, leaving them, and lanes
-        self.partial = rng.random() < 0.3
+        self.partial = rng.random() < 0.3 and not whole
         self.group = rng.choice([(64, 1, 1), (256, 1, 1), (16, 8, 1), (4, 4, 4), (33, 3, 1), (1, 1, 1),
                                  (100, 1, 1), (8, 4, 8), (2, 65, 1), (512, 1, 1)])
         self.groups = rng.choice([(3, 1, 1), (2, 2, 1), (1, 2, 3), (7, 1, 1), (2, 1, 2)])
@@ -451,9 +451,12 @@ def main():
     parser.add_argument("--kernels", type=int, default=8)
     parser.add_argument("--out", required=True)
     parser.add_argument("--arch", default="gfx90a", choices=MATRICES_OF, help="whose matrix products there are")
+    parser.add_argument("--whole", action="store_true", help="no work group at an edge of the grid is a part of one")
+    parser.add_argument("--without", nargs="*", default=[], help="kernels that are left out, the others being the same")
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    kernels = [Kernel(rng, f"k{args.seed}_{i}", MATRICES_OF[args.arch]) for i in range(args.kernels)]
+    kernels = [Kernel(rng, f"k{args.seed}_{i}", MATRICES_OF[args.arch], args.whole) for i in range(args.kernels)]
+    kernels = [kernel for kernel in kernels if kernel.name not in args.without]
     os.makedirs(args.out, exist_ok=True)
     with open(os.path.join(args.out, "kernels.hip"), "w") as file:
         print('#include <hip/hip_runtime.h>\n#include "device.h"', file=file)
