@@ -1,8 +1,10 @@
 """Burns CPU time in three functions: 60, 30 and 10 of each hundred rounds. sixty is Python alone,
-thirty spends its time in C code, and ten in Python that C code calls. Prints, as JSON, the
-nanoseconds that each took: split.py MILLISECONDS [THREADS]."""
+thirty spends its time in C code, and ten in Python that C code calls. Turns are not equally long: a
+period of whole milliseconds could keep in step with the samples, and each would hit the same places. Prints, as
+JSON, the nanoseconds that each function took: split.py MILLISECONDS [THREADS]."""
 
 import json
+import random
 import sys
 import threading
 import time
@@ -40,11 +42,13 @@ SHARES = ((sixty, 6_000_000), (thirty, 3_000_000), (ten, 1_000_000))
 
 def work(milliseconds):
     spent = {"sixty": 0, "thirty": 0, "ten": 0}
+    turns = random.Random(1)
     end = time.thread_time_ns() + milliseconds * 1_000_000
     while time.thread_time_ns() < end:
         for function, share in SHARES:
+            long = share * turns.uniform(0.5, 1.5)
             begin = time.thread_time_ns()
-            while time.thread_time_ns() - begin < share:
+            while time.thread_time_ns() - begin < long:
                 for _ in range(20):
                     function()
             spent[function.__name__] += time.thread_time_ns() - begin
