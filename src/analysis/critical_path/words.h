@@ -1,5 +1,5 @@
-// What people read for the keys of what bounds a program, which JSON and CSV keep. Used by who prints
-// reports.
+// What people read for the keys of what bounds a program, which JSON and CSV keep. Used by who
+// prints reports.
 #pragma once
 
 #include "report/report.h"

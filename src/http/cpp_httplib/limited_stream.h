@@ -34,7 +34,8 @@ class LimitedStream : public httplib::Stream {
 #if SONDE_HTTPLIB_MINOR < 41
   bool is_readable() const override { return true; }
   bool is_writable() const override { return true; }
-#else  // where to be readable is to have something in the buffer; read() and write() wait themselves
+#else  // where to be readable is to have something in the buffer; read() and write() wait
+       // themselves
   bool is_readable() const override { return taken_ < buffer_.size(); }
   bool wait_readable() const override { return true; }
   bool wait_writable() const override { return true; }

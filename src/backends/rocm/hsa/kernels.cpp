@@ -123,9 +123,9 @@ Status visit_symbol(Executable, Symbol symbol, void*) {
   char* name = static_cast<char*>(calloc(length + 1, 1));
   if (name == nullptr) return kSuccess;
   next().executable_symbol_get_info(symbol, kSymbolName, name);
-  size_t used = strlen(name);
+  const size_t used = strlen(name);
   // The symbol of a kernel's descriptor; the kernel itself is called without ".kd".
-  if (used > 3 && strcmp(name + used - 3, ".kd") == 0) name[used -= 3] = '\0';
+  if (used > 3 && strcmp(name + used - 3, ".kd") == 0) name[used - 3] = '\0';
   remember(object, name, note_kernel(name, object, device_of(handle)));
   return kSuccess;
 }

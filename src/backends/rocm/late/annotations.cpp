@@ -109,6 +109,7 @@ void fill_itt(itt::Global& copy, Task& task) {
 }
 
 void look_at_data(const Object& object, char* at, const char* end, Task& task) {
+  if (at == nullptr) return;
   for (; static_cast<size_t>(end - at) >= sizeof(NvtxClient); at += sizeof(uint64_t)) {
     if (task.nvtx) {
       const auto& client = *reinterpret_cast<const NvtxClient*>(at);
