@@ -178,25 +178,22 @@ class Attach(AttachCase):
     def test_calls_and_operations_of_hip_are_recorded(self):
         self.start_on_softgpu("hip_attached")
         before = self.seen()
-        done = 0
-        for number in range(50):  # twice; more often on a machine so busy that a thread did not run
-            text = self.record("--duration", "700ms", name=f"{number}.rpd")
+        for number in range(2):
+            text = self.record("--duration", "1500ms", name=f"{number}.rpd")
             self.assertIn("calls and operations of HIP", text)
             self.assertIn("not recorded: calls of HSA: ", text)
             self.assertEqual(self.seen(), before)
             calls = dict(self.sql("select apiName, count(*) from api group by 1"))
             linked = dict(self.sql(
                 "select a.apiName, count(*) from rocpd_api_ops j join api a on a.id = j.api_id group by 1"))
-            # The last of each thread may end when nobody listens any more; one launches two at a time.
-            for name in "hipLaunchKernel", "hipMemcpyAsync":
-                self.assertGreaterEqual(linked.get(name, 0), calls.get(name, 0) - 5)
-            self.assertLessEqual(set(linked), {"hipLaunchKernel", "hipMemcpyAsync"})
+            self.assertGreater(calls["hipLaunchKernel"], 20)
+            self.assertGreater(calls.get("hipStreamCreate", 0), 0)  # whose queues are new
+            # The last of each thread may end when nobody listens any more; one of four launches two kernels at a time.
+            for name, most in ("hipLaunchKernel", 5), ("hipMemcpyAsync", 3):
+                self.assertGreaterEqual(linked[name], calls[name] - most)
+            self.assertEqual(set(linked), {"hipLaunchKernel", "hipMemcpyAsync"})
             [(threads,)] = self.sql("select count(distinct tid) from api where apiName = 'hipLaunchKernel'")
-            # Streams are created while it is recorded, whose queues are new.
-            done += threads == 4 and calls["hipLaunchKernel"] > 20 and calls.get("hipStreamCreate", 0) > 0
-            if done == 2:
-                break
-        self.assertEqual(done, 2)
+            self.assertEqual(threads, 4)
         self.end()
 
     def test_operators_and_scopes_of_pytorch_are_recorded(self):
